@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The contract between a processor's backend and the rest of the library.
  *
- * A backend is constants, tables and two pure functions over bytes. It never asks which processor or system it is
- * compiled on, reads no memory of the target itself, keeps no state, and calls nothing but mem*: so all five are in
- * every build, and an s390x decodes an iPhone's stack. What is done with a decoded instruction, and every decision, is
- * lib/unwind/'s. */
+ * A backend consists of constants, tables and two pure functions over bytes. It does not depend on the processor or
+ * system that it is compiled for, reads no memory of the target itself, keeps no state, and calls nothing but mem*. So
+ * all five backends are in every build, and an s390x host decodes an iPhone's stack. lib/unwind/ interprets decoded
+ * instructions and makes every decision. */
 #ifndef USPI_BACKEND_H
 #define USPI_BACKEND_H
 
@@ -15,15 +15,15 @@
 #include <unspool/registers.h>
 #include <unspool/unwind.h>
 
-/* The smallest page size of the processors' systems: what can be read of a page can be read of all of it. */
+/* The smallest page size of the processors' systems. A page is readable as a whole or not at all. */
 #define USPI_LEAST_PAGE 4096u
 
 #define USPI_NO_REGISTER    0xffu
-#define USPI_FLAGS_REGISTER 0xfeu /* usp_registers.flags, in a state's runs */
+#define USPI_FLAGS_REGISTER 0xfeu /* in a state's runs: usp_registers.flags */
 
 /* ---- thread states as data ---- */
 
-/* Registers first … first + count − 1 stand at offset, offset + stride, …, each `width` bytes, little-endian. */
+/* Registers first … first + count − 1 are at offset, offset + stride, …, each with `width` bytes, little-endian. */
 struct uspi_run {
     uint8_t first;
     uint8_t count;
@@ -34,49 +34,50 @@ struct uspi_run {
 
 struct uspi_state_layout {
     uint32_t state;  /* enum usp_thread_state, or USP_THREAD_STATE_MACH + flavor */
-    uint16_t size;   /* bytes that must be there */
+    uint16_t size;   /* minimum size in bytes */
     uint16_t base;   /* added to each run's offset */
-    uint8_t unified; /* a header {u32 flavor, u32 count} of 8 bytes says which layout follows it; no runs */
+    uint8_t unified; /* 1: a header {u32 flavor, u32 count} of 8 bytes tells which layout follows; no runs */
     uint8_t run_count;
     const struct uspi_run *runs;
 };
 
 /* ---- signal trampolines as data ---- */
 
-/* Code to which a signal handler returns, and where it finds the interrupted registers. */
+/* Code to which a signal handler returns, and the position of the interrupted registers. */
 struct uspi_signal_stub {
     uint32_t os;      /* enum usp_os */
     uint32_t state;   /* layout of the context: enum usp_thread_state */
-    uint8_t thumb;    /* 1: in Thumb state only; 0: otherwise */
-    uint8_t length;   /* of code, in bytes */
+    uint8_t thumb;    /* 1: only in Thumb state; 0: only in other states */
+    uint8_t length;   /* size of `code` in bytes */
     uint8_t entry;    /* offset in `code` of the instruction that a handler returns to */
-    uint16_t context; /* the context lies at sp + context, sp as the handler's return leaves it */
+    uint16_t context; /* the context is at sp + context, with sp after the handler's return */
     const uint8_t *code;
 };
 
 /* ---- Darwin's signal frames as data ---- */
 
-/* What the kernel leaves on the stack for a handler. It starts the thread on libplatform's _sigtramp, where nothing but
- * these structures holds the interrupted registers (xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c):
+/* The structures that the kernel leaves on the stack for a signal handler. It starts the thread in libplatform's
+ * _sigtramp, where only these structures contain the interrupted registers (xnu bsd/dev/arm/unix_signal.c,
+ * bsd/dev/i386/unix_signal.c):
  *
  *     arm    siginfo, ucontext, mcontext            x86    mcontext, siginfo, ucontext
  *
- * one behind the other without gaps. From _sigtramp's CFA to the mcontext it is `machine` bytes or, in steps of a word, up
- * to `slack` more. */
+ * They follow each other without gaps. The distance from _sigtramp's CFA to the mcontext is `machine` bytes or, in
+ * steps of a word, up to `slack` bytes more. */
 struct uspi_sigframe {
     uint16_t machine;
     uint8_t slack;
-    uint8_t is_last; /* 1: the mcontext is the last of them, 0: the first */
-    uint8_t pointer; /* bytes of a pointer in the ucontext */
+    uint8_t is_last; /* 1: the mcontext is the last structure; 0: the first */
+    uint8_t pointer; /* size of a pointer in the ucontext, in bytes */
     uint8_t size_count;
-    const uint16_t *sizes; /* that an mcontext can have */
+    const uint16_t *sizes; /* possible sizes of an mcontext */
 };
 
 /* ---- what an instruction does to the stack ---- */
 
 enum uspi_effect_op {
     USPI_SET = 1,  /* reg = base + value; base USPI_NO_REGISTER: reg = value, a constant */
-    USPI_INSERT,   /* 16 bits of reg at bit `index` become value, the others stay (movk, movt) */
+    USPI_INSERT,   /* 16 bits of reg at bit `index` become value; the others stay (movk, movt) */
     USPI_ADD,      /* reg = base + index (two registers) */
     USPI_SUBTRACT, /* reg = base − index (two registers) */
     USPI_ALIGN,    /* reg = base, rounded down to a multiple of value, a power of two */
@@ -93,49 +94,52 @@ struct uspi_effect {
     int64_t value;
 };
 
-/* Where the instruction goes. */
+/* Where execution continues after an instruction. */
 enum uspi_flow {
-    USPI_NEXT = 0,     /* to the next instruction, nowhere else */
-    USPI_JUMP,         /* to target, always */
-    USPI_BRANCH,       /* to target or to the next instruction */
-    USPI_CALL,         /* calls target (0: not known from the instruction); the callee returns behind it */
-    USPI_JUMP_UNKNOWN, /* through a register or memory; a tail call, a stub's jump or a switch */
-    USPI_JUMP_TABLE,   /* the instruction itself shows that it is a switch: it stays in the function. target: one of the
-                          destinations, 0 not known */
-    USPI_RETURN,       /* to the address that target_register holds after the effects */
-    USPI_END           /* nowhere: trap, breakpoint, permanently undefined */
+    USPI_NEXT = 0,     /* at the next instruction only */
+    USPI_JUMP,         /* always at target */
+    USPI_BRANCH,       /* at target or at the next instruction */
+    USPI_CALL,         /* calls target (0: unknown); the callee returns to the next instruction */
+    USPI_JUMP_UNKNOWN, /* through a register or memory: a tail call, a stub's jump or a switch */
+    /* The instruction shows that it is a switch, so execution stays in the function. target: one of the destinations;
+     * 0: unknown. */
+    USPI_JUMP_TABLE,
+    USPI_RETURN, /* at the address in target_register after the effects */
+    USPI_END     /* nowhere: trap, breakpoint, permanently undefined instruction */
 };
 
-/* Enough for the longest ldm/stm with write-back. */
+/* The maximum number of effects; enough for the longest ldm/stm with write-back. */
 #define USPI_EFFECTS_MAX 18
 
 struct uspi_instruction {
-    uint8_t length;      /* in bytes */
-    uint8_t flow;        /* enum uspi_flow */
-    uint8_t conditional; /* predicated (ARM condition, Thumb IT): all of it may as well not happen; then it goes to
-                                the next instruction. The condition + 1 (n and n ^ 1 are opposites); 0: always. A branch
-                                (USPI_BRANCH) has it where it depends on these conditions */
-    uint8_t sets_flags;  /* where there are such conditions: 1 when it may change what they depend on, if it happens */
+    uint8_t length; /* in bytes */
+    uint8_t flow;   /* enum uspi_flow */
+    /* The condition + 1 of a predicated instruction (ARM condition, Thumb IT) or of a USPI_BRANCH on such a condition;
+     * 0: unconditional. Conditions n and n ^ 1 are opposites. If the condition of a predicated instruction is false,
+     * nothing happens, and execution continues at the next instruction. */
+    uint8_t conditional;
+    /* On processors with such conditions, 1: the instruction may change the flags that they depend on. */
+    uint8_t sets_flags;
     uint8_t effect_count;
-    uint8_t
-        target_register;  /* USPI_RETURN: see there; USPI_JUMP_UNKNOWN, USPI_JUMP_TABLE: the same, USPI_NO_REGISTER: not
-                                known */
-    uint8_t start_hint;   /* 1: compilers put this at a function's first instruction and nowhere else in it
-                                (pacibsp, endbr64 …); 0: says nothing */
-    uint32_t mode;        /* decoding mode of the next instruction */
-    uint32_t target_mode; /* decoding mode at target */
-    usp_addr target;      /* in the target; without the Thumb bit */
-    uint64_t clobbers;    /* registers written with values that the effects do not describe; forgotten after them */
+    /* The register that contains the destination after the effects, of USPI_RETURN, USPI_JUMP_UNKNOWN and
+     * USPI_JUMP_TABLE; USPI_NO_REGISTER: unknown. */
+    uint8_t target_register;
+    /* 1: compilers put this instruction only at the beginning of a function (pacibsp, endbr64 …); 0: no hint. */
+    uint8_t start_hint;
+    uint32_t mode;                                /* decoding mode of the next instruction */
+    uint32_t target_mode;                         /* decoding mode at target */
+    usp_addr target;                              /* address in the target, without the Thumb bit */
+    uint64_t clobbers;                            /* registers that get unknown values, after the effects */
     struct uspi_effect effects[USPI_EFFECTS_MAX]; /* in order */
 };
 
-/* The mode that decoding needs besides the bytes: armv7 only. */
+/* Bits of the decoding mode, which armv7 needs in addition to the bytes. */
 #define USPI_MODE_THUMB    1u
 #define USPI_MODE_IT_SHIFT 8u /* bits 8–15: ITSTATE, as the manual's pseudocode keeps it; 0 outside IT blocks */
 
-/* Beside the mode, for code that follows ways; decode takes neither. */
-#define USPI_MODE_FLAGS (1u << 27)   /* the condition flags are known: */
-#define USPI_MODE_NZCV  (0xfu << 28) /* as cpsr has them */
+/* Bits that path-following code keeps beside the mode; `decode` does not accept them. */
+#define USPI_MODE_FLAGS (1u << 27)   /* the condition flags are known */
+#define USPI_MODE_NZCV  (0xfu << 28) /* the condition flags, in cpsr's order */
 
 /* ---- the backend ---- */
 
@@ -144,48 +148,52 @@ struct uspi_backend {
     const char *name;
     uint8_t register_count;
     uint8_t pc, sp, fp, lr; /* DWARF numbers; lr USPI_NO_REGISTER where the call pushes the return address */
-    uint8_t word;           /* bytes of a pointer */
-    uint8_t slot;           /* bytes of a slot of a frame record: [fp] previous fp, [fp + slot] return address */
-    uint8_t record_align;   /* records are aligned to so many bytes */
-    uint8_t call_push;      /* bytes that a call pushes: at a function's first instruction CFA = sp + call_push */
-    uint8_t code_align;     /* instructions are aligned to so many bytes */
-    uint8_t
-        instruction_max;    /* bytes that decode may want to see: the longest instruction; a table branch's table too */
-    uint8_t call_window;    /* bytes before a return address that follows_call wants to see, at most */
+    uint8_t word;           /* size of a pointer in bytes */
+    uint8_t slot;           /* size of a frame record's slot: [fp] previous fp, [fp + slot] return address */
+    uint8_t record_align;   /* alignment of records in bytes */
+    uint8_t call_push;      /* bytes that a call pushes: at a function's first instruction, CFA = sp + call_push */
+    uint8_t code_align;     /* alignment of instructions in bytes */
+    /* Bytes that `decode` may need: the longest instruction, or a table branch with the beginning of its table. */
+    uint8_t instruction_max;
+    uint8_t call_window;    /* maximum number of bytes before a return address that follows_call needs */
     uint8_t red_zone;       /* bytes below sp that code may use without moving sp (System V x86_64, Apple arm64: 128) */
     uint8_t has_signatures; /* return addresses and contexts can be signed */
-    uint8_t has_async;      /* Swift async records exist; the mark stands in bits 63:60 of a stored fp */
-    uint8_t async_context;  /* the register in which Swift hands an async function its context, where such functions are
-                               known by their code as well (lib/unwind/async_code.h); 0: they are not */
-    uint8_t has_thumb;      /* bit 0 of a code address is the Thumb state */
-    uint64_t word_mask;     /* the bits of a stored value that mean anything (arm64_32: the low 32 of 64) */
-    uint64_t callee_saved;  /* registers that a function gives back unchanged, fp included, sp not */
-    const char *const *register_names; /* register_count of them */
+    uint8_t has_async;      /* Swift async records exist; their mark is in bits 63:60 of a stored fp */
+    /* The register in which Swift passes an async function its context, if such functions are also recognised by their
+     * code (lib/unwind/async_code.h); 0: they are not. */
+    uint8_t async_context;
+    uint8_t has_thumb;                 /* bit 0 of a code address is the Thumb state */
+    uint64_t word_mask;                /* the significant bits of a stored value (arm64_32: the low 32 of 64) */
+    uint64_t callee_saved;             /* registers that a function preserves, with fp, without sp */
+    const char *const *register_names; /* register_count names */
     const struct uspi_state_layout *states;
     size_t state_count;
     const struct uspi_signal_stub *stubs;
     size_t stub_count;
-    const struct uspi_sigframe *sigframe; /* NULL: Darwin has no such processor */
+    const struct uspi_sigframe *sigframe; /* NULL: Darwin does not run on this processor */
 
     /* Decodes the instruction at target address pc.
      *   bytes, n  the code from pc on; n >= instruction_max except at the end of readable text
      *   mode      USPI_MODE_*; 0 on the other processors
      *   out       written completely when true is returned
-     * False: not an instruction of this processor, or cut off by n. Every instruction whose effect on sp, fp, lr, on
-     * callee-saved registers or on control flow matters is described exactly; anything else that writes an integer
-     * register lists it in `clobbers`; an instruction that cannot be described exactly lists all that it may write. */
+     * Returns false when the bytes are no instruction of this processor, or are cut off by n.
+     *
+     * Effects describe exactly what an instruction does to sp, fp, lr, callee-saved registers and control flow. Other
+     * writes to an integer register are listed in `clobbers`. An instruction that cannot be described exactly lists all
+     * registers that it may write there. */
     bool (*decode)(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out);
 
-    /* Whether the code before a return address is a call: the n bytes that end right before it (n <= call_window; fewer
-     * at the beginning of text). thumb: the return address had bit 0 set. True when some call instruction ends exactly
-     * there. *target becomes the callee of a direct call, 0 otherwise. */
+    /* Returns whether a call instruction ends exactly at a return address.
+     *   before, n  the n bytes before the return address; n <= call_window, less at the beginning of text
+     *   thumb      the return address had bit 0 set
+     *   target     *target becomes the callee of a direct call, otherwise 0 */
     bool (*follows_call)(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target);
 
-    /* Decoding mode at an exact pc, from the flags register; NULL: 0. */
+    /* Returns the decoding mode at an exact pc, from the flags register. NULL: the mode is always 0. */
     uint32_t (*initial_mode)(uint32_t flags);
 
-    /* Whether an instruction with this condition (uspi_instruction.conditional − 1) happens with these flags; NULL
-     * where there are no predicated instructions. */
+    /* Returns whether an instruction with this condition (uspi_instruction.conditional − 1) is executed with these
+     * flags. NULL on processors without predicated instructions. */
     bool (*condition_holds)(uint32_t flags, unsigned condition);
 };
 
@@ -195,12 +203,12 @@ extern const struct uspi_backend uspi_armv7;
 extern const struct uspi_backend uspi_x86_64;
 extern const struct uspi_backend uspi_i386;
 
-/* The one list (arch/table.c). NULL for a processor that has no backend. */
+/* Returns the backend of an enum usp_arch; NULL if there is none (arch/table.c). */
 const struct uspi_backend *uspi_backend_find(uint32_t arch);
 
 /* ---- shared by the backends ---- */
 
-/* `value`, whose lowest `bits` bits are a two's complement number. */
+/* Returns the two's complement number in the lowest `bits` bits of `value`. */
 static inline int64_t uspi_sign_extend(uint64_t value, unsigned bits) {
     uint64_t sign = UINT64_C(1) << (bits - 1);
     value &= (sign << 1) - 1;

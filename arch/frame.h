@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The frame record step, written once.
+/* Reads a frame record: the step from a frame to its caller.
  *
  *              high addresses
  *        |                     |
@@ -11,9 +11,9 @@
  *
  *     return address = [fp + slot]        previous fp = [fp]
  *
- * Always inlined, with the record's shape and the way to memory as constants: with a direct load inside known bounds it
- * compiles to what one would write by hand, with a callback it walks anything. Nothing here decides what a return
- * address is worth, and nothing knows the host. */
+ * The functions are always inlined, with the record's shape and the way to memory as constants. With a direct load
+ * inside known bounds, the result is as fast as hand-written code; with a callback it walks any memory. This file does
+ * not judge return addresses, and does not depend on the host. */
 #ifndef USPI_FRAME_H
 #define USPI_FRAME_H
 
@@ -31,20 +31,20 @@
 #define USPI_UNLIKELY(x) (x)
 #endif
 
-/* A walk reads whatever a frame pointer points at, which AddressSanitizer may have fenced off. */
+/* A walk reads wherever a frame pointer points, which AddressSanitizer may have poisoned. */
 #if defined(__GNUC__) || defined(__clang__)
 #define USPI_NO_ASAN __attribute__((no_sanitize("address")))
 #else
 #define USPI_NO_ASAN
 #endif
 
-/* Bits 63:60 of a stored frame pointer are a tag: 1 marks a Swift async (extended) record (Libc gen/thread_stack_pcs.c).
- * Of a frame pointer that is used as an address they are always masked. */
+/* Bits 63:60 of a stored frame pointer are a tag: 1 marks a Swift async (extended) record (Libc
+ * gen/thread_stack_pcs.c). The tag is always removed before a frame pointer is used as an address. */
 #define USPI_FP_TAG_SHIFT 60
 #define USPI_FP_TAG_MASK  (UINT64_C(0xf) << USPI_FP_TAG_SHIFT)
 #define USPI_FP_TAG_ASYNC (UINT64_C(1) << USPI_FP_TAG_SHIFT)
 
-/* What is constant about a processor's records; see struct uspi_backend. */
+/* The constants of a processor's records; see struct uspi_backend. */
 struct uspi_record_shape {
     unsigned slot;
     unsigned align;
@@ -59,33 +59,34 @@ static inline struct uspi_record_shape uspi_record_shape_of(const struct uspi_ba
 
 struct uspi_record {
     usp_addr at;             /* the record's address: fp without its tag */
-    usp_addr previous;       /* as stored: the caller's frame pointer, a tag still on it */
-    usp_addr return_address; /* as stored: signature and Thumb bit still on it */
+    usp_addr previous;       /* as stored: the caller's frame pointer, with its tag */
+    usp_addr return_address; /* as stored: with its signature and Thumb bit */
 };
 
 /* Reads the two slots at `at`; false when they cannot be read. */
 typedef bool (*uspi_load_pair)(const void *context, usp_addr at, unsigned slot, usp_addr pair[2]);
 
-/* A frame pointer as an address. */
+/* Returns a frame pointer as an address, without its tag. */
 USPI_TEMPLATE usp_addr uspi_untagged(struct uspi_record_shape shape, usp_addr fp) {
     return (shape.has_async ? fp & ~USPI_FP_TAG_MASK : fp) & shape.word_mask;
 }
 
-/* Whether an async context stands at fp − 8. */
+/* Returns whether there is an async context at fp − 8. */
 USPI_TEMPLATE bool uspi_is_extended(struct uspi_record_shape shape, const struct uspi_record *record) {
     return shape.has_async && (record->previous & USPI_FP_TAG_MASK) == USPI_FP_TAG_ASYNC;
 }
 
 /* Where a record may lie. */
 struct uspi_record_range {
-    usp_addr low;  /* for the first record the stack pointer, for the others the end of the previous record */
+    usp_addr low;  /* the stack pointer for the first record, the end of the previous record for others */
     usp_addr last; /* the highest address at which a whole record fits into the stack */
 };
 
-/* The record at fp (which may carry a tag), which must lie in the range. Returns USP_STOP_NONE and fills *record, or says why there is no record.
+/* Reads the record at fp, which may have a tag. The record must lie in the range. Returns USP_STOP_NONE and fills
+ * *record, or the reason why there is no record.
  *
- * A tag puts a frame pointer beyond every stack, so it is only looked for where the address does not fit: the chain's
- * loads wait for nothing but each other. */
+ * With a tag, a frame pointer lies outside every stack. So the tag is only checked if the address does not fit, and
+ * each load of the chain depends only on the load before it. */
 USPI_TEMPLATE enum usp_stop_reason uspi_record_read(struct uspi_record_shape shape, uspi_load_pair load,
                                                     const void *context, struct uspi_record_range range, usp_addr fp,
                                                     struct uspi_record *record) {

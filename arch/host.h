@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Which processor this is compiled for: the only file that asks.
- * Offers what the fast local walk needs as constants; everything else goes through the table of backends. */
+/* Tells which processor the library is compiled for; no other file asks. Provides constants for the fast local walk.
+ * All other code uses the table of backends. */
 #ifndef USPI_HOST_H
 #define USPI_HOST_H
 
 #include "arch/backend.h"
 #include "arch/frame.h"
 
-/* USPI_HOST_RECORDS: compilers keep frame records here and __builtin_frame_address(0) points at one. */
+/* USPI_HOST_RECORDS: 1 if compilers keep frame records on this processor and __builtin_frame_address(0) points to
+ * one. */
 #if defined(__aarch64__) && defined(__LP64__)
 #define USPI_HOST_ARCH    USP_ARCH_ARM64
 #define USPI_HOST_RECORDS 1
@@ -16,7 +17,7 @@
 #define USPI_HOST_RECORDS 1
 #elif defined(__arm__)
 #define USPI_HOST_ARCH USP_ARCH_ARMV7
-/* GCC's frame pointer points at the locals in Thumb state, behind the record in ARM state. */
+/* GCC's frame pointer points to the locals in Thumb state, and past the record in ARM state. */
 #if defined(__clang__)
 #define USPI_HOST_RECORDS 1
 #else
@@ -47,7 +48,7 @@
 #define USPI_HOST_ASYNC false
 #endif
 
-/* Low bits that are 0 in every code address. */
+/* The number of low bits that are 0 in every code address. */
 #if defined(__aarch64__)
 #define USPI_HOST_CODE_SHIFT 2
 #elif defined(__arm__)
@@ -61,7 +62,7 @@ static inline struct uspi_record_shape uspi_host_record_shape(void) {
     return shape;
 }
 
-/* A return address of this process without its signature and Thumb bit. */
+/* Returns a return address of this process without its signature and Thumb bit. */
 static inline uintptr_t uspi_host_strip(uintptr_t address) {
 #if defined(__aarch64__) && defined(__LP64__)
     /* xpaclri (hint #7) works on x30 and is a no-op on processors without the feature. */
@@ -75,18 +76,18 @@ static inline uintptr_t uspi_host_strip(uintptr_t address) {
 #endif
 }
 
-/* The bits that a signature fills in this process's pointers: what stripping clears in a user address (bit 55 is 0) that has
- * every other bit set. 0 where the processor signs nothing. */
+/* Returns the bits of a pointer that a signature fills in this process: the bits that stripping clears in a user
+ * address (bit 55 is 0) with every other bit set. 0 if the processor signs no pointers. */
 static inline uint64_t uspi_host_signature_bits(void) {
     const uint64_t all = ~(UINT64_C(1) << 55);
     return sizeof(uintptr_t) == 8 ? all & ~(uint64_t)uspi_host_strip((uintptr_t)all) : 0;
 }
 
-/* The stack pointer of the function that this is inlined into. */
+/* Returns the stack pointer of the function that this is inlined into. */
 USPI_TEMPLATE uintptr_t uspi_host_sp(void) {
     uintptr_t sp;
 #if defined(__aarch64__)
-    /* The register has 64 bits, with 32-bit pointers too. */
+    /* sp has 64 bits, even with 32-bit pointers. */
     uint64_t wide;
     __asm__("mov %0, sp" : "=r"(wide));
     sp = (uintptr_t)wide;
@@ -102,11 +103,11 @@ USPI_TEMPLATE uintptr_t uspi_host_sp(void) {
     return sp;
 }
 
-/* The registers of the function that this is inlined into, at one of its own instructions: those from which its unwind table
- * leads to its caller's. False where that is not done. */
+/* Reads the registers of the function that this is inlined into, at one of its own instructions: those that its unwind
+ * table needs to find the caller's. Returns false on processors where this is not implemented. */
 USPI_TEMPLATE bool uspi_host_registers(struct usp_registers *registers) {
 #if defined(__x86_64__) && defined(__LP64__) && (defined(__GNUC__) || defined(__clang__))
-    /* By DWARF number: rbx, rbp, rsp, r12 … r16, which is the pc. */
+    /* DWARF numbers of rbx, rbp, rsp, r12 … r15, and of the pc, which is 16. */
     static const uint8_t numbers[8] = {3, 6, 7, 12, 13, 14, 15, 16};
     uint64_t values[8];
     uint64_t pc;

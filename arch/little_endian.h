@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers in bytes, lowest byte first, whatever the host is. */
+/* Reads and writes little-endian numbers on any host. */
 #ifndef USPI_LITTLE_ENDIAN_H
 #define USPI_LITTLE_ENDIAN_H
 
 #include <unspool/base.h>
 
-/* Stores the lowest `width` bytes of a number: 0 … 8. */
+/* Stores the lowest `width` bytes (0 … 8) of a number. */
 static inline void uspi_store_le(uint8_t *to, uint64_t value, unsigned width) {
     for (unsigned i = 0; i < width; i++) to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* A number of `width` bytes: 0 … 8. */
+/* Returns a number of `width` bytes (0 … 8). */
 static inline uint64_t uspi_le(const uint8_t *p, unsigned width) {
     uint64_t value = 0;
     while (width-- > 0) value = value << 8 | p[width];
     return value;
 }
 
-/* Written out, so that compilers see one load in each. */
+/* These functions are written out, so that compilers make one load of each. */
 static inline uint16_t uspi_le16(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 
 static inline uint32_t uspi_le32(const uint8_t *p) {

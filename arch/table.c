@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one list of backends. Nothing else in the library names them. */
+/* The list of backends. No other file of the library names them. */
 #include "arch/backend.h"
 
 static const struct uspi_backend *const backends[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The backend arm64 (arm64e included): constants, thread states, the signal trampoline of Linux.
- * Not here: instructions (decode.c), and arm64_32, whose pointers are 32-bit. */
+/* The backend arm64, which also serves arm64e: constants, thread states, the signal trampoline of Linux. decode.c and
+ * memory.c decode instructions; arm64_32.c is the backend with 32-bit pointers. */
 #include "arch/arm64/decode.h"
 
 const char *const uspi_arm64_register_names[USPI_ARM64_REGISTERS] = {
@@ -9,8 +9,8 @@ const char *const uspi_arm64_register_names[USPI_ARM64_REGISTERS] = {
     "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",
 };
 
-/* x0…x28, fp, lr, sp, pc, then cpsr: xnu osfmk/mach/arm/_structs.h (arm_thread_state64) and Linux asm/ptrace.h
- * (user_pt_regs) agree, but that Linux has 64 bits of pstate, of which the upper half says nothing of the state. */
+/* x0…x28, fp, lr, sp, pc, then cpsr. xnu osfmk/mach/arm/_structs.h (arm_thread_state64) and Linux asm/ptrace.h
+ * (user_pt_regs) agree, except that Linux has 64 bits of pstate, whose upper half is unused here. */
 static const struct uspi_run whole_file[] = {
     {.first = 0, .count = USPI_ARM64_REGISTERS, .width = 8, .stride = 8, .offset = 0},
     {.first = USPI_FLAGS_REGISTER, .count = 1, .width = 4, .stride = 4, .offset = 264},
@@ -47,12 +47,12 @@ static const struct uspi_signal_stub stubs[] = {
     {.os = USP_OS_LINUX,
      .state = USP_THREAD_STATE_LINUX_UCONTEXT,
      .length = sizeof sigreturn,
-     .context = 128, /* behind siginfo_t in struct rt_sigframe (Linux arch/arm64/kernel/signal.c) */
+     .context = 128, /* after siginfo_t in struct rt_sigframe (Linux arch/arm64/kernel/signal.c) */
      .code = sigreturn},
 };
 
-/* xnu bsd/dev/arm/unix_signal.c, struct user_sigframe64: siginfo 104 bytes, ucontext 56, mcontext. Of that the size is
- * UC_FLAVOR_SIZE64: exception state 16, thread state 272, NEON state 528. */
+/* xnu bsd/dev/arm/unix_signal.c, struct user_sigframe64: siginfo 104 bytes, ucontext 56, mcontext. The mcontext's size
+ * is UC_FLAVOR_SIZE64: exception state 16, thread state 272, NEON state 528. */
 static const uint16_t mcontext_sizes[] = {EXCEPTION_STATE + FILE_SIZE + 528};
 
 const struct uspi_sigframe uspi_arm64_sigframe = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A64 instructions, as far as stacks and control flow are concerned, for arm64 and arm64_32: all but loads and stores,
- * which are in memory.c. Not a disassembler: an encoding that is not allocated yet may be taken for its neighbour.
- * Source of the encodings: Arm Architecture Reference Manual for A-profile (DDI 0487), chapter C4; the groups have the
- * names that they have there. */
+/* Decodes A64 instructions, as far as they matter to stacks and control flow, for arm64 and arm64_32; memory.c decodes
+ * loads and stores. It is not a disassembler: an unallocated encoding may be decoded as a neighbouring one. Source of
+ * the encodings: Arm Architecture Reference Manual for A-profile (DDI 0487), chapter C4; the groups have that chapter's
+ * names. */
 #include "arch/arm64/fields.h"
 
-/* ---- where it goes ---- */
+/* ---- control flow ---- */
 
 static bool go_to(struct decoding *d, enum uspi_flow flow, int64_t offset) {
     d->out->flow = (uint8_t)flow;
@@ -87,7 +87,7 @@ static bool tags_or_minimum(struct decoding *d) {
     return true;
 }
 
-/* The mark of a Swift async frame, which functions keep in x29 from their first instruction to their last: bit 60
+/* The mark of a Swift async frame: bit 60, which functions keep set in x29 from their first instruction to their last
  * (Libc gen/thread_stack_pcs.c). */
 #define ASYNC_MARK (UINT64_C(1) << 60)
 
@@ -172,8 +172,8 @@ static bool hint(struct decoding *d) {
     case 25: /* paciasp */
     case 27: /* pacibsp */
         same_pointer(d, LR);
-        /* A shrink-wrapped function signs only where it saves, behind its first branches; but there sp, x30 and the
-         * callee-saved registers are still as at its start. */
+        /* A shrink-wrapped function signs only where it saves registers, after its first branches. But sp, x30 and the
+         * callee-saved registers are still as at its start there. */
         d->out->start_hint = 1;
         break;
     case 34: /* bti c */
@@ -431,7 +431,7 @@ static bool reserved_or_matrices(struct decoding *d) {
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all groups ---- */
 
 /* Table C4-1, "Main encoding table", by bits 28:25. */
 static bool decode_group(struct decoding *d) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The instruction word at hand and what is noted down about it: for decode.c and memory.c alone. */
+/* Helpers of decode.c and memory.c: fields of the instruction word, and functions that add effects. */
 #ifndef USPI_ARM64_FIELDS_H
 #define USPI_ARM64_FIELDS_H
 
 #include "arch/arm64/decode.h"
 
-/* In most places register 31 is the zero register; where the manual says <Xd|SP> it is sp. */
+/* Register 31 is the zero register, or sp where the manual says <Xd|SP>. */
 #define ZERO_REGISTER 31u
 #define SP            USPI_ARM64_SP
 #define FP            USPI_ARM64_FP
@@ -13,12 +13,12 @@
 
 struct decoding {
     uint32_t word;
-    bool ilp32; /* pointers are the low halves of registers */
+    bool ilp32; /* arm64_32: pointers are the low halves of registers */
     usp_addr pc;
     struct uspi_instruction *out;
 };
 
-/* Bits low … low + count − 1. */
+/* Returns bits low … low + count − 1. */
 static inline unsigned bits(const struct decoding *d, unsigned low, unsigned count) {
     return (d->word >> low) & ((1u << count) - 1);
 }
@@ -29,7 +29,7 @@ static inline int64_t signed_bits(const struct decoding *d, unsigned low, unsign
     return uspi_sign_extend(bits(d, low, count), count);
 }
 
-/* The fields that nearly every group has in the same place. */
+/* Fields that nearly every group has in the same place. */
 static inline unsigned rd(const struct decoding *d) { return bits(d, 0, 5); }
 static inline unsigned rt(const struct decoding *d) { return bits(d, 0, 5); }
 static inline unsigned rn(const struct decoding *d) { return bits(d, 5, 5); }
@@ -38,15 +38,15 @@ static inline unsigned rm(const struct decoding *d) { return bits(d, 16, 5); }
 
 static inline usp_addr address(const struct decoding *d, usp_addr a) { return d->ilp32 ? a & UINT32_MAX : a; }
 
-/* Whether `bytes` bytes of a register hold a whole pointer, so that arithmetic on them is worth describing. */
+/* Returns whether `bytes` bytes of a register can contain a whole pointer, so that arithmetic on them is described. */
 static inline bool holds_pointer(const struct decoding *d, unsigned bytes) {
     return bytes == 8 || (d->ilp32 && bytes == 4);
 }
 
-/* Whether the instruction's operands do: bit 31 selects x or w registers. */
+/* Returns whether the instruction's operands can contain a pointer: bit 31 selects x or w registers. */
 static inline bool pointer_sized(const struct decoding *d) { return holds_pointer(d, bit(d, 31) ? 8 : 4); }
 
-/* ---- what happens to a register ---- */
+/* ---- effects on registers ---- */
 
 static inline void clobber_or_sp(struct decoding *d, unsigned reg) { d->out->clobbers |= UINT64_C(1) << reg; }
 
@@ -62,7 +62,7 @@ static inline void set_constant(struct decoding *d, unsigned reg, uint64_t value
     if (reg != ZERO_REGISTER) uspi_add_effect(d->out, USPI_SET, reg, USPI_NO_REGISTER, (int64_t)value);
 }
 
-/* Signed, authenticated or stripped: the same pointer to all code that looks at it without the signature. */
+/* The register is signed, authenticated or stripped: without its signature it is the same pointer. */
 static inline void same_pointer(struct decoding *d, unsigned reg) { set_sum(d, reg, reg, 0); }
 
 /* reg = base ± index; reg and base 31 are sp, index 31 is zero. */
@@ -73,7 +73,7 @@ static inline void set_two_registers(struct decoding *d, unsigned reg, unsigned 
         uspi_add_effect(d->out, subtract ? USPI_SUBTRACT : USPI_ADD, reg, base, 0)->index = (uint8_t)index;
 }
 
-/* Notes what a word of the manual's group "Loads and Stores" does. False: not an instruction. */
+/* Describes an instruction of the manual's group "Loads and Stores". False: not an instruction. */
 bool uspi_arm64_loads_and_stores(struct decoding *d);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A64 loads and stores, as far as stacks are concerned, for arm64 and arm64_32. Everything else is in decode.c, also
- * the source of the encodings. */
+/* Decodes A64 loads and stores, as far as they matter to stacks, for arm64 and arm64_32. decode.c decodes all other
+ * instructions and names the source of the encodings. */
 #include "arch/arm64/fields.h"
 
-/* ---- what happens to memory ---- */
+/* ---- effects on memory ---- */
 
 static void load(struct decoding *d, unsigned reg, unsigned base, int64_t offset, unsigned bytes) {
     if (reg == ZERO_REGISTER) return;
@@ -13,7 +13,7 @@ static void load(struct decoding *d, unsigned reg, unsigned base, int64_t offset
         clobber(d, reg);
 }
 
-/* Something unknown is stored to `bytes` bytes at base + offset. */
+/* Stores something unknown to `bytes` bytes at base + offset. */
 static void overwrite(struct decoding *d, unsigned base, int64_t offset, unsigned bytes) {
     int64_t word = d->ilp32 ? 4 : 8, end = offset + bytes;
     for (int64_t at = offset & ~(word - 1); at < end; at += word)
@@ -106,7 +106,7 @@ static bool load_literal(struct decoding *d) {
     return true;
 }
 
-/* cpy…, set…: what is left to do stands in the registers */
+/* cpy…, set…: the registers keep the address and size of the remaining work */
 static bool memory_copy(struct decoding *d) {
     bool set = bits(d, 22, 2) == 3;
     clobber(d, rd(d));
@@ -153,7 +153,8 @@ static bool atomic_pair(struct decoding *d) {
     return true;
 }
 
-/* ldiapp, stilp; ldapr and stlr with write-back. Loads pop, stores push: the base moves by what is transferred. */
+/* ldiapp, stilp; ldapr and stlr with write-back. Loads pop and stores push: the base moves by the size of the
+ * transfer. */
 static bool ordered_index(struct decoding *d) {
     bool is_load = bit(d, 22), single = bit(d, 23), indexed = single || bits(d, 12, 4) == 0;
     if (!bit(d, 31)) return false;
@@ -170,7 +171,7 @@ static bool ordered_index(struct decoding *d) {
     return true;
 }
 
-/* The common part of loads and stores of one register: what is transferred, without the indexing of the base. */
+/* The common part of loads and stores of one register: the transfer, without the indexing of the base. */
 static bool transfer(struct decoding *d, int64_t offset) {
     enum { STORE, LOAD, LOAD_SIGNED, LOAD_SIGNED_W };
     bool vector = bit(d, 26);
@@ -190,7 +191,7 @@ static bool transfer(struct decoding *d, int64_t offset) {
     return true;
 }
 
-/* Loads of one register twice, or of the base that the same instruction indexes: CONSTRAINED UNPREDICTABLE. */
+/* Loads that are CONSTRAINED UNPREDICTABLE: one register twice, or the base that the same instruction indexes. */
 static bool forget(struct decoding *d, unsigned first, unsigned second, bool indexed) {
     clobber(d, first);
     clobber(d, second);
@@ -287,7 +288,7 @@ static bool register_pair(struct decoding *d) {
     return true;
 }
 
-/* Bits 29:28 are 1, bit 24 is set: what came after the first version of the architecture. */
+/* Bits 29:28 are 1, bit 24 is set: instructions added after the first version of the architecture. */
 static bool later_loads_and_stores(struct decoding *d) {
     enum { ORDERED, COPY, INDEXED, GUARDED };
     bool vector = bit(d, 26), block = bit(d, 21);

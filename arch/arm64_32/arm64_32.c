@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The backend arm64_32, Apple Watch: arm64's instructions, thread states and 8-byte record slots, 32-bit pointers
- * without signatures. Not here: anything of Linux, which has no such processor. */
+/* The backend arm64_32 of Apple Watch: arm64's instructions, thread states and 8-byte record slots, but 32-bit pointers
+ * without signatures. Linux does not run on this processor. */
 #include "arch/arm64/decode.h"
 
 const struct uspi_backend uspi_arm64_32 = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* armv7: constants, thread states and signal trampolines of 32-bit Arm on Darwin and Linux, and the choice between its
- * two instruction sets. Decoding itself is in decode_arm.c and decode_thumb.c. */
+/* The backend armv7: constants, thread states and signal trampolines of 32-bit Arm on Darwin and Linux, and the choice
+ * between its two instruction sets, which decode_arm.c and decode_thumb.c decode. */
 #include "arch/armv7/decode.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -8,9 +8,9 @@
 static const char *const names[] = {"r0", "r1", "r2",  "r3",  "r4",  "r5", "r6", "r7",
                                     "r8", "r9", "r10", "r11", "r12", "sp", "lr", "pc"};
 
-/* Each of the states is the register file in order, then cpsr: xnu osfmk/mach/arm/_structs.h
- * (_STRUCT_ARM_THREAD_STATE), Linux arch/arm/include/asm/ptrace.h (pt_regs: orig_r0 follows) and
- * arch/arm/include/uapi/asm/sigcontext.h (arm_r0 … arm_cpsr). */
+/* Each state has the registers in order, then cpsr: xnu osfmk/mach/arm/_structs.h (_STRUCT_ARM_THREAD_STATE), Linux
+ * arch/arm/include/asm/ptrace.h (pt_regs: orig_r0 follows) and arch/arm/include/uapi/asm/sigcontext.h (arm_r0 …
+ * arm_cpsr). */
 static const struct uspi_run runs[] = {
     {.first = 0, .count = 16, .width = 4, .stride = 4, .offset = 0},
     {.first = USPI_FLAGS_REGISTER, .count = 1, .width = 4, .stride = 4, .offset = 64},
@@ -41,8 +41,9 @@ static const struct uspi_state_layout states[] = {
     {.state = USP_THREAD_STATE_MACH + 9, .size = REGISTERS_SIZE, .base = 0, .run_count = COUNT(runs), .runs = runs},
 };
 
-/* mov r7, #173 (rt_sigreturn) or #119 (sigreturn); svc. Linux arch/arm/kernel/sigreturn_codes.S has the forms with
- * numbers in svc's immediate and the 16-bit ones; glibc's sigrestorer.S the EABI ones, assembled to 16 or 32 bits. */
+/* mov r7, #173 (rt_sigreturn) or #119 (sigreturn); svc. Linux arch/arm/kernel/sigreturn_codes.S has the 16-bit forms,
+ * and those with the number in svc's immediate. glibc's sigrestorer.S has the EABI forms, assembled to 16 or 32
+ * bits. */
 static const uint8_t rt_arm[] = {0xad, 0x70, 0xa0, 0xe3, 0x00, 0x00, 0x00, 0xef};
 static const uint8_t rt_arm_oabi[] = {0xad, 0x70, 0xa0, 0xe3, 0xad, 0x00, 0x90, 0xef};
 static const uint8_t rt_thumb[] = {0xad, 0x27, 0x00, 0xdf};
@@ -73,7 +74,8 @@ static const struct uspi_signal_stub stubs[] = {
 };
 
 /* xnu bsd/dev/arm/unix_signal.c, struct user_sigframe32: a pointer to the ucontext, since xnu 4903 a token, siginfo 64
- * bytes, ucontext 32, mcontext. Of that the size is UC_FLAVOR_SIZE32: exception state 12, thread state 68, VFP state 260. */
+ * bytes, ucontext 32, mcontext. The mcontext's size is UC_FLAVOR_SIZE32: exception state 12, thread state 68, VFP state
+ * 260. */
 static const uint16_t mcontext_sizes[] = {12 + REGISTERS_SIZE + 260};
 static const struct uspi_sigframe sigframe = {
     .machine = 4 + 64 + 32, .slack = 4, .is_last = 1, .pointer = 4, .size_count = 1, .sizes = mcontext_sizes};
@@ -91,7 +93,8 @@ static bool decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, s
     return uspi_arm_decode_arm(&code, out);
 }
 
-/* The calls are few enough to let the decoder say what they are: whatever decodes to a call that ends here is one. */
+/* Few instructions are calls, so the decoder can identify them: any bytes that end here and decode to a call are
+ * one. */
 static bool follows_call(const uint8_t *before, size_t n, usp_addr return_address, bool thumb, usp_addr *target) {
     usp_addr end = (uint32_t)return_address & ~(usp_addr)1;
     uint32_t mode = thumb ? USPI_MODE_THUMB : 0;
@@ -114,7 +117,7 @@ static uint32_t initial_mode(uint32_t flags) {
     return flags >> 5 & 1 ? USPI_MODE_THUMB | it_state << USPI_MODE_IT_SHIFT : 0;
 }
 
-/* DDI 0406C A8.3: each even condition has the odd one behind it as its opposite; 14 is "always". */
+/* DDI 0406C A8.3: the odd condition n + 1 is the opposite of the even condition n; 14 is "always". */
 static bool condition_holds(uint32_t flags, unsigned condition) {
     const bool n = flags >> 31 & 1, z = flags >> 30 & 1, c = flags >> 29 & 1, v = flags >> 28 & 1;
     const bool even[7] = {z, c, n, v, c && !z, n == v, n == v && !z};
@@ -122,8 +125,8 @@ static bool condition_holds(uint32_t flags, unsigned condition) {
     return even[condition >> 1] != ((condition & 1) != 0);
 }
 
-/* Callee-saved registers: Arm "Procedure Call Standard for the Arm Architecture" (r4 … r11). iOS lets a function change
- * r9; it rarely does, and its value leads nowhere. */
+/* Callee-saved registers: Arm "Procedure Call Standard for the Arm Architecture" (r4 … r11). On iOS a function may
+ * change r9; functions rarely do, and no frame is found through r9. */
 const struct uspi_backend uspi_armv7 = {
     .arch = USP_ARCH_ARMV7,
     .name = "armv7",

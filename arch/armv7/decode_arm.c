@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The ARM instruction set (A32): one 32-bit word to its effects. Conditions are handled at the very end; nothing before
- * looks at them but the space that has none. Section numbers are those of DDI 0406C. */
+/* Decodes the ARM instruction set (A32): the effects of one 32-bit word. Conditions are handled at the end; before
+ * that, only the space of unconditional instructions depends on them. Section numbers are those of DDI 0406C. */
 #include "arch/armv7/decode.h"
 
 static uint32_t rotate_right(uint32_t value, unsigned by) { return by ? value >> by | value << (32 - by) : value; }
@@ -30,7 +30,7 @@ static bool data_processing(struct uspi_instruction *out, const struct uspi_arm_
     }
     bool by_register = w >> 4 & 1;
     if (by_register && reg == USPI_ARM_PC) return false;
-    if ((w & 0xff0) == 0x060) operation = USPI_ARM_OTHER; /* rrx shifts the carry in: no index of a table */
+    if ((w & 0xff0) == 0x060) operation = USPI_ARM_OTHER; /* rrx shifts the carry in, so this is no table index */
     uspi_arm_result_register(out, code, operation, (struct uspi_arm_operands){reg, first, w & 15, (w & 0xff0) != 0});
     return true;
 }
@@ -71,7 +71,7 @@ static bool synchronization(struct uspi_instruction *out, uint32_t w) {
     return kind == 12 || uspi_arm_plain(out, reg);
 }
 
-/* What is added to the base: a register, which may be shifted first, or an amount. */
+/* The offset from the base: a register, which may be shifted, or a constant amount. */
 struct distance {
     bool by_register, shifted;
     int32_t amount;
@@ -84,7 +84,7 @@ static bool transfer(struct uspi_instruction *out, const struct uspi_arm_code *c
     t.second = (uint8_t)(t.reg + 1);
     t.base = (uint8_t)uspi_arm_bits(w, 19, 16);
     t.post_indexed = !pre;
-    t.write_back = !pre || (w >> 21 & 1); /* post-indexed with W: the unprivileged forms, the same for a user */
+    t.write_back = !pre || (w >> 21 & 1); /* post-indexed with W: unprivileged forms, which do the same in user mode */
     t.offset = up ? distance.amount : -distance.amount;
     if (t.write_back && t.base == USPI_ARM_PC) return false;
     if (t.size != 4 && t.reg == USPI_ARM_PC) return false;
@@ -110,7 +110,7 @@ static bool extra_transfer(struct uspi_instruction *out, const struct uspi_arm_c
     return transfer(out, code, w, t, distance);
 }
 
-/* A5.3. ldr pc, [pc, index, lsl #2] is a switch: its table stands behind the following instruction. */
+/* A5.3. ldr pc, [pc, index, lsl #2] is a switch; its table follows the next instruction. */
 static bool word_byte_transfer(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
     const bool by_register = w >> 25 & 1;
     const struct distance distance = {by_register, (w & 0xff0) != 0, (int32_t)(w & 0xfff)};
@@ -199,7 +199,7 @@ static bool media(struct uspi_instruction *out, uint32_t w) {
     unsigned op = uspi_arm_bits(w, 24, 20), op2 = uspi_arm_bits(w, 7, 5);
     unsigned high = uspi_arm_bits(w, 19, 16), low = uspi_arm_bits(w, 15, 12);
     if (op < 8) return op & 3 && op2 != 5 && op2 != 6 && uspi_arm_plain(out, low); /* sadd16 … */
-    if (op < 16) { /* packing, saturation, reversal: a bit for each op2 that is defined */
+    if (op < 16) { /* packing, saturation, reversal: one bit for each defined op2 */
         static const uint8_t defined[8] = {0x7d, 0, 0x5f, 0x7f, 0x08, 0, 0x5f, 0x7f};
         return defined[op & 7] >> op2 & 1 && uspi_arm_plain(out, low);
     }
@@ -240,7 +240,7 @@ static bool block_transfer(struct uspi_instruction *out, uint32_t w) {
                                                           .change = up ? size : -size});
         return true;
     }
-    /* with pc a return from an exception, else the registers of user mode */
+    /* with pc, a return from an exception; otherwise a transfer of user mode's registers */
     if (load && list >> USPI_ARM_PC & 1) {
         out->flow = USPI_END;
         return true;
@@ -278,7 +278,7 @@ static bool unconditional(struct uspi_instruction *out, const struct uspi_arm_co
             return true;
         }
         if ((op & 5) != 4) return false;
-        if (op & 2) uspi_arm_unknown(out, USPI_ARM_SP); /* srs, to a stack of its choice */
+        if (op & 2) uspi_arm_unknown(out, USPI_ARM_SP); /* srs, to the stack of the mode that it names */
         return true;
     }
     if (op >= 0xc0) return op < 0xf0 && uspi_arm_coprocessor(out, w);
@@ -287,7 +287,7 @@ static bool unconditional(struct uspi_instruction *out, const struct uspi_arm_co
     if (op == 0x10) return true;                                          /* cps, setend */
     if (op == 0x11) return true;                                          /* setpan: ARMv8.1 */
     if (op == 0x57) return uspi_arm_bits(w, 7, 4) != 0;                   /* clrex, dsb, dmb, isb, sb */
-    return (op >> 5 == 2 || (op >> 5 == 3 && !(w >> 4 & 1))) && (op & 1); /* pld, pldw, pli, and what may become so */
+    return (op >> 5 == 2 || (op >> 5 == 3 && !(w >> 4 & 1))) && (op & 1); /* pld, pldw, pli, and reserved hints */
 }
 
 static bool conditional(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
@@ -301,13 +301,13 @@ static bool conditional(struct uspi_instruction *out, const struct uspi_arm_code
     case 6: return uspi_arm_coprocessor(out, w);
     default:
         if (!(w >> 24 & 1)) return uspi_arm_coprocessor(out, w);
-        out->clobbers |= 3; /* svc: Linux answers in r0, Darwin in r0 and r1 */
+        out->clobbers |= 3; /* svc: Linux returns r0, Darwin r0 and r1 */
         return true;
     }
 }
 
-/* Data processing and multiplications with the bit S (A5.2); with bits 7 and 4 there are also transfers among them,
- * where it says that they load. */
+/* Returns whether an instruction sets flags: data processing and multiplications with bit S (A5.2). Among those with
+ * bits 7 and 4 set are transfers, for which bit S means a load. */
 static bool sets_flags(uint32_t w) {
     const bool is_transfer = !(w >> 25 & 1) && (w >> 7 & 1) && (w >> 4 & 1) && uspi_arm_bits(w, 6, 5) != 0;
     return uspi_arm_bits(w, 27, 26) == 0 && (w >> 20 & 1) && !is_transfer;

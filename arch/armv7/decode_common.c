@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two instruction sets share; see decode.h. */
+/* Describes what the two instruction sets share; see decode.h. */
 #include "arch/armv7/decode.h"
 
 /* One effect stays free for the write-back. */
@@ -84,9 +84,9 @@ void uspi_arm_result_register(struct uspi_instruction *out, const struct uspi_ar
     const unsigned reg = operands.reg, first = operands.first, second = operands.second;
     const bool shifted = operands.shifted;
     if (reg == USPI_ARM_PC && operation == USPI_ARM_ADD) {
-        /* A switch computes its destination this way. With four bytes an entry the entries are branches, the first
-         * one where the sum counts from; else r15 is added to a distance from a table somewhere. A linker's veneer
-         * adds it to a constant (in Arm code). */
+        /* A switch computes its destination in this way. If the index is shifted, the table has branches of four bytes
+         * each, the first at the value that is read from pc. Otherwise pc is added to a distance from a table
+         * elsewhere. A linker's veneer adds pc to a constant (in Arm code). */
         const bool adds_pc = code->mode == 0 && !shifted && (first == USPI_ARM_PC) != (second == USPI_ARM_PC);
         if (adds_pc) {
             const unsigned other = first == USPI_ARM_PC ? second : first;
@@ -142,7 +142,7 @@ static void load_word(struct uspi_instruction *out, const struct uspi_arm_code *
     }
 }
 
-/* Loads; false: base itself is loaded by an instruction that also writes it back, which no processor defines. */
+/* Describes a load. False when the instruction loads its base and also writes it back, which is undefined. */
 static bool load(struct uspi_instruction *out, const struct uspi_arm_code *code, const struct uspi_arm_transfer *t,
                  int32_t offset) {
     bool dual = t->size == 8;
@@ -155,7 +155,7 @@ static bool load(struct uspi_instruction *out, const struct uspi_arm_code *code,
     if (t->size < 4) {
         uspi_arm_unknown(out, t->reg);
     } else if (t->reg == USPI_ARM_PC) {
-        /* From the stack it is what a call left there; from anywhere else a stub's or a table's pointer. */
+        /* A value from the stack is a return address; from anywhere else, it is a stub's or a table's pointer. */
         load_word(out, code, USPI_ARM_PC, t->base, offset);
         out->flow = t->base == USPI_ARM_SP ? USPI_RETURN : USPI_JUMP_UNKNOWN;
         out->target_register = USPI_ARM_PC;
@@ -285,7 +285,7 @@ static bool coprocessor_transfer(struct uspi_instruction *out, uint32_t w) {
         return true;
     }
     if (!is_load) {
-        /* fstmx has an odd number of words, the last of which is not written. */
+        /* fstmx has an odd number of words; it does not write the last one. */
         uint32_t size = (uint32_t)amount & (coprocessor == 11 ? ~7u : ~0u);
         uspi_arm_store_unknown(out, base, up ? 0 : change, size);
     }
@@ -295,7 +295,7 @@ static bool coprocessor_transfer(struct uspi_instruction *out, uint32_t w) {
 
 bool uspi_arm_coprocessor(struct uspi_instruction *out, uint32_t w) {
     unsigned coprocessor = uspi_arm_bits(w, 11, 8);
-    /* ARMv8 put further vector instructions where ldc2, mcr2 … of coprocessors 8 to 13 would be. */
+    /* ARMv8 uses the encodings of ldc2, mcr2 … of coprocessors 8 to 13 for more vector instructions. */
     bool vector = w >> 28 == 15 && coprocessor >= 8 && coprocessor <= 13;
     if (vector) return true;
     if (!(w >> 25 & 1)) return coprocessor_transfer(out, w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Thumb instruction set (T32): one or two halfwords to their effects. IT blocks are handled at the very end,
- * nothing before looks at them. A 32-bit instruction is one word here, its first halfword in the high half.
+/* Decodes the Thumb instruction set (T32): the effects of one or two halfwords. IT blocks are handled at the end;
+ * nothing before that depends on them. A 32-bit instruction is one word here, with its first halfword in the high half.
  * Section numbers are those of DDI 0406C. */
 #include "arch/armv7/decode.h"
 
@@ -88,7 +88,7 @@ static void transfer16(struct uspi_instruction *out, const struct uspi_arm_code 
     uspi_arm_transfer(out, code, &t);
 }
 
-/* From the base upwards. */
+/* Transfers registers from the base upwards. */
 static void transfer_upwards(struct uspi_instruction *out, bool load, unsigned base, unsigned list, bool write_back) {
     uspi_arm_multiple(out, (struct uspi_arm_multiple){.load = load,
                                                       .write_back = write_back,
@@ -146,7 +146,7 @@ static bool branch16(struct uspi_instruction *out, const struct uspi_arm_code *c
     unsigned condition = h >> 8 & 15;
     if (condition == 14) { /* udf */
         out->flow = USPI_END;
-    } else if (condition == 15) { /* svc: Linux answers in r0, Darwin in r0 and r1 */
+    } else if (condition == 15) { /* svc: Linux returns r0, Darwin r0 and r1 */
         out->clobbers |= 3;
     } else {
         uspi_arm_jump(out, code->pc + (uint32_t)uspi_sign_extend((uint64_t)(h & 0xff) << 1, 9), USPI_MODE_THUMB);
@@ -203,8 +203,8 @@ static uint32_t expand_immediate(uint32_t w) {
     return value >> by | value << (32 - by);
 }
 
-/* The operations of A6.3.1 and A6.3.11. With a first register of pc orr and orn are mov and mvn, with a destination of
- * pc four are comparisons; anything else with pc is undefined. */
+/* The operations of A6.3.1 and A6.3.11. If the first register is pc, orr and orn are mov and mvn. If the destination is
+ * pc, four operations are comparisons. All others with pc are undefined. */
 static bool operation32(unsigned op, unsigned reg, unsigned first, bool set_flags, bool *compare,
                         enum uspi_arm_operation *operation) {
     *compare = reg == USPI_ARM_PC && set_flags && (op == 0 || op == 4 || op == 8 || op == 13);
@@ -340,7 +340,7 @@ static bool multiple32(struct uspi_instruction *out, uint32_t w) {
         if (load) {
             out->flow = USPI_END; /* rfe */
         } else if (write_back) {
-            uspi_arm_unknown(out, USPI_ARM_SP); /* srs, to a stack of its choice */
+            uspi_arm_unknown(out, USPI_ARM_SP); /* srs, to the stack of the mode that it names */
         }
         return true;
     }
@@ -355,7 +355,7 @@ static bool multiple32(struct uspi_instruction *out, uint32_t w) {
     return true;
 }
 
-/* tbb, tbh. The table of the forms with pc stands behind the instruction. */
+/* tbb, tbh. With pc as base, the table follows the instruction. */
 static bool table_branch(struct uspi_instruction *out, const struct uspi_arm_code *code, uint32_t w) {
     bool halfwords = w >> 4 & 1;
     out->flow = USPI_JUMP_TABLE;
@@ -429,7 +429,7 @@ static bool transfer32(struct uspi_instruction *out, const struct uspi_arm_code 
     } else {
         return false;
     }
-    if (size < 2 && reg == USPI_ARM_PC) return !t.write_back; /* pld, pli, and hints that are not given out yet */
+    if (size < 2 && reg == USPI_ARM_PC) return !t.write_back; /* pld, pli, and reserved hints */
     uspi_arm_transfer(out, code, &t);
     return true;
 }
@@ -476,7 +476,8 @@ static bool wide(struct uspi_instruction *out, const struct uspi_arm_code *code,
     }
 }
 
-/* Inside an IT block, narrow instructions set flags only when they do nothing else (A6.2.1, A6.2.2, A6.2.3). */
+/* Returns whether an instruction sets flags inside an IT block. There, narrow instructions set flags only if they do
+ * nothing else (A6.2.1, A6.2.2, A6.2.3). */
 static bool sets_flags(uint32_t w, bool is_narrow) {
     if (is_narrow) {
         const unsigned op = w >> 6 & 0x3ff;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* i386: constants, thread states and signal trampolines. The decoder is x86_64's, in its 32-bit mode. */
+/* The backend i386: constants, thread states and signal trampolines. It uses x86_64's decoder in 32-bit mode. */
 #include "arch/x86_64/decode.h"
 
 /* System V psABI for Intel386, table 2.14 "DWARF Register Number Mapping". Apple's i386 exception-handling tables swap
@@ -51,16 +51,16 @@ static const struct uspi_state_layout states[] = {
 static const uint8_t rt_stub[] = {0xb8, 0xad, 0x00, 0x00, 0x00, 0xcd, 0x80};
 static const uint8_t old_stub[] = {0x58, 0xb8, 0x77, 0x00, 0x00, 0x00, 0xcd, 0x80};
 
-/* The handler's return takes the first word of the kernel's frame off (arch/x86/include/asm/sigframe.h). Then struct
- * rt_sigframe_ia32 has the signal's number, two pointers and 128 bytes of siginfo before the ucontext, and struct
- * sigframe_ia32 the number before the sigcontext; that number is what the old stub pops first. */
+/* The handler's return pops the first word of the kernel's frame (arch/x86/include/asm/sigframe.h). Then struct
+ * rt_sigframe_ia32 has the signal number, two pointers and 128 bytes of siginfo before the ucontext. struct
+ * sigframe_ia32 has the signal number before the sigcontext; the old stub pops that number first. */
 static const struct uspi_signal_stub stubs[] = {
     {USP_OS_LINUX, USP_THREAD_STATE_LINUX_UCONTEXT, 0, sizeof rt_stub, 0, 12 + 128, rt_stub},
     {USP_OS_LINUX, USP_THREAD_STATE_LINUX_SIGCONTEXT, 0, sizeof old_stub, 0, 4, old_stub},
 };
 
-/* xnu bsd/dev/i386/unix_signal.c, sendsig: struct sigframe32, 28 bytes from the return address on, begins a word below a
- * multiple of 16; the mcontext follows, up to three words behind it. Its size is that of mcontext32, mcontext_avx32 or
+/* xnu bsd/dev/i386/unix_signal.c, sendsig: struct sigframe32, 28 bytes from the return address on, begins a word below
+ * a multiple of 16. The mcontext follows it, up to three words later. Its size is that of mcontext32, mcontext_avx32 or
  * mcontext_avx512_32 (bsd/i386/_mcontext.h). */
 static const uint16_t mcontext_sizes[] = {600, 792, 1112};
 static const struct uspi_sigframe sigframe = {.machine = 28,

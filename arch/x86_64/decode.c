@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What one x86 instruction does to the stack, to the integer registers and to the control flow, in 64- and 32-bit mode.
- * Not a disassembler: instructions that write no integer register are distinguished only as far as their length needs. */
+/* Describes what an x86 instruction does to the stack, the integer registers and the control flow, in 64- and 32-bit
+ * mode. It is not a disassembler: instructions that write no integer register are distinguished only as far as needed
+ * for their length. */
 #include "arch/x86_64/describe.h"
 
-/* The lowest bit of Swift's mark of an extended frame record in a stored frame pointer, the one that is set and reset. */
+/* The bit of a stored frame pointer that code sets and clears: the lowest bit of Swift's mark of an extended frame
+ * record. */
 #define ASYNC_BIT 60
 
 static const struct uspi_x86_mode mode_64 = {8, 16, UINT64_MAX, {0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}};
@@ -19,7 +21,7 @@ static void move_sp(const struct uspi_x86_code *c, struct uspi_instruction *out,
 
 static unsigned stack_bytes(const struct uspi_x86_code *c) { return c->size == 2 ? 2 : c->mode->word; }
 
-/* reg NONE: something unknown. The store comes first: push rsp stores the old value. */
+/* Pushes reg (NONE: something unknown). The store comes first, because push rsp stores the old value. */
 static void push(const struct uspi_x86_code *c, struct uspi_instruction *out, unsigned reg) {
     int64_t bytes = stack_bytes(c);
     if (bytes == c->mode->word) effect(c, out, USPI_STORE, reg, SP, -bytes);
@@ -42,7 +44,7 @@ static void go_relative(const struct uspi_x86_code *c, struct uspi_instruction *
     out->target = (c->pc + c->at + (uint64_t)c->immediate) & (short_pc ? 0xffff : c->mode->mask);
 }
 
-/* In the order in which the opcodes and ModRM's reg number them. */
+/* Numbered as in the opcodes and in ModRM's reg. */
 enum { PLUS = 0, AND = 4, MINUS = 5, EXCLUSIVE_OR = 6, COMPARE = 7 };
 
 static void arithmetic(const struct uspi_x86_code *c, struct uspi_instruction *out, unsigned operation, unsigned to,
@@ -72,7 +74,7 @@ static void arithmetic_immediate(const struct uspi_x86_code *c, struct uspi_inst
     }
 }
 
-/* The opcodes 00 to 3f, six forms for each of eight operations. */
+/* Opcodes 00 to 3f: six forms of each of eight operations. */
 static void describe_arithmetic(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     unsigned operation = c->opcode >> 3 & 7;
     bool to_rm = (c->opcode & 2) == 0;
@@ -160,7 +162,7 @@ static void describe_exchange(const struct uspi_x86_code *c, struct uspi_instruc
     }
 }
 
-/* 8f /0. An address that is made from sp is made after sp has moved. */
+/* 8f /0. An address based on sp is computed after sp has moved. */
 static bool describe_pop_rm(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     if ((c->reg & 7) != 0) return false;
     if (c->mod == 3) {
@@ -196,7 +198,7 @@ static void describe_pop_all(const struct uspi_x86_code *c, struct uspi_instruct
     move_sp(c, out, 8 * bytes);
 }
 
-/* enter: push fp; fp = sp; then, for a nesting level, copies of so many enclosing frames' pointers, of which only the
+/* enter: push fp; fp = sp; then, for a nesting level, copies of as many enclosing frames' pointers, of which only the
  * room is described; then room for locals. */
 static void describe_enter(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     int64_t word = c->mode->word;
@@ -221,7 +223,7 @@ static void describe_leave(const struct uspi_x86_code *c, struct uspi_instructio
     move_sp(c, out, c->mode->word);
 }
 
-/* immediate: bytes of arguments that the callee takes off the stack. */
+/* immediate: how many bytes of arguments the callee pops. */
 static void describe_return(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     out->flow = USPI_RETURN;
     out->target_register = c->mode->pc;
@@ -244,7 +246,7 @@ static void describe_call(const struct uspi_x86_code *c, struct uspi_instruction
     move_sp(c, out, -c->mode->word);
 }
 
-/* pc out of memory, where an effect can say where. */
+/* Loads pc from memory, if an effect can describe the address. */
 static void load_pc(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     const bool is_constant = c->pc_relative || (c->base == NONE && c->index == NONE);
     const uint64_t origin = c->pc_relative ? c->pc + c->at : 0;
@@ -260,10 +262,10 @@ static void load_pc(const struct uspi_x86_code *c, struct uspi_instruction *out)
     out->target_register = c->mode->pc;
 }
 
-/* jmp rm. An index that is scaled, or that is added to a constant, selects from a table of addresses. That is a switch,
- * or a tail call through an array of functions, which looks the same: where it is taken for a switch nothing is lost but
- * one way to the caller, the other way round the caller would be wrong. A prefix that exempts the jump from branch
- * tracking (3e) is put by gcc and clang before the jump of a switch and nowhere else. */
+/* jmp rm. An index that is scaled or added to a constant selects from a table of addresses. That is a switch, or a tail
+ * call through an array of functions, which looks the same. If a tail call is taken for a switch, only one path to the
+ * caller is lost; if a switch were taken for a tail call, the caller would be wrong. gcc and clang use the prefix that
+ * exempts a jump from branch tracking (3e) only for a switch. */
 static void describe_jump(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     bool table = c->notrack || (c->mod != 3 && c->index != NONE && (c->base == NONE || c->scale != 0));
     out->flow = table ? USPI_JUMP_TABLE : USPI_JUMP_UNKNOWN;
@@ -323,8 +325,8 @@ static bool describe_ff_group(const struct uspi_x86_code *c, struct uspi_instruc
     }
 }
 
-/* c6 and c7: mov, and the two transaction instructions that took one ModRM value each. An abort continues behind
- * xbegin's target with a reason in eax. */
+/* c6 and c7: mov, and the two transaction instructions, which use one ModRM value each. An abort continues at xbegin's
+ * target with a reason in eax. */
 static bool describe_c6_c7(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     bool transaction = c->mod == 3 && (c->reg & 7) == 7 && (c->rm & 7) == 0;
     if (transaction) {
@@ -413,7 +415,7 @@ static bool describe_one_byte(const struct uspi_x86_code *c, struct uspi_instruc
         return true;
     case 0xe0:
     case 0xe1:
-    case 0xe2: /* loop counts with rcx */
+    case 0xe2: /* loop, which counts in rcx */
         go_relative(c, out, USPI_BRANCH);
         if (c->address_cut) {
             clobber(c, out, CX);
@@ -436,8 +438,8 @@ static bool describe_one_byte(const struct uspi_x86_code *c, struct uspi_instruc
 static bool describe_two_byte(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     unsigned extension = c->reg & 7;
     switch (c->opcode) {
-    case 0x05: /* syscall, by whose convention the kernel changes these; Darwin's may return a second value in rdx */
-    case 0x34: /* sysenter, into Linux's vdso, which has pushed what the kernel changes */
+    case 0x05: /* syscall: by convention the kernel changes these; Darwin may return a second value in rdx */
+    case 0x34: /* sysenter, in Linux's vdso, which has pushed the registers that the kernel changes */
         clobber(c, out, AX);
         clobber(c, out, CX);
         if (c->wide) {
@@ -454,9 +456,10 @@ static bool describe_two_byte(const struct uspi_x86_code *c, struct uspi_instruc
     case 0xb9:
     case 0xff: out->flow = USPI_END; return true;
     case 0x1e:
-        /* endbr64 and endbr32, and rdssp, among wide nops. Compilers put endbr also where a function is entered again:
-         * behind calls that return twice (setjmp), at landing pads and at labels whose address is taken. None but the
-         * first is run into from a call that stands before it, and that one costs only the paths through it. */
+        /* endbr64, endbr32 and rdssp, among wide nops. Compilers also put endbr where a function is entered again:
+         * after calls that return twice (setjmp), at landing pads and at labels whose address is taken. Of these, only
+         * the one after a call is reached from a call before it. There the wrong hint costs only the paths through
+         * it. */
         if (c->mandatory != 0xf3 || c->mod != 3) return true;
         if (extension == 7) out->start_hint = (c->rm & 7) == (c->wide ? 2 : 3);
         if (extension == 1) clobber_rm(c, out);
@@ -474,7 +477,7 @@ static bool describe_two_byte(const struct uspi_x86_code *c, struct uspi_instruc
         if (extension == 4) return true;
         if (c->mod == 3 && c->size == 8 && c->immediate == ASYNC_BIT && extension != 7) {
             effect(c, out, USPI_SET, c->rm, c->rm, 0);
-            /* Marks the frame pointer as an async frame's, before anything else. */
+            /* An async function marks the frame pointer in its first instruction. */
             out->start_hint = extension == 5 && c->rm == BP;
         } else {
             overwrite_rm(c, out);
@@ -512,7 +515,7 @@ static bool follows_call(const struct uspi_x86_mode *mode, const uint8_t *before
                    decode(mode, start, length, return_address - length, &call) && call.length == length;
     }
     *target = 0;
-    /* Where both can be, which of them it was is not known, nor then the callee. */
+    /* If both a direct and an indirect call are possible, the callee is unknown. */
     if (direct && !indirect) {
         *target = (return_address + (uint64_t)uspi_sign_extend(uspi_le32(end - 4), 32)) & mode->mask;
     }

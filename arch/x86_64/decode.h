@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The instruction decoder that x86_64 and i386 share. The functions are those of the contract in arch/backend.h; their
- * `mode` and `thumb` arguments are not looked at, because x86 has no such state. */
+/* The instruction decoder that x86_64 and i386 share. The functions implement the contract in arch/backend.h. They
+ * ignore their arguments `mode` and `thumb`, because x86 has no such state. */
 #ifndef USPI_X86_64_DECODE_H
 #define USPI_X86_64_DECODE_H
 
 #include "arch/backend.h"
 
-/* Bytes of the longest instruction; a longer one faults (Intel SDM volume 2, 2.3.11). */
+/* Size of the longest instruction in bytes; a longer one faults (Intel SDM volume 2, 2.3.11). */
 #define USPI_X86_INSTRUCTION_MAX 15
 
-/* Bytes of the longest call that matters to follows_call: opcode, ModRM, SIB and a 32-bit displacement. Prefixes before
- * it don't matter, because the rest is a call without them. */
+/* Size in bytes of the longest call that follows_call looks for: opcode, ModRM, SIB and a 32-bit displacement. Prefixes
+ * do not matter, because the rest without them is a call too. */
 #define USPI_X86_CALL_MAX 7
 
 bool uspi_x86_64_decode(const uint8_t *bytes, size_t n, usp_addr pc, uint32_t mode, struct uspi_instruction *out);

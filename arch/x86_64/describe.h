@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The words in which decode.c and writes.c say what a parsed instruction does. All of them add to `out`. */
+/* Functions with which decode.c and writes.c describe a parsed instruction. All of them add to `out`. */
 #ifndef USPI_X86_64_DESCRIBE_H
 #define USPI_X86_64_DESCRIBE_H
 
 #include "arch/x86_64/parse.h"
 
-/* The registers that the instruction overwrites with something unknown become clobbers of `out`. False: there is more to
- * say about it than that, and nothing has been said. */
+/* Adds the registers that the instruction overwrites with something unknown to the clobbers of `out`. False: the
+ * instruction needs another description, and nothing was added. */
 bool uspi_x86_describe_writes(const struct uspi_x86_code *c, struct uspi_instruction *out);
 
 static inline uint8_t dwarf(const struct uspi_x86_code *c, unsigned reg) {
@@ -17,7 +17,7 @@ static inline void clobber(const struct uspi_x86_code *c, struct uspi_instructio
     out->clobbers |= UINT64_C(1) << dwarf(c, reg);
 }
 
-/* The register that a byte operand is part of: 4 to 7 are ah, ch, dh and bh where there is no REX. */
+/* Returns the register that contains a byte operand: without REX, 4 to 7 are ah, ch, dh and bh. */
 static inline unsigned byte_register(const struct uspi_x86_code *c, unsigned reg) {
     return c->rex == 0 ? reg & 3 : reg;
 }
@@ -35,18 +35,18 @@ static inline struct uspi_effect *effect(const struct uspi_x86_code *c, struct u
     return uspi_add_effect(out, op, dwarf(c, reg), dwarf(c, base), value);
 }
 
-/* Whether rm is memory at a register plus a displacement, which an effect can say. */
+/* Returns whether rm is memory at a register plus a displacement, which an effect can describe. */
 static inline bool is_plain_memory(const struct uspi_x86_code *c) {
     return c->mod != 3 && c->base != NONE && c->index == NONE && !c->segment && !c->address_cut;
 }
 
-/* Stores a full operand to rm if that is memory (reg NONE: something unknown). Stores of another width than a word's, or
- * to an address that an effect cannot say, are left out. */
+/* Stores a full operand to rm if that is memory (reg NONE: something unknown). Leaves out stores whose width is not a
+ * word, and stores to an address that no effect can describe. */
 static inline void store(const struct uspi_x86_code *c, struct uspi_instruction *out, unsigned reg) {
     if (c->size == c->mode->word && is_plain_memory(c)) effect(c, out, USPI_STORE, reg, c->base, c->displacement);
 }
 
-/* rm, register or memory, is overwritten with something unknown. */
+/* Overwrites rm, register or memory, with something unknown. */
 static inline void overwrite_rm(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     clobber_rm(c, out);
     store(c, out, NONE);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes an x86 instruction apart, in 64- and 32-bit mode, by tables with one character per opcode. Prefixes that an
- * instruction does not allow are not rejected, and an opcode that is unknown only in a group is read like its group.
+/* Parses an x86 instruction, in 64- and 32-bit mode, using tables with one character per opcode. Prefixes that an
+ * instruction does not allow are not rejected. An opcode that is unknown only within a group is parsed like its group.
  *
  * Source of the opcode maps: Intel SDM volume 2 (order number 325383), appendix A, and its instruction pages; AMD APM
- * volume 3 (24594) for XOP and SSE4a; Intel 355828 for AVX512-FP16, 319433 for what came after it. Where Intel and AMD
- * differ (a 66 prefix before a near branch in 64-bit mode), it is as Intel says.
+ * volume 3 (24594) for XOP and SSE4a; Intel 355828 for AVX512-FP16, 319433 for later extensions. Where Intel and AMD
+ * differ (a 66 prefix before a near branch in 64-bit mode), the parser follows Intel.
  *
- * Not known: APX (REX2, and EVEX map 4), whose registers 16 to 31 are not in the register file. */
+ * Not supported: APX (REX2, and EVEX map 4), whose registers 16 to 31 are not in the register file. */
 #include "arch/x86_64/parse.h"
 
-/* What follows:  .  nothing          m  ModRM           M  ModRM, imm8          X  ModRM, imm16/32
- *                b  imm8             w  imm16           z  imm16/32             v  imm16/32/64
- *                j  displacement of a branch            o  an address           p  a far address
- *                e  imm16, imm8 (enter)                 g  ModRM, an immediate if it is `test` (f6, f7)
- *                c  ModRM that is a register whatever mod says (control and debug registers)
- *                -  not an instruction, or handled before the table is asked */
+/* What follows an opcode:
+ *                  .  nothing          m  ModRM           M  ModRM, imm8          X  ModRM, imm16/32
+ *                  b  imm8             w  imm16           z  imm16/32             v  imm16/32/64
+ *                  j  displacement of a branch            o  an address           p  a far address
+ *                  e  imm16, imm8 (enter)                 g  ModRM, an immediate if it is `test` (f6, f7)
+ *                  c  ModRM that is a register whatever mod says (control and debug registers)
+ *                  -  not an instruction, or handled before the table is used */
 static const char one_byte_operands[16][17] = {
     /*       0123456789abcdef */
     /* 0 */ "mmmmbz..mmmmbz.-",
@@ -58,15 +59,15 @@ static const char two_byte_operands[16][17] = {
 /* One row per sixteen opcodes, bit n for opcode n of the row. */
 static bool has_bit(const uint16_t rows[16], unsigned opcode) { return rows[opcode >> 4] >> (opcode & 15) & 1; }
 
-/* One-byte opcodes that 64-bit mode took away. c4, c5 and 62 are prefixes there. */
+/* One-byte opcodes that do not exist in 64-bit mode. c4, c5 and 62 are prefixes there. */
 static const uint16_t gone_in_64[16] = {0x40c0, 0xc0c0, 0x8080, 0x8080, 0,      0,      0x0007, 0,
                                         0x0004, 0x0400, 0,      0,      0x4030, 0x0070, 0x0400, 0};
 
-/* Opcodes of the legacy map 0F 38, which all have ModRM and no immediate. */
+/* Defined opcodes of the legacy map 0F 38; all have ModRM and no immediate. */
 static const uint16_t known_0f38[16] = {0x0fff, 0x70b1, 0x0f3f, 0xffbf, 0x0003, 0,      0, 0,
                                         0x0c07, 0,      0,      0,      0xbf00, 0xf900, 0, 0x1f63};
 
-/* Opcodes of map 1 as VEX and EVEX have it. */
+/* Defined opcodes of map 1 in VEX and EVEX. */
 static const uint16_t known_vector_0f[16] = {0, 0x00ff, 0xff00, 0, 0x0cf6, 0xffff, 0xffff, 0xffff,
                                              0, 0x030f, 0x4000, 0, 0x0074, 0xffff, 0xffff, 0x7fff};
 
@@ -82,7 +83,7 @@ static uint8_t next_byte(struct uspi_x86_code *c) {
     return byte;
 }
 
-/* The next n bytes as a signed number. */
+/* Reads the next n bytes as a signed number. */
 static int64_t next_number(struct uspi_x86_code *c, unsigned n) {
     if (n > c->limit - c->at) {
         c->cut = true;
@@ -102,7 +103,7 @@ static void parse_prefixes(struct uspi_x86_code *c) {
         case 0x2e:
         case 0x36:
         case 0x3e:
-            /* The last override counts, but 64-bit mode has no es, cs, ss and ds to override with. */
+            /* The last segment override counts, but 64-bit mode ignores those of es, cs, ss and ds. */
             c->segment = c->segment && c->wide;
             c->notrack = c->notrack || byte == 0x3e;
             break;
@@ -118,11 +119,11 @@ static void parse_prefixes(struct uspi_x86_code *c) {
             c->rex = byte;
             continue;
         }
-        c->rex = 0; /* only right before the opcode is it a prefix that counts */
+        c->rex = 0; /* REX counts only directly before the opcode */
     }
 }
 
-/* VEX, EVEX and XOP prefixes, whose first byte has been read. */
+/* Parses a VEX, EVEX or XOP prefix after its first byte. */
 static bool parse_vector_prefix(struct uspi_x86_code *c, uint8_t first) {
     static const uint8_t mandatory[4] = {0, 0x66, 0xf3, 0xf2};
     if (c->operand_16 || c->repeat != 0 || c->rex != 0) return false;
@@ -144,7 +145,7 @@ static bool parse_vector_prefix(struct uspi_x86_code *c, uint8_t first) {
         if ((inverted & 0x08) != 0 || (low & 0x04) == 0) return false;
         c->map = inverted & 7;
         c->encoding = EVEX;
-        next_byte(c); /* mask, broadcast, vector length: nothing that the integer registers feel */
+        next_byte(c); /* mask, broadcast, vector length: irrelevant for integer registers */
     }
     if (!c->wide) {
         rex &= (uint8_t)~(REX_R | REX_X | REX_B);
@@ -158,7 +159,8 @@ static bool parse_vector_prefix(struct uspi_x86_code *c, uint8_t first) {
 
 static bool parse_opcode(struct uspi_x86_code *c) {
     uint8_t byte = next_byte(c), ahead = byte_ahead(c);
-    /* In 32-bit mode les, lds and bound need memory, so that a register there says prefix; pop has 0 in ModRM's reg. */
+    /* In 32-bit mode les, lds and bound need a memory operand, so a register operand means a prefix. pop (8f) has 0 in
+     * ModRM's reg. */
     bool vector = ((byte == 0xc4 || byte == 0xc5 || byte == 0x62) && (c->wide || ahead >= 0xc0)) ||
                   (byte == 0x8f && (ahead & 0x1f) >= XOP_8);
     if (vector) return parse_vector_prefix(c, byte);
@@ -172,7 +174,7 @@ static bool parse_opcode(struct uspi_x86_code *c) {
     return true;
 }
 
-/* The operands' character of the tables above. */
+/* Returns the character of the tables above for the opcode. */
 static char operands_of(const struct uspi_x86_code *c) {
     bool legacy = c->encoding == LEGACY;
     unsigned opcode = c->opcode;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which integer registers an x86 instruction overwrites, for the many of which nothing else is of interest. */
+/* Tells which integer registers an x86 instruction overwrites, for the many instructions with no other relevant
+ * effect. */
 #include "arch/x86_64/describe.h"
 
 /* Overwritten:  .  none       *  more than that, see decode.c
@@ -49,8 +50,8 @@ static const char two_byte_writes[16][17] = {
     /* f */ "...............*",
 };
 
-/* 0f 01 with a register in ModRM: system instructions without operands, and smsw, lmsw. Of those that belong to a
- * hypervisor, an enclave or the kernel it is only said that they may return values. */
+/* 0f 01 with a register in ModRM: system instructions without operands, and smsw, lmsw. Instructions of a hypervisor,
+ * an enclave or the kernel are only described as returning values. */
 static void describe_0f01(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     if (c->mod != 3) return;
     switch ((c->reg & 7) << 3 | (c->rm & 7)) {
@@ -147,7 +148,7 @@ static void describe_0f38(const struct uspi_x86_code *c, struct uspi_instruction
     }
 }
 
-/* Instructions whose other forms are for vector registers, whatever their encoding. */
+/* Describes instructions in all encodings that share their opcodes with vector instructions. */
 static void vector_writes(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     bool scalar = c->mandatory == 0xf3 || c->mandatory == 0xf2;
     bool vex = c->encoding == VEX;

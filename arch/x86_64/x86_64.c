@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* x86_64: constants, thread states and signal trampolines. The decoder is decode.c. */
+/* The backend x86_64: constants, thread states and signal trampolines. decode.c decodes instructions. */
 #include "arch/x86_64/decode.h"
 
 /* System V psABI for AMD64, figure 3.36 "DWARF Register Number Mapping". */
@@ -56,15 +56,16 @@ static const uint8_t glibc_stub[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0
 /* mov eax, 15; syscall (musl src/signal/x86_64/restore.s). */
 static const uint8_t musl_stub[] = {0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 
-/* The handler's return takes the first word of the kernel's struct rt_sigframe off; the ucontext is the next. */
+/* The handler's return pops the first word of the kernel's struct rt_sigframe; the ucontext follows. */
 static const struct uspi_signal_stub stubs[] = {
     {USP_OS_LINUX, USP_THREAD_STATE_LINUX_UCONTEXT, 0, sizeof glibc_stub, 0, 0, glibc_stub},
     {USP_OS_LINUX, USP_THREAD_STATE_LINUX_UCONTEXT, 0, sizeof musl_stub, 0, 0, musl_stub},
 };
 
-/* xnu bsd/dev/i386/unix_signal.c, sendsig: the return address' place is the word below a multiple of 16, the mcontext
- * begins at that multiple or, since the interrupted rsp is one of 8, a word higher. Its size is that of mcontext64,
- * mcontext_avx64 or mcontext_avx512_64 (bsd/i386/_mcontext.h), of a task with descriptors of its own 32 more. */
+/* xnu bsd/dev/i386/unix_signal.c, sendsig: the return address's place is the word below a multiple of 16. The mcontext
+ * begins at that multiple or a word higher, since the interrupted rsp is a multiple of 8. Its size is that of
+ * mcontext64, mcontext_avx64 or mcontext_avx512_64 (bsd/i386/_mcontext.h), and 32 more for a task with its own
+ * descriptors. */
 static const uint16_t mcontext_sizes[] = {712, 1032, 2632, 744, 1064, 2664};
 static const struct uspi_sigframe sigframe = {
     .slack = 8, .pointer = 8, .size_count = sizeof mcontext_sizes / sizeof mcontext_sizes[0], .sizes = mcontext_sizes};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow: one way to make room, whatever the elements are. */
+/* Growing arrays with elements of any type. */
 #ifndef USPI_ARRAY_H
 #define USPI_ARRAY_H
 
@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for `needed` elements of `size` bytes each. Doubles, so that appending one by one takes linear time.
- *   room  how many elements there is room for; updated
+/* Makes room for `needed` elements of `size` bytes each. Doubles the array, so that appending elements one by one takes
+ * linear time.
+ *   room  for how many elements there is room; updated
  * Returns the array, which may have moved, or NULL when memory lacks; then the old array and *room are unchanged. */
 static inline void *uspi_array_reserve(void *array, size_t *room, size_t needed, size_t size) {
     if (array != NULL && needed <= *room) return array;
@@ -23,8 +24,8 @@ static inline void *uspi_array_reserve(void *array, size_t *room, size_t needed,
     return grown;
 }
 
-/* The same for `more` elements behind the first `count` of the array that the pointer at `pointer` leads to. False when memory
- * lacks. */
+/* Makes room for `more` elements after the first `count`. `pointer` is the address of the array's pointer, which is
+ * updated. False when memory lacks. */
 static inline bool uspi_room_for(void *pointer, size_t *room, size_t count, size_t more, size_t size) {
     void *array;
     memcpy(&array, pointer, sizeof array);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A checksum of bytes, quick enough to be taken of what is about to be read: it tells damage, not malice. Written down in
- * doc/index-format.md, and the same on every host:
+/* A checksum that is fast enough to check data before each use. It detects damage, not manipulation. It is the same on
+ * every host and is specified in doc/index-format.md:
  *
  *     h = 0; for each word of 8 bytes, little-endian, the last one filled up with zeros:
  *         h = (h xor word) × 0x9e3779b97f4a7c15 modulo 2^64, rotated left by 29 bits

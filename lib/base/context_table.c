@@ -16,7 +16,7 @@ bool uspi_context_table_reserve(struct uspi_context_table *table, size_t room) {
         uspi_context_table_free(table);
         return false;
     }
-    /* Written now, so that no page is missing while threads are stopped. */
+    /* Write the memory now, so that no page fault occurs while threads are stopped. */
     memset(table->contexts, 0, room * sizeof *table->contexts);
     memset(table->places, 0, places * sizeof *table->places);
     table->room = room;
@@ -24,7 +24,8 @@ bool uspi_context_table_reserve(struct uspi_context_table *table, size_t room) {
     return true;
 }
 
-/* The place of an address, or the empty one where it belongs. There is one: at most half of them are taken. */
+/* Returns the place of an address, or the empty place where it belongs. There always is one, since at most half of the
+ * places are used. */
 static uint32_t *find_place(const struct uspi_context_table *table, usp_addr address) {
     size_t i = (size_t)(address / USPI_CONTEXT_SIZE * UINT64_C(0x9e3779b97f4a7c15) >> 32) & table->place_mask;
     while (table->places[i] != 0 && table->contexts[table->places[i] - 1].address != address) {

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues a checksum over n bytes: reversed polynomial 0xedb88320, begins and ends with all bits turned. Bit by bit: what is
- * checked is small, and the writer in a signal handler has no room for tables. */
+/* Continues a checksum over n bytes, with the reversed polynomial 0xedb88320. The caller begins with all bits set and
+ * inverts the result. It works bit by bit: the data is small, and the writer in a signal handler has no room for
+ * tables. */
 static inline uint32_t uspi_crc32(uint32_t crc, const uint8_t *bytes, size_t n) {
     for (size_t i = 0; i < n; i++) {
         crc ^= bytes[i];

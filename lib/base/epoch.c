@@ -24,8 +24,8 @@ static int is_empty(struct uspi_epoch *readers, uint32_t side) {
     return 1;
 }
 
-/* A reader that can see a retired object entered before the object was retired, and stays counted at one place on one
- * side. A place that is empty afterwards has no such reader, and never will. */
+/* A reader that can use a retired object entered before the object was retired, and is counted at one place on one side
+ * until it leaves. A place that is empty after the retirement has no such reader, and never gets one. */
 void uspi_epoch_collect(struct uspi_epoch *readers) {
     if (readers->retired == NULL) return;
     uint32_t side = atomic_load_explicit(&readers->side, memory_order_relaxed);

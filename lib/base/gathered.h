@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes that are gathered, one piece behind the other, in memory that grows. */
+/* A growing buffer to which bytes are appended. */
 #ifndef USPI_GATHERED_H
 #define USPI_GATHERED_H
 
@@ -8,7 +8,7 @@
 
 #include <unspool/base.h>
 
-/* All zero is empty. `bytes` is owned, and kept when `size` is set to 0. */
+/* All zero is empty. The struct owns `bytes`, and keeps the memory when the caller sets `size` to 0. */
 struct uspi_gathered {
     char *bytes; /* NULL: nothing was gathered yet */
     size_t size, room;

@@ -15,7 +15,7 @@ static void put_line(struct uspi_json *json) {
 
 static bool is_flat(const struct uspi_json *json) { return json->flat > 0 && json->depth >= json->flat; }
 
-/* Writes what stands before a value: the comma, the line break, the key. */
+/* Writes what precedes a value: the comma, the line break, the key. */
 static void begin_value(struct uspi_json *json, const char *key) {
     if (json->depth > 0) {
         bool is_first = (json->filled >> json->depth & 1) == 0;

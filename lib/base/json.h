@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes JSON (RFC 8259) piece by piece, for the library's reports and for the command, which links a copy of its
- * own.
+/* Writes JSON (RFC 8259) piece by piece, for the library's reports and for the command, which links its own copy.
  *
- * Strings may hold any bytes (uspi_put_json_text). Addresses are strings ("0x7f…"), because many JSON readers keep
+ * Strings may contain any bytes (uspi_put_json_text). Addresses are strings ("0x7f…"), because many JSON readers store
  * numbers as doubles, which lose bits above 2^53. */
 #ifndef USPI_JSON_H
 #define USPI_JSON_H
@@ -30,25 +29,25 @@ void uspi_json_number(struct uspi_json *json, const char *key, uint64_t value);
 void uspi_json_bool(struct uspi_json *json, const char *key, bool value);
 void uspi_json_null(struct uspi_json *json, const char *key);
 
-/* A whole number that may be below 0. */
+/* Writes a signed whole number. */
 void uspi_json_integer(struct uspi_json *json, const char *key, int64_t value);
 
-/* A fraction: value / 10^decimals, with all of its decimals (at most 19). */
+/* Writes the fraction value / 10^decimals with all its decimals (at most 19). */
 void uspi_json_fraction(struct uspi_json *json, const char *key, uint64_t value, unsigned decimals);
 
-/* "0x…" */
+/* Writes an address as the string "0x…". */
 void uspi_json_address(struct uspi_json *json, const char *key, uint64_t value);
 
-/* Hexadecimal digits, two for each byte. */
+/* Writes bytes as a string of hexadecimal digits, two for each byte. */
 void uspi_json_bytes(struct uspi_json *json, const char *key, const uint8_t *bytes, size_t n);
 
-/* Writes a processor as "arch" and, when it is one that has a name of its own, its variant as "variant". */
+/* Writes a processor as "arch" and, if its variant has a name, that as "variant". */
 void uspi_json_arch(struct uspi_json *json, uint32_t arch, uint32_t variant);
 
 /* Writes an image's identity as "uuid" or "build_id"; nothing when it has none. */
 void uspi_json_build_id(struct uspi_json *json, bool is_macho, const uint8_t *bytes, size_t n);
 
-/* An image of a list "images": its path, where it lies, its identity. */
+/* Writes an image as an element of the list "images": its path, addresses and identity. */
 void uspi_json_image(struct uspi_json *json, const struct usp_image *image);
 
 #endif

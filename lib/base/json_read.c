@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See json_read.h. An object or array that is still open keeps the number of the one around it in `next`, so that the way
- * back needs no memory of its own. */
+/* See json_read.h. While an object or array is open, its `next` is the index of the enclosing one. So returning to the
+ * enclosing one needs no extra memory. */
 #include "lib/base/json_read.h"
 
 #include "lib/base/array.h"
@@ -8,7 +8,7 @@
 
 #include <unspool/base.h>
 
-/* Of the outermost value. */
+/* The parent of the outermost value. */
 #define NO_PARENT UINT32_MAX
 
 static const char *skip_blanks(const char *at, const char *end) {
@@ -29,7 +29,8 @@ static const bool ends_plain[256] = {
     [27] = 1, [28] = 1, [29] = 1, [30] = 1, [31] = 1, ['"'] = 1, ['\\'] = 1,
 };
 
-/* The closing quote of a string whose first character is at `at`; otherwise where it goes wrong, `end` when it is cut off. */
+/* Returns the position of a string's closing quote; `at` is its first character. If the string is malformed, returns
+ * the position of the error, `end` when it is cut off. */
 static const char *end_of_string(const char *at, const char *end) {
     for (;;) {
         while (at < end && !ends_plain[(unsigned char)*at]) at++;
@@ -41,7 +42,7 @@ static const char *end_of_string(const char *at, const char *end) {
 struct parse {
     struct uspi_json_document *document;
     const char *at, *begin, *end;
-    uint32_t parent; /* the object or array that is open */
+    uint32_t parent; /* index of the innermost open object or array */
 };
 
 static int fail(struct parse *parse, const char *where) {
@@ -86,7 +87,7 @@ static int read_word(struct parse *parse, struct uspi_json_node *node) {
     return USP_OK;
 }
 
-/* The value at parse->at. An object or array is opened. */
+/* Reads the value at parse->at. An object or array becomes the open one. */
 static int read_value(struct parse *parse, struct uspi_json_node *node) {
     if (parse->at == parse->end) return fail(parse, parse->at);
     node->from = (uint32_t)(parse->at - parse->begin);
@@ -106,7 +107,7 @@ static int read_value(struct parse *parse, struct uspi_json_node *node) {
     return USP_OK;
 }
 
-/* A node for what stands at parse->at; `has_key`: a member. */
+/* Adds a node for the value at parse->at, or for the member there if has_key. */
 static int add_node(struct parse *parse, bool has_key) {
     struct uspi_json_document *document = parse->document;
     void *grown = uspi_array_reserve(document->nodes, &document->room, document->count + 1, sizeof *document->nodes);
@@ -126,7 +127,7 @@ static void close_one(struct parse *parse) {
     node->next = (uint32_t)parse->document->count;
 }
 
-/* What stands in the objects and arrays that are open, until all of them are closed. */
+/* Reads the contents of the open objects and arrays, until all are closed. */
 static int read_inside(struct parse *parse) {
     bool is_fresh = true;
     while (parse->parent != NO_PARENT) {
@@ -209,7 +210,7 @@ size_t uspi_json_decode(struct uspi_span text, char *to) {
             continue;
         }
         at += 4;
-        /* RFC 8259: what lies beyond U+FFFF is a pair of surrogates. */
+        /* RFC 8259: a character above U+FFFF is a pair of surrogates. */
         if (unit >> 10 == 0xd800 >> 10 && text.length - at > 6 && text.bytes[at + 1] == '\\' &&
             text.bytes[at + 2] == 'u' && read_unit(text, at + 3, &low) && low >> 10 == 0xdc00 >> 10) {
             unit = 0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff));

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Places where a page may lie. */
+/* How many places a page may have in the cache. */
 #define WAYS       4u
 #define HEAP_PAGES 128u
 
@@ -13,7 +13,7 @@
 struct heap_pages {
     struct uspi_page_cache cache;
     struct uspi_cached_page pages[HEAP_PAGES];
-    uint8_t bytes[]; /* once or twice */
+    uint8_t bytes[]; /* contents of the pages, and with confirmation a second buffer of that size */
 };
 
 static void forget_unreadable(struct uspi_page_cache *cache) {
@@ -74,7 +74,7 @@ static bool needs_confirmation(const struct uspi_page_cache *cache, uint32_t i) 
     return cache->pages[i].used >= cache->epoch && cache->pages[i].filled < cache->epoch;
 }
 
-/* The place of a page: the one that has it, or the one of its places that was not used for longest. */
+/* Returns the place of a page: the one that has it, or the least recently used one of its places. */
 static uint32_t find_place(const struct uspi_page_cache *cache, usp_addr page) {
     usp_addr n = page / cache->page_size;
     uint32_t ways = cache->page_count < WAYS ? cache->page_count : WAYS;
@@ -86,8 +86,9 @@ static uint32_t find_place(const struct uspi_page_cache *cache, usp_addr page) {
     return oldest;
 }
 
-/* What cannot be read is not kept from one epoch to the next: it can become readable, and nothing would confirm it. Within
- * one it stays so: text that is loaded there meanwhile is not what the stack runs through. */
+/* Returns whether a page is known to be unreadable. This is forgotten with each epoch: the page can become readable,
+ * and confirming does not notice that. Within an epoch it stays unreadable, since the stack does not run through text
+ * that is loaded there meanwhile. */
 static bool is_unreadable(const struct uspi_page_cache *cache, usp_addr address) {
     usp_addr wanted = (address & ~(usp_addr)(USPI_LEAST_PAGE - 1)) | 1;
     for (uint32_t i = 0; i < USPI_UNREADABLE_PAGES && cache->unreadable[i] != 0; i++) {
@@ -96,8 +97,8 @@ static bool is_unreadable(const struct uspi_page_cache *cache, usp_addr address)
     return false;
 }
 
-/* Pieces of the page that were read before are forgotten: it is gone, and what is said of it must not depend on how it was
- * read. */
+/* Remembers an unreadable page. Also forgets its pieces that were read before: the page is unmapped, and results must
+ * not depend on which pieces were read. */
 static void remember_unreadable(struct uspi_page_cache *cache, usp_addr address) {
     usp_addr page = address & ~(usp_addr)(USPI_LEAST_PAGE - 1);
     cache->unreadable[cache->next_unreadable++ % USPI_UNREADABLE_PAGES] = page | 1;
@@ -106,7 +107,7 @@ static void remember_unreadable(struct uspi_page_cache *cache, usp_addr address)
     }
 }
 
-/* Reads from the target, and remembers where that fails. */
+/* Reads from the memory behind the cache, and remembers unreadable pages. */
 static bool read_behind(struct uspi_page_cache *cache, usp_addr from, void *to, size_t n) {
     if (is_unreadable(cache, from)) return false;
     if (cache->behind.read(cache->behind.context, from, to, n) == USP_OK) return true;
@@ -117,7 +118,7 @@ static bool read_behind(struct uspi_page_cache *cache, usp_addr from, void *to, 
 /* Reads within one page. */
 static bool read_in_page(struct uspi_page_cache *cache, usp_addr from, uint8_t *to, size_t n) {
     usp_addr page = from & ~(usp_addr)(cache->page_size - 1);
-    /* Address 0 stands for an empty place. */
+    /* Address 0 marks an empty place, so page 0 is not cached. */
     if (page == 0) return read_behind(cache, from, to, n);
     uint32_t i = find_place(cache, page);
     uint8_t *bytes = cache->bytes + (size_t)i * cache->page_size;

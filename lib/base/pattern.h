@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that are given as patterns. */
+/* Matches names against patterns. */
 #ifndef USPI_PATTERN_H
 #define USPI_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Shell patterns with * and ?, without brackets. Goes back to the last star only, so that no pattern takes longer than the
- * product of the lengths. */
+/* Returns whether a text matches a shell pattern with * and ?, without brackets. It backtracks to the last star only,
+ * so its time is bounded by the product of the lengths. */
 static inline bool uspi_matches(const char *pattern, const char *text) {
     const char *star = NULL, *resume = NULL;
     while (*text != '\0') {

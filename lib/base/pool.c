@@ -5,14 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More would leave no number for USPI_NONE, and buckets of which there could not be as many. */
+/* The maximum number of items; with more, USPI_NONE could be an item's number, and the number of buckets could
+ * overflow. */
 #define ITEMS_MAX (UINT32_C(1) << 30)
 
 static struct uspi_item *item_at(const struct uspi_pool *pool, uint32_t i) {
     return (struct uspi_item *)uspi_pool_at(pool, i);
 }
 
-/* A power of two, so that a hash is cut to it by a mask. */
+/* Returns the number of buckets: a power of two, so that a mask maps a hash to its bucket. */
 static uint32_t buckets_for(uint32_t room) {
     uint32_t count = 16;
     while (count < room) count *= 2;
@@ -71,7 +72,7 @@ static void link_item(struct uspi_pool *pool, uint32_t i) {
     *bucket = i;
 }
 
-/* Twice the room. Called when every item that was begun is in use, so that all of them are linked again. */
+/* Doubles the room. All `begun` items must be in use, since all are linked into the new buckets. */
 static bool grow(struct uspi_pool *pool) {
     uint32_t room = pool->room * 2;
     if (pool->is_fixed || room > ITEMS_MAX) return false;

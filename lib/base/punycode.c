@@ -15,7 +15,7 @@
 #define INITIAL_BIAS 72u
 #define INITIAL_N    128u
 
-/* Section 6.1. */
+/* Adapts the bias (section 6.1). */
 static uint64_t adapt_bias(uint64_t delta, uint64_t points, bool is_first) {
     uint64_t k = 0;
     delta = is_first ? delta / DAMP : delta / 2;
@@ -29,18 +29,18 @@ static uint64_t threshold_at(uint64_t k, uint64_t bias) {
     return k >= bias + THRESHOLD_2 ? THRESHOLD_2 : k - bias;
 }
 
-/* BASE where it is none. */
+/* Returns the value of a digit; BASE when it is none. */
 static uint64_t digit_of(enum uspi_punycode_form form, char c) {
     const char first = form == USPI_PUNYCODE_SWIFT ? 'A' : '0';
     if (c >= 'a' && c <= 'z') return (uint64_t)(c - 'a');
     return c >= first && c <= first + 9 ? 26 + (uint64_t)(c - first) : BASE;
 }
 
-/* swift lib/Demangling/Punycode.cpp: ASCII + 0xd800. NUL stands in no name. */
+/* Returns whether a number is Swift's ASCII + 0xd800 (swift lib/Demangling/Punycode.cpp); names do not contain NUL. */
 static bool is_swift_ascii(uint64_t n) { return n > 0xd800 && n < 0xd880; }
 
-/* One generalized variable-length integer (section 3.3), added to *i. Returns how many bytes it has, 0 when it is not
- * well-formed or does not fit into 32 bits. */
+/* Reads a generalized variable-length integer (section 3.3) and adds it to *i. Returns its length in bytes; 0 when it
+ * is malformed or the sum does not fit into 32 bits. */
 static size_t take_integer(enum uspi_punycode_form form, struct uspi_span span, uint64_t bias, uint64_t *i) {
     uint64_t weight = 1;
     for (size_t used = 0, k = BASE; used < span.length; k += BASE) {
@@ -54,13 +54,13 @@ static size_t take_integer(enum uspi_punycode_form form, struct uspi_span span, 
     return 0;
 }
 
-/* The bytes before the last delimiter stand for themselves. Returns the position behind it. */
+/* Returns the position after the last delimiter; the bytes before that delimiter are plain ASCII. */
 static size_t find_delimiter(const char *bytes, size_t length) {
     while (length > 0 && bytes[length - 1] != '_') length--;
     return length;
 }
 
-/* Section 6.2. */
+/* The decoding procedure of section 6.2. */
 size_t uspi_punycode_decode(enum uspi_punycode_form form, const char *bytes, size_t length, uint32_t *characters,
                             size_t room) {
     size_t at = find_delimiter(bytes, length), count = 0;

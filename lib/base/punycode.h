@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Unicode written with ASCII letters (RFC 3492), as identifiers of Rust and Swift have it: "_" is the delimiter, and the
- * letters are lower-case ones. */
+/* Decodes Punycode (RFC 3492): Unicode written in ASCII, in identifiers of Rust and Swift. "_" is the delimiter, and
+ * letters are lower-case. */
 #ifndef USPI_PUNYCODE_H
 #define USPI_PUNYCODE_H
 
@@ -8,18 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a language writes it. */
+/* How a language writes Punycode. */
 enum uspi_punycode_form {
     USPI_PUNYCODE_RUST, /* the digits from 26 on are 0 to 9 */
-    USPI_PUNYCODE_SWIFT /* they are A to J; and 0xd800 to 0xd87f stand for ASCII that a symbol's name cannot hold */
+    USPI_PUNYCODE_SWIFT /* the digits from 26 on are A to J; 0xd800 to 0xd87f mean ASCII not allowed in symbols */
 };
 
-/* Decodes `length` bytes, whatever they are, into at most `room` characters. Returns how many; 0: they are not well-formed,
- * empty, or more than there is room for. Takes time by the square of the length. */
+/* Decodes `length` untrusted bytes into at most `room` characters. Returns the number of characters; 0 when the bytes
+ * are malformed or empty, or there is not enough room. The time is quadratic in the length. */
 size_t uspi_punycode_decode(enum uspi_punycode_form form, const char *bytes, size_t length, uint32_t *characters,
                             size_t room);
 
-/* Whether a number is that of a Unicode character: no surrogate, not above U+10FFFF. */
+/* Returns whether a number is a Unicode character: not a surrogate, not above U+10FFFF. */
 static inline bool uspi_is_character(uint64_t c) { return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff); }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes register files from the bytes of thread states, by the layout tables of the backends; and their accessors. */
+/* Makes register files from the bytes of thread states, using the layout tables of the backends. Also the accessors of
+ * register files. */
 #include "arch/backend.h"
 #include "lib/base/clear.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs that begin with their size in bytes, so that a caller that was compiled against another version of the library can
- * pass its own. */
+/* Structs that begin with their size in bytes, so that callers compiled against another version of the library can pass
+ * theirs. */
 #ifndef USPI_SIZED_H
 #define USPI_SIZED_H
 
@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Completes a caller's struct: what the caller's version lacks keeps its default.
+/* Completes a caller's struct: fields that the caller's version lacks keep their defaults.
  *   complete, size  this version's struct with all defaults set; its first member is the uint32_t size
  *   given           the caller's struct, NULL: all defaults
- *   least           bytes that the oldest version has
+ *   least           the oldest version's size in bytes
  * Returns false when the caller's struct is smaller than that. */
 static inline bool uspi_complete_sized(void *complete, size_t size, const void *given, size_t least) {
     uint32_t given_size, own_size = (uint32_t)size;

@@ -52,7 +52,7 @@ bool uspi_scan_decimal(struct uspi_span text, size_t *at, uint64_t *value) {
     return *at > begin;
 }
 
-/* Of hexadecimal digits, one more than the value; 0: no digit. */
+/* The value of each hexadecimal digit plus 1; 0: no digit. */
 static const uint8_t digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
@@ -81,7 +81,7 @@ size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room) {
     size_t count = 0;
     unsigned all = 0;
     for (size_t i = 0; i < text.length; i++) {
-        /* Two digits at once, which a dash does not part in most ids. */
+        /* Read two digits at once; in most ids no dash separates them. */
         unsigned high = digits[bytes[i]], low = i + 1 < text.length ? digits[bytes[i + 1]] : 0;
         if (high != 0 && low != 0 && count % 2 == 0 && count < 2 * room) {
             id[count / 2] = (uint8_t)((high - 1) << 4 | (low - 1));
@@ -99,7 +99,7 @@ size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room) {
     return count % 2 == 0 && count >= 2 * USPI_ID_MIN && all != 0 ? count / 2 : 0;
 }
 
-/* The longest processor's name is shorter. */
+/* Room for a processor's name; all are shorter. */
 #define ARCH_ROOM 16
 
 uint32_t uspi_scan_arch(struct uspi_span word, uint32_t *variant) {

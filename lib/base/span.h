@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces of text that end where their length says, not at a NUL, and what can be read off them. Their bytes may be any. */
+/* Spans: pieces of text with a length instead of a NUL at the end, and functions that read them. They may contain any
+ * bytes. */
 #ifndef USPI_SPAN_H
 #define USPI_SPAN_H
 
@@ -13,7 +14,7 @@ struct uspi_span {
     size_t length;
 };
 
-/* Of a string literal: as a value, and for what is initialised statically. */
+/* A span of a string literal: as an initialiser of static data, and as a value. */
 #define USPI_SPAN_INIT(literal) {literal, sizeof literal - 1}
 #define USPI_SPAN(literal)      ((struct uspi_span)USPI_SPAN_INIT(literal))
 
@@ -21,12 +22,12 @@ static inline struct uspi_span uspi_span_of(const char *string) {
     return (struct uspi_span){string, string != NULL ? strlen(string) : 0};
 }
 
-/* Bytes `from` … `to` − 1 of a piece that has them. */
+/* Returns bytes `from` … `to` − 1 of a span, which must have them. */
 static inline struct uspi_span uspi_span_part(struct uspi_span text, size_t from, size_t to) {
     return (struct uspi_span){text.bytes != NULL ? text.bytes + from : NULL, to - from};
 }
 
-/* All behind the first `from` bytes, of which there are that many. */
+/* Returns the rest after the first `from` bytes; the span must have that many. */
 static inline struct uspi_span uspi_span_behind(struct uspi_span text, size_t from) {
     return uspi_span_part(text, from, text.length);
 }
@@ -43,28 +44,30 @@ static inline bool uspi_span_ends(struct uspi_span text, struct uspi_span end) {
     return text.length >= end.length && uspi_span_is(uspi_span_behind(text, text.length - end.length), end);
 }
 
-/* Whether `beginning` stands at `at`. */
+/* Returns whether the text has `beginning` at position `at`. */
 static inline bool uspi_span_has_at(struct uspi_span text, size_t at, struct uspi_span beginning) {
     return at <= text.length && uspi_span_begins(uspi_span_behind(text, at), beginning);
 }
 
-/* Less than, equal to or greater than 0, as memcmp; a beginning of the other comes first. */
+/* Compares two spans. Returns less than, equal to or greater than 0, like memcmp; a span that is the other's beginning
+ * comes first. */
 int uspi_span_compare(struct uspi_span a, struct uspi_span b);
 
-/* Where `needle`, which is not empty, stands first at or behind `from`; text.length when nowhere. */
+/* Returns the first position at or after `from` of `needle`, which must not be empty; text.length when there is
+ * none. */
 size_t uspi_span_find(struct uspi_span text, size_t from, struct uspi_span needle);
 static inline bool uspi_span_has(struct uspi_span text, struct uspi_span needle) {
     return uspi_span_find(text, 0, needle) < text.length;
 }
 
-/* Where `needle` stands last; text.length when nowhere. */
+/* Returns the last position of `needle`; text.length when there is none. */
 size_t uspi_span_find_last(struct uspi_span text, struct uspi_span needle);
 
-/* A blank, tab or line end. */
+/* Returns whether a byte is a blank, tab or line end. */
 static inline bool uspi_is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 static inline bool uspi_is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* The value of a hexadecimal digit, -1 for what is none. */
+/* Returns the value of a hexadecimal digit; -1 for any other byte. */
 static inline int uspi_hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -72,7 +75,7 @@ static inline int uspi_hex_digit(char c) {
     return -1;
 }
 
-/* Without blanks at its beginning, at its end, or at both. */
+/* Return a text without blanks at its beginning, at its end, or both. */
 static inline struct uspi_span uspi_span_trim_left(struct uspi_span text) {
     size_t from = 0;
     while (from < text.length && uspi_is_blank(text.bytes[from])) from++;
@@ -86,37 +89,37 @@ static inline struct uspi_span uspi_span_trim(struct uspi_span text) {
     return uspi_span_trim_left(uspi_span_trim_right(text));
 }
 
-/* The last part of a path. */
+/* Returns the last component of a path. */
 struct uspi_span uspi_span_file_name(struct uspi_span path);
 
-/* Moves *at behind the blanks and tabs that stand there. */
+/* Moves *at past blanks and tabs. */
 static inline void uspi_skip_blanks(struct uspi_span text, size_t *at) {
     while (*at < text.length && (text.bytes[*at] == ' ' || text.bytes[*at] == '\t')) ++*at;
 }
 
-/* Moves *at behind `expected` when that stands there; otherwise returns false. */
+/* Moves *at past `expected`; false when the text has something else there. */
 static inline bool uspi_skip(struct uspi_span text, size_t *at, struct uspi_span expected) {
     if (!uspi_span_has_at(text, *at, expected)) return false;
     *at += expected.length;
     return true;
 }
 
-/* The word that begins at *at, up to a blank or the end; *at stands behind it then. Empty at a blank or the end. */
+/* Returns the word from *at up to a blank or the end, and moves *at past it. Empty at a blank or the end. */
 struct uspi_span uspi_scan_word(struct uspi_span text, size_t *at);
 
-/* The number that begins at *at: at least one digit, no more than 64 bits hold. *at stands behind its digits then. */
+/* Reads a decimal number at *at and moves *at past its digits. False without a digit, or when it exceeds 64 bits. */
 bool uspi_scan_decimal(struct uspi_span text, size_t *at, uint64_t *value);
 
-/* The same in hexadecimal, without and with 0x in front of it. */
+/* Read a hexadecimal number in the same way, without and with the prefix 0x. */
 bool uspi_scan_hex_digits(struct uspi_span text, size_t *at, uint64_t *value);
 bool uspi_scan_hex(struct uspi_span text, size_t *at, uint64_t *value);
 
-/* A build id or UUID as people write it: digits, two for each byte, with or without dashes, and nothing else. Returns its
- * size in bytes; 0 when it is none: less than USPI_ID_MIN bytes, more than `room`, or nothing but zeros. */
+/* Reads a text that is a build id or UUID as people write it: two digits for each byte, with or without dashes. Returns
+ * its size in bytes; 0 when it is invalid: fewer than USPI_ID_MIN bytes, more than `room`, or only zeros. */
 #define USPI_ID_MIN 8
 size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room);
 
-/* The processor that a word names (usp_arch_from_string); *variant becomes the enum usp_variant that it means. */
+/* Returns the processor that a word names (usp_arch_from_string), and sets *variant to its enum usp_variant. */
 uint32_t uspi_scan_arch(struct uspi_span word, uint32_t *variant);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The structs of <unspool/unwind.h> as their users get them: empty, with their defaults; and where a frame's call is. */
+/* Initialises the structs of <unspool/unwind.h> to empty, with their defaults; and gives the address of a frame's
+ * call. */
 #include "arch/backend.h"
 #include "lib/base/clear.h"
 

@@ -28,7 +28,7 @@ int uspi_text_flush(struct uspi_text *text) {
 
 void uspi_put(struct uspi_text *text, const char *bytes, size_t n) {
     text->length += n;
-    /* Nearly every piece fits. */
+    /* Fast path: nearly every piece fits. */
     if (n > 0 && n <= text->size - text->used) {
         memcpy(text->buffer + text->used, bytes, n);
         text->used += n;
@@ -132,14 +132,14 @@ size_t uspi_utf8_encode(uint32_t character, char bytes[USPI_UTF8_MAX]) {
     return following + 1;
 }
 
-/* A word of 8 bytes that are all the same. */
+/* A word of 8 equal bytes. */
 #define BYTES(byte) (UINT64_C(0x0101010101010101) * (uint8_t)(byte))
 
-/* Not 0 when one of a word's bytes is smaller than `limit`, which is at most 0x80. Exact as long as no byte has its highest bit
- * set (Bit Twiddling Hacks, "Determine if a word has a byte less than n"). */
+/* Returns nonzero when a byte of the word is smaller than `limit`, which is at most 0x80. Exact if no byte has its
+ * highest bit set (Bit Twiddling Hacks, "Determine if a word has a byte less than n"). */
 static inline uint64_t byte_below(uint64_t word, uint8_t limit) { return (word - BYTES(limit)) & ~word & BYTES(0x80); }
 
-/* Whether 8 bytes are printable ASCII and not in `special`. */
+/* Returns whether 8 bytes are all printable ASCII and not in `special`. */
 static inline bool is_plain_word(const char *bytes, const char *special) {
     const uint64_t word = uspi_le64((const uint8_t *)bytes);
     uint64_t found = (word & BYTES(0x80)) | byte_below(word, 0x20) | byte_below(word ^ BYTES(0x7f), 1);
@@ -147,7 +147,8 @@ static inline bool is_plain_word(const char *bytes, const char *special) {
     return found == 0;
 }
 
-/* As plain_length, as far as that is so for whole words of 8 bytes; the last one may overlap the one before it. */
+/* Does what plain_length does, in words of 8 bytes: returns the length of the plain words. The last word may overlap
+ * the one before it. */
 static inline size_t plain_words(struct uspi_span span, const char *special) {
     size_t n = 0;
     while (span.length - n >= 8 && is_plain_word(span.bytes + n, special)) n += 8;
@@ -184,8 +185,9 @@ static inline size_t put_plain(struct uspi_text *text, struct uspi_span *span, c
     return span->length > 0 ? uspi_utf8_decode(span->bytes, span->length, character) : 0;
 }
 
-/* Whether a character changes the direction of the text behind it, and so what a person reads (Unicode Standard Annex #9,
- * section 2: the explicit formatting characters; LINE and PARAGRAPH SEPARATOR stand just before them). */
+/* Returns whether a character changes the direction of the following text, and so what a person reads (Unicode Standard
+ * Annex #9, section 2: the explicit formatting characters). Includes LINE and PARAGRAPH SEPARATOR, which precede them
+ * in Unicode. */
 static bool is_directional(uint32_t character) {
     return character == 0x061c || character == 0x200e || character == 0x200f ||
            (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
@@ -196,7 +198,7 @@ void uspi_put_harmless(struct uspi_text *text, struct uspi_span span, const char
         uint32_t character;
         size_t length = put_plain(text, &span, also, &character);
         if (span.length == 0) return;
-        /* ASCII in `special`, control characters, C1, and what would reorder the line. */
+        /* ASCII in `also`, control characters, C1, invalid UTF-8, and characters that would reorder the line. */
         if (character < 0xa0 || is_directional(character)) {
             if (length == 0) length = 1;
             for (size_t i = 0; i < length; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes text piece by piece, into a buffer of the caller's, which may be too small, or through a function of the
- * caller's. All report styles use it. It needs no stdio and no allocation: writing to a buffer is async-signal-safe. */
+/* Writes text piece by piece, into the caller's buffer, which may be too small, or through the caller's function. All
+ * report styles use it. It needs no stdio and no allocation: writing to a buffer is async-signal-safe. */
 #ifndef USPI_TEXT_H
 #define USPI_TEXT_H
 
@@ -9,7 +9,7 @@
 #include <unspool/format.h>
 
 struct uspi_text {
-    char *buffer; /* receives the text, or gathers it for `write` */
+    char *buffer; /* receives the text, or collects it for `write` */
     size_t size;
     size_t used;              /* bytes of the buffer that are used */
     uint64_t length;          /* length of the whole text so far, in bytes, including what did not fit */
@@ -25,14 +25,14 @@ struct uspi_text uspi_text_in(char *buffer, size_t size);
  * int. */
 int uspi_text_end(struct uspi_text *text);
 
-/* Begins a text that goes through `write`, gathered in a buffer. */
+/* Begins a text that goes through `write`, collected in a buffer. */
 struct uspi_text uspi_text_through(usp_write_function write, void *context, char *buffer, size_t size);
 
-/* Passes the gathered bytes to `write`. Returns USP_OK or the status with which `write` failed. */
+/* Passes the collected bytes to `write`. Returns USP_OK or the status with which `write` failed. */
 int uspi_text_flush(struct uspi_text *text);
 
 void uspi_put(struct uspi_text *text, const char *bytes, size_t n);
-/* Inline, so that the length of a literal is known to the compiler. */
+/* Writes a string. Inline, so that the compiler knows the length of a literal. */
 static inline void uspi_put_string(struct uspi_text *text, const char *string) {
     uspi_put(text, string, strlen(string));
 }
@@ -58,9 +58,9 @@ void uspi_put_bytes(struct uspi_text *text, const uint8_t *bytes, size_t n);
 /* Writes a build id: as a UUID if it has 16 bytes, otherwise as digits. */
 void uspi_put_build_id(struct uspi_text *text, const uint8_t *bytes, uint32_t size);
 
-/* Writes an untrusted string (the name of a thread, a file, a symbol) so that it is safe on a terminal: control
- * characters, which could steer the terminal or break the line, characters that change the direction of text, bytes that
- * are not UTF-8, and the ASCII characters in `also` become \xNN. */
+/* Writes an untrusted string (the name of a thread, a file, a symbol) so that it is safe on a terminal. Written as \xNN
+ * are control characters, which could steer the terminal or break the line, characters that change the direction of
+ * text, bytes that are not UTF-8, and the ASCII characters in `also`. */
 void uspi_put_harmless(struct uspi_text *text, struct uspi_span span, const char *also);
 
 /* Writes an untrusted string as the inside of a JSON string (RFC 8259). A byte that is not UTF-8 becomes U+FFFD,
@@ -71,7 +71,7 @@ void uspi_put_json_text(struct uspi_text *text, struct uspi_span span);
  * well-formed (RFC 3629: overlong forms, surrogates, characters above U+10FFFF). */
 size_t uspi_utf8_decode(const char *bytes, size_t n, uint32_t *character);
 
-/* Writes a character's UTF-8 and returns its length in bytes. It is at most U+10FFFF. */
+/* Writes a character (at most U+10FFFF) as UTF-8 and returns its length in bytes. */
 #define USPI_UTF8_MAX 4
 size_t uspi_utf8_encode(uint32_t character, char bytes[USPI_UTF8_MAX]);
 

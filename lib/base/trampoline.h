@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that return from signal handlers: what calls them was interrupted, not called. */
+/* Signal trampolines: functions that return from signal handlers. The code whose frame follows theirs was interrupted
+ * and made no call. */
 #ifndef USPI_TRAMPOLINE_H
 #define USPI_TRAMPOLINE_H
 
 #include "lib/base/span.h"
 
-/* Whether a function has that name. */
+/* Returns whether a name is that of a signal trampoline. */
 static inline bool uspi_is_trampoline(struct uspi_span name) {
     /* Apple libplatform _sigtramp; glibc sysdeps/unix/sysv/linux (x86_64, i386, arm); the vdsos of Linux. */
     static const struct uspi_span names[] = {

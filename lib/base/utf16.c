@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See utf16.h. (RFC 2781, RFC 3629.) */
+/* See utf16.h. Sources: RFC 2781, RFC 3629. */
 #include "lib/base/utf16.h"
 
 #include "lib/base/text.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See versions.h.
  *
- * A reader adds itself to a version's readers, then looks whether that version is still the current one. Publishing makes
- * another version the current one, then looks for readers. Both orders are sequentially consistent: either the reader sees the
- * new version and takes that, or the publisher sees the reader and frees nothing. */
+ * A reader counts itself as a reader of a version, then checks whether that version is still the current one. The
+ * publisher makes another version the current one, then checks for readers. Both sequences are sequentially consistent.
+ * So either the reader sees the new version and takes that, or the publisher sees the reader and does not free the old
+ * version. */
 #include "lib/base/versions.h"
 
 #include "lib/base/thread_place.h"
@@ -35,7 +36,7 @@ static bool has_readers(struct uspi_versions *versions, uint32_t version) {
     return false;
 }
 
-/* A version that no reader can get and none reads; USPI_VERSIONS when there is none. */
+/* Returns a version that is not current and has no readers; USPI_VERSIONS when there is none. */
 static uint32_t find_free(struct uspi_versions *versions) {
     uint32_t current = atomic_load(&versions->current), i = 0;
     while (i < USPI_VERSIONS && (i == current || has_readers(versions, i))) i++;

@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The platform's demangler bounds neither its time nor its output, and a C++ name that refers to its own parts can
- * double at every few characters. Names that could become longer than this stay as they are. In bytes. */
+/* The maximum size of a demangled name in bytes; names whose result could be longer stay mangled. The platform's
+ * demangler limits neither time nor output, and a C++ name that refers to its own parts can double every few
+ * characters. */
 #define OUTPUT_MAX (UINT64_C(1) << 27)
 
-/* A longer name is not made shorter: the brackets of a hostile name can be nested so that this takes the square of its
- * length. In bytes. */
+/* The maximum size in bytes of a name that is simplified: with nested brackets, a hostile name takes time quadratic in
+ * its length. */
 #define SIMPLIFIED_MAX 65536u
 
 static void find_demangler(struct uspi_cxx *cxx) {
-    /* The commonest first: where a library is missing, the loader looks for it in a hundred places. */
+    /* The most common library comes first, because the loader looks for a missing library in a hundred places. */
     static const char *const libraries[] = {"", "libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib", NULL};
     uspi_os_function found;
     if (cxx->is_known) return;
@@ -28,8 +29,8 @@ static void find_demangler(struct uspi_cxx *cxx) {
     }
 }
 
-/* The length of an Itanium C++ ABI back reference at `at`: "S" or "T", a number, "_"; 0: there is none. Letters of an
- * identifier may look like one, which only makes the estimate too high. */
+/* Returns the length of an Itanium C++ ABI back reference at `at`: "S" or "T", a number, "_"; 0: there is none. Letters
+ * of an identifier may look like one; that only makes the estimate too high. */
 static size_t reference_length(const char *at) {
     size_t n = 1;
     if (at[0] != 'S' && at[0] != 'T') return 0;
@@ -37,8 +38,8 @@ static size_t reference_length(const char *at) {
     return at[n] == '_' ? n + 1 : 0;
 }
 
-/* Returns whether the demangled name is surely not too long. With n references it is at most 3^(n/3) times as long: levels of
- * three references to the level before make the most of them. A pack expansion ("Dp") repeats what follows for each
+/* Returns whether the demangled name is certainly not too long. With n references it is at most 3^(n/3) times as long;
+ * levels of three references to the previous level reach that. A pack expansion ("Dp") repeats what follows for each
  * argument. */
 static bool is_moderate(const char *name) {
     const uint64_t length = strlen(name);
@@ -63,14 +64,14 @@ char *uspi_cxx_demangle(struct uspi_cxx *cxx, const char *name) {
     return NULL;
 }
 
-/* The length of what begins at `at` with a number: an identifier behind its length, or a literal's digits, which a letter for
- * its type stands before. */
+/* Returns the length of an identifier with its preceding length at `at`, or of a literal's digits, which follow a
+ * letter for its type. */
 static size_t numbered_length(const char *name, const char *at) {
     const size_t left = strlen(at);
     const char *end = at;
     size_t length = 0;
     for (; *end >= '0' && *end <= '9'; end++) {
-        /* A number that is larger than what is left stays larger. */
+        /* Once the number exceeds what is left, its exact value does not matter. */
         if (length <= left) length = 10 * length + (size_t)(*end - '0');
     }
     const bool is_literal = at - name > 1 && at[-2] == 'L' && *end == 'E';
@@ -78,15 +79,15 @@ static size_t numbered_length(const char *name, const char *at) {
     return digits + (!is_literal && length <= left - digits ? length : 0);
 }
 
-/* The length of ABI tags at `at`: B and an identifier, repeated. */
+/* Returns the length of the ABI tags at `at`: B and an identifier, repeated. */
 static size_t tags_length(const char *name, const char *at) {
     const char *end = at;
     while (end[0] == 'B' && end[1] >= '1' && end[1] <= '9') end += 1 + numbered_length(name, end + 1);
     return (size_t)(end - at);
 }
 
-/* Drops the ABI tags of constructor templates, in place. GNU's demangler takes such constructors for functions with a return
- * type: it leaves their names mangled, or shows the first parameter as the return type. */
+/* Removes the ABI tags of constructor templates, in place. GNU's demangler takes such constructors for functions with a
+ * return type: it leaves their names mangled, or shows the first parameter as the return type. */
 static void drop_constructor_tags(char *name) {
     for (char *at = name; *at != '\0';) {
         const size_t reference = reference_length(at);
@@ -116,8 +117,8 @@ char *uspi_cxx_append_clone(char *text, const char *suffix) {
     return whole;
 }
 
-/* Clang's name for a block's function: "__" before the function's own, of which one may have been taken for Mach-O's;
- * "_block_invoke" and a number behind it, which must be there. llvm-cxxfilt's words. */
+/* Demangles Clang's name of a block's function, in llvm-cxxfilt's words. It has "__" before the enclosing function's
+ * name (one "_" may have been removed as Mach-O's), and must have "_block_invoke" and a number after it. */
 static char *demangle_block(struct uspi_cxx *cxx, char *name) {
     static const char words[] = "invocation function for block in ";
     *strstr(name, "_block_invoke") = '\0';
@@ -140,7 +141,7 @@ char *uspi_cxx_name(struct uspi_cxx *cxx, char *name, bool is_simple) {
     if (is_simple) name[length] = '\0';
     char *text = uspi_cxx_demangle(cxx, name);
     if (text == NULL && name[length] != '\0') {
-        /* GNU's demangler knows suffixes of functions alone. */
+        /* GNU's demangler knows suffixes only of functions. */
         name[length] = '\0';
         text = uspi_cxx_demangle(cxx, name);
         name[length] = '.';

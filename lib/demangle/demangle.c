@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Demangling: which language a name is of, what demangles it, and the answers so far. Rust v0 is rust_v0.c's, Swift
- * swift/'s. */
+/* Demangling: finds a name's language, calls its demangler, and caches the answers. rust_v0.c demangles Rust v0, swift/
+ * demangles Swift. */
 #include <unspool/demangle.h>
 
 #include "lib/demangle/cxx.h"
@@ -12,21 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer names of C++ and Rust stay as they are. */
+/* The maximum length of C++ and Rust names that are demangled. */
 #define MANGLED_MAX 4096u
 
-/* Room for what our own demangler of Rust writes. */
+/* Room for the output of the demangler of Rust v0. */
 #define DEMANGLED_ROOM 16384u
 
-/* A name that was asked for; its key is the pointer that uspi_names_keep gives for it. */
+/* A cached answer. Its key is the pointer that uspi_names_keep returns for the mangled name. */
 struct answer {
-    const char *mangled, *demangled; /* demangled NULL: it stays mangled */
+    const char *mangled, *demangled; /* demangled NULL: the name stays mangled */
 };
 
 struct usp_demangler {
     uint32_t mode;
     struct uspi_names *names;
-    struct uspi_lock *lock; /* for what follows */
+    struct uspi_lock *lock; /* guards the fields below */
     struct uspi_cxx cxx;
     struct uspi_swift *swift;
     struct answer *answers; /* open addressing by the address of `mangled` */
@@ -38,14 +38,15 @@ struct usp_demangler {
 
 /* ---- which language ---- */
 
-/* 16 where it is none. */
+/* Returns the value of a hexadecimal digit; 16 if it is none. */
 static unsigned hex_digit(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     return c >= 'a' && c <= 'f' ? 10 + (unsigned)(c - 'a') : 16;
 }
 
-/* Old Rust: the last part is "h" and 16 digits (rustc_symbol_mangling/src/legacy.rs). Five different digits at least, as
- * rustc-demangle and binutils want them, so that a C++ function that is called so is not taken for it. */
+/* Returns whether the 16 bytes after an "h" are a legacy Rust hash, the last part of such a name
+ * (rustc_symbol_mangling/src/legacy.rs). Like rustc-demangle and binutils, requires at least five different digits, so
+ * that no C++ function with such a name is taken for Rust. */
 static bool ends_with_hash(const char *digits) {
     unsigned seen = 0, different = 0;
     for (unsigned i = 0; i < 16; i++) {
@@ -57,8 +58,8 @@ static bool ends_with_hash(const char *digits) {
     return different >= 5;
 }
 
-/* The length of an old Rust name up to its "E", behind which a clone's suffix may stand; 0: it is none. Parts may hold dots
- * themselves. */
+/* Returns the length of a legacy Rust name up to its "E", which a clone's suffix may follow; 0: it is none. Parts may
+ * contain dots. */
 static size_t legacy_rust_length(const char *name) {
     static const char last[] = "17h0123456789abcdefE";
     if (strncmp(name, "_ZN", 3) != 0) return 0;
@@ -69,7 +70,7 @@ static size_t legacy_rust_length(const char *name) {
     return 0;
 }
 
-/* "-[" or "+[" and the name that Objective-C knows a class of Swift by. */
+/* Returns whether a name begins with "-[" or "+[" and an Objective-C name of a Swift class. */
 static bool is_method_of_swift(const char *name) {
     return (name[0] == '-' || name[0] == '+') && strncmp(name + 1, "[_Tt", 4) == 0;
 }
@@ -84,8 +85,8 @@ static bool ends_with(const char *name, size_t length, const char *ending) {
     return length >= n && memcmp(name + length - n, ending, n) == 0;
 }
 
-/* Code that a linker has made to reach a function is named after it. Returns the function's own name, or all of it.
- * Sources: stubs of Mach-O have the name that atos(1) gives them; LLVM, lld/ELF/Thunks.cpp: __AArch64ADRPThunk_NAME,
+/* Finds the function's name in the name of code with which a linker reaches a function; for other names, returns the
+ * whole name. Sources: atos(1) for the names of Mach-O stubs; LLVM, lld/ELF/Thunks.cpp: __AArch64ADRPThunk_NAME,
  * __Thumbv7ABSLongThunk_NAME, ...; binutils, bfd/elfnn-aarch64.c, bfd/elf32-arm.c: __NAME_veneer, __NAME_from_arm,
  * __NAME_from_thumb. */
 static struct part linked_part(const char *name) {
@@ -109,22 +110,22 @@ uint32_t usp_mangling_of(const char *name) {
     if (name[0] == '_' && name[1] == 'R' && name[2] >= 'A' && name[2] <= 'Z') return USP_MANGLING_RUST_V0;
     if (uspi_swift_is_mangled(name) || is_method_of_swift(name)) return USP_MANGLING_SWIFT;
     if (legacy_rust_length(name) > 0) return USP_MANGLING_RUST_LEGACY;
-    /* One leading underscore may have been taken for Mach-O's; a block's function has two more. */
+    /* One leading underscore may have been removed as Mach-O's; a block's function has two more. */
     bool is_cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "__Z", 3) == 0 || strncmp(name, "___Z", 4) == 0;
     return is_cxx ? USP_MANGLING_CXX : USP_MANGLING_NONE;
 }
 
 /* ---- what demangles it ---- */
 
-/* Returns whether the shorter forms are asked for; they differ for Swift alone. */
+/* Returns whether a shorter form is wanted. The two shorter forms differ only for Swift. */
 static bool is_to_be_simple(const struct usp_demangler *demangler) {
     return demangler->mode == USP_DEMANGLE_SIMPLE || demangler->mode == USP_DEMANGLE_SHORT;
 }
 
-/* All of these give a malloc'ed string, or NULL. */
+/* These functions return a malloc'ed string, or NULL. */
 
-/* The characters that old Rust writes as $…$ (rustc_symbol_mangling/src/legacy.rs): returns the length of the escape, and
- * its character; 0: it is none. */
+/* Reads a character that legacy Rust writes as $…$ (rustc_symbol_mangling/src/legacy.rs). Returns the length of the
+ * escape and sets *character; 0: it is none. */
 static size_t rust_escape(const char *at, char *character) {
     static const struct {
         const char *name;
@@ -145,8 +146,8 @@ static size_t rust_escape(const char *at, char *character) {
     return 5;
 }
 
-/* What __cxa_demangle leaves of old Rust's parts: escapes, ".." for "::", a "_" before a part that begins with an escape.
- * In place: the text gets shorter. */
+/* Resolves what __cxa_demangle leaves of legacy Rust names: escapes, ".." for "::", a "_" before a part that begins
+ * with an escape. Works in place, because the text only gets shorter. */
 static void resolve_rust(char *text, bool drops_hash) {
     size_t length = strlen(text), to = 0;
     /* "::h" and 16 digits */
@@ -213,7 +214,7 @@ static bool make_room(struct usp_demangler *demangler) {
     return true;
 }
 
-/* The function's own name without what stands behind an @; of an Objective-C method the class. */
+/* Returns the function's own name without an @ and what follows it; for an Objective-C method, the class. */
 static struct part mangled_part(const char *name) {
     struct part part = linked_part(name);
     name += part.before;
@@ -224,7 +225,7 @@ static struct part mangled_part(const char *name) {
     return part;
 }
 
-/* The name with the text in place of its mangled part, kept. */
+/* Returns a kept copy of the name in which the text replaces the mangled part. */
 static const char *keep(struct uspi_names *names, const char *name, struct part part, const char *text, size_t length) {
     const char *behind = name + part.before + part.length;
     size_t behind_length = strlen(behind);
@@ -239,7 +240,7 @@ static const char *keep(struct uspi_names *names, const char *name, struct part 
     return kept;
 }
 
-/* C++ or Rust, by a copy of the name without what stands behind an @. A malloc'ed string, or NULL. */
+/* Demangles C++ or Rust, from a copy of the first `length` bytes of the name. Returns a malloc'ed string, or NULL. */
 static char *ask_copy(struct usp_demangler *demangler, const char *name, size_t length, uint32_t mangling) {
     char *bare = length <= MANGLED_MAX ? malloc(length + 1) : NULL, *text = NULL;
     if (bare == NULL) return NULL;
@@ -255,7 +256,7 @@ static char *ask_copy(struct usp_demangler *demangler, const char *name, size_t 
     return text;
 }
 
-/* NULL: it stays mangled. */
+/* Returns the demangled name; NULL: it stays mangled. */
 static const char *demangle_as(struct usp_demangler *demangler, const char *name, uint32_t mangling) {
     struct part part = mangled_part(name);
     const char *mangled = name + part.before;
@@ -271,7 +272,7 @@ static const char *demangle_as(struct usp_demangler *demangler, const char *name
     return kept;
 }
 
-/* Under the lock. */
+/* Looks a name up in the cache, or demangles it. The caller holds the lock. */
 static const char *demangle(struct usp_demangler *demangler, const char *name, uint32_t mangling) {
     const char *key = uspi_names_keep(demangler->names, name, strlen(name));
     if (key == NULL) return NULL;

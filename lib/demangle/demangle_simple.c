@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See demangle_simple.h. The text is that of the Itanium C++ ABI's demanglers: brackets are balanced, except in the names of
- * operators. */
+/* See demangle_simple.h. The input is written by demanglers of the Itanium C++ ABI: brackets are balanced, except in
+ * the names of operators. */
 #include "lib/demangle/demangle_simple.h"
 
 #include <ctype.h>
@@ -10,8 +10,8 @@
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
 
-/* The length of an operator's name ("operator()", "operator<<", "operator new[]", "operator int*") at `at`, up to its
- * template arguments or parameters; 0: none is there. */
+/* Returns the length of an operator's name ("operator()", "operator<<", "operator new[]", "operator int*") at `at`, up
+ * to its template arguments or parameters; 0: there is none. */
 static size_t operator_length(const char *name, size_t at) {
     static const char word[] = "operator";
     static const char *const symbols[] = {
@@ -26,7 +26,7 @@ static size_t operator_length(const char *name, size_t at) {
         size_t n = strlen(symbols[i]);
         if (strncmp(rest, symbols[i], n) != 0) continue;
         length += n;
-        /* A user's literal has its name behind the quotes. */
+        /* The name of a user-defined literal follows the quotes. */
         if (symbols[i][0] == '"') {
             while (name[at + length] == ' ' || is_word(name[at + length])) length++;
         }
@@ -43,7 +43,8 @@ static size_t operator_length(const char *name, size_t at) {
     return length;
 }
 
-/* The bracket that closes the one at `at`, which is one of "<([{"; the end of the name if there is none. */
+/* Returns the position of the bracket that closes the one at `at`, which is one of "<([{"; the end of the name if there
+ * is none. */
 static size_t closing(const char *name, size_t at) {
     int depth = 0;
     for (size_t i = at; name[i] != '\0'; i++) {
@@ -59,13 +60,15 @@ static size_t closing(const char *name, size_t at) {
     return strlen(name);
 }
 
-/* "(anonymous namespace)", or a part of a path: "f(int)::{lambda()#1}". Otherwise parameters. */
+/* Returns whether parentheses belong to a path: "(anonymous namespace)", or "f(int)::{lambda()#1}". Others are
+ * parameters. */
 static bool is_part_of_path(const char *name, size_t open, size_t close) {
     return strncmp(name + open, "(anonymous", 10) == 0 || strncmp(name + close, ")::", 3) == 0 ||
            strncmp(name + close, ") const::", 9) == 0;
 }
 
-/* The beginning that says what is meant rather than which: "vtable for ", "non-virtual thunk to ". */
+/* Returns the length of a prefix that tells the kind of symbol: "vtable for ", "non-virtual thunk to "; 0: there is
+ * none. */
 static size_t special_length(const char *name) {
     static const char *const words[] = {" for ", " to "};
     size_t plain = strcspn(name, "<([{");
@@ -91,7 +94,7 @@ static bool ends_with_decltype(const struct simplifying *s) {
     return s->to >= 8 && memcmp(s->name + s->to - 8, "decltype", 8) == 0;
 }
 
-/* At a bracket. False: the name ends here. */
+/* Handles a bracket. False: the name ends here. */
 static bool pass_bracket(struct simplifying *s) {
     const char *at = s->name + s->from;
     size_t end = closing(s->name, s->from), length = end + 1 - s->from;
@@ -106,7 +109,7 @@ static bool pass_bracket(struct simplifying *s) {
         return true;
     }
     if (s->to == 0) {
-        s->from++; /* of a function that returns one: "int (*f(char))(int)" */
+        s->from++; /* a function that returns a function pointer: "int (*f(char))(int)" */
         return true;
     }
     if (!is_part_of_path(s->name, s->from, end)) return false;
@@ -127,7 +130,7 @@ void uspi_demangle_simplify(char *name) {
         } else if (strchr("<([{", c) != NULL) {
             if (!pass_bracket(&s)) break;
         } else if (c == ' ') {
-            if (!was_operator && !ends_with_decltype(&s)) s.to = 0; /* what stood before was the return type */
+            if (!was_operator && !ends_with_decltype(&s)) s.to = 0; /* the text before was the return type */
             s.from++;
         } else if (s.to == 0 && strchr("*&)", c) != NULL) {
             s.from++;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A demangled C++ name made shorter. Which names are C++'s, demangle.c knows. */
+/* Shortens demangled C++ names. demangle.c decides which names are C++ names. */
 #ifndef USPI_DEMANGLE_SIMPLE_H
 #define USPI_DEMANGLE_SIMPLE_H
 
-/* Shortens, in place, what a demangler wrote ("std::vector<int> f<int>(int) const [clone .cold]") to the function's name
- * ("f"): without return type, template arguments, parameters and what follows them. What is not understood stays. */
+/* Shortens a demangler's output ("std::vector<int> f<int>(int) const [clone .cold]"), in place, to the function's name
+ * ("f"): without return type, template arguments, parameters and what follows them. Text that is not understood is left
+ * unchanged. */
 void uspi_demangle_simplify(char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See names.h: a hash set with open addressing over strings that are allocated one by one. A known string is found without
- * the lock; a set that was outgrown stays for those who still look into it. */
+/* See names.h: a hash set with open addressing over strings that are allocated one by one. A known string is found
+ * without the lock. A table that was replaced by a larger one is kept for threads that still search it. */
 #include "lib/demangle/names.h"
 
 #include "lib/base/hash.h"
@@ -15,12 +15,12 @@
 
 struct table {
     struct table *older;
-    size_t slot_count; /* a power of two, larger than what is used */
+    size_t slot_count; /* a power of two, larger than the number of strings */
     _Atomic(char *) slots[];
 };
 
 struct uspi_names {
-    struct uspi_lock *lock; /* for those who add */
+    struct uspi_lock *lock; /* held while adding a string */
     _Atomic(struct table *) table;
     size_t used;
 };
@@ -44,7 +44,7 @@ struct uspi_names *uspi_names_create(void) {
     return NULL;
 }
 
-/* Frees the strings, and the tables but the newest one. */
+/* Frees the strings, and all tables but the newest one. */
 static void free_contents(struct table *table) {
     for (size_t i = 0; i < table->slot_count; i++) {
         free(atomic_load_explicit(&table->slots[i], memory_order_relaxed));
@@ -72,7 +72,7 @@ void uspi_names_free(struct uspi_names *names) {
     free(names);
 }
 
-/* The slot that holds the string, or the empty one where it belongs. */
+/* Returns the slot that has the string, or the empty one where it belongs; *kept becomes the string or NULL. */
 static _Atomic(char *) *find_slot(struct table *table, const char *bytes, size_t length, char **kept) {
     size_t i = (size_t)uspi_hash_bytes(bytes, length) & (table->slot_count - 1);
     while ((*kept = atomic_load_explicit(&table->slots[i], memory_order_acquire)) != NULL) {

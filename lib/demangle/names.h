@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Strings that stay: names from places that may go away (a library's own tables, a read buffer) are kept here, each once.
- * Names that lie in a mapped file need no copy and don't come here. */
+/* Keeps one copy of each string. It is for names whose memory may be freed (a library's own tables, a read buffer).
+ * Names in a mapped file need no copy. */
 #ifndef USPI_NAMES_H
 #define USPI_NAMES_H
 
@@ -8,17 +8,17 @@
 
 struct uspi_names;
 
-/* NULL when memory lacks. */
+/* Returns NULL when memory lacks. */
 struct uspi_names *uspi_names_create(void);
 
 /* NULL is ignored. */
 void uspi_names_free(struct uspi_names *names);
 
-/* Forgets all strings. No thread may be using them or the names. */
+/* Frees all strings. No thread may be using them or `names`. */
 void uspi_names_clear(struct uspi_names *names);
 
-/* The string of `length` bytes at `bytes` (no NUL among them), NUL-terminated and valid until they are forgotten or freed;
- * the same pointer for the same bytes. NULL when memory lacks. Thread-safe; a known string is found without a lock. */
+/* Returns a NUL-terminated copy of `length` bytes without NUL; the same pointer for the same bytes. It is valid until
+ * uspi_names_clear or uspi_names_free. NULL when memory lacks. Thread-safe; a known string is found without a lock. */
 const char *uspi_names_keep(struct uspi_names *names, const char *bytes, size_t length);
 
 #endif

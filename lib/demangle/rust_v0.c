@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See rust_v0.h: one pass of recursive descent over the grammar of RFC 2603 that prints as it goes. Names of functions below
- * are the grammar's. What is printed where the RFC leaves a choice is what llvm-cxxfilt prints. */
+/* See rust_v0.h: one pass of recursive descent over the grammar of RFC 2603, which prints at the same time. Functions
+ * are named after the grammar's rules. Where the RFC leaves a choice, the output is that of llvm-cxxfilt. */
 #include "lib/demangle/rust_v0.h"
 
 #include "lib/base/punycode.h"
@@ -9,23 +9,23 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How deeply paths, types and constants may be nested, and how many of them there may be: back references make a short name
- * a long one, and can be made so that they make it exponentially long. The depth is that of llvm-cxxfilt. */
+/* Limits of the nesting of paths, types and constants, and of their number. Back references make a short name long, in
+ * a hostile name exponentially. The depth is that of llvm-cxxfilt. */
 #define MAX_DEPTH 500u
 #define MAX_STEPS 100000u
 
-/* Unicode characters in one identifier; Punycode inserts each of them in the midst of the others. */
+/* The maximum number of characters in a Punycode identifier; each is inserted among the others. */
 #define MAX_PUNYCODE 128u
 
 struct demangling {
-    const char *bytes; /* behind "_R": positions of back references count from here */
+    const char *bytes; /* the name after "_R"; positions of back references count from here */
     size_t length, at;
     char *to;
     size_t room, used;
     unsigned depth, steps;
-    unsigned quiet;           /* nonzero: parse, don't print */
-    uint64_t bound_lifetimes; /* of all binders around */
-    bool in_expression;       /* inside a constant that braces were put around */
+    unsigned quiet;           /* nonzero: parse without printing */
+    uint64_t bound_lifetimes; /* number of lifetimes of all enclosing binders */
+    bool in_expression;       /* inside a constant that is already in braces */
     bool simple, failed;
 };
 
@@ -60,7 +60,7 @@ static void put_number(struct demangling *d, uint64_t value) {
     put(d, digits + at, sizeof digits - at);
 }
 
-/* UTF-8 (RFC 3629) of a character that is one. */
+/* Writes a valid character as UTF-8 (RFC 3629). */
 static void put_character(struct demangling *d, uint32_t c) {
     char bytes[USPI_UTF8_MAX];
     put(d, bytes, uspi_utf8_encode(c, bytes));
@@ -68,7 +68,7 @@ static void put_character(struct demangling *d, uint32_t c) {
 
 /* ---- input ---- */
 
-/* The next byte, 0 at the end. */
+/* Returns the next byte, 0 at the end. */
 static char look(const struct demangling *d) { return !d->failed && d->at < d->length ? d->bytes[d->at] : '\0'; }
 
 static char take(struct demangling *d) {
@@ -91,7 +91,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
-/* value × base + digit; false when it does not fit. */
+/* Computes value × base + digit; false when it does not fit into 64 bits. */
 static bool append_digit(uint64_t *value, unsigned base, unsigned digit) {
     if (*value > (UINT64_MAX - digit) / base) return false;
     *value = *value * base + digit;
@@ -198,8 +198,8 @@ static bool enter(struct demangling *d) {
 
 static void leave(struct demangling *d) { d->depth--; }
 
-/* backref = "B" base-62-number, its "B" already taken. Goes there and returns where to come back to; 0: there is nothing to
- * print, or it does not point backwards. */
+/* backref = "B" base-62-number; its "B" has been read. Moves to the reference's target and returns the position to
+ * return to. 0: nothing is to be printed, or the reference does not point backwards. */
 static size_t begin_backref(struct demangling *d) {
     size_t tag = d->at - 1;
     uint64_t target = base_62_number(d);
@@ -235,7 +235,7 @@ static void put_lifetime(struct demangling *d, uint64_t index) {
 /* binder = "G" base-62-number, optional. */
 static void print_binder(struct demangling *d) {
     uint64_t count = optional_number(d, 'G');
-    /* More than the name has bytes cannot be used. */
+    /* A name cannot use more lifetimes than it has bytes. */
     if (count > d->length || d->bound_lifetimes > d->length) fail(d);
     if (d->failed || count == 0) return;
     put_string(d, "for<");
@@ -261,7 +261,7 @@ static void print_generic_args(struct demangling *d) {
     }
 }
 
-/* "N": namespace path identifier. Upper-case namespaces are for what has no name of its own. */
+/* "N": namespace path identifier. Upper-case namespaces are for unnamed items. */
 static void print_nested_path(struct demangling *d, bool in_type) {
     char space = take(d);
     if (!is_lower(space) && !is_upper(space)) fail(d);
@@ -292,7 +292,7 @@ static void print_nested_path(struct demangling *d, bool in_type) {
     put_string(d, "}");
 }
 
-/* impl-path = [disambiguator] path: where the impl stands, which is not printed. */
+/* impl-path = [disambiguator] path: the place of the impl, which is not printed. */
 static void skip_impl_path(struct demangling *d) {
     d->quiet++;
     optional_number(d, 's');
@@ -591,7 +591,7 @@ static void print_bool(struct demangling *d) {
     put_string(d, hex.value != 0 ? "true" : "false");
 }
 
-/* The bytes of a string's UTF-8, two digits each. */
+/* Prints a string: its UTF-8 bytes, two digits each. */
 static void print_str(struct demangling *d) {
     put_string(d, "\"");
     for (;;) {
@@ -651,7 +651,7 @@ static void print_reference_to_const(struct demangling *d, bool is_mutable) {
     print_const(d);
 }
 
-/* Constants that are expressions stand in braces, once around the outermost. */
+/* Prints an expression constant. Only the outermost one is in braces. */
 static void print_expression(struct demangling *d, char tag) {
     bool was_in_expression = d->in_expression;
     if (!was_in_expression) put_string(d, "{");
@@ -690,7 +690,7 @@ static void print_const_of(struct demangling *d, char tag) {
     case 'c': print_char(d); break;
     case 'R':
         if (take_if(d, 'e')) {
-            print_str(d); /* what a literal is */
+            print_str(d); /* a string literal */
         } else {
             print_expression(d, tag);
         }
@@ -728,7 +728,7 @@ int uspi_rust_v0(const char *mangled, size_t length, bool simple, char *to, size
     if (suffix != NULL) d.length = (size_t)(suffix - d.bytes);
     print_path(&d, false);
     if (!d.failed && d.at < d.length) {
-        d.quiet++; /* the crate that instantiated it */
+        d.quiet++; /* the instantiating crate */
         print_path(&d, false);
         d.quiet--;
     }

@@ -10,7 +10,8 @@
 
 enum { SHT_RELA = 4, SHT_REL = 9 };
 
-/* The width of the place that a relocation fills with a symbol's value and an addend; 0: another kind. */
+/* Returns the width in bytes of the place that a relocation fills with a symbol's value and an addend; 0: another kind
+ * of relocation. */
 static unsigned width_of(uint16_t machine, uint32_t type) {
     switch (machine) {
     case 3: return type == 1 ? 4 : 0;                                 /* R_386_32 */
@@ -49,8 +50,8 @@ struct tables {
     struct uspi_elf_code code;
 };
 
-/* The section of code with a number; NULL: it has none. Not uspi_elf_code_of: the end of a section belongs to no range, and
- * stands in debug information all the same. */
+/* Returns the code range of a section by its number; NULL: the section has no code. uspi_elf_code_of does not serve
+ * here: the end of a section lies in no range, but debug information refers to it. */
 static const struct uspi_code_range *find_section(const struct uspi_elf_code *code, uint64_t number) {
     size_t low = 0, high = code->by_section != NULL ? code->count : 0;
     while (low < high) {
@@ -66,7 +67,8 @@ static const struct uspi_code_range *find_section(const struct uspi_elf_code *co
                : NULL;
 }
 
-/* A symbol's value: of code where that is laid out, of anything else its place in its section. */
+/* Gives a symbol's value: for code its address as laid out by uspi_elf_code_read, for anything else its offset in its
+ * section. */
 static bool value_of(const struct tables *tables, uint64_t number, uint64_t *value) {
     struct uspi_elf_symbol symbol;
     if (uspi_elf_symbol(&tables->symbols, number, &symbol, NULL) != USP_OK) return false;
@@ -86,7 +88,7 @@ static int relocate_section(struct uspi_debug_sections *sections, enum uspi_debu
     int status = uspi_bytes_sub(elf->bytes, table->offset, table->size, "relocations", &entries, NULL);
     if (status != USP_OK) return status;
     struct uspi_packed_section *packed = sections->packed[which];
-    /* What is unpacked is a copy already. */
+    /* A decompressed section is already a copy. */
     if (packed != NULL) {
         status = uspi_packed_section_need(packed, UINT64_MAX);
         if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;

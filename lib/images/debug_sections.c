@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind ".debug_", ".zdebug_", "__debug_" and "__zdebug_". */
+/* Section names without their prefix ".debug_", ".zdebug_", "__debug_" or "__zdebug_". */
 static const char *const section_names[USPI_DEBUG_SECTIONS] = {
     [USPI_DEBUG_INFO] = "info",         [USPI_DEBUG_ABBREV] = "abbrev",     [USPI_DEBUG_STR] = "str",
     [USPI_DEBUG_LINE] = "line",         [USPI_DEBUG_LINE_STR] = "line_str", [USPI_DEBUG_RANGES] = "ranges",
@@ -70,7 +70,7 @@ static void own(struct uspi_debug_sections *sections, enum uspi_debug_section wh
     sections->all[which].size = size;
 }
 
-/* Takes what is to be unpacked when it is asked for. */
+/* Stores a compressed section, which is decompressed when it is first read. */
 static int take_packed(struct uspi_debug_sections *sections, enum uspi_debug_section which,
                        const struct uspi_packing_header *header) {
     uspi_packed_section_free(sections->packed[which]);
@@ -81,7 +81,7 @@ static int take_packed(struct uspi_debug_sections *sections, enum uspi_debug_sec
     return USP_OK;
 }
 
-/* Takes a range of the file: where it is mapped, or a copy. */
+/* Stores a range of the file: a pointer to the mapped bytes, or a copy. */
 static int take_bytes(struct uspi_debug_sections *sections, enum uspi_debug_section which, struct uspi_bytes bytes,
                       struct uspi_error *error) {
     if (bytes.size > SIZE_MAX / 2) return USP_ERROR_NO_MEMORY;
@@ -104,8 +104,8 @@ static int take_bytes(struct uspi_debug_sections *sections, enum uspi_debug_sect
     return status;
 }
 
-/* "ZLIB", the size in 8 bytes, big-endian, and a zlib stream: what GNU tools wrote before SHF_COMPRESSED, and what
- * Go writes for macOS (cmd/link/internal/ld/data.go, compressSyms). */
+/* Stores a section in the old compressed format: "ZLIB", the size in 8 bytes, big-endian, and a zlib stream. GNU tools
+ * wrote it before SHF_COMPRESSED; Go writes it for macOS (cmd/link/internal/ld/data.go, compressSyms). */
 static int take_old_compressed(struct uspi_debug_sections *sections, enum uspi_debug_section which,
                                struct uspi_bytes bytes, struct uspi_error *error) {
     uint8_t header[12];
@@ -145,7 +145,7 @@ static int take_elf_section(struct uspi_debug_sections *sections, enum uspi_debu
     return take_packed(sections, which, &packing);
 }
 
-/* Which section a name means; USPI_DEBUG_SECTIONS: none. */
+/* Returns which debug section an ELF name means; USPI_DEBUG_SECTIONS: none. */
 static enum uspi_debug_section which_elf_section(const char *name, enum uspi_debug_kind kind, bool *is_old) {
     size_t length = strlen(name);
     *is_old = strncmp(name, ".zdebug_", 8) == 0;
@@ -179,7 +179,7 @@ static int read_elf_code(struct uspi_debug_sections *sections, const struct uspi
     return status;
 }
 
-/* What is damaged is as good as absent; the first of it is reported. */
+/* Treats a damaged section as absent. Records the first damage in *error. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 static int note_damage(int status, struct uspi_error *error, const struct uspi_error *why) {
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     if (error != NULL && error->status == USP_OK) *error = *why;
@@ -210,7 +210,7 @@ int uspi_debug_sections_open_elf(struct uspi_debug_sections *sections, const str
         if (uspi_elf_section(elf, i, &section, NULL) != USP_OK) break;
         if (uspi_bytes_string(names, section.name, name, sizeof name, "section name", NULL) != USP_OK) continue;
         const enum uspi_debug_section which = which_elf_section(name, kind, &is_old);
-        /* The first of several counts, as for other readers: groups of type units are behind it. */
+        /* The first section of a name counts, as in other readers; groups of type units follow it. */
         if (which == USPI_DEBUG_SECTIONS || sections->all[which].size > 0) continue;
         status = note_damage(take_elf_section(sections, which, elf, &section, is_old, &why), error, &why);
         numbers[which] = i;
@@ -224,13 +224,14 @@ int uspi_debug_sections_open_elf(struct uspi_debug_sections *sections, const str
 
 /* ---- Mach-O ---- */
 
-/* Offsets in section headers have 32 bits, and wrap around in files of more than 4 GB; the segment's has 64. */
+/* Returns a section's offset in the file. Section headers have 32-bit offsets, which wrap around in files of more than
+ * 4 GB; the segment's offset has 64 bits. */
 static uint64_t offset_of(const struct uspi_macho_segment *segment, const struct uspi_macho_section *section) {
     const uint64_t by_segment = segment->file_offset + (section->address - segment->address);
     return (uint32_t)by_segment == section->file_offset ? by_segment : section->file_offset;
 }
 
-/* Which section a name means, of which 16 bytes are kept; USPI_DEBUG_SECTIONS: none. */
+/* Returns which debug section a Mach-O name, cut to 16 bytes, means; USPI_DEBUG_SECTIONS: none. */
 static enum uspi_debug_section which_macho_section(const char *name, bool *is_old) {
     *is_old = strncmp(name, "__zdebug_", 9) == 0;
     if (!*is_old && strncmp(name, "__debug_", 8) != 0) return USPI_DEBUG_SECTIONS;
@@ -241,7 +242,7 @@ static enum uspi_debug_section which_macho_section(const char *name, bool *is_ol
     return USPI_DEBUG_SECTIONS;
 }
 
-/* The first of two sections with one meaning counts. */
+/* Stores a debug section of a Mach-O file. The first section of a name counts. */
 static int take_macho_section(struct uspi_debug_sections *sections, const struct uspi_macho *macho,
                               const struct uspi_macho_segment *segment, const struct uspi_macho_section *section,
                               struct uspi_error *error) {

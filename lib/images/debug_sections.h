@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The sections of an ELF or Mach-O file that hold DWARF debugging information, each in one piece of memory: mapped where the
- * file is, unpacked where they are compressed (SHF_COMPRESSED, .zdebug_*, __zdebug_*), relocated where the file is unlinked.
- * A compressed one is unpacked when it is first asked for, and not before.
- * What stands in them is lib/symbolize/dwarf/'s. Sources: DWARF 5 Appendix B and 7.3; System V gABI "Compressed Section"; LLVM
- * llvm/lib/DebugInfo/DWARF/DWARFContext.cpp for .zdebug and for Mach-O's names, of which 16 bytes are kept. */
+/* The sections of an ELF or Mach-O file that hold DWARF debugging information, each in one piece of memory. They are
+ * mapped if the file is mapped, decompressed if they are compressed (SHF_COMPRESSED, .zdebug_*, __zdebug_*), and
+ * relocated if the file is unlinked. A compressed section is decompressed when it is first read. lib/symbolize/dwarf/
+ * reads their contents.
+ *
+ * Sources: DWARF 5 Appendix B and 7.3; System V gABI "Compressed Section"; LLVM
+ * llvm/lib/DebugInfo/DWARF/DWARFContext.cpp for .zdebug and for Mach-O's names, which are cut to 16 bytes. */
 #ifndef USPI_DEBUG_SECTIONS_H
 #define USPI_DEBUG_SECTIONS_H
 
@@ -22,14 +24,15 @@ enum uspi_debug_section {
     USPI_DEBUG_ADDR,
     USPI_DEBUG_ARANGES,
     USPI_DEBUG_STR_OFFSETS,
-    USPI_DEBUG_CU_INDEX, /* of a package of split units (.dwp) */
+    USPI_DEBUG_CU_INDEX, /* only in a package of split units (.dwp) */
     USPI_DEBUG_SECTIONS
 };
 
 struct uspi_section_bytes {
     const uint8_t *bytes; /* NULL when size is 0 */
     size_t size;
-    uint64_t position; /* in the file, for messages; of unpacked ones where the packed one lies */
+    /* Offset in the file, for messages; of a compressed section the offset of the compressed bytes. */
+    uint64_t position;
 };
 
 /* A range of addresses that holds code. */
@@ -37,16 +40,16 @@ struct uspi_code_extent {
     usp_addr low, high;
 };
 
-/* All zero is empty. It must stay where it is while the bytes are used. */
+/* All zero is empty. The struct must not move while the bytes are in use. */
 struct uspi_debug_sections {
-    struct uspi_section_bytes
-        all[USPI_DEBUG_SECTIONS]; /* what is in one may not have been unpacked: uspi_debug_section */
-    struct uspi_packed_section *packed[USPI_DEBUG_SECTIONS]; /* NULL: that is not compressed */
-    struct uspi_code_extent *code;                           /* ascending; where the file has code, as linked */
+    /* Read these with uspi_debug_section, which decompresses them. */
+    struct uspi_section_bytes all[USPI_DEBUG_SECTIONS];
+    struct uspi_packed_section *packed[USPI_DEBUG_SECTIONS]; /* NULL: the section is not compressed */
+    struct uspi_code_extent *code; /* where the file has code, as linked, by ascending address */
     size_t code_count;
-    uint8_t *owned[USPI_DEBUG_SECTIONS]; /* what was copied or relocated */
+    uint8_t *owned[USPI_DEBUG_SECTIONS]; /* copies that this struct owns, for instance of relocated sections */
     const struct uspi_source *source;    /* the file */
-    uint8_t address_size;                /* of its processor */
+    uint8_t address_size;                /* in bytes, of the file's processor */
 };
 
 enum uspi_debug_kind {
@@ -54,9 +57,10 @@ enum uspi_debug_kind {
     USPI_DEBUG_SPLIT  /* .debug_info.dwo and its siblings */
 };
 
-/* Finds them. Sections that are not there are empty; one that is damaged is empty as well, and the first of these is what
- * *error says, with its offset (USP_OK is returned all the same, error->status tells). In an unlinked ELF object code is laid
- * out as by uspi_elf_code_read. USP_OK, USP_ERROR_NOT_FOUND when there is no debugging information, USP_ERROR_NO_MEMORY. */
+/* Finds the debug sections of a file. Missing sections are empty, and so are damaged ones. With a damaged section the
+ * function still returns USP_OK, but error->status is not USP_OK, and *error describes the first damage with its
+ * offset. The code of an unlinked ELF object is laid out by uspi_elf_code_read. Returns USP_OK, USP_ERROR_NOT_FOUND
+ * when there is no debugging information, or USP_ERROR_NO_MEMORY. */
 int uspi_debug_sections_open_elf(struct uspi_debug_sections *sections, const struct uspi_elf *elf,
                                  enum uspi_debug_kind kind, struct uspi_error *error);
 int uspi_debug_sections_open_macho(struct uspi_debug_sections *sections, const struct uspi_macho *macho,
@@ -64,8 +68,8 @@ int uspi_debug_sections_open_macho(struct uspi_debug_sections *sections, const s
 
 void uspi_debug_sections_close(struct uspi_debug_sections *sections);
 
-/* One of them, of which only the first `end` bytes are going to be read; empty when it cannot be unpacked, which
- * uspi_debug_sections_damage or _shortages tells from then on. Any thread may ask. */
+/* Returns a section of which the caller reads only the first `end` bytes. It is empty if it cannot be decompressed;
+ * then uspi_debug_sections_damage or uspi_debug_sections_shortages reports the failure. Thread-safe. */
 static inline const struct uspi_section_bytes *uspi_debug_section_to(const struct uspi_debug_sections *sections,
                                                                      enum uspi_debug_section which, uint64_t end) {
     static const struct uspi_section_bytes none = {0};
@@ -73,20 +77,20 @@ static inline const struct uspi_section_bytes *uspi_debug_section_to(const struc
     return packed == NULL || uspi_packed_section_need(packed, end) == USP_OK ? &sections->all[which] : &none;
 }
 
-/* The same as a whole. */
+/* Returns a section of which the caller may read all bytes. */
 static inline const struct uspi_section_bytes *uspi_debug_section(const struct uspi_debug_sections *sections,
                                                                   enum uspi_debug_section which) {
     return uspi_debug_section_to(sections, which, UINT64_MAX);
 }
 
-/* Whether a section that was asked for could not be unpacked: USP_OK, or what is wrong, as *error tells unless it already
- * tells of something. */
+/* Reports whether decompressing a section has failed. Returns USP_OK, or the first failure, which is also described in
+ * *error unless *error already has another one. */
 int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error);
 
-/* How often a section was empty because memory lacked; it is tried again when it is asked for again. */
+/* Returns how often a section was empty for lack of memory. The next call for such a section tries again. */
 uint32_t uspi_debug_sections_shortages(const struct uspi_debug_sections *sections);
 
-/* The code range that holds an address; NULL: none does. */
+/* Returns the code range that contains an address; NULL: there is none. */
 const struct uspi_code_extent *uspi_debug_sections_code(const struct uspi_debug_sections *sections, usp_addr address);
 
 #endif

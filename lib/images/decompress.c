@@ -14,14 +14,15 @@
 #if defined(HAVE_LZMA) || defined(HAVE_ZLIB) || defined(HAVE_ZSTD)
 #include "lib/os/os.h"
 
-/* The libraries by the names of their binary interfaces, which the headers here describe. */
+/* The file name of a library with the version of the binary interface that the included header describes. */
 #ifdef __APPLE__
 #define LIBRARY(name, version) "lib" name "." version ".dylib"
 #else
 #define LIBRARY(name, version) "lib" name ".so." version
 #endif
 
-/* Sets the pointer to a function. Returns false when the library or the function is not there. */
+/* Stores a library's function in the function pointer at `pointer`. Returns false when the library or the function is
+ * not there. */
 static bool find_function(const char *library, const char *name, void *pointer) {
     const char *const libraries[] = {library, NULL};
     uspi_os_function function;
@@ -47,11 +48,11 @@ struct uspi_zlib_steps {
     int (*run)(z_streamp, int);
     int (*end)(z_streamp);
     uint8_t *to;
-    size_t left; /* of what goes in, behind stream.avail_in */
+    size_t left; /* input bytes after those in stream.avail_in */
     size_t done, room;
 };
 
-/* The stream counts in 32 bits. */
+/* Returns the part of n bytes that is given to zlib at once; z_stream counts in 32 bits. */
 static uInt part_of(size_t n) { return n < UINT32_MAX / 2 ? (uInt)n : UINT32_MAX / 2; }
 
 int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct uspi_zlib_steps **steps) {
@@ -62,7 +63,7 @@ int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct us
     made->to = to;
     made->room = room;
     made->left = n;
-    /* It is not written to. */
+    /* zlib does not write to its input; next_in need not be const, depending on the header. */
     memcpy(&made->stream.next_in, &from, sizeof from);
     int status = USP_ERROR_UNSUPPORTED;
     if (find_function(LIBRARY("z", "1"), "inflateInit_", &begin) &&
@@ -96,7 +97,7 @@ int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
         if (result == Z_MEM_ERROR) return USP_ERROR_NO_MEMORY;
         if (result != Z_OK && result != Z_BUF_ERROR) return USP_ERROR_FORMAT;
         if (steps->done == end && end < steps->room) return USP_OK;
-        /* Neither came anything out nor can more go in. */
+        /* No output came, and no more input can be given. */
         if (got == 0 && (stream->avail_in != 0 || steps->left == 0)) return USP_ERROR_FORMAT;
     }
 }
@@ -133,7 +134,7 @@ int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room) {
 #ifdef HAVE_ZSTD
     size_t (*run)(void *, size_t, const void *, size_t);
     if (!find_function(LIBRARY("zstd", "1"), "ZSTD_decompress", &run)) return USP_ERROR_UNSUPPORTED;
-    /* Errors are larger than anything that there is room for. */
+    /* An error code is larger than any room. */
     return run(to, room, from, n) == room ? USP_OK : USP_ERROR_FORMAT;
 #else
     (void)from, (void)n, (void)to, (void)room;
@@ -149,7 +150,7 @@ int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room) {
 
 typedef lzma_ret (*lzma_step)(lzma_stream *, lzma_action);
 
-/* Decompresses into a buffer that doubles. */
+/* Decompresses into a buffer that doubles in size until all fits or the limit is reached. */
 static int grow_and_run(lzma_step run, lzma_stream *stream, size_t limit, uint8_t **to, size_t *size) {
     size_t room = 0;
     for (;;) {

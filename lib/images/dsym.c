@@ -45,7 +45,7 @@ struct bundle {
 
 static bool try_entry(void *context, const char *name) {
     struct bundle *bundle = context;
-    /* AppleDouble's, which macOS leaves on foreign file systems. */
+    /* AppleDouble files, which macOS leaves on foreign file systems. */
     if (name[0] == '.') return true;
     bundle->status = open_entry(bundle->folder, name, bundle->judge, bundle->context, bundle->file, bundle->error);
     return bundle->status != USP_OK && bundle->status != USP_ERROR_NO_MEMORY;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* dSYM bundles: the folder NAME.dSYM that dsymutil and Xcode put a program's debugging symbols in. The Mach-O file inside
- * is read as any other; how it is named varies, so that its UUID decides. */
+/* dSYM bundles: the folder NAME.dSYM into which dsymutil and Xcode put a program's debugging symbols. The Mach-O file
+ * inside is read like any other. Its name varies, so its UUID decides whether it is the right one. */
 #ifndef USPI_DSYM_H
 #define USPI_DSYM_H
 
 #include "lib/images/file.h"
 
-/* Whether the path is one of a bundle by its name; it need not be there. */
+/* Returns whether a path ends in .dSYM; the folder need not exist. */
 bool uspi_dsym_is_bundle(const char *path);
 
-/* Opens the file in a bundle that `judge` accepts. What macOS leaves beside files on foreign file systems (AppleDouble,
- * "._NAME") is passed over. On success *file is the caller's, NULL otherwise. USP_ERROR_NOT_FOUND when there is no such
- * bundle or nothing in it, USP_ERROR_NO_MEMORY, or what the last file was refused for. */
+/* Opens the file in a bundle that `judge` accepts. Names that begin with a dot are skipped: macOS leaves such files
+ * beside others on foreign file systems (AppleDouble, "._NAME"). On success the caller closes *file; otherwise it is
+ * NULL. Returns USP_OK, USP_ERROR_NOT_FOUND when there is no such bundle or no file in it, USP_ERROR_NO_MEMORY, or why
+ * the last file was refused. */
 int uspi_dsym_open(const char *path, uspi_judge judge, void *context, struct uspi_file **file,
                    struct uspi_error *error);
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbol tables become smaller by a factor of 3 to 10 when they are compressed. What claims to become larger than this is
- * made to fill memory. */
+/* The decompressed size may be at most GROWTH_MAX times the compressed size plus GROWTH_EXTRA bytes. Symbol tables
+ * compress by a factor of 3 to 10; a file that claims more than this limit is made to exhaust memory. */
 #define GROWTH_MAX   64
 #define GROWTH_EXTRA 65536
 
@@ -42,7 +42,7 @@ int uspi_gather_bytes(struct uspi_bytes bytes, const uint8_t **all, uint8_t **co
     return USP_OK;
 }
 
-/* How large so many bytes may become. */
+/* Returns how large `size` compressed bytes may become. */
 static size_t growth_limit(uint64_t size) {
     uint64_t limit;
     if (!uspi_product(size, GROWTH_MAX, &limit) || !uspi_sum(limit, GROWTH_EXTRA, &limit) || limit > SIZE_MAX / 2) {

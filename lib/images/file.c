@@ -10,12 +10,12 @@
 struct uspi_file {
     struct uspi_os_file file;
     struct uspi_source source;
-    uint8_t *taken;         /* instead of a file: its bytes */
-    struct uspi_bytes part; /* what stands for the file: all of it, or what it was narrowed to */
+    uint8_t *taken;         /* the heap block, if the file was made of one; otherwise NULL */
+    struct uspi_bytes part; /* all bytes of the file, or the part that it was narrowed to */
     char path[];
 };
 
-/* The shape of uspi_source.read. */
+/* The `read` function of struct uspi_source. */
 static int read_piece(void *context, uint64_t at, void *to, size_t n) {
     const struct uspi_file *file = context;
     return uspi_os_file_read(&file->file, at, to, n);

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Debian Policy and gdb(1) "Debugging Information in Separate Files": by the path of the stripped file, and by the
- * build-id, whose first byte names a folder. */
+/* The folders of debugging symbols: one for files by the path of the stripped file, one for files by build id, whose
+ * first byte names a subfolder. Sources: Debian Policy; gdb(1) "Debugging Information in Separate Files". */
 #define DEBUG_ROOT   "/usr/lib/debug"
 #define DEBUG_FOLDER DEBUG_ROOT "/.build-id/"
 
@@ -35,7 +35,7 @@ static bool is_build(const struct usp_image *image, const struct uspi_build_id *
     return id->size == image->build_id_size && memcmp(id->bytes, image->build_id, id->size) == 0;
 }
 
-/* The shape of uspi_judge; context is the image. */
+/* A uspi_judge: accepts a file of the image's build. context: the image. */
 static int judge_build(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct usp_image *image = context;
     struct uspi_build_id id = {0};
@@ -46,7 +46,8 @@ static int judge_build(void *context, struct uspi_bytes bytes, struct uspi_error
     return is_build(image, &id) && !is_replaced ? USP_OK : mismatch(bytes, error);
 }
 
-/* What is mapped where the image lies is its file, unless something else has been mapped there since. */
+/* A uspi_judge for the file that is mapped at the image's address: accepts it if its build id is the image's, since
+ * another file may have been mapped there. context: the image. */
 static int judge_mapped(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct usp_image *image = context;
     struct uspi_build_id id = {0};
@@ -94,7 +95,7 @@ static int open_by_build_id(const struct usp_image *image, const struct uspi_sea
     return uspi_search_open(installed, path, judge_build, (void *)(uintptr_t)image, debug, error);
 }
 
-/* The shape of uspi_judge; context is the link. */
+/* A uspi_judge: accepts an ELF file with the link's checksum. context: the link. */
 static int judge_checksum(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct uspi_debug_link *link = context;
     uint32_t crc;
@@ -104,7 +105,7 @@ static int judge_checksum(void *context, struct uspi_bytes bytes, struct uspi_er
     return crc == link->crc ? USP_OK : mismatch(bytes, error);
 }
 
-/* root, the folder of `path`, `below`, the link's name: joined and tried. */
+/* Tries the path that consists of `root`, the folder of `path`, `below`, and the link's name. */
 static int open_linked(const struct uspi_search *search, const char *root, const char *path, const char *below,
                        struct uspi_debug_link *link, struct uspi_file **debug) {
     const char *slash = strrchr(path, '/');

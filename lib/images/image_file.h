@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file that an image was loaded from, the one that its symbols were split off to, and the memory it lies in. A file of
- * another build is refused: a name out of it would be a wrong name. */
+/* Opens the file that an image was loaded from, the file with its split debugging symbols, and the memory that it lies
+ * in. A file of another build is refused, because its names would be wrong. */
 #ifndef USPI_IMAGE_FILE_H
 #define USPI_IMAGE_FILE_H
 
@@ -10,36 +10,39 @@
 #include <unspool/images.h>
 #include <unspool/unwind.h>
 
-/* Where a symbolizer finds what its images are made of. */
+/* Where a symbolizer looks for the files and the memory of its images. */
 struct uspi_places {
     struct uspi_search search;
     bool in_process;                 /* the images are this process's */
-    int64_t process;                 /* the live process that they are of; 0: none, or this one */
-    const struct usp_memory *memory; /* of the target; NULL: not given */
-    struct uspi_pointers pointers;   /* in that memory */
-    const char *index_store;         /* a folder of index files (lib/symbolize/lines/); NULL: none */
+    int64_t process;                 /* the live process that has loaded them; 0: none, or this one */
+    const struct usp_memory *memory; /* the target's memory; NULL: not given */
+    struct uspi_pointers pointers;   /* how to read pointers in that memory */
+    const char *index_store;         /* a folder of index files (lib/symbolize/store/); NULL: none */
 };
 
-/* Looks for the image's path; search.file counts for the program's image alone. Without a build-id in the image, a file
- * without one is taken, unless the image's own is known to have been replaced. What a live process has mapped is asked
- * for from the system then. On success *file is the caller's. USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (there are
- * files, but of other builds), USP_ERROR_NO_MEMORY, or what opening failed with. */
+/* Opens the file at the image's path. search.file is used for the main program's image only. An image without a build
+ * id accepts a file without one, unless the image's own file is known to have been replaced. If no file fits, asks the
+ * system for the file that a live process has mapped. On success the caller closes *file. Returns USP_OK,
+ * USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (only files of other builds were found), USP_ERROR_NO_MEMORY, or what opening
+ * failed with. */
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
                          struct uspi_error *error);
 
-/* The file of debugging symbols: the one with the image's build-id, as Debian installs them, below search.sysroot and
- * below /; or the one that the image's `file` names in its .gnu_debuglink, with the checksum that stands there: beside it,
- * in .debug beside it, and below /usr/lib/debug. Returns as above. */
+/* Opens the file of debugging symbols of an image. Candidates of an ELF image:
+ *   - the file with the image's build id, where Debian installs it, below search.sysroot and below /
+ *   - the file that the .gnu_debuglink section of `file` names, if it has the checksum given there: in the folder of
+ *     `file`, in .debug/ below that folder, and below /usr/lib/debug
+ * Returns what uspi_image_file_open returns. */
 int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
                          struct uspi_file **debug, struct uspi_error *error);
 
-/* The memory that holds the image, to be closed. */
+/* The memory that holds an image. The caller closes it with uspi_image_memory_close. */
 struct uspi_image_memory {
     struct usp_memory memory;
-    bool is_opened; /* by us */
+    bool is_opened; /* uspi_image_memory_open has opened it, and uspi_image_memory_close closes it */
 };
 
-/* USP_OK, USP_ERROR_NOT_FOUND when there is none, or what opening failed with. */
+/* Returns USP_OK, USP_ERROR_NOT_FOUND when `places` has no memory, or what opening failed with. */
 int uspi_image_memory_open(const struct uspi_places *places, struct uspi_image_memory *memory);
 
 void uspi_image_memory_close(struct uspi_image_memory *memory);

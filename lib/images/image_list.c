@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The list of images: building, sorting, searching. What is put into it, others find out. */
+/* The list of images: building, sorting, searching. Its callers find the images. */
 #include "lib/images/image_list.h"
 
 #include "lib/base/array.h"
@@ -11,10 +11,10 @@
 struct usp_images {
     struct usp_image *images;
     size_t count;
-    _Atomic(uint32_t) holders; /* references; the last one to be given up frees it */
+    _Atomic(uint32_t) holders; /* references; releasing the last one frees the list */
     bool has_cache;
     struct usp_shared_cache cache;
-    struct usp_memory_range *data; /* readable memory without code, ascending */
+    struct usp_memory_range *data; /* readable memory without code, by ascending address */
     size_t data_count;
 };
 
@@ -49,9 +49,9 @@ void uspi_image_list_clear(struct uspi_image_list *list) {
     memset(list, 0, sizeof *list);
 }
 
-/* Where images of one file share an address, the rest makes the order the same each time: members and sections as they
- * stand in the file. An image that holds nothing comes before one that begins at the same address, so that a search meets
- * the latter. */
+/* Compares images by load address. Images of one file may share an address; the other fields give them a fixed order:
+ * members and sections as they stand in the file. An empty image comes before one that begins at the same address, so
+ * that a search finds the latter. */
 static int by_load_address(const void *a, const void *b) {
     const struct usp_image *x = a, *y = b;
     const bool x_is_empty = x->end == x->load_address, y_is_empty = y->end == y->load_address;
@@ -86,7 +86,7 @@ int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **image
 }
 
 struct usp_images *uspi_images_keep(const struct usp_images *images) {
-    /* The caller may free it like every other owner; what is behind it is never written to. */
+    /* Not const, so that the caller can free its reference; the images themselves are never written to. */
     struct usp_images *kept = (struct usp_images *)(uintptr_t)images;
     atomic_fetch_add_explicit(&kept->holders, 1, memory_order_relaxed);
     return kept;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of images that the caller asks for: of another process, and of images that were recorded elsewhere. This process's list is
- * own_images.c's, what lies in a file images_file.c's. */
+/* Makes lists of images for the caller: of another process, or from recorded entries. own_images.c lists this process's
+ * images, images_file.c those in a file. */
 #include "lib/images/image_list.h"
 #include "lib/os/os.h"
 
@@ -37,7 +37,7 @@ int usp_images_create_process(int64_t pid, struct usp_images **images) {
     (USP_IMAGE_MAIN | USP_IMAGE_KERNEL | USP_IMAGE_DELETED | USP_IMAGE_MACHO | USP_IMAGE_LOADER |                      \
      USP_IMAGE_PERMANENT | USP_IMAGE_TEXT_OFFSET)
 
-/* Whether there can be such an image. */
+/* Returns whether a recorded entry is a possible image: ranges in order, known processor, variant and flags. */
 static bool makes_sense(const struct usp_image *image) {
     bool has_text = image->text_low != 0 || image->text_high != 0;
     if (image->end < image->load_address || image->build_id_size > USP_BUILD_ID_MAX) return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The images that lie in an object file or an archive of such, where they were linked for or where they are said to have
- * been loaded. What a process or a core has loaded is lib/os/'s and lib/corefile/'s. */
+/* Lists the images in an object file or an archive, at their linked addresses or at a load address that the caller
+ * gives. lib/os/ and lib/corefile/ list the images that a process or a core file has loaded. */
 #include "lib/base/sized.h"
 #include "lib/base/text.h"
 #include "lib/images/image_list.h"
@@ -20,7 +20,7 @@ void usp_image_file_options_init(struct usp_image_file_options *options) {
     options->size = sizeof *options;
 }
 
-/* False when they make no sense. */
+/* Fills in defaults for options of an older caller. Returns false when the options are invalid. */
 static bool complete_options(const struct usp_image_file_options *options, struct usp_image_file_options *completed) {
     usp_image_file_options_init(completed);
     const size_t least = offsetof(struct usp_image_file_options, variant);
@@ -30,17 +30,19 @@ static bool complete_options(const struct usp_image_file_options *options, struc
            completed->build_id_size <= USP_BUILD_ID_MAX && (completed->flags & ~known) == 0;
 }
 
-/* What is wanted of a file, and what was found in it. */
+/* The search for wanted images in one file, and what it has found so far. */
 struct search {
     const struct usp_image_file_options *wanted;
     const char *path;
-    const struct uspi_part *part;       /* of the file */
-    const struct uspi_archive *archive; /* that is being read, and its member; NULL outside of one */
+    const struct uspi_part *part;       /* the part of the file that the path names */
+    const struct uspi_archive *archive; /* the archive that is being read; NULL outside an archive */
     const struct uspi_member *member;
     struct uspi_image_list list;
     char others_room[256];
-    struct uspi_text others;   /* the images that are not wanted, for the message that there is none */
-    uint64_t other_processors; /* a bit for each processor and variant of these */
+    /* Processors, or processors and build ids, of the images that are not wanted: for the error message if no image is
+     * wanted. */
+    struct uspi_text others;
+    uint64_t other_processors; /* one bit for each processor and variant in `others` */
 };
 
 static bool is_wanted(const struct usp_image_file_options *wanted, const struct usp_image *image) {
@@ -52,7 +54,7 @@ static bool is_wanted(const struct usp_image_file_options *wanted, const struct 
     return uspi_slice_fits(&slice, image->arch, image->variant);
 }
 
-/* Of an image that is left out anyway the names need not be whole. */
+/* Returns whether the image's symbol names must be checked: only if the caller asked for it and wants the image. */
 static bool needs_names(const struct search *search, const struct usp_image *image) {
     return (search->wanted->flags & USP_IMAGE_FILE_NAMED) != 0 && is_wanted(search->wanted, image);
 }
@@ -88,7 +90,8 @@ static void put_enclosed(struct uspi_text *text, const char *open, const char *n
     uspi_put_string(text, ")");
 }
 
-/* FILE(MEMBER):(SECTION), or what of it there is; malloc'ed, NULL when memory lacks. */
+/* Builds the path FILE(MEMBER):(SECTION), without the parts that do not apply. The caller frees it. NULL: out of
+ * memory. */
 static char *build_path(const struct search *search, const char *file, const char *section) {
     const char *member = search->member != NULL ? search->member->name : NULL;
     const size_t room =
@@ -103,11 +106,11 @@ static char *build_path(const struct search *search, const char *file, const cha
     return path;
 }
 
-/* Addresses as linked; the image's others are set. */
+/* The linked addresses of an image. The caller of add_image has set the image's other fields. */
 struct linked {
     usp_addr header, high, text_low, text_high;
-    usp_addr load;       /* where it lies unless something else is said */
-    const char *section; /* that is to be in its path, or NULL */
+    usp_addr load;       /* load address if the options give none */
+    const char *section; /* section name to append to the path, or NULL */
 };
 
 static int add_image(struct search *search, struct uspi_bytes bytes, const struct linked *linked,
@@ -172,7 +175,7 @@ static int add_macho(struct search *search, struct uspi_bytes bytes, struct uspi
 
 /* ---- ELF ---- */
 
-/* No name of a section that people have to write is longer; it is cut. */
+/* Room for a section's name with its NUL; longer names are cut. No section name that a user types is longer. */
 #define SECTION_NAME_MAX 512
 
 static int add_section(struct search *search, const struct uspi_elf *elf, const struct uspi_code_range *range,
@@ -286,7 +289,8 @@ static int add_member(struct search *search, struct uspi_bytes bytes, struct usp
     }
 }
 
-/* What is wrong with the archive itself counts, what is wrong with members only if none of them is an image. */
+/* Adds the images of an archive's members. Damage of the archive itself is an error; damage of members is one only if
+ * no member is a wanted image. */
 static int add_members(struct search *search, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct uspi_part *part = search->part;
     const size_t before = search->list.count;
@@ -328,7 +332,7 @@ static int add_slices(struct search *search, struct uspi_bytes bytes, struct usp
     struct uspi_bytes slice;
     int status = uspi_fat_open(&fat, bytes, error), damage = USP_OK;
     for (uint32_t i = 0; status == USP_OK && i < fat.count; i++) {
-        /* Of several that are damaged the first is reported. */
+        /* Report only the first damaged slice. */
         struct uspi_error *why = damage == USP_OK ? error : NULL;
         int added = uspi_fat_slice(&fat, i, &slice, why);
         if (added == USP_OK) added = add_slice(search, slice, why);
@@ -371,7 +375,7 @@ static int refuse_others(struct search *search, struct uspi_error *error) {
                           usp_variant_string(wanted->arch, wanted->variant));
 }
 
-/* The shape of uspi_judge: a file with a wanted image in it is accepted, and its images are in the list then. */
+/* A uspi_judge: accepts a file with a wanted image, and leaves its wanted images in search->list. */
 static int take_images(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct search *search = context;
     uspi_image_list_clear(&search->list);
@@ -381,7 +385,7 @@ static int take_images(void *context, struct uspi_bytes bytes, struct uspi_error
     return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "no image in it");
 }
 
-/* The shape of uspi_part_try. */
+/* A uspi_part_try. */
 static int search_file(void *context, const char *file, const struct uspi_part *part, struct uspi_error *error) {
     const struct uspi_search as_named = {.as_named = true};
     struct search *search = context;

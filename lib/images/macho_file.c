@@ -18,7 +18,7 @@ struct uspi_wanted_slice uspi_slice_of_image(const struct usp_image *image) {
                                       .variant = image->variant};
 }
 
-/* The shape of uspi_judge; context is the image. */
+/* A uspi_judge: accepts a file with the image's slice. context: the image. */
 static int judge_slice(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct usp_image *image = context;
     struct uspi_macho macho;
@@ -33,7 +33,8 @@ static int search_for(const struct usp_image *image, const struct uspi_search *s
     return uspi_part_open(search, place, judge_slice, (void *)(uintptr_t)image, file, error);
 }
 
-/* Cuts a path down to the nearest folder that is a bundle by its name, which has a dot. False when there is none. */
+/* Cuts a path down to its innermost folder whose name has a dot, which makes it a bundle. False when there is no such
+ * folder. */
 static bool go_to_bundle(char *path) {
     char *slash = strrchr(path, '/');
     while (slash != NULL) {
@@ -44,7 +45,8 @@ static bool go_to_bundle(char *path) {
     return false;
 }
 
-/* Writes what a path's dSYM may be called; `to` has room for the path and TOGETHER. */
+/* Writes the path of the dSYM of `path`, in the folder dSYMs if `together`. `to` has room for the path, TOGETHER and
+ * SUFFIX. */
 static void put_bundle(char *to, const char *path, bool together) {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
@@ -58,7 +60,8 @@ static void put_bundle(char *to, const char *path, bool together) {
     memcpy(to + strlen(path + folder), SUFFIX, sizeof SUFFIX);
 }
 
-/* PATH.dSYM, BUNDLE.dSYM, and dSYMs/BUNDLE.dSYM beside the bundle, as in an .xcframework. */
+/* Tries PATH.dSYM, then BUNDLE.dSYM for each enclosing bundle; each also in the folder dSYMs beside it, as in an
+ * .xcframework. */
 static int search_beside(const struct usp_image *image, const struct uspi_search *search, const char *of,
                          struct uspi_file **file, struct uspi_error *error) {
     const size_t room = strlen(of) + sizeof TOGETHER + sizeof SUFFIX;
@@ -71,7 +74,7 @@ static int search_beside(const struct usp_image *image, const struct uspi_search
         for (unsigned together = 0; together < 2 && status != USP_OK && status != USP_ERROR_NO_MEMORY; together++) {
             put_bundle(bundle, path, together != 0);
             int found = search_for(image, search, bundle, file, error);
-            /* A bundle that is there and does not fit says more than one that is not. */
+            /* The status of a dSYM that exists and does not fit takes precedence over "not found". */
             if (found != USP_ERROR_NOT_FOUND || status == USP_ERROR_NOT_FOUND) status = found;
         }
     } while (status != USP_OK && status != USP_ERROR_NO_MEMORY && go_to_bundle(path));

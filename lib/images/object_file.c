@@ -21,7 +21,7 @@ static int refuse_time(struct uspi_bytes bytes, uint64_t modified, uint64_t want
                             "written at %" PRIu64 ", and the linked file is of the one of %" PRIu64, modified, wanted);
 }
 
-/* Looks for the member in one archive. */
+/* Looks for the member with the wanted name and time in one archive. */
 static int find_member(struct opening *opening, struct uspi_bytes bytes, struct uspi_error *error) {
     struct uspi_archive archive;
     struct uspi_member member;
@@ -33,13 +33,13 @@ static int find_member(struct opening *opening, struct uspi_bytes bytes, struct 
         if (!uspi_part_is_member(opening->part, &archive, &member)) continue;
         opening->found = member.bytes;
         if (opening->modified == 0 || member.modified == opening->modified) return USP_OK;
-        /* Another one may have the name, and the time. */
+        /* A later member may have the same name and the wanted time. */
         status = refuse_time(member.bytes, member.modified, opening->modified, error);
     }
     return status;
 }
 
-/* The shape of uspi_judge, for archives. */
+/* A uspi_judge for archives: accepts one that has the member. */
 static int judge_archive(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct opening *opening = context;
     struct uspi_fat fat;
@@ -59,7 +59,7 @@ static int judge_archive(void *context, struct uspi_bytes bytes, struct uspi_err
     return status;
 }
 
-/* The shape of uspi_judge, for files: their time is looked at when they are open. */
+/* A uspi_judge for object files. open_part checks their modification time. */
 static int judge_file(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     (void)context;
     const enum uspi_format format = uspi_identify(bytes);
@@ -67,7 +67,7 @@ static int judge_file(void *context, struct uspi_bytes bytes, struct uspi_error 
     return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not a Mach-O object");
 }
 
-/* The shape of uspi_part_try. */
+/* A uspi_part_try. */
 static int open_part(void *context, const char *path, const struct uspi_part *part, struct uspi_error *error) {
     struct opening *opening = context;
     opening->part = part;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See own_images.h. Two threads that notice a change at the same moment both make a list, without a lock: no thread waits for
- * another thread's allocations or files. */
+/* See own_images.h. If two threads notice a change at the same moment, both make a list, without a lock. So no thread
+ * waits for another thread's allocations or file accesses. */
 #include "lib/images/own_images.h"
 
 #include "lib/base/versions.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* A list that is no longer true when it is to be published is made again so often. */
+/* How often a list is made if the loader's list changes each time before it can be published. */
 #define TRIES 8u
 
 struct version {
@@ -17,15 +17,16 @@ struct version {
     struct usp_images *images; /* own.images */
     struct uspi_os_loaded *loaded;
     const struct uspi_images_extra *maker;
-    uint32_t wanted; /* extra_wanted when it was made */
-    uint64_t begun;  /* its place among all lists, by when the loader's list began to be read for it */
+    uint32_t wanted; /* value of extra_wanted when this version was made */
+    /* The version's number, counted over all versions in the order in which reading the loader's list began. */
+    uint64_t begun;
 };
 
 static struct uspi_versions versions;
 static struct uspi_lock lock;        /* held while publishing */
-static uint64_t published_lists = 0; /* under the lock */
+static uint64_t published_lists = 0; /* written under the lock */
 static _Atomic(uint64_t) begun_lists;
-/* What is to be made of lists, and how often that has changed. */
+/* The higher layer's functions for data about lists; NULL: none. extra_wanted counts how often they were changed. */
 static const struct uspi_images_extra *_Atomic extra_maker;
 static _Atomic(uint32_t) extra_wanted;
 
@@ -101,7 +102,7 @@ static void free_version(void *object) {
     free(version);
 }
 
-/* How the images of this process are found. */
+/* Arguments and results of uspi_os_images_self. */
 struct search {
     uint64_t deadline;
     struct uspi_os_loaded *loaded;
@@ -112,7 +113,8 @@ static int find_own(void *context, struct uspi_images_found *found) {
     return uspi_os_images_self(found, search->deadline, &search->loaded);
 }
 
-/* A process has images: none at all is a system that lets nothing be read. */
+/* Lists the images that are loaded now. An empty list is USP_ERROR_SYSTEM: every process has images, so the system lets
+ * none be read. */
 static int list_images(uint64_t deadline, struct uspi_os_loaded **loaded, struct usp_images **images) {
     struct search search = {.deadline = deadline};
     int status = uspi_images_seal_found(find_own, &search, images);
@@ -159,8 +161,9 @@ static bool has_room(void) {
     return has_room;
 }
 
-/* Whether there is no use for it any more. A list that was begun later knows all that was loaded before this one was begun, and
- * can know a library that this one lacks, whose thread captures next: the older list must not take its place. */
+/* Returns whether a published list makes this one useless. A list that was begun later contains all that was loaded
+ * before this one was begun. It may also contain a library that this one lacks and whose thread captures next, so the
+ * older list must not replace it. */
 static bool is_superseded_by_published(const struct version *version) {
     const struct version *published;
     uint32_t ticket = enter(&published);
@@ -169,7 +172,8 @@ static bool is_superseded_by_published(const struct version *version) {
     return is_superseded;
 }
 
-/* Publishes a version that is true, or frees it. USP_ERROR_BUSY: it is true no more, or there is no room. */
+/* Publishes a version if it is current or this is the last try; frees it otherwise. Returns USP_OK also if a published
+ * list supersedes it. USP_ERROR_BUSY: it is no longer current, or too many versions are held. */
 static int publish(struct version *version, bool is_last_try) {
     int status = USP_ERROR_BUSY;
     uspi_lock_take(&lock);
@@ -188,7 +192,7 @@ int uspi_own_images_refresh(uint64_t deadline) {
     int status = USP_OK;
     if (is_published_current()) return USP_OK;
     for (unsigned i = 0; i < TRIES; i++) {
-        /* A list that no reader could get is not made. */
+        /* Makes no list if there is no room to publish it. */
         status = has_room() ? make_version(deadline, &version) : USP_ERROR_BUSY;
         if (status != USP_OK) return status;
         const bool is_last_try = i + 1 == TRIES || uspi_os_clock() >= deadline;
@@ -198,7 +202,7 @@ int uspi_own_images_refresh(uint64_t deadline) {
     return status;
 }
 
-/* What was published last; NULL: nothing. */
+/* Returns a new reference to the list that was published last; NULL: there is none. */
 static struct usp_images *keep_published(uint64_t *generation) {
     const struct version *version;
     uint32_t ticket = enter(&version);
@@ -229,7 +233,7 @@ int usp_images_create_self(struct usp_images **images) {
     int status = uspi_own_images_refresh(UINT64_MAX);
     if (status == USP_OK) *images = keep_published(&generation);
     if (*images != NULL || (status != USP_OK && status != USP_ERROR_BUSY)) return status;
-    /* Where too many lists are held already, this one is the caller's alone. */
+    /* Too many published lists are held: give the caller a list that is not published. */
     struct uspi_os_loaded *loaded;
     status = list_images(UINT64_MAX, &loaded, images);
     uspi_os_loaded_free(loaded);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of zlib so much is unpacked at once: starting again for each small piece would cost more. */
+/* zlib sections are decompressed in steps of this size: continuing for each small piece would cost more. */
 #define STEP ((size_t)1 << 16)
 
 int uspi_packed_section_open(const struct uspi_packing_header *header, struct uspi_packed_section **section) {
@@ -15,7 +15,7 @@ int uspi_packed_section_open(const struct uspi_packing_header *header, struct us
     made->header = *header;
     made->size = (size_t)header->size;
     made->lock = uspi_lock_create();
-    /* Pages that are never unpacked cost nothing. */
+    /* Pages that are never written take no memory. */
     made->bytes = calloc(made->size + 1, 1);
     if (made->lock != NULL && made->bytes != NULL) {
         *section = made;
@@ -25,7 +25,7 @@ int uspi_packed_section_open(const struct uspi_packing_header *header, struct us
     return USP_ERROR_NO_MEMORY;
 }
 
-/* Gives back what only unpacking needs. */
+/* Frees what only decompressing needs. */
 static void end_unpacking(struct uspi_packed_section *section) {
     uspi_zlib_end(section->steps);
     section->steps = NULL;
@@ -42,7 +42,7 @@ void uspi_packed_section_free(struct uspi_packed_section *section) {
     free(section);
 }
 
-/* Under the lock. */
+/* Decompresses the first `end` bytes; the caller holds the lock. */
 static int unpack_to(struct uspi_packed_section *section, size_t end) {
     const size_t n = (size_t)section->header.packed.size;
     int status = USP_OK;
@@ -60,7 +60,7 @@ int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end) 
     size_t to = end < section->size ? (size_t)end : section->size;
     if (atomic_load_explicit(&section->done, memory_order_acquire) >= to) return USP_OK;
     if (uspi_lock_take(section->lock) == USPI_LOCK_ABANDONED) {
-        /* A thread that a fork left behind was unpacking: begin again, what it had is lost. */
+        /* A thread that does not exist after a fork was decompressing: its state is unusable, so begin again. */
         section->steps = NULL;
     }
     const size_t done = atomic_load_explicit(&section->done, memory_order_relaxed);
@@ -73,7 +73,8 @@ int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end) 
         const bool is_short = status == USP_ERROR_NO_MEMORY;
         if (is_short) atomic_fetch_add_explicit(&section->shortages, 1, memory_order_relaxed);
         if (status != USP_OK && !is_short) atomic_store_explicit(&section->status, status, memory_order_relaxed);
-        /* With memory again it begins anew, but never where other threads may be reading. */
+        /* After lack of memory, decompressing begins again from the start; but only if nothing is done yet, since other
+         * threads may be reading what is done. */
         if (is_short ? done == 0 : status != USP_OK || is_all) end_unpacking(section);
     }
     uspi_lock_give(section->lock);

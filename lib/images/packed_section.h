@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A compressed section that is unpacked when its bytes are first asked for, zlib's only as far as they are asked for. Where it
- * will lie and how large it is are known from the beginning; what has not been unpacked reads as zeros. */
+/* A compressed section that is decompressed when its bytes are first read; with zlib only as far as they are read. Its
+ * address and size are known from the beginning. Bytes that are not decompressed yet read as zeros. */
 #ifndef USPI_PACKED_SECTION_H
 #define USPI_PACKED_SECTION_H
 
@@ -11,26 +11,27 @@
 #include <stdatomic.h>
 
 struct uspi_packed_section {
-    uint8_t *bytes; /* `size` of them, and a 0 */
+    uint8_t *bytes; /* `size` bytes and a terminating 0 */
     size_t size;
-    _Atomic(size_t) done;        /* so many of them can be read */
-    _Atomic(int) status;         /* why no more can be; USP_OK */
-    _Atomic(uint32_t) shortages; /* how often memory lacked, which may be over */
+    _Atomic(size_t) done;        /* how many of `bytes` are decompressed */
+    _Atomic(int) status;         /* USP_OK, or why decompressing has failed for good */
+    _Atomic(uint32_t) shortages; /* how often memory ran out; later calls try again */
     struct uspi_packing_header header;
-    struct uspi_lock *lock; /* for what follows */
+    struct uspi_lock *lock; /* guards the fields below */
     const uint8_t *from;
-    uint8_t *copy; /* of what `from` is, where the file is not mapped */
+    uint8_t *copy; /* copy of the compressed bytes if the file is not mapped, otherwise NULL; `from` points to it */
     struct uspi_zlib_steps *steps;
 };
 
-/* What the header says must be sane, and the bytes in it stay where they are. USP_OK or USP_ERROR_NO_MEMORY. */
+/* Makes a section. The header must satisfy uspi_packing_is_sane, and its bytes must stay valid and in place. Returns
+ * USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_packed_section_open(const struct uspi_packing_header *header, struct uspi_packed_section **section);
 
 /* NULL is ignored. */
 void uspi_packed_section_free(struct uspi_packed_section *section);
 
-/* Unpacks what is missing of the first `end` bytes, or of all when there are fewer. Any thread may call it. Returns as
- * uspi_decompress_zlib; what is damaged fails from then on. */
+/* Decompresses the first `end` bytes, or all if there are fewer, as far as this was not done before. Returns what
+ * uspi_decompress_zlib returns; after damage was found it fails each time. Thread-safe. */
 int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end);
 
 #endif

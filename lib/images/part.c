@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name can have parentheses itself. A path with more of them than these is not looked into. */
+/* How many opening parentheses of a path are tried: file and member names can contain parentheses. */
 #define PARENTHESES_MAX 8
 
 static int try_file(const char *path, size_t length, const struct uspi_part *part, uspi_part_try attempt, void *context,
@@ -23,7 +23,7 @@ static int try_file(const char *path, size_t length, const struct uspi_part *par
     return status;
 }
 
-/* The last '(' in the first `length` bytes, if something stands before it; 0: there is none. */
+/* Returns the position of the last '(' in the first `length` bytes that is not the first byte; 0: there is none. */
 static size_t last_parenthesis(const char *path, size_t length) {
     while (length > 1) {
         if (path[--length] == '(') return length;
@@ -31,7 +31,7 @@ static size_t last_parenthesis(const char *path, size_t length) {
     return 0;
 }
 
-/* FILE(MEMBER), where the whole has `length` bytes. */
+/* Tries the first `length` bytes of a path as FILE(MEMBER). */
 static int try_members(const char *path, size_t length, struct uspi_part *part, uspi_part_try attempt, void *context,
                        struct uspi_error *error) {
     if (length == 0 || path[length - 1] != ')') return USP_ERROR_NOT_FOUND;
@@ -91,7 +91,7 @@ struct opening {
     struct uspi_bytes found;
 };
 
-/* The archive in a file that holds an offset: the file, or a slice. */
+/* Opens the archive that contains an offset of a file: the file itself, or a slice of a fat file. */
 static int open_archive(struct uspi_bytes bytes, uint64_t offset, struct uspi_archive *archive,
                         struct uspi_error *error) {
     struct uspi_fat fat;
@@ -107,7 +107,7 @@ static int open_archive(struct uspi_bytes bytes, uint64_t offset, struct uspi_ar
                             : status;
 }
 
-/* The shape of uspi_judge. */
+/* A uspi_judge: accepts a file whose member at the offset has the name and is accepted by the caller's judge. */
 static int judge_member(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct opening *opening = context;
     struct uspi_archive archive;
@@ -122,7 +122,7 @@ static int judge_member(void *context, struct uspi_bytes bytes, struct uspi_erro
     return opening->judge(opening->context, member.bytes, error);
 }
 
-/* The shape of uspi_part_try. */
+/* A uspi_part_try. */
 static int open_member(void *context, const char *file, const struct uspi_part *part, struct uspi_error *error) {
     struct opening *opening = context;
     opening->part = part;

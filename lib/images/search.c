@@ -20,7 +20,7 @@ static int open_judged(const char *path, uspi_judge judge, void *context, struct
     return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
 }
 
-/* folder/path, with one slash between them. */
+/* Opens folder/path, joined with one slash. */
 static int open_below(const char *folder, const char *path, uspi_judge judge, void *context, struct uspi_file **file,
                       struct uspi_error *error) {
     size_t length = strlen(folder);

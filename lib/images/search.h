@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking for the file that a process, a core or a log names, on a machine where it may lie elsewhere. */
+/* Looks for the file that a process, a core file or a log names, on a machine where it may lie elsewhere. */
 #ifndef USPI_SEARCH_H
 #define USPI_SEARCH_H
 
 #include "lib/images/file.h"
 
-/* Where to look, in this order. Each may be NULL. A path that ends in .dSYM stands for the files in that bundle. */
+/* Where to look, in this order. Each pointer may be NULL. For a path that ends in .dSYM, the files in that bundle are
+ * tried. */
 struct uspi_search {
     const char *file;    /* this file, whatever its name */
     const char *sysroot; /* the path below this folder */
@@ -13,9 +14,10 @@ struct uspi_search {
     const char *folder;  /* the path's last part in this folder ("" is the current one) */
 };
 
-/* Opens the first candidate that `judge` accepts; *file is the caller's then, NULL otherwise. USP_ERROR_NOT_FOUND when
- * there is no candidate, USP_ERROR_NO_MEMORY, or what the first one was refused for, with *error saying it; a candidate
- * that lacks what the judge looks for counts as USP_ERROR_MISMATCH. */
+/* Opens the first candidate that `judge` accepts. On success the caller closes *file; otherwise it is NULL. Returns
+ * USP_OK, USP_ERROR_NOT_FOUND when there is no candidate, USP_ERROR_NO_MEMORY, or why the first candidate was refused,
+ * with the reason in *error. A candidate in which the judge does not find what it needs counts as
+ * USP_ERROR_MISMATCH. */
 int uspi_search_open(const struct uspi_search *search, const char *path, uspi_judge judge, void *context,
                      struct uspi_file **file, struct uspi_error *error);
 

@@ -20,7 +20,7 @@ int uspi_symbol_file_open(struct uspi_symbol_file *symbols, struct uspi_bytes by
         if (status != USP_OK) return status;
         symbols->build_id_size = gsym.uuid_size;
         memcpy(symbols->build_id, gsym.uuid, gsym.uuid_size);
-        /* It does not say which format the image has. Build-ids of 16 bytes are rare. */
+        /* GSYM does not give the image's format. Few ELF files have a build id of 16 bytes. */
         symbols->is_macho = gsym.uuid_size == USPI_UUID_SIZE;
         return USP_OK;
     }
@@ -45,7 +45,8 @@ int uspi_symbol_file_judge(const struct usp_image *image, struct uspi_bytes byte
     return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: the symbols of another build", bytes.source->name);
 }
 
-/* The code so far, with what reaches from `start` up to `end`; start itself: the size is not known. */
+/* Extends the range *low … *high − 1 by a function from `start` up to `end`. end == start: the size is unknown, and one
+ * byte counts. */
 static void include(usp_addr start, usp_addr end, usp_addr *low, usp_addr *high) {
     if (end == start && end != UINT64_MAX) end++;
     if (start < *low) *low = start;

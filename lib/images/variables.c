@@ -26,7 +26,8 @@ static bool has_size_of_any(const struct lookup *lookup, uint64_t size) {
     return false;
 }
 
-/* Most symbols are passed over by their type and size; the rest have their names compared. */
+/* Looks for the variables in a symbol table. Compares names only of symbols with a fitting type and size, which few
+ * have. */
 static void look_in_symbols(const struct lookup *lookup, const struct uspi_elf_symbols *symbols) {
     for (uint64_t i = 0; i < symbols->count; i++) {
         struct uspi_elf_symbol symbol;

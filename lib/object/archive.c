@@ -31,7 +31,7 @@ int uspi_archive_open(struct uspi_archive *archive, struct uspi_bytes bytes, str
     return USP_OK;
 }
 
-/* A decimal number, filled up with blanks; false when it is none. */
+/* Reads a decimal number that is padded with blanks; false when it is not one. */
 static bool read_number(const char *text, size_t n, uint64_t *number) {
     size_t i = 0;
     *number = 0;
@@ -47,7 +47,7 @@ static void set_name(struct uspi_member *member, const char *name, size_t length
     member->name[length] = '\0';
 }
 
-/* BSD: "#1/LENGTH", and the name at the member's beginning, filled up with NULs. */
+/* Reads a BSD name: the header has "#1/LENGTH", and the member begins with the name, padded with NULs. */
 static int read_bsd_name(const char *header, struct uspi_member *member, struct uspi_error *error) {
     uint64_t length;
     struct uspi_bytes name;
@@ -63,7 +63,7 @@ static int read_bsd_name(const char *header, struct uspi_member *member, struct 
     return uspi_bytes_sub(member->bytes, length, member->bytes.size - length, "member", &member->bytes, error);
 }
 
-/* System V: "/OFFSET" in the member of long names, where each ends in "/\n". */
+/* Reads a long System V name: the header has "/OFFSET", an offset in the member of long names, which end in "/\n". */
 static int read_long_name(const struct uspi_archive *archive, uint64_t offset, struct uspi_member *member,
                           struct uspi_error *error) {
     char name[USPI_MEMBER_NAME_MAX + 2];
@@ -89,7 +89,8 @@ static int read_name(const struct uspi_archive *archive, const char *header, str
     }
     size_t length = NAME;
     while (length > 0 && header[length - 1] == ' ') length--;
-    /* System V ends a name with a slash, so that it can have blanks; "/", "//" and "/SYM64/" are names as they stand. */
+    /* System V ends a name with a slash, so that names can contain blanks. "/", "//" and "/SYM64/" are complete
+     * names. */
     if (length > 1 && header[0] != '/' && header[length - 1] == '/') length--;
     set_name(member, header, length);
     return USP_OK;
@@ -127,7 +128,7 @@ int uspi_archive_next(struct uspi_archive *archive, struct uspi_member *member, 
 
 int uspi_archive_at(struct uspi_archive *archive, uint64_t offset, struct uspi_member *member,
                     struct uspi_error *error) {
-    /* The long names stand before the first member that is none of the tables. */
+    /* Reading the first member also reads the long names, which precede it. */
     int got = uspi_archive_next(archive, member, error);
     if (got > 0 && member->offset < offset) {
         archive->offset = offset;

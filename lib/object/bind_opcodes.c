@@ -33,7 +33,7 @@ struct machine {
     uint64_t name;
     bool has_name;
     const struct uspi_macho_range *segment;
-    uint64_t left; /* binds that are still believed */
+    uint64_t left; /* how many more binds are accepted */
 };
 
 static int refuse(const struct machine *m, const char *what) {
@@ -105,7 +105,7 @@ static int carry_out(struct machine *m, uint8_t opcode, uint8_t immediate) {
     case SET_DYLIB_SPECIAL_IMM:
     case SET_TYPE_IMM: return USP_OK;
     case SET_DYLIB_ORDINAL_ULEB: return number(m, &ignored);
-    /* A signed number has as many bytes; one that needs more than 64 bits is refused just the same. */
+    /* Read as an unsigned number, which has the same length as a signed one and the same limit of 64 bits. */
     case SET_ADDEND_SLEB: return number(m, &ignored);
     case SET_SYMBOL_TRAILING_FLAGS_IMM: return set_name(m);
     case SET_SEGMENT_AND_OFFSET_ULEB: return set_segment(m, immediate);

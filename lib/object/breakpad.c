@@ -4,16 +4,16 @@
 
 #include <string.h>
 
-/* Records that describe the image stand at the beginning: so many lines are searched for CODE_ID. */
+/* How many lines after MODULE are searched for CODE_ID. Records that describe the image are at the beginning. */
 #define LINES_SEARCHED 8u
 
-/* Digits of the UUID in MODULE; the age behind it has one to eight. */
+/* Digits of the UUID in MODULE, and at most of the age that follows it. */
 #define UUID_DIGITS 32u
 #define AGE_DIGITS  8u
 
 static const struct uspi_span module = USPI_SPAN_INIT("MODULE "), code_id = USPI_SPAN_INIT("INFO CODE_ID ");
 
-/* The line at *at without its end, and moves there. */
+/* Returns the line at *at without its line end, and moves *at to the next line. */
 static struct uspi_span take_line(struct uspi_span text, size_t *at) {
     const char *from = text.bytes + *at, *end = memchr(from, '\n', text.length - *at);
     const size_t length = end != NULL ? (size_t)(end - from) : text.length - *at;
@@ -21,7 +21,7 @@ static struct uspi_span take_line(struct uspi_span text, size_t *at) {
     return (struct uspi_span){from, length > 0 && from[length - 1] == '\r' ? length - 1 : length};
 }
 
-/* The text up to the next space, which is taken with it. */
+/* Returns the text up to the next space, and removes both from *text. */
 static struct uspi_span take_word(struct uspi_span *text) {
     const char *end = text->length > 0 ? memchr(text->bytes, ' ', text->length) : NULL;
     const size_t length = end != NULL ? (size_t)(end - text->bytes) : text->length;
@@ -55,8 +55,8 @@ static bool read_bytes(struct uspi_span digits, uint8_t *to, uint32_t *size) {
     return true;
 }
 
-/* Of ELF the id has the build-id's first 16 bytes as a GUID, whose first three fields are numbers, written with the high digits
- * first (symbolicator, docs/advanced/symbol-server-compatibility.md). */
+/* Restores the first 16 bytes of an ELF build id from the UUID in MODULE. MODULE writes them as a GUID, whose first
+ * three fields are numbers with the high digits first (symbolicator, docs/advanced/symbol-server-compatibility.md). */
 static void unswap(uint8_t *id) {
     static const uint8_t order[8] = {3, 2, 1, 0, 5, 4, 7, 6};
     uint8_t fields[8];
@@ -80,7 +80,7 @@ bool uspi_breakpad_is(struct uspi_bytes bytes) {
     return first != NULL && memcmp(first, module.bytes, module.length) == 0;
 }
 
-/* The whole build-id of an ELF image, if the file has it. */
+/* Reads the whole build id of an ELF image, if the file has it. */
 static void find_code_id(struct uspi_breakpad *b) {
     size_t at = b->first;
     for (unsigned i = 0; i < LINES_SEARCHED && at < b->text.length; i++) {
@@ -112,7 +112,7 @@ int uspi_breakpad_open(struct uspi_breakpad *b, struct uspi_bytes bytes, struct 
     if (!has_id) return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "MODULE has no UUID");
     b->name = rest;
     b->arch = uspi_scan_arch(arch, &b->variant);
-    /* The one processor that Breakpad names in its own way. */
+    /* Breakpad's name for i386; its other names are the usual ones. */
     if (uspi_span_is(arch, USPI_SPAN("x86"))) b->arch = USP_ARCH_I386;
     b->is_macho = is_apple(os);
     if (b->is_macho) return USP_OK;
@@ -134,7 +134,7 @@ static bool read_named(struct uspi_span rest, struct uspi_breakpad_record *r) {
     return is_read;
 }
 
-/* "m" says that several symbols have this code, and not which. */
+/* Skips "m", which means that several symbols share this code. */
 static void skip_multiple(struct uspi_span *rest) {
     if (uspi_span_begins(*rest, USPI_SPAN("m "))) *rest = uspi_span_behind(*rest, 2);
 }
@@ -168,7 +168,8 @@ static bool read_row(struct uspi_span rest, struct uspi_breakpad_record *r) {
 
 static const struct {
     struct uspi_span word;
-    bool (*read)(struct uspi_span rest, struct uspi_breakpad_record *record); /* NULL: it is passed over */
+    /* NULL: records of this kind are skipped. */
+    bool (*read)(struct uspi_span rest, struct uspi_breakpad_record *record);
     enum uspi_breakpad_kind kind;
 } records[] = {
     {USPI_SPAN_INIT("FUNC "), read_function, USPI_BREAKPAD_FUNC},
@@ -183,7 +184,7 @@ bool uspi_breakpad_next(const struct uspi_breakpad *b, size_t *at, struct uspi_b
     if (*at >= b->text.length) return false;
     const struct uspi_span line = take_line(b->text, at);
     *record = (struct uspi_breakpad_record){.kind = USPI_BREAKPAD_OTHER};
-    /* Lines of code, which are most, begin with a digit below F nearly always. */
+    /* Most records are lines of code, which nearly always begin with a digit below F: skip the comparison for them. */
     for (size_t i = 0; line.length > 0 && line.bytes[0] >= 'F' && i < sizeof records / sizeof *records; i++) {
         if (!uspi_span_begins(line, records[i].word)) continue;
         const bool is_read =

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a file's name this much is shown, its end: the part that tells files apart, with room left for the sentence. */
+/* How many bytes of a file's name a message shows. It shows the name's end, which tells files apart; the rest of the
+ * message needs room. */
 #define NAME_SHOWN 300
 
 static void write_text(struct uspi_error *error, size_t used, const char *format, va_list arguments) {
@@ -107,12 +108,12 @@ int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, 
                     struct uspi_error *error) {
     uint64_t number = 0, at = *offset, byte;
     const uint8_t *there = uspi_bytes_in_place(bytes, at, 1);
-    if (there != NULL && *there < 0x80) { /* as nearly all are */
+    if (there != NULL && *there < 0x80) { /* fast path: nearly all numbers have one byte */
         *value = *there;
         ++*offset;
         return USP_OK;
     }
-    /* Zeros may follow the last group that counts, as linkers write them to keep a number's width. */
+    /* Groups of zeros may follow the significant ones; linkers write them to keep a number's width. */
     for (unsigned shift = 0; shift < 128; shift += 7) {
         int status = uspi_bytes_load(bytes, at, 1, &byte, what, error);
         if (status != USP_OK) return status;
@@ -132,7 +133,7 @@ int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, 
 int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, const char *what,
                     struct uspi_error *error) {
     uint64_t number = 0, at = *offset, byte;
-    /* Copies of the sign may follow the last group that counts. */
+    /* Groups with copies of the sign may follow the significant ones. */
     for (unsigned shift = 0; shift < 128; shift += 7) {
         int status = uspi_bytes_load(bytes, at, 1, &byte, what, error);
         if (status != USP_OK) return status;
@@ -156,7 +157,7 @@ int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, c
 
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
                       struct uspi_error *error) {
-    /* In aligned pieces, because memory can end at any page; where a piece is not there as a whole, byte by byte. */
+    /* Read aligned pieces, because memory can end at any page; if a piece is not fully readable, read byte by byte. */
     enum { PIECE = 64 };
     size_t used = 0;
     bool single = false;

@@ -20,14 +20,14 @@ int uspi_debug_link_read(const struct uspi_elf *elf, struct uspi_debug_link *lin
     if (link->name[0] == '\0' || strchr(link->name, '/') != NULL) {
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "\"%s\" is no name of a debug file", link->name);
     }
-    /* The checksum is aligned to 4 bytes behind the name. */
+    /* The checksum follows the name, aligned to 4 bytes. */
     uint64_t at = (strlen(link->name) + 1 + 3) & ~(uint64_t)3;
     status = uspi_bytes_load(bytes, at, 4, &crc, "debug file's checksum", error);
     if (status == USP_OK) link->crc = (uint32_t)crc;
     return status;
 }
 
-/* Four bytes at a time: table k has the remainders of a byte that k zero bytes follow. */
+/* Makes the tables for four bytes at a time: table k has the remainder of each byte followed by k zero bytes. */
 static void make_tables(uint32_t tables[4][256]) {
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t remainder = i;

@@ -4,12 +4,12 @@
 
 #include <inttypes.h>
 
-/* The list is the process's data: it ends somewhere. */
+/* The maximum number of images; the list is untrusted data of the process. */
 #define IMAGES_MAX 20000
 
 #define WHAT "the loader's list of images"
 
-/* The fields on the shared cache, all of them in lists of version 15 (iOS 10, macOS 10.12) and later. */
+/* Reads the fields about the shared cache, which lists of version 15 (iOS 10, macOS 10.12) and later have. */
 static void read_cache(struct uspi_dyld_list *list, struct uspi_bytes memory, uint32_t version) {
     bool wide = list->word == 8;
     uint64_t base, slide;

@@ -22,17 +22,20 @@
 #define SECTION_32 40
 #define SECTION_64 64
 
-/* Counts that do not fit are in section header 0 (gABI: e_phnum, e_shnum, e_shstrndx). */
+/* Values for counts that do not fit into the header; these are in section header 0 (gABI: e_phnum, e_shnum,
+ * e_shstrndx). */
 #define PN_XNUM    0xffff
 #define SHN_XINDEX 0xffff
 
-/* The kernel loads no program whose program headers exceed this (Linux fs/binfmt_elf.c, load_elf_phdrs). */
+/* The maximum size of an image's program headers in bytes: the kernel loads no program with more (Linux
+ * fs/binfmt_elf.c, load_elf_phdrs). */
 #define IMAGE_HEADERS_MAX 65536
 
 #define NOTE_HEADER     12
 #define NT_GNU_BUILD_ID 3
 
-/* e_machine; the gABI's registry. The class decides as well: x32 and AArch64's ILP32 are none of our processors. */
+/* Returns the enum usp_arch of an e_machine (the gABI's registry) and class. unspool does not support x32 and AArch64's
+ * ILP32, which have another class. */
 static uint32_t arch_of(uint16_t machine, bool wide) {
     switch (machine) {
     case 3: return wide ? USP_ARCH_NONE : USP_ARCH_I386;
@@ -112,7 +115,7 @@ static int read_section(const struct uspi_elf *elf, uint64_t offset, struct uspi
     return USP_OK;
 }
 
-/* Takes the counts that the header could not hold from section header 0. */
+/* Reads counts that do not fit into the ELF header from section header 0. */
 static int resolve_counts(struct uspi_elf *elf, struct uspi_error *error) {
     bool segments = elf->segment_count == PN_XNUM;
     bool sections = elf->section_offset != 0 && elf->section_count == 0;
@@ -125,7 +128,7 @@ static int resolve_counts(struct uspi_elf *elf, struct uspi_error *error) {
     }
     int status = read_section(elf, elf->section_offset, &first, segments ? error : NULL);
     if (status != USP_OK) {
-        /* Sections that cannot be reached are none; without the program headers nothing works. */
+        /* Go on without sections if only they are lost; without the program headers nothing works. */
         elf->section_count = elf->name_section = 0;
         return segments ? status : USP_OK;
     }
@@ -147,7 +150,8 @@ static int check_segments(const struct uspi_elf *elf, struct uspi_error *error) 
         &headers, error);
 }
 
-/* The address at which the first byte was linked, from the PT_LOAD that holds it (or the first of them). */
+/* Finds the address that the first byte was linked for, from the PT_LOAD that contains it, or from the first
+ * PT_LOAD. */
 static int find_header_address(struct uspi_elf *elf, struct uspi_error *error) {
     struct uspi_elf_segment segment;
     bool found = false;
@@ -227,10 +231,11 @@ int uspi_elf_segment_bytes(const struct uspi_elf *elf, const struct uspi_elf_seg
     return uspi_bytes_sub(elf->bytes, offset, segment->file_size, "segment", bytes, error);
 }
 
-/* Pages are at least this large. */
+/* The smallest page size. */
 #define LEAST_PAGE 4096u
 
-/* Between the segments so far, which end at extent->high, and the next one there may be a hole. */
+/* Records the hole between extent->high, where the segments so far end, and the next segment, if it is the largest so
+ * far. */
 static void note_hole(const struct uspi_elf *elf, usp_addr next, struct uspi_elf_extent *extent) {
     const usp_addr low = (extent->high + LEAST_PAGE - 1) / LEAST_PAGE * LEAST_PAGE,
                    high = next / LEAST_PAGE * LEAST_PAGE;
@@ -307,7 +312,7 @@ int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct u
         status = uspi_elf_section(elf, i, section, error);
         if (status != USP_OK) break;
         const char *in_place = uspi_bytes_string_in_place(strings, section->name);
-        /* A name that cannot be read or is longer is not the one that is looked for. */
+        /* A name that is unreadable or too long for `found` is not the wanted one. */
         if (in_place == NULL &&
             uspi_bytes_string(strings, section->name, found, sizeof found, "section name", NULL) != USP_OK) {
             continue;
@@ -327,7 +332,7 @@ static uint64_t round_up(uint64_t value, unsigned align) { return (value + align
 int uspi_elf_next_note(struct uspi_elf_notes *notes, struct uspi_elf_note *note, struct uspi_error *error) {
     uint8_t raw[NOTE_HEADER];
     struct uspi_bytes name;
-    /* Padding behind the last note is shorter than a header. */
+    /* Fewer bytes than the alignment are padding after the last note. */
     if (notes->next >= notes->bytes.size || notes->bytes.size - notes->next < notes->align) return 0;
     int status = uspi_bytes_read(notes->bytes, notes->next, raw, sizeof raw, "note", error);
     if (status != USP_OK) return status;
@@ -346,7 +351,7 @@ int uspi_elf_next_note(struct uspi_elf_notes *notes, struct uspi_elf_note *note,
     return 1;
 }
 
-/* 1 when the id was among them, 0 when not, or a negative status. */
+/* Looks for the build id among notes. Returns 1, 0 when it is not among them, or a negative status. */
 static int build_id_among(struct uspi_bytes bytes, uint64_t align, struct uspi_bytes *id, struct uspi_error *error) {
     struct uspi_elf_notes notes = uspi_elf_notes(bytes, align);
     struct uspi_elf_note note;
@@ -366,8 +371,7 @@ int uspi_elf_build_id_bytes(const struct uspi_elf *elf, struct uspi_bytes *id, s
     struct uspi_bytes bytes;
     struct uspi_elf_segment segment;
     struct uspi_elf_section section;
-    /* Other notes than the one that is looked for may be damaged or missing: the last reason stands when it is not found
-     * in any. */
+    /* Damaged or missing notes do not end the search. If the build id is not found, the last failure is returned. */
     int reason = uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no build-id");
     for (uint64_t i = 0; i < elf->segment_count; i++) {
         int status = uspi_elf_segment(elf, i, &segment, error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Little-endian ELF, 32 and 64 bits: files, cores, and images in a target's memory. Reads what the format says, entry by
- * entry, without allocating; what a core or a symbol table makes of it is others' business.
+/* Reads little-endian ELF, 32 and 64 bits: files, core files, and images in a target's memory. Reads one entry at a
+ * time without allocating. Other files interpret core files and symbol tables.
  *
- * Sources: System V gABI chapters 4 and 5; Linux include/uapi/linux/elf.h. All functions return USP_OK or a negative
- * enum usp_status with *error written, and may be called by any number of threads for the same object. */
+ * Sources: System V gABI chapters 4 and 5; Linux include/uapi/linux/elf.h. Unless stated otherwise, functions return
+ * USP_OK or a negative enum usp_status with *error written. Several threads may call them for the same object. */
 #ifndef USPI_ELF_H
 #define USPI_ELF_H
 
@@ -23,64 +23,65 @@ enum uspi_elf_section_type { USPI_SHT_NOTE = 7, USPI_SHT_NOBITS = 8 };
 enum uspi_elf_tag { USPI_DT_NULL = 0, USPI_DT_DEBUG = 21 };
 
 struct uspi_elf {
-    struct uspi_bytes bytes; /* the file from its first byte, or target memory from the header on */
+    struct uspi_bytes bytes; /* the file, or target memory from the header on */
     bool wide;               /* ELFCLASS64 */
-    bool in_memory;          /* contents lie where they are loaded, not at their file offsets */
+    bool in_memory;          /* contents are found at their loaded addresses, not at file offsets */
     uint16_t type;           /* enum uspi_elf_type */
     uint16_t machine;        /* e_machine */
-    uint32_t arch;           /* enum usp_arch, USP_ARCH_NONE when none of ours */
-    uint64_t entry;          /* as linked */
+    uint32_t arch;           /* enum usp_arch; USP_ARCH_NONE: a processor that unspool does not know */
+    uint64_t entry;          /* entry point, as linked */
     uint64_t segment_offset; /* of the program headers */
     uint64_t section_offset; /* of the section headers; 0: none */
     uint64_t segment_count;  /* with PN_XNUM resolved */
     uint64_t section_count;  /* with SHN_XINDEX resolved; 0 in memory, where section headers are not loaded */
-    uint64_t name_section;   /* index of the section that holds section names; 0: none */
-    uint16_t segment_size;   /* bytes of a header */
+    uint64_t name_section;   /* index of the section with the section names; 0: none */
+    uint16_t segment_size;   /* size of a program header in bytes */
     uint16_t section_size;
-    usp_addr header_address; /* the address the first byte was linked for (images; 0 for cores and relocatables) */
+    /* The address that an image's first byte was linked for; 0 for core files and unlinked objects. */
+    usp_addr header_address;
 };
 
-/* A file: the header is checked, and that the program headers lie in it. Section headers are only looked at when one is
- * asked for. Other statuses: USP_ERROR_FORMAT, USP_ERROR_UNSUPPORTED (big-endian). */
+/* Opens a file. Checks the header, and that the program headers lie in the file; section headers are read when needed.
+ * Other statuses: USP_ERROR_FORMAT, USP_ERROR_UNSUPPORTED (big-endian). */
 int uspi_elf_open(struct uspi_elf *elf, struct uspi_bytes bytes, struct uspi_error *error);
 
-/* A loaded image whose first byte is at bytes.from. */
+/* Opens a loaded image whose first byte is at bytes.from. */
 int uspi_elf_open_image(struct uspi_elf *elf, struct uspi_bytes bytes, struct uspi_error *error);
 
 struct uspi_elf_segment {
     uint32_t type;  /* enum uspi_elf_segment_type */
     uint32_t flags; /* enum uspi_elf_segment_flags */
     uint64_t offset;
-    usp_addr address; /* as linked; cores: the real one */
+    usp_addr address; /* as linked; in core files the actual address */
     uint64_t file_size, memory_size, align;
 };
 
-/* Program header i; USP_ERROR_NOT_FOUND behind the last. */
+/* Reads program header i; USP_ERROR_NOT_FOUND past the last one. */
 int uspi_elf_segment(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_segment *segment,
                      struct uspi_error *error);
 
-/* The first program header of a type; USP_ERROR_NOT_FOUND. */
+/* Finds the first program header of a type; USP_ERROR_NOT_FOUND if there is none. */
 int uspi_elf_find_segment(const struct uspi_elf *elf, uint32_t type, struct uspi_elf_segment *segment,
                           struct uspi_error *error);
 
-/* A segment's bytes: the file's, or where they are loaded. */
+/* Gives a segment's bytes: in the file, or where they are loaded. */
 int uspi_elf_segment_bytes(const struct uspi_elf *elf, const struct uspi_elf_segment *segment, struct uspi_bytes *bytes,
                            struct uspi_error *error);
 
-/* What the PT_LOAD segments span, as linked: all of them, and those that are executable (both 0 if none is). The bounds
- * are exclusive above. USP_ERROR_NOT_FOUND without a PT_LOAD, USP_ERROR_FORMAT when one wraps around. */
+/* The address ranges of the PT_LOAD segments, as linked: of all, and of the executable ones (both bounds 0 if there are
+ * none). Upper bounds are exclusive. USP_ERROR_NOT_FOUND without a PT_LOAD, USP_ERROR_FORMAT when one wraps around. */
 struct uspi_elf_extent {
     usp_addr low, high;
     usp_addr text_low, text_high;
-    bool has_text;        /* the file has the bytes of text_low, */
-    uint64_t text_offset; /* here */
-    /* The largest range of whole pages between two segments: its distance from the header, and its size; both 0: none. */
+    bool has_text;        /* whether the file contains the byte at text_low */
+    uint64_t text_offset; /* its offset in the file */
+    /* The largest range of whole pages between two segments: its offset from the header, and its size; both 0: none. */
     uint32_t hole_offset, hole_size;
 };
 int uspi_elf_extent(const struct uspi_elf *elf, struct uspi_elf_extent *extent, struct uspi_error *error);
 
 struct uspi_elf_section {
-    uint32_t name; /* offset in the section of names */
+    uint32_t name; /* offset in the section names */
     uint32_t type; /* enum uspi_elf_section_type */
     uint64_t flags;
     usp_addr address;
@@ -89,14 +90,14 @@ struct uspi_elf_section {
     uint64_t align, entry_size;
 };
 
-/* Section header i; USP_ERROR_NOT_FOUND behind the last. */
+/* Reads section header i; USP_ERROR_NOT_FOUND past the last one. */
 int uspi_elf_section(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_section *section,
                      struct uspi_error *error);
 
-/* The strings that hold the sections' names; USP_ERROR_NOT_FOUND when there are none. */
+/* Gives the string table with the section names; USP_ERROR_NOT_FOUND if there is none. */
 int uspi_elf_section_names(const struct uspi_elf *elf, struct uspi_bytes *strings, struct uspi_error *error);
 
-/* The section with that name; USP_ERROR_NOT_FOUND. */
+/* Finds the first section with that name; USP_ERROR_NOT_FOUND if there is none. */
 int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct uspi_elf_section *section,
                           struct uspi_error *error);
 
@@ -105,40 +106,40 @@ int uspi_elf_find_section(const struct uspi_elf *elf, const char *name, struct u
 struct uspi_elf_notes {
     struct uspi_bytes bytes;
     uint64_t next;  /* offset of the next note */
-    unsigned align; /* of names and descriptors: 4 or 8 */
+    unsigned align; /* alignment of names and descriptors: 4 or 8 */
 };
 
 struct uspi_elf_note {
-    char owner[16]; /* NUL-terminated; cut, which no owner that matters is */
+    char owner[16]; /* NUL-terminated; cut if longer, which affects no owner that unspool looks for */
     uint32_t type;
     struct uspi_bytes desc;
 };
 
-/* Begins with the notes of a segment or section; `align` is its alignment (8 means 8, everything else 4, as the kernel
- * writes 0, 1 and 4 for the same layout). */
+/* Returns an iteration over the notes of a segment or section. `align` is the segment's or section's alignment: 8 means
+ * 8, anything else 4, since the kernel writes 0, 1 and 4 for the same layout. */
 struct uspi_elf_notes uspi_elf_notes(struct uspi_bytes bytes, uint64_t align);
 
-/* The next note: 1, or 0 behind the last, or a negative status. */
+/* Reads the next note. Returns 1, 0 past the last one, or a negative status. */
 int uspi_elf_next_note(struct uspi_elf_notes *notes, struct uspi_elf_note *note, struct uspi_error *error);
 
-/* NT_GNU_BUILD_ID, cut at USP_BUILD_ID_MAX bytes, from the program headers' notes or, in files, the sections'.
- * USP_ERROR_NOT_FOUND when there is none. */
+/* The build id (NT_GNU_BUILD_ID), cut to USP_BUILD_ID_MAX bytes, from the notes of the program headers or, in files, of
+ * the sections. USP_ERROR_NOT_FOUND if there is none. */
 struct uspi_build_id {
     uint32_t size; /* in bytes; 0: none */
     uint8_t bytes[32];
 };
 int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, struct uspi_error *error);
 
-/* The same, where it stands. */
+/* Gives the position of the build id instead of a copy. */
 int uspi_elf_build_id_bytes(const struct uspi_elf *elf, struct uspi_bytes *id, struct uspi_error *error);
 
 /* ---- the dynamic section ---- */
 
-/* The value of the first entry with that tag in a dynamic section (the bytes of PT_DYNAMIC, from the file or from where
- * the image is loaded), as it stands there. USP_ERROR_NOT_FOUND when there is none. */
+/* Gives the value, unchanged, of the first entry with that tag in a dynamic section. `section` has the bytes of
+ * PT_DYNAMIC, from the file or from the loaded image. USP_ERROR_NOT_FOUND if there is none. */
 int uspi_elf_dynamic(struct uspi_bytes section, bool wide, uint64_t tag, uint64_t *value, struct uspi_error *error);
 
-/* The name of the processor in a header that is not one of ours, for messages: "machine 243". */
+/* Writes a name for a processor that unspool does not know, for messages: "machine 243 with 64-bit addresses". */
 void uspi_elf_machine_name(const struct uspi_elf *elf, char *to, size_t room);
 
 #endif

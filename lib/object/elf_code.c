@@ -11,7 +11,7 @@ static int by_low(const void *a, const void *b) {
     return (x->low > y->low) - (x->low < y->low);
 }
 
-/* Section or segment i, if it holds code. */
+/* Reads the range of section or segment i; *is_code tells whether it contains code. */
 static int read_range(const struct uspi_elf *elf, bool sections, uint64_t i, struct uspi_code_range *range,
                       bool *is_code) {
     struct uspi_elf_section section;
@@ -36,7 +36,7 @@ static int read_range(const struct uspi_elf *elf, bool sections, uint64_t i, str
     return USP_OK;
 }
 
-/* Whether a section of code of an unlinked object has an address. */
+/* Returns whether any code section of an unlinked object has an address. */
 static bool is_loaded(const struct uspi_elf *elf) {
     struct uspi_code_range range;
     bool is_code;
@@ -96,7 +96,7 @@ void uspi_elf_code_clear(struct uspi_elf_code *code) {
     memset(code, 0, sizeof *code);
 }
 
-/* The last range whose number or address is not above `key`; NULL when there is none. */
+/* Returns the last range whose section number or address is not above `key`; NULL when there is none. */
 static const struct uspi_code_range *last_not_above(const struct uspi_code_range *ranges, size_t count, bool by_address,
                                                     uint64_t key) {
     size_t low = 0, high = count;
@@ -111,7 +111,7 @@ static const struct uspi_code_range *last_not_above(const struct uspi_code_range
     return low > 0 ? &ranges[low - 1] : NULL;
 }
 
-/* The section with that number, if it holds code. */
+/* Returns the range of the section with that number; NULL when the section has no code. */
 static const struct uspi_code_range *section_of(const struct uspi_elf_code *code, uint64_t number) {
     const struct uspi_code_range *range = last_not_above(code->by_section, code->count, false, number);
     return range != NULL && range->section == number ? range : NULL;
@@ -124,7 +124,7 @@ const struct uspi_code_range *uspi_elf_code_of(const struct uspi_elf_code *code,
     if (symbol->section == USPI_SHN_UNDEF) return NULL;
     if (symbol->section >= USPI_SHN_RESERVED && symbol->section != USPI_SHN_XINDEX) return NULL;
     if (code->is_unlinked) {
-        /* Without its section's number a symbol could be in any of them. */
+        /* Without its section's number, a symbol could be in any section. */
         range = symbol->section != USPI_SHN_XINDEX ? section_of(code, symbol->section) : NULL;
         if (range == NULL || symbol->value >= range->high - range->low) return NULL;
         *address = range->low + symbol->value;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an ELF file has code, as linked: its sections, or its segments where it has no section headers. A symbol names code
- * only where its own section is one of these and holds its address.
+/* Finds where an ELF file has code, as linked: in sections, or in segments if it has no section headers. A symbol names
+ * code only if its own section is one of these and contains its address.
  *
- * In an unlinked object addresses count from the beginning of each section. So that one index can hold them all, its
- * sections of code are laid out here one behind the other from 0, in the order of their numbers. Runtimes that generate code
- * register unlinked objects whose sections have the addresses at which they were loaded (LLVM, LuaJIT, V8): where a section
- * of code has one, each lies at its own, and those without one are nowhere. */
+ * In an unlinked object, addresses count from the beginning of each section. Here its code sections are laid out one
+ * after the other from 0, in the order of their numbers, so that one index can contain them all. Runtimes that generate
+ * code register unlinked objects whose sections have the addresses at which they were loaded (LLVM, LuaJIT, V8). If any
+ * code section has an address, each is placed at its own, and sections without one are left out. */
 #ifndef USPI_ELF_CODE_H
 #define USPI_ELF_CODE_H
 
@@ -17,18 +17,19 @@ struct uspi_code_range {
 };
 
 struct uspi_elf_code {
-    struct uspi_code_range *by_section; /* ascending numbers; NULL when these are segments */
-    struct uspi_code_range *by_address; /* ascending addresses */
+    struct uspi_code_range *by_section; /* sorted by section number; NULL when the ranges are segments */
+    struct uspi_code_range *by_address; /* sorted by address */
     size_t count;
-    bool is_unlinked; /* the addresses are those of the layout above */
+    bool is_unlinked; /* addresses are those of the layout described above */
 };
 
-/* USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with. On success to be cleared. */
+/* Finds the code of a file. On success the caller clears *code. Returns USP_OK, USP_ERROR_NO_MEMORY, or what reading
+ * failed with. */
 int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code);
 
 void uspi_elf_code_clear(struct uspi_elf_code *code);
 
-/* The range of code that a symbol lies in, and the symbol's address; NULL: it names no code. */
+/* Returns the code range that contains a symbol, and gives the symbol's address; NULL: the symbol names no code. */
 const struct uspi_code_range *uspi_elf_code_of(const struct uspi_elf_code *code, const struct uspi_elf_symbol *symbol,
                                                usp_addr *address);
 

@@ -29,7 +29,8 @@ int uspi_elf_bytes_at(const struct uspi_elf *elf, usp_addr address, struct uspi_
     return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "nothing is loaded at 0x%" PRIx64, address);
 }
 
-/* The bytes that an entry of the dynamic section points to. Some loaders add the load address to it in place. */
+/* Gives the bytes that an entry of the dynamic section points to. In memory the address may be a loaded one, since some
+ * loaders relocate the entries in place. */
 static int entry_bytes(const struct uspi_elf *elf, struct uspi_bytes dynamic, uint64_t tag, struct uspi_bytes *bytes,
                        struct uspi_error *error) {
     uint64_t value;
@@ -42,13 +43,14 @@ static int entry_bytes(const struct uspi_elf *elf, struct uspi_bytes dynamic, ui
     return uspi_elf_bytes_at(elf, value, bytes, error);
 }
 
-/* nbucket, nchain, buckets, chains: there is a chain for each symbol. */
+/* Counts the symbols by a hash table: nbucket, nchain, buckets, chains. nchain is the number of symbols. */
 static int count_by_hash(struct uspi_bytes hash, uint64_t *count, struct uspi_error *error) {
     return uspi_bytes_load(hash, 4, 4, count, "hash table", error);
 }
 
-/* nbuckets, first symbol in the table, words of the filter, its shift; the filter, buckets (a chain's first symbol), and a
- * word for each symbol, whose lowest bit ends its chain. The last symbol is that of the last chain. */
+/* Counts the symbols by a GNU hash table: number of buckets, first symbol in the table, words of the filter, its shift;
+ * the filter; the buckets (first symbol of each chain); a word for each symbol, whose lowest bit ends its chain. The
+ * last symbol is the last one of the chain that begins last. */
 static int count_by_gnu_hash(struct uspi_bytes hash, bool wide, uint64_t *count, struct uspi_error *error) {
     uint64_t buckets = 0, first = 0, filter = 0, last = 0, value;
     int status = uspi_bytes_load(hash, 0, 4, &buckets, "hash table", error);

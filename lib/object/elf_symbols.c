@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* Bytes of a symbol (gABI: Elf32_Sym). */
+/* Size of a symbol in bytes (gABI: Elf32_Sym). */
 #define ENTRY_32 16u
 
 /* Linux elf-em.h. */

@@ -35,7 +35,7 @@ int uspi_fat_slice(const struct uspi_fat *fat, uint32_t i, struct uspi_bytes *sl
     return uspi_bytes_sub(fat->bytes, uspi_be(raw + 8, word), uspi_be(raw + 8 + word, word), "slice", slice, error);
 }
 
-/* Opens a thin file, and returns USP_OK when it is the one that is wanted. */
+/* Opens a thin file. Returns USP_OK if it is the wanted one. */
 static int open_wanted(struct uspi_bytes bytes, const struct uspi_wanted_slice *wanted, struct uspi_macho *macho,
                        struct uspi_error *error) {
     uint8_t own[USPI_UUID_SIZE];
@@ -61,7 +61,7 @@ int uspi_fat_pick(struct uspi_bytes bytes, const struct uspi_wanted_slice *wante
     if (uspi_identify(bytes) != USPI_FORMAT_FAT) return open_wanted(bytes, wanted, macho, error);
     int status = uspi_fat_open(&fat, bytes, error);
     if (status != USP_OK) return status;
-    /* A damaged slice does not hide a good one; what the last one lacked is the answer when none fits. */
+    /* A damaged slice does not end the search. If no slice fits, the last one's status is returned. */
     status = uspi_bytes_error(error, bytes, 0, USP_ERROR_NOT_FOUND, "an empty table of slices");
     for (uint32_t i = 0; i < fat.count; i++) {
         status = uspi_fat_slice(&fat, i, &slice, error);

@@ -23,7 +23,8 @@ enum import_format { IMPORT = 1, IMPORT_ADDEND = 2, IMPORT_ADDEND64 = 3 };
 
 static uint64_t bits(uint64_t raw, unsigned from, unsigned width) { return raw >> from & ((UINT64_C(1) << width) - 1); }
 
-/* 63: signed, 62: import. A signed pointer holds an offset from the header; a plain one an address, or an offset as well. */
+/* Decodes a word of the arm64e formats. Bit 63: signed; bit 62: import. A signed pointer is an offset from the header.
+ * An unsigned one is an address, or an offset if is_offset. */
 static void decode_arm64e(bool is_offset, bool is_long_ordinal, uint64_t raw, usp_addr header,
                           struct uspi_chained_word *word) {
     word->is_import = bits(raw, 62, 1) != 0;
@@ -51,7 +52,8 @@ static void decode_32(uint64_t raw, uint32_t max_valid, struct uspi_chained_word
         word->ordinal = (uint32_t)bits(raw, 0, 20);
     } else {
         word->target = bits(raw, 0, 26);
-        /* What is no pointer was moved into the half of the range that no pointer uses. */
+        /* A value above max_valid is a number: it was moved by this bias into the part of the range that no pointer
+         * uses. */
         uint64_t bias = ((UINT64_C(1) << 26) + max_valid) / 2;
         if (word->target > max_valid) word->target = (uint32_t)(word->target - bias);
     }
@@ -120,7 +122,7 @@ struct collection {
     size_t length, room;
 };
 
-/* The shape of uspi_bind_visit. */
+/* A uspi_bind_visit: keeps binds whose names begin with the prefix. */
 static int collect(void *context, usp_addr location, uint64_t name, struct uspi_error *error) {
     struct collection *collection = context;
     struct uspi_fixups *fixups = collection->fixups;
@@ -177,7 +179,7 @@ static int import_name(const struct uspi_fixups *fixups, uint32_t ordinal, uint6
     }
     int status = uspi_bytes_array(chains, (struct uspi_array){fixups->imports, fixups->import_count, size, "imports"},
                                   &imports, error);
-    /* The name's offset: the upper 23 bits of 32, or the upper 32 of 64. */
+    /* The offset of the name is in the upper 23 bits of 32, or the upper 32 bits of 64. */
     if (status == USP_OK) {
         status = uspi_bytes_load(imports, (uint64_t)ordinal * size, format == IMPORT_ADDEND64 ? 8 : 4, &raw, "import",
                                  error);
@@ -191,7 +193,7 @@ static int import_name(const struct uspi_fixups *fixups, uint32_t ordinal, uint6
     return USP_OK;
 }
 
-/* The format of the pointers of the page that holds an address, 0 when it has none. */
+/* Gives the format of the pointers in the page that contains an address; 0 when the page has no chain. */
 static int page_format(const struct uspi_fixups *fixups, usp_addr location, uint32_t *format, uint32_t *max_valid,
                        struct uspi_error *error) {
     const struct uspi_macho_space *space = fixups->space;

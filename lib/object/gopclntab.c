@@ -4,29 +4,30 @@
 
 #include <string.h>
 
-/* Which of a function's lists of runs has the inlined calls, and which of its other data is their tree
- * (src/internal/abi/symtab.go: PCDATA_InlTreeIndex, FUNCDATA_InlTree). Tables before 1.18 are not asked for them. */
+/* The index of the inlined calls among a function's lists of runs, and of their tree among its other data
+ * (src/internal/abi/symtab.go: PCDATA_InlTreeIndex, FUNCDATA_InlTree). They are not read from tables before 1.18. */
 #define INLINE_INDEX 2u
 #define INLINE_TREE  3u
 
-/* A tree has no more calls: the compiler's inlining budget ends long before. */
+/* The maximum number of calls in a tree; the compiler's inlining budget allows far fewer. */
 #define CALLS_MAX 65536
 
-/* So many runs, and many times more than functions have on average, are followed to find where a function's code
- * ends. In a damaged table all functions can share the longest list. */
+/* How many runs, plus a multiple of the average, are followed to find the end of a function's code. In a damaged table
+ * all functions can share the longest list. */
 #define RUNS_FOLLOWED 4096u
 
-/* Functions with inlined calls that are looked at before a tree's place is believed. */
+/* How many functions with inlined calls are checked before the place of the trees is accepted. */
 #define TREES_CHECKED 64u
 
-/* Bytes from a record's entry on to the fields that are used: each is 4 bytes wide. */
+/* Offsets of the used fields in a record, counted from the end of its first field, the start. Each field has 4
+ * bytes. */
 enum { AT_NAME = 0, AT_STACK = 12, AT_FILES = 16, AT_LINES = 20, AT_LISTS = 24, AT_UNIT = 28, AT_LINE = 32 };
 
 static bool load(struct uspi_bytes bytes, uint64_t at, unsigned width, uint64_t *value) {
     return uspi_bytes_load(bytes, at, width, value, "Go's function table", NULL) == USP_OK;
 }
 
-/* The bytes of a function's start, in the list of functions and at the beginning of its record. */
+/* Returns the size in bytes of a function's start, in the list of functions and at the beginning of its record. */
 static unsigned start_width(const struct uspi_go_table *t) { return t->version >= USPI_GO_1_18 ? 4 : t->word; }
 
 /* ---- the header ---- */
@@ -51,7 +52,7 @@ static bool read_version(struct uspi_go_table *t) {
     return false;
 }
 
-/* Before 1.16: the list of functions stands behind the header, the offset of that of files behind it; offsets count
+/* Reads a header before 1.16: the list of functions follows it, then the offset of the list of files. Offsets count
  * from the header. */
 static bool read_old_header(struct uspi_go_table *t) {
     uint64_t size;
@@ -67,7 +68,7 @@ static bool read_header(struct uspi_go_table *t) {
     uint64_t at = 8;
     for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         uint64_t value;
-        /* Starts are addresses before 1.18. */
+        /* Headers before 1.18 lack this field: starts are addresses. */
         if (fields[i] == &t->text && t->version < USPI_GO_1_18) continue;
         if (!load(t->bytes, at, t->word, &value)) return false;
         if (fields[i] != NULL) *fields[i] = value;
@@ -115,7 +116,7 @@ bool uspi_go_find(const struct uspi_go_table *t, usp_addr address, uint64_t *i) 
     return low > 0 && uspi_go_start(t, low, &start) && address < start;
 }
 
-/* Whether a name, or a path, begins at an offset. From 1.16 on it stands behind another one. */
+/* Returns whether a name or path begins at an offset. From 1.16 on, the byte before it ends another one. */
 static bool is_string(const struct uspi_go_table *t, uint64_t at) {
     uint64_t before, first;
     if (at == 0 || !load(t->bytes, at, 1, &first) || first == 0) return false;
@@ -123,7 +124,7 @@ static bool is_string(const struct uspi_go_table *t, uint64_t at) {
     return load(t->bytes, at - 1, 1, &before) && before == 0;
 }
 
-/* The tree of the inlined calls behind a record's lists of runs. */
+/* Reads the offset of the tree of inlined calls, which follows a record's lists of runs. */
 static void read_tree(const struct uspi_go_table *t, uint64_t lists, uint64_t counts, uint64_t list_count,
                       struct uspi_go_function *function) {
     uint64_t others, tree;
@@ -141,7 +142,7 @@ bool uspi_go_function(const struct uspi_go_table *t, uint64_t i, struct uspi_go_
     if (i >= t->count || !uspi_go_start(t, i, &function->start) || !uspi_go_start(t, i + 1, &function->end))
         return false;
     if (!load(t->bytes, t->functions + (2 * i + 1) * width, width, &at)) return false;
-    /* The sums cannot overflow where the first field can be read: it lies in the bytes. */
+    /* The following sums cannot overflow if the first field can be read, since `at` lies in the bytes then. */
     if (t->version >= USPI_GO_1_16 && !uspi_sum(at, t->functions, &at)) return false;
     if (function->start >= function->end || !load(t->bytes, at, width, &start)) return false;
     if (start != function->start - t->text) return false;
@@ -151,8 +152,8 @@ bool uspi_go_function(const struct uspi_go_table *t, uint64_t i, struct uspi_go_
         !load(t->bytes, at + AT_LISTS, 4, &list_count)) {
         return false;
     }
-    /* From 1.16 on: one byte each for the function's kind, its flags (0 before 1.17), nothing, how many other data
-     * there are. */
+    /* From 1.16 on there are four bytes: the function's kind, its flags (0 before 1.17), padding, the number of other
+     * data. */
     const uint64_t counts = at + (t->version >= USPI_GO_1_20 ? AT_LINE + 4 : AT_LINE);
     const bool is_whole = (t->version < USPI_GO_1_16 ||
                            (load(t->bytes, at + AT_UNIT, 4, &unit) && load(t->bytes, counts + 1, 1, &flags))) &&
@@ -220,7 +221,7 @@ uint64_t uspi_go_file(const struct uspi_go_table *t, const struct uspi_go_functi
     }
     if (!load(t->bytes, t->units + 4 * (function->unit + (uint64_t)number), 4, &path) || path == UINT32_MAX) return 0;
     path += t->files;
-    /* The first of all paths has none before it. */
+    /* The first path has no other before it. */
     return path == t->files || is_string(t, path) ? path : 0;
 }
 
@@ -233,8 +234,8 @@ bool uspi_go_call(const struct uspi_go_table *t, const struct uspi_go_function *
     uint64_t name, caller, line = 0, padding = 0, at;
     if (function->tree == UINT64_MAX || index < 0 || index >= CALLS_MAX) return false;
     at = function->tree + (uint64_t)index * size;
-    /* From 1.20: kind of function, padding, name, caller, line; before: parent, kind, padding, file, line, name,
-     * caller. */
+    /* Fields from 1.20 on: kind of function, padding, name, caller, line. Before: parent, kind, padding, file, line,
+     * name, caller. */
     if (!load(t->trees, at + (has_start ? 4 : 12), 4, &name) || !load(t->trees, at + (has_start ? 8 : 16), 4, &caller))
         return false;
     if (has_start && (!load(t->trees, at + 1, 3, &padding) || !load(t->trees, at + 12, 4, &line))) return false;
@@ -247,7 +248,7 @@ bool uspi_go_call(const struct uspi_go_table *t, const struct uspi_go_function *
     return true;
 }
 
-/* Whether all calls that the runs of a function name are valid. */
+/* Returns whether all inlined calls that a function's runs refer to are valid. */
 static bool has_valid_calls(const struct uspi_go_table *t, const struct uspi_go_function *function) {
     struct uspi_go_run run = uspi_go_runs(t, function, function->calls);
     struct uspi_go_call call;

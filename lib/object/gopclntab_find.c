@@ -10,24 +10,23 @@
 /* Linux elf.h; the psABIs' R_*_RELATIVE. */
 enum { DT_RELA = 7, DT_RELASZ = 8, EM_X86_64 = 62, EM_AARCH64 = 183, R_X86_64_RELATIVE = 8, R_AARCH64_RELATIVE = 1027 };
 
-/* More parts of a file than any linker makes. */
+/* The maximum number of loaded parts of a file; no linker makes more. */
 #define PIECES 32
 
-/* Places that point to the table and are looked at; the run-time has one or two. */
+/* How many places that point to the table are checked; the Go runtime has one or two. */
 #define CANDIDATES 16
 
-/* Of a piece that is no file: bytes that are copied at once, and how far is looked. */
+/* For a piece that is not mapped: how many bytes are copied at once, and how many are searched. */
 #define WINDOW    4096u
 #define LOOKED_AT (UINT64_C(1) << 30)
 
-/* The linker aligns the table by at least so many bytes (32, but 8 on 32-bit Arm where another linker finishes the
- * work). */
+/* The linker's minimum alignment of the table in bytes: 32, but 8 on 32-bit Arm if another linker finishes the work. */
 #define TABLE_ALIGN 8u
 
-/* The words of moduledata up to what is used of the newest layout, by their numbers. */
+/* Numbers of the used words of moduledata, up to the last one that the newest layout needs. */
 enum {
     MODULE_HEADER = 0,
-    MODULE_NAMES = 1, /* of each part: address, length, capacity */
+    MODULE_NAMES = 1, /* each part has three words: address, length, capacity */
     MODULE_UNITS = 4,
     MODULE_FILES = 7,
     MODULE_RUNS = 10,
@@ -37,27 +36,27 @@ enum {
     MODULE_LOWEST = 20,
     MODULE_HIGHEST = 21,
     MODULE_TEXT = 22,
-    /* Where the trees are: word 38 in 1.18, 40 from 1.20 on, 43 in 1.27. What stands there is tried out. */
+    /* The trees' address is word 38 in 1.18, 40 from 1.20 on, 43 in 1.27. All words in this range are tried. */
     MODULE_TREES_FIRST = 36,
     MODULE_TREES_LAST = 46,
     MODULE_WORDS
 };
 
-/* A part of the file that is loaded. */
+/* A loaded part of the file. */
 struct piece {
     usp_addr address;
     struct uspi_bytes bytes;
     bool is_writable, is_executable;
 };
 
-/* A file by its addresses as linked, or what is loaded of one by those where it is. */
+/* The parts of a file at linked addresses, or of an image at loaded addresses. */
 struct space {
     struct piece pieces[PIECES];
     unsigned count;
     unsigned word;
     bool wants_trees;
-    const struct uspi_elf *elf;       /* a file that may have relocations; NULL: none has to be looked at */
-    const struct uspi_fixups *fixups; /* of a Mach-O file whose pointers are chained; NULL: as they stand */
+    const struct uspi_elf *elf;       /* a file that may have relocations; NULL: ignore relocations */
+    const struct uspi_fixups *fixups; /* fixups of a Mach-O file with chained pointers; NULL: pointers are plain */
 };
 
 static bool add_piece(struct space *space, struct piece piece) {
@@ -66,14 +65,14 @@ static bool add_piece(struct space *space, struct piece piece) {
     return true;
 }
 
-/* A part of a piece that is looked through: where it lies, or a copy. */
+/* A part of a piece that is being searched: a pointer into the piece, or a copy. */
 struct window {
     uint64_t from, size;
     const uint8_t *bytes;
     uint8_t copy[WINDOW];
 };
 
-/* The bytes of a piece from an offset on, n of them or more. NULL: they cannot be read, or lie too far. */
+/* Returns at least n bytes of a piece from an offset on. NULL: they cannot be read, or lie past the search limit. */
 static const uint8_t *look(struct window *w, const struct piece *piece, uint64_t at, size_t n) {
     if (w->size != 0 && at >= w->from && at - w->from <= w->size - n) return w->bytes + (at - w->from);
     if (at >= piece->bytes.size || n > piece->bytes.size - at) return NULL;
@@ -81,7 +80,7 @@ static const uint8_t *look(struct window *w, const struct piece *piece, uint64_t
     w->size = piece->bytes.size - at < WINDOW ? piece->bytes.size - at : WINDOW;
     w->bytes = uspi_bytes_in_place(piece->bytes, at, (size_t)w->size);
     if (w->bytes != NULL) return w->bytes;
-    /* At the end of a mapping there may be less. */
+    /* Do not read across a page boundary if the n bytes end before it: the next page may not be mapped. */
     const uint64_t behind = (piece->bytes.from + at) % WINDOW;
     if (w->size > WINDOW - behind && WINDOW - behind >= n) w->size = WINDOW - behind;
     const bool is_read =
@@ -91,7 +90,7 @@ static const uint8_t *look(struct window *w, const struct piece *piece, uint64_t
     return is_read ? w->copy : NULL;
 }
 
-/* The bytes from an address on, to the end of the piece. */
+/* Gives the bytes from an address to the end of its piece; false when no piece contains it. */
 static bool bytes_at(const struct space *space, usp_addr address, struct uspi_bytes *bytes) {
     for (unsigned i = 0; i < space->count; i++) {
         const struct piece *piece = &space->pieces[i];
@@ -103,7 +102,7 @@ static bool bytes_at(const struct space *space, usp_addr address, struct uspi_by
     return false;
 }
 
-/* A word as it stands. */
+/* Returns the word at an address, without fixups; 0 when it cannot be read. */
 static uint64_t raw_word(const struct space *space, usp_addr address) {
     struct uspi_bytes bytes;
     uint64_t value;
@@ -120,10 +119,11 @@ static uint64_t pointer(const struct space *space, usp_addr address) {
 
 /* ---- relocations ---- */
 
-/* Position-independent ELF programs have their addresses in relocations; some linkers leave 0 where these belong. */
+/* Visits a relocation. The addresses of position-independent ELF programs are in relocations; some linkers leave 0 at
+ * the addresses' places. Returns false to end the visits. */
 typedef bool (*relocation_visitor)(void *context, usp_addr address, uint64_t value);
 
-/* Calls `visit` for each relocation that puts an address of the image somewhere, until that returns false. */
+/* Calls `visit` for each relocation that writes an address of the image, until `visit` returns false. */
 static void visit_relocations(const struct uspi_elf *elf, relocation_visitor visit, void *context) {
     struct uspi_elf_segment segment;
     struct uspi_bytes dynamic, entries;
@@ -144,13 +144,13 @@ static void visit_relocations(const struct uspi_elf *elf, relocation_visitor vis
     }
 }
 
-/* The words of moduledata that may stand at an address. */
+/* Words at an address that may be moduledata. */
 struct module {
     usp_addr address;
     uint64_t words[MODULE_WORDS];
 };
 
-/* The shape of relocation_visitor. */
+/* A relocation_visitor. */
 static bool put_relocated(void *context, usp_addr address, uint64_t value) {
     struct module *module = context;
     const uint64_t offset = address - module->address;
@@ -175,7 +175,8 @@ static void read_module(const struct space *space, usp_addr address, struct modu
 
 /* ---- the module's data ---- */
 
-/* Whether words are the module's data of a table at an address; they give its code and its trees then. */
+/* Returns whether words are the module data of the table at an address. If so, sets the table's `text` and `trees` from
+ * them. */
 static bool use_module(const struct space *space, const struct module *module, usp_addr address,
                        struct uspi_go_table *table) {
     const uint64_t *words = module->words;
@@ -206,7 +207,7 @@ static bool use_module(const struct space *space, const struct module *module, u
 struct looking {
     const struct space *space;
     struct uspi_go_table *table;
-    usp_addr address; /* of the table */
+    usp_addr address; /* address of the table */
     unsigned tried;
     bool is_found;
 };
@@ -218,14 +219,14 @@ static bool try_module(struct looking *l, usp_addr at) {
     return use_module(l->space, &module, l->address, l->table);
 }
 
-/* The shape of relocation_visitor. */
+/* A relocation_visitor. */
 static bool try_relocated(void *context, usp_addr address, uint64_t value) {
     struct looking *l = context;
     if (value == l->address) l->is_found = try_module(l, address);
     return !l->is_found && l->tried < CANDIDATES;
 }
 
-/* Looks for the words that point to the table where programs may write. */
+/* Looks for the module data: for words in writable memory that point to the table. */
 static bool find_module(struct looking *l) {
     const struct space *space = l->space;
     for (unsigned i = 0; i < space->count; i++) {
@@ -246,21 +247,21 @@ static bool find_module(struct looking *l) {
     return l->is_found;
 }
 
-/* Completes a table that was found at an address. */
+/* Completes a table that was found at an address: finds the start of its code, and its trees if wanted. */
 static int finish(struct space *space, usp_addr address, struct uspi_go_table *table) {
     usp_addr start;
     struct looking l = {.space = space, .table = table, .address = address};
     const bool needs_text = table->version >= USPI_GO_1_18 && table->text == 0;
     space->word = table->word;
     if (table->version > USPI_GO_1_2 && (space->wants_trees || needs_text) && find_module(&l)) return USP_OK;
-    /* What counts from an unknown place is of no use; nor are addresses that wait for the loader. */
+    /* Starts that count from an unknown address are useless; so are addresses that the loader has not relocated yet. */
     if (needs_text) return USP_ERROR_NOT_FOUND;
     return uspi_go_start(table, 0, &start) && start != 0 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
 /* ---- ELF ---- */
 
-/* Whether anything says that Go's linker, or its compiler, made the file. */
+/* Returns whether a section or note shows that Go's linker or compiler made the file. */
 static bool is_of_go(const struct uspi_elf *elf) {
     static const char *const names[] = {".go.buildinfo", ".note.go.buildid", ".gosymtab"};
     struct uspi_elf_section section;
@@ -281,7 +282,7 @@ static bool is_of_go(const struct uspi_elf *elf) {
     return false;
 }
 
-/* The table in a piece, by its first bytes. */
+/* Searches a piece for the first bytes of a table. */
 static bool scan_piece(const struct piece *piece, struct uspi_go_table *table, usp_addr *address) {
     const usp_addr first = (piece->address + TABLE_ALIGN - 1) / TABLE_ALIGN * TABLE_ALIGN;
     struct window window;
@@ -289,7 +290,7 @@ static bool scan_piece(const struct piece *piece, struct uspi_go_table *table, u
     for (uint64_t at = first - piece->address; at < piece->bytes.size; at += TABLE_ALIGN) {
         const uint8_t *raw = look(&window, piece, at, 8);
         if (raw == NULL) break;
-        /* ff ff ff in the high bytes of the magic, and a padding of 0. */
+        /* The high bytes of the magic number are ff ff ff, and two bytes of padding are 0. */
         if (raw[1] != 0xff || raw[2] != 0xff || raw[3] != 0xff || raw[4] != 0 || raw[5] != 0) continue;
         const struct uspi_bytes bytes = {piece->bytes.source, piece->bytes.from + at, piece->bytes.size - at};
         if (uspi_go_table_open(table, bytes) != USP_OK) continue;
@@ -323,7 +324,7 @@ static void add_segments(const struct uspi_elf *elf, uint64_t slide, struct spac
     }
 }
 
-/* Looks where there is no code first: most of a program is. */
+/* Searches all pieces: first those without code, since most of a program is code. */
 static bool scan(const struct space *space, struct uspi_go_table *table, usp_addr *address) {
     for (unsigned i = 0; i < 2 * space->count; i++) {
         const struct piece *piece = &space->pieces[i % space->count];

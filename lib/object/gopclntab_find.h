@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where Go's function table (gopclntab.h) is in a file, also in one without symbols: a section has its name, or its
- * first bytes tell. The module's data (Go's src/runtime/symtab.go, moduledata) point to it and to its parts; they
- * tell where the code begins, and where the trees of inlined calls are. */
+/* Finds Go's function table (gopclntab.h) in a file or a loaded image, even without symbols: by the name of its
+ * section, or by its first bytes. The module data (Go's src/runtime/symtab.go, moduledata) point to the table and its
+ * parts. They tell where the code begins, and where the trees of inlined calls are. */
 #ifndef USPI_GOPCLNTAB_FIND_H
 #define USPI_GOPCLNTAB_FIND_H
 
@@ -9,14 +9,14 @@
 #include "lib/object/gopclntab.h"
 #include "lib/object/macho.h"
 
-/* The table of a linked file, with `text` as linked. `trees` is empty where they were not found, and checked
- * otherwise. USP_OK, USP_ERROR_NOT_FOUND when the file has none or does not tell where its code begins,
+/* Finds the table of a linked file, with `text` as linked. `trees` is checked, and empty if it was not found. Returns
+ * USP_OK, USP_ERROR_NOT_FOUND when the file has no table or does not tell where its code begins, or
  * USP_ERROR_NO_MEMORY. */
 int uspi_go_find_elf(const struct uspi_elf *elf, struct uspi_go_table *table);
 int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *table);
 
-/* The table of a loaded image, at an address of its memory and with `text` where it is loaded; the trees are not
- * looked for. The same answers. */
+/* Finds the table of a loaded image in its memory, with `text` as loaded. Does not look for `trees`. Returns what
+ * uspi_go_find_elf returns. */
 int uspi_go_find_loaded_elf(const struct uspi_elf *elf, uint64_t slide, struct uspi_go_table *table);
 int uspi_go_find_loaded_macho(const struct uspi_macho *macho, uint64_t slide, struct uspi_go_table *table);
 

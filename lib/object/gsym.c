@@ -13,7 +13,7 @@ enum { AT_VERSION = 4, AT_WIDTH = 6, AT_UUID_SIZE = 7, AT_BASE = 8, AT_COUNT = 1
 /* FunctionInfo.cpp: enum InfoType. */
 enum { INFO_END = 0, INFO_LINES = 1, INFO_CALLS = 2 };
 
-/* More than there are kinds of information, each of which a function has once. */
+/* How many pieces of information a function may have. There are fewer kinds, and each occurs once. */
 #define INFOS_MAX 16u
 
 /* LineTable.cpp: enum LineTableOpCode. */
@@ -45,7 +45,7 @@ bool uspi_gsym_is(struct uspi_bytes bytes) {
     return read_magic(bytes, &is_big_endian);
 }
 
-/* The tables follow the header and each other, aligned to what they hold (GsymReader::parse). */
+/* Finds the tables. They follow the header and each other, aligned to their entries (GsymReader::parse). */
 static int find_tables(struct uspi_gsym *g, struct uspi_error *error) {
     const uint64_t count = g->count;
     struct uspi_bytes table;
@@ -141,7 +141,7 @@ bool uspi_gsym_rows(const struct uspi_gsym_function *function, struct uspi_gsym_
         return false;
     }
     row->line = (uint32_t)line;
-    /* 0 when the numbers make no sense: no special opcode is valid then. */
+    /* 0 when the numbers are invalid: no special opcode is accepted then. */
     row->range = most >= row->least ? (uint64_t)most - (uint64_t)row->least + 1 : 0;
     return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kind of file some bytes are, by their first four. */
+/* Identifies the format of a file by its first four bytes. */
 #ifndef USPI_IDENTIFY_H
 #define USPI_IDENTIFY_H
 
@@ -9,12 +9,12 @@ enum uspi_format {
     USPI_FORMAT_UNKNOWN = 0,
     USPI_FORMAT_ELF,
     USPI_FORMAT_MACHO,  /* thin, 32 or 64 bits */
-    USPI_FORMAT_FAT,    /* several Mach-O files behind a table; 32- or 64-bit offsets */
-    USPI_FORMAT_ARCHIVE /* thin archives as well */
+    USPI_FORMAT_FAT,    /* a table of several Mach-O files, with 32- or 64-bit offsets */
+    USPI_FORMAT_ARCHIVE /* also thin archives */
 };
 
-/* Returns what the first bytes claim; the format's own reader checks it. Big-endian ELF and Mach-O count as theirs, so that
- * the reader can refuse them by name. */
+/* Returns the format that the first bytes claim; the format's reader checks the rest. Big-endian ELF and Mach-O are
+ * identified too, so that their readers can refuse them with a clear message. */
 enum uspi_format uspi_identify(struct uspi_bytes bytes);
 
 #endif

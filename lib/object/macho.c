@@ -32,7 +32,7 @@ uint32_t uspi_macho_arch(uint32_t cpu_type) {
     }
 }
 
-/* Without the capability bits: for arm64e these hold a version of its ABI. */
+/* The cpusubtype without its capability bits; for arm64e these contain the version of its ABI. */
 #define CPU_SUBTYPE_MASK 0x00ffffffu
 
 static uint32_t variant_of(uint32_t arch, uint32_t cpu_subtype) {
@@ -198,9 +198,9 @@ int uspi_macho_layout(const struct uspi_macho *macho, struct uspi_macho_extent *
             return uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_FORMAT,
                                     "segment %s wraps around the address space", segment.name);
         }
-        /* __PAGEZERO reserves addresses, it holds nothing. */
+        /* __PAGEZERO only reserves addresses. */
         if (segment.memory_size == 0 || (segment.protection == 0 && segment.file_size == 0)) continue;
-        /* A dSYM has the segments of its image without their bytes, and one of its own. */
+        /* A dSYM has the segments of its image without their bytes, and its own segment __DWARF. */
         bool is_dsym = macho->type == USPI_MH_DSYM;
         if (is_dsym && strcmp(segment.name, "__DWARF") == 0) continue;
         bool holds_header =
@@ -216,7 +216,7 @@ int uspi_macho_layout(const struct uspi_macho *macho, struct uspi_macho_extent *
         text = true;
     }
     if (got < 0) return got;
-    /* Nothing of an unlinked object is loaded; its one segment begins at 0. */
+    /* An unlinked object is never loaded; its one segment begins at 0. */
     if (!header && macho->type != USPI_MH_OBJECT) return not_found(macho, "segment that holds the header", error);
     extent->high = (macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && text ? extent->text_high : last;
     return USP_OK;
@@ -239,7 +239,7 @@ int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t si
     if (got != USP_OK) return got;
     while ((got = uspi_macho_next_segment(macho, &cursor, &segment, error)) > 0) {
         if (offset < segment.file_offset || offset - segment.file_offset >= segment.file_size) continue;
-        /* The bytes begin at the header, wherever that is now. */
+        /* The range macho->bytes begins at the header's actual address. */
         uint64_t from = segment.address - extent.header + (offset - segment.file_offset);
         uint64_t left = segment.file_size - (offset - segment.file_offset);
         if (size > left) break;
@@ -289,7 +289,7 @@ int uspi_macho_version(const struct uspi_macho *macho, struct uspi_macho_version
         bool build = command.kind == USPI_LC_BUILD_VERSION;
         uint32_t platform = platform_of(command.kind);
         if (!build && platform == 0) continue;
-        /* build_version_command has the platform before the two versions, version_min_command only these. */
+        /* build_version_command has the platform before the two versions; version_min_command has only the versions. */
         int status = uspi_bytes_read(command.bytes, 0, raw, build ? 20 : 16, "version", error);
         if (status != USP_OK) return status;
         const uint8_t *versions = build ? raw + 12 : raw + 8;

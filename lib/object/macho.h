@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Thin little-endian Mach-O, 32 and 64 bits: files, cores, and images in a target's memory. Reads load commands and what
- * hangs on them, one at a time, without allocating. Several of them in one file are fat.h's.
+/* Reads thin little-endian Mach-O, 32 and 64 bits: files, core files, and images in a target's memory. Reads load
+ * commands and the data that they refer to, one at a time, without allocating. fat.h reads files with several slices.
  *
- * Source of all layouts and numbers: xnu EXTERNAL_HEADERS/mach-o/loader.h, osfmk/mach/machine.h. All functions return
- * USP_OK or a negative enum usp_status with *error written, and may be called by any number of threads for the same
- * object. */
+ * Sources of all layouts and numbers: xnu EXTERNAL_HEADERS/mach-o/loader.h, osfmk/mach/machine.h. Unless stated
+ * otherwise, functions return USP_OK or a negative enum usp_status with *error written. Several threads may call them
+ * for the same object. */
 #ifndef USPI_MACHO_H
 #define USPI_MACHO_H
 
@@ -53,7 +53,8 @@ enum uspi_macho_command_kind {
     USPI_LC_BUILD_VERSION = 0x32
 };
 
-/* Commands whose kind has the bit "the loader must know it"; not in the enum, whose constants are ints. */
+/* Commands whose kind has the bit LC_REQ_DYLD (the loader must know it). They are not in the enum because its constants
+ * are ints. */
 #define USPI_LC_DYLD_INFO_ONLY      0x80000022u
 #define USPI_LC_DYLD_EXPORTS_TRIE   0x80000033u
 #define USPI_LC_DYLD_CHAINED_FIXUPS 0x80000034u
@@ -61,42 +62,43 @@ enum uspi_macho_command_kind {
 enum uspi_macho_protection { USPI_PROT_READ = 1, USPI_PROT_WRITE = 2, USPI_PROT_EXECUTE = 4 };
 
 struct uspi_macho {
-    struct uspi_bytes bytes;    /* the file (or slice) from its first byte, or target memory from the header on */
+    struct uspi_bytes bytes;    /* the file or slice, or target memory from the header on */
     struct uspi_bytes commands; /* the load commands */
     bool wide;                  /* mach_header_64 */
     uint32_t cpu_type;          /* enum uspi_macho_cpu */
-    uint32_t arch;              /* enum usp_arch by cpu_type, USP_ARCH_NONE when none of ours */
+    uint32_t arch;              /* enum usp_arch by cpu_type; USP_ARCH_NONE: a processor that unspool does not know */
     uint32_t variant;           /* enum usp_variant by the cpusubtype; never USP_VARIANT_NONE */
     uint32_t type;              /* enum uspi_macho_type */
     uint32_t flags;             /* USPI_MH_… */
     uint32_t command_count;
 };
 
-/* Checks the header and that the load commands lie in the bytes, each of them when it is reached. For an image in memory,
- * `bytes` begins at its load address. Other statuses: USP_ERROR_FORMAT, USP_ERROR_UNSUPPORTED (big-endian). */
+/* Checks the header, and that all load commands together lie in the bytes; each command is checked when it is read. For
+ * an image in memory, `bytes` begins at its load address. Other statuses: USP_ERROR_FORMAT, USP_ERROR_UNSUPPORTED
+ * (big-endian). */
 int uspi_macho_open(struct uspi_macho *macho, struct uspi_bytes bytes, struct uspi_error *error);
 
-/* enum usp_arch of a cputype. */
+/* Returns the enum usp_arch of a cputype. */
 uint32_t uspi_macho_arch(uint32_t cpu_type);
 
 /* ---- load commands ---- */
 
 struct uspi_macho_command {
     uint32_t kind;           /* enum uspi_macho_command_kind; other values occur */
-    struct uspi_bytes bytes; /* the whole command, its kind and size included */
+    struct uspi_bytes bytes; /* the whole command with its kind and size */
 };
 
-/* Where an iteration stands; begin with {0}. */
+/* The position of an iteration; begin with {0}. */
 struct uspi_macho_cursor {
     uint32_t index;
     uint64_t offset;
 };
 
-/* The next command: 1, or 0 behind the last, or a negative status. */
+/* Reads the next command. Returns 1, 0 past the last one, or a negative status. */
 int uspi_macho_next(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
                     struct uspi_macho_command *command, struct uspi_error *error);
 
-/* The first command of a kind; USP_ERROR_NOT_FOUND. */
+/* Finds the first command of a kind; USP_ERROR_NOT_FOUND if there is none. */
 int uspi_macho_find(const struct uspi_macho *macho, uint32_t kind, struct uspi_macho_command *command,
                     struct uspi_error *error);
 
@@ -108,23 +110,23 @@ struct uspi_macho_segment {
     uint64_t memory_size, file_offset, file_size;
     uint32_t protection; /* enum uspi_macho_protection: initprot */
     uint32_t section_count;
-    struct uspi_bytes sections; /* their headers */
+    struct uspi_bytes sections; /* their section headers */
 };
 
-/* Of an LC_SEGMENT or LC_SEGMENT_64. */
+/* Reads an LC_SEGMENT or LC_SEGMENT_64. */
 int uspi_macho_segment(const struct uspi_macho_command *command, struct uspi_macho_segment *segment,
                        struct uspi_error *error);
 
-/* The next segment, as uspi_macho_next. */
+/* Reads the next segment. Returns what uspi_macho_next returns. */
 int uspi_macho_next_segment(const struct uspi_macho *macho, struct uspi_macho_cursor *cursor,
                             struct uspi_macho_segment *segment, struct uspi_error *error);
 
 enum uspi_macho_section_flags {
     USPI_S_TYPE = 0xff,                   /* a mask: the section's type */
     USPI_S_SYMBOL_STUBS = 0x8,            /* a type */
-    USPI_S_ATTR_SOME_INSTRUCTIONS = 0x400 /* there is code in it */
+    USPI_S_ATTR_SOME_INSTRUCTIONS = 0x400 /* it contains code */
 };
-#define USPI_S_ATTR_PURE_INSTRUCTIONS 0x80000000u /* there is nothing but code in it */
+#define USPI_S_ATTR_PURE_INSTRUCTIONS 0x80000000u /* it contains only code */
 
 struct uspi_macho_section {
     char name[17], segment[17]; /* NUL-terminated */
@@ -132,34 +134,35 @@ struct uspi_macho_section {
     uint64_t size;
     uint32_t file_offset;
     uint32_t flags; /* enum uspi_macho_section_flags */
-    uint32_t reserved1,
-        reserved2; /* of stubs: the first one's entry in the indirect symbol table; one's size in bytes */
+    /* In a section of stubs, reserved1 is the indirect symbol table's index for the first stub, and reserved2 is
+     * the size of one stub in bytes. */
+    uint32_t reserved1, reserved2;
 };
 
-/* Section header i of a segment; USP_ERROR_NOT_FOUND behind the last. */
+/* Reads section header i of a segment; USP_ERROR_NOT_FOUND past the last one. */
 int uspi_macho_section(const struct uspi_macho *macho, const struct uspi_macho_segment *segment, uint32_t i,
                        struct uspi_macho_section *section, struct uspi_error *error);
 
-/* The first section of that name, whatever its segment; USP_ERROR_NOT_FOUND. */
+/* Finds the first section with that name in any segment; USP_ERROR_NOT_FOUND if there is none. */
 int uspi_macho_find_section(const struct uspi_macho *macho, const char *name, struct uspi_macho_section *section,
                             struct uspi_error *error);
 
-/* Where an image's segments lie, as linked. `header` is the address its first byte was linked for; high is behind the
- * last segment (an image in the shared cache: behind the text, because its other segments lie apart), text_low and
- * text_high bound the executable segments (both 0 if none is). USP_ERROR_NOT_FOUND when no segment holds the header,
- * USP_ERROR_FORMAT when one wraps around. */
+/* The addresses of an image's segments, as linked. `header` is the address that its first byte was linked for. `high`
+ * is the end of the last segment; for an image in the shared cache, the end of its text, since its other segments lie
+ * elsewhere. text_low and text_high bound the executable segments; both are 0 if there are none. USP_ERROR_NOT_FOUND
+ * when no segment contains the header, USP_ERROR_FORMAT when one wraps around. */
 struct uspi_macho_extent {
     usp_addr header, high;
     usp_addr text_low, text_high;
 };
 int uspi_macho_extent(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error);
 
-/* The same for files whose own bytes are never loaded: a dSYM has the segments of its image, and `header` is that of the
- * image; the addresses of an unlinked object count from 0. */
+/* Like uspi_macho_extent, and also for files that are never loaded. A dSYM has the segments of its image, and `header`
+ * is the image's. The addresses of an unlinked object count from 0. */
 int uspi_macho_layout(const struct uspi_macho *macho, struct uspi_macho_extent *extent, struct uspi_error *error);
 
-/* What a load command refers to by its offset in the file: `offset` + `size`. In target memory, where the file's offsets
- * mean nothing, that is where the segment that holds it lies: symbols, exports and the like in __LINKEDIT. */
+/* Gives the `size` bytes at file offset `offset`, to which a load command refers. In target memory, the bytes are found
+ * through the segment that contains that file offset: symbols, exports and the like lie in __LINKEDIT. */
 int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t size, const char *what,
                     struct uspi_bytes *part, struct uspi_error *error);
 
@@ -167,15 +170,16 @@ int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t si
 
 #define USPI_UUID_SIZE 16
 
-/* LC_UUID. USP_ERROR_NOT_FOUND. */
+/* Reads LC_UUID; USP_ERROR_NOT_FOUND if there is none. */
 int uspi_macho_uuid(const struct uspi_macho *macho, uint8_t uuid[USPI_UUID_SIZE], struct uspi_error *error);
 
-/* Fills *image, but for its path, from the headers of an image that is loaded at `load`. Other statuses: as
- * uspi_macho_extent. An image without a UUID is none to complain about. */
+/* Fills *image from the headers of an image that is loaded at `load`; the path is left "". Other statuses: those of
+ * uspi_macho_extent. A missing UUID is no error. */
 int uspi_macho_describe(const struct uspi_macho *macho, usp_addr load, struct usp_image *image,
                         struct uspi_error *error);
 
-/* The path in LC_ID_DYLIB or LC_ID_DYLINKER. USP_ERROR_NOT_FOUND; USP_ERROR_FULL when it is longer than `room` − 1. */
+/* Copies the path in LC_ID_DYLIB or LC_ID_DYLINKER. USP_ERROR_NOT_FOUND if there is none; USP_ERROR_FULL when it is
+ * longer than `room` − 1. */
 int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t room, struct uspi_error *error);
 
 enum uspi_macho_platform {
@@ -190,7 +194,8 @@ enum uspi_macho_platform {
     USPI_PLATFORM_VISIONOS_SIMULATOR = 12
 };
 
-/* LC_BUILD_VERSION, or the older LC_VERSION_MIN_*: what it was built for. USP_ERROR_NOT_FOUND. */
+/* The platform and versions that a file was built for, from LC_BUILD_VERSION or the older LC_VERSION_MIN_*.
+ * USP_ERROR_NOT_FOUND if it has neither. */
 struct uspi_macho_version {
     uint32_t platform; /* enum uspi_macho_platform; other values occur */
     uint32_t minimum;  /* major << 16 | minor << 8 | patch */
@@ -198,18 +203,19 @@ struct uspi_macho_version {
 };
 int uspi_macho_version(const struct uspi_macho *macho, struct uspi_macho_version *version, struct uspi_error *error);
 
-/* One state of an LC_THREAD or LC_UNIXTHREAD. */
+/* One register state of an LC_THREAD or LC_UNIXTHREAD. */
 struct uspi_macho_state {
     uint32_t flavor;
     uint32_t count; /* in words of 4 bytes */
     struct uspi_bytes bytes;
 };
 
-/* The next state of a thread; *offset begins with 0. 1, or 0 behind the last, or a negative status. */
+/* Reads the next register state of a thread; *offset begins with 0. Returns 1, 0 past the last one, or a negative
+ * status. */
 int uspi_macho_next_state(const struct uspi_macho_command *command, uint64_t *offset, struct uspi_macho_state *state,
                           struct uspi_error *error);
 
-/* An LC_NOTE of a core: its owner's name, and its bytes. USP_ERROR_TRUNCATED when they lie outside of the file. */
+/* An LC_NOTE of a core file. USP_ERROR_TRUNCATED when its bytes lie outside the file. */
 struct uspi_macho_note {
     char owner[17]; /* NUL-terminated */
     struct uspi_bytes bytes;

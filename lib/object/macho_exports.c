@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See macho_exports.h. A node: the size of what it exports (0: nothing), that, a byte with the number of children, and for
- * each a piece of name and the child's place. */
+/* See macho_exports.h. A node consists of the size of its export (0: none), the export, a byte with the number of
+ * children, and for each child a piece of name and the child's offset. */
 #include "lib/object/macho_exports.h"
 #include "lib/base/array.h"
 
 #include <stdlib.h>
 
-/* Where the two commands that can refer to a trie have its offset, with its size behind it. */
+/* Where the two kinds of commands have the trie's offset; its size follows. */
 #define DYLD_INFO_EXPORTS 40
 #define LINKEDIT_DATA     8
 
@@ -35,7 +35,7 @@ static int add_node(struct uspi_macho_exports *exports, size_t *room, const stru
     return USP_OK;
 }
 
-/* Moves *at behind a string. */
+/* Moves *at past a string. */
 static int skip_string(struct uspi_bytes trie, uint64_t *at, struct uspi_error *error) {
     uint64_t byte;
     do {
@@ -46,8 +46,8 @@ static int skip_string(struct uspi_bytes trie, uint64_t *at, struct uspi_error *
     return USP_OK;
 }
 
-/* Adds the children of a node, and takes the bytes that it occupies from *left. Nodes of a sound trie share none, so that
- * all of them together are not longer than the trie; a trie that leads in circles uses that up. */
+/* Adds the children of a node, and subtracts the node's size from *left. Nodes of a sound trie do not overlap, so all
+ * together are no longer than the trie. A trie with cycles exceeds that and is refused. */
 static int read_node(struct uspi_macho_exports *exports, uint32_t number, size_t *room, uint64_t *left,
                      struct uspi_error *error) {
     const struct uspi_bytes trie = exports->trie;
@@ -86,7 +86,7 @@ int uspi_macho_exports_read(struct uspi_macho_exports *exports, struct uspi_byte
     *exports = (struct uspi_macho_exports){.trie = trie};
     if (trie.size > UINT32_MAX) return uspi_bytes_error(error, trie, 0, USP_ERROR_FORMAT, "too many exports");
     int status = add_node(exports, &room, &root);
-    /* What is damaged ends what is read; the children of a node that breaks off are whole themselves. */
+    /* Reading ends at the first damaged node. The children that were read of it are usable. */
     struct uspi_error damage;
     for (uint32_t i = 0; status == USP_OK && i < exports->count; i++) {
         status = read_node(exports, i, &room, &left, &damage);
@@ -95,7 +95,7 @@ int uspi_macho_exports_read(struct uspi_macho_exports *exports, struct uspi_byte
         break;
     }
     if (status == USP_OK) {
-        /* Shrinking may fail; then the larger block is as good. */
+        /* If shrinking fails, keep the larger block. */
         struct uspi_export_node *nodes = realloc(exports->nodes, exports->count * sizeof *nodes);
         if (nodes != NULL) exports->nodes = nodes;
         return USP_OK;
@@ -140,7 +140,7 @@ int uspi_macho_export_name(const struct uspi_macho_exports *exports, uint32_t i,
         if (status != USP_OK) return status;
         total += end - 1 - exports->nodes[node].piece;
     }
-    /* The pieces of a sound trie stand in it each once. */
+    /* In a sound trie each piece occurs once, so a name is no longer than the trie. */
     if (total > trie.size) return uspi_bytes_error(error, trie, 0, USP_ERROR_FORMAT, "the exports are no tree");
     *length = (size_t)total;
     if (to == NULL) return USP_OK;

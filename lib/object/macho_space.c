@@ -29,7 +29,8 @@ static int by_address(const void *a, const void *b) {
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* The addresses low … low + size − 1 of the image, as this space has them. False when they wrap around. */
+/* Sets the bounds of a range, from a linked address and a size, to addresses of this space. False when they wrap
+ * around. */
 static bool place(const struct uspi_macho_space *space, usp_addr linked, uint64_t size,
                   struct uspi_macho_range *range) {
     range->low = linked + space->slide;
@@ -44,7 +45,7 @@ static int read_segments(struct uspi_macho_space *space, struct ranges *segments
     while ((got = uspi_macho_next_segment(&space->macho, &cursor, &segment, error)) > 0) {
         uint64_t size = space->is_loaded ? segment.memory_size : segment.file_size;
         struct uspi_macho_range range = {.file_offset = segment.file_offset, .segment = segments->count};
-        /* __PAGEZERO reserves addresses, it holds nothing. */
+        /* __PAGEZERO only reserves addresses. */
         if (segment.file_size == 0 && segment.protection == 0) size = 0;
         if (!place(space, segment.address, size, &range)) {
             return uspi_bytes_error(error, space->macho.bytes, 0, USP_ERROR_FORMAT,

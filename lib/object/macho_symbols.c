@@ -91,7 +91,7 @@ int uspi_macho_starts(const struct uspi_macho *macho, struct uspi_macho_starts *
     int got;
     while ((got = uspi_macho_next_segment(macho, &cursor, &segment, error)) > 0) {
         if (strcmp(segment.name, "__TEXT") != 0) continue;
-        /* The first number counts from here, each of the others from the one before it. */
+        /* The first number is an offset from here, each of the others from the address before it. */
         starts->address = segment.address;
         return USP_OK;
     }
@@ -104,7 +104,7 @@ int uspi_macho_next_start(struct uspi_macho_starts *starts, usp_addr *address, s
     if (offset >= starts->bytes.size) return 0;
     int status = uspi_bytes_uleb(starts->bytes, &offset, &delta, "function start", error);
     if (status != USP_OK) return status;
-    /* Zeros fill the table up. */
+    /* Zeros pad the table. */
     if (delta == 0) return 0;
     if (!uspi_sum(starts->address, delta, &starts->address)) {
         return uspi_bytes_error(error, starts->bytes, starts->offset, USP_ERROR_FORMAT,

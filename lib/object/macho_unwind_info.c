@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See macho_unwind_info.h. An index of pages, each of them a list of functions whose neighbours are unwound differently. */
+/* See macho_unwind_info.h. The section is an index of pages. A page lists functions; neighbours with equal encodings
+ * share one entry. */
 #include "lib/object/macho_unwind_info.h"
 
 #include <inttypes.h>
@@ -11,9 +12,9 @@ enum page_kind { REGULAR = 2, COMPRESSED = 3 };
 /* A second-level page. */
 struct page {
     uint64_t offset;           /* in the section */
-    uint32_t base;             /* a compressed page's functions count from here */
+    uint32_t base;             /* offsets in a compressed page count from here */
     struct uspi_bytes entries; /* one for each function */
-    uint32_t count;            /* of them; 0: there is no page */
+    uint32_t count;            /* number of entries; 0: there is no page */
     bool is_compressed;
 };
 
@@ -58,7 +59,7 @@ static int read_page(const struct uspi_unwind_info *info, uint32_t i, struct pag
                             &page->entries, error);
 }
 
-/* Entries that begin with where their code does, in ascending order: base + (the first four bytes & mask). */
+/* A list of entries, sorted by the start of their code, which is base + (the entry's first four bytes & mask). */
 struct list {
     struct uspi_bytes entries;
     uint32_t count, stride;
@@ -72,7 +73,7 @@ static int load_key(const struct list *list, uint32_t i, uint64_t *key, struct u
     return status;
 }
 
-/* The last entry that does not begin behind `offset`; *i becomes `count` when there is none. */
+/* Finds the last entry that begins at or before `offset`; *i becomes `count` when there is none. */
 static int find_last(const struct list *list, uint64_t offset, uint32_t *i, struct uspi_error *error) {
     uint32_t low = 0, high = list->count;
     while (low < high) {
@@ -90,7 +91,8 @@ static int find_last(const struct list *list, uint64_t offset, uint32_t *i, stru
     return USP_OK;
 }
 
-/* Entry i of a compressed page has in its top byte the number of its encoding: common ones first, then the page's own. */
+/* Gives the encoding of entry i of a compressed page. The entry's top byte is its number: common encodings first, then
+ * the page's own. */
 static int compressed_encoding(const struct uspi_unwind_info *info, const struct page *page, uint32_t i,
                                uint32_t *encoding, struct uspi_error *error) {
     uint8_t raw[4];
@@ -153,7 +155,7 @@ int uspi_unwind_find(const struct uspi_unwind_info *info, uint64_t offset, struc
     if (status != USP_OK) return status;
     *entry = (struct uspi_unwind_entry){0};
     if (i < index.count) {
-        /* There is one more entry than there are pages. */
+        /* The index has one more entry than there are pages. */
         status = load_key(&index, i + 1, &entry->end, error);
         if (status == USP_OK) status = read_page(info, i, &page, error);
         if (status != USP_OK) return status;
@@ -182,7 +184,7 @@ static int enter_page(struct uspi_unwind_starts *starts, struct uspi_error *erro
     struct page page;
     int status = read_page(&starts->info, starts->page, &page, error);
     if (status != USP_OK) return status;
-    /* Pages of a sound file share nothing. */
+    /* Pages of a sound file do not overlap. */
     if (page.count > starts->left) {
         return uspi_bytes_error(error, starts->info.bytes, page.offset, USP_ERROR_FORMAT,
                                 "more functions than there is room for");
@@ -207,7 +209,7 @@ int uspi_unwind_next_start(struct uspi_unwind_starts *starts, usp_addr *address,
     const uint64_t at = (uint64_t)starts->entry * (starts->is_compressed ? COMPRESSED_ENTRY : REGULAR_ENTRY);
     int status = uspi_bytes_load(starts->entries, at, 4, &value, "function of __unwind_info", error);
     if (status != USP_OK) return status;
-    /* A compressed entry counts from the page's first function, and has an encoding's number in the top byte. */
+    /* A compressed entry is an offset from the page's first function, with the encoding's number in the top byte. */
     const uint64_t offset = starts->is_compressed ? starts->base + (value & 0xffffff) : value;
     starts->entry++;
     if (uspi_sum(starts->image, offset, address)) return 1;

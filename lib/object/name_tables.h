@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the tables that name code lie in their file, whole, as far as their headers tell: for messages about damaged
- * files. Look-ups do without this, and use what is whole. */
+/* Checks whether the tables that name code lie completely in their file, as far as their headers tell: for messages
+ * about damaged files. Look-ups do not need this check; they use the tables that are whole. */
 #ifndef USPI_NAME_TABLES_H
 #define USPI_NAME_TABLES_H
 
 #include "lib/object/elf.h"
 #include "lib/object/macho.h"
 
-/* The section headers, and of each symbol table its entries and names. USP_OK for a file without any; else
+/* Checks the section headers, and the entries and names of each symbol table. Returns USP_OK (also if there are none),
  * USP_ERROR_TRUNCATED or USP_ERROR_FORMAT. */
 int uspi_elf_check_names(const struct uspi_elf *elf, struct uspi_error *error);
 
-/* The symbol table, its names and the list of function starts; the exports trie, node by node. Returns as above, and
+/* Checks that the symbol table, its names, the list of function starts and the exports trie lie in the file, and that
+ * the trie's root is readable. Damage in other nodes is not reported. Returns what uspi_elf_check_names returns, or
  * USP_ERROR_NO_MEMORY. */
 int uspi_macho_check_names(const struct uspi_macho *macho, struct uspi_error *error);
 

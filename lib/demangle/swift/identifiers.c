@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Identifiers of Swift names, and what stands for a part of the name that came before: words of identifiers,
- * substitutions, the standard library's types. (swift docs/ABI/Mangling.rst, "Identifiers" and "Substitutions") */
+/* Parses identifiers of Swift names, and references to earlier parts: words of identifiers, substitutions, the standard
+ * library's types. (swift docs/ABI/Mangling.rst, "Identifiers" and "Substitutions") */
 #include "lib/base/punycode.h"
 #include "lib/base/text.h"
 #include "lib/demangle/swift/parse.h"
 
 #include <string.h>
 
-/* A substitution can stand for so many in a row (swift include/swift/Demangling/ManglingUtils.h, MaxRepeatCount). */
+/* How often a substitution can be repeated in a row (swift include/swift/Demangling/ManglingUtils.h,
+ * MaxRepeatCount). */
 #define REPEAT_MAX 2048
 
-/* Longer identifiers in Punycode are refused: decoding takes time by the square of the length. */
+/* The maximum length of a Punycode identifier; decoding takes time quadratic in the length. */
 #define PUNYCODE_MAX 4096
 
 /* ---- identifiers ---- */
 
-/* The text of an identifier: a piece of the name itself, or memory in which pieces are joined. */
+/* The text of an identifier: a piece of the name itself, or joined pieces. */
 struct joined {
     const char *text;
-    char *own; /* NULL: there is one piece only, and it is no copy */
+    char *own; /* memory with the joined pieces; NULL: there is only one piece, which is not copied */
     size_t length, room;
 };
 
@@ -41,8 +42,9 @@ static bool join(struct uspi_swift_parser *parser, struct joined *joined, const 
     return true;
 }
 
-/* Adds the words of a piece of an identifier to those that can be referred to: runs of other characters than "_" that do not
- * begin with a digit, cut where an upper-case letter follows another character. One character alone is no word. */
+/* Adds the words of a piece of an identifier to those that can be referred to. Words are runs of characters other than
+ * "_" that do not begin with a digit. An upper-case letter after another character begins a new word. A single
+ * character is no word. */
 static void gather_words(struct uspi_swift_parser *parser, const char *piece, size_t length) {
     const char *begin = NULL, *end = piece + length;
     bool was_upper = false;
@@ -63,7 +65,7 @@ static void gather_words(struct uspi_swift_parser *parser, const char *piece, si
     }
 }
 
-/* Words that came before: lower-case letters, the last one in upper case. *is_last: that one was met. */
+/* Adds earlier words, which lower-case letters refer to, the last one in upper case. *is_last: that one was read. */
 static bool join_words(struct uspi_swift_parser *parser, struct joined *joined, bool *is_last) {
     while (!*is_last) {
         char c = uspi_swift_peek(parser);
@@ -77,7 +79,7 @@ static bool join_words(struct uspi_swift_parser *parser, struct joined *joined, 
     return true;
 }
 
-/* So many bytes of the name, and that many are left; NULL: they are not. */
+/* Returns the next `length` bytes of the name; NULL: there are fewer. */
 static const char *take_piece(struct uspi_swift_parser *parser, int64_t length) {
     if (length <= 0 || (uint64_t)length > parser->length - parser->at) return NULL;
     const char *piece = parser->text + parser->at;
@@ -85,7 +87,7 @@ static const char *take_piece(struct uspi_swift_parser *parser, int64_t length) 
     return piece;
 }
 
-/* "0", and then words and pieces in turn; the last piece may be left out by another "0". */
+/* "0": words and pieces in turn; another "0" means that the last piece is missing. */
 static struct uspi_swift_node *parse_joined(struct uspi_swift_parser *parser, uint16_t kind) {
     struct joined text = {0};
     for (bool is_last = false; !is_last;) {
@@ -110,7 +112,7 @@ struct uspi_swift_node *uspi_swift_decode_punycode(struct uspi_swift_memory *mem
     return count > 0 ? uspi_swift_node_with_text(memory, kind, text, used) : NULL;
 }
 
-/* "00": an identifier in Punycode. A "_" keeps its length apart from a digit. */
+/* "00": an identifier in Punycode. A "_" separates its length from a digit. */
 static struct uspi_swift_node *parse_punycode(struct uspi_swift_parser *parser, uint16_t kind) {
     if (uspi_swift_peek(parser) == '0') return NULL;
     int64_t length = uspi_swift_natural(parser);
@@ -119,7 +121,7 @@ static struct uspi_swift_node *parse_punycode(struct uspi_swift_parser *parser, 
     return piece != NULL ? uspi_swift_decode_punycode(parser->memory, kind, piece, (size_t)length) : NULL;
 }
 
-/* The text of an identifier that is written as it is. */
+/* Parses an identifier whose text is written unchanged. */
 static struct uspi_swift_node *parse_plain(struct uspi_swift_parser *parser, uint16_t kind) {
     int64_t length = uspi_swift_natural(parser);
     const char *piece = take_piece(parser, length);
@@ -141,7 +143,7 @@ struct uspi_swift_node *uspi_swift_parse_identifier(struct uspi_swift_parser *pa
     return uspi_swift_remember(parser, name);
 }
 
-/* "o" behind an identifier: its letters stand for the characters of operators. */
+/* "o" after an identifier: its letters mean the characters of operators. */
 struct uspi_swift_node *uspi_swift_parse_operator_identifier(struct uspi_swift_parser *parser, uint16_t kind) {
     const struct uspi_swift_node *name = uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER);
     char *text = name != NULL ? uspi_swift_take(parser->memory, name->length) : NULL;
@@ -167,8 +169,8 @@ bool uspi_swift_decode_operator(const char *letters, size_t length, char *text) 
     return true;
 }
 
-/* "L": a name that is distinguished from others of the same text: by the file ("LL", or "Ll" for a file alone), by a number, or
- * by the role that it plays for another declaration (a letter). */
+/* "L": a name that is distinguished from others with the same text: by the file ("LL", or "Ll" for a file alone), by a
+ * number, or by its role for another declaration (a letter). */
 struct uspi_swift_node *uspi_swift_parse_local_identifier(struct uspi_swift_parser *parser, uint16_t kind) {
     (void)kind;
     char c = uspi_swift_peek(parser);
@@ -192,7 +194,7 @@ struct uspi_swift_node *uspi_swift_parse_local_identifier(struct uspi_swift_pars
 
 /* ---- substitutions ---- */
 
-/* Pushes a node so many times but one, and returns it for the last time. */
+/* Pushes a node `times` − 1 times, and returns it for the last time. */
 static struct uspi_swift_node *repeat(struct uspi_swift_parser *parser, struct uspi_swift_node *node, int64_t times) {
     if (times > REPEAT_MAX) return NULL;
     for (; times > 1; times--) {
@@ -307,7 +309,7 @@ static const struct {
     },
 };
 
-/* "Sg" behind a type: an optional of it. */
+/* "Sg" after a type: an optional of it. */
 static struct uspi_swift_node *optional(struct uspi_swift_parser *parser) {
     struct uspi_swift_node *enumeration = uspi_swift_standard_type(parser->memory, SWIFT_ENUM, "Optional");
     struct uspi_swift_node *arguments = uspi_swift_make(parser, SWIFT_TYPE_LIST, uspi_swift_pop_type(parser));
@@ -315,7 +317,7 @@ static struct uspi_swift_node *optional(struct uspi_swift_parser *parser) {
     return uspi_swift_remember(parser, uspi_swift_type(parser, bound));
 }
 
-/* "S": a type or module that has a letter of its own. */
+/* "S": a type or module with its own letter. */
 struct uspi_swift_node *uspi_swift_parse_standard_type(struct uspi_swift_parser *parser, uint16_t kind) {
     (void)kind;
     if (uspi_swift_next_if(parser, 'o')) return uspi_swift_node_with_string(parser->memory, SWIFT_MODULE, "__C");

@@ -13,7 +13,8 @@
 #define CONFORMANCE USPI_SWIFT_CONFORMANCE
 #define EXPANSION   USPI_SWIFT_EXPANSION
 
-/* A row: the kind; its phrases, full and simple; its roles. A kind without a row has a function and plays no role. */
+/* A row: the kind, its full and simple phrase, its roles. A kind without a row is written by a function and has no
+ * role. */
 #define PHRASE(kind, text, roles)          [SWIFT_##kind] = {text, NULL, roles}
 #define PHRASES(kind, full, simple, roles) [SWIFT_##kind] = {full, simple, roles}
 #define ROLES(kind, roles)                 [SWIFT_##kind] = {NULL, NULL, roles}

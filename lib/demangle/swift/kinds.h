@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of nodes that a Swift name is parsed into, and what is known of each kind: which role it may play in a name,
- * and how it is written. The operators that make them are operators.c's.
+/* The kinds of nodes into which a Swift name is parsed, and the properties of each kind: its roles in a name, and how
+ * it is written. operators.c has the operators that make them.
  *
- * Source of the kinds and of the words they are written with: swift docs/ABI/Mangling.rst, and what `swift demangle` says. */
+ * Source of the kinds and of the words with which they are written: swift docs/ABI/Mangling.rst, and the output of
+ * `swift demangle`. */
 #ifndef USPI_SWIFT_KINDS_H
 #define USPI_SWIFT_KINDS_H
 
@@ -12,7 +13,7 @@
 enum uspi_swift_kind {
     SWIFT_NOTHING, /* no node has this kind */
 
-    /* The whole, and what is said about it */
+    /* The whole symbol, and its attributes */
     SWIFT_GLOBAL,
     SWIFT_SUFFIX,
     SWIFT_OBJC_ATTRIBUTE,
@@ -264,7 +265,7 @@ enum uspi_swift_kind {
     SWIFT_CONFORMANCE_REF_IN_OTHER_MODULE,
     SWIFT_RETROACTIVE_CONFORMANCE,
 
-    /* Thunks, and data that the compiler makes */
+    /* Thunks, and compiler-generated data */
     SWIFT_CURRY_THUNK,
     SWIFT_IDENTITY_THUNK,
     SWIFT_DISPATCH_THUNK,
@@ -375,7 +376,7 @@ enum uspi_swift_kind {
     SWIFT_REFLECTION_SUPERCLASS_DESCRIPTOR,
     SWIFT_UNIQUABLE,
 
-    /* Marks between the elements of lists; they stay in no name that is well-formed */
+    /* Marks between the elements of lists; none remains in a well-formed name */
     SWIFT_EMPTY_LIST,
     SWIFT_FIRST_ELEMENT,
 
@@ -384,19 +385,19 @@ enum uspi_swift_kind {
 
 /* The roles that a node may play, as bits. */
 enum uspi_swift_role {
-    USPI_SWIFT_CONTEXT = 1,      /* declarations stand in it */
-    USPI_SWIFT_NAME = 2,         /* a declaration is called so */
-    USPI_SWIFT_ATTRIBUTE = 4,    /* says something about the function that follows */
+    USPI_SWIFT_CONTEXT = 1,      /* a context of declarations */
+    USPI_SWIFT_NAME = 2,         /* a declaration's name */
+    USPI_SWIFT_ATTRIBUTE = 4,    /* an attribute of the following function */
     USPI_SWIFT_SIMPLE = 8,       /* a type that needs no parentheses before "?" or ".Type" */
     USPI_SWIFT_NOMINAL = 16,     /* a type that can be generic */
-    USPI_SWIFT_REQUIREMENT = 32, /* in a generic signature */
-    USPI_SWIFT_CONFORMANCE = 64, /* in a list of conformances */
-    USPI_SWIFT_EXPANSION = 128,  /* of a macro, as another one's context */
+    USPI_SWIFT_REQUIREMENT = 32, /* a requirement of a generic signature */
+    USPI_SWIFT_CONFORMANCE = 64, /* an element of a list of conformances */
+    USPI_SWIFT_EXPANSION = 128,  /* a macro's expansion, as another one's context */
 };
 
 struct uspi_swift_kind_info {
-    /* How it is written, phrases of print.c: the full form, and the simple form where it is another one. NULL: print.c, or
-     * one of its siblings, has a function for it. */
+    /* How it is written: the phrase of the full form, and of the simple form if that differs (print_run.c). NULL: one
+     * of the files print_*.c has a function for it. */
     const char *full, *simple;
     uint8_t roles; /* enum uspi_swift_role */
 };

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Most names fit into one block. In bytes, like everything here. */
+/* Size of a block in bytes; most names fit into one. */
 #define BLOCK_SIZE 16384u
 
-/* What is kept for the next name; names with large parts that differ each time would add a block each otherwise. */
+/* How many bytes are kept for the next name. Without a limit, names with large parts of different sizes would add a
+ * block each. */
 #define KEPT_MAX (UINT64_C(1) << 20)
 
 struct uspi_swift_block {
@@ -30,7 +31,7 @@ void uspi_swift_memory_begin(struct uspi_swift_memory *memory, size_t limit) {
     memory->is_exhausted = false;
 }
 
-/* The next block that is there becomes the current one, or a new one before it that has room for `size` bytes. */
+/* Makes the next block the current one, or inserts a new block with room for `size` bytes before it. */
 void *uspi_swift_take_more(struct uspi_swift_memory *memory, size_t size) {
     struct uspi_swift_block **place = memory->current != NULL ? &memory->current->next : &memory->first;
     const size_t slack = sizeof(union uspi_swift_unit);

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* A partial-apply forwarder is said of all that follows it; everything else stands side by side. */
+/* Adds the attributes and nodes on the stack to the root. A partial-apply forwarder becomes the parent of all that
+ * follow it; all others are siblings. */
 static bool gather(struct uspi_swift_parser *parser, struct uspi_swift_node *root) {
     struct uspi_swift_node *suffix = uspi_swift_pop_kind(parser, SWIFT_SUFFIX), *parent = root, *attribute;
     while ((attribute = uspi_swift_pop_role(parser, USPI_SWIFT_ATTRIBUTE)) != NULL) {
@@ -23,7 +24,8 @@ static bool gather(struct uspi_swift_parser *parser, struct uspi_swift_node *roo
     return root != NULL && root->child_count > 0;
 }
 
-/* The length of the mangling's prefix; 0: it is none of the current mangling (swift docs/ABI/Mangling.rst, "Mangling"). */
+/* Returns the length of the mangling's prefix; 0: it is not the current mangling (swift docs/ABI/Mangling.rst,
+ * "Mangling"). */
 static size_t prefix_length(const char *name, size_t length) {
     static const char *const prefixes[] = {"_T0", "$S", "_$S", "$s", "_$s", "$e", "_$e", "@__swiftmacro_"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole mangled name as a tree. */
+/* Parses a whole mangled name into a tree. */
 #ifndef USPI_SWIFT_NAME_H
 #define USPI_SWIFT_NAME_H
 
@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-/* Parses a name in any mangling, with its prefix. Returns the root, of kind SWIFT_GLOBAL; NULL: it is not well-formed, or
- * takes too much memory. */
+/* Parses a name with its prefix, in any mangling. Returns the root, of kind SWIFT_GLOBAL. NULL: the name is malformed,
+ * or takes too much memory. */
 struct uspi_swift_node *uspi_swift_parse(struct uspi_swift_memory *memory, const char *name, size_t length);
 
 #endif

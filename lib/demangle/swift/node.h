@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree that a Swift name is parsed into. A node can have several parents: what a name refers to again is not made
- * again. Nodes, and the texts that they point to, live until the memory that they were made in is taken back. */
+/* The tree into which a Swift name is parsed. A node can have several parents: a part of a name that is referred to
+ * again is not copied. Nodes, and the texts to which they point, live until their memory is taken back. */
 #ifndef USPI_SWIFT_NODE_H
 #define USPI_SWIFT_NODE_H
 
@@ -40,32 +40,32 @@ struct uspi_swift_node *uspi_swift_node_with_index(struct uspi_swift_memory *mem
 struct uspi_swift_node *uspi_swift_node_with_text(struct uspi_swift_memory *memory, uint16_t kind, const char *text,
                                                   size_t length);
 struct uspi_swift_node *uspi_swift_node_with_string(struct uspi_swift_memory *memory, uint16_t kind, const char *text);
-/* A node of another kind with the same text or index and the same children. */
+/* Returns a node of another kind with the same text or index and the same children. */
 struct uspi_swift_node *uspi_swift_node_as(struct uspi_swift_memory *memory, uint16_t kind,
                                            const struct uspi_swift_node *node);
 
-/* Adds a child behind the others, or before them. False: the parent or the child is NULL, or memory lacks. */
+/* Adds a child after the others, or before them. False: the parent or the child is NULL, or memory lacks. */
 bool uspi_swift_add(struct uspi_swift_memory *memory, struct uspi_swift_node *parent, struct uspi_swift_node *child);
 bool uspi_swift_add_first(struct uspi_swift_memory *memory, struct uspi_swift_node *parent,
                           struct uspi_swift_node *child);
 
-/* Takes a child that the node has out of it. */
+/* Removes a child from its parent. */
 void uspi_swift_remove(struct uspi_swift_node *parent, const struct uspi_swift_node *child);
 
-/* The child at a position from 0 on; NULL when there are not so many. */
+/* Returns the child at a position, from 0 on; NULL when there is none. */
 struct uspi_swift_node *uspi_swift_child_at(const struct uspi_swift_node *node, size_t position);
 
-/* The first child of that kind, or NULL. */
+/* Returns the first child of a kind, or NULL. */
 struct uspi_swift_node *uspi_swift_child_of_kind(const struct uspi_swift_node *node, uint16_t kind);
 
 static inline struct uspi_swift_node *uspi_swift_first_child(const struct uspi_swift_node *node) {
     return node != NULL && node->first != NULL ? node->first->node : NULL;
 }
 
-/* Whether a type needs no parentheses before "?" or ".Type". */
+/* Returns whether a type needs no parentheses before "?" or ".Type". */
 bool uspi_swift_is_simple_type(const struct uspi_swift_node *type);
 
-/* Whether the node's text is the string. */
+/* Returns whether the node's text is the string. */
 bool uspi_swift_text_is(const struct uspi_swift_node *node, const char *string);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See old.h: the list of steps. */
+/* See old.h: manages the list of steps. */
 #include "lib/demangle/swift/old.h"
 
 bool uspi_old_add_step(struct uspi_old_parser *old, struct uspi_old_step step) {

@@ -1,51 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* The mangling of Swift 3 and before ("_T…"), which the Objective-C runtime's names of Swift classes still have ("_Tt…"):
- * what the parts of its parser share. (swift docs/ABI/OldMangling.rst)
+/* Shared declarations of the parser of the mangling of Swift 3 and before ("_T…"), which Objective-C names of Swift
+ * classes still have ("_Tt…"). Source: swift docs/ABI/OldMangling.rst.
  *
- * It is in prefix order: what comes is known before it is there. Instead of functions that call each other as deeply as the
- * name is nested, there is a list of steps that are still to be taken. A step reads a little, and puts nodes on the stack or
- * further steps on the list. */
+ * It is in prefix order: an operator precedes its operands. Instead of recursive functions, the parser has a list of
+ * steps that are still to be done, so that names may be nested deeply. A step reads a little, and pushes nodes on the
+ * stack or adds further steps to the list. */
 #ifndef USPI_SWIFT_OLD_H
 #define USPI_SWIFT_OLD_H
 
 #include "lib/demangle/swift/parse.h"
 
 enum uspi_old_action {
-    /* What comes next in the name: it is read and left on the stack. */
+    /* Read the next item of the name and leave it on the stack. */
     OLD_GLOBAL,
     OLD_ENTITY,
     OLD_CONTEXT,
     OLD_NOMINAL,
-    OLD_DECLARATION, /* of that kind: its context, its name */
+    OLD_DECLARATION, /* a declaration of the step's kind: its context, its name */
     OLD_BOUND_GENERIC,
-    OLD_TYPE,        /* of kind SWIFT_TYPE */
-    OLD_BARE_TYPE,   /* what that is made of */
-    OLD_PROTOCOL,    /* of kind SWIFT_TYPE */
+    OLD_TYPE,        /* a node of kind SWIFT_TYPE */
+    OLD_BARE_TYPE,   /* the child of such a node */
+    OLD_PROTOCOL,    /* a node of kind SWIFT_TYPE */
     OLD_CONFORMANCE, /* a type, a protocol, a context */
-    OLD_SIGNATURE,   /* a generic one, of that kind */
+    OLD_SIGNATURE,   /* a generic signature, of the step's kind */
     OLD_REQUIREMENT,
     OLD_ARCHETYPE,
     OLD_MEMBER_OF_PARAMETER,
     OLD_MEMBERS_OF_PARAMETER,
-    OLD_DECLARATION_NAME, /* which may be distinguished by its file or a number */
+    OLD_DECLARATION_NAME, /* a file or a number may distinguish it */
     OLD_MODULE,
 
-    /* What is left of these when their beginning is on the stack. */
+    /* Read the rest of an item whose beginning is on the stack. */
     OLD_ENTITY_REST,
     OLD_DECLARATION_REST,
     OLD_BOUND_GENERIC_REST,
-    OLD_LEVEL, /* of a bound generic type: `child` */
+    OLD_LEVEL, /* `child`, a level of a bound generic type */
     OLD_LEVEL_ARGUMENTS,
     OLD_REQUIREMENT_REST,
     OLD_ARCHETYPE_REST,
     OLD_MEMBER,
     OLD_MEMBER_NAME,             /* without a protocol */
-    OLD_MEMBER_NAME_OF_PROTOCOL, /* whose protocol is on the stack */
+    OLD_MEMBER_NAME_OF_PROTOCOL, /* the protocol is on the stack */
     OLD_MEMBERS,
     OLD_IMPL_FUNCTION_REST,
     OLD_BOX_REST,
 
-    /* The elements of the node, up to the end of the list. */
+    /* Read the elements of the step's node, up to the end of the list. */
     OLD_TYPES,
     OLD_PROTOCOLS,
     OLD_REQUIREMENTS,
@@ -55,14 +55,14 @@ enum uspi_old_action {
     OLD_IMPL_PARAMETERS,
     OLD_IMPL_RESULTS,
 
-    /* What is done with the stack. */
-    OLD_MAKE_1, /* a node of that kind with so many nodes of the stack as its children */
+    /* Change the stack. */
+    OLD_MAKE_1, /* pop this many nodes, and push a node of the step's kind with them as children */
     OLD_MAKE_2,
     OLD_MAKE_3,
     OLD_MAKE_CONSTRAINED_EXTENSION,
-    OLD_COLLECT, /* the top of the stack becomes the node's last child */
-    OLD_ADD,     /* the node becomes the last child of the stack's top */
-    OLD_PUSH,    /* the node */
+    OLD_COLLECT, /* the stack's top becomes the last child of the step's node */
+    OLD_ADD,     /* the step's node becomes the last child of the stack's top */
+    OLD_PUSH,    /* push the step's node */
 };
 
 struct uspi_old_step {
@@ -75,31 +75,31 @@ struct uspi_old_step {
 
 struct uspi_old_parser {
     struct uspi_swift_parser base;
-    struct uspi_old_step *steps;  /* the next one first */
-    struct uspi_old_step *unused; /* for the next ones */
+    struct uspi_old_step *steps;  /* steps still to be done, the next one first */
+    struct uspi_old_step *unused; /* done steps, for reuse */
 };
 
-/* A name with its prefix as a tree; NULL: it is not well-formed, or takes too much memory. (old_name.c) */
+/* Parses a name with its prefix into a tree. NULL: the name is malformed, or takes too much memory. (old_name.c) */
 struct uspi_swift_node *uspi_old_parse(struct uspi_swift_memory *memory, const char *name, size_t length);
 
 /* ---- steps ----
  *
- * Functions that return a bool return false when the name is not well-formed or memory lacks. */
+ * Functions that return a bool return false when the name is malformed or memory lacks. */
 
 bool uspi_old_add_step(struct uspi_old_parser *old, struct uspi_old_step step);
 
-/* Puts steps before all others, to be taken in this order. */
+/* Adds steps before all others, to be done in this order. */
 bool uspi_old_add_steps(struct uspi_old_parser *old, const struct uspi_old_step *steps, size_t count);
 #define THEN(old, ...)                                                                                                 \
     uspi_old_add_steps((old), (const struct uspi_old_step[]){__VA_ARGS__},                                             \
                        sizeof((const struct uspi_old_step[]){__VA_ARGS__}) / sizeof(struct uspi_old_step))
 
-/* A step, with what it is about. */
+/* A step, and a step with its kind or node. */
 #define DO(action)          {OLD_##action, SWIFT_NOTHING, NULL, NULL, NULL}
 #define DO_KIND(action, of) {OLD_##action, (of), NULL, NULL, NULL}
 #define DO_NODE(action, of) {OLD_##action, SWIFT_NOTHING, (of), NULL, NULL}
 
-/* Takes this step and all that follow from it. Returns what is left on the stack, or NULL. (old_run.c) */
+/* Does this step and all steps that follow from it. Returns the node that is left on the stack, or NULL. (old_run.c) */
 struct uspi_swift_node *uspi_old_run(struct uspi_old_parser *old, enum uspi_old_action action);
 
 /* ---- reading ---- */
@@ -122,33 +122,33 @@ static inline struct uspi_swift_node *uspi_old_make_string(struct uspi_old_parse
 
 bool uspi_old_next_if_string(struct uspi_old_parser *old, const char *string);
 
-/* Decimal digits, whose number is kept to 64 bits. False: there are none. */
+/* Reads decimal digits as a number of 64 bits. False: there are none. */
 bool uspi_old_read_natural(struct uspi_old_parser *old, uint64_t *number);
 
-/* "_" is 0, a number N and "_" are N + 1. */
+/* Reads an index: "_" is 0, a number N and "_" are N + 1. */
 bool uspi_old_read_index(struct uspi_old_parser *old, uint64_t *index);
 struct uspi_swift_node *uspi_old_read_index_node(struct uspi_old_parser *old);
 
-/* An identifier of that kind; SWIFT_IDENTIFIER: it may be an operator as well. */
+/* Reads an identifier as a node of a kind; with SWIFT_IDENTIFIER it may also be an operator. */
 struct uspi_swift_node *uspi_old_read_identifier(struct uspi_old_parser *old, uint16_t kind);
 
-/* A name, which may be distinguished by its file or by a number. */
+/* Reads a name, which a file or a number may distinguish from others. */
 struct uspi_swift_node *uspi_old_read_declaration_name(struct uspi_old_parser *old);
 
-/* What follows an "S": a letter of the standard library's, or the number of what came before. */
+/* Reads what follows an "S": a letter of the standard library, or the number of an earlier part. */
 struct uspi_swift_node *uspi_old_read_substitution(struct uspi_old_parser *old);
 struct uspi_swift_node *uspi_old_read_module(struct uspi_old_parser *old);
 
-/* A protocol whose module was read. */
+/* Reads a protocol whose context was read before. */
 struct uspi_swift_node *uspi_old_read_protocol_in(struct uspi_old_parser *old, struct uspi_swift_node *context);
 
 /* old_generics.c */
 
-/* A parameter by its depth and its number at that depth, of 32 bits each. */
+/* Makes a parameter of its depth and its number at that depth, 32 bits each. */
 struct uspi_swift_node *uspi_old_make_parameter(struct uspi_old_parser *old, uint64_t depth, uint64_t number);
 struct uspi_swift_node *uspi_old_read_parameter(struct uspi_old_parser *old);
 
-/* old_specializations.c: behind "_TTS", which function was specialized is not named. */
+/* old_specializations.c: reads what follows "_TTS"; the specialized function is not part of it. */
 struct uspi_swift_node *uspi_old_read_specialization(struct uspi_old_parser *old);
 
 /* ---- what steps do ---- */

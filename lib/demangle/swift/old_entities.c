@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Declarations in the old mangling, and whole symbols. */
+/* Parses declarations in the old mangling, and whole symbols. */
 #include "lib/demangle/swift/old.h"
 
 #include <string.h>
@@ -45,10 +45,10 @@ bool uspi_old_take_protocol(struct uspi_old_parser *old) {
     return THEN(old, DO_KIND(DECLARATION, SWIFT_PROTOCOL));
 }
 
-/* What an entity turns out to be. */
+/* The properties of an entity that was read. */
 struct entity {
     uint16_t kind;
-    bool has_type, has_storage; /* an accessor has a variable or subscript */
+    bool has_type, has_storage; /* has_storage: an accessor, which has a variable or subscript */
     struct uspi_swift_node *name;
 };
 
@@ -62,7 +62,7 @@ static uint16_t read_addressor(struct uspi_old_parser *old, bool is_mutable) {
     }
 }
 
-/* A function by the letter for its role; SWIFT_NOTHING: there is none, and nothing was read. */
+/* Reads the letter of a function's role. Kind SWIFT_NOTHING: there is none, and nothing was read. */
 static struct entity read_role(struct uspi_old_parser *old) {
     static const struct {
         char letter;
@@ -92,7 +92,7 @@ static struct entity read_role(struct uspi_old_parser *old) {
     return (struct entity){SWIFT_NOTHING, true, false, NULL};
 }
 
-/* Reads what an entity is, up to its type. `basic`: what its first letter said. False: it is not well-formed. */
+/* Reads an entity up to its type. `basic`: its kind by its first letter. False: it is malformed. */
 static bool read_entity(struct uspi_old_parser *old, uint16_t basic, struct entity *entity) {
     *entity = read_role(old);
     if (entity->kind == SWIFT_EXPLICIT_CLOSURE || entity->kind == SWIFT_IMPLICIT_CLOSURE) {
@@ -121,7 +121,8 @@ static bool read_entity(struct uspi_old_parser *old, uint16_t basic, struct enti
     return entity->name != NULL;
 }
 
-/* An accessor's subscript is a variable that is called so; its file alone stays of its name then. */
+/* Adds an accessor's storage. A subscript is written as a variable with that name; of its name only the file is
+ * kept. */
 static bool take_storage(struct uspi_old_parser *old, struct entity entity, struct uspi_swift_node *context) {
     const struct uspi_swift_node *called = entity.name;
     if (called->kind == SWIFT_PRIVATE_NAME) called = uspi_swift_child_at(called, 1);

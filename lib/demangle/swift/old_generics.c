@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Generic types, signatures and associated types in the old mangling. */
+/* Parses generic types, signatures and associated types in the old mangling. */
 #include "lib/demangle/swift/old.h"
 
 /* ---- generic types ---- */
 
-/* The type on the stack and the types that it stands in get their arguments, the outermost first. */
+/* Gives the type on the stack and its enclosing types their arguments, the outermost first. */
 bool uspi_old_take_bound_generic_rest(struct uspi_old_parser *old) {
     struct uspi_swift_node *levels = uspi_swift_node(old->base.memory, SWIFT_TYPE_LIST);
     for (struct uspi_swift_node *type = uspi_old_pop(old);;) {
@@ -18,7 +18,7 @@ bool uspi_old_take_bound_generic_rest(struct uspi_old_parser *old) {
     return uspi_old_add_step(old, (struct uspi_old_step){.action = OLD_LEVEL, .child = levels->first});
 }
 
-/* One of them; the type that it stands in is on the stack unless it is the outermost. */
+/* Handles one of these types; its enclosing type is on the stack unless it is the outermost. */
 bool uspi_old_take_level(struct uspi_old_parser *old, struct uspi_old_step step) {
     struct uspi_swift_memory *memory = old->base.memory;
     struct uspi_swift_node *type = step.child->node;
@@ -133,7 +133,7 @@ static bool push_member(struct uspi_old_parser *old, struct uspi_swift_node *nam
     return uspi_old_push(old, uspi_swift_make(&old->base, SWIFT_MEMBER_TYPE, uspi_old_pop(old), name));
 }
 
-/* A member of the type on the stack. */
+/* Reads a member of the type on the stack. */
 bool uspi_old_take_member(struct uspi_old_parser *old) {
     if (uspi_old_next_if(old, 'S')) {
         struct uspi_swift_node *name = uspi_old_read_substitution(old);

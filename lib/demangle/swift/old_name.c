@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole name in the old mangling. */
+/* Parses a whole name in the old mangling. */
 #include "lib/demangle/swift/old.h"
 
-/* What is said of a symbol before it. */
+/* Reads the attributes that precede a symbol. */
 static bool add_attributes(struct uspi_old_parser *old, struct uspi_swift_node *root) {
     static const struct {
         const char *letters;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names in the old mangling: numbers, identifiers, and what stands for a part of the name that came before. */
+/* Parses names in the old mangling: numbers, identifiers, and references to earlier parts of the name. */
 #include "lib/demangle/swift/old.h"
 
 #include <string.h>

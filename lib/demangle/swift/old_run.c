@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps of the old mangling: which function takes which, until none is left. */
+/* Runs the steps of the old mangling until none is left. */
 #include "lib/demangle/swift/old.h"
 
 static bool make(struct uspi_old_parser *old, uint16_t kind, size_t count) {
@@ -20,7 +20,7 @@ static bool take_declaration_rest(struct uspi_old_parser *old, uint16_t kind) {
     return uspi_old_push(old, uspi_swift_remember(&old->base, uspi_swift_make(&old->base, kind, context, name)));
 }
 
-/* One element of a list that "_" ends, or "r" a list of requirements; the list goes on with the same step. */
+/* Reads one element of a list, and adds the same step again. "_" ends the list; "r" ends a list of requirements. */
 static bool take_element(struct uspi_old_parser *old, struct uspi_old_step step, enum uspi_old_action element) {
     bool is_requirement = element == OLD_REQUIREMENT;
     if (uspi_old_next_if(old, is_requirement ? 'r' : '_')) return !is_requirement || uspi_old_push(old, step.node);

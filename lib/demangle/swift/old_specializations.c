@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Specialized functions in the old mangling: for which types, or for what is known of which arguments. */
+/* Parses specialized functions in the old mangling: for types, or for known values of arguments. */
 #include "lib/demangle/swift/old.h"
 #include "lib/demangle/swift/specialization.h"
 
@@ -22,7 +22,7 @@ static bool add_change(struct uspi_old_parser *old, struct uspi_swift_node *argu
                           uspi_swift_node_with_index(old->base.memory, SWIFT_ARGUMENT_CHANGE, change));
 }
 
-/* A change, and the identifier that belongs to it, as a node of that kind. */
+/* Adds a change and its identifier, as a node of a kind. */
 static bool add_named_change(struct uspi_old_parser *old, struct uspi_swift_node *argument, unsigned change,
                              uint16_t kind) {
     const struct uspi_swift_node *name = uspi_old_read_identifier(old, SWIFT_IDENTIFIER);
@@ -30,7 +30,7 @@ static bool add_named_change(struct uspi_old_parser *old, struct uspi_swift_node
     return uspi_swift_add(old->base.memory, argument, uspi_swift_node_as(old->base.memory, kind, name));
 }
 
-/* A change, and the text up to "_" that belongs to it. */
+/* Adds a change and its text, up to "_". */
 static bool add_literal(struct uspi_old_parser *old, struct uspi_swift_node *argument, unsigned change) {
     const char *begin = old->base.text + old->base.at;
     while (uspi_old_peek(old) != '_' && uspi_old_peek(old) != '\0') uspi_old_next(old);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Types in the old mangling. */
+/* Parses types in the old mangling. */
 #include "lib/base/text.h"
 #include "lib/demangle/swift/old.h"
 
@@ -26,7 +26,8 @@ static bool take_function_type(struct uspi_old_parser *old, uint16_t kind) {
             THEN(old, DO(TYPE), DO_KIND(MAKE_1, SWIFT_GLOBAL_ACTOR_FUNCTION), DO_NODE(COLLECT, function)));
 }
 
-/* How a function is called and its values are passed, by letter; NULL: the letter does not occur there. */
+/* Reads the letter of how a function is called or a value is passed. Returns its words; NULL: the letter is invalid
+ * there. */
 static const char *read_convention(struct uspi_old_parser *old, uint16_t kind) {
     static const struct {
         char letter;
@@ -79,7 +80,7 @@ static bool take_impl_function_type(struct uspi_old_parser *old) {
     return THEN(old, DO_KIND(SIGNATURE, signature), DO_NODE(COLLECT, function));
 }
 
-/* A parameter or a result; the list goes on with the same step. */
+/* Reads a parameter or a result, and adds the same step again. */
 bool uspi_old_take_impl_value(struct uspi_old_parser *old, struct uspi_old_step step) {
     bool is_parameter = step.action == OLD_IMPL_PARAMETERS, is_error = uspi_old_next_if(old, 'z');
     if (uspi_old_next_if(old, '_')) return !is_error;
@@ -95,7 +96,8 @@ bool uspi_old_take_impl_value(struct uspi_old_parser *old, struct uspi_old_step 
 
 /* ---- other types ---- */
 
-/* A builtin type whose name ends with its size; a vector by how many elements it has. NULL: it has none of these. */
+/* Makes a builtin type whose name ends with its size; a vector also has a number of elements. NULL: the numbers are
+ * missing. */
 static struct uspi_swift_node *make_sized(struct uspi_old_parser *old, const char *name, const uint64_t *elements,
                                           const uint64_t *size) {
     const size_t room = 96;
@@ -139,7 +141,7 @@ static struct uspi_swift_node *read_builtin(struct uspi_old_parser *old) {
     }
 }
 
-/* An element; the list goes on with the same step. */
+/* Reads an element, and adds the same step again. */
 bool uspi_old_take_tuple_element(struct uspi_old_parser *old, struct uspi_old_step step) {
     struct uspi_swift_memory *memory = old->base.memory;
     struct uspi_swift_node *tuple = step.node;
@@ -176,7 +178,7 @@ bool uspi_old_take_box_field(struct uspi_old_parser *old, struct uspi_old_step s
     }
 }
 
-/* A box; a generic one's signature is on the stack. */
+/* Reads a box; the signature of a generic one is on the stack. */
 bool uspi_old_take_box(struct uspi_old_parser *old, bool is_generic) {
     struct uspi_swift_memory *memory = old->base.memory;
     struct uspi_swift_node *layout = uspi_swift_node(memory, SWIFT_SIL_BOX_LAYOUT);
@@ -187,7 +189,7 @@ bool uspi_old_take_box(struct uspi_old_parser *old, bool is_generic) {
     return THEN(old, DO_NODE(BOX_FIELDS, layout), DO_NODE(TYPES, arguments), DO_NODE(PUSH, box));
 }
 
-/* A metatype, with how it is represented. */
+/* Reads a metatype with its representation. */
 static bool take_metatype(struct uspi_old_parser *old, uint16_t kind) {
     struct uspi_swift_node *representation =
         uspi_swift_parse_metatype_representation(&old->base, SWIFT_METATYPE_REPRESENTATION);

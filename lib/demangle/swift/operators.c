@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of all operators of the current mangling, and the one function that carries them out.
+/* The table of all operators of the current mangling, and the function that executes them.
  *
- * Most operators do the same: they take nodes from the stack, make a node of a certain kind with them as its children, and
- * perhaps put it into a node of kind SWIFT_TYPE or among the substitutions. For these, a row of the table says it all. The
- * others name a function.
+ * Most operators do the same: they pop nodes from the stack, and make a node of a certain kind with them as children.
+ * They may put it into a node of kind SWIFT_TYPE, or add it to the substitutions. A row of the table describes such an
+ * operator completely. Other rows name a function.
  *
  * Source: swift docs/ABI/Mangling.rst. */
 #include "lib/demangle/swift/parse.h"
 
-/* What an operator's row may say beside its kind. */
+/* Flags of an operator's row. */
 enum {
-    TYPE = 1,      /* a node of kind SWIFT_TYPE is made around it */
-    KEPT = 2,      /* it can be referred to as a substitution */
-    UPWARDS = 4,   /* its first child is taken from the stack first; usually it is the last child */
-    FAMILY = 8,    /* a further character decides; the row's kind is the number of the family */
-    NODE_ONLY = 16 /* it takes nothing */
+    TYPE = 1,      /* its node is put into a node of kind SWIFT_TYPE */
+    KEPT = 2,      /* its node becomes a substitution */
+    UPWARDS = 4,   /* the first child is popped first; usually the last child is */
+    FAMILY = 8,    /* another character decides; the row's kind is the number of the family */
+    NODE_ONLY = 16 /* it pops nothing */
 };
 
 /* The children of the node that an operator makes, a letter for each:
- *   t  a type                           g  what a type is made of          N  the same where it can be generic
- *   p  a protocol                       c  a protocol conformance          q  any conformance that was made
- *   Q  a list of these                  f  a conformance's reference       d  a dependent conformance
+ *   t  a type                           g  the child of a type             N  such a child that can be generic
+ *   p  a protocol                       c  a protocol conformance          q  a conformance of any kind
+ *   Q  a list of conformances           f  a conformance's reference       d  a dependent conformance
  *   D  an associated conformance        j  the index of a conformance      e  an entity
  *   x  a context                        m  a module                        n  a declaration's name
  *   i  an identifier                    s  a generic signature             *  any node
- *   #  an index, read from the name     a  an associated type's name       P  a path of these
- *   L  a list of protocols              r  a list of requirements          R  how a metatype is represented, read
+ *   #  an index, read from the name     a  an associated type's name       P  a path of associated types' names
+ *   L  a list of protocols              r  a list of requirements          R  a metatype's representation, read
  */
 struct operator_row {
-    struct uspi_swift_node *(*parse)(struct uspi_swift_parser *parser, uint16_t kind); /* NULL: the row says it all */
+    /* The operator's function; NULL: the row describes the operator completely. */
+    struct uspi_swift_node *(*parse)(struct uspi_swift_parser *parser, uint16_t kind);
     uint16_t kind;
     uint8_t flags;
     char children[5];
@@ -60,7 +61,7 @@ enum family {
     FAMILY_COUNT
 };
 
-/* Letters only: their lower six bits differ. */
+/* Operators by the lower six bits of their letters, which differ. */
 static const struct operator_row operators[FAMILY_COUNT][64] =
     {
         [ROOT] =
@@ -262,7 +263,7 @@ static const struct operator_row operators[FAMILY_COUNT][64] =
                 CALLS('O', auto_diff, AUTO_DIFF_SELF_REORDERING_THUNK),
                 CALLS('S', auto_diff, AUTO_DIFF_SUBSET_THUNK),
                 CALLS('V', auto_diff, AUTO_DIFF_VTABLE_THUNK),
-                /* Without a letter of its own: these four say which function it is. */
+                /* No letter follows these four: they tell which function it is. */
                 CALLS('d', auto_diff, AUTO_DIFF_FUNCTION),
                 CALLS('f', auto_diff, AUTO_DIFF_FUNCTION),
                 CALLS('p', auto_diff, AUTO_DIFF_FUNCTION),
@@ -406,7 +407,7 @@ static const struct operator_row operators[FAMILY_COUNT][64] =
             },
 };
 
-/* One of an operator's children, by its letter. */
+/* Pops or reads one of an operator's children, by its letter. */
 static struct uspi_swift_node *take_child(struct uspi_swift_parser *parser, char letter) {
     switch (letter) {
     case 't': return uspi_swift_pop_type(parser);
@@ -454,7 +455,7 @@ static struct uspi_swift_node *make_by_row(struct uspi_swift_parser *parser, con
 
 static bool is_letter(char c) { return uspi_swift_is_upper(c) || uspi_swift_is_lower(c); }
 
-/* Everything from here on was added behind the mangled name. */
+/* Reads the rest of the text, which was added after the mangled name. */
 static struct uspi_swift_node *parse_suffix(struct uspi_swift_parser *parser) {
     const char *suffix = parser->text + parser->at;
     size_t length = parser->length - parser->at;
@@ -474,7 +475,7 @@ static struct uspi_swift_node *parse_letters(struct uspi_swift_parser *parser) {
 }
 
 struct uspi_swift_node *uspi_swift_parse_operator(struct uspi_swift_parser *parser) {
-    /* Bytes that align symbolic references, which are refused. */
+    /* Skip bytes that align symbolic references; the references themselves are refused. */
     while (uspi_swift_peek(parser) == '\xff') parser->at++;
     char c = uspi_swift_peek(parser);
     if (c == 's') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See parse.h: numbers, the stack, and what is taken from it. */
+/* See parse.h: numbers, and the stack. */
 #include "lib/demangle/swift/parse.h"
 
 /* ---- characters and numbers ---- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* From a mangled Swift name to a tree: what the parts of the parser share.
+/* Shared declarations of the parser, which makes a tree of a mangled Swift name.
  *
- * A name in the current mangling is in postfix order: each operator takes what it needs from a stack of nodes and pushes the
- * node that it makes. So there is one loop over operators (name.c), and no recursion. The old mangling (until Swift 3) is in
- * prefix order; old.h has it. */
+ * The current mangling is in postfix order: each operator pops what it needs from a stack of nodes and pushes the node
+ * that it makes. So the parser is a loop over operators (name.c), without recursion. The old mangling (until Swift 3)
+ * is in prefix order; old.h declares its parser. */
 #ifndef USPI_SWIFT_PARSE_H
 #define USPI_SWIFT_PARSE_H
 
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* swift docs/ABI/Mangling.rst, "Identifiers": so many words can be referred to. */
+/* How many words of identifiers can be referred to (swift docs/ABI/Mangling.rst, "Identifiers"). */
 #define USPI_SWIFT_WORDS 26
 
 struct uspi_swift_parser {
@@ -22,18 +22,18 @@ struct uspi_swift_parser {
     const char *text;
     size_t length, at;
     struct uspi_swift_array stack;
-    struct uspi_swift_array substitutions; /* what can be referred to again, in the order of its appearance */
+    struct uspi_swift_array substitutions; /* nodes that can be referred to again, in order of appearance */
     struct {
         const char *text;
         size_t length;
     } words[USPI_SWIFT_WORDS];
     unsigned word_count;
-    bool has_labels_in_types; /* _T0: labels of parameters stand in the function's type */
+    bool has_labels_in_types; /* _T0: the function's type contains the labels of parameters */
 };
 
 /* ---- characters and numbers ---- */
 
-/* The next character, 0 at the end. */
+/* Returns the next character, 0 at the end. */
 static inline char uspi_swift_peek(const struct uspi_swift_parser *parser) {
     return parser->at < parser->length ? parser->text[parser->at] : '\0';
 }
@@ -52,17 +52,17 @@ static inline bool uspi_swift_is_digit(char c) { return c >= '0' && c <= '9'; }
 static inline bool uspi_swift_is_lower(char c) { return c >= 'a' && c <= 'z'; }
 static inline bool uspi_swift_is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
-/* What these return where there is no number, or one above INT32_MAX. So far below 0 that the small sums which the mangling
- * makes of numbers stay below 0. */
+/* Returned by these functions if there is no number, or one above INT32_MAX. It is so low that the small sums which the
+ * mangling makes of numbers stay below 0. */
 #define USPI_SWIFT_NO_NUMBER (-1000)
 
-/* NATURAL: decimal digits. */
+/* Reads a NATURAL: decimal digits. */
 int64_t uspi_swift_natural(struct uspi_swift_parser *parser);
 
-/* INDEX: "_" is 0, a number N and "_" are N + 1. */
+/* Reads an INDEX: "_" is 0, a number N and "_" are N + 1. */
 int64_t uspi_swift_index(struct uspi_swift_parser *parser);
 
-/* An index as a node of kind SWIFT_NUMBER, or NULL. */
+/* Reads an index as a node of kind SWIFT_NUMBER, or returns NULL. */
 struct uspi_swift_node *uspi_swift_index_node(struct uspi_swift_parser *parser);
 
 /* ---- the stack and the substitutions ---- */
@@ -75,66 +75,66 @@ struct uspi_swift_node *uspi_swift_pop_role(struct uspi_swift_parser *parser, un
 /* Pushes a node. False: it is NULL, or memory lacks. */
 bool uspi_swift_push(struct uspi_swift_parser *parser, struct uspi_swift_node *node);
 
-/* Adds a node to the substitutions. Returns it; NULL: it was NULL, or memory lacks. */
+/* Adds a node to the substitutions and returns it. NULL: it was NULL, or memory lacks. */
 struct uspi_swift_node *uspi_swift_remember(struct uspi_swift_parser *parser, struct uspi_swift_node *node);
 
 /* ---- making nodes ---- */
 
-/* A node with these children, NULL when one of them is NULL or memory lacks. */
+/* Makes a node with these children; NULL when one of them is NULL or memory lacks. */
 struct uspi_swift_node *uspi_swift_make_of(struct uspi_swift_parser *parser, uint16_t kind,
                                            struct uspi_swift_node *const *children, size_t count);
 #define uspi_swift_make(parser, kind, ...)                                                                             \
     uspi_swift_make_of((parser), (kind), (struct uspi_swift_node *const[]){__VA_ARGS__},                               \
                        sizeof((struct uspi_swift_node *const[]){__VA_ARGS__}) / sizeof(struct uspi_swift_node *))
 
-/* A node of kind SWIFT_TYPE around another one, NULL for NULL. */
+/* Makes a node of kind SWIFT_TYPE around another one; NULL for NULL. */
 struct uspi_swift_node *uspi_swift_type(struct uspi_swift_parser *parser, struct uspi_swift_node *child);
 
-/* The type Swift.NAME, of kind SWIFT_TYPE. */
+/* Makes the type Swift.NAME, of kind SWIFT_TYPE. */
 struct uspi_swift_node *uspi_swift_standard_type(struct uspi_swift_memory *memory, uint16_t kind, const char *name);
 
 /* ---- what operators take from the stack ---- */
 
 struct uspi_swift_node *uspi_swift_pop_module(struct uspi_swift_parser *parser);
 struct uspi_swift_node *uspi_swift_pop_context(struct uspi_swift_parser *parser);
-/* A type, or what a declaration can be. */
+/* Pops a type, or a node that can be a declaration. */
 struct uspi_swift_node *uspi_swift_pop_entity(struct uspi_swift_parser *parser);
-/* The only child of a node of kind SWIFT_TYPE. */
+/* Pops a node of kind SWIFT_TYPE and returns its only child. */
 struct uspi_swift_node *uspi_swift_pop_type_child(struct uspi_swift_parser *parser);
-/* The same where it is a type that can be generic. */
+/* Does the same, for a type that can be generic. */
 struct uspi_swift_node *uspi_swift_pop_nominal(struct uspi_swift_parser *parser);
 struct uspi_swift_node *uspi_swift_pop_protocol(struct uspi_swift_parser *parser);
 bool uspi_swift_is_protocol(const struct uspi_swift_node *type);
 
-/* A list whose elements were pushed one after the other, a mark behind the first of them, or a mark that it is empty: takes
- * it from the stack as the children of `parent`, in their order. `pop` takes one element. False: it is not a list. */
+/* Pops a list and adds its elements to `parent`, in their order. On the stack, a mark follows the first element, or a
+ * mark stands for an empty list. `pop` pops one element. False: it is not a list. */
 bool uspi_swift_pop_list(struct uspi_swift_parser *parser, struct uspi_swift_node *parent,
                          struct uspi_swift_node *(*pop)(struct uspi_swift_parser *parser));
-/* Such a list of types as a node of that kind. */
+/* Pops a list of types as a node of a kind. */
 struct uspi_swift_node *uspi_swift_pop_types(struct uspi_swift_parser *parser, uint16_t kind);
 struct uspi_swift_node *uspi_swift_pop_type(struct uspi_swift_parser *parser);
 
 /* ---- operators ----
  *
- * Each reads what of the operator is left and makes its node, which it does not push. They return NULL when the name is not
- * well-formed or memory lacks. `kind`: of the node that it makes, as operators.c says; functions that make one kind only, or
+ * Each function reads the rest of its operator and returns its node, without pushing it. NULL: the name is malformed or
+ * memory lacks. `kind` is the kind of the node, from the table in operators.c. Functions that make only one kind, or
  * choose it themselves, ignore it. */
 
-/* The last letter of the operator, which was read already. */
+/* Returns the operator's last letter, which was read before. */
 static inline char uspi_swift_letter(const struct uspi_swift_parser *parser) { return parser->text[parser->at - 1]; }
 
 #define USPI_SWIFT_OPERATOR(name)                                                                                      \
     struct uspi_swift_node *uspi_swift_parse_##name(struct uspi_swift_parser *parser, uint16_t kind)
 
-/* operators.c: the next operator, whatever it is. */
+/* operators.c: reads the next operator of any kind. */
 struct uspi_swift_node *uspi_swift_parse_operator(struct uspi_swift_parser *parser);
 
 /* identifiers.c */
-/* A node of that kind whose text is written in Punycode, or NULL. */
+/* Makes a node of a kind whose text is written in Punycode; NULL when it is malformed or memory lacks. */
 struct uspi_swift_node *uspi_swift_decode_punycode(struct uspi_swift_memory *memory, uint16_t kind, const char *piece,
                                                    size_t length);
-/* The characters of an operator, for the letters that stand for them; `text` has room for as many. False: one stands for
- * none. */
+/* Writes the characters of an operator for its letters; `text` has room for as many. False: a letter means no
+ * character. */
 bool uspi_swift_decode_operator(const char *letters, size_t length, char *text);
 USPI_SWIFT_OPERATOR(identifier);
 USPI_SWIFT_OPERATOR(operator_identifier);
@@ -158,7 +158,8 @@ USPI_SWIFT_OPERATOR(protocol_list_type);
 USPI_SWIFT_OPERATOR(box);
 USPI_SWIFT_OPERATOR(existential_shape);
 USPI_SWIFT_OPERATOR(integer_type);
-/* The labels of a function's parameters, from the stack or, before Swift 4.1, from its type; NULL: it has none. */
+/* Returns the labels of a function's parameters, from the stack or, before Swift 4.1, from its type; NULL: it has
+ * none. */
 struct uspi_swift_node *uspi_swift_pop_labels(struct uspi_swift_parser *parser, struct uspi_swift_node *type);
 struct uspi_swift_node *uspi_swift_parse_clang_type(struct uspi_swift_parser *parser);
 
@@ -174,13 +175,13 @@ USPI_SWIFT_OPERATOR(first_generic_parameter);
 USPI_SWIFT_OPERATOR(associated_type);
 USPI_SWIFT_OPERATOR(opaque_type);
 USPI_SWIFT_OPERATOR(opaque_return_type);
-/* The arguments of bound generic types, a list for each level, the innermost first, as children of `lists`, and the
- * retroactive conformances, or NULL. False: they are not well-formed. */
+/* Pops the arguments of bound generic types: a list for each level, the innermost first, as children of `lists`.
+ * *conformances becomes the retroactive conformances, or NULL. False: they are malformed. */
 bool uspi_swift_pop_generic_arguments(struct uspi_swift_parser *parser, struct uspi_swift_node *lists,
                                       struct uspi_swift_node **conformances);
 struct uspi_swift_node *uspi_swift_pop_associated_type_name(struct uspi_swift_parser *parser);
 struct uspi_swift_node *uspi_swift_pop_associated_type_path(struct uspi_swift_parser *parser);
-/* LAYOUT-CONSTRAINT: the words for a letter, and how many numbers follow it; NULL: it is none. */
+/* Returns the words for a letter of LAYOUT-CONSTRAINT, and how many numbers follow it; NULL: it is none. */
 const char *uspi_swift_layout(char letter, unsigned *numbers);
 struct uspi_swift_node *uspi_swift_pop_requirements(struct uspi_swift_parser *parser);
 
@@ -219,10 +220,11 @@ USPI_SWIFT_OPERATOR(value_witness);
 USPI_SWIFT_OPERATOR(once);
 USPI_SWIFT_OPERATOR(auto_diff);
 USPI_SWIFT_OPERATOR(differentiability_witness);
-/* The words for how a function is differentiable ("(reverse)"), by the character that says so; NULL: it says nothing. */
+/* Returns the words for the character of a function's differentiability ("@differentiable(reverse)"); NULL: it is
+ * none. */
 const char *uspi_swift_differentiability(char c);
 
-/* The name of the value witness that two letters stand for, or NULL. */
+/* Returns the name of the value witness with these two letters, or NULL. */
 const char *uspi_swift_value_witness(char first, char second);
 
 /* parse_specializations.c */

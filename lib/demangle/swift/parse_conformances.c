@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Conformances of types to protocols, in symbols and as generic arguments. (swift docs/ABI/Mangling.rst, "Generics") */
+/* Parses conformances of types to protocols, in symbols and as generic arguments. (swift docs/ABI/Mangling.rst,
+ * "Generics") */
 #include "lib/demangle/swift/parse.h"
 
-/* A conformance as a symbol has it: of a type, or of a property of one, to a protocol, declared in a module. */
+/* Pops a conformance of a symbol: of a type, or of a property of one, to a protocol, declared in a module. */
 struct uspi_swift_node *uspi_swift_pop_conformance(struct uspi_swift_parser *parser) {
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
     struct uspi_swift_node *module = uspi_swift_pop_module(parser), *protocol = uspi_swift_pop_protocol(parser);
@@ -27,7 +28,7 @@ struct uspi_swift_node *uspi_swift_pop_conformances(struct uspi_swift_parser *pa
     return uspi_swift_pop_list(parser, list, uspi_swift_pop_any_conformance) ? list : NULL;
 }
 
-/* Which conformance is meant: the one in the type's module, in the protocol's, or in another one. */
+/* Pops a reference to a conformance: in the type's module, in the protocol's, or in another one. */
 struct uspi_swift_node *uspi_swift_pop_conformance_ref(struct uspi_swift_parser *parser) {
     struct uspi_swift_node *ref = uspi_swift_pop_kind(parser, SWIFT_CONFORMANCE_REF_IN_TYPE_MODULE);
     if (ref == NULL) ref = uspi_swift_pop_kind(parser, SWIFT_CONFORMANCE_REF_IN_PROTOCOL_MODULE);
@@ -48,7 +49,7 @@ struct uspi_swift_node *uspi_swift_pop_associated_conformance(struct uspi_swift_
     return uspi_swift_make(parser, SWIFT_DEPENDENT_ASSOCIATED_CONFORMANCE, type, protocol);
 }
 
-/* DEPENDENT-CONFORMANCE-INDEX: 1 stands for an unknown one, 0 for none; the others are 2 too high. */
+/* Reads a DEPENDENT-CONFORMANCE-INDEX: 0 is invalid, 1 means unknown, others are the index plus 2. */
 struct uspi_swift_node *uspi_swift_parse_conformance_index(struct uspi_swift_parser *parser) {
     int64_t index = uspi_swift_index(parser);
     if (index <= 0) return NULL;

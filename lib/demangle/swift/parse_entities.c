@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of declarations: functions, variables, subscripts and their accessors, constructors, extensions, what macros
- * expand to. (swift docs/ABI/Mangling.rst, "Entities" and "Declaration Contexts") */
+/* Operators of declarations: functions, variables, subscripts and their accessors, constructors, extensions, expansions
+ * of macros. (swift docs/ABI/Mangling.rst, "Entities" and "Declaration Contexts") */
 #include "lib/demangle/swift/parse.h"
 
 /* "E": an extension of a type in another module, perhaps with requirements. */
@@ -11,7 +11,7 @@ struct uspi_swift_node *uspi_swift_parse_extension(struct uspi_swift_parser *par
                              : uspi_swift_make(parser, kind, module, type);
 }
 
-/* "XZ": a context that the runtime knows nothing more of. */
+/* "XZ": a context of which the runtime knows only its name, parent and types. */
 struct uspi_swift_node *uspi_swift_parse_anonymous_context(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *types = uspi_swift_pop_types(parser, SWIFT_TYPE_LIST);
     struct uspi_swift_node *name = uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER);
@@ -19,7 +19,7 @@ struct uspi_swift_node *uspi_swift_parse_anonymous_context(struct uspi_swift_par
     return uspi_swift_make(parser, kind, name, parent, types);
 }
 
-/* A declaration with a name and a type, in a context; labels where it has some. */
+/* Makes a declaration with a name and a type, in a context; `labels` may be NULL. */
 static struct uspi_swift_node *make_named(struct uspi_swift_parser *parser, uint16_t kind,
                                           struct uspi_swift_node *labels, struct uspi_swift_node *type) {
     struct uspi_swift_node *name = uspi_swift_pop_role(parser, USPI_SWIFT_NAME);
@@ -33,7 +33,7 @@ struct uspi_swift_node *uspi_swift_parse_named_entity(struct uspi_swift_parser *
     return make_named(parser, kind, labels, type);
 }
 
-/* "F": a function, whose type is not yet one. */
+/* "F": a function; the parts of its type are on the stack. */
 struct uspi_swift_node *uspi_swift_parse_function(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
     struct uspi_swift_node *type = uspi_swift_parse_function_type(parser, SWIFT_FUNCTION_TYPE);
@@ -44,8 +44,8 @@ struct uspi_swift_node *uspi_swift_parse_function(struct uspi_swift_parser *pars
     return make_named(parser, kind, labels, type);
 }
 
-/* ACCESSOR: the kind of the accessor that two letters, or one, stand for; SWIFT_VARIABLE: the variable itself;
- * SWIFT_NOTHING: there is no such accessor. */
+/* Reads an ACCESSOR, of one or two letters, and returns its kind. SWIFT_VARIABLE: the variable itself. SWIFT_NOTHING:
+ * there is no such accessor. */
 static uint16_t read_accessor(struct uspi_swift_parser *parser) {
     char letter = uspi_swift_next(parser);
     switch (letter) {
@@ -78,7 +78,7 @@ static uint16_t read_accessor(struct uspi_swift_parser *parser) {
     }
 }
 
-/* A variable or subscript, or one of its accessors. */
+/* Makes an accessor of a variable or subscript, or returns that itself. */
 static struct uspi_swift_node *make_accessor(struct uspi_swift_parser *parser, struct uspi_swift_node *storage) {
     uint16_t kind = read_accessor(parser);
     if (kind == SWIFT_NOTHING) return NULL;
@@ -89,7 +89,7 @@ struct uspi_swift_node *uspi_swift_parse_variable(struct uspi_swift_parser *pars
     return make_accessor(parser, uspi_swift_parse_named_entity(parser, kind));
 }
 
-/* A declaration without a name: its file tells it apart where it must. */
+/* A declaration without a name; a file may distinguish it. */
 struct uspi_swift_node *uspi_swift_parse_constructor(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_memory *memory = parser->memory;
     struct uspi_swift_node *file = uspi_swift_pop_kind(parser, SWIFT_PRIVATE_NAME);
@@ -107,7 +107,7 @@ struct uspi_swift_node *uspi_swift_parse_subscript(struct uspi_swift_parser *par
 
 /* ---- macros ---- */
 
-/* A declaration, or what another macro expanded to. */
+/* Pops a declaration, or the expansion of another macro. */
 static struct uspi_swift_node *pop_macro_context(struct uspi_swift_parser *parser) {
     struct uspi_swift_node *expansion = uspi_swift_pop_role(parser, USPI_SWIFT_EXPANSION);
     return expansion != NULL ? expansion : uspi_swift_pop_context(parser);
@@ -121,8 +121,8 @@ struct uspi_swift_node *uspi_swift_parse_attached_macro(struct uspi_swift_parser
     return uspi_swift_make(parser, kind, context, attached, macro, number);
 }
 
-/* The children: the context, the macro's name, a number, and the file where that tells it apart. Names that a macro made
- * unique are of the same form. */
+/* The children: the context, the macro's name, a number, and the file if it distinguishes the macro. Names that a macro
+ * made unique have the same form. */
 struct uspi_swift_node *uspi_swift_parse_freestanding_macro(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *macro = uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER), *file = NULL;
     if (kind == SWIFT_MACRO_FREESTANDING) file = uspi_swift_pop_kind(parser, SWIFT_PRIVATE_NAME);
@@ -131,7 +131,7 @@ struct uspi_swift_node *uspi_swift_parse_freestanding_macro(struct uspi_swift_pa
                         : uspi_swift_make(parser, kind, context, macro, number);
 }
 
-/* Where the source of an expansion stands: module, file, line, column. */
+/* The source position of an expansion: module, file, line, column. */
 struct uspi_swift_node *uspi_swift_parse_macro_location(struct uspi_swift_parser *parser, uint16_t kind) {
     int64_t line = uspi_swift_index(parser), column = uspi_swift_index(parser);
     struct uspi_swift_node *file = uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER);

@@ -28,7 +28,8 @@ bool uspi_swift_pop_generic_arguments(struct uspi_swift_parser *parser, struct u
     }
 }
 
-/* Declarations that have no generic arguments of their own, but stand in others that have. */
+/* Returns whether a kind of declaration has its own generic arguments. Others only stand in declarations that have
+ * some. */
 static bool has_own_arguments(uint16_t kind) {
     switch (kind) {
     case SWIFT_VARIABLE:
@@ -45,7 +46,7 @@ static bool has_own_arguments(uint16_t kind) {
     }
 }
 
-/* A declaration, now with its arguments. */
+/* Returns a declaration with its arguments. */
 static struct uspi_swift_node *bind(struct uspi_swift_parser *parser, struct uspi_swift_node *declaration,
                                     struct uspi_swift_node *arguments) {
     uint16_t kind;
@@ -64,7 +65,7 @@ static struct uspi_swift_node *bind(struct uspi_swift_parser *parser, struct usp
     return uspi_swift_make(parser, kind, uspi_swift_type(parser, declaration), arguments);
 }
 
-/* A declaration again, in another context. */
+/* Returns a copy of a declaration in another context. */
 static struct uspi_swift_node *move_into(struct uspi_swift_parser *parser, const struct uspi_swift_node *declaration,
                                          struct uspi_swift_node *context) {
     const struct uspi_swift_node *before = uspi_swift_first_child(declaration);
@@ -81,8 +82,8 @@ static struct uspi_swift_node *move_into(struct uspi_swift_parser *parser, const
     return moved;
 }
 
-/* Gives a type, and the contexts that it stands in, a list of arguments each, as far as there are lists; the first one is
- * the type's own. Goes outwards to where the last list belongs, and comes back with what was bound. */
+/* Gives a type and its enclosing contexts one list of arguments each, as far as there are lists; the first one is the
+ * type's own. Goes outwards to the context of the last list, and returns inwards while it binds the arguments. */
 static struct uspi_swift_node *bind_all(struct uspi_swift_parser *parser, struct uspi_swift_node *type,
                                         const struct uspi_swift_node *lists) {
     struct uspi_swift_array levels = {0}, arguments = {0};
@@ -115,7 +116,7 @@ struct uspi_swift_node *uspi_swift_parse_bound_generic_type(struct uspi_swift_pa
     if (type == NULL) return NULL;
     struct uspi_swift_node *bound = bind_all(parser, type, lists);
     if (bound == NULL) return NULL;
-    /* A copy, because a type that got no argument is still the one that others refer to. */
+    /* Copy the type, because one without arguments is still the node to which others refer. */
     if (conformances != NULL) {
         bound = uspi_swift_node_as(parser->memory, bound->kind, bound);
         if (!uspi_swift_add(parser->memory, bound, conformances)) return NULL;
@@ -135,14 +136,14 @@ struct uspi_swift_node *uspi_swift_parse_opaque_type(struct uspi_swift_parser *p
     return uspi_swift_remember(parser, uspi_swift_type(parser, type));
 }
 
-/* "QR": one of several opaque types of the declaration at hand. */
+/* "QR": one of several opaque types of the current declaration. */
 struct uspi_swift_node *uspi_swift_parse_opaque_return_type(struct uspi_swift_parser *parser, uint16_t kind) {
     return uspi_swift_type(parser, uspi_swift_make(parser, kind, uspi_swift_index_node(parser)));
 }
 
 /* ---- parameters ---- */
 
-/* A parameter by its depth and its number at that depth: both in the node's index. */
+/* Makes a parameter of its depth and its number at that depth; the node's index contains both. */
 static struct uspi_swift_node *make_parameter(struct uspi_swift_parser *parser, int64_t depth, int64_t number) {
     if (depth < 0 || number < 0) return NULL;
     return uspi_swift_node_with_index(parser->memory, SWIFT_GENERIC_PARAMETER,
@@ -190,14 +191,14 @@ struct uspi_swift_node *uspi_swift_pop_associated_type_path(struct uspi_swift_pa
     return path;
 }
 
-/* A member of a type, or of the type on the stack when `base` is NULL. */
+/* Makes a member of a type; if `base` is NULL, of the type on the stack. */
 static struct uspi_swift_node *make_member(struct uspi_swift_parser *parser, struct uspi_swift_node *base) {
     struct uspi_swift_node *name = uspi_swift_pop_associated_type_name(parser);
     struct uspi_swift_node *type = base != NULL ? uspi_swift_type(parser, base) : uspi_swift_pop_type(parser);
     return uspi_swift_type(parser, uspi_swift_make(parser, SWIFT_MEMBER_TYPE, type, name));
 }
 
-/* The same by a path of members. */
+/* Makes a member by a path of members; otherwise like make_member. */
 static struct uspi_swift_node *make_member_at(struct uspi_swift_parser *parser, struct uspi_swift_node *base) {
     const struct uspi_swift_node *path = uspi_swift_pop_associated_type_path(parser);
     struct uspi_swift_node *type = base != NULL ? uspi_swift_type(parser, base) : uspi_swift_pop_type(parser);
@@ -208,7 +209,8 @@ static struct uspi_swift_node *make_member_at(struct uspi_swift_parser *parser, 
     return type;
 }
 
-/* "Qx", "Qy", "Qz": of the type on the stack, of a generic parameter, of the first one; in upper case by a path. */
+/* "Qx", "Qy", "Qz": a member of the type on the stack, of a generic parameter, of the first parameter; in upper case a
+ * path. */
 struct uspi_swift_node *uspi_swift_parse_associated_type(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *base = NULL;
     char letter = uspi_swift_letter(parser);
@@ -223,7 +225,7 @@ struct uspi_swift_node *uspi_swift_parse_associated_type(struct uspi_swift_parse
 
 /* ---- signatures ---- */
 
-/* "l": one parameter; "r" and "l": so many at each depth. */
+/* "l": one parameter; "r", numbers and "l": this many parameters at each depth. */
 struct uspi_swift_node *uspi_swift_parse_generic_signature(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_memory *memory = parser->memory;
     struct uspi_swift_node *signature = uspi_swift_node(memory, kind), *requirement;
@@ -262,7 +264,7 @@ struct uspi_swift_node *uspi_swift_pop_requirements(struct uspi_swift_parser *pa
 
 /* ---- requirements ---- */
 
-/* What a requirement is about, by the letter behind "R". */
+/* The subject and kind of a requirement, by the letter after "R". */
 struct requirement_form {
     char letter;
     enum { PARAMETER, MEMBER, MEMBER_AT_PATH, ON_STACK } subject;
@@ -321,7 +323,7 @@ const char *uspi_swift_layout(char letter, unsigned *numbers) {
     case 'M':
     case 'm': return "_TrivialAtMost";
     case 'B':
-    case 'S': return ""; /* nothing is written for them */
+    case 'S': return ""; /* no words are written for them */
     default: return NULL;
     }
 }
@@ -340,7 +342,8 @@ static struct uspi_swift_node *read_layout(struct uspi_swift_parser *parser, str
     return requirement;
 }
 
-/* Which protocol that every type conforms to is not conformed to (swift include/swift/ABI/InvertibleProtocols.def). */
+/* Makes a requirement that a type does not conform to one of the protocols to which every type conforms by default
+ * (swift include/swift/ABI/InvertibleProtocols.def). */
 static struct uspi_swift_node *make_inverse(struct uspi_swift_parser *parser, int64_t bit,
                                             struct uspi_swift_node *subject) {
     static const char *const protocols[] = {"Copyable", "Escapable"};

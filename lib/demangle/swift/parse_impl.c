@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The type of a function as the optimizer sees it ("I"): how it is called, and how each parameter and result is passed.
- * (swift docs/ABI/Mangling.rst, impl-function-type) */
+/* Parses the type of a function as the optimizer sees it ("I"): how it is called, and how each parameter and result is
+ * passed. (swift docs/ABI/Mangling.rst, impl-function-type) */
 #include "lib/demangle/swift/parse.h"
 
 #include <string.h>
 
-/* A letter, and the words that it stands for. */
+/* A letter and its words. */
 struct convention {
     char letter;
     const char *words;
@@ -59,7 +59,7 @@ static bool add_words(struct uspi_swift_parser *parser, struct uspi_swift_node *
                                            uspi_swift_node_with_string(parser->memory, SWIFT_IMPL_ATTRIBUTE, words));
 }
 
-/* "s", "I": types that take the place of the function's generic parameters. */
+/* "s", "I": types that replace the function's generic parameters. */
 static bool parse_type_arguments(struct uspi_swift_parser *parser, struct uspi_swift_node *type) {
     for (unsigned round = 0; round < 2; round++) {
         bool is_pattern = round == 0;
@@ -80,7 +80,7 @@ static bool parse_type_arguments(struct uspi_swift_parser *parser, struct uspi_s
     return true;
 }
 
-/* How the function is called, as other languages see it. */
+/* Reads the function's calling convention for other languages. */
 static bool parse_function_convention(struct uspi_swift_parser *parser, struct uspi_swift_node *type) {
     bool has_clang_type = false;
     char after = parser->at + 1 < parser->length ? parser->text[parser->at + 1] : '\0';
@@ -96,7 +96,7 @@ static bool parse_function_convention(struct uspi_swift_parser *parser, struct u
     return uspi_swift_add(parser->memory, type, convention);
 }
 
-/* What is said of the function as a whole. */
+/* Reads the attributes of the whole function. */
 static bool parse_attributes(struct uspi_swift_parser *parser, struct uspi_swift_node *type) {
     struct uspi_swift_memory *memory = parser->memory;
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
@@ -123,8 +123,8 @@ static bool add_qualifier(struct uspi_swift_parser *parser, struct uspi_swift_no
                           uspi_swift_node_with_string(parser->memory, SWIFT_IMPL_QUALIFIER, words));
 }
 
-/* One parameter or result, still without its type, which is on the stack: adds it to the function's type and to those that
- * wait for theirs, the last one first. False: there is none, or memory lacks. */
+/* Reads a parameter or result without its type, which is on the stack. Adds it to the function's type, and to the list
+ * of those that wait for their types, the last one first. False: there is none, or memory lacks. */
 static bool parse_value(struct uspi_swift_parser *parser, struct uspi_swift_node *type, uint16_t kind,
                         struct uspi_swift_node *waiting) {
     bool is_parameter = kind == SWIFT_IMPL_PARAMETER, is_like_parameter = is_parameter || kind == SWIFT_IMPL_YIELD;

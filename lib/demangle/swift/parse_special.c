@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of thunks and of other code and data that the compiler makes, as far as a row of operators.c does not say it
- * all: reabstraction, key paths, outlined code, value witnesses, derivatives. (swift docs/ABI/Mangling.rst, "Globals") */
+/* Operators of thunks and of other compiler-generated code and data, if a row of operators.c cannot describe them:
+ * reabstraction, key paths, outlined code, value witnesses, derivatives. (swift docs/ABI/Mangling.rst, "Globals") */
 #include "lib/demangle/swift/parse.h"
 
 #include <string.h>
 
 /* ---- thunks ---- */
 
-/* The children: a signature where there is one, the dynamic Self where it is captured, the type that is made, the type that
- * it is made of. */
+/* The children: a signature if there is one, the dynamic Self if it is captured, the type that is made, the type that
+ * it is made from. */
 struct uspi_swift_node *uspi_swift_parse_reabstraction_thunk(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_memory *memory = parser->memory;
     struct uspi_swift_node *thunk = uspi_swift_node(memory, kind);
@@ -20,7 +20,7 @@ struct uspi_swift_node *uspi_swift_parse_reabstraction_thunk(struct uspi_swift_p
     return thunk;
 }
 
-/* The children: the block's type, the result's type, how an error is thrown, and a signature where there is one. */
+/* The children: the block's type, the result's type, how an error is thrown, and a signature if there is one. */
 struct uspi_swift_node *uspi_swift_parse_completion_handler(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *flag = uspi_swift_index_node(parser);
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
@@ -44,7 +44,7 @@ static bool add_all(struct uspi_swift_parser *parser, struct uspi_swift_node *no
     return true;
 }
 
-/* The children: a declaration, a signature where there is one, and types. */
+/* The children: a declaration, a signature if there is one, and types. */
 struct uspi_swift_node *uspi_swift_parse_key_path_accessor(struct uspi_swift_parser *parser, uint16_t kind) {
     if (parser->length - parser->at >= 2) {
         const char *more = parser->text + parser->at;
@@ -68,7 +68,7 @@ struct uspi_swift_node *uspi_swift_parse_key_path_accessor(struct uspi_swift_par
     return node;
 }
 
-/* Whether keys of a key path are equal, or their hash. The children: types, and a signature where there is one. */
+/* The function that compares or hashes the keys of a key path. The children: types, and a signature if there is one. */
 struct uspi_swift_node *uspi_swift_parse_key_path_operator(struct uspi_swift_parser *parser, uint16_t kind) {
     bool is_serialized = uspi_swift_next_if(parser, 'q');
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
@@ -86,12 +86,12 @@ struct uspi_swift_node *uspi_swift_parse_key_path_operator(struct uspi_swift_par
 struct uspi_swift_node *uspi_swift_parse_outlined_variable(struct uspi_swift_parser *parser, uint16_t kind) {
     int64_t index = uspi_swift_index(parser);
     if (index < 0) return NULL;
-    /* Whatever stands here is taken, as the Swift compiler's demangler does it. */
+    /* Any character is accepted here, as in the Swift compiler's demangler. */
     if (uspi_swift_next(parser) == 'r') kind = SWIFT_OUTLINED_READ_ONLY_OBJECT;
     return uspi_swift_node_with_index(parser->memory, kind, (uint64_t)index);
 }
 
-/* bridge-spec: a letter for the method, and one for each parameter and the result, up to "_". */
+/* bridge-spec: a letter for the method, and one for each parameter and for the result, up to "_". */
 struct uspi_swift_node *uspi_swift_parse_bridged_method(struct uspi_swift_parser *parser, uint16_t kind) {
     const char *begin = parser->text + parser->at;
     char letter = uspi_swift_next(parser);
@@ -171,7 +171,7 @@ struct uspi_swift_node *uspi_swift_parse_value_witness(struct uspi_swift_parser 
     return uspi_swift_add(parser->memory, witness, uspi_swift_pop_type(parser)) ? witness : NULL;
 }
 
-/* What makes global variables, at most once. The children: the context, the variables. */
+/* Code that initialises global variables once. The children: the context, the variables. */
 struct uspi_swift_node *uspi_swift_parse_once(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *names = uspi_swift_node(parser->memory, SWIFT_ONCE_DECLARATIONS);
     while (uspi_swift_pop_kind(parser, SWIFT_FIRST_ELEMENT) != NULL) {
@@ -192,7 +192,7 @@ const char *uspi_swift_differentiability(char c) {
     }
 }
 
-/* INDEX-SUBSET, which must end with that letter. */
+/* Reads an INDEX-SUBSET, which must end with the letter `end`. */
 static struct uspi_swift_node *read_index_subset(struct uspi_swift_parser *parser, char end) {
     const char *begin = parser->text + parser->at;
     size_t length = 0;
@@ -215,7 +215,7 @@ static const char *derivative_words(char c) {
     }
 }
 
-/* Everything that is on the stack, as children, in its order. */
+/* Adds all nodes of the stack as children, in their order. */
 static bool pop_all(struct uspi_swift_parser *parser, struct uspi_swift_node *node) {
     while (parser->stack.count > 0) {
         if (!uspi_swift_add_first(parser->memory, node, uspi_swift_pop(parser))) return false;
@@ -223,14 +223,15 @@ static bool pop_all(struct uspi_swift_parser *parser, struct uspi_swift_node *no
     return node != NULL;
 }
 
-/* The parameters and results that a derivative is for, as the last children; a thunk's own parameters behind them. */
+/* Adds, as the last children, the parameters and results for which a derivative is made; then, for a thunk, its own
+ * parameters. */
 static bool add_subsets(struct uspi_swift_parser *parser, struct uspi_swift_node *node, bool has_more) {
     return uspi_swift_add(parser->memory, node, read_index_subset(parser, 'p')) &&
            uspi_swift_add(parser->memory, node, read_index_subset(parser, 'r')) &&
            (!has_more || uspi_swift_add(parser->memory, node, read_index_subset(parser, 'P')));
 }
 
-/* A thunk that moves Self among the parameters. The children: the two types, and a signature where there is one. */
+/* A thunk that moves Self among the parameters. The children: the two types, and a signature if there is one. */
 static struct uspi_swift_node *parse_self_reordering(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
     struct uspi_swift_node *to = uspi_swift_pop_type(parser), *from = uspi_swift_pop_type(parser);
@@ -242,10 +243,11 @@ static struct uspi_swift_node *parse_self_reordering(struct uspi_swift_parser *p
     return thunk;
 }
 
-/* A derivative, or a thunk for one: its text says which. The children: what it was made of, then the subsets. */
+/* A derivative, or a thunk for one; its text says which. The children: the nodes that it was made from, then the
+ * subsets. */
 struct uspi_swift_node *uspi_swift_parse_auto_diff(struct uspi_swift_parser *parser, uint16_t kind) {
     if (kind == SWIFT_AUTO_DIFF_SELF_REORDERING_THUNK) return parse_self_reordering(parser, kind);
-    /* The letter that led here says which function it is. */
+    /* The operator's letter, which was read, selects the function. */
     if (kind == SWIFT_AUTO_DIFF_FUNCTION) parser->at--;
     const char *words = derivative_words(uspi_swift_next(parser));
     if (words == NULL) return NULL;
@@ -254,7 +256,7 @@ struct uspi_swift_node *uspi_swift_parse_auto_diff(struct uspi_swift_parser *par
     return add_subsets(parser, node, kind == SWIFT_AUTO_DIFF_SUBSET_THUNK) ? node : NULL;
 }
 
-/* The children: what it was made of, the subsets, and a signature where there is one. */
+/* The children: the nodes that it was made from, the subsets, and a signature if there is one. */
 struct uspi_swift_node *uspi_swift_parse_differentiability_witness(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
     const char *words;

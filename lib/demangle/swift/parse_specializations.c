@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of specializations: of generic functions for types, of functions for what is known of their arguments.
+/* Operators of specializations: of generic functions for types, and of functions for known values of their arguments.
  * (swift docs/ABI/Mangling.rst, "Function Specializations") */
 #include "lib/demangle/swift/parse.h"
 #include "lib/demangle/swift/specialization.h"
 
-/* SPEC-INFO: how the specialization came about. The optimizer's passes have numbers of one digit. */
+/* Reads SPEC-INFO: how the specialization was made. Passes of the optimizer have numbers of one digit. */
 static struct uspi_swift_node *read_information(struct uspi_swift_parser *parser, uint16_t kind) {
     static const struct {
         char letter;
@@ -82,7 +82,7 @@ static bool add_text(struct uspi_swift_parser *parser, struct uspi_swift_node *a
                           uspi_swift_node_with_text(parser->memory, SWIFT_ARGUMENT_PAYLOAD, text, length));
 }
 
-/* Decimal digits as text: they can have more than 64 bits. */
+/* Adds decimal digits as text, because the number can exceed 64 bits. */
 static bool add_digits(struct uspi_swift_parser *parser, struct uspi_swift_node *argument) {
     const char *begin = parser->text + parser->at;
     while (uspi_swift_is_digit(uspi_swift_peek(parser))) parser->at++;
@@ -90,7 +90,7 @@ static bool add_digits(struct uspi_swift_parser *parser, struct uspi_swift_node 
     return length > 0 && add_text(parser, argument, begin, length);
 }
 
-/* CONST-PROP, as many as there are. */
+/* Reads any number of CONST-PROP. */
 static bool parse_constants(struct uspi_swift_parser *parser, struct uspi_swift_node *argument) {
     for (;;) {
         bool is_good;
@@ -127,7 +127,7 @@ static bool parse_constants(struct uspi_swift_parser *parser, struct uspi_swift_
     }
 }
 
-/* Bits that further letters add to those that the first one stands for. */
+/* Reads further letters, and adds their bits to those of the first one. */
 static unsigned read_bits(struct uspi_swift_parser *parser, unsigned bits, const char *letters) {
     for (; *letters != '\0'; letters++) {
         if (!uspi_swift_next_if(parser, *letters)) continue;
@@ -141,7 +141,7 @@ static unsigned read_bits(struct uspi_swift_parser *parser, unsigned bits, const
     return bits;
 }
 
-/* ARG-SPEC-KIND: what was done to one argument, or to the result. */
+/* Reads an ARG-SPEC-KIND: the change of one argument, or of the result. */
 static struct uspi_swift_node *parse_argument(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *argument = uspi_swift_node(parser->memory, kind);
     bool is_good = argument != NULL;
@@ -172,7 +172,7 @@ static struct uspi_swift_node *parse_argument(struct uspi_swift_parser *parser, 
     return is_good ? argument : NULL;
 }
 
-/* What belongs to one change and stands on the stack, the last one on top: put before the others in `values`. */
+/* Pops the values of one change, the last one on top, and adds them before the others in `values`. */
 static bool pop_values(struct uspi_swift_parser *parser, uint64_t change, struct uspi_swift_node *values) {
     struct uspi_swift_memory *memory = parser->memory;
     struct uspi_swift_node *type;
@@ -196,7 +196,7 @@ static bool pop_values(struct uspi_swift_parser *parser, uint64_t change, struct
     return uspi_swift_add_first(memory, values, uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER));
 }
 
-/* Takes the values of an argument's changes from the stack and adds them behind the changes. */
+/* Pops the values of an argument's changes and adds them after the changes. */
 static bool add_values(struct uspi_swift_parser *parser, struct uspi_swift_node *argument) {
     struct uspi_swift_array changes = {0};
     struct uspi_swift_node *values = uspi_swift_node(parser->memory, SWIFT_TYPE_LIST);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Operators of types: builtin types, functions and their labels, tuples, packs, protocol lists, boxes. The types of SIL
- * functions are parse_impl.c's, generic ones parse_generics.c's. (swift docs/ABI/Mangling.rst, "Types") */
+/* Operators of types: builtin types, functions and their labels, tuples, packs, protocol lists, boxes. parse_impl.c has
+ * the types of SIL functions, parse_generics.c generic types. (swift docs/ABI/Mangling.rst, "Types") */
 #include "lib/base/text.h"
 #include "lib/demangle/swift/parse.h"
 
@@ -33,7 +33,7 @@ static const char *builtin_name(char letter) {
 /* The largest size that a builtin type may have, in bits or elements. */
 #define BUILTIN_SIZE_MAX 4096
 
-/* A builtin type whose name ends with its size, and what its elements are called. */
+/* Makes a builtin type whose name ends with its size and the name of its elements, if `element` is not NULL. */
 static struct uspi_swift_node *sized_builtin(struct uspi_swift_parser *parser, const char *name,
                                              const struct uspi_swift_node *element) {
     static const char prefix[] = "Builtin.";
@@ -83,7 +83,7 @@ struct uspi_swift_node *uspi_swift_parse_builtin_type(struct uspi_swift_parser *
     return uspi_swift_type(parser, type);
 }
 
-/* "$": a number as a generic argument, with "n" one below 0. */
+/* "$": a number as a generic argument; "n" makes it negative. */
 struct uspi_swift_node *uspi_swift_parse_integer_type(struct uspi_swift_parser *parser, uint16_t kind) {
     bool is_negative = uspi_swift_next_if(parser, 'n');
     int64_t number = uspi_swift_index(parser);
@@ -105,14 +105,14 @@ static bool is_throwing(uint16_t kind) {
     return kind == SWIFT_THROWS_ANNOTATION || kind == SWIFT_TYPED_THROWS_ANNOTATION;
 }
 
-/* The kind of the stack's top. */
+/* Returns the kind of the stack's top. */
 static uint16_t top_kind(const struct uspi_swift_parser *parser) {
     if (parser->stack.count == 0) return SWIFT_NOTHING;
     const struct uspi_swift_node *top = parser->stack.items[parser->stack.count - 1];
     return top->kind;
 }
 
-/* Parameters, or a result: a mark stands for none. */
+/* Pops parameters or a result; a mark means none. */
 static struct uspi_swift_node *pop_tuple_of(struct uspi_swift_parser *parser, uint16_t kind) {
     bool is_empty = uspi_swift_pop_kind(parser, SWIFT_EMPTY_LIST) != NULL;
     struct uspi_swift_node *type =
@@ -120,8 +120,8 @@ static struct uspi_swift_node *pop_tuple_of(struct uspi_swift_parser *parser, ui
     return uspi_swift_make(parser, kind, type);
 }
 
-/* A function's type, whose parts are on the stack, the result below all. The parts become its children in this order:
- * what it is in C, what is said of the whole, its parameters, its result. */
+/* Pops the parts of a function's type; the result is the lowest on the stack. The parts become children in this order:
+ * the C type, the attributes of the whole, the parameters, the result. */
 static struct uspi_swift_node *pop_function_type(struct uspi_swift_parser *parser, uint16_t kind,
                                                  struct uspi_swift_node *clang_type) {
     struct uspi_swift_memory *memory = parser->memory;
@@ -162,7 +162,7 @@ struct uspi_swift_node *uspi_swift_parse_differentiable_function(struct uspi_swi
 
 /* ---- labels ---- */
 
-/* _T0: a label stands in the parameter; it is taken out of it. */
+/* _T0: removes the label from a parameter and returns it. */
 static struct uspi_swift_node *take_label(struct uspi_swift_parser *parser, struct uspi_swift_node *parameter) {
     const struct uspi_swift_node *name = uspi_swift_child_of_kind(parameter, SWIFT_TUPLE_ELEMENT_NAME);
     if (name == NULL) return uspi_swift_node(parser->memory, SWIFT_FIRST_ELEMENT);
@@ -170,7 +170,8 @@ static struct uspi_swift_node *take_label(struct uspi_swift_parser *parser, stru
     return uspi_swift_node_as(parser->memory, SWIFT_IDENTIFIER, name);
 }
 
-/* The parameters of a function's type, maybe a generic one: a tuple, or one type; NULL: it is no function's. */
+/* Returns the parameters of a function's type, which may be generic: a tuple, or one type. NULL: it is no function
+ * type. */
 static struct uspi_swift_node *parameters_of(const struct uspi_swift_node *type) {
     const struct uspi_swift_node *function = type != NULL && type->kind == SWIFT_TYPE ? type->first->node : NULL;
     if (function != NULL && function->kind == SWIFT_GENERIC_TYPE) {
@@ -181,7 +182,7 @@ static struct uspi_swift_node *parameters_of(const struct uspi_swift_node *type)
     return uspi_swift_first_child(uspi_swift_first_child(uspi_swift_child_of_kind(function, SWIFT_ARGUMENT_TUPLE)));
 }
 
-/* Each parameter's label, or a mark that it has none, as children of `labels`. False: what is on the stack is no label. */
+/* Adds each parameter's label, or a mark that it has none, to `labels`. False: the stack's top is no label. */
 static bool gather_labels(struct uspi_swift_parser *parser, const struct uspi_swift_node *parameters,
                           struct uspi_swift_node *labels) {
     bool is_tuple = parameters->kind == SWIFT_TUPLE;
@@ -255,7 +256,7 @@ struct uspi_swift_node *uspi_swift_parse_pack_element(struct uspi_swift_parser *
 
 /* ---- others ---- */
 
-/* "D": a type as debuggers ask for it, with the labels of a function. */
+/* "D": a type as debuggers use it, with the labels of a function. */
 struct uspi_swift_node *uspi_swift_parse_type_mangling(struct uspi_swift_parser *parser, uint16_t kind) {
     struct uspi_swift_node *type = uspi_swift_pop_type(parser), *labels = uspi_swift_pop_labels(parser, type);
     return labels != NULL ? uspi_swift_make(parser, kind, labels, type) : uspi_swift_make(parser, kind, type);
@@ -280,7 +281,7 @@ struct uspi_swift_node *uspi_swift_parse_protocol_list_type(struct uspi_swift_pa
     return uspi_swift_type(parser, uspi_swift_parse_protocol_list(parser, kind));
 }
 
-/* A field of a box: one that can be changed is mangled as an inout type. */
+/* Makes a field of a box; a mutable one is mangled as an inout type. */
 static struct uspi_swift_node *make_field(struct uspi_swift_parser *parser, struct uspi_swift_node *type) {
     struct uspi_swift_node *child = uspi_swift_first_child(type);
     if (child == NULL || child->kind != SWIFT_IN_OUT) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See print.h: the text and the list of what is scheduled. */
+/* See print.h: the text and the list of scheduled items. */
 #include "lib/demangle/swift/print.h"
 
 #include "lib/base/text.h"
@@ -7,18 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name that refers to its own parts can double with every few characters: what would be longer stays mangled. In bytes. */
+/* The maximum size of the text in bytes; names with a longer text stay mangled. A name that refers to its own parts can
+ * double every few characters. */
 #define TEXT_MAX (UINT64_C(1) << 20)
 
-/* Items that may be written: parts may be empty, and then the text's length does not bound them. */
+/* The maximum number of items that are written. The text's size does not limit it, because parts may be empty. */
 #define WORK_MAX (UINT64_C(1) << 21)
 
-/* Items that may wait at one time. */
+/* The maximum number of items that are scheduled at one time. */
 #define ITEM_MAX (UINT64_C(1) << 17)
 
 /* ---- the text and the list ---- */
 
-/* Makes room for at least one element more. Returns the array, which may be another one now; NULL: there is no memory. */
+/* Makes room for `needed` elements. Returns the array, which may have moved; NULL when memory lacks. */
 static void *grow(void *array, size_t *room, size_t needed, size_t size) {
     size_t larger = *room == 0 ? 256 : *room;
     while (larger < needed) larger *= 2;
@@ -96,12 +97,13 @@ void uspi_swift_write_number(struct uspi_swift_printer *printer, uint64_t number
     }
 }
 
-/* Whether a node is nothing but its text. */
+/* Returns whether a node is written as its text only. */
 static bool is_leaf(const struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     return node->kind == SWIFT_IDENTIFIER || (node->kind == SWIFT_MODULE && !uspi_swift_is_simple(printer));
 }
 
-/* A node at that depth. What is only around another one is left out, and what can be written at once is. */
+/* Writes a node at a depth: at once if possible, otherwise schedules it. Nodes of kind SWIFT_TYPE are replaced by their
+ * child. */
 void uspi_swift_write_at(struct uspi_swift_printer *printer, enum uspi_swift_action action,
                          const struct uspi_swift_node *node, unsigned depth) {
     for (; node != NULL && node->kind == SWIFT_TYPE && depth <= USPI_SWIFT_DEPTH_MAX; depth++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Declarations as text: where they stand, what they are called, of which type they are. ("closure #1 in main.f() -> ()") */
+/* Writes declarations: their context, name and type ("closure #1 in main.f() -> ()"). */
 #include "lib/demangle/swift/print.h"
 
 #include <string.h>
@@ -17,10 +17,10 @@ struct entity_form {
     const struct uspi_swift_node *arguments; /* of a bound generic function */
     enum type_style type;
     bool has_name;        /* its second child is its name */
-    const char *name;     /* instead of it; NULL: there is none */
-    const char *role;     /* behind the name and a dot, or with blanks in it before "of" and the name; NULL: none */
-    const char *role_end; /* behind the name of a macro, which stands behind its role; NULL: it is no macro */
-    int64_t number;       /* behind the role; below 0: none */
+    const char *name;     /* a fixed name instead; NULL: there is none */
+    const char *role;     /* after the name and a dot; if it contains blanks, before "of" and the name; NULL: none */
+    const char *role_end; /* of a macro, whose name follows its role: the text after that name; NULL: it is no macro */
+    int64_t number;       /* number after the role; below 0: none */
 };
 
 static const char *accessor_name(uint16_t kind) {
@@ -64,7 +64,7 @@ static const char *macro_role(uint16_t kind) {
     }
 }
 
-/* An entity that has neither name nor type, but a role. */
+/* Returns the role of an entity that has neither name nor type. */
 static const char *nameless_role(const struct uspi_swift_node *node) {
     const struct uspi_swift_node *context = uspi_swift_first_child(node);
     bool is_in_class = context != NULL && context->kind == SWIFT_CLASS;
@@ -87,7 +87,7 @@ static const char *nameless_role(const struct uspi_swift_node *node) {
     }
 }
 
-/* The number in a child, and so much more; below 0: it is none. */
+/* Returns the number in a child plus `more`; below 0: there is none. */
 static int64_t number_of(const struct uspi_swift_node *node, size_t position, int64_t more) {
     const struct uspi_swift_node *child = uspi_swift_child_at(node, position);
     if (child == NULL || !child->has_index || child->index > INT32_MAX) return -1;
@@ -95,7 +95,7 @@ static int64_t number_of(const struct uspi_swift_node *node, size_t position, in
     return number <= INT32_MAX ? number : -1;
 }
 
-/* False: the node is no entity. */
+/* Describes how an entity is written. False: the node is no entity. */
 static bool form_of(const struct uspi_swift_printer *printer, const struct uspi_swift_node *node,
                     struct entity_form *form) {
     *form = (struct entity_form){.entity = node, .number = -1};
@@ -167,7 +167,7 @@ static bool form_of(const struct uspi_swift_printer *printer, const struct uspi_
     return true;
 }
 
-/* Whether the context stands behind the entity ("closure #1 in f") and not before it ("f.closure"). */
+/* Returns whether the context follows the entity ("closure #1 in f") instead of preceding it ("f.closure"). */
 static bool has_outer_context(const struct entity_form *form) {
     if (form->role != NULL && strchr(form->role, ' ') != NULL) return true;
     const struct uspi_swift_node *name = form->has_name ? uspi_swift_child_at(form->entity, 1) : NULL;
@@ -178,7 +178,7 @@ static bool is_left_out_of_context(const struct entity_form *form) {
     return form->type != NO_TYPE || has_outer_context(form);
 }
 
-/* A part of an entity, at once where that can be. */
+/* Writes a part of an entity, at once if possible. */
 static void write_part(struct uspi_swift_printer *printer, enum uspi_swift_part part,
                        const struct uspi_swift_node *entity) {
     if (uspi_swift_is_next(printer)) {
@@ -246,7 +246,7 @@ static bool is_function_type(uint16_t kind) {
            kind == SWIFT_THIN_FUNCTION_TYPE;
 }
 
-/* The type within a generic one. */
+/* Returns the type inside a generic one. */
 static const struct uspi_swift_node *ungeneric(const struct uspi_swift_node *type) {
     while (type != NULL && type->kind == SWIFT_GENERIC_TYPE) {
         type = uspi_swift_first_child(uspi_swift_child_at(type, 1));
@@ -296,7 +296,7 @@ static void print_entity_type(struct uspi_swift_printer *printer, const struct e
     }
 }
 
-/* The context that stands behind a name which has this one before it; NULL: none does. */
+/* Returns the context to write after a name that `context` precedes; NULL: there is none. */
 static const struct uspi_swift_node *outer_context(const struct uspi_swift_printer *printer,
                                                    const struct uspi_swift_node *context) {
     struct entity_form form;
@@ -357,7 +357,7 @@ static void print_anonymous_context(struct uspi_swift_printer *printer, const st
     uspi_swift_write(printer, ">");
 }
 
-/* A file's text, and the name where there is one. */
+/* Writes a file's text, and the name if there is one. */
 static void print_private_name(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     bool has_name = node->child_count > 1;
     if (uspi_swift_is_simple(printer)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The types of functions as text: those of the language, and those that the optimizer sees. */
+/* Writes the types of functions: those of the language, and those of the optimizer. */
 #include "lib/demangle/swift/print.h"
 
 /* ---- functions of the language ---- */
@@ -40,7 +40,7 @@ static void print_parameters(struct uspi_swift_printer *printer, const struct us
     uspi_swift_write(printer, ")");
 }
 
-/* A convention that C code knows, and the C type where it is given. */
+/* Writes a calling convention of C code, and the C type if it is given. */
 static void print_convention(struct uspi_swift_printer *printer, const struct uspi_swift_node *type,
                              const char *convention) {
     const struct uspi_swift_node *first = uspi_swift_first_child(type);
@@ -69,7 +69,7 @@ static void print_function_kind(struct uspi_swift_printer *printer, const struct
     }
 }
 
-/* The child if it is of that kind, and the next one is at hand then; otherwise NULL. */
+/* Returns *child and moves to the next one if it is of a kind; otherwise NULL. */
 static const struct uspi_swift_node *take_if(const struct uspi_swift_child **child, uint16_t kind) {
     if (*child == NULL || (*child)->node->kind != kind) return NULL;
     const struct uspi_swift_node *taken = (*child)->node;
@@ -100,7 +100,7 @@ void uspi_swift_print_function_type(struct uspi_swift_printer *printer, const st
     if (differentiable != NULL) uspi_swift_write_node(printer, differentiable);
     if (caller != NULL) uspi_swift_write_node(printer, caller);
     if (sendable != NULL) uspi_swift_write_node(printer, sendable);
-    /* The last two children are what it takes and what it returns. */
+    /* The last two children are the parameters and the result. */
     bool has_types = !uspi_swift_is_simple(printer) || (uspi_swift_is_short(printer) && !is_signature);
     print_parameters(printer, labels, uspi_swift_child_at(type, type->child_count - 2), has_types);
     if (!has_types) return;
@@ -120,7 +120,7 @@ bool uspi_swift_needs_blank(const struct uspi_swift_node *type) {
 
 /* ---- functions that the optimizer sees ---- */
 
-/* What an impl function type is made of. */
+/* The parts of an impl function type. */
 struct impl_parts {
     const struct uspi_swift_node *pattern, *invocation, *sending; /* NULL: there is none */
     enum { ATTRIBUTES, INPUTS, RESULTS } state;
@@ -173,7 +173,7 @@ static void print_impl_function(struct uspi_swift_printer *printer, const struct
     if (parts.invocation != NULL) print_arguments(printer, uspi_swift_first_child(parts.invocation));
 }
 
-/* The types of its values of these kinds, which are their last children. Returns how many there are. */
+/* Returns how many values of these kinds the type has. */
 static unsigned count_values(const struct uspi_swift_node *type, uint16_t kind, uint16_t other) {
     unsigned count = 0;
     for (const struct uspi_swift_child *child = type->first; child != NULL; child = child->next) {
@@ -193,7 +193,7 @@ static void print_values(struct uspi_swift_printer *printer, const struct uspi_s
     }
 }
 
-/* The same as a function of the language: what it takes and returns. */
+/* Writes an impl function type like a function of the language: its parameters and results. */
 static void print_impl_function_shortly(struct uspi_swift_printer *printer, const struct uspi_swift_node *type) {
     unsigned results = count_values(type, SWIFT_IMPL_RESULT, SWIFT_IMPL_YIELD);
     uspi_swift_write(printer, "(");
@@ -206,7 +206,8 @@ static void print_impl_function_shortly(struct uspi_swift_printer *printer, cons
     if (results != 1) uspi_swift_write(printer, ")");
 }
 
-/* How it is passed, at most two qualifiers, its type. With three, `swift demangle` leaves them out. */
+/* Writes how a value is passed, at most two qualifiers, and its type. Like `swift demangle`, leaves out three
+ * qualifiers. */
 static void print_impl_value(struct uspi_swift_printer *printer, const struct uspi_swift_node *value) {
     uspi_swift_write_child(printer, value, 0);
     uspi_swift_write(printer, " ");

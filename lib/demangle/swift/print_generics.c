@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Generic signatures, parameters and conformances as text. */
+/* Writes generic signatures, parameters and conformances. */
 #include "lib/demangle/swift/print.h"
 
-/* So many parameters of a depth are named. */
+/* How many parameters of a depth are named. */
 #define PARAMETER_MAX 128u
 
-/* A, B, …, Z, AB and so on; at another depth than 0 with its number behind them. */
+/* Writes a parameter's name: A, B, …, Z, AB and so on, followed by the depth if that is not 0. */
 static void print_parameter_name(struct uspi_swift_printer *printer, uint64_t depth, uint64_t number) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     do {
@@ -15,8 +15,8 @@ static void print_parameter_name(struct uspi_swift_printer *printer, uint64_t de
     if (depth > 0) uspi_swift_write_number(printer, depth);
 }
 
-/* Whether a mark of that kind stands for a parameter. As in the Swift compiler's demangler, the mark's depth is compared
- * with the parameter's number, and the other way round. */
+/* Returns whether there is a mark of a kind for a parameter. As in the Swift compiler's demangler, the mark's depth is
+ * compared with the parameter's number, and the other way round. */
 static bool is_marked(struct uspi_swift_printer *printer, const struct uspi_swift_child *mark, uint16_t kind,
                       uint64_t parameter) {
     const uint64_t turned = parameter << 32 | parameter >> 32;
@@ -68,7 +68,7 @@ static void print_generic_type(struct uspi_swift_printer *printer, const struct 
     uspi_swift_write_node(printer, type);
 }
 
-/* The protocol, where it is given, and the name. */
+/* Writes the protocol, if it is given, and the name. */
 static void print_associated_type_name(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     if (node->child_count > 1) {
         uspi_swift_write_child(printer, node, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See print_run.h: the loop over what is scheduled, and the phrases that describe most kinds of nodes. */
+/* See print_run.h: the loop over scheduled items, and the phrases that describe most kinds of nodes. */
 #include "lib/demangle/swift/print_run.h"
 
 #include "lib/demangle/swift/name.h"
@@ -8,12 +8,12 @@
 
 /* ---- phrases ---- */
 
-/* Writes a phrase of kinds.c, in which these stand for parts of the node:
+/* Writes a phrase of kinds.c, in which these mean parts of the node:
  *   %0 to %9  a child                     %t  the text
  *   %*        all children                %#  the index
- *   %,        the same with commas        %d  the index as a number that may be below 0
- *   %.        with dots                   %p  the first child, in parentheses where it needs them
- *   %_        with blanks */
+ *   %,        all, with commas            %d  the index as a signed number
+ *   %.        all, with dots              %p  the first child, in parentheses if it needs them
+ *   %_        all, with blanks */
 static void write_phrase(struct uspi_swift_printer *printer, const struct uspi_swift_node *node, const char *phrase) {
     while (*phrase != '\0') {
         const char *percent = *phrase == '%' ? phrase : strchr(phrase, '%');
@@ -40,9 +40,9 @@ static void write_phrase(struct uspi_swift_printer *printer, const struct uspi_s
     }
 }
 
-/* ---- writing what is scheduled ---- */
+/* ---- writing scheduled items ---- */
 
-/* Items were scheduled in their order; the next one has to be the last. */
+/* Reverses the order of the new items, so that the next one is the last. */
 static void turn_round(struct uspi_swift_printer *printer) {
     struct uspi_swift_item *items = printer->items;
     for (size_t low = printer->first, high = printer->item_count; high > low + 1; low++) {
@@ -106,7 +106,8 @@ static void end_nested(struct uspi_swift_printer *printer, struct uspi_swift_ite
     printer->is_specialized = item.was_specialized;
 }
 
-/* A tree is not well-formed: the name within the name whose tree it is stays mangled, or else the whole name does. */
+/* Handles a malformed tree: writes the nested name that it belongs to mangled; without one, the whole name stays
+ * mangled. */
 static void give_up(struct uspi_swift_printer *printer) {
     while (printer->item_count > 0) {
         struct uspi_swift_item item = printer->items[--printer->item_count];

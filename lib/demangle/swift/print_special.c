@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole symbols as text, and thunks and other things that the compiler makes, as far as a phrase does not say it all. */
+/* Writes whole symbols, and thunks and other compiler-generated symbols that no phrase can describe. */
 #include "lib/demangle/swift/print.h"
 
 #include <string.h>
 
 /* ---- the whole ---- */
 
-/* Whether a suffix ends like the name of such a part of an async function: "TQ" or "TY", a number, "_". */
+/* Returns whether a suffix ends like the name of a part of an async function: "TQ" or "TY", a number, "_". */
 static bool names_part(const struct uspi_swift_node *suffix, char letter) {
     size_t at = suffix->length;
     if (at == 0 || suffix->text[--at] != '_') return false;
@@ -14,13 +14,14 @@ static bool names_part(const struct uspi_swift_node *suffix, char letter) {
     return at >= 2 && suffix->text[at - 2] == 'T' && suffix->text[at - 1] == letter;
 }
 
-/* The parts that the compiler splits an async function into: behind its name, or in LLVM's suffix. */
+/* Returns whether a symbol is a part of an async function, which the compiler splits: marked after its name, or in
+ * LLVM's suffix. */
 static bool is_part(const struct uspi_swift_node *root, uint16_t kind, char letter) {
     const struct uspi_swift_node *suffix = uspi_swift_child_of_kind(root, SWIFT_SUFFIX);
     return uspi_swift_child_of_kind(root, kind) != NULL || (suffix != NULL && names_part(suffix, letter));
 }
 
-/* The short form tells parts of an async function behind its name. */
+/* Writes a whole symbol. The short form adds the part of an async function after its name. */
 static void print_global(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     uspi_swift_write_children(printer, node, USPI_SWIFT_NO_SEPARATOR);
     if (!uspi_swift_is_short(printer)) return;
@@ -28,7 +29,7 @@ static void print_global(struct uspi_swift_printer *printer, const struct uspi_s
     if (is_part(node, SWIFT_ASYNC_SUSPEND_RESUME, 'Y')) uspi_swift_write(printer, " suspend");
 }
 
-/* A string as Swift's source would have it. */
+/* Writes a string as in Swift source code. */
 static void print_quoted(struct uspi_swift_printer *printer, const char *text, size_t length) {
     static const char digits[] = "0123456789ABCDEF";
     static const char escaped[] = "\\\t\n\r\"", letters[] = "\\tnr\"";
@@ -70,7 +71,8 @@ static void print_partial_apply(struct uspi_swift_printer *printer, const struct
 
 /* ---- thunks ---- */
 
-/* The children: a signature where there is one, Self where it is captured, the type that is made, the one before it. */
+/* The children: a signature if there is one, Self if it is captured, the type that is made, the type that it is made
+ * from. */
 static void print_reabstraction(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     bool has_self = node->kind == SWIFT_REABSTRACTION_THUNK_HELPER_WITH_SELF;
     size_t first = node->child_count == (has_self ? 4 : 3) ? 1 : 0;
@@ -95,7 +97,7 @@ static void print_reabstraction(struct uspi_swift_printer *printer, const struct
     }
 }
 
-/* The children: the block's type, the result's, how an error is thrown, a signature where there is one. */
+/* The children: the block's type, the result's, how an error is thrown, a signature if there is one. */
 static void print_completion_handler(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     static const char *const flags[] = {"", " nonzero on error", " zero on error"};
     const struct uspi_swift_node *signature = uspi_swift_child_at(node, 3);
@@ -124,7 +126,7 @@ static void print_key_path_accessor(struct uspi_swift_printer *printer, const st
     }
 }
 
-/* The children: types, a signature where there is one, and whether it is serialized. */
+/* The children: types, a signature if there is one, and whether it is serialized. */
 static void print_key_path_operator(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     const struct uspi_swift_node *signature = uspi_swift_child_of_kind(node, SWIFT_GENERIC_SIGNATURE);
     bool is_first = true;
@@ -143,7 +145,7 @@ static void print_key_path_operator(struct uspi_swift_printer *printer, const st
 
 /* ---- derivatives ---- */
 
-/* So many children from the first one on. Returns the one behind them. */
+/* Writes the first `count` children. Returns the child after them. */
 static const struct uspi_swift_child *print_first(struct uspi_swift_printer *printer,
                                                   const struct uspi_swift_node *node, size_t count) {
     const struct uspi_swift_child *child = node->first;
@@ -151,7 +153,7 @@ static const struct uspi_swift_child *print_first(struct uspi_swift_printer *pri
     return child;
 }
 
-/* What a derivative is for: two subsets, which are children. */
+/* Writes the two subsets of a derivative, which are children. */
 static void print_subsets(struct uspi_swift_printer *printer, const struct uspi_swift_child *subsets) {
     uspi_swift_write(printer, " with respect to parameters ");
     uspi_swift_write_node(printer, subsets->node);
@@ -192,7 +194,8 @@ static void print_self_reordering(struct uspi_swift_printer *printer, const stru
     uspi_swift_write_child(printer, node, 1);
 }
 
-/* The children: what it is made of, of which the last is the type that is made if there are several; three subsets. */
+/* The children: the nodes that it is made from, then three subsets. If there are several such nodes, the last is the
+ * type that is made. */
 static void print_subset_thunk(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     size_t count = node->child_count - 3;
     if (count == 0) {

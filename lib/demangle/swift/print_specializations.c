@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Specializations as text: for which types, or for what is known of which arguments. */
+/* Writes specializations: for types, or for known values of arguments. */
 #include "lib/demangle/swift/print.h"
 #include "lib/demangle/swift/specialization.h"
 
@@ -45,7 +45,7 @@ static void print_change(struct uspi_swift_printer *printer, const struct uspi_s
     }
 }
 
-/* The values of an argument: what stands among its children beside the changes and what was said with them. */
+/* Returns an argument's next value: a child that is neither a change nor a payload; NULL: there is none. */
 static const struct uspi_swift_node *next_value(const struct uspi_swift_child **value) {
     while (*value != NULL) {
         const struct uspi_swift_node *node = (*value)->node;
@@ -60,13 +60,13 @@ static void print_value(struct uspi_swift_printer *printer, const struct uspi_sw
     if (node != NULL) uspi_swift_write_node(printer, node);
 }
 
-/* The name of a function or a variable. */
+/* Writes the name of a function or a variable. */
 static void print_named_value(struct uspi_swift_printer *printer, const struct uspi_swift_child **value) {
     const struct uspi_swift_node *node = next_value(value);
     if (node != NULL) uspi_swift_write_nested(printer, node);
 }
 
-/* A string: one that begins with a digit or "_" has a "_" more. */
+/* Writes a string. In the name, one that begins with a digit or "_" has an extra "_". */
 static void print_string_value(struct uspi_swift_printer *printer, const struct uspi_swift_child **value) {
     const struct uspi_swift_node *node = next_value(value);
     if (node == NULL) return;
@@ -77,7 +77,7 @@ static void print_string_value(struct uspi_swift_printer *printer, const struct 
     }
 }
 
-/* The types that a closure captured, as `swift demangle` writes them: a comma stands only before what has a text. */
+/* Writes the types that a closure captured. Like `swift demangle`, writes a comma only before a node with a text. */
 static const struct uspi_swift_child *print_captured(struct uspi_swift_printer *printer,
                                                      const struct uspi_swift_child *child) {
     uspi_swift_write(printer, ", Argument Types : [");
@@ -89,7 +89,8 @@ static const struct uspi_swift_child *print_captured(struct uspi_swift_printer *
     return child;
 }
 
-/* One change with what belongs to it. `child`: the change; `value`: the next value. Returns the child behind it. */
+/* Writes a change with its payload and values. `child`: the change; `value`: the next value. Returns the child after
+ * it. */
 static const struct uspi_swift_child *print_change_with_values(struct uspi_swift_printer *printer,
                                                                const struct uspi_swift_child *child,
                                                                const struct uspi_swift_child **value) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Types as text, but for those of functions, which are print_functions.c's, and generic signatures. */
+/* Writes types, except those of functions (print_functions.c) and generic signatures (print_generics.c). */
 #include "lib/demangle/swift/print.h"
 
 /* ---- generic types ---- */
@@ -11,7 +11,7 @@ static void print_bound_plainly(struct uspi_swift_printer *printer, const struct
     uspi_swift_write(printer, ">");
 }
 
-/* Whether a generic type is one of the standard library's, by its name. */
+/* Returns whether a generic type is the standard library's type with this name. */
 static bool is_standard(const struct uspi_swift_node *bound, const char *name) {
     const struct uspi_swift_node *type = uspi_swift_first_child(uspi_swift_first_child(bound));
     if (type == NULL || type->child_count < 2) return false;
@@ -20,7 +20,7 @@ static bool is_standard(const struct uspi_swift_node *bound, const char *name) {
            uspi_swift_text_is(called, name);
 }
 
-/* An optional, an array or a dictionary as they are usually written. False: it is none of these. */
+/* Writes an optional, an array or a dictionary in its short notation. False: it is none of these. */
 static bool print_sugar(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     const struct uspi_swift_node *arguments = uspi_swift_child_at(node, 1);
     const struct uspi_swift_node *first = uspi_swift_first_child(arguments);
@@ -63,7 +63,7 @@ static bool is_existential(uint16_t kind) {
            kind == SWIFT_PROTOCOL_LIST_WITH_CLASS || kind == SWIFT_PROTOCOL_LIST_WITH_ANY_OBJECT;
 }
 
-/* The representation, where it is given, and then the type. */
+/* Writes the representation, if it is given, and then the type. */
 static void print_metatype(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     const struct uspi_swift_node *type = node->last->node;
     if (node->child_count == 2) {
@@ -101,8 +101,8 @@ static void print_protocol_list(struct uspi_swift_printer *printer, const struct
     }
 }
 
-/* In the other forms as `swift demangle` of Swift 6.3 writes it, which takes a generic shape's type for its signature and
- * then finds no type. */
+/* Writes an existential shape. Forms other than the short one are as `swift demangle` of Swift 6.3 writes them: it
+ * takes a generic shape's type for its signature, and then finds no type. */
 static void print_existential_shape(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
     uspi_swift_write(printer, "existential shape for ");
     if (uspi_swift_is_short(printer)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the optimizer did to an argument of a function that it specialized: the index of a node of kind
- * SWIFT_ARGUMENT_CHANGE. One of the first group, or bits of the second.
- * Source of the numbers: swift include/swift/Demangling/Demangle.h, FunctionSigSpecializationParamKind. */
+/* The changes that the optimizer made to an argument of a specialized function: the index of a node of kind
+ * SWIFT_ARGUMENT_CHANGE. It is one value of the first group, or bits of the second. Source of the numbers: swift
+ * include/swift/Demangling/Demangle.h, FunctionSigSpecializationParamKind. */
 #ifndef USPI_SWIFT_SPECIALIZATION_H
 #define USPI_SWIFT_SPECIALIZATION_H
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a tree may take. One character can stand for two thousand elements of a tuple, as C's arrays have them, so that there
- * is a fixed part. In bytes. */
+/* The maximum size of a tree in bytes: a fixed part, and a part per byte of the name. The fixed part is needed because
+ * one character can mean two thousand elements of a tuple, as C's arrays have them. */
 #define TREE_FIXED    (UINT64_C(1) << 20)
 #define TREE_PER_BYTE 256u
 
@@ -44,14 +44,15 @@ const char *uspi_swift_demangle(struct uspi_swift *swift, const char *name, size
     return swift->printer.text;
 }
 
-/* ---- whether it is one ---- */
+/* ---- recognising Swift names ---- */
 
 static bool begins_with(const char *name, const char *beginning) {
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
-/* What can follow "_T" in the old mangling: a letter for what it is; for a declaration, letters for what it stands in, and
- * then a name's length or a substitution. Other libraries have names that begin so too (_TIFFmalloc). */
+/* Returns whether what follows "_T" has the form of the old mangling: a letter for the kind; for a declaration, letters
+ * for its contexts, and then a name's length or a substitution. Other libraries also have names that begin with "_T"
+ * (_TIFFmalloc). */
 static bool has_old_form(const char *name) {
     static const char contexts[] = "FIviZCVOPEeG", substitutions[] = "oCabcdfiVvPpqQRrSu_0123456789";
     if (name[0] != '\0' && strchr("0TMWwt", name[0]) != NULL) return name[1] != '\0';
