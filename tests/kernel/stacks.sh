@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs in the machine of the lane kernel-arm64, where $UNSPOOL is the command and $VICTIM is tests/snapshot/core_victim.c with signed
+# Runs in the machine of the lane kernel-arm64, where $UNSPOOL is the command and $VICTIM is tests/corefile/core_victim.c with signed
 # return addresses: the kernel writes a core, the command shows every thread of it with all of its functions.
 set -u
 folder=$(mktemp -d)

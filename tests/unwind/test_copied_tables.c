@@ -578,5 +578,5 @@ int main(void) {
     tcase_add_test(tests, a_section_that_is_cut_off);
     tcase_add_loop_test(tests, sections_outside_the_file, 0, 3);
     add_tests(tests, no_file, another_build, no_elf_file, sizes, others_tables, a_limit, each_allocation_fails);
-    return run_suite("kept_tables", tests);
+    return run_suite("copied_tables", tests);
 }

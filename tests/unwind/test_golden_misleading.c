@@ -447,5 +447,5 @@ int main(void) {
     tcase_add_loop_test(ways, registers_in_a_block, 0, 11);
     tcase_add_loop_test(ways, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(ways, called_through_a_table, 0, 4);
-    return run_suite("golden ways", ways);
+    return run_suite("misleading instructions", ways);
 }

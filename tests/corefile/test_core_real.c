@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#define SOURCE "tests/snapshot/core_victim.c"
+#define SOURCE "tests/corefile/core_victim.c"
 
 /* How the program is made and run; what is not installed is left out with a word. */
 static const struct variant {
