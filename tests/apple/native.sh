@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# native.sh [PROCESSOR | arm64 FOLDER]: `./configure && make && make install` as on a Mac, and all programs of `make check`,
-# compiled with warnings as errors and linked with nothing undefined; none of it runs. By default for arm64, with the stand-in
-# SDK and, in sdk-macos, what programs use besides the library. FOLDER: Apple's own headers (the usr/include of a macOS SDK)
-# in front of these, if you have them; not in CI. Leaves it in build/macos-PROCESSOR.
+# native.sh [PROCESSOR | arm64 FOLDER]: makes `./configure && make && make install` as on a Mac, and all programs of
+# `make check`, with warnings as errors and no undefined symbols; nothing of it runs. The default is arm64, with the
+# stand-in SDK and, in sdk-macos, what programs use besides the library. FOLDER: Apple's own headers (the usr/include of
+# a macOS SDK), used before these, if you have them; not in CI. The result is in build/macos-PROCESSOR.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -21,8 +21,8 @@ if [[ $# -gt 1 ]]; then
   # Without the checked variants of string functions, which the list of symbols lacks.
   export CPPFLAGS=-D_FORTIFY_SOURCE=0
 fi
-# Configure must not try to run what it has compiled, so it is told of a build on the other kind of Mac for this one. That leaves
-# out the scripts of make check which run what was built (NATIVE); nothing else may depend on it.
+# Configure must not try to run what it has compiled, so it is told to build on the other kind of Mac for this one. That
+# leaves out the scripts of make check that run what was built (NATIVE); nothing else may depend on it.
 case $arch in
 arm64) host=aarch64-apple-darwin20 other=x86_64-apple-darwin20 ;;
 x86_64) host=x86_64-apple-darwin20 other=aarch64-apple-darwin20 ;;
@@ -33,7 +33,7 @@ while read -r line; do fail "configure asks whether it is a cross build: $line";
   grep -h cross_compiling "$top/configure.ac" "$top"/m4/usp_*.m4 | grep -vE 'AM_CONDITIONAL\(\[NATIVE\]|usp_os = darwin \|\|'
 )
 
-# ---- the commands of a Mac: those in /usr/bin ask xcrun
+# ---- the commands of a Mac, those of /usr/bin by way of xcrun
 rm -rf "$mac"
 mkdir -p "$mac/bin" "$mac/check"
 cat >"$mac/bin/cc" <<END
@@ -51,12 +51,12 @@ for tool in ar lipo nm otool ranlib strip; do
   printf '#!/bin/sh\nexec "%s" %s "$@"\n' "$top/tests/apple/xcrun" "$tool" >"$mac/bin/$tool"
 done
 printf '#!/bin/sh\nexec dsymutil-19 "$@"\n' >"$mac/bin/dsymutil"
-# Apple's linker is asked directly for its name alone.
+# Apple's linker is called directly only for its name.
 printf '#!/bin/sh\n[ "$*" = -v ] && exec echo "@(#)PROGRAM:ld PROJECT:ld64-609"\nexec ld64.lld-19 -arch %s -platform_version macos 11.0 11.0 "$@"\n' \
   "$arch" >"$mac/bin/ld"
 chmod +x "$mac"/bin/*
 
-# ---- Check as Homebrew has it: this machine's headers, and the functions that they declare
+# ---- Check as Homebrew installs it: this machine's header, and a library of the functions that it declares
 check_headers=/usr/include
 [[ -f $check_headers/check.h ]] || skip "Check is not installed"
 cp "$check_headers/check.h" "$check_headers/check_stdint.h" "$mac/check"
@@ -82,16 +82,16 @@ END
 # ---- configure, make, make install
 export PATH=$mac/bin:$PATH PKG_CONFIG_LIBDIR=$mac/check
 rm -rf "$work/root"
-# How long a command may be, configure would ask the kernel (sysctl kern.argmax: 1 MB on macOS).
+# Configure would ask the kernel for the maximum length of a command (sysctl kern.argmax: 1 MB on macOS).
 configure_in "$name" --build="$other" --host="$host" --enable-werror CFLAGS=-O0 lt_cv_sys_max_cmd_len=786432
 make_in "$name" all
 make_in "$name" install DESTDIR="$work/root"
-# Builds every program, and runs the scripts that look at what was built.
+# Builds every program, and runs the scripts that examine what was built.
 # shellcheck disable=SC2016 # a variable of the Makefile
 make_in "$name" check TESTS='$(build_scripts)' VERBOSE=1
 built=$top/build/$name
 
-# needs FILE: the libraries that an image asks for, without their versions.
+# needs FILE: prints the libraries that an image needs, without their versions.
 needs() { llvm-otool-19 -L "$1" | awk '/^\t/ { print $1 }' | sort -u; }
 # is_image FILE TYPE: whether it is a Mach-O file of this type (loader.h: 2 is a program, 6 a library).
 is_image() { [[ $(llvm-otool-19 -h "$1" 2>/dev/null | awk '$1 == "0xfeedfacf" { print $5 }') == "$2" ]]; }
@@ -115,7 +115,7 @@ for file in include/unspool/unspool.h include/unspool-objc/unspool-objc.h share/
 done
 llvm-nm-19 "$built/tools/demo-demo_view.o" | grep -cF -e '-[ViewController bar]' >/dev/null || fail "the demo is not in Objective-C"
 
-# ---- the programs of make check: behind Libtool's script where they use the shared library
+# ---- the programs of make check, in Libtool's folder where they use the shared library
 count=0 replaced=0
 for program in $(make -s -C "$built" print-check-programs); do
   file=$built/$program
@@ -123,7 +123,7 @@ for program in $(make -s -C "$built" print-check-programs); do
   is_image "$file" 2 || fail "$program: not a program"
   count=$((count + 1))
   grep -qF tests/support/failing_alloc.h "$built/${program%/*}/.deps/${program##*/}.Po" 2>/dev/null || continue
-  # Its own functions, and no others of these names.
+  # The program defines its own functions, and no others with these names.
   replaced=$((replaced + 1))
   [[ $(llvm-nm-19 -jU "$file" | grep -cxE '_(malloc|calloc|realloc|strdup|free)') -eq 5 ]] || fail "$program: the system's allocations"
 done

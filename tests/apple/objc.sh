@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Compiles the layer for Objective-C for every Apple slice without a warning, with ARC and without, and its public headers as
-# a Clang module with complete nullability, against the stand-in SDK (tests/apple/sdk) or, with
+# Compiles the Objective-C layer for every Apple slice without a warning, with ARC and without, and its public headers
+# as a Clang module with complete nullability. Uses the stand-in SDK (tests/apple/sdk) or, with
 #   --headers INCLUDE --frameworks FOLDER   Apple's own (a macOS SDK's usr/include and System/Library/Frameworks),
 #                                           if you have them; not in CI, and as a module for macOS alone.
 # shellcheck disable=SC2317 # functions are called by `beside`
@@ -27,9 +27,9 @@ include=(-isysroot "$top/tests/apple/sdk")
 allowed=()
 if [[ -n $headers ]]; then
   include=(-isystem "$headers" -iframework "$frameworks")
-  # CarbonCore includes clang's own intrinsics, whose module has a header that says by #warning that it is deprecated.
+  # CarbonCore includes clang's intrinsics, whose module has a header that warns by #warning that it is deprecated.
   allowed=('-Wno-#warnings')
-  # A macOS SDK's header says macOS for every target.
+  # A macOS SDK's header gives macOS as the platform for every target.
   mkdir "$work/platform"
   cp "$top/tests/apple/sdk/usr/include/TargetConditionals.h" "$work/platform"
 fi
@@ -45,7 +45,7 @@ mapfile -t sources < <(code lib/objc | grep '\.[cm]$')
 compile() { (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" "${@:2}" -fsyntax-only "${sources[@]}"); }
 
 printf '@import UnspoolObjC;\nint main(void) { return [USPThread registerCurrent] ? 0 : 1; }\n' >"$work/import.m"
-# imports TARGET FLAG...: the headers as an importer sees them.
+# imports TARGET FLAG...: compiles the headers as an importer's compiler does.
 imports() {
   clang-19 -target "$1" "${include[@]}" -I"$top/include" -fmodules -fmodules-cache-path="$work/modules" \
     -Wall -Wextra -Werror -Werror=nullability-completeness "${allowed[@]}" -fsyntax-only "${@:2}" "$work/import.m"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The sources of Package.swift compile for every Apple platform that SwiftPM builds for, with the package's settings and no
-# warning, against the stand-in SDK: the files that use system headers (lib/os) for each target, all files for one target.
-#   --all              all files for each target: minutes; not in CI
+# Compiles the sources of Package.swift for every Apple platform of SwiftPM, with the package's settings and without a
+# warning, against the stand-in SDK: the files that use system headers (lib/os) for each target, all files for one
+# target.
+#   --all              all files for each target: takes minutes; not in CI
 #   --headers FOLDER   the same with Apple's own headers (the usr/include of a macOS SDK); not in CI
-# Files of another system are among them: they have to be empty there. objc.sh does this for the Objective-C layer.
+# Files of another system are among them and must be empty there. objc.sh does this for the Objective-C layer.
 # shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
@@ -19,7 +20,7 @@ case ${1-} in
 --headers)
   all=yes
   headers=$(cd "${2:?--headers needs a folder}" && pwd)
-  # A macOS SDK's header says macOS for every target.
+  # A macOS SDK's header gives macOS as the platform for every target.
   mkdir "$work/platform"
   cp "$top/tests/apple/sdk/usr/include/TargetConditionals.h" "$work/platform"
   include=(-isystem "$work/platform" -isystem "$headers")
@@ -28,7 +29,7 @@ case ${1-} in
 *) echo "usage: ${0##*/} [--all | --headers FOLDER]" >&2 && exit 2 ;;
 esac
 
-# What SwiftPM adds by itself, and what Package.swift says.
+# The flags that SwiftPM adds, and those of Package.swift.
 grep -qF 'cLanguageStandard: .gnu11' "$top/Package.swift" || fail "Package.swift has another C standard"
 grep -qF 'cSettings: [.headerSearchPath(".")]' "$top/Package.swift" || fail "Package.swift has other settings"
 flags=(-std=gnu11 -fblocks -DSWIFT_PACKAGE=1 -DDEBUG=1 -Wall -Wextra -Werror -I. -Iinclude)
@@ -36,7 +37,7 @@ cd "$top"
 mapfile -t sources < <(automake_sources | grep -v '^lib/objc/')
 [[ ${#sources[@]} -gt 300 ]] || fail "the lists of Automake are not found"
 
-# SwiftPM builds for no other target than the slices'.
+# SwiftPM builds for the slices' targets only.
 mapfile -t targets < <(apple_targets | awk '{ print $2 }')
 [[ ${#targets[@]} -gt 15 ]] || fail "tools/build-apple lists too few slices"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What Apple's headers declare for programs and the stand-in SDK, which has only what the library uses, does not: enough to
- * compile doc/examples/ios/checklist.c and doc/examples/crash.c. Given to the compiler by -include; layouts are of no account here. */
+/* Declarations of Apple's headers that programs need and the stand-in SDK lacks, because it has only what the library
+ * uses: enough to compile doc/examples/ios/checklist.c and doc/examples/crash.c. The compiler includes it by -include;
+ * layouts do not matter here. */
 #ifndef STANDIN_PROGRAM_H
 #define STANDIN_PROGRAM_H
 
@@ -50,7 +51,7 @@ struct sigaction {
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before);
 int sigemptyset(sigset_t *set);
 int sigaddset(sigset_t *set, int number);
-/* As in Apple's header, where these two may not have it. */
+/* As in Apple's header, which marks these as unavailable on tvOS and watchOS. */
 #if !TARGET_OS_TV && !TARGET_OS_WATCH
 int sigaltstack(const stack_t *restrict stack, stack_t *restrict before);
 #endif

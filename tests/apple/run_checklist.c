@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The device checklist on this system: what it says is printed, a line that failed fails the test. So the list itself is
- * known to work before it is taken to a device. */
+/* Runs the device checklist on this system and prints its lines; a line that failed fails the test. This shows that the
+ * checklist itself works before someone runs it on a device. */
 #include "checklist.h"
 
 #include <pthread.h>
@@ -19,7 +19,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* As in the app: away from the main thread, which waits. */
+/* Runs the checklist as the app does: on another thread, while the main thread waits. */
 int main(void) {
     pthread_t thread;
     if (pthread_create(&thread, NULL, run, NULL) != 0 || pthread_join(thread, NULL) != 0) return 1;

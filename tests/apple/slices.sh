@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools/build-apple with the stand-in xcrun and SDK: every slice compiles without a warning, and what comes out is what an
-# app can use. Leaves it in build/apple. Or, with
+# Tests tools/build-apple with the stand-in xcrun and SDK: every slice compiles without a warning, and an app can use
+# the result. The result is in build/apple. Or, with
 #   --headers FOLDER   only compiles every slice, with Apple's own headers (the usr/include of a macOS SDK),
 #                      if you have them; not in CI.
 set -euo pipefail
@@ -14,7 +14,7 @@ out=$top/build/apple
 all=$("$top/tools/build-apple" --list)
 list=$all some=()
 
-# compiler SLICE: the words that build-apple configures it with.
+# compiler SLICE: sets cc to the compiler command with which build-apple configures the slice.
 compiler() {
   local words
   words=$(sed -n "s/^CC = //p" "$top/build/apple-$1/Makefile")
@@ -24,10 +24,10 @@ compiler() {
 # ---- with Apple's own headers
 compile_with_headers() {
   local headers=$1 slice target flags warnings sources
-  # A macOS SDK's header says macOS for every target.
+  # A macOS SDK's header gives macOS as the platform for every target.
   mkdir "$work/platform" "$work/config"
   cp "$top/tests/apple/sdk/usr/include/TargetConditionals.h" "$work/platform"
-  # What configure would find on an Apple system without further libraries.
+  # An empty configuration, as configure makes it on an Apple system without further libraries.
   : >"$work/config/config.h"
   # The project's flags (m4/usp_flags.m4).
   flags=(-std=gnu11 -O1 -fvisibility=hidden -fno-omit-frame-pointer -Werror)
@@ -50,13 +50,13 @@ case ${1-} in
 *) echo "usage: ${0##*/} [--headers FOLDER]" >&2 && exit 2 ;;
 esac
 
-# ---- one slice at least for each of Apple's platforms, and for its simulator
+# ---- at least one slice for each of Apple's platforms, and for its simulator
 groups=$(awk '{ sub(/-[^-]*$/, "", $1); print $1 }' <<<"$all" | sort -u | xargs)
 [[ $groups == 'ios ios-simulator maccatalyst macos tvos tvos-simulator visionos visionos-simulator watchos watchos-simulator' ]] ||
   fail "build-apple: lists slices for $groups"
 
-# ---- what the command says when it is not used well
-# says STATUS TEXT ARGUMENT...: it ends so, and says that.
+# ---- messages of the command for wrong arguments
+# says STATUS TEXT ARGUMENT...: checks that the command ends with this status and prints this text.
 says() {
   local expected=$1 text=$2 status=0
   shift 2
@@ -75,7 +75,7 @@ says 0 'usage: tools/build-apple' --help
 says 1 'ios-armv7: 12.0 is later than the last system for armv7' --slice ios-armv7 --min-version ios=12.0
 export USP_SDK_LACKS='armv7 i386'
 says 1 'ios-armv7: the SDK iphoneos does not build it' --slice ios-armv7
-# A slice of the macOS SDK, by a platform of its own.
+# A slice of the macOS SDK that has a platform of its own.
 USP_SDK_LACKS=x86_64
 says 1 'maccatalyst-x86_64: the SDK macosx does not build it' --slice maccatalyst-x86_64 --min-version maccatalyst=15.0
 USP_SDK_LACKS=$(awk '{ print $3 }' <<<"$all" | tr '\n' ' ')
@@ -84,9 +84,9 @@ says 1 'none of the installed SDKs builds any slice'
 unset USP_SDK_LACKS
 PATH=/usr/bin:/bin says 1 'no xcrun'
 
-# ---- everything
-# Optimization changes which functions of libSystem are called, but no warning of clang's. DEBUG is what Xcode's Debug builds
-# define: no name of ours may be the same.
+# ---- all slices
+# Optimization changes which functions of libSystem are called, but no warning of clang's. Xcode's Debug builds define
+# DEBUG: no name of the library may be the same.
 if [[ -n ${USP_TEST_PART-} ]]; then
   # watchos-arm64_32 is built further down.
   left_out='ios-simulator-(arm64|x86_64)|maccatalyst-arm64|watchos-(arm64|arm64_32|simulator-.*)'
@@ -99,12 +99,12 @@ arguments=(--enable-werror CPPFLAGS=-DDEBUG=1 CFLAGS="${USP_APPLE_CFLAGS--O1}")
 
 NM=llvm-nm-19 "$top/tests/source/check-layers.sh" "$top/build/apple-ios-arm64" || fail "ios-arm64: the layers"
 
-# What a public release exports, in Apple's spelling.
+# The exports of a public release, in Apple's spelling.
 sed -nE 's/^ *(usp_[a-z0-9_]+);.*/_\1/p' "$top/lib/unspool.map" | sort >"$work/public"
 [[ -s $work/public ]] || fail "lib/unspool.map names nothing"
 
-# processor_of FILE: cputype and cpusubtype of each object in it, one line when all agree; and as they should be
-# (mach/machine.h). arm64e's may carry a version of its ABI in the upper byte.
+# processor_of FILE: prints cputype and cpusubtype of each object in it, one line if all agree. expected_processor
+# prints the right ones (mach/machine.h). arm64e's may have a version of its ABI in the upper byte.
 processor_of() { llvm-otool-19 -h "$1" | awk '$1 ~ /^0xfeedfac/ { print $2, $3 }' | sort -u; }
 expected_processor() {
   case $1 in
@@ -118,15 +118,15 @@ expected_processor() {
   esac
 }
 
-# version_of FILE: platform and oldest system of each object in it, as "platform minos" (loader.h, LC_BUILD_VERSION) or
-# "command version" (the older LC_VERSION_MIN_...); one line when all agree.
+# version_of FILE: prints platform and oldest system of each object in it, as "platform minos" (loader.h,
+# LC_BUILD_VERSION) or "command version" (the older LC_VERSION_MIN_...); one line if all agree.
 version_of() {
   llvm-otool-19 -l "$1" | awk '$1 == "cmd" { command = $2 }
     command == "LC_BUILD_VERSION" && $1 == "platform" { platform = $2 }
     command == "LC_BUILD_VERSION" && $1 == "minos" { print platform, $2 }
     command ~ /^LC_VERSION_MIN_/ && $1 == "version" { print command, $2 }' | sort -u
 }
-# The same as it should be: numbers of platforms from loader.h. Before iOS 12, watchOS 5 and macOS 10.14 there was only the
+# Prints the right ones: numbers of platforms from loader.h. Before iOS 12, watchOS 5 and macOS 10.14 there was only the
 # older command (ld64's release notes for Xcode 10).
 expected_version() {
   case $1 in
@@ -146,11 +146,13 @@ expected_version() {
   esac
 }
 
-# Interfaces that the App Store rejects (or that are none): not called, and not looked up by name either.
+# Functions that the App Store rejects, or that do not exist: the library must neither call them nor look them up by
+# name.
 private='_dyld_stack_range|_dyld_get_shared_cache_uuid|_dyld_get_image_uuid|_dyld_process_info|_os_alloc_once_table'
 private+='|dispatch_queue_offsets|pthread_layout_offsets|thread_stack_pcs'
 
-# Apple, "Describing use of required reason API": which functions need a reason in the privacy manifest.
+# required_reason SYMBOL: prints the category of a function that needs a reason in the privacy manifest (Apple,
+# "Describing use of required reason API").
 required_reason() {
   # Without macOS's suffix for the present layout of struct stat.
   case ${1%%\$*} in
@@ -160,20 +162,20 @@ required_reason() {
   esac
 }
 
-# What the layer for Objective-C exports: its public classes, and what its headers declare besides.
+# The exports of the Objective-C layer: its public classes, and what its headers declare besides.
 # shellcheck disable=SC2016 # the dollar signs are in the names
 cat "$top"/include/unspool-objc/*.h | sed -nE 's/ USP_AVAILABLE;/;/
   s/^@interface ([A-Za-z]+) : .*/_OBJC_CLASS_$_\1\n_OBJC_METACLASS_$_\1/p
   s/^USP_EXPORT .*[ *]([A-Za-z]+)( *\(.*)?;.*/_\1/p' | sort >"$work/layer-public"
 [[ $(wc -l <"$work/layer-public") -gt 3 ]] || fail "include/unspool-objc declares no classes"
 
-# What a library may ask for when it starts: itself, and these.
+# The libraries that a library may need: itself, and these.
 libraries='@rpath/libunspool\.dylib|/usr/lib/libSystem\.B\.dylib'
 layer_libraries="@rpath/libunspool-objc\\.dylib|$libraries|/usr/lib/libobjc\\.A\\.dylib"
 layer_libraries+='|/System/Library/Frameworks/(Core)?Foundation\.framework/(Core)?Foundation'
 
-# check_linked SLICE DYLIB NAME VERSION LIBRARIES EXPORTED: an image's own name, what it needs, from which system on, and
-# what it exports: just the lines of EXPORTED.
+# check_linked SLICE DYLIB NAME VERSION LIBRARIES EXPORTED: checks an image's own name, the libraries that it needs, its
+# oldest system, and that it exports exactly the lines of EXPORTED.
 check_linked() {
   local found
   llvm-nm-19 -gUj "$2" | sort >"$work/exported"
@@ -186,7 +188,7 @@ check_linked() {
   [[ -z $found ]] || fail "$1: $3 needs $found"
 }
 
-# check_layer SLICE ARCH VERSION DYLIB: libunspool-objc of the slice, DYLIB being libunspool's.
+# check_layer SLICE ARCH VERSION DYLIB: checks libunspool-objc of the slice; DYLIB is libunspool's.
 check_layer() {
   local slice=$1 arch=$2 version=$3 with=$4 found
   local library=$out/slices/$slice/lib/libunspool-objc.a include=$out/slices/$slice/include dylib=$work/$slice-objc.dylib
@@ -198,13 +200,13 @@ check_layer() {
   [[ $found == "$(expected_processor "$arch")" ]] || fail "$slice: the layer's objects are of the processors $found"
   found=$(version_of "$library")
   [[ $found == "$(expected_version "$slice" "$version")" ]] || fail "$slice: the layer says $found, not $version"
-  # What it takes from libunspool is public, so it can lie in another image.
+  # The layer uses only public functions of libunspool, so libunspool can be another image.
   llvm-nm-19 --quiet -jU "$library" | grep '^_' | sort -u >"$work/defined"
   llvm-nm-19 --quiet -ju "$library" | grep '^_usp' | sort -u | comm -23 - "$work/defined" >"$work/taken"
   [[ -s $work/taken ]] || fail "$slice: the layer calls nothing of libunspool"
   found=$(comm -23 "$work/taken" "$work/public")
   [[ -z $found ]] || fail "$slice: the layer calls what is not public: $found"
-  # No linker on Linux writes these (see xcrun), so there is no image of libunspool to link with either.
+  # No linker on Linux can make these images (see xcrun), so there is no image of libunspool to link with.
   case $arch in armv7 | armv7k | i386) with=$out/slices/$slice/lib/libunspool.a ;; esac
   if ! "${cc[@]}" -dynamiclib -Wl,-all_load -install_name @rpath/libunspool-objc.dylib -o "$dylib" "$library" "$with" \
     -framework Foundation 2>"$work/link"; then
@@ -218,8 +220,8 @@ check_layer() {
     check_linked "$slice" "$dylib" libunspool-objc.dylib "$version" "$layer_libraries" "$work/layer-public"
     ;;
   esac
-  # By Apple's convention ("Coding Guidelines for Cocoa") methods that begin with an underscore are private. In the same
-  # section there are the names of the layer's own instance variables.
+  # By Apple's convention ("Coding Guidelines for Cocoa") methods that begin with an underscore are private. The same
+  # section contains the names of the layer's own instance variables.
   llvm-otool-19 -v -s __TEXT __objc_methname "$library" | awk 'NF == 2 { print $2 }' | sort -u >"$work/selectors"
   grep -qx registerCurrent "$work/selectors" || fail "$slice: the layer's selectors are not found"
   # shellcheck disable=SC2016 # a dollar sign of a name
@@ -246,7 +248,7 @@ cat >"$work/plain.c" <<'END'
 int main(void) { return usp_status_string(USP_OK) == 0; }
 END
 
-# check_slice SLICE ARCH VERSION: what build-apple left of it in $out.
+# check_slice SLICE ARCH VERSION: checks what build-apple left of the slice in $out.
 check_slice() {
   local slice=$1 arch=$2 version=$3 found dylib exported
   local library=$out/slices/$slice/lib/libunspool.a include=$out/slices/$slice/include
@@ -260,7 +262,7 @@ check_slice() {
   found=$(version_of "$library")
   [[ $found == "$(expected_version "$slice" "$version")" ]] || fail "$slice: says $found, not $version"
 
-  # Linked with nothing but libSystem. (armv7k: compared with what libSystem offers, see xcrun.)
+  # Links the library with libSystem only. (armv7k: its symbols are compared with libSystem's, see xcrun.)
   dylib=$work/$slice.dylib
   exported='not linked'
   if ! "${cc[@]}" -dynamiclib -Wl,-all_load -install_name @rpath/libunspool.dylib -o "$dylib" "$library" 2>"$work/link"; then
@@ -284,7 +286,7 @@ check_slice() {
   "${cc[@]}" -std=gnu11 -Wall -Wextra -Werror -I"$include" -include "$top/tests/apple/program.h" -fsyntax-only \
     "$top/doc/examples/crash.c" || fail "$slice: doc/examples/crash.c does not compile"
 
-  # A Clang module, found beside the headers; then linked as a program would.
+  # Compiles a Clang module that is found beside the headers, and then links as a program would.
   "${cc[@]}" -fmodules -fmodules-cache-path="$work/modules" -Wall -Wextra -Wincomplete-umbrella -Werror=nullability-completeness \
     -Werror -I"$include" -fsyntax-only "$work/module.m" || fail "$slice: the module does not parse"
   "${cc[@]}" -I"$include" -o "$work/program" "$work/plain.c" "$library" || fail "$slice: a program does not link"
@@ -293,7 +295,7 @@ check_slice() {
 }
 while read -r slice _ arch version; do check_slice "$slice" "$arch" "$version"; done <<<"$list"
 
-# ---- the XCFrameworks: the list names what lies there, and all of it
+# ---- the XCFrameworks: the list names the files that exist, and all of them
 python3 - "$out" "$work" "$list" <<'END' || fail "the XCFramework's list"
 import pathlib, plistlib, subprocess, sys
 
@@ -309,7 +311,7 @@ def check(holds, text):
 def run(*arguments):
     return subprocess.run(["llvm-lipo-19", *arguments], capture_output=True, text=True, check=True).stdout
 
-# Slices as (platform, variant, processor), as xcodebuild writes them.
+# Slices as (platform, variant, processor), in xcodebuild's spelling.
 def where_is(name):
     if name.startswith("maccatalyst-"):
         return "ios", "maccatalyst"
@@ -354,10 +356,11 @@ for framework in frameworks:
 sys.exit(found != 0)
 END
 
-# ---- the options: some slices, for a later system, elsewhere
-# built OUTPUT: the slices that lie there.
+# ---- the options: some slices, for a later system, in another folder
+# built OUTPUT: prints the slices in that folder.
 built() { (cd "$1/slices" && echo *); }
-# An SDK that builds one processor only: a line for each slice that it has dropped, and the rest.
+# An SDK that builds for one processor only: the command prints a line for each slice that it has dropped, and builds
+# the rest.
 export USP_SDK_LACKS='arm64 arm64e armv7 armv7k x86_64 i386'
 "$top/tools/build-apple" --min-version watchos=6.1 --output "$work/few" -- "${arguments[@]}" >"$work/says" ||
   fail "build-apple: not with an SDK for arm64_32 alone: $(cat "$work/says")"
@@ -374,7 +377,7 @@ says 1 'watchos-armv7k: the SDK watchos does not build it' --slice=watchos-armv7
 unset USP_SDK_LACKS
 [[ -d $work/one ]] || fail "build-apple --output=FOLDER: not there"
 
-# ---- by hand, as the README has it
+# ---- the commands of the README
 mkdir "$work/by-hand"
 sed -n '/^\.\/configure --host=aarch64-apple-darwin/,/[^\\]$/p' "$top/README.md" | sed "s|^\./|$top/|" >"$work/by-hand.sh"
 [[ $(wc -l <"$work/by-hand.sh") -eq 2 ]] || fail "README.md shows no configure with xcrun"

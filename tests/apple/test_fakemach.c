@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Darwin layer against a scripted kernel (fakemach/): every capture function, that the window between the first
- * suspension and the last resumption holds nothing but calls to the kernel, and that whatever fails leaves nothing behind. */
+/* Tests the Darwin layer on a scripted kernel (fakemach/): every capture function. The window between the first
+ * suspension and the last resumption may contain only calls to the kernel, and failures must leave nothing behind. */
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 
@@ -8,7 +8,7 @@
 
 int main(void) {
 #ifdef M_MMAP_THRESHOLD
-    /* Thousands of runs: the kernel is not asked for each one's memory. */
+    /* Keeps malloc from mapping memory for each of thousands of runs. */
     mallopt(M_MMAP_THRESHOLD, 64 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif

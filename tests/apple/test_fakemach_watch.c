@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The Darwin layer as it is compiled for watchOS, on the scripted kernel: threads are listed and images found, but no thread is
- * stopped, and every call for another thread's stack says so. */
+/* Tests the Darwin layer as compiled for watchOS, on the scripted kernel: threads are listed and images found, but no
+ * thread is stopped, and every call for another thread's stack returns USP_ERROR_UNSUPPORTED. */
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 
-/* Before the layer's own constructor: the thread that loads the library is not the main one, which it must find all the
- * same. */
+/* Runs before the layer's own constructor: the thread that loads the library is not the main thread, and the layer must
+ * find the main thread all the same. */
 __attribute__((constructor(101))) static void load_on_another_thread(void) {
     const struct fake_thread any = {.id = 0};
     fake_reset();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages kept in front of a reader: how often it is asked, and that what a walk sees is of one moment. That a capture makes
- * few calls is test_linux_faults.c's. */
+/* Tests the cache of pages in front of a memory reader: how often the reader is called, and that one walk sees memory
+ * of one moment. test_linux_faults.c tests that a capture makes few calls. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,8 +68,8 @@ START_TEST(a_page_is_read_once) {
 }
 END_TEST
 
-/* A library is unloaded, and while the stack that stood in it is walked another one takes its place: its instructions say
- * nothing of that stack. */
+/* A library is unloaded, and another one takes its place while a stack through the first is walked. The walk must not
+ * use the new library's instructions: the page stays unreadable for this walk. */
 START_TEST(what_was_gone_stays_gone_for_a_walk) {
     process.gone[2] = true;
     uspi_page_cache_begin(cache);
@@ -88,13 +88,13 @@ START_TEST(what_was_kept_is_confirmed) {
     uspi_page_cache_begin(cache);
     ck_assert_int_eq(look(0, 2 * PAGE), USP_OK);
     ck_assert_int_eq(uspi_page_cache_confirm(cache, read_pieces), USP_OK);
-    /* Read in this walk: there was nothing to confirm. */
+    /* The pages were read in this walk, so there was nothing to confirm. */
     ck_assert_uint_eq(process.bulk_reads, 0);
     uspi_page_cache_begin(cache);
     ck_assert_int_eq(look(16, 16), USP_OK);
     ck_assert_int_eq(uspi_page_cache_confirm(cache, read_pieces), USP_OK);
     ck_assert_uint_eq(process.bulk_reads, 1);
-    /* One in which nothing was looked up need not be the same. */
+    /* A page in which this walk read nothing may have changed. */
     process.bytes[PAGE + 5]++;
     uspi_page_cache_begin(cache);
     ck_assert_int_eq(look(16, 16), USP_OK);
@@ -102,7 +102,8 @@ START_TEST(what_was_kept_is_confirmed) {
 }
 END_TEST
 
-/* Changed, or gone. */
+/* A walk would use bytes of code that has changed or was unloaded since. Confirming must fail, and the next walk must
+ * read the page again. */
 START_TEST(what_is_no_longer_so_is_read_again) {
     for (unsigned gone = 0; gone < 2; gone++) {
         uint8_t byte;
@@ -111,7 +112,7 @@ START_TEST(what_is_no_longer_so_is_read_again) {
         process.bytes[100] ^= 0xff;
         process.gone[0] = gone != 0;
         uspi_page_cache_begin(cache);
-        /* As it was: a reader does not know yet. */
+        /* The old byte: the reader does not know yet that the page has changed. */
         ck_assert_int_eq(uspi_page_cache_read(cache, BASE + 100, &byte, 1), USP_OK);
         ck_assert_int_eq(uspi_page_cache_confirm(cache, read_pieces), USP_ERROR_BUSY);
         uspi_page_cache_begin(cache);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A Go program that loads the library, and a C program that loads a library written in Go, before it prepares captures and
-# afterwards: Go's preemption by SIGURG and captures of all threads go on beside each other. Runs in a folder of a build.
+# Tests captures beside Go's preemption by SIGURG: a Go program that loads the library, and a C program that loads a
+# library written in Go, before and after it prepares captures. Runs in a folder of a build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that the storm loads and unloads: a function that calls back, with frame records and the truth kept. Built
- * twice with different code (PLUGIN_PADDING), so that at one address now this, now that is loaded. */
+/* A library that the storm loads and unloads: a function that makes a frame record, notes its frame in a shadow stack
+ * and calls back. It is built twice with different code (PLUGIN_PADDING), so that the same address holds one library,
+ * then the other. */
 #include "tests/support/linux_shadow.h"
 
 void plugin_call(struct shadow *s, void (*callback)(void *), void *context, int depth);

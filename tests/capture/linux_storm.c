@@ -32,7 +32,7 @@ static unsigned random_below(unsigned n) {
     return (unsigned)(random_state >> 33) % n;
 }
 
-/* ---- what workers do, at the bottom of some recursion ---- */
+/* ---- what workers do, at the bottom of a recursion ---- */
 
 static SHADOWED void spin(unsigned n) {
     SHADOW_ENTER(mine);
@@ -174,14 +174,14 @@ static SHADOWED void handle(int number) {
     errno = kept;
 }
 
-/* ---- birth and death ---- */
+/* ---- threads begin and end ---- */
 
 static SHADOWED void live(struct storm_worker *w) {
     SHADOW_ENTER(mine);
     unsigned lifetime = 50 + random_below(200);
     for (unsigned i = 0; i < lifetime && atomic_load(&stopping) == 0; i++) {
         unsigned what = random_below(12);
-        /* The loader's lock is held long; so not by every thread at every turn. */
+        /* A thread takes the loader's lock only now and then, because it holds it for long. */
         if (what == 3 && random_below(4) != 0) what = 6;
         descend(random_below(20), what);
     }

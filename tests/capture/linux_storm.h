@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that do what programs do, all the time: allocate, take locks, sort, load and unload libraries, send each other
- * signals, end and are born again. Each keeps the truth about its stack (linux_shadow.h). Who captures them, and what is
- * expected, is the tests' business. */
+/* Threads that do all the time what programs do: they allocate, take locks, sort, load and unload libraries, send each
+ * other signals, end and are replaced. Each keeps its true stack in a shadow stack (linux_shadow.h). The tests that
+ * include this capture the threads and check the stacks. */
 #ifndef TESTS_LINUX_STORM_H
 #define TESTS_LINUX_STORM_H
 
@@ -23,11 +23,12 @@ struct storm_worker {
 
 extern struct storm_worker storm_workers[STORM_MAX];
 
-/* Starts `count` workers, and a thread that replaces those that end. plugins: two libraries to load, NULL: none. */
+/* Starts `count` workers, and a thread that replaces workers that end. plugins: two libraries to load; NULL: load no
+ * library. */
 void storm_begin(unsigned count, const char *const plugins[2]);
 void storm_end(void);
 
-/* How often they did what, so that a test can see that they did. */
+/* How often the workers did each of their tasks. A test checks with it that every task was done. */
 struct storm_deeds {
     _Atomic(unsigned long) allocations, locks, sorts, loads, signals, births;
 };

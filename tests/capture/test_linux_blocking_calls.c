@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that wait, in threads that are captured: which go on, and which end with EINTR. The table of
- * doc/signal-safety.md is compared with what happens, for captures by signals and for snapshots by a helper process. And the
- * program's own signals: what they are to interrupt is interrupted, however often the thread is captured meanwhile. */
+/* Tests captures of threads that wait in system calls: which calls go on after a capture and which end with EINTR. Each
+ * row of the table in doc/signal-safety.md is compared with what happens, for captures by signals and for snapshots by
+ * a helper process. A signal of the program's own must still interrupt the call, however often the thread is captured
+ * meanwhile. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -33,7 +34,7 @@
 
 static struct uspi_linux_calls calls;
 
-/* What a call needs. `release` ends the thread's wait. */
+/* What the calls work on. A call's `release` function ends the thread's wait. */
 static int ends[2], sockets[2], queue, semaphores, locked;
 static pid_t child;
 static char folder[64], fifo[96], file[96];
@@ -266,7 +267,7 @@ static long do_semtimedop(void) {
     return semtimedop(semaphores, &down, 1, &long_time);
 }
 
-/* ---- letting them go ---- */
+/* ---- ending the waits ---- */
 
 static void write_byte(void) { ck_assert_int_ge(write(ends[1], "12345678", 8), 1); }
 static bool has_ended(void);
@@ -276,7 +277,7 @@ static void read_all(void) {
     ck_assert_int_gt(read(ends[0], bytes, sizeof bytes), 0);
 }
 static void send_byte(void) { ck_assert_int_eq(send(sockets[1], "x", 1, 0), 1); }
-/* Until the call has put all of its bytes into the socket. */
+/* Reads from the socket until the call has written all of its bytes. */
 static void receive_all(void) {
     char bytes[65536];
     while (!has_ended()) (void)!recv(sockets[1], bytes, sizeof bytes, MSG_DONTWAIT);
@@ -313,7 +314,7 @@ static void send_awaited(void) { ck_assert_int_eq(pthread_kill(waiter, SIGUSR2),
 enum outcome { GOES_ON, ENDS };
 
 static const struct call {
-    const char *name; /* as in the document's table */
+    const char *name; /* as in the table of doc/signal-safety.md */
     void (*make)(void);
     long (*wait)(void);
     void (*release)(void);
@@ -397,7 +398,7 @@ static void begin_waiting(const struct call *call) {
     call->make();
     ck_assert_int_eq(pthread_create(&waiter, NULL, wait_in_call, NULL), 0);
     while (atomic_load(&waiting.is_there) == 0) usleep(100);
-    /* It sleeps in the call then. */
+    /* By then the thread sleeps in the call. */
     for (unsigned i = 0; i < 20; i++) {
         while (state_of(waiting.thread.id) != 'S') usleep(100);
         usleep(200);
@@ -458,7 +459,7 @@ static void expect_outcome(const struct call *call, void (*capture)(void), enum 
                   text_of(has_ended ? ENDS : GOES_ON), text_of(expected));
 }
 
-/* Only the handler that the tests need: the test's runner has others. */
+/* Resets all signal handlers: the test runner has others than those that a test installs. */
 static void begin_each(void) {
     struct usp_prepare_options options;
     calls = uspi_linux_real;
@@ -490,7 +491,7 @@ static void end_each(void) {
 
 static bool is_x86(void) { return usp_arch_host() == USP_ARCH_X86_64 || usp_arch_host() == USP_ARCH_I386; }
 
-/* A handler for the signal that ends some calls. The kernel's answer to it is the call's own, EINTR. */
+/* Installs a handler without SA_RESTART for a signal that ends some calls: they return EINTR. */
 static void install_interrupter(void) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -507,7 +508,7 @@ START_TEST(a_call_is_captured_by_signals) {
     const int error = atomic_load(&waiting.error);
     enum outcome expected = is_x86() ? call->x86 : call->arm;
 #ifdef __i386__
-    /* glibc makes semtimedop of it there. */
+    /* There glibc implements semop by semtimedop. */
     if (strcmp(call->name, "semop") == 0) expected = ENDS;
 #endif
     install_interrupter();
@@ -524,11 +525,12 @@ START_TEST(a_call_is_captured_by_a_helper) {
 }
 END_TEST
 
-/* The document has a row for each, and says the same. */
+/* doc/signal-safety.md would tell users something untrue if a row were missing or said anything else than this
+ * table. */
 START_TEST(the_documents_table_is_this_one) {
     const char *source = getenv("srcdir") != NULL ? getenv("srcdir") : ".";
     char path[4096], line[1024], wanted[256];
-    if (is_on_emulated_kernel()) return; /* no documents are there */
+    if (is_on_emulated_kernel()) return; /* The emulated machine does not have the documents. */
     for (int i = 0; i < ELEMENTS(table); i++) {
         const struct call *call = &table[i];
         bool is_there = false;
@@ -587,7 +589,8 @@ static void *call_again_and_again(void *context) {
 
 static long (*const raced[])(void) = {do_msgrcv, do_semop, do_sigwaitinfo};
 
-/* Each of the program's signals ends the call, whether a capture interrupts it at the same moment or not. */
+/* A program waits for ever if a capture at the same moment swallows the EINTR of its own signal. Each signal must end
+ * the call. */
 START_TEST(a_signal_of_the_programs_always_ends_the_call) {
     const unsigned rounds = is_slowed() ? 100 : 3334;
     pthread_t capturer;
@@ -608,8 +611,8 @@ START_TEST(a_signal_of_the_programs_always_ends_the_call) {
         const unsigned before = atomic_load(&racing.ended), calls_before = atomic_load(&handled);
         for (volatile unsigned k = 0; k < i % 64 * 16; k++) continue;
         ck_assert_int_eq(pthread_kill(waiter, SIGUSR1), 0);
-        /* Its handler may have run between two calls: then the next call waits, as it would without captures. The call
-         * that it interrupted has ended. */
+        /* The handler may have run between two calls. The next call then waits, as it would without captures; the call
+         * before it has already ended. */
         for (uint64_t began = usp_clock(); atomic_load(&racing.ended) == before;) {
             if (usp_clock() - began < 20 * MS || atomic_load(&handled) == calls_before) {
                 ck_assert_uint_lt(usp_clock() - began, patience(20000 * MS));
@@ -621,7 +624,7 @@ START_TEST(a_signal_of_the_programs_always_ends_the_call) {
     }
     printf("%u signals, %lu captures, %u calls ended; %u signals came between two calls\n", rounds,
            atomic_load(&capture_count), atomic_load(&racing.ended), resent);
-    /* That takes a signal at one of a few instructions. */
+    /* A signal comes between two calls only if it arrives at one of a few instructions, so this is rare. */
     ck_assert_uint_lt(resent, rounds / 20 + 2);
     atomic_store(&stop_capturing, 1);
     pthread_join(capturer, NULL);
@@ -636,7 +639,8 @@ END_TEST
 
 /* ---- a signal that comes while its thread is held ---- */
 
-/* Calls of getdents64: two for each listing, of which the second says that it is complete. */
+/* The number of the getdents64 call that sends the signal. Each listing makes two calls; the second one returns 0 for
+ * the end. */
 #define LISTING_OF_HELD 5u
 
 static _Atomic(unsigned) listings;
@@ -654,7 +658,8 @@ static const struct call held[] = {{"read", make_pipe, do_read, write_byte, ENDS
                                    {"recv", make_sockets, do_recv, send_byte, ENDS, ENDS, ENDS},
                                    {"sem_wait", make_semaphore, do_sem_wait, post, ENDS, ENDS, ENDS}};
 
-/* As alarm and read are used: the kernel would start the call again, because our handler allows it. */
+/* Programs use alarm to interrupt read. If the program's signal comes while the thread is held, the kernel would
+ * restart the call, because the library's handler has SA_RESTART, and the program would wait for ever. */
 START_TEST(a_signal_that_comes_meanwhile_interrupts_the_call) {
     struct usp_snapshot *snapshot;
     struct usp_snapshot_options options;
@@ -662,12 +667,12 @@ START_TEST(a_signal_that_comes_meanwhile_interrupts_the_call) {
     options.timeout = patience(10000 * MS);
     install_interrupter();
     begin_waiting(&held[_i]);
-    /* What is learned once is learned. */
+    /* The first snapshot learns what the library learns only once per process. */
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
     ck_assert_int_eq(atomic_load(&waiting.has_ended), 0);
     calls.list_directory = list_slowly;
-    /* The first listing notes who is there; at the second everyone who was listed is asked, at the third they stand. */
+    /* The first listing finds the threads, at the second the listed threads are asked, at the third all are held. */
     atomic_store(&listings, 0);
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
@@ -684,7 +689,7 @@ int main(void) {
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, begin_each, end_each);
     tcase_add_test(c, the_documents_table_is_this_one);
-    /* User-mode emulators start calls again as they see fit, and trace no process; valgrind makes other calls. */
+    /* User-mode emulators restart calls by their own rules and cannot trace processes; valgrind makes other calls. */
     if (test_under()[0] == '\0' || strcmp(test_under(), "kernel") == 0) {
         tcase_add_loop_test(c, a_call_is_captured_by_signals, 0, ELEMENTS(table));
         tcase_add_loop_test(c, a_call_is_captured_by_a_helper, 0, ELEMENTS(table));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The calling thread's stack by the fast walks: each return address once and in order, from a frame address on, without a
- * system call once the thread is known; the end of stacks; Swift async records of this thread and of another one. */
+/* Tests the fast walks over the calling thread's stack. They return each return address once and in order, also from a
+ * given frame address, and make no system call once the thread is known. Also tests where stacks end, and Swift async
+ * records of this thread and of another one. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -19,7 +20,7 @@
 #define FRAMES 256
 #define DEPTH  100u
 
-/* ---- a stack of known shape: DEPTH + 1 frames of `descend`, then what is called there ---- */
+/* ---- a stack of known shape: DEPTH + 1 frames of `descend`, which calls `bottom` ---- */
 
 static void (*volatile bottom)(void);
 static unsigned marked_depth;
@@ -47,7 +48,8 @@ static void *start(void *context) {
     return NULL;
 }
 
-/* On a thread of its own, whose stack has an end that is known: what calls a test has no frame records. */
+/* Calls the function below `descend` on a thread of its own. Such a stack has a known end; the code that calls a test
+ * has no frame records. */
 static void at_the_bottom(void (*function)(void)) {
     pthread_t thread;
     bottom = function;
@@ -81,14 +83,14 @@ START_TEST(every_return_address_once) {
 }
 END_TEST
 
-/* A buffer that is too small has the innermost ones: nothing is lost at its end. */
+/* A buffer that is too small holds the innermost frames, and nothing is written behind its end. */
 static void take_with_little_room(void) {
     void *few[FRAMES];
     take();
     for (int size = 1; size < count; size++) {
         memset(few, 0, sizeof few);
         ck_assert_int_eq(usp_backtrace(few, size), size);
-        /* The first lies in this function, where take() was called from: another call, the same function. */
+        /* The first address lies in this function at another call of it, so it is not compared. */
         ck_assert_int_eq(memcmp(few + 1, fast + 2, (size_t)(size < 2 ? 0 : size - 2) * sizeof few[0]), 0);
         ck_assert_ptr_null(few[size]);
     }
@@ -101,7 +103,8 @@ static void take_with_little_room(void) {
 START_TEST(room_for_fewer) { at_the_bottom(take_with_little_room); }
 END_TEST
 
-/* The typed capture from the mark on has the same frames, and may have more behind them: it does not need records. */
+/* A typed capture from the marked frame has the same frames. It may have more after them, because it needs no frame
+ * records. */
 static struct usp_frame typed_frames[FRAMES];
 static struct usp_stack typed;
 
@@ -115,7 +118,8 @@ static void take_typed_from_the_mark(void) {
 
 static void expect_typed(void *const *expected, int n) {
     ck_assert_int_eq(typed.status, USP_OK);
-    /* Where rules are known it ends with the function that called the thread's. On i386 a record of clone stands behind that. */
+    /* Where unwind rules are known, the typed capture ends with the function that called the thread's function. On i386
+     * the fast walk finds one more record, that of clone. */
     const bool has_ended = typed.stop == USP_STOP_ROOT && typed.count + 1 == (unsigned)n;
     ck_assert_uint_ge(typed.count + has_ended, (unsigned)n);
     for (int i = 0; i < n - has_ended; i++) ck_assert_uint_eq(typed_frames[i].pc, (uintptr_t)expected[i]);
@@ -126,7 +130,7 @@ static void take_from_the_mark(void) {
     int n = usp_backtrace(all, FRAMES), m = usp_backtrace_from_fp(marked_record, above, FRAMES);
     ck_assert_int_gt(m, (int)(DEPTH - marked_depth));
     ck_assert_uint_eq((uintptr_t)above[0], marked_return);
-    /* What lies above is the end of the whole. */
+    /* The frames from the mark on are the last ones of the whole walk. */
     ck_assert_int_eq(memcmp(above, all + (n - m), (size_t)m * sizeof above[0]), 0);
     take_typed_from_the_mark();
     expect_typed(above, m);
@@ -138,7 +142,7 @@ static void take_from_the_mark(void) {
     ck_assert_int_eq(usp_backtrace_from_fp(marked_record, above, 0), 0);
 }
 
-/* Between two records: the one above. */
+/* An address between two records selects the next record above it. */
 static void take_above_a_record(void) {
     void *above[FRAMES], *next[FRAMES];
     int n = usp_backtrace_from_fp(marked_record, above, FRAMES);
@@ -165,8 +169,8 @@ static void *interrupt_when_allowed(void *thread) {
     return NULL;
 }
 
-/* By another thread, and outside of libc: its system calls may have the frame pointer hold something else (on i386 the
- * sixth argument). */
+/* Waits for a signal from another thread, in a loop outside of libc. In libc's system calls the frame pointer may hold
+ * something else: on i386 the sixth argument. */
 static KEPT void be_interrupted(void) {
     stack_t s = {.ss_sp = alternate_stack, .ss_size = 65536};
     struct sigaction action;
@@ -184,8 +188,8 @@ static KEPT void be_interrupted(void) {
     sigaltstack(&s, NULL);
 }
 
-/* Distance between the frame address that is asked for and where the thread is interrupted: pages of which the library
- * has not heard. */
+/* The distance in bytes between the marked frame and the interrupted code: it spans stack pages that the library has
+ * not seen. */
 #define FAR 20000u
 
 static void be_interrupted_far_down(void) {
@@ -195,8 +199,8 @@ static void be_interrupted_far_down(void) {
     atomic_fetch_add(&standing_sink, (unsigned)room[0]);
 }
 
-/* What a crash handler asks for, wherever its own stack lies: below the thread's stacks, where the heap is, and above
- * them, at the beginning of the main thread's. */
+/* A crash handler passes a frame address and must get the frames above it, wherever its alternate stack lies: below the
+ * thread's stack, in the heap, or above it, at the beginning of the main thread's stack. */
 START_TEST(from_a_frame_address_in_a_handler) {
     char above[65536];
     char *below = malloc(65536);
@@ -218,7 +222,7 @@ START_TEST(from_a_frame_address) {
 }
 END_TEST
 
-/* With the rules that the first walks have found. */
+/* The later walks use the rules that the first one has cached. */
 START_TEST(from_a_frame_address_by_kept_rules) {
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
     for (unsigned i = 0; i < 3; i++) at_the_bottom(take_from_the_mark);
@@ -236,8 +240,8 @@ static void take_and_leave(void) {
     siglongjmp(way_out, 1);
 }
 
-/* A function that makes a frame record and calls what it is given, with the page's last instruction; nothing can be read
- * behind it, where the return address goes. */
+/* Machine code of a function that makes a frame record and calls its argument with the page's last instruction. The
+ * return address points behind the page, where nothing can be read. */
 static void call_at_the_end(void) {
     static const uint8_t x86_64[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7};
     static const uint8_t arm64[] = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00, 0x3f, 0xd6};
@@ -273,7 +277,8 @@ static void take_both(void) {
     int n = usp_backtrace(addresses, FRAMES);
     usp_stack_init(&stack, frames, FRAMES);
     ck_assert_int_eq(usp_capture_self(NULL, &stack), USP_OK);
-    /* Where libc keeps records the fast walk, which knows no roots, has the frame behind the thread's start as well. */
+    /* Where libc keeps frame records, the fast walk, which knows no roots, also finds the frame behind the thread's
+     * start. */
     ck_assert_uint_ge(stack.count + 1, (unsigned)n);
     for (int i = 1; i < n && i < (int)stack.count; i++) ck_assert_uint_eq(frames[i].pc, (uintptr_t)addresses[i]);
     if (stack.stop != USP_STOP_ROOT) show_stack(&stack);
@@ -290,7 +295,7 @@ END_TEST
 
 static _Atomic(int) quiet_takes;
 
-/* Bounded, so that the same calls are made each time. */
+/* Has known bounds, so that the calls in it have the same return addresses each time. */
 BOUNDS(take_all_ways);
 static BOUNDED(take_all_ways) void take_all_ways(void) {
     uint32_t task;
@@ -302,7 +307,7 @@ static BOUNDED(take_all_ways) void take_all_ways(void) {
 static void take_without_the_system(void) {
     void (*volatile function)(void) = take_all_ways;
     volatile int round = 0;
-    /* Strict seccomp (seccomp(2)): any call of this thread but read, write, exit and sigreturn ends it. */
+    /* Strict seccomp (seccomp(2)) ends the thread at any system call but read, write, exit and sigreturn. */
     for (; round < 2; round++) {
         if (round == 1 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) syscall(SYS_exit_group, 77);
         function();
@@ -312,7 +317,7 @@ static void take_without_the_system(void) {
 
 START_TEST(no_system_call_once_the_thread_is_known) {
     int status;
-    /* These have no such filter, or make calls of their own. */
+    /* Emulators and valgrind have no such filter, or make system calls of their own. */
     if (is_slowed() && strcmp(test_under(), "kernel") != 0) return;
     pid_t child = fork();
     if (child == 0) {
@@ -320,7 +325,7 @@ START_TEST(no_system_call_once_the_thread_is_known) {
         bottom = take_without_the_system;
         marked_depth = DEPTH / 2;
         if (pthread_create(&thread, NULL, start, NULL) != 0) _exit(1);
-        /* A thread that ends by itself is not joined everywhere. */
+        /* Not every libc can join a thread that ends by the raw exit call, so this polls a counter. */
         for (unsigned i = 0; i < 10000 && quiet_takes != 2; i++) usleep(1000);
         _exit(quiet_takes == 2 ? 0 : 1);
     }
@@ -397,7 +402,7 @@ static int frames_found;
 static uintptr_t unreadable;
 static void (*forge)(void);
 
-/* Its own record leads to what cannot be read. */
+/* Makes its own record's saved frame pointer point to unreadable memory during a walk. */
 BOUNDS(forge_pointer);
 static BOUNDED(forge_pointer) void forge_pointer(void) {
     void *addresses[8];
@@ -408,7 +413,8 @@ static BOUNDED(forge_pointer) void forge_pointer(void) {
     own[0] = previous;
 }
 
-/* Its own record leads to one that lies so far behind it, which is the last; for a moment, in the place of the true one. */
+/* During a walk, links its own record to a forged one `distance` bytes above the usual place. The forged record is the
+ * last one of the chain. */
 BOUNDS(forge_record);
 static BOUNDED(forge_record) void forge_record(void) {
     void *addresses[8];
@@ -443,7 +449,7 @@ START_TEST(records_on_an_unknown_stack) {
         ptrdiff_t distance;
         int frames;
     } cases[] = {{0, 3}, {64, 3}, {RECORD_GAP_MAX, 3}, {RECORD_GAP_MAX + 16, 2}, {-4096, 2}};
-    /* There compilers keep other records, or none. */
+    /* On 32-bit arm, compilers write other records or no records. */
     if (USPI_HOST_ARCH == USP_ARCH_ARMV7 || !USPI_HOST_RECORDS || !LIBC_HAS_COROUTINES) return;
     char *room =
         mmap(NULL, COROUTINE_STACK + COROUTINE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -454,7 +460,7 @@ START_TEST(records_on_an_unknown_stack) {
         run_coroutine(room);
         ck_assert_msg(frames_found == cases[i].frames, "%td bytes: %d frames", distance, frames_found);
     }
-    /* A record behind the last page that can be read, and one of which the second word is. */
+    /* First the record lies behind the last readable page; then only its first word can be read. */
     ck_assert_int_eq(mprotect(room + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
     forge = forge_pointer;
     for (unsigned i = 0; i < 2; i++) {
@@ -480,11 +486,11 @@ START_TEST(nothing_follows_the_start_of_a_thread) {
     ck_assert_int_eq(usp_capture_thread(&s.thread, &options, &stack), USP_OK);
     expect_standing(&s, &stack);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_here), 1);
-    /* It may stand in a function that adds atomically (libgcc's, on arm64). */
+    /* The thread may be in a function that adds atomically (libgcc's, on arm64). */
     uint32_t above = 0;
     while (frames[above].pc < LOW(stand_here) || frames[above].pc >= HIGH(stand_here)) above++;
     ck_assert_uint_le(above, 1);
-    /* stand_here, stand_deep six times, stand, and who called that. */
+    /* stand_here, six times stand_deep, stand, and the function that called stand */
     ck_assert_uint_eq(stack.count - above, 9);
     stand_end(&s);
 }
@@ -493,7 +499,8 @@ END_TEST
 /* ---- Swift async records ---- */
 
 #define MARK ((uintptr_t)(UINT64_C(1) << 60))
-/* Room for addresses that no stack holds otherwise: what the linker puts behind another function may be a caller. */
+/* Reserves addresses that cannot appear on the stack otherwise. A function that the linker placed behind another one
+ * might be a real caller. */
 #define RESUME_ROOM 256u
 BOUNDS(never_called);
 static BOUNDED(never_called) __attribute__((used)) void never_called(void) { __asm__ volatile(".skip 264"); }
@@ -504,7 +511,7 @@ struct async {
     void (*function)(void);
 };
 
-/* Puts a record of the async kind, [context][next record | mark][return address], between this function's and its
+/* Puts a record of the async kind, [context][next record | mark][return address], between its own record and its
  * caller's, as if the caller were a Swift async function. `words` lie in the caller's frame. */
 BOUNDS(call_below_async);
 static BOUNDED(call_below_async) void call_below_async(const struct async *async, volatile uintptr_t *words) {
@@ -532,7 +539,7 @@ static BOUNDED(be_async) void be_async(void (*function)(void), bool circle) {
     atomic_fetch_add(&standing_sink, (unsigned)words[3]);
 }
 
-/* The instructions of these functions say nothing of the record that was put between them. */
+/* Uses frame records only: the instructions of these functions do not show the record that was put between them. */
 static void init_async_options(struct usp_unwind_options *options) {
     usp_unwind_options_init(options);
     options->async = 1;
@@ -544,7 +551,7 @@ static void expect_chain(const struct usp_stack *stack, bool circle) {
     ck_assert_uint_eq(stack->async_join, stack->extended);
     usp_addr pc = stack->frames[stack->async_join].pc;
     ck_assert(pc >= LOW(be_async) && pc < HIGH(be_async));
-    /* The stack of the system goes on below it, to its end. */
+    /* After the async callers come the thread's own frames, to the end of the stack. */
     ck_assert_uint_gt(stack->physical, stack->async_join + 1);
     ck_assert_uint_ge(stack->count, stack->physical + 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -554,7 +561,7 @@ static void expect_chain(const struct usp_stack *stack, bool circle) {
     }
     if (!circle) ck_assert_uint_eq(stack->count, stack->physical + 3);
     ck_assert_uint_eq(stack->async_stop, circle ? USP_STOP_CYCLE : USP_STOP_ROOT);
-    /* Linux has no slot for the task: its id is absent, not 0. */
+    /* Linux has no slot for the task, so the task id is absent rather than 0. */
     ck_assert_uint_eq(stack->flags & USP_STACK_TASK_ID, 0);
 }
 
@@ -573,7 +580,7 @@ static void take_async(void) {
         ck_assert_uint_eq((uintptr_t)fast[i], RESUME + 64 * (i - own - 1) + 1);
     }
     ck_assert_uint_eq(n, in_a_circle ? FRAMES : own + 4);
-    /* The plain walk goes on along the stack. */
+    /* The plain walk ignores the async context and follows the stack. */
     ck_assert_uint_eq(count_in(fast, usp_backtrace(fast, FRAMES), RESUME, RESUME + RESUME_ROOM), 0);
     init_async_options(&options);
     usp_stack_init(&stack, frames, FRAMES);
@@ -613,7 +620,7 @@ START_TEST(async_callers_of_another_thread) {
     init_async_options(&options.unwind);
     options.only_thread = s.thread.id;
     options.timeout = patience(10000 * MS);
-    /* It may not have come to the loop yet. */
+    /* The thread may not have reached its loop yet. */
     for (unsigned i = 0; i < 10000; i++) {
         usp_stack_init(&stack, frames, FRAMES);
         ck_assert_int_eq(usp_capture_thread(&s.thread, &options.unwind, &stack), USP_OK);
@@ -634,7 +641,8 @@ int main(void) {
     if (USPI_HOST_RECORDS) {
         add_tests(c, every_return_address_once, room_for_fewer, from_a_frame_address,
                   from_a_frame_address_by_kept_rules);
-        /* On 32-bit arm a system call's number is in r7, Thumb's frame pointer: no record can be found from there. */
+        /* On 32-bit arm r7, Thumb's frame pointer, holds the system call's number, so no record can be found from
+         * there. */
         if (usp_arch_host() != USP_ARCH_ARMV7) tcase_add_loop_test(c, from_a_frame_address_in_a_handler, 0, 2);
         add_tests(c, a_call_at_the_end_of_code, the_typed_walk_agrees, no_system_call_once_the_thread_is_known);
         add_loop_tests(c, 0, 2, async_callers_of_this_thread, async_callers_of_another_thread);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Many threads that capture each other, and threads that are torn out of a capture: cancelled, jumped away from by a handler,
- * ended. No thread waits for another one's capture, and nothing is left behind. */
+/* Tests many threads that capture each other, and threads that leave in the middle of a capture: cancelled, ended, or
+ * by a jump out of a handler. No thread waits for another one's capture, and the library's memory does not grow. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -39,7 +39,7 @@ static _Atomic(int) crowd_may_begin, crowd_may_leave;
 static _Atomic(unsigned long) statuses[32], shortened;
 static _Atomic(uint64_t) longest;
 
-/* So long that no busy machine takes all of it: then a request that ends with USP_ERROR_TIMEOUT was lost. */
+/* Longer than a busy machine needs: a request that ends with USP_ERROR_TIMEOUT was lost. */
 #define CROWD_TIMEOUT patience(30000 * MS)
 
 static void note_longest(uint64_t took) {
@@ -62,7 +62,7 @@ static void capture_others(struct standing *s) {
         uint64_t began = usp_clock();
         int status = usp_capture_thread(&crowd[at].thread, &options, &stack);
         note_longest(usp_clock() - began);
-        /* At the end threads leave their depth, and some are gone before others. */
+        /* At the end threads return from their recursion, and some end before others, so these results do not count. */
         if (atomic_load(&crowd_may_leave) != 0) continue;
         atomic_fetch_add(&statuses[-status], 1);
         if (status == USP_OK && stack.count + stack.omitted <= DEPTH) atomic_fetch_add(&shortened, 1);
@@ -102,7 +102,7 @@ static void run_crowd(unsigned size, unsigned depth, void (*work)(struct standin
         stand_begin(&crowd[i]);
     }
     atomic_store(&crowd_may_begin, 1);
-    /* Captures end a sleep. */
+    /* A loop of short sleeps, because captures interrupt a sleep. */
     for (const uint64_t end = usp_clock() + milliseconds * MS; usp_clock() < end;) usleep(10000);
     atomic_store(&crowd_may_leave, 1);
     for (unsigned i = 0; i < size; i++) atomic_store(&crowd[i].leave, 1);
@@ -128,7 +128,7 @@ END_TEST
 START_TEST(five_hundred_threads_capture_each_other) { run_crowd(CROWD_MAX, DEPTH, capture_others, 2000 * scale()); }
 END_TEST
 
-/* Snapshots follow each other, and each of them has its turn. */
+/* While twenty threads take snapshots at the same time, none of them may be kept from its turn. */
 START_TEST(twenty_threads_take_snapshots) {
     run_crowd(is_slowed() || USP_SANITIZED ? 5 : 20, 10, take_snapshots, 2000 * scale());
 }
@@ -145,7 +145,7 @@ static uint64_t own_cpu_time(void) {
     return (uint64_t)t.tv_sec * 1000 * MS + (uint64_t)t.tv_nsec;
 }
 
-/* The first answer takes as long as hundreds do. */
+/* Makes the first answer take as long as hundreds of answers. */
 static long wake_slowly(_Atomic(uint32_t) *word, int n) {
     if (syscall(SYS_gettid) == (long)target.thread.id && atomic_exchange(&is_answering, 1) == 0) {
         for (const uint64_t end = own_cpu_time() + 50 * MS; own_cpu_time() < end;) continue;
@@ -161,7 +161,8 @@ static void *capture_once(void *context) {
     return NULL;
 }
 
-/* It runs in the handler, with the signal blocked, and is waited for. */
+/* A capture would fail though its target is only busy: it answers another capture in its handler, with the signal
+ * blocked. The requester must wait for it. */
 START_TEST(a_thread_that_answers_others_first) {
     struct usp_prepare_options options;
     pthread_t other;
@@ -219,7 +220,7 @@ START_TEST(the_timeout_bounds_the_whole_call) {
 }
 END_TEST
 
-/* ---- torn out of a capture ---- */
+/* ---- leaving in the middle of a capture ---- */
 
 static _Atomic(unsigned long) captures;
 
@@ -244,7 +245,8 @@ static void *capture_for_ever(void *type) {
     return NULL;
 }
 
-/* others: requesters that there were at one time beside one. */
+/* Checks that captures still work and that memory has not grown beyond what simultaneous captures need. others: how
+ * many requesters there were at the same time beside the first. */
 static void expect_still_working(const struct usp_capture_usage *before, unsigned others) {
     struct usp_frame frames[64];
     struct usp_stack stack;
@@ -260,7 +262,7 @@ static void expect_still_working(const struct usp_capture_usage *before, unsigne
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
     ck_assert_int_eq(usp_capture_get_usage(&after), USP_OK);
-    /* A request each, and text: twice 128 pages. */
+    /* For each requester a request and cached text: twice 128 pages. */
     ck_assert_uint_le(after.copies, before->copies + others * (65536 + 16384 + 2 * 128 * 4096 + 8192));
 }
 
@@ -269,7 +271,7 @@ static void begin_target(struct usp_capture_usage *usage) {
     usp_prepare_options_init(&options);
     options.timeout = patience(10000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
-    /* The timer's signal is for this thread. */
+    /* Only this thread may get the timer's signal. */
     sigset_t timers;
     sigemptyset(&timers);
     sigaddset(&timers, SIGALRM);
@@ -280,7 +282,8 @@ static void begin_target(struct usp_capture_usage *usage) {
     ck_assert_int_eq(usp_capture_get_usage(usage), USP_OK);
 }
 
-/* Deferred cancellation in every phase; asynchronous cancellation only around the calls would be the program's own fault. */
+/* A thread that is cancelled during a capture would leave a request behind that no other thread can use. Both deferred
+ * and asynchronous cancellation are tried. */
 START_TEST(a_thread_that_captures_is_cancelled) {
     const unsigned rounds = (is_slowed() ? 50 : 1000) * scale();
     struct usp_capture_usage usage;
@@ -313,7 +316,7 @@ static void jump_away(int number) {
     }
 }
 
-/* A timer's handler leaves what it interrupts by siglongjmp. */
+/* A timer's handler leaves the interrupted code by siglongjmp, again and again. Captures must still work afterwards. */
 START_TEST(a_handler_jumps_away_around_captures) {
     const unsigned rounds = (is_slowed() ? 20 : 500) * scale();
     struct usp_capture_usage usage;
@@ -329,7 +332,7 @@ START_TEST(a_handler_jumps_away_around_captures) {
             continue;
         }
         may_jump = 1;
-        /* Not by Check, whose lock would be left behind. */
+        /* Does not use Check's assertions: a jump would leave Check's lock taken. */
         if (setitimer(ITIMER_REAL, &soon, NULL) != 0) abort();
         for (;;) {
             struct usp_frame frames[64];
@@ -344,7 +347,7 @@ START_TEST(a_handler_jumps_away_around_captures) {
 }
 END_TEST
 
-/* System calls until the thread that captures sends itself a signal, or is cancelled. */
+/* How many system calls remain until the capturing thread sends itself a signal or cancels itself. */
 static _Thread_local unsigned calls_to_go;
 static int way_out; /* 0: pthread_exit, 1: siglongjmp, 2: cancellation */
 static int left;    /* its address is the result of a thread that left */
@@ -364,7 +367,7 @@ static void pass_call(void) {
     }
 }
 
-/* NULL: both captures made fewer calls. */
+/* Captures, and leaves at system call number `call`. Returns NULL if both captures made fewer calls. */
 static void *capture_and_leave(void *call) {
     struct usp_frame frames[64];
     struct usp_stack stack;
@@ -380,7 +383,8 @@ static void *capture_and_leave(void *call) {
     return NULL;
 }
 
-/* At each system call of a capture and of a snapshot: taking a request, asking, waiting, giving back. _i: way_out. */
+/* A thread leaves at each system call of a capture and of a snapshot: while it takes a request, asks, waits, or gives
+ * it back. A request that is lost there would be missing later. _i: way_out. */
 START_TEST(a_thread_leaves_in_each_phase_of_a_capture) {
     struct usp_capture_usage usage;
     struct sigaction action;
@@ -406,7 +410,7 @@ START_TEST(a_thread_leaves_in_each_phase_of_a_capture) {
 }
 END_TEST
 
-/* A call out of a handler that interrupts captures waits for none of them. */
+/* A handler interrupted a capture and captures too: it must not wait for the capture that it interrupted. */
 static _Atomic(unsigned) from_handler;
 
 static void capture_in_handler(int number) {
@@ -442,7 +446,7 @@ START_TEST(a_handler_captures_while_its_thread_does) {
 }
 END_TEST
 
-/* ---- fork, whatever other threads do ---- */
+/* ---- fork while other threads capture and prepare ---- */
 
 static _Atomic(int) stop_changing;
 
@@ -457,7 +461,7 @@ static void *prepare_until_told(void *context) {
     (void)context;
     usp_prepare_options_init(&options);
     for (unsigned i = 0; atomic_load(&stop_changing) == 0; i++) {
-        /* Other memory each time. */
+        /* Each round needs another amount of memory. */
         options.max_threads = 16 + i % 8;
         options.timeout = 10000 * MS;
         if (usp_prepare(&options) == USP_ERROR_NO_MEMORY) abort();
@@ -465,7 +469,7 @@ static void *prepare_until_told(void *context) {
     return NULL;
 }
 
-/* The exit status is the number of the check that failed. */
+/* Uses the library in a forked child. The exit status is the number of the check that failed. */
 static void use_everything(void) {
     struct standing own = {.depth = 5};
     struct usp_frame frames[64];
@@ -479,7 +483,7 @@ static void use_everything(void) {
     for (unsigned i = 0; i < 3; i++) {
         int status;
         usp_stack_init(&stack, frames, 64);
-        /* The machine may be busy. */
+        /* The machine may be busy, so timeouts are repeated. */
         for (unsigned k = 0; (status = usp_capture_thread(&own.thread, NULL, &stack)) == USP_ERROR_TIMEOUT && k < 50;)
             k++;
         if (status != USP_OK) _exit(3);
@@ -518,7 +522,7 @@ START_TEST(a_child_works_whatever_the_parents_threads_did) {
 }
 END_TEST
 
-/* Forked while the library is prepared for the first time. */
+/* The process forks while this thread prepares the library for the first time. */
 static void *prepare_first(void *context) {
     (void)context;
     usp_prepare(NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What programs get that call usp_prepare with its defaults, or nothing at all: stacks through code without frame pointers, libraries
- * that are loaded later, a bounded number of reads, and children of fork in which everything works. This file is compiled
- * without frame pointers. */
+/* Tests what programs get that call usp_prepare with its defaults or do not call it: stacks through code without frame
+ * pointers, libraries that are loaded later, a bounded number of reads, and children of fork in which everything works.
+ * This file is compiled without frame pointers. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux/calls.h"
 #include "tests/support/linux_threads.h"
@@ -23,7 +23,7 @@ static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
     return usp_capture_thread(thread, NULL, stack);
 }
 
-/* With more time than the default: other programs may keep the processors. */
+/* Uses a longer timeout than the default, because other programs may keep the processors busy. */
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
@@ -33,7 +33,7 @@ static void prepare(void) {
 
 /* ---- another thread ---- */
 
-/* A worker that never returns: its instructions lead nowhere, only its table names its caller. */
+/* A worker that never returns. Its instructions do not lead to its caller; only its unwind table does. */
 static void work_for_ever(struct standing *s) {
     for (;;) {
         if (atomic_load(&s->leave) != 0) pthread_exit(NULL);
@@ -41,7 +41,7 @@ static void work_for_ever(struct standing *s) {
     }
 }
 
-/* _i: 0 in an endless loop, 1 in libc. */
+/* A user who calls usp_prepare(NULL) must get all 64 callers of a thread. _i: 0 in an endless loop, 1 in libc. */
 START_TEST(a_thread_64_calls_deep) {
     struct standing s = {.depth = 64, .wait = _i == 0 ? work_for_ever : wait_asleep};
     struct usp_stack stack;
@@ -87,10 +87,10 @@ KEPT static void wait_in_plugin(struct standing *s) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* The frame behind the plugin's is where its function said that it returns to. */
+/* Checks that the frame after the plugin's is at the return address that the plugin reported. */
 static void expect_through_plugin(const struct usp_stack *stack, const struct standing *s) {
     uintptr_t low = (uintptr_t)call_plugin & ~(uintptr_t)1;
-    /* Bit 0 of a return address of 32-bit ARM says which instruction set goes on. */
+    /* On 32-bit ARM, bit 0 of a return address gives the caller's instruction set. */
     const uintptr_t returns_to = plugin_returns_to & ~(uintptr_t)(usp_arch_host() == USP_ARCH_ARMV7 ? 1 : 0);
     uint32_t i = 0;
     while (i < stack->count && stack->frames[i].pc - low >= 4096) i++;
@@ -100,8 +100,8 @@ static void expect_through_plugin(const struct usp_stack *stack, const struct st
     expect_standing(s, stack);
 }
 
-/* The program does not say that something was loaded or unloaded. The capture notices it; what a handler may ask is of the list that the
- * capture has made. */
+/* A stack through a library would be cut if the program does not announce that it has loaded the library. Captures must
+ * notice it, and handlers then see the list that the capture has made. */
 START_TEST(a_library_that_is_loaded_later) {
     struct usp_image image;
     struct usp_stack stack;
@@ -151,7 +151,7 @@ static long counted_read_process(pid_t pid, const struct iovec *local, const str
     return got;
 }
 
-/* Code without frame pointers has anything in that register. */
+/* Sets the frame pointer register. In code without frame pointers it can hold anything. */
 static void set_frame_pointer(ucontext_t *context, uintptr_t value) {
 #if defined __x86_64__
     context->uc_mcontext.gregs[REG_RBP] = (greg_t)value;
@@ -181,7 +181,7 @@ KEPT static void capture_with_scratch(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* So little that it saves no frame pointer, and the scratch value is every frame's. */
+/* So small that it does not save the frame pointer; every frame has the scratch value in that register. */
 BOUNDS(go_down);
 static BOUNDED(go_down) void go_down(unsigned depth) {
     if (depth > 0) {
@@ -192,8 +192,9 @@ static BOUNDED(go_down) void go_down(unsigned depth) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* What cannot be read is found out once a walk, and not at every frame. What can is not read anew for each look at it. _i: where
- * the scratch value points to: beyond the stack, to no address at all, to data, to nothing. */
+/* A walk over frames without frame pointers would make a failing system call at every frame. It must find out once per
+ * walk that an address is unreadable, and must not read the same memory again for each look at it. _i: what the scratch
+ * value points to: behind the stack, an invalid address, data, or null. */
 START_TEST(a_scratch_value_as_the_frame_pointer) {
     static struct uspi_linux_calls counted;
     const unsigned depth = 300;
@@ -208,10 +209,10 @@ START_TEST(a_scratch_value_as_the_frame_pointer) {
 #ifndef __GLIBC__
     return;
 #endif
-    /* Without tables and records the instructions alone are followed, and a sanitizer puts calls among them. */
+    /* Without tables and records only the instructions are followed, and sanitizers insert calls among them. */
     if (USP_SANITIZED) return;
     ck_assert_uint_ge(FRAMES_IN(&unprepared, go_down), depth);
-    /* An emulator may have no such call. */
+    /* An emulator may not have process_vm_readv. */
     if (is_slowed()) return;
     ck_assert_uint_le(failed_reads, 20);
     ck_assert_uint_le(reads, 4 * depth);
@@ -222,7 +223,7 @@ END_TEST
 
 static _Atomic(bool) may_end;
 
-/* Makes the list anew all the time, as the loader's changes do. */
+/* Rebuilds the list of images all the time, as loading libraries does. */
 static void *prepare_and_refresh(void *context) {
     unsigned round = 0;
     while (!atomic_load(&may_end)) {
@@ -237,7 +238,8 @@ static void *prepare_and_refresh(void *context) {
     return context;
 }
 
-/* In a child: every call that takes a lock, names too, and a stack that ends where threads begin. */
+/* In a forked child: makes every call that takes a lock, symbolicates too, and checks that the stack ends at its
+ * thread's start. */
 static void use_everything(void) {
     struct standing s = {.depth = 5};
     struct usp_stack stack;
@@ -269,7 +271,7 @@ static void expect_all_right(pid_t child) {
 
 START_TEST(fork_while_lists_are_made) {
     pthread_t threads[2];
-    /* An emulator's own locks are not made for children of programs with threads. */
+    /* An emulator's own locks are not usable in children of programs with threads. */
     if (USP_SANITIZED || is_user_emulated()) return;
     prepare();
     for (unsigned i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, prepare_and_refresh, NULL), 0);
@@ -290,7 +292,7 @@ static void *prepare_once(void *context) {
     return NULL;
 }
 
-/* Each in a process of its own, because what the first call learns stays. */
+/* Each attempt runs in a process of its own, because the library keeps what its first call learns. */
 START_TEST(fork_during_the_first_prepare) {
     if (USP_SANITIZED || is_user_emulated()) return;
     for (unsigned i = 0; i < 40 / stride(); i++) {
@@ -313,7 +315,7 @@ START_TEST(fork_during_the_first_prepare) {
 }
 END_TEST
 
-/* A reader of the list that does not come along through a fork. */
+/* Holds the list of images. This thread does not exist in a forked child. */
 static void *hold_images(void *holds) {
     uint32_t ticket;
     (void)usp_images_acquire(&ticket);
@@ -324,7 +326,7 @@ static void *hold_images(void *holds) {
 
 #define GENERATIONS 12
 
-/* Never returns. The exit status is 0, or tells which check failed. */
+/* Never returns. The exit status is 0, or the number of the check that failed. */
 static void fork_again_and_again(void) {
     for (unsigned generation = 0; generation < GENERATIONS; generation++) {
         struct usp_prepare_options options;
@@ -333,7 +335,7 @@ static void fork_again_and_again(void) {
         int status;
         alarm(60);
         usp_prepare_options_init(&options);
-        /* Other rules, so that the list is published anew. */
+        /* Another number of cached rules, so that the list is published again. */
         options.kept_rules = 16u << generation;
         if (usp_prepare(&options) != USP_OK) _exit(21);
         if (usp_images_refresh() != USP_OK) _exit(22);
@@ -348,7 +350,8 @@ static void fork_again_and_again(void) {
     use_everything();
 }
 
-/* In each process of a chain a thread reads the list while another one forks. */
+/* In a chain of processes, a thread reads the list while another thread forks. The child must be able to replace the
+ * list, though the reader does not exist there. */
 START_TEST(a_chain_of_forks) {
     if (USP_SANITIZED || is_user_emulated()) return;
     pid_t first = fork();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that become other programs while their threads are captured: exec in the main thread and in another one, fork and
- * exec, posix_spawn, vfork. Whatever is on its way to the thread at that moment does the new program no harm.
+/* Tests programs that replace themselves while their threads are captured: exec in the main thread and in another one,
+ * fork and exec, posix_spawn, vfork. A signal of the library that is still pending must not harm the new program.
  *
- * The program runs itself: "capture HOW COUNT" captures all its threads without a pause while it is replaced, each time by
- * itself with a count that is one less, or starts so many others; "harmless" is a program that was started and ends. */
+ * The program runs itself. "capture HOW COUNT" captures all of its threads without a pause; meanwhile it replaces
+ * itself by itself with a count that is one less, or starts COUNT other programs. "harmless" is a program that is
+ * started and ends. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -48,7 +49,7 @@ static void begin_capturing(void) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, capture_without_pause, (void *)i) != 0) _exit(21);
     }
-    /* Not before the captures have begun. */
+    /* Waits until the captures have begun. */
     for (uint64_t began = usp_clock(); atomic_load(&captured) == 0;) {
         if (usp_clock() - began > patience(20000 * MS)) _exit(22);
         sched_yield();
@@ -57,12 +58,12 @@ static void begin_capturing(void) {
 
 static void target_is_self(void) { target.id = target.native = (uint64_t)syscall(SYS_gettid); }
 
-/* ---- the ways ---- */
+/* ---- the ways to start another program ---- */
 
 static void become(const char *how, int count) {
     char left[16];
     snprintf(left, sizeof left, "%d", count - 1);
-    /* At another moment of a capture each time. */
+    /* A varying delay, so that exec comes at another moment of a capture each time. */
     for (volatile int i = 0; i < count % 97 * 50; i++) continue;
     execl(own_path, own_path, "capture", how, left, (char *)NULL);
     _exit(23);
@@ -154,7 +155,7 @@ static int run_as_program(char **arguments) {
 
 /* ---- the test ---- */
 
-/* So often with the other tests; USP_TEST_SCALE multiplies it. */
+/* How often each way is tried in `make check`; USP_TEST_SCALE multiplies it. */
 static const struct {
     const char *how;
     unsigned count;
@@ -184,7 +185,7 @@ int main(int count, char **arguments) {
     if (realpath("/proc/self/exe", path) == NULL) return 36;
     own_path = path;
     if (count > 1) return run_as_program(arguments);
-    /* A user-mode emulator ends when a process with threads forks; and it is itself the program that is replaced. */
+    /* A user-mode emulator ends when a process with threads forks, and exec would replace the emulator itself. */
     if (is_user_emulated()) return 77;
     TCase *c = tcase_create("exec");
     tcase_set_timeout(c, 600);

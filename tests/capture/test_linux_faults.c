@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every system call of the Linux layer fails in turn, at every position, and every allocation: there is always a status,
- * the threads and the process that were looked at run on, nothing is left behind. And what cannot be brought about
- * otherwise: a handler that is kept from finishing, a requester that does not come back, a kernel that lists half of the
- * threads, Yama. */
+/* Tests failures: every system call of the Linux layer fails in turn, at every position, and every allocation. The
+ * library must always return a status, leave captured threads and processes running, and leak nothing. Also tests cases
+ * that are hard to cause otherwise: a handler that does not finish, a requester that stops in the middle, a kernel that
+ * lists half of the threads, Yama. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_child.h"
 
@@ -19,7 +19,7 @@
 
 #define FRAMES 64u
 
-/* Check allocates for each assertion: it is asked only if there is something to say. */
+/* Check allocates for each assertion, so it is called only if the condition is false. */
 #define REQUIRE(condition)                                                                                             \
     do {                                                                                                               \
         if (!(condition)) fail_allocation(0);                                                                          \
@@ -57,7 +57,7 @@ enum call {
     CALLS
 };
 
-/* What each says when it fails: the likeliest reason, and another one that leads elsewhere. */
+/* Errors of each call: the likeliest reason, and another one that takes another path. */
 static const int reasons[2][CALLS] = {
     {[OPEN] = EMFILE,         [CLOSE] = EIO,          [READ] = EIO,     [PREAD] = EIO,
      [REWIND] = EINVAL,       [LIST] = EIO,           [LINKS] = EIO,    [READ_LINK] = ENOENT,
@@ -79,9 +79,9 @@ static struct {
     _Atomic(unsigned) count;   /* calls so far */
     _Atomic(unsigned) failing; /* the call with this number fails; 0: none */
     _Atomic(int) always;       /* every call of this kind fails; CALLS: none */
-    _Atomic(int) failed;       /* the kind that did; CALLS: none has */
+    _Atomic(int) failed;       /* the kind that failed; CALLS: no call has failed */
     unsigned variant;
-    _Atomic(long) mapped, opened; /* balance */
+    _Atomic(long) mapped, opened; /* how many more were made than released */
 } script;
 
 static long fails(enum call call) {
@@ -105,7 +105,7 @@ static long s_open(int directory, const char *path, int flags) {
 }
 
 static long s_close(int fd) {
-    /* Linux closes whatever it answers. */
+    /* Linux closes the descriptor even if close fails. */
     long failure = fails(CLOSE), e = REAL->close(fd);
     atomic_fetch_sub(&script.opened, 1);
     return failure < 0 ? failure : e;
@@ -124,7 +124,7 @@ static long s_unmap(void *at, size_t n) {
 }
 
 static long s_set_mask(int how, const uint64_t *mask, uint64_t *old) {
-    /* A mask that was taken can be put back. */
+    /* Only taking a mask fails; restoring it always works. */
     long e = old != NULL ? fails(SET_MASK) : 0;
     return e < 0 ? e : REAL->set_mask(how, mask, old);
 }
@@ -144,7 +144,7 @@ static long s_probe_thread(pid_t pid, pid_t tid) { UNLESS(PROBE_THREAD, REAL->pr
 static long s_send(pid_t pid, pid_t tid, int number) { UNLESS(SEND, REAL->send_signal(pid, tid, number)); }
 static long s_pending(uint64_t *set) { UNLESS(PENDING, REAL->pending_signals(set)); }
 static long s_set_action(int number, const struct sigaction *action, struct sigaction *old) {
-    /* An action that was taken can be given back. */
+    /* Only taking an action fails; restoring the default always works. */
     if (action != NULL && action->sa_handler == SIG_DFL) return REAL->set_action(number, action, old);
     UNLESS(SET_ACTION, REAL->set_action(number, action, old));
 }
@@ -197,7 +197,7 @@ static void use_table(void) {
     uspi_linux = &table;
 }
 
-/* ---- what is tried ---- */
+/* ---- the operations that are tried ---- */
 
 static struct standing threads[3] = {
     {.depth = 3}, {.depth = 1, .wait = wait_asleep}, {.depth = 5, .wait = wait_asleep}};
@@ -210,7 +210,7 @@ static int prepare(uint64_t timeout) {
     return usp_prepare(&options);
 }
 
-/* What an attempt may take: so short that those that cannot succeed end soon, and longer where code is slow. */
+/* The timeout of an attempt: short, so that attempts that cannot succeed end soon, and longer where code is slow. */
 #define ATTEMPT ((USP_SANITIZED ? 120 : 30) * MS)
 
 static int try_capture(void) {
@@ -289,7 +289,8 @@ static int (*const tries[])(void) = {try_capture, try_snapshot_self, try_snapsho
                                      try_snapshot_by_helper};
 #define TRIES ELEMENTS(tries)
 
-/* An attempt's time is short, so that those that cannot succeed end soon. On a busy machine one that can needs several. */
+/* Tries several times: the timeout of an attempt is short, and on a busy machine even an attempt that can succeed may
+ * miss it. */
 static int attempt_in_time(int (*attempt)(void)) {
     int status;
     do {
@@ -310,8 +311,8 @@ static void end(void) {
     end_child(&child);
 }
 
-/* Memory behind which a handler may still be running is kept until it is not. A handler that has nothing left to do still
- * has to get a processor, on which others may be: each further call looks again, until Check's time is up. */
+/* Calls usp_shutdown until all memory is unmapped. Memory that a handler may still use is kept, and on a busy machine a
+ * handler may wait for a processor. Each further call looks again, until Check's timeout. */
 static void shut_down_wholly(void) {
     usp_shutdown();
     while (atomic_load(&script.mapped) != 0) {
@@ -320,10 +321,10 @@ static void shut_down_wholly(void) {
     }
 }
 
-/* What the library keeps for good is there after the first attempt, in which nothing fails. */
+/* What the library keeps for good: measured after the first attempt, in which nothing fails. */
 static long held_at_most;
 
-/* What was looked at runs, and nothing is left. */
+/* Checks that the captured threads and processes run and that nothing is left behind. */
 static void expect_unharmed(unsigned files) {
     atomic_store(&script.failing, 0);
     atomic_store(&script.always, CALLS);
@@ -333,7 +334,7 @@ static void expect_unharmed(unsigned files) {
     sigset_t mask;
     ck_assert_int_eq(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
     ck_assert_int_eq(sigismember(&mask, SIGUSR1), 0);
-    /* The threads still answer: in turn, to save time. */
+    /* Checks that a thread still answers. The threads take turns, to save time. */
     static unsigned turn;
     static struct usp_frame frames[FRAMES];
     struct standing *s = &threads[turn++ % 3];
@@ -341,7 +342,7 @@ static void expect_unharmed(unsigned files) {
     usp_stack_init(&stack, frames, FRAMES);
     ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
     int status;
-    /* A thread that was not woken from its handler is there for some seconds. */
+    /* A thread that was not woken from its handler stays in it for some seconds. */
     for (uint64_t began = usp_clock(); (status = usp_capture_thread(&s->thread, NULL, &stack)) == USP_ERROR_TIMEOUT;) {
         ck_assert_uint_lt(usp_clock() - began, patience(20000 * MS));
         usleep(1000);
@@ -357,11 +358,11 @@ START_TEST(each_call_fails_once) {
     int (*attempt)(void) = tries[_i / 2];
     bool traced = attempt == try_snapshot_process || attempt == try_snapshot_by_helper;
     unsigned failed = 0, refused = 0, by_kind[CALLS] = {0};
-    /* Where all is slow, some positions: each of them is tried natively. */
+    /* Where execution is slow, only some positions are tried: native runs try each. */
     const unsigned stride = is_slowed() ? 7 : 1;
     begin();
     script.variant = (unsigned)_i % 2;
-    /* What is learned once in a process is learned before; positions are the same from then on. */
+    /* The first attempt learns what is learned once per process. After it, positions of calls stay the same. */
     int expected = attempt_in_time(attempt);
     ck_assert(expected == USP_OK || (traced && !can_trace()));
     unsigned files = count_open_files();
@@ -388,7 +389,8 @@ START_TEST(each_call_fails_once) {
     ck_assert_uint_gt(refused, 0);
     if (attempt != try_capture) ck_assert_uint_gt(by_kind[OPEN], 0);
     if (attempt == try_capture || attempt == try_snapshot_self) ck_assert_uint_gt(by_kind[SEND], 0);
-    /* There are 12 or more. One look more at a thread that has not stopped yet moves them, so that some are passed over. */
+    /* An attempt makes at least 12 such calls. A thread that stops late adds one and shifts the positions, so some may
+     * be skipped. */
     if (traced && can_trace()) ck_assert_uint_ge(by_kind[TRACE], 8);
     end();
 }
@@ -414,12 +416,12 @@ START_TEST(each_kind_of_call_fails_always) {
 }
 END_TEST
 
-/* ---- what cannot be brought about otherwise ---- */
+/* ---- cases that are hard to cause otherwise ---- */
 
 static _Atomic(pid_t) slow_thread;
 static _Atomic(int) slow_entered, slow_may_go;
 
-/* Called by a handler that learns its stack, when it already owns its slot. */
+/* Delays the handler of one thread. The handler calls this when it learns its stack, after it has taken its slot. */
 static pid_t slow_own_process(void) {
     if (syscall(SYS_gettid) == atomic_load(&slow_thread)) {
         atomic_store(&slow_entered, 1);
@@ -428,7 +430,7 @@ static pid_t slow_own_process(void) {
     return uspi_linux_real.own_process();
 }
 
-/* The call that probes takes a null pointer for none. */
+/* Addresses near null would be taken as readable: the call that probes memory treats a null pointer as no request. */
 START_TEST(nothing_lies_at_null) {
     uint64_t word;
     use_table();
@@ -469,7 +471,7 @@ START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
     ck_assert_int_eq(prepare(20 * MS), USP_OK);
     atomic_store(&slow_thread, (pid_t)slow.thread.id);
     usp_stack_init(&stack, frames, FRAMES);
-    /* On a busy machine the handler may not have begun when the time is up; what is asked then is taken back. */
+    /* On a busy machine the handler may not have begun before the timeout; its request is then withdrawn. */
     do {
         ck_assert_int_eq(usp_capture_thread(&slow.thread, NULL, &stack), USP_ERROR_TIMEOUT);
     } while (atomic_load(&slow_entered) == 0);
@@ -478,7 +480,7 @@ START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
         ck_assert(status == USP_OK || status == USP_ERROR_TIMEOUT);
         if (status == USP_OK) expect_standing(&other, &stack);
     }
-    /* That for all threads, the request that the handler still owns, and one for the others, which is used again. */
+    /* The request for all threads, the request that the handler still owns, and one for the others, which is reused. */
     ck_assert_int_eq(atomic_load(&script.mapped), 3);
     atomic_store(&slow_thread, 0);
     atomic_store(&slow_may_go, 1);
@@ -494,7 +496,7 @@ END_TEST
 
 static _Atomic(unsigned) listings;
 
-/* The requester goes to sleep with everyone held, for longer than held threads wait. */
+/* Makes the requester sleep while it holds all threads, for longer than held threads wait. */
 static long sleepy_list(int fd, void *to, size_t n) {
     if (atomic_fetch_add(&listings, 1) == 6) usleep(4500000);
     return uspi_linux_real.list_directory(fd, to, n);
@@ -515,7 +517,7 @@ START_TEST(held_threads_let_themselves_go) {
         for (size_t k = 0; k < usp_snapshot_get_info(snapshot)->thread_count; k++) {
             const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, k);
             ck_assert(t->status == USP_OK || t->status == USP_ERROR_TIMEOUT);
-            /* A copy that may be torn is not shown. */
+            /* A copy that may be torn is not in the snapshot. */
             if (t->status == USP_ERROR_TIMEOUT) ck_assert_uint_eq(t->stack.count, 0);
             if (t->info.thread.id == s.thread.id && t->status == USP_OK) expect_standing(&s, &t->stack);
         }
@@ -530,11 +532,11 @@ END_TEST
 
 static _Atomic(int) cut_listings;
 
-/* What the kernel does when the thread at which it stands exits: the listing ends there. */
+/* Ends the listing after the first thread, as the kernel does if the thread that it has reached exits. */
 static long cut_list(int fd, void *to, size_t n) {
     long got = uspi_linux_real.list_directory(fd, to, n);
     if (got <= 0 || atomic_fetch_sub(&cut_listings, 1) <= 0) return got;
-    /* ".", ".." and the first thread. */
+    /* Skips ".", ".." and the first thread. */
     long at = 0;
     for (int i = 0; i < 3 && at < got; i++) {
         uint16_t length;
@@ -570,7 +572,7 @@ START_TEST(listings_that_were_cut_short_are_taken_again) {
 }
 END_TEST
 
-/* ---- a system that says no ---- */
+/* ---- a system that refuses ---- */
 
 static int trace_error;
 static long refuse_trace(long request, pid_t tid, void *address, void *data) {
@@ -637,12 +639,13 @@ START_TEST(each_allocation_fails_once) {
 }
 END_TEST
 
-/* ---- stacks that are read together ---- */
+/* ---- stacks that are read in one call ---- */
 
-/* One stack cannot be read, in the first half or at all; and where those lie that were. */
+/* A fake read in which one stack is unreadable, in its first half or completely; and the addresses of the stacks that
+ * were read. */
 static struct {
     _Atomic(uintptr_t) broken;
-    size_t readable; /* bytes of it */
+    size_t readable; /* how many bytes of the broken stack can be read */
     _Atomic(unsigned) count;
     uintptr_t whole[64];
 } stacks_read;
@@ -664,7 +667,8 @@ static long read_up_to_broken(pid_t pid, const struct iovec *local, const struct
     return (long)read;
 }
 
-/* The kernel stops at it. What is behind it is read all the same, each stack once. */
+/* process_vm_readv stops at an unreadable stack, and the threads after it would lose their frames. All other stacks
+ * must be read all the same, each once. */
 START_TEST(one_unreadable_stack_costs_no_other) {
     struct usp_snapshot *snapshot;
     unsigned whole = 0;
@@ -686,7 +690,7 @@ START_TEST(one_unreadable_stack_costs_no_other) {
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
         usp_addr sp = usp_registers_sp(&t->registers);
         for (unsigned k = 0; k < 40; k++) {
-            /* From the red zone on. */
+            /* Copies of stacks begin at the red zone. */
             if (sp < stacks_read.whole[k] || sp - stacks_read.whole[k] >= 256) continue;
             whole++;
             ck_assert_uint_eq(count_frames(&t->stack, child.low, child.high), TARGET_DEPTH + 1);
@@ -699,7 +703,7 @@ START_TEST(one_unreadable_stack_costs_no_other) {
 }
 END_TEST
 
-/* ---- a tracer that takes its time to end ---- */
+/* ---- a tracer that ends late ---- */
 
 static _Atomic(int) looks_left;
 
@@ -707,8 +711,8 @@ static long still_there(pid_t pid, pid_t tid) {
     return atomic_fetch_sub(&looks_left, 1) > 0 ? 0 : REAL->probe_thread(pid, tid);
 }
 
-/* The kernel resumes all threads when the tracer is gone: the snapshot is not handed over before. When its id is another
- * thread's already, that one is not waited for without end. */
+/* The kernel resumes the threads of a process when its tracer ends, so a snapshot must not be returned before. But if
+ * another thread has got the tracer's id, the wait for it must end. */
 START_TEST(a_tracer_that_lingers) {
     struct usp_snapshot *snapshot;
     const int looks = _i == 0 ? 500 : INT_MAX;
@@ -734,7 +738,7 @@ END_TEST
 /* ---- what a capture reads ---- */
 
 static unsigned reads;
-static int silent[2]; /* a pipe that is not written to until the thread is to leave */
+static int silent[2]; /* a pipe; a byte is written to it when the thread is to leave */
 
 static long counted_read_process(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
     reads++;
@@ -747,8 +751,8 @@ static void wait_for_byte(struct standing *s) {
     while (read(silent[0], &byte, 1) < 0) continue;
 }
 
-/* Words on the stack that point to it are looked at as if they led to code. If that were kept as text, it would be other
- * text each time, and nothing were kept. */
+/* Words on the stack that point to the stack are read as if they led to code. If these bytes were cached as code, they
+ * would differ each time, and every capture would make more system calls. */
 START_TEST(a_warm_capture_reads_once) {
     static struct standing standing = {.depth = 10, .wait = wait_for_byte};
     static struct usp_frame frames[FRAMES];
@@ -760,14 +764,14 @@ START_TEST(a_warm_capture_reads_once) {
     stand_begin(&standing);
     ck_assert_int_eq(prepare(patience(10000 * MS)), USP_OK);
     for (unsigned i = 0; i < 4; i++) {
-        /* What it does before it waits is over then. */
+        /* By then the thread has finished what it does before it waits. */
         usleep(20000);
         reads = 0;
         usp_stack_init(&stack, frames, FRAMES);
         ck_assert_int_eq(usp_capture_thread(&standing.thread, NULL, &stack), USP_OK);
         ck_assert_uint_eq(FRAMES_IN(&stack, stand_deep), 11);
     }
-    /* An emulator may have no such call. */
+    /* An emulator may not have process_vm_readv. */
     char byte = 0, copy;
     struct iovec local = {&copy, 1}, remote = {&byte, 1};
     if (REAL->read_process(getpid(), &local, &remote, 1) == 1) ck_assert_uint_le(reads, 1);

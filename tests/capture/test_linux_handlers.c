@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures in signal handlers, wherever the handler interrupts: inside malloc, inside the loader, on a thread that the
- * library has never seen, while another thread holds the loader's lock. Nothing may be allocated and no lock taken.
+/* Tests captures in signal handlers, wherever the handler interrupts: inside malloc, inside the loader, on a thread
+ * that the library has never seen, while another thread holds the loader's lock. Captures must not allocate or take a
+ * lock.
  *
- * With USP_TEST_LATE this is built without the library, which is loaded by dlopen instead. */
+ * With USP_TEST_LATE this is built without the library and loads it by dlopen. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -58,7 +59,7 @@ static void find_library(void) {
 static void init_stack(struct usp_stack *stack, struct usp_frame *frames) { usp_stack_init(stack, frames, FRAMES); }
 #endif
 
-/* How many interruptions, of so many where nothing slows the program. */
+/* Returns a number of interruptions: `n`, less where execution is slow, multiplied by USP_TEST_SCALE. */
 static unsigned scaled(unsigned n) {
     const char *text = getenv("USP_TEST_SCALE");
     int scale = text != NULL ? atoi(text) : 1;
@@ -71,11 +72,12 @@ static _Atomic(unsigned) handled, empty, errno_lost, in_libc, untrue, interrupti
 static uintptr_t program_low, program_high;
 extern const char __executable_start, etext;
 
-/* Whether the fast walk has nothing but what the typed one has, in order; where the thread was interrupted, one more. The
- * first one is at another call. */
+/* Returns whether the fast walk's frames are frames of the typed walk, in the same order. A signal frame's address is
+ * one higher there. The first address belongs to another call and is not compared. */
 static bool is_part(void *const *addresses, uint32_t n, const struct usp_frame *frames, uint32_t count) {
     uint32_t k = 1;
-    /* It knows no roots, and goes on behind the last one where libc keeps records. */
+    /* The fast walk knows no roots. Where libc keeps records, it may have more frames after the typed walk's last
+     * one. */
     for (uint32_t i = 1; i < n && k < count; i++, k++) {
         for (; k < count; k++) {
             bool is_signal = frames[k].kind == USP_FRAME_KIND_SIGNAL;
@@ -107,14 +109,15 @@ static void capture_everything(const void *context) {
     if (errno != kept) atomic_fetch_add(&errno_lost, 1);
     usp_addr pc = stack.count > 0 ? frames[0].pc : 0;
     if (pc < program_low || pc >= program_high) atomic_fetch_add(&in_libc, 1);
-    /* The fast walk has at least the handler, the typed ones at least their first frame. */
+    /* The fast walks find at least the handler, the typed captures at least their first frame. */
     if (n < 1 || m < 1 || self != USP_OK || own < 1 || interrupted != USP_OK || stack.count < 1) {
         atomic_fetch_add(&empty, 1);
     }
     atomic_fetch_add(&handled, 1);
 }
 
-/* Each interruption orders the next one: however long it took, the program gets on in between. */
+/* Each interruption starts the timer for the next one, so that the program makes progress in between however slow the
+ * handler is. */
 static void wind_up(unsigned long microseconds) {
     struct itimerval once = {{0, 0}, {0, (suseconds_t)microseconds}};
     setitimer(ITIMER_REAL, &once, NULL);
@@ -175,7 +178,7 @@ END_TEST
 START_TEST(malloc_is_interrupted) {
     find_library();
 #if !USP_TEST_LATE
-    /* With what typed stacks need to be whole. */
+    /* Prepares what typed captures need for complete stacks. */
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
 #endif
@@ -220,7 +223,7 @@ END_TEST
 
 static void *first_use(void *context) {
     (void)context;
-    /* Nothing of the library has run on this thread before. */
+    /* The library has not been used on this thread before. */
     raise(SIGUSR1);
     return NULL;
 }
@@ -231,7 +234,7 @@ static void *first_use_on_alternate_stack(void *context) {
     alternate.ss_sp = malloc(alternate.ss_size);
     sigaltstack(&alternate, NULL);
     raise(SIGUSR2);
-    /* Given back before the thread ends: AddressSanitizer takes what it finds then for its own, and unmaps it. */
+    /* The alternate stack is freed before the thread ends: AddressSanitizer would take it for its own and unmap it. */
     void *memory = alternate.ss_sp;
     alternate.ss_flags = SS_DISABLE;
     sigaltstack(&alternate, NULL);
@@ -254,7 +257,7 @@ START_TEST(a_thread_is_first_met_in_a_handler) {
 END_TEST
 
 START_TEST(the_first_use_of_all_is_in_a_handler) {
-    /* Check forks for each test: here the library has not been used in this process at all. */
+    /* Check forks for each test, so the library has not been used in this process. */
     find_library();
     install(SIGUSR1, 0);
     raise(SIGUSR1);

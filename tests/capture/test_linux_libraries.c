@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What captures of other threads cost the requester, and how they notice what was loaded: with many libraries, with one that
- * another one has replaced at the same place, with a loader that never rests, and with threads that list at the same time. */
+/* Tests what captures of other threads cost the requester and how they notice loaded libraries: with many libraries,
+ * with a library that replaces another one at the same address, with a loader that changes its list all the time, and
+ * with threads that make the list at the same time. */
 #define _GNU_SOURCE 1
 #include "lib/images/own_images.h"
 #include "tests/support/folder.h"
@@ -48,7 +49,7 @@ static void end_each(void) {
 static char contents[1u << 20];
 static void *libraries[LIBRARIES];
 
-/* Loads copies of one library, each of which could be unloaded. */
+/* Loads copies of one library. Each could be unloaded. */
 static void load_libraries(unsigned count) {
     char name[32];
     FILE *in = count != 0 ? fopen("tests/unwind/.libs/linux_frame_plugin_a.so", "rb") : NULL;
@@ -81,7 +82,8 @@ static void count(void) {
     if (syscall(SYS_gettid) == atomic_load(&counted_thread)) call_count++;
 }
 
-/* _i: libraries that can be unloaded. */
+/* If a capture made a system call for each library, programs with many libraries would wait for long. _i: number of
+ * libraries that can be unloaded. */
 START_TEST(a_capture_makes_six_system_calls_at_most) {
     load_libraries((unsigned)_i);
     prepare(patience(10000 * MS));
@@ -110,7 +112,7 @@ END_TEST
 
 /* ---- a library that another one has replaced ---- */
 
-/* Changes what is read at one address. */
+/* Flips bits of the byte at the address `changed` when it is read. */
 static uintptr_t changed;
 static unsigned changes;
 static uint8_t difference;
@@ -127,8 +129,9 @@ static long change_what_is_read(pid_t pid, const struct iovec *local, const stru
     return got;
 }
 
-/* The other bytes are all that shows it: the loader's list looks as before. _i: which of the libraries. It is noticed at once where few
- * libraries can be unloaded and of the latest ones, otherwise when its turn has come. */
+/* Frames in a replaced library would be symbolicated by the old one's data. Only the bytes of the new library differ:
+ * the loader's list looks as before. One look must be enough where few libraries can be unloaded and for the latest
+ * ones; the others are checked in turn. _i: which library is replaced. */
 START_TEST(a_library_that_was_replaced_where_it_lay) {
     struct usp_image image;
     const struct usp_image *listed;
@@ -140,7 +143,7 @@ START_TEST(a_library_that_was_replaced_where_it_lay) {
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
     ck_assert_int_eq(usp_image_at((uintptr_t)function, &image, path, sizeof path), USP_OK);
     const uint64_t before = usp_images_generation();
-    /* The last byte of the build id, which stands in the library's first page. */
+    /* Changes a byte of the build id in the library's first page. */
     const struct usp_images *images = usp_images_acquire(&ticket);
     listed = usp_images_find(images, (uintptr_t)function);
     ck_assert_uint_eq(listed->build_id_size, 20);
@@ -159,11 +162,11 @@ START_TEST(a_library_that_was_replaced_where_it_lay) {
 }
 END_TEST
 
-/* ---- a loader that never rests ---- */
+/* ---- a loader that changes its list all the time ---- */
 
 static uint64_t pause_of_change;
 
-/* A node of the loader's list is another one each time that it is read, and some time passes. */
+/* Changes a node of the loader's list at each read, and lets some time pass. */
 static long change_each_time(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
     const unsigned before = changes;
     difference++;
@@ -172,7 +175,7 @@ static long change_each_time(pid_t pid, const struct iovec *local, const struct 
     return got;
 }
 
-/* The capture makes do with the last list before the thread's time is up. */
+/* A capture must not spend its timeout on a list that never settles: it uses the last list that it has read. */
 START_TEST(a_loader_that_never_rests) {
     const uint64_t timeout = patience(2000 * MS);
     struct standing s = {.depth = 3, .wait = wait_asleep};
@@ -190,7 +193,7 @@ START_TEST(a_loader_that_never_rests) {
     uspi_linux = &calls;
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     expect_standing(&s, &stack);
-    /* Half of the timeout, and one more time what is read of the list. */
+    /* The list may be read for half of the timeout, and once more. */
     printf("a capture has read the list %u times\n", changes);
     ck_assert_uint_gt(changes, 2);
     ck_assert_uint_le(changes, 20 + 4);
@@ -214,7 +217,7 @@ END_TEST
 static _Thread_local bool lists_slowly;
 static _Atomic(bool) has_listed, may_publish;
 
-/* After the list was made, before it is published. */
+/* Waits in a thread that lists slowly: its list is made but not yet published. */
 static int wait_when_slow(const struct usp_images *images, void **extra) {
     (void)images;
     *extra = NULL;
@@ -227,7 +230,7 @@ static void free_nothing(void *extra) { (void)extra; }
 
 static const struct uspi_images_extra slowly = {wait_when_slow, free_nothing};
 
-/* Out of time from the beginning: it publishes what it has, though the loader has gone on. */
+/* Makes the list with no time left from the beginning, so that it is published though the loader has changed since. */
 static void *list_slowly(void *context) {
     lists_slowly = true;
     ck_assert_int_eq(uspi_own_images_refresh(0), USP_OK);
@@ -244,8 +247,8 @@ static bool is_listed(const void *library) {
     return is_found;
 }
 
-/* A capture saw a library that its own thread had loaded, and lost it again: a thread that had begun its list before, and was
- * slower, published that list over the newer one. The walk ended at the library. */
+/* A capture saw a library that its own thread had loaded, and then lost it again. A slower thread, which had begun its
+ * list earlier, published that list over the newer one. The walk ended at the library. */
 START_TEST(an_older_list_does_not_replace_a_newer_one) {
     pthread_t slow;
     load_libraries(3);
@@ -257,7 +260,7 @@ START_TEST(an_older_list_does_not_replace_a_newer_one) {
     libraries[1] = dlopen(in_folder("copy_1.so"), RTLD_NOW | RTLD_LOCAL);
     ck_assert_int_eq(uspi_own_images_refresh(UINT64_MAX), USP_OK);
     ck_assert(is_listed(libraries[1]));
-    /* What was published is not true either by then. */
+    /* Another library is loaded, so that the published list is outdated too. */
     libraries[2] = dlopen(in_folder("copy_2.so"), RTLD_NOW | RTLD_LOCAL);
     atomic_store(&may_publish, true);
     pthread_join(slow, NULL);

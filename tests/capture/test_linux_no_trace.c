@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures by the hundred thousand leave no trace: two thousand threads, sixty thousand mappings, as many captures a second
- * as there can be, by signals and by helpers. Afterwards there are the same files, mappings and allocations as before, no
- * signal is pending, and no thread's mask or errno has changed. USP_TEST_SCALE multiplies the time. */
+/* Tests that hundreds of thousands of captures leave nothing behind: two thousand threads, sixty thousand mappings, as
+ * many captures a second as possible, by signals and by helpers. Afterwards there must be the same files, mappings and
+ * allocations as before, no pending signal, and no changed signal mask or errno. USP_TEST_SCALE multiplies the time. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -33,7 +33,7 @@ static void begin_each(void) {
     uspi_linux = &calls;
 }
 
-/* ---- what there is ---- */
+/* ---- the state of the process ---- */
 
 struct state {
     unsigned files, mappings, children;
@@ -68,9 +68,9 @@ static struct state look(void) {
     return s;
 }
 
-/* No signal waits for a thread of this process, and none of them blocks one. */
+/* Checks that no signal is pending for a thread of this process and that no thread blocks one. */
 static void expect_no_signals(void) {
-    /* Signals of an emulator's threads are the emulator's. */
+    /* An emulator's threads block signals of their own. */
     if (is_user_emulated()) return;
     DIR *d = opendir("/proc/self/task");
     ck_assert_ptr_nonnull(d);
@@ -91,7 +91,7 @@ static void expect_no_signals(void) {
     closedir(d);
 }
 
-/* ---- threads that see whether they are left alone ---- */
+/* ---- threads that check that captures do not disturb them ---- */
 
 static _Atomic(unsigned) disturbed;
 
@@ -100,7 +100,7 @@ static void watch_errno(struct standing *s) {
     while (atomic_load(&s->leave) == 0) {
         for (int i = 0; i < 1000; i++) atomic_fetch_add(&standing_sink, 1);
         if (errno != 4321) atomic_fetch_add(&disturbed, 1);
-        /* Others have to run too. */
+        /* Lets other threads run too. */
         sched_yield();
         errno = 4321;
     }
@@ -131,7 +131,7 @@ static void prepare(void) {
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
-/* One that is only just beginning may be too late for a snapshot. */
+/* Whether threads are starting. A snapshot may miss a thread that is just starting. */
 static bool threads_come;
 
 static int snapshot_by(uint32_t means) {
@@ -151,8 +151,8 @@ static int snapshot_by(uint32_t means) {
 
 static bool can_use_helper(void) { return test_under()[0] == '\0' && !USP_SANITIZED; }
 
-/* Captures one thread after the other for this time (ns), and then on until there are `least` captures; takes a snapshot of
- * each kind now and then. Returns how many captures there were. */
+/* Captures one thread after the other for this time (ns), and goes on until there are `least` captures; now and then
+ * takes a snapshot of each kind. Returns the number of captures. */
 static unsigned long capture_for(uint64_t time, unsigned long least, const struct standing *s, unsigned n) {
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
@@ -176,14 +176,14 @@ static unsigned long capture_for(uint64_t time, unsigned long least, const struc
     return captures;
 }
 
-/* What four seconds hold at 10,000 captures a second. A busy machine takes longer; the case's timeout ends what cannot get
- * there. */
+/* The number of captures in four seconds at 10,000 a second. A busy machine takes longer; the test case's timeout ends
+ * runs that never get there. */
 #define LEAST_CAPTURES 40000u
 
 static void run_threads(unsigned n, unsigned busy, uint64_t time) {
     struct standing *s = start_threads(n, busy);
     prepare();
-    /* What is made once is there. */
+    /* The first captures make what the library makes only once. */
     capture_for(50 * MS, 0, s, n);
     capture_for(time / 4, 0, s, n);
     const struct state before = look();
@@ -195,10 +195,10 @@ static void run_threads(unsigned n, unsigned busy, uint64_t time) {
            after.mappings, captures, (double)captures / seconds, after.files - before.files,
            after.allocated > before.allocated ? after.allocated - before.allocated : 0);
     ck_assert_uint_eq(after.files, before.files);
-    /* A sanitizer maps memory of its own. */
+    /* Sanitizers map memory of their own. */
     if (!USP_SANITIZED) ck_assert_uint_le(after.mappings, before.mappings + 2);
     if (!USP_SANITIZED) ck_assert_uint_le(after.allocated, before.allocated + 65536);
-    /* The last handlers are on their way out. */
+    /* Lets the last handlers return. */
     usleep(20000);
     expect_no_signals();
     ck_assert_uint_eq(atomic_load(&disturbed), 0);
@@ -214,7 +214,7 @@ END_TEST
 START_TEST(thousands_of_threads) { run_threads(is_slowed() || USP_SANITIZED ? 200 : 2000, 2, time_for(4000)); }
 END_TEST
 
-/* Neighbours with different rights, which the kernel keeps apart. */
+/* Makes neighbouring mappings with different protections, so that the kernel does not merge them. */
 START_TEST(sixty_thousand_mappings) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = MAPPINGS * page;
     uint8_t *memory = mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -273,7 +273,7 @@ START_TEST(threads_that_come_and_go) {
     printf("while threads came and went: %lu captures; mappings %u, then %u\n", captures, before.mappings,
            after.mappings);
     ck_assert_uint_le(after.files, before.files);
-    /* Stacks of threads that have ended are kept by libc. */
+    /* libc caches the stacks of threads that have ended. */
     if (!USP_SANITIZED) ck_assert_uint_le(after.mappings, before.mappings + 40);
     usleep(20000);
     expect_no_signals();
@@ -287,7 +287,7 @@ int main(void) {
     tcase_set_timeout(c, 120 + 30 * (double)scale());
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_tests(c, a_few_threads, thousands_of_threads);
-    /* An emulator's mappings and threads are others; valgrind looks at each mapping. */
+    /* An emulator has mappings and threads of its own; valgrind examines each mapping. */
     if (test_under()[0] == '\0') add_tests(c, threads_that_come_and_go);
     if (test_under()[0] == '\0' && !USP_SANITIZED) add_tests(c, sixty_thousand_mappings);
     return run_suite("linux_no_trace", c);

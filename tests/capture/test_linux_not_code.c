@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Words that point to memory without code are no return addresses, whatever bytes stand before the place: on a thread's stack and in
- * an image's data everywhere; in heaps of other processes. Memory in which code may be generated is left alone. */
+/* Tests that words that point to memory without code are not taken for return addresses, even if the bytes before that
+ * address look like a call. That holds for a thread's stack and an image's data, and for heaps of other processes.
+ * Words that point to memory in which code may be generated are still accepted. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 #include "tests/support/suite.h"
@@ -12,7 +13,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 
-/* The bytes of an instruction that calls what a register points to, and where it returns. */
+/* The bytes of an instruction that calls the address in a register, placed before the address to which it returns. */
 struct call {
     uint8_t bytes[32];
     uint32_t size;
@@ -38,16 +39,16 @@ static struct call call_of_host(void) {
     return call;
 }
 
-/* Where such a call at `memory` returns to. */
+/* The return address of such a call at `memory`. */
 static uintptr_t returns_to(void *memory) { return (uintptr_t)memory + 16; }
 
-/* The words at a stack pointer: the first one is the return address of the function whose address was bad. */
+/* The words at a stack pointer: the first one is the return address of the call through the bad pointer. */
 struct words {
     _Alignas(16) uintptr_t word[64];
 };
 
-/* Walks from a call through a null pointer on a thread of a snapshot. Returns 2 where the word at the stack pointer is taken for
- * the return address, and 1 where it is not. */
+/* Walks from a call through a null pointer on a thread of a snapshot. Returns 2 if the walk takes the word at the stack
+ * pointer for the return address, 1 if it does not. */
 static uint32_t frames_of(const struct usp_snapshot *snapshot, size_t thread, const struct words *words,
                           uintptr_t returns, bool has_bounds) {
     struct usp_target target;
@@ -75,7 +76,7 @@ static uint32_t frames_of(const struct usp_snapshot *snapshot, size_t thread, co
 static struct call in_data;
 static struct words in_heap, in_image, in_page;
 
-/* A child that has the memory of this process, and sleeps. */
+/* Forks a child that has a copy of this process's memory and sleeps. */
 static pid_t fork_sleeper(void) {
     pid_t child = fork();
     if (child != 0) return child;
@@ -94,7 +95,7 @@ static struct usp_snapshot *snapshot_of(pid_t pid) {
     return snapshot;
 }
 
-/* A page of its own: the kernel makes one mapping of what lies side by side, also of a page and a thread's stack. */
+/* Maps a page between two inaccessible ones. The kernel would merge it with a neighbour, even with a thread's stack. */
 static void *map_page(void) {
     const size_t size = (size_t)sysconf(_SC_PAGESIZE);
     char *pages = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -103,7 +104,7 @@ static void *map_page(void) {
     return pages + size;
 }
 
-/* More of what /proc/PID/maps calls [heap]. The sbrk of musl gives nothing. */
+/* Extends the mapping that /proc/PID/maps calls [heap]. musl's sbrk allocates nothing. */
 static void *grow_heap(long size) {
     void *grown = sbrk(size);
     if (grown != (void *)-1) return grown;
@@ -111,7 +112,8 @@ static void *grow_heap(long size) {
     return syscall(SYS_brk, end + size) == end + size ? (void *)end : (void *)-1;
 }
 
-/* _i: the process has generated code. */
+/* A walk of another process would take a word that points into its heap for a return address, and show a caller that
+ * does not exist. _i: whether the process has generated code. */
 START_TEST(in_another_process) {
     const struct call call = call_of_host();
     void *heap = grow_heap(4096);
@@ -154,7 +156,8 @@ static void stand_with_a_call(struct standing *s) {
     __asm__ volatile("" : : "r"(&words), "r"(&call) : "memory");
 }
 
-/* Another thread's stack, an image's data, and memory in which there may be code. */
+/* A walk of another thread would show a false caller, because a word points to bytes like a call on the stack or in an
+ * image's data. A word that points to memory that may hold code is a caller. */
 START_TEST(of_another_thread) {
     struct standing s = {.wait = stand_with_a_call};
     struct usp_snapshot_options options;
@@ -180,7 +183,7 @@ START_TEST(of_another_thread) {
 END_TEST
 
 #if defined __GLIBC__ && (defined __x86_64__ || defined __i386__)
-/* The same of the calling thread. */
+/* Walks from a call through a null pointer on the calling thread; returns the same numbers as frames_of. */
 static uint32_t frames_of_context(const struct words *words) {
     ucontext_t context;
     struct usp_frame frames[4];
@@ -204,8 +207,8 @@ static uint32_t frames_of_context(const struct words *words) {
     return stack.count;
 }
 
-/* The walk begins on the thread's own stack, and in static memory, as in a handler on another stack. _i: usp_prepare was called, so that
- * the images are known. */
+/* A walk of the calling thread would show a false caller. It begins on the thread's own stack and, like a handler on
+ * another stack, in static memory. _i: whether usp_prepare was called, so that the images are known. */
 START_TEST(of_the_calling_thread) {
     struct words words;
     struct call call = call_of_host();
@@ -236,7 +239,7 @@ int main(void) {
 #if defined __GLIBC__ && (defined __x86_64__ || defined __i386__)
     tcase_add_loop_test(c, of_the_calling_thread, 0, 2);
 #endif
-    /* Emulators permit no tracing, and they and Valgrind generate code. */
+    /* Emulators permit no tracing, and both emulators and Valgrind generate code. */
     if (!is_slowed() || is_on_emulated_kernel()) tcase_add_loop_test(c, in_another_process, 0, 2);
     return run_suite("linux_not_code", c);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The signal by which threads are asked, and the program's own use of it: handlers that were there first or come later, with
- * everything that sigaction lets them say; signals that become one; waits for signals; a full queue of signals. */
+/* Tests the signal by which the library asks threads when the program uses the same signal: handlers installed before
+ * or after the library's, with every flag of sigaction; signals that merge into one; waits for signals; a full queue of
+ * signals. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -69,7 +70,7 @@ static struct sigaction action_of(int number) {
 static struct {
     _Atomic(unsigned) calls, with_info, on_alternate;
     _Atomic(int) number, code;
-    _Atomic(uint64_t) mask; /* that it ran with */
+    _Atomic(uint64_t) mask; /* the signal mask during the handler */
 } seen;
 
 static void note_call(int number) {
@@ -128,7 +129,8 @@ static void have_none(void) {
     sigaltstack(&none, NULL);
 }
 
-/* The program's handler runs as if it were alone: for the program's own signals, and with ours. */
+/* Checks that the program's handler runs as if the library were not there: for the program's own signals, and while
+ * captures go on. */
 static void expect_shared(const struct standing *s, int i) {
     for (unsigned round = 1; round <= 20; round++) {
         unsigned before = atomic_load(&seen.calls);
@@ -183,7 +185,8 @@ START_TEST(a_handler_that_comes_later_goes_on_working) {
 }
 END_TEST
 
-/* Programs that install a handler for a while, and put back what they found: as readline does with SIGWINCH. */
+/* readline installs a handler for SIGWINCH for a while, and then restores the action that it found. Captures must go on
+ * after that. */
 START_TEST(a_program_puts_back_what_it_found) {
     struct standing s = {.depth = 2};
     struct sigaction action, found;
@@ -196,7 +199,7 @@ START_TEST(a_program_puts_back_what_it_found) {
         expect_captured(&s);
         ck_assert_int_eq(sigaction(SIGWINCH, &found, NULL), 0);
         expect_captured(&s);
-        /* It is not called any more. */
+        /* The program's handler is not called any more. */
         unsigned before = atomic_load(&seen.calls);
         ck_assert_int_eq(pthread_kill(s.pthread, SIGWINCH), 0);
         expect_captured(&s);
@@ -206,12 +209,13 @@ START_TEST(a_program_puts_back_what_it_found) {
 }
 END_TEST
 
-/* The last of them is left alone; when the program takes an earlier one again, captures work again. */
+/* The library remembers eight actions. It leaves a ninth one alone; when the program installs an earlier one again,
+ * captures work again. */
 START_TEST(nine_actions_are_one_too_many) {
     struct standing s = {.depth = 2};
     struct usp_stack stack;
     struct usp_prepare_options options;
-    /* The first action is the one that is there before. */
+    /* The first of the eight is the action that was there before. */
     prepare_with(SIGURG, patience(10000 * MS));
     stand_begin(&s);
     for (int i = 1; i < 8; i++) {
@@ -239,7 +243,8 @@ static void chaining_handler(int number, siginfo_t *info, void *context) {
     if ((below_chained.sa_flags & SA_SIGINFO) != 0) below_chained.sa_sigaction(number, info, context);
 }
 
-/* A handler that calls the one that it found, which is ours, is put before by ours again: no circle. */
+/* A program's handler calls the action that it found, the library's, which puts itself before it again. The two must
+ * not call each other for ever. */
 START_TEST(handlers_that_call_each_other_make_no_circle) {
     struct standing s = {.depth = 2};
     struct sigaction action;
@@ -256,7 +261,7 @@ START_TEST(handlers_that_call_each_other_make_no_circle) {
         ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
         usp_snapshot_free(snapshot);
     }
-    /* Once for each signal that was sent, or for several that became one. */
+    /* The handler runs once for each signal that was sent, or once for several that merged. */
     ck_assert_uint_ge(atomic_load(&seen.calls), 1);
     ck_assert_uint_le(atomic_load(&seen.calls), atomic_load(&sent));
     stand_end(&s);
@@ -270,7 +275,7 @@ START_TEST(a_handler_that_can_be_called_once_is_left_alone) {
     install(SIGURG, (int)SA_RESETHAND, 0);
     ck_assert_int_eq(usp_prepare(&options), USP_ERROR_BUSY);
     ck_assert(action_of(SIGURG).sa_handler == plain_handler);
-    /* The library's own choice goes round it. */
+    /* The library chooses another signal by itself. */
     prepare();
     ck_assert(action_of(SIGURG).sa_handler == plain_handler);
     ck_assert_int_ne(action_of(SIGWINCH).sa_flags & SA_SIGINFO, 0);
@@ -293,7 +298,7 @@ START_TEST(the_signal_can_be_chosen_and_changed) {
         ck_assert(action_of(SIGURG + SIGWINCH - numbers[i]).sa_handler == SIG_DFL);
         expect_captured(&s);
     }
-    /* A program that is replaced by exec would be ended by one of these that is still pending. */
+    /* A signal with one of these numbers that is still pending would end a program that was started by exec. */
     const int refused[] = {SIGUSR1, SIGCHLD, SIGCONT, SIGRTMIN + 3, SIGKILL, 65, -1};
     for (unsigned i = 0; i < sizeof refused / sizeof *refused; i++) {
         options.signal = refused[i];
@@ -316,7 +321,8 @@ START_TEST(an_ignored_signal_is_ignored_again) {
 }
 END_TEST
 
-/* Whichever process sends it, with whatever it carries: nothing is answered that was not asked. */
+/* Other processes may send the library's signal, with any value. The handler must answer only requests that the library
+ * made. */
 START_TEST(foreign_signals_of_our_number_change_nothing) {
     struct standing s = {.depth = 2};
     prepare();
@@ -336,10 +342,10 @@ START_TEST(foreign_signals_of_our_number_change_nothing) {
 }
 END_TEST
 
-/* ---- signals that become one ---- */
+/* ---- signals that merge into one ---- */
 
-/* The program sends its signal at the moment at which the thread is asked: each time that it sent one, its handler runs
- * afterwards. */
+/* The program would lose a signal that it sends at the moment of a capture. Its handler must run after each signal that
+ * it sends. */
 START_TEST(no_signal_of_the_programs_is_lost) {
     struct standing s = {.depth = 2};
     struct usp_stack stack;
@@ -351,7 +357,7 @@ START_TEST(no_signal_of_the_programs_is_lost) {
     for (unsigned i = 0; i < rounds; i++) {
         pid_t tid = (pid_t)s.thread.id;
         const unsigned before = atomic_load(&seen.calls);
-        /* By turns just before, just after, and from a pending state. */
+        /* In turn: just before the capture, just after it, and both. */
         if (i % 3 != 0) ck_assert_int_eq(uspi_linux_real.send_signal(getpid(), tid, SIGURG), 0);
         if (i % 3 != 1) ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
         if (i % 3 == 0) ck_assert_int_eq(uspi_linux_real.send_signal(getpid(), tid, SIGURG), 0);
@@ -438,7 +444,8 @@ static void wait_in_signalfd(struct standing *s) {
 
 static void (*const waits[])(struct standing *) = {wait_in_sigwait, wait_in_signalfd};
 
-/* It is sent the signal once, then it is known. */
+/* A thread that takes signals by sigwait would get one of the library's at every capture. It may get one; then the
+ * library must know the thread. */
 START_TEST(a_thread_that_takes_signals_itself_is_sent_one) {
     struct standing s = {.wait = waits[_i]};
     struct usp_stack stack;
@@ -455,7 +462,8 @@ START_TEST(a_thread_that_takes_signals_itself_is_sent_one) {
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
     usp_snapshot_free(snapshot);
-    /* One that is found running is asked, as it may stand in our handler: where all is slow, some are between two waits. */
+    /* A thread that is found running is asked, because it may be in the library's handler. Where execution is slow,
+     * some threads are between two waits. */
     const unsigned most = is_slowed() ? 20 : 1;
     ck_assert_uint_le(atomic_load(&taken), most);
     ck_assert_uint_le(atomic_load(&sent), most);
@@ -467,8 +475,8 @@ END_TEST
 
 /* ---- a queue that is full ---- */
 
-/* In a process of its own: the limit counts all of a user's processes. The exit status is the number of the check that
- * failed. */
+/* Runs in a process of its own, because the limit counts all of a user's processes. The exit status is the number of
+ * the check that failed. */
 static void fill_the_queue(void) {
     struct standing s = {.depth = 3};
     struct usp_stack stack;
@@ -481,7 +489,7 @@ static void fill_the_queue(void) {
     if (setrlimit(RLIMIT_SIGPENDING, &none) != 0) _exit(1);
     prepare();
     stand_begin(&s);
-    /* Nothing can be queued any more. */
+    /* Checks that no signal can be queued any more. */
     if (sigqueue(getpid(), SIGRTMIN, (union sigval){0}) == 0 || errno != EAGAIN) _exit(2);
     for (unsigned i = 0; i < 1000; i++) {
         struct usp_snapshot *snapshot;
@@ -514,7 +522,7 @@ int main(void) {
               the_signal_can_be_chosen_and_changed, an_ignored_signal_is_ignored_again,
               foreign_signals_of_our_number_change_nothing, no_signal_of_the_programs_is_lost,
               a_handler_that_jumps_away_leaves_nothing_behind);
-    /* User-mode emulators keep signals in queues of their own. */
+    /* User-mode emulators queue signals by themselves. */
     if (!is_user_emulated()) {
         add_loop_tests(c, 0, ELEMENTS(waits), a_thread_that_takes_signals_itself_is_sent_one);
         add_tests(c, a_full_queue_of_signals_loses_no_request);

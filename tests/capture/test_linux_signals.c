@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks under signal handlers of this host: handlers of both kinds, on the thread's stack and on alternate ones, on
- * coroutine stacks; faults at bad addresses, calls through bad pointers, a stack that has overflown. Each handler captures
- * in all ways there are. */
+/* Tests stacks under signal handlers of this host: handlers of both kinds, on the thread's stack, on alternate stacks
+ * and on coroutine stacks; faults at bad addresses, calls through bad pointers, stack overflow. Each handler captures
+ * in every possible way. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -15,7 +15,7 @@
 #define DEPTH  6u
 #define STACK  262144u
 
-/* ---- what a handler finds ---- */
+/* ---- what a handler captures ---- */
 
 static struct finding {
     void *fast[FRAMES];
@@ -56,7 +56,7 @@ static BOUNDED(on_plain_signal) void on_plain_signal(int number) {
     siglongjmp(way_out, 1);
 }
 
-/* ---- what goes wrong ---- */
+/* ---- the faults ---- */
 
 static void *volatile bad_pointer;
 
@@ -66,7 +66,8 @@ static BOUNDED(fault_here) void fault_here(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* The call goes wrong on purpose: UndefinedBehaviorSanitizer, which looks before a call, shall not get ahead of it. */
+/* The bad call is made on purpose: UndefinedBehaviorSanitizer, which checks the pointer before the call, must not stop
+ * it. */
 #if defined(__clang__)
 #define CALLS_ANYTHING __attribute__((no_sanitize("function")))
 #else
@@ -94,7 +95,7 @@ static BOUNDED(sink_into) void sink_into(unsigned depth) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* ---- the thread on which it happens ---- */
+/* ---- the thread on which the fault happens ---- */
 
 enum { ON_ALTERNATE_STACK = 1, PLAIN_HANDLER = 2, IN_COROUTINE = 4 };
 
@@ -108,7 +109,8 @@ static void *go(void *context) {
     int flags = *(const int *)context;
     struct sigaction action;
     stack_t alternate = {.ss_size = STACK};
-    /* The coroutine's stack is the upper one: a walk that knows neither follows records upwards only. */
+    /* The coroutine's stack lies above the other: a walk that knows the bounds of neither follows records upwards
+     * only. */
     char *stacks = malloc(2 * STACK), *coroutine = stacks + STACK;
     memset(&action, 0, sizeof action);
     if ((flags & PLAIN_HANDLER) != 0) {
@@ -159,7 +161,7 @@ static void happen(void (*function)(void), void *pointer, int flags) {
 
 static bool lies_in(usp_addr pc, uintptr_t low, uintptr_t high) { return pc >= low && pc < high; }
 
-/* Frames from `i` on: the function that went wrong, everything above it, and the thread's start. */
+/* Checks the frames from `i` on: the function with the fault, all its callers, and the thread's start. */
 static void expect_rest(const struct usp_stack *stack, uint32_t i, uintptr_t low, uintptr_t high, int flags) {
     bool right = i < stack->count && lies_in(stack->frames[i].pc, low, high);
     for (uint32_t k = 1; k <= DEPTH + 1; k++) {
@@ -180,8 +182,8 @@ static uint32_t find_signal_frame(const struct usp_stack *stack) {
     return 0;
 }
 
-/* The fast walk knows records only: the handler's caller, the interrupted instruction, and what stands above the fault, in
- * order; nothing that the link register held. */
+/* Checks the fast walk, which knows frame records only. It has the handler's caller, the interrupted instruction and
+ * the callers of the fault, in order, but not the address in the link register. */
 static void expect_fast(uint32_t signal_frame) {
     const struct usp_frame *interrupted = &found.self.frames[signal_frame];
     uint32_t host = usp_arch_host();
@@ -190,7 +192,7 @@ static void expect_fast(uint32_t signal_frame) {
     for (int i = 0; i < found.fast_count; i++) {
         uintptr_t address = (uintptr_t)found.fast[i];
         above += lies_in(address, LOW(sink_into), HIGH(sink_into));
-        /* On 32-bit arm records do not lead to what the kernel has saved. */
+        /* On 32-bit arm, frame records do not lead to the registers that the kernel has saved. */
         if (i == 0 || (uintptr_t)found.fast[i - 1] != interrupted[-1].pc || host == USP_ARCH_ARMV7) continue;
         met++;
         if (interrupted->pc != 0) ck_assert_uint_eq(address, interrupted->pc + 1);
@@ -202,7 +204,7 @@ static void expect_fast(uint32_t signal_frame) {
     ck_assert_uint_ge(above, DEPTH);
 }
 
-/* A fault in fault_here (pc 0 … 0), or a call from call_here to `pc`. */
+/* Checks the stacks of a fault in fault_here (call is false), or of a call from call_here to `pc`. */
 static void expect(bool call, usp_addr pc, int flags) {
     uintptr_t low = call ? LOW(call_here) : LOW(fault_here), high = call ? HIGH(call_here) : HIGH(fault_here);
     uint32_t signal_frame = find_signal_frame(&found.self), at = signal_frame;
@@ -226,7 +228,7 @@ static const int ways[] = {
     IN_COROUTINE | PLAIN_HANDLER,
     IN_COROUTINE | ON_ALTERNATE_STACK,
 };
-/* Without coroutines the first four. */
+/* Only the first four ways need no coroutines. */
 #define WAYS (LIBC_HAS_COROUTINES ? ELEMENTS(ways) : 4)
 
 START_TEST(a_fault_in_a_function) {
@@ -236,7 +238,8 @@ START_TEST(a_fault_in_a_function) {
 END_TEST
 
 START_TEST(a_call_through_a_null_pointer) {
-    /* A user-mode emulator that fetches from page 0 faults itself. The lane kernel-arm64 shows this, and native runs. */
+    /* A user-mode emulator that fetches code from page 0 faults itself. The lane kernel-arm64 and native runs test
+     * this. */
     if (is_user_emulated()) return;
     happen(call_here, NULL, ways[_i]);
     expect(true, 0, ways[_i]);
@@ -244,7 +247,7 @@ START_TEST(a_call_through_a_null_pointer) {
 END_TEST
 
 START_TEST(a_call_to_memory_that_is_not_there) {
-    /* Kept without any right, so that nothing else is mapped there meanwhile. */
+    /* Stays mapped without any permission, so that nothing else is mapped there meanwhile. */
     void *page = mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(page, MAP_FAILED);
     happen(call_here, page, ways[_i]);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads with little stack left: in a handler on the smallest alternate stack that programs use, and at the end of their
- * own. They answer as long as there is room, and the capture fails with a status where there is not. How much room an answer
- * takes is measured: doc/signal-safety.md says it.
+/* Tests threads with little stack left: in a handler on the smallest alternate stack that programs use, and at the end
+ * of their own stack. They answer as long as there is room; otherwise the capture fails with a status. The test also
+ * measures how much room an answer takes, which doc/signal-safety.md documents.
  *
- * Built twice: with the library's archive, whose calls of libc are bound when they are first made, and with the shared
- * library. */
+ * Built twice: with the static library, whose calls of libc are bound lazily, and with the shared library. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -20,7 +19,8 @@
 
 #define FRAMES 256u
 #define PAGE   4096u
-/* What doc/signal-safety.md says of our handler, on every processor, below the kernel's frame. */
+/* The stack in bytes that doc/signal-safety.md grants the library's handler on every processor, below the kernel's
+ * frame. */
 #define DOCUMENTED 1536u
 
 static struct usp_frame frames[FRAMES];
@@ -37,7 +37,7 @@ static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
     return usp_capture_thread(thread, NULL, stack);
 }
 
-/* ---- how much it takes ---- */
+/* ---- how much stack an answer takes ---- */
 
 #define PATTERN 0xa5
 
@@ -45,22 +45,24 @@ static uint8_t *alternate;
 static size_t alternate_size;
 static _Atomic(uintptr_t) handler_at;
 
-/* For AddressSanitizer the variables of a handler that has left the stack may still stand there. */
+/* AddressSanitizer may still have variables of a handler that has left this stack marked, so it does not check these
+ * functions. */
 #define UNCHECKED __attribute__((no_sanitize("address")))
 
-/* Until a thread that spins in stand_here has left its handlers. */
+/* Waits until a thread that spins in stand_here has left its handlers. */
 static void wait_for_return(void) {
     const unsigned before = atomic_load(&standing_sink);
     while (atomic_load(&standing_sink) == before) usleep(100);
 }
 
-/* A handler that has not returned needs what the kernel put on the stack. */
+/* Fills the alternate stack. First waits for handlers, because one that has not returned needs the kernel's frame on
+ * the stack. */
 static UNCHECKED void fill(void) {
     wait_for_return();
     for (size_t i = 0; i < alternate_size; i++) ((volatile uint8_t *)alternate)[i] = PATTERN;
 }
 
-/* How deep the stack was written to. A handler writes until it returns. */
+/* Returns how many bytes of the stack were written. First waits for handlers, which write until they return. */
 static UNCHECKED size_t written(void) {
     size_t i = 0;
     wait_for_return();
@@ -89,7 +91,7 @@ static void make_alternate_stack(size_t size) {
     ck_assert_ptr_ne(alternate, MAP_FAILED);
 }
 
-/* What the kernel puts on the stack before a handler begins. */
+/* Measures how much the kernel puts on the stack before a handler begins. */
 static size_t measure_kernel(const struct standing *s) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -127,7 +129,7 @@ static size_t measure_capture(const struct standing *s) {
 START_TEST(an_answer_takes_what_is_documented) {
     struct standing s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
     make_alternate_stack(65536);
-    /* Nothing has been captured before: what is bound when it is first called would show. */
+    /* No capture was made before: the room for lazy binding of the first calls would show. */
     prepare();
     stand_begin(&s);
     const size_t first = measure_capture(&s);
@@ -152,7 +154,7 @@ END_TEST
 
 static struct standing *in_handler;
 
-/* Not deeper: what the handler takes itself has to be small. */
+/* Calls stand_here directly, because the handler itself must need little stack. */
 static void stand_in_handler(int number) {
     (void)number;
     stand_here(in_handler);
@@ -184,8 +186,8 @@ static int capture_in_handler(size_t size, struct usp_stack *stack) {
     return status;
 }
 
-/* The kernel puts two frames there, ours are the rest. With AVX-512 the two take 6.7 KB: then 8 KB can be too little, which the
- * capture says. The kernel ends a thread whose stack cannot hold them. */
+/* Two of the kernel's frames and the handlers must fit on the stack. With AVX-512 the frames alone take 6.7 KB: 8 KB
+ * can then be too little, which the capture reports. The kernel ends a thread whose stack cannot hold its frames. */
 START_TEST(a_handler_on_eight_kilobytes) {
     struct usp_stack stack;
     const size_t kernel = kernel_frame(), least = 2 * kernel + DOCUMENTED + 512;
@@ -201,7 +203,8 @@ START_TEST(a_handler_on_eight_kilobytes) {
 }
 END_TEST
 
-/* Room for two of the kernel's frames, and for less than an answer. Below it there is memory that must not be written to. */
+/* Room for two of the kernel's frames, but not for an answer. A handler that answered all the same would overwrite the
+ * memory below the stack. */
 START_TEST(a_handler_on_less_than_an_answer_takes) {
     struct usp_stack stack;
     const size_t kernel = kernel_frame();
@@ -223,7 +226,7 @@ END_TEST
 static size_t left_over;
 static uintptr_t own_low;
 
-/* Takes all of the stack but so many bytes. */
+/* Uses the stack until about `left_over` bytes remain. */
 static KEPT void take_stack(struct standing *s) {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (here > own_low + left_over + 2048) {
@@ -287,7 +290,7 @@ int main(void) {
     TCase *c = tcase_create("small_stacks");
     tcase_set_timeout(c, 120);
     add_tests(c, an_answer_takes_what_is_documented);
-    /* Sanitizers take many times as much stack, and an emulator's frames are not a kernel's. */
+    /* Sanitizers use many times as much stack, and an emulator's signal frames differ from a kernel's. */
     if (!USP_SANITIZED) {
         add_tests(c, a_handler_on_eight_kilobytes, seven_kilobytes_beside_the_kernels_frame,
                   a_handler_on_less_than_an_answer_takes, less_of_a_threads_own_stack_than_an_answer_takes);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures of threads that never rest (linux_storm.h): no deadlock, no lost thread, no frame that is not true, nothing
- * leaked.
+/* Tests captures of threads that never rest (linux_storm.h): no deadlock, no lost thread, no false frame, no leak.
  *
- * 30,000 captures where the program runs by itself, fewer where an emulator or a checker runs it, or where a part is enough
- * (tests/support/under.h). USP_TEST_SCALE multiplies them. */
+ * Makes 30,000 captures natively; fewer under an emulator or a checker, or where a part is enough
+ * (tests/support/under.h). USP_TEST_SCALE multiplies the number. */
 #define _GNU_SOURCE 1
 #include <check.h>
 #include <dirent.h>
@@ -32,15 +31,16 @@
 #define CAPTURES      (USP_TEST_RECORDS ? 30000u : 10000u)
 #define CAPTURES_SLOW (USP_SANITIZED ? 500u : 250u)
 #define FRAMES        300u
-/* On a machine that is busy with other things it ends here with fewer, and says how many. */
+/* On a busy machine the test ends after this time (ns) with fewer captures, and prints how many. */
 #define LONG_ENOUGH patience(UINT64_C(300000000000))
-/* Machines that run tests are busy: a thread may have to wait long for its turn, but not for ever. */
+/* Timeout of a capture (ns). Machines that run tests are busy: a thread may wait long for a processor, but not for
+ * ever. */
 #define TIMEOUT patience(UINT64_C(20000000000))
-/* A sanitizer's run-time blocks every signal in a thread that begins or ends, and has it wait for locks then that a
- * thread which stands still may hold. Where all stand still that one cannot answer, which is not the library's fault:
- * it is not waited for so long, and must stay an exception. */
+/* Timeout of a snapshot (ns). A sanitizer's run-time blocks every signal in a thread that begins or ends. Such a thread
+ * may wait for a lock that a held thread has, and cannot answer. That is not the library's fault: the wait is shorter,
+ * and the case must stay an exception. */
 #define TIMEOUT_FOR_ALL (USP_SANITIZED ? UINT64_C(1000000000) : TIMEOUT)
-/* What the loader and stdio may keep. */
+/* The number of bytes that the loader and stdio may keep. */
 #define LEAK_BOUND ((size_t)512 << 10)
 
 static struct {
@@ -49,14 +49,14 @@ static struct {
     uint64_t stopped_ns, longest_ns;
 } tally;
 
-/* A number above 0 in the environment, or else what is given. */
+/* Returns a positive number from the environment, or `otherwise`. */
 static unsigned setting(const char *name, unsigned otherwise) {
     const char *text = getenv(name);
     int n = text != NULL ? atoi(text) : 0;
     return n > 0 ? (unsigned)n : otherwise;
 }
 
-/* Sanitizers and emulators make each capture many times as slow. */
+/* Sanitizers and emulators make each capture many times slower. */
 static unsigned captures_wanted(void) {
     bool slow = USP_SANITIZED || is_slowed();
     return (slow ? CAPTURES_SLOW : CAPTURES / stride()) * setting("USP_TEST_SCALE", 1);
@@ -68,7 +68,8 @@ static unsigned captures_wanted(void) {
 #endif
 #endif
 
-/* What malloc has given out, 0 where that is not known. Threads that have ended have given back their caches. */
+/* Returns how many bytes malloc has given out, 0 where that is not known. Threads that have ended have returned their
+ * caches. */
 static size_t count_allocated(void) {
 #ifdef HAS_MALLINFO
     return mallinfo2().uordblks;
@@ -86,7 +87,7 @@ static unsigned count_files(void) {
     return n;
 }
 
-/* What the library has mapped itself. */
+/* The number of mappings that the library has made itself. */
 static struct uspi_linux_calls counted;
 static _Atomic(long) own_mappings;
 
@@ -108,7 +109,7 @@ static void count_own_mappings(void) {
     uspi_linux = &counted;
 }
 
-/* And what the process has mapped altogether. */
+/* Returns the number of mappings of the whole process. */
 static unsigned count_mappings(void) {
     unsigned n = 0;
     FILE *f = fopen("/proc/self/maps", "r");
@@ -130,8 +131,8 @@ static void show(const struct shadow *s, const struct usp_stack *stack) {
     fprintf(stderr, "program at %#llx\n", (unsigned long long)(uintptr_t)&__executable_start);
 }
 
-/* Whether libc's every instruction is described: Debian's is, but on 32-bit arm, where its tables are for C++ exceptions
- * only. Sanitizers put code of theirs in between. */
+/* Returns whether tables describe every instruction of libc. Debian's libc has such tables except on 32-bit arm, where
+ * they are for C++ exceptions only. Sanitizers insert code of their own. */
 static bool has_tables(void) { return !USP_SANITIZED && usp_arch_host() != USP_ARCH_ARMV7; }
 
 static void judge(const struct shadow *s, const struct usp_stack *stack) {
@@ -140,8 +141,8 @@ static void judge(const struct shadow *s, const struct usp_stack *stack) {
     ck_assert_int_ne(verdict, SHADOW_UNKNOWN);
     ck_assert_int_ne(verdict, SHADOW_WRONG);
     ck_assert_uint_lt(stack->count, FRAMES);
-    /* Stands in the program's code, and every function there keeps records: then nothing may be missing, unless libc is
-     * in between, or a library that is loaded for a short time. */
+    /* The thread is in the program's code, whose functions all keep records. No frame may be missing, except through
+     * libc or a library that is loaded for a short time. */
     bool all_in_program = stack->count > 0 && s->low == 0 && shadow_covers(s, stack->frames[0].pc);
     for (uint32_t i = 1; i + 1 < stack->count; i++) all_in_program &= shadow_covers(s, stack->frames[i].pc);
     if (all_in_program) {
@@ -150,8 +151,8 @@ static void judge(const struct shadow *s, const struct usp_stack *stack) {
         if (USP_TEST_RECORDS && verdict != SHADOW_COMPLETE) show(s, stack);
         if (USP_TEST_RECORDS) ck_assert_int_eq(verdict, SHADOW_COMPLETE);
     }
-    /* Tables describe libc, too. A library that is loaded, called and unloaded within microseconds may be gone before the
-     * copy of the stack is walked: that must stay an exception. */
+    /* Tables describe libc, too. A library that is loaded, called and unloaded within microseconds may be gone before
+     * the copy of the stack is walked: that must stay an exception. */
     if (has_tables() && s->loading != 0) {
         tally.loading++;
         tally.loading_complete += verdict == SHADOW_COMPLETE;
@@ -167,10 +168,10 @@ static void judge(const struct shadow *s, const struct usp_stack *stack) {
     if (verdict == SHADOW_PART && getenv("USP_TEST_SHOW") != NULL) show(s, stack);
 }
 
-/* The first place for one thread: this program captures on one thread only. */
+/* The first request for captures of one thread. Only one thread of this program captures. */
 #define PLACE 1
 
-/* The bytes of the copy that a capture has just been made of: they lie where they were until the next one. */
+/* Reads from the copy that the last capture made. It stays in place until the next capture. */
 static bool read_last_copy(const void *at, void *to, size_t n) {
     const struct uspi_request *r = uspi_request_at(PLACE);
     const struct uspi_slot *s = &r->slots[0];
@@ -192,7 +193,7 @@ struct seen {
     unsigned generation;
 };
 
-/* A worker that is alive at this moment. */
+/* Notes a worker's identity. Returns whether it is alive now. */
 static bool look(const struct storm_worker *w, struct seen *seen) {
     seen->generation = atomic_load(&w->generation);
     seen->tid = atomic_load(&w->tid);
@@ -214,7 +215,7 @@ static void capture_one(const struct storm_worker *w) {
         tally.vanished++;
         return;
     }
-    /* Late where code is slow is not wrong: a thread may stay in a handler of ours for longer than it is waited for. */
+    /* Where execution is slow, a thread may stay in the library's handler for longer than the timeout. */
     if (status == USP_ERROR_TIMEOUT && (is_slowed() || USP_SANITIZED)) {
         tally.late++;
         return;
@@ -222,7 +223,7 @@ static void capture_one(const struct storm_worker *w) {
     ck_assert_msg(status == USP_OK, "capture: %s", usp_status_string(status));
     tally.stopped_ns += stack.stopped_ns;
     if (stack.stopped_ns > tally.longest_ns) tally.longest_ns = stack.stopped_ns;
-    /* On its way out it has no truth any more. */
+    /* A thread that has ended has no true stack any more. */
     if (ended) return;
     if (!read_last_copy(seen.shadow, &truth, sizeof truth)) {
         const struct uspi_slot *s = &uspi_request_at(PLACE)->slots[0];
@@ -258,7 +259,7 @@ static void capture_all(void) {
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, k);
         main_threads += (t->info.flags & USP_THREAD_MAIN) != 0;
         requesters += (t->info.flags & USP_THREAD_REQUESTER) != 0;
-        /* A thread that begins or ends blocks every signal, and may wait for a lock of libc's that a held one has. */
+        /* A thread that begins or ends blocks every signal, and may wait for a lock of libc that a held thread has. */
         bool unanswered = t->status == USP_ERROR_TIMEOUT;
         tally.unanswered += unanswered;
         tally.answered += !unanswered;
@@ -291,9 +292,9 @@ static const char *find_plugin(const char *name) {
     return access(path, R_OK) == 0 ? realpath(path, paths[n++ % 2]) : NULL;
 }
 
-/* ---- a requester that hangs says where ---- */
+/* ---- a requester that hangs prints where ---- */
 
-/* Before the test is ended from outside. */
+/* The alarm comes before Check ends the test. */
 #define TEST_SECONDS  600u
 #define ALARM_SECONDS (TEST_SECONDS - 30u)
 
@@ -329,7 +330,7 @@ static void watch(void) {
     alarm(ALARM_SECONDS);
 }
 
-/* The alarm is the requester's alone. */
+/* Blocks the alarm in all threads but the requester. */
 static void begin(const char *const plugins[2]) {
     sigset_t alarms, mask;
     sigemptyset(&alarms);
@@ -351,7 +352,8 @@ START_TEST(storm) {
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
     usp_snapshot_free(take_all());
     size_t allocated = count_allocated();
-    /* Once around, so that what grows with use has grown; then files are counted while no worker has one open. */
+    /* Captures everything once, so that what grows with use has grown. Files are then counted while no worker has one
+     * open. */
     begin(with_plugins ? plugins : NULL);
     for (unsigned i = 0; i < WORKERS; i++) capture_one(&storm_workers[i]);
     capture_all();
@@ -371,14 +373,14 @@ START_TEST(storm) {
     }
     storm_end();
     ck_assert_uint_eq(count_files(), files);
-    /* Arenas of malloc and cached stacks come and go; a mapping for each capture would be hundreds more. A sanitizer maps
-     * what and when it likes. */
+    /* malloc's arenas and cached stacks come and go; a mapping for each capture would be hundreds more. Sanitizers map
+     * memory at any time. */
     if (!USP_SANITIZED) ck_assert_uint_lt(count_mappings(), mappings + 120);
-    /* Sixteen bytes for each capture, the least that malloc gives, would be more. */
+    /* malloc gives at least sixteen bytes: a leak of one allocation for each capture would exceed the bound. */
     ck_assert_uint_lt(count_allocated(), allocated + LEAK_BOUND);
     ck_assert_int_gt(atomic_load(&own_mappings), 0);
     alarm(0);
-    /* All workers have ended, so no handler keeps anything any more. */
+    /* All workers have ended, so no handler keeps memory any more. */
     usp_shutdown();
     ck_assert_int_eq(atomic_load(&own_mappings), 0);
 
@@ -408,8 +410,8 @@ START_TEST(storm) {
 END_TEST
 
 int main(void) {
-    /* QEMU's user-mode emulation (7.2) does not survive it: where threads end among signals it fails its own assertions
-     * (cpu_exec: cpu == current_cpu). The lane kernel-arm64 has a whole machine emulated instead. */
+    /* QEMU's user-mode emulation (7.2) does not survive this test: where threads end among signals it fails its own
+     * assertions (cpu_exec: cpu == current_cpu). The lane kernel-arm64 emulates a whole machine instead. */
     if (is_user_emulated()) return 77;
     TCase *c = tcase_create("storm");
     tcase_set_timeout(c, TEST_SECONDS);

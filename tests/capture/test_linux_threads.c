@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of this process: finding them, and capturing one or all of them: threads that answer, that end; growth; fork.
- * Threads that cannot answer are in test_linux_unable.c, the signal and its other owners in test_linux_shared_signal.c. */
+/* Tests threads of this process: listing them, and capturing one or all of them. Covers threads that answer and threads
+ * that end, growth of the reserved memory, and fork. test_linux_unable.c tests threads that cannot answer,
+ * test_linux_shared_signal.c the signal and other handlers of it. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -20,7 +21,7 @@
 
 static struct usp_frame frames[FRAMES];
 
-/* The system's calls with those counted that send a signal. */
+/* The system's calls; those that send a signal are counted. */
 static struct uspi_linux_calls calls;
 static _Atomic(unsigned) sent;
 
@@ -46,14 +47,14 @@ static void prepare_with(uint32_t max_threads, uint32_t stack_copy, uint64_t tim
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
-/* Patient enough for a machine that has other things to do. */
+/* The timeout is long enough for a busy machine. */
 static void prepare(void) { prepare_with(64, 65536, patience(10000 * MS)); }
 
 BOUNDS(capture);
 static BOUNDED(capture) int capture(const struct usp_thread *thread, struct usp_stack *stack) {
     usp_stack_init(stack, frames, FRAMES);
     int status = usp_capture_thread(thread, NULL, stack);
-    /* Not a tail call. */
+    /* Keeps the call above from being a tail call. */
     atomic_fetch_add(&standing_sink, 1);
     return status;
 }
@@ -85,7 +86,7 @@ START_TEST(threads_are_listed_with_names) {
     struct usp_thread_info infos[16], one;
     size_t count = 0;
     for (unsigned i = 0; i < 3; i++) stand_begin(&s[i]);
-    /* It sleeps most of the time, and is seen to. */
+    /* The thread sleeps most of the time, so one of the lists must show it asleep. */
     bool asleep = false;
     for (int round = 0; round < 1000 && !asleep; round++) {
         ck_assert_int_eq(usp_threads(infos, 16, &count), USP_OK);
@@ -130,7 +131,7 @@ START_TEST(a_pthread_leads_to_its_thread) {
     ck_assert_int_eq(usp_thread_from_pthread((uintptr_t)pthread_self(), &thread), USP_OK);
     ck_assert_uint_eq(thread.id, (uint64_t)getpid());
     ck_assert_int_eq(usp_thread_from_pthread(0, &thread), USP_ERROR_NO_THREAD);
-    /* One that has ended and was not joined. */
+    /* A thread that has ended but was not joined. */
     sem_post(&s.may_leave);
     for (int i = 0; i < 1000 && usp_thread_from_pthread((uintptr_t)s.pthread, &thread) == USP_OK; i++) usleep(1000);
     ck_assert_int_eq(usp_thread_from_pthread((uintptr_t)s.pthread, &thread), USP_ERROR_NO_THREAD);
@@ -153,7 +154,8 @@ START_TEST(the_main_thread_is_the_same_for_everyone) {
 }
 END_TEST
 
-/* In a process of its own, whose main thread ends first. The exit status is the number of the check that failed. */
+/* Runs in a process of its own, whose main thread ends first. The exit status is the number of the check that
+ * failed. */
 static void *outlive_main(void *context) {
     struct usp_thread main_thread = {(uint64_t)getpid(), (uint64_t)getpid()}, found;
     struct usp_stack stack;
@@ -168,7 +170,7 @@ static void *outlive_main(void *context) {
     for (int i = 0; i < 20; i++) {
         uint64_t before = usp_clock();
         if (capture(&main_thread, &stack) != USP_ERROR_NO_THREAD) _exit(3);
-        /* The capture sees that there is no thread, and does not wait for the timeout. */
+        /* The capture notices that there is no such thread, and does not wait for the timeout. */
         if (usp_clock() - before > 1500 * MS) _exit(4);
     }
     struct usp_snapshot *snapshot;
@@ -176,7 +178,7 @@ static void *outlive_main(void *context) {
     const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 0);
     if (t->info.thread.id != main_thread.id || t->info.flags != USP_THREAD_MAIN) _exit(6);
     if (t->status != USP_ERROR_NO_THREAD || t->stack.count != 0) _exit(7);
-    /* A thread whose answer is not waited for must not be sent a signal each time. */
+    /* A thread whose answer is not awaited must not get a signal at each capture. */
     if (atomic_load(&sent) - before_all > 1) _exit(8);
     usp_snapshot_free(snapshot);
     _exit(0);
@@ -227,7 +229,7 @@ START_TEST(all_calls_of_a_thread_are_captured) {
         stand_begin(&asleep);
         usleep(2000);
         ck_assert_int_eq(capture(&asleep.thread, &stack), USP_OK);
-        /* Through libc's sleep as far as its instructions tell. */
+        /* The walk passes libc's sleep as far as its instructions show the way. */
         ck_assert_uint_ge(stack.count, 1);
         stand_end(&asleep);
     }
@@ -286,7 +288,7 @@ START_TEST(threads_end_while_they_are_asked) {
 }
 END_TEST
 
-/* ---- what the target must not notice ---- */
+/* ---- what the captured thread must not notice ---- */
 
 static int pipe_ends[2];
 static _Atomic(int) errno_lost, call_interrupted, errno_rounds;
@@ -441,7 +443,8 @@ START_TEST(a_deep_stack_makes_the_reservation_grow) {
 }
 END_TEST
 
-/* Deeper than 2 MB, in a thread whose bounds are not known: every frame is counted, and both ends are true. */
+/* The depth of a stack above 2 MB in a thread whose bounds are not known. Every frame must be counted, and both ends
+ * must be right. */
 #define DEEP_DEPTH 30000u
 
 BOUNDS(outermost_here);
@@ -490,7 +493,7 @@ START_TEST(a_stack_above_two_megabytes_keeps_both_ends) {
     for (uint32_t means = USP_SNAPSHOT_BY_SIGNALS; means <= USP_SNAPSHOT_BY_HELPER; means++) {
         all.means = means;
         int status = usp_snapshot_create_self(&all, &snapshot);
-        /* Not everywhere a process may be traced. */
+        /* Not every system permits tracing. */
         if (status != USP_OK && means == USP_SNAPSHOT_BY_HELPER) break;
         ck_assert_int_eq(status, USP_OK);
         expect_both_ends(&find_thread(snapshot, s.thread.id)->stack);
@@ -502,7 +505,7 @@ START_TEST(a_stack_above_two_megabytes_keeps_both_ends) {
 }
 END_TEST
 
-/* The whole stack is known after it, not the part that was in use then. */
+/* Learns the bounds of the whole stack when little of it is in use. */
 static void learn_early(void) { ck_assert_int_eq(usp_thread_prepare(), USP_OK); }
 
 START_TEST(a_prepared_thread_knows_its_whole_stack) {
@@ -532,7 +535,7 @@ START_TEST(a_forked_child_captures_its_own_threads) {
     if (child == 0) {
         struct standing own = {.depth = 5};
         alarm(20);
-        /* The parent's thread is not here. */
+        /* The parent's thread does not exist in the child. */
         if (capture(&s.thread, &stack) != USP_ERROR_NO_THREAD) _exit(1);
         if (pthread_create(&own.pthread, NULL, stand, &own) != 0) _exit(2);
         while (atomic_load(&own.there) == 0) usleep(100);
@@ -625,7 +628,7 @@ START_TEST(a_handler_on_an_alternate_stack_leads_to_what_it_interrupted) {
     for (uint32_t i = 0; i < stack.count; i++) signals += stack.frames[i].kind == USP_FRAME_KIND_SIGNAL;
     if (signals != 1) show_stack(&stack);
     ck_assert_uint_eq(signals, 1);
-    /* What is under the handler begins in libc's raise: with frame records alone it is not always found. */
+    /* The code under the handler is in libc's raise: with frame records alone its caller is not always found. */
     unsigned deep = FRAMES_IN(&stack, stand_deep);
     ck_assert_uint_ge(deep, 4);
     if (stack.stop == USP_STOP_ROOT) ck_assert_uint_eq(deep, 7);
@@ -634,7 +637,7 @@ START_TEST(a_handler_on_an_alternate_stack_leads_to_what_it_interrupted) {
 }
 END_TEST
 
-/* A thread that has an alternate stack is asked there: on its own there may be no room. */
+/* A thread with an alternate stack answers on it, because its own stack may have no room. */
 static struct uspi_linux_calls watched;
 static _Atomic(pid_t) asked_thread;
 static _Atomic(uintptr_t) asked_at;
@@ -720,21 +723,21 @@ START_TEST(a_coroutine_has_its_own_stack) {
 }
 END_TEST
 
-/* The end of a coroutine's stack is not known: so much is copied, and what lies behind is not read later, when the
- * coroutine goes on already. */
+/* The size of a coroutine's stack, whose end is not known. Captures copy only a part of it. They must not read the rest
+ * later, because the coroutine already runs again. */
 #define LONG_STACK ((size_t)2 << 20)
 
 static struct standing long_coroutine;
 
 static KEPT void take_room(void) {
     char room[LONG_STACK / 2];
-    /* Compilers leave out what has no visible effect. */
+    /* Keeps compilers from removing the array, which has no visible effect. */
     __asm__ volatile("" : : "r"(room) : "memory");
     stand_deep(&long_coroutine, long_coroutine.depth);
     __asm__ volatile("" : : "r"(room) : "memory");
 }
 
-/* Its record lies behind the room, wherever a processor's functions have theirs. */
+/* Calls take_room, so that its own frame record lies behind the room on every processor. */
 static KEPT void have_room_taken(void) {
     take_room();
     atomic_fetch_add(&standing_sink, 1);
@@ -780,8 +783,8 @@ int main(void) {
         a_stack_above_two_megabytes_keeps_both_ends, a_prepared_thread_knows_its_whole_stack, requesters_take_turns,
         a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_thread_with_an_alternate_stack_is_asked_there,
         a_coroutine_has_its_own_stack, what_was_not_copied_of_a_coroutine_is_not_read_later);
-    /* A user-mode emulator ends when its main thread does or a process with threads forks, makes a fork of vfork, and keeps
-     * signals in queues of its own. */
+    /* A user-mode emulator ends when its main thread ends or when a process with threads forks. It makes a fork of
+     * vfork and queues signals by itself. */
     if (!is_user_emulated()) {
         add_tests(c, a_main_thread_that_has_ended_is_no_thread, a_forked_child_captures_its_own_threads);
     }

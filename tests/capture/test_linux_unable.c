@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that cannot answer: they block the signal, sleep uninterruptibly, wait for a vfork child, are stopped, are about to
- * end. They are left out, and cost the others little: how long those were held is printed. */
+/* Tests threads that cannot answer: they block the signal, sleep uninterruptibly, wait for a vfork child, are stopped,
+ * or are about to end. A snapshot leaves them out, and must not hold the other threads much longer for them: the test
+ * prints for how long they were held. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -35,7 +36,8 @@ static void begin_each(void) {
     uspi_linux = &calls;
 }
 
-/* The time for which a thread that can answer would be waited for: long, so that a test sees that it was not. */
+/* The timeout for threads that can answer: long, so that a test sees that the library did not wait so long for one that
+ * cannot. */
 #define LONG (20000 * MS)
 
 static void prepare(void) {
@@ -58,7 +60,7 @@ static int status_in(const struct usp_snapshot *snapshot, uint64_t id) {
     }
 }
 
-/* Snapshots in which one thread is left out: the shortest time for which the others were held. */
+/* Takes snapshots that leave one thread out. Prints the shortest time for which the other threads were held. */
 static void expect_left_out(const char *what, const struct standing *unable) {
     struct standing others[3] = {{.depth = 2}, {.depth = 3, .wait = wait_asleep}, {.depth = 4, .wait = wait_asleep}};
     struct usp_snapshot_options options;
@@ -73,7 +75,7 @@ static void expect_left_out(const char *what, const struct standing *unable) {
         for (unsigned k = 0; k < 3; k++) ck_assert_int_eq(status_in(snapshot, others[k].thread.id), USP_OK);
         ck_assert_int_eq(status_in(snapshot, unable->thread.id), USP_ERROR_TIMEOUT);
         ck_assert_uint_eq(info->missed, 1);
-        /* Far from what a thread that may answer would be given. */
+        /* Much less than the timeout for a thread that may answer. */
         ck_assert_uint_lt(info->stopped_ns, LONG / 2);
         if (i == 0) first = info->stopped_ns;
         if (info->stopped_ns < least) least = info->stopped_ns;
@@ -130,18 +132,19 @@ START_TEST(a_sleeping_thread_that_blocks_the_signal) {
     usleep(5000);
     expect_given_up("blocked, asleep", &s);
     expect_left_out("blocked, asleep", &s);
-    /* However often it is asked: the one signal that waits for it will do. */
+    /* A thread that is asked again gets no further signal: the pending one is enough. */
     unsigned before = atomic_load(&sent);
     for (int i = 0; i < 50; i++) expect_given_up("again", &s);
     ck_assert_uint_eq(atomic_load(&sent), before);
-    /* The late arrival is harmless, and then it answers again. */
+    /* When the thread unblocks the signal, the late signal is harmless; then the thread answers again. */
     sem_post(&may_unblock);
     expect_answer(&s);
     stand_end(&s);
 }
 END_TEST
 
-/* It could unblock the signal at any moment, and does not. */
+/* The thread runs and could unblock the signal at any moment, but does not. A snapshot must not wait for it until the
+ * timeout. */
 START_TEST(a_running_thread_that_blocks_the_signal) {
     struct standing s = {.prepare = block_all, .after = unblock_all};
     prepare();
@@ -176,7 +179,7 @@ static int sleep_as_child(void *context) {
     return 0;
 }
 
-/* The parent of a vfork child is not interrupted by signals (kernel/fork.c wait_for_vfork_done). */
+/* Waits for a vfork child. Signals do not interrupt this wait (kernel/fork.c wait_for_vfork_done). */
 static void wait_for_vfork_child(struct standing *s) {
     static char stack[65536] __attribute__((aligned(16)));
     pid_t child = clone(sleep_as_child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
@@ -232,8 +235,8 @@ END_TEST
 
 static pthread_mutex_t lock_of_thread_list = PTHREAD_MUTEX_INITIALIZER;
 
-/* As libc's last steps of a detached thread: every signal is blocked, and a lock is waited for that a thread which stands
- * still may hold. */
+/* Does what libc's last steps of a detached thread do: blocks every signal and waits for a lock that a held thread may
+ * have. */
 static void wait_for_lock(struct standing *s) {
     (void)s;
     block_all();
@@ -254,7 +257,7 @@ START_TEST(a_thread_that_waits_for_what_a_held_one_has) {
 }
 END_TEST
 
-/* The real ones: detached threads that end all the time. What the snapshots' longest hold was is printed. */
+/* Detached threads that end all the time. The longest time for which snapshots held threads is printed. */
 static _Atomic(unsigned) ended;
 
 static void *end_soon(void *context) {
@@ -301,9 +304,10 @@ START_TEST(detached_threads_end_all_the_time) {
 }
 END_TEST
 
-/* ---- a thread that can answer has all the time ---- */
+/* ---- a thread that can answer gets the whole timeout ---- */
 
-/* Eight threads that never rest, on fewer processors: the one that is asked may have to wait long. */
+/* Eight threads run all the time on fewer processors. The one that is asked may have to wait long for its turn, and
+ * must not be given up before the timeout. */
 START_TEST(a_runnable_thread_has_the_whole_timeout) {
     struct standing s[8];
     struct usp_stack stack;

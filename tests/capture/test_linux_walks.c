@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The fast walk on stacks that differ each time, in many threads and in signal handlers: its frames are those of a plain
- * loop over the frame records. */
+/* Tests the fast walk on stacks that differ each time, in many threads and in signal handlers: it finds the same frames
+ * as a plain loop over the frame records. */
 #define _GNU_SOURCE 1
 #include "arch/host.h"
 #include "tests/support/linux_threads.h"
@@ -25,7 +25,7 @@ struct wanderer {
 static _Thread_local struct wanderer *volatile me;
 static _Atomic(unsigned) walks_in_handlers;
 
-/* The chain by hand, up to the record that every walk has. */
+/* Walks the frame chain by a plain loop, up to the record at `top`, which every walk has. */
 static int walk_by_hand(uintptr_t at, uintptr_t top, void **to) {
     int n = 0;
     for (; at <= top; at = *(const uintptr_t *)at) {
@@ -41,7 +41,7 @@ KEPT static void expect_the_chain(uintptr_t top) {
     int m = walk_by_hand((uintptr_t)__builtin_frame_address(0), top, slow);
     ck_assert_int_gt(n, m);
     ck_assert_int_eq(memcmp(fast + 1, slow, (size_t)m * sizeof slow[0]), 0);
-    /* With less room than there are frames. */
+    /* Walks once more into a buffer that is smaller than the stack. */
     int room = 1 + (int)(me->path >> 8) % n;
     void *last = fast[room - 1];
     ck_assert_int_eq(usp_backtrace(fast, room), room);
@@ -53,7 +53,8 @@ static unsigned next(struct wanderer *w, unsigned below) {
     return (w->path >> 16) % below;
 }
 
-/* Frames of three sizes and several call sites, in an order that is mostly the last one's far out and another one further in. */
+/* Recurses with frames of three sizes and several call sites. Consecutive stacks mostly agree in their outer frames and
+ * differ further in. */
 KEPT static void wander(unsigned depth) {
     volatile char wide[48];
     wide[0] = 0;
@@ -88,7 +89,7 @@ static void *walk_often(void *context) {
     me = w;
     ck_assert_int_eq(usp_thread_prepare(), USP_OK);
     for (unsigned i = 0; i < w->walks; i++) {
-        /* Sometimes the very same stack again and again. */
+        /* Sometimes the same stack is walked many times. */
         uint32_t path = w->path;
         unsigned far_out = next(w, 60), further = next(w, 60), times = next(w, 4) == 0 ? 80 : 1;
         for (unsigned k = 0; k < times; k++) {
@@ -105,12 +106,12 @@ static void walk_in_handler(int signal) {
     void *fast[FRAMES];
     (void)signal;
     int error = errno;
-    /* Whatever was interrupted, a walk of this thread too. */
+    /* The handler may have interrupted anything, even a walk of this thread. */
     if (me != NULL && usp_backtrace(fast, FRAMES) > 2) atomic_fetch_add(&walks_in_handlers, 1);
     errno = error;
 }
 
-/* _i: whether handlers walk meanwhile. */
+/* A walk would show frames of an earlier stack of the same thread. _i: 1 if handlers walk meanwhile. */
 START_TEST(stacks_that_differ_each_time) {
     pthread_t threads[THREADS];
     static struct wanderer wanderers[THREADS];
@@ -127,7 +128,7 @@ START_TEST(stacks_that_differ_each_time) {
     }
     for (unsigned i = 0; i < count; i++) ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
     setitimer(ITIMER_PROF, &never, NULL);
-    /* ThreadSanitizer puts signals off until a system call. */
+    /* ThreadSanitizer delays signals until a system call. */
     if (_i > 0 && !USP_SANITIZED) ck_assert_uint_gt(atomic_load(&walks_in_handlers), 0);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks with memory of their own (usp_stack_create): as many frames as there are, of the calling thread and of another,
- * without usp_prepare; and what happens when memory lacks. */
+/* Tests stacks that own their memory (usp_stack_create): all frames of the calling thread and of another one, without
+ * usp_prepare; and what happens when memory is short. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -22,7 +22,7 @@ static void take_own(struct standing *s) {
     own_status = usp_stack_create(NULL, &given, &own);
 }
 
-/* The stack of a thread that is so deep, taken by itself. */
+/* Captures the stack of a thread at this depth, by the thread itself. */
 static void capture_own(unsigned depth) {
     struct standing s = {.depth = depth, .wait = take_own};
     stand_begin(&s);
@@ -61,7 +61,8 @@ static KEPT void capture_through_plugin(struct standing *s) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* The plugin has no frame records: its caller is found by its unwind table. */
+/* A stack would end at a library that was loaded after usp_prepare. The plugin has no frame records: its unwind table
+ * leads to its caller. */
 START_TEST(a_library_that_was_loaded_since) {
     struct standing s = {.depth = 3, .wait = capture_through_plugin};
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
@@ -131,7 +132,7 @@ START_TEST(bad_arguments) {
 }
 END_TEST
 
-/* Of a prepared process, so that these allocations are the stack's own. */
+/* The process is prepared, so that all failing allocations are the stack's own. */
 START_TEST(without_memory) {
     struct standing s = {.depth = DEEP, .wait = wait_asleep};
     struct usp_stack *stack;

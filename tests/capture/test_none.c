@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The library without an operating system (--with-os=none): whatever needs a live thread answers "unsupported", at once
- * and without touching what it was given. What needs bytes alone works there as everywhere; other suites test that. */
+/* Tests the library without an operating system (--with-os=none): every function that needs a live thread returns
+ * "unsupported" at once and does not touch its arguments. Functions over bytes work as in other builds; other suites
+ * test them. */
 #include <check.h>
 #include <stdlib.h>
 

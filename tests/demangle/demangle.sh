@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Demangling against llvm-cxxfilt: Rust v0 names that rustc made (tests/demangle/rust_v0.txt, and those of a program and of the
-# standard library where rustc is installed), and C++ names of the libraries that are here.
+# Compares demangling with llvm-cxxfilt: Rust v0 names made by rustc (tests/demangle/rust_v0.txt, and where rustc is
+# installed those of a program and of the standard library), and C++ names of libraries on this machine.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 need_tools llvm-cxxfilt-19
 make_work
 
-# compare WHAT: every name in $work/names is demangled, and as llvm-cxxfilt does it.
+# compare WHAT: checks that every name in $work/names is demangled, and as llvm-cxxfilt demangles it.
 compare() {
   local count
   count=$(wc -l <"$work/names")
@@ -29,7 +29,8 @@ if have rustc && rustc --edition 2021 -C symbol-mangling-version=v0 -C opt-level
   compare "Rust v0 by $(rustc --version)"
 fi
 
-# The host's demangler writes some things of C++ in other words than llvm-cxxfilt: doc/symbolize.md lists them. All else is equal.
+# The host's demangler writes some C++ constructs differently from llvm-cxxfilt: doc/symbolize.md lists them. Everything
+# else must be equal.
 library=$(${CC:-cc} -print-file-name=libstdc++.so.6)
 if [[ -f $library ]]; then
   nm -D --defined-only "$library" | awk '{ print $NF }' | sed 's/@.*//' | grep '^_Z' | sort -u >"$work/names"
@@ -46,7 +47,7 @@ if [[ -f $library ]]; then
       if (ours != theirs) print
     }' >"$work/difference"
   [[ ! -s $work/difference ]] || fail "C++: $(head -n 2 "$work/difference")"
-  # The last part of each name, without brackets, stands in what it was shortened to.
+  # The last component of each name, without brackets, must be in the shortened name.
   tests/demangle/demangle_lines simple <"$work/names" >"$work/simple"
   grep -nE '[(][^a)]|^$' "$work/simple" | grep -vE 'operator|anonymous' | head -n 3 >"$work/bad" || :
   [[ ! -s $work/bad ]] || fail "C++, simple: $(cat "$work/bad")"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Demangles what stands on standard input, a name a line, for the scripts beside it. Argument: full (default), simple or
- * short. */
+/* Demangles the names on standard input, one on each line, for the scripts in this folder. Argument: full (default),
+ * simple or short. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names of Swift against Swift's own demangler, in the two styles that both have: those of tests/demangle/swift_names.txt, those
-# that the toolchain's compiler makes of tests/demangle/swift, all of the toolchain's libraries and programs, and whatever looks
-# like one in the files that USP_SWIFT_NAMES lists (Swift's published lists of test names, symbol tables of other programs).
-# Where no toolchain is installed this is skipped. The lane swift runs it, in the folder of the build.
+# Compares demangling of Swift's names with Swift's own demangler, in the two styles that both have: the names of
+# tests/demangle/swift_names.txt, those that the toolchain's compiler makes of tests/demangle/swift, those of all the
+# toolchain's libraries and programs, and everything that looks like a name in the files that USP_SWIFT_NAMES lists
+# (Swift's published lists of test names, symbol tables of other programs). Skipped where no toolchain is installed. The
+# lane swift runs it, in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -18,10 +19,11 @@ oracle=$swift_folder/swift-demangle
 version=$("$swift_folder/swift-frontend" -version 2>&1 | sed -n '1s/ (.*//p')
 read -ra lists <<<"${USP_SWIFT_NAMES-}"
 
-# theirs ARGUMENT…: the names on standard input by Swift's demangler, which takes a name that is an argument as a whole.
+# theirs ARGUMENT…: demangles the names on standard input by Swift's demangler, which takes each argument as one name.
 theirs() { xargs -d '\n' -s 1000000 "$oracle" --compact "$@"; }
 
-# compare WHAT: every name in $work/names, in both styles. The short style is to leave none mangled that the others do not.
+# compare WHAT: compares every name in $work/names in both styles. The short style must demangle each name that the
+# others demangle.
 compare() {
   local count style flag
   count=$(wc -l <"$work/names")
@@ -48,7 +50,8 @@ compare() {
 grep -vE '^( |#)' "$top/tests/demangle/swift_names.txt" >"$work/names"
 compare "known names"
 
-# compile SOURCE ARGUMENT…: the compiler's two inner languages have more names than a symbol table.
+# compile SOURCE ARGUMENT…: compiles a file to the compiler's two intermediate languages, which contain more names than
+# a symbol table.
 compile() {
   local source=$1 module language level
   shift
@@ -73,7 +76,7 @@ cat "$work"/*.sil "$work"/*.ir | swift_names >"$work/own"
 cp "$work/own" "$work/names"
 compare "names of tests/demangle/swift"
 
-# The same with the prefixes of other compilers and systems.
+# The same names with the prefixes of other compilers and systems.
 # shellcheck disable=SC2016 # names, not the shell's
 for prefix in '_$s' '$S' '_T0' '$e' '_$e' '_T'; do
   awk -v prefix="$prefix" 'sub(/^[$]s/, "") { print prefix $0 }' "$work/own" >"$work/names"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Demangling. Rust v0: names after RFC 2603's grammar and the examples of The rustc book, what they mean worked out by hand
- * (tests/demangle/demangle.sh compares thousands more with llvm-cxxfilt). C++: through the C++ runtime's library where it is
- * installed. Swift has a suite of its own (test_swift.c). */
+/* Tests demangling. Rust v0: names from RFC 2603's grammar and the examples of The rustc book, with meanings worked out
+ * by hand (tests/demangle/demangle.sh compares thousands more with llvm-cxxfilt). C++: by the C++ runtime's library
+ * where it is installed. test_swift.c tests Swift. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -81,12 +81,12 @@ START_TEST(rust_v0_names) {
     ck_assert_int_eq(uspi_rust_v0(m->name, strlen(m->name), false, text, sizeof text), (int)strlen(m->full));
     ck_assert_str_eq(text, m->full);
     int length = uspi_rust_v0(m->name, strlen(m->name), true, text, sizeof text);
-    /* Nothing but arguments leaves nothing: then the name stays as it is. */
+    /* A name that consists of arguments only would become empty, so it stays as it is. */
     if (length != 0) ck_assert_str_eq(text, m->simple);
 }
 END_TEST
 
-/* With any room too small there is no answer, and nothing is written behind it. */
+/* If the buffer is too small, at any size, there must be no result, and nothing may be written behind it. */
 START_TEST(rust_v0_room) {
     const struct mangled *m = &rust_v0[_i];
     char text[512];
@@ -106,7 +106,8 @@ START_TEST(rust_v0_refuses) {
 }
 END_TEST
 
-/* Cut anywhere, a name is another one or none; it is never read past its end. */
+/* A damaged symbol table can cut a name anywhere. The demangler must demangle or refuse it, and must not read past its
+ * end. */
 START_TEST(rust_v0_cut) {
     const char *name = rust_v0[_i].name;
     char text[512];
@@ -120,7 +121,8 @@ START_TEST(rust_v0_cut) {
 }
 END_TEST
 
-/* As deep as the name is long, and as much as doubling at every step makes: an end comes soon. */
+/* A hostile name could keep the demangler busy for ever. Names as deep as they are long, and names that double at every
+ * step, must end soon. */
 START_TEST(rust_v0_is_bounded) {
     static char name[20001];
     static char text[65536];
@@ -129,9 +131,9 @@ START_TEST(rust_v0_is_bounded) {
     ck_assert_int_eq(uspi_rust_v0(name, sizeof name - 1, false, text, sizeof text), -1);
     memset(name + 6, 'S', sizeof name - 7);
     ck_assert_int_eq(uspi_rust_v0(name, sizeof name - 1, false, text, sizeof text), -1);
-    /* Each tuple holds the one before it twice. */
+    /* Each tuple contains the one before it twice. */
     char *const end = name + sizeof name, *at = name + snprintf(name, sizeof name, "_RIC1aTuuE");
-    size_t before = 4; /* of the first tuple, behind "_R" */
+    size_t before = 4; /* of the first tuple, after "_R" */
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     for (int i = 0; i < 60; i++) {
         size_t here = (size_t)(at - name) - 2, n = before - 1;
@@ -141,7 +143,7 @@ START_TEST(rust_v0_is_bounded) {
     }
     snprintf(at, (size_t)(end - at), "E");
     ck_assert_int_eq(uspi_rust_v0(name, strlen(name), false, text, sizeof text), -1);
-    /* Without output there is nothing to grow. */
+    /* Without output nothing grows. */
     ck_assert_int_eq(uspi_rust_v0(name, strlen(name), true, text, sizeof text), 1);
 }
 END_TEST
@@ -199,7 +201,7 @@ static struct usp_demangler *demangler_for(uint32_t mode) {
     return demangler;
 }
 
-/* Names as the C++ runtime makes them, made shorter. */
+/* Shortens names as the C++ runtime demangles them. */
 START_TEST(simplified) {
     static const char *const cases[][2] = {
         {"f()", "f"},
@@ -264,18 +266,18 @@ START_TEST(cxx_and_old_rust) {
          "&T,(*@)$uZZ$::a"},
         {"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.123",
          "core::fmt::Formatter::pad::h0123456789abcdef [clone .llvm.123]", "core::fmt::Formatter::pad"},
-        /* What linkers make to reach a function. */
+        /* Names of stubs that linkers make to reach a function. */
         {"DYLD-STUB$$_ZN1A1fEv", "DYLD-STUB$$A::f()", "DYLD-STUB$$A::f"},
         {"__AArch64ADRPThunk__ZN1A1fEv", "__AArch64ADRPThunk_A::f()", "__AArch64ADRPThunk_A::f"},
         {"__Thumbv7ABSLongThunk__Z1fv", "__Thumbv7ABSLongThunk_f()", "__Thumbv7ABSLongThunk_f"},
         {"___ZN1A1fEv_veneer", "__A::f()_veneer", "__A::f_veneer"},
         {"___Z1fv_from_thumb", "__f()_from_thumb", "__f_from_thumb"},
         {"DYLD-STUB$$_Zero", "DYLD-STUB$$_Zero", "DYLD-STUB$$_Zero"},
-        /* Copies of functions and of data. */
+        /* Names of copies of functions and of data. */
         {"_Z1fv.cold", "f() [clone .cold]", "f"},
         {"_ZN1A5tableE.lto_priv.0", "A::table [clone .lto_priv.0]", "A::table"},
         {"_ZZ1fvE5table.2", "f()::table [clone .2]", "f::table"},
-        /* ABI tags of a constructor template, and letters that only look like them. */
+        /* ABI tags of a constructor template, and letters that only look like ABI tags. */
         {"_ZN1AC2B3tagIiEET_", "A::A<int>(int)", "A::A"},
         {"_ZN1AC1B3tagB5otherIiEET_i", "A::A<int>(int, int)", "A::A"},
         {"_ZN1A6C1B1xIIiEEvT_", "void A::C1B1xI<int>(int)", "A::C1B1xI"},
@@ -299,7 +301,7 @@ START_TEST(cxx_and_old_rust) {
 }
 END_TEST
 
-/* Each parameter is a template of the one before, twice: 60 of them would fill any memory. Eight are harmless. */
+/* Each parameter is a template of the one before it, twice. 60 of them would fill any memory; eight are harmless. */
 START_TEST(cxx_that_doubles) {
     if (!has_cxx()) return;
     struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
@@ -323,7 +325,7 @@ START_TEST(cxx_that_doubles) {
 }
 END_TEST
 
-/* The same pointer for the same name, also for one that cannot be demangled, however many others there are. */
+/* Equal names must give the same pointer, also names that cannot be demangled, however many other names there are. */
 START_TEST(answers_are_kept) {
     struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
     const char unknown[] = "$sgarbage";
@@ -352,7 +354,7 @@ START_TEST(arguments) {
     demangler = demangler_for(USP_DEMANGLE_FULL);
     ck_assert_ptr_null(usp_demangle(demangler, NULL));
     ck_assert_str_eq(usp_demangle(demangler, name), "a::f");
-    /* Longer than a demangler is trusted with. */
+    /* Longer than the names that are passed to the C++ demangler. */
     char *longer = malloc(5001);
     memset(longer, 'a', 5000);
     longer[5000] = '\0';

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of Swift: each of tests/demangle/swift_names.txt in three styles; names that are none; what hostile ones may cost.
- * tests/demangle/swift.sh compares hundreds of thousands more with Swift's own demangler. */
+/* Tests demangling of Swift's names: each of tests/demangle/swift_names.txt in three styles, strings that are not
+ * names, and the cost of hostile names. tests/demangle/swift.sh compares hundreds of thousands more with Swift's own
+ * demangler. */
 #include <check.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 
 #define NAMES_MAX 1000
 
-/* A name, and its texts by their style (enum usp_demangle_style; NO is the name itself). */
+/* A name, and its texts indexed by style (enum usp_demangle_style; NO is the name itself). */
 struct known_name {
     char *lines[4];
 };
@@ -26,7 +27,7 @@ struct known_name {
 static struct known_name names[NAMES_MAX];
 static size_t name_count;
 
-/* In the file's order: the name, full, simple, short. */
+/* Reads the names in the file's order: the name, full, simple, short. */
 static void read_names(void) {
     static const int order[] = {USP_DEMANGLE_NO, USP_DEMANGLE_FULL, USP_DEMANGLE_SIMPLE, USP_DEMANGLE_SHORT};
     static char line[65536];
@@ -80,7 +81,7 @@ START_TEST(known_names) {
 }
 END_TEST
 
-/* What stands before and behind the mangled part of a name stays. */
+/* Text before and after the mangled part of a name must stay. */
 START_TEST(surroundings) {
     struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_SIMPLE);
     expect(demangler, "$s4shop3payyyF@plt", "pay()@plt");
@@ -93,8 +94,8 @@ START_TEST(surroundings) {
 }
 END_TEST
 
-/* Cut short, without what they are about, with a reference to what is not there; a reference to the memory of a process,
- * which no symbol's name has; another library's; too long. */
+/* Strings that stay as they are: cut names, names without an entity, references to absent parts, references into a
+ * process's memory, which no symbol's name has, another library's names, names that are too long. */
 START_TEST(left_mangled) {
     static const char *const left[] = {
         "$s",
@@ -141,8 +142,8 @@ START_TEST(left_mangled) {
 }
 END_TEST
 
-/* Each name is cut everywhere, without a NUL behind it; and each byte of it is replaced by others. None is read past its end,
- * as a checker of memory would find. */
+/* Each name is cut at every position, without a NUL after it, and each of its bytes is replaced by others. A memory
+ * checker would report a read past the end. */
 START_TEST(cut_and_changed) {
     static const char other[] = {'_', 'A', 'y', '0', '9', 'G', '\x01', '\xff'};
     struct uspi_swift *swift = uspi_swift_create();
@@ -194,7 +195,7 @@ static void add_times(struct builder *builder, unsigned times, const char *text)
     while (times-- > 0) add(builder, "%s", text);
 }
 
-/* The n-th thing that the name has named so far. */
+/* Adds a reference to the n-th entity that the name has introduced. */
 static void add_reference(struct builder *builder, unsigned n) {
     if (n < 26) {
         add(builder, "A%c", 'A' + (int)n);
@@ -205,7 +206,8 @@ static void add_reference(struct builder *builder, unsigned n) {
     }
 }
 
-/* main.P<…, …> in itself, so many times, of which each has the one before twice. 0: the module, 1: "P", 2: main.P. */
+/* Makes main.P<…, …> nested `times` deep, where each level contains the one before it twice. References 0: the module,
+ * 1: "P", 2: main.P. */
 static const char *doubling(unsigned times) {
     struct builder *builder = begin("$s4main1PVy");
     add_times(builder, times - 1, "ACy");
@@ -230,7 +232,7 @@ START_TEST(doubled_types) {
 }
 END_TEST
 
-/* One character that stands for so many of the same: a tuple of 2^31, a subset with that number. */
+/* One character stands for many repetitions: a tuple of 2^31, a subset with that number. */
 START_TEST(repeated) {
     static const char *const cases[] = {"$s4shop3payyySi_S2147483647itF", "$s4shop3payyyAA4CartV_A2047CtF",
                                         "$s4shop3payyyAA4CartV_A2147483647CtF", "$s4shop3payyySdFTJrS2147483647pSr",
@@ -242,7 +244,7 @@ START_TEST(repeated) {
 }
 END_TEST
 
-/* As deep as a name can be long. */
+/* Makes a name as deep as its length permits. */
 static const char *deep(unsigned kind) {
     struct builder *builder;
     const unsigned times = 15000;
@@ -335,9 +337,9 @@ START_TEST(length_limit) {
 }
 END_TEST
 
-/* ---- what it takes ---- */
+/* ---- memory and stack ---- */
 
-/* Whichever allocation fails, the answer is the text or the name, and nothing is lost. */
+/* Whichever allocation fails, the result must be the text or the name, and nothing may leak. */
 START_TEST(without_memory) {
     static const char name[] = "$s4main1PVyACySiSiGADGD";
     static const char text[] = "P<P<Int, Int>, P<Int, Int>>";
@@ -366,14 +368,15 @@ START_TEST(without_memory) {
 }
 END_TEST
 
-/* Names with a part of its own size each, for which memory is taken as a whole: a demangler does not keep that of all. */
+/* Each name has a component of another size, for which one block of memory is allocated. The demangler must not keep
+ * all of these blocks. */
 START_TEST(memory_kept) {
     struct uspi_swift *swift = uspi_swift_create();
     const unsigned times = 1000;
     long before = allocations_held();
     ck_assert_ptr_nonnull(swift);
     for (unsigned i = 0; i < times; i++) {
-        /* The module's name once more, and a word behind it. */
+        /* The module's name again, and a word after it. */
         const unsigned length = 20000 + i * 40;
         struct builder *builder = begin("$s4shop0A");
         size_t text_length;
@@ -393,7 +396,7 @@ END_TEST
 
 #define STACK    ((size_t)1 << 18)
 #define PAINT    0x5a
-#define PROMISED ((size_t)16 << 10) /* of the header */
+#define PROMISED ((size_t)16 << 10) /* by the header */
 
 static unsigned char *stack;
 
@@ -404,7 +407,7 @@ static void *demangle_everything(void *argument) {
     return NULL;
 }
 
-/* The stack of a thread that does it, in bytes. */
+/* Returns how many bytes of stack a thread needs to demangle the names. */
 static size_t stack_used(struct usp_demangler *demangler) {
     pthread_attr_t attributes;
     pthread_t thread;
@@ -419,7 +422,8 @@ static size_t stack_used(struct usp_demangler *demangler) {
     return STACK - clean;
 }
 
-/* More than a thread that does nothing needs. The names are made on it too, which is in the sum. */
+/* Demangling must not need more stack than promised, beyond that of a thread that does nothing. The thread also builds
+ * the names, which counts too. */
 START_TEST(stack_need) {
     if (is_slowed()) return; /* memcheck forbids reading what a thread's stack was */
     stack = aligned_alloc(65536, STACK);
@@ -433,7 +437,7 @@ START_TEST(stack_need) {
     }
     free(stack);
     printf("Swift's names need %zu bytes of stack\n", most - nothing);
-    /* Sanitizers keep memory around each variable. */
+    /* Sanitizers use additional memory around each variable. */
     if (!USP_SANITIZED) ck_assert_uint_le(most - nothing, PROMISED);
 }
 END_TEST

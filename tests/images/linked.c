@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests/images/linked.sh, which links it in several ways: looks at its own images, captures a thread that waits, and names
- * what stands there.
+/* For tests/images/linked.sh, which links it in several ways: checks the list of its own images, captures a waiting
+ * thread and symbolicates its stack.
  *
- * linked PATH    PATH: its own, as the list of images must have it. Says what is wrong, and ends with how much that is. */
+ * linked PATH    PATH: the program's own path, which the list of images must have. Prints errors; their number is the
+ * exit status. */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <semaphore.h>
@@ -55,7 +56,7 @@ static void look_at_images(const struct usp_images *images, const char *path) {
     expect(strcmp(own->path, path) == 0, own->path);
 }
 
-/* In the order of the stack, maybe with others between them. */
+/* The names must come in the order of the stack; others may be between them. */
 static void look_at_names(const struct usp_stack *stack, struct usp_symbolizer *symbolizer) {
     static const char *const expected[] = {"wait_here", "begin_here"};
     unsigned next = 0;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Programs that are linked in every way find themselves among their images, under their path, and name their functions:
-# dynamic, static, static and position-independent, and started through the loader. By $CC, so that the lane musl asks the
-# same of musl. Runs in the folder of the build.
+# Checks that a program finds itself among its images, under its path, and names its functions, however it is linked:
+# dynamically, statically, statically and position-independent, and started through the loader. Compiles with $CC, so
+# that the lane musl tests musl too. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -11,7 +11,7 @@ libraries=("$PWD/lib/.libs/libunspool-core.a" "$PWD/arch/.libs/libunspool-arch.a
 make_work
 read -ra compiler <<<"${CC:-cc}"
 
-# build NAME FLAG...
+# build NAME FLAG...: links the program as NAME.
 build() {
   local name=$1
   shift
@@ -20,7 +20,7 @@ build() {
     "${libraries[@]}" -lpthread 2>"$work/warnings" || fail "$name: $(cat "$work/warnings")"
 }
 
-# run NAME COMMAND...: COMMAND and the path.
+# run NAME COMMAND...: runs COMMAND with the program's path as the last argument.
 run() {
   local name=$1
   shift
@@ -29,10 +29,10 @@ run() {
 
 build dynamic -fPIE -pie
 run dynamic "$work/dynamic"
-# By another name than its own.
+# Started by another name than its own.
 (cd "$work" && ln -s dynamic linked-to && run dynamic ./linked-to) || fail "linked-to"
 loader=$(readelf -lW "$work/dynamic" | sed -n 's/.*interpreter: \(.*\)]$/\1/p')
-# Started so by musl's loader, a program's images are not found: its list hangs on the loader's own program headers.
+# If musl's loader starts a program so, its images are not found: the list depends on the loader's own program headers.
 [[ $loader == *musl* ]] || run dynamic "$loader" "$work/dynamic"
 build fixed -fno-pie -no-pie
 run fixed "$work/fixed"
@@ -40,7 +40,7 @@ build static -fno-pie -no-pie -static
 run static "$work/static"
 build static-pie -fPIE -static-pie
 run static-pie "$work/static-pie"
-# Names out of its own file's symbols, of a static program too, and from outside.
+# Symbolicated from outside, by the file's own symbols, of static programs too.
 for name in dynamic static static-pie; do
   "$started_in/tools/unspool" symbols "$work/$name" | grep -c ' wait_here$' >/dev/null || fail "$name: no wait_here"
 done

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Members of archives and sections of unlinked objects as images: their paths, which of them a path picks, what is refused.
- * The files are made of bytes; what compilers and linkers write is tests/symbolize/archives.sh's. */
+/* Tests members of archives and sections of unlinked objects as images: their paths, the parts that a path selects, and
+ * what is refused. The files are made byte by byte; tests/symbolize/archives.sh tests files of compilers and
+ * linkers. */
 #include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@
 #include "tests/support/macho_symbol_file.h"
 #include "tests/support/suite.h"
 
-/* Both of the headers that make files call their sections so. */
+/* Two headers define this name for a section. */
 #define TEXT_LOW_OF_MACHO TEXT_LOW
 #undef TEXT_LOW
 #undef TEXT_HIGH
@@ -44,13 +45,13 @@ static void tear_down(void) {
 
 /* ---- members ---- */
 
-/* Values count from their sections. Both sections have a function at 0. */
+/* Values count from the sections' beginnings. Both sections have a function at 0. */
 static const struct file_symbol unlinked[] = {
     {"text_first", 0, 0x20, FUNC, GLOBAL, TEXT},    {"text_second", 0x20, 0x10, FUNC, LOCAL, TEXT},
     {"init_first", 0, 0x40, FUNC, GLOBAL, INIT},    {"init_behind_its_section", 0x100, 0x40, FUNC, GLOBAL, INIT},
     {"elsewhere", 0x30, 0, FUNC, GLOBAL, ABSOLUTE}, {NULL, 0, 0, 0, 0, 0}};
 
-/* Sections without names: the one of 0x1000 bytes is TEXT, the one of 0x100 INIT. */
+/* An object whose sections have no names: the one of 0x1000 bytes is TEXT, the one of 0x100 INIT. */
 static struct builder elf_object(uint16_t machine) {
     const struct symbol_file wanted = {.wide = true, .machine = machine, .symtab = unlinked};
     struct builder b = build_symbol_file(&wanted);
@@ -64,7 +65,7 @@ static struct builder macho_object(uint32_t arch, const char *name) {
     return build_macho_symbol_file(&wanted);
 }
 
-/* Adds a member and frees it. Returns where its header is. */
+/* Adds a member and frees its bytes. Returns the offset of its header. */
 static uint64_t add(const char *name, struct builder b) {
     const uint64_t at = archive.size;
     if (strlen(name) > 16 || strpbrk(name, " /") != NULL) {
@@ -105,7 +106,7 @@ static const char *part_of(size_t i) {
     return image->path + strlen(library);
 }
 
-/* What image i calls an address, NULL: nothing. */
+/* The name of an address by image i; NULL: none. */
 static const char *name_in(size_t i, usp_addr address) {
     static char name[64];
     struct usp_images *one;
@@ -153,7 +154,8 @@ START_TEST(members_are_images) {
 }
 END_TEST
 
-/* Several of one name: the path names all of them, the place of the header tells them apart. */
+/* Several members may have the same name. A path with the name selects all of them; the offset of the header tells them
+ * apart. */
 START_TEST(names_can_be_shared) {
     const uint64_t places[] = {add("m.o", macho_object(USP_ARCH_ARM64, "_one")),
                                add("m.o", macho_object(USP_ARCH_ARM64, "_two")),
@@ -193,7 +195,7 @@ START_TEST(hostile_names) {
         ck_assert_str_eq(part_of(i), part);
         ck_assert_str_eq(name_in(i, at), "f+0");
     }
-    /* More parentheses than are looked into: no name, and nothing worse. */
+    /* More parentheses than the library looks into: there is no name, but no other error. */
     ck_assert_ptr_null(name_in(5, at));
     ck_assert_str_eq(part_of(6), "()");
     ck_assert_str_eq(name_in(6, at), "f+0");
@@ -238,7 +240,7 @@ START_TEST(sections_are_images) {
 }
 END_TEST
 
-/* Sections share the index of their object; each lists its own functions. */
+/* Sections share the index of their object, but each must list its own functions only. */
 static int count_symbol(void *context, const struct usp_symbol *symbol) {
     ck_assert_msg(strncmp(symbol->name, "init_first", 10) == 0 && symbol->start == 0x7000, "%s", symbol->name);
     ck_assert_uint_eq(symbol->extent, 0x40);
@@ -283,7 +285,7 @@ END_TEST
 
 /* ---- fat files of archives ---- */
 
-/* One archive for each processor, both with a member m.o. */
+/* Saves a fat file with an archive for each processor, both with a member m.o. */
 static void save_fat(bool wide) {
     struct builder fat = {0};
     const uint32_t archs[] = {USP_ARCH_ARM64, USP_ARCH_X86_64};
@@ -336,20 +338,20 @@ START_TEST(fat_archives) {
 }
 END_TEST
 
-/* ---- what is refused ---- */
+/* ---- damaged and wrong files ---- */
 
 START_TEST(damaged_archives) {
     add("m.o", macho_object(USP_ARCH_ARM64, "_f"));
     const size_t second = (size_t)add("n.o", macho_object(USP_ARCH_ARM64, "_g"));
     open_whole();
     ck_assert_uint_eq(usp_images_count(images), 2);
-    /* A member that is damaged, and that is left out beside one that is whole. */
+    /* A damaged member is refused alone, and left out beside an intact one. */
     archive.bytes[8 + MEMBER_HEADER] = 0;
     save(&archive, library);
     ck_assert_int_eq(open_part(""), USP_OK);
     ck_assert_uint_eq(usp_images_count(images), 1);
     refused("(m.o)", USP_ERROR_FORMAT, "offset 0x44");
-    /* An archive that is damaged itself is refused, wherever that is. */
+    /* An archive that is itself damaged is refused, wherever the damage is. */
     patch(&archive, second + 58, 1, 'x');
     save(&archive, library);
     refused("", USP_ERROR_FORMAT, "not a member's header");
@@ -391,7 +393,7 @@ START_TEST(what_is_refused_by_kind) {
 }
 END_TEST
 
-/* The list and a name of the second member: each allocation fails once. */
+/* Lists the members and gets a name of the second one. Each allocation fails once. */
 static bool name_without(long n, bool *failed) {
     struct usp_images *list, *one = NULL;
     struct usp_symbolizer *symbolizer = NULL;

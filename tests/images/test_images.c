@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of images that were recorded elsewhere, and those of files. The files are made of bytes, so that any host
- * gives the same answers; linked ones are tests/tool/images.sh's. */
+/* Tests lists of images that were recorded elsewhere, and lists of files. The files are made byte by byte, so that
+ * every host gives the same results; tests/tool/images.sh tests linked ones. */
 #define _FILE_OFFSET_BITS 64
 #include <check.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void set_up(void) {
     usp_image_file_options_init(&options);
 }
 
-/* ---- recorded ---- */
+/* ---- recorded images ---- */
 
 static struct usp_image recorded(usp_addr load, uint64_t size) {
     return (struct usp_image){.path = "/a/program",
@@ -55,7 +55,7 @@ START_TEST(copied_and_sorted) {
     entries[0].path = name;
     entries[0].text_low = 0x9100;
     entries[0].text_high = 0xa000;
-    entries[0].flags = USP_IMAGE_MAIN | USP_IMAGE_TEXT_OFFSET; /* as images of files have it */
+    entries[0].flags = USP_IMAGE_MAIN | USP_IMAGE_TEXT_OFFSET; /* flags of images of files */
     entries[0].text_offset = 0x100;
     entries[1].path = NULL;
     ck_assert_int_eq(usp_images_create(entries, 3, &images), USP_OK);
@@ -78,7 +78,7 @@ START_TEST(copied_and_sorted) {
 }
 END_TEST
 
-/* An empty one at the beginning of another, in either order, hides nothing. */
+/* An empty image at the beginning of another one hid it. Addresses must belong to the other one, in either order. */
 START_TEST(an_empty_image_hides_nothing) {
     struct usp_image entries[2] = {recorded(0x1000, 0), recorded(0x1000, 0x100)};
     for (unsigned i = 0; i < 2; i++) {
@@ -93,7 +93,8 @@ START_TEST(an_empty_image_hides_nothing) {
 }
 END_TEST
 
-/* Memory between an image's segments can be generated code: it has no image, and code may be there. */
+/* Generated code may lie between an image's segments. If it counted as the image's, its callers would be lost: it has
+ * no image, and may be code. */
 START_TEST(a_hole_is_not_of_the_image) {
     struct usp_image entry = recorded(0x10000, 0x40000);
     struct usp_images *images;
@@ -171,14 +172,14 @@ static void put_big_endian(struct builder *b, unsigned width, uint64_t value) {
     while (width-- > 0) put(b, 1, value >> 8 * width & 0xff);
 }
 
-/* Saves thin files as one fat file and frees them. */
+/* Saves thin files as one fat file, and frees them. */
 static void join_slices(struct builder *slices, unsigned count) {
     struct builder fat = {0};
     size_t at = 0x1000;
     put_big_endian(&fat, 4, 0xcafebabe);
     put_big_endian(&fat, 4, count);
     for (unsigned i = 0; i < count; i++) {
-        /* The processor, as the thin file has it. */
+        /* The processor from the thin file, in big-endian order. */
         for (unsigned k = 0; k < 8; k++) put(&fat, 1, slices[i].bytes[4 + (k & 4) + (3 - k % 4)]);
         put_big_endian(&fat, 4, at);
         put_big_endian(&fat, 4, slices[i].size);
@@ -194,7 +195,8 @@ static void join_slices(struct builder *slices, unsigned count) {
     builder_free(&fat);
 }
 
-/* A fat file of three slices: arm64 with OWN_ID, x86_64 with OTHER_ID, armv7 without one. `damaged`: the first loses its magic. */
+/* Saves a fat file with three slices: arm64 with OWN_ID, x86_64 with OTHER_ID, armv7 without an id. `damaged`: the
+ * first slice loses its magic. */
 static void save_fat(bool damaged) {
     struct builder slices[] = {slice(USP_ARCH_ARM64, OWN_ID), slice(USP_ARCH_X86_64, OTHER_ID),
                                slice(USP_ARCH_ARMV7, NULL)};
@@ -291,7 +293,7 @@ START_TEST(the_wanted_slice) {
     ck_assert_uint_eq(usp_images_count(images), 1);
     names(images, macho_base(USP_ARCH_ARMV7) + TEXT_LOW, "first");
     usp_images_free(images);
-    /* The build decides, whatever the processor says. */
+    /* The build id decides, whatever processor is given. */
     options.build_id_size = 16;
     memcpy(options.build_id, OTHER_ID, 16);
     images = opened();
@@ -301,7 +303,7 @@ START_TEST(the_wanted_slice) {
 }
 END_TEST
 
-/* One slice for arm64 and one for arm64e, which have nothing but their symbols and cpusubtypes to tell them apart. */
+/* A file has a slice for arm64 and one for arm64e, which only symbols and cpusubtypes tell apart. */
 START_TEST(variants_of_a_processor) {
     static const struct macho_symbol of_arm64e[] = {{"_signed", TEXT_LOW, SECT | EXT, IN_TEXT, 0}, {NULL, 0, 0, 0, 0}};
     static const struct {
@@ -315,7 +317,7 @@ START_TEST(variants_of_a_processor) {
     struct usp_images *images = opened();
     ck_assert_uint_eq(usp_images_count(images), 2);
     for (size_t i = 0; i < 2; i++) {
-        /* By its own list, whose path the symbolizer opens again, and by the options. */
+        /* Opened by the image's own list, whose path the symbolizer opens again, and by the options. */
         const struct usp_image *image = usp_images_get(images, i);
         struct usp_images *one;
         ck_assert_uint_eq(image->arch, USP_ARCH_ARM64);
@@ -351,7 +353,7 @@ START_TEST(variants_of_a_processor) {
 }
 END_TEST
 
-/* A slice where 32 bits do not reach. */
+/* A slice lies beyond the first 4 GB, so its offset needs more than 32 bits. */
 START_TEST(past_4_gb) {
     const uint64_t hole = UINT64_C(5) << 30;
     struct builder thin = slice(USP_ARCH_ARM64, OWN_ID), fat = {0};
@@ -369,7 +371,7 @@ START_TEST(past_4_gb) {
     struct usp_images *images = opened();
     names(images, BASE + TEXT_LOW + 0x104, "second");
     usp_images_free(images);
-    /* What is wrong there is reported with the whole offset. */
+    /* The message about an error in it must have the whole offset. */
     thin.bytes[0] = 0;
     patch(&fat, 0x1000, 1, 0);
     save_with_hole(&fat, path, 0x1000, hole);
@@ -407,8 +409,8 @@ START_TEST(damage_is_told_with_its_place) {
 }
 END_TEST
 
-/* Wherever the file ends within its tables of names, and whatever place a table claims: a look-up there reports it, and no
- * other does. */
+/* The file may end anywhere in its tables of names, and a table may have any offset. Only a look-up in that table
+ * reports the damage. */
 START_TEST(damaged_names_are_told_with_their_place) {
     static const uint32_t starts[] = {TEXT_LOW, TEXT_LOW + 0x100, 0};
     static const struct macho_export exports[] = {{"_first", 0, TEXT_LOW}, {NULL, 0, 0}};
@@ -417,7 +419,7 @@ START_TEST(damaged_names_are_told_with_their_place) {
     struct builder b = build_macho_symbol_file(&wanted);
     const size_t whole = b.size;
     for (b.size = whole; b.size >= LINKEDIT; b.size--) {
-        unlink(path); /* some file systems wait for the disk when a file is cut and written again */
+        unlink(path); /* some file systems wait for the disk if a file is truncated and written again */
         save(&b, path);
         options.flags = 0;
         usp_images_free(opened());
@@ -425,7 +427,7 @@ START_TEST(damaged_names_are_told_with_their_place) {
         if (b.size == whole) usp_images_free(opened());
         if (b.size < whole) refused(USP_ERROR_TRUNCATED, "library: offset 0x30");
     }
-    /* Another image's names are not looked at. */
+    /* Names of another processor's image are not read. */
     options.arch = USP_ARCH_X86_64;
     refused(USP_ERROR_MISMATCH, "for arm64, not for x86_64");
     builder_free(&b);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# doc/examples/glib.c with Debian's GLib: it finds the hangs that it makes. Runs in the folder of the build.
+# Runs doc/examples/glib.c with Debian's GLib: the example finds the hangs that it causes. Runs in the folder of the
+# build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library whose constructor does not end within a minute: the loader holds its lock all the while. */
+/* A library whose constructor does not end within a minute. The loader holds its lock all the while. */
 #include <time.h>
 
 extern volatile unsigned long hang_plugin_rounds;

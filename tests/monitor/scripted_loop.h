@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A scripted run loop and its monitor: the test says what the main thread does and for how long, and when no thread runs at all;
- * the monitor looks when it wants to. What it reports is written down. Include it once in a program. */
+/* A scripted run loop and its monitor. The test decides what the main thread does, for how long, and when the whole
+ * process does not run; the monitor looks when it asked to. Every report is recorded. Include it once in a program. */
 #ifndef TESTS_SCRIPTED_LOOP_H
 #define TESTS_SCRIPTED_LOOP_H
 
@@ -24,12 +24,12 @@ struct scripted_loop {
     struct scripted world;
     struct uspi_watching watching;
     struct usp_monitor_options options;
-    uint64_t due;      /* the monitor's next look; USPI_FOR_EVER */
-    uint64_t lateness; /* by which it looks later than it wants to */
+    uint64_t due;      /* the time of the monitor's next look; USPI_FOR_EVER: it sleeps */
+    uint64_t lateness; /* by how much each look comes too late */
     bool is_watched;   /* false: the monitor is stopped */
     struct told told[512];
-    unsigned count; /* of `told`, also beyond its end */
-    unsigned wakes; /* times that a turn had to wake the monitor */
+    unsigned count; /* of `told`; counts on beyond its size */
+    unsigned wakes; /* number of turns that had to wake the monitor */
     void (*in_callback)(struct scripted_loop *loop, char kind);
 };
 
@@ -112,7 +112,7 @@ static void look(bool woken) {
     if (loop.is_watched) loop.due = uspi_watching_look(&loop.watching, woken);
 }
 
-/* Time passes, and the monitor looks meanwhile. */
+/* Lets time pass. The monitor looks whenever it is due. */
 static void pass(uint64_t ns) {
     uint64_t end = loop.world.now + ns;
     while (loop.is_watched && loop.due != USPI_FOR_EVER && loop.due + loop.lateness <= end) {
@@ -122,21 +122,21 @@ static void pass(uint64_t ns) {
     script_pass_to(&loop.world, end);
 }
 
-/* No thread runs: the process is suspended, or a debugger holds it. */
+/* Lets time pass in which no thread runs: the process is suspended, or a debugger holds it. */
 static void suspend(uint64_t ns) {
     loop.world.now += ns;
     loop.world.wall += ns;
 }
 
-/* The machine sleeps: the clock stands still. */
+/* Lets the machine sleep: the monotonic clock stands still, the time of day goes on. */
 static void sleep_machine(uint64_t ns) { loop.world.wall += ns; }
 
-/* The main thread is in a function, called from two others that every turn has. */
+/* Puts the main thread into a function, below two callers that every turn has. */
 static void stand_in(usp_addr leaf) {
     const usp_addr frames[] = {leaf, 0x2000, 0x1000};
     struct scripted_thread *main_thread = script_find(&loop.world, MAIN_ID);
     script_stand(main_thread, frames, 3);
-    /* It cannot get there without running. */
+    /* The thread cannot get there without using the processor. */
     main_thread->cpu += 60000;
 }
 
@@ -154,14 +154,14 @@ static void end_turn_(enum uspi_doing doing) {
 
 static void wait_in_loop(void) { end_turn_(USPI_WAITING); }
 
-/* A turn in one function, for so long. */
+/* Makes a turn that spends `ns` in one function. */
 static void turn(usp_addr leaf, uint64_t ns) {
     begin_turn(leaf);
     pass(ns);
     wait_in_loop();
 }
 
-/* Ordinary life: turns of 5 ms, 60 in a second. */
+/* Makes ordinary turns of 5 ms, 60 in a second. */
 static void live(uint64_t ns) {
     uint64_t end = loop.world.now + ns;
     while (loop.world.now < end) {
@@ -176,7 +176,7 @@ static unsigned count_told(char kind) {
     return n;
 }
 
-/* Each hang begins once and ends once, its updates lie in between, and its id is its own. */
+/* Checks that each hang begins once and ends once, with its updates in between, and that no other hang has its id. */
 static void check_pairs(void) {
     uint64_t open = 0, last = 0;
     ck_assert_uint_le(loop.count, sizeof loop.told / sizeof *loop.told);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The monitor on real loops and processes: hangs of an epoll loop, a process that is stopped, traced, forked or killed, what a
- * turn costs, and the file at each moment of its being written. What is compared was measured in the same run. */
+/* Tests the monitor on real loops and processes: hangs of an epoll loop; a process that is stopped, traced, forked or
+ * killed; what a turn costs; and the hang file at each moment while it is written. Times are compared with what the
+ * same run measured. */
 #define _GNU_SOURCE 1
 #include <dirent.h>
 #include <dlfcn.h>
@@ -33,23 +34,23 @@
 BOUNDS(culprit);
 static _Atomic(uint64_t) work;
 
-/* The reason of every planted hang. */
+/* The function in which every hang of these tests spends its time. */
 static BOUNDED(culprit) void culprit(uint64_t length) {
     uint64_t until = usp_clock() + length;
     while (usp_clock() < until) atomic_fetch_add(&work, 1);
 }
 
-/* What a monitor reported. */
+/* What the monitor reported last. */
 static struct {
     _Atomic(unsigned) began, updated, ended, killed, wrong;
     uint64_t id, duration, taken_off;
-    unsigned in_culprit; /* frames of the heaviest stack */
+    unsigned in_culprit; /* frames of the heaviest stack that lie in culprit */
     unsigned first_in_culprit;
-    unsigned all_threads; /* hangs whose list has all threads, with their stacks */
-    unsigned of_monitor;  /* hangs whose report has the monitor's own thread */
+    unsigned all_threads; /* hangs whose list has all threads with their stacks */
+    unsigned of_monitor;  /* hangs whose report contains the monitor's own thread */
 } told;
 
-/* Threads beside the watched one, which are in each hang's list of threads: they also load the machine. */
+/* Threads beside the watched one. They must be in each hang's list of threads, and also load the machine. */
 enum { BESIDE = 3 };
 static struct standing beside[BESIDE];
 
@@ -91,7 +92,8 @@ static int append(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
-/* Every thread is in a hang's list with its stack, but the monitor's own, and the report names none of the monitor's functions. */
+/* Counts whether a hang's list has every thread with its stack except the monitor's own, and whether the report names a
+ * function of the monitor. */
 static void expect_all_threads(const struct usp_hang *hang) {
     static char text[65536];
     struct in_list list = {.others = 0};
@@ -164,7 +166,7 @@ static struct usp_monitor_statistics statistics_of(struct usp_monitor *monitor) 
     return statistics;
 }
 
-/* A child process that does `run` and ends with 0. */
+/* Forks a child that calls `run` and exits with 0. */
 static pid_t fork_for(void (*run)(void *context), void *context) {
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
@@ -180,7 +182,8 @@ static void expect_end(pid_t child) {
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ends with %#x", (unsigned)status);
 }
 
-/* What the test needs is not permitted here, as in some containers: it says so, and fails where every tool is wanted. */
+/* Notes that the system does not permit what the test needs, as in some containers. Fails where all tools are
+ * required. */
 static void not_permitted(const char *what) {
     printf("not tested: %s is not permitted\n", what);
     ck_assert_msg(getenv("USP_REQUIRE_TOOLS") == NULL || is_slowed(), "%s is not permitted", what);
@@ -221,7 +224,7 @@ static void loop_end(struct loop *loop) {
     close(loop->work);
 }
 
-/* Waits for something to do, for so many ms at most, and does it: something that takes so long. */
+/* Waits up to `timeout` ms for an event, handles it, and then spends `length` ns in culprit. */
 static void loop_turn(struct loop *loop, int timeout, uint64_t length) {
     struct epoll_event events[4];
     uint64_t value;
@@ -245,8 +248,9 @@ static void loop_live(struct loop *loop, uint64_t length) {
     while (usp_clock() < until) loop_turn(loop, 10, 0);
 }
 
-/* Beside threads that load the machine a hang is found, the culprit is in its heaviest stack and in its first one, and it is as long
- * as it was. Where the machine does not run the monitor, the time is taken off, and a hang may be none: it is tried again. */
+/* A hang must be found while other threads load the machine. The culprit is in its heaviest stack and in its first one,
+ * and its duration is right. Where the monitor does not get the processor, that time is taken off and the hang may be
+ * missed: then the test tries again. */
 START_TEST(hang_of_a_loop) {
     struct loop loop;
     unsigned found = 0;
@@ -264,7 +268,8 @@ START_TEST(hang_of_a_loop) {
         ck_assert_uint_ge(told.in_culprit, 1);
         ck_assert_uint_ge(told.first_in_culprit, 1);
         ck_assert_uint_le(told.duration, lasted + 150 * MS);
-        /* A ping is sent at the second look after the loop has done something: so much of a hang is not seen. */
+        /* A ping is sent at the second look after the loop has run, so the beginning of a hang up to then is not
+         * measured. */
         ck_assert_uint_ge(told.duration + told.taken_off + (_i == 1 ? 400 : 150) * MS, lasted);
         found++;
     }
@@ -280,7 +285,8 @@ START_TEST(hang_of_a_loop) {
 }
 END_TEST
 
-/* Learned once, from what the C library calls; nothing where the C library is part of the program. */
+/* The results of learning the wait twice from a function that the C library calls. Nothing can be learned if the C
+ * library is linked into the program. */
 static int learned[2];
 static struct usp_monitor *learning;
 
@@ -312,7 +318,7 @@ START_TEST(learns_once) {
     qsort(two, 2, sizeof *two, learn_in_comparison);
     ck_assert_msg(learned[0] == (has_c_library() ? USP_OK : USP_ERROR_NOT_FOUND), "%s", usp_status_string(learned[0]));
     ck_assert_int_eq(learned[1], learned[0]);
-    /* It stays so elsewhere too. */
+    /* Another call, from elsewhere, does not change the result. */
     ck_assert_int_eq(usp_monitor_learn_wait(learning), learned[0]);
     usp_monitor_free(learning);
 }
@@ -325,7 +331,7 @@ struct turning {
     _Atomic(int) command; /* 1: hang once; 2: end */
     _Atomic(int) ready;
     bool is_nice;
-    uint64_t length; /* of a hang */
+    uint64_t length; /* of a hang (ns) */
 };
 
 static struct turning *shared_turning(void) {
@@ -334,7 +340,7 @@ static struct turning *shared_turning(void) {
     return turning;
 }
 
-/* Turns of 20 ms without a wait between them. */
+/* Makes turns of 20 ms without a wait between them. */
 static void turn_on(void *context) {
     struct turning *turning = context;
     struct usp_monitor *monitor = start_monitor(NULL);
@@ -363,7 +369,7 @@ static void wait_for(_Atomic(int) *value, int wanted) {
     while (atomic_load(value) != wanted) usleep(5000);
 }
 
-/* As wait_for. What a tracer does meanwhile: signals go on to the process, those of captures too. */
+/* Does what wait_for does, as a tracer: it passes signals on to the process, also those of captures. */
 static void trace_until(pid_t child, _Atomic(int) *value, int wanted) {
     int status;
     while (atomic_load(value) != wanted) {
@@ -375,7 +381,8 @@ static void trace_until(pid_t child, _Atomic(int) *value, int wanted) {
     }
 }
 
-/* Each stop makes one turn long, and none a hang. A turn that was long for another reason may be one. */
+/* A process that is stopped by a signal would be reported as hanging. Each stop makes one turn long, but no hang. Only
+ * a turn that is long for another reason may be reported. */
 START_TEST(stopped_by_a_signal) {
     enum { STOPS = 4 };
     struct turning *turning = shared_turning();
@@ -399,7 +406,8 @@ START_TEST(stopped_by_a_signal) {
 }
 END_TEST
 
-/* With a debugger, even a real hang is none; without it, the same one is. */
+/* A thread that a person looks at in a debugger would be reported as hanging. With a debugger attached, no hang may be
+ * reported; the same hang is reported without it. */
 START_TEST(debugger_attached) {
     struct turning *turning = shared_turning();
     pid_t child = fork_for(turn_on, turning);
@@ -429,7 +437,7 @@ START_TEST(debugger_attached) {
 }
 END_TEST
 
-/* ---- too little of the processor ---- */
+/* ---- too little processor time ---- */
 
 static void spin(void *context) {
     (void)context;
@@ -437,7 +445,7 @@ static void spin(void *context) {
     for (;;) atomic_fetch_add(&work, 1);
 }
 
-/* A loop with short turns that gets `command` as turn_on does, and whose process may get little of the processor. */
+/* A loop with short turns that obeys `command` as turn_on does, and whose process may get little processor time. */
 static void turn_now_and_then(void *context) {
     struct turning *turning = context;
     struct loop loop;
@@ -447,7 +455,7 @@ static void turn_now_and_then(void *context) {
     while ((command = atomic_load(&turning->command)) != 2) {
         uint64_t began = usp_clock();
         loop_turn(&loop, 10, command == 1 ? turning->length : 0);
-        /* The wait for events is part of it: a turn that is long only here makes no hang. */
+        /* The wait for events counts too. A turn that is long only because of the wait is not a hang. */
         if (usp_clock() - began >= 250 * MS) atomic_fetch_add(&turning->long_turns, 1);
         atomic_fetch_add(&turning->turns, 1);
         atomic_store(&turning->ready, 1);
@@ -461,7 +469,7 @@ static void turn_now_and_then(void *context) {
     if (told.wrong != 0) _exit(4);
 }
 
-/* The child gets a tenth of the time, as a control group with a quota gives it: all of its threads run, then none does. */
+/* Gives the child a tenth of the time, as a control group's quota does: all of its threads run, or none. */
 static void throttle_until(pid_t child, uint64_t end) {
     while (usp_clock() < end) {
         kill(child, SIGSTOP);
@@ -479,8 +487,9 @@ static void let_run(pid_t child, bool is_throttled, uint64_t length) {
     }
 }
 
-/* The process has the lowest priority beside two that always run (_i 0), or a tenth of the processor (_i 1). No turn is reported
- * that was not long. Real hangs are found as far as the process ran: of three at least one. */
+/* A process that gets too little processor time would be reported as hanging. It has the lowest priority beside two
+ * busy processes (_i 0), or a tenth of the processor (_i 1). Only turns that were long may be reported. Real hangs are
+ * found if the process runs enough: at least one of three. */
 START_TEST(starved) {
     enum { HANGS = 3 };
     struct turning *turning = shared_turning();
@@ -542,15 +551,15 @@ static void hang_for_ever(void *context) {
     for (;;) culprit(SECOND);
 }
 
-/* Whenever the file is read while the process hangs, it has a whole report or none. After kill -9 the last one is there, and the
- * next monitor reports it once. */
+/* A hang must not be lost when the process is killed. While the process hangs, the file contains a whole report or
+ * none. After kill -9 the last report is there, and the next monitor reports it once. */
 START_TEST(killed_in_a_hang) {
     pid_t child = fork_for(hang_for_ever, path);
     struct usp_hang *hang = NULL;
     uint64_t samples = 0;
     for (unsigned i = 0; i < 20000 && samples < 10; i++) {
         int status = usp_hang_open(path, &hang);
-        /* The file is made byte by byte at first. */
+        /* When the file is new, it is written byte by byte. */
         bool is_fine = status == USP_OK || status == USP_ERROR_NOT_FOUND || (samples == 0 && i < 2000);
         ck_assert_msg(is_fine, "%s", usp_status_string(status));
         if (status == USP_OK) {
@@ -591,7 +600,7 @@ static void hang_with_file(void) {
     usp_monitor_turn_begin(monitor);
 }
 
-/* A library's constructor runs under the loader's lock. */
+/* Hangs in a library's constructor, which runs while the loader holds its lock. */
 static void hang_in_constructor(void *context) {
     hang_with_file();
     if (dlopen(context, RTLD_NOW) == NULL) fprintf(stderr, "%s\n", dlerror());
@@ -604,15 +613,15 @@ static void spin_in_handler(int signal) {
     for (;;) culprit(SECOND);
 }
 
-/* The allocator meets memory that may not be read, while it holds the lock of the only arena that there is. */
+/* Hangs in the allocator: it reads unreadable memory while it holds the lock of its only arena. */
 static void hang_in_allocator(void *context) {
     (void)context;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    /* 32 MiB is the largest threshold that there may be. */
+    /* 32 MiB is the largest threshold that mallopt accepts. */
     ck_assert(mallopt(M_ARENA_MAX, 1) == 1 && mallopt(M_MMAP_THRESHOLD, 32 << 20) == 1);
     hang_with_file();
     signal(SIGSEGV, spin_in_handler);
-    /* No other thread uses the page in which it begins: large blocks stand around it. */
+    /* Large blocks surround the page, so that no other thread uses it. */
     void *volatile before = malloc(1 << 20), *volatile freed = malloc(1 << 20), *volatile behind = malloc(1 << 20);
     void *first = (void *)((uintptr_t)freed & ~(page - 1));
     free(freed);
@@ -622,7 +631,8 @@ static void hang_in_allocator(void *context) {
 }
 #endif
 
-/* The watched thread hangs while it holds the loader's lock, or the allocator's. Its report is in the file all the same. */
+/* The monitor hung too, because the watched thread held the loader's or the allocator's lock. The report must be in the
+ * file all the same. */
 static void expect_report_with_lock(void (*run)(void *context), void *context) {
     pid_t child = fork_for(run, context);
     struct usp_hang *hang = NULL;
@@ -647,7 +657,7 @@ END_TEST
 
 START_TEST(hang_in_the_allocator) {
 #ifdef __GLIBC__
-    /* A sanitizer's allocator is another one. */
+    /* A sanitizer replaces the allocator. */
     if (USP_SANITIZED || is_slowed()) return;
     expect_report_with_lock(hang_in_allocator, NULL);
 #endif
@@ -671,7 +681,7 @@ static void add_stack(struct usp_profile *profile, usp_addr leaf) {
 
 enum { STATES = 4 };
 
-/* Writes one state after the other, and stops before the first and after each. */
+/* Writes one state of the file after the other. Stops before the first and after each. */
 static void write_states(void *context) {
     struct writer *w = context;
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(3);
@@ -685,8 +695,8 @@ static void write_states(void *context) {
     syscall(SYS_exit_group, 0);
 }
 
-/* The process that writes is stopped after every single instruction, and could be killed there: the file has the state before or
- * the one after. */
+/* A file would be unreadable if the process is killed while it writes. The writer is stopped after every single
+ * instruction and could be killed there: the file must contain the state before or the state after. */
 START_TEST(file_at_each_moment) {
     enum { SLOT = 16384 };
     struct writer w;
@@ -751,7 +761,7 @@ START_TEST(file_at_each_moment) {
 }
 END_TEST
 
-/* ---- what fails ---- */
+/* ---- failures ---- */
 
 static unsigned open_descriptors(void) {
     unsigned count = 0;
@@ -761,7 +771,7 @@ static unsigned open_descriptors(void) {
     return count;
 }
 
-/* Makes a monitor with a file and a descriptor to be pinged by, and lets it run. Returns the first error. */
+/* Creates a monitor with a file and an eventfd for pings, starts it and lets it run. Returns the first error. */
 static int use_files(void) {
     struct usp_monitor_options options;
     struct usp_monitor *monitor;
@@ -775,8 +785,8 @@ static int use_files(void) {
     return status;
 }
 
-/* The process may open no file, then one more each time: each call that opens something fails in turn, is told, and leaves nothing
- * behind. */
+/* The limit of open files rises from zero, so that each call that opens something fails once. The monitor must return
+ * the error and leak nothing. */
 START_TEST(each_descriptor_lacks) {
     struct rlimit whole, limit;
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
@@ -801,7 +811,7 @@ START_TEST(each_descriptor_lacks) {
 }
 END_TEST
 
-/* The file may not become large enough. */
+/* The limit of file sizes keeps the hang file from becoming large enough. */
 START_TEST(file_has_no_room) {
     struct rlimit whole, limit;
     struct usp_hang *hang;
@@ -819,7 +829,7 @@ END_TEST
 
 static int64_t s_clock(pid_t tid) { UNLESS((long)uspi_linux_real.thread_cpu_time(tid)); }
 
-/* Watches a turn that becomes a hang, look by look. Returns whether it was reported, and the first error. */
+/* Watches a turn that becomes a hang, step by step. Sets the first error. Returns whether the hang was reported. */
 static bool watch_a_turn(int *status) {
     static struct uspi_watching watching;
     struct usp_monitor_options options;
@@ -850,7 +860,8 @@ static bool watch_a_turn(int *status) {
     return is_reported;
 }
 
-/* Each of the monitor's system calls fails in turn, or from one on all of them: a hang is reported, or making the monitor has failed. */
+/* One system call of the monitor fails, or all from one on. A user would get a monitor that silently finds nothing:
+ * either the hang is reported, or creating the monitor has returned an error. */
 START_TEST(each_call_fails) {
     static struct uspi_linux_calls table;
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
@@ -880,9 +891,10 @@ START_TEST(each_call_fails) {
 }
 END_TEST
 
-/* ---- what it costs ---- */
+/* ---- what the monitor costs ---- */
 
-/* Between two turns the watched thread sleeps: the monitor does not wake it, and goes to sleep itself. */
+/* An idle app must not use the battery: between two turns the monitor does not wake the watched thread, and goes to
+ * sleep itself. */
 START_TEST(idle_loop_is_not_woken) {
     struct loop loop;
     struct rusage before, after;
@@ -899,7 +911,7 @@ START_TEST(idle_loop_is_not_woken) {
     ck_assert_uint_ge(asleep.sleeps, 1);
     ck_assert_uint_eq(still.looks, asleep.looks);
     ck_assert_uint_eq(asleep.captures, 0);
-    /* It went to sleep once. */
+    /* The watched thread went to sleep once. */
     ck_assert_int_le(after.ru_nvcsw - before.ru_nvcsw, 1);
     if (getenv("USP_TEST_VERBOSE") != NULL) {
         printf("4 s without a turn: %ld wake-ups of the watched thread, %llu looks\n",
@@ -914,8 +926,8 @@ static int by_number(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* From now on the calling thread may write and end; another system call ends the process. Not SECCOMP_MODE_STRICT: that takes the
- * processor's clock away too (Linux kernel/seccomp.c, disable_TSC). */
+/* Forbids the calling thread all system calls but write and exit; any other ends the process. SECCOMP_MODE_STRICT would
+ * take away the time stamp counter too (Linux kernel/seccomp.c, disable_TSC). */
 static void forbid_calls(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -964,7 +976,7 @@ static void ask_clock(void *context) {
 START_TEST(turns_make_no_system_call) {
     uint64_t medians[2];
     int fds[2], status;
-    /* Where the clock itself is a system call, a turn is one too. */
+    /* Where reading the clock is a system call, a turn makes one too. */
     pid_t child = fork_for(ask_clock, NULL);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
@@ -994,7 +1006,7 @@ static void count_call(int signal, siginfo_t *info, void *context) {
     last_call = info->si_syscall;
 }
 
-/* From now on the calling thread's system calls are counted, and not made. */
+/* From now on the calling thread's system calls are counted instead of made. */
 static void count_calls(void) {
     struct sigaction action = {.sa_sigaction = count_call, .sa_flags = SA_SIGINFO};
     struct sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -1016,7 +1028,7 @@ static void wake_monitor(void *context) {
     usp_monitor_turn_begin(monitor);
     usp_monitor_waiting(monitor);
     while (statistics_of(monitor).sleeps == 0) usleep(10000);
-    /* Where the clock is a system call, each turn makes two more. */
+    /* Where reading the clock is a system call, each turn makes two more. */
     count_calls();
     (void)usp_clock();
     int clock_calls = calls_made;
@@ -1030,9 +1042,9 @@ static void wake_monitor(void *context) {
     _exit(first == 1 && both == 1 && is_futex ? 0 : 4 + both);
 }
 
-/* The turn that wakes the monitor's thread makes one system call; the next one makes none. */
+/* Turns must stay cheap: the turn that wakes the monitor's thread makes one system call, the next one none. */
 START_TEST(one_call_wakes_the_monitor) {
-    /* A sanitizer makes system calls of its own, inside the handler too. */
+    /* Sanitizers make system calls of their own, inside the handler too. */
     if (USP_SANITIZED) return;
     int status;
     pid_t child = fork_for(wake_monitor, NULL);
@@ -1076,10 +1088,10 @@ START_TEST(races) {
         ck_assert_int_eq(usp_monitor_start(brief), USP_OK);
         usp_monitor_turn_begin(brief);
         usp_monitor_free(brief);
-        /* An emulator's own locks are not made for children of programs with threads. */
+        /* An emulator's own locks are not usable in children of programs with threads. */
         if (turns++ % 8 != 0 || is_user_emulated()) continue;
         pid_t child = fork();
-        /* The threads are the parent's: one may have held Check's lock, so the child asserts nothing. */
+        /* Another thread of the parent may have held Check's lock, so the child uses no assertions. */
         if (child == 0) {
             alarm(20);
             usp_monitor_turn_begin(other);
@@ -1109,7 +1121,7 @@ static void free_inside(void *context, const struct usp_hang *hang) {
     atomic_store(&is_over, true);
 }
 
-/* A monitor that is freed by a function that it calls. */
+/* A function that the monitor calls frees the monitor. */
 START_TEST(freed_by_its_own_report) {
     struct usp_monitor_options options;
     static struct usp_monitor *monitor;
@@ -1125,7 +1137,7 @@ START_TEST(freed_by_its_own_report) {
 }
 END_TEST
 
-/* ---- functions of the options that use the monitor ---- */
+/* ---- functions of the options that call the monitor ---- */
 
 static struct usp_monitor *in_use;
 static _Atomic(int) stage;
@@ -1140,7 +1152,7 @@ static struct usp_monitor *monitor_that_calls(void (*began)(void *context, const
     return in_use;
 }
 
-/* OK until another thread has begun to stop the monitor. */
+/* Starts the monitor until another thread has begun to stop it: then both calls return USP_ERROR_BUSY. */
 static void start_until_busy(void *context, const struct usp_hang *hang) {
     (void)context;
     (void)hang;
@@ -1152,7 +1164,8 @@ static void start_until_busy(void *context, const struct usp_hang *hang) {
     atomic_store(&stage, 2);
 }
 
-/* The function starts the monitor while the watched thread is stopping it: neither waits for the other. */
+/* A function of the options starts the monitor while the watched thread stops it. Neither may wait for the other for
+ * ever. */
 START_TEST(started_by_its_report_while_stopped) {
     struct usp_monitor *monitor = monitor_that_calls(start_until_busy);
     while (atomic_load(&stage) == 0) {
@@ -1166,7 +1179,7 @@ START_TEST(started_by_its_report_while_stopped) {
 }
 END_TEST
 
-/* Waits for the watched thread's next turn, in vain for a while if that waits for the function. */
+/* Waits for the watched thread's next turn; gives up after a while if that thread waits for this function. */
 static void wait_for_next_turn(void *context, const struct usp_hang *hang) {
     (void)context;
     (void)hang;
@@ -1175,8 +1188,8 @@ static void wait_for_next_turn(void *context, const struct usp_hang *hang) {
     if (atomic_load(&stage) != 1) atomic_store(&stage, 3);
 }
 
-/* The function waits for the watched thread, as one that uses the main thread would: the watched thread never waits for the
- * monitor. */
+/* A report function that uses the main thread waits for it. If the main thread waited for the monitor, neither would
+ * continue: the watched thread must never wait for the monitor. */
 START_TEST(report_waits_for_the_watched_thread) {
     struct usp_monitor *monitor = monitor_that_calls(wait_for_next_turn);
     while (atomic_load(&stage) == 0) {
@@ -1205,7 +1218,8 @@ static void free_when_killed(void *context, const struct usp_hang *hang) {
     atomic_store(&is_over, true);
 }
 
-/* The first function of all is called while usp_monitor_start has not returned yet, and frees the monitor. */
+/* The function for a killed process's hang is the first that a monitor calls, before usp_monitor_start has returned. It
+ * frees the monitor. */
 START_TEST(freed_by_the_first_report) {
     static struct usp_monitor *monitor;
     char kept[112];
@@ -1261,7 +1275,7 @@ static void note_watched(void *context, const struct usp_hang *hang) {
     atomic_fetch_add(&watched->ended, 1);
 }
 
-/* Hangs until one is found: of 600 ms each. */
+/* Hangs for 600 ms again and again until one is found. */
 static void *hang_and_wait(void *context) {
     struct watched *watched = context;
     struct usp_monitor_options options;
@@ -1283,7 +1297,8 @@ static void *hang_and_wait(void *context) {
     return NULL;
 }
 
-/* Two threads hang at one time, each with a monitor of its own: each monitor finds its thread's hang. */
+/* Two threads hang at the same time, each with its own monitor. Each monitor must find the hang of its own thread
+ * only. */
 START_TEST(two_monitors_find_their_own) {
     struct watched one = {.hang = culprit,
                           .low = LOW(culprit),
@@ -1305,7 +1320,8 @@ START_TEST(two_monitors_find_their_own) {
 }
 END_TEST
 
-/* The clock that durations are measured by is not set with the time of day, and stands still while the machine sleeps. */
+/* A hang's duration would be wrong after the time of day has been set. The clock for durations is not set with it, and
+ * stands still while the machine sleeps. */
 START_TEST(clock_is_monotonic) {
     struct timespec before, after;
     for (unsigned i = 0; i < 1000; i++) {

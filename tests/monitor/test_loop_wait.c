@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a waiting run loop is recognized, with stacks as they are on Apple systems: functions of the loop have no
- * names there. Failures from the field: background delivery while the loop waits, nested loops and modes. */
+/* Tests how a waiting run loop is recognized by its stack, as on Apple systems, where the loop's functions have no
+ * names. Covers failures from the field: background delivery while the loop waits, nested loops and modes. */
 #include "lib/monitor/loop_wait.h"
 #include "tests/support/suite.h"
 
@@ -14,13 +14,13 @@
 #define UIKIT   0x1b0000000u
 #define OUTSIDE 0x500u
 
-/* In the order of CoreFoundation's code. */
-#define CF_CALLS_OBSERVER (CF + 0x1100) /* the function that calls observers, */
-#define CF_DO_OBSERVERS   (CF + 0x1200) /* the one that goes through them, */
-#define CF_RUN_BEFORE     (CF + 0x1300) /* the loop where it calls that, */
-#define CF_RUN_WAITS      (CF + 0x1340) /* and where it waits, */
-#define CF_SERVICE_PORT   (CF + 0x1400) /* in this one, */
-#define CF_RUN_SPECIFIC   (CF + 0x1500) /* and what runs the loop */
+/* Return addresses in CoreFoundation's functions, from the innermost one out. */
+#define CF_CALLS_OBSERVER (CF + 0x1100) /* in the function that calls an observer */
+#define CF_DO_OBSERVERS   (CF + 0x1200) /* in the function that goes through the observers */
+#define CF_RUN_BEFORE     (CF + 0x1300) /* in the loop, where it calls the observers */
+#define CF_RUN_WAITS      (CF + 0x1340) /* in the loop, where it waits */
+#define CF_SERVICE_PORT   (CF + 0x1400) /* in the function that waits for a port */
+#define CF_RUN_SPECIFIC   (CF + 0x1500) /* in the function that runs the loop */
 
 static struct uspi_loop_wait wait_;
 static struct usp_images *images;
@@ -34,7 +34,7 @@ static struct usp_image image_at(const char *path, usp_addr base) {
                               .end = base + 0x10000};
 }
 
-/* A stack of addresses up to a 0. */
+/* Returns a stack of the addresses up to a 0. */
 static struct usp_stack stack_of(const usp_addr *addresses) {
     struct usp_stack stack;
     usp_stack_init(&stack, frames, sizeof frames / sizeof *frames);
@@ -90,27 +90,27 @@ START_TEST(the_wait) {
     /* mach_msg calls functions of its own. */
     ck_assert(WAITS(KERNEL + 0x1000, KERNEL + 0x1100, KERNEL + 0x1200, KERNEL + 0x1300, CF_SERVICE_PORT, CF_RUN_WAITS,
                     CF_RUN_SPECIFIC, UIKIT + 0x1000));
-    /* A nested loop, in any mode. */
+    /* A nested loop waits, in any mode. */
     ck_assert(WAITS(KERNEL + 0x1000, CF_SERVICE_PORT, CF_RUN_WAITS, CF_RUN_SPECIFIC, APP + 0x1300, CF + 0x1700,
                     CF_RUN_BEFORE, CF_RUN_SPECIFIC, UIKIT + 0x1000));
-    /* A compiler may inline the first. */
+    /* A compiler may inline the function that waits for a port. */
     ck_assert(WAITS(KERNEL + 0x1000, CF_RUN_WAITS, CF_RUN_SPECIFIC, UIKIT + 0x1000));
 }
 END_TEST
 
 START_TEST(no_wait) {
     learn_usual();
-    /* The app waits for a message itself, in what the loop called. */
+    /* The app waits for a message in a function that the loop called. */
     ck_assert(!WAITS(KERNEL + 0x1000, APP + 0x1300, CF + 0x1700, CF_RUN_BEFORE, CF_RUN_SPECIFIC));
-    /* It waits for the answer of another process. */
+    /* The app waits for another process's answer. */
     ck_assert(!WAITS(KERNEL + 0x1000, XPC + 0x1100, APP + 0x1300, CF + 0x1700, CF_RUN_BEFORE, CF_RUN_SPECIFIC));
     ck_assert(!WAITS(KERNEL + 0x1000, CF + 0x2000, APP + 0x1300, CF_CALLS_OBSERVER, CF_DO_OBSERVERS, CF_RUN_BEFORE));
-    /* CoreFoundation waits, further from the loop. */
+    /* CoreFoundation waits, but not directly below the loop. */
     ck_assert(!WAITS(KERNEL + 0x1000, CF + 0x2000, CF + 0x2100, CF + 0x2200, CF_RUN_SPECIFIC));
-    /* The loop works. */
+    /* The loop runs, and does not wait. */
     ck_assert(!WAITS(CF_SERVICE_PORT, CF_RUN_WAITS, CF_RUN_SPECIFIC, UIKIT + 0x1000));
     ck_assert(!WAITS(APP + 0x1300, CF_RUN_WAITS, CF_RUN_SPECIFIC));
-    /* A stack that ends early, or in nothing that is known. */
+    /* The stack ends early, or in unknown code. */
     ck_assert(!WAITS(KERNEL + 0x1000));
     ck_assert(!WAITS(KERNEL + 0x1000, CF_SERVICE_PORT));
     ck_assert(!WAITS(OUTSIDE, CF_SERVICE_PORT, CF_RUN_WAITS, CF_RUN_SPECIFIC));
@@ -129,7 +129,7 @@ START_TEST(what_teaches_nothing) {
     make_images("/usr/lib/system/libsystem_pthread.dylib");
     LEARN(APP + 0x1010, CF_CALLS_OBSERVER, CF_DO_OBSERVERS);
     ck_assert(!wait_.is_learned);
-    /* More callers than are kept. */
+    /* More callers than the monitor stores. */
     make_images("/Runtime/usr/lib/system/libsystem_sim_kernel_host.dylib");
     LEARN(APP + 0x1010, CF + 0x1001, CF + 0x1002, CF + 0x1003, CF + 0x1004, CF + 0x1005, CF + 0x1006, CF + 0x1007,
           CF + 0x1008, CF + 0x1009, CF + 0x100a);
@@ -137,7 +137,7 @@ START_TEST(what_teaches_nothing) {
     ck_assert_uint_eq(wait_.count, USPI_LOOP_CALLERS);
     ck_assert(WAITS(KERNEL + 0x1000, CF + 0x1500, CF + 0x1008));
     ck_assert(!WAITS(KERNEL + 0x1000, CF + 0x1500, CF + 0x1009));
-    /* Once. */
+    /* A loop that has been learned is not learned again. */
     learn_usual();
     ck_assert(WAITS(KERNEL + 0x1000, CF + 0x1500, CF + 0x1008));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The monitor in a scripted world: the failures that monitors had in the field, each as a trace; a thousand hangs; a hundred with a
- * culprit; what a healthy loop costs; the file of a process that was killed; and that each allocation may fail. */
+/* Tests the monitor in a scripted world: failures that monitors had in the field, each as a trace; a thousand hangs; a
+ * hundred hangs with a known culprit; what a healthy loop costs; the file of a process that was killed; and allocations
+ * that fail. */
 #include "tests/monitor/scripted_loop.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
@@ -24,10 +25,10 @@ static void end_script(void) {
     check_pairs();
 }
 
-/* Not one hang. */
+/* Checks that no hang was reported. */
 static void expect_none(void) { ck_assert_uint_eq(loop.count, 0); }
 
-/* One hang from its beginning to its end, of that duration, but for an error of so much. */
+/* Checks that one hang was reported from beginning to end, and that its duration is right up to `error`. */
 static void expect_one_within(uint64_t duration, uint64_t error) {
     ck_assert_uint_eq(count_told('b'), 1);
     ck_assert_uint_eq(count_told('e'), 1);
@@ -37,13 +38,13 @@ static void expect_one_within(uint64_t duration, uint64_t error) {
     ck_assert_uint_eq(last->state, USP_HANG_RECOVERED);
 }
 
-/* An error of less than a tick. */
+/* As expect_one_within, with an error of at most one tick. */
 static void expect_one(uint64_t duration) { expect_one_within(duration, loop.options.interval); }
 
-/* ---- the traces: each a report from the field ---- */
+/* ---- failures from the field, each as a trace ---- */
 
-/* A background delivery keeps the process alive while the main run loop sleeps in its own wait, for 2 to 816 s: "hangs" with idle
- * stacks (sentry-cocoa 8899, 8317). */
+/* Background delivery keeps the process alive while the main run loop sleeps in its own wait, for 2 to 816 s. Monitors
+ * reported hangs with idle stacks (sentry-cocoa 8899, 8317). */
 START_TEST(background_delivery_while_the_loop_waits) {
     loop_start();
     live(2 * SECOND);
@@ -62,7 +63,8 @@ static bool stands_in_loop(void *context, const struct usp_stack *stack) {
     return stack->frames[0].pc == LOOP_LEAF;
 }
 
-/* The same where no call says that the loop waits: a mode without an observer. The stack tells. A hang in such a mode is found. */
+/* In a mode without an observer, no call reports that the loop waits, and the wait would be taken for a hang. The stack
+ * shows that the loop waits. A real hang in such a mode is found. */
 START_TEST(waiting_in_a_mode_without_an_observer) {
     loop.options.is_waiting = stands_in_loop;
     loop_start();
@@ -73,7 +75,7 @@ START_TEST(waiting_in_a_mode_without_an_observer) {
     pass(600 * SECOND);
     expect_none();
     ck_assert_uint_gt(statistics().excused, 0);
-    /* It is not disturbed again and again. */
+    /* The main thread is not captured again and again. */
     ck_assert_uint_le(script_find(&loop.world, MAIN_ID)->captures, 40);
     stand_in(0x300);
     pass(400 * MS);
@@ -88,7 +90,7 @@ START_TEST(waiting_in_a_mode_without_an_observer) {
 }
 END_TEST
 
-/* The one stack of the report shows where the hang has moved on to, not what took the time ("stack may be drifting":
+/* A single stack shows where the hang has moved on to rather than what took the time ("stack may be drifting":
  * sentry-dart 1284, bugsnag-cocoa 1424). */
 START_TEST(stack_taken_too_late) {
     loop_start();
@@ -107,7 +109,8 @@ START_TEST(stack_taken_too_late) {
 }
 END_TEST
 
-/* The culprit has already gone when the hang is noticed: the first sample, taken when the turn was late, has it. */
+/* The culprit has already returned when the hang is reported. The first sample, taken when the turn was late, must show
+ * it. */
 START_TEST(what_it_was_doing_when_it_began) {
     loop_start();
     live(SECOND);
@@ -123,8 +126,8 @@ START_TEST(what_it_was_doing_when_it_began) {
 }
 END_TEST
 
-/* The monitor's thread does not run for some time, and a monitor that did not notice would take its own delay for the main thread's
- * (perfsuite-ios 25). The turn of 150 to 250 ms is late, but no hang; the delay is measured. */
+/* The monitor's thread did not run for some time, and the monitor took its own delay for the main thread's
+ * (perfsuite-ios 25). A turn of 150 to 250 ms is late but no hang, and the monitor must measure its delay. */
 START_TEST(monitor_is_late) {
     uint64_t delays = 0;
     loop_start();
@@ -147,7 +150,7 @@ START_TEST(monitor_is_late) {
 }
 END_TEST
 
-/* The turn ends while the monitor is late: its end is known, however late the monitor is. */
+/* A turn that ends while the monitor is late would be reported as longer than it was. */
 START_TEST(turn_ends_while_the_monitor_is_late) {
     loop_start();
     for (unsigned i = 0; i < 50; i++) {
@@ -167,7 +170,8 @@ START_TEST(turn_ends_while_the_monitor_is_late) {
 }
 END_TEST
 
-/* A monitor that is late at each look still finds hangs. Less than an interval is counted; more is taken off, and told. */
+/* A monitor that is late at each look must still find hangs. It counts a delay of less than an interval as part of the
+ * hang. A longer delay is taken off, and the report states it. */
 START_TEST(monitor_on_a_busy_machine) {
     loop.lateness = _i == 0 ? 15 * MS : 45 * MS;
     loop_start();
@@ -185,7 +189,8 @@ START_TEST(monitor_on_a_busy_machine) {
 }
 END_TEST
 
-/* Breakpoints: everything stops, or the main thread alone, for as long as a person thinks (sentry-cocoa 8234). */
+/* A breakpoint was reported as a hang: it stops all threads, or only the main thread, for as long as a person thinks
+ * (sentry-cocoa 8234). */
 START_TEST(debugger_attached) {
     loop_start();
     live(SECOND);
@@ -197,12 +202,12 @@ START_TEST(debugger_attached) {
     wait_in_loop();
     live(SECOND);
     expect_none();
-    /* Only the main thread is held. */
+    /* The debugger holds the main thread only. */
     turn(0x100, 60 * SECOND);
     live(SECOND);
     expect_none();
     ck_assert_uint_gt(statistics().excused, 0);
-    /* The debugger detaches: hangs are hangs again. */
+    /* When the debugger has detached, hangs are reported again. */
     loop.world.is_traced = false;
     turn(0x666, SECOND);
     pass(SECOND);
@@ -221,7 +226,8 @@ START_TEST(debugger_attached_but_hangs_wanted) {
 }
 END_TEST
 
-/* A modal loop inside a turn, which tracks a finger for a minute: it waits and turns by itself. */
+/* A modal loop inside a turn, which follows a finger for a minute, was reported as a hang. It waits and has turns of
+ * its own. */
 START_TEST(nested_run_loops_and_modes) {
     loop_start();
     live(SECOND);
@@ -233,13 +239,13 @@ START_TEST(nested_run_loops_and_modes) {
         begin_turn(0x200);
         pass(50 * MS);
     }
-    /* The inner loop has ended: the outer turn goes on. */
+    /* The inner loop has ended, and the outer turn goes on. */
     begin_turn(0x100);
     pass(20 * MS);
     wait_in_loop();
     live(SECOND);
     expect_none();
-    /* A hang inside the inner loop is one. */
+    /* A hang inside the inner loop is reported. */
     begin_turn(0x100);
     end_turn_(USPI_WAITING);
     pass(SECOND);
@@ -259,7 +265,7 @@ END_TEST
 static unsigned pings_received;
 static bool loop_is_stuck;
 
-/* The loop gets the ping as soon as it gets round to it: a millisecond later. */
+/* Answers a ping, unless the loop is stuck. The answer takes 20 us of the main thread's processor time. */
 static void receive_ping(void *context) {
     (void)context;
     pings_received++;
@@ -268,7 +274,8 @@ static void receive_ping(void *context) {
     uspi_watching_answer(&loop.watching);
 }
 
-/* No run loop on the main thread: a server's loop, a command's, the main queue alone. It is asked, and not while it is idle. */
+/* A main thread without a run loop would not be watched: a server's own loop, a command, the main queue alone. The
+ * monitor pings it, but not while it is idle. */
 START_TEST(no_run_loop_at_all) {
     loop.options.ping = receive_ping;
     pings_received = 0;
@@ -278,17 +285,17 @@ START_TEST(no_run_loop_at_all) {
     unsigned before = pings_received;
     ck_assert_uint_ge(before, 1);
     ck_assert_uint_le(before, 4);
-    /* An hour of idleness does not wake the main thread. */
+    /* An hour without work does not wake the main thread. */
     pass(3600 * SECOND);
     ck_assert_uint_eq(pings_received, before);
-    /* It works in between. */
+    /* The main thread works now and then. */
     for (unsigned i = 0; i < 100; i++) {
         script_find(&loop.world, MAIN_ID)->cpu += MS;
         pass(200 * MS);
     }
     ck_assert_uint_ge(pings_received, before + 50);
     expect_none();
-    /* It is stuck. */
+    /* The main thread is stuck. */
     loop_is_stuck = true;
     stand_in(0x666);
     pass(2 * SECOND);
@@ -299,14 +306,15 @@ START_TEST(no_run_loop_at_all) {
     ck_assert_uint_eq(count_told('b'), 1);
     const struct told *end = &loop.told[loop.count - 1];
     ck_assert_int_eq(end->kind, 'e');
-    /* From the ping on, which comes at the next look. */
+    /* The duration counts from the ping, which is sent at the next look. */
     ck_assert_uint_ge(end->duration, 2 * SECOND - loop.options.late);
     ck_assert_uint_le(end->duration, 2 * SECOND);
     ck_assert_uint_eq(end->heaviest[0], 0x666);
 }
 END_TEST
 
-/* The same by what was learned of the run loop: it waits in 0x10, which 0x2000 calls, and that is called by 0x1000. */
+/* The learned position of the loop's wait excuses a waiting main thread: it waits at 0x10, called by 0x2000, which is
+ * called by 0x1000. */
 START_TEST(waiting_as_was_learned) {
     loop_start();
     loop.watching.loop_wait.system = (struct uspi_text_range){0x10, 0x11};
@@ -328,7 +336,8 @@ START_TEST(waiting_as_was_learned) {
 }
 END_TEST
 
-/* Nothing serves the main queue, or not yet: a ping that was never answered is no hang. */
+/* Where the main queue is not served, or not yet, a hang would be reported. A ping that was never answered is no
+ * hang. */
 START_TEST(no_answer_yet) {
     loop.options.ping = receive_ping;
     pings_received = 0;
@@ -344,7 +353,8 @@ START_TEST(no_answer_yet) {
 }
 END_TEST
 
-/* A queue whose work runs on any thread: it is asked although the main thread never runs, and its hangs have no samples. */
+/* The work of some queues runs on any thread. Such a queue is pinged although the main thread never runs, and its hangs
+ * have no samples. */
 START_TEST(queue_without_a_thread) {
     loop.options.ping = receive_ping;
     loop.options.flags = USP_MONITOR_QUEUE;
@@ -370,7 +380,8 @@ START_TEST(queue_without_a_thread) {
 }
 END_TEST
 
-/* The launch of an app takes 20 s before its loop runs for the first time; the monitor is started early. */
+/* An app's launch takes 20 s before its loop runs for the first time. The monitor starts early, and must not report the
+ * launch. */
 START_TEST(app_launch_before_the_first_turn) {
     loop_start();
     stand_in(0x100);
@@ -385,8 +396,8 @@ START_TEST(app_launch_before_the_first_turn) {
 }
 END_TEST
 
-/* The clock of the day is set, or the machine sleeps for a night, in the middle of a turn and between turns: no decision is made by
- * that clock. */
+/* The time of day is set, or the machine sleeps for a night, during a turn and between turns. Monitors that used that
+ * clock reported hangs. */
 START_TEST(clock_changes_and_sleep) {
     loop_start();
     for (unsigned i = 0; i < 40; i++) {
@@ -403,7 +414,7 @@ START_TEST(clock_changes_and_sleep) {
     uint64_t wall = loop.world.wall;
     begin_turn(0x666);
     pass(SECOND);
-    /* Set back by an hour in the hang: neither its duration nor its beginning changes. */
+    /* The clock is set back by an hour during the hang: neither the hang's duration nor its beginning changes. */
     loop.world.wall -= 3600 * SECOND;
     pass(SECOND);
     wait_in_loop();
@@ -413,12 +424,13 @@ START_TEST(clock_changes_and_sleep) {
 }
 END_TEST
 
-/* What the program's function does with a report while the watched thread goes on. */
+/* A report function that takes 300 ms while the watched thread goes on. */
 static void report_takes_300_ms(struct scripted_loop *l, char kind) {
     if (kind == 'b') script_pass(&l->world, 300 * MS);
 }
 
-/* A function that symbolicates for long: its time is time of the hang, and nothing is taken off. The hang becomes severe in time. */
+/* A report function symbolicates for long. Its time belongs to the hang: nothing may be taken off, and the hang becomes
+ * severe in time. */
 START_TEST(report_takes_long) {
     loop.in_callback = report_takes_300_ms;
     loop.options.severe = 700 * MS;
@@ -442,7 +454,7 @@ static void turn_ends_in_report(struct scripted_loop *l, char kind) {
     script_pass(&l->world, 20 * MS);
 }
 
-/* The turn ends while the report is made, and another one begins: each is as long as it was. */
+/* The turn ends while its hang is reported, and another one begins. Both must have the right duration. */
 START_TEST(turn_ends_while_it_is_reported) {
     loop.in_callback = turn_ends_in_report;
     loop_start();
@@ -464,7 +476,8 @@ static void turn_begins_in_last_report(struct scripted_loop *l, char kind) {
     script_pass(&l->world, 300 * MS);
 }
 
-/* The function takes long over the end of a hang, and the next hang begins meanwhile. */
+/* The function that reports the end of a hang takes long, and the next hang begins meanwhile. Its duration would be too
+ * short. */
 START_TEST(hang_begins_while_another_is_reported) {
     loop.in_callback = turn_begins_in_last_report;
     loop_start();
@@ -485,7 +498,8 @@ static void suspended_in_report(struct scripted_loop *l, char kind) {
     (void)l;
 }
 
-/* The process is suspended while the program's function runs: no more than `update` of that is counted. */
+/* The process is suspended while the report function runs. At most `update` of that time may count as part of the
+ * hang. */
 START_TEST(suspended_while_it_is_reported) {
     loop.in_callback = suspended_in_report;
     loop_start();
@@ -503,7 +517,7 @@ static void killed_takes_400_ms(struct scripted_loop *l, char kind) {
     script_pass(&l->world, 400 * MS);
 }
 
-/* Where threads cannot be captured (watchOS, Rosetta): the duration alone. */
+/* Where threads cannot be captured (watchOS, Rosetta), a hang is reported with its duration only. */
 START_TEST(no_thread_state) {
     script_find(&loop.world, MAIN_ID)->status = USP_ERROR_UNSUPPORTED;
     loop_start();
@@ -515,7 +529,7 @@ START_TEST(no_thread_state) {
 }
 END_TEST
 
-/* An extension without a run loop never reports a turn. */
+/* An extension without a run loop never begins a turn, and must not be reported as hanging. */
 START_TEST(extension_without_a_run_loop) {
     loop_start();
     for (unsigned i = 0; i < 100; i++) {
@@ -528,7 +542,7 @@ START_TEST(extension_without_a_run_loop) {
 }
 END_TEST
 
-/* One hang, many reports: duplicates. */
+/* One hang was reported many times under different ids. */
 START_TEST(one_hang_one_id) {
     loop_start();
     live(SECOND);
@@ -538,7 +552,7 @@ START_TEST(one_hang_one_id) {
     live(SECOND);
     ck_assert_uint_eq(count_told('b'), 2);
     ck_assert_uint_eq(count_told('e'), 2);
-    /* Once a second, and when it became severe. */
+    /* An update comes once a second, and one when the hang becomes severe. */
     ck_assert_uint_ge(count_told('u'), 28);
     ck_assert_uint_le(count_told('u'), 32);
     for (unsigned i = 0; i < loop.count; i++) {
@@ -549,21 +563,21 @@ START_TEST(one_hang_one_id) {
 }
 END_TEST
 
-/* The app was suspended by the system in the middle of a turn, between turns, before the monitor woke up, several times, and
- * for up to 25 hours (sentry-cocoa 2643, 4947; matrix 288; OneSignal 2676). */
+/* The system suspended the app, and the time was reported as a hang: in the middle of a turn, between turns, before the
+ * monitor woke up, several times, and for up to 25 hours (sentry-cocoa 2643, 4947; matrix 288; OneSignal 2676). */
 START_TEST(suspended) {
     loop_start();
     for (unsigned i = 0; i < 300; i++) {
         uint64_t away = 300 * MS + random_below((i % 10 == 0 ? 90000 : 30) * SECOND);
         switch (i % 5) {
-        case 0: /* in a turn */
+        case 0: /* during a turn */
             begin_turn(0x100);
             pass(random_below(90 * MS));
             suspend(away);
             pass(random_below(9 * MS));
             wait_in_loop();
             break;
-        case 1: /* while it waits */
+        case 1: /* while the loop waits */
             live(20 * MS);
             suspend(away);
             live(20 * MS);
@@ -573,7 +587,7 @@ START_TEST(suspended) {
             suspend(away);
             turn(0x100, 50 * MS);
             break;
-        case 3: /* between the beginning of the turn that wakes the monitor and the monitor's look */
+        case 3: /* after the turn has woken the monitor, before the monitor's look */
             pass(3 * SECOND);
             stand_in(0x100);
             ck_assert(uspi_activity_begin(&loop.watching.activity, loop.world.now));
@@ -582,7 +596,7 @@ START_TEST(suspended) {
             pass(50 * MS);
             wait_in_loop();
             break;
-        default: /* in pieces */
+        default: /* several times during one turn */
             begin_turn(0x100);
             for (unsigned k = 0; k < 4; k++) {
                 pass(random_below(20 * MS));
@@ -597,7 +611,7 @@ START_TEST(suspended) {
 }
 END_TEST
 
-/* A hang during which the process was suspended: the time in between is taken off, and the report says so. */
+/* A process is suspended during a hang. That time is taken off, and the report states it. */
 START_TEST(suspended_in_a_hang) {
     loop_start();
     live(SECOND);
@@ -609,17 +623,17 @@ START_TEST(suspended_in_a_hang) {
     pass(200 * MS);
     wait_in_loop();
     pass(SECOND);
-    /* The moment between two looks at which a suspension began is not known: each adds an error of a tick. */
+    /* Each suspension adds an error of one tick, because the moment between two looks at which it began is unknown. */
     expect_one_within(SECOND, 2 * loop.options.interval);
     const struct told *end = &loop.told[loop.count - 1];
     ck_assert_uint_ge(end->taken_off, 1499 * SECOND);
     ck_assert_uint_le(end->taken_off, 1501 * SECOND);
-    /* Not severe: it did not take so long. */
+    /* The hang is not severe: without the suspension it was short. */
     ck_assert_uint_eq(end->flags, 0);
 }
 END_TEST
 
-/* The monitor switches itself off, or is switched off, in the middle of a hang. */
+/* The monitor is stopped in the middle of a hang. */
 START_TEST(stopped_in_a_hang) {
     loop_start();
     live(SECOND);
@@ -629,7 +643,7 @@ START_TEST(stopped_in_a_hang) {
     ck_assert_int_eq(loop.told[loop.count - 1].kind, 'e');
     ck_assert_uint_eq(loop.told[loop.count - 1].state, USP_HANG_ABANDONED);
     pass(SECOND);
-    /* Started again, still in the same turn, which is not this run's. */
+    /* It is started again during the same turn, which does not count for this run. */
     ck_assert_int_eq(uspi_watching_begin(&loop.watching), USP_OK);
     loop.is_watched = true;
     loop.due = loop.world.now;
@@ -643,7 +657,7 @@ START_TEST(stopped_in_a_hang) {
 }
 END_TEST
 
-/* Turns that follow each other without a wait, none of them long: a busy loop is no hang. */
+/* Short turns that follow each other without a wait would be reported as one hang. */
 START_TEST(busy_loop_without_waits) {
     loop_start();
     for (unsigned i = 0; i < 2000; i++) {
@@ -671,7 +685,8 @@ END_TEST
 
 /* ---- numbers ---- */
 
-/* A thousand hangs of 250 ms to 30 s among ordinary turns: all are found, each as long as it was but for a tick, none besides. */
+/* A thousand hangs of 250 ms to 30 s among ordinary turns. All must be found, each with its duration up to one tick,
+ * and no other hang. */
 START_TEST(a_thousand_hangs) {
     loop_start();
     seed = 42;
@@ -683,12 +698,12 @@ START_TEST(a_thousand_hangs) {
         loop.count = 0;
         uint64_t began = loop.world.now;
         turn(0x666, length);
-        /* It ends at the next look. */
+        /* The end of the hang is reported at the next look. */
         pass(loop.options.interval + loop.options.update + 10 * MS);
         check_pairs();
         expect_one(length);
         ck_assert_uint_eq(loop.told[loop.count - 1].heaviest[0], 0x666);
-        /* It is found within 250 ms and a tenth. */
+        /* A hang is reported within 250 ms and a tenth. */
         ck_assert_uint_le(loop.told[0].at, began + 275 * MS);
         ck_assert_uint_le(loop.told[0].duration, 275 * MS);
     }
@@ -698,8 +713,8 @@ START_TEST(a_thousand_hangs) {
 }
 END_TEST
 
-/* A hundred hangs in which one function takes most of the time, at the beginning, in the middle or at the end, in pieces, among a
- * dozen others: at least 95 times it is in the heaviest stack. */
+/* In each of a hundred hangs one function takes most of the time: at the beginning, in the middle or at the end, in
+ * pieces, among a dozen others. It must be in the heaviest stack at least 95 times. */
 START_TEST(a_hundred_culprits) {
     unsigned right = 0;
     loop_start();
@@ -717,7 +732,7 @@ START_TEST(a_hundred_culprits) {
             pass(part);
             left -= part;
         }
-        /* It runs, calls helpers of its own now and then, and comes back. */
+        /* The culprit runs, now and then calls helpers, and continues. */
         for (uint64_t left = guilty; left > 0;) {
             uint64_t part = left < 60 * MS ? left : 20 * MS + random_below(40 * MS);
             const usp_addr frames[] = {0x9000 + random_below(5), culprit, 0x2000, 0x1000};
@@ -742,7 +757,8 @@ START_TEST(a_hundred_culprits) {
 }
 END_TEST
 
-/* Healthy: the main thread is never stopped, the monitor sleeps after a second, and one turn wakes it. */
+/* On a healthy main thread the monitor must cost nothing: it never stops the thread, sleeps after a second, and one
+ * turn wakes it. */
 START_TEST(healthy_costs_nothing) {
     loop_start();
     live(600 * SECOND);
@@ -763,7 +779,7 @@ START_TEST(healthy_costs_nothing) {
 }
 END_TEST
 
-/* A hang of ten hours: memory stays, samples become rare, and reports say that it goes on. */
+/* During a hang of ten hours memory does not grow, samples become rare, and updates report that the hang goes on. */
 START_TEST(hang_of_hours) {
     loop.options.update = 100 * SECOND;
     loop_start();
@@ -782,7 +798,7 @@ START_TEST(hang_of_hours) {
     ck_assert_uint_ge(end->samples, 2000);
     ck_assert_uint_le(end->samples, 6000);
     ck_assert_msg(loop.watching.watch.interval <= loop.options.update, "samples are further apart than reports");
-    /* Captured a few times: it did not run. */
+    /* The thread is captured a few times only, because it did not run. */
     ck_assert_uint_le(script_find(&loop.world, MAIN_ID)->captures, 20);
 }
 END_TEST
@@ -805,7 +821,7 @@ static void end_file(void) {
     rmdir(folder);
 }
 
-/* The process ends here: what the file holds at this moment is what the next one finds. */
+/* Reads the file as it is now. The process could end here, and the next one would find this. */
 static struct usp_hang *read_file(int expected) {
     struct usp_hang *hang;
     ck_assert_int_eq(usp_hang_open(path, &hang), expected);
@@ -820,7 +836,7 @@ START_TEST(killed_in_a_hang) {
     ck_assert_ptr_null(read_file(USP_ERROR_NOT_FOUND));
     begin_turn(0x666);
     pass(200 * MS);
-    /* Late only. */
+    /* The turn is late but not yet a hang. */
     ck_assert_ptr_null(read_file(USP_ERROR_NOT_FOUND));
     for (uint64_t lasted = 300 * MS; lasted < 5 * SECOND; lasted += 100 * MS) {
         pass(100 * MS);
@@ -843,7 +859,7 @@ START_TEST(killed_in_a_hang) {
     wait_in_loop();
     pass(50 * MS);
     ck_assert_ptr_null(read_file(USP_ERROR_NOT_FOUND));
-    /* Another one, in the same file. */
+    /* Another hang is written to the same file. */
     turn(0x667, 400 * MS);
     pass(100 * MS);
     begin_turn(0x668);
@@ -856,14 +872,14 @@ START_TEST(killed_in_a_hang) {
 }
 END_TEST
 
-/* The next start reports it, once. */
+/* The process is killed in a hang, and the hang would never be reported. The next process must report it, once. */
 START_TEST(next_start_finds_it) {
     loop_start();
     begin_turn(0x100);
     wait_in_loop();
     begin_turn(0x666);
     pass(3 * SECOND);
-    /* Killed: nothing is ended. The same struct stands for the process that was. */
+    /* The process is killed, so nothing is ended. The same struct then stands for the next process. */
     struct scripted_loop was = loop;
     begin_script();
     loop.options.file = path;
@@ -883,7 +899,8 @@ START_TEST(next_start_finds_it) {
 }
 END_TEST
 
-/* The function that gets the killed hang takes long, and the first turn hangs meanwhile: that hang is as long as it was. */
+/* The function that gets the killed process's hang takes long, and the first turn hangs meanwhile. That hang's duration
+ * must be right. */
 START_TEST(hang_begins_while_a_killed_one_is_reported) {
     loop_start();
     begin_turn(0x100);
@@ -907,7 +924,8 @@ START_TEST(hang_begins_while_a_killed_one_is_reported) {
 }
 END_TEST
 
-/* Whatever bytes are cut off or changed: a status, or the report before; never anything else. */
+/* A damaged file, cut off or with changed bytes, must give an error status or an intact report, and never anything
+ * else. */
 START_TEST(damaged_file) {
     loop.options.memory = 262144;
     loop_start();
@@ -929,12 +947,12 @@ START_TEST(damaged_file) {
         uint8_t *changed = malloc(read);
         size_t n = i % 10 == 0 ? (size_t)random_below(read) : read;
         memcpy(changed, bytes, read);
-        /* Mostly where something stands. */
+        /* Most changes hit the used part of the file. */
         for (unsigned k = 0; k < 1 + i % 3; k++) {
             changed[random_below(i % 2 == 0 ? 256 : 4096)] = (uint8_t)random_below(256);
         }
         if (i % 4 == 3) {
-            /* With checksums that fit, so that what is inside is looked at. */
+            /* The checksums are made to fit, so that the reader looks at the contents. */
             for (unsigned h = 0; h < 2; h++) {
                 uint8_t *header = changed + 64 + h * 64;
                 uint64_t slot = 0, used = 0, at;
@@ -985,7 +1003,7 @@ START_TEST(damaged_file) {
 }
 END_TEST
 
-/* ---- what goes wrong ---- */
+/* ---- failures ---- */
 
 static int write_nothing(void *context, const char *bytes, size_t n) {
     (void)bytes;
@@ -1036,7 +1054,7 @@ START_TEST(each_allocation_fails) {
             ck_assert_int_gt(n, 30);
             break;
         }
-        /* A hang of an earlier process that cannot be read is not reported. */
+        /* A hang of an earlier process that cannot be read for lack of memory is not reported. */
         ck_assert_msg(status == USP_ERROR_NO_MEMORY || status == USP_OK, "allocation %ld: %s", n,
                       usp_status_string(status));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads for the tests of the Objective-C layer that stand in functions of known names until they are let go. */
+/* Threads for the tests of the Objective-C layer. Each waits in a function with a known name until it is released. */
 #ifndef TESTS_OBJC_THREADS_H
 #define TESTS_OBJC_THREADS_H
 
@@ -11,34 +11,36 @@
 
 #include "tests/support/under.h"
 
-/* Where a thread stands. GCC's tail calls and clones would take the function off its stack, or rename it. */
+/* The functions in which threads wait. Without these attributes GCC's tail calls and clones would remove the function
+ * from the stack or rename it. */
 #define STAND __attribute__((noinline, noclone))
 
-/* In different functions, so that their stacks tell them apart. */
+/* Each place is a function of its own, so that stacks show which thread they belong to. */
 enum standing_place { IN_FIRST, IN_SECOND, IN_THIRD, STANDING_PLACES };
 extern const char *const standing_names[STANDING_PLACES];
 
-/* A thread that stands somewhere from its making to -end. */
+/* A thread that waits in one place from its initializer to -end. */
 @interface Standing : NSThread {
     enum standing_place _place;
     BOOL _registers;
     uint64_t _kernelID;
-    NSConditionLock *_state; /* 0 new, 1 standing, 2 let go, 3 at its end */
+    NSConditionLock *_state; /* 0 new, 1 waiting, 2 released, 3 at its end */
 }
-/* name may be nil; registers: it calls +[USPThread registerCurrent]. Returns when it stands. Not autoreleased. */
+/* name may be nil. registers: the thread calls +[USPThread registerCurrent]. Returns when the thread waits at its
+ * place. Not autoreleased. */
 - (id)initIn:(enum standing_place)place name:(NSString *)name registers:(BOOL)registers;
-/* Lets it go, and returns when it is over: isFinished. */
+/* Releases the thread, and returns when it has ended: isFinished. */
 - (void)end;
 - (uint64_t)kernelID;
 @end
 
-/* Runs a function on a thread of its own with a stack of so many bytes (0: the usual size) and waits for it. */
+/* Runs a function on a thread of its own with a stack of stack_size bytes (0: the default size), and waits for it. */
 void run_on_thread(void (*function)(void), NSUInteger stack_size);
 
-/* Whether a frame is in the function of this name. */
+/* Whether the stack has a frame in the function of this name. */
 BOOL has_function(USPStack *stack, const char *name);
 
-/* Fails unless it is the stack of a thread that stands there, and nowhere else. */
+/* Fails unless it is the stack of a thread that waits at this place and at no other. */
 void check_stands(USPStack *stack, enum standing_place place);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* USPHangMonitor on GNUstep's run loop: real hangs of the main thread, a loop that waits in a mode that nothing observes, starts and
- * stops, a process that is killed. Where the machine does not run the monitor, time is taken off, and a hang may be none: then it
- * is tried again. Failures from the field: false hangs of a loop that waits, races of start and stop. */
+/* Tests USPHangMonitor on GNUstep's run loop: real hangs of the main thread, a loop that waits in a mode without an
+ * observer, starts and stops, a process that is killed. If the monitor does not get the processor, that time is taken
+ * off and a hang may be missed: then a test tries again. Covers failures from the field: false hangs of a waiting loop,
+ * races of start and stop. */
 #define _GNU_SOURCE 1
 #import "tests/objc/objc_threads.h"
 
@@ -24,14 +25,14 @@ static volatile int sink;
 static void set_up(void) { pool = [[NSAutoreleasePool alloc] init]; }
 static void tear_down(void) { [pool drain]; }
 
-/* ---- what is reported ---- */
+/* ---- the delegate that records hangs ---- */
 
 @interface Listener : NSObject <USPHangMonitorDelegate> {
   @public
     NSLock *_lock;
     NSMutableArray *_begun, *_updates, *_ended, *_killed;
     BOOL _stops, _asks;
-    int _stage; /* by __atomic functions: 1: the delegate asks, 2: it has asked */
+    int _stage; /* accessed by __atomic functions: 1: the delegate is calling the monitor, 2: it is done */
 }
 @end
 
@@ -58,14 +59,14 @@ static void tear_down(void) { [pool drain]; }
     [hangs addObject:hang];
     [_lock unlock];
 }
-/* Until another thread stops the monitor. */
+/* Calls the monitor until another thread stops it. */
 - (void)ask:(USPHangMonitor *)monitor {
     struct usp_monitor_statistics statistics;
     NSError *error = nil;
     __atomic_store_n(&_stage, 1, __ATOMIC_RELEASE);
     while ([monitor isRunning]) usleep(1000);
     [monitor getStatistics:&statistics];
-    /* The stop may not have got as far as the monitor itself. */
+    /* The other thread may not have reached the monitor's stop yet. */
     while ([monitor startWithError:&error]) usleep(1000);
     ck_assert_int_eq([error code], USP_ERROR_BUSY);
     __atomic_store_n(&_stage, 2, __ATOMIC_RELEASE);
@@ -121,7 +122,7 @@ STAND void culprit(uint64_t length) {
 
 static Work *work;
 
-/* The loop runs for so long, in turns of no work. */
+/* Runs the loop for a time, in turns without work. */
 static void live(NSTimeInterval seconds) {
     NSAutoreleasePool *inner = [[NSAutoreleasePool alloc] init];
     NSTimer *timer = [NSTimer scheduledTimerWithTimeInterval:0.01
@@ -168,7 +169,7 @@ static struct usp_monitor_statistics statistics_of(USPHangMonitor *monitor) {
     return statistics;
 }
 
-/* Until the loop has answered: before its first turn nothing is watched. */
+/* Runs the loop until it has answered: before its first turn nothing is watched. */
 static void wait_for_answer(USPHangMonitor *monitor) {
     for (unsigned i = 0; i < 200 && statistics_of(monitor).turns < 2; i++) live(0.05);
     ck_assert_uint_ge(statistics_of(monitor).turns, 2);
@@ -214,7 +215,7 @@ START_TEST(hang_is_found) {
     }
     [monitor stop];
     ck_assert(![monitor isRunning]);
-    /* What was kept is whole when the monitor is gone. */
+    /* The recorded hangs are still complete when the monitor has been freed. */
     [monitor release];
     ck_assert_uint_ge([listener->_ended count], 1);
     ck_assert_uint_eq([listener->_begun count], [listener->_ended count]);
@@ -226,7 +227,7 @@ START_TEST(hang_is_found) {
 }
 END_TEST
 
-/* In a mode that the source does not know the loop waits, and does not answer: that is no hang. */
+/* A loop that waits in a mode unknown to the monitor's source does not answer. That was reported as a hang. */
 START_TEST(waits_in_a_mode_of_its_own) {
     Listener *listener = [[Listener alloc] init];
     USPHangMonitor *monitor = monitor_for(listener);
@@ -253,7 +254,7 @@ START_TEST(waits_in_a_mode_of_its_own) {
 }
 END_TEST
 
-/* A loop that waits is not woken: it answers once, and then as often as it has run. */
+/* A waiting loop must not be woken, which would use the battery: it answers once, and then only after it has run. */
 START_TEST(idle_loop_is_left_alone) {
     USPHangMonitor *monitor = [[USPHangMonitor alloc] init];
     start(monitor);
@@ -274,7 +275,7 @@ START_TEST(idle_loop_is_left_alone) {
     }
     struct usp_monitor_statistics after = statistics_of(monitor);
     ck_assert_uint_ge(after.looks, before.looks);
-    /* One ping for what ran before, and its answer is not asked about again. */
+    /* One ping for the time before. Its answer causes no further ping. */
     ck_assert_uint_le(after.turns - before.turns, 6);
     ck_assert_uint_le(rounds, 12);
     [far invalidate];
@@ -283,7 +284,7 @@ START_TEST(idle_loop_is_left_alone) {
 }
 END_TEST
 
-/* Stopped by the delegate: the hang is abandoned, and nothing is reported after. */
+/* The delegate stops the monitor in a hang. The hang is ended, and later hangs must not be reported. */
 START_TEST(stopped_by_its_delegate) {
     Listener *listener = [[Listener alloc] init];
     USPHangMonitor *monitor = monitor_for(listener);
@@ -305,7 +306,7 @@ START_TEST(stopped_by_its_delegate) {
 }
 END_TEST
 
-/* The delegate asks the monitor while the main thread stops it: neither waits for the other for ever. */
+/* The delegate calls the monitor while the main thread stops it. Neither may wait for the other for ever. */
 START_TEST(stopped_while_its_delegate_asks) {
     Listener *listener = [[Listener alloc] init];
     USPHangMonitor *monitor = monitor_for(listener);
@@ -388,7 +389,7 @@ static void start_and_stop(unsigned times) {
 
 static void start_and_stop_elsewhere(void) { start_and_stop(50); }
 
-static int is_over; /* by __atomic functions: GCC has no _Atomic in Objective-C */
+static int is_over; /* accessed by __atomic functions: GCC has no _Atomic in Objective-C */
 
 @interface Elsewhere : NSObject
 @end
@@ -401,7 +402,7 @@ static int is_over; /* by __atomic functions: GCC has no _Atomic in Objective-C 
 }
 @end
 
-/* On the main thread and on another one; several run at one time. Nothing is left. */
+/* Starts and stops monitors on the main thread and on another one, several at a time. Nothing may be left behind. */
 START_TEST(starts_and_stops) {
     GSDebugAllocationActive(YES);
     start_and_stop(5);
@@ -422,7 +423,7 @@ START_TEST(starts_and_stops) {
     ck_assert_int_eq(GSDebugAllocationCount(NSClassFromString(@"USPILoopAnswer")), 0);
     ck_assert_int_gt(GSDebugAllocationPeak(NSClassFromString(@"USPILoopAnswer")), 0);
     ck_assert_int_eq(GSDebugAllocationCount([USPHang class]), 0);
-    /* A thread of the tests' own may have left some. */
+    /* A thread of the test itself may have left some. */
     ck_assert_uint_le(descriptors(), before + 6);
 }
 END_TEST
@@ -434,8 +435,8 @@ static void start_elsewhere(void) {
     start(started_elsewhere);
 }
 
-/* Another thread starts the monitor, and the main thread stops it before its run loop has got the source. Memory that was freed is
- * overwritten here, so that its use shows. */
+/* Another thread starts the monitor, and the main thread stops it before its run loop has received the source. The
+ * source would be used after it is freed. Freed memory is overwritten here, so that such a use shows. */
 START_TEST(started_elsewhere_stopped_here) {
     mallopt(M_PERTURB, 0x55);
     GSDebugAllocationActive(YES);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Objective-C layer makes of stacks: frames, lines, growth, known stacks, the app's own frames; and that it gives
- * everything back. */
+/* Tests the stacks of the Objective-C layer: frames, lines, growth, known stacks, the app's own frames; and that it
+ * frees everything. */
 #define _GNU_SOURCE 1
 #import "tests/objc/objc_threads.h"
 
@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Stacks that the library keeps lines of (usp_stack_table_options_init). */
+/* How many stacks the library keeps with their lines (usp_stack_table_options_init). */
 #define KNOWN_AT_MOST 4096u
 
 static NSAutoreleasePool *pool;
@@ -41,7 +41,7 @@ static BOOL mentions(NSString *line, const char *text) {
 static NSString *own_program(void) { return [[[NSProcessInfo processInfo] arguments] objectAtIndex:0]; }
 
 void descend(unsigned depth, void (*function)(void));
-/* A small frame: there are a million of them. */
+/* Has a small frame, because there are a million of them. */
 STAND void descend(unsigned depth, void (*function)(void)) {
     if (depth == 0) {
         function();
@@ -99,7 +99,7 @@ STAND void look_at_frames(void) {
     ck_assert(!mentions([stack backtraceWithoutSymbols], "look_at_frames"));
 }
 
-/* Below frames that have records, whatever calls the test. */
+/* Runs below frames that have frame records, so the code that calls the test does not matter. */
 START_TEST(frames_and_lines) { descend(3, look_at_frames); }
 END_TEST
 
@@ -151,7 +151,7 @@ STAND void look_at_source(void) {
     NSString *behind = [NSString stringWithFormat:@" (%@)\n", place];
     ck_assert(mentions(text, [behind UTF8String]));
     ck_assert(!mentions([stack backtraceWithoutSymbols], "test_objc_stacks.m"));
-    /* One line for each frame, as +[NSThread callStackSymbols] has them. */
+    /* There is one line for each frame, as in +[NSThread callStackSymbols]. */
     ck_assert_uint_eq([[stack callStackSymbols] count], [[stack returnAddresses] count]);
     ck_assert(!mentions([[stack callStackSymbols] objectAtIndex:0], "test_objc_stacks.m"));
 }
@@ -159,7 +159,7 @@ STAND void look_at_source(void) {
 START_TEST(source_locations) { descend(3, look_at_source); }
 END_TEST
 
-/* The drop-ins begin in their caller, as those of NSThread do. */
+/* The replacements for NSThread's methods begin with their caller, as NSThread's own do. */
 void look_at_drop_ins(void);
 STAND void look_at_drop_ins(void) {
     NSArray *lines = [USPThread callStackSymbols];
@@ -172,7 +172,7 @@ STAND void look_at_drop_ins(void) {
     ck_assert_uint_eq([[USPThread callStackReturnAddresses:0 options:0] count], 0);
     NSArray *addresses = [USPThread callStackReturnAddresses];
     USPStack *stack = current(0);
-    /* All but the innermost frame are the same. */
+    /* All frames but the innermost one are the same. */
     NSArray *same = [stack returnAddresses];
     ck_assert_uint_eq([addresses count] + 1, [same count]);
     for (NSUInteger i = 1; i < [addresses count]; i++) {
@@ -189,7 +189,7 @@ STAND void look_at_drop_ins(void) {
 START_TEST(drop_ins) { descend(3, look_at_drop_ins); }
 END_TEST
 
-/* Names are looked up when they are asked for: a stack alone needs no symbolizer. */
+/* Symbolicating is slow: a stack whose names are not asked for must not need a symbolizer. */
 START_TEST(nothing_is_named_unasked) {
     GSDebugAllocationActive(YES);
     Standing *standing = [[Standing alloc] initIn:IN_FIRST name:nil registers:NO];
@@ -212,7 +212,7 @@ START_TEST(nothing_is_named_unasked) {
 }
 END_TEST
 
-/* What the application has asked of usp_prepare stays. */
+/* The application's options of usp_prepare would be replaced by the layer's. They must stay. */
 START_TEST(the_program_has_prepared) {
     struct usp_prepare_options options;
     struct sigaction before, after;
@@ -232,7 +232,7 @@ START_TEST(the_program_has_prepared) {
 }
 END_TEST
 
-/* A stack of the calling thread is walked with the unwind tables of what was loaded after usp_prepare. The library is one of
+/* A stack of the calling thread would end at a library that was loaded after usp_prepare. The library here is one of
  * libc's that no program links. */
 START_TEST(a_library_that_was_loaded_since) {
     uint32_t ticket;
@@ -251,7 +251,7 @@ START_TEST(a_library_that_was_loaded_since) {
 }
 END_TEST
 
-/* ---- growth ---- */
+/* ---- growing buffers ---- */
 
 static USPStack *deep_stack;
 static NSArray *deep_lines;
@@ -293,7 +293,8 @@ START_TEST(a_stack_beyond_the_limit_says_so) {
 }
 END_TEST
 
-/* In the array that callers of +[NSThread callStackSymbols] know, too: its last line. */
+/* A reader could take a cut stack for a whole one. The last line of +[NSThread callStackSymbols]' replacement must
+ * report the limit, too. */
 START_TEST(lines_beyond_the_limit_say_so) {
     run_on_thread(go_beyond_with_lines, 512 << 20);
     ck_assert_uint_eq([deep_lines count], USPI_OBJC_FRAMES_MAX + 1);
@@ -383,7 +384,8 @@ END_TEST
 static uint64_t seen;
 
 #define BITS 13u
-/* One for each bit, the last one and its callee: nothing of the caller, which the compiler may have doubled. */
+/* One frame for each bit, the last one and the function that it calls. The caller, which the compiler may have
+ * duplicated, is not counted. */
 #define FRAMES_OF_WAY (BITS + 2)
 
 STAND static void end_of_way(void) {
@@ -392,7 +394,7 @@ STAND static void end_of_way(void) {
     [inner drain];
 }
 
-/* Calls itself from one of two places by each bit: every number has a stack of its own. */
+/* Calls itself from one of two places for each bit, so that every number has its own stack. */
 void go_way(unsigned number, unsigned bits);
 STAND void go_way(unsigned number, unsigned bits) {
     if (bits == 0) {
@@ -412,7 +414,7 @@ START_TEST(known_stacks_make_room) {
     GSDebugAllocationActive(YES);
     Class known = NSClassFromString(@"USPIKnownStack");
     ck_assert(known != Nil);
-    /* Behind new ones the last one and the first one again, all from the same place. */
+    /* After the new stacks come the last one and the first one again, all from the same place. */
     for (unsigned i = 0; i < more + 2; i++) {
         go_way(i < more ? i : i == more ? more - 1 : 0, BITS);
         const uint64_t expected = i == more ? 2 : 1;
@@ -424,7 +426,7 @@ START_TEST(known_stacks_make_room) {
 }
 END_TEST
 
-/* ---- the app's own ---- */
+/* ---- the app's own frames ---- */
 
 static NSUInteger count_in(NSArray *frames, NSString *folder) {
     NSUInteger count = 0;
@@ -436,7 +438,7 @@ static NSUInteger count_in(NSArray *frames, NSString *folder) {
 
 static void call_back(void *context) { *(USPStack **)context = [current(USPOptionAppOnly) retain]; }
 
-/* Through a library that is none of the app's, in the system's folder. */
+/* Is called through a library of the system. */
 static int compare(const void *a, const void *b, void *context) {
     (void)a;
     (void)b;
@@ -460,7 +462,7 @@ START_TEST(only_the_app) {
     ck_assert_uint_eq(count_in(frames, folder), [frames count]);
     ck_assert(has_function(stack, "through_the_system"));
     ck_assert_uint_eq([[frames lastObject] index], [frames count] - 1);
-    /* The maximum counts what is kept. */
+    /* The maximum counts the frames that are kept. */
     NSArray *lines = [USPThread callStackSymbols:1 options:USPOptionAppOnly timesSeen:NULL];
     ck_assert_uint_eq([lines count], 1);
     ck_assert(mentions([lines objectAtIndex:0], [[own_program() lastPathComponent] UTF8String]));
@@ -484,7 +486,8 @@ START_TEST(folders_can_be_set) {
 }
 END_TEST
 
-/* The ranges are computed once: as long as nothing is loaded, the filter is the same. */
+/* Computing the ranges of the app's images for each stack would be slow. As long as nothing is loaded, the same ones
+ * must be used. */
 START_TEST(ranges_are_computed_once) {
     /* The first capture of an unprepared process lists the images with their unwind tables. */
     through_the_system();
@@ -497,7 +500,7 @@ START_TEST(ranges_are_computed_once) {
 }
 END_TEST
 
-/* ---- giving back ---- */
+/* ---- freeing ---- */
 
 static void use_everything(void) {
     NSAutoreleasePool *inner = [[NSAutoreleasePool alloc] init];
@@ -533,14 +536,14 @@ START_TEST(no_object_is_leaked) {
         ck_assert_msg(GSDebugAllocationCount(class) == 0, "%d of %s are left", GSDebugAllocationCount(class),
                       classes[i]);
     }
-    /* The threads are gone, and with them their dictionaries. */
+    /* The threads have ended, and their dictionaries are freed with them. */
     Class registration = NSClassFromString(@"USPIRegistration");
     ck_assert_int_gt(GSDebugAllocationPeak(registration), 0);
     ck_assert_int_eq(GSDebugAllocationCount(registration), 0);
 }
 END_TEST
 
-/* By itself, so that CK_RUN_CASE can choose it. */
+/* Makes a test case of one test, so that CK_RUN_CASE can select it. */
 static TCase *alone(const TTest *test) {
     TCase *one = tcase_create(test->name);
     tcase_add_checked_fixture(one, set_up, tear_down);

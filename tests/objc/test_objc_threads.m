@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From NSThreads to threads: each way alone, all of them together, and what must not be found. */
+/* Tests how an NSThread is mapped to its thread: each way alone, all ways together, and threads that must not be
+ * found. */
 #define _GNU_SOURCE 1
 #import "tests/objc/objc_threads.h"
 
@@ -13,7 +14,7 @@ static NSAutoreleasePool *pool;
 
 static void set_up(void) {
     pool = [[NSAutoreleasePool alloc] init];
-    /* Foundation takes the thread that asks first for the main one. */
+    /* Foundation takes the thread that first asks for the main one. */
     ck_assert([NSThread isMainThread]);
 }
 
@@ -108,7 +109,7 @@ static void check_other(void) {
     [named release];
 }
 
-/* The main thread has another one learn where NSThreads are kept; another one learns itself. */
+/* On the main thread, another thread learns where NSThreads are stored; another thread learns it itself. */
 START_TEST(others_asked_for_on_the_main_thread) { check_other(); }
 END_TEST
 
@@ -125,7 +126,7 @@ START_TEST(two_of_one_name) {
         NSError *error = nil;
         ck_assert_int_eq(uspi_objc_by_name(twins[i], &found), USP_ERROR_NOT_FOUND);
         check_stands([USPThread stackOfThread:twins[i] options:0 error:&error], i == 0 ? IN_FIRST : IN_SECOND);
-        /* No thread was renamed to distinguish it. */
+        /* No thread was renamed to tell the two apart. */
         ck_assert([[twins[i] name] isEqualToString:@"twin"]);
     }
     for (unsigned i = 0; i < 2; i++) {
@@ -139,7 +140,7 @@ START_TEST(not_begun_and_finished) {
     Standing *standing = [[Standing alloc] initIn:IN_THIRD name:@"fleeting" registers:YES];
     NSThread *never = [[NSThread alloc] initWithTarget:standing selector:@selector(main) object:nil];
     [never setName:@"fleeting"];
-    /* There is one thread of that name, but it is not this one. */
+    /* Another thread has this name, but it is not this one. */
     ck_assert_int_eq(code_of(never), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(code_of(standing), USP_OK);
     [standing end];
@@ -167,7 +168,8 @@ START_TEST(registered_ones) {
 }
 END_TEST
 
-/* What was registered is gone when the thread is, whatever NSThread is allocated there next. */
+/* When a registered thread has ended, another NSThread may be allocated at its address. It would be taken for the old
+ * one. */
 START_TEST(registered_and_gone) {
     struct usp_thread found;
     for (unsigned i = 0; i < 50; i++) {
@@ -199,7 +201,7 @@ START_TEST(registered_twice) {
 }
 END_TEST
 
-/* ---- by the place in thread-specific data ---- */
+/* ---- by the slot in thread-specific data ---- */
 
 START_TEST(by_slot) {
     Standing *standing[3];
@@ -224,7 +226,8 @@ static id claim_main(id self, SEL selector) {
     return claimed_main;
 }
 
-/* Another main thread than the one that Foundation keeps in its slot: the check of what was learned fails. */
+/* Makes +[NSThread mainThread] return another object than the one in Foundation's slot, so that the check of the
+ * learned slot fails. */
 static void break_learning(void) {
     Method method = class_getClassMethod([NSThread class], @selector(mainThread));
     claimed_main = [[NSThread alloc] init];
@@ -268,7 +271,7 @@ START_TEST(by_name) {
 }
 END_TEST
 
-/* A thread that is no NSThread has the name too. */
+/* A thread that belongs to no NSThread has the same name. */
 static pthread_barrier_t impostor_stands, impostor_may_go;
 static void *be_impostor(void *unused) {
     (void)unused;
@@ -295,7 +298,7 @@ START_TEST(an_impostor_of_that_name) {
 }
 END_TEST
 
-/* A thread whose name is another one each time it is asked. */
+/* A thread whose name changes while it is looked up. */
 @interface Renamed : NSThread {
     unsigned _asked;
 }
@@ -321,7 +324,7 @@ START_TEST(a_name_that_changes_meanwhile) {
 }
 END_TEST
 
-/* It has the caller's name and nothing else: never the caller's own stack. */
+/* A thread that has the caller's name but no kernel thread. The caller's own stack was returned for it. */
 @interface Claimant : NSThread
 @end
 @implementation Claimant
@@ -392,7 +395,7 @@ END_TEST
 
 #define MANY 150
 
-/* More than seventy. */
+/* More than seventy threads. */
 START_TEST(many_threads) {
     Standing *standing[MANY];
     NSError *error = nil;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in thread-specific data: in memory that the test lays out, and in what libc really keeps for threads. */
+/* Tests slots in thread-specific data: in memory that the test lays out, and in the data that libc keeps for
+ * threads. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,16 +17,16 @@
 
 #define THREADS 4u
 #define WORD    ((uint32_t)sizeof(uintptr_t))
-/* glibc keeps the first 32 keys in a thread's control block, the others in blocks that it points to (nptl/descr.h,
+/* glibc keeps the first 32 keys in a thread's control block and the others in blocks that it points to (nptl/descr.h,
  * PTHREAD_KEY_2NDLEVEL_SIZE). */
 #define KEYS 40u
 
 static struct uspi_thread_slot slots[16];
 static size_t count;
 
-/* ---- memory as laid out ---- */
+/* ---- memory that the test lays out ---- */
 
-/* Two pages; behind them nothing can be read. */
+/* Readable pages, before memory that cannot be read. */
 static uintptr_t *pages;
 static size_t page_words;
 
@@ -49,7 +50,7 @@ START_TEST(directly_and_one_pointer_away) {
     usp_addr read;
     data[3] = value;
     data[5] = (uintptr_t)table;
-    table[8] = value; /* the last word that can be read */
+    table[8] = value; /* the last readable word */
     ck_assert_int_eq(uspi_thread_slots_find(&thread, value, slots, 16, &count), USP_OK);
     ck_assert_uint_eq(count, 2);
     ck_assert_uint_eq(slots[0].at, 3 * WORD);
@@ -82,7 +83,7 @@ START_TEST(data_that_ends) {
     ck_assert_int_eq(uspi_thread_slots_find(&gone, value, slots, 16, &count), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(uspi_thread_slot_read(&gone, &slots[0], &read), USP_ERROR_UNREADABLE);
     ck_assert_uint_eq(read, 0);
-    /* A pointer that leads nowhere any more. */
+    /* The pointer to the block has become invalid. */
     struct uspi_thread_slot away = {0, WORD};
     ck_assert_int_eq(uspi_thread_slot_read(&thread, &away, &read), USP_ERROR_UNREADABLE);
     *last = UINTPTR_MAX - WORD + 1;
@@ -140,7 +141,7 @@ static struct usp_thread_info info_of(uint64_t id) {
     ck_abort_msg("thread %llu is not listed", (unsigned long long)id);
 }
 
-/* Learned on this thread, kept where the first other one agrees, right on the rest. */
+/* Learns the slots on this thread, keeps those that agree on the first other thread, and checks them on the others. */
 static void find_threads(bool away) {
     pthread_t started[THREADS];
     size_t numbers[THREADS], kept = 0;

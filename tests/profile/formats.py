@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# formats.py WRITER SCHEMAS OWN_SCHEMA SOURCE: what tests/profile/profile_writer writes in each format means the same, and is what it
-# put in. The schemas are in the folder SCHEMAS; without the module jsonschema they are left out, and the exit status is 77. SOURCE is
-# the program's.
+# formats.py WRITER SCHEMAS OWN_SCHEMA SOURCE: checks that tests/profile/profile_writer writes the same profile in each
+# format, and that it is what the writer put in. The schemas are in the folder SCHEMAS; without the module jsonschema
+# they are not checked, and the exit status is 77. SOURCE is the writer's source file.
 import json
 import os
 import re
@@ -94,7 +94,7 @@ for value, argument in (("samples", "samples"), ("wall_ns", "wall"), ("cpu_ns", 
         ),
     )
 
-# Threads are named in another way.
+# The tree names threads in another way.
 tree = readers.read_tree(write("tree").decode())
 wanted = Counter()
 for path, amount in expected("samples", itself, lambda name: "???" if name.startswith(("<ugly>", "0x")) else harmless(name)).items():
@@ -120,19 +120,19 @@ svg_name = lambda name: harmless(name).replace("\uffff", "\\xef\\xbf\\xbf")
 svg_thread = lambda name: semicolons(name)
 same("svg", readers.read_svg(write("svg").decode()), expected("samples", svg_thread, svg_name))
 
-# One tree for all threads; ids beside names.
+# One tree for all threads; thread ids beside names.
 merged = readers.read_folded(write("folded", "merged").decode())
 assert sum(merged.values()) == 86 and all(path[0] != "main" or path[1] == "run" for path in merged), merged
 with_ids = readers.read_folded(write("folded", "ids").decode())
 assert {path[0] for path in with_ids} >= {"main 100", "main 103", "thread 102"}, with_ids
 
-# Without names: image and offset.
+# Without names, a frame is an image and an offset.
 bare = readers.read_folded(write("folded", "bare").decode())
 assert sum(bare.values()) == 86 and all("+0x" in path[-1] for path in bare), bare
 bare = readers.read_pprof(write("pprof", "bare"), 0)
 assert sum(bare.values()) == 86 and all("+0x" in path[-1] for path in bare), bare
 
-# With lines an inlined call is a frame of its own, in every format.
+# With lines, an inlined call is a frame of its own in every format.
 tax = ("add_tax",)
 same("folded", readers.read_folded(write("folded", "lines").decode()), expected("samples", semicolons, semicolons, tax))
 same("json", readers.read_json(write("json", "lines").decode(), "cpu_ns"), expected("cpu_ns", itself, itself, tax))
@@ -160,7 +160,7 @@ assert ours(readers.pprof_places(write("pprof", "lines"))) == wanted, ours(reade
 assert ours(readers.json_places(write("json", "lines").decode())) == wanted
 places, depths = readers.firefox_places(write("firefox", "lines").decode())
 assert ours(places) == wanted and (depths[PRICE], depths["add_tax"]) == (0, 1), (places, depths)
-# speedscope shows where a function begins.
+# speedscope shows the line where a function begins.
 assert ours(readers.speedscope_places(write("speedscope", "lines").decode())) == {(PRICE, BEGINS), ("add_tax", 0)}
 text = write("tree", "lines").decode()
 for function, place in (
@@ -168,11 +168,11 @@ for function, place in (
     (r"add_tax \[inlined\]  \(in [^)]*\)", "called by add_tax"),
 ):
     assert re.search(r" %s  \[0x[0-9a-f]+\]  profile_writer\.c:%d\n" % (function, marks[place]), text), text
-# Without lines nothing says where a function begins, and no format has a line.
+# Without lines no format has a line, not even of a function's beginning.
 assert all(place[2:] == (0, 0) for place in readers.pprof_places(write("pprof")))
 assert "profile_writer.c:" not in write("tree").decode()
 
-# What is said of the run is in every format.
+# Every format contains the facts about the run.
 for name in ("tree", "pprof", "firefox", "svg"):
     text = write(name)
     assert b"3 missed" in text and b"2 ticks and captures were put off" in text, name

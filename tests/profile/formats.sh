@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every format of a profile says the same, is what its schema describes, and ours is described narrowly.
+# Checks that all formats of a profile have the same contents, that each conforms to its schema, and that the schema of
+# unspool's own format is narrow.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"

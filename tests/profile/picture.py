@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# picture.py SVG PNG [NAME]: in the screenshot of a flame graph each box has its colour, or the colour of what was found when
-# its name has NAME in it, and beside the boxes is the page. Structure, not pixels: letters may look as they like.
+# picture.py SVG PNG [NAME]: checks the screenshot of a flame graph: each box has its colour, or the search's colour if
+# its name contains NAME, and around the boxes is the background. It checks the structure, not every pixel: letters may
+# look different.
 import re
 import struct
 import sys

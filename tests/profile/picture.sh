@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The flame graph in a real browser: the picture has the boxes where the file says, a search marks them, a click zooms.
+# Shows the flame graph in a real browser: the boxes are where the file puts them, a search marks them, a click zooms.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 need_tools chromium python3
 make_work
 
-# browse ARGUMENT...: what the browser writes; it must not need more than a minute.
+# browse ARGUMENT...: prints the browser's output; the browser must not need more than a minute.
 browse() {
   timeout 60 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 \
     --user-data-dir="$work/user" --window-size=1240,600 --virtual-time-budget=3000 "$@" 2>"$work/err"
@@ -33,7 +33,7 @@ text = open(sys.argv[1], encoding="utf-8").read()
 boxes = re.findall(r'<g class="f([^"]*)"[^>]*><title>(.*?) \([^<]*</title><rect x="([0-9.]+)"[^>]*? width="([0-9.]+)"', text, re.S)
 assert len(boxes) > 20, len(boxes)
 shown = {name: (float(x), float(width)) for off, name, x, width in boxes if "off" not in off}
-# The box and what it was called by fill the width; what lies beside it is gone.
+# The box and its callers fill the width; boxes beside it are hidden.
 assert set(shown) == {"ship_order", "take", "check_out", "run", "main", "__libc_start_call_main"} or "_start" in str(shown), shown
 for name, (x, width) in shown.items():
     assert abs(x - 10) < 0.1 and abs(width - 1180) < 0.1, (name, x, width)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `go tool pprof` reads our profiles: its totals, its callers and callees, and the profile as it writes it again.
+# Checks that `go tool pprof` reads the library's profiles: its totals, its callers and callees, and a profile that it
+# writes again.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -20,7 +21,7 @@ out_has 'Duration: 2s, Total samples = 86'
 out_has '^ +81 +94\.19% +94\.19% +81 +94\.19% +take$'
 out_has '^ +0 +0% +100% +60 +69\.77% +check_out$'
 out_has '^ +0 +0% +100% +31 +36\.05% +ship_order$'
-# Recursion counts once.
+# A recursive function counts once.
 out_has '^ +0 +0% +100% +10 +11\.63% +fall$'
 out_has '^2 ticks and captures were put off'
 pprof -sample_index=wall -top "$profile"
@@ -34,11 +35,11 @@ out_has '^ *thread: Total 86'
 pprof -raw "$profile"
 out_has '^ +40 +400000000 +400000000: [0-9 ]+$'
 out_has 'profile_writer [0-9a-f]+ \[FN\]$'
-# Without names it looks for none: it would find wrong ones.
+# In a profile without names, pprof must not look for names: it would find wrong ones.
 tests/profile/profile_writer pprof bare >"$work/bare.gz"
 go tool pprof -top "$work/bare.gz" >"$work/out" 2>"$work/err" || fail "bare: $(cat "$work/err")"
 out_has ' profile_writer\+0x[0-9a-f]+$'
-# What it reads and writes again means the same.
+# A profile that pprof reads and writes again has the same contents.
 pprof -proto -output="$work/again.gz" "$profile"
 PYTHONPATH=$top/tests/profile PYTHONDONTWRITEBYTECODE=1 python3 - "$profile" "$work/again.gz" <<'END' || fail "pprof changes the profile"
 import sys, readers

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a profile whose contents are known, in the format that the command line says, for the scripts beside this:
+/* Writes a profile with known contents, in the format that the command line gives, for the scripts in this folder:
  *   profile_writer FORMAT [samples|wall|cpu] [merged] [ids] [totals] [bare] [lines]
- * Its frames are functions of this program, found on its own stack; names from elsewhere are what could hurt a format. */
+ * Its frames are functions of this program, taken from its own stack; other names contain characters that could break a
+ * format. */
 #include <unspool/unspool.h>
 
 #include <stdio.h>
@@ -14,7 +15,7 @@ static struct usp_profile *profile;
 static struct usp_images *images;
 static uint64_t now;
 
-/* A sample of the calling thread's stack, given to a thread. */
+/* Adds a sample of the calling thread's stack under another thread's id and name. */
 KEPT static int take(uint64_t thread, const char *name, uint64_t wall, uint64_t cpu) {
     struct usp_frame frames[64];
     struct usp_stack stack;
@@ -32,7 +33,7 @@ KEPT static int take(uint64_t thread, const char *name, uint64_t wall, uint64_t 
 #define MS UINT64_C(1000000)
 
 int price(uint64_t thread, const char *name, uint64_t wall, uint64_t cpu) __asm__("_ZN4shop4Cart5priceEi");
-/* Compiled into its caller: a frame of its own with lines, none without. */
+/* Always inlined into its caller: a frame of its own with lines, no frame without. */
 __attribute__((always_inline)) static inline int add_tax(uint64_t thread, const char *name, uint64_t wall,
                                                          uint64_t cpu) {
     int volatile kept = take(thread, name, wall, cpu); /* called by add_tax */
@@ -69,7 +70,8 @@ KEPT static int run(void) {
     return sum;
 }
 
-/* Frames that no symbol holds: in an image with an ugly name, and outside of all; and frames that were left out. */
+/* Adds frames without a symbol, in an image with an ugly name and outside of all images, and a stack with frames left
+ * out. */
 static void add_unnamed(void) {
     const struct usp_image ugly = {.path = "/nowhere/<ugly> \"&;\xc3\xbc\xef\xbf\xbf\x01.so",
                                    .load_address = 0x7000000,
@@ -88,7 +90,7 @@ static void add_unnamed(void) {
     stack.omitted = 17;
     stack.omitted_at = 2;
     if (usp_images_create(&ugly, 1, &list) != USP_OK) exit(2);
-    /* One sample, and one that is four. */
+    /* One sample, and one that counts as four. */
     for (unsigned i = 1; i < 5; i += 3) {
         now += i == 1 ? MS : 4 * MS;
         const struct usp_profile_sample sample = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Reads profiles in the formats that the library writes, each into the same thing: a dictionary from (thread, outermost, …,
-# innermost) to a number. Used by formats.py, which compares them, and by other tests.
+# Reads profiles in each format that the library writes, and returns the same: a dictionary from (thread, outermost, …,
+# innermost) to a number. formats.py compares them; other tests use it, too.
 import gzip
 import json
 import re

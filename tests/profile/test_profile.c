@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The profile: what is one stack and what is not, totals and time lines, bounds and what goes first, copies, the heaviest stack,
- * and that every allocation may fail. A rolling profile is compared with a plain list of its samples. */
+/* Tests profiles: which samples belong to one stack, totals and time lines, the memory limit and what is evicted first,
+ * copies, the heaviest stack, and allocations that fail. A rolling profile is compared with a plain list of its
+ * samples. */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
 #include "tests/support/text_fixtures.h"
@@ -34,7 +35,7 @@ static struct usp_thread_info thread_info(uint64_t id, const char *name) {
     return info;
 }
 
-/* A sample of a thread at a time, which stands for 10 ns, of which it ran 4. */
+/* Adds a sample of a thread at a time. It stands for 10 ns, of which the thread ran 4. */
 static int add_at(struct usp_profile *profile, uint64_t thread, const struct usp_stack *stack,
                   const struct usp_images *images, uint64_t time) {
     const struct usp_thread_info info = thread_info(thread, "worker");
@@ -49,14 +50,14 @@ static struct usp_profile_info info_of(struct usp_profile *profile) {
     return info;
 }
 
-/* What a profile says about one stack. */
+/* The sums of a profile's entries that match. */
 struct seen {
     unsigned entries;
     uint64_t samples, wall, cpu;
-    usp_addr innermost; /* to be counted; 0: all */
-    uint64_t thread;    /* 0: of all */
-    uint32_t depth;     /* of the last one */
-    bool is_odd;        /* a stack said that it has frames of another kind */
+    usp_addr innermost; /* entries with this innermost frame; 0: all */
+    uint64_t thread;    /* entries of this thread; 0: all */
+    uint32_t depth;     /* depth of the last entry */
+    bool is_odd;        /* a stack reported frames of an unexpected kind */
 };
 
 static int see(void *context, const struct usp_profile_entry *entry) {
@@ -68,7 +69,7 @@ static int see(void *context, const struct usp_profile_entry *entry) {
     seen->wall += entry->wall;
     seen->cpu += entry->cpu;
     seen->depth = entry->stack->count;
-    /* Check allocates: here an allocation may be about to fail. */
+    /* Check allocates, and an allocation may be about to fail here, so this does not use it. */
     seen->is_odd = seen->is_odd || entry->stack->physical != entry->stack->count;
     return USP_OK;
 }
@@ -87,7 +88,7 @@ START_TEST(equal_stacks_are_one) {
     struct usp_frame frames[3];
     struct usp_stack stack = make_stack(frames, pcs, 3);
     for (unsigned i = 0; i < 5; i++) {
-        /* Where it lies on the stack and how it was found is nothing to a stack's identity. */
+        /* A frame's CFA and the way in which it was found are not part of a stack's identity. */
         frames[1].cfa += 32;
         frames[2].method = USP_FRAME_METHOD_CFI;
         ck_assert_int_eq(add_at(profile, 7, &stack, images, 100 + i), USP_OK);
@@ -102,7 +103,7 @@ START_TEST(equal_stacks_are_one) {
     ck_assert_uint_eq(info.threads, 1);
     ck_assert_uint_eq(info.stacks, 1);
     ck_assert_uint_eq(info.nodes, 3);
-    /* The callers are shared. */
+    /* The callers' nodes are shared. */
     frames[0].pc = 0x200028;
     ck_assert_int_eq(add_at(profile, 7, &stack, images, 110), USP_OK);
     ck_assert_uint_eq(info_of(profile).nodes, 4);
@@ -131,13 +132,13 @@ START_TEST(kinds_and_marks_differ) {
     frames[1].flags = USP_FRAME_THUMB;
     ck_assert_int_eq(add_at(profile, 7, &stack, images, 1), USP_OK);
     ck_assert_uint_eq(info_of(profile).stacks, ++stacks);
-    /* However many were left out, it is the same place. */
+    /* The number of frames that were left out is not part of a stack's identity. */
     stack.omitted_at = 2;
     for (stack.omitted = 1; stack.omitted < 4; stack.omitted++) {
         ck_assert_int_eq(add_at(profile, 7, &stack, images, 1), USP_OK);
     }
     ck_assert_uint_eq(info_of(profile).stacks, ++stacks);
-    /* Without images addresses are what they are. */
+    /* Without images an address stands for itself. */
     stack.omitted = 0;
     ck_assert_int_eq(add_at(profile, 7, &stack, NULL, 1), USP_OK);
     ck_assert_uint_eq(info_of(profile).stacks, ++stacks);
@@ -146,7 +147,8 @@ START_TEST(kinds_and_marks_differ) {
 }
 END_TEST
 
-/* The same build elsewhere gives the same frames; another build in its place does not. */
+/* After a library is loaded at another address, its frames would count as new ones. The same build must give the same
+ * frames; another build at its address must not. */
 START_TEST(libraries_move) {
     static const struct made_image moved[] = {{"/app/main", 0x100000, 0x10000, USP_IMAGE_MAIN, "build-of-main"},
                                               {"/app/lib.so", 0x500000, 0x10000, 0, "build-of-lib"},
@@ -167,7 +169,7 @@ START_TEST(libraries_move) {
     stack = make_stack(frames, pcs, 2);
     ck_assert_int_eq(add_at(profile, 7, &stack, third, 3), USP_OK);
     ck_assert_uint_eq(info_of(profile).stacks, 2);
-    /* In the profile's own list none overlap: what was there first is there, the other one has moved. */
+    /* Images of the profile's own list do not overlap: the first one keeps its address, and the other one is moved. */
     ck_assert_int_eq(usp_images_create_profile(profile, &list), USP_OK);
     ck_assert_uint_eq(usp_images_count(list), 3);
     ck_assert_uint_eq(usp_images_get(list, 0)->load_address, 0x100000);
@@ -184,7 +186,8 @@ START_TEST(libraries_move) {
 }
 END_TEST
 
-/* A call that does not return ends its image: its return address lies in the next one. */
+/* An image ends with a call that does not return, so the return address lies in the next image. The frame would be
+ * attributed to that one. */
 START_TEST(call_at_the_end_of_an_image) {
     static const struct made_image neighbours[] = {{"/app/main", 0x100000, 0x10000, USP_IMAGE_MAIN, "main"},
                                                    {"/app/lib.so", 0x110000, 0x10000, 0, "lib"},
@@ -206,7 +209,7 @@ START_TEST(call_at_the_end_of_an_image) {
 }
 END_TEST
 
-/* The async callers are the outermost frames; what resumed the function is left out. */
+/* The async callers are the outermost frames; the frames of the executor that resumed the function are left out. */
 START_TEST(async_callers) {
     static const usp_addr pcs[] = {0x200020, 0x100030, 0x100010, 0x200100, 0x200200};
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64);
@@ -249,7 +252,7 @@ START_TEST(the_same_stack_again) {
 }
 END_TEST
 
-/* An id that is used again is another thread, with a name of its own. */
+/* Another thread that gets a used id is a thread of its own, with its own name. */
 START_TEST(thread_ids_come_back) {
     static const usp_addr pcs[] = {0x200020, 0x100010};
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64);
@@ -279,7 +282,7 @@ START_TEST(thread_ids_come_back) {
 }
 END_TEST
 
-/* ---- bounds ---- */
+/* ---- the memory limit ---- */
 
 static uint64_t next_random(uint64_t *seed) {
     *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -297,7 +300,7 @@ static struct usp_stack random_stack(uint64_t *seed, struct usp_frame *frames, u
     return make_stack(frames, pcs, n);
 }
 
-/* A list of all samples, of which the profile must hold the last ones. */
+/* All samples in a plain list. The profile must contain the last ones. */
 struct listed {
     usp_addr innermost;
     uint64_t thread, time;
@@ -360,7 +363,7 @@ START_TEST(rolling_profile_holds_the_newest) {
         struct usp_frame frames[24];
         struct usp_stack stack = random_stack(&seed, frames, kinds);
         listed[i] = (struct listed){frames[0].pc, 1 + next_random(&seed) % 40, i};
-        /* Threads that come and go. */
+        /* Threads begin and end. */
         if (i % 7 == 0) usp_profile_end_thread(profile, 1 + next_random(&seed) % 40);
         ck_assert_int_eq(add_at(profile, listed[i].thread, &stack, images, i), USP_OK);
         if (i % 3000 == 2999) compare(profile, listed, i + 1);
@@ -369,9 +372,9 @@ START_TEST(rolling_profile_holds_the_newest) {
     ck_assert_uint_eq(info.memory, memory);
     ck_assert_uint_gt(info.evicted, 0);
     ck_assert_uint_eq(info.refused, 0);
-    /* The paths of the three images, and nothing else. */
+    /* The paths of the three images are allocated, and nothing else. */
     ck_assert_int_le(allocations_held(), held + 3);
-    /* What is not in the tree any more has left it: the nodes are those of the samples that are there. */
+    /* The tree has only nodes of samples that are still there. */
     struct usp_profile *clone = uspi_profile_clone(profile);
     ck_assert_uint_le(clone->nodes.begun, profile->nodes.count);
     ck_assert_uint_le(profile->nodes.count, clone->nodes.begun + 24 * profile->threads.count);
@@ -382,7 +385,7 @@ START_TEST(rolling_profile_holds_the_newest) {
 }
 END_TEST
 
-/* A stack for which nothing suffices is refused, and leaves nothing behind. */
+/* A stack that does not fit even into an empty profile is refused, and leaves nothing behind. */
 START_TEST(stack_larger_than_the_profile) {
     enum { DEEP = 5000 };
     struct usp_frame *frames = calloc(DEEP, sizeof *frames);
@@ -408,7 +411,7 @@ START_TEST(stack_larger_than_the_profile) {
 }
 END_TEST
 
-/* Without rolling the totals stay whole, whatever leaves the time line. */
+/* Without rolling, the totals must stay complete when samples leave the time line. */
 START_TEST(totals_outlive_the_time_line) {
     const unsigned count = 20000;
     const uint64_t memory = _i == 2 ? 4 << 20 : 1 << 20;
@@ -475,7 +478,7 @@ END_TEST
 /* ---- the heaviest stack ---- */
 
 START_TEST(heaviest_stack) {
-    /* Of 10 samples 6 are in f, called from two places of g: 4 and 2; 3 end in g itself; 1 is elsewhere. */
+    /* Of 10 samples, 6 are in f, called from two places in g: 4 and 2. 3 end in g itself; 1 is elsewhere. */
     static const usp_addr a[] = {0x200020, 0x100030, 0x100010}, b[] = {0x200020, 0x100034, 0x100010},
                           c[] = {0x100040, 0x100010}, d[] = {0x300000};
     struct usp_profile *profile = profile_with(0, 1 << 20);
@@ -507,7 +510,7 @@ START_TEST(heaviest_stack) {
 }
 END_TEST
 
-/* ---- what goes wrong ---- */
+/* ---- failures ---- */
 
 START_TEST(arguments) {
     struct usp_profile_options options;
@@ -572,7 +575,7 @@ static int use_profile(const struct usp_images *images, uint32_t flags, uint32_t
         struct usp_frame frames[24];
         struct usp_stack stack = random_stack(&seed, frames, 20);
         status = add_at(profile, 1 + i % 5, &stack, images, i);
-        /* A path, or room, that there is no memory for. */
+        /* There is no memory for a path or for the profile itself. */
         if (status == USP_ERROR_FULL) status = USP_ERROR_NO_MEMORY;
     }
     usp_stack_init(&heaviest, found, 32);
@@ -607,14 +610,14 @@ START_TEST(each_allocation_fails) {
             ck_assert_int_gt(n, 20);
             break;
         }
-        /* A time line that cannot grow is shorter: nothing is lost that is not counted. */
+        /* If the time line cannot grow it is shorter: lost samples are counted. */
         ck_assert(status == USP_ERROR_NO_MEMORY || status == USP_OK);
     }
     usp_images_free(images);
 }
 END_TEST
 
-/* Names, lines and inlined calls, of functions of this program. */
+/* Allocations fail while names, lines and inlined calls of this program's functions are looked up. */
 START_TEST(each_allocation_of_names_fails) {
     struct usp_images *images;
     struct usp_symbolizer *symbolizer;
@@ -637,7 +640,7 @@ START_TEST(each_allocation_of_names_fails) {
     options.format = USP_PROFILE_JSON;
     options.flags = USP_PROFILE_LINES;
     options.symbolizer = symbolizer;
-    /* Whatever the symbolizer keeps is there from now on. */
+    /* From here on the symbolizer's caches are filled. */
     ck_assert_int_eq(usp_profile_write(profile, &options, stop_writing, &lots), USP_OK);
     const long held = allocations_held();
     for (long n = 1;; n++) {
@@ -659,7 +662,7 @@ START_TEST(each_allocation_of_names_fails) {
 }
 END_TEST
 
-/* What the caller's function fails with is returned, wherever it fails. */
+/* An error of the caller's write function must be returned, wherever it occurs. */
 START_TEST(writing_fails) {
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64);
     struct usp_profile *profile = profile_with(0, 1 << 20);

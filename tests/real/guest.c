@@ -15,7 +15,7 @@
 #include "lib/unwind/tables/go_frames.h"
 #include "lib/unwind/tables/image_tables.h"
 
-/* More than the tables of any program's images take. */
+/* More bytes than the tables of any program's images have. */
 #define TABLES_MAX (UINT64_C(1) << 32)
 
 /* ---- memory ---- */
@@ -75,7 +75,7 @@ void guest_describe(struct guest *g, struct usp_target *target) {
     target->memory = (struct usp_memory){read_guest, g};
 }
 
-/* ---- what is mapped ---- */
+/* ---- the list of mappings and images ---- */
 
 static bool describe_image(struct guest *g, usp_addr load, struct usp_image *image) {
     const struct usp_memory memory = {read_guest, g};
@@ -97,7 +97,7 @@ static bool describe_image(struct guest *g, usp_addr load, struct usp_image *ima
     return extent.text_high != 0 && image->end > load;
 }
 
-/* The mappings of the program alone: those of an emulator's own lie elsewhere. */
+/* Returns whether the mapping is the program's: an emulator's own mappings lie elsewhere. */
 static bool take_mapping(const struct guest *g, const struct uspi_mapping *m, struct guest_mapping *mapping) {
     const usp_addr last = g->victim->backend->word == 4 ? UINT32_MAX : (UINT64_C(1) << 56) - 1;
     if (m->low < g->victim->base || m->low - g->victim->base > last) return false;
@@ -129,7 +129,7 @@ static struct guest_mapping *read_mappings(const struct guest *g, size_t *count)
     return all;
 }
 
-/* Images are the files whose headers are in memory: their paths are in the list of mappings. */
+/* Makes the list of images: files whose headers are in memory, with the paths in the list of mappings. */
 static void list_images(struct guest *g, struct uspi_image_list *list) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
@@ -197,7 +197,7 @@ void guest_free(struct guest *g) {
     memset(g, 0, sizeof *g);
 }
 
-/* ---- what is known of an address ---- */
+/* ---- tables and places of an address ---- */
 
 bool guest_has_table(const struct guest *g, usp_addr pc, bool exact) {
     struct usp_unwind_tables tables = {0};

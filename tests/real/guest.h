@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the stepped program has mapped: its images with their unwind tables, and its memory as the library reads it.
- * Text is kept from one look to the next, everything else is read anew for each moment. */
+/* The stepped program's mappings: its images with their unwind tables, and its memory as the library reads it. Code is
+ * cached from one look to the next; all other memory is read again for each moment. */
 #ifndef USP_TESTS_REAL_GUEST_H
 #define USP_TESTS_REAL_GUEST_H
 
@@ -14,7 +14,7 @@ struct guest_mapping {
 };
 
 struct guest_page {
-    usp_addr from; /* 1: the place is empty */
+    usp_addr from; /* 1: the entry is empty */
     uint64_t moment;
     bool readable;
     uint8_t bytes[USPI_LEAST_PAGE];
@@ -26,7 +26,7 @@ struct guest_page {
 struct guest {
     const struct victim *victim;
     struct usp_images *images;
-    struct uspi_image_tables *tables; /* of these images */
+    struct uspi_image_tables *tables; /* the unwind tables of `images` */
     struct guest_mapping *mappings;
     size_t mapping_count;
     uint64_t moment;     /* changes whenever the program has run */
@@ -37,26 +37,26 @@ struct guest {
 bool guest_init(struct guest *guest, const struct victim *victim);
 void guest_free(struct guest *guest);
 
-/* To be called when the program has run. */
+/* Must be called when the program has run. */
 static inline void guest_has_run(struct guest *g) { g->moment++; }
 
-/* Reads anew what is mapped, unless the mappings are those that are known. False: the program is gone. */
+/* Reads the mappings again and, if they have changed, the list of images. Returns false if the program has ended. */
 bool guest_look(struct guest *guest);
 
-/* The mapping that holds an address; NULL: none. */
+/* The mapping that holds an address; NULL: there is none. */
 const struct guest_mapping *guest_mapping_at(const struct guest *guest, usp_addr address);
 
-/* One word of the program's memory, read once for each moment. */
+/* Reads one word of the program's memory, once for each moment. */
 bool guest_load(struct guest *guest, usp_addr from, usp_addr *word);
 
-/* Fills the target but for unwind tables: memory, os. */
+/* Fills the target's memory and os, but not its unwind tables. */
 void guest_describe(struct guest *guest, struct usp_target *target);
 
-/* Whether an unwind table describes the code at an address, where a frame was interrupted (`exact`), or that is
- * inside of a call. */
+/* Whether an unwind table describes the code at an address: where a frame was interrupted (`exact`), or inside a
+ * call. */
 bool guest_has_table(const struct guest *guest, usp_addr pc, bool exact);
 
-/* "file+0xOFFSET", or the address. */
+/* Writes "file+0xOFFSET", or the address. */
 void guest_place(const struct guest *guest, usp_addr pc, char *text, size_t size);
 
 #endif

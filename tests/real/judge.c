@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See judge.h.
  *
- * A walk goes from frame to frame. The first step, out of the function that is stepped, is taken at each
- * instruction. Where it leads to a caller with the same registers as before, the rest of the walk is what it was,
- * and is not repeated. */
+ * A walk goes from frame to frame. Its first step, out of the stepped function, is taken at each instruction. If it
+ * leads to a caller with the same registers as before, the rest of the walk is the same and is not repeated. */
 #include "judge.h"
 
 #include <inttypes.h>
@@ -15,24 +14,24 @@
 
 static const char *const view_names[VIEWS] = {"tables", "partly", "alone"};
 
-/* What came of a walk: where it went wrong is the index of a true frame, out of which the step failed. */
+/* The result of a walk: the index of the true frame whose caller was wrong, or one of these. */
 #define WALK_RIGHT  (-1)
-#define WALK_BOTTOM (-2) /* it goes on behind the stack's end */
+#define WALK_BOTTOM (-2) /* the walk continues after the stack's end */
 
 struct outcome {
-    int failed; /* or one of these */
+    int failed; /* index of a true frame, or one of the two values above */
     unsigned miss;
 };
 
 struct miss {
     enum view view;
-    usp_addr pc; /* of the frame whose caller was not found */
+    usp_addr pc; /* pc of the frame whose caller was not found */
     bool is_first, is_thumb;
     unsigned long count;
     char *place, *detail;
 };
 
-/* Callers that were walked on from. */
+/* How many callers from which a walk continued are remembered for each frame. */
 #define MEMORIES 8u
 
 struct memory {
@@ -40,21 +39,21 @@ struct memory {
     struct outcome outcome;
 };
 
-/* A walk that failed, until it is known whether the functions return. */
+/* A walk that failed. It counts only when it is known whether the functions return. */
 struct pending {
     struct pending *next;
     enum view view;
-    bool inner_returned; /* the innermost function has; what is waited for is the one where it failed */
+    bool inner_returned; /* the innermost function has returned; the function where the walk failed has not yet */
     struct outcome outcome;
     unsigned long count;
 };
 
-/* What is noted at a true frame. */
+/* What is known about a true frame. */
 struct notes {
     bool described; /* tables describe all of the callers */
     unsigned long right[VIEWS];
     struct pending *pending;
-    struct memory memories[2][MEMORIES]; /* with tables, without */
+    struct memory memories[2][MEMORIES]; /* with tables, and without */
     unsigned next_memory[2];
     uint64_t wrong_registers;
     usp_addr wrong_pc;
@@ -74,7 +73,7 @@ static uint64_t mix(uint64_t a, uint64_t b) {
     return a ^ a >> 31;
 }
 
-/* ---- what was seen ---- */
+/* ---- pairs that were compared ---- */
 
 static bool insert(uint64_t *places, size_t room, uint64_t hash) {
     size_t at = hash & (room - 1);
@@ -112,7 +111,8 @@ static bool is_described(struct judge *j, usp_addr pc, bool exact) {
 
 /* ---- notes at frames ---- */
 
-/* Signal trampolines are known by their code, and what has no caller needs no table. */
+/* Whether a table describes the caller. A signal trampoline is recognized by its code, and the last frame, which has no
+ * caller, needs no table. */
 static bool is_caller_described(struct judge *j, const struct shadow_stack *stack, unsigned i) {
     const struct shadow_frame *f = &stack->frames[i];
     if (i == 0 && stack->is_whole) return true;
@@ -153,7 +153,7 @@ static void count_wrong(struct judge *j, enum view view, const struct outcome *o
     j->misses[outcome->miss].count += count;
 }
 
-/* Registers that the function has given back unchanged, and that a walk had wrong meanwhile. */
+/* Counts wrong registers: those that a walk had wrong and that the function has returned unchanged. */
 static void settle_registers(struct judge *j, const struct shadow_frame *f, const struct notes *n) {
     const struct victim *v = j->guest->victim;
     uint64_t kept = UINT64_C(1) << v->backend->sp;
@@ -167,7 +167,7 @@ void judge_end_frame(void *context, struct shadow_frame *f, bool returned) {
     struct judge *j = context;
     struct notes *n = f->notes;
     if (n == NULL) return;
-    /* Frames end on the newest stack first; those of others end unseen. */
+    /* A frame that ends is usually on the current stack. This finds the stack that contains it. */
     struct shadow_stack *stack = NULL;
     for (unsigned i = 0; i < SHADOW_STACKS && stack == NULL; i++) {
         struct shadow_stack *s = &j->shadow->stacks[i];
@@ -183,7 +183,7 @@ void judge_end_frame(void *context, struct shadow_frame *f, bool returned) {
         if (!p->inner_returned && !returned) {
             j->counts[p->view].no_return += p->count;
         } else if (p->outcome.failed != index) {
-            /* WALK_BOTTOM: what is at the stack's end does not return. */
+            /* WALK_BOTTOM: the code at the stack's end does not return. */
             if (p->outcome.failed >= 0) {
                 wait_for(notes_of(j, stack, (unsigned)p->outcome.failed), p->view, p->outcome, true, p->count);
             } else {
@@ -218,7 +218,7 @@ static unsigned find_miss(struct judge *j, enum view view, usp_addr pc, bool is_
     return i;
 }
 
-/* The true stack around the step that failed, and what was found instead. */
+/* Describes the true stack around the step that failed, and what was found instead. */
 static void describe_miss(struct judge *j, struct miss *m, const usp_addr *expected, unsigned count, unsigned at,
                           const struct uspi_walker *w) {
     char place[512], *text;
@@ -262,7 +262,7 @@ static uint64_t hash_caller(const struct uspi_frame_state *f) {
     return mix(hash, (uint64_t)f->flags << 2 | (uint64_t)f->exact << 1 | f->sp_known) | 1;
 }
 
-/* Compares the registers of the caller that was found with those at its call. */
+/* Compares the caller's registers that were found with those at its call. */
 static void check_registers(struct judge *j, struct notes *n, const struct shadow_frame *f,
                             const struct uspi_frame_state *caller) {
     const struct uspi_backend *b = j->guest->victim->backend;
@@ -297,7 +297,7 @@ static struct outcome fail(const struct walk *walk, const struct uspi_walker *w,
     return outcome;
 }
 
-/* From the frame `at` on, which the walker has just given. */
+/* Continues a walk from the frame `at`, which the walker has just returned. */
 static struct outcome go_on(const struct walk *walk, struct uspi_walker *w, unsigned at) {
     const struct shadow_stack *stack = walk->judge->shadow->now;
     struct usp_frame frame;

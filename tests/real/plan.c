@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function that runs for so long does the program's work. */
+/* A function that runs longer than this counts as slow: it does the program's work. */
 #define SLOW_NS UINT64_C(300000)
 
 /* xorshift64 (Marsaglia, "Xorshift RNGs", 2003). */

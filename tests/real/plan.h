@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which parts of a program are stepped through, and which run at full speed: so that a few hundred thousand steps see much
- * code in many places, and the true stack is known all the time.
+/* Chooses the parts of a program that are stepped through; the other parts run at full speed. So a few hundred thousand
+ * steps see code in many places, and the true stack stays known.
  *
- * A function that is called is stepped through the first times, then ever more rarely; otherwise it runs until it returns.
- * Functions that take long when they run are stepped through more often: they lead to where the program does its work. One
- * that never came back is not left running again. A loop in which nothing new is seen runs for some rounds, or to the
+ * A function is stepped through at its first calls, then ever more rarely; otherwise it runs until it returns. Slow
+ * functions are stepped through more often, because they lead to where the program does its work. A function that did
+ * not return when it ran is always stepped through. A loop in which nothing new is seen runs for some rounds, or to the
  * function's end. */
 #ifndef USP_TESTS_REAL_PLAN_H
 #define USP_TESTS_REAL_PLAN_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct plan_callee {
-    uint64_t address; /* 0: the place is empty */
+    uint64_t address; /* 0: the entry is empty */
     uint32_t calls;
     uint32_t stepped;
     uint8_t is_slow, is_lost;
@@ -23,27 +23,27 @@ struct plan_callee {
 
 struct plan {
     uint64_t random;
-    unsigned often;  /* a function is stepped through so many times before it becomes rare */
-    unsigned chance; /* of one in so many is the way into a function that is neither slow nor lost */
+    unsigned often;  /* how many calls of a function are stepped through before they become rare */
+    unsigned chance; /* one in so many of these calls is stepped through, if the function is neither slow nor lost */
     struct plan_callee *callees;
 };
 
 bool plan_init(struct plan *plan, unsigned often);
 void plan_free(struct plan *plan);
 
-/* Another run of the program. */
+/* Begins another run of the program. */
 void plan_begin_run(struct plan *plan, uint64_t seed, unsigned chance);
 
 /* Whether a function that has just been called should be stepped through. */
 bool plan_wants(struct plan *plan, uint64_t callee);
 
-/* What came of running it: how long it took, in ns; UINT64_MAX: it never came back. Returns whether that was long. */
+/* Notes how long a function ran, in ns; UINT64_MAX: it did not return. Returns whether it is slow. */
 bool plan_has_run(struct plan *plan, uint64_t callee, uint64_t ns);
 
-/* A function that calls such ones, or is stepped through for long. */
+/* Marks a function as slow, because it calls slow functions or was stepped through for long. */
 void plan_is_slow(struct plan *plan, uint64_t callee);
 
-/* 0 … n − 1. */
+/* A random number from 0 to n − 1. */
 unsigned plan_random(struct plan *plan, unsigned n);
 
 #endif

@@ -17,10 +17,10 @@ import seeds
 HERE = pathlib.Path(__file__).resolve().parent
 VIEWS = ["tables", "partly", "alone"]
 
-# At least so many per cent of what is judged must be right: with unwind tables, and without.
+# Minimum percentage of judged stacks that must be right: with unwind tables, and without.
 GOALS = {"amd64": (100, 99.9), "i386": (100, 99.9), "arm64": (100, 99.9), "armhf": (99.99, 99.9)}
 
-# torture.cc: names, compilers behind the target's, flags.
+# torture.cc: names, suffixes of the target's compilers, flags.
 TORTURE = {
     "torture-O0": ("g++", ["-O0"]),
     "torture-O2": ("g++", ["-O2"]),
@@ -61,7 +61,7 @@ def compile_torture(processor, folder, wanted):
             command = [f"{target}-g++"]
         else:
             command = ["clang++-19", f"--target={target}"]
-        # Bound at the first call.
+        # Functions are bound at the first call.
         command += flags + ["-fno-plt" if "Os" in name else "-fplt", "-Wl,-z,lazy", "-w", "-pthread",
                             str(HERE / "torture.cc"), "-o", str(folder / name)]
         try:
@@ -163,7 +163,7 @@ def disassemble(place, is_thumb):
     if not path or not os.path.exists(path):
         return []
     at = int(offset, 16)
-    # Stripped files do not say which code is Thumb.
+    # Stripped files do not mark Thumb code.
     mode = ["--triple=thumbv7-linux-gnueabihf"] if is_thumb else []
     text = subprocess.run(["llvm-objdump-19", "-d", "--no-show-raw-insn", *mode, f"--start-address={max(0, at - 24):#x}",
                            f"--stop-address={at + 16:#x}", path], capture_output=True, text=True, check=False).stdout

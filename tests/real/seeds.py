@@ -4,7 +4,7 @@
 import os
 from dataclasses import dataclass, field
 
-# Debian's names of processors, of their libraries' folders and of what runs them.
+# Debian's names of processors, of their libraries' folders and of their emulators.
 PROCESSORS = {
     "amd64": ("x86_64-linux-gnu", None),
     "i386": ("i386-linux-gnu", None),
@@ -12,7 +12,7 @@ PROCESSORS = {
     "armhf": ("arm-linux-gnueabihf", "qemu-arm"),
 }
 
-# What the cross compilers call it.
+# The prefix of the cross compilers.
 COMPILERS = {"amd64": "x86_64-linux-gnu", "i386": "i686-linux-gnu", "arm64": "aarch64-linux-gnu",
              "armhf": "arm-linux-gnueabihf"}
 
@@ -118,9 +118,8 @@ SEEDS = [
 ]
 
 
-# The sample: in how many per cent of what is judged a program must be right at least, with the unwind tables
-# that there are, and without any.
-# It was 0.3 to 0.4 more at the time of writing, or 100 where the floor is 99.9.
+# The sample: minimum percentage of judged stacks that must be right, with the unwind tables that exist and without any.
+# The measured values were 0.3 to 0.4 higher when this was written, or 100 where the floor is 99.9.
 FLOORS = {
     "bash": {"amd64": (99.9, 99.9), "i386": (99.9, 98.6), "arm64": (99.9, 99.9), "armhf": (99.6, 99.6)},
     "openssl dgst": {"amd64": (99.9, 99.6), "i386": (99.9, 97.3), "arm64": (99.5, 99.4), "armhf": (99.6, 99.6)},

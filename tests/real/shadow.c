@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A frame lies at most so far below its caller's; what is further away is another stack. */
+/* The greatest distance in bytes between a frame and its caller's; further away lies another stack. */
 #define FRAME_MAX (UINT64_C(8) << 20)
-/* The same where no frame is known. */
+/* The same distance if no frame is known. */
 #define MOVE_MAX (UINT64_C(1) << 20)
-/* The longest instruction. What goes further has jumped. */
+/* The length of the longest instruction. A greater distance between two pcs is a jump. */
 #define INSTRUCTION_MAX 15u
 
 #define RETURNS 65536u
@@ -77,9 +77,9 @@ static void give_up_below(struct shadow *s, usp_addr sp) {
     while (s->now->count > 0 && shadow_newest(s)->cfa <= sp) drop(s, s->now, false);
 }
 
-/* Whether the program has just returned from the newest frame. On x86 a callee may take arguments off the stack;
- * elsewhere a higher sp is another frame's: behind the call of a function that throws can stand what an exception
- * leads to in a caller. */
+/* Whether the program has just returned from the newest frame. On x86 a callee may remove arguments from the stack.
+ * Elsewhere a higher sp belongs to another frame: the code after the call of a function that throws can be a caller's
+ * landing pad. */
 static bool has_returned(const struct shadow *s) {
     const struct victim *v = s->guest->victim;
     const struct shadow_frame *f = shadow_newest(s);
@@ -100,8 +100,8 @@ static bool is_call(const struct shadow *s, const struct usp_registers *before, 
         *return_address = without_thumb(s, v->now.value[b->lr]);
     }
     const usp_addr length = *return_address - old;
-    /* What goes on to the next instruction is no call, whatever a former one has left on the stack, or in the link
-     * register. */
+    /* An instruction that continues with the next one is not a call, whatever an earlier call has left on the stack or
+     * in the link register. */
     if (pc - old <= length) return false;
     if (pushes(s)) return length >= 2 && length <= INSTRUCTION_MAX;
     return length == 4 || (b->has_thumb && length == 2);
@@ -109,7 +109,7 @@ static bool is_call(const struct shadow *s, const struct usp_registers *before, 
 
 /* ---- what frames keep ---- */
 
-/* Bytes below a frame's beginning in which a saved register is looked for. */
+/* How many bytes below a frame's beginning a saved register is searched for. */
 #define SAVED_MAX 4096u
 
 static usp_addr held(const struct shadow *s, const struct shadow_kept *k) {
@@ -134,7 +134,8 @@ static void begin_keeping(struct shadow *s, struct shadow_frame *f) {
     f->kept_count = (unsigned)(k - f->kept);
 }
 
-/* A register was given another value: so the old one has been saved in the frame, since sp was where it is now. */
+/* Finds where a register's old value is saved. The register has just got another value, so the old one is in the frame,
+ * above sp. */
 static void find_saved(struct shadow *s, const struct shadow_frame *f, struct shadow_kept *k) {
     const unsigned word = backend_of(s)->word;
     const usp_addr sp = victim_sp(s->guest->victim);
@@ -169,8 +170,8 @@ static bool is_in_register(const struct shadow *s, usp_addr value) {
     return false;
 }
 
-/* Whether what was saved still is. The newest frame may have taken it off the stack; then a return address is in a
- * register, unless code that throws an exception has put another one there. */
+/* Whether a saved value is still there. The newest frame may have popped it; then a return address is in a register,
+ * unless code that throws an exception has put another one there. */
 static bool still_kept(struct shadow *s, const struct shadow_kept *k, bool is_newest) {
     usp_addr word;
     for (unsigned i = 0; i < k->slot_count; i++) {
@@ -182,7 +183,7 @@ static bool still_kept(struct shadow *s, const struct shadow_kept *k, bool is_ne
     return false;
 }
 
-/* Frames whose contents are compared: what overwrites them is called by them, or by what they call. */
+/* How many of the innermost frames are compared: only they, or functions that they call, overwrite their contents. */
 #define COMPARED 3u
 
 bool shadow_is_known(struct shadow *s) {
@@ -193,7 +194,7 @@ bool shadow_is_known(struct shadow *s) {
         const struct shadow_frame *f = &stack->frames[stack->count - 1 - i];
         for (unsigned n = 0; f->kind == SHADOW_CALL && n < f->kept_count; n++) {
             const struct shadow_kept *k = &f->kept[n];
-            /* A return address has to be somewhere; another register may have been given back and changed again. */
+            /* A return address must be somewhere; another register may have been restored and changed again. */
             if (k->is_saved && (k->slot_count != 0 || n == 0) && !still_kept(s, k, i == 0)) return false;
         }
     }
@@ -207,21 +208,21 @@ static bool word_is(const struct shadow *s, usp_addr at, usp_addr wanted) {
     return victim_load(s->guest->victim, at, &word) && word == wanted;
 }
 
-/* Whether registers that the kernel saved at an address are those: by pc and sp, which are `pc_at` and `sp_at`
- * behind it. */
+/* Whether the registers that the kernel saved at an address are these: compares pc and sp, at the offsets in
+ * `places`. */
 static bool saved_at(const struct shadow *s, usp_addr at, const struct usp_registers *r, const unsigned places[2]) {
     const struct uspi_backend *b = backend_of(s);
     return word_is(s, at + places[0], r->value[b->pc]) && word_is(s, at + places[1], r->value[b->sp]);
 }
 
-/* The kernel's frame for the signal that was just delivered: where it begins and what its handler returns to. What
- * it holds beside what is asked for is in the backends (arch/). */
+/* Finds the kernel's frame for the signal that was just delivered: its address, and the handler's return address. The
+ * backends (arch/) describe the rest of that frame. */
 static bool find_signal_frame(const struct shadow *s, const struct usp_registers *before, usp_addr *frame,
                               usp_addr *return_address) {
     const struct victim *v = s->guest->victim;
     const struct uspi_backend *b = v->backend;
     usp_addr sp = victim_sp(v);
-    /* pc and sp behind the frame's beginning; a frame with siginfo, and one without. */
+    /* Offsets of pc and sp from the frame's beginning; i386 and arm: in a frame with siginfo, and in one without. */
     static const unsigned x86_64[2] = {8 + 0xa8, 8 + 0xa0}, i386[2][2] = {{0x90 + 0x4c, 0x90 + 0x30}, {8 + 56, 8 + 28}},
                           arm64[2] = {128 + 0x1b8, 128 + 0x1b0}, arm[2][2] = {{128 + 0x5c, 128 + 0x54}, {0x5c, 0x54}};
     if (pushes(s)) {
@@ -230,7 +231,7 @@ static bool find_signal_frame(const struct shadow *s, const struct usp_registers
         *frame = sp + b->word;
         return found && victim_load(v, sp, return_address);
     }
-    /* An emulator has executed the handler's first instruction already. */
+    /* An emulator has already executed the handler's first instruction. */
     *return_address = without_thumb(s, v->now.value[b->lr]);
     for (usp_addr at = sp & ~UINT64_C(7); at < sp + 16384; at += 8) {
         bool found = b->word == 8 ? saved_at(s, at, before, arm64)
@@ -250,7 +251,8 @@ static bool is_near(const struct shadow_stack *stack, usp_addr sp) {
     return false;
 }
 
-/* Memory of stacks is used again. Where calls push them, return addresses are looked for. */
+/* Whether a stack still exists, because memory of stacks is reused. Where calls push return addresses, it looks for
+ * them. */
 static bool still_holds(const struct shadow *s, const struct shadow_stack *stack) {
     for (unsigned i = 0; pushes(s) && i < stack->count; i++) {
         const struct shadow_frame *f = &stack->frames[i];
@@ -308,7 +310,7 @@ bool shadow_step(struct shadow *s, const struct usp_registers *before) {
     }
     if (is_elsewhere(s, before)) switch_stack(s, old);
     if (is_call(s, before, &return_address)) {
-        /* Its slot is overwritten. */
+        /* The call overwrites its stack slot. */
         give_up_below(s, pushes(s) ? sp + b->word : sp - 1);
         s->now->is_moving = false;
         return push(s, return_address, sp + b->call_push, SHADOW_CALL, before);

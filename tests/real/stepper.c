@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Steps a real program, instruction by instruction, and compares the stacks that the library finds with the true ones.
- * Which programs, and what is good enough, is run.py's business.
+ * run.py chooses the programs and decides what is good enough.
  *
  * usage: stepper [OPTION...] [--] PROGRAM [ARGUMENT...]
  *   --steps N   instructions to step, over all runs of the program (200000)
- *   --runs N    runs at most (8)
- *   --often N   how often a function is stepped through before it becomes rare (2)
- *   --all       steps through everything, once, from the program's first instruction on; without it the loader has done its
- *               work before
+ *   --runs N    maximum number of runs (8)
+ *   --often N   how many calls of a function are stepped through before they become rare (2)
+ *   --all       steps through everything, once, from the program's first instruction on; without it, stepping begins
+ *               after the loader's work
  *   --whole     walks each stack to its end
- *   --untimed   chooses what to step without regard to how long functions run, so that another time it chooses the same
- *   --input F   what the program reads
+ *   --untimed   chooses functions without regard to how long they run, so that each time it chooses the same ones
+ *   --input F   the program's standard input
  *   --cpu N     the processor to use: faster than two
- * PROGRAM is run natively, or, where it is qemu-aarch64 or qemu-arm, by that.
+ * PROGRAM runs natively or, if it is qemu-aarch64 or qemu-arm, in that emulator.
  *
- * Prints tab-separated lines: `ran` with the runs, the steps and why the last run ended; those of judge.h.
- * Exit status 0 unless the program could not be started. */
+ * Prints tab-separated lines: `ran` with the runs, the steps and why the last run ended; those of judge.h. The exit
+ * status is 0 unless the program could not be started. */
 #define _GNU_SOURCE 1
 #include <inttypes.h>
 #include <limits.h>
@@ -30,17 +30,17 @@
 #include "plan.h"
 #include <unspool/images.h>
 
-/* Steps without anything new after which a loop is left running, and rounds that it then does. */
+/* After how many steps without anything new a loop runs freely, and for how many rounds at most. */
 #define STALE_STEPS 300u
 #define ROUNDS_MAX  64u
 
-/* How long a function may run, in seconds. */
+/* How many seconds a function may run. */
 #define PATIENCE 10u
 
-/* Steps that make a function a slow one. */
+/* How many steps make a function a slow one. */
 #define SLOW_STEPS 1024u
 
-/* Steps between two looks at the mappings. */
+/* How many steps lie between two looks at the mappings. */
 #define LOOK_STEPS 20000u
 
 struct stepper {
@@ -53,7 +53,7 @@ struct stepper {
     unsigned runs, runs_max;
     bool takes_all, is_untimed;
     unsigned long stale; /* steps since something new was seen */
-    unsigned loops;      /* times in a row that a loop was left running in vain */
+    unsigned loops;      /* how often in a row a loop ran freely without anything new afterwards */
     const char *end;     /* why the run ended */
     char *const *arguments;
 };
@@ -63,7 +63,7 @@ static bool is_emulator(const char *program) {
     return strncmp(name, "qemu-", 5) == 0;
 }
 
-/* Counts what a run or a step came to; false: the run is over. */
+/* Handles the event that ended a run or a step. Returns false if the program's run is over. */
 static bool goes_on(struct stepper *s, enum victim_event event) {
     guest_has_run(&s->guest);
     if (event == VICTIM_STOPPED) return true;
@@ -71,7 +71,8 @@ static bool goes_on(struct stepper *s, enum victim_event event) {
     return false;
 }
 
-/* The functions on the stack that were called before the given step lead to where the program does its work. */
+/* Marks the functions on the stack that were called before the given step as slow: they lead to where the program does
+ * its work. */
 static void mark_slow(struct stepper *s, unsigned long before) {
     const struct shadow_stack *stack = s->shadow.now;
     for (unsigned i = 0; i < stack->count; i++) {
@@ -79,7 +80,7 @@ static void mark_slow(struct stepper *s, unsigned long before) {
     }
 }
 
-/* Lets the newest function run to its end. */
+/* Lets the newest function run until it returns. */
 static bool run_to_return(struct stepper *s, usp_addr callee) {
     const struct shadow_frame *f = shadow_newest(&s->shadow);
     const usp_addr stop = f->return_address;
@@ -96,7 +97,7 @@ static bool run_to_return(struct stepper *s, usp_addr callee) {
             s->end = "a function was left otherwise than by a return";
             return false;
         }
-        /* One that it has called, by itself at last. */
+        /* It stopped in another call of the same function, which returned first: leaves the stop address by a step. */
         if (!goes_on(s, victim_step(&s->victim))) return false;
         if (usp_clock() - begin > UINT64_C(1000000000) * PATIENCE) {
             plan_has_run(&s->plan, callee, UINT64_MAX);
@@ -108,12 +109,13 @@ static bool run_to_return(struct stepper *s, usp_addr callee) {
     return true;
 }
 
-/* Lets the newest function go round so many times, if it does, and stops where it is or where it has returned. */
+/* Lets the newest function pass the current address `rounds` times if that is in a loop. Stops there, or where the
+ * function has returned. */
 static bool run_rounds(struct stepper *s, unsigned rounds) {
     const usp_addr sp = victim_sp(&s->victim);
     const usp_addr stops[VICTIM_STOPS] = {victim_pc(&s->victim), shadow_newest(&s->shadow)->return_address};
     for (unsigned tries = 0; rounds > 0 && tries < 4 * ROUNDS_MAX; tries++) {
-        /* Away from the first of them. What this step does is no call that is looked into, but can be the return. */
+        /* Leaves the stop address by a step. The step may be the return; a call in it is not followed. */
         if (!goes_on(s, victim_step(&s->victim))) return false;
         if (shadow_has_returned(&s->shadow)) return true;
         usp_addr pc = victim_pc(&s->victim);
@@ -128,7 +130,7 @@ static bool run_rounds(struct stepper *s, unsigned rounds) {
     return false;
 }
 
-/* An instruction that repeats itself is stepped once a time: over it. */
+/* Runs over an instruction that repeats itself: a step executes only one repetition. */
 static bool run_over(struct stepper *s) {
     struct usp_target target;
     struct uspi_code code;
@@ -140,7 +142,7 @@ static bool run_over(struct stepper *s) {
     return goes_on(s, victim_run(&s->victim, &stop, 1, PATIENCE));
 }
 
-/* Where nothing new has been seen for long. */
+/* Runs freely for a while, because nothing new has been seen for long. */
 static bool hurry(struct stepper *s) {
     s->stale = 0;
     if (s->shadow.now->count == 0 || s->shadow.now->is_moving) return true;
@@ -185,7 +187,7 @@ static bool is_lost_code(const struct stepper *s) {
            guest_mapping_at(&s->guest, victim_pc(&s->victim)) == NULL;
 }
 
-/* One instruction, and what it leads to. False: the run is over. */
+/* Executes one instruction and handles its effect. Returns false if the program's run is over. */
 static bool go(struct stepper *s) {
     const struct usp_registers before = s->victim.now;
     const unsigned depth = s->shadow.now->count;
@@ -270,7 +272,7 @@ int main(int count, char *arguments[]) {
     if (!judge_init(&s.judge, &s.shadow)) return 1;
     s.judge.always_whole = whole;
     while (s.runs < s.runs_max && s.steps < s.steps_max) {
-        /* Every fourth run takes each function at first sight; the others get further. */
+        /* Every fourth run steps into each function at its first call; the other runs get further. */
         plan_begin_run(&s.plan, s.runs, 1u << 2 * (s.runs % 4));
         if (!begin(&s)) return 1;
         s.runs++;

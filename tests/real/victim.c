@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See victim.h: what both ways of stepping share. */
+/* See victim.h: the functions that both ways of stepping share. */
 #define _GNU_SOURCE 1
 #include "victim.h"
 

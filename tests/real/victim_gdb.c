@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stepping in qemu's user-mode emulators, by gdb's remote protocol over a socket (gdb's manual, "Remote Serial Protocol").
- * The program's memory is read from the emulator's own, in which it lies as a whole. */
+/* Steps in qemu's user-mode emulators, by gdb's remote protocol over a socket (gdb's manual, "Remote Serial Protocol").
+ * Reads the program's memory from the emulator's, which contains all of it. */
 #define _GNU_SOURCE 1
 #include "victim.h"
 
@@ -16,14 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where the memory of a program of 32 bits lies in the emulator's. */
+/* The address of a 32-bit program's memory in the emulator's. */
 #define NARROW_BASE UINT64_C(0x4000000000)
 
 #define PACKET_MAX 8192
 
 /* ---- packets ---- */
 
-/* With the confirmation of what was received last. */
+/* Sends a packet, after the acknowledgement of the last one received. */
 static bool send_packet(const struct victim *v, const char *text) {
     char packet[256];
     unsigned sum = 0;
@@ -32,7 +32,8 @@ static bool send_packet(const struct victim *v, const char *text) {
     return n < (int)sizeof packet && write(v->connection, packet, (size_t)n) == n;
 }
 
-/* What comes next, without frame and checksum. Milliseconds -1: however long it takes. Negative: nothing came. */
+/* Receives the next packet, without frame and checksum. milliseconds -1: waits without limit. Returns a negative number
+ * if nothing came. */
 static int receive(const struct victim *v, char packet[PACKET_MAX], int milliseconds) {
     struct pollfd waiting = {.fd = v->connection, .events = POLLIN};
     char raw[PACKET_MAX];
@@ -69,8 +70,9 @@ static uint64_t number_at(const char *text, unsigned bytes) {
 
 /* ---- registers ---- */
 
-/* How qemu orders them: arm64 x0 … x30, sp, pc of 8 bytes and cpsr of 4; arm r0 … r15 of 4, eight of 12 and one of 4 that no
- * longer exist, cpsr (target/arm/gdbstub64.c, gdbstub.c, of clients that have not asked for descriptions). */
+/* The order of qemu's registers: arm64 x0 … x30, sp, pc of 8 bytes and cpsr of 4; arm r0 … r15 of 4, eight obsolete
+ * ones of 12 and one of 4, cpsr (target/arm/gdbstub64.c, gdbstub.c, for clients that have not asked for
+ * descriptions). */
 static bool fetch_registers(struct victim *v) {
     char text[PACKET_MAX];
     const bool is_wide = v->backend->word == 8;
@@ -83,7 +85,7 @@ static bool fetch_registers(struct victim *v) {
     return true;
 }
 
-/* T05…: stopped by a step or a breakpoint; T and another number: by a signal; W, X: ended. */
+/* Handles a stop. T05…: stopped by a step or a breakpoint; T and another number: by a signal; W, X: ended. */
 static enum victim_event take_stop(struct victim *v, const char *text) {
     if (text[0] != 'T' && text[0] != 'S') return VICTIM_ENDED;
     unsigned number = byte_at(text + 1);
@@ -139,7 +141,7 @@ static void end(struct victim *v) {
 
 static const struct victim_ways ways = {step, run, end};
 
-/* ---- the beginning ---- */
+/* ---- starting the program ---- */
 
 static bool connect_to(struct victim *v, const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -157,12 +159,13 @@ static bool read_entry(struct victim *v) {
     uint8_t bytes[PACKET_MAX];
     size_t n = 0;
     if (!send_packet(v, "qXfer:auxv:read::0,800")) return false;
-    /* Bytes, not digits; of those that would be taken for a packet's end the fifth bit is changed, behind a '}'. */
+    /* The packet has bytes rather than digits. After a '}' the fifth bit is inverted, for bytes that would end a
+     * packet. */
     int length = receive(v, text, 60000);
     for (int i = 1; i < length; i++)
         bytes[n++] = (uint8_t)(text[i] == '}' && i + 1 < length ? text[++i] ^ 0x20 : text[i]);
     v->entry = victim_auxiliary(bytes, n, v->backend->word, AT_ENTRY);
-    /* Without the Thumb bit. */
+    /* Removes the Thumb bit. */
     if (v->backend->has_thumb) v->entry &= ~UINT64_C(1);
     return v->entry != 0;
 }

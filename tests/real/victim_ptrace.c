@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stepping natively: x86_64 and i386 programs by Linux's ptrace. The addresses at which a run stops are in the processor's
- * debug registers, so that the program's code stays what it is and other threads do not meet them. */
+/* Steps natively: x86_64 and i386 programs by Linux's ptrace. The addresses at which a run stops are in the processor's
+ * debug registers, so that the program's code is unchanged and other threads do not stop there. */
 #define _GNU_SOURCE 1
 #include "victim.h"
 
@@ -24,7 +24,7 @@ static bool fetch_registers(struct victim *v) {
            USP_OK;
 }
 
-/* Takes a stop that waitpid has reported. */
+/* Handles a stop that waitpid has reported. */
 static enum victim_event take_stop(struct victim *v, int status) {
     if (!WIFSTOPPED(status)) return VICTIM_ENDED;
     if (status >> 16 == PTRACE_EVENT_EXEC) return VICTIM_ENDED;
@@ -41,8 +41,8 @@ static enum victim_event step(struct victim *v) {
     return take_stop(v, status);
 }
 
-/* The debug registers: an address each, and in the seventh two bits for each that enable it; to stop before execution all
- * other bits are 0 (Intel SDM volume 3, 18.2.4). */
+/* Sets the debug registers: an address in each, and in the seventh two bits for each that enable it. All other bits are
+ * 0, which stops before execution (Intel SDM volume 3, 18.2.4). */
 static bool set_stops(const struct victim *v, const usp_addr *stops, unsigned count) {
     const size_t first = offsetof(struct user, u_debugreg), slot = sizeof(((struct user *)NULL)->u_debugreg[0]);
     unsigned long enabled = 0;
@@ -91,7 +91,7 @@ static void end(struct victim *v) {
 
 static const struct victim_ways ways = {step, run, end};
 
-/* What kind of program became of it, by the size of its registers (Linux sys/user.h). */
+/* Finds the program's processor by the size of its registers (Linux sys/user.h). */
 static bool find_backend(struct victim *v) {
     uint8_t bytes[512];
     struct iovec io = {bytes, sizeof bytes};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A scripted world for samplers and monitors: a clock that the test moves, threads that run or wait as the test says, and stacks
- * that follow from that. No real thread is stopped and none sleeps. Include it once in a program. */
+/* A scripted world for samplers and monitors: a clock that the test moves, threads that run or wait as the test
+ * decides, and the stacks that follow. No real thread is stopped or sleeps. Include it once in a program. */
 #ifndef TESTS_SCRIPTED_WORLD_H
 #define TESTS_SCRIPTED_WORLD_H
 
@@ -14,7 +14,7 @@
 #define MS                   UINT64_C(1000000)
 #define SECOND               (1000 * MS)
 
-/* A thread. What it does may change at any time; what it did so far is in its clock. */
+/* A scripted thread. A test may change at any time what it does; `cpu` has what it has used so far. */
 struct scripted_thread {
     uint64_t id;
     char name[32];
@@ -23,33 +23,34 @@ struct scripted_thread {
     bool has_ended;
     usp_addr frames[16]; /* innermost first */
     uint32_t depth;
-    int status;   /* of a capture; USP_OK: it has a stack */
-    uint64_t cpu; /* used so far */
+    int status;   /* status of a capture; USP_OK: the thread has a stack */
+    uint64_t cpu; /* processor time used so far */
     unsigned captures;
 };
 
 struct scripted {
     uint64_t now, wall;
-    uint64_t own_cpu;        /* of the sampler */
-    uint64_t capture_cost;   /* that a capture adds to the sampler's processor time, */
-    uint64_t capture_time;   /* to the clock, */
-    uint64_t capture_stops;  /* to the thread's: for how long it was stopped, */
-    uint64_t stopping_takes; /* and how much of its own time that takes */
+    uint64_t own_cpu;        /* the sampler's processor time */
+    uint64_t capture_cost;   /* how much a capture adds to own_cpu */
+    uint64_t capture_time;   /* how much a capture adds to the clocks */
+    uint64_t capture_stops;  /* for how long a capture stops the thread */
+    uint64_t stopping_takes; /* how much processor time the thread uses for being stopped */
     struct scripted_thread threads[SCRIPTED_THREADS_MAX];
     size_t count;
-    bool cannot_count; /* the system does not tell how many threads there are */
-    bool cannot_clock; /* nor what they have used */
-    size_t list_cut;   /* a list ends after so many; 0: it is whole */
-    size_t released;   /* thread values given back, */
-    size_t listed;     /* and handed out */
+    bool cannot_count; /* the system does not report the number of threads */
+    bool cannot_clock; /* the system does not report threads' processor time */
+    size_t list_cut;   /* number of threads after which a list ends; 0: lists are whole */
+    size_t released;   /* number of thread values given back */
+    size_t listed;     /* number of thread values handed out */
     bool is_traced;
     const struct usp_images *images;
     unsigned snapshots;
-    /* Called by sleep: the time that the sleeper asks for. Returns when it wakes up, and may change the script. */
+    /* Called by sleep with the time that the sleeper asks for. Returns the time at which it wakes up; may change the
+     * script. */
     uint64_t (*slept)(struct scripted *script, uint64_t deadline);
 };
 
-/* Time passes: who runs uses it. */
+/* Lets time pass. Threads that run use it. */
 static inline void script_pass(struct scripted *script, uint64_t ns) {
     script->now += ns;
     script->wall += ns;
@@ -69,7 +70,7 @@ static inline struct scripted_thread *script_find(struct scripted *script, uint6
     return NULL;
 }
 
-/* The frames of a thread from now on, innermost first. The thread must exist. */
+/* Sets a thread's frames, innermost first. The thread must exist. */
 static inline void script_stand(struct scripted_thread *thread, const usp_addr *frames, uint32_t depth) {
     if (thread == NULL) abort();
     memcpy(thread->frames, frames, depth * sizeof *frames);

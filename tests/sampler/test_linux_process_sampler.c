@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The sampler on another process: shares of processor time against what that process measured, threads that stand still, come and go,
- * a main thread that ends first, a process that ends, processes that cannot be sampled, and every system call failing in turn.
- * Nothing depends on how fast the machine is: the truth is measured in the same run, and waiting has no end but the suite's. */
+/* Tests the sampler on another process: shares of processor time compared with what that process measured; threads that
+ * sleep, come and go; a main thread that ends first; a process that ends; processes that cannot be sampled; and every
+ * system call failing in turn. No result depends on the machine's speed: times are compared within one run, and waits
+ * end only by the suite's timeout. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux/calls.h"
 #include "lib/sampler/sampling.h"
@@ -22,7 +23,8 @@ static void say(int to, const void *bytes, size_t n) {
     if (write(to, bytes, n) != (ssize_t)n) _exit(1);
 }
 
-/* `run` writes a byte when it is ready. A fork: functions are where they are here. */
+/* Forks a process that calls `run`, and waits until `run` has written a byte. After a fork, functions have the same
+ * addresses as here. */
 static struct other start_other(void (*run)(int output)) {
     int ends[2];
     char ready;
@@ -106,7 +108,7 @@ static BOUNDED(sort_down) void sort_down(uint64_t until) {
     }
 }
 
-/* Three parts in one function, one in the other; 2 s altogether. */
+/* Spends three parts of 2 s in one function and one part in another. */
 static void share_time(int output) {
     struct shares truth = {{0, 0}};
     say(output, "r", 1);
@@ -145,7 +147,7 @@ START_TEST(shares_against_truth) {
     ck_assert_int_eq(usp_profile_visit(profile, note_share, &sampled), USP_OK);
     usp_profile_get_info(profile, &info);
     ck_assert_uint_gt(sampled.cpu[COUNTING] + sampled.cpu[SORTING], 0);
-    /* Where the sampler was kept from running it cannot know: as much more may be wrong. */
+    /* The sampler does not know what happened while it did not run, so the error may be larger by that share. */
     double unseen = (double)info.run.missed_ticks * 100 / (double)(info.run.ticks + info.run.missed_ticks);
     if (getenv("USP_TEST_VERBOSE") != NULL) {
         printf("%.2f %%, sampled %.2f %%, unseen %.2f %%\n", part(&truth), part(&sampled), unseen);
@@ -182,7 +184,8 @@ static int note_idle(void *context, const struct usp_profile_entry *entry) {
     return USP_OK;
 }
 
-/* Threads that sleep are captured a few times, however many ticks there are, and all of their time is counted. */
+/* Sleeping threads would be stopped at each tick. They must be captured a few times only, however many ticks there are,
+ * and all of their time must be counted. */
 START_TEST(idle_threads_are_left_alone) {
     struct other other = start_other(stand_idle);
     struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
@@ -197,7 +200,7 @@ START_TEST(idle_threads_are_left_alone) {
     ck_assert_int_eq(usp_profile_visit(profile, note_idle, &seen), USP_OK);
     ck_assert_uint_eq(seen, IDLE);
     ck_assert_uint_eq(info.threads, IDLE + 1);
-    /* 1, 2, 4, 8 … looks apart. */
+    /* Captures of a thread come 1, 2, 4, 8 … ticks apart. */
     ck_assert_uint_le(run.captures, (uint64_t)(IDLE + 1) * 20);
     ck_assert_uint_ge(info.samples, (uint64_t)(IDLE + 1) * (run.ticks - 10));
     ck_assert_uint_eq(run.threads_ended, 0);
@@ -258,7 +261,7 @@ START_TEST(main_thread_ends_first) {
     struct other other = start_other(end_main_first);
     struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
     ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
-    /* A sampler that took the entry of the main thread for a thread would see it again and again, or for ever. */
+    /* A sampler that took the main thread's remaining entry for a thread would count it again and again. */
     while (run_of(sampler).threads_ended == 0) usleep(2000);
     wait_for_captures(sampler, run_of(sampler).captures + 20);
     ck_assert(usp_sampler_is_alive(sampler));
@@ -266,7 +269,7 @@ START_TEST(main_thread_ends_first) {
     ck_assert_uint_eq(run_of(sampler).threads_ended, 1);
     ck_assert_uint_eq(run_of(sampler).threads_appeared, 0);
     usp_sampler_free(sampler);
-    /* And one that begins then. */
+    /* A sampler that starts after the main thread's end. */
     sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
     ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
     wait_for_captures(sampler, 10);
@@ -282,7 +285,7 @@ static void be_busy(int output) {
     (void)stay_busy(NULL);
 }
 
-/* Ended and waited for, or ended alone: what was sampled stays. */
+/* The process ends, and is waited for or not. What was sampled before must stay. */
 START_TEST(process_ends) {
     struct other other = start_other(_i < 2 ? be_busy : stand_idle);
     struct usp_sampler *sampler = sampler_of(other.pid, _i == 3 ? USP_SAMPLER_MAIN : USP_SAMPLER_ALL, 2 * MS);
@@ -303,7 +306,7 @@ START_TEST(process_ends) {
 }
 END_TEST
 
-/* It goes on as if nothing had been, also after samplers that were started and stopped again and again. */
+/* The process must go on undisturbed, even if samplers are started and stopped again and again. */
 START_TEST(process_runs_on) {
     struct other other = start_other(share_time);
     struct shares truth;
@@ -355,7 +358,7 @@ START_TEST(refusals) {
     expect_refusal(other.pid, USP_ERROR_NO_THREAD, "has ended");
     end_other(&other);
     expect_refusal(other.pid, USP_ERROR_NO_THREAD, "there is no process");
-    /* The same user id is not enough then. */
+    /* For such a process the same user id is not enough. */
     other = start_other(be_undumpable);
     pid_t child = fork();
     if (child == 0) {
@@ -427,10 +430,10 @@ START_TEST(each_call_fails) {
     table.read_process = s_copy;
     table.trace = s_trace;
     table.process_cpu_time = s_clock;
-    /* What is learned once. */
+    /* The first run learns what is learned once per process. */
     (void)sample_some(other.pid, &status);
     uspi_linux = &table;
-    /* Far more calls are made than fail in their own way: reading memory. */
+    /* Most calls read memory and fail in the same way, so later positions are tried in steps. */
     for (script.failing = 1;; script.failing += script.failing < 200 ? 1 : 17) {
         fail_from_now(reasons[_i % 3], _i >= 3);
         long opened = script.opened, mapped = script.mapped;
@@ -447,7 +450,7 @@ START_TEST(each_call_fails) {
     }
     ck_assert_uint_gt(script.failing, 30);
     uspi_linux = &uspi_linux_real;
-    /* Nothing has kept hold of it. */
+    /* No tracer is left on the process. */
     expect_running(other.pid);
     end_other(&other);
 }
@@ -461,7 +464,7 @@ START_TEST(no_tracing) {
 }
 END_TEST
 
-/* Where no thread runs, one question about all of them is enough. */
+/* Reading every thread's clock at each tick is expensive. Where no thread runs, the process's clock is enough. */
 START_TEST(idle_clocks_are_not_read) {
     static struct uspi_linux_calls table;
     struct uspi_process_world process;
@@ -498,7 +501,7 @@ START_TEST(idle_clocks_are_not_read) {
 }
 END_TEST
 
-/* Threads that run for a while, one after the other, among others that do not: each gets what it used. */
+/* Threads run one after the other, each for a while, among others that sleep. Each must get the time that it used. */
 #define TURNS 12u
 static _Atomic(unsigned) turn;
 

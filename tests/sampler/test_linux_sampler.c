@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The sampler on this process: shares of time against what the program itself measured, threads that come and go, starts and
- * stops and readers at once, forks, the budget, and every system call of its own failing in turn. Nothing depends on how fast the
- * machine is: what is compared was measured in the same run. */
+/* Tests the sampler on this process: shares of time compared with what the program measured; threads that come and go;
+ * starts, stops and readers at the same time; forks; the budget; and every system call of the sampler failing in turn.
+ * No result depends on the machine's speed: times are compared within one run. */
 #define _GNU_SOURCE 1
 #include <dirent.h>
 #include <errno.h>
@@ -43,11 +43,11 @@ static struct usp_profile *profile_of(struct usp_sampler *sampler) {
 
 /* ---- shares of time ---- */
 
-/* A function and how long the program was in it, by its own clocks. */
+/* A function, and how long the program was in it. */
 struct measured {
     usp_addr low, high;
-    uint64_t wall, cpu;                 /* the truth */
-    uint64_t sampled_wall, sampled_cpu; /* and what samples say */
+    uint64_t wall, cpu;                 /* by the program's own clocks */
+    uint64_t sampled_wall, sampled_cpu; /* by the samples */
 };
 
 enum { COUNTING, SORTING, WAITING, FUNCTIONS };
@@ -107,7 +107,7 @@ static double share(uint64_t part, const struct measured *all, bool of_cpu, bool
     return (double)part * 100 / (double)sum;
 }
 
-/* How far a share of the samples is from the truth, in percent of the whole; the largest. */
+/* Returns the largest error of a function's share of the samples, in percent of the whole. */
 static double error_of_shares(bool of_cpu) {
     double largest = 0;
     for (unsigned i = 0; i < FUNCTIONS; i++) {
@@ -140,7 +140,7 @@ static bool shares_are_true(uint64_t interval, unsigned turns) {
         printf("%llu ticks, %llu missed, %llu captures\n", (unsigned long long)info.run.ticks,
                (unsigned long long)info.run.missed_ticks, (unsigned long long)info.run.captures);
     }
-    /* Where the sampler itself was kept from running it cannot know: as much more may be wrong. */
+    /* The sampler does not know what happened while it did not run, so the error may be larger by that share. */
     double unseen = (double)info.run.missed_ticks * 100 / (double)(info.run.ticks + info.run.missed_ticks);
     bool are_true = error_of_shares(false) <= 2 + unseen && error_of_shares(true) <= 2 + unseen;
     usp_profile_free(profile);
@@ -148,13 +148,13 @@ static bool shares_are_true(uint64_t interval, unsigned turns) {
     return are_true;
 }
 
-/* A busy machine may keep the sampler from running when it matters, so that one run of several has to be right. */
+/* A busy machine may keep the sampler from running at important moments, so one of several runs has to be right. */
 START_TEST(shares_against_truth) {
     const uint64_t interval = _i == 0 ? 10 * MS : 2 * MS;
     const unsigned turns = _i == 0 ? 60 : 18, attempts = 4;
     unsigned attempt = 0;
     while (attempt < attempts && !shares_are_true(interval, turns)) attempt++;
-    /* Under a sanitizer the sampler takes the processor's time for longer than the functions that it looks at. */
+    /* Under a sanitizer the sampler uses more processor time than the functions that it samples. */
     ck_assert(USP_SANITIZED || attempt < attempts);
 }
 END_TEST
@@ -173,7 +173,7 @@ START_TEST(threads_come_and_go) {
     struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, 2 * MS);
     stand_begin(&idle);
     ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
-    /* A thread each millisecond, as far as the machine makes them. */
+    /* Starts a thread each millisecond, if the machine is fast enough. */
     const uint64_t begun = usp_clock();
     uint64_t due = begun;
     unsigned created = 0;
@@ -202,7 +202,7 @@ START_TEST(threads_come_and_go) {
 }
 END_TEST
 
-/* An idle thread is captured once, or some times more while there is a doubt, and all of its time is counted. */
+/* An idle thread is captured once, or a few times more while it may have run. All of its time must be counted. */
 START_TEST(idle_threads_are_left_alone) {
     enum { IDLE = 30 };
     static struct standing idle[IDLE];
@@ -217,10 +217,10 @@ START_TEST(idle_threads_are_left_alone) {
     ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
     struct usp_profile_run run;
     usp_sampler_get_run(sampler, &run);
-    /* A sanitizer makes ticks dear, and the budget makes them rare. */
+    /* Under a sanitizer each tick is expensive, so the budget allows few. */
     ck_assert_uint_gt(run.ticks, USP_SANITIZED ? 3 : 10);
-    /* 2, 4, 8 … ticks apart, and the main thread's own. Where the machine is busy, a capture's own time is booked late, and
-     * the thread looks as if it had run since. */
+    /* Captures come 2, 4, 8 … ticks apart; the main thread has its own. On a busy machine a capture's time may be
+     * booked late, and the thread looks as if it had run since. */
     ck_assert_uint_le(run.captures, IDLE * (12 + run.ticks / 2) + run.ticks + 40);
     struct usp_profile *profile = profile_of(sampler), *copy;
     for (unsigned i = 0; i < IDLE; i++) {
@@ -282,7 +282,7 @@ START_TEST(races) {
     while (usp_clock() < end) {
         struct usp_sampler *brief = sampler_of(USP_SAMPLER_ALL, MS);
         ck_assert_int_eq(usp_sampler_start(brief), USP_OK);
-        /* Freed while it runs. */
+        /* The sampler is freed while it runs. */
         usp_sampler_free(brief);
     }
     atomic_store(&is_over, true);
@@ -297,7 +297,8 @@ START_TEST(races) {
 }
 END_TEST
 
-/* The child has no sampling thread: nothing of it hangs, whatever the parent's was doing. */
+/* A forked child would hang, because it has no sampling thread. Whatever the parent's sampler was doing, all calls must
+ * return in the child. */
 START_TEST(forks) {
     struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, MS / 4);
     ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
@@ -322,9 +323,9 @@ START_TEST(forks) {
 }
 END_TEST
 
-/* ---- the budget, for real ---- */
+/* ---- the budget on a real clock ---- */
 
-/* Whatever the machine: the sampler's own clock says that it stayed below, or that it could not have done less. */
+/* On any machine, the sampler's own clock must show that it kept its budget, or that it could not have done less. */
 START_TEST(budget_is_kept) {
     enum { BUSY = 4 };
     static struct standing busy[BUSY];
@@ -347,7 +348,8 @@ START_TEST(budget_is_kept) {
     usp_sampler_get_run(sampler, &run);
     ck_assert_uint_gt(run.slowed, 0);
     ck_assert_uint_gt(run.longest_interval, options.interval);
-    /* A tick is paid for afterwards, so the last one may overdraw the budget. A run in which each tick was dear says nothing. */
+    /* A tick is paid for after it was made, so the last one may exceed the budget. A run with few, expensive ticks
+     * shows nothing. */
     uint64_t budget = (run.end - run.start + 100 * MS) * 5 / 1000;
     uint64_t average = run.cpu_ns / run.ticks;
     if (getenv("USP_TEST_VERBOSE") != NULL) {
@@ -419,7 +421,7 @@ START_TEST(each_call_fails) {
         long opened = script.opened, mapped = script.mapped;
         struct usp_profile_run run = sample_some(&status);
         ck_assert_int_eq(script.opened, opened);
-        /* Room for captures may have been replaced, and stays. */
+        /* The room for captures may have been replaced, and is kept. */
         ck_assert_int_le(script.mapped, mapped + 1);
         if (!script.failed) {
             ck_assert_int_eq(status, USP_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sampler does at its ticks, in a scripted world: shares of time, who is stopped and who is not, the budget, ticks that
- * are missed, threads that come and go, a day of ticks, and that every allocation may fail. */
+/* Tests what a sampler does at its ticks, in a scripted world: shares of time, which threads are stopped, the budget,
+ * missed ticks, threads that come and go, a day of ticks, and allocations that fail. */
 #include "tests/sampler/scripted_world.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
@@ -34,18 +34,18 @@ static void begin_sampling(void) {
 static void end_world(void) {
     uspi_sampling_end(sampling);
     uspi_sampling_free(sampling);
-    /* Whatever was handed out was given back. */
+    /* Every thread value that was handed out was given back. */
     ck_assert_uint_eq(script.released, script.listed);
     sampling = NULL;
 }
 
-/* Time passes up to the next tick, and it is made. */
+/* Lets time pass up to the next tick, and makes the tick. */
 static void tick(void) {
     script_pass_to(&script, due);
     due = uspi_sampling_tick(sampling);
 }
 
-/* As many ticks as there are up to a time; the time passes whole. */
+/* Makes all ticks up to a time, and lets the rest of the time pass. */
 static void run_to(uint64_t time) {
     while (due <= time) tick();
     script_pass_to(&script, time);
@@ -57,7 +57,7 @@ static struct usp_profile_run run_of(void) {
     return run;
 }
 
-/* What the samples with this innermost frame amount to. */
+/* The sums of the samples with this innermost frame. */
 struct amount {
     usp_addr leaf;
     uint64_t thread;
@@ -83,7 +83,8 @@ static struct amount amount_of(usp_addr leaf, uint64_t thread) {
     return amount;
 }
 
-/* A main thread that is in one function for 300 ms, which it runs for, and in another one for 200 ms, in which it waits. */
+/* The main thread runs in one function for 300 ms and waits in another one for 200 ms. The sampled shares must
+ * agree. */
 START_TEST(shares_of_time) {
     options.jitter = 100;
     begin_sampling();
@@ -99,7 +100,7 @@ START_TEST(shares_of_time) {
     ck_assert(fabs((double)running.wall / length - 0.6) < 0.02);
     ck_assert(fabs((double)waiting.wall / length - 0.4) < 0.02);
     ck_assert(fabs((double)all.wall / length - 1) < 0.001);
-    /* All of the processor time is there, and belongs to whom it belongs, but for what passes between two ticks. */
+    /* All processor time is counted and belongs to the right function, except for what passes between two ticks. */
     ck_assert(fabs((double)all.cpu / (0.6 * length) - 1) < 0.01);
     ck_assert((double)waiting.cpu / (double)all.cpu < 0.02);
     ck_assert_uint_eq(all.samples, run_of().ticks);
@@ -109,12 +110,14 @@ START_TEST(shares_of_time) {
 }
 END_TEST
 
-/* Who has not run since is not stopped again, however long; and who has run, is, at once. */
+/* A thread that has not run since its last capture must not be stopped again, however long it waits. A thread that has
+ * run must be captured at once. */
 START_TEST(who_has_not_run_is_not_stopped) {
     options.which = USP_SAMPLER_ALL;
     struct scripted_thread *idle = script_add(&script, 2, "idle", 0x200), *busy = script_add(&script, 3, "busy", 0x300);
     busy->runs = true;
-    /* Where being stopped takes time of the thread's own, that leaves a doubt: it is looked after at times that double. */
+    /* If being stopped uses the thread's own processor time, the sampler cannot be sure: it captures the thread again
+     * after intervals that double. */
     const unsigned captures = _i == 0 ? 1 : 11;
     script.stopping_takes = (uint64_t)_i * 20000;
     begin_sampling();
@@ -124,7 +127,7 @@ START_TEST(who_has_not_run_is_not_stopped) {
     struct amount amount = amount_of(0x200, 2);
     ck_assert_uint_eq(amount.samples, run_of().ticks);
     ck_assert_uint_ge(amount.wall, 9980 * MS);
-    /* A short run to another place is seen at the next tick. */
+    /* If the thread runs for a short time and then waits elsewhere, the next tick must show it. */
     const unsigned before = idle->captures;
     idle->cpu += 100000;
     idle->frames[0] = 0x210;
@@ -137,7 +140,7 @@ START_TEST(who_has_not_run_is_not_stopped) {
 }
 END_TEST
 
-/* It goes on to another place within the time that being stopped may take: that is found out soon. */
+/* The thread moves on within the time that being stopped may use. The sampler must soon find its new stack. */
 START_TEST(short_run_after_a_capture) {
     begin_sampling();
     script.threads[0].runs = true;
@@ -152,7 +155,7 @@ START_TEST(short_run_after_a_capture) {
 }
 END_TEST
 
-/* Without clocks everyone may have run. */
+/* Without clocks any thread may have run, so each is captured at each tick. */
 START_TEST(no_clocks) {
     options.which = USP_SAMPLER_ALL;
     struct scripted_thread *idle = script_add(&script, 2, "idle", 0x200);
@@ -166,7 +169,7 @@ END_TEST
 
 /* ---- the budget ---- */
 
-/* Each capture takes so much; the sampler stays below what it may take, and says what it did. */
+/* Each capture costs much. The sampler must stay within its budget, and report what it used. */
 START_TEST(processor_budget) {
     static const struct {
         uint64_t cost;
@@ -182,7 +185,7 @@ START_TEST(processor_budget) {
     uint64_t begun = script.now;
     for (unsigned second = 1; second <= 60; second++) {
         run_to(begun + second * SECOND);
-        /* At every moment, but for the credit of a tenth of a second. */
+        /* The budget holds at every moment, apart from the credit of a tenth of a second. */
         double allowed = ((double)(script.now - begun) + 1e8) * cases[_i].share / 1000 + (double)cases[_i].cost;
         ck_assert((double)script.own_cpu <= allowed);
     }
@@ -196,16 +199,17 @@ START_TEST(processor_budget) {
     } else {
         ck_assert_uint_gt(run.slowed, 0);
         ck_assert_uint_gt(run.longest_interval, options.interval);
-        /* It uses what it may. */
+        /* The sampler uses what the budget allows. */
         ck_assert_uint_ge(run.cpu_ns + 2 * cases[_i].cost, 60 * SECOND * cases[_i].share / 1000 * 9 / 10);
     }
-    /* Time is whole however few samples there are. */
+    /* All time is counted, however few samples there are. */
     struct amount all = amount_of(0, 0);
     ck_assert_uint_ge(all.wall + run.longest_interval + SECOND, script.now - begun);
 }
 END_TEST
 
-/* No thread is stopped for more of its time than the budget allows, and the others are sampled as often as ever. */
+/* A thread must not be stopped for more of its time than the budget allows. The others are sampled as often as
+ * before. */
 START_TEST(budget_of_stopped_time) {
     options.which = USP_SAMPLER_ALL;
     options.budget_stopped = 5;
@@ -230,7 +234,7 @@ END_TEST
 
 /* ---- ticks ---- */
 
-/* The sampler is kept from running for a while: what is missed is counted, not made up for, and the time is there. */
+/* The sampler does not run for a while. Missed ticks are counted and not made up for, and no time is lost. */
 START_TEST(missed_ticks) {
     begin_sampling();
     uint64_t begun = script.now;
@@ -265,14 +269,14 @@ START_TEST(jitter) {
     ck_assert_uint_ge(least, options.interval - range);
     ck_assert_uint_le(most, options.interval + range);
     if (_i > 0) ck_assert_uint_gt(most - least, range);
-    /* On average it is the interval. */
+    /* On average a tick comes at each interval. */
     uint64_t row = 1000 * SECOND + 10001 * options.interval;
     ck_assert_uint_le(last, row + range);
     ck_assert_uint_ge(last, row - range);
 }
 END_TEST
 
-/* A second run goes on where it is: the time in between belongs to no thread. */
+/* A second run continues the first. The time in between belongs to no thread. */
 START_TEST(runs_again) {
     begin_sampling();
     script.threads[0].runs = true;
@@ -291,7 +295,7 @@ END_TEST
 
 /* ---- threads ---- */
 
-/* 1,000 threads a second begin and end; each lives for 25 ms. */
+/* 1,000 threads begin and end in each second; each lives for 25 ms. */
 START_TEST(threads_come_and_go) {
     options.which = USP_SAMPLER_ALL;
     options.memory = 1 << 20;
@@ -304,7 +308,7 @@ START_TEST(threads_come_and_go) {
         thread->runs = true;
         if (id > 35) script_find(&script, id - 25)->has_ended = true;
         run_to(script.now + MS);
-        /* A list that is cut short loses no thread. */
+        /* A list that is cut short must not lose a thread. */
         script.list_cut = ms % 100 < 30 ? 7 : 0;
     }
     struct usp_profile_run run = run_of();
@@ -350,7 +354,7 @@ START_TEST(chosen_threads) {
     struct scripted_thread *late = script_add(&script, 14, "", 0x500);
     late->runs = true;
     run_to(script.now + SECOND);
-    /* It gets a name that is wanted. */
+    /* The thread gets a name that the options ask for. */
     snprintf(late->name, sizeof late->name, "go");
     run_to(script.now + SECOND);
     static const bool wanted[4][5] = {[USP_SAMPLER_MAIN] = {true},
@@ -360,7 +364,7 @@ START_TEST(chosen_threads) {
     static const uint64_t ids[] = {1, 11, 12, 13, 14};
     for (unsigned i = 0; i < 5; i++) ck_assert_int_eq(amount_of(0, ids[i]).samples > 0, wanted[_i][i]);
     if (_i == USP_SAMPLER_NAMED) {
-        /* In half a second all five have been described. */
+        /* Names are read again within half a second, so at least half of the second's 100 ticks have samples of it. */
         ck_assert_uint_ge(amount_of(0, 14).samples, 50);
         ck_assert_uint_le(amount_of(0, 14).samples, 101);
     }
@@ -387,7 +391,7 @@ START_TEST(begins_as_another_one_ends) {
 }
 END_TEST
 
-/* A thread that cannot be captured is counted, and its time waits for a stack. */
+/* A thread that cannot be captured is counted. Its time is added to its next stack. */
 START_TEST(captures_that_fail) {
     begin_sampling();
     script.threads[0].runs = true;
@@ -415,7 +419,7 @@ static int stop_some(void *context, const struct usp_thread *threads, size_t cou
     (void)context;
     ck_assert_uint_ge(count, 1);
     ck_assert_uint_le(count, USPI_STOPPED_TOGETHER);
-    /* All of the last stop have been captured, and none is asked for twice. */
+    /* All threads of the last stop have been captured, and no thread is stopped twice. */
     ck_assert_uint_eq(together.count, 0);
     together.stops++;
     if (together.status != USP_OK) return together.status;
@@ -448,11 +452,11 @@ START_TEST(stopped_together) {
     ck_assert_uint_eq(together.captured, run_of().captures);
     ck_assert_uint_ge(run_of().captures, 100 * RUNNING);
     ck_assert_uint_le(run_of().captures, 100 * RUNNING + 2 * (IDLE + 1));
-    /* Three stops for each tick, and a fourth for those that are new. */
+    /* Each tick makes three stops, and the first one a fourth for new threads. */
     ck_assert_uint_ge(together.stops, 300);
     ck_assert_uint_le(together.stops, 310);
     ck_assert_uint_ge(amount_of(0x200, 0).wall, RUNNING * 990 * MS);
-    /* A stop that fails is counted for each of them, and their time waits for the next stack. */
+    /* A stop that fails is counted for each of its threads. Their time is added to the next stack. */
     together.status = USP_ERROR_PERMISSION;
     for (unsigned i = 0; i < 10; i++) tick();
     ck_assert_uint_eq(run_of().failed, 10 * RUNNING);
@@ -462,7 +466,7 @@ START_TEST(stopped_together) {
 }
 END_TEST
 
-/* A thread's id is used again by another one between two ticks: its clock is younger. */
+/* Another thread gets the same id between two ticks. It is noticed by its smaller processor time. */
 START_TEST(thread_id_used_again) {
     options.which = USP_SAMPLER_ALL;
     script_add(&script, 7, "first", 0x200)->cpu = 5 * SECOND;
@@ -481,7 +485,7 @@ END_TEST
 
 /* ---- a day ---- */
 
-/* 24 hours at 100 Hz: as much memory at the end as at the beginning, and not a moment lost. */
+/* 24 hours at 100 Hz must not use more memory at the end than at the beginning, and must not lose any time. */
 START_TEST(a_day) {
     const unsigned ticks = 8640000;
     options.memory = 1 << 20;
@@ -494,7 +498,7 @@ START_TEST(a_day) {
     for (unsigned i = 0; i < ticks; i++) {
         struct scripted_thread *main_thread = &script.threads[0];
         if (i == ticks / 100) held = allocations_held();
-        /* Ever new stacks, so that the tree has to forget. */
+        /* New stacks all the time, so that the tree must evict old ones. */
         main_thread->runs = i % 3 == 0;
         main_thread->frames[0] = 0x10000 + 4 * (i % 1000003);
         tick();
@@ -511,7 +515,7 @@ START_TEST(a_day) {
     struct usp_profile_info info;
     ck_assert_int_eq(uspi_sampling_read(sampling, 0, UINT64_MAX, 0, &profile), USP_OK);
     usp_profile_get_info(profile, &info);
-    /* Two samples at each tick. */
+    /* Each tick takes two samples. */
     ck_assert_uint_eq(info.samples + info.evicted, 2 * (uint64_t)ticks);
     ck_assert_uint_eq(info.refused, 0);
     ck_assert_uint_le(info.memory, 4 << 20);
@@ -519,7 +523,7 @@ START_TEST(a_day) {
 }
 END_TEST
 
-/* ---- what goes wrong ---- */
+/* ---- failures ---- */
 
 static int use_sampling(void) {
     struct uspi_sampling *made;

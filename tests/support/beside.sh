@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Commands side by side, as many at a time as there are processors. Sourced by scripts and lanes that have a folder $work.
+# Runs commands side by side, as many at a time as there are processors. Sourced by scripts and lanes that have a folder
+# $work.
 
 : "${jobs:=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)}"
 beside_count=0
 
-# beside COMMAND...: runs it in the background, as soon as there is a processor for it. What it prints is shown in one piece when it
-# ends. It fails when it ends early, or has called `fail` (script.sh).
+# beside COMMAND...: runs a command in the background as soon as a processor is free. Its output is shown in one piece
+# when it ends. It has failed if it ends early or has called `fail` (script.sh).
 beside() {
   local found_before=${failures:-0}
   while [[ $(jobs -rp | wc -l) -ge $jobs ]]; do wait -n || :; done
@@ -20,7 +21,7 @@ beside() {
   ) &
 }
 
-# beside_ended: waits for all of them. False when one has failed.
+# beside_ended: waits for all commands. Returns false if one has failed.
 beside_ended() {
   local failed=0
   wait

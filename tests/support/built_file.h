@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One built file as a reader sees it: its bytes, and the same bytes in a process's memory at IMAGE. */
+/* A built file for readers: its bytes, and the same bytes in a process's memory at IMAGE. */
 #ifndef TESTS_BUILT_FILE_H
 #define TESTS_BUILT_FILE_H
 
@@ -18,7 +18,8 @@ static inline struct uspi_bytes all(void) {
     return (struct uspi_bytes){&source, 0, file.size};
 }
 
-/* The first n bytes in a buffer of their own, so that a sanitizer sees the byte behind them; the caller frees *copy. */
+/* The first n bytes, in a buffer of exactly that size, so that a sanitizer reports a read after it. The caller frees
+ * *copy. */
 static inline struct uspi_bytes first(size_t n, uint8_t **copy) {
     *copy = malloc(n == 0 ? 1 : n);
     if (*copy == NULL) abort();
@@ -32,7 +33,7 @@ static inline int read_file_at_image(void *context, usp_addr from, void *to, siz
     return read_range(IMAGE, file.bytes, file.size, from, to, n);
 }
 
-/* Memory from an address on. */
+/* The memory from an address on. */
 static inline struct uspi_bytes in_memory(usp_addr from) {
     static const struct usp_memory memory = {read_file_at_image, NULL};
     source = uspi_source_of_memory(&memory, "process");

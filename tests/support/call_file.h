@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that consist of calls: an ELF file with debug information that has call sites, a symbol table and a build-id. Functions are
- * called by one letter. A function has 64 bytes of code, in the order in which the units list them from CODE_LOW on, and a row
- * for each 8 bytes: function number k has the lines 100 × (k + 1) and following. Its n-th call, from 0, ends 8 × (n + 1) bytes
- * behind its beginning, so that it is in line 100 × (k + 1) + n. */
+/* Builds programs that consist of calls: an ELF file with debug information that has call sites, a symbol table and a
+ * build id. A function's name is one letter. A function has 64 bytes of code, in the order in which the units list them
+ * from CODE_LOW on, and a row for each 8 bytes. Function number k has the lines from 100 × (k + 1) on. Its n-th call,
+ * counted from 0, ends 8 × (n + 1) bytes after its beginning, so it is in line 100 × (k + 1) + n. */
 #ifndef TESTS_CALL_FILE_H
 #define TESTS_CALL_FILE_H
 
@@ -10,19 +10,19 @@
 
 #define CALL_CODE 64u
 
-/* How call sites are described. */
+/* The forms of call sites. */
 enum site_form { GNU_SITES, RETURN_SITES, JUMP_SITES /* tail calls have the jump's own address */ };
 
 struct call_program {
-    const char *units;  /* the functions of each, "cb|xa" */
-    const char *calls;  /* "c>b b~x": c calls b, b makes a tail call of x; "c>* b~*": by a pointer */
-    const char *unsure; /* functions whose entries do not say that all their calls are described; NULL: none */
+    const char *units;  /* the functions of each unit, "cb|xa" */
+    const char *calls;  /* "c>b b~x": c calls b, b makes a tail call to x; "c>* b~*": through a pointer */
+    const char *unsure; /* functions whose entries do not state that all their calls are described; NULL: none */
     const char *others; /* further symbols: "q=b r=x": q is one of b's names; NULL: none */
     enum site_form form;
     bool is_stripped; /* there is no symbol table */
 };
 
-/* Abbreviations behind those of dwarf_file.h. */
+/* Abbreviations, numbered after those of dwarf_file.h. */
 enum call_entry {
     CALLER = 50,  /* a function: name, low_pc, high_pc, GNU_all_call_sites */
     CALLER_5,     /* the same with call_all_calls */
@@ -58,9 +58,9 @@ static inline void put_call_abbreviations(struct dwarf_file *f) {
     put_abbreviation(f, POINTER_TAIL_JUMP, 0x48, false, PAIRS(0x81, 0x01, 0x82, 0x19));
 }
 
-/* ---- places ---- */
+/* ---- positions of functions and calls ---- */
 
-/* The number of a function. */
+/* The number of a function in the program. */
 static inline unsigned place_of(const struct call_program *program, char function) {
     unsigned place = 0;
     for (const char *at = program->units; *at != '\0'; at++) {
@@ -74,14 +74,14 @@ static inline uint64_t start_of(const struct call_program *program, char functio
     return CODE_LOW + CALL_CODE * place_of(program, function);
 }
 
-/* Where a function's n-th call ends. */
+/* The address where a function's n-th call ends. */
 static inline uint64_t end_of_call(const struct call_program *program, char function, unsigned n) {
     return start_of(program, function) + 8 * (n + 1);
 }
 
 /* ---- debug information ---- */
 
-/* Offsets of entries, from their unit's beginning, by letter: of functions with code, and of declarations. */
+/* Offsets of entries from their unit's beginning, by letter: of functions with code, and of declarations. */
 struct call_offsets {
     uint32_t function[128], outside[128];
 };
@@ -98,7 +98,7 @@ static inline void put_site(struct dwarf_file *f, const struct call_program *pro
     if (!is_pointer) put(&f->info, 4, origin);
 }
 
-/* A function with its call sites. */
+/* Puts a function with its call sites. */
 static inline void put_caller(struct dwarf_file *f, const struct call_program *program, char function,
                               struct call_offsets *offsets) {
     const bool is_unsure = program->unsure != NULL && strchr(program->unsure, function) != NULL;
@@ -115,12 +115,12 @@ static inline void put_caller(struct dwarf_file *f, const struct call_program *p
     end_entry(f);
 }
 
-/* One unit: the functions up to the next '|'. What it calls of other units is declared. */
+/* Puts one unit: the functions up to the next '|', and declarations of the functions of other units that they call. */
 static inline void put_call_unit(struct dwarf_file *f, const struct call_program *program, const char *functions) {
     const size_t count = strcspn(functions, "|");
     struct call_offsets offsets = {{0}, {0}};
     const size_t before = f->info.size;
-    /* Twice: the first time tells where the entries are that stand behind those that refer to them. */
+    /* Puts the unit twice: the first pass finds the offsets of entries that come after those that refer to them. */
     for (unsigned pass = 0; pass < 2; pass++) {
         f->info.size = before;
         begin_unit(f, "calls.c", start_of(program, functions[0]), count * CALL_CODE);
@@ -146,7 +146,7 @@ static inline void put_call_unit(struct dwarf_file *f, const struct call_program
 
 /* ---- the file ---- */
 
-/* The file of a program whose units are in `f`; its parts are freed. */
+/* Finishes the file of a program whose units are in `f`; frees the parts. */
 static inline struct builder finish_call_file(struct dwarf_file *f, const struct call_program *program) {
     enum { SYMBOLS = 128 };
     char names[SYMBOLS][2] = {{0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compilers that tests run. What they would make is left out where one is missing, but in the lane that has them all
- * (USP_REQUIRE_COMPILERS): there it is a failure. */
+/* Compilers that tests run. If one is missing, the tests that need it are left out. In the lane that has all of them
+ * (USP_REQUIRE_COMPILERS), a missing one is a failure. */
 #ifndef TESTS_COMPILERS_H
 #define TESTS_COMPILERS_H
 
@@ -22,7 +22,7 @@ static inline bool leave_out(const char *what, const char *without) {
     return false;
 }
 
-/* Whether a compiler links programs with these flags: it may be there without its libc. `file` is written. */
+/* Whether a compiler links programs with these flags: it may be installed without its libc. Writes to `file`. */
 static inline bool makes_programs(const char *compiler, const char *flags, const char *file) {
     char command[2048];
     snprintf(

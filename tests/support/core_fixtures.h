@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Byte-built cores of a process of three functions: outer calls caller, caller calls inner, and each thread stands in
- * inner. ELF as Linux dumps it, Mach-O as xnu does; and the program's own file. Used by the tests and for fuzzing seeds.
+/* Builds cores of a process of three functions byte by byte: outer calls caller, caller calls inner, and each thread is
+ * in inner. There are ELF cores as Linux writes them, Mach-O cores as xnu does, and the program's own file. Tests use
+ * them, and fuzzers as seeds.
  *
  *      IMAGE            the program's header          stack of thread n, from STACK + n * STACK_STEP on:
  *      IMAGE + 0x1000   code: inner, caller, outer      + 0x100  record of inner   {+ 0x140, return into caller}
@@ -21,7 +22,7 @@
 #define STACK_SIZE 0x1000u
 #define PAGE       0x1000u
 
-/* Bytes of a slot of a frame record. */
+/* Size of a word of a frame record. */
 static inline unsigned slot_of(uint32_t arch) { return arch == USP_ARCH_ARMV7 || arch == USP_ARCH_I386 ? 4 : 8; }
 
 /* ---- code ---- */
@@ -30,7 +31,7 @@ enum function { INNER, CALLER, OUTER };
 
 static inline usp_addr function_at(enum function f) { return CODE + 0x20u * (unsigned)f; }
 
-/* In each function the address behind the call; inner stands there without having called. */
+/* The address after the call in a function; the thread is there in inner, which has no call. */
 static inline usp_addr behind_call(uint32_t arch, enum function f) {
     unsigned distance = arch == USP_ARCH_X86_64 ? 9 : arch == USP_ARCH_I386 || arch == USP_ARCH_ARMV7 ? 8 : 12;
     return function_at(f) + distance;
@@ -130,7 +131,7 @@ static inline void put_registers_arm(struct builder *b, unsigned thread) {
     put(b, 4, 0x20);
 }
 
-/* A run of words that are 0 except for three. */
+/* Puts words that are 0 except for three. */
 static inline void put_registers_x86(struct builder *b, uint32_t arch, unsigned words, unsigned fp, unsigned sp,
                                      unsigned pc, unsigned thread) {
     for (unsigned i = 0; i < words; i++) {
@@ -145,7 +146,7 @@ static inline unsigned elf_machine(uint32_t arch) {
     return arch == USP_ARCH_X86_64 ? 62 : arch == USP_ARCH_I386 ? 3 : arch == USP_ARCH_ARM64 ? 183 : 40;
 }
 
-/* The header; the program headers follow it directly. */
+/* Puts the header; the program headers follow directly. */
 static inline void put_elf_header(struct builder *b, bool wide, unsigned type, unsigned machine, unsigned segments) {
     unsigned word = wide ? 8 : 4;
     put_bytes(b, "\177ELF", 4);
@@ -182,7 +183,7 @@ static inline void put_elf_segment(struct builder *b, bool wide, unsigned type, 
     put(b, word, align);
 }
 
-/* An ELF note's header and name; the descriptor follows, then align_to(b, 4). Returns the offset of the header. */
+/* Puts an ELF note's header and name; the descriptor follows, then align_to(b, 4). Returns the offset of the header. */
 static inline size_t put_note(struct builder *b, const char *owner, unsigned type, size_t size) {
     size_t at = b->size, n = strlen(owner) + 1;
     put(b, 4, n);
@@ -195,7 +196,7 @@ static inline size_t put_note(struct builder *b, const char *owner, unsigned typ
 
 #define BUILD_ID "0123456789abcdefghij"
 
-/* The program's first page as far as it holds anything: header, PT_LOAD × 2, PT_NOTE with the build-id. */
+/* Puts the used part of the program's first page: header, PT_LOAD × 2, PT_NOTE with the build id. */
 static inline void put_elf_image(struct builder *b, uint32_t arch, const char *build_id) {
     bool wide = arch_is_64(arch);
     size_t from = b->size, note = wide ? 64 + 3 * 56 : 52 + 3 * 32;
@@ -214,7 +215,7 @@ static inline void put_elf_image(struct builder *b, uint32_t arch, const char *b
     builder_free(&image);
 }
 
-/* The program's file. */
+/* Builds the program's file. */
 static inline void build_elf_program(struct builder *b, uint32_t arch, const char *build_id) {
     put_elf_image(b, arch, build_id);
     pad_to(b, PAGE);
@@ -226,11 +227,11 @@ struct elf_core {
     unsigned threads;
     const char *path;     /* in NT_FILE; NULL: no NT_FILE */
     const char *build_id; /* in the image's first page; NULL: none */
-    bool with_text;       /* the core holds the code as well */
-    bool without_image;   /* nothing of the program's file is in the core (qemu-user) */
+    bool with_text;       /* the core contains the code, too */
+    bool without_image;   /* the core contains nothing of the program's file (qemu-user) */
     uint64_t pac_mask;    /* NT_ARM_PAC_MASK; 0: none */
 
-    /* Where things are in the result. */
+    /* Set by build_elf_core: offsets and sizes in the core. */
     size_t segments_at, segment_size;                                  /* of program headers */
     size_t notes_at, notes_size, status_at, info_at, auxv_at, file_at; /* of notes' headers */
     size_t image_at, text_at, stack_at, stack_size;
@@ -305,7 +306,7 @@ static inline void put_elf_notes(struct builder *b, struct elf_core *core) {
     }
 }
 
-/* A core; the struct says what is in it and learns where. */
+/* Builds a core. The struct describes it, and gets the offsets in it. */
 static inline void build_elf_core(struct builder *b, struct elf_core *core) {
     bool wide = arch_is_64(core->arch);
     struct builder notes = {0}, image = {0}, text = {0}, stack = {0};
@@ -340,7 +341,7 @@ static inline void build_elf_core(struct builder *b, struct elf_core *core) {
     builder_free(&stack);
 }
 
-/* Offset of a field of program header i, given by its offset in a 64-bit and in a 32-bit one. */
+/* Offset of a field of program header i, from its offset in a 64-bit and in a 32-bit header. */
 static inline size_t elf_field(const struct elf_core *core, unsigned i, size_t in_64, size_t in_32) {
     return core->segments_at + i * core->segment_size + (arch_is_64(core->arch) ? in_64 : in_32);
 }
@@ -351,7 +352,7 @@ static inline size_t elf_field(const struct elf_core *core, unsigned i, size_t i
 #define DYLD  UINT64_C(0x300000)
 #define DYLIB UINT64_C(0x400000)
 
-/* The program, linked for 0x4000 so that it slides: __PAGEZERO, __TEXT, UUID, platform. Its file is the same. */
+/* The program: __PAGEZERO, __TEXT, UUID, platform. It is linked for 0x4000, so it has a slide. Its file is the same. */
 #define LINKED UINT64_C(0x4000)
 
 static inline void build_macho_program(struct builder *b, uint32_t arch, const char *uuid, unsigned platform) {
@@ -372,17 +373,17 @@ static inline void build_macho_program(struct builder *b, uint32_t arch, const c
 struct macho_core {
     uint32_t arch;
     unsigned threads;
-    bool says_arm;         /* the kernel's cputype 12, whatever the process is */
-    bool unified;          /* states in their unified form */
-    bool without_text;     /* only the program's header is in the core */
-    bool with_dyld;        /* dyld with its list, and a library that only the list names */
+    bool says_arm;         /* the kernel's cputype 12, for every process */
+    bool unified;          /* thread states have their unified form */
+    bool without_text;     /* the core contains only the program's header */
+    bool with_dyld;        /* dyld with its list, and a library that only this list names */
     const char *path;      /* in dyld's list */
     const char *uuid;      /* of the program; NULL: none */
     unsigned platform;     /* of the program */
     unsigned address_bits; /* LC_NOTE; 0: none */
     uint64_t signature;    /* on return addresses */
 
-    /* Where things are in the result. */
+    /* Set by build_macho_core: offsets and sizes in the core. */
     size_t commands_at, threads_at, segments_at, thread_size, segment_size;
 };
 
@@ -396,7 +397,7 @@ static inline void put_macho_thread(struct commands *c, const struct macho_core 
     case USP_ARCH_ARMV7: flavor = 9, count = 17; break;
     default: flavor = 6, count = 68; break;
     }
-    /* An unknown flavor comes first: an exception state, say. */
+    /* An unknown flavor comes first, such as an exception state. */
     unsigned total = core->unified ? x86 ? 44 : 70 : count;
     c->count++;
     put(b, 4, 4);
@@ -420,7 +421,7 @@ static inline void put_macho_thread(struct commands *c, const struct macho_core 
     pad_to(b, end);
 }
 
-/* dyld: a header with the section of its list, and the list of two images behind it. */
+/* Puts dyld: a header with the section of its list, and after it the list of two images. */
 static inline void put_dyld(struct builder *b, const struct macho_core *core) {
     bool wide = arch_is_64(core->arch);
     unsigned word = wide ? 8 : 4;
@@ -449,7 +450,7 @@ static inline void put_dyld(struct builder *b, const struct macho_core *core) {
     pad_to(b, from + PAGE);
 }
 
-/* A library whose own name is another than the one in dyld's list. */
+/* Puts a library whose own name differs from the one in dyld's list. */
 static inline void put_dylib(struct builder *b, const struct macho_core *core) {
     bool wide = arch_is_64(core->arch);
     size_t from = b->size;
@@ -461,7 +462,7 @@ static inline void put_dylib(struct builder *b, const struct macho_core *core) {
     pad_to(b, from + PAGE);
 }
 
-/* A core; the struct says what is in it and learns where. */
+/* Builds a core. The struct describes it, and gets the offsets in it. */
 static inline void build_macho_core(struct builder *b, struct macho_core *core) {
     bool wide = arch_is_64(core->arch);
     struct commands c = {{0}, 0};

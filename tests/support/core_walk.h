@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of cores share: opening a core in the folder of the test, walking its threads. */
+/* Shared by the tests of cores: opening a core in the test's folder, and walking its threads. */
 #ifndef TESTS_CORE_WALK_H
 #define TESTS_CORE_WALK_H
 
@@ -20,14 +20,14 @@
 
 #define FRAMES 64
 
-/* Whether something works here that reserves address space of its own: a sanitizer, valgrind. Then it can't be limited. */
+/* Whether a sanitizer or valgrind reserves address space of its own, so that a limit on it is impossible. */
 static inline bool needs_address_space(void) {
     if (USP_SANITIZED) return true;
     const char *preload = getenv("LD_PRELOAD");
     return preload != NULL && strstr(preload, "vgpreload") != NULL;
 }
 
-/* Opens what must be a core that can be read. */
+/* Opens a core that must be readable. */
 static inline struct uspi_core *open_core(const char *path, const struct uspi_core_options *options) {
     struct uspi_core *core;
     struct uspi_error error = {0};
@@ -41,7 +41,7 @@ static inline struct uspi_core *open_bytes(const struct builder *b, const struct
     return open_core(in_folder("core"), options);
 }
 
-/* Opens what must be refused, with that status and with a sentence that names the file and contains `text`. */
+/* Opens a core that must be refused with this status, and with a message that names the file and contains `text`. */
 static inline void expect_refused(const struct builder *b, int status, const char *text) {
     struct uspi_core *core;
     struct uspi_error error = {0};
@@ -60,7 +60,7 @@ static inline bool says(const struct uspi_core *core, const char *text) {
     return false;
 }
 
-/* One of the core's messages contains the text. */
+/* Checks that one of the core's messages contains the text. */
 #define EXPECT_SAYS(core, text)                                                                                        \
     ck_assert_msg(says(core, text), "\"%s\" is not said, but %zu other things: %s", text, (core)->message_count,       \
                   (core)->message_count > 0 ? (core)->messages[0] : "")
@@ -79,7 +79,7 @@ static inline void walk_thread(const struct uspi_core *core, const struct uspi_c
     ck_assert_int_eq(usp_unwind(&target, &thread->registers, NULL, &walked->stack), USP_OK);
 }
 
-/* The three functions of core_fixtures.h, in each thread. */
+/* Checks that each thread has the three functions of core_fixtures.h. */
 static inline void expect_fixture_stacks(const struct uspi_core *core, uint32_t arch, unsigned threads) {
     struct walked w;
     ck_assert_uint_eq(core->arch, arch);
@@ -95,14 +95,14 @@ static inline void expect_fixture_stacks(const struct uspi_core *core, uint32_t 
     }
 }
 
-/* Bytes of the process at an address, or the status. */
+/* Reads n bytes of the process at an address. Returns the status. */
 static inline int read_at(const struct uspi_core *core, usp_addr from, void *to, size_t n) {
     struct usp_target target;
     uspi_core_target(core, &target);
     return target.memory.read(target.memory.context, from, to, n);
 }
 
-/* Changes one number of a good core; so many threads must be left, and `text` be said. */
+/* Changes one number of a good core. Checks that `threads` threads are left and that a message contains `text`. */
 static inline void expect_said(struct builder *b, size_t offset, unsigned width, uint64_t value, size_t threads,
                                const char *text) {
     uint8_t before[8];
@@ -120,7 +120,8 @@ static inline void put_byte(FILE *f, size_t offset, int value) {
     ck_assert_int_eq(fputc(value, f), value);
 }
 
-/* Opens and walks FOLDER/core, of one thread: a status with a sentence, or that thread, or a word about its loss. */
+/* Opens and walks FOLDER/core, which has one thread. The result must be a status with a message, the thread, or a
+ * message about its loss. */
 static inline void check_any_core(void) {
     struct uspi_core *opened;
     struct uspi_error error = {0};
@@ -136,7 +137,8 @@ static inline void check_any_core(void) {
     uspi_core_close(opened);
 }
 
-/* Turns every bit of the first n bytes of a core (or of a part of them, tests/support/under.h), one at a time; of those behind `dense` only in bytes that are not 0. */
+/* Inverts every bit of the first n bytes of a core, or of a part of them (tests/support/under.h), one at a time. From
+ * the offset `dense` on it does so only in bytes that are not 0. */
 static inline void check_every_bit(const struct builder *b, size_t n, size_t dense) {
     save(b, in_folder("core"));
     FILE *f = fopen(in_folder("core"), "r+b");
@@ -153,11 +155,11 @@ static inline void check_every_bit(const struct builder *b, size_t n, size_t den
     fclose(f);
 }
 
-/* What is known at one length of a cut core. */
+/* Checks what must be known of a core that is cut at some length. */
 typedef void (*cut_check)(const struct uspi_core *core, bool cut);
 
-/* Cuts a core at every length. Below `described` bytes it must be refused; from there on to its whole length it is read,
- * and it is said that it was cut. */
+/* Cuts a core at every length. Below `described` bytes it must be refused. From there on it must be read, with a
+ * message that it was cut unless it is whole. */
 static inline void check_every_truncation(const struct builder *b, size_t described, cut_check check) {
     save(b, in_folder("core"));
     for (size_t n = b->size + 1; n-- > 0;) {

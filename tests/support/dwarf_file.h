@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug information that is put together entry by entry, in an ELF file whose code is at CODE_LOW … CODE_HIGH: for what no
- * compiler writes, or only some. DWARF 2 to 5, offsets of 4 and of 8 bytes, x86-64. dwarf_macho.h makes a Mach-O file of it. */
+/* Builds debug information entry by entry, in an ELF file whose code is at CODE_LOW … CODE_HIGH: for forms that only
+ * some compilers write, or none. DWARF 2 to 5, offsets of 4 and of 8 bytes, x86-64. dwarf_macho.h makes a Mach-O file
+ * of it. */
 #ifndef TESTS_DWARF_FILE_H
 #define TESTS_DWARF_FILE_H
 
@@ -12,10 +13,10 @@
 #define CODE_LOW  0x1000u
 #define CODE_HIGH 0x4000u
 
-/* The abbreviations that every file has. */
+/* Abbreviations that every file has. */
 enum entry {
     UNIT = 1,      /* name, comp_dir, stmt_list, low_pc, high_pc */
-    UNIT_UNKNOWN,  /* name, comp_dir, stmt_list: says nothing of its code */
+    UNIT_UNKNOWN,  /* name, comp_dir, stmt_list; without addresses of its code */
     FUNCTION,      /* name, low_pc, high_pc */
     FUNCTION_LIST, /* name, ranges */
     ABSTRACT,      /* name, decl_file, decl_line */
@@ -25,22 +26,22 @@ enum entry {
     NAMED_LATER,   /* a function: specification; low_pc, high_pc */
     LINKED,        /* linkage_name */
     DECLARED,      /* a function: name, decl_file, decl_line, low_pc, high_pc */
-    STRANGE,       /* a form that is not known */
+    STRANGE,       /* a form that readers do not know */
     SPACE,         /* a namespace: name */
     SEQUENCED,     /* a function: name, low_pc, high_pc, stmt_sequence */
     WITH_SIBLING,  /* an enumeration: sibling */
-    OWN = 100,     /* from here on a test's own (put_abbreviation) */
-    FAR_CODE = 700 /* a function: name, low_pc, high_pc; with a code far behind the others */
+    OWN = 100,     /* a test's own abbreviations begin here (put_abbreviation) */
+    FAR_CODE = 700 /* a function: name, low_pc, high_pc; with a code far above the others */
 };
 
-/* How sections are compressed, and where what comes out would be damaged. */
+/* How sections are compressed, and where their contents are damaged. */
 struct packing {
     unsigned way;                  /* 0: not at all; ch_type of SHF_COMPRESSED */
-    const struct builder *damaged; /* this section, */
-    unsigned block;                /* from this block of 65,535 bytes on */
+    const struct builder *damaged; /* section that is damaged */
+    unsigned block;                /* first damaged block of 65,535 bytes */
 };
 
-/* A symbol of the file, in the section of code. */
+/* A symbol of the file, in the code section. */
 struct dwarf_symbol {
     const char *name;
     uint64_t value, size;
@@ -50,17 +51,17 @@ struct dwarf_file {
     unsigned version; /* of units and line tables; 0: 4 */
     bool is_wide;     /* offsets have 8 bytes ("64-bit DWARF") */
     struct builder abbrev, info, line, ranges, str, line_str, str_offsets, addr, rnglists, aranges;
-    struct builder other; /* a section with the name other_name */
+    struct builder other; /* a section named other_name */
     const char *other_name;
-    const struct dwarf_symbol *symbols; /* end at a NULL name; NULL: no table */
-    bool is_at_0;                       /* the section of code begins at 0, and not at CODE_LOW */
-    bool has_build_id;                  /* 0102030405060708 */
+    const struct dwarf_symbol *symbols; /* end at a NULL name; NULL: no symbol table */
+    bool is_at_0;                       /* the code section begins at 0 instead of CODE_LOW */
+    bool has_build_id;                  /* the build id 0102030405060708 */
     struct packing packing;
-    bool is_unlinked;                      /* addresses are left to relocations */
-    struct builder info_moves, line_moves; /* of .debug_info and .debug_line: offset, address */
-    size_t table;                          /* where the abbreviations of the next units begin */
-    size_t unit;                           /* where the current unit begins */
-    size_t program;                        /* and the current line table's length */
+    bool is_unlinked;                      /* addresses need relocations */
+    struct builder info_moves, line_moves; /* relocations of .debug_info and .debug_line: offset, address */
+    size_t table;                          /* offset of the next units' abbreviations */
+    size_t unit;                           /* offset of the current unit */
+    size_t program;                        /* offset of the current line table's length */
     size_t header;
 };
 
@@ -73,7 +74,7 @@ static inline void put_leb(struct builder *b, uint64_t value) {
 
 static inline void put_text(struct builder *b, const char *text) { put_bytes(b, text, strlen(text) + 1); }
 
-/* An abbreviation: tag, whether it has children, pairs of attribute and form, 0. */
+/* Puts an abbreviation. `pairs`: attribute and form of each, ending with 0. */
 static inline void put_abbreviation(struct dwarf_file *f, unsigned code, unsigned tag, bool has_children,
                                     const uint16_t *pairs) {
     put_leb(&f->abbrev, code);
@@ -104,18 +105,18 @@ static inline void put_abbreviations(struct dwarf_file *f) {
     put_abbreviation(f, FAR_CODE, 0x2e, false, PAIRS(0x03, 0x08, 0x11, 0x01, 0x12, 0x07));
 }
 
-/* The next units have a table of abbreviations of their own. */
+/* Begins a table of abbreviations for the next units. */
 static inline void begin_abbreviations(struct dwarf_file *f) {
     put(&f->abbrev, 1, 0);
     f->table = f->abbrev.size;
 }
 
-/* An address in the code. */
+/* Puts an address of the code. */
 static inline void put_code_address(struct dwarf_file *f, struct builder *b, uint64_t address) {
     if (f->is_unlinked) {
         struct builder *moves = b == &f->info ? &f->info_moves : &f->line_moves;
         put(moves, 8, b->size);
-        put(moves, 8, (uint64_t)1 << 32 | 1); /* R_X86_64_64 by the section of code */
+        put(moves, 8, (uint64_t)1 << 32 | 1); /* R_X86_64_64, relative to the code section */
         put(moves, 8, address - CODE_LOW);
         address = 0;
     }
@@ -124,17 +125,17 @@ static inline void put_code_address(struct dwarf_file *f, struct builder *b, uin
 
 /* ---- entries ---- */
 
-/* The offset of the next entry, counted from its unit, as references count. */
+/* The offset of the next entry from its unit's beginning, as references use it. */
 static inline uint32_t here(const struct dwarf_file *f) { return (uint32_t)(f->info.size - f->unit); }
 
 static inline unsigned version_of(const struct dwarf_file *f) { return f->version != 0 ? f->version : 4; }
 
-/* An offset in a section. */
+/* Puts an offset in a section. */
 static inline void put_offset(const struct dwarf_file *f, struct builder *b, uint64_t value) {
     put(b, f->is_wide ? 8 : 4, value);
 }
 
-/* The length of what follows, which end_length sets. Returns where it begins. */
+/* Puts a length, which end_length sets. Returns the length's offset. */
 static inline size_t begin_length(const struct dwarf_file *f, struct builder *b) {
     const size_t from = b->size;
     if (f->is_wide) put(b, 4, UINT32_MAX);
@@ -147,7 +148,7 @@ static inline void end_length(const struct dwarf_file *f, struct builder *b, siz
     patch(b, from + (f->is_wide ? 4 : 0), f->is_wide ? 8 : 4, b->size - from - length);
 }
 
-/* The header of a unit of a type (DW_UT_…), which version 5 has and other versions do not say. */
+/* Begins the header of a unit of a type (DW_UT_…), which only version 5 has. */
 static inline void begin_header_of(struct dwarf_file *f, unsigned type) {
     f->unit = begin_length(f, &f->info);
     put(&f->info, 2, version_of(f));
@@ -181,7 +182,7 @@ static inline void begin_unknown_unit(struct dwarf_file *f, const char *name) {
     put_offset(f, &f->info, f->line.size);
 }
 
-/* The end of an entry's children, and of the unit. */
+/* Ends an entry's children, or a unit. */
 static inline void end_entry(struct dwarf_file *f) { put(&f->info, 1, 0); }
 
 static inline void end_unit(struct dwarf_file *f) {
@@ -208,7 +209,7 @@ static inline uint32_t put_abstract(struct dwarf_file *f, const char *name, unsi
     return at;
 }
 
-/* An inlined call, or with another kind what has an origin and a range. */
+/* Puts an inlined call. put_instance puts an entry of another kind with an origin and a range. */
 static inline void put_inlined(struct dwarf_file *f, uint32_t origin, uint64_t low, uint64_t size, unsigned line) {
     put_leb(&f->info, INLINED);
     put(&f->info, 4, origin);
@@ -230,9 +231,9 @@ static inline void put_block(struct dwarf_file *f) {
     put_leb(&f->info, 0);
 }
 
-/* ---- the line table of the unit that comes next ---- */
+/* ---- the line table of the next unit ---- */
 
-/* The header, up to the directories and files; end_line_header comes behind these. */
+/* Puts the header up to the directories and files; end_line_header follows these. */
 static inline void begin_line_header(struct dwarf_file *f) {
     static const uint8_t lengths[12] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
     f->program = begin_length(f, &f->line);
@@ -243,12 +244,12 @@ static inline void begin_line_header(struct dwarf_file *f) {
     }
     f->header = f->line.size;
     put_offset(f, &f->line, 0);
-    put(&f->line, 1, 1);                         /* bytes of the shortest instruction */
-    if (version_of(f) >= 4) put(&f->line, 1, 1); /* operations in one */
+    put(&f->line, 1, 1);                         /* length of the shortest instruction */
+    if (version_of(f) >= 4) put(&f->line, 1, 1); /* operations in one instruction */
     put(&f->line, 1, 1);
-    put(&f->line, 1, (uint8_t)-5); /* line base, */
-    put(&f->line, 1, 14);          /* range, */
-    put(&f->line, 1, 13);          /* and where special opcodes begin */
+    put(&f->line, 1, (uint8_t)-5); /* line base */
+    put(&f->line, 1, 14);          /* line range */
+    put(&f->line, 1, 13);          /* first special opcode */
     put_bytes(&f->line, lengths, sizeof lengths);
 }
 
@@ -257,12 +258,12 @@ static inline void end_line_header(struct dwarf_file *f) {
     patch(&f->line, f->header, size, f->line.size - f->header - size);
 }
 
-/* A table with the directory "sub" of "/src", and the files 1, "one.c", and 2, "sub/two.c". */
+/* Begins a table with the directory "sub" of "/src", and the files 1, "one.c", and 2, "sub/two.c". */
 static inline void begin_lines(struct dwarf_file *f) {
     static const char *const names[] = {"one.c", "one.c", "two.c"};
     begin_line_header(f);
     if (version_of(f) >= 5) {
-        /* Entries are strings; those of files have the number of a directory as well. */
+        /* Entries are strings; those of files also have the number of a directory. */
         put_bytes(&f->line, "\1\1\10\2", 4);
         put_text(&f->line, "/src");
         put_text(&f->line, "sub");
@@ -287,7 +288,7 @@ static inline void put_address(struct dwarf_file *f, uint64_t address) {
     put_code_address(f, &f->line, address);
 }
 
-/* A row at the current address plus `advance`, some lines behind the last one. */
+/* Puts a row at the current address plus `advance`, `lines` lines after the last one. */
 static inline void put_row(struct dwarf_file *f, unsigned advance, int lines) {
     put(&f->line, 1, 2);
     put_leb(&f->line, advance);
@@ -312,7 +313,7 @@ static inline void end_lines(struct dwarf_file *f) { end_length(f, &f->line, f->
 
 /* ---- the file ---- */
 
-/* A section with SHF_COMPRESSED: in zlib's form, with blocks that are stored as they are. */
+/* Compresses a section (SHF_COMPRESSED): in zlib's format, with stored blocks. */
 static inline void pack_part(const struct dwarf_file *f, struct builder *part) {
     struct builder packed = {0};
     uint32_t a = 1, b = 0;
@@ -339,7 +340,7 @@ static inline void pack_part(const struct dwarf_file *f, struct builder *part) {
     *part = packed;
 }
 
-/* The fields of a section's header: name, type, flags, address, offset, size, link, info, alignment, size of an entry. */
+/* Fields of a section's header: name, type, flags, address, offset, size, link, info, alignment, size of an entry. */
 struct section_header {
     uint64_t of[10];
 };
@@ -377,14 +378,14 @@ static inline void put_dwarf_symbols(struct builder *table, struct builder *name
         put(table, 4, names->size);
         put(table, 1, 0x12); /* global, a function */
         put(table, 1, 0);
-        put(table, 2, 1); /* in the section of code */
+        put(table, 2, 1); /* in the code section */
         put(table, 8, symbols->value);
         put(table, 8, symbols->size);
         put_text(names, symbols->name);
     }
 }
 
-/* The ELF file; the parts are freed. */
+/* Finishes the ELF file; frees the parts. */
 static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
     enum { SECTIONS = DWARF_PARTS + 6 };
     struct builder b = {0}, names = {0}, symbols = {0}, symbol_names = {0}, note = {0}, *parts[SECTIONS];
@@ -460,8 +461,8 @@ static inline struct builder finish_dwarf_file(struct dwarf_file *f) {
 
 /* ---- an object of the GDB JIT interface ---- */
 
-/* An unlinked object whose code, of CODE_HIGH - CODE_LOW bytes, is at `address`, with one function of that size; the parts
- * are freed. */
+/* Finishes an unlinked object whose code, of CODE_HIGH - CODE_LOW bytes, is at `address`, with one function of that
+ * size. Frees the parts. */
 static inline struct builder finish_jit_object(struct dwarf_file *f, uint64_t address, const char *function) {
     static const char names[] = "\0.text\0.debug_abbrev\0.debug_info\0.debug_line\0.debug_ranges\0.rela\0.names";
     static const unsigned at[] = {0, 1, 7, 21, 33, 45, 59, 59, 65, 65};

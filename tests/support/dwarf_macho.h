@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mach-O files (arm64, 64 bits) of the debug information of dwarf_file.h: dSYMs and programs. The addresses in the debug information
- * are taken as they are. */
+/* Builds Mach-O files (arm64, 64 bits) from the debug information of dwarf_file.h: dSYMs and programs. Addresses in the
+ * debug information are not changed. */
 #ifndef TESTS_DWARF_MACHO_H
 #define TESTS_DWARF_MACHO_H
 
@@ -11,13 +11,14 @@ enum { MACHO_DYLIB = 6, MACHO_DSYM = 10 };
 
 struct dwarf_macho {
     unsigned type;
-    uint64_t base; /* __TEXT begins there; the code is at CODE_LOW … CODE_HIGH behind it */
+    uint64_t base; /* address of __TEXT; the code is at offsets CODE_LOW … CODE_HIGH */
     const char *uuid;
-    uint64_t hole; /* so many bytes lie between the commands and the sections of debug information */
+    uint64_t hole; /* size of a hole between the commands and the sections of debug information */
 };
 
-/* The file without the hole, which stands behind its first *head bytes (save_with_hole); the parts are freed. Sections of debug
- * information are in the segment __DWARF; their names are cut to 16 bytes, and their offsets to 32 bits. */
+/* Finishes the file without the hole, which comes after its first *head bytes (save_with_hole); frees the parts.
+ * Sections of debug information are in the segment __DWARF; their names are cut to 16 bytes, and their offsets to 32
+ * bits. */
 static inline struct builder finish_dwarf_macho(struct dwarf_file *f, const struct dwarf_macho *wanted, size_t *head) {
     struct builder b = {0}, symbols = {0}, names = {0}, *parts[DWARF_PARTS];
     struct commands c = {{0}, 0};
@@ -29,11 +30,11 @@ static inline struct builder finish_dwarf_macho(struct dwarf_file *f, const stru
     uint32_t symbol_count = 0;
     *head = at;
     for (unsigned i = 0; i < count; i++) size += parts[i]->size;
-    /* A dSYM has the place of the code, a program has the code as well. */
+    /* A dSYM has only the address of the code; a program has the code, too. */
     const uint64_t code_in_file = wanted->type == MACHO_DSYM ? 0 : CODE_HIGH;
     put_macho_segment(&c, true, "__TEXT", wanted->base, CODE_HIGH, 0, code_in_file, 5, 1);
     put_macho_section(&c, true, "__text", "__TEXT", wanted->base + CODE_LOW, CODE_HIGH - CODE_LOW);
-    patch(&c.bytes, c.bytes.size - 16, 4, 0x80000400); /* code and nothing else */
+    patch(&c.bytes, c.bytes.size - 16, 4, 0x80000400); /* only instructions */
     put_uuid(&c, wanted->uuid);
     put(&names, 1, 0);
     for (const struct dwarf_symbol *s = f->symbols; s != NULL && s->name != NULL; s++, symbol_count++) {
@@ -45,7 +46,7 @@ static inline struct builder finish_dwarf_macho(struct dwarf_file *f, const stru
         put_text(&names, s->name);
     }
     c.count++;
-    put(&c.bytes, 4, 2); /* LC_SYMTAB, behind the sections */
+    put(&c.bytes, 4, 2); /* LC_SYMTAB, after the sections */
     put(&c.bytes, 4, 24);
     put(&c.bytes, 4, wanted->hole + at + size);
     put(&c.bytes, 4, symbol_count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions to a file of dwarf_file.h: it is written, opened, asked for source frames, and removed. Include it once in a program,
- * which is linked with the library's inside. */
+/* Writes a file of dwarf_file.h, opens it, looks up source frames, and removes it. Include it once in a program, which
+ * must be linked with the library's internals. */
 #ifndef TESTS_DWARF_QUESTIONS_H
 #define TESTS_DWARF_QUESTIONS_H
 
@@ -21,7 +21,7 @@ static inline void begin(void) {
     put_abbreviations(&f);
 }
 
-/* Writes a file of some bytes, which are freed, and opens it. */
+/* Writes bytes to a file, frees them, and opens the file. */
 static inline void open_bytes(struct builder *b) {
     char error[512];
     strcpy(written_file, "/tmp/unspool-dwarf-XXXXXX");
@@ -52,7 +52,8 @@ static inline uint32_t ask(usp_addr address) {
     return lines.count;
 }
 
-/* Frame i of an address is a function, and in a line (0: none) of the line table or the inline tree. */
+/* Checks that frame i of an address has this function and line. line 0: no line of the line table or the inline
+ * tree. */
 static inline void expect(usp_addr address, uint32_t i, const char *function, uint32_t line) {
     const uint32_t count = ask(address);
     ck_assert_msg(i < count, "0x%x has %u frames", (unsigned)address, count);
@@ -65,7 +66,7 @@ static inline void expect(usp_addr address, uint32_t i, const char *function, ui
     ck_assert_msg(frames[i].line == line, "0x%x: line %u, not %u", (unsigned)address, frames[i].line, line);
 }
 
-/* The same with a file; NULL for what is not known. */
+/* The same with a directory and a file; NULL: unknown. */
 static inline void expect_in(usp_addr address, uint32_t i, const char *function, const char *directory,
                              const char *file, uint32_t line) {
     expect(address, i, function, line);
@@ -82,14 +83,14 @@ static inline void expect_nothing(usp_addr address) {
     ck_assert_msg(ask(address) == 0, "0x%x has %u frames", (unsigned)address, lines.count);
 }
 
-/* What there is to say of the lines has some words in it, or has not. */
+/* Checks whether the explanation of the lines contains these words. */
 static inline void expect_said(const char *words, bool is_said) {
     char text[512];
     usp_symbolizer_explain_lines(symbolizer, usp_images_get(images, 0)->load_address, text, sizeof text);
     ck_assert_msg((strstr(text, words) != NULL) == is_said, "%s", text);
 }
 
-/* A table of one sequence: from `low` on a row every 16 bytes, in lines 10, 11, … */
+/* Puts a line table of one sequence: from `low` on a row every 16 bytes, with lines 10, 11, … */
 static inline void put_plain_lines(uint64_t low, unsigned rows) {
     begin_lines(&f);
     put_address(&f, low);
@@ -99,7 +100,7 @@ static inline void put_plain_lines(uint64_t low, unsigned rows) {
     end_lines(&f);
 }
 
-/* A unit that claims a range, with one function and two lines. */
+/* Puts a unit that claims a range, with one function and two lines. */
 static inline void put_unit(const char *file, uint64_t low, uint64_t size, const char *name, uint64_t start,
                             uint64_t function_size) {
     begin_unit(&f, file, low, size);

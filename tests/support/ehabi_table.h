@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ARM exception tables, made of numbers: an index with one function of each form, and its .ARM.extab behind it. */
+/* Builds ARM exception tables: an index with one function of each form, followed by its .ARM.extab. */
 #ifndef TESTS_EHABI_TABLE_H
 #define TESTS_EHABI_TABLE_H
 
@@ -9,8 +9,8 @@
 #define CODE  0x00200000u
 #define EXTAB 0x100u
 
-/* The index, at BASE: functions at CODE + 0x00, 0x10, … with these second words; the entries of .ARM.extab that they refer
- * to lie at BASE + EXTAB + …. */
+/* The functions of the index, which is at BASE. They are at CODE + 0x00, 0x10, …. The entries of .ARM.extab that their
+ * second words refer to are at BASE + EXTAB + …. */
 enum { INLINE, CANNOT, MODEL_0, MODEL_1, MODEL_2, GENERIC, THUMB, FUNCTIONS };
 
 enum extab { AT_0 = EXTAB, AT_1 = AT_0 + 4, AT_2 = AT_1 + 12, AT_GENERIC = AT_2 + 8, TABLE_END = AT_GENERIC + 16 };
@@ -39,7 +39,7 @@ static inline struct builder build_ehabi_table(void) {
     pad_to(&b, AT_0);
     put(&b, 4, 0x80008408);
     pad_to(&b, AT_1);
-    /* Two further words. */
+    /* Two additional words. */
     put(&b, 4, 0x81029784);
     put(&b, 4, 0x08010101);
     put(&b, 4, 0xb0b0b0b0);

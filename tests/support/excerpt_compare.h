@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The index of an excerpt against the whole one: of tables, whatever their format, and of candidates alone. Windows are of
- * any width here, so that much begins outside of one and reaches into it. */
+/* Compares an excerpt's index with the whole index: for tables of any format, and for candidates only. The windows have
+ * any width, so that many symbols begin before a window and extend into it. */
 #ifndef TESTS_EXCERPT_COMPARE_H
 #define TESTS_EXCERPT_COMPARE_H
 
@@ -10,12 +10,12 @@
 
 #include "lib/symbolize/index/tables.h"
 
-/* How often an excerpt had the answer, how often it had none, and how often the one that it would have given is wrong. */
+/* How often an excerpt had the answer, how often it had none, and how often its answer would then have been wrong. */
 struct excerpt_tally {
     size_t decided, undecided, wrong;
 };
 
-/* One to four windows between low and high, of `width` at most. */
+/* Makes one to four windows between low and high, each at most `width` wide. */
 static inline void make_windows(struct uspi_excerpt *excerpt, usp_addr low, usp_addr high, uint64_t width) {
     const uint32_t count = 1 + (uint32_t)rand() % 4;
     const uint64_t part = (high - low) / count;
@@ -53,7 +53,7 @@ static inline bool is_same_named(const struct uspi_symbol_answer *a, const struc
            is_same_string(a->source_file, b->source_file) && a->wins_ties == b->wins_ties;
 }
 
-/* Every address of `rounds` excerpts between low and high. */
+/* Compares every address in the windows of `rounds` excerpts between low and high. */
 static inline void compare_excerpts(const struct uspi_tables *tables, usp_addr low, usp_addr high, uint64_t width,
                                     unsigned rounds, struct excerpt_tally *tally) {
     struct uspi_names *names = uspi_names_create();

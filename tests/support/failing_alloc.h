@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocations that fail when the test says so, and a count of what is held. For programs linked statically with the
- * library and, where the linker is not Apple's, -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free:
- * only their own objects are counted, libcheck's and libc's inner allocations are not. Many threads may allocate while none
- * is to fail. Include it once in a program. */
+/* Makes allocations fail on request, and counts memory that is held. For programs linked statically with the library
+ * and, where the linker is not Apple's, -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free: it
+ * counts only allocations of their own objects, not those of libcheck and inside libc. Many threads may allocate while
+ * no allocation is to fail. Include it once in a program. */
 #ifndef TESTS_FAILING_ALLOC_H
 #define TESTS_FAILING_ALLOC_H
 
@@ -13,8 +13,8 @@
 #include <string.h>
 
 #ifdef __APPLE__
-/* A program's own functions go before the system's, in its own objects alone: a symbol that an image takes from another names
- * that image ("two-level namespace", ld(1)). The system's are found behind the program's. */
+/* On Apple systems a program's own functions replace the system's, but only in its own objects: an image's symbol from
+ * another image names that image ("two-level namespace", ld(1)). The system's are found after the program's. */
 #include <dlfcn.h>
 #define WRAPPED(name) name
 
@@ -60,10 +60,10 @@ void __wrap_free(void *p);
 
 static _Atomic(long) held_allocations, countdown;
 
-/* The n-th allocation from now on fails; 0: none does. */
+/* Makes the n-th allocation from now on fail; 0: none. */
 static inline void fail_allocation(long n) { countdown = n; }
 
-/* Whether the one that is to fail has not been asked for. */
+/* Whether the allocation that is to fail has not been made yet. */
 static inline bool allocation_still_to_fail(void) { return countdown > 0; }
 
 static inline long allocations_held(void) { return held_allocations; }

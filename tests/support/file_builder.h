@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Files made of numbers that stand in the test: a growing buffer, little-endian unless said otherwise, whatever the host
- * is; and temporary files. Knows no format. */
+/* Builds files from numbers: a growing buffer, little-endian on every host unless stated otherwise; and temporary
+ * files. Independent of any format. */
 #ifndef TESTS_FILE_BUILDER_H
 #define TESTS_FILE_BUILDER_H
 
@@ -44,7 +44,7 @@ static inline void put_be(struct builder *b, unsigned width, uint64_t value) {
     put_bytes(b, raw, width);
 }
 
-/* "0c 07 08": pairs of hexadecimal digits. */
+/* Puts bytes given as hexadecimal digits: "0c 07 08". */
 static inline void put_hex(struct builder *b, const char *hex) {
     for (; *hex != '\0'; hex++) {
         unsigned value;
@@ -55,7 +55,7 @@ static inline void put_hex(struct builder *b, const char *hex) {
     }
 }
 
-/* A string in n bytes, filled up with zeros (and without a terminator when it has n). */
+/* Puts a string into n bytes, padded with zeros. A string of n bytes has no terminator. */
 static inline void put_name(struct builder *b, const char *name, size_t n) {
     for (size_t i = 0; i < n; i++) {
         put(b, 1, *name != '\0' ? (uint8_t)*name : 0);
@@ -63,14 +63,14 @@ static inline void put_name(struct builder *b, const char *name, size_t n) {
     }
 }
 
-/* Zeros up to an offset. */
+/* Puts zeros up to an offset. */
 static inline void pad_to(struct builder *b, size_t offset) {
     while (b->size < offset) put(b, 1, 0);
 }
 
 static inline void align_to(struct builder *b, size_t align) { pad_to(b, (b->size + align - 1) / align * align); }
 
-/* Overwrites a number that is there already. */
+/* Overwrites a number. */
 static inline void patch(struct builder *b, size_t offset, unsigned width, uint64_t value) {
     for (unsigned i = 0; i < width; i++) b->bytes[offset + i] = (uint8_t)(value >> 8 * i);
 }
@@ -83,8 +83,8 @@ static inline void save(const struct builder *b, const char *path) {
     }
 }
 
-/* The same with the first `head` bytes at the file's beginning and the rest behind a hole of that size, which takes no room.
- * A test of files above 2 GB defines _FILE_OFFSET_BITS as 64, for hosts of 32 bits. */
+/* Saves the first `head` bytes at the file's beginning, and the rest after a hole of that size, which takes no space. A
+ * test of files above 2 GB defines _FILE_OFFSET_BITS as 64, for 32-bit hosts. */
 static inline void save_with_hole(const struct builder *b, const char *path, size_t head, uint64_t hole) {
     const size_t rest = b->size - head;
     int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A temporary folder for a test's files: make_folder and remove_folder are a test case's fixture, or part of it. */
+/* A temporary folder for a test's files. make_folder and remove_folder are a test case's fixture, or part of it. */
 #ifndef TESTS_FOLDER_H
 #define TESTS_FOLDER_H
 
@@ -17,7 +17,7 @@ static inline void make_folder(void) {
     ck_assert_ptr_nonnull(mkdtemp(folder));
 }
 
-/* By a command: a 32-bit program's readdir fails under user-mode emulators, whose host counts in 64 bits. */
+/* Uses a command: a 32-bit program's readdir fails under user-mode emulators, because the host uses 64-bit offsets. */
 static inline void remove_folder(void) {
     char command[sizeof folder + 16];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
@@ -25,7 +25,7 @@ static inline void remove_folder(void) {
     ck_assert_int_ne(access(folder, F_OK), 0);
 }
 
-/* A path in the folder; valid until the eighth further call. */
+/* A path in the folder. Valid until the eighth call after this one. */
 static inline const char *in_folder(const char *name) {
     static char paths[8][512];
     static unsigned next;

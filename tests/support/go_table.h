@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's function table, put together field by field in each of its layouts, and an ELF file without section headers that has it:
+/* Builds Go's function table field by field in each of its layouts, and an ELF file without section headers that
+ * contains it:
  *
  *     0x00 … 0x10   main.main, /src/a.go:10
  *     0x10 … 0x18     main.leaf, /src/lib/b.go:21, inlined at the line above (from 1.18 on)
  *     0x18 … 0x20       main.deep, /src/lib/b.go:31, inlined into main.leaf
- *     0x20 … 0x30   main.main, /src/a.go:12; behind it padding
+ *     0x20 … 0x30   main.main, /src/a.go:12; padding after it
  *     0x40 … 0x80   main.tail, /src/a.go:40 */
 #ifndef TESTS_GO_TABLE_H
 #define TESTS_GO_TABLE_H
@@ -25,16 +26,16 @@ enum { GO_NAME_TAIL = 10, GO_NAME_LEAF = 20, GO_NAME_DEEP = 30, GO_FILE_B = 10 }
 struct go_table {
     enum uspi_go_version version;
     struct builder bytes;
-    uint64_t parts[5]; /* offsets: names, units, files, runs, functions */
+    uint64_t parts[5]; /* offsets of names, units, files, runs, functions */
 };
 
-/* Difference and length of a run, in bytes below 128. */
+/* Puts a run: difference and length, each a byte below 128. */
 static inline void put_run(struct builder *b, int difference, unsigned length) {
     put(b, 1, difference >= 0 ? (uint64_t)difference * 2 : (uint64_t)(-difference * 2 - 1));
     put(b, 1, length);
 }
 
-/* The lists of runs, behind a byte that is none. `first` is the number of the first file. */
+/* Offsets of the lists of runs, after a byte that belongs to none. `first` is the number of the first file. */
 enum {
     GO_RUN_FILES = 1,
     GO_RUN_LINES = 8,
@@ -83,7 +84,7 @@ static inline void put_record(struct builder *b, enum uspi_go_version version, u
     put(b, 4, 0x10); /* the tree's offset */
 }
 
-/* The list of functions and their records; `base` is what the records' offsets count from. */
+/* Puts the list of functions and their records. `base`: what the records' offsets count from. */
 static inline void put_functions(struct builder *b, enum uspi_go_version version, size_t base,
                                  const uint64_t offsets[3]) {
     const unsigned width = version >= USPI_GO_1_18 ? 4 : 8;
@@ -93,7 +94,7 @@ static inline void put_functions(struct builder *b, enum uspi_go_version version
         put(b, width, text + i * 0x40);
         if (i < 2) put(b, width, 0);
     }
-    /* Before 1.16 the offset of the files follows; it is filled in later. */
+    /* Before 1.16 the offset of the files follows; it is set later. */
     if (version == USPI_GO_1_2) put(b, 4, 0);
     for (unsigned i = 0; i < 2; i++) {
         align_to(b, 8);
@@ -102,7 +103,7 @@ static inline void put_functions(struct builder *b, enum uspi_go_version version
     }
 }
 
-/* Before 1.16: all offsets count from the header. */
+/* Builds a table from before 1.16, in which all offsets count from the header. */
 static inline void build_old_table(struct go_table *t) {
     struct builder *b = &t->bytes;
     uint64_t offsets[3] = {0x200, 0x300, 0};
@@ -121,7 +122,7 @@ static inline void build_old_table(struct go_table *t) {
     put(b, 4, 0x280 + GO_FILE_B);
 }
 
-/* `text` is what the header says of the code's beginning, from 1.18 on. */
+/* Builds a table. `text`: the code's beginning in the header, from 1.18 on. */
 static inline void build_go_table(struct go_table *t, enum uspi_go_version version, uint64_t text) {
     static const uint32_t magics[] = {0xfffffffb, 0xfffffffa, 0xfffffff0, 0xfffffff1};
     struct builder *b = &t->bytes;
@@ -144,7 +145,7 @@ static inline void build_go_table(struct go_table *t, enum uspi_go_version versi
     put_bytes(b, go_names, sizeof go_names);
     align_to(b, 8);
     t->parts[1] = b->size;
-    put(b, 4, UINT32_MAX); /* of another unit */
+    put(b, 4, UINT32_MAX); /* a file of another unit */
     put(b, 4, 0);
     put(b, 4, GO_FILE_B);
     align_to(b, 8);
@@ -159,7 +160,7 @@ static inline void build_go_table(struct go_table *t, enum uspi_go_version versi
     for (unsigned i = 0; i < 5; i++) patch(b, header + 8 * i, 8, t->parts[i]);
 }
 
-/* The trees: something else, and the two calls. */
+/* Puts the trees of inlined calls: other bytes, and then the two calls. */
 static inline void put_trees(struct builder *b, enum uspi_go_version version) {
     static const unsigned names[] = {GO_NAME_LEAF, GO_NAME_DEEP}, callers[] = {0x08, 0x14};
     pad_to(b, b->size + 0x10);
@@ -183,7 +184,7 @@ static inline void put_segment(struct builder *b, uint32_t type, uint32_t flags,
     put(b, 8, 4);
 }
 
-/* The words of the run-time's moduledata. */
+/* Puts the words of the run-time's moduledata. */
 static inline void put_module(struct builder *b, const struct go_table *t) {
     const unsigned trees = t->version >= USPI_GO_1_20 ? 40 : 38;
     put(b, 8, GO_TABLE);
@@ -202,7 +203,7 @@ static inline void put_module(struct builder *b, const struct go_table *t) {
     for (unsigned i = 23; i < 48; i++) put(b, 8, i == trees ? GO_TREES : GO_BASE + i);
 }
 
-/* A program for x86-64, with a note that says Go's linker made it. */
+/* Builds a program for x86-64, with the note of Go's linker. */
 static inline void build_go_program(struct builder *b, const struct go_table *t, bool has_module) {
     memset(b, 0, sizeof *b);
     put_hex(b, "7f454c46 02010100 0000000000000000 0200 3e00 01000000");

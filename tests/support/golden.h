@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A walk over a target that stands in the test, and what it is expected to give. The target's memory is
- * target_image.h's. */
+/* A walk over a target that the test makes, and its expected result. target_image.h holds the target's memory. */
 #ifndef TESTS_GOLDEN_H
 #define TESTS_GOLDEN_H
 

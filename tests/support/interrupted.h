@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of signal frames have in common: a function that is interrupted and one that handles it, at every kind of
- * instruction, on each processor, with the stack of the former. What a kernel puts in between is the tests'. */
+/* Shared by the tests of signal frames: a function that is interrupted at every kind of instruction, and its handler,
+ * on each processor, with the interrupted function's stack. Each test makes the kernel's part between the two. */
 #ifndef TESTS_INTERRUPTED_H
 #define TESTS_INTERRUPTED_H
 
@@ -9,20 +9,20 @@
 #include "tests/support/golden.h"
 
 #define HANDLER UINT64_C(0x200000)
-#define WORK    UINT64_C(0x100400) /* what is interrupted, called from the instruction before CALLER */
+#define WORK    UINT64_C(0x100400) /* the interrupted function, called by the instruction before CALLER */
 #define CALLER  UINT64_C(0x100200)
 #define ROOT    UINT64_C(0x180000)
-#define STALE   UINT64_C(0x100304) /* behind another call: what the link register holds inside a function */
+#define STALE   UINT64_C(0x100304) /* after another call: the link register's value inside a function */
 
-#define OWN_STACK UINT64_C(0x7fff0000) /* the interrupted function's record */
+#define OWN_STACK UINT64_C(0x7fff0000) /* address of the interrupted function's frame record */
 
-/* ---- the functions: push the record, point at it, work, return ---- */
+/* ---- the functions: push the frame record, set the frame pointer, work, return ---- */
 
 enum state { NOT_PUSHED, PUSHED, IN_FRAME };
 
 struct moment {
     uint8_t offset;
-    uint8_t state; /* enum state, before the instruction there */
+    uint8_t state; /* enum state, before that instruction */
 };
 
 struct machine {
@@ -33,14 +33,14 @@ struct machine {
     uint8_t code[24];
     struct moment moments[5];
     uint8_t moment_count;
-    uint8_t call_size; /* of the call in front of CALLER and ROOT, what stands behind it included */
+    uint8_t call_size; /* of the code around CALLER and ROOT: the call and the code after it */
     uint8_t call[12];
     uint8_t call_length;
-    uint8_t indirect[5]; /* the same length, a call through a register at its end */
+    uint8_t indirect[5]; /* a call through a register, of the same length */
 };
 
-/* The same for pointers of 8 and of 4 bytes. The function: stp x29, x30, [sp, #-16]!; mov x29, sp; add w0, w0, w1; ldp x29,
- * x30, [sp], #16; ret. The call: bl + 0x204; ldp x29, x30, [sp], #16; ret. */
+/* The arm64 functions, for pointers of 8 and of 4 bytes. The function: stp x29, x30, [sp, #-16]!; mov x29, sp; add w0,
+ * w0, w1; ldp x29, x30, [sp], #16; ret. The call: bl + 0x204; ldp x29, x30, [sp], #16; ret. */
 #define ARM64_FUNCTION                                                                                                 \
     .slot = 8, .code = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00,                                    \
                         0x01, 0x0b, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6},                                   \
@@ -101,20 +101,20 @@ static const struct machine machines[] = {
     {.arch = USP_ARCH_ARM64_32, ARM64_FUNCTION},
 };
 
-/* Indices. */
+/* Indices of the processors. */
 enum { ARM64, THUMB, ARM, X86_64, I386, ARM64_32 };
 
 static inline bool has_link_register(const struct machine *m) {
     return m->arch == USP_ARCH_ARM64 || m->arch == USP_ARCH_ARM64_32 || m->arch == USP_ARCH_ARMV7;
 }
 
-/* ---- the one that is interrupted ---- */
+/* ---- the interrupted function ---- */
 
 struct interrupted {
     usp_addr pc, sp, fp, lr;
 };
 
-/* The function at a moment of it, and the registers it was interrupted with. */
+/* The function's registers when it is interrupted at a moment. */
 static inline struct interrupted interrupted_at(const struct machine *m, const struct moment *moment) {
     bool pushed = moment->state != NOT_PUSHED;
     usp_addr above = OWN_STACK + 2u * m->slot;
@@ -131,7 +131,7 @@ static inline void put(uint8_t *at, uint64_t value, unsigned n) {
 
 static inline void set_flags(struct fixture *f, const struct machine *m) { f->registers.flags = m->thumb ? 0x20 : 0; }
 
-/* Five regions: the code of the handler, behind CALLER, behind ROOT and of the function, and its stack. */
+/* Puts five regions: the code of the handler, around CALLER, around ROOT and of the function, and its stack. */
 static inline void put_functions(struct fixture *f, const struct machine *m) {
     uint64_t thumb = m->thumb ? 1 : 0;
     usp_addr above = OWN_STACK + 2u * m->slot;
@@ -142,7 +142,7 @@ static inline void put_functions(struct fixture *f, const struct machine *m) {
     WORDS(&f->memory, OWN_STACK, m->slot, above, CALLER | thumb, 0, ROOT | thumb);
 }
 
-/* The n frames expected, of which frame `signal` was interrupted. */
+/* Checks the n expected frames, of which frame `signal` was interrupted. */
 static inline void expect_frames(struct fixture *f, const char *name, const usp_addr *expected, uint32_t n,
                                  uint32_t signal) {
     char text[512] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jitdumps and objects of the GDB JIT interface, made of numbers that stand here. */
+/* Builds jitdumps and objects of the GDB JIT interface from numbers. */
 #ifndef TESTS_JIT_FILES_H
 #define TESTS_JIT_FILES_H
 
@@ -58,15 +58,15 @@ static inline void put_move(struct builder *b, bool is_big, uint64_t time, usp_a
     put_number(b, is_big, 8, index);
 }
 
-/* An entry of a record of lines. */
+/* An entry of a jitdump's line record. */
 struct dump_line {
-    uint64_t offset; /* of its address from the code's start */
+    uint64_t offset; /* offset of its address from the code's start */
     uint32_t line;
     const char *path;
-    size_t length; /* of the path; 0: up to its NUL */
+    size_t length; /* of the path; 0: it ends with a NUL */
 };
 
-/* A record of lines that ends at an entry without a path, filled to a multiple of 8 bytes. */
+/* Puts a line record, padded to a multiple of 8 bytes. `lines` ends with an entry without a path. */
 static inline void put_lines(struct builder *b, bool is_big, usp_addr start, const struct dump_line *lines) {
     uint32_t count = 0, size = 32;
     for (; lines[count].path != NULL; count++) {
@@ -94,9 +94,9 @@ static inline void put_dump(struct builder *b, bool is_big) {
     put_load(b, is_big, 10, 0x1000, 0x100, 1, "one");
     put_load(b, is_big, 30, 0x1080, 0x100, 2, "newer");
     put_load(b, is_big, 20, 0x1080, 0x80, 3, "late in the file, but older");
-    put_record(b, is_big, 2, 24, 31); /* lines, but too few bytes */
+    put_record(b, is_big, 2, 24, 31); /* lines, but with too few bytes */
     put_number(b, is_big, 8, 0);
-    put_record(b, is_big, 99, 16, 32); /* of a later version */
+    put_record(b, is_big, 99, 16, 32); /* a record of a later version */
     put_load(b, is_big, 40, 0x3000, 0x10, 4, "moved");
     put_move(b, is_big, 50, 0x3000, 0x3008, 0x10, 4);
     put_move(b, is_big, 60, 0x3008, 0x5000, 0x10, 4);
@@ -110,7 +110,7 @@ static inline void put_dump(struct builder *b, bool is_big) {
 
 #define CODE UINT64_C(0x7f0000000000)
 
-/* An unlinked object, or a linked one, with code at CODE, a hundred bytes long. */
+/* Puts an unlinked or a linked object, whose code is at CODE and a hundred bytes long. */
 static inline void put_jit_object(struct builder *b, bool is_linked, const char *prefix) {
     char names[128];
     const uint64_t base = is_linked ? CODE : 0;

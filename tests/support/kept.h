@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What test programs say of a function that must have a frame, and the name, of its own. Includes nothing, so that
- * programs that know nothing of the library can use it as well. */
+/* Marks functions of test programs that must have a frame, and a name, of their own. Includes nothing, so that programs
+ * that do not use the library can include it, too. */
 #ifndef TESTS_KEPT_H
 #define TESTS_KEPT_H
 
-/* gcc puts specialized copies beside a function that it may not inline; clang makes none and knows no such word. */
+/* gcc makes specialized copies of a function even if it may not inline it. clang makes none and does not know the
+ * attribute. */
 #if defined(__clang__)
 #define KEPT __attribute__((noinline))
 #else

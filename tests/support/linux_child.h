@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting tests/snapshot/linux_target.c, and asking the system how it is doing. */
+/* Starts tests/snapshot/linux_target.c as a child, and reads the states of its threads. */
 #ifndef TESTS_LINUX_CHILD_H
 #define TESTS_LINUX_CHILD_H
 
@@ -20,10 +20,10 @@
 struct child {
     pid_t pid;
     FILE *output;
-    usp_addr low, high; /* of the function that each thread has TARGET_DEPTH + 1 frames of */
+    usp_addr low, high; /* of the function of which each thread has TARGET_DEPTH + 1 frames */
 };
 
-/* uid 0: as this process. */
+/* Starts a child. uid 0: the user of this process. */
 static inline struct child start_child(const char *program, const char *what, const char *threads, unsigned uid) {
     struct child c = {.pid = -1};
     int ends[2];
@@ -58,7 +58,7 @@ static inline void end_child(struct child *c) {
     fclose(c->output);
 }
 
-/* The state letters of all its threads. */
+/* Gets the state letters of all of its threads. */
 static inline void read_states(pid_t pid, char *states, size_t room) {
     char path[64];
     size_t n = 0;
@@ -78,7 +78,8 @@ static inline void read_states(pid_t pid, char *states, size_t room) {
     states[n] = '\0';
 }
 
-/* It is not traced, and not left stopped. A thread that is resumed may show its stop for a moment. */
+/* Checks that the process is not traced and has no stopped thread. A thread that was resumed may be listed as stopped
+ * for a moment. */
 static inline void expect_running(pid_t pid) {
     char states[4096];
     for (int i = 0; i < 2000; i++) {
@@ -89,7 +90,7 @@ static inline void expect_running(pid_t pid) {
     ck_abort_msg("left stopped: %s", states);
 }
 
-/* Whether this system lets a process be traced at all (user-mode emulators do not). */
+/* Whether this system permits tracing processes (user-mode emulators do not). */
 static inline bool can_trace(void) {
     errno = 0;
     return ptrace(PTRACE_INTERRUPT, -1, NULL, NULL) == 0 || errno != ENOSYS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Included once by a program: its allocator and its ways to the loader, counted while `guarded` is set on the calling
- * thread. What a capture must not call is called here if it is called at all. */
+/* Replaces a program's allocator and its calls of the loader, and counts calls while `guarded` is set on the calling
+ * thread. So a test notices calls that a capture must not make. Include it once in a program. */
 #ifndef TESTS_LINUX_COUNTED_ALLOCATOR_H
 #define TESTS_LINUX_COUNTED_ALLOCATOR_H
 
@@ -21,7 +21,7 @@ static inline void note_call(void) {
 }
 
 #if USP_SANITIZED
-/* A sanitizer's allocator cannot be replaced, and reports itself what it does
+/* A sanitizer's allocator cannot be replaced, but it reports its allocations itself
  * (sanitizer/allocator_interface.h). */
 #define ALLOCATOR_IS_COUNTED 1
 #include <sanitizer/allocator_interface.h>
@@ -73,7 +73,7 @@ void free(void *p) {
     __libc_free(p);
 }
 #else
-/* Other C libraries have allocators of their own, which cannot be stood in for this way. */
+/* Other C libraries have allocators that cannot be replaced in this way. */
 #define ALLOCATOR_IS_COUNTED 0
 #endif
 

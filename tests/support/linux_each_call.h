@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A function of the test runs before each system call of a capture or a snapshot: to count them, or to leave in between. */
+/* Runs a function of the test before each system call of a capture or a snapshot, which counts the calls or leaves
+ * there. */
 #ifndef TESTS_LINUX_EACH_CALL_H
 #define TESTS_LINUX_EACH_CALL_H
 

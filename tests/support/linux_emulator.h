@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* User-mode emulators have a thread of their own in the process that they run (QEMU util/rcu.c), with every signal blocked.
- * It belongs to no program, and each capture of all threads would wait for it: tests under such an emulator take it out
- * of what the kernel lists. */
+/* A user-mode emulator has a thread of its own in the process that it runs (QEMU util/rcu.c), with every signal
+ * blocked. It does not belong to the program, and each capture of all threads would wait for it. Tests under such an
+ * emulator remove it from the kernel's list. */
 #ifndef TESTS_LINUX_EMULATOR_H
 #define TESTS_LINUX_EMULATOR_H
 
@@ -16,8 +16,8 @@
 
 static uint64_t emulators_thread;
 
-/* Takes one thread out of what getdents64 gave (linux_dirent64: ino 8, off 8, reclen 2, type 1, name). Returns the size
- * that is left. */
+/* Removes one thread from the result of getdents64 (linux_dirent64: ino 8, off 8, reclen 2, type 1, name). Returns the
+ * new size. */
 static inline long take_out_of_listing(char *entries, long size, uint64_t thread) {
     for (long at = 0; at < size;) {
         uint16_t length;
@@ -41,8 +41,8 @@ static inline long count_without_emulator(int fd) {
     return links > 0 ? links - 1 : links;
 }
 
-/* Changes nothing where no emulator runs the program. To be called while the process has no threads of its own but the
- * main one. */
+/* Makes `table` leave out the emulator's thread; changes nothing if there is no emulator. Call it while the process has
+ * only its main thread. */
 static inline void leave_out_emulator(struct uspi_linux_calls *table) {
     DIR *d = is_user_emulated() ? opendir("/proc/self/task") : NULL;
     for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;) {

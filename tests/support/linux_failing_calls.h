@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls of the Linux layer of which one fails, for tests that let each fail in turn: those for files and memory. A test
- * puts them into a table of its own (lib/os/linux/calls.h), with others made by fails() and UNLESS. */
+/* System calls of the Linux layer for files and memory, one of which fails: for tests that let each fail in turn. A
+ * test puts them into a table of its own (lib/os/linux/calls.h), with others made by fails() and UNLESS. */
 #ifndef TESTS_LINUX_FAILING_CALLS_H
 #define TESTS_LINUX_FAILING_CALLS_H
 
@@ -8,8 +8,8 @@
 
 #include "lib/os/linux/calls.h"
 
-/* Of the calls so far, the one with the number `failing` fails with `reason`, and with `always` all that follow; 0: none.
- * opened and mapped are what is not given back yet. */
+/* Call number `failing` fails with `reason`, and with `always` all later ones, too; 0: no call fails. opened and mapped
+ * count what has not been released yet. */
 static struct {
     unsigned count, failing;
     int reason;
@@ -57,7 +57,7 @@ static inline long s_rewind(int fd) { UNLESS(uspi_linux_real.rewind(fd)); }
 static inline long s_list(int fd, void *to, size_t n) { UNLESS(uspi_linux_real.list_directory(fd, to, n)); }
 static inline long s_links(int fd) { UNLESS(uspi_linux_real.count_links(fd)); }
 
-/* Before a new number is tried. */
+/* Must be called before the next number is tried. */
 static inline void fail_from_now(int reason, bool always) {
     script.count = 0;
     script.failed = false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The truth about a thread's stack, kept by the thread itself: the return address of each of its functions that has begun
- * and not ended. It lies on the thread's own stack, so that a copy of the stack holds the truth of that moment with
- * it; and it is kept so that an interruption between any two instructions leaves it true:
+/* A shadow stack: the true stack of a thread, kept by the thread itself, with the return address of each of its
+ * functions that has begun and not ended. It lies on the thread's own stack, so a copy of the stack contains the true
+ * stack of the same moment. It stays valid if the thread is interrupted between any two instructions:
  *
  *     enter: depth = depth + 1, then the address     leave: address = 0, then depth = depth − 1
  *
- * A place that is 0 is one that is being entered or left: its function's frame may be there or not. The same holds for
- * the function that was interrupted before it could enter or after it had left: one frame more than the truth knows, the
- * innermost, or the innermost under a signal. */
+ * An entry that is 0 is being entered or left: its function's frame may exist or not. So may a function that was
+ * interrupted before it entered or after it left: it adds one frame that the shadow stack lacks, as the innermost one,
+ * or the innermost one under a signal. */
 #ifndef TESTS_LINUX_SHADOW_H
 #define TESTS_LINUX_SHADOW_H
 
@@ -23,9 +23,9 @@
 #define SHADOW_MARK UINT64_C(0x736861646f773a29)
 
 struct shadow {
-    volatile uint64_t mark;      /* SHADOW_MARK; tells that it was found in the copy */
-    volatile uint64_t low, high; /* code that keeps the truth as well, besides the program: a loaded library */
-    volatile uint64_t loading;   /* not 0 while there may be code on the stack that soon is unloaded */
+    volatile uint64_t mark;      /* SHADOW_MARK, which shows that the copy contains the struct */
+    volatile uint64_t low, high; /* code outside the program that also keeps a shadow stack: a loaded library */
+    volatile uint64_t loading;   /* not 0 while the stack may contain code that is unloaded soon */
     volatile uint64_t depth;
     volatile uint64_t returns[SHADOW_MAX]; /* outermost first */
 };
@@ -47,12 +47,12 @@ static inline void shadow_leave(struct shadow *s) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* For the functions whose frames are checked: their work stands between the two. */
+/* For functions whose frames are checked. Their work is between SHADOW_ENTER and SHADOW_LEAVE. */
 #define SHADOWED        KEPT
 #define SHADOW_ENTER(s) shadow_enter(s, __builtin_return_address(0))
 #define SHADOW_LEAVE(s) shadow_leave(s)
 
-/* The program's own code (linker symbols). */
+/* The bounds of the program's own code (linker symbols). */
 extern const char __executable_start, etext;
 
 static inline bool shadow_covers(const struct shadow *s, usp_addr pc) {
@@ -60,23 +60,23 @@ static inline bool shadow_covers(const struct shadow *s, usp_addr pc) {
 }
 
 enum shadow_verdict {
-    SHADOW_WRONG,    /* a frame that is not in the truth, or in another order */
+    SHADOW_WRONG,    /* a frame that the shadow stack lacks, or has in another order */
     SHADOW_PART,     /* all frames are true, some are missing */
-    SHADOW_COMPLETE, /* all, down to the thread's start */
-    SHADOW_UNKNOWN   /* there is no truth to compare with */
+    SHADOW_COMPLETE, /* all frames, down to the thread's start */
+    SHADOW_UNKNOWN   /* the shadow stack is not in the copy */
 };
 
-/* How many functions that the truth does not know may stand innermost. Where code calls one to learn where it is itself
- * (gcc's __x86.get_pc_thunk for i386) or where its thread's variables are (__aeabi_read_tp on 32-bit arm), it does so before
- * the calling function could enter. */
+/* How many of the innermost functions may be absent from the shadow stack. Where code calls a function to get its own
+ * address (gcc's __x86.get_pc_thunk for i386) or the address of thread-local variables (__aeabi_read_tp on 32-bit arm),
+ * it does so before the calling function can enter. */
 static inline unsigned shadow_extra(void) {
     return usp_arch_host() == USP_ARCH_I386 || usp_arch_host() == USP_ARCH_ARMV7 ? 2 : 1;
 }
 
 #define SHADOW_SEGMENTS 4u
 
-/* `extra`: the two bits n say how many of the innermost return addresses of segment n (what one interrupted pc leads to)
- * belong to functions that the truth does not know at that moment. */
+/* `extra` has two bits for each segment n, which begins at one interrupted pc. They give how many of the segment's
+ * innermost return addresses belong to functions that are not in the shadow stack. */
 static inline enum shadow_verdict shadow_compare(const struct shadow *s, const struct usp_stack *stack,
                                                  unsigned extra) {
     uint64_t next = s->depth; /* returns[next − 1] is the innermost that is not matched */
@@ -98,7 +98,7 @@ static inline enum shadow_verdict shadow_compare(const struct shadow *s, const s
     return missing == 0 && stack->stop == USP_STOP_ROOT ? SHADOW_COMPLETE : SHADOW_PART;
 }
 
-/* Whether the frames that stand in covered code are in the truth, in order; and whether they are all of it. */
+/* Whether the frames in covered code are in the shadow stack, in order, and whether they are complete. */
 static inline enum shadow_verdict shadow_judge(const struct shadow *s, const struct usp_stack *stack) {
     enum shadow_verdict best = SHADOW_WRONG;
     if (s->mark != SHADOW_MARK || s->depth > SHADOW_MAX) return SHADOW_UNKNOWN;

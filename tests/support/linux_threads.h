@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that stand at a known place until they are let go, for tests that look at them. */
+/* Threads that wait at a known place until they are released, for tests that capture them. */
 #ifndef TESTS_LINUX_THREADS_H
 #define TESTS_LINUX_THREADS_H
 
@@ -21,12 +21,12 @@
 
 #define MS UINT64_C(1000000)
 
-/* A function that stands alone in a section of its own, so that its bounds are known (linker symbols). */
+/* A function in a section of its own, so that its bounds are known (linker symbols). */
 #define BOUNDED(name) KEPT __attribute__((section("bounded_" #name)))
 #define BOUNDS(name)  extern const char __start_bounded_##name[], __stop_bounded_##name[]
 #define LOW(name)     ((uintptr_t)__start_bounded_##name)
 #define HIGH(name)    ((uintptr_t)__stop_bounded_##name)
-/* How many frames of a stack lie in it. */
+/* How many frames of a stack are in that function. */
 #define FRAMES_IN(stack, name) count_frames((stack), LOW(name), HIGH(name))
 
 static inline unsigned count_frames(const struct usp_stack *stack, usp_addr low, usp_addr high) {
@@ -40,7 +40,7 @@ struct standing {
     struct usp_thread thread;
     unsigned depth;                  /* calls of stand_deep above stand_here */
     void (*prepare)(void);           /* runs on the thread first; may be NULL */
-    void (*wait)(struct standing *); /* how it stands; NULL: it spins */
+    void (*wait)(struct standing *); /* how it waits; NULL: it spins */
     void (*after)(void);             /* runs on the thread when it is released; may be NULL */
     size_t stack_size;               /* 0: the default */
     _Atomic(int) there, leave, finished;
@@ -113,7 +113,7 @@ static inline void show_stack(const struct usp_stack *stack) {
     fprintf(stderr, "  stopped for reason %u\n", stack->stop);
 }
 
-/* All of a standing thread's calls are there, and the stack ends where threads begin. */
+/* Checks that all calls of a waiting thread are on the stack, and that the stack ends at the thread's start. */
 static inline void expect_standing(const struct standing *s, const struct usp_stack *stack) {
     unsigned deep = FRAMES_IN(stack, stand_deep);
     if (deep != s->depth + 1 || stack->stop != USP_STOP_ROOT) show_stack(stack);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The beginning of Mach-O files that tests put together: header and load commands. Source: xnu EXTERNAL_HEADERS/mach-o/loader.h. */
+/* Builds the beginning of Mach-O files: header and load commands. Source: xnu EXTERNAL_HEADERS/mach-o/loader.h. */
 #ifndef TESTS_MACHO_COMMANDS_H
 #define TESTS_MACHO_COMMANDS_H
 
@@ -11,7 +11,7 @@
 
 static inline bool arch_is_64(uint32_t arch) { return arch == USP_ARCH_X86_64 || arch == USP_ARCH_ARM64; }
 
-/* Load commands, counted. */
+/* Load commands and their number. */
 struct commands {
     struct builder bytes;
     unsigned count;
@@ -73,7 +73,7 @@ static inline void put_build_version(struct commands *c, unsigned platform) {
     put(&c->bytes, 4, 0);
 }
 
-/* LC_ID_DYLIB (24 bytes before the name) or LC_ID_DYLINKER (12). */
+/* Puts LC_ID_DYLIB (24 bytes before the name) or LC_ID_DYLINKER (12). */
 static inline void put_install_name(struct commands *c, unsigned kind, const char *name) {
     unsigned header = kind == 0xd ? 24 : 12;
     size_t from = c->bytes.size, size = (header + strlen(name) + 1 + 7) / 8 * 8;
@@ -86,7 +86,7 @@ static inline void put_install_name(struct commands *c, unsigned kind, const cha
     pad_to(&c->bytes, from + size);
 }
 
-/* Header and commands; the commands are freed. */
+/* Puts the header and the commands; frees the commands. */
 static inline void put_macho(struct builder *b, bool wide, unsigned cpu, unsigned type, struct commands *c) {
     put(b, 4, wide ? 0xfeedfacf : 0xfeedface);
     put(b, 4, cpu);

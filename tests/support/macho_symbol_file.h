@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mach-O files made of symbols, function starts, exports and stubs that stand in the test: as small as the readers allow,
- * not for running. Offsets in memory and in the file are the same. */
+/* Builds Mach-O files from symbols, function starts, exports and stubs of the test: as small as the readers accept, not
+ * executable. Offsets in memory and in the file are the same. */
 #ifndef TESTS_MACHO_SYMBOL_FILE_H
 #define TESTS_MACHO_SYMBOL_FILE_H
 
@@ -31,24 +31,24 @@ struct macho_symbol {
 };
 
 struct macho_export {
-    const char *name; /* NULL behind the last */
+    const char *name; /* NULL after the last one */
     uint32_t flags, offset;
 };
 
 struct macho_file {
-    uint32_t arch, type; /* enum usp_arch; MH_…, 0 stands for a dylib */
+    uint32_t arch, type; /* enum usp_arch; MH_…, 0 means a dylib */
     const char *uuid;
     const struct macho_symbol *symbols; /* end at a NULL name; NULL: no table */
     const uint32_t *starts;             /* offsets from the header, ascending, end at 0; NULL: no table */
-    const uint32_t *unwind;             /* as starts, for __unwind_info */
-    bool unwind_regular;                /* in a page of the other kind */
+    const uint32_t *unwind;             /* same format as starts, for __unwind_info */
+    bool unwind_regular;                /* in a regular page instead of a compressed one */
     const struct macho_export *exports; /* NULL: none */
-    const uint8_t *trie;                /* these bytes instead, where exports are NULL */
+    const uint8_t *trie;                /* the trie's bytes, if exports is NULL */
     size_t trie_size;
-    bool in_dyld_info;    /* LC_DYLD_INFO_ONLY has the exports */
-    uint32_t indirect[3]; /* the symbols that the stubs lead to */
+    bool in_dyld_info;    /* LC_DYLD_INFO_ONLY contains the exports */
+    uint32_t indirect[3]; /* the symbols of the stubs */
     bool with_stubs;
-    const char *text; /* the bytes of the code from TEXT_LOW on; NULL: zeros */
+    const char *text; /* code from TEXT_LOW on; NULL: zeros */
     size_t text_size;
 };
 
@@ -68,14 +68,14 @@ static inline void put_uleb(struct builder *b, uint64_t value) {
     put(b, 1, value);
 }
 
-/* Numbers that are filled up, so that their places are known before their values. */
+/* Puts a ULEB128 number of fixed length, so that later offsets are known before its value. */
 static inline void put_wide_uleb(struct builder *b, uint32_t value) {
     put(b, 1, (value & 0x7f) | 0x80);
     put(b, 1, (value >> 7 & 0x7f) | 0x80);
     put(b, 1, value >> 14);
 }
 
-/* A root, and below it a node for each export. */
+/* Puts a trie: a root, and below it a node for each export. */
 static inline void put_trie(struct builder *b, const struct macho_export *exports) {
     const size_t from = b->size;
     size_t places[16], count = 0;
@@ -104,7 +104,7 @@ static inline void put_unwind_info(struct builder *b, const uint32_t *starts, bo
     while (starts[count] != 0) count++;
     put(b, 4, 1);
     for (unsigned i = 0; i < 4; i++) put(b, 4, 0);
-    put(b, 4, 28); /* the index, two entries */
+    put(b, 4, 28); /* the index, with two entries */
     put(b, 4, 2);
     put(b, 4, starts[0]);
     put(b, 4, 28 + 24);
@@ -157,7 +157,7 @@ static inline void put_symbol_table(struct builder *b, struct commands *c, const
     put(&c->bytes, 4, LINKEDIT + b->size - strings_at);
 }
 
-/* The caller frees it with builder_free. */
+/* Builds the file. The caller frees it with builder_free. */
 static inline struct builder build_macho_symbol_file(const struct macho_file *wanted) {
     const bool wide = arch_is_64(wanted->arch);
     const uint64_t base = macho_base(wanted->arch);

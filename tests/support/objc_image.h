@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A Mach-O image with Objective-C metadata, made of bytes: as a file, with plain or chained pointers, or as a process has it
- * in memory, with classes realized and pointers signed. One class with a metaclass, one category on it, one on a class of
- * another image. All places are offsets from the image's first byte:
+/* Builds a Mach-O image with Objective-C metadata byte by byte: a file with plain or chained pointers, or a process's
+ * memory with realized classes and signed pointers. It has a class with a metaclass, a category on it, and a category
+ * on a class of another image. All offsets count from the image's first byte:
  *
- *      0x0800  code, sixteen bytes a function     0x1000  what the runtime reads (__DATA)
+ *      0x0800  code, sixteen bytes a function     0x1000  data of the runtime (__DATA)
  *      0x0900  strings, 0x20 bytes each           0x2000  function starts, fixups (__LINKEDIT) */
 #ifndef TESTS_OBJC_IMAGE_H
 #define TESTS_OBJC_IMAGE_H
@@ -14,7 +14,7 @@
 
 #define OBJC_SIZE 0x3000u
 
-/* Functions. PLAIN is no method; ADDED only the runtime knows. */
+/* Functions. PLAIN is not a method; ADDED is known to the runtime only. */
 enum { FIRST, SECOND, MAKE, EXTRA, EXTRA_MAKE, OURS, PLAIN, ADDED, FUNCTIONS };
 #define CODE_AT  0x800u
 #define CODE_END 0x900u
@@ -39,7 +39,7 @@ static inline uint32_t string_offset(unsigned string) { return 0x900 + 0x20 * st
 #define LIST_EXTRA      0x1340u
 #define LIST_EXTRA_MAKE 0x1380u
 #define LIST_OURS       0x13c0u
-/* Of a running process. */
+/* Data of a running process. */
 #define THING_RW   0x1400u
 #define META_RW    0x1440u
 #define THING_EXT  0x1480u
@@ -52,29 +52,29 @@ static inline uint32_t string_offset(unsigned string) { return 0x900 + 0x20 * st
 #define FIXUPS     0x2100u
 #define FIXUPS_END 0x2300u
 
-/* What the runtime has in class_rw_ext_t.methods. */
+/* The form of class_rw_ext_t.methods. */
 enum methods_kind { NO_EXTENSION, ONE_LIST, ARRAY_OF_LISTS, LIST_OF_LISTS };
 
 struct objc_image {
     uint32_t arch;
-    usp_addr base;       /* of the first byte: as linked in a file, as loaded in memory */
-    bool is_relative;    /* method lists */
+    usp_addr base;       /* address of the first byte: as linked for a file, as loaded for memory */
+    bool is_relative;    /* the form of method lists */
     uint32_t format;     /* of chained pointers; 0: plain ones */
     unsigned imports;    /* DYLD_CHAINED_IMPORT*: 1 (also by 0), 2, 3 */
-    bool is_loaded;      /* a process's memory: */
-    usp_addr linked;     /* where it was linked for */
+    bool is_loaded;      /* the image is a process's memory; the fields below are for that */
+    usp_addr linked;     /* address for which it was linked */
     uint64_t signature;  /* or-ed into pointers that arm64e signs */
-    bool has_packed_isa; /* on classes */
-    uint64_t isa_bits;   /* or-ed into packed ones, besides bit 0 */
+    bool has_packed_isa; /* of classes */
+    uint64_t isa_bits;   /* or-ed into packed isas, besides bit 0 */
     enum methods_kind methods;
-    usp_addr direct_names; /* relative lists name selectors from here on; 0: by reference */
-    bool is_in_cache;      /* the header says so */
+    usp_addr direct_names; /* base of selectors in relative lists; 0: lists refer to them by reference */
+    bool is_in_cache;      /* the header marks it as part of the shared cache */
 };
 
 static inline unsigned objc_word(const struct objc_image *image) { return arch_is_64(image->arch) ? 8 : 4; }
 
-/* A pointer to `target` as the format has it, with the bits between the target and its flags set: who reads must not mind
- * them. */
+/* A pointer to `target` in the image's format. The bits between the target and its flags are set, because readers must
+ * ignore them. */
 static inline uint64_t chained_pointer(const struct objc_image *image, uint64_t target) {
     const uint64_t offset = target - image->base;
     const uint64_t next_64 = UINT64_C(3) << 51;
@@ -107,7 +107,7 @@ static inline void set_pointer(struct builder *b, const struct objc_image *image
     patch(b, at, objc_word(image), image->format != 0 ? chained_pointer(image, value) : value);
 }
 
-/* One that arm64e signs, in memory. */
+/* Sets a pointer that arm64e signs in memory. */
 static inline void set_signed(struct builder *b, const struct objc_image *image, uint32_t at, uint32_t target) {
     if (!image->is_loaded) {
         set_pointer(b, image, at, target);
@@ -118,13 +118,13 @@ static inline void set_signed(struct builder *b, const struct objc_image *image,
 
 static inline void set_32(struct builder *b, uint32_t at, uint32_t value) { patch(b, at, 4, value); }
 
-/* A method list of `count` functions from `function` on. */
+/* Sets a method list of `count` functions from `function` on. */
 static inline void set_list(struct builder *b, const struct objc_image *image, uint32_t at, unsigned function,
                             unsigned count) {
     const unsigned word = objc_word(image);
     const unsigned thumb = image->arch == USP_ARCH_ARMV7 ? 1 : 0;
     uint32_t flags = image->is_relative ? 0x80000000 | 12 : 3 * word;
-    /* What the runtime notes: unique selectors, sorted. */
+    /* The runtime's flags: unique selectors, sorted. */
     if (image->is_loaded) flags |= 3;
     if (image->direct_names != 0) flags |= 0x40000000;
     set_32(b, at, flags);
@@ -175,7 +175,7 @@ static inline void put_objc_strings(struct builder *b) {
     for (unsigned i = 0; i < STRINGS; i++) memcpy(b->bytes + string_offset(i), strings[i], strlen(strings[i]) + 1);
 }
 
-/* What a realized class has between itself and what it was compiled with. */
+/* Puts the structures between a realized class and its compiled data. */
 static inline void put_objc_realized(struct builder *b, const struct objc_image *image) {
     const unsigned word = objc_word(image);
     const uint32_t realized = 0x80000000;
@@ -203,7 +203,7 @@ static inline void put_objc_realized(struct builder *b, const struct objc_image 
         set_signed(b, image, THING_EXT + word, LISTS | 2);
         set_32(b, LISTS, 8);
         set_32(b, LISTS + 4, 2);
-        /* {image: 16 bits, distance: 48 bits}, both backwards */
+        /* {image: 16 bits, distance: 48 bits}; the distances are negative */
         patch(b, LISTS + 8, 8, (uint64_t)((int64_t)LIST_THING - (int64_t)(LISTS + 8)) << 16 | 5);
         patch(b, LISTS + 16, 8, (uint64_t)((int64_t)LIST_ADDED - (int64_t)(LISTS + 16)) << 16 | 7);
         break;
@@ -240,7 +240,7 @@ static inline void put_objc_data(struct builder *b, const struct objc_image *ima
     }
 }
 
-/* ULEB128 distances: from the header to the first function, then from one to the next. */
+/* Puts ULEB128 distances: from the header to the first function, then from one to the next. */
 static inline void put_objc_starts(struct builder *b, const struct objc_image *image) {
     uint32_t first = CODE_AT + (image->arch == USP_ARCH_ARMV7 ? 1 : 0);
     patch(b, STARTS, 1, 0x80 | (first & 0x7f));
@@ -250,13 +250,13 @@ static inline void put_objc_starts(struct builder *b, const struct objc_image *i
 
 #define IMPORTED "_OBJC_CLASS_$_Foreign"
 
-/* LC_DYLD_CHAINED_FIXUPS: header at 0, starts at 0x20, imports at 0x60, names at 0x90. */
+/* Puts LC_DYLD_CHAINED_FIXUPS: header at 0, starts at 0x20, imports at 0x60, names at 0x90. */
 static inline void put_objc_chains(struct builder *b, const struct objc_image *image) {
     const unsigned form = image->imports == 0 ? 1 : image->imports;
     const uint32_t starts = FIXUPS + 0x20, segment = starts + 0x10, imports = FIXUPS + 0x60, names = FIXUPS + 0x90;
     const uint32_t header[] = {0, 0x20, 0x60, 0x90, 2, form, 0};
     for (unsigned i = 0; i < 7; i++) set_32(b, FIXUPS + 4 * i, header[i]);
-    /* Three segments, of which the second has pointers. */
+    /* Three segments; the second one has pointers. */
     set_32(b, starts, 3);
     set_32(b, starts + 8, segment - starts);
     set_32(b, segment, 24);
@@ -266,7 +266,7 @@ static inline void put_objc_chains(struct builder *b, const struct objc_image *i
     set_32(b, segment + 16, 0x00ffffff);
     patch(b, segment + 20, 2, 1);
     patch(b, segment + 22, 2, 0);
-    /* Import 0 is not the one that is wanted. */
+    /* Import 0 is not the one that is needed. */
     const uint32_t offsets[] = {1, 8};
     for (unsigned i = 0; i < 2; i++) {
         if (form == 3) {
@@ -279,7 +279,7 @@ static inline void put_objc_chains(struct builder *b, const struct objc_image *i
     memcpy(b->bytes + names + 8, IMPORTED, sizeof IMPORTED);
 }
 
-/* Bind opcodes: library 1, the name, segment 1 and the offset in it, bind. */
+/* Puts bind opcodes: library 1, the name, segment 1 and the offset in it, bind. */
 static inline void put_objc_binds(struct builder *b, const struct objc_image *image) {
     uint32_t at = FIXUPS, place = CATEGORY_OURS + objc_word(image) - 0x1000;
     patch(b, at++, 1, 0x11);
@@ -337,7 +337,7 @@ static inline void put_objc_commands(struct builder *b, const struct objc_image 
     if (image->is_in_cache) patch(b, 24, 4, 0x80000000);
 }
 
-/* The caller frees it with builder_free. uuid: 16 bytes. */
+/* Builds the image. The caller frees it with builder_free. uuid: 16 bytes. */
 static inline struct builder build_objc_image(const struct objc_image *image, const char *uuid) {
     struct builder b = {0};
     put_objc_commands(&b, image, uuid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a test has built, as the memory of a process that has it at an address and nothing around it. */
+/* Bytes that a test has built, as a process's memory at an address, with nothing mapped around them. */
 #ifndef TESTS_PLACED_H
 #define TESTS_PLACED_H
 
@@ -13,7 +13,7 @@ struct placed {
     usp_addr at;
 };
 
-/* The shape of usp_memory.read; the context is a struct placed. */
+/* A usp_memory.read function; the context is a struct placed. */
 static inline int read_placed(void *context, usp_addr from, void *to, size_t n) {
     const struct placed *p = context;
     return read_range(p->at, p->b->bytes, p->b->size, from, to, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A small text of every shape that readers know, of our own making after the source that each names, and what becomes of it
- * by the answers of tests/report/test_reader.c. Seeds of a fuzzer as well. */
+/* A small text for every format that readers know, made after the source that each names, and what the reader writes
+ * with the answers of tests/report/test_reader.c. Fuzzers use the texts as seeds. */
 #ifndef TESTS_REPORT_TEXTS_H
 #define TESTS_REPORT_TEXTS_H
 
@@ -12,10 +12,10 @@
 
 struct text {
     const char *format, *in;
-    const char *out;  /* NULL: nothing changes */
-    const char *once; /* when the text is not learned before; NULL: the same */
-    unsigned frames;  /* in the text */
-    unsigned again;   /* in what was written; 0: the same */
+    const char *out;  /* what the reader writes; NULL: the same as `in` */
+    const char *once; /* what it writes if the text was not learned first; NULL: the same as `out` */
+    unsigned frames;  /* number of frames in the text */
+    unsigned again;   /* number of frames in what was written; 0: the same */
 };
 
 /* ---- Apple's texts ---- */
@@ -60,7 +60,8 @@ static const struct text apple_texts[] = {
      4, 0},
     {"apple-address-list", "*** First throw call stack:\n(0x7 0x8)\nlibc++abi: terminating\n",
      "*** First throw call stack:\n(0x7 0x8)\nlibc++abi: terminating\n", NULL, 2, 0},
-    /* sample(1): a report in a public issue, and electron/symbolicate-mac's tests. The leaf is an instruction. */
+    /* sample(1): a report in a public issue, and electron/symbolicate-mac's tests. The innermost frame is an
+     * instruction address. */
     {"sample",
      "Call graph:\n"
      "    2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)\n"
@@ -188,7 +189,7 @@ static const struct text linux_texts[] = {
      "#1  0x00005557613c73a3 - /opt/prog\n"
      "    [" ID_A "]@0x5557613c6000+0x13a2\n",
      2, 0},
-    /* systemd src/shared/elf-util.c; the second form of a module is that of version 249. */
+    /* systemd src/shared/elf-util.c; the second form of a module is version 249's. */
     {"coredumpctl",
      "                Module libfoo.so, build-id=" ID_A "\n"
      "                Module prog with build-id 93ac61ec5a8eb1396f9fbd350e3169a558528a40\n"
@@ -266,7 +267,7 @@ static const struct text linux_texts[] = {
      "[    1.200000] Kernel Offset: 0x1a000000 from 0xffffffff81000000 (relocation range: "
      "0xffffffff80000000-0xffffffffbfffffff)\n",
      4, 0},
-    /* Tombstones and logcat in public issues; libunwindstack FormatFrame. */
+    /* Tombstones and logcat output in public issues; libunwindstack FormatFrame. */
     {"android",
      "pid: 1600, tid: 1664, name: worker  >>> com.example <<<\n"
      "      #00 pc 000000000001402c  /system/lib64/libapp.so (BuildId: " ID_A ")\n"
@@ -394,7 +395,7 @@ static const struct text linux_texts[] = {
      "0x000055703bff3000\xe2\x80\x93"
      "0x000055703bff4390 " ID_A " sw                          /opt/sw\n",
      4, 0},
-    /* Written by Swift 6.3.1 with format=text,symbolicate=off,images=mentioned; the folders are renamed. */
+    /* Written by Swift 6.3.1 with format=text,symbolicate=off,images=mentioned; folders were renamed. */
     {"swift",
      "*** Program crashed: Illegal instruction at 0x00007f5896f6df7f ***\n"
      "\n"
@@ -507,7 +508,8 @@ static const struct text linux_texts[] = {
 /* ---- JSON ---- */
 
 static const struct text documents[] = {
-    /* Apple, "Interpreting the JSON format of a crash report". A signal interrupts the third frame; strings hold lines. */
+    /* Apple, "Interpreting the JSON format of a crash report". A signal interrupts the third frame; strings contain
+     * lines. */
     {"ips",
      "{\"app_name\":\"App\",\"bug_type\":\"309\"}\n"
      "{\"threads\":[{\"frames\":[\n"
@@ -541,8 +543,8 @@ static const struct text documents[] = {
      "\"kernelFrames\":[[1,8,\"x\"]]}}}},"
      "\"binaryImages\":[[\"" UUID_A "\",4096,\"P\"],[\"" UUID_B "\",0,\"U\"]]}",
      NULL, 3, 0},
-    /* MetricKit, crash of iOS 14: the "offset" is the load address (ChimeHQ/Meter, ios_uncaught_exception_payload). Indented
-     * as Apple's encoder does it, keys in its order, a frame without a name. */
+    /* MetricKit, crash of iOS 14: the "offset" is the load address (ChimeHQ/Meter, ios_uncaught_exception_payload).
+     * Indented like Apple's encoder's output, with its order of keys; one frame has no name. */
     {"metrickit",
      "{\n  \"crashDiagnostics\" : [\n    {\"callStackTree\" : {\"callStacks\" : [ {\"callStackRootFrames\" : [\n"
      "      {\n"
@@ -568,7 +570,7 @@ static const struct text documents[] = {
      "        \"offsetIntoSymbol\" : 7\n"
      "      }\n    ] } ] } }\n  ]\n}\n",
      NULL, 2, 0},
-    /* MetricKit, CPU of iOS 16: offsets of frames with callees are those of the call (getsentry/sentry-cocoa,
+    /* MetricKit, CPU of iOS 16: the offsets of frames with callees are those of the call (getsentry/sentry-cocoa,
      * metric-kit-callstack-tree-real-cpu). */
     {"metrickit",
      "{\"cpuExceptionDiagnostics\":[{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[{\"binaryUUID\":"
@@ -634,7 +636,7 @@ static const struct text documents[] = {
      "\", \"path\": \"/x/App\", "
      "\"baseAddress\": \"0x0000000100000000\", \"endOfText\": \"0x0000000100000fd0\" } ] }\n",
      NULL, 2, 0},
-    /* Written by Swift 6.3.1 with format=json,symbolicate=off,images=mentioned; the folders are renamed. */
+    /* Written by Swift 6.3.1 with format=json,symbolicate=off,images=mentioned; folders were renamed. */
     {"swift-json",
      "{ \"timestamp\": \"2026-11-23T17:22:05.304340Z\", \"kind\": \"crashReport\", \"description\": \"Illegal i"
      "nstruction\", \"faultAddress\": \"0x00007f5e1cf6df7f\", \"platform\": \"Linux (Debian GNU/Linux 12 (bookw"
@@ -693,7 +695,8 @@ static const struct text documents[] = {
      "\"/usr/lib/swift/linux/libswiftSwiftOnoneSupport.so\", \"baseAddress\": \"0x00007f5e1d628000\", \"endOfTe"
      "xt\": \"0x00007f5e1d667be0\" } ] , \"backtraceTime\": 0.014005964000000001 }\n",
      NULL, 8, 0},
-    /* Backtrace of Swift 6.3.1 by JSONEncoder, its frames and images made up (tests/report/test_compact_stacks.c). */
+    /* A backtrace of Swift 6.3.1 written by JSONEncoder; its frames and images are made up
+     * (tests/report/test_compact_stacks.c). */
     {"swift-json",
      "{\"architecture\":\"x86_64\",\"backtrace\":\"AhQBAABKECEQADEQADGl8A\",\"imageMap\":\"AgptYWNPUyAxNS4wCyIB"
      "AAAAAACAABAAAQIDBAUGBwgJCgsMDQ4PhEVDQXBwS2l0KX\\/4AAIAABB\\/EBAREhMUFRYXGBkaGxwdHh+ERUFQaG90b3ORAgAAIH8QI"
@@ -737,8 +740,8 @@ static const struct text documents[] = {
      "buildId\":\"a0a1a2a3a4a5a6a7a8a9aaabacadaeaf\",\"baseAddress\":\"0x00007ff800140000\",\"endOfText\":\"0x0"
      "0007ff80014a07f\"}]}\n",
      NULL, 4, 0},
-    /* A run, a gap, a second run, an end that is cut off; padding. In front of it and behind it the same without images, which gets
-     * no names and stays as it is. */
+    /* A run, a gap, a second run, a truncated end; padding. Before and after it is the same stack without images, which
+     * gets no names and stays as it is. */
     {"swift-json",
      "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQAIdeISAAiAoB\"}\n"
      "{\"level\": \"error\", \"crash\": {\"backtrace\": \"AhEQAIdeISAAiAoB\", \"architecture\": \"arm64\", \"im"
@@ -786,10 +789,11 @@ static const struct text documents[] = {
      "\"symbolLocation\":7,\"imageIndex\":0}]},\n"
      " {\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}]}]",
      NULL, 3, 0},
-    /* A log of JSON lines, with lines of a stack in a string. */
+    /* A log of JSON lines, one of which has a stack's lines in a string. */
     {"apple", "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App + 32\"}\n{\"level\":\"info\"}\n",
      "{\"level\":\"error\",\"stack\":\"0   App 0x0000000100000020 App:20! + 7\"}\n{\"level\":\"info\"}\n", NULL, 1, 0},
-    /* Reports in lines of a text log, in front of a frame that is a line: MetricKit's, an .ips report, a damaged one. */
+    /* Reports in lines of a text log, before a frame on a line of its own: MetricKit's, an .ips report, a damaged
+     * one. */
     {"apple",
      "10:00 App[5] begins\n"
      "10:01 App[5] {\"callStackRootFrames\":[{\"address\":4294967328,\"offsetIntoBinaryTextSegment\":32,\"binaryUUID\":"
@@ -811,10 +815,10 @@ static const struct text documents[] = {
      NULL, 3, 0},
 };
 
-/* ---- texts of which a symbolizer has written the names already: nothing of them changes ---- */
+/* ---- texts that already have names: they must not change ---- */
 
-/* Written by the programs themselves on Debian 12, but for folders and cut lines; the kernel's after Linux
- * Documentation/admin-guide/bug-hunting.rst, and Documentation/arch/arm64 for the marks behind frames. */
+/* Written by the programs themselves on Debian 12, apart from folders and cut lines. The kernel's are made after Linux
+ * Documentation/admin-guide/bug-hunting.rst, and Documentation/arch/arm64 for the marks after frames. */
 static const struct text named_texts[] = {
     {"apple",
      "Thread 0 Crashed:\n"
@@ -916,7 +920,7 @@ static const struct text named_texts[] = {
      "Java frames: (J=compiled Java code, j=interpreted, Vv=VM code)\n"
      "j  Crash.main([Ljava/lang/String;)V+13\n",
      NULL, NULL, 8, 0},
-    /* Swift 6.3.1, a program that was built with -O. */
+    /* Swift 6.3.1, of a program built with -O. */
     {"swift",
      "Thread 0 \"sw\" crashed:\n"
      "\n"

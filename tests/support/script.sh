@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What the test scripts share. Sourced by them; each runs in the folder of the build (as make check does it), or anywhere
-# when it looks at the source alone.
+# Shared by the test scripts, which source it. Each runs in the folder of the build, as in make check, or anywhere if it
+# examines only the source.
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 started_in=$PWD
 failures=0
 
-# Behind a pipe scripts count (grep -c) and do not stop at the first (grep -q, awk's exit): with pipefail, what writes into a
-# closed pipe fails.
+# Behind a pipe, scripts count (grep -c) instead of stopping at the first match (grep -q, awk's exit): with pipefail, a
+# command that writes to a closed pipe fails.
 
-# fail TEXT...: one finding; the script goes on and ends with `verdict`.
+# fail TEXT...: reports an error; the script continues and ends with `verdict`.
 fail() {
   echo "$*"
   failures=$((failures + 1))
@@ -22,15 +22,16 @@ verdict() {
   exit 1
 }
 
-# skip TEXT: Automake's status for a test that could not be made. Where USP_REQUIRE_TOOLS is set (CI), that is a failure.
+# skip TEXT: ends the script with Automake's status for a test that could not run. If USP_REQUIRE_TOOLS is set (CI),
+# that is a failure.
 skip() {
   echo "skipped: $*"
   [[ -z ${USP_REQUIRE_TOOLS-} ]] || exit 1
   exit 77
 }
 
-# runnable PROGRAM FOLDER: the file to run for what was built: itself or, where tests/support/under.h names an emulator, a script in
-# the folder that runs it so.
+# runnable PROGRAM FOLDER: prints the file to run for a program that was built: itself or, where tests/support/under.h
+# names an emulator, a script in the folder that runs it in the emulator.
 runnable() {
   local script=$2/${1##*/}
   if [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
@@ -50,7 +51,7 @@ need_tools() {
   for tool; do have "$tool" || skip "$tool is not installed"; done
 }
 
-# part_needs TOOL...: whether all of them are installed, for a part of a script that is left out without them. Where
+# part_needs TOOL...: whether all of them are installed, for a part of a script that is left out without them. If
 # USP_REQUIRE_TOOLS is set (CI), a part that is left out is a failure.
 part_needs() {
   local tool
@@ -62,7 +63,7 @@ part_needs() {
   done
 }
 
-# make_work: a folder $work for what the script writes, gone when it ends.
+# make_work: makes a folder $work for the script's files, which is removed when the script ends.
 make_work() {
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
@@ -71,14 +72,15 @@ make_work() {
 # shellcheck source=tests/support/beside.sh
 . "$top/tests/support/beside.sh"
 
-# The C files below the folders given, relative to $top.
+# code FOLDER...: prints the C files below the folders, relative to $top.
 code() { (cd "$top" && find "$@" -name '*.[chm]' | sort); }
 
-# Whatever the project consists of, relative to $top, what is not committed yet included. Only a clone knows what is ours
-# and what a build has made; a release archive is not going to be changed, so the test that asks is skipped.
+# project_files: prints all files of the project, relative to $top, including those that are not committed yet. Only a
+# clone tells the project's files from those of a build. In a release archive the test that calls this is skipped,
+# because the archive does not change.
 project_files() {
   local build=()
-  # A build folder whose name .gitignore doesn't know.
+  # The build folder's name may not be in .gitignore.
   if [[ $started_in == "$top"/* ]]; then build=(":!:${started_in#"$top"/}"); fi
   git -C "$top" -c safe.directory="$top" ls-files --cached --others --exclude-standard -- "${build[@]}" |
     while read -r file; do if [[ -f $top/$file ]]; then echo "$file"; fi; done
@@ -89,16 +91,18 @@ need_clone() {
     exit 77
   fi
 }
-# C text on standard input without comments and with string literals emptied. (Automake needs perl as well.)
+# strip_comments: prints C text from standard input without comments and with empty string literals. (Automake needs
+# perl, too.)
 strip_comments() { perl -0pe 's{/\*.*?\*/}{ }gs; s{//[^\n]*}{}g; s{"(?:[^"\\\n]|\\.)*"}{""}g'; }
 
-# The functions that the public headers declare with USP_API, one a line.
+# public_functions: prints the functions that the public headers declare with USP_API, one on each line.
 public_functions() {
   cat "$top"/include/unspool/*.h | strip_comments | tr '\n' ' ' | grep -oE 'USP_API [^;{(]*\busp_[a-z0-9_]+ *\(' |
     grep -oE 'usp_[a-z0-9_]+ *\($' | tr -d ' (' | sort -u
 }
 
-# The slices of tools/build-apple with the compiler's target for the oldest system of each, one a line.
+# apple_targets: prints the slices of tools/build-apple, each with the compiler's target for its oldest system, one on
+# each line.
 apple_targets() {
   local slice arch version
   "$top/tools/build-apple" --list | while read -r slice _ arch version; do
@@ -113,7 +117,8 @@ apple_targets() {
   done
 }
 
-# The source files in Automake's lists, one a line: of the library and of the layer for Objective-C.
+# automake_sources: prints the source files in Automake's lists, of the library and of the Objective-C layer, one on
+# each line.
 automake_sources() {
   cat "$top"/{arch,lib,lib/objc}/Makefile.inc | grep -oE '(^|[[:space:]])(arch|lib)/[A-Za-z0-9_/-]+\.[cm]\b' | tr -d '[:blank:]' | sort -u
 }

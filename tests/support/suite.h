@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What every suite's main asks of Check: lists of tests in a case, and a run of a suite's cases. Time limits and fixtures
- * are set by Check's own functions. */
+/* What every suite's main needs of Check: adds lists of tests to a case, and runs a suite's cases. Check's own
+ * functions set time limits and fixtures. */
 #ifndef TESTS_SUITE_H
 #define TESTS_SUITE_H
 
@@ -10,14 +10,15 @@
 /* Adds tests to a case, in this order. */
 #define add_tests(tcase, ...) add_loop_tests((tcase), 0, 1, __VA_ARGS__)
 
-/* Adds tests to a case that each run for every _i from `first` to `end` − 1: each test for all of them, then the next. */
+/* Adds tests to a case, each of which runs for every _i from `first` to `end` − 1: first one test for all values, then
+ * the next. */
 #define add_loop_tests(tcase, first, end, ...)                                                                         \
     suite_add_list((tcase), (first), (end), (const TTest *const[]){__VA_ARGS__, NULL})
 
-/* How many elements an array has: the end of a loop over them. */
+/* The number of an array's elements, as the end of a loop over them. */
 #define ELEMENTS(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
-/* Runs a suite of these cases, in this order; main's exit status. */
+/* Runs a suite of these cases, in this order. Returns main's exit status. */
 #define run_suite(name, ...) suite_run_list((name), (TCase *const[]){__VA_ARGS__, NULL})
 
 static inline void suite_add_list(TCase *tcase, int first, int end, const TTest *const *tests) {

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Where Swift's toolchain is, and its names. Sourced by the tests and the benchmark of Swift's names, and by the lane swift.
+# Finds Swift's toolchain, and names in its files. Sourced by the tests and the benchmark of Swift's names, and by the
+# lane swift.
 
-# find_swift: $swift_folder is the folder of Swift's programs: $USP_SWIFT if that is set; else where swift-demangle is in PATH,
-# or where Swift's own images and archives have it. Its compilers are not for anything else, so it does not come into PATH.
+# find_swift: sets $swift_folder to the folder of Swift's programs: $USP_SWIFT if that is set; else where swift-demangle
+# is in PATH, or where Swift's own images and archives have it. Other programs must not use its compilers, so it is not
+# added to PATH.
 find_swift() {
   local place places=() program
   if [[ -n ${USP_SWIFT-} ]]; then
@@ -20,17 +22,17 @@ find_swift() {
   return 1
 }
 
-# Why there is nothing to compare with.
+# The message for a machine without a toolchain.
 # shellcheck disable=SC2034 # used where this is sourced
 no_swift='no Swift toolchain here (USP_SWIFT=FOLDER names the one with swift-demangle and swiftc)'
 
-# swift_names: names that may be Swift's out of any text on standard input, one a line, each once.
+# swift_names: prints names that may be Swift's from any text on standard input, one on each line, each once.
 swift_names() {
   perl -ne 'print "$1\n" while /(?<![\w\$])((?:\@__swiftmacro_|_?\$[sSe]|_T[0-9A-Zt])[\w\$.\x80-\xff]+)/ag' | LC_ALL=C sort -u
 }
 
-# symbols_of: those in the symbol tables of the files on standard input, which are NUL-terminated. What is no object file has
-# none.
+# symbols_of: prints the Swift names in the symbol tables of the files on standard input, which are separated by NULs. A
+# file that is no object file has none.
 symbols_of() {
   local file
   while IFS= read -r -d '' file; do
@@ -38,10 +40,12 @@ symbols_of() {
   done | awk '{ sub(/@.*/, "", $NF) } $NF ~ /^(_?[$][sSe]|_T)/ { print $NF }' | LC_ALL=C sort -u
 }
 
-# runtime_names: those of the libraries that Swift's programs run with: the standard library, Foundation, Dispatch, XCTest, …
+# runtime_names: prints the names in the libraries that Swift's programs run with: the standard library, Foundation,
+# Dispatch, XCTest, …
 runtime_names() { find "${swift_folder%/bin}/lib/swift" -type f -name '*.so' -print0 | symbols_of; }
 
-# toolchain_names: those of all libraries and programs of the toolchain: the compiler's, the package manager's, the debugger's.
+# toolchain_names: prints the names in all libraries and programs of the toolchain: the compiler's, the package
+# manager's, the debugger's.
 toolchain_names() {
   local prefix=${swift_folder%/bin} places=() place
   for place in "$prefix"/bin/*swift* "$prefix"/bin/{docc,wasmkit} "$prefix"/lib/{swift,swift_static} \

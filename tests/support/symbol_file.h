@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ELF files made of symbols that stand in the test: one page of code (.text), a little more (.init), data, and the tables.
- * As small as the readers allow; not for running. */
+/* Builds ELF files from symbols of the test: one page of code (.text), a little more (.init), data, and the tables. As
+ * small as the readers accept; not executable. */
 #ifndef TESTS_SYMBOL_FILE_H
 #define TESTS_SYMBOL_FILE_H
 
@@ -32,11 +32,11 @@ struct symbol_file {
     const struct file_symbol *symtab, *dynsym; /* end at a NULL name; NULL: no such table */
     const uint8_t *build_id;                   /* NULL: none */
     uint8_t build_id_size;
-    const char *text; /* the bytes of the code from TEXT_LOW on; NULL: nothing is there */
+    const char *text; /* code from TEXT_LOW on; NULL: the file has none */
     size_t text_size;
 };
 
-/* A word, as the class of the file has it: 4 or 8 bytes. */
+/* Puts a word of the file's class: 4 or 8 bytes. */
 static inline void put_word(struct builder *b, bool wide, uint64_t value) { put(b, wide ? 8 : 4, value); }
 
 struct file_section {
@@ -73,7 +73,7 @@ static inline void put_symbol(struct builder *b, bool wide, uint32_t name, const
     }
 }
 
-/* A table and its names. */
+/* Puts a symbol table and its names. */
 static inline void put_symbols(struct builder *b, bool wide, const struct file_symbol *symbols,
                                struct file_section *table, struct file_section *strings) {
     static const struct file_symbol none = {0};
@@ -93,7 +93,7 @@ static inline void put_symbols(struct builder *b, bool wide, const struct file_s
     strings->size = b->size - strings->offset;
 }
 
-/* The fields of a program header stand in another order in ELF32. */
+/* The fields of a program header have another order in ELF32. */
 static inline void put_segment(struct builder *b, bool wide, uint32_t type, uint64_t offset, uint64_t address,
                                uint64_t size, uint64_t align) {
     put(b, 4, type);
@@ -119,7 +119,7 @@ static inline void put_header(struct builder *b, const struct symbol_file *wante
     put(b, 4, 1);
     put_word(b, wide, 0);
     put_word(b, wide, wide ? 64 : 52);
-    put_word(b, wide, 0); /* where the section headers are: patched */
+    put_word(b, wide, 0); /* offset of the section headers, set later */
     put(b, 4, 0);
     put(b, 2, wide ? 64 : 52);
     put(b, 2, wide ? 56 : 32);
@@ -131,7 +131,7 @@ static inline void put_header(struct builder *b, const struct symbol_file *wante
 
 #define NOTE_ADDRESS 0x200u
 
-/* The caller frees it with builder_free. */
+/* Builds the file. The caller frees it with builder_free. */
 static inline struct builder build_symbol_file(const struct symbol_file *wanted) {
     const bool wide = wanted->wide;
     struct builder b = {0};
@@ -167,12 +167,12 @@ static inline struct builder build_symbol_file(const struct symbol_file *wanted)
     align_to(&b, 8);
     patch(&b, wide ? 40 : 32, wide ? 8 : 4, b.size);
     for (unsigned i = 0; i < 9; i++) put_section(&b, wide, &sections[i]);
-    /* All that its segment says it has. */
+    /* The code up to the end of its segment. */
     if (wanted->text != NULL) pad_to(&b, FILE_END);
     return b;
 }
 
-/* A new file each time: some file systems wait for the disk when one is cut and written again. */
+/* Removes the old file first: some file systems wait for the disk if a file is truncated and written again. */
 static inline void save_new(const struct builder *b, const char *path) {
     remove(path);
     save(b, path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GSYM in either byte order, put together field by field, and the same program as Breakpad's text, at 0x1000 in its image:
+/* Builds GSYM in either byte order, field by field, and the same program as Breakpad's text. The program is at 0x1000
+ * in its image:
  *
  *     0x00 … 0x10   outer, /src/a.c:10
  *     0x10 … 0x18     inner, /src/b.h:20, inlined in the line above
@@ -19,7 +20,7 @@
 
 static const char symbols_uuid[] = "0123456789abcdef0123";
 
-/* A number in the file's byte order. */
+/* Puts a number in the file's byte order. */
 static inline void put_ordered(struct builder *b, bool is_big_endian, unsigned width, uint64_t value) {
     if (is_big_endian) {
         put_be(b, width, value);
@@ -44,7 +45,7 @@ enum {
 };
 static const char symbols_strings[] = "\0outer\0tail\0inner\0deep\0/src\0a.c\0b.h\0label";
 
-/* A row by opcodes: the file, the line's difference, the address's. */
+/* Puts a row by opcodes: the file, the differences of line and address. */
 static inline void put_gsym_row(struct builder *b, unsigned file, int lines, unsigned addresses) {
     put(b, 1, 1);
     put(b, 1, file);
@@ -62,7 +63,7 @@ static inline void put_gsym_call(struct builder *b, bool big, unsigned offset, u
     put_ordered(b, big, 4, name);
 }
 
-/* Begins a part of a function's description; returns where its length stands. */
+/* Begins a part of a function's description. Returns the offset of its length. */
 static inline size_t begin_gsym_part(struct builder *b, bool big, unsigned type) {
     put_ordered(b, big, 4, type);
     put_ordered(b, big, 4, 0);
@@ -77,12 +78,12 @@ static inline void put_gsym_outer(struct builder *b, bool big) {
     put_ordered(b, big, 4, 0x30);
     put_ordered(b, big, 4, SYMBOLS_OUTER);
     size_t part = begin_gsym_part(b, big, 1);
-    put(b, 1, 0x7c); /* −4, 10, from line 10 on */
+    put(b, 1, 0x7c); /* −4, 10: the range of line differences; from line 10 on */
     put(b, 1, 10);
     put(b, 1, 10);
     put_gsym_row(b, 1, 0, 0);
     put_gsym_row(b, 2, 10, 0x10);
-    /* A special opcode: 10 lines and 8 bytes on, of lines −4 … 10. */
+    /* A special opcode: 10 lines and 8 bytes further, for line differences −4 … 10. */
     put(b, 1, 4 + 14 + 15 * 8);
     put_gsym_row(b, 1, -18, 8);
     put(b, 1, 0);
@@ -148,7 +149,8 @@ static inline void build_gsym(struct builder *b, bool big) {
     put_ordered(b, big, 8, 0);
 }
 
-/* Records stand in no order; calls before their callers, and lines end as on Windows where `ending` says so. */
+/* Builds the text. Records are in no order, and calls come before their callers. `ending`: the line end, "\r\n" as on
+ * Windows. */
 static inline void build_breakpad(struct builder *b, const char *module, const char *ending) {
     static const char *const lines[] = {"INFO CODE_ID 3031323334353637383961626364656630313233",
                                         "PUBLIC m 1060 0 label",

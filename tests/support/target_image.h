@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A target made of words that stand in the test: memory regions at chosen addresses, little-endian whatever the host is.
- * Not a reader of files or processes. */
+/* A target made of the test's words: memory regions at chosen addresses, little-endian on every host. It does not read
+ * files or processes. */
 #ifndef TESTS_TARGET_IMAGE_H
 #define TESTS_TARGET_IMAGE_H
 
@@ -19,7 +19,7 @@ struct target_image {
     } regions[IMAGE_REGIONS];
 };
 
-/* n words of `width` bytes each, from address `from` on. */
+/* Adds a region of n words of `width` bytes each, from address `from` on. */
 static inline void image_words(struct target_image *image, usp_addr from, unsigned width, const uint64_t *words,
                                size_t n) {
     uint8_t *p = image->regions[image->count].bytes;
@@ -36,7 +36,7 @@ static inline void image_bytes(struct target_image *image, usp_addr from, const 
     memcpy(image->regions[image->count++].bytes, bytes, n);
 }
 
-/* The shape of usp_memory.read. */
+/* A usp_memory.read function. */
 static inline int image_read(void *context, usp_addr from, void *to, size_t n) {
     const struct target_image *image = context;
     for (unsigned i = 0; i < image->count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images, stacks and gathered text for the tests of what is made of a stack. */
+/* Images, stacks and gathered text for the tests of output that is made of stacks. */
 #ifndef TESTS_TEXT_FIXTURES_H
 #define TESTS_TEXT_FIXTURES_H
 
@@ -12,12 +12,12 @@
 
 #include <unspool/unspool.h>
 
-/* An image, in a table that ends with a path of NULL. */
+/* An image in a table, which ends with a path of NULL. */
 struct made_image {
     const char *path;
     usp_addr load, size;
     uint32_t flags;
-    const char *id; /* build-id or UUID as text of any length; NULL: none */
+    const char *id; /* build id or UUID as text of any length; NULL: none */
 };
 
 static inline struct usp_images *make_images(const struct made_image *table, uint32_t arch) {
@@ -32,7 +32,7 @@ static inline struct usp_images *make_images(const struct made_image *table, uin
                                   .slide = table->load,
                                   .arch = arch,
                                   .flags = table->flags};
-        /* A variant that has to arrive wherever the image does. */
+        /* A variant, which must stay with the image. */
         if (arch == USP_ARCH_ARM64 && (table->flags & USP_IMAGE_MACHO) != 0) image.variant = USP_VARIANT_ARM64E;
         if (table->id != NULL) {
             image.build_id_size = (uint32_t)strlen(table->id);
@@ -44,7 +44,7 @@ static inline struct usp_images *make_images(const struct made_image *table, uin
     return images;
 }
 
-/* A stack of return addresses behind an interrupted pc, over the caller's frames. */
+/* A stack: an interrupted pc and return addresses, in the caller's frames. */
 static inline struct usp_stack make_stack(struct usp_frame *frames, const usp_addr *pcs, uint32_t count) {
     struct usp_stack stack;
     usp_stack_init(&stack, frames, count);
@@ -60,14 +60,14 @@ static inline struct usp_stack make_stack(struct usp_frame *frames, const usp_ad
     return stack;
 }
 
-/* Text as it comes in. */
+/* Text that a write function has received. */
 struct gathered {
     char *text; /* NUL-terminated; to be freed */
     size_t length;
     unsigned pieces;
 };
 
-/* The shape of usp_write_function. */
+/* A usp_write_function. */
 static inline int gather(void *context, const char *bytes, size_t n) {
     struct gathered *g = context;
     g->text = realloc(g->text, g->length + n + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a test program is run by, as the environment's USP_TEST_UNDER says: nothing (unset), "valgrind", "kernel" (the
- * emulated machine of tests/kernel/), or the whole command of a user-mode emulator ("qemu-arm -L …"). Whichever it is, it
- * makes everything many times as slow. */
+/* What runs a test program, by the environment's USP_TEST_UNDER: nothing (unset), "valgrind", "kernel" (the emulated
+ * machine of tests/kernel/), or the whole command of a user-mode emulator ("qemu-arm -L …"). Each of them makes
+ * everything many times slower. */
 #ifndef TESTS_UNDER_H
 #define TESTS_UNDER_H
 
@@ -18,21 +18,21 @@ static inline const char *test_under(void) {
 
 static inline bool is_slowed(void) { return test_under()[0] != '\0'; }
 
-/* Linux on an emulated processor, with the largest vector registers that there are. */
+/* Linux on an emulated processor, which has the largest possible vector registers. */
 static inline bool is_on_emulated_kernel(void) { return strcmp(test_under(), "kernel") == 0; }
 
 static inline bool is_user_emulated(void) { return strncmp(test_under(), "qemu-", 5) == 0; }
 
-/* Of many inputs of one kind: from each to the next. All of them are tried where nothing slows the test; elsewhere it is
- * the host that is different, and a part of them shows that, as in the lanes that set USP_TEST_PART. Not a power of two: no
- * kind of field is left out. */
+/* The step from one input to the next, if a test has many of one kind. All of them are tried where nothing slows the
+ * test. Elsewhere only the host differs, and a part of them shows that, as in lanes that set USP_TEST_PART. The step is
+ * not a power of two, so that no kind of field is left out. */
 static inline unsigned stride(void) { return is_slowed() || getenv("USP_TEST_PART") != NULL ? 7 : 1; }
 
-/* How long a test waits for what must happen, given how long it would where nothing slows it. */
+/* How long a test waits for something that must happen, from the time where nothing slows it. */
 static inline uint64_t patience(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
 
-/* execv, of a program for the emulated processor: by the same emulator, since the system need not know of it. Returns
- * only when it fails. */
+/* Like execv, for a program of the emulated processor: runs it in the same emulator, because the system may not know of
+ * it. Returns only if it fails. */
 static inline void exec_under(const char *const arguments[]) {
     static char words[1024];
     const char *all[32];

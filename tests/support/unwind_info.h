@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections __unwind_info, made of numbers. */
+/* Builds sections __unwind_info from numbers. */
 #ifndef TESTS_UNWIND_INFO_H
 #define TESTS_UNWIND_INFO_H
 
 #include "tests/support/file_builder.h"
 
-/* Two encodings that all pages share, two pages: a regular one with four functions (the third is a gap), a compressed one
- * with three functions and an encoding of its own; between them a hole without a page. Functions lie at offsets 0x1000,
- * 0x1010, 0x1100, 0x1200; 0x3000, 0x3004, 0x3100; the code ends at 0x4000. */
+/* The layout: two encodings that all pages share, and two pages. A regular page has four functions (the third is a
+ * gap), a compressed one has three functions and an encoding of its own; between them is a hole without a page.
+ * Functions are at offsets 0x1000, 0x1010, 0x1100, 0x1200; 0x3000, 0x3004, 0x3100; the code ends at 0x4000. */
 enum unwind_info_layout {
-    UI_COMMON = 28,               /* behind the header: encodings[0], encodings[1] */
+    UI_COMMON = 28,               /* after the header: encodings[0], encodings[1] */
     UI_INDEX = UI_COMMON + 2 * 4, /* three pages and the end */
     UI_REGULAR = UI_INDEX + 4 * 12,
     UI_COMPRESSED = UI_REGULAR + 8 + 4 * 8,

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool symbols`, `symbolize` and `images` of what is not linked yet: objects of five processors, compiled here, alone, in
-# archives as GNU and Apple write them, and in fat archives. Functions are those that llvm-nm and llvm-readelf list; names
-# are those of llvm-symbolizer, addr2line, and of the objects outside of their archives.
+# Tests `unspool symbols`, `symbolize` and `images` of unlinked code: objects of five processors, compiled here, alone,
+# in archives of GNU's and Apple's format, and in fat archives. Functions are compared with llvm-nm and llvm-readelf,
+# names with llvm-symbolizer, addr2line, and with the objects outside of their archives.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -39,7 +39,7 @@ for arch in arm64 x86_64 armv7 i386 arm64_32; do
   mkdir "$arch"
   clang-19 -target "$target" -O1 -c "$here/macho_fixture.c" -o "$arch/c.o"
   clang-19 -target "$target" -O1 -std=c++17 -fno-exceptions -c "$here/macho_fixture.cc" -o "$arch/a long name, with blanks.o"
-  # The first Objective-C, which i386 has, knows no blocks.
+  # Objective-C 1, which i386 uses, has no blocks.
   [[ $arch == i386 ]] || clang-19 -target "$target" -fblocks -O1 -w -c "$here/objc_fixture.m" -o "$arch/objc.o"
   llvm-libtool-darwin-19 -static -o "$arch/lib.a" "$arch"/*.o
   for object in "$arch"/*.o; do
@@ -58,13 +58,13 @@ for library in fat.a fat64.a; do
   cp "$work/out" "$library.json"
 done
 [[ $(grep -c '"arch": "arm64"' fat.a.json) -eq 3 && $(grep -c '"path"' fat.a.json) -eq 9 ]] || fail "not three members of three"
-# The methods: those of the symbols.
+# The methods must be those of the symbols.
 run 0 symbols --objc --arch arm64 fat.a
 sed -n 's/.* symtab *\([-+]\[.*\)/\1/p' "$work/out" | sort >methods
 llvm-nm-19 arm64/objc.o | sed -n 's/^[0-9a-f]* t \([-+]\[.*\)/\1/p' | sort >expected
 [[ -s methods ]] || fail "no methods"
 cmp -s methods expected || fail "methods: $(diff methods expected | head -n 4)"
-# Without symbols there is nothing to name, and other members are listed all the same.
+# A member without symbols has no functions; the other members must be listed all the same.
 mkdir stripped
 llvm-strip-19 -o stripped/c.o x86_64-linux-gnu/c.o
 llvm-ar-19 rcD stripped.a stripped/c.o x86_64-linux-gnu/cc.o
@@ -74,7 +74,7 @@ out_lacks '^stripped.a\(c.o\)'
 run 1 symbols stripped/c.o
 err_has '^unspool: stripped/c.o: no symbols'
 
-# ---- one of several
+# ---- one of several members
 run 2 symbolize -o x86_64-linux-gnu/lib.a 0
 err_has 'several images; say which by its path:$'
 err_has '^unspool:   x86_64 x86_64-linux-gnu/lib.a\(c.o\)$'
@@ -85,7 +85,7 @@ run 0 symbolize -o 'x86_64-linux-gnu/lib.a(c-in-sections-of-its-own.o):(.text.lo
 [[ $(cat "$work/out") == 'local_10 (in lib.a(c-in-sections-of-its-own.o)) + 0' ]] || fail "$(cat "$work/out")"
 run 0 symbolize -o 'x86_64-linux-gnu/lib.a(c-in-sections-of-its-own.o):(.text.local_10)' -l 0x5000 0x5001
 [[ $(cat "$work/out") == 'local_10 (in lib.a(c-in-sections-of-its-own.o)) + 1' ]] || fail "$(cat "$work/out")"
-# The same name twice.
+# Two members with the same name.
 mkdir again
 echo 'int second(void) { return 2; }' | clang-19 --target=x86_64-linux-gnu -O1 -x c -c - -o again/c.o
 llvm-ar-19 qcD twice.a x86_64-linux-gnu/c.o
@@ -98,7 +98,7 @@ run 0 symbolize -o "$second" 0
 run 0 symbols twice.a
 [[ $(grep -c '^twice.a(c.o):$' "$work/out") -eq 2 ]] || fail "not both members: $(cat "$work/out")"
 
-# ---- what is none, and what is damaged
+# ---- files that are no archives, and damaged ones
 llvm-ar-19 --thin rcD thin.a x86_64-linux-gnu/c.o
 for command in 'images thin.a' 'symbols thin.a' 'symbolize -o thin.a 0'; do
   # shellcheck disable=SC2086 # words
@@ -120,7 +120,7 @@ for cut in 9 67 $((size / 2)) $((size - 40)); do
   err_has '^unspool: cut.a: offset 0x[0-9a-f]+: '
   [[ ! -s $work/out ]] || fail "cut at $cut: something is listed"
 done
-# What is not linked is nothing that a log's frames are in.
+# Frames of a log never belong to an unlinked file.
 printf '0   lib.a   0x0000000000000010 lib.a + 16\n' >log
 run 0 symbolize --log log --search x86_64-linux-gnu
 cmp -s log "$work/out" || fail "a log is named by what is not linked: $(cat "$work/out")"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool symbolize`, `images` and `symbols` of Mach-O files: programs that are compiled and linked here for two processors,
-# stripped, split into a dSYM and joined into a fat file; names against llvm-nm and llvm-symbolizer.
+# Tests `unspool symbolize`, `images` and `symbols` of Mach-O files: programs that are compiled and linked here for two
+# processors, stripped, split into a dSYM and joined into a fat file. Names are compared with llvm-nm and
+# llvm-symbolizer.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -22,7 +23,7 @@ exports:
 ...
 END_OF_STUBS
 
-# build ARCH: ARCH/App, ARCH/App.dSYM, and ARCH/stripped/App without names.
+# build ARCH: makes ARCH/App, ARCH/App.dSYM, and ARCH/stripped/App without names.
 build() {
   local target=$1-apple-macos13
   mkdir -p "$1/stripped"
@@ -40,11 +41,12 @@ build() {
 build arm64
 build x86_64
 
-# uuid_of FILE ARCH
+# uuid_of FILE ARCH: prints the UUID.
 uuid_of() { llvm-dwarfdump-19 --uuid "$1" | awk -v arch="($2)" '$3 == arch { print $2 }'; }
-# with_offset N: what has a line gets the offset that it would have without debug information.
+# with_offset N: replaces each line number in the output by the offset that the line would have without debug
+# information.
 with_offset() { sed -i -E "s/ \\(macho_fixture\\.[a-z]+:[0-9]+\\)\$/ + $1/" "$work/out"; }
-# named FILE OPTION...: every function has its name at its start.
+# named FILE OPTION...: checks that every function has its name at its start.
 named() {
   local arch=$1
   shift
@@ -59,7 +61,7 @@ arm64_uuid=$(uuid_of arm64/App arm64)
 [[ ${#arm64_uuid} -eq 36 ]] || fail "no UUID: $arm64_uuid"
 
 for arch in arm64 x86_64; do
-  # Program, bundle, the file in it; a stripped program whose dSYM lies beside it.
+  # The program, the dSYM bundle, the file in it; a stripped program with its dSYM beside it.
   named "$arch" -o "$arch/App"
   named "$arch" -o "$arch/App.dSYM"
   named "$arch" -o "$arch/App.dSYM/Contents/Resources/DWARF/App" -arch "$arch"
@@ -73,7 +75,7 @@ for arch in arm64 x86_64; do
   cp -r "$arch/App.dSYM" "$arch/stripped/"
   named "$arch" -o "$arch/stripped/App"
 
-  # In the middle of functions, against llvm-symbolizer.
+  # In the middle of functions, compared with llvm-symbolizer.
   awk '{ printf "0x%s\n", $1 }' "$arch/functions" |
     python3 -c 'import sys; [print(hex(int(line, 16) + 5)) for line in sys.stdin]' >middles
   run 0 symbolize -o "$arch/App" <middles
@@ -84,7 +86,7 @@ for arch in arm64 x86_64; do
   sed 's/ (in App) + 5$//' "$work/out" | cmp -s - theirs || fail "$arch: $(diff <(sed 's/ (in.*//' "$work/out") theirs | head -n 4)"
 done
 
-# The host's, when there is one; otherwise it is to be said which.
+# The host's processor is chosen if the file has it; otherwise the command must ask for one.
 case $(uname -m) in
   x86_64) named x86_64 -o App ;;
   aarch64) named arm64 -o App ;;
@@ -94,7 +96,7 @@ case $(uname -m) in
     ;;
 esac
 
-# Where it was loaded: the same address in four ways.
+# The address where the image was loaded: the same place, given in four ways.
 first=$(head -n 1 arm64/starts)
 expected=$(head -n 1 arm64/names)
 base=0x100000000
@@ -108,7 +110,7 @@ for words in "-l $load $moved" "-l ${load#0x} $moved" "-s $(printf '0x%x' $((loa
   [[ $(cat "$work/out") == "$expected" ]] || fail "$words: $(cat "$work/out")"
 done
 
-# Another build: both are reported, nothing is named.
+# Another build: the message must have both UUIDs, and there must be no name.
 other=00112233-4455-6677-8899-AABBCCDDEEFF
 run 3 symbolize --uuid $other -o App "$first"
 [[ ! -s $work/out ]] || fail "another build is used"
@@ -119,7 +121,7 @@ err_has "$arm64_uuid, not $other$"
 run 3 symbolize -arch armv7 -o App 1
 err_has '^unspool: App: for (arm64, x86_64|x86_64, arm64), not for armv7$'
 
-# C++: as people write it, and as it is in the file.
+# C++: as people write it, and mangled as in the file.
 mangled=$(llvm-nm-19 --defined-only arm64/App | awk '$2 ~ /[tT]/ && $3 ~ /^__ZN/ && !n++ { print $1, substr($3, 2) }')
 run 0 symbolize --demangle no -o arm64/App "0x${mangled% *}"
 with_offset 0
@@ -155,7 +157,7 @@ symbols = {symbol["symbol"]: symbol for symbol in json.load(open(sys.argv[1], en
 assert symbols["local_10"]["size"] > 0 and symbols["local_10"]["source_file"].endswith("/macho_fixture.c")
 END_OF_PROGRAM
 
-# Objective-C: the methods of a stripped library by its metadata are those that its symbols told.
+# Objective-C: the metadata of a stripped library must give the same methods as its symbols.
 clang-19 -target arm64-apple-ios14 -fobjc-runtime=ios-14.0 -fblocks -O1 -c "$here/objc_fixture.m" -o objc.o
 ld64.lld-19 -arch arm64 -platform_version ios 14.0 14.0 -dylib -objc_relative_method_lists objc.o \
   "$here/objc_fixture.tbd" -o objc
@@ -167,7 +169,7 @@ awk '{ print $1, $3, $4, $5 }' "$work/out" >with
 run 0 symbols --objc objc.stripped
 awk '{ print $1, $3, $4, $5 }' "$work/out" >without
 [[ $(grep -c ' objc-metadata [-+]' without) -eq $(wc -l <without) ]] || fail "not from the metadata: $(cat without)"
-# Before it is linked each method has a symbol, because the metadata refers to it by a relocation.
+# In an unlinked object each method has a symbol, because the metadata refers to it by a relocation.
 run 0 symbols --objc objc.o
 cmp -s <(awk '{ print $3, $4, $5 }' "$work/out" | sort) <(cut -d' ' -f 2- with | sort) ||
   fail "unlinked: other methods: $(cat "$work/out")"

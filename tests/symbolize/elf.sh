@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names out of real ELF files, from full symbols to nothing, against llvm-symbolizer and the symbol tables themselves; the
-# linkage tables of four processors against disassemblers. Runs in the folder of the build.
+# Compares names from real ELF files, from files with all symbols to files without any, with llvm-symbolizer and with
+# the symbol tables; and the linkage tables (PLT) of four processors with disassemblers. Runs in the folder of the
+# build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -17,7 +18,7 @@ fixtures=$top/tests/symbolize
 compare() { "${oracle[@]}" "$@" || fail "$1"; }
 has() { grep -q "define HAVE_$1 1" config.h; }
 
-# lookup FILE NAME…: the address of each name in $work/full is named so in FILE (or, behind a "!", is not).
+# lookup FILE NAME…: checks that FILE names the address of each NAME in $work/full (or, after a "!", that it does not).
 lookup() {
   local file=$1 name address want
   shift
@@ -34,7 +35,7 @@ lookup() {
   done
 }
 
-# ---- the system's libraries, with another build-id, so that installed debugging symbols are not found
+# ---- the system's libraries, with a changed build id, so that installed debugging symbols are not found
 for library in libc.so.6 libstdc++.so.6; do
   path=$(${CC:-cc} -print-file-name=$library)
   [[ -f $path ]] || continue
@@ -49,7 +50,7 @@ END
   compare "$work/$library"
 done
 
-# ---- a program of C and one of C++, the ladder
+# ---- a program in C and one in C++, stripped step by step
 link=(-shared -fPIC -O2 '-Wl,--build-id=none')
 clang-19 "${link[@]}" -DUSP_TEST_IFUNC -o "$work/full" "$fixtures/elf_fixture.c"
 clang++-19 "${link[@]}" -nostdlib++ -o "$work/full-c++" "$fixtures/elf_fixture.cc"
@@ -61,13 +62,13 @@ for full in "$work/full" "$work/full-c++"; do
   compare "$full.unneeded" --whole "$full"
   strip -o "$full.stripped" "$full"
   compare "$full.stripped" --whole "$full"
-  # No section headers at all: the loader's way to the symbols is left. They say nothing of sections then.
+  # Without section headers, only the loader's way to the symbols is left. Those symbols have no sections.
   llvm-objcopy-19 --strip-sections "$full" "$full.headerless"
 done
 lookup "$work/full.stripped" visible_10 weak_10 aliased '!hidden_10' '!local_10'
 lookup "$work/full.headerless" visible_10 weak_10 '!hidden_10'
 
-# Split off, and found by its checksum: beside the file and in .debug.
+# A separate debug file that is found by its checksum: beside the file and in .debug.
 objcopy --only-keep-debug "$work/full" "$work/linked.debug"
 strip -o "$work/linked" "$work/full"
 (cd "$work" && objcopy --add-gnu-debuglink=linked.debug linked)
@@ -79,7 +80,7 @@ lookup "$work/linked" local_10 visible_10
 printf x >>"$work/.debug/linked.debug"
 lookup "$work/linked" '!local_10' visible_10
 
-# MiniDebugInfo, made as gdb's manual shows it.
+# MiniDebugInfo, made as gdb's manual describes.
 if has LZMA && have xz; then
   nm -D "$work/full" --format=posix --defined-only | awk '{ print $1 }' | sort >"$work/dynamic"
   nm "$work/full" --format=posix --defined-only | awk '$2 ~ /^[TtWi]$/ { print $1 }' | sort >"$work/functions"
@@ -91,7 +92,7 @@ if has LZMA && have xz; then
   objcopy --add-section ".gnu_debugdata=$work/mini.xz" "$work/with-mini"
   lookup "$work/with-mini" local_10 hidden_10 visible_10 chosen_fast
   compare "$work/with-mini" --tables "$work/full"
-  # Damaged: what the file says by itself is left.
+  # Damaged MiniDebugInfo: only the file's own symbols are left.
   head -c 200 "$work/mini.xz" >"$work/cut.xz"
   objcopy --update-section ".gnu_debugdata=$work/cut.xz" "$work/with-mini"
   lookup "$work/with-mini" '!local_10' visible_10
@@ -107,7 +108,8 @@ for way in zlib zstd; do
 done
 
 # ---- linkage tables
-# check_plt DISASSEMBLER FILE ARGUMENT…: builds FILE of the fixture with these, looks at its linkage table.
+# check_plt DISASSEMBLER FILE ARGUMENT…: builds FILE from the fixture with these arguments, and checks its linkage
+# table.
 check_plt() {
   local objdump=$1 file=$2
   shift 2

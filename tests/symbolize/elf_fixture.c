@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of every binding, aliases, ifuncs, labels, versions; for tests/symbolize/elf.sh. Without headers, so that any target
- * compiles it. */
+/* Functions of every binding, aliases, ifuncs, labels, versions, for tests/symbolize/elf.sh. Uses no headers, so that
+ * it compiles for any target. */
 extern int outside(const char *text, ...);
 extern int outside_2(int x);
 extern int *outside_3(void);
@@ -22,13 +22,13 @@ TEN(1)
 TEN(2)
 TEN(3)
 
-/* Aliases of each binding; the weak one is first in the alphabet. */
+/* Aliases of each binding; the weak one is the first in the alphabet. */
 int __aliased(int x);
 NOINLINE int __aliased(int x) { return outside_2(x) * 3; }
 int aliased(int x) __attribute__((alias("__aliased")));
 int a_weak_alias(int x) __attribute__((weak, alias("__aliased")));
 
-/* A function of no known size, and a label in one that has a size. */
+/* A function without a size, and a label in a function with a size. */
 #if defined(__arm__)
 #define RETURN "bx lr\n"
 #else
@@ -55,5 +55,5 @@ int table(int x) {
     return sum;
 }
 
-/* Its address is needed: called through .plt.got where binding is lazy. */
+/* Takes the function's address, so that calls of it go through .plt.got where binding is lazy. */
 int (*pointer(void))(int) { return outside_2; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names addresses of an ELF file as the library does, for tests/symbolize/elf.sh to compare with other tools:
+/* Names addresses of an ELF file by the library, for tests/symbolize/elf.sh, which compares the names with other tools:
  *
  *     elf_names FILE    reads linked addresses in hexadecimal, writes "ADDRESS START NAME" for each, or "ADDRESS -" */
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static void check(int status) {
     exit(1);
 }
 
-/* The image of a process that has loaded the file where it was linked for. */
+/* Returns the image of a process that has loaded the file at the address where it was linked. */
 static struct usp_images *load(const char *path) {
     struct uspi_image_list list = {0};
     struct usp_images *images;

@@ -210,7 +210,7 @@ def main():
         named += mine[address] is not None
         if whole and mine[address] is not None and not mine[address][1].endswith('@plt'):
             true = whole.expected(address)
-            # A label inside a function is taken for one where the function has lost its symbol.
+            # Where a function has lost its symbol, a label inside it is taken for a function.
             if true is None or not true[0] <= mine[address][0] <= address:
                 wrong.append(f'{address:#x}: {mine[address]}, before symbols were lost {true}')
                 continue

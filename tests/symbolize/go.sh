@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Go programs without symbols and debug information: names, files, lines and inlined calls by Go's function table, at the start of
-# every function and at random addresses, against the same program's DWARF and against Go's own reader of the table; of ELF and
-# Mach-O files, position-independent ones, and one that the C compiler's linker made; and of a table by Go 1.15. DWARF as Go
-# compresses it in Mach-O files, against the same DWARF uncompressed. USP_GO: other go programs to make them with, separated by
-# colons. Runs in the folder of the build.
+# Tests Go programs without symbols and debug information: names, files, lines and inlined calls from Go's function
+# table, at the start of every function and at random addresses. Compares them with the same program's DWARF and with
+# Go's own reader of the table: for ELF and Mach-O files, position-independent ones, one that the C compiler's linker
+# made, and a table by Go 1.15. Also compares DWARF as Go compresses it in Mach-O files with the same DWARF
+# uncompressed. USP_GO: other go programs that make the test programs, separated by colons. Runs in the folder of the
+# build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -15,7 +16,8 @@ make_work
 fixtures=$top/tests/symbolize
 export GO111MODULE=off GOCACHE=$work/cache GOPATH=$work/path GOTOOLCHAIN=local GOFLAGS='' CGO_ENABLED=0
 
-# build GO OUT FLAG...: the program with debug information (OUT) and without (OUT-s). The tables must not depend on either.
+# build GO OUT FLAG...: builds the program with debug information (OUT) and without (OUT-s). The tables must not depend
+# on either.
 build() {
   local go=$1 out=$2
   shift 2
@@ -23,7 +25,7 @@ build() {
     "$go" build "$@" -ldflags="$link -s -w" -o "$out-s" "$source"
 }
 
-# compare NAME [TRUTH]: the two files of that name.
+# compare NAME [TRUTH]: compares the two files of that name.
 compare() {
   local name=$1
   "$go" tool nm "$name" | python3 -c '
@@ -56,7 +58,7 @@ for go in go "${others[@]}"; do
   wait $! || fail "pie: not built"
   for name in linux pie darwin-arm64 darwin-amd64; do compare "$name" ./gosym; done
 
-  # Compressed DWARF (__zdebug_line) says of every address what the same DWARF says uncompressed.
+  # Compressed DWARF (__zdebug_line) must give the same answers as the same DWARF uncompressed.
   if has ZLIB; then
     GOOS=darwin GOARCH=arm64 "$go" build -o packed "$source"
     "$go" tool nm packed | awk '$2 == "T" || $2 == "t" { print "0x" $1 }' >addresses
@@ -67,7 +69,7 @@ for go in go "${others[@]}"; do
     cmp by-plain by-packed || fail "packed: other lines than uncompressed"
   fi
 
-  # Where the C compiler's linker has put the table among other data, without a section of its own, and left its addresses to
+  # The C compiler's linker puts the table among other data, without a section of its own, and leaves its addresses to
   # relocations.
   if have gcc; then
     mkdir -p with-c
@@ -80,7 +82,8 @@ for go in go "${others[@]}"; do
   fi
 done
 
-# ---- the table of a program by Go 1.15, which Go's sources have for their own tests, in a file where its code would be
+# ---- the table of a program by Go 1.15, which Go's sources contain for their own tests, in a file that has it in place
+# of code
 old=$(go env GOROOT)/src/debug/gosym/testdata/pcln115.gz
 if [[ -e $old ]] && have gcc; then
   gunzip -c "$old" >old-table

@@ -67,8 +67,9 @@ def compare_truth(name, ours, path):
         for text in file:
             address, function, where, line = text.rstrip("\n").split("\t")
             frames = ours[int(address, 16)]
-            # Go's reader calls padding a part of the function before it, of which it knows no line. The identity of the build
-            # lies among the functions of a Mach-O file; it has no lists of files and lines, and that reader takes others.
+            # Go's reader counts padding as a part of the function before it, without a line. In a Mach-O file the build
+            # id lies among the functions; it has no lists of files and lines, and that reader uses those of another
+            # function.
             is_code = function not in ("-", "go.buildid", "go:buildid") and int(line) > 0 and where
             want = (plain(function), where, line) if is_code else None
             have = None

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Index files: they answer as the debug information does at every place where an answer can change, are the same whichever command makes
-# them, are refused or passed over when they are damaged, and take the place of files that are not there. Runs in the folder of
-# the build.
+# Tests index files: they give the same answers as the debug information at every address where the answer can change.
+# They are the same whichever command makes them, are refused or ignored when they are damaged, and replace files that
+# are absent. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -19,7 +19,7 @@ id=('-Wl,--build-id=sha1')
 gcc -O2 -g -shared -fPIC -nostdlib "${id[@]}" -o files/gcc "$fixtures/lines_fixture.c"
 g++ -O2 -gdwarf-4 -shared -fPIC -nostdlib "${id[@]}" -o files/gcc-c++ "$fixtures/lines_fixture.cc"
 clang++-19 -O2 -gdwarf-5 -gdwarf64 -shared -fPIC -nostdlib "${id[@]}" -o files/wide "$fixtures/lines_fixture.cc"
-# What is folded, and a unit that claims no code.
+# Folded functions, and a unit that claims no code.
 clang++-19 -O1 -g -ffunction-sections -shared -fPIC -nostdlib -fuse-ld=lld-19 "${id[@]}" '-Wl,--icf=all' -o files/folded \
   "$fixtures/lines_fixture.cc"
 gcc -O2 -gdwarf-2 -gstrict-dwarf -shared -fPIC -nostdlib "${id[@]}" -o files/old "$fixtures/lines_fixture.c"
@@ -42,7 +42,7 @@ find one -type f ! -name index | grep -c . >/dev/null && fail "files are left be
 "$unspool" index --verify -o one files >verified || fail "an index differs from its source: $(cat verified)"
 [[ $(grep -c 'addresses are equal' verified) -ge 9 ]] || fail "not all were compared: $(cat verified)"
 
-# ---- an index of another build is not used, and one that is missing is none to complain about
+# ---- an index of another build is not used, and a missing one causes no message
 addresses=$(llvm-nm-19 --defined-only files/gcc | awk '$2 ~ /[tT]/ { print $1 }')
 "$dump" files/gcc <<<"$addresses" >by-source 2>/dev/null
 "$dump" -s one files/gcc <<<"$addresses" 2>/dev/null | sed 's/,indexed//' >by-index
@@ -55,7 +55,7 @@ cp "one/$other" "two/$mine"
 grep -q 'of another build' explained || fail "the index of another build: $(cat explained)"
 "$dump" -s empty files/gcc <<<"$addresses" 2>explained | cmp -s by-source - || fail "without a store lines differ"
 
-# ---- every kind of damage: the answer is that of the source, or the same
+# ---- every kind of damage: the answers are those of the debug information or of the intact index
 python3 - "one/$mine" "two/$mine" "$dump" files/gcc by-source <<'END' || fail "damage changes answers"
 import os, random, subprocess, sys
 whole, damaged, dump, program, expected = sys.argv[1:]
@@ -79,7 +79,7 @@ for kind, at in changes:
 print(f'{len(changes)} kinds of damage, {wrong} wrong')
 sys.exit(wrong > 0)
 END
-# ---- what has nothing to index
+# ---- files without anything to index
 echo 'int f(void) { return 1; }' | gcc -shared -fPIC -nostdlib '-Wl,--build-id=none' -g -x c -o nameless -
 "$unspool" index -o one nameless >/dev/null 2>said && fail "what has no build-id was indexed"
 grep -q 'no UUID or build-id' said || fail "no build-id: $(cat said)"

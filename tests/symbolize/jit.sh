@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack` of programs that generate code: names out of a perf map, a jitdump and the GDB JIT interface, lines out of a
-# jitdump and of the interface's objects; of processes, of a process in a container, and of cores; and of LLVM's JIT, node and a
-# JVM, where they are installed.
+# Tests `unspool stack` with programs that generate code: names from a perf map, a jitdump and the GDB JIT interface,
+# lines from a jitdump and from the interface's objects. Tests processes, a process in a container, and cores; and
+# LLVM's JIT, node and a JVM, where they are installed.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -27,14 +27,14 @@ clean_up_maps() {
 }
 trap clean_up_maps EXIT
 
-# begin MODE...: a victim; its process id is in $pid.
+# begin MODE...: starts jit_victim; its process id is in $pid.
 begin() {
   start "$victim" "$work/$object" "$work/dumps" "$@"
   maps+=("/tmp/perf-$pid.map")
 }
 
-# expect PREFIX SUFFIX: the frames of the output are those of the victim, with generated code named so; and never as an offset
-# from 0.
+# expect PREFIX SUFFIX: checks that the output has the program's frames, with generated code named with this prefix and
+# suffix, and never an offset from 0.
 expect() {
   grep -qF " ${1}generated_inner$2 + " "$work/out" || fail "no ${1}generated_inner$2:" "$(cat "$work/out")"
   grep -qF " ${1}generated_outer$2 + " "$work/out" || fail "no ${1}generated_outer$2:" "$(cat "$work/out")"
@@ -43,14 +43,14 @@ expect() {
   out_lacks '0x0 \+ '
 }
 
-# named STRATEGY: the JSON of the process says what named the generated code.
+# named STRATEGY: checks that the JSON of the process has this strategy for the generated code.
 named() {
   run 0 stack --json "$pid"
   cp "$work/out" "$work/$1.json"
   grep -qF "\"named_by\":\"$1\"" <(tr -d ' \n' <"$work/out") || fail "the JSON does not say $1"
 }
 
-# Nothing names the code: the address, and a word.
+# Without any source of names: the address, and "[unknown]".
 begin none
 run 0 stack "$pid"
 err_is_empty
@@ -89,10 +89,10 @@ expect '' ''
 named gdb-jit
 gdb_pid=$pid
 
-# line_of TEXT FILE: the number of the line that has it.
+# line_of TEXT FILE: prints the number of the line that contains TEXT.
 line_of() { grep -nF -- "$1" "$2" | head -n 1 | cut -d: -f1; }
 
-# An object with debug information whose relocations are left to the reader: the lines of the two calls.
+# An object with debug information whose relocations are not applied: the lines of the two calls.
 has_lines() {
   out_has " generated_inner \+ [0-9]+ \(jit_generated\.c:$(line_of 'result = wait()' "$top/tests/symbolize/jit_generated.c")\)\$"
   out_has " generated_outer \+ [0-9]+ \(jit_generated\.c:$(line_of 'result = generated_inner' "$top/tests/symbolize/jit_generated.c")\)\$"
@@ -106,13 +106,13 @@ has_lines
 lines_pid=$pid
 object=generated.o
 
-# All at once: what is in memory first, then what has times.
+# All sources at once: memory (the GDB JIT interface) wins over files, a jitdump, which has times, over a perf map.
 begin map dump gdb
 named gdb-jit
 begin map dump
 named jitdump
 
-# What folded stacks, plain lines and those of glibc have.
+# Names in folded stacks, plain lines and lines of glibc's format.
 run 0 stack --style folded "$map_pid"
 out_has 'map:generated_outer with blanks;map:generated_inner with blanks;'
 run 0 stack --style plain "$map_pid"
@@ -128,7 +128,7 @@ run 0 symbolize --json -p "$map_pid" "0x$address"
 out_has '"named_by": "perf-map"'
 cp "$work/out" address.of
 
-# A map that is a symbolic link, a pipe, or another user's says nothing.
+# A map that is a symbolic link, a pipe, or another user's file is ignored.
 mv "/tmp/perf-$map_pid.map" good.map
 ln -s "$work/good.map" "/tmp/perf-$map_pid.map"
 run 0 stack "$map_pid"
@@ -147,10 +147,10 @@ fi
 run 0 stack "$map_pid"
 expect map: ' with blanks'
 
-# A container: another id, another /tmp.
+# A container: the process has another id and another /tmp there.
 if unshare --user --map-root-user --mount --pid --fork true 2>/dev/null; then
   mkfifo said_inside
-  # By descriptors: the paths may be below /tmp.
+  # By descriptors: the paths may lie below /tmp.
   unshare --user --map-root-user --mount --pid --fork --mount-proc sh -c \
     'mount -t tmpfs none /tmp && exec /proc/self/fd/9 /proc/self/fd/8 / map' 8<generated.o 9<"$victim" >said_inside \
     2>unshare_says &
@@ -169,7 +169,7 @@ if unshare --user --map-root-user --mount --pid --fork true 2>/dev/null; then
   fi
 fi
 
-# core PID NAME: a core of the process, as NAME.
+# core PID NAME: makes a core of the process, named NAME.
 core() {
   if have gcore && gcore -o "$work/made" "$1" >/dev/null 2>&1 && [[ -s $work/made.$1 ]]; then
     mv "$work/made.$1" "$2"
@@ -178,7 +178,7 @@ core() {
   return 1
 }
 
-# Cores: the objects are in the memory; a perf map counts when it lies beside the core, under the id of the process.
+# Cores: objects are in the memory. A perf map is used if it lies beside the core, with the process's id in its name.
 mkdir cores
 if core "$gdb_pid" cores/gdb && core "$map_pid" cores/map; then
   run 0 stack cores/gdb
@@ -201,8 +201,8 @@ else
   echo "cores: not tested, gcore is missing or may not look"
 fi
 
-# LLVM's JIT, both kinds of it: what it registers for debuggers tells the lines and the inlined call. Only sections have
-# their addresses, and the relocations of debug information are left to the reader.
+# Both kinds of LLVM's JIT: the objects that it registers for debuggers have the lines and the inlined call. Only
+# sections have their addresses, and the relocations of debug information are not applied.
 cat >jitted.c <<'END_OF_C'
 extern long write(int, const void *, unsigned long);
 extern int pause(void);
@@ -231,7 +231,7 @@ if have lli-19 && have clang-19 && clang-19 -g -O1 -c -emit-llvm jitted.c -o jit
       # shellcheck disable=SC2086 # one option or none
       clang-19 -g $form -O1 -c -emit-llvm jitted.c -o jitted.bc
       start lli-19 "--jit-kind=$kind" jitted.bc
-      # It says ready before it waits.
+      # The program reports readiness before it waits.
       for ((try = 0; try < 100; try++)); do
         run 0 stack "$pid"
         ! grep -q 'pause' "$work/out" || break
@@ -253,7 +253,7 @@ else
   echo "LLVM's JIT: not tested, lli-19 or clang-19 is missing"
 fi
 
-# Node: a function of JavaScript was called often enough to be compiled; what it calls waits in a system call.
+# Node: a JavaScript function is called often enough to be compiled; the function that it calls waits in a system call.
 cat >work.js <<'END_OF_SCRIPT'
 const { readSync, openSync, writeSync } = require('fs');
 const fifo = process.argv[2];
@@ -287,7 +287,7 @@ else
   echo "node: not tested, it is not installed"
 fi
 
-# A JVM: a method that is compiled at its first call, and called until it is killed; the map is written when it is asked for.
+# A JVM: a method is compiled at its first call, and runs until it is killed; the map is written on request.
 cat >Loop.java <<'END_OF_CLASS'
 public class Loop {
     static volatile boolean goesOn;
@@ -305,7 +305,7 @@ if have java && have javac && have jcmd && javac Loop.java 2>javac_says; then
     -XX:+PreserveFramePointer -cp . Loop
   maps+=("/tmp/perf-$pid.map")
   if jcmd "$pid" Compiler.perfmap >jcmd_says 2>&1 && [[ -s /tmp/perf-$pid.map ]]; then
-    # The thread may be on its way to the method.
+    # The thread may not have reached the method yet.
     for ((try = 0; try < 100; try++)); do
       run 0 stack "$pid"
       ! grep -q innermostLoop "$work/out" || break

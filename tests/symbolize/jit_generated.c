@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What jit_victim.c runs in memory of its own: compiled, and never linked, so nothing here may need a relocation. */
+/* The code that jit_victim.c copies into its memory and runs. It is compiled but never linked, so it must not need a
+ * relocation. */
 __attribute__((noinline, noclone)) static int generated_inner(int (*wait)(void)) {
     int volatile result = wait() + 1;
     return result;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that generates code, as a runtime with a JIT compiler does: copies the functions of an object (jit_generated.c)
- * into anonymous memory, says where they are, calls generated_outer, and stands still in what that calls.
+/* A program that generates code, as a runtime with a JIT compiler does: copies the functions of an object
+ * (jit_generated.c) into anonymous memory, registers their addresses, calls generated_outer, and waits in a function
+ * that this calls.
  *
  * jit_victim OBJECT FOLDER [map] [dump] [gdb]
  *   map   writes /tmp/perf-PID.map
@@ -20,7 +21,7 @@
 
 #include "tests/support/kept.h"
 
-/* ---- the GDB JIT interface, as its documentation has it ---- */
+/* ---- the GDB JIT interface, as gdb documents it ---- */
 
 struct jit_code_entry {
     struct jit_code_entry *next, *prev;
@@ -44,7 +45,7 @@ struct object {
     uint8_t *bytes;
     size_t size;
     ElfW(Ehdr) header;
-    uint8_t *code; /* where the section of code was copied to */
+    uint8_t *code; /* copy of the code section */
 };
 
 static bool read_object(const char *path, struct object *object) {
@@ -64,7 +65,7 @@ static ElfW(Shdr) section_of(const struct object *object, size_t i) {
     return section;
 }
 
-/* Copies the code, and writes into the section's header where it is, as runtimes do. */
+/* Copies the code, and writes its address into the section's header, as runtimes do. */
 static bool place_code(struct object *object) {
     for (size_t i = 0; i < object->header.e_shnum; i++) {
         ElfW(Shdr) section = section_of(object, i);
@@ -80,7 +81,7 @@ static bool place_code(struct object *object) {
     return false;
 }
 
-/* Calls `each` for every function. */
+/* Calls `each` for each function. */
 static void visit_functions(const struct object *object,
                             void (*each)(void *context, const char *name, uintptr_t start, size_t size),
                             void *context) {
@@ -101,7 +102,7 @@ static void visit_functions(const struct object *object,
 /* ---- files ---- */
 
 static void write_line(void *context, const char *name, uintptr_t start, size_t size) {
-    /* The bit that says Thumb is no part of the address. */
+    /* Without the Thumb bit, which is not part of the address. */
     fprintf(context, "%lx %zx map:%s with blanks\n", (unsigned long)(start & ~(uintptr_t)1), size, name);
 }
 
@@ -116,7 +117,7 @@ static bool write_map(const struct object *object) {
 }
 
 static void put(FILE *file, unsigned width, uint64_t value) {
-    /* As the processor has it. */
+    /* In the processor's byte order. */
     const uint8_t *bytes = (const uint8_t *)&value;
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     bytes += sizeof value - width;
@@ -124,7 +125,7 @@ static void put(FILE *file, unsigned width, uint64_t value) {
     fwrite(bytes, 1, width, file);
 }
 
-/* Line 11 is that of the first byte, line 12 that of the rest. */
+/* Line 11 belongs to the first byte, line 12 to the rest. */
 static void write_lines(FILE *file, uintptr_t start) {
     static const char path[] = "/somewhere/else/generated.source";
     put(file, 4, 2);
@@ -175,14 +176,14 @@ static bool write_dump(const struct object *object, const char *folder) {
     put(file, 8, 0);
     visit_functions(object, write_record, file);
     fflush(file);
-    /* The mark by which tools find it. */
+    /* Tools find the file by this mapping. */
     const void *mark = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0);
     return fclose(file) == 0 && mark != MAP_FAILED;
 }
 
-/* ---- what the generated code calls ---- */
+/* ---- functions that the generated code calls ---- */
 
-static volatile bool goes_on; /* never */
+static volatile bool goes_on; /* never set */
 
 KEPT static int stand_still(void) {
     puts("ready");

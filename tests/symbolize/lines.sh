@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Lines and inlined calls of programs that gcc and clang make in many ways: each instruction is compared with what the compiler
-# has said of it in its assembly (lines_truth.py), and its chain of inlined calls with llvm-symbolizer's (lines_oracle.py). Runs
-# in the folder of the build.
+# Tests lines and inlined calls of programs that gcc and clang make in many ways. Each instruction is compared with what
+# the compiler's assembly states about it (lines_truth.py), and its chain of inlined calls with llvm-symbolizer's
+# (lines_oracle.py). Runs in the folder of the build.
 # shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
@@ -18,12 +18,12 @@ truth=(python3 -B "$fixtures/lines_truth.py")
 built=$PWD
 has() { grep -q "define HAVE_$1 1" "$built/config.h"; }
 cd "$work"
-# By a relative path, so that paths are put together of all of their parts.
+# By a relative path, so that paths consist of all their parts.
 mkdir sources
 cp "$fixtures"/lines_fixture.* sources
 levels=(0 1 2 3 s)
 
-# all_of PROGRAM: what is said of every byte of its code.
+# all_of PROGRAM: prints the answers for every byte of its code.
 all_of() {
   llvm-readelf-19 -SW "$1" | awk '$2 == "]" { $1 = $1 $2; $2 = "" } / \.text/ { for (i = 1; i <= NF; i++) if ($i ~ /^\.text/) print $(i + 2), $(i + 4) }' |
     while read -r start size; do
@@ -33,14 +33,14 @@ all_of() {
   "$dump" "$1" <"$1.addresses" 2>/dev/null
 }
 
-# check PROGRAM TABLE ARGUMENT...: each instruction of the program.
+# check PROGRAM TABLE ARGUMENT...: compares each instruction of the program.
 check() {
   local program=$1 table=$2
   shift 2
   "${truth[@]}" check --dump "$dump" "$@" "$program" "$table" || fail "$program"
 }
 
-# build_object NAME SOURCE COMPILER FLAG...: NAME.s with labels, NAME.table, NAME.o.
+# build_object NAME SOURCE COMPILER FLAG...: makes NAME.s with labels, NAME.table, NAME.o.
 build_object() {
   local name=$1 source=sources/$2 compiler=$3 folder=$work flag
   shift 3
@@ -50,7 +50,7 @@ build_object() {
   "$compiler" "$@" -Wno-unused-command-line-argument -Wa,--no-warn -c -o "$name.o" "$name.s"
 }
 
-# build_elf NAME SOURCE COMPILER FLAG...: the library NAME of it. $link goes to the linker alone.
+# build_elf NAME SOURCE COMPILER FLAG...: makes the library NAME. Only the linker gets $link.
 link=()
 build_elf() {
   build_object "$@" -fPIC
@@ -59,7 +59,7 @@ build_elf() {
   "$compiler" "$@" -shared -nostdlib "${link[@]}" -o "$name" "$name.o"
 }
 
-# elf NAME SOURCE COMPILER FLAG...: builds it and compares it with both.
+# elf NAME SOURCE COMPILER FLAG...: builds the library and compares it with both.
 elf() {
   build_elf "$@"
   check "$1" "$1.table" --llvm "$1"
@@ -82,14 +82,14 @@ if part_needs "$(gcc -print-prog-name=cc1obj)"; then
     beside elf "lines_fixture-m-gcc-O$level" lines_fixture.m gcc -std=gnu11 -Wno-objc-root-class "-O$level" -g
   done
 fi
-# Before version 3 a function had one range, and inlined calls in its cold part lie outside of it: they are left out.
+# Before version 3 a function had one range. Inlined calls in its cold part lie outside of it and are left out.
 early_version() {
   build_elf "version-$1" lines_fixture.c gcc -O2 "-gdwarf-$1" -gstrict-dwarf
   check "version-$1" "version-$1.table" --llvm "version-$1" --stray
 }
 for version in 2 3; do beside early_version $version; done
 beside elf wide lines_fixture.c clang-19 -O2 -gdwarf-5 -gdwarf64
-# Where a build was is replaced by another path, or by none.
+# The build's folder is replaced by another path, or by none.
 for version in 4 5; do
   beside elf "mapped-gcc-v$version" lines_fixture.c gcc -O1 "-gdwarf-$version" "-ffile-prefix-map=$work=/mapped"
   beside elf "mapped-clang-v$version" lines_fixture.c clang-19 -O1 "-gdwarf-$version" "-ffile-prefix-map=$work=."
@@ -97,7 +97,7 @@ done
 
 # ---- the other processors
 
-# other_processor NAME SOURCE COMPILER FLAG...: compiled by clang with --target, or by that processor's gcc.
+# other_processor NAME SOURCE COMPILER FLAG...: compiles with clang's --target, or with that processor's gcc.
 other_processor() {
   local thumb=()
   if [[ $3 == clang* ]]; then link=(-fuse-ld=lld-19); fi
@@ -116,7 +116,7 @@ for processor in aarch64 arm thumb i386; do
   part_needs "$gcc" || gcc=
   for level in "${levels[@]}"; do
     for version in 4 5; do
-      # One version at most levels: what differs between them has been seen above.
+      # Most levels use one version: the tests above cover what differs between versions.
       [[ $level == 2 || $version == 5 ]] || continue
       how=("-O$level" "-gdwarf-$version" "${flags[@]}")
       beside other_processor "c-$processor-clang-O$level-v$version" lines_fixture.c clang-19 "--target=$target" "${how[@]}"
@@ -126,7 +126,7 @@ for processor in aarch64 arm thumb i386; do
   done
 done
 
-# ---- objects that no linker has placed: one section of code, whose addresses are the object's
+# ---- unlinked objects: one section of code, whose addresses are the object's
 unlinked() {
   build_object "$@" -Dcold=used
   check "$1.o" "$1.table" --llvm "$1.o"
@@ -136,7 +136,7 @@ beside unlinked object-arm lines_fixture.c clang-19 --target=arm-linux-gnueabihf
 
 # ---- split in hot and cold, folded, optimized by the linker
 beside elf sections lines_fixture.c gcc -O2 -g -ffunction-sections -freorder-blocks-and-partition
-# With each relocation left in the linked file, where it is applied already.
+# All relocations are left in the linked file, where they are already applied.
 relocations_left() {
   link=('-Wl,--emit-relocs')
   elf relocations lines_fixture.c gcc -O2 -g
@@ -148,7 +148,8 @@ folded() {
   elf folded lines_fixture.cc clang++-19 -O2 -g -ffunction-sections
 }
 beside folded
-# What the linker makes is assembled again with labels: they are in what it has compiled, and not in the program that it would write.
+# The linker's assembly is assembled again with labels: that adds labels to the code that the linker has compiled, which
+# the program that it writes does not have.
 lto_by_gcc() {
   local made early
   mkdir lto
@@ -157,7 +158,7 @@ lto_by_gcc() {
   made=$(find . -name '*lto*ltrans*.s' | head -n 1)
   "${truth[@]}" label "$made" lto-labels.s lto.table
   gcc -g -Wa,--no-warn -c -o lto-labels.o lto-labels.s
-  # The functions' names are in the debugging information that the compiler has made before.
+  # The functions' names are in debug information that the compiler made earlier.
   early=$(find . -name '*debug*.o' | head -n 1)
   gcc -shared -nostdlib -o lto-labels lto-labels.o ${early:+"$early"}
   check lto-labels lto.table --llvm lto-labels
@@ -173,7 +174,7 @@ lto_by_clang() {
 }
 beside lto_by_clang
 
-# ---- compressed sections, of today and of old
+# ---- compressed sections, in today's and the old format
 compressed() {
   local way
   build_elf plain lines_fixture.cc g++ -O2 -g
@@ -186,7 +187,7 @@ compressed() {
 }
 ! has ZLIB || beside compressed
 
-# ---- split off: by the link's name, by the build-id, by dwz, by -gsplit-dwarf, in a package
+# ---- separate debug information: by the link's name, by the build id, by dwz, by -gsplit-dwarf, in a package
 stripped() {
   local id
   link=('-Wl,--build-id')
@@ -195,7 +196,7 @@ stripped() {
   objcopy --strip-debug stripped by-id
   objcopy --strip-debug --add-gnu-debuglink=stripped.debug stripped
   check stripped stripped.table --llvm stripped.debug
-  # Below a system root, as Debian's packages have it.
+  # Below a system root, in the layout of Debian's packages.
   id=$(llvm-readelf-19 -n by-id | sed -n 's/.*Build ID: //p')
   mkdir -p "root/usr/lib/debug/.build-id/${id:0:2}"
   cp stripped.debug "root/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug"
@@ -221,7 +222,8 @@ shared_by_dwz() {
     fail "a shared file that is not there: $(cat explained-dwz)"
 }
 ! part_needs dwz || beside shared_by_dwz
-# Lists of ranges and addresses of split units count from what the skeleton says (GNU_ranges_base, rnglists_base, addr_base).
+# In split units, lists of ranges and addresses count from bases that the skeleton gives (GNU_ranges_base,
+# rnglists_base, addr_base).
 split_units() {
   local version=$1 name=split-$1 dwo
   build_object "$name" lines_fixture.cc clang++-19 -O2 "-gdwarf-$version" -gsplit-dwarf=single -fPIC
@@ -261,15 +263,15 @@ done
 
 # ---- Mach-O, by dsymutil, and by the object files themselves
 
-# Every byte of a Mach-O file's code.
+# macho_code FILE: prints the address of every byte of a Mach-O file's code.
 macho_code() {
   llvm-objdump-19 --macho --section-headers "$1" | awk '$2 == "__text" { print $3, $4 }' | while read -r size start; do
     for ((i = 0; i < 16#$size; i++)); do printf '%x\n' $((16#$start + i)); done
   done
 }
 
-# compare_debug_map NAME DSYM: without its dSYM the same is said of each byte, out of the object file. Of the filling behind a function,
-# which runs never reach, an object has the line, and dsymutil keeps none.
+# compare_debug_map NAME DSYM: checks that without its dSYM the program gives the same answer for each byte, from the
+# object file. Padding after a function, which is never executed, has a line in an object and none in a dSYM.
 compare_debug_map() {
   macho_code "$1" >"$1.addresses"
   [[ -s $1.addresses ]] || fail "$1: no code"
@@ -281,7 +283,7 @@ compare_debug_map() {
   if diff "$1.by-dsym" "$1.by-map" | grep '^<' | grep -v 'none$'; then fail "$1: by its debug map"; fi
 }
 
-# macho NAME ARCH SOURCE FLAG...
+# macho NAME ARCH SOURCE FLAG...: builds a Mach-O library and its dSYM, and compares both.
 macho() {
   local name=$1 arch=$2 source=sources/$3 compiler=clang-19 target pointers=8 linker file thumb=()
   shift 3
@@ -290,7 +292,7 @@ macho() {
   arm64) target=arm64-apple-ios14 linker+=(ios 14.0 14.0) ;;
   x86_64) target=x86_64-apple-macos13 linker+=(macos 13.0 13.0) ;;
   arm64_32) target=arm64_32-apple-watchos7 pointers=4 linker+=(watchos 7.0 7.0) ;;
-  # The linker that LLVM had before, for the processors that only this one knows: without a UUID, and without compact unwind.
+  # LLVM's former linker, for processors that the new one does not support: without a UUID, and without compact unwind.
   armv7) target=armv7-apple-ios9 pointers=4 thumb=(--clear-low-bit) linker=(ld64.lld.darwinold-13 -arch armv7 -ios_version_min 9.0 -sdk_version 9.0) ;;
   i386) target=i386-apple-macos10.13 pointers=4 linker=(ld64.lld.darwinold-13 -arch i386 -macosx_version_min 10.13 -sdk_version 10.13) ;;
   esac
@@ -301,7 +303,7 @@ macho() {
     set -- "$@" -fno-asynchronous-unwind-tables
   fi
   "$compiler" -target "$target" "$@" -fblocks -fno-exceptions -S -o "$name.plain.s" "$source"
-  # To a linker each symbol is a function of its own.
+  # With an L prefix, because for a linker each other symbol begins a function.
   "${truth[@]}" label --prefix L_usp_at_ --pointers "$pointers" "$name.plain.s" "$name.s" "$name.table"
   "$compiler" -target "$target" -Wa,--no-warn -c -o "$name.o" "$name.s"
   "${linker[@]}" -dylib -undefined dynamic_lookup -o "$name" "$name.o"
@@ -321,7 +323,7 @@ archs=(arm64 x86_64 arm64_32)
 for arch in "${archs[@]}"; do
   for source in lines_fixture.c lines_fixture.cc lines_fixture.m; do
     is_old=$([[ $arch != armv7 && $arch != i386 ]] || echo yes)
-    # The old linker knows neither Objective-C nor version 5.
+    # The old linker supports neither Objective-C nor version 5.
     [[ $source != *.m || -z $is_old ]] || continue
     for level in "${levels[@]}"; do
       for version in 4 5; do
@@ -333,7 +335,7 @@ for arch in "${archs[@]}"; do
 done
 beside_ended || fail "not all programs are right"
 
-# A dSYM of several processors: the slice is chosen by the UUID, or by its name where none is given.
+# A dSYM of several processors: the slice is chosen by the UUID, or by its name if there is no UUID.
 fat=fat.dSYM/Contents/Resources/DWARF
 mkdir -p $fat
 for arch in arm64 x86_64; do slices+=("macho-$arch-c-O2-v4.dSYM/Contents/Resources/DWARF/macho-$arch-c-O2-v4"); done
@@ -348,7 +350,7 @@ for arch in arm64 x86_64; do
   mv $one.put-aside $one.dSYM
 done
 
-# The comparison itself: an answer that is wrong in one number, one name or one frame is found.
+# Checks the comparison itself: it must find one wrong number, one wrong name and one wrong frame.
 cat >sabotage <<'END'
 #!/bin/sh
 "$DUMP" "$@" | awk -F '\t' -v OFS='\t' -v what="$WHAT" 'NF > 1 && !done && $4 > 0 && $6 ~ /inlined/ {
@@ -368,8 +370,8 @@ for what in line column name path frame; do
   fi
 done
 
-# Of folded functions of a Mach-O file each has its entry in the debug map (-keep_icf_stabs), so that dsymutil describes each at the
-# same address: the answer is one of them, and says that there are others.
+# Folded functions of a Mach-O file each have an entry in the debug map (-keep_icf_stabs), so dsymutil describes each at
+# the same address. The answer is one of them, marked as folded.
 cat >folded.c <<'END'
 volatile int sink;
 __attribute__((noinline)) int first(int a) { sink = a; return a * 31 + sink; }
@@ -383,7 +385,7 @@ llvm-nm-19 folded-macho | sed -n 's/ T _\(first\|entry\)$//p' | "$dump" folded-m
 grep -cP '^(first|second)\t.*\tfolded.c\t[23]\t.*,folded' said >/dev/null || fail "folded functions of a Mach-O file: $(cat said)"
 grep -cP '^entry\t.*\tfolded.c\t4\t\d+\tline-table$' said >/dev/null || fail "beside folded functions: $(cat said)"
 
-# ---- object files: members of archives, thin and fat; files that are no longer those that were linked
+# ---- object files: members of archives, thin and fat; files that have changed since they were linked
 
 mkdir objects && cd objects
 cat >one.c <<'END'
@@ -411,12 +413,12 @@ for arch in arm64 x86_64; do
   ld64.lld-19 -arch $arch -platform_version macos 13.0 13.0 -dylib -o lib-$arch one-$arch.o thin-$arch.a fat.a
 done
 
-# lines_of FILE: the lines of its three functions, by their names. What is said of all is in `explained`.
+# lines_of FILE: prints the lines of its three functions, by their names. The library's explanation is in `explained`.
 lines_of() {
   llvm-nm-19 --defined-only "$1" | sed -n 's/ T .*//p' >addresses
   "$dump" "$1" <addresses 2>explained | awk -F '\t' 'NF > 1 { print $1, $3, $4 }' | sort | tr '\n' ';'
 }
-# set_time FILE OBJECT SECONDS: in its debug map.
+# set_time FILE OBJECT SECONDS: changes the object's time in the debug map.
 set_time() {
   python3 - "$@" <<'END'
 import struct
@@ -448,7 +450,7 @@ for arch in arm64 x86_64; do expect lib-$arch "$all"; done
 
 set_time lib-arm64 one-arm64.o "$(stat -c %Y one-arm64.o)"
 expect lib-arm64 "$all"
-# An object that was compiled again is not the one that was linked: no line rather than a wrong one.
+# An object that was compiled again is not the one that was linked: there must be no line rather than a wrong one.
 set_time lib-arm64 one-arm64.o 1000000000
 expect lib-arm64 'one - 0;three three.c 1;two two.c 2;'
 grep -q 'one-arm64.o: .*written at .* the one of 1000000000' explained || fail "another time is not said: $(cat explained)"
@@ -456,7 +458,7 @@ set_time lib-arm64 one-arm64.o 0
 set_time lib-arm64 'thin-arm64.a(member.o)' 1000000000
 expect lib-arm64 'one one.c 2;three three.c 1;two - 0;'
 grep -q 'thin-arm64.a: .*written at ' explained || fail "another time of a member is not said: $(cat explained)"
-# An index of it holds names, and says what is missing.
+# An index of the file has names, and its making reports that lines are missing.
 unspool=$built/tools/unspool
 if [[ -x $unspool ]]; then
   "$unspool" index -o store lib-arm64 >said 2>&1 || true

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the source frames of addresses of a file, which stand on standard input as linked, one a line: the address, and for
- * each frame a line "FUNCTION<TAB>DIRECTORY<TAB>FILE<TAB>LINE<TAB>COLUMN<TAB>FLAGS", "-" for what is not known; then an empty
- * line. For the scripts that compare them with others. usage: lines_dump [-s STORE] [-r SYSTEM-ROOT] [-f] [-a ARCH] FILE */
+/* Writes the source frames of a file's addresses, which it reads from standard input, as linked, one on each line.
+ * Writes the address, for each frame a line "FUNCTION<TAB>DIRECTORY<TAB>FILE<TAB>LINE<TAB>COLUMN<TAB>FLAGS", with "-"
+ * for an unknown value, and an empty line. Scripts compare this with other tools. usage: lines_dump [-s STORE] [-r
+ * SYSTEM-ROOT] [-f] [-a ARCH] FILE */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What lines.sh compiles in many ways: inlined calls in inlined calls, loops, a switch, a part that is rarely run, tail calls,
- * lines from elsewhere. It uses nothing of any library. */
+/* The code that lines.sh compiles in many ways: inlined calls in inlined calls, loops, a switch, a part that is rarely
+ * executed, tail calls, lines from another file. It uses no library. */
 #include "lines_fixture.h"
 
 extern volatile int sink;

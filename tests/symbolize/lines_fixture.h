@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that are inlined from a header into both fixtures of lines. */
+/* Functions in a header that are inlined into the fixtures of lines.sh. */
 #ifndef LINES_FIXTURE_H
 #define LINES_FIXTURE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The same as lines_fixture.c for what Objective-C adds: methods of classes and instances, categories, properties, blocks,
- * messages. It uses nothing of any library, and is never run. */
+/* Like lines_fixture.c, for Objective-C: methods of classes and instances, categories, properties, blocks, messages. It
+ * uses no library, and is never run. */
 #include "lines_fixture.h"
 
 extern volatile int sink;

@@ -24,7 +24,7 @@ Frame = collections.namedtuple('Frame', 'function path line column flags')
 NOTHING = Frame('', '', 0, 0, frozenset())
 
 
-# ---- what is in a file
+# ---- the contents of a file
 
 def output(*command, check=True, **options):
     return subprocess.run(command, capture_output=True, text=True, check=check, errors='surrogateescape', **options).stdout
@@ -103,7 +103,7 @@ class Units:
         return len({unit for low, high, unit in self.claims if low <= address < high})
 
 
-# ---- what each says
+# ---- the answers of each tool
 
 def ask_ours(dump, path, addresses, arch=None, options=()):
     """lines_dump's frames. A declaration's line is not one of the line table; other tools do not say it."""
@@ -143,7 +143,7 @@ def ask_llvm(path, addresses):
 
 def ask_elfutils(path, addresses):
     """Frames of eu-addr2line. Its format has the place of a call twice; lines of addresses are without a colon."""
-    # Its exit status is 1 where an address is in no section that is loaded.
+    # Its exit status is 1 if an address is in no loaded section.
     text = output('eu-addr2line', '-a', '-f', '-i', '-e', path, check=False,
                   input=''.join('0x%x\n' % a for a in addresses))
     answers, lines = [], None

@@ -20,7 +20,7 @@ INSTRUCTION = re.compile(r'^\s+[a-zA-Z][\w.]*(\s|$)')
 LOC = re.compile(r'^\s+\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?')
 FILE = re.compile(r'^\s+\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*)")?')
 SECTION = re.compile(r'^\s+\.(?:(section|pushsection)\s+([^\s,]+(?:,\s*__\w+)?)|(text|data|bss)\b|(popsection|previous)\b)')
-# Symbols of functions. What begins with a dot, and with an L or an l in Mach-O, is the assembler's.
+# Symbols of functions. Symbols that begin with a dot, and in Mach-O with an L or an l, are the assembler's.
 LABEL = re.compile(r'^(?:"([^"]+)"|([A-Za-z_$][\w.$]*)):')
 MACHO_LABEL = re.compile(r'^(?:"([^"]+)"|(_[\w.$]*)):')
 
@@ -37,7 +37,7 @@ def label(source, to, table, prefix, pointers, folder):
         for line in lines:
             found = FILE.match(line)
             if found:
-                # A directory, relative to that of the compiler, which is the first of version 5; and a name in it.
+                # A directory, relative to the compiler's, which is the first one of version 5; and a name in it.
                 parts = [part for part in found.groups()[1:] if part is not None]
                 if found.group(1) == '0' and len(parts) == 2:
                     folder = parts.pop(0)
@@ -110,7 +110,8 @@ def check(options):
         if wrong <= 5:
             print(f'{options.program}: {name} at 0x{address:x} is {lines_oracle.show(frames)}, and {who}: {other}')
 
-    # Labels of what the linker has removed or folded stand at other code; of several at one address any may be right.
+    # Labels of functions that the linker has removed or folded lie at other code. If several labels have one address,
+    # any of them may be right.
     by_address = collections.defaultdict(set)
     for address, name in places:
         by_address[address].add(said[name])

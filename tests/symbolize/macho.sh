@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names out of linked Mach-O files: fixtures are compiled from source for each processor, linked, stripped step by step, and
-# each answer is compared with llvm-symbolizer's (macho_oracle.py says how). Runs in the folder of the build, where
+# Tests names from linked Mach-O files: fixtures are compiled for each processor, linked and stripped step by step, and
+# each answer is compared with llvm-symbolizer's (macho_oracle.py has the rules). Runs in the folder of the build, where
 # tests/symbolize/macho_names was made.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
@@ -30,7 +30,7 @@ exports:
 END
 : >no_symbols
 
-# compile NAME TARGET FLAG...: NAME.c.o, NAME.cc.o, NAME.S.o
+# compile NAME TARGET FLAG...: makes NAME.c.o, NAME.cc.o, NAME.S.o
 compile() {
   local name=$1 target=$2
   shift 2
@@ -39,7 +39,7 @@ compile() {
   clang-19 -target "$target" "$@" -c "$here/macho_fixture.S" -o "$name.S.o"
 }
 
-# compare ARCH LEAST FILE [TWIN]
+# compare ARCH LEAST FILE [TWIN]: compares at least LEAST answers; TWIN is the unstripped file.
 compare() {
   local twin=()
   [[ $# -lt 4 ]] || twin=(--twin "$4")
@@ -47,7 +47,8 @@ compare() {
     fail "$3: names differ"
 }
 
-# ladder ARCH FILE: with all symbols, without the debug map, without local symbols, without any that can be missing.
+# ladder ARCH FILE: tests the file with all symbols, without the debug map, without local symbols, without all removable
+# ones.
 ladder() {
   local arch=$1 file=$2
   llvm-strip-19 -S -o "$file.no-debug" "$file"
@@ -56,30 +57,30 @@ ladder() {
   compare "$arch" 5000 "$file"
   compare "$arch" 5000 "$file.no-debug" "$file"
   compare "$arch" 2000 "$file.no-locals" "$file"
-  # What is exported is in the trie still.
+  # Exported names are still in the trie.
   compare "$arch" 2000 "$file.stripped" "$file"
 }
 
-# rungs ARCH LINK...: what of a file's names and bounds the linker can leave out.
+# rungs ARCH LINK...: tests files in which the linker leaves out names and bounds of functions.
 rungs() {
   local arch=$1
   shift
-  # Exports, and bounds by unwind information.
+  # With exports, and with bounds from unwind information.
   "$@" -no_function_starts -o "$arch.unwind"
   llvm-strip-19 -o "$arch.unwind.stripped" "$arch.unwind"
   compare "$arch" 1000 "$arch.unwind.stripped" "$arch.unwind"
-  # Bounds and no names but the stubs'.
+  # With bounds, and no names but the stubs'.
   "$@" -exported_symbols_list no_symbols -o "$arch.starts"
   llvm-strip-19 -o "$arch.starts.stripped" "$arch.starts"
   compare "$arch" 6 "$arch.starts.stripped" "$arch.starts"
-  # Nothing.
+  # Without both.
   "$@" -exported_symbols_list no_symbols -no_function_starts -o "$arch.nothing"
   llvm-strip-19 -o "$arch.nothing.stripped" "$arch.nothing"
   compare "$arch" 6 "$arch.nothing.stripped" "$arch.nothing"
 }
 
-# A dSYM gives a stripped program all of its names; alone it has them, too; its UUID tells that it is the program's, not the
-# name of the file in it. It doesn't know where functions without names begin, so these are not asked.
+# A dSYM gives a stripped program all of its names, and has them alone, too. The UUID shows that it is the program's,
+# not the file's name. It does not contain the starts of functions without names, so these are not tested.
 dsym() {
   local arch=$1 program=$2 path
   dsymutil-19 "$program" -o "$program.stripped.dSYM"
@@ -92,7 +93,7 @@ dsym() {
   done
 }
 
-# build NAME ARCH TARGET PLATFORM VERSION FLAG...: NAME.program; what links it is in `link` then.
+# build NAME ARCH TARGET PLATFORM VERSION FLAG...: makes NAME.program, and sets `link` to the command that links it.
 build() {
   local name=$1 arch=$2 target=$3 platform=$4 version=$5
   shift 5
@@ -115,14 +116,14 @@ modern() {
 modern arm64 arm64 arm64-apple-ios16 ios 16.0 -DOBJC_STUB
 modern arm64_32 arm64_32 arm64_32-apple-watchos9 watchos 9.0
 modern x86_64 x86_64 x86_64-apple-macos13 macos 13.0
-# No chained fixups: the exports are in LC_DYLD_INFO.
+# Without chained fixups: the exports are in LC_DYLD_INFO.
 build arm64-old arm64 arm64-apple-ios11 ios 11.0 -DOBJC_STUB
 ladder arm64 arm64-old.program
-# lld writes arm64's subtype for arm64e when it links.
+# lld writes arm64's subtype when it links arm64e.
 build arm64e arm64e arm64e-apple-ios16 ios 16.0
 compare arm64 5000 arm64e.program
 compare arm64e 1000 arm64e.c.o
-# The linker that LLVM had before, for the processors that only this one knows.
+# LLVM's former linker, for processors that the new one does not support.
 compile armv7 armv7-apple-ios9
 ld64.lld.darwinold-13 -arch armv7 -ios_version_min 9.0 -sdk_version 9.0 -undefined dynamic_lookup -o armv7.program armv7.*.o
 ladder armv7 armv7.program
@@ -130,7 +131,7 @@ compile i386 i386-apple-macos10.10 -fno-asynchronous-unwind-tables
 ld64.lld.darwinold-13 -arch i386 -macosx_version_min 10.10 -sdk_version 10.10 -o i386.program i386.*.o libraries.tbd
 ladder i386 i386.program
 
-# Message stubs that were stripped, in each form that lld writes: by chained fixups, by rebases, the short ones.
+# Stripped message stubs, in each form that lld writes: with chained fixups, with rebases, the short ones.
 build arm64-small arm64 arm64-apple-ios16 ios 16.0 -DOBJC_STUB
 "${link[@]}" -objc_stubs_small -o arm64-small.program
 for name in arm64 arm64-old arm64-small; do
@@ -142,7 +143,7 @@ for name in arm64 arm64-old arm64-small; do
   done
 done
 
-# One file of all of them, with 32- and with 64-bit offsets; each slice is found by its processor.
+# One file with all of them, with 32-bit and with 64-bit offsets; each slice is found by its processor.
 llvm-lipo-19 -create -output fat {arm64,arm64_32,x86_64,armv7,i386}.program
 llvm-lipo-19 -create -fat64 -output fat64 {arm64,arm64_32,x86_64,armv7,i386}.program
 for arch in arm64 arm64_32 x86_64 armv7 i386; do
@@ -154,7 +155,7 @@ for arch in arm64 arm64_32 x86_64 armv7 i386; do
   done
 done
 
-# The debug map knows where a function comes from.
+# The debug map gives a function's source file.
 "$names" --starts arm64.program arm64 | "$names" arm64.program arm64 >given
 grep -q " local_10	.*/macho_fixture.c\$" given || fail "arm64.program: local_10 has no source file"
 grep -q " cxx_main	.*/macho_fixture.cc\$" given || fail "arm64.program: cxx_main has another source file"

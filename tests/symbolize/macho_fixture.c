@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of every visibility, without headers, so that any target compiles it; tests/symbolize/macho.sh links it. */
+/* Functions of every visibility, without headers, so that it compiles for any target; tests/symbolize/macho.sh links
+ * it. */
 extern int outside(const char *text, ...);
 extern int outside_2(int x);
 
 #define NOINLINE __attribute__((noinline))
 #define HIDDEN   __attribute__((visibility("hidden")))
 
-/* Local, hidden, visible, weak; of different length, so that their starts are spread unevenly. */
+/* Local, hidden, visible and weak functions of different lengths, so that their starts are spread unevenly. */
 #define FOUR(n)                                                                                                        \
     static NOINLINE int local_##n(int x) { return outside("local", x, n) * n + outside_2(x + n); }                     \
     NOINLINE HIDDEN int hidden_##n(int x) { return local_##n(x) + outside_2(n); }                                      \
@@ -27,7 +28,7 @@ EIGHTY(FOUR)
 int visible_data = 5;
 static const int constants[4] = {1, 2, 3, 4};
 
-/* A jump table: data between functions on some processors. */
+/* A jump table: on some processors it is data between functions. */
 NOINLINE int visible_switch(int x) {
     switch (x) {
     case 0: return outside_2(3);

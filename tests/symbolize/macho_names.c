@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Names addresses of a Mach-O file as the library does, for tests/symbolize/macho.sh to compare with other tools:
+/* Names addresses of a Mach-O file by the library, for tests/symbolize/macho.sh, which compares the names with other
+ * tools:
  *
- *     macho_names FILE ARCH            reads linked addresses in hexadecimal, writes "ADDRESS START EXTENT NAME" for each,
- *                                      or "ADDRESS -"; a fourth field after a tab is the source file, if known
- *     macho_names --code FILE ARCH     the sections that hold code, "LOW HIGH NAME"
- *     macho_names --starts FILE ARCH   the addresses where functions start, Thumb bits dropped
+ *     macho_names FILE ARCH            reads linked addresses in hexadecimal, writes "ADDRESS START EXTENT NAME" for
+ *                                      each, or "ADDRESS -"; a fourth field after a tab is the source file, if known
+ *     macho_names --code FILE ARCH     writes the sections that contain code, as "LOW HIGH NAME"
+ *     macho_names --starts FILE ARCH   writes the addresses where functions start, without Thumb bits
  *
  * FILE may be thin, fat or a dSYM. */
 #include <inttypes.h>
@@ -32,7 +33,7 @@ static int judge_slice(void *wanted, struct uspi_bytes bytes, struct uspi_error 
     return uspi_fat_pick(bytes, wanted, &macho, why);
 }
 
-/* The image of a process that has loaded the file where it was linked for. */
+/* Returns the image of a process that has loaded the file at the address where it was linked. */
 static struct usp_images *load(const char *path, const struct uspi_macho *macho) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;

@@ -194,7 +194,7 @@ def main():
             return None
         is_stub = my is not None and my[0].startswith("DYLD-STUB$$")
         if my is not None and not is_stub and reference[address] is not None and my[:2] != reference[address][:2]:
-            # A name that was stripped leaves its alias.
+            # If a name was stripped, its alias may be left.
             if my[1] != reference[address][1] or (my[0] not in twin_symbols.names(my[1]) and not is_method(my)):
                 return None
         if section is None:

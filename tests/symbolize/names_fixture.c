@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library for test_symbolize_loaded: one function that the loader knows, one that only the symbol table does. Built twice,
- * the second time with other names at the same offsets. */
+/* A library for test_symbolize_loaded, with a function that the loader names and one that only the symbol table names.
+ * Built twice, the second time with other names at the same offsets. */
 #include <stdint.h>
 
 #ifdef USP_TEST_SECOND
@@ -19,7 +19,8 @@ __attribute__((visibility("default"), noinline)) uintptr_t fixture_other(void) {
 
 __attribute__((noinline)) static uintptr_t fixture_hidden(void) { return fixture_other() + 1; }
 
-/* Two functions of an instruction each, without sizes: one that the loader knows, one that only the symbol table does. */
+/* Two functions of one instruction each, without sizes: one that the loader names, one that only the symbol table
+ * names. */
 #if defined(__arm__)
 #define RETURN "bx lr\n"
 #elif defined(__aarch64__) || defined(__x86_64__) || defined(__i386__)
@@ -31,7 +32,7 @@ __asm__(".text\n.p2align 2\n"
         "beside, %function\n" PREFIX "beside: " RETURN);
 #endif
 
-/* The address of itself or of the hidden one. */
+/* Returns its own address, or that of the hidden function. */
 __attribute__((visibility("default"), noinline)) uintptr_t fixture_exported(int which) {
     if (which == 2) return fixture_hidden();
     return which == 0 ? (uintptr_t)&fixture_exported : (uintptr_t)&fixture_hidden;

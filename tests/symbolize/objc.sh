@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Objective-C names out of linked and stripped Mach-O files: each form of method list and of fixups that clang and lld make,
-# for each processor that lld links, compared with the symbols of the unstripped twin (objc_oracle.py says how). Runs in the
-# folder of the build, where tests/symbolize/objc_methods was made.
+# Tests Objective-C names from linked and stripped Mach-O files: each form of method list and of fixups that clang and
+# lld make, for each processor that lld supports, compared with the symbols of the unstripped file (objc_oracle.py has
+# the rules). Runs in the folder of the build, where tests/symbolize/objc_methods was made.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -16,7 +16,7 @@ make_work
 names=$(runnable "$names" "$work")
 cd "$work"
 
-# compare ARCH FILE [OPTION]...: FILE with its symbols against FILE without any.
+# compare ARCH FILE [OPTION]...: compares FILE with its symbols and the same file without any.
 compare() {
   local arch=$1 file=$2
   shift 2
@@ -38,7 +38,7 @@ build() {
     [[ $form == *-chained ]] && flags+=(-fixup_chains) || flags+=(-no_fixup_chains)
     ld64.lld-19 -arch "$linked" -platform_version "$platform" "$version" "$version" -dylib "${flags[@]}" \
       "$target.o" "$here/objc_fixture.tbd" -o "$file"
-    # llvm-objdump reads these alone: of chained fixups it shows no class, of relative lists no method.
+    # llvm-objdump reads only this form: with chained fixups it shows no class, with relative lists no method.
     if [[ $form == absolute-opcodes ]]; then
       llvm-objdump-19 --macho --objc-meta-data "$file" >"$file.meta"
       check=(--objdump "$file.meta")
@@ -59,7 +59,7 @@ forms='absolute-opcodes absolute-chained relative-opcodes relative-chained'
   build arm64_32 arm64_32 arm64_32-apple-watchos7 watchos-7.0 watchos 7.0 absolute-opcodes
 }
 
-# Both processors in one file, of which the one that is asked for counts.
+# Both processors in one file: the requested one must be used.
 llvm-lipo-19 -create arm64-apple-macos13.relative-chained.stripped x86_64-apple-macos13.absolute-chained.stripped \
   -output fat
 for thin in arm64-apple-macos13.relative-chained.stripped x86_64-apple-macos13.absolute-chained.stripped; do
@@ -67,7 +67,7 @@ for thin in arm64-apple-macos13.relative-chained.stripped x86_64-apple-macos13.a
   cmp -s <("$names" fat "$arch" all) <("$names" "$thin" "$arch" all) || fail "fat: other names for $arch"
 done
 
-# A program, whose header's own address is not 0.
+# A program, whose header has an address other than 0.
 ld64.lld-19 -arch arm64 -platform_version ios 14.0 14.0 -execute -e _plain -objc_relative_method_lists \
   arm64-apple-ios14.o "$here/objc_fixture.tbd" -o program
 compare arm64 program

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Classes, categories, properties and blocks for tests/symbolize/objc.sh. Compiled without an SDK, linked and never run: what
- * counts is the metadata and where the functions lie. No two functions do the same, so that none are folded. */
+/* Classes, categories, properties and blocks for tests/symbolize/objc.sh. Compiled without an SDK, linked and never
+ * run: only the metadata and the functions' addresses matter. No two functions are equal, so that none are folded. */
 typedef struct objc_object *id;
 typedef struct objc_class *Class;
 typedef struct objc_selector *SEL;
@@ -24,7 +24,7 @@ __attribute__((objc_root_class))
 + (int)extraClass;
 @end
 
-/* Of another image. */
+/* A class of another image. */
 @interface Foreign : Root
 @end
 
@@ -42,7 +42,7 @@ __attribute__((objc_root_class))
 @interface Square : Leaf <Shape>
 @end
 
-/* Neither a method nor exported: stripping takes its name, and a method before it must not lend its own. */
+/* Neither a method nor exported: stripping removes its name, and it must not get the name of the method before it. */
 __attribute__((noinline)) static int hidden_function(int x) { return x * 3; }
 
 @implementation Root

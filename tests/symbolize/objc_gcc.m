@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Classes of GCC's runtime for tests/symbolize/objc_gcc.sh: a library that tells, without asking the runtime, which name belongs
- * to which code. */
+/* Classes for GCC's runtime, for tests/symbolize/objc_gcc.sh: a library that lists the name of each function without
+ * asking the runtime. */
 #include <objc/Object.h>
 #include <objc/runtime.h>
 
@@ -30,7 +30,7 @@ static volatile int kept;
 - (int)bar;
 @end
 
-/* Two functions that are no methods, among those that are. */
+/* Two functions that are no methods, among methods. */
 __attribute__((noinline)) static void plain(void) { kept += 3; }
 
 @implementation ViewController
@@ -65,7 +65,7 @@ __attribute__((noinline)) static void plain_behind(void) { kept += 7; }
 }
 @end
 
-/* GCC's own symbols for the methods, local ones of this file (gcc/objc/objc-gnu-runtime-abi-01.c). */
+/* GCC's own symbols for the methods, local to this file (gcc/objc/objc-gnu-runtime-abi-01.c). */
 extern void bar(void) __asm__("_i_ViewController__bar");
 extern void bar_with(void) __asm__("_i_ViewController__bar_with_under_score_");
 extern void make(void) __asm__("_c_ViewController__make");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# GCC's Objective-C runtime, really asked: the methods of a library that is loaded, with and without its symbols. Runs in the
-# folder of the build, where tests/symbolize/objc_loaded was made.
+# Tests names from GCC's real Objective-C runtime: the methods of a loaded library, with and without its symbols. Runs
+# in the folder of the build, where tests/symbolize/objc_loaded was made.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"

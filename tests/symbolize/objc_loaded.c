@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* objc_loaded LIBRARY: loads a library of tests/symbolize/objc_gcc.m and names each of its functions as the runtime in this
- * process knows it. One line for each that has another name, and exit status 1. */
+/* objc_loaded LIBRARY: loads a library made from tests/symbolize/objc_gcc.m and names each of its functions by the
+ * runtime of this process. Prints a line for each wrong name; then the exit status is 1. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unspool/unspool.h>
 
 struct fixture_function {
-    const char *name; /* "": no method */
+    const char *name; /* "": not a method */
     void (*code)(void);
 };
 
@@ -23,7 +23,7 @@ static void check(struct usp_symbolizer *symbolizer, const struct fixture_functi
     bool is_method = status == USP_OK && symbol.strategy == USP_STRATEGY_OBJC_RUNTIME;
     asked++;
     if (function->name[0] == '\0') {
-        /* Whatever the symbol table calls it, it is not the method before it. */
+        /* Any name of the symbol table is right, but not that of the method before it. */
         if (!is_method) return;
     } else if (is_method && strcmp(symbol.name, function->name) == 0 && symbol.offset == offset) {
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* objc_methods FILE ARCH: the Objective-C methods of a Mach-O file, by its metadata alone. For each address on standard
- * input (hexadecimal, as linked) one line: the method that holds it and the distance from its start, or "-". Without
- * addresses to ask for, "objc_methods FILE ARCH all" lists the start and name of each method. For tests/symbolize/objc.sh. */
+/* objc_methods FILE ARCH: prints the Objective-C methods of a Mach-O file from its metadata only. For each address on
+ * standard input (hexadecimal, as linked) it prints a line: the method that contains it and the offset from its start,
+ * or "-". "objc_methods FILE ARCH all" lists the start and name of each method. For tests/symbolize/objc.sh. */
 #include "lib/images/file.h"
 #include "lib/object/fat.h"
 #include "lib/symbolize/objc/tables.h"

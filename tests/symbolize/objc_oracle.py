@@ -117,7 +117,7 @@ def main():
         if rule(by_start.get(int(start, 16), set()), name) not in allowed:
             wrong += 1
             print(f"{options.stripped}: {start}: {name} instead of {by_start.get(int(start, 16))}")
-    # Each function that is a method has been listed. Methods that share their code have one name.
+    # Every function that is a method must be listed. Methods that share their code have one name.
     listed_starts = {int(start, 16) for start, _ in listed}
     unlisted = [names for start, names in starts if any(map(is_method, names)) and start not in listed_starts]
     if unlisted or (not options.foreign and {name for _, name in listed} != methods):

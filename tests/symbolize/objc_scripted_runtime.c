@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See objc_scripted_runtime.h. Without SCRIPTED_APPLE it lacks what GCC's libobjc lacks: object_getClass is in its header
- * only. Classes, methods and selectors are opaque here, as they are to code that finds these functions by name: a call
- * through another type than the function's own is undefined, and -fsanitize=function says so. */
+/* See objc_scripted_runtime.h. Without SCRIPTED_APPLE it lacks the functions that GCC's libobjc lacks: object_getClass
+ * is only in that library's header. Classes, methods and selectors are opaque here, as for code that finds these
+ * functions by name. A call through another function type would be undefined behaviour, which -fsanitize=function
+ * reports. */
 #include "tests/symbolize/objc_scripted_runtime.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ const void *objc_msgSend(const void *receiver, const char *selector);
 const void *objc_msg_lookup(const void *receiver, const char *selector);
 const void *class_getInstanceMethod(const void *class, const char *selector);
 
-/* The script is constant, the runtime's interface is not. */
+/* Removes const: the script is constant, the runtime's interface is not. */
 static void *opaque(const void *p) {
     void *q;
     memcpy(&q, &p, sizeof q);
@@ -72,7 +73,7 @@ EXPORTED void *objc_getMetaClass(const char *name) {
     return NULL;
 }
 
-/* What must not be called. */
+/* Functions that must not be called. */
 EXPORTED const void *objc_msgSend(const void *receiver, const char *selector) {
     (void)selector;
     scripted_calls.messages++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A runtime that has the classes which a test writes down. The library that is tested finds its public functions by name,
- * as it finds Apple's, GNUstep's or GCC's; the test finds `scripted_classes` and `scripted_calls` the same way. */
+/* A runtime with the classes of a script. The library under test finds its public functions by name, as it finds
+ * Apple's, GNUstep's or GCC's. The test finds `scripted_classes` and `scripted_calls` in the same way. */
 #ifndef TESTS_OBJC_SCRIPTED_RUNTIME_H
 #define TESTS_OBJC_SCRIPTED_RUNTIME_H
 
@@ -23,8 +23,8 @@ struct scripted_script {
 
 struct scripted_calls {
     _Atomic(unsigned) lists;        /* how often all classes were asked for */
-    _Atomic(unsigned) method_lists; /* how often a class's methods were */
-    _Atomic(unsigned) messages;     /* what sends a message or can initialize a class */
+    _Atomic(unsigned) method_lists; /* how often a class's methods were asked for */
+    _Atomic(unsigned) messages;     /* calls that send a message or can initialize a class */
 };
 
 #endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Names out of files whose shape no linker here writes: yaml/*.yaml says what is in them (for yaml2obj) and, in lines
-# "# expect ARCH ADDRESS START NAME" or "# expect ARCH ADDRESS -", what an address is called. Runs in the folder of the build.
+# Tests names from files that no linker here can write. yaml/*.yaml describes their contents (for yaml2obj) and the
+# expected names, in lines "# expect ARCH ADDRESS START NAME" or "# expect ARCH ADDRESS -". Runs in the folder of the
+# build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -12,7 +13,7 @@ need_tools yaml2obj-19
 
 make_work
 
-# name FILE ARCH ADDRESS: "START NAME" or "-".
+# name FILE ARCH ADDRESS: prints "START NAME" or "-".
 name() {
   if [[ $1 == */elf_* ]]; then
     "$names/elf_names" "$1" <<<"$3" | cut -d' ' -f 2-

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the source frames of stacks in a file, which stand on standard input, one a line: addresses as linked, the pc and then
- * return addresses. Each becomes a line of functions that were not inlined, innermost first: "NUMBER:NAME" for that of a frame,
- * "NUMBER?NAME" for one that was inferred. For the scripts that compare them with others. usage: stack_dump [-s STORE] FILE */
+/* Writes the source frames of a file's stacks, which it reads from standard input, one on each line: linked addresses,
+ * the pc and then return addresses. Writes a line for each stack with the functions that were not inlined, innermost
+ * first: "NUMBER:NAME" for a frame's function, "NUMBER?NAME" for an inferred one. Scripts compare this with other
+ * tools. usage: stack_dump [-s STORE] FILE */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

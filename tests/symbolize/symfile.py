@@ -58,7 +58,7 @@ def compare(name, ours, truth):
     return not wrong and len(truth) > 100
 
 
-# ---- Breakpad's symbols
+# ---- Breakpad's symbol files
 
 def functions(elf):
     """[(start, size, name)] of sized functions, each start once."""
@@ -146,7 +146,7 @@ def write(elf, sym, addresses_path, truth_path):
     for start, size, name in everything:
         writer.function(start, size, name, answers)
         for address in range(start, start + size):
-            # A call site whose line is 0, and a place without a line, have no file in the format.
+            # The format has no file for a call site with line 0 and for an address without a line.
             frames = [(f, p if n else "", n) for f, p, n in answers[address]]
             frames[-1] = (name, *frames[-1][1:])
             truth[hex(address - writer.base)] = frames

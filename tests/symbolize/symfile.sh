@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Files of symbols alone: GSYM of ELF and Mach-O programs, in both byte orders, at each byte of their code against LLVM's own reader and
-# against DWARF; Breakpad's symbols against llvm-symbolizer; and indexes of both, which answer for the programs. Runs in the folder of
-# the build.
+# Tests files that contain only symbols: GSYM of ELF and Mach-O programs, in both byte orders, compared at each byte of
+# their code with LLVM's own reader and with DWARF; Breakpad's symbol files, compared with llvm-symbolizer; and indexes
+# of both, which are used for the programs. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -16,7 +16,7 @@ cd "$work"
 id=('-Wl,--build-id=sha1')
 gcc -O2 -g -shared -fPIC -nostdlib "${id[@]}" -o c "$fixtures/lines_fixture.c"
 g++ -O2 -g -shared -fPIC -nostdlib "${id[@]}" -o c++ "$fixtures/lines_fixture.cc"
-# Where addresses do not begin at 0.
+# Files whose addresses do not begin at 0.
 gcc -O2 -g -static -no-pie -nostdlib -Wl,-e,0 "${id[@]}" -o fixed "$fixtures/lines_fixture.c"
 clang-19 --target=aarch64-linux-gnu -O2 -g -shared -fPIC -nostdlib -fuse-ld=lld-19 "${id[@]}" -o arm64 "$fixtures/lines_fixture.c"
 clang-19 --target=s390x-linux-gnu -O2 -g -shared -fPIC -nostdlib -fuse-ld=lld-19 "${id[@]}" -o big-endian \
@@ -25,7 +25,7 @@ clang-19 -target arm64-apple-ios14 -O2 -g -c -o ios.o "$fixtures/lines_fixture.c
 ld64.lld-19 -arch arm64 -platform_version ios 14.0 14.0 -dylib -undefined dynamic_lookup -o ios ios.o
 dsymutil-19 ios
 
-# bytes FILE: the address of each byte of its sized functions, or where it has no sizes of all its code.
+# bytes FILE: prints the address of each byte of its sized functions, or of all its code if no function has a size.
 bytes() {
   llvm-nm-19 --print-size --numeric-sort "$1" 2>/dev/null | python3 -c '
 import sys
@@ -50,7 +50,7 @@ for name in c c++ fixed arm64 big-endian ios; do
   "$unspool" index --quiet -o store "$name.gsym" || fail "$name: not indexed"
   "$unspool" index --verify --quiet -o store "$name.gsym" || fail "$name: the index differs from its source"
   [[ $name != big-endian ]] || continue
-  # Debug information takes its place, and the other way round does not.
+  # Debug information must replace the index of a GSYM file, but not the other way round.
   for added in "$name.gsym" "$file" "$name.gsym"; do
     "$unspool" store add --quiet -o both "$added" || fail "$added: not added"
   done
@@ -76,7 +76,7 @@ for name in c c++ fixed; do
   [[ -n $mine && $mine == "$its" ]] || fail "$name: symbols of $mine, a program of $its"
   "$unspool" store add --quiet -o by-sym "$name.sym" || fail "$name: not indexed"
   "$unspool" store add --verify --quiet -o by-sym "$name.sym" || fail "$name: the index differs from its source"
-  # By the index the program counts addresses from another place.
+  # In the index, the program's addresses count from another base.
   base=0x$(llvm-readelf-19 -lW "$name" | awk '$1 == "LOAD" { print substr($3, 3); exit }')
   python3 -c 'import sys; [print(hex(int(a, 16) + int(sys.argv[1], 16))) for a in sys.stdin]' "$base" <addresses >moved
   "$dump" -s by-sym "$name-s" <moved 2>explained |
@@ -86,7 +86,7 @@ for line in sys.stdin: print(hex(int(line, 16) - int(sys.argv[1], 16)) if line.s
   python3 "$truth" breakpad by-index truth.json || fail "$name: not as by llvm-symbolizer, by the index"
 done
 
-# ---- where symbol servers have them, a zip archive among them
+# ---- in the layout of symbol servers, also in a zip archive
 build_id=$("$unspool" images c | awk 'NR > 1 { print $5 }')
 offset=$((16#$(llvm-nm-19 c | awk '$3 == "leaf" { print $1 }') + 2))
 printf 'Process: c [1]\n\nThread 0 Crashed:\n0   c  0x%016x 0x10000000 + %d\n\nBinary Images:\n0x10000000 - 0x10ffffff c x86_64 <%s> /gone/c\n' \
@@ -106,7 +106,7 @@ elif ! grep -q libarchive why; then
   fail "an archive of symbols: $(cat why)"
 fi
 
-# ---- without CODE_ID the file is of no image whose build-id is longer
+# ---- without CODE_ID the file belongs to no image whose build id is longer
 grep -v '^INFO' c.sym >short.sym
 [[ $("$unspool" images short.sym | awk 'NR > 1 { print $5 }' | tr -d - | tr A-F a-f) == \
   $("$unspool" images c | awk 'NR > 1 { print substr($5, 1, 32) }') ]] || fail "the GUID of a build-id is not put in order"

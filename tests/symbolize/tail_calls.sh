@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tail calls of a real program, this library's demanglers: what usp_symbolize_stack infers between the frames of its stacks is what gdb
-# infers there, by debug information and by an index of it. Stacks are taken at the functions to which others jump. And `unspool stack`
-# shows tail calls of a process.
+# Compares tail calls of a real program, this library's demanglers, with gdb's: usp_symbolize_stack must infer the same
+# functions between the frames of its stacks, by debug information and by an index. Stacks are taken at the functions
+# that are jumped to. Also tests that `unspool stack` shows a process's tail calls.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -11,11 +11,11 @@ make_work
 here=$PWD
 dump=$here/tests/symbolize/stack_dump
 unspool=$here/tools/unspool
-# No store of indexes but the one that is made here.
+# Uses only the index store made here.
 export HOME=$work XDG_CACHE_HOME='' UNSPOOL_INDEX_STORE=''
 grep -E '^([$]s|_)' "$top/tests/demangle/rust_v0.txt" "$top/tests/demangle/swift_names.txt" -h | awk 'NR <= 400' >"$work/names"
 
-# compile NAME COMPILER FLAG...: the program, one file after the other.
+# compile NAME COMPILER FLAG...: compiles the program, one file after the other.
 compile() {
   local name=$1 file
   shift
@@ -29,16 +29,16 @@ compile() {
   "$1" -Wl,--build-id "$work/objects"/tests_*.o "$work/objects/needed.a" -o "$work/$name" -lstdc++
 }
 
-# take NAME: what gdb says of its stacks.
+# take NAME: writes gdb's stacks of the program.
 take() {
-  # Targets of jumps to functions: "jmp 1234 <name>" of x86, "b 1234 <name>" of ARM.
+  # Targets of jumps to functions: "jmp 1234 <name>" on x86, "b 1234 <name>" on ARM.
   objdump -d "$work/$1" | sed -nE 's/.*\s(jmp|b)\s+(0x)?([0-9a-f]+) <[^+@>]+>$/\3/p' | sort -u >"$work/starts"
   gdb -batch -nx -ex "py starts, input_file, out = '$work/starts', '$work/names', '$work/stacks'" \
     -x "$top/tests/symbolize/tail_calls_gdb.py" "$work/$1" >"$work/gdb" 2>&1 </dev/null || :
   [[ -s $work/stacks ]] || skip "gdb cannot run a program here: $(tail -1 "$work/gdb")"
 }
 
-# compare NAME: what the debug information of NAME says of the stacks, and an index of it.
+# compare NAME: compares the stacks with the debug information of NAME, and with an index of it.
 compare() {
   local way store=()
   "$unspool" index -o "$work/store" "$work/$1" >/dev/null || fail "$1: no index"
@@ -49,8 +49,8 @@ compare() {
   done
 }
 
-# check NAME COMPILER: gdb's stacks of the program with DWARF 4, and the same code with DWARF 5: gdb does not read the call
-# sites that clang writes there (DW_AT_call_pc alone).
+# check NAME COMPILER: compares gdb's stacks of the program with DWARF 4 and with the same code with DWARF 5, because
+# gdb does not read the call sites that clang writes there (DW_AT_call_pc alone).
 check() {
   local version
   for version in 4 5; do
@@ -63,8 +63,8 @@ check() {
   compare "$1-5"
 }
 
-# show COMPILER FLAG...: a process whose main calls the first of three functions that jump to each other, the first one from inlined code in
-# another file; the last one waits.
+# show COMPILER FLAG...: starts a process whose main calls the first of three functions that jump to each other, the
+# first one from inlined code in another file. The last one waits.
 show() {
   cat >"$work/stuck.c" <<'END'
 #include <unistd.h>
@@ -113,7 +113,7 @@ for compiler in gcc clang-19; do
     show "$compiler" "-gdwarf-$version" -gsplit-dwarf
   done
 done
-# With clang 19 the entries of other units' functions say nothing then.
+# With clang 19 the entries of other units' functions would have no information.
 show gcc -flto
 check gcc gcc
 check clang clang-19

@@ -11,8 +11,8 @@ import json
 import gdb
 
 VISITS = 3  # of a function at which the stack is written
-# What gdb says where it does not find a callee's code: a call site refers to an abstract instance, or to a function that has a
-# part apart from it (.cold).
+# gdb's messages if it does not find a callee's code: a call site refers to an abstract instance, or to a function with
+# a separate part (.cold).
 NOT_KNOWN = ("DW_AT_call_target is not specified", "resolving failed to find function name")
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The debug map of a Mach-O image, out of symbol tables that stand in the test: which object a function came from, and where it
- * was there; entries that do not belong together; tables that end early. What linkers write is compared in lines.sh. */
+/* Tests the debug map of a Mach-O image, from symbol tables that the test makes: the object file that a function came
+ * from, and its address there; entries that do not belong together; truncated tables. lines.sh compares the maps of
+ * real linkers. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -35,7 +36,7 @@ struct table {
     struct uspi_macho_symbols symbols;
 };
 
-/* Refers to itself. */
+/* Makes a table that contains pointers to itself. */
 static void make_table(struct table *t, const struct entry *entries, size_t count) {
     memset(t, 0, sizeof *t);
     put(&t->strings, 1, 0);
@@ -64,7 +65,7 @@ static const struct entry linked[] = {
     {"/src/", SO, 0},
     {"one.c", SO, 0},
     {"/obj/one.o", OSO, 77},
-    /* A Swift module is no object, whatever its time. */
+    /* A Swift module is not an object file, whatever its time. */
     {"/obj/one.swiftmodule", AST, 78},
     {"", BNSYM, 0x3000},
     {"_late", FUN, 0x3000},
@@ -73,7 +74,7 @@ static const struct entry linked[] = {
     {"_early", FUN, 0x1000},
     {"", FUN, 0x20},
     {"", SO, 0},
-    /* Of no object: behind an end, and before the object is named. */
+    /* Functions of no object file: after an end, and before the object file is named. */
     {"_loose", FUN, 0x5000},
     {"", FUN, 0x10},
     {"two.c", SO, 0},
@@ -82,7 +83,7 @@ static const struct entry linked[] = {
     {"/obj/two.o", OSO, 0},
     {"_thumb", FUN, 0x2001},
     {"", FUN, 0x8},
-    /* Without a size, and with one that leads out of the address space. */
+    /* A function without a size, and one whose size exceeds the address space. */
     {"_endless", FUN, 0x7000},
     {"_next", FUN, UINT64_MAX - 3},
     {"", FUN, 0x10},
@@ -129,7 +130,8 @@ START_TEST(functions_and_their_objects) {
 }
 END_TEST
 
-/* The function has the place of the symbol that the object defines, not of one that it needs or of a stab. */
+/* A function would get the address of another symbol. The right one is the symbol that the object defines, not an
+ * undefined one or a stab. */
 START_TEST(places_in_an_object) {
     static const struct entry object[] = {{"_early", UNDEFINED | EXT, 0x11},
                                           {"_early", FUN, 0x22},
@@ -155,7 +157,7 @@ START_TEST(places_in_an_object) {
 }
 END_TEST
 
-/* A table that ends anywhere, with all of its symbols still counted. */
+/* A table is truncated anywhere, while the header still counts all symbols. */
 START_TEST(tables_that_end_early) {
     struct uspi_debug_map map;
     struct table t;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug information as linkers, old compilers and damage leave it: functions, inlined calls, rows and compressed sections. Units
- * and limits are in test_dwarf_units.c, forms and files in test_dwarf_forms.c, names in test_dwarf_names.c. */
+/* Tests debug information as linkers, old compilers and damage leave it: functions, inlined calls, rows and compressed
+ * sections. test_dwarf_units.c tests units and limits, test_dwarf_forms.c forms and files, test_dwarf_names.c names. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -31,8 +31,8 @@ START_TEST(plain_information) {
 }
 END_TEST
 
-/* A linker gives functions that it removes the address 0, 1, −1 or −2. With a length the first of these covers 0 … n, which may
- * hold live code. In .debug_ranges −1 selects a base, so that lld writes −2 there. */
+/* Linkers give removed functions the address 0, 1, −1 or −2. With its length the first of these covers 0 … n, and live
+ * code there would get its name. In .debug_ranges −1 selects a base, so lld writes −2 there. */
 START_TEST(removed_functions_are_nowhere) {
     static const uint64_t dead[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
     static const uint64_t list[] = {
@@ -60,7 +60,7 @@ START_TEST(removed_functions_are_nowhere) {
 }
 END_TEST
 
-/* The rows of a removed function stand in sequences that begin at such addresses. */
+/* The rows of removed functions are in sequences that begin at these addresses. Live code must not get their lines. */
 START_TEST(rows_of_removed_functions_are_nowhere) {
     static const uint64_t dead[] = {0, 1, UINT64_MAX, UINT64_MAX - 1};
     begin();
@@ -86,7 +86,7 @@ START_TEST(rows_of_removed_functions_are_nowhere) {
 }
 END_TEST
 
-/* A removed function may hold inlined calls with real ranges, which are skipped; functions in it are not. */
+/* In a removed function, inlined calls with real ranges must be skipped, but functions must not. */
 START_TEST(children_of_removed_functions) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -109,9 +109,9 @@ START_TEST(children_of_removed_functions) {
 }
 END_TEST
 
-/* A list of ranges counts from the unit's low_pc until it has a base of its own. An inverted range is dropped, the others stay.
- * A function of several parts has an entry for each, of which those behind the first are cold, and an inlined call that lies in
- * both parts is in both. */
+/* A list of ranges counts from the unit's low_pc until it gives another base. An inverted range is dropped, and the
+ * others must stay. A function of several parts has an entry for each, and those after the first are cold. An inlined
+ * call that lies in both parts must be in both. */
 START_TEST(range_lists) {
     static const uint64_t list[] = {0, 0x20, UINT64_MAX, 0x2000, 0x10, 0x30, 0x50, 0x40, 0, 0};
     static const uint64_t inlined[] = {0x10, 0x20, UINT64_MAX, 0x2000, 0x20, 0x40, 0, 0};
@@ -151,8 +151,8 @@ START_TEST(range_lists) {
 }
 END_TEST
 
-/* An inlined call that lies outside of the function around it, as link-time optimization leaves some: only what lies inside
- * counts. */
+/* Link-time optimization leaves inlined calls that lie partly outside of their function. Only the part inside may
+ * count. */
 START_TEST(inlined_calls_outside_of_their_function) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -185,8 +185,8 @@ static int add_name(void *context, const char *name) {
     return 0;
 }
 
-/* Functions with one range, in one unit and in two, of templates that a linker has merged or of folded code (ICF): all names
- * are there, and the first has the lines. */
+/* Several functions have one range, in one unit and in two: templates that a linker has merged, or folded code (ICF).
+ * All names must be there, and the first one must have the lines. */
 START_TEST(folded_functions) {
     struct names names = {""};
     begin();
@@ -208,7 +208,7 @@ START_TEST(folded_functions) {
 }
 END_TEST
 
-/* Of folded code there are several sequences of rows: the one counts that the function says is its own
+/* Folded code has several sequences of rows. A function must get the lines of its own sequence
  * (DW_AT_LLVM_stmt_sequence). */
 START_TEST(rows_by_sequence) {
     begin();
@@ -233,8 +233,8 @@ START_TEST(rows_by_sequence) {
 }
 END_TEST
 
-/* Sequences stand in any order. One has a single row, as that of a thunk of one instruction; one has two ends, one has none.
- * Behind an end nothing has the last line. */
+/* Sequences are in any order. One has a single row, like that of a one-instruction thunk; one has two ends, one has
+ * none. Addresses after an end must not get the last line. */
 START_TEST(sequences) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x3000);
@@ -263,8 +263,8 @@ START_TEST(sequences) {
 }
 END_TEST
 
-/* Addresses go back within a sequence, as in a table that is appended to itself: rows begin anew. The end lies below the last
- * row. */
+/* Addresses go back within a sequence, as in a table that is appended to itself: rows begin again. The end is below the
+ * last row. */
 START_TEST(addresses_that_go_back) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -287,7 +287,7 @@ START_TEST(addresses_that_go_back) {
 }
 END_TEST
 
-/* Of several rows at one address the last one wins, whether or not a statement begins there or a prologue ends. */
+/* Of several rows at one address the last one must win, whether or not a statement begins or a prologue ends there. */
 START_TEST(rows_at_one_address) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -312,8 +312,8 @@ START_TEST(rows_at_one_address) {
 }
 END_TEST
 
-/* Line 0 is the compiler's word for code of no line. It stays; on request the last line before it fills it, of the same inlined
- * call alone. */
+/* Compilers give line 0 to code without a line. Line 0 must stay; on request the last line before it replaces it, but
+ * only of the same inlined call. */
 START_TEST(line_0) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -348,7 +348,8 @@ START_TEST(line_0) {
 }
 END_TEST
 
-/* A call of line 0 is one that the compiler made: the caller has its file and line 0, and not the line of its declaration. */
+/* A call with line 0 was generated by the compiler. The caller must have its file and line 0, not the line of its
+ * declaration. */
 START_TEST(calls_of_line_0) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x20);
@@ -370,7 +371,7 @@ START_TEST(calls_of_line_0) {
 }
 END_TEST
 
-/* A row's file need not be that of the function around it: a header, a macro, #line. */
+/* A row's file may differ from its function's: a header, a macro, #line. */
 START_TEST(rows_of_other_files) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x20);
@@ -395,7 +396,7 @@ START_TEST(rows_of_other_files) {
 }
 END_TEST
 
-/* A function begins between two rows. One without rows has its declaration's line, and says so. */
+/* A function begins between two rows. A function without rows gets its declaration's line, marked as such. */
 START_TEST(functions_and_rows_that_do_not_meet) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x1000);
@@ -422,8 +423,8 @@ START_TEST(functions_and_rows_that_do_not_meet) {
 }
 END_TEST
 
-/* Inlined calls in inlined calls, with blocks between them, and a function in a block of another one: the line of each caller is
- * where the call below it was. */
+/* Inlined calls in inlined calls, with blocks between them, and a function in a block of another one. Each caller must
+ * have the line of the call below it. */
 START_TEST(chains_through_blocks) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x40);
@@ -453,7 +454,8 @@ START_TEST(chains_through_blocks) {
 }
 END_TEST
 
-/* Codes of abbreviations have gaps, a sibling leads back, a form is not known. */
+/* Entries that readers could stumble over: gaps in the codes of abbreviations, a sibling that points back, an unknown
+ * form. */
 START_TEST(strange_entries) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x20);
@@ -485,7 +487,7 @@ END_TEST
 #ifdef HAVE_ZLIB
 enum { ZLIB = 1, UNKNOWN_WAY = 77 };
 
-/* Two units; the second one's lines begin far behind the first one's. The first function has a list of ranges if wanted. */
+/* Makes two units, whose line tables lie far apart. has_list: a function in the first unit has a list of ranges. */
 static void put_two_units(bool has_list) {
     begin();
     begin_unit(&f, "one.c", 0x1000, 0x20);
@@ -510,7 +512,8 @@ static void expect_both(void) {
     expect_said("compressed", false);
 }
 
-/* A compressed section is unpacked when it is needed: damage in a section that is not needed is not reported. */
+/* A compressed section is unpacked only when it is needed. Damage in a section that is not needed must not be
+ * reported. */
 START_TEST(compressed_sections) {
     put_two_units(false);
     f.packing.way = ZLIB;
@@ -531,7 +534,7 @@ START_TEST(compressed_sections) {
 }
 END_TEST
 
-/* Nor is more of a line table's section unpacked than the table takes. */
+/* A line table must not unpack more of its section than it takes. */
 START_TEST(compressed_sections_in_part) {
     put_two_units(false);
     f.packing = (struct packing){ZLIB, &f.line, 3};
@@ -540,12 +543,12 @@ START_TEST(compressed_sections_in_part) {
     expect_said("compressed", false);
     expect(0x2010, 0, "second", 0);
     expect_said("compressed .debug_line", true);
-    expect(0x1010, 0, "first", 11); /* what was made is kept */
+    expect(0x1010, 0, "first", 11); /* blocks that were made stay */
     close_file();
 }
 END_TEST
 
-/* Whichever allocation fails: the answer is that memory lacks, or the right one; and it is right when there is memory again. */
+/* Whichever allocation fails, the result must be USP_ERROR_NO_MEMORY or right, and right when there is memory again. */
 START_TEST(compressed_sections_without_memory) {
     unsigned lacking = 0;
     put_two_units(true);
@@ -571,7 +574,7 @@ START_TEST(compressed_sections_without_memory) {
 }
 END_TEST
 
-/* Without units there are no lines, whatever else there is. */
+/* If the units are damaged there are no lines, whatever else is intact. */
 START_TEST(compressed_units_that_are_damaged) {
     char text[512];
     put_two_units(false);
@@ -590,7 +593,7 @@ START_TEST(compressed_units_that_are_damaged) {
 END_TEST
 #endif
 
-/* A prefix of a directory is replaced where a part of the path ends. */
+/* A prefix of a path is replaced only if it ends where a component ends. */
 START_TEST(paths_are_mapped) {
     static const struct {
         struct usp_path_map maps[2];
@@ -619,7 +622,7 @@ START_TEST(paths_are_mapped) {
 }
 END_TEST
 
-/* Of more inlined calls than are wanted the innermost are given, and the function around them all. */
+/* If there are more inlined calls than the caller wants, it gets the innermost ones, and the function around all. */
 START_TEST(inlined_calls_are_limited) {
     struct usp_symbolizer_options options;
     begin();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms in which debug information has strings, addresses, ranges and files: version 5's tables and indexes, LLVM's and GNU's
- * own forms, and the paths that directories and names make. */
+/* Tests the forms in which debug information has strings, addresses, ranges and files: version 5's tables and indexes,
+ * LLVM's and GNU's own forms, and paths made of directories and names. */
 #include "tests/support/dwarf_questions.h"
 
 /* ---- strings ---- */
 
-/* Puts a string in a section and returns where. */
+/* Adds a string to a section. Returns its offset. */
 static size_t add_string(struct builder *b, const char *text) {
     if (b->size == 0) put_text(b, "the first string of the section");
     const size_t at = b->size;
@@ -13,7 +13,7 @@ static size_t add_string(struct builder *b, const char *text) {
     return at;
 }
 
-/* A unit of version 5 whose functions have names of a form. */
+/* Begins a unit of version 5 whose functions have names in this form. */
 static void begin_named_unit(unsigned form, uint64_t str_offsets_base) {
     begin();
     f.version = 5;
@@ -42,7 +42,7 @@ static void end_named_unit(void) {
     open_file();
 }
 
-/* By an offset in .debug_str or .debug_line_str. */
+/* Names by an offset in .debug_str or .debug_line_str. */
 START_TEST(strings_by_offset) {
     static const unsigned forms[] = {DW_FORM_strp, DW_FORM_line_strp};
     begin_named_unit(forms[_i], 0);
@@ -53,7 +53,8 @@ START_TEST(strings_by_offset) {
 }
 END_TEST
 
-/* By number in .debug_str_offsets, whose entries count from the unit's base, or where it says none from behind the first header. */
+/* Names by number in .debug_str_offsets, whose entries count from the unit's base or, if the unit gives no base, from
+ * the end of the first header. */
 START_TEST(strings_by_number) {
     static const struct {
         unsigned form, width;
@@ -76,8 +77,8 @@ START_TEST(strings_by_number) {
 }
 END_TEST
 
-/* Strings that are not there: behind the section's end, not terminated, by a number that is too high, in a file that is shared and
- * was not found. The function stays. */
+/* Missing strings: beyond the section's end, not terminated, with a number that is too high, in a shared file that was
+ * not found. The function must stay. */
 START_TEST(strings_that_are_not_there) {
     static const unsigned forms[] = {DW_FORM_strp, DW_FORM_strp, DW_FORM_strx4, DW_FORM_strp_sup, DW_FORM_GNU_strp_alt};
     begin_named_unit(forms[_i], _i == 2 ? 8 : 0);
@@ -93,7 +94,7 @@ END_TEST
 
 /* ---- addresses ---- */
 
-/* By number in .debug_addr behind the unit's base; LLVM's form adds an offset to it. */
+/* Addresses by number in .debug_addr after the unit's base; LLVM's form adds an offset. */
 START_TEST(addresses_by_number) {
     static const struct {
         unsigned form, width;
@@ -156,8 +157,9 @@ static void put_range(unsigned kind, uint64_t first, uint64_t second) {
     }
 }
 
-/* A list by number, of all kinds of entries: its offset stands behind the unit's base. Inverted ranges, and addresses that are not
- * in the table, are dropped one by one; behind an entry of an unknown kind nothing is known. */
+/* A list by number, with all kinds of entries: its offset is in a table after the unit's base. Inverted ranges and
+ * addresses that are not in the table are dropped one by one. After an entry of an unknown kind, nothing can be
+ * read. */
 START_TEST(range_lists_by_number) {
     begin();
     f.version = 5;
@@ -169,7 +171,7 @@ START_TEST(range_lists_by_number) {
                      PAIRS(DW_AT_name, DW_FORM_string, DW_AT_ranges, DW_FORM_rnglistx));
     static const uint64_t addresses[] = {0, 0x1400, 0x1500, 0x1520, 0x1600};
     for (int i = 0; i < ELEMENTS(addresses); i++) put(&f.addr, 8, addresses[i]);
-    /* The header, and a table of two offsets, of which the second is the list's. */
+    /* The header, and a table of two offsets, the second of which is the list's. */
     put(&f.rnglists, 4, 0);
     put(&f.rnglists, 2, 5);
     put(&f.rnglists, 2, 8);
@@ -215,9 +217,9 @@ START_TEST(range_lists_by_number) {
 }
 END_TEST
 
-/* ---- forms that stand elsewhere ---- */
+/* ---- forms and values in other places ---- */
 
-/* The form of a value stands in the entry, or the value in the abbreviation. A form that leads to itself is damage. */
+/* The form of a value is in the entry, or the value is in the abbreviation. A form that refers to itself is damage. */
 START_TEST(indirect_forms_and_implicit_values) {
     begin();
     put_abbreviation(&f, OWN, DW_TAG_subprogram, false,
@@ -251,7 +253,7 @@ END_TEST
 
 /* ---- files ---- */
 
-/* One row at 0x1000, of the file 1. */
+/* Puts one row at 0x1000, of file 1. */
 static void put_one_row(void) {
     put_address(&f, 0x1000);
     put_row(&f, 0, 9);
@@ -259,7 +261,7 @@ static void put_one_row(void) {
     end_lines(&f);
 }
 
-/* Entries of files of version 5 have an MD5 and the source itself, which are passed over by their forms. */
+/* Entries of version 5's files have an MD5 and the source text, which must be skipped by their forms. */
 START_TEST(files_with_md5_and_source) {
     begin();
     f.version = 5;
@@ -302,8 +304,9 @@ END_TEST
 
 enum { PATHS = 20 };
 
-/* A directory of the compiler, one of the table, and a name: an absolute one begins anew, wherever it stands. Names of what no
- * file has are not joined. Paths of Windows have letters and other separators. */
+/* A path consists of the compiler's directory, a directory of the table, and a name; an absolute part replaces those
+ * before it. Names that do not belong to a file are not joined. Windows paths have drive letters and other
+ * separators. */
 START_TEST(paths_are_joined) {
     static const struct {
         const char *called, *folder, *name, *expected_folder, *expected_name;
@@ -328,7 +331,7 @@ START_TEST(paths_are_joined) {
         {"/src", "sub", "C:\\tmp\\one.c", "C:\\tmp", "one.c"},
         {"/src", "sub", "D:/tmp/one.c", "D:/tmp", "one.c"},
         {"/src", "sub", "\\\\server\\share\\one.c", "\\\\server\\share", "one.c"},
-        /* In names of other systems a backslash is a character as any other. */
+        /* In names of other systems a backslash is an ordinary character. */
         {"/src", "sub", "one\\two.c", "/src/sub", "one\\two.c"},
     };
     const unsigned version = _i % 2 == 0 ? 4 : 5;
@@ -370,7 +373,7 @@ START_TEST(paths_are_joined) {
 }
 END_TEST
 
-/* Rows and calls have columns, which are given as they are: those of Swift count bytes of UTF-8. */
+/* Columns of rows and calls must stay as they are: Swift's count bytes of UTF-8. */
 START_TEST(columns) {
     begin();
     put_abbreviation(&f, OWN, DW_TAG_inlined_subroutine, false,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug information in Mach-O files: dSYMs beside their programs, sections with short names and behind 4 GB, names with and without
- * an underscore. What linkers and dsymutil write is compared in lines.sh. */
+/* Tests debug information in Mach-O files: dSYMs beside their programs, sections with short names and beyond 4 GB,
+ * names with and without an underscore. lines.sh compares the output of linkers and dsymutil. */
 #define _FILE_OFFSET_BITS 64
 #include "tests/support/dwarf_macho.h"
 #include "tests/support/dwarf_questions.h"
@@ -12,7 +12,7 @@
 #define ANOTHER_UUID "fedcba9876543210"
 #define PROGRAM_BASE UINT64_C(0x100000000)
 
-/* A function with a linkage name and an inlined call at `low`, with a row every 16 bytes. */
+/* Puts a function with a linkage name and an inlined call at `low`, with a row every 16 bytes. */
 static void put_plain_unit(uint64_t low, const char *function, const char *inlined) {
     begin_unit(&f, "one.c", low, 0x40);
     const uint32_t inner = put_abstract(&f, inlined, 5);
@@ -42,7 +42,7 @@ static void close_path(void) {
     usp_images_free(images);
 }
 
-/* The program without debug information, and a bundle beside it with `wanted`. */
+/* Saves the program without debug information, and beside it a dSYM bundle with `wanted`. */
 static void save_bundle(const struct dwarf_macho *wanted, const char *uuid) {
     static const char *const folders[] = {"program.dSYM", "program.dSYM/Contents", "program.dSYM/Contents/Resources",
                                           "program.dSYM/Contents/Resources/DWARF"};
@@ -52,8 +52,8 @@ static void save_bundle(const struct dwarf_macho *wanted, const char *uuid) {
     save_macho(&(struct dwarf_macho){MACHO_DYLIB, PROGRAM_BASE, uuid, 0}, in_folder("program"));
 }
 
-/* A dSYM may be linked to another address than its program, as those of rewritten libraries of the shared cache are: what counts
- * is how far an address lies behind the first one. */
+/* A dSYM may be linked to another address than its program, like those of rewritten libraries of the shared cache.
+ * Addresses must be compared relative to the first one. */
 START_TEST(dsym_at_another_address) {
     static const uint64_t bases[] = {0, UINT64_C(0x180000000)};
     begin();
@@ -68,7 +68,7 @@ START_TEST(dsym_at_another_address) {
 }
 END_TEST
 
-/* A dSYM that was built again has another UUID and is not used, which is said. */
+/* A dSYM of another build has another UUID. It must not be used, and the explanation must mention it. */
 START_TEST(dsym_of_another_build) {
     begin();
     put_plain_unit(PROGRAM_BASE + 0x1000, "outer", "inner");
@@ -80,8 +80,8 @@ START_TEST(dsym_of_another_build) {
 }
 END_TEST
 
-/* The symbol table puts an underscore in front of each name of C, C++, Swift and Rust; debug information does not. The answers of
- * both are the same name. What bitcode builds put in the place of names is the same in both, and is kept. */
+/* The symbol table has an underscore before each name of C, C++, Swift and Rust; debug information has none. Both must
+ * give the same name. Bitcode builds put the same placeholder in both, which must stay. */
 START_TEST(names_with_underscores) {
     static const struct {
         const char *symbol, *linkage, *expected;
@@ -104,7 +104,7 @@ START_TEST(names_with_underscores) {
 }
 END_TEST
 
-/* Names of sections have 16 bytes: "__debug_str_offs" is .debug_str_offsets. */
+/* Names of sections have at most 16 bytes: "__debug_str_offs" is .debug_str_offsets. */
 START_TEST(sections_with_short_names) {
     begin();
     f.version = 5;
@@ -128,7 +128,8 @@ START_TEST(sections_with_short_names) {
 }
 END_TEST
 
-/* Offsets of sections have 32 bits and wrap around in a file of more than 4 GB: that of the segment, which has 64, counts. */
+/* Offsets of sections have 32 bits and wrap around in a file of more than 4 GB. The segment's offset, which has 64
+ * bits, must be used. */
 START_TEST(sections_behind_4_gb) {
     begin();
     put_plain_unit(0x1000, "outer", "inner");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of functions out of debug information: through other entries, units and languages, with the scopes around them, and
- * beside a symbol table. Names in Mach-O files are in test_dwarf_macho.c. */
+/* Tests names of functions from debug information: through other entries, units and languages, with the scopes around
+ * them, and beside a symbol table. test_dwarf_macho.c tests names in Mach-O files. */
 #include "tests/support/dwarf_questions.h"
 
 /* ---- through other entries ---- */
 
-/* Names stand in other entries, which may lead in circles or nowhere. */
+/* A function's name may be in another entry. References between entries may be circular or invalid. */
 START_TEST(names_through_other_entries) {
     begin();
     put_abbreviation(&f, OWN, DW_TAG_subprogram, false, PAIRS(DW_AT_MIPS_linkage_name, DW_FORM_string));
@@ -13,7 +13,7 @@ START_TEST(names_through_other_entries) {
     const uint32_t linked = here(&f);
     put_leb(&f.info, LINKED);
     put_text(&f.info, "_Z6linkedv");
-    /* What compilers wrote before version 4. */
+    /* The linkage name's attribute of compilers before version 4. */
     const uint32_t linked_before = here(&f);
     put_leb(&f.info, OWN);
     put_text(&f.info, "_Z3oldv");
@@ -35,7 +35,7 @@ START_TEST(names_through_other_entries) {
 }
 END_TEST
 
-/* A chain of entries that leads to a name is followed through 16 of them. */
+/* A chain of references to a name is followed through at most 16 entries. */
 START_TEST(chains_of_entries) {
     const unsigned links = 14 + (unsigned)_i;
     begin();
@@ -90,7 +90,8 @@ START_TEST(names_in_other_units) {
 }
 END_TEST
 
-/* A file of inlined calls counts in the line table of the unit that holds the call, not in that of the function's unit. */
+/* The file number of an inlined call belongs to the line table of the unit with the call, not of the function's unit.
+ * Otherwise a wrong file would be shown. */
 START_TEST(files_of_calls_in_other_units) {
     begin();
     put_abbreviation(&f, OWN, DW_TAG_inlined_subroutine, false,
@@ -99,7 +100,7 @@ START_TEST(files_of_calls_in_other_units) {
     begin_unknown_unit(&f, "other.c");
     const uint64_t inner = f.unit + put_abstract(&f, "inner", 5);
     end_unit(&f);
-    /* In this table the file 2 is another one. */
+    /* In this table, file 2 is another file. */
     begin_line_header(&f);
     put_bytes(&f.line, "\0a.c\0\0\0\0b.c\0\0\0\0", 16);
     put(&f.line, 1, 0);
@@ -126,7 +127,7 @@ END_TEST
 
 enum { OTHER = 0x7777 };
 
-/* A unit in a language (DW_LANG_…; OTHER: that of version 6, C++). */
+/* Begins a unit in a language (DW_LANG_…; OTHER: C++ in version 6's form). */
 static void begin_unit_in(unsigned language, const char *name, uint64_t low, uint64_t size) {
     begin_header(&f);
     put_leb(&f.info, language == OTHER ? OWN + 1 : OWN);
@@ -160,7 +161,7 @@ static void begin_scope(unsigned kind, const char *name) {
     if (name != NULL) put_text(&f.info, name);
 }
 
-/* A function of another unit, in a call that was inlined or out of line. */
+/* Puts a function of another unit, as an inlined call or out of line. */
 static void put_foreign(unsigned kind, uint64_t origin, uint64_t low, uint64_t size) {
     put_leb(&f.info, kind);
     put(&f.info, 4, origin);
@@ -169,8 +170,9 @@ static void put_foreign(unsigned kind, uint64_t origin, uint64_t low, uint64_t s
     if (kind == OWN + 5) put(&f.info, 2, 1 | 77 << 8);
 }
 
-/* A C++ function without a linkage name is named by the namespaces, classes and functions around it, in other languages by its own
- * name. Lambdas and local parts of functions (".part.0") are named in DW_AT_name, as the compiler names them. */
+/* A C++ function without a linkage name gets its name from the namespaces, classes and functions around it; in other
+ * languages it has its own name only. Lambdas and local parts of functions (".part.0") have a complete name in
+ * DW_AT_name. */
 START_TEST(names_with_scopes) {
     static const struct {
         unsigned language;
@@ -210,7 +212,7 @@ START_TEST(names_with_scopes) {
 }
 END_TEST
 
-/* An inlined call is named by where its function stands, not by where it was inlined. */
+/* The scopes of an inlined call are those of its function, not of the place where it was inlined. */
 START_TEST(scopes_of_inlined_calls) {
     begin_languages();
     begin_unit_in(DW_LANG_C_plus_plus, "one.cc", 0x1000, 0x20);
@@ -230,8 +232,8 @@ START_TEST(scopes_of_inlined_calls) {
 }
 END_TEST
 
-/* Link-time optimization makes units in a language that their functions are not in: that of the unit counts which has the
- * function's name. */
+/* Link-time optimization makes units in a language that differs from their functions'. The language of the unit that
+ * has the function's name must count. */
 START_TEST(languages_of_other_units) {
     begin_languages();
     begin_unit_in(DW_LANG_C_plus_plus, "origin.cc", 0, 0);
@@ -256,7 +258,7 @@ START_TEST(languages_of_other_units) {
 }
 END_TEST
 
-/* Units that refer to functions of the same others, in turn: each name has its own scopes. */
+/* Units refer to functions of the same two units, in turn. Each name must get its own scopes. */
 START_TEST(scopes_of_several_units) {
     static const char *const spaces[] = {"a", "b"};
     uint64_t origins[2];
@@ -286,7 +288,7 @@ START_TEST(scopes_of_several_units) {
 }
 END_TEST
 
-/* Functions of one name in anonymous namespaces, in one unit and in two, are different ones. */
+/* Functions with one name in anonymous namespaces, in one unit and in two, would be taken for one function. */
 START_TEST(functions_of_one_name) {
     begin_languages();
     begin_unit_in(DW_LANG_C_plus_plus, "other.cc", 0, 0);
@@ -330,8 +332,8 @@ END_TEST
 
 /* ---- Swift ---- */
 
-/* A trap of Swift's run-time is an inlined call that has a name alone: its row is of no file and of line 0. The caller has the
- * line. */
+/* A trap of Swift's run-time is an inlined call that has only a name: its row has no file and line 0. The caller must
+ * have the line. */
 START_TEST(swift_runtime_failures) {
     begin_languages();
     put_abbreviation(&f, OWN + 6, DW_TAG_subprogram, false,
@@ -370,9 +372,9 @@ END_TEST
 
 /* ---- the symbol table ---- */
 
-/* A function is called as the symbol table calls it, which has the mangled name. One that only one of both knows has what that
- * knows. A function ends where the debug information says, and a symbol at its size: neither lends its name or line to what lies
- * behind. */
+/* The symbol table's name is used for a function, because it is the mangled one. A function that only one of the two
+ * has gets the name there. A function ends where the debug information says, a symbol at its size: code after it must
+ * not get its name or line. */
 START_TEST(symbols_and_debug_information) {
     static const struct dwarf_symbol symbols[] = {
         {"_ZN2ns4workEv", 0x1000, 0x10}, {"helper.isra.0", 0x1010, 0x10}, {"assembly", 0x1040, 0x10}, {NULL, 0, 0}};

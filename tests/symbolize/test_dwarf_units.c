@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Debug information as a whole: which unit has an address, tables of abbreviations, units of other kinds, and limits. What is
- * damaged, multiplied or without end takes no more memory and work than its size is worth, and invents no line. */
+/* Tests debug information as a whole: which unit has an address, tables of abbreviations, units of other kinds, and
+ * limits. Damaged, duplicated or endless data must not take more memory and work than its size justifies, and must not
+ * produce false lines. */
 #include "lib/base/checksum.h"
 #include "lib/symbolize/dwarf/dwarf.h"
 #include "lib/symbolize/store/index_write.h"
@@ -27,7 +28,7 @@ static void close_source(void) {
     builder_free(&source_bytes);
 }
 
-/* The index of the source and a few symbols, made by some threads. */
+/* Makes the index of the source and a few symbols, with some threads. */
 static struct builder make_index(unsigned threads) {
     static const uint8_t id[4] = {1, 2, 3, 4};
     const struct uspi_index_work work = {.threads = threads};
@@ -48,7 +49,8 @@ static struct builder make_index(unsigned threads) {
 
 /* ---- which unit has an address ---- */
 
-/* A unit claims what it does not own, units are not sorted, one claims nothing, and one begins at 0 and has no list. */
+/* Units that claim addresses of others, that are not sorted, that claim nothing, or that begin at 0 without a list.
+ * Each address must still get its own unit. */
 START_TEST(claims_of_units_are_not_trusted) {
     begin();
     put_unit("huge.c", 0x1000, 0x3000, "in_huge", 0x3000, 0x20);
@@ -68,8 +70,8 @@ START_TEST(claims_of_units_are_not_trusted) {
 }
 END_TEST
 
-/* Code may be at 0: in object files, kernels, images that are linked near 0. What was removed is known by its place, and not by
- * the number. */
+/* Code may be at address 0: in object files, kernels, and images that are linked near 0. Removed code must be
+ * recognized by its place, not by that number. */
 START_TEST(code_at_0) {
     begin();
     f.is_at_0 = true;
@@ -84,7 +86,7 @@ START_TEST(code_at_0) {
 }
 END_TEST
 
-/* A set of .debug_aranges: of the unit at an offset, with pairs of an address and a length. */
+/* Puts a set of .debug_aranges: for the unit at an offset, with pairs of an address and a length. */
 static void put_claims(uint64_t unit, unsigned address_size, const uint64_t *pairs, size_t count) {
     const size_t from = begin_length(&f, &f.aranges);
     put(&f.aranges, 2, 2);
@@ -98,8 +100,8 @@ static void put_claims(uint64_t unit, unsigned address_size, const uint64_t *pai
     end_length(&f, &f.aranges, from);
 }
 
-/* .debug_aranges lacks units, has pairs that make no sense, and a set that is cut off. What it knows besides a unit's two ends
- * counts: before version 3 there were no more. */
+/* .debug_aranges lacks units, has invalid pairs, and a truncated set. Its ranges must count besides a unit's low and
+ * high pc: before version 3 a unit had no more than these. */
 START_TEST(claims_by_aranges) {
     static const uint64_t first[] = {UINT64_MAX - 4, 0x20, 0, 0x10, 0x2000, 0x20, 0x2800, UINT64_MAX},
                           second[] = {0x2000, 0x20};
@@ -127,15 +129,15 @@ END_TEST
 
 /* ---- kinds of units ---- */
 
-/* Units of types have no code; they are passed over by their header, whatever is in them. */
+/* Type units have no code. They must be skipped by their header, whatever they contain. */
 START_TEST(units_of_types) {
     begin();
     f.version = 5;
     for (unsigned i = 0; i < 2; i++) {
         begin_header_of(&f, i == 0 ? DW_UT_type : DW_UT_split_type);
-        put(&f.info, 8, 0x1234); /* the type's signature, */
+        put(&f.info, 8, 0x1234); /* the type's signature */
         put_offset(&f, &f.info, 0x18);
-        put_leb(&f.info, 99999); /* and no entry that could be read */
+        put_leb(&f.info, 99999); /* an entry that cannot be read */
         end_length(&f, &f.info, f.unit);
     }
     put_unit("one.c", 0x1000, 0x20, "own", 0x1000, 0x20);
@@ -146,7 +148,7 @@ START_TEST(units_of_types) {
 }
 END_TEST
 
-/* A unit of a version that is not known is passed over by its length, and is reported. */
+/* A unit of an unknown version must be skipped by its length, and reported. */
 START_TEST(units_of_unknown_versions) {
     begin();
     f.version = 6;
@@ -184,7 +186,7 @@ START_TEST(versions_and_widths) {
 }
 END_TEST
 
-/* Tables of names serve debuggers. They may be wrong or damaged: nothing of them is read. */
+/* Tables of names are for debuggers and may be wrong or damaged. They must not be read. */
 START_TEST(tables_of_names_are_not_read) {
     static const char *const names[] = {".debug_names", ".gdb_index", ".debug_pubnames", ".debug_types"};
     for (int i = 0; i < ELEMENTS(names); i++) {
@@ -203,7 +205,7 @@ END_TEST
 
 /* ---- tables of abbreviations ---- */
 
-/* Two units with one table, one with a table of its own in which the same codes mean something else. */
+/* Two units share a table; one has a table of its own, in which the same codes have another meaning. */
 START_TEST(tables_of_abbreviations) {
     begin();
     put_unit("one.c", 0x1000, 0x20, "first", 0x1000, 0x20);
@@ -239,8 +241,8 @@ END_TEST
 
 enum { TABLE = 6000, SHARING = 1500 };
 
-/* A table of TABLE abbreviations before that of the units, and SHARING units. With a table for each, the table of a unit begins
- * where the one before it has its second abbreviation. */
+/* Makes a table of TABLE abbreviations before the units' own, and SHARING units. have_own_tables: each unit has a
+ * table, which begins at the second abbreviation of the table before. */
 static void put_sharing_units(bool have_own_tables) {
     size_t begins[SHARING];
     begin();
@@ -261,7 +263,7 @@ static void put_sharing_units(bool have_own_tables) {
     put_plain_lines(0x1000, 2);
 }
 
-/* A table that all units share is not looked through anew for each: see the test behind this one. */
+/* A table that all units share must not be parsed again for each. See also the next test. */
 START_TEST(units_that_share_a_large_table) {
     put_sharing_units(false);
     open_source();
@@ -270,8 +272,8 @@ START_TEST(units_that_share_a_large_table) {
 }
 END_TEST
 
-/* Tables that lie in each other would make the work grow with the square of the size: units behind so many of them are left
- * out, which is reported. */
+/* Tables that overlap would make the work grow with the square of the size. Units after too many of them must be left
+ * out, which must be reported. */
 START_TEST(tables_that_lie_in_each_other) {
     put_sharing_units(true);
     open_source();
@@ -286,12 +288,12 @@ START_TEST(tables_that_lie_in_each_other) {
 }
 END_TEST
 
-/* ---- what is multiplied ---- */
+/* ---- shared data ---- */
 
 enum { SKELETONS = 500, RANGES = 600 };
 
-/* Units that share one list of ranges: together they claim no more than the section has room for. The others are read when no
- * unit has an answer. */
+/* Units share one list of ranges. Together they must not claim more ranges than the section has room for; the other
+ * units are read if no unit has an answer. */
 START_TEST(units_that_share_a_list) {
     struct uspi_map_range *ranges;
     size_t count, claiming = 0;
@@ -329,7 +331,7 @@ END_TEST
 
 enum { ROWS = 12000, USERS = 300 };
 
-/* Units with a line table of ROWS rows, which they share. */
+/* Makes units that share a line table of ROWS rows. */
 static void put_users_of_a_table(bool claim) {
     begin();
     for (unsigned i = 0; i < USERS; i++) {
@@ -339,14 +341,14 @@ static void put_users_of_a_table(bool claim) {
     }
     begin_lines(&f);
     put_address(&f, 0x1000);
-    /* Special opcodes, each for a row one byte behind the last one. */
+    /* Special opcodes, each for a row one byte after the last one. */
     for (unsigned i = 0; i < ROWS; i++) put(&f.line, 1, 13 + 14 + 5 + i % 2);
     put_end(&f, 4);
     end_lines(&f);
 }
 
-/* Their blocks would be many times larger than the file: there is no index of it, and the units that claim no code are read as far
- * as that is in proportion. */
+/* The units' blocks would be many times larger than the file. No index may be made of it, and units that claim no code
+ * may be read only in proportion to the file's size. */
 START_TEST(units_that_share_a_line_table) {
     const struct uspi_index_work work = {.threads = 2};
     struct usp_symbolizer_usage usage;
@@ -371,9 +373,9 @@ START_TEST(units_that_share_a_line_table) {
 }
 END_TEST
 
-/* ---- sizes that cannot be ---- */
+/* ---- impossible sizes ---- */
 
-/* Entries nested without end, and a unit that reaches out of the section. */
+/* Entries nested without end, and a unit that exceeds the section. */
 START_TEST(entries_without_end) {
     begin();
     put_unit("one.c", 0x1000, 0x20, "whole", 0x1000, 0x20);
@@ -394,10 +396,10 @@ START_TEST(entries_without_end) {
 }
 END_TEST
 
-/* Line tables whose numbers make no sense: opcodes that divide by zero, instructions of no length, no opcodes, only standard
- * opcodes. */
+/* Line tables with meaningless numbers: opcodes that divide by zero, instructions of length 0, no opcodes, standard
+ * opcodes only. */
 START_TEST(line_tables_with_strange_numbers) {
-    /* Where the number stands behind the length of the header, what it is, and the lines of 0x1000 and 0x1010 then. */
+    /* The number's offset after the length of the header, its value, and the expected lines of 0x1000 and 0x1010. */
     static const struct {
         unsigned at, value;
         uint32_t first, second;
@@ -446,7 +448,7 @@ END_TEST
 
 /* ---- truncated ---- */
 
-/* Sections that end anywhere: what is said then is right, or nothing. */
+/* Sections are truncated anywhere: the answers must be right, or none. */
 START_TEST(sections_that_end_early) {
     static const usp_addr addresses[] = {0x1000, 0x1010, 0x1020, 0x1030};
     static const uint32_t expected[] = {10, 11, 12, 0};
@@ -489,8 +491,8 @@ END_TEST
 
 /* ---- indexes ---- */
 
-/* Files that one host makes are those that every host makes (doc/index-format.md): the checksum is a constant. It changes with the
- * format, and with what is said of an address. */
+/* Every host must make the same index file (doc/index-format.md): the checksum is a constant. It changes if the format
+ * or the answer for an address changes. */
 START_TEST(index_of_the_same_bytes) {
     static const uint64_t list[] = {0, 0x20, UINT64_MAX, 0x2000, 0x10, 0x30, 0, 0};
     begin();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What is made of an image while few addresses have been asked for: its answers are those of the whole index, or it has
- * none; how it grows, what it says of itself, and what becomes of it when memory lacks or threads ask at once. The files are
- * made of bytes, so that any host gives the same answers. */
+/* Tests excerpts, which are made of an image while few addresses have been looked up. An excerpt's answers must be
+ * those of the whole index, or it must have none. Also tests when it is replaced, its statistics, and what happens if
+ * memory is short or threads look up at the same time. The files are made byte by byte, so that every host gives the
+ * same results. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,12 +21,13 @@
 
 #define EM_X86_64 62
 
-/* ---- candidates alone ---- */
+/* ---- candidates only ---- */
 
 enum { CANDIDATES = 50, SPAN = 400 };
 #define BASE UINT64_C(0x7f0012340000)
 
-/* Tables that are a list of candidates. A number is a position; with NAMED before it, that of a name. */
+/* Tables that consist of a list of candidates. A number is an index into the list; with NAMED set, it is the number of
+ * a name. */
 #define NAMED (UINT32_C(1) << 31)
 struct listed {
     struct uspi_tables contract;
@@ -38,14 +40,15 @@ static int gather_listed(const struct uspi_tables *tables, struct uspi_gathering
     int status = USP_OK;
     for (size_t i = 0; status == USP_OK && i < listed->count; i++) {
         const struct uspi_gathered_symbol *c = &listed->all[i];
-        /* Half of them are not even shown when they are not wanted. */
+        /* Half of the candidates are not even shown if they are not wanted. */
         if (i % 2 == 0 && !uspi_gathering_wants(gathering, c->start, c->end)) continue;
         status = c->symbol == USPI_NO_SYMBOL ? uspi_gather_boundary(gathering, c->start) : uspi_gather(gathering, c);
     }
     return status;
 }
 
-/* As tables do: of a name nothing more is known, a symbol's entry has start and size, and some leave the start alone. */
+/* Gets a symbol as real tables do: a name has no further data, a symbol's entry has start and size, and some entries
+ * have no start. */
 static int get_listed(const struct uspi_tables *tables, uint32_t symbol, struct uspi_names *names,
                       struct uspi_symbol_answer *named) {
     const struct uspi_gathered_symbol *c = &((const struct listed *)tables)->all[symbol & ~NAMED];
@@ -85,13 +88,15 @@ START_TEST(random_candidates) {
         make_listed(&listed);
         compare_excerpts(&listed.contract, BASE - 5, BASE + SPAN + 70, 10 + (uint64_t)rand() % 150, 4, &tally);
     }
-    /* Much is answered, and of what is not the answer would have been wrong often enough for this to have proved it. */
+    /* Excerpts must have answered many look-ups. And where they had no answer, they would often enough have been wrong,
+     * so that this proves something. */
     ck_assert_uint_gt(tally.decided, 10000);
     ck_assert_uint_gt(tally.wrong, 500);
 }
 END_TEST
 
-/* What the whole index leaves out must not come out of an excerpt that does not know the lowest start. */
+/* The whole index leaves out symbols more than 4 GB above the lowest start. An excerpt, which does not know the lowest
+ * start, must leave them out too. */
 START_TEST(more_than_4_gb_above_the_lowest) {
     static const uint64_t distances[] = {0xfffff000u, UINT32_MAX - 1, UINT32_MAX, UINT64_C(0x100000000),
                                          UINT64_C(1) << 40};
@@ -164,8 +169,8 @@ static struct file_symbol symbols[SYMBOLS + 1];
 static char texts[SYMBOLS][24];
 static uint64_t text_size;
 
-/* Functions one behind the other and with gaps between them, short ones and some longer than any window; every fourth with
- * something that shares its bytes: an alias, a label, a function inside or one that reaches beyond. */
+/* Makes functions one after the other and with gaps between them, short ones and some longer than any window. Every
+ * fourth shares its bytes: with an alias, a label, a function inside or one that extends beyond it. */
 static void make_symbols(void) {
     uint64_t at = TEXT_LOW;
     size_t n = 0;
@@ -188,7 +193,7 @@ static void make_symbols(void) {
     }
     symbols[n] = (struct file_symbol){0};
     text_size = at - TEXT_LOW;
-    /* No linker sorts them. */
+    /* Linkers do not sort symbols. */
     for (size_t i = n; i > 1; i--) {
         const size_t other = (size_t)rand() % i;
         const struct file_symbol kept = symbols[i - 1];
@@ -197,7 +202,7 @@ static void make_symbols(void) {
     }
 }
 
-/* is_unlinked: values count from the section's beginning, so that they begin above it. */
+/* is_unlinked: values count from the section's beginning, so they begin above 0. */
 static void make_file(bool wide, bool is_unlinked) {
     const uint8_t build_id[] = {1, 2, 3, 4};
     make_symbols();
@@ -225,7 +230,7 @@ static void begin(void) {
     make_file(true, false);
 }
 
-/* By the tables alone: 64 bits, 32 bits, an unlinked object. */
+/* Tests the tables only: 64 bits, 32 bits, an unlinked object. */
 START_TEST(tables_of_a_file) {
     make_file(_i != 1, _i == 2);
     struct excerpt_tally tally = {0};
@@ -240,7 +245,7 @@ START_TEST(tables_of_a_file) {
 }
 END_TEST
 
-/* Twice, from different files. */
+/* The image list has the file twice, as two different files. */
 static struct usp_images *loaded(void) {
     struct uspi_image_list list = {0};
     struct usp_images *images;
@@ -300,7 +305,7 @@ static bool is_same_answer(struct usp_symbolizer *a, struct usp_symbolizer *b, u
     return usp_symbolize(b, address, &y) == status && is_same_symbol(&x, &y);
 }
 
-/* ---- what is expected ---- */
+/* ---- look-ups that are announced ---- */
 
 enum { SITES = 24 };
 struct sites {
@@ -317,8 +322,8 @@ static void visit_sites(const struct uspi_expected *expected, bool (*take)(void 
     for (unsigned i = 0; i < sites->count && take(context, sites->all[i]);) i++;
 }
 
-/* The answer of one that is made for this question, and nothing else is expected. *count becomes the symbols that it has
- * read. */
+/* Compares the answer of a symbolizer that is made for this look-up, and to which no other one was announced. Sets
+ * *count to the number of symbols that it has read. */
 static bool is_same_alone(const struct usp_images *images, struct usp_symbolizer *whole, usp_addr address,
                           uint64_t *count) {
     const struct sites alone = {.expected = {visit_sites}, .all = {address}, .count = 1};
@@ -331,8 +336,8 @@ static bool is_same_alone(const struct usp_images *images, struct usp_symbolizer
     return is_same;
 }
 
-/* Each question the first one, each once more behind a question far away, and each as the only one: then hardly more is read
- * than what holds the address. */
+/* Each address is looked up first, once more after a distant one, and as the only one. In the last case hardly more may
+ * be read than the symbols at the address. */
 START_TEST(first_questions) {
     struct usp_images *images = loaded();
     struct usp_symbolizer *whole = limited(images, 0);
@@ -361,10 +366,10 @@ START_TEST(first_questions) {
 }
 END_TEST
 
-/* ---- what this process has loaded: tables of real linkers, with linkage tables and versions ---- */
+/* ---- the images of this process: tables of real linkers, with linkage tables and versions ---- */
 
 struct starts {
-    usp_addr *all; /* absolute, as many as fit */
+    usp_addr *all; /* absolute; as many as fit */
     size_t count, room;
 };
 
@@ -405,7 +410,7 @@ static void compare_image(const struct usp_image *image, struct usp_symbolizer *
 
 START_TEST(real_files) {
     struct usp_images *images;
-    /* Without an operating system there are none. */
+    /* Without an operating system there are no images. */
     if (usp_images_create_self(&images) != USP_OK) return;
     struct usp_symbolizer *whole = limited(NULL, 0);
     for (size_t i = 0; i < usp_images_count(images); i++) compare_image(usp_images_get(images, i), whole);
@@ -416,7 +421,7 @@ END_TEST
 
 /* ---- stacks ---- */
 
-/* Where function number i begins; it is a short one. */
+/* The first address of function number i, which must be a short one. */
 static usp_addr start_of(unsigned i) {
     char name[24];
     const int n = snprintf(name, sizeof name, "f%u", i);
@@ -427,7 +432,7 @@ static usp_addr start_of(unsigned i) {
     return 0;
 }
 
-/* Functions from number `first` on, each some windows behind the one before it; and an address of no image at all. */
+/* Functions from number `first` on, each some windows after the one before, and an address of no image. */
 static struct sites make_sites(unsigned count, unsigned first) {
     struct sites sites = {.expected = {visit_sites}, .count = count};
     for (unsigned i = 0; i < count; i++) sites.all[i] = i % 5 == 4 ? 0x1000 : start_of(first + i * 450);
@@ -442,7 +447,8 @@ static void ask_all(struct usp_symbolizer *symbolizer, struct usp_symbolizer *wh
     }
 }
 
-/* One reading for a stack; another stack gets the whole, which is all that is ever read. */
+/* For a stack, symbols are read once for all its addresses. The next stack makes the whole index, after which nothing
+ * is read any more. */
 START_TEST(stacks_are_read_for_together) {
     struct usp_images *images = loaded();
     struct usp_symbolizer *symbolizer = limited(images, 0), *whole = limited(images, 0);
@@ -471,7 +477,8 @@ START_TEST(stacks_are_read_for_together) {
 }
 END_TEST
 
-/* Who asks for single addresses gets the whole with the second, or with the first that lies in something too long. */
+/* For single addresses, the second distant look-up makes the whole index, or the first one in a function that is too
+ * long. */
 START_TEST(single_questions) {
     struct usp_images *images = loaded();
     struct usp_symbolizer *whole = limited(images, 0), *symbolizer = limited(images, 0);
@@ -492,7 +499,7 @@ START_TEST(single_questions) {
     ck_assert_uint_eq(usage_of(symbolizer).symbols, all);
     ck_assert_uint_eq(usage_of(symbolizer).indexes_made, 2);
     usp_symbolizer_free(symbolizer);
-    /* More places than there are windows. */
+    /* More places than windows. */
     symbolizer = limited(images, 0);
     struct sites sites = {.expected = {visit_sites}, .count = SITES};
     for (unsigned i = 0; i < SITES; i++) sites.all[i] = LOAD + TEXT_LOW + text_size / SITES * i;
@@ -506,7 +513,7 @@ START_TEST(single_questions) {
 }
 END_TEST
 
-/* A report says what it is going to ask. */
+/* A report announces the addresses that it will look up. */
 START_TEST(reports_are_read_for_together) {
     struct usp_images *images = loaded();
     struct usp_symbolizer *symbolizer = limited(images, 0), *whole = limited(images, 0);
@@ -540,8 +547,8 @@ END_TEST
 
 /* ---- no memory, little memory, many threads ---- */
 
-/* Nothing of the test library in here: it allocates as well. Asks for four stacks, and again where memory lacked for a
- * moment; whether all answers were right. */
+/* Uses no function of the test library, because it allocates too. Looks up four stacks, and again those for which
+ * memory was short for a moment. Returns whether all answers were right. */
 static bool ask_without(const struct usp_images *images, const struct sites stacks[4], char names[4][4][24], long n,
                         bool *failed) {
     struct usp_symbolizer *symbolizer;
@@ -597,7 +604,7 @@ START_TEST(each_allocation_fails) {
 }
 END_TEST
 
-/* One index is kept, whichever it is; an excerpt counts as what it is of. */
+/* With the smallest limit one index is kept. An excerpt counts as its image's index. */
 START_TEST(the_limit_of_memory) {
     struct usp_images *images = loaded();
     struct usp_symbolizer *symbolizer = limited(images, 1), *whole = limited(images, 0);
@@ -646,7 +653,7 @@ static void *ask_often(void *argument) {
     return (void *)wrong;
 }
 
-/* Excerpts are replaced while others search them, with and without being driven out. */
+/* Excerpts are replaced while other threads search them, with and without being evicted. */
 START_TEST(threads_ask_at_once) {
     struct usp_images *images = loaded();
     struct usp_symbolizer *whole = limited(images, 0);
@@ -660,7 +667,7 @@ START_TEST(threads_ask_at_once) {
         asked[i].start = symbol.start;
         asked[i].extent = symbol.extent;
     }
-    /* With the limit nearly every question has something made anew. */
+    /* With the limit nearly every look-up makes an index anew. */
     for (unsigned round = 0; round < (_i == 0 ? 10 : 1); round++) {
         struct usp_symbolizer *symbolizer = limited(images, (uint64_t)_i);
         pthread_t threads[THREADS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's function table in each of its layouts, with tables that stand in the test: names, files, lines, inlined calls; trees
- * that are not what they should be; damage of every byte. Real programs are compared in go.sh. */
+/* Tests Go's function table in each of its layouts, with tables that the test makes: names, files, lines, inlined
+ * calls; invalid trees of inlined calls; damage of every byte. go.sh compares real programs. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -11,10 +11,10 @@
 #include "tests/support/go_table.h"
 #include "tests/support/suite.h"
 
-/* What is expected at an address, innermost call first: "FUNCTION FILE:LINE" with the file's directory. */
+/* The expected answer at an address, innermost call first: "FUNCTION FILE:LINE" with the file's directory. */
 static const struct {
     unsigned offset;
-    const char *inlined, *plain; /* with the inlined calls, and where none are known; NULL: nothing */
+    const char *inlined, *plain; /* with inlined calls, and where they are not known; NULL: no answer */
 } expected[] = {
     {0x00, "main.main /src/a.go:10", "main.main /src/a.go:10"},
     {0x0f, "main.main /src/a.go:10", "main.main /src/a.go:10"},
@@ -32,7 +32,7 @@ static const struct {
 
 static const char *path;
 
-/* Asks for an address of the file at `path`. */
+/* Looks up an address of the file at `path`. */
 static void answer(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size) {
     struct usp_source_frame frames[16];
     struct usp_lines lines;
@@ -48,7 +48,7 @@ static void answer(struct usp_symbolizer *symbolizer, usp_addr address, char *te
     }
 }
 
-/* Compares all answers. `plain`: inlined calls are not known; `explained`: what is said of the source of lines. */
+/* Compares all answers. `plain`: inlined calls are not known; `explained`: the explanation of the lines' source. */
 static void compare(const struct builder *file, bool plain, const char *explained) {
     struct usp_images *images;
     struct usp_symbolizer *symbolizer;
@@ -79,7 +79,7 @@ START_TEST(files_tell_names_lines_and_inlined_calls) {
     struct go_table t;
     struct builder file;
     const enum uspi_go_version version = (enum uspi_go_version)_i;
-    /* Newer linkers leave the code's beginning to the module's data. */
+    /* Newer linkers store the code's beginning only in the module's data. */
     build_go_table(&t, version, version == USPI_GO_1_20 ? 0 : GO_TEXT);
     build_go_program(&file, &t, true);
     compare(&file, version < USPI_GO_1_18, "Go's function table of ");
@@ -120,8 +120,8 @@ START_TEST(offsets_from_an_unknown_place_are_not_used) {
 }
 END_TEST
 
-/* Offsets from the trees' beginning, and what is put there: a name in the middle of another one, a caller behind the function,
- * padding that is none. */
+/* Offsets from the trees' beginning, and what is written there: a name in the middle of another one, a caller after the
+ * function, invalid padding. */
 static const struct {
     unsigned offset;
     uint32_t value;
@@ -154,8 +154,8 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* Makes all blocks of a table in `size` bytes and reads them. The bytes are copied to where their end is the end of what may
- * be read. */
+/* Makes and reads all blocks of a table with `size` bytes. The bytes are copied so that the buffer ends after them,
+ * where a sanitizer reports a read. */
 static void use_table(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     ck_assert_ptr_nonnull(copy);
@@ -202,7 +202,7 @@ START_TEST(damage_of_every_byte_is_survived) {
 }
 END_TEST
 
-/* Damage of the module's data, the trees and the table in a file. */
+/* Damage of the module's data, the trees and the table in a file must not cause a crash. */
 START_TEST(damage_of_a_file_is_survived) {
     struct go_table t;
     struct builder file;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names and lines of generated code: perf maps, jitdumps and objects of the GDB JIT interface, good ones, damaged ones and hostile ones;
- * which of overlapping pieces wins; which files are refused; and this process, whose files grow while it runs. Other processes
- * and cores are tests/symbolize/jit.sh's. */
+/* Tests names and lines of generated code: intact, damaged and hostile perf maps, jitdumps and objects of the GDB JIT
+ * interface; which of several overlapping pieces wins; which files are refused; and this process, whose files grow
+ * while it runs. tests/symbolize/jit.sh tests other processes and cores. */
 #include <check.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,13 +17,13 @@
 #include "tests/support/jit_files.h"
 #include "tests/support/suite.h"
 
-/* ---- what holds an address ---- */
+/* ---- the code at an address ---- */
 
 static struct uspi_jit_map map;
 
 static void clear_map(void) { uspi_jit_map_clear(&map); }
 
-/* The name at an address; "" when there is none. Valid until the next call. */
+/* The name at an address; "" if there is none. Valid until the next call. */
 static const char *name_at(usp_addr address) {
     static char name[USPI_JIT_NAME_MAX + 1];
     const struct uspi_jit_code *code;
@@ -37,7 +37,7 @@ static const char *name_at(usp_addr address) {
     return name;
 }
 
-/* The line at an address, as PATH:LINE; "" when there is none. Valid until the next call. */
+/* The line at an address, as PATH:LINE; "" if there is none. Valid until the next call. */
 static const char *line_at(usp_addr address) {
     static char line[256];
     const struct uspi_jit_code *code;
@@ -88,7 +88,7 @@ START_TEST(pieces_that_cannot_be_are_left_out) {
 }
 END_TEST
 
-/* Every address, against all pieces one by one. */
+/* Every address is compared with a search through all pieces. */
 START_TEST(any_pieces_as_one_by_one) {
     enum { PIECES = 60, SPACE = 200 };
     uint32_t random = (uint32_t)_i * 2654435761u + 1;
@@ -163,7 +163,7 @@ START_TEST(lines_of_a_perf_map) {
 }
 END_TEST
 
-/* The file is read while the program writes it: after each byte. */
+/* A file that the program is still writing must be readable after each byte. */
 START_TEST(a_perf_map_that_grows) {
     static const char text[] = "1000 10 first\n1000 10 second\n2000 8 third\n";
     struct uspi_perf_map state = {0};
@@ -182,7 +182,7 @@ START_TEST(a_perf_map_of_many_pieces) {
         int n = snprintf(line, sizeof line, "%x %x function_%u\n", 0x10000 + i * 16, 16u, i);
         put_bytes(&b, line, (size_t)n);
         if (i % 5000 != 0) continue;
-        /* Longer than what is read at a time: a name that is cut, and no line of its own behind it. */
+        /* The name is longer than one read: it must be cut, and its rest must not become a line of its own. */
         n = snprintf(line, sizeof line, "%x 10 long", 0x1000 + i);
         put_bytes(&b, line, (size_t)n);
         for (unsigned k = 0; k < 200000 + i; k++) put(&b, 1, 'x');
@@ -238,7 +238,7 @@ START_TEST(records_of_a_jitdump) {
 }
 END_TEST
 
-/* A dump of one piece with lines, at 0x1000. */
+/* Reads a dump of one piece with lines, at 0x1000. */
 static void read_lines(const struct dump_line *lines, const char *name, uint32_t machine) {
     struct builder b = {0};
     struct uspi_jitdump state = {0};
@@ -252,7 +252,8 @@ static void read_lines(const struct dump_line *lines, const char *name, uint32_t
     builder_free(&b);
 }
 
-/* V8 adds the size of an ELF header to each address: of the wide one, or of the narrow one. */
+/* V8 adds the size of an ELF header to each address, of the 64-bit or of the 32-bit one. Lines would be shifted by
+ * it. */
 START_TEST(lines_behind_an_elf_header) {
     static const struct dump_line lines[] = {{64, 1, "a.js", 0}, {80, 2, "a.js", 0}, {0, 0, NULL, 0}};
     read_lines(lines, "wide", 62);
@@ -267,7 +268,8 @@ START_TEST(lines_behind_an_elf_header) {
 }
 END_TEST
 
-/* One address before that place says of all that nothing was added. */
+/* If one address is smaller than that header, the dump's addresses have nothing added, and the other pieces must not be
+ * shifted either. */
 START_TEST(lines_of_the_code_itself) {
     static const struct dump_line far[] = {{64, 1, "far.c", 0}, {0, 0, NULL, 0}};
     static const struct dump_line near[] = {{4, 2, "near.c", 0}, {0, 0, NULL, 0}};
@@ -293,7 +295,7 @@ START_TEST(lines_of_the_code_itself) {
 }
 END_TEST
 
-/* What Node 20 writes: paths of which the first 16 bytes are lost, with NULs among them. The name of the code has the path. */
+/* Node 20 writes paths whose first 16 bytes are lost, with NULs among them. The name of the code contains the path. */
 START_TEST(lines_with_damaged_paths) {
     static const char once[] = "\x57\x19\x29\x36\0\0\0\0\xb6M1L]\xd4\xd0\xdbork/program.js";
     static const char again[] = "\xa7\x62\x03\0\0\0\0\0\0\0\0\0\0\0\0\0ork/program.js";
@@ -320,7 +322,7 @@ START_TEST(lines_with_damaged_paths) {
 }
 END_TEST
 
-/* Passed over as a whole: the code has its name, and no line. */
+/* Invalid lines must be skipped as a whole: the code has its name, and no line. */
 START_TEST(lines_that_make_no_sense) {
     static const struct dump_line descending[] = {{16, 1, "a.c", 0}, {8, 2, "a.c", 0}, {0, 0, NULL, 0}};
     static const struct dump_line far[] = {{0, 1, "a.c", 0}, {UINT64_C(1) << 32, 2, "a.c", 0}, {0, 0, NULL, 0}};
@@ -332,7 +334,7 @@ START_TEST(lines_that_make_no_sense) {
         for (usp_addr address = 0x1000; address < 0x1020; address++) ck_assert_str_eq(line_at(address), "");
         uspi_jit_map_clear(&map);
     }
-    /* Of other code; and more entries than there are. */
+    /* Lines of other code; and a count that exceeds the entries. */
     static const struct dump_line lines[] = {{0, 1, "a.c", 0}, {4, 2, "a.c", 0}, {0, 0, NULL, 0}};
     for (unsigned i = 0; i < 3; i++) {
         struct builder b = {0};
@@ -349,7 +351,7 @@ START_TEST(lines_that_make_no_sense) {
         uspi_jit_map_clear(&map);
         builder_free(&b);
     }
-    /* A path that is longer than what is kept of a name. */
+    /* A path that is longer than the stored part of a name. */
     struct builder path = {0};
     for (unsigned i = 0; i < 2 * USPI_JIT_NAME_MAX; i++) put(&path, 1, 'x');
     const struct dump_line longer[] = {{0, 1, (const char *)path.bytes, path.size}, {4, 2, "a.c", 0}, {0, 0, NULL, 0}};
@@ -384,7 +386,7 @@ START_TEST(jitdumps_that_are_none) {
         ck_assert_int_eq(read_dump(&state, &b, b.size, 77), USP_ERROR_FORMAT);
         b.bytes[places[i]] = was;
     }
-    /* A record that is smaller than its header: nothing behind it can be found, what is before it stays. */
+    /* A record that is smaller than its header: nothing after it can be found, but earlier ones must stay. */
     const size_t whole = b.size;
     put_record(&b, false, 0, 15, 100);
     put_load(&b, false, 110, 0xa000, 0x10, 7, "unreachable");
@@ -432,7 +434,7 @@ START_TEST(functions_of_an_object) {
     ck_assert_str_eq(name_at(CODE + 99), "second");
     ck_assert_str_eq(name_at(CODE + 100), "");
     ck_assert_str_eq(name_at(CODE + 0x1000), "");
-    /* Cut anywhere: what is left says what it said, or nothing. */
+    /* Truncated anywhere: the rest must give right answers, or none. */
     for (size_t n = 0; n < b.size; n++) {
         uint8_t *copy = malloc(n + 1);
         memcpy(copy, b.bytes, n);
@@ -446,7 +448,7 @@ START_TEST(functions_of_an_object) {
 }
 END_TEST
 
-/* The shape of usp_memory.read; context is a builder whose bytes are at MEMORY. */
+/* A usp_memory.read function; context is a builder whose bytes are at MEMORY. */
 static int read_memory(void *context, usp_addr from, void *to, size_t n) {
     const struct builder *b = context;
     if (from < MEMORY || from - MEMORY > b->size || n > b->size - (size_t)(from - MEMORY)) return USP_ERROR_UNREADABLE;
@@ -458,7 +460,7 @@ static void set_word(struct builder *b, size_t at, uint64_t value) {
     for (unsigned i = 0; i < 8; i++) b->bytes[at + i] = (uint8_t)(value >> 8 * i);
 }
 
-/* An entry at 0x100 × its number, whose object lies behind all entries. */
+/* Sets the entry at 0x100 × its number. Its object lies after all entries. */
 static void set_entry(struct builder *b, unsigned number, unsigned next, usp_addr object, uint64_t size) {
     set_word(b, 0x100 * (size_t)number, next != 0 ? MEMORY + 0x100 * (usp_addr)next : 0);
     set_word(b, 0x100 * (size_t)number + 16, object);
@@ -488,7 +490,7 @@ START_TEST(lists_of_objects) {
     set_word(&b, 0x40 + 16, MEMORY + 0x200);
     ck_assert_int_eq(uspi_gdb_jit_read(&jit, &memory, &map), USP_OK);
     ck_assert_str_eq(name_at(CODE), "new_first");
-    /* Taken out again. */
+    /* The entry is removed. */
     set_word(&b, 0x40 + 16, MEMORY + 0x100);
     ck_assert_int_eq(uspi_gdb_jit_read(&jit, &memory, &map), USP_OK);
     ck_assert_str_eq(name_at(CODE), "old_first");
@@ -496,7 +498,7 @@ START_TEST(lists_of_objects) {
     ck_assert_int_eq(uspi_gdb_jit_read(&jit, &memory, &map), USP_OK);
     ck_assert_str_eq(name_at(CODE), "");
 
-    /* Sizes that cannot be, objects that are not there, a list that ends nowhere: the rest counts. */
+    /* Impossible sizes, missing objects, a list that ends in unmapped memory: the other entries must count. */
     set_entry(&b, 1, 2, old, UINT64_MAX);
     set_entry(&b, 2, 3, 0, size);
     set_entry(&b, 3, 4, MEMORY + 0x40, 64);
@@ -507,7 +509,7 @@ START_TEST(lists_of_objects) {
     ck_assert_int_eq(uspi_gdb_jit_read(&jit, &memory, &map), USP_OK);
     ck_assert_str_eq(name_at(CODE), "old_first");
 
-    /* A circle. */
+    /* A circular list. */
     set_entry(&b, 1, 1, old, size);
     ck_assert_int_eq(uspi_gdb_jit_read(&jit, &memory, &map), USP_OK);
     ck_assert_str_eq(name_at(CODE), "old_first");
@@ -563,7 +565,7 @@ START_TEST(files_that_are_refused) {
     ck_assert_int_eq(uspi_os_jit_file_in(folder, "pipe", &file), USP_ERROR_FORMAT);
     ck_assert_int_eq(mkdir(in_folder("folder"), 0700), 0);
     ck_assert_int_eq(uspi_os_jit_file_in(folder, "folder", &file), USP_ERROR_FORMAT);
-    /* A user who has no say: only root can give a file away. */
+    /* Another user's file is refused. Only root can change a file's owner. */
     if (geteuid() == 0 && chown(in_folder("good"), 12345, (gid_t)-1) == 0) {
         ck_assert_int_eq(uspi_os_jit_file_in(folder, "good", &file), USP_ERROR_PERMISSION);
     }
@@ -582,7 +584,7 @@ START_TEST(code_of_this_process) {
     struct usp_symbolizer *symbolizer;
     struct usp_symbol symbol;
     char line[128];
-    /* Where no backend describes the host, nothing is known of this process. */
+    /* Without a backend for the host, nothing is known of this process. */
     if (uspi_os_kind() != USP_OS_LINUX || usp_arch_host() == USP_ARCH_NONE) return;
     void *code = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(code, MAP_FAILED);
@@ -613,7 +615,8 @@ START_TEST(code_of_this_process) {
     ck_assert_uint_eq(frames[0].start, address);
     ck_assert_uint_eq(frames[0].line, 0);
 
-    /* More is written, over the old code; then the file is begun anew. A function of an image is never named by it. */
+    /* More lines are appended, for the same address; then the file is written anew. A function of an image must never
+     * get its name from it. */
     const usp_addr own = (usp_addr)(uintptr_t)usp_symbolize;
     snprintf(line, sizeof line, "%llx 10 after\n%llx 1000 wrong\n", (unsigned long long)address + 8,
              (unsigned long long)own - 16);
@@ -634,7 +637,7 @@ START_TEST(code_of_this_process) {
 }
 END_TEST
 
-/* A process that has ended: what lies beside its core, and below the system root. */
+/* A process that has ended: files beside its core, and below the system root. */
 START_TEST(files_of_a_process_that_has_ended) {
     struct usp_images *images;
     struct usp_symbolizer *symbolizer;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines and inlined calls of code that this process registers by the GDB JIT interface, out of the debug information in the
- * objects: unlinked ones as LLVM's JIT makes them, linked ones as LuaJIT does, damaged ones, and objects that come and go.
- * Other processes and cores are tests/symbolize/jit.sh's. */
+/* Tests lines and inlined calls of code that this process registers by the GDB JIT interface, from debug information in
+ * the objects: unlinked ones as LLVM's JIT makes them, linked ones as LuaJIT does, damaged ones, and objects that come
+ * and go. tests/symbolize/jit.sh tests other processes and cores. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -34,7 +34,7 @@ struct jit_descriptor {
     struct jit_code_entry *relevant, *first;
 };
 
-/* As large as debuggers expect it: clang's AddressSanitizer pads variables. */
+/* Debuggers expect this exact size, but clang's AddressSanitizer pads variables. */
 #ifdef __clang__
 #define UNPADDED __attribute__((no_sanitize("address")))
 #else
@@ -48,7 +48,7 @@ static struct jit_code_entry entries[2];
 static struct usp_symbolizer *symbolizer;
 static struct usp_source_frame frames[8];
 static struct usp_lines lines;
-static uint64_t code; /* where it would be: no image's */
+static uint64_t code; /* the generated code's address, which is in no image */
 
 static bool can_run(void) { return uspi_os_kind() == USP_OS_LINUX && usp_arch_host() != USP_ARCH_NONE; }
 
@@ -65,7 +65,7 @@ static void end(void) {
     munmap((void *)(uintptr_t)code, CODE_HIGH);
 }
 
-/* The code of "outer", with a call of "inner" that was inlined in line `line`. */
+/* Makes an object with the code of "outer", into which a call of "inner" was inlined in line `line`. */
 static struct builder make_object(bool is_unlinked, bool is_packed, unsigned line) {
     struct dwarf_file f = {.is_unlinked = is_unlinked, .packing.way = is_packed};
     const uint64_t low = is_unlinked ? CODE_LOW : code;
@@ -86,7 +86,7 @@ static struct builder make_object(bool is_unlinked, bool is_packed, unsigned lin
     return finish_jit_object(&f, code, "by_symbol");
 }
 
-/* Puts an object before the others. */
+/* Puts an object before the others in the list. */
 static void add_object(unsigned i, const struct builder *b) {
     entries[i] = (struct jit_code_entry){__jit_debug_descriptor.first, NULL, b->bytes, b->size};
     __jit_debug_descriptor.first = &entries[i];
@@ -115,7 +115,7 @@ static void expect_object(unsigned line) {
     ck_assert_uint_eq(frames[1].start, code);
     ck_assert_uint_eq(ask(0x24), 1);
     expect_frame(0, "by_symbol", "one.c", 12);
-    ck_assert_uint_eq(ask(0x44), 1); /* behind the function of the debug information */
+    ck_assert_uint_eq(ask(0x44), 1); /* after the function of the debug information */
     expect_frame(0, "by_symbol", "", 0);
     ck_assert_int_eq(usp_symbolizer_explain_lines(symbolizer, code + 0x14, text, sizeof text), USP_OK);
     ck_assert_msg(strstr(text, "registered") != NULL, "%s", text);
@@ -132,7 +132,7 @@ START_TEST(objects_with_lines) {
 }
 END_TEST
 
-/* A newer object at the same place; the older one again. What was answered stays. */
+/* A newer object is registered at the same address, and removed again. Earlier answers must stay valid. */
 START_TEST(objects_that_come_and_go) {
     if (!can_run()) return;
     begin();
@@ -158,7 +158,7 @@ START_TEST(objects_that_come_and_go) {
 }
 END_TEST
 
-/* The name does not hang on the debug information. */
+/* The name must not depend on the debug information, which is damaged. */
 START_TEST(objects_with_damaged_lines) {
     if (!can_run()) return;
     begin();
@@ -185,7 +185,7 @@ START_TEST(objects_with_damaged_lines) {
 }
 END_TEST
 
-/* Whichever allocation fails: the answer is that memory lacks, or the right one. */
+/* Whichever allocation fails, the result must be USP_ERROR_NO_MEMORY or right. */
 START_TEST(objects_without_memory) {
     unsigned lacking = 0;
     if (!can_run()) return;
@@ -203,7 +203,7 @@ START_TEST(objects_without_memory) {
         ck_assert_msg(status == USP_ERROR_NO_MEMORY || (status == USP_OK && lines.count == 2), "allocation %ld: %d, %u",
                       n, status, lines.count);
         lacking += status == USP_ERROR_NO_MEMORY;
-        /* With memory again all is right. */
+        /* When there is memory again, the answers must be right. */
         expect_object(77);
         if (is_last) break;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Objective-C metadata made of bytes: every form of a pointer and of a method list, files and realized classes in memory,
- * and what is wrong on purpose. What compilers and linkers write is tests/symbolize/objc.sh's. */
+/* Tests Objective-C metadata that is made byte by byte: every form of pointer and method list, files, realized classes
+ * in memory, and deliberate damage. tests/symbolize/objc.sh tests the output of compilers and linkers. */
 #include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@
 
 /* ---- one chained pointer ---- */
 
-/* Worked out by hand from dyld's fixup-chains.h; header at 0x100004000, or at 0x4000 for the 32-bit ones. */
+/* Worked out by hand from dyld's fixup-chains.h. The header is at 0x100004000, or at 0x4000 for the 32-bit formats. */
 static const struct {
     uint32_t format;
     uint64_t raw;
@@ -33,19 +33,20 @@ static const struct {
     uint32_t ordinal;
     usp_addr target;
 } words[] = {
-    /* ARM64E: {target 43, high8, next 11, bind, auth}; auth: {offset 32, diversity 16, address 1, key 2, next 11, 0, 1} */
+    /* ARM64E: {target 43, high8, next 11, bind, auth}; auth: {offset 32, diversity 16, address 1, key 2, next 11, 0,
+     * 1} */
     {1, 0x0010000100008000, false, 0, 0x100008000},
     {1, 0x0011580100008000, false, 0, 0x100008000}, /* with 0x2b in its top byte */
     {1, 0x8011c0de00004010, false, 0, 0x100008010},
     {1, 0x4010000000000007, true, 7, 0},
     {1, 0xc011123400000123, true, 0x123, 0},
     {1, 0, false, 0, 0},
-    /* KERNEL: unsigned ones are offsets too. FIRMWARE: addresses. */
+    /* KERNEL: unsigned pointers are offsets, too. FIRMWARE: addresses. */
     {7, 0x0010000000004010, false, 0, 0x100008010},
     {7, 0x8010000000004010, false, 0, 0x100008010},
     {10, 0x0010000100008000, false, 0, 0x100008000},
     {10, 0x8010000000004010, false, 0, 0x100008010},
-    /* USERLAND: ordinals of 16 bits; USERLAND24: of 24. */
+    /* USERLAND: 16-bit ordinals; USERLAND24: 24-bit ones. */
     {9, 0x0010000000004010, false, 0, 0x100008010},
     {9, 0x4010000000ab0007, true, 7, 0},
     {12, 0x0010000000004010, false, 0, 0x100008010},
@@ -59,8 +60,8 @@ static const struct {
     {6, 0x0018000000004010, false, 0, 0x100008010},
     {6, 0x8018000000ffffff, true, 0xffffff, 0},
     {6, 0, false, 0, 0},
-    /* 32: {target 26, next 5, bind}; import: {ordinal 20, addend 6, next 5, 1}. 0x01000000 and above are numbers: their
-     * bias is (0x04000000 + 0x00ffffff) / 2 = 0x027fffff. */
+    /* 32: {target 26, next 5, bind}; import: {ordinal 20, addend 6, next 5, 1}. Values from 0x01000000 up are numbers;
+     * their bias is (0x04000000 + 0x00ffffff) / 2 = 0x027fffff. */
     {3, 0x04008000, false, 0, 0x8000},
     {3, 0x7c008000, false, 0, 0x8000},
     {3, 0x84100005, true, 5, 0},
@@ -92,12 +93,12 @@ END_TEST
 
 /* ---- an image ---- */
 
-/* The bytes of the image, as a file or as memory from `base` on, and what was made of them. */
+/* An image's bytes, as a file or as memory from `base` on, and the tables and index made of them. */
 struct fixture {
     struct builder bytes;
     struct objc_image image;
     struct builder cache; /* more memory, at CACHE */
-    bool has_decoy;       /* whatever lies above 39 bits can be read, and is 0 */
+    bool has_decoy;       /* memory above 39 bits can be read, and is 0 */
     struct usp_memory memory;
     struct uspi_source source;
     struct uspi_macho macho;
@@ -132,7 +133,7 @@ static int make_index(struct fixture *f) {
     return status;
 }
 
-/* A file of `size` bytes, in a buffer of just that size so that a sanitizer sees the byte behind it. */
+/* Opens a file of `size` bytes, in a buffer of exactly that size, so that a sanitizer reports a read after it. */
 static int open_cut(struct fixture *f, size_t size, const struct uspi_pointers *process) {
     f->names = uspi_names_create();
     ck_assert_ptr_nonnull(f->names);
@@ -157,7 +158,7 @@ static int open_cut(struct fixture *f, size_t size, const struct uspi_pointers *
 static int open_all(struct fixture *f) {
     int status = open_cut(f, f->bytes.size, NULL);
     if (status != USP_OK) return status;
-    /* Every image that is asked here is one for which excerpts must say the same. */
+    /* Excerpts must give the same answers for every image that is tested here. */
     struct excerpt_tally tally = {0};
     const usp_addr low = f->image.is_loaded ? f->image.linked : f->image.base;
     compare_excerpts(f->tables, low, low + 0x4000, 0x80, 1, &tally);
@@ -179,7 +180,7 @@ static usp_addr linked(const struct fixture *f, uint32_t offset) {
     return (f->image.is_loaded ? f->image.linked : f->image.base) + offset;
 }
 
-/* The name at an offset in the image; "" when there is none. */
+/* The name at an offset in the image; "" if there is none. */
 static const char *name_at(const struct fixture *f, uint32_t offset, usp_addr *start) {
     struct uspi_symbol_answer named = {0};
     uint32_t symbol = uspi_index_find(&f->index, linked(f, offset), &named.start, &named.size);
@@ -190,7 +191,7 @@ static const char *name_at(const struct fixture *f, uint32_t offset, usp_addr *s
     return named.name;
 }
 
-/* The function has this name from its first byte to its last. */
+/* Checks that the function has this name from its first byte to its last. */
 static void expect(const struct fixture *f, unsigned function, const char *name) {
     static const unsigned offsets[] = {0, 1, 15};
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
@@ -239,7 +240,7 @@ static const struct objc_image files[] = {
 };
 #define FILES ELEMENTS(files)
 
-/* Absolute and relative lists of each. */
+/* Absolute and relative lists of each file. */
 START_TEST(file) {
     struct objc_image image = files[_i / 2];
     struct fixture f;
@@ -251,7 +252,7 @@ START_TEST(file) {
 }
 END_TEST
 
-/* Formats without imports: the category on another image's class is on nothing, and has no name. */
+/* Formats without imports: a category on another image's class has no class, and so no name. */
 START_TEST(file_without_imports) {
     struct objc_image image = {.arch = USP_ARCH_ARMV7, .base = BASE_32, .format = (uint32_t)_i};
     struct fixture f;
@@ -266,7 +267,7 @@ START_TEST(file_without_imports) {
 }
 END_TEST
 
-/* A page without a chain holds plain addresses. */
+/* A page without a chain contains plain addresses. */
 START_TEST(page_without_chain) {
     struct objc_image image = {.arch = USP_ARCH_ARM64, .base = BASE_64};
     struct fixture f;
@@ -274,7 +275,7 @@ START_TEST(page_without_chain) {
     struct objc_image chained = image;
     chained.format = 6;
     struct builder with_chains = build_objc_image(&chained, UUID);
-    /* The chained file with the plain one's data, and no chain for its page. */
+    /* The file with chains gets the plain one's data, and no chain for its page. */
     memcpy(with_chains.bytes + 0x1000, f.bytes.bytes + 0x1000, 0x1000);
     patch(&with_chains, FIXUPS + 0x20 + 0x10 + 22, 2, 0xffff);
     builder_free(&f.bytes);
@@ -286,7 +287,7 @@ START_TEST(page_without_chain) {
 }
 END_TEST
 
-/* Without the starts of functions a method reaches to the next one, and not out of its section. */
+/* Without function starts a method extends to the next one, but not beyond its section. */
 START_TEST(without_function_starts) {
     struct fixture f;
     usp_addr start;
@@ -301,7 +302,7 @@ START_TEST(without_function_starts) {
 }
 END_TEST
 
-/* Of methods that share their code the first by the alphabet; and what a category calls its own comes before. */
+/* If methods share their code, the first name in the alphabet is used; a category's method comes before the class's. */
 START_TEST(shared_code) {
     struct fixture f;
     const uint32_t implementation = LIST_THING + 8 + 2 * 8;
@@ -332,7 +333,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* Signatures as a kernel with 47 and one with 39 addressable bits makes them. */
+/* Signatures as kernels with 47 and with 39 addressable bits make them. */
 #define SIGNED_47 UINT64_C(0x002a000000000000)
 #define SIGNED_39 UINT64_C(0x003be30000000000)
 #define MASK_39   UINT64_C(0x007fff8000000000)
@@ -345,7 +346,8 @@ static const struct objc_image processes[] = {
     {.arch = USP_ARCH_X86_64, .methods = LIST_OF_LISTS},
     {.arch = USP_ARCH_ARM64, .methods = ARRAY_OF_LISTS, .signature = SIGNED_47},
     {.arch = USP_ARCH_ARM64, .methods = LIST_OF_LISTS, .signature = SIGNED_39},
-    /* isa: arm64 with its magic number (26 from bit 36), arm64e with a signature, x86_64 with its (29 from bit 47). */
+    /* isa: arm64 with its magic number (26 from bit 36), arm64e with a signature, x86_64 with its magic number (29 from
+     * bit 47). */
     {.arch = USP_ARCH_ARM64, .methods = ONE_LIST, .has_packed_isa = true, .isa_bits = UINT64_C(0x1a000000000)},
     {.arch = USP_ARCH_ARM64,
      .methods = ONE_LIST,
@@ -378,7 +380,8 @@ START_TEST(memory) {
 }
 END_TEST
 
-/* With the mask that the caller knows nothing has to be tried: what 47 bits would leave is readable too, and wrong. */
+/* If the caller gives the mask, the library must not guess it: the address that a 47-bit mask leaves is readable too,
+ * and wrong. */
 START_TEST(memory_with_a_mask) {
     struct objc_image image = process_image(6);
     struct uspi_pointers process = {.signature_mask = MASK_39};
@@ -395,7 +398,7 @@ START_TEST(memory_with_a_mask) {
 }
 END_TEST
 
-/* isa as an index into a table of the runtime: class methods have no name, the rest does. */
+/* isa is an index into a table of the runtime: class methods have no name, but other methods must have theirs. */
 START_TEST(memory_with_indexed_isa) {
     struct objc_image image = process_image(13);
     struct fixture f;
@@ -409,7 +412,7 @@ START_TEST(memory_with_indexed_isa) {
 }
 END_TEST
 
-/* A class that was not used yet lies there as in the file, but for its pointers. */
+/* A class that was not used yet is in memory as in the file, apart from its pointers. */
 START_TEST(memory_before_the_class_is_realized) {
     struct objc_image image = process_image(1);
     struct fixture f;
@@ -424,7 +427,7 @@ START_TEST(memory_before_the_class_is_realized) {
 }
 END_TEST
 
-/* The image lies in the shared cache: names count from a base that the cache's header leads to. */
+/* Makes a shared cache that contains the image: names count from a base that the cache's header leads to. */
 static void put_cache(struct fixture *f, uint64_t base) {
     put_bytes(&f->cache, "dyld_v1  arm64e", 16);
     put(&f->cache, 4, 0x1d8);
@@ -453,7 +456,7 @@ START_TEST(memory_in_the_shared_cache) {
 }
 END_TEST
 
-/* No name is better than one that was read at the wrong place. */
+/* If the base cannot be found, there must be no name rather than one read from a wrong address. */
 START_TEST(memory_in_an_unknown_cache) {
     struct uspi_pointers process = {.shared_cache = CACHE};
     struct objc_image image;
@@ -461,7 +464,7 @@ START_TEST(memory_in_an_unknown_cache) {
     for (int variant = 0; variant < 4; variant++) {
         build_cached(&f, &image);
         if (variant == 1) patch(&f.cache, 0, 4, 0);       /* another magic number */
-        if (variant == 2) patch(&f.cache, 0x10, 4, 0x98); /* a header of earlier times */
+        if (variant == 2) patch(&f.cache, 0x10, 4, 0x98); /* an older header */
         if (variant == 3) patch(&f.cache, 0x430, 8, 0);   /* no base */
         ck_assert_int_eq(open_cut(&f, 0, variant == 0 ? NULL : &process), USP_ERROR_NOT_FOUND);
         close_fixture(&f);
@@ -469,9 +472,9 @@ START_TEST(memory_in_an_unknown_cache) {
 }
 END_TEST
 
-/* ---- what is wrong on purpose ---- */
+/* ---- deliberate damage ---- */
 
-/* Reads all that can be read; whatever comes of it, it ends, and stays inside of the bytes. */
+/* Reads everything. Whatever the result is, it must end and stay inside the bytes. */
 static int read_whole(struct fixture *f) {
     int status = open_all(f);
     for (uint32_t offset = CODE_AT; status == USP_OK && offset < CODE_END; offset++) {
@@ -503,7 +506,7 @@ END_TEST
 
 static const uint64_t lies[] = {0, 3, 0x7fffffff, UINT32_MAX, UINT64_MAX};
 
-/* Every word of the metadata, the load commands and the fixups, replaced by misleading numbers. */
+/* Replaces each word of the metadata, the load commands and the fixups by misleading numbers. */
 static void lie_everywhere(const struct objc_image *image, uint32_t from, uint32_t to, unsigned *survived) {
     for (uint32_t at = from; at < to; at += 4 * stride()) {
         for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -529,7 +532,7 @@ START_TEST(lying_numbers) {
 }
 END_TEST
 
-/* Each pointer refers to each other place: circles among classes, lists and names. */
+/* Each pointer refers to each other place: classes, lists and names become circular. */
 START_TEST(circles) {
     static const uint32_t places[] = {CLASS_LIST, CATEGORY_LIST, SELECTORS, THING,     META,  THING_RO,
                                       META_RO,    LIST_THING,    THING_RW,  THING_EXT, LISTS, CATEGORY_EXTRA};
@@ -546,7 +549,7 @@ START_TEST(circles) {
                 if (read_whole(&f) == USP_OK) named++;
                 close_fixture(&f);
             }
-            /* Two images altogether, of the others some. */
+            /* All pointers of two images, and some of the others. */
             if (i > 1) from += 30;
         }
     }
@@ -554,12 +557,12 @@ START_TEST(circles) {
 }
 END_TEST
 
-/* A list that is named over and over may not cost its length each time. */
+/* A list that is referred to many times must not cost its length each time. */
 START_TEST(work_is_bounded) {
     struct fixture f;
     struct uspi_gathering gathering = {0};
     build(&f, &files[0]);
-    /* Sections of 0x1000 bytes of pointers to one class, which has as many methods as fit behind its list. */
+    /* A section of pointers to one class, whose list has as many methods as fit. */
     for (uint32_t at = 0; at < f.bytes.size && at < 0x400; at++) {
         if (memcmp(f.bytes.bytes + at, "__objc_classlist", 16) != 0) continue;
         patch(&f.bytes, at + 32, 8, BASE_64 + 0x2400);
@@ -576,12 +579,12 @@ START_TEST(work_is_bounded) {
 }
 END_TEST
 
-/* Opcodes that repeat a bind without end. */
+/* Opcodes repeat a bind without end. */
 START_TEST(endless_binds) {
     struct fixture f;
     build(&f, &files[0]);
     uint32_t at = FIXUPS + 2 + sizeof IMPORTED + 4;
-    static const uint8_t times[] = {0xc0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, /* 2^56 − 1 times, */
+    static const uint8_t times[] = {0xc0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, /* 2^56 − 1 times */
                                     0xf8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x00}; /* skipping −8 */
     memcpy(f.bytes.bytes + at, times, sizeof times);
     ck_assert_int_eq(open_all(&f), USP_ERROR_FORMAT);
@@ -597,7 +600,7 @@ static int count_bind(void *context, usp_addr location, uint64_t name, struct us
     return USP_OK;
 }
 
-/* Every opcode, worked out by hand: where each bind lands. */
+/* Tests every opcode; the addresses of the binds were worked out by hand. */
 START_TEST(bind_opcodes) {
     static const uint8_t code[] = {
         0x11, 0x40, '_',  'a',  0,    /* library 1, "_a" */
@@ -609,7 +612,7 @@ START_TEST(bind_opcodes) {
         0xb2, 0x90,                   /* 0x1048, then + 2 * 8: 0x1060 */
         0xc0, 0x02, 0x08, 0x90,       /* 0x1068, 0x1078, then 0x1088 */
         0x20, 0x85, 0x01, 0x3e, 0x90, /* library 133, a special one: 0x1090 */
-        0x00, 0x90,                   /* the end, whatever follows */
+        0x00, 0x90,                   /* the end; the rest is ignored */
     };
     static const usp_addr expected[] = {9, 0x1010, 0x1020, 0x1028, 0x1040, 0x1048, 0x1060, 0x1068, 0x1078, 0x1088};
     usp_addr locations[64] = {0};
@@ -633,12 +636,12 @@ END_TEST
 START_TEST(refused_binds) {
     static const uint8_t codes[][8] = {
         {0xd0},                                 /* no such opcode */
-        {0xe0},                                 /* neither */
-        {0x90},                                 /* a bind without a name and a place */
-        {0x40, 'a', 0, 0x90},                   /* without a place */
+        {0xe0},                                 /* no such opcode */
+        {0x90},                                 /* a bind without a name and an address */
+        {0x40, 'a', 0, 0x90},                   /* without an address */
         {0x75, 0x00},                           /* segment 5 of 3 */
-        {0x40, 'a', 0, 0x71, 0xf9, 0x1f, 0x90}, /* the last word but one byte */
-        {0x40, 'a', 0, 0x71, 0x80, 0x20, 0x90}, /* behind the segment */
+        {0x40, 'a', 0, 0x71, 0xf9, 0x1f, 0x90}, /* one byte too few for a word */
+        {0x40, 'a', 0, 0x71, 0x80, 0x20, 0x90}, /* after the segment */
     };
     struct fixture f;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
@@ -696,7 +699,7 @@ static void expect_symbol(struct usp_symbolizer *symbolizer, usp_addr load, unsi
     ck_assert_uint_eq(symbol.image_load, load);
 }
 
-/* A stripped image: nothing but the metadata names its methods, those of categories too. */
+/* In a stripped image only the metadata names methods, also those of categories. */
 START_TEST(symbolized_from_a_file) {
     struct fixture f;
     struct usp_symbolizer *symbolizer;
@@ -714,7 +717,7 @@ START_TEST(symbolized_from_a_file) {
 }
 END_TEST
 
-/* Another UUID: another build's names are wrong names. */
+/* Another UUID: the names of another build would be wrong. */
 START_TEST(symbolized_from_another_build) {
     struct fixture f;
     struct usp_symbolizer *symbolizer;
@@ -731,7 +734,7 @@ START_TEST(symbolized_from_another_build) {
 }
 END_TEST
 
-/* The image has no file here: its process's memory has it. */
+/* The image has no file here, but the process's memory contains it. */
 START_TEST(symbolized_from_memory) {
     struct objc_image image = process_image(_i);
     struct fixture f;
@@ -756,7 +759,7 @@ START_TEST(symbolized_from_memory) {
 }
 END_TEST
 
-/* Each allocation fails in turn: the name, or "no memory", and nothing is kept. */
+/* Each allocation fails in turn: the result must be the name or USP_ERROR_NO_MEMORY, and nothing may leak. */
 START_TEST(memory_lacks) {
     struct objc_image image = process_image(2);
     struct fixture f;

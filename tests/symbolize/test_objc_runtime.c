@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Names by the Objective-C runtime of this process: a runtime that a script stands in for, with the functions that Apple's
- * exports and with those of GCC's. Each test runs in a process of its own, which has at first no runtime at all. GCC's own
- * is tests/symbolize/objc_gcc.sh's. */
+/* Tests names from the Objective-C runtime of this process: a scripted runtime, with the functions that Apple's exports
+ * and with those of GCC's. Each test runs in a process of its own, which at first has no runtime.
+ * tests/symbolize/objc_gcc.sh tests GCC's own. */
 #define _GNU_SOURCE 1
 #include <check.h>
 #include <dlfcn.h>
@@ -19,7 +19,7 @@
 #include "tests/support/suite.h"
 #include "tests/symbolize/objc_scripted_runtime.h"
 
-/* Code, of which the script says what it is. */
+/* Functions that the script describes. */
 static volatile int sink;
 __attribute__((noinline)) static void first_method(void) { sink += 1; }
 __attribute__((noinline)) static void second_method(void) { sink += 2; }
@@ -44,7 +44,7 @@ static usp_addr address_of(void (*function)(void)) {
     return usp_arch_host() == USP_ARCH_ARMV7 ? address & ~(usp_addr)1 : address;
 }
 
-/* The folder of the libraries that were built with this test. */
+/* The path of a library that was built with this test. */
 static void beside_this(const char *name, char *path, size_t room) {
     char own[4096];
     ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -99,7 +99,7 @@ START_TEST(methods) {
 }
 END_TEST
 
-/* The size that the symbol table knows is not lost. */
+/* A name from the runtime must not remove the size that the symbol table gives. */
 START_TEST(the_size_stays) {
     struct usp_symbolizer *symbolizer;
     struct usp_symbol before, after;
@@ -121,14 +121,14 @@ static struct uspi_objc_runtime *runtime;
 static struct uspi_names *names;
 static struct uspi_symbol_answer named;
 
-/* Without a name from a symbol. */
+/* Asks when no symbol has a name. */
 static int ask_at(usp_addr address) {
     const struct uspi_query query = {.address = address, .names = names};
     named = (struct uspi_symbol_answer){0};
     return uspi_objc_runtime_find(runtime, &query, &named);
 }
 
-/* is_wanted: no symbol has a name. Otherwise one says where the function begins. */
+/* is_wanted: no symbol has a name. Otherwise a symbol gives the function's start. */
 static int ask(void (*function)(void), unsigned offset, bool is_wanted) {
     usp_addr start = address_of(function);
     const struct uspi_query query = {.address = start + offset, .names = names, .is_named = true, .named_start = start};
@@ -157,8 +157,8 @@ START_TEST(without_a_runtime) {
 }
 END_TEST
 
-/* Nothing but symbols and unwind information knows where a method ends. What 32-bit arm has for functions as short as these
- * is nothing exact. */
+/* A function after a method must not get the method's name. Only symbols and unwind information know where a method
+ * ends; what 32-bit arm has for such short functions is not exact. */
 START_TEST(neighbours_get_no_name) {
     load_runtime(libraries[0], 1);
     begin();
@@ -184,13 +184,13 @@ START_TEST(methods_that_share_their_code) {
 }
 END_TEST
 
-/* The first question about the inside of a function may load the unwinder, which is an image as well. */
+/* The first question about an address inside a function may load the unwinder, which is an image too. */
 static void load_unwinder(void) {
     ck_assert_int_eq(ask(no_method, 2, true), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(ask(no_method, 2, true), USP_ERROR_NOT_FOUND);
 }
 
-/* Classes are asked for once; new ones are noticed where a name is missing. */
+/* Classes must be listed once. New ones are noticed when a name is missing. */
 START_TEST(classes_that_come_later) {
     load_runtime(libraries[0], 1);
     begin();
@@ -211,7 +211,7 @@ START_TEST(classes_that_come_later) {
 }
 END_TEST
 
-/* A library can bring categories, which change no number. */
+/* A library can bring categories, which do not change the number of classes. */
 START_TEST(images_that_come_later) {
     char path[4200];
     load_runtime(libraries[0], 1);
@@ -237,7 +237,8 @@ static struct usp_symbolizer *shared;
 static _Atomic(unsigned) asked, right;
 static _Atomic(bool) is_over;
 
-/* What is loaded all the time has its name all the time; what comes and goes has one of its two. */
+/* A method that is always registered must always have its name. One that comes and goes has the runtime's name or the
+ * symbol's. */
 static void *name_methods(void *context) {
     (void)context;
     do {
@@ -265,7 +266,7 @@ START_TEST(many_threads_while_classes_and_images_come_and_go) {
         void *handle = dlopen(path, RTLD_NOW);
         ck_assert_ptr_nonnull(handle);
         dlclose(handle);
-        /* Who is slow has to have a turn, too. */
+        /* Slow threads must get their turn, too. */
         usleep(2000);
     }
     is_over = true;
@@ -281,7 +282,7 @@ START_TEST(memory_lacks) {
     int status = USP_ERROR_NO_MEMORY;
     unsigned failures = 0;
     load_runtime(libraries[0], 1);
-    /* The list of images is there, and stays. */
+    /* The list of images exists already, and stays. */
     ck_assert_uint_ne(usp_images_generation(), 0);
     for (long n = 1; status != USP_OK; n++) {
         begin();
@@ -290,7 +291,7 @@ START_TEST(memory_lacks) {
         if (status == USP_ERROR_NO_MEMORY) failures++;
         fail_allocation(0);
         ck_assert(status == USP_OK || status == USP_ERROR_NO_MEMORY);
-        /* What failed is tried again. */
+        /* An operation that failed is tried again. */
         ck_assert_int_eq(ask(second_method, 0, true), USP_OK);
         ck_assert_str_eq(named.name, "-[Thing second:with:]");
         end();
@@ -300,7 +301,7 @@ START_TEST(memory_lacks) {
 END_TEST
 
 int main(void) {
-    /* The files of such a host are not ours to read. 77: Automake's "skipped". */
+    /* The files of such a host cannot be read by this library. 77: Automake's "skipped". */
     if (usp_arch_host() == USP_ARCH_NONE) return 77;
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 60);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Many places in many builds with one call (<unspool/places.h>): the answers are those of single questions to a symbolizer of one
- * build; unknown builds, places that none can be, and lacking memory leave the others as they are. */
+/* Tests looking up many places in many builds with one call (<unspool/places.h>): the answers are those of single
+ * look-ups in a symbolizer of one build. Unknown builds, invalid places and lack of memory must not affect the
+ * others. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -25,7 +26,7 @@ static const char *path_of(unsigned build) {
     return in_folder(name);
 }
 
-/* A file of its own for each build, with gaps between its functions, and its index in the store. */
+/* Makes a file for each build, with gaps between its functions, and its index in the store. */
 static void make_build(unsigned build) {
     static char names[FUNCTIONS][32];
     struct file_symbol symbols[FUNCTIONS + 1] = {{0}};
@@ -76,7 +77,7 @@ static struct usp_builds *with_store(uint32_t demangling) {
     return create(&options);
 }
 
-/* Of any build, inside and outside of functions, some again and again. */
+/* Makes places of all builds, inside and outside of functions, some of them several times. */
 static void make_places(struct usp_place *places, size_t count) {
     srand(7);
     for (size_t i = 0; i < count; i++) {
@@ -91,7 +92,7 @@ static void make_places(struct usp_place *places, size_t count) {
     }
 }
 
-/* ---- single questions ---- */
+/* ---- single look-ups ---- */
 
 struct single {
     struct usp_images *images;
@@ -119,7 +120,7 @@ static void close_singles(struct single singles[BUILDS]) {
     }
 }
 
-/* Whether an answer is what the build's own symbolizer says. Files begin at 0. */
+/* Whether an answer is that of the build's own symbolizer. Files begin at 0. */
 static bool is_right(const struct single *singles, const struct usp_place *place, const struct usp_answer *answer) {
     struct usp_source_frame frames[4];
     struct usp_lines lines;
@@ -162,7 +163,7 @@ START_TEST(as_single_questions) {
 }
 END_TEST
 
-/* ---- what is no build, and what is no place ---- */
+/* ---- unknown builds and invalid places ---- */
 
 START_TEST(strange_places) {
     struct usp_builds *builds = with_store(USP_DEMANGLE_FULL);
@@ -188,7 +189,7 @@ START_TEST(strange_places) {
 #undef ASK
     places[count] = place_of(3, UINT64_MAX), expected[count++] = USP_ERROR_NOT_FOUND;
     places[count] = place_of(3, 0), expected[count++] = USP_ERROR_NOT_FOUND;
-    /* An index does not tell where the file has its code. */
+    /* An index does not contain the addresses of the file's segments. */
     places[count] = good, places[count].base = USP_PLACE_FILE, expected[count++] = USP_ERROR_NOT_FOUND;
     ck_assert_int_eq(usp_symbolize_places(builds, places, answers, count), USP_OK);
     for (size_t i = 0; i < count; i++) {
@@ -231,13 +232,13 @@ START_TEST(arguments) {
 }
 END_TEST
 
-/* ---- a function that knows the sources ---- */
+/* ---- a function of the caller that finds the sources ---- */
 
 struct finding {
     unsigned asked[BUILDS], layouts, notes;
 };
 
-/* The index first; the file when the layout is wanted. Build 5 has none, 6 is refused, 7 has no file either. */
+/* Gives the index first, and the file when the layout is wanted. Build 5 has no source, 6 is refused, 7 has no file. */
 static int find(void *context, const struct usp_place *place, struct usp_build_sources *sources) {
     struct finding *finding = context;
     const unsigned build = place->build_id[0];
@@ -354,7 +355,7 @@ START_TEST(each_allocation_fails) {
         }
         ck_assert_int_eq(status, is_one ? USP_ERROR_NO_MEMORY : USP_OK);
         lacking += is_one;
-        /* With memory again all are right. */
+        /* When there is memory again, all answers must be right. */
         ck_assert_int_eq(usp_symbolize_places(builds, places, answers, count), USP_OK);
         for (size_t i = 0; i < count; i++) ck_assert(is_right(singles, &places[i], &answers[i]));
         ck_assert_int_gt(allocations_held(), held);

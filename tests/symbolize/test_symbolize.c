@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names out of files: which symbol wins, when there is none, which file is believed. The files are made of bytes, so that
- * any host gives the same answers. */
+/* Tests names from files: which symbol wins, when there is none, which file is used. The files are made byte by byte,
+ * so that every host gives the same results. */
 #define _FILE_OFFSET_BITS 64
 #include <check.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void write_file(const struct symbol_file *wanted, const char *to) {
     builder_free(&file);
 }
 
-/* The image list of a process that has loaded `path` at LOAD and knows its build-id. */
+/* Returns the image list of a process that has loaded `path` at LOAD and knows its build id. */
 static struct usp_images *loaded(uint32_t arch, const uint8_t *id, uint32_t id_size, uint32_t flags) {
     struct uspi_image_list list = {0};
     struct usp_images *images;
@@ -97,7 +97,8 @@ static void end(struct fixture *f) {
     usp_images_free(f->images);
 }
 
-/* The symbol at a linked address is `name` and begins at the linked address `start`; NULL: there is none. */
+/* Checks that the symbol at a linked address is `name` and begins at the linked address `start`; NULL: that there is
+ * none. */
 static void expect(struct fixture *f, usp_addr address, const char *name, usp_addr start) {
     struct usp_symbol symbol;
     memset(&symbol, 0xa5, sizeof symbol);
@@ -148,8 +149,8 @@ START_TEST(functions_and_gaps) {
 }
 END_TEST
 
-/* What has no size reaches to the next symbol, or to its section's end; labels inside a function with a size are not
- * functions. */
+/* A symbol without a size extends to the next symbol, or to its section's end. A label inside a function with a size is
+ * not a function. */
 START_TEST(unknown_sizes) {
     struct fixture f =
         begin(&FILE_OF({"_start", 0x1000, 0, NOTYPE, GLOBAL, TEXT}, {"memcpy", 0x1100, 0x80, FUNC, GLOBAL, TEXT},
@@ -168,7 +169,7 @@ START_TEST(unknown_sizes) {
 }
 END_TEST
 
-/* One behind another, by their offsets: */
+/* Functions one after the other, by their offsets: */
 static const char some_functions[] = "\x85\xff\x74\x05\x75\xfa\xc3" /* 0, loops: test; je 9; jne 0; ret */
                                      "\x90\xc3"                     /* 7, between: nop; ret */
                                      "\x90\xc3"                     /* 9, branched: nop; ret */
@@ -179,8 +180,8 @@ static const char some_functions[] = "\x85\xff\x74\x05\x75\xfa\xc3" /* 0, loops:
                                      "\xeb\xfe"                     /* 1e, endless: jmp 1e */
                                      "\x90\xc3";                    /* 20, last: nop; ret */
 
-/* Where a file has lost the symbols of its own functions, a symbol without a size reaches as far as its instructions lead:
- * neither behind a call that may not return, nor over other code. */
+/* If a file has lost the symbols of its local functions, a symbol without a size extends as far as its instructions
+ * lead. It must not extend beyond a call that may not return, or over other code. */
 START_TEST(unknown_sizes_of_stripped_files) {
     static const struct file_symbol exported[] = {{"loops", 0x1000, 0, FUNC, GLOBAL, TEXT},
                                                   {"calls", 0x100b, 0, FUNC, GLOBAL, TEXT},
@@ -198,7 +199,7 @@ START_TEST(unknown_sizes_of_stripped_files) {
     static const struct {
         usp_addr address, start;
         const char *name; /* in the whole file */
-        bool is_exported; /* it is the same in the stripped one, where others have none */
+        bool is_exported; /* the stripped file has it too; the others have no name there */
     } rows[] = {
         {0x1000, 0x1000, "loops", true},     {0x1006, 0x1000, "loops", true}, {0x1007, 0x1007, "between", false},
         {0x1009, 0x1009, "branched", false}, {0x100b, 0x100b, "calls", true}, {0x1010, 0x100b, "calls", true},
@@ -261,7 +262,7 @@ START_TEST(aliases) {
 }
 END_TEST
 
-/* The nearest symbol that holds the address wins; behind it the one around it goes on. */
+/* The nearest symbol that contains the address must win; after its end the one around it continues. */
 START_TEST(symbols_inside_others) {
     struct fixture f =
         begin(&FILE_OF({"outer", 0x1000, 0x100, FUNC, GLOBAL, TEXT}, {"inner", 0x1020, 0x40, FUNC, LOCAL, TEXT},
@@ -281,7 +282,7 @@ END_TEST
 struct listing {
     const struct fixture *fixture;
     char text[512];
-    unsigned count, end_after; /* 0: goes on */
+    unsigned count, end_after; /* 0: lists all */
 };
 
 static int list_symbol(void *context, const struct usp_symbol *symbol) {
@@ -297,7 +298,7 @@ static int list_symbol(void *context, const struct usp_symbol *symbol) {
     return ++listing->count == listing->end_after ? USP_ERROR_NOT_FOUND : 0;
 }
 
-/* What is listed is what would be answered, in order; where no size is known, up to what comes next. */
+/* The list must have what look-ups would answer, in order. A function without a size ends at the next one. */
 START_TEST(a_list_of_all_functions) {
     struct fixture f =
         begin(&FILE_OF({"outer", 0x1000, 0x100, FUNC, GLOBAL, TEXT}, {"inner", 0x1020, 0x40, FUNC, LOCAL, TEXT},
@@ -391,7 +392,7 @@ START_TEST(split_debug_files) {
     expect(&f, 0x1110, "exported", 0x1100);
     end(&f);
 
-    /* At the right place, but of another build. */
+    /* In the right place, but of another build. */
     const uint8_t other[20] = {0xab, 0xcd};
     struct symbol_file wrong = whole;
     wrong.build_id = other;
@@ -440,7 +441,7 @@ START_TEST(the_sysroot_comes_first) {
     struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), root);
     expect(&f, 0x1090, "hidden", 0x1080);
     end(&f);
-    /* What lies there is of another build: the path itself is next. */
+    /* The file there belongs to another build, so the path itself is tried next. */
     const uint8_t other[20] = {1};
     struct symbol_file wrong = whole;
     wrong.build_id = other;
@@ -452,7 +453,7 @@ START_TEST(the_sysroot_comes_first) {
 }
 END_TEST
 
-/* The program's file counts for the program alone; a folder of files is the last place. */
+/* The program's file is used for the program only; a folder of files is tried last. */
 START_TEST(program_and_folder) {
     const char *other = in_folder("other");
     char command[4 * sizeof folder];
@@ -491,7 +492,7 @@ START_TEST(no_file_no_image) {
 }
 END_TEST
 
-/* ---- files that lie ---- */
+/* ---- wrong and damaged files ---- */
 
 static void ask_everywhere(void) {
     struct fixture f = begin_with(loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0), NULL);
@@ -541,7 +542,7 @@ START_TEST(past_4_gb) {
 }
 END_TEST
 
-/* Refused with `what` where names are wanted, and otherwise not. */
+/* Checks that the file is refused, with `what` in the message, if names are required, and accepted otherwise. */
 static void expect_damage(struct builder *file, int wanted, const char *what) {
     struct usp_image_file_options options;
     struct usp_images *images;
@@ -556,7 +557,7 @@ static void expect_damage(struct builder *file, int wanted, const char *what) {
     if (wanted != USP_OK) ck_assert_msg(strstr(message, what) != NULL, "\"%s\" lacks \"%s\"", message, what);
 }
 
-/* The section headers are the file's end; each field of one that leads to the names is spoilt in turn. */
+/* The section headers are the file's end. Each field that leads to the names is damaged in turn. */
 START_TEST(damaged_names_are_told) {
     struct symbol_file both = whole;
     both.dynsym = exported;
@@ -589,7 +590,7 @@ START_TEST(damaged_names_are_told) {
             expect_damage(&file, spoilt[i].status, spoilt[i].what);
             patch(&file, at + spoilt[i].at, spoilt[i].width, kept);
         }
-        /* Its names'. */
+        /* The section of the table's names. */
         const size_t names = size - 9 * header + (size_t)uspi_le(file.bytes + at + 40, 4) * header + 24;
         const uint64_t kept = uspi_le(file.bytes + names, 8);
         patch(&file, names, 8, size);
@@ -622,8 +623,8 @@ END_TEST
 
 /* ---- no memory ---- */
 
-/* Nothing of the test library in here: it allocates as well. Returns whether all went as it should: the name, or the
- * status and the name at the next call, because memory lacked for a moment only. */
+/* Uses no function of the test library, because it allocates too. Returns whether the result is the name, or an error
+ * and the name at the next call, when memory is available again. */
 static bool symbolize_without(const struct usp_images *images, long n, bool *failed) {
     struct usp_symbolizer_options options;
     struct usp_symbolizer *symbolizer;
@@ -647,7 +648,7 @@ static bool symbolize_without(const struct usp_images *images, long n, bool *fai
     return is_right;
 }
 
-/* The name has a version, so that it is kept in memory and not in the file. */
+/* The name has a version, so it is stored in memory rather than read from the file. */
 START_TEST(each_allocation_fails) {
     write_file(&FILE_OF({"read@@V1", 0x1000, 0x10, FUNC, GLOBAL, TEXT}), path);
     struct usp_images *images = loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0);
@@ -678,7 +679,7 @@ static void *ask_often(void *argument) {
     return f;
 }
 
-/* The name has a version, so that it does not come straight from the file. */
+/* The name has a version, so it is not taken directly from the file. */
 START_TEST(threads_get_the_same_names) {
     struct fixture f = begin(&FILE_OF({"read@@V1", 0x1000, 0x10, FUNC, GLOBAL, TEXT}));
     pthread_t threads[8];
@@ -692,7 +693,7 @@ START_TEST(threads_get_the_same_names) {
 }
 END_TEST
 
-/* ---- the index alone, against a search that looks at everything ---- */
+/* ---- the index alone, compared with a search through all candidates ---- */
 
 /* Marks the number of a name. */
 #define NAME (UINT32_C(1) << 31)
@@ -715,10 +716,10 @@ static uint32_t search_all(const struct uspi_gathered_symbol *all, size_t count,
     return best != NULL ? best->symbol : USPI_NO_SYMBOL;
 }
 
-/* Every third symbol's entry has to be asked. */
+/* For every third symbol, the entry must be read to get the name. */
 static uint32_t name_of(size_t i) { return i % 3 == 0 ? 0 : NAME | (uint32_t)i; }
 
-/* The symbol that the index has there, whatever it is known by; what it says about start and size must be true. */
+/* The index's symbol at an address. Its start and size, if given, must be right. */
 static uint32_t find_symbol(const struct uspi_index *index, const struct uspi_gathered_symbol *all, usp_addr address,
                             usp_addr *start) {
     uint64_t size;
@@ -737,14 +738,14 @@ static uint32_t find_symbol(const struct uspi_index *index, const struct uspi_ga
     return found & ~NAME;
 }
 
-/* The size is looked at by the caller. */
+/* Also checks the size, which is the caller's task. */
 static uint32_t search_index(const struct uspi_index *index, const struct uspi_gathered_symbol *all, usp_addr address) {
     usp_addr start;
     uint32_t found = find_symbol(index, all, address, &start);
     return found != USPI_NO_SYMBOL && address < all[found].end ? found : USPI_NO_SYMBOL;
 }
 
-/* Few and many, near each other and with gaps of many megabytes, all over and in heaps. */
+/* Few and many intervals, near each other and with gaps of many megabytes, spread and in clusters. */
 START_TEST(intervals_far_apart) {
     enum { COUNT = 3000, PLACES = 4000 };
     static const uint32_t spans[] = {1u << 12, 1u << 16, 1u << 20, 1u << 26, 0xc0000000u};
@@ -771,7 +772,7 @@ START_TEST(intervals_far_apart) {
         usp_addr at = LOAD + (uint32_t)((uint64_t)(uint32_t)rand() * span >> 31);
         ck_assert_uint_eq(search_index(&index, all, at), search_all(all, count, at));
     }
-    /* Every start is found again, in order. */
+    /* The index must list every start, in order. */
     usp_addr at = 0, next, start;
     size_t starts = 0;
     for (; uspi_index_next(&index, at, &next); at = next + 1, starts++) {
@@ -798,7 +799,7 @@ START_TEST(random_intervals) {
         size_t count = 1 + (size_t)rand() % COUNT;
         for (size_t i = 0; i < count; i++) {
             usp_addr start = LOAD + (usp_addr)(rand() % SPAN);
-            /* One size for each start: that of aliases. */
+            /* One size for each start, as aliases have it. */
             all[i] = (struct uspi_gathered_symbol){
                 start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3), name_of(i), false};
             ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
@@ -807,11 +808,11 @@ START_TEST(random_intervals) {
         for (usp_addr at = LOAD - 2; at < LOAD + SPAN + 100; at++) {
             usp_addr start;
             uint32_t found = find_symbol(&index, all, at, &start);
-            /* The size is looked at by the caller. */
+            /* The caller checks the size. */
             if (found != USPI_NO_SYMBOL && at >= all[found].end) found = USPI_NO_SYMBOL;
             ck_assert_uint_eq(found, search_all(all, count, at));
         }
-        /* From start to start: at each the answer changes, and nowhere else. */
+        /* From start to start: the answer changes at each one, and nowhere else. */
         usp_addr at = 0, next, start;
         uint32_t before = USPI_NO_SYMBOL;
         while (uspi_index_next(&index, at, &next)) {
@@ -832,7 +833,7 @@ START_TEST(random_intervals) {
 }
 END_TEST
 
-/* Of those that begin at one address; NULL: none does. */
+/* The best candidate that begins at an address; NULL: none begins there. */
 static const struct uspi_gathered_symbol *winner_at(const struct uspi_gathered_symbol *all, size_t count,
                                                     usp_addr start) {
     const struct uspi_gathered_symbol *best = NULL;
@@ -844,7 +845,8 @@ static const struct uspi_gathered_symbol *winner_at(const struct uspi_gathered_s
     return best;
 }
 
-/* What holds the address: the nearest symbol with a size, or else the last one that begins below, as far as it reaches. */
+/* The symbol at an address: the nearest one with a size, or else the last one that begins below, as far as it
+ * extends. */
 static uint32_t search_unsized(const struct uspi_gathered_symbol *all, size_t count, usp_addr address) {
     for (usp_addr start = address; start >= LOAD; start--) {
         const struct uspi_gathered_symbol *c = winner_at(all, count, start);
@@ -863,7 +865,8 @@ static uint32_t search_unsized(const struct uspi_gathered_symbol *all, size_t co
     return USPI_NO_SYMBOL;
 }
 
-/* Symbols without a size end where something begins, or where they are known to end; inside others they are labels. */
+/* A symbol without a size ends where another one begins, or where its end is known; inside another one it is a
+ * label. */
 START_TEST(symbols_without_sizes) {
     enum { COUNT = 30, SPAN = 300 };
     srand((unsigned)_i + 1);
@@ -893,7 +896,7 @@ START_TEST(symbols_without_sizes) {
 }
 END_TEST
 
-/* The index tells sizes until a gap no longer fits into a byte, and of the last one never. */
+/* The index gives sizes as long as gaps fit into a byte; it never gives the last symbol's size. */
 START_TEST(gaps_of_every_width) {
     enum { COUNT = 300, SIZE = 24 };
     struct uspi_gathered_symbol all[COUNT];
@@ -917,7 +920,7 @@ START_TEST(gaps_of_every_width) {
 }
 END_TEST
 
-/* Less than eight bytes for each symbol beside the file. */
+/* The index must not need more than eight bytes for each symbol in addition to the file. */
 START_TEST(the_index_is_small) {
     enum { COUNT = 150000 };
     struct uspi_gathering gathering = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What keeps look-ups free of locks: readers and retired objects, the cache with its limit, kept names; and what a limit
- * on memory and a trim do to a symbolizer. */
+/* Tests what makes look-ups lock-free: readers and retired objects, the cache with its limit, stored names; and the
+ * effect of a memory limit and of trimming on a symbolizer. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ START_TEST(retired_things_stay_while_a_reader_is_inside) {
     uint32_t early = uspi_epoch_enter(&readers);
     uspi_epoch_retire(&readers, &new_thing(&freed)->retired, free_thing);
     ck_assert_uint_eq(freed, 0);
-    /* Who comes later does not keep it, and leaves the first one alone. */
+    /* A reader that enters later does not keep the object, and does not affect the first reader. */
     for (unsigned i = 0; i < 10; i++) {
         uint32_t late = uspi_epoch_enter(&readers);
         uspi_epoch_collect(&readers);
@@ -65,7 +65,7 @@ START_TEST(retired_things_stay_while_a_reader_is_inside) {
 }
 END_TEST
 
-/* There is always a reader inside, and what is retired goes all the same. */
+/* At least one reader is always inside, and retired objects must be freed all the same. */
 START_TEST(readers_who_overlap_for_ever) {
     static struct uspi_epoch readers;
     unsigned freed = 0;
@@ -139,7 +139,7 @@ START_TEST(names_are_kept_once) {
         ck_assert_str_eq(kept[i], text);
     }
     for (int i = 0; i < COUNT; i++) {
-        /* What follows the name doesn't count. */
+        /* The bytes after the name do not matter. */
         int n = snprintf(text, sizeof text, "name_%d@x", i);
         ck_assert_ptr_eq(uspi_names_keep(names, text, (size_t)n - 2), kept[i]);
     }
@@ -171,7 +171,7 @@ static void make_files(void) {
     make_folder();
     for (uint8_t i = 0; i < FILES; i++) {
         char path[sizeof folder + 16], name[32];
-        /* One name in the file, one that has to be kept. */
+        /* One name that is in the file, and one that must be stored. */
         struct file_symbol symbols[] = {{name, 0x1000, 0x10, 2, 1, TEXT}, {"read@@V1", 0x1100, 0x10, 2, 1, TEXT}, {0}};
         struct symbol_file file = {
             .wide = true, .machine = EM_X86_64, .symtab = symbols, .build_id = &i, .build_id_size = 1};
@@ -225,7 +225,7 @@ static const char *name_in(struct usp_symbolizer *symbolizer, unsigned file, usp
     return symbol.name;
 }
 
-/* What was used least recently goes; names stay. */
+/* The least recently used index is evicted; names stay valid. */
 START_TEST(the_limit_holds) {
     struct usp_images *images = all_files();
     struct usp_symbolizer *symbolizer = limited(images, 0);
@@ -252,7 +252,7 @@ START_TEST(the_limit_holds) {
     usage = usage_of(symbolizer);
     ck_assert_uint_eq(usage.indexes_made, FILES);
     ck_assert_uint_eq(usage.indexes_given_up, FILES - 3);
-    /* The first and the last two are there. */
+    /* The first and the last two are cached. */
     name_in(symbolizer, 0, 0x1000);
     name_in(symbolizer, FILES - 1, 0x1000);
     name_in(symbolizer, FILES - 2, 0x1000);
@@ -266,7 +266,7 @@ START_TEST(the_limit_holds) {
     ck_assert_uint_gt(usage_of(symbolizer).indexes_made, FILES);
     usp_symbolizer_free(symbolizer);
 
-    /* One is kept, however small the limit. */
+    /* One index is kept, however small the limit is. */
     symbolizer = limited(images, 1);
     for (unsigned i = 0; i < 2 * FILES; i++) name_in(symbolizer, i % FILES, 0x1100);
     usage = usage_of(symbolizer);
@@ -322,7 +322,7 @@ static void *ask_for_all(void *argument) {
     return (void *)wrong;
 }
 
-/* Indexes are given up while others search them. */
+/* Indexes are evicted while other threads search them. */
 START_TEST(threads_at_the_limit) {
     struct usp_images *images = all_files();
     struct usp_symbolizer *symbolizer = limited(images, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of what is loaded in this process: our own functions, libraries that come and go, one whose file is gone, and the
- * vdso, which never had one. */
+/* Tests names of images of this process: the program's own functions, libraries that are loaded and unloaded, a library
+ * whose file was removed, and the vdso, which never had a file. */
 #define _GNU_SOURCE 1
 #include <check.h>
 #include <dlfcn.h>
@@ -21,19 +21,19 @@
 #include "tests/support/suite.h"
 #include "tests/support/under.h"
 
-/* A function's address as a symbol has it. */
+/* A function's address as in a symbol, without the Thumb bit. */
 static usp_addr start_of(usp_addr function) {
     return usp_arch_host() == USP_ARCH_ARMV7 ? function & ~(usp_addr)1 : function;
 }
 
 static char fixture[4096]; /* path of the library */
-static char other[4096];   /* of one with other names at the same offsets */
+static char other[4096];   /* path of one with other names at the same offsets */
 
 static void find_fixture(void) {
     ssize_t n = readlink("/proc/self/exe", fixture, sizeof fixture - 64);
     ck_assert_int_gt(n, 0);
     fixture[n] = '\0';
-    /* Libtool keeps programs that were linked again in .libs as well. */
+    /* Libtool keeps relinked programs in .libs, too. */
     char *slash = strrchr(fixture, '/');
     bool is_within = slash - fixture > 6 && strncmp(slash - 6, "/.libs", 6) == 0;
     strcpy(slash, is_within ? "/" : "/.libs/");
@@ -47,7 +47,7 @@ struct library {
     usp_addr exported, hidden;
 };
 
-/* The functions of the two libraries differ in name alone. */
+/* Loads one of the two libraries, whose functions differ only in their names. */
 static struct library load(const char *path) {
     struct library library = {.handle = dlopen(path, RTLD_NOW)};
     ck_assert_msg(library.handle != NULL, "%s", dlerror());
@@ -60,11 +60,11 @@ static struct library load(const char *path) {
     return library;
 }
 
-/* Gives up what root may do, for the rest of this test's process. */
+/* Gives up root's rights for the rest of this test's process. */
 static void become_another_user(void) {
     if (getuid() != 0) return;
     ck_assert_int_eq(setuid(65534), 0);
-    /* Otherwise /proc/self is root's from now on. */
+    /* Otherwise /proc/self would belong to root from now on. */
     ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
 }
 
@@ -96,7 +96,7 @@ static usp_addr offset_of(usp_addr address) {
     return address - (usp_addr)(uintptr_t)info.dli_fbase;
 }
 
-/* What the tests below take for granted where one library comes to the other's place. */
+/* Checks what the tests below rely on when one library replaces the other. */
 START_TEST(the_libraries_have_the_same_offsets) {
     struct library libraries[2] = {load(fixture), load(other)};
     ck_assert_uint_eq(offset_of(libraries[0].exported), offset_of(libraries[1].exported));
@@ -142,7 +142,7 @@ static struct library load_and_remove(const char *from, char copy[64]) {
     return library;
 }
 
-/* Whether the system lets us open the file that is mapped at an address (CAP_CHECKPOINT_RESTORE). */
+/* Whether the system permits opening the file that is mapped at an address (CAP_CHECKPOINT_RESTORE). */
 static bool can_open_mapping(usp_addr address) {
     FILE *maps = fopen("/proc/self/maps", "r");
     char line[4096], path[96];
@@ -163,8 +163,8 @@ static bool can_open_mapping(usp_addr address) {
     return descriptor >= 0;
 }
 
-/* What is exported is in its memory still; the rest is where the system lets us read what it has mapped. The exported
- * neighbour's name is never taken. */
+/* Exported names are still in the library's memory; the others are readable only if the system permits opening mapped
+ * files. A function must never get its exported neighbour's name. */
 START_TEST(a_library_without_its_file) {
     char copy[64];
     struct library library = load_and_remove(fixture, copy);
@@ -185,12 +185,13 @@ START_TEST(a_library_without_its_file) {
 }
 END_TEST
 
-/* A symbol without a size, in a library whose file is gone: its neighbour, which is not exported, does not get its name. */
+/* In a library whose file was removed, a symbol has no size. Its neighbour, which is not exported, must not get its
+ * name. */
 START_TEST(an_unsized_function_without_its_file) {
     char copy[64];
     struct library library = load_and_remove(fixture, copy);
     const usp_addr bare = (usp_addr)(uintptr_t)dlsym(library.handle, "fixture_bare");
-    if (bare == 0) return; /* there is none for this processor */
+    if (bare == 0) return; /* there is no such function for this processor */
     const usp_addr start = start_of(bare);
     const unsigned length = usp_arch_host() == USP_ARCH_X86_64 || usp_arch_host() == USP_ARCH_I386 ? 1
                             : bare != start                                                        ? 2
@@ -210,7 +211,7 @@ START_TEST(an_unsized_function_without_its_file) {
 }
 END_TEST
 
-/* The same of another process, which has the library and the vdso where we have them. */
+/* The same for another process, which has the library and the vdso at the same addresses. */
 START_TEST(another_process_without_the_file) {
     char copy[64];
     struct library library = load_and_remove(fixture, copy);
@@ -222,7 +223,7 @@ START_TEST(another_process_without_the_file) {
     if (child == 0) {
         char end;
         close(ready[1]);
-        /* Until the parent is done, or gone. */
+        /* Waits until the parent is done or has ended. */
         _exit(read(ready[0], &end, 1) == 0 ? 0 : 1);
     }
     close(ready[0]);
@@ -232,7 +233,7 @@ START_TEST(another_process_without_the_file) {
     struct usp_symbol symbol;
     ck_assert_int_eq(usp_images_create_process(child, &images), USP_OK);
     usp_symbolizer_options_init(&options);
-    /* Nothing says whose memory it is. */
+    /* Nothing tells whose memory it is. */
     ck_assert_int_eq(usp_symbolizer_create(images, &options, &symbolizer), USP_OK);
     ck_assert_int_eq(usp_symbolize(symbolizer, library.exported + 1, &symbol), USP_ERROR_NOT_FOUND);
     usp_symbolizer_free(symbolizer);
@@ -255,9 +256,9 @@ START_TEST(another_process_without_the_file) {
 }
 END_TEST
 
-/* Without a build-id nothing tells a library from another one that has come to its place: the loader is asked. */
+/* Without a build id a library cannot be told from another one that has replaced it, so the loader is asked. */
 START_TEST(a_library_that_only_the_loader_knows) {
-    /* One that stays is read from its memory. */
+    /* A library that stays loaded is read from its memory. */
     if (!LIBC_UNLOADS) return;
     char copy[64];
     struct library library = load_and_remove(other, copy);
@@ -286,7 +287,7 @@ START_TEST(the_vdso) {
     }
     struct usp_symbolizer *symbolizer = create();
     unsigned named = 0;
-    /* Emulators have none. */
+    /* Emulators have no vdso. */
     for (usp_addr at = vdso != NULL ? vdso->text_low : 1; vdso != NULL && at < vdso->text_high; at += 16) {
         struct usp_symbol symbol;
         Dl_info info;
@@ -323,7 +324,7 @@ START_TEST(what_was_linked_stays) {
 }
 END_TEST
 
-/* The same place, another library. */
+/* Another library is loaded at the same address, and the first one's names must not be used. */
 START_TEST(another_library_at_the_same_address) {
     if (!LIBC_UNLOADS) return;
     struct usp_symbolizer *symbolizer = create();
@@ -340,7 +341,7 @@ START_TEST(another_library_at_the_same_address) {
         dlclose(library.handle);
         ck_assert_int_eq(usp_symbolize(symbolizer, library.hidden, &symbol), USP_ERROR_NOT_FOUND);
     }
-    /* Otherwise this has shown nothing. */
+    /* Otherwise this test has shown nothing. */
     if (!is_slowed()) ck_assert_uint_gt(same, 0);
     usp_symbolizer_free(symbolizer);
 }
@@ -398,13 +399,13 @@ START_TEST(handlers_read_the_registered_list) {
     atomic_store(&over, true);
     for (unsigned i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     ck_assert_uint_eq(atomic_load(&handled_wrong), 0);
-    /* It was held all the time. */
+    /* The list was held all the time. */
     ck_assert_ptr_nonnull(usp_images_find(first, (usp_addr)(uintptr_t)&one_of_ours));
     usp_images_release(ticket);
 }
 END_TEST
 
-/* ---- libraries come and go while others ask ---- */
+/* ---- libraries are loaded and unloaded during look-ups ---- */
 
 struct storm {
     struct usp_symbolizer *symbolizer;
@@ -413,7 +414,7 @@ struct storm {
     atomic_uint named, wrong;
 };
 
-/* What is loaded at the moment, either library may be at the address of the other; nothing else may. */
+/* Whether a name is right for a function: either library may be at the address of the other, but nothing else. */
 static bool is_name_of(const char *name, const char *function) {
     char expected[64];
     snprintf(expected, sizeof expected, "fixture_2_%s", function);
@@ -444,7 +445,7 @@ static struct library load_into(struct storm *storm, unsigned which) {
     return library;
 }
 
-/* Without a limit on memory, and with one that makes every index go at once. */
+/* Without a memory limit, and with one that evicts every index at once. */
 START_TEST(libraries_come_and_go) {
     struct storm storm = {.symbolizer = NULL};
     struct usp_symbolizer_options options;
@@ -455,7 +456,7 @@ START_TEST(libraries_come_and_go) {
     struct library libraries[2] = {load_into(&storm, 0), load_into(&storm, 1)};
     for (unsigned i = 0; i < 8; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, ask, &storm), 0);
     for (unsigned round = 0; round < 100 || atomic_load(&storm.named) < 100; round++) {
-        /* In turns, so that each takes the other's place. */
+        /* In turn, so that each takes the other's place. */
         dlclose(libraries[0].handle);
         dlclose(libraries[1].handle);
         libraries[round % 2] = load_into(&storm, round % 2);
@@ -470,7 +471,7 @@ START_TEST(libraries_come_and_go) {
 END_TEST
 
 int main(void) {
-    /* The files of such a host are not ours to read. 77: Automake's "skipped". */
+    /* The files of such a host cannot be read by this library. 77: Automake's "skipped". */
     if (usp_arch_host() == USP_ARCH_NONE) return 77;
     TCase *loaded = tcase_create("loaded");
     tcase_set_timeout(loaded, 60);
@@ -478,7 +479,7 @@ int main(void) {
     add_tests(loaded, our_own_functions, the_libraries_have_the_same_offsets, names_stay_when_the_library_goes);
     tcase_add_loop_test(loaded, a_library_without_its_file, 0, 2);
     tcase_add_loop_test(loaded, an_unsized_function_without_its_file, 0, 2);
-    /* A user-mode emulator's processes are elsewhere in the host's memory than they know of, and /proc shows the host's. */
+    /* A user-mode emulator's processes have other addresses in the host than they know, and /proc shows the host's. */
     if (!is_user_emulated()) tcase_add_loop_test(loaded, another_process_without_the_file, 0, 2);
     add_tests(loaded, a_library_that_only_the_loader_knows, the_vdso, what_was_linked_stays,
               handlers_read_the_registered_list, another_library_at_the_same_address);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GSYM and Breakpad's symbols, with files that stand in the test: names, lines, inlined calls; whose build they are of; damage of every
- * byte. Real programs are compared in symfile.sh. */
+/* Tests GSYM and Breakpad's symbol files, with files that the test makes: names, lines, inlined calls; the build to
+ * which they belong; damage of every byte. symfile.sh compares real programs. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -14,7 +14,7 @@
     "MODULE Linux x86_64 33323130353437363839616263646566"                                                             \
     "0 a program"
 
-/* What is expected at an address, innermost call first: "FUNCTION FILE:LINE" with the file's directory. */
+/* The expected answer at an address, innermost call first: "FUNCTION FILE:LINE" with the file's directory. */
 static const struct {
     unsigned offset;
     const char *answer;
@@ -49,7 +49,7 @@ static void answer(struct usp_symbolizer *symbolizer, usp_addr address, char *te
     }
 }
 
-/* Opens the file as an image, which is the caller's. */
+/* Opens the file as an image, which the caller owns. */
 static struct usp_images *open_file(const struct builder *file) {
     struct usp_images *images;
     char text[512];
@@ -111,7 +111,7 @@ END_TEST
 
 #define ID "303132333435363738396162636465660 a"
 
-/* MODULE, and the image that it is of. */
+/* A MODULE line, and the image to which it belongs. */
 static const struct {
     const char *module;
     uint32_t arch, flags;
@@ -181,7 +181,8 @@ START_TEST(another_version_of_gsym_is_refused) {
 }
 END_TEST
 
-/* Calls whose callers are missing, or do not hold them, are left out; the rest is used, and the damage is told. */
+/* Inlined calls whose caller is missing, or does not contain them, must be left out. The rest is used, and the damage
+ * reported. */
 START_TEST(inlined_calls_without_a_caller_are_left_out) {
     const char *text =
         ELF_MODULE "\nFILE 1 a.c\nINLINE_ORIGIN 1 in\nFUNC 0 40 0 f\nINLINE 0 5 1 1 0 10\nINLINE 1 6 1 1 8 10\n"
@@ -227,7 +228,8 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* Makes all blocks of a file in `size` bytes and reads them. The bytes are copied to where their end is the end of what may be read. */
+/* Makes and reads all blocks of a file with `size` bytes. The bytes are copied so that the buffer ends after them,
+ * where a sanitizer reports a read. */
 static void use_file(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     ck_assert_ptr_nonnull(copy);
@@ -275,7 +277,8 @@ START_TEST(damage_of_every_byte_is_survived) {
 }
 END_TEST
 
-/* As many functions as the file has bytes for, all described by the longest line table: no more is read than the budget allows. */
+/* As many functions as the file has bytes for share the longest line table. No more may be read than the budget
+ * allows. */
 START_TEST(functions_that_share_a_line_table_use_up_the_budget) {
     enum { FUNCTIONS = 2048, ROWS = 65536 };
     struct builder b = {0};

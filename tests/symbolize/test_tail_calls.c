@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tail calls that are inferred between two frames (usp_symbolize_stack), from call sites that are put together here: which ways
- * count, and which add nothing. Each stack is asked for three times: by the debug information, by an index of it, and by the index
- * without the file. */
+/* Tests tail calls that are inferred between two frames (usp_symbolize_stack), from call sites that the test makes:
+ * which chains of tail calls are accepted, and which add nothing. Each stack is symbolicated three times: by the debug
+ * information, by an index of it, and by the index without the file. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -21,7 +21,7 @@ static struct usp_symbolizer *symbolizers[WAYS];
 static struct usp_frame frames[4];
 static struct usp_stack stack;
 
-/* Two frames: one that was interrupted in a function, and the caller's first call. */
+/* Makes a stack of two frames: one that was interrupted in a function, and one at the caller's first call. */
 static void make_stack(char callee, char caller) {
     usp_stack_init(&stack, frames, ELEMENTS(frames));
     stack.arch = USP_ARCH_X86_64;
@@ -69,10 +69,10 @@ static void close_program(void) {
     remove_folder();
 }
 
-/* The source frames of a stack as text: "a x?300 b?200 c", inferred ones with their line. */
+/* The source frames of a stack as text: "a x?300 b?200 c"; inferred ones with their line. */
 struct text {
     char bytes[512];
-    uint32_t caller; /* number of the frame that is said to have called inferred ones, and comes behind them; 0: none */
+    uint32_t caller; /* number of the frame that called the inferred ones, and comes after them; 0: none */
 };
 
 static int add_frame(void *context, uint32_t i, const struct usp_source_frame *frame) {
@@ -94,7 +94,7 @@ static void expect_stack(const char *expected) {
     }
 }
 
-/* A program in which c has called something, and a is on the stack. */
+/* Checks the stack of a program in which c has called a function and a is on the stack. */
 static void expect(const struct call_program *of, const char *expected) {
     open_program(of);
     make_stack('a', 'c');
@@ -108,19 +108,19 @@ static void expect_calls(const char *units, const char *calls, const char *expec
     }
 }
 
-/* ---- ways ---- */
+/* ---- chains of tail calls ---- */
 
 START_TEST(one_way) {
     expect_calls("cba", "c>b b~a", "a b?200 c");
     expect_calls("abxc", "c>b b~x x~a", "a x?300 b?200 c");
-    /* The second call of b is the one that was made. */
+    /* The second call in b is the tail call. */
     expect_calls("cbax", "c>b b>x b~a", "a b?201 c");
 }
 END_TEST
 
 START_TEST(a_call_that_is_no_tail_call) {
     expect_calls("cba", "c>a", "a c");
-    /* What a does itself is of no account. */
+    /* The calls in a do not matter. */
     expect_calls("cba", "c>a a~b b~a", "a c");
     /* b has called x, and x is not on the stack: that is not a tail call. */
     expect_calls("cbax", "c>b b>x x~a", "a c");
@@ -131,9 +131,9 @@ END_TEST
 START_TEST(two_ways) {
     expect_calls("cbaxy", "c>b b~x b~y x~a y~a", "a c");
     expect_calls("cbaxy", "c>b b~x b~a x~a", "a c");
-    /* Two jumps to one function: which one it was is not known. */
+    /* Two jumps to one function: it is unknown which one was executed. */
     expect_calls("cba", "c>b b~a b~a", "a c");
-    /* They part and meet again before the end. */
+    /* Two chains that part and meet again before the end. */
     expect_calls("cbaxyz", "c>b b~x b~y x~z y~z z~a", "a c");
 }
 END_TEST
@@ -146,15 +146,15 @@ START_TEST(ways_that_lead_elsewhere) {
 END_TEST
 
 START_TEST(pointers) {
-    /* What c has called is not known. */
+    /* It is unknown what c has called. */
     expect_calls("cba", "c>* b~a", "a c");
-    /* Nor where b has jumped to. */
+    /* It is unknown where b has jumped. */
     expect_calls("cba", "c>b b~*", "a c");
     expect_calls("cba", "c>b b~a b~*", "a c");
     expect_calls("cbax", "c>b b~x x~a x~*", "a c");
-    /* A dead end may lead there by a pointer. */
+    /* A function that leads nowhere may lead there by a pointer. */
     expect_calls("cbax", "c>b b~a b~x x~*", "a c");
-    /* A call by a pointer leaves a frame. */
+    /* A call through a pointer leaves a frame. */
     expect_calls("cba", "c>b b>* b~a", "a b?201 c");
 }
 END_TEST
@@ -163,7 +163,7 @@ END_TEST
 START_TEST(functions_that_are_not_described) {
     expect(&(struct call_program){.units = "cba", .calls = "c>b b~a", .unsure = "b"}, "a c");
     expect(&(struct call_program){.units = "cbax", .calls = "c>b b~x b~a", .unsure = "x"}, "a c");
-    /* These need no such promise. */
+    /* These functions do not need that attribute. */
     expect(&(struct call_program){.units = "cba", .calls = "c>b b~a", .unsure = "ac"}, "a b?200 c");
 }
 END_TEST
@@ -173,10 +173,10 @@ START_TEST(recursion) {
     expect_calls("cbax", "c>b b~x x~b x~a", "a c");
     expect_calls("cbax", "c>b b~x x~b b~a", "a c");
     expect_calls("cbaxy", "c>b b~x x~y y~x y~a", "a c");
-    /* Around a function that does not lead to a. */
+    /* A circle in a function that does not lead to a. */
     expect_calls("cbax", "c>b b~x x~x b~a", "a b?201 c");
     expect_calls("cbaxy", "c>b b~x x~y y~x b~a", "a b?201 c");
-    /* c is its own caller. */
+    /* c calls itself. */
     expect_calls("cba", "c>c c~b b~a", "a b?200 c?101 c");
 }
 END_TEST
@@ -198,7 +198,7 @@ START_TEST(limits) {
         strcpy(expected + n, " c");
         expect_calls(units, calls, expected);
     }
-    /* Many functions that lead nowhere: b and six of them make tail calls of six others each. */
+    /* Many functions that lead nowhere: b and six of them each make tail calls to six others. */
     for (unsigned count = 63; count <= 64; count++) {
         size_t used = (size_t)snprintf(calls, sizeof calls, "c>b b~a");
         for (unsigned i = 0; i < count; i++) {
@@ -221,7 +221,7 @@ START_TEST(frames_that_no_call_joins) {
     expect_stack("a b?200 c");
     frames[1].kind = USP_FRAME_KIND_SIGNAL;
     expect_stack("a c");
-    frames[1].pc--; /* in the call instruction */
+    frames[1].pc--; /* inside the call instruction */
     expect_stack("a c");
     frames[1].kind = USP_FRAME_KIND_INTERRUPTED;
     expect_stack("a c");
@@ -229,11 +229,11 @@ START_TEST(frames_that_no_call_joins) {
     stack.omitted_at = 1;
     stack.omitted = 3;
     expect_stack("a c");
-    /* An asynchronous caller has not called the frame in front of it. */
+    /* An asynchronous caller has not called the frame before it. */
     make_stack('a', 'c');
     stack.physical = 1;
     expect_stack("a c");
-    /* A place in c that is no call's. */
+    /* An address in c that is no call's return address. */
     make_stack('a', 'c');
     frames[1].pc++;
     expect_stack("a c");
@@ -241,7 +241,7 @@ START_TEST(frames_that_no_call_joins) {
 }
 END_TEST
 
-/* Between each two frames for itself. */
+/* Tail calls are inferred between each two frames separately. */
 START_TEST(several_frames) {
     open_program(&(struct call_program){.units = "cbaxy", .calls = "c>b b~a a>y y~x"});
     make_stack('x', 'a');
@@ -275,7 +275,7 @@ static int note_address(void *context, uint32_t i, const struct usp_source_frame
     return 0;
 }
 
-/* The address lies in the jump, whatever the call site gives. */
+/* The address of an inferred frame lies in the jump, whichever address the call site gives. */
 START_TEST(addresses_of_jumps) {
     for (int form = GNU_SITES; form <= JUMP_SITES; form++) {
         struct usp_source_frame found = {0};
@@ -301,16 +301,16 @@ START_TEST(other_units) {
 }
 END_TEST
 
-/* A declaration has a name, and the symbol table tells where the function of that name is. */
+/* A declaration has only a name, and the symbol table gives the function of that name. */
 START_TEST(names_that_mean_no_function) {
     expect(&(struct call_program){.units = "c|ba", .calls = "c>b b~a", .is_stripped = true}, "a c");
     expect(&(struct call_program){.units = "cba", .calls = "c>b b~a", .is_stripped = true}, "a b?200 c");
-    /* Two functions have it. */
+    /* Two functions have the name. */
     expect(&(struct call_program){.units = "c|bax", .calls = "c>b b~a", .others = "b=x"}, "a c");
 }
 END_TEST
 
-/* The symbol table prefers another of a function's names. */
+/* The symbol table prefers another one of a function's names. */
 START_TEST(other_names) {
     expect(&(struct call_program){.units = "c|ba", .calls = "c>b b~a", .others = "B=b"}, "a B?200 c");
     expect(&(struct call_program){.units = "cb|a", .calls = "c>b b~a", .others = "A=a"}, "A b?200 c");
@@ -318,7 +318,7 @@ START_TEST(other_names) {
 }
 END_TEST
 
-/* An image that is loaded at an address. */
+/* Opens a file as an image that is loaded at an address. */
 static struct usp_image open_image(const char *name, const struct call_program *of, usp_addr load,
                                    struct usp_images **list) {
     struct usp_image_file_options options;
@@ -333,7 +333,8 @@ static struct usp_image open_image(const char *name, const struct call_program *
     return *usp_images_get(*list, 0);
 }
 
-/* A program calls a function of a library, which jumps to one that is local there. What the program calls is none of its own. */
+/* A program calls a function of a library, which jumps to a local one there. The call must not be resolved to the
+ * program's own function. */
 START_TEST(other_images) {
     static const struct call_program caller = {.units = "cx", .calls = "c>b x>y"};
     static const struct call_program library = {.units = "ba|y", .calls = "b~a y~b", .others = "B=b"};
@@ -363,7 +364,8 @@ END_TEST
 
 /* ---- entries ---- */
 
-/* A unit for five functions, whose entries are the test's. Each 8 bytes of them are a line, from 10 on. */
+/* Begins a unit for five functions, whose entries the test makes. Each 8 bytes of a function are one line, from 10
+ * on. */
 static struct dwarf_file begin_entries(void) {
     static const struct call_program none = {.units = "cbaxy", .calls = "", .is_stripped = true};
     struct dwarf_file f = {0};
@@ -402,14 +404,15 @@ static uint32_t put_named(struct dwarf_file *f, unsigned kind, char function) {
     return put_function(f, kind, (const char[2]){function, '\0'}, start_of(program, function), CALL_CODE);
 }
 
-/* The function c, which calls another one, and the file's end. */
+/* Puts the function c, which calls another one, and ends the file. */
 static void call_from_c(struct dwarf_file *f, uint32_t callee) {
     put_named(f, CALLER, 'c');
     put_call(f, SITE, end_of_call(program, 'c', 0), callee);
     end_entry(f);
 }
 
-/* Call sites stand in the blocks and inlined calls that they are in; an inlined function that has jumped is shown as well. */
+/* Call sites are in the blocks and inlined calls that contain them. An inlined function that has jumped must be shown,
+ * too. */
 START_TEST(calls_in_inlined_functions) {
     struct dwarf_file f = begin_entries();
     const uint32_t a = put_named(&f, CALLER, 'a'), inner = (end_entry(&f), put_abstract(&f, "inner", 5));
@@ -429,7 +432,7 @@ START_TEST(calls_in_inlined_functions) {
 }
 END_TEST
 
-/* A function of two parts, which begins in the first slot. */
+/* Puts a function of two parts, the first of which begins in the function's own slot. */
 static uint32_t put_parts(struct dwarf_file *f, char function, char second) {
     const uint32_t at = here(f);
     put_leb(&f->info, CALLER_PARTS);
@@ -459,7 +462,7 @@ START_TEST(functions_in_parts) {
 }
 END_TEST
 
-/* b and x are one code (ICF): b is called, and x is. */
+/* b and x share their code (ICF): the call is resolved to b, or to x. */
 START_TEST(folded_functions) {
     for (unsigned i = 0; i < 2; i++) {
         struct dwarf_file f = begin_entries();
@@ -475,7 +478,7 @@ START_TEST(folded_functions) {
 }
 END_TEST
 
-/* Two call sites at one place contradict each other, two that say the same do not. */
+/* Two call sites at one address contradict each other unless they are equal. */
 START_TEST(call_sites_that_contradict_each_other) {
     for (unsigned i = 0; i < 4; i++) {
         struct dwarf_file f = begin_entries();
@@ -495,7 +498,8 @@ START_TEST(call_sites_that_contradict_each_other) {
 }
 END_TEST
 
-/* A call site that lies outside of its function says nothing of the place; of a tail call, that not all are known. */
+/* A call site outside of its function must not count. If it is a tail call, the function's tail calls are not all
+ * known. */
 START_TEST(call_sites_that_lie_elsewhere) {
     for (unsigned i = 0; i < 2; i++) {
         struct dwarf_file f = begin_entries();
@@ -511,7 +515,7 @@ START_TEST(call_sites_that_lie_elsewhere) {
 }
 END_TEST
 
-/* References to what is no entry, out of the unit, to the call site itself, and into the middle of it. */
+/* References that lead to no entry, out of the unit, to the call site itself, and into the middle of it. */
 START_TEST(origins_that_are_none) {
     for (unsigned i = 0; i < 4; i++) {
         struct dwarf_file f = begin_entries();
@@ -529,14 +533,14 @@ END_TEST
 
 /* ---- memory ---- */
 
-/* Counts inferred frames, and asserts nothing: Check allocates for that. */
+/* Counts inferred frames. Uses no assertions, because Check allocates for them. */
 static int count_inferred(void *context, uint32_t i, const struct usp_source_frame *frame) {
     (void)i;
     *(unsigned *)context += (frame->flags & USP_SOURCE_INFERRED) != 0;
     return 0;
 }
 
-/* Whichever allocation fails: the answer is that memory lacks, or the right one; and it is right when there is memory again. */
+/* Whichever allocation fails, the result must be USP_ERROR_NO_MEMORY or right, and right when there is memory again. */
 START_TEST(without_memory) {
     unsigned lacking = 0;
     struct usp_symbolizer_options options;

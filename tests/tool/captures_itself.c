@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests/tool/raw.sh: captures itself in a signal handler below a call that never returns, writes that down at once, and
- * prints what naming it in the process gives. The function above ends in that call, so the return address lies behind it.
+/* For tests/tool/raw.sh: captures itself in a signal handler below a call that never returns, writes the capture at
+ * once, and prints the names that the process itself finds. The caller ends with that call, so the return address lies
+ * behind the function.
  *
  * captures_itself FILE [JSON]
  *
- * JSON: the same stack, without a list of its images.
- * Output: the lines of callStackSymbols; then, with glibc, for each frame that backtrace_symbols(3) writes otherwise than we
- * do, "differs: " and both lines. */
+ * JSON: file for the same stack, without a list of its images.
+ *
+ * Output: the lines of callStackSymbols. With glibc there are two more lines, after "differs: ", for each frame that
+ * backtrace_symbols(3) writes differently from the library. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -74,7 +76,7 @@ static void compare_with_glibc(struct usp_symbolizer *symbolizer) {
         format_frame(named, i, &symbol);
         symbol.name = NULL;
         format_frame(unnamed, i, &symbol);
-        /* It knows exported functions only. */
+        /* backtrace_symbols knows exported functions only. */
         if (strcmp(named, theirs[0]) != 0 && strcmp(unnamed, theirs[0]) != 0) {
             printf("differs: %s %s\n", named, theirs[0]);
         }

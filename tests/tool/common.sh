@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What the tests of the command share: where it is, and a program that stands still in known functions. Sourced by them, in
-# the folder of the build.
+# Shared by the tests of the command: finds it, and starts a program that waits in known functions. Tests source this
+# file in the folder of the build.
 
 # shellcheck source=tests/support/script.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/script.sh"
@@ -15,11 +15,11 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Nothing that this user has indexed or fetched.
+# Ignore indexes and files that this user has stored.
 unset UNSPOOL_INDEX_STORE
 export XDG_CACHE_HOME=$work/cache
 
-# The command itself rather than Libtool's script around it, in a folder that any user can read.
+# The command itself rather than Libtool's wrapper script, in a folder that any user can read.
 chmod 755 "$work"
 if [[ -x tools/.libs/unspool ]]; then
   cp tools/.libs/unspool lib/.libs/libunspool.so.* "$work"
@@ -32,7 +32,7 @@ unspool=$work/unspool
 # shellcheck disable=SC2034 # used where this is sourced
 stuck=$work/stuck
 
-# start COMMAND ARGUMENT...: runs it until it says that it is ready. Its process id is in $pid.
+# start COMMAND ARGUMENT...: starts a command and waits until it reports that it is ready. Its process id is in $pid.
 start() {
   local said
   mkfifo "$work/said"
@@ -44,7 +44,8 @@ start() {
   [[ $said == ready ]] || skip "$* does not start"
 }
 
-# run STATUS ARGUMENT...: the command with these arguments; output in $work/out, $work/err. Any other exit status fails.
+# run STATUS ARGUMENT...: runs unspool with these arguments; output in $work/out, $work/err. Fails unless the exit
+# status is STATUS.
 run() {
   local expected=$1 status=0
   shift
@@ -59,13 +60,15 @@ out_lacks() { ! grep -qE -- "$1" "$work/out" || fail "the output has: $1" "$(cat
 err_has() { grep -qE -- "$1" "$work/err" || fail "standard error lacks: $1" "$(cat "$work/err")"; }
 err_is_empty() { [[ ! -s $work/err ]] || fail "on standard error: $(cat "$work/err")"; }
 
-# frames HEADING: the symbols under the heading of a thread that matches, one a line, without inlined calls.
+# frames HEADING: prints the symbols below the heading of a thread that matches, one on each line, without inlined
+# calls.
 frames() {
   awk -v heading="$1" '/^Thread /{ on = ($0 ~ heading) } { sub(/ \([^ ]+:[0-9]+\)$/, "") }
     on && /^[0-9]+.* \+ [0-9]+$/ { print $(NF - 2) }' "$work/out"
 }
 
-# expect_frames HEADING NAME...: these names in this order, whatever stands before and behind them.
+# expect_frames HEADING NAME...: checks that the stack has these names in this order, with any names before and after
+# them.
 expect_frames() {
   local heading=$1 found
   shift
@@ -73,8 +76,8 @@ expect_frames() {
   [[ " $found" == *" $* "* ]] || fail "$heading: \"$found\" lacks \"$*\""
 }
 
-# validate SCHEMA FILE...: the JSON in the files is as doc/schema/ describes it. Where that cannot be asked, the test is
-# skipped from there on; so it comes last.
+# validate SCHEMA FILE...: checks that the JSON in the files conforms to doc/schema/. Where no validator is installed,
+# the rest of the test is skipped, so this comes last.
 validate() {
   local schema=$1 python file
   shift

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack CORE`: a core that this kernel writes, with its program where it was, elsewhere, replaced and gone.
+# Tests `unspool stack CORE` with a core that this kernel writes: its program is in its place, elsewhere, replaced or
+# gone.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -23,7 +24,7 @@ out_has "^Process $pid $stuck, .*3 threads, ended by signal 11$"
 expect_frames "$pid" inner outer main
 [[ $(frames '' | grep -c '^work_inner$') -eq 1 ]] || fail "the worker's stack is not there"
 
-# A core sent elsewhere: the program is not where it was.
+# The core was copied to another machine: the program is not in its place.
 mkdir away root
 mv stuck away/stuck
 run 0 stack "$core"
@@ -40,14 +41,14 @@ mv "$core" away/core
 run 0 stack away/core
 expect_frames "$pid" inner outer main
 
-# Another build under the same name: no names are better than wrong ones.
+# The name belongs to another build: the command must show no names rather than wrong ones.
 cp unspool stuck
 rm away/stuck
 run 0 stack away/core
 out_lacks ' (inner|outer) \+'
 err_has '^unspool: .*stuck'
 
-# Cut off, and no core at all.
+# A core that is cut off, and a file that is no core.
 head -c 1000 away/core >short
 run 3 stack short
 err_has '^unspool: .*short'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests/tool/demo.sh: the crash handler of doc/examples/crash.c in a program that has handlers of its own. Those get what
- * the kernel said of the signal, and decide what becomes of the process. */
+/* For tests/tool/demo.sh: the crash handler of doc/examples/crash.c in a program with signal handlers of its own. Those
+ * get the kernel's arguments, and decide whether the process ends. */
 int crash_main(int argc, char **argv);
 #define main crash_main
 #include "doc/examples/crash.c"

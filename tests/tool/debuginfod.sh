@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# --debuginfod of `symbolize --log` and `report`: the debug file of a stripped program comes from Debian's server; one that
-# has nothing, sends the file of another build, or does not answer; none is asked without the option. Runs in the folder of the build.
+# Tests --debuginfod of `symbolize --log` and `report`. Debian's server has the debug file of a stripped program; other
+# servers have nothing, send another build's file, or do not answer. Without the option the command must ask no server.
+# Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -32,7 +33,7 @@ end() {
 }
 trap end EXIT
 
-# ---- a server that answers as its URL says; what it was asked is in `asked`
+# ---- a server whose answers depend on its URL; it appends its requests to `asked`
 port=$(free_port)
 python3 - "$port" <<'END' &
 import http.server, sys, time
@@ -61,7 +62,7 @@ for _ in {1..100}; do
   sleep 0.1
 done
 
-# ask HOW: a report with its answers from there.
+# ask HOW: symbolicates a report with this answer of the server.
 ask() {
   rm -rf asked cache
   : >asked
@@ -80,7 +81,7 @@ for command in 'symbolize --log report' 'report report'; do
   ask other --debuginfod
   err_has "^unspool: lib $id: --debuginfod: a server sent the file of another build"
   out_lacks answer
-  # libdebuginfod has kept it: what is found there is looked at as well.
+  # libdebuginfod has cached the wrong file: cached files are checked, too.
   run 0 "${command[@]}" --debuginfod
   out_lacks answer
   ask hang --debuginfod --fetch-timeout 1
@@ -97,7 +98,7 @@ port=$(free_port)
 debuginfod -F -p "$port" -d :memory: served >server 2>&1 &
 servers+=($!)
 export DEBUGINFOD_URLS=http://127.0.0.1:$port
-# It reads the folder first; that there is nothing would be kept in the cache for minutes.
+# The server reads the folder first. The cache would keep a negative answer for minutes.
 for _ in {1..300}; do
   rm -rf cache
   "$unspool" symbolize --log report --debuginfod --quiet >out
@@ -108,12 +109,12 @@ grep -q 'answer + 2 (lib.c:1)' out || fail "nothing came from debuginfod: $(cat 
 find cache -type f -size +0 | grep -c "^cache/debuginfod_client/.*$id" >/dev/null || fail "its cache has no such file: $(find cache)"
 [[ ! -e cache/unspool/fetched ]] || fail "there is a second cache: $(find cache)"
 kill "${servers[@]}"
-# A stripped file does not hide it.
+# A stripped file must not hide the debug file.
 mkdir stripped-files
 strip -o stripped-files/lib lib
 run 0 report --search stripped-files --debuginfod report
 out_has 'answer \+ 2 \(lib.c:1\)'
-# From the cache, and elsewhere where that is wanted.
+# From the cache, also from another one if the user wants that.
 run 0 report --debuginfod report
 out_has 'answer \+ 2 \(lib.c:1\)'
 mv cache/debuginfod_client elsewhere

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The demo and the examples of the documentation do what they say.
+# Checks that the demo and the examples of the documentation do what the documentation claims.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 need_tools python3
 
-# finishes STATUS SECONDS PROGRAM [ARGUMENT...]: runs it to its end.
+# finishes STATUS SECONDS PROGRAM [ARGUMENT...]: runs a program to its end.
 finishes() {
   local status=0
   timeout "$2" "${@:3}" >"$work/out" 2>"$work/err" || status=$?
@@ -18,7 +18,7 @@ err_is_empty
 out_has '^Hang of 1[0-9]{3}\.[0-9]{3} ms: goes on$'
 out_has '^Heaviest stack, 100 % of the samples:$'
 out_has '^When it was late, after [0-9.]+ ms: the same$'
-# The part that hangs is in Objective-C where there is a compiler for it.
+# The functions that hang are in Objective-C if there is a compiler for it.
 if grep -qF '[ViewController' "$work/out"; then
   out_has ' -\[ViewController bar\] \+ [0-9]+( \([^ ]+\))?$'
   out_has ' -\[ViewController viewDidLoad\] \+ [0-9]+( \([^ ]+\))?$'
@@ -31,7 +31,7 @@ for chain in 'draw_frame render' 'save_settings autosave'; do
   [[ " $(frames '' | tr '\n' ' ') " == *" $chain "* ]] || fail "no stack has: $chain" "$(cat "$work/out")"
 done
 [[ $(grep -c '^Thread ' "$work/out") -eq 3 ]] || fail "the monitor's own thread is in the report" "$(cat "$work/out")"
-# What README shows of it is in it: every line, but for numbers and what the C library's debug information adds.
+# The output has every line that README shows, apart from numbers and what the C library's debug information adds.
 shown() { sed -E 's/0x[0-9a-f]+/0x/; s/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g; s|Process N [^,]*|Process|' "$@" | grep -v ' libc\.so'; }
 if grep -qF '[ViewController' "$work/out"; then
   shown "$work/out" >"$work/shown"
@@ -64,7 +64,7 @@ for stack in (hang["heaviest"], hang["first"], hang["threads"][0]):
 END
 cp "$work/out" "$work/hang.json"
 
-# 139: ended by the signal 11, as without the handler.
+# 139: ended by signal 11, as without the handler.
 crash=$PWD/doc/examples/crash
 cd "$work"
 finishes 139 60 "$crash"
@@ -73,7 +73,8 @@ run 0 stack crash.raw
 out_has '^Process [0-9]+ .*/crash, .*1 thread, ended by signal 11$'
 out_has '^0 +crash +0x[0-9a-f]+ (read_setting|main)(\.[a-z]+)? \+ [0-9]+( \([^ ]+\))?$'
 
-# crashed SIGNAL ARGUMENT...: ends by that signal, and its stack reaches the program's beginning.
+# crashed SIGNAL ARGUMENT...: checks that the example ends by this signal, and that its stack reaches the program's
+# start.
 crashed() {
   local number=$1 status=0
   shift
@@ -88,7 +89,7 @@ for name in ABRT TRAP ILL FPE BUS SYS SEGV; do
   out_has ' main(\.cold)? \+ [0-9]+( \([^ ]+\))?$'
   out_has '^    ends: (the outermost frame was reached|the frame pointer is zero)$'
 done
-# Former handlers: one returns, the other ends the process.
+# With earlier handlers: one returns, the other ends the process.
 former=${crash%/doc/examples/crash}/tests/tool/crash_former
 for case in '0 TRAP plain' '3 ILL info'; do
   read -r expected name says <<<"$case"
@@ -100,7 +101,7 @@ for case in '0 TRAP plain' '3 ILL info'; do
   run 0 stack crash.raw
   out_has ' main \+ [0-9]+( \([^ ]+\))?$'
 done
-# A thread that runs out of stack, on the handler's own.
+# A thread that runs out of stack; the handler runs on a stack of its own.
 crashed 11 overflow
 out_has ' call_without_end(\.[a-z0-9]+)* \+ [0-9]+( \([^ ]+\))?$'
 validate hang "$work/hang.json"

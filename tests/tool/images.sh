@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool images` of a process, its raw capture and its file, against what the kernel and readelf say. Mach-O is
-# tests/symbolize/command.sh's, cores are tests/tool/core.sh's.
+# Compares `unspool images` of a process, its raw capture and its file with the kernel's list and readelf.
+# tests/symbolize/command.sh tests Mach-O, tests/tool/core.sh cores.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -39,7 +39,7 @@ out_has "^load address +end +slide +arch +build +path$"
 out_has "^0x[0-9a-f]+ 0x[0-9a-f]+ 0x[0-9a-f]+ [a-z0-9_]+ +([0-9a-f]+|-) +$stuck$"
 [[ $(wc -l <"$work/out") -eq $(($(grep -c '"path"' "$work/process") + 1)) ]] || fail "text and JSON differ"
 
-# The file: the same build, the same length, from where it was linked for.
+# The file's image has the same build id and size, at the addresses where it was linked.
 run 0 images --json "$stuck"
 cp "$work/out" "$work/file"
 python3 - "$work/out" "$work/process" "$(readelf -n "$stuck" | sed -n 's/.*Build ID: //p')" <<'END_OF_PROGRAM' || fail "the file's image is not the process's: $(cat "$work/out")"
@@ -60,7 +60,7 @@ cp tests/tool/captures_itself "$work"
 run 0 images "$work/capture.raw"
 out_has "$work/captures_itself$"
 
-# What is no such file, with its name and what is wrong.
+# Files that are no images: the message has the file's name and the error.
 cd "$work"
 echo text >text
 printf '!<arch>\n' >archive.a

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* For tests/tool/lines.sh, which compiles it with and without debug information: stands still in two inlined calls, and writes a
- * raw capture of itself when it gets SIGUSR1.
+/* For tests/tool/lines.sh, which compiles it with and without debug information: waits in two inlined calls, and writes
+ * a raw capture of itself when it gets SIGUSR1.
  *
  * inlined FILE
  *
- * The script looks for the lines that are marked. */
+ * The script searches for the marked lines. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,9 +14,9 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-static volatile int goes_on, step = 1; /* the first: never */
+static volatile int goes_on, step = 1; /* never set */
 static const char *raw_path;
-static char part_path[4096]; /* what is written has this name until it is whole */
+static char part_path[4096]; /* name of the file until it is complete */
 static struct usp_images *images;
 
 static void capture(int number, siginfo_t *info, void *context) {

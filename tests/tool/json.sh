@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack --json`: it is JSON, whatever bytes names have, and holds what the text does.
+# Checks that `unspool stack --json` writes valid JSON, whatever bytes names contain, and with everything that the text
+# has.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Source lines and inlined calls in `unspool stack`: of a process, a core file and a raw capture, as text and as JSON; from
-# debug information, and from an index; what is reported when there is neither, or when the index is damaged. Without debug
-# information the output is that of --no-lines.
+# Tests source lines and inlined calls in `unspool stack`: of a process, a core file and a raw capture, as text and as
+# JSON; from debug information and from an index; and the messages if there is neither or the index is damaged. Without
+# debug information the output is that of --no-lines.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 need_tools gcc strip objcopy
 [[ -e lib/.libs/libunspool.so ]] || skip "the shared library was not built"
-# No store of indexes but those that are made here.
+# Uses only the index stores made here.
 export HOME=$work XDG_CACHE_HOME='' UNSPOOL_INDEX_STORE=''
 source=$top/tests/tool/inlined.c
 compile() {
@@ -19,7 +19,8 @@ line_of() { grep -nF "/* $1 */" "$source" | cut -d: -f 1; }
 innermost=$(line_of innermost) middle=$(line_of middle) outermost=$(line_of outermost) call=$(line_of call)
 cd "$work"
 
-# has_lines FOLDER: the frames of `inlined` in the output, each with its line. FOLDER is a pattern for what precedes the file.
+# has_lines FOLDER: checks that each frame of `inlined` in the output has its line. FOLDER is a pattern for the path
+# before the file.
 has_lines() {
   grep -oE ' (spin|wait_for_it|work[.a-z0-9]*|main)( \[inlined\]| \+ [0-9]+) .*' out |
     sed -E "s/ work[.a-z0-9]* / work /; s/ \\+ [0-9]+ / + N /; s,\\($1inlined\\.c,(inlined.c," >found
@@ -28,12 +29,12 @@ has_lines() {
   cmp -s expected found || fail "$2: other lines: $(diff expected found)"
 }
 
-# ---- a process: lines by default, whole paths and none on request
+# ---- a process: lines by default, whole paths or no lines on request
 start ./inlined "$work/raw"
 run 0 stack "$pid"
 has_lines '' process
 err_is_empty
-# Of an inlined call, index and address are those of the frame.
+# An inlined call has its frame's index and address.
 [[ $(awk '/ (spin|wait_for_it|work[.a-z0-9]*) / { print $1, $3 }' out | sort -u | wc -l) -eq 1 ]] ||
   fail "an inlined call has another index or address: $(cat out)"
 run 0 stack --full-path "$pid"
@@ -64,7 +65,7 @@ err_has 'either --lines or --no-lines'
 run 2 stack --lines --no-symbols "$pid"
 err_has 'either --lines or --no-symbols'
 
-# ---- a raw capture. It stays the same from one look to the next.
+# ---- a raw capture; it stays the same from one look to the next
 kill -USR1 "$pid"
 for _ in $(seq 100); do if [[ -s raw ]]; then break; else sleep 0.1; fi; done
 run 0 stack raw
@@ -75,7 +76,7 @@ cp out raw.json
 run 0 stack --json --no-lines raw
 out_lacks 'source_|"inlined"'
 
-# What --log makes of the lines without names is what `stack` itself writes.
+# The lines without names become, with --log, what `stack` writes itself.
 mkdir files
 cp inlined files
 for style in call-stack-symbols crash-report plain; do
@@ -106,7 +107,7 @@ else
   running=()
 fi
 
-# ---- indexes: in place of debug information, which is in another file then
+# ---- indexes, used in place of debug information, which has been moved away
 run 0 index --quiet -o store inlined
 mkdir whole
 mv inlined whole/
@@ -135,7 +136,7 @@ out_has '^work.* \(inlined\.c:[0-9]+\)$'
 run 0 symbolize --log log --search inlined --binary-images binary-images --index store
 out_has ' \[inlined\] \(inlined\.c:'
 cp out by-file
-# Paths are mapped in addresses, logs, records and reports, whether or not these show them.
+# Paths are mapped for addresses, logs, records and reports, whether or not these show them.
 folder=$(dirname "$source")
 run 0 symbolize --index store -fullPath --columns --map-path "$folder=/here" -o inlined "$address"
 out_has '^work.* \(/here/inlined\.c:[0-9]+:[0-9]+\)$'
@@ -155,7 +156,7 @@ cp out by-file
 run 0 report --index store binary-images
 diff out by-file >differs || fail "a report by its index alone: $(cat differs)"
 
-# Without lines, one message says so to those who asked.
+# If there are no lines, one message tells the user who asked for them.
 run 0 stack --lines raw
 [[ $(grep -c 'lines need debug information.*/inlined: has no debug information; looked for' err) -eq 1 ]] ||
   fail "no message, or several: $(cat err)"
@@ -164,7 +165,7 @@ run 0 symbolize -i -o inlined "$address" "$address"
 run 0 symbolize -o inlined "$address"
 err_is_empty
 
-# ---- an index of another build is not used; a damaged one is reported, and the debug information answers
+# ---- an index of another build is not used; a damaged one is reported, and the debug information is used
 index=$(find store -name index)
 compile_other() { (cd "$started_in" && compile -g -DOTHER=1 -O1 -o "$work/other"); }
 compile_other
@@ -182,7 +183,7 @@ for damage in header cut block; do
   case $damage in
   header) head -c 20 kept >"$index" ;;
   cut) head -c $((size / 2)) kept >"$index" ;;
-  # Found when it is read, not when the index is opened.
+  # Damage that is found when the block is read, not when the index is opened.
   block) head -c $((size / 2 - 256)) /dev/zero | dd of="$index" bs=1 seek=256 conv=notrunc status=none ;;
   esac
   run 0 stack --index store raw
@@ -201,13 +202,13 @@ for damage in header cut block; do
 done
 cp kept "$index"
 
-# A debug file beside the program has them, too.
+# A debug file beside the program has lines, too.
 objcopy --only-keep-debug whole/inlined inlined.debug
 objcopy --add-gnu-debuglink=inlined.debug inlined
 run 0 stack raw
 cmp -s out by-source || fail "the debug file is not used: $(diff by-source out)"
 
-# Last, since validators may be missing.
+# Last, because validators may be missing.
 cp raw.json out
 [[ $(grep -c '"source_file": "inlined.c"' out) -eq 4 ]] || fail "JSON: $(cat out)"
 out_has '"inlined": \['

@@ -1,29 +1,31 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool symbolize --log` of what unspool writes itself, of programs of this machine: each style without names becomes that
-# style with the names that the process gave; by the program's file and by its debug file. Bytes that are no frame stay.
+# Tests `unspool symbolize --log` with output of unspool itself, of programs of this machine: each style without names
+# must become that style with the names that the process gave, by the program's file and by its debug file. Bytes that
+# are no frame must stay.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 cp tests/tool/captures_itself "$work"
 mkdir "$work/files" "$work/others"
 cp "$work/captures_itself" "$stuck" "$work/files"
-# Without debug information, as the stacks below are without lines: tests/tool/lines.sh has both with them.
+# Without debug information, because the stacks below have no lines: tests/tool/lines.sh tests lines.
 strip -g "$work/files"/*
 
 expect() { cmp -s "$work/out" "$1" || fail "$2: differs: $(diff -a "$1" "$work/out" | head -n 6)"; }
 
-# nothing_missing: nothing is said on standard error but how many frames there were, and once that the stripped files have no lines.
+# nothing_missing: checks that standard error has only the number of frames, and one message that the stripped files
+# have no lines.
 nothing_missing() {
   [[ $(wc -l <"$work/err") -eq 2 ]] || fail "$(cat "$work/err")"
   err_has "^unspool: [^:]*: lines need debug information .*: neither is in --search or in $XDG_CACHE_HOME/unspool/index\$"
   err_has ': [0-9]+ frames, [0-9]+ symbolicated, [0-9]+ with a name before, '
 }
 
-# The main thread, which is stopped, but for when it was asked and what its clock said.
+# The stack of the main thread, which is stopped, without the time of the report and the thread's clock.
 stack() { run 0 stack --no-lines --thread "$thread" "$@" && sed -i -E '/^Date|^ *[a-z0-9]+: 0x/d' "$work/out"; }
 
-# check NAME TARGET THREAD: a process or a capture, whose program $work/files has.
+# check NAME TARGET THREAD: tests a process or a capture whose program is in $work/files.
 check() {
   local name=$1 target=$2 thread=$3 style
   local log=$work/$name
@@ -38,16 +40,16 @@ check() {
     run 0 symbolize --log "$log.$style.in" --search "$work/files" --binary-images "$log.images"
     expect "$log.$style.named" "$name, $style"
     nothing_missing
-    # A crash report tells its images; of the others, the one file of that name is taken.
+    # A crash report lists its images. For other styles, the only file of that name is used.
     run 0 symbolize --log "$log.$style.in" --search "$work/files"
     expect "$log.$style.named" "$name, $style alone"
-    # Of another build, whatever its name, nothing is taken.
+    # Another build is not used, whatever its name is.
     cp "$unspool" "$work/others/$name"
     run 0 symbolize --log "$log.$style.in" --search "$work/others" --binary-images "$log.images"
     expect "$log.$style.in" "$name, $style by another build"
     err_has "^unspool: $name [0-9A-Fa-f-]+: not found in --search\$"
   done
-  # Build-id and offset become the name and its offset.
+  # Build id and offset become the name and its offset.
   stack --image "$name" --style portable "$target"
   cp "$work/out" "$log.portable.in"
   sed -E 's/([0-9a-f]{40}|[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}) \+ 0x[0-9a-f]+ /@ /' "$log.portable.in" |
@@ -61,14 +63,14 @@ check() {
 }
 
 start "$stuck" deep
-# Its innermost function goes in a circle: each look has to find it at the same place.
+# The innermost function runs in a loop, so it is stopped: each look must find it at the same address.
 kill -STOP "$pid"
 check stuck "$pid" "$pid"
 "$work/captures_itself" "$work/raw" >/dev/null
 check captures_itself "$work/raw" 1
 grep -q '^ends_in_noreturn + [0-9]*$' "$work/captures_itself.plain.named" || fail "no call that never returns"
 
-# What was split off from a stripped program.
+# Debug information that was split off from a stripped program.
 objcopy --only-keep-debug "$stuck" "$work/split"
 strip -o "$work/stripped" "$stuck"
 for folder in split stripped both; do mkdir "$work/$folder.files"; done
@@ -86,7 +88,8 @@ done
 run 0 symbolize --log "$work/stuck.crash-report.in" --search "$work/stripped.files"
 out_lacks ' descend \+'
 
-# Bytes of any kind stay as they are: a program, lines that are too long to be a frame's, an end without a line end, nothing.
+# Bytes of any kind stay as they are: a program, lines too long for a frame, a last line without a line end, an empty
+# file.
 {
   cat "$unspool"
   echo
@@ -98,7 +101,7 @@ out_lacks ' descend \+'
   cat "$unspool"
   echo
   head -c 70000 /dev/zero | tr '\0' 'x'
-  # The first line belongs to the long one.
+  # The first line is appended to the long one.
   head -n 1 "$work/stuck.plain.in"
   tail -n +2 "$work/stuck.plain.named"
   printf 'stuck + '
@@ -133,7 +136,7 @@ run 0 symbolize --search "$work/files" --in-place --log "$work/logs"
 cmp "$work/stuck.plain.named" "$work/logs/one" || fail "--in-place"
 [[ $(stat -c %a "$work/logs/one") == 640 ]] || fail "--in-place: another mode"
 [[ $(find "$work/logs" -type f | wc -l) -eq 2 ]] || fail "--in-place leaves files behind"
-# One that cannot be read does not keep the others from being written.
+# A log that cannot be read must not keep the others from being written.
 run 3 symbolize --search "$work/files" --log "$work/absent" --log "$work/logs/one"
 expect "$work/stuck.plain.named" "behind one that is absent"
 
@@ -143,7 +146,7 @@ run 1 symbolize --strict --search "$work/others" --log "$work/stuck.crash-report
 run 1 symbolize --strict --search "$work/files" --log "$work/empty"
 err_has ': no frames were recognised$'
 
-# ---- a pipe: its list of images comes last, and memory does not grow with its length
+# ---- a pipe: the list of images comes last, and memory must not grow with the length
 if have python3; then
   cat >"$work/feed.py" <<'END'
 import resource, subprocess, sys
@@ -159,7 +162,7 @@ if process.wait() != 0:
     sys.exit('failed')
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 END
-  # feed MEGABYTES: a report with so much text in front of its images.
+  # feed MEGABYTES: symbolicates a report with so much text before its list of images.
   feed() {
     (cd "$work" && "$(command -v python3)" feed.py stuck.crash-report.in "$1" "$unspool" symbolize --log - --search files) \
       >"$work/kilobytes" || fail "a pipe of $1 MB: $(cat "$work/err")"
@@ -174,7 +177,7 @@ END
   [[ $(wc -c <"$work/out") -gt 12000000 ]] || fail "a pipe that is kept in memory is cut off"
 fi
 
-# ---- what is refused
+# ---- arguments that are refused
 run 2 symbolize --log "$work/bytes" --search "$work/files" --in-place --output "$work/named"
 run 2 symbolize --records --search "$work/files" --log "$work/bytes"
 run 2 symbolize --search "$work/files" --in-place --log -

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool symbolize --log` of what Apple's systems write: crash reports as text and as JSON, callStackSymbols and
-# BSBacktraceLogger in logs, by dSYMs, programs and fat files. log_reports.py makes the reports, and what is to become of them.
+# Tests `unspool symbolize --log` with output of Apple's systems: crash reports as text and as JSON, callStackSymbols
+# and BSBacktraceLogger in logs, by dSYMs, programs and fat files. log_reports.py makes the reports and the expected
+# results.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -22,7 +23,8 @@ END_TBD
 program='My App'
 library=ALibraryWhoseNameDoesNotFitInTheColumn
 
-# build ARCH TARGET PLATFORM VERSION: a program and a library in ARCH/linked; dSYMs, what is stripped, another build.
+# build ARCH TARGET PLATFORM VERSION: makes a program and a library in ARCH/linked; dSYMs, stripped files and another
+# build beside them.
 build() {
   local arch=$1 target=$2 platform=$3 version=$4 folder=$work/$1
   mkdir -p "$folder"/{linked,dsyms,stripped,other}
@@ -40,7 +42,7 @@ build() {
   done
 }
 
-# rewrite LOG ARGUMENT...: what becomes of it is in $work/out.
+# rewrite LOG ARGUMENT...: symbolicates a log; the result is in $work/out.
 rewrite() {
   local log=$1
   shift
@@ -48,7 +50,7 @@ rewrite() {
   without_lines
 }
 
-# without_lines: takes source lines and inlined calls from $work/out, which what is expected does not have.
+# without_lines: removes source lines and inlined calls from $work/out, because the expected results have none.
 lines=0
 without_lines() {
   lines=$((lines + $(grep -caE 'macho_fixture\.[a-z]+(:|",)' "$work/out" || true)))
@@ -65,7 +67,7 @@ check_arch() {
     ! cmp -s "$folder/$report.in" "$folder/$report.named" || fail "$report: nothing to be named"
     rewrite "$folder/$report.in" --search "$folder/dsyms"
     expect "$folder/$report.named" "$arch $report by dSYMs"
-    # Said once, however often its frames come.
+    # The message comes once, however many frames the image has.
     [[ $(grep -c '^unspool: libmissing.dylib 6C0A5E4D-0000-3E8B-9B0C-AAAAAAAAAAAA: not found' "$work/err") -eq 1 ]] ||
       fail "$report: $(cat "$work/err")"
     [[ $(wc -l <"$work/err") -eq 2 ]] || fail "$report: $(cat "$work/err")"
@@ -74,27 +76,27 @@ check_arch() {
     expect "$folder/$report.named" "$arch $report by programs"
     rewrite "$folder/$report.in" --search "$folder/stripped" --search "$folder/dsyms" --search "$folder/other"
     expect "$folder/$report.named" "$arch $report by stripped programs and dSYMs"
-    # From a pipe, and named again: nothing is left to be done.
+    # From a pipe; the result is symbolicated again, which must change nothing.
     "$unspool" symbolize --log - --search "$folder/dsyms" < <(cat "$folder/$report.in") >"$work/out" 2>"$work/err"
     without_lines
     expect "$folder/$report.named" "$arch $report from a pipe"
     rewrite "$folder/$report.named" --search "$folder/linked"
     expect "$folder/$report.named" "$arch $report named twice"
-    # By indexes, with no file there.
+    # By indexes only, without the files.
     rewrite "$folder/$report.in" --index "$folder/indexes"
     expect "$folder/$report.named" "$arch $report by indexes alone"
     err_has '^unspool: libmissing.dylib [0-9A-F-]{36}: has no index$'
-    # Another build of the program, under its name.
+    # Another build of the program under the same name.
     rewrite "$folder/$report.in" --search "$folder/other"
     expect "$folder/$report.in" "$arch $report by another build"
     err_has "^unspool: $program [0-9A-F-]{36}: not found in --search\$"
   done
-  # Images that another file tells.
+  # The list of images comes from another file.
   rewrite "$folder/bare.in" --search "$folder/dsyms" --binary-images "$folder/images"
   expect "$folder/bare.named" "$arch, with --binary-images"
   rewrite "$folder/bare.in" --search "$folder/dsyms" --binary-images "$folder/ips.in"
   expect "$folder/bare.named" "$arch, with --binary-images of JSON"
-  # Names as they are.
+  # Mangled names.
   mkdir -p "$folder/mangled"
   python3 "$top/tests/tool/log_reports.py" --mangled "$folder/mangled" "$arch" "$folder/linked/$program" \
     "$folder/linked/$library"
@@ -120,7 +122,8 @@ for arch in arm64 x86_64; do
   expect "$work/$arch/crash.named" "$arch in a fat file"
 done
 
-# The build is not known: the only one of that name is taken, and that is said; of several none is.
+# The log does not give the build. The only one of that name is used, with a message; if there are several, none is
+# used.
 line=$(grep -m 1 " $program + " "$work/arm64/bare.in")
 echo "$line" >"$work/line"
 rewrite "$work/line" --search "$work/arm64/dsyms"
@@ -133,7 +136,7 @@ rewrite "$work/line" --search "$fixtures"
 expect "$work/line" "no file"
 err_has "^unspool: $program: the log does not tell its UUID, and nothing in --search has that name\$"
 
-# A log is named as it comes when the images are known.
+# If the images are known, a log is symbolicated line by line as it comes.
 coproc follow { "$unspool" symbolize --log - --search "$work/arm64/dsyms" --binary-images "$work/arm64/images"; }
 # shellcheck disable=SC2154 # set by coproc
 running+=("$follow_PID")
@@ -143,7 +146,7 @@ read -r -t 60 named <&"${follow[0]}" || fail "nothing comes out before the end"
 named=$(sed -E 's/ \(macho_fixture\.[a-z]+:[0-9]+\)$//' <<<"$named")
 [[ $named == "$(head -n 2 "$work/arm64/bare.named" | tail -n 1 | sed 's/^\t//')" ]] || fail "followed: $named"
 
-# A report that is no JSON, or cut off, comes out as it went in, and why is said.
+# A report that is invalid JSON or cut off must come out unchanged, with a message that gives the reason.
 refuse() {
   run 3 symbolize --log "$work/damaged.ips" --search "$work/arm64/dsyms"
   expect "$work/damaged.ips" "$1"

@@ -37,7 +37,7 @@ class Image:
         self.uuid = next(line.split()[-1] for line in lines_of("llvm-objdump-19", "--macho", "--private-headers", path)
                          if line.strip().startswith("uuid "))
         symbols = [line.split(maxsplit=2) for line in lines_of("llvm-nm-19", "-n", "--defined-only", path)]
-        # A program is linked for where its header lies, a library for 0.
+        # A program's addresses count from its header, a library's from 0.
         base = next((int(address, 16) for address, _, name in symbols if name == "__mh_execute_header"), 0)
         symbols = [(int(address, 16) - base, kind, name) for address, kind, name in symbols]
         starts = [address for address, _, _ in symbols]
@@ -193,7 +193,7 @@ def main():
             assert len(image.functions) > 50, image.name
         return images, missing
 
-    # Two launches in one log: the same images at other places.
+    # Two launches in one log: the same images at other addresses.
     launches = [launch(), launch()]
     stacks = [[stack(rng, images, missing) for _ in range(3)] for images, missing in launches]
     for named in (False, True):

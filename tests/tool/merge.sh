@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack --merge`: equal stacks of threads are one path in a tree, with how many threads stand there; of a process and of a raw
-# capture, with filters and without names.
+# Tests `unspool stack --merge`: threads with equal stacks are one path in a tree, with the number of threads; of a
+# process and of a raw capture, with filters and without names.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 
-# More threads than there are places: 20 that sleep in one, one that runs in another.
+# More threads than places: 20 that sleep in one place, one that runs in another.
 start "$stuck" pool
 run 0 stack --merge "$pid"
 err_is_empty
@@ -15,7 +15,8 @@ out_has '^ +[+!:| ]*20 wait_in_pool  \(in stuck\)'
 out_has '^ +[+!:| ]*1 work_inner  \(in stuck\)'
 out_has '^ +[+!:| ]*1 inner  \(in stuck\)'
 out_lacks 'Thread_'
-# Under one root: the threads' start routine is shared by the pool, the worker and the one that announced.
+# There is one root: the threads' start routine is shared by the pool, the worker and the thread that reported
+# readiness.
 [[ $(grep -c ' wait_in_pool  (in stuck)' "$work/out") -eq 1 ]] || fail "the pool is not one path: $(cat "$work/out")"
 
 run 0 stack --merge --app "$pid"

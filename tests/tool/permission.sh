@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Commands for a process that must not be looked at: the status, and a sentence that says what to do.
+# Tests commands for a process that the user must not examine: the exit status, and a message that says what to do.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -9,7 +9,7 @@ need_tools setpriv
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 "${nobody[@]}" "$unspool" --version >/dev/null 2>&1 || skip "another user cannot run $unspool"
 
-# refused TEXT COMMAND...: the command refuses the process, and says so with this text.
+# refused TEXT COMMAND...: checks that the command refuses the process with a message that matches TEXT.
 refused() {
   local text=$1 status=0
   shift
@@ -27,12 +27,12 @@ images_refused() {
 start "$stuck"
 refused '^unspool: .*(as root|as that user)' stack
 images_refused
-# One's own, which has forbidden it.
+# The user's own process, which has forbidden it.
 start "${nobody[@]}" "$stuck" undumpable
 refused '^unspool: .*(PR_SET_DUMPABLE|CAP_SYS_PTRACE)' stack
 images_refused
 run 0 stack "$pid"
-# One's own.
+# The user's own process.
 start "${nobody[@]}" "$stuck"
 "${nobody[@]}" "$unspool" stack "$pid" >"$work/out" 2>"$work/err" || fail "one's own process is refused: $(cat "$work/err")"
 expect_frames "$pid" inner outer main

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack PID` of a program that stands still in known functions: text, options, colours, and that it runs on.
+# Tests `unspool stack PID` with a program that waits in known functions: text, options, colours, and that the program
+# continues.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -12,10 +13,10 @@ out_has "^Process $pid $stuck, [a-z0-9_]+, 3 threads, stopped for [0-9]+\.[0-9]+
 out_has "^Thread $pid \"stuck\" \(main\), running(, CPU [0-9.]+ ms)?$"
 expect_frames "$pid" inner outer main
 expect_frames 'w.x1b' work_inner work_outer work
-# The shape of callStackSymbols: "%-4d%-35s 0x%016lx %s + %lu", 8 digits for 32-bit processors.
+# The format of callStackSymbols: "%-4d%-35s 0x%016lx %s + %lu", 8 digits for 32-bit processors.
 out_has '^[0-9]+ +stuck {31}0x[0-9a-f]{8}([0-9a-f]{8})? (inner|outer|main) \+ [0-9]+( \([^ ]+\))?$'
 [[ $(grep -c '^    ends: ' "$work/out") -eq 3 ]] || fail "not every stack says why it ends"
-# The thread's name would have coloured a terminal.
+# The thread's name contains an escape sequence that would colour a terminal.
 out_has '^Thread [0-9]+ "w\\x1b\[31m"\\\\xffé!"'
 # shellcheck disable=SC2016 # awk's
 if grep -q $'\x1b' "$work/out"; then fail "escape codes in a pipe"; fi
@@ -36,7 +37,7 @@ err_has '^unspool: '
 run 0 stack --async "$pid"
 expect_frames "$pid" inner outer main
 
-# On a terminal, and there without colours on wish.
+# Colours on a terminal, and none there if the user asks for that.
 if have python3; then
   coloured() {
     # shellcheck disable=SC2016 # the inner shell's
@@ -49,7 +50,7 @@ if have python3; then
   ! coloured sh -c "'$unspool' stack $pid | cat" || fail "colours in a pipe"
 fi
 
-# A deep stack keeps both ends, and says how much is missing in between.
+# A deep stack keeps both ends, and gives the number of frames left out.
 start "$stuck" deep
 run 0 stack --max 10 --tail 3 "$pid"
 [[ $(frames "$pid" | wc -l) -eq 10 ]] || fail "--max 10 gives $(frames "$pid" | wc -l) frames"
@@ -63,7 +64,7 @@ out_lacks ' main \+'
 run 0 stack "$pid"
 out_has ' main \+'
 
-# What is no process of its own, or none any more, is said to be that.
+# Ids of threads and of ended processes: the message must say what the id is.
 task=$(for task in /proc/"$pid"/task/*; do echo "${task##*/}"; done | grep -vx "$pid" | head -n 1)
 run 3 stack "$task"
 err_has "^unspool: $task is a thread of process $pid, not a process"
@@ -87,17 +88,17 @@ start "$stuck" churn
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   status=0
   "$unspool" stack "$pid" >"$work/out" 2>"$work/err" || status=$?
-  # A machine that is busy may leave a thread no time to stop: that alone is one.
+  # On a busy machine a thread may not stop in time. Only that is a failure.
   missed=$(grep -c 'has no stack: the thread did not answer in time$' "$work/err" || :)
   [[ $missed -eq $(wc -l <"$work/err") ]] || fail "threads that ended: $(cat "$work/err")"
   [[ $status -eq $((missed > 0)) ]] || fail "threads that ended: exit status $status with $missed missed"
 done
 
-# What names hold reaches no terminal, on standard error either.
+# Escape sequences in names must not reach a terminal, also on standard error.
 run 3 stack "$work/$(printf 'a\033[31m\342\200\256b')"
 err_has '/a\\x1b\[31m\\xe2\\x80\\xaeb'
 
-# A thread that cannot be stopped does not keep the others from being shown.
+# A thread that cannot be stopped must not keep the others from being shown.
 start "$stuck" held
 run 1 stack "$pid"
 expect_frames "$pid" inner outer main

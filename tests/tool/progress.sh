@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The progress line: on a terminal, erased before the command ends; nowhere else. The delay is set, so that no time decides.
+# Tests the progress line: it is shown on a terminal only, and erased before the command ends. The delay is set, so that
+# the result does not depend on time.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 
 need_tools python3
 cp tests/tool/captures_itself "$work"
-# A capture, which takes no time: only the command's options decide.
+# A capture takes no time, so only the command's options decide.
 "$work/captures_itself" "$work/capture.raw" >/dev/null || fail "the program ended with $?"
 erase=$'\r\033[K'
 
-# on_terminal DELAY TERM [OPTION...]: what the command writes there, in $said; its report in $work/out.
+# on_terminal DELAY TERM [OPTION...]: runs the command on a terminal; what it writes there is in $said, its report in
+# $work/out.
 on_terminal() {
   local delay=$1 terminal=$2 status=0
   shift 2
@@ -23,14 +25,14 @@ on_terminal() {
 }
 
 on_terminal 0 xterm
-# Each line begins with an erasure of the one before, and one more follows the last. Lines between are skipped when little
-# time has passed, the first is not.
+# Each line begins by erasing the one before; one more erasure follows the last. The first line is always shown; lines
+# that follow too soon are skipped.
 [[ $said == "$erase"1\ of\ *": "*"$erase" ]] || fail "on a terminal: $(printf %q "$said")"
 [[ $said != *$'\n'* ]] || fail "a line stays on the terminal: $(printf %q "$said")"
 out_lacks ' of [0-9]+: '
 cp "$work/out" "$work/watched"
 
-# An hour has not passed.
+# The delay of an hour has not passed.
 on_terminal 3600000 xterm
 [[ -z $said ]] || fail "too early: $(printf %q "$said")"
 on_terminal 0 dumb

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack FILE` of a raw capture: the names that symbolizing in the process gave, whole or cut off; the name of a call
-# that never returns; backtrace_symbols(3) as glibc writes it.
+# Tests `unspool stack FILE` with a raw capture: it has the names that the process itself found, complete or cut off;
+# the name of a call that never returns; and the lines of glibc's backtrace_symbols(3).
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -16,15 +16,15 @@ err_is_empty
 tail -n +2 "$work/out" >"$work/later"
 cmp -s "$work/in-process" "$work/later" || fail "named later it differs: $(diff "$work/in-process" "$work/later")"
 
-# The call is the last thing in its function: the address lies behind it, the name is the caller's all the same.
+# The function ends with the call: the return address lies behind it, but the name must be the caller's.
 size=$(nm -S "$program" | awk '$4 == "ends_in_noreturn" { print $2 }')
 out_has " ends_in_noreturn \\+ $((16#$size))\$"
 out_has ' calls_it \+ [0-9]+$'
 out_has ' main \+ [0-9]+$'
 out_has ' never_returns \+ [0-9]+$'
 
-# glibc looks the return address itself up, so it alone blames the neighbour there, or knows none (compilers notice that the
-# caller never returns either); and of two names it may choose another.
+# glibc looks the return address itself up. There it names the next function, or none (compilers notice that the caller
+# never returns either); and of two names it may choose another.
 differing=$(grep '^differs: ' "$work/printed" | grep -vE '\((ends_in_noreturn|calls_it|raise)\+' || :)
 [[ -z $differing ]] || fail "$differing"
 
@@ -38,7 +38,8 @@ run 0 stack --app "$raw"
 expect_frames '' ends_in_noreturn calls_it main
 out_lacks ' libc'
 
-# The options of a walk hold for what was walked before: the innermost frames, the outermost one, and what is between.
+# The options of a walk must hold for a stack that was walked before: the innermost frames, the outermost one, and the
+# number of frames left out.
 run 0 stack "$raw"
 all=$(frames '' | wc -l)
 [[ $all -gt 4 ]] || fail "the capture has $all frames only"
@@ -50,7 +51,7 @@ run 0 stack --max 3 --tail 0 "$raw"
 [[ $(frames '' | wc -l) -eq 3 ]] || fail "--max 3 --tail 0 gives $(frames '' | wc -l) frames"
 out_has '^    \.\.\. further frames left out'
 
-# Cut off: what is whole is shown, the rest is missed.
+# Cut off: complete threads are shown, the others are reported as missing.
 head -c $(($(wc -c <"$raw") - 200)) "$raw" >"$work/short.raw"
 run 1 stack "$work/short.raw"
 err_has '^unspool: the capture is cut off or damaged at offset 0x[0-9a-f]+$'
@@ -58,7 +59,7 @@ head -c 20 "$raw" >"$work/shorter.raw"
 run 3 stack "$work/shorter.raw"
 err_has '^unspool: .*shorter.raw: offset 0x'
 
-# Another build of the program: no names are better than wrong ones.
+# Another build of the program: the command must show no names rather than wrong ones.
 cp "$unspool" "$program"
 run 0 stack "$raw"
 out_lacks ' (calls_it|main) \+'

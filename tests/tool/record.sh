@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool record`: planted shares of processor time are found, in every format; how it ends, and with which status; threads that come
-# and go; libraries and programs that are loaded later; processes that cannot be recorded.
+# Tests `unspool record`: planted shares of processor time are found in every format; how recording ends, and with which
+# status; threads that begin and end; libraries and programs that are loaded later; processes that cannot be recorded.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -9,19 +9,19 @@ need_tools python3
 cp tests/tool/shares "$work"
 shares=$work/shares
 
-# part FILE: of the processor time in folded stacks, what three_parts has, in per cent.
+# part FILE: prints the share of three_parts in the processor time of folded stacks, in percent.
 part() {
   awk '/;three_parts[; ]/ { three += $NF } /;one_part[; ]/ { one += $NF }
     END { printf("%d\n", (three + one > 0) ? 100 * three / (three + one) : -1) }' "$1"
 }
-# Not more exact than a busy machine lets it be: half and half would be seen.
+# The bounds are wide, because the machine may be busy; equal shares would be noticed.
 has_shares() {
   local found
   found=$(part "$1")
   [[ $found -ge 62 && $found -le 88 ]] || fail "three_parts has $found % instead of 75 %" "$(cat "$1")"
 }
 
-# A command, its shares, and its status.
+# Records a command: its shares, and its status.
 run 7 record --rate 1000 --budget 0 --cpu --format folded -o "$work/shares.txt" -- "$shares" 1500 7
 has_shares "$work/shares.txt"
 grep -q '^shares;.*main;three_parts' "$work/shares.txt" || fail "no callers: $(cat "$work/shares.txt")"
@@ -34,7 +34,7 @@ python3 -m json.tool "$work/early.json" >/dev/null || fail "the profile of a com
 run 3 record -- "$work/nothing"
 err_has "^unspool: $work/nothing cannot be started: "
 
-# A process until it ends, in every format. The thread that sleeps is counted as often as the one that runs.
+# Records a process until it ends, in every format. The sleeping thread has as many samples as the running one.
 start "$shares" 1000 0
 run 0 record --budget 0 --format json "$pid"
 cp "$work/out" "$work/whole.json"
@@ -76,7 +76,7 @@ assert json.load(open(work + "json"))["version"] == 1
 assert "three_parts" in xml.dom.minidom.parse(work + "svg").toxml()
 END
 
-# A chosen thread, by name and by id.
+# One thread, selected by name and by id.
 for threads in 'slee*' "$sleeper"; do
   run 0 record --duration 0.2 --threads "$threads" --format folded "$sampled"
   out_has '^sleeper;'
@@ -86,7 +86,7 @@ run 0 record --duration 0.2 --threads main --merge "$sampled"
 out_has '^    [0-9]+ .*main|^    [0-9]+ __libc_start'
 out_lacks 'Thread_'
 
-# A signal ends it with a complete file, and nothing of the progress stays.
+# A signal ends the recording with a complete file, and the progress line is erased.
 for signal in SIGINT SIGTERM; do
   status=0
   said=$(python3 "$top/tests/tool/recorded.py" "$signal" "$work/out" "$unspool" record -o "$work/cut.json" "$sampled") || status=$?
@@ -94,7 +94,7 @@ for signal in SIGINT SIGTERM; do
   python3 -m json.tool "$work/cut.json" >/dev/null || fail "$signal leaves an incomplete file"
   [[ $said == *$'\r\033[K'unspool:\ *' samples of 2 threads in '* ]] || fail "$signal: $(printf %q "$said")"
 done
-# It is passed on to a command.
+# A signal is passed on to a recorded command.
 status=0
 python3 "$top/tests/tool/recorded.py" SIGTERM "$work/out" "$unspool" record -o "$work/cut.json" -- "$shares" 0 0 >"$work/err" ||
   status=$?
@@ -103,12 +103,12 @@ python3 -m json.tool "$work/cut.json" >/dev/null || fail "with a command SIGTERM
 state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$sampled/status")
 [[ $state == [RS] ]] || fail "the process was left in state $state"
 
-# Threads that come and go.
+# Threads that begin and end.
 start "$stuck" churn
 run 0 record --duration 1 --rate 1000 --budget 0 --format folded -o "$work/churn" "$pid"
 err_has '; [0-9]+ threads appeared; [0-9]+ threads ended'
 
-# What is loaded later is named: another program, and a library.
+# Code that is loaded later has names: another program, and a library.
 run 0 record --cpu --rate 500 --budget 0 --format folded -- sh -c "sleep 0.2; exec '$shares' 300 0"
 cp "$work/out" "$work/exec"
 has_shares "$work/exec"
@@ -131,7 +131,7 @@ if ${CC:-cc} -O1 -shared -fPIC -o "$work/later.so" "$work/later.c" 2>/dev/null; 
   out_has ';main;.*loaded_later'
 fi
 
-# What cannot be recorded; the file stays as it was.
+# Processes that cannot be recorded: an existing file must stay as it was.
 echo kept >"$work/kept.json"
 dead=$("$shares" 1 0 >/dev/null & echo $!; wait)
 run 3 record -o "$work/kept.json" "$dead"

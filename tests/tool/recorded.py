@@ -15,7 +15,7 @@ def main():
     wanted = getattr(signal, sys.argv[1])
     environment = dict(os.environ, TERM="xterm", UNSPOOL_PROGRESS_DELAY="0")
     with open(sys.argv[2], "wb") as output:
-        # What runs the tests may have begun with the signal ignored, as a shell's background jobs do.
+        # The test runner may ignore the signal, as a shell does for its background jobs.
         command = subprocess.Popen(
             sys.argv[3:], stdin=subprocess.DEVNULL, stdout=output, stderr=terminal, env=environment,
             preexec_fn=lambda: signal.signal(wanted, signal.SIG_DFL),

@@ -26,7 +26,7 @@ def good(number, more=''):
     return b'{"id":%d,%s"frames":[{"build_id":"%s","offset":%s}]}' % (number, more.encode(), build.encode(), offset.encode())
 
 
-# What is no record: it is answered by an error that has it as text.
+# Lines that are no records: the answer is an error that contains the line as text.
 BAD = [b'', b'   ', b'\t', b'\0', b'{}\0', b'{"a":"\0"}', b'{"a":1', b'{"a":}', b'{', b'}', b'{}{}', b'{"a":1}{', b'[]', b'[{}]',
        b'"x"', b'1', b'null', b'no JSON', b'{"a":1}garbage', b'{"a":1}\r{"b":2}', b'\xff\xfe{\0}\0', b'\xef\xbb\xbf{}',
        b'{"a":"\x01"}', b'{"frames":[{"offset":1}', b'{"frames":' + b'[' * 100000, b'{a:1}', b"{'a':1}", b'{"a":1,}']
@@ -116,12 +116,12 @@ for size in 1, 2, 5:
     check_answers(short, answers, f'pieces of {size}')
     live.end()
 
-# ---- a name once given stays, and the counts are those of the last run
+# ---- a name that was given stays, and the counts are those of the last run
 first = answers_of(good(7) + b'\n')
 again = answers_of(first[0] + b'\n')
 expect(again[0] == first[0].replace(b'"named":0,"answered":1', b'"named":1,"answered":0'), f'twice: {again}')
 
-# ---- very long lines, whose memory is given back
+# ---- very long lines, whose memory is freed
 live = Live()
 live.ask([good(1)])
 before = live.memory()
@@ -135,7 +135,7 @@ for line, is_record in ((b'x' * (100 << 20), False), (good(3, '"text":"' + 'x' *
 expect(live.memory() < before + 20, f'after long lines {live.memory():.1f} MB instead of {before:.1f} MB')
 live.end()
 
-# ---- many records, of ever new builds that have no file as well: memory stays, the index stays where it is
+# ---- many records, also of new builds without a file: memory must not grow, the index stays mapped at its address
 live = Live()
 sizes, mapped = [], None
 for number in range(0, 101000, 1000):

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool report`: texts of every format as text and as JSON, which its schema describes; names from files; many files; what
-# is refused. What each text becomes, tests/report/test_read_report.c proves.
+# Tests `unspool report`: texts of every format as text and as JSON that conforms to its schema; names from files; many
+# files; what is refused. tests/report/test_read_report.c tests the result for each text.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -33,7 +33,7 @@ out_has '^0x[0-9a-f]+ - 0x[0-9a-f]+ stuck .*<[0-9a-f]+> .*/stuck$'
 if grep -q '(stuck\.c:[0-9]' "$work/out"; then
   ! grep 'lines need' "$work/err" || fail "there are lines"
 fi
-# Without lines: said once, however many reports there are.
+# If there are no lines, one message says so, however many reports there are.
 mkdir "$work/stripped"
 strip -g -o "$work/stripped/stuck" "$stuck"
 run 0 report --search "$work/stripped" "$work/unnamed" "$work/unnamed"
@@ -45,7 +45,7 @@ err_is_empty
 run 0 report "$work/unnamed"
 out_lacks descend
 ! grep 'lines need' "$work/err" || fail "nothing was looked for"
-# Samples of a program without names, and of one whose file is another.
+# Reports of a program whose file is not found, and of one whose file is given.
 run 1 report --strict "$work/unnamed"
 run 0 report --strict --search "$work/files" "$work/texts/apple-address-list.2"
 grep -v '^0x' "$work/unnamed" | grep -v '^Binary' >"$work/alone"
@@ -59,7 +59,7 @@ out_has "^$work/texts/sample.3:\$"
 "$unspool" report - <"$work/texts/apple.0" >"$work/out" 2>"$work/err" || fail "standard input"
 out_has '^Thread 0 Crashed:$'
 out_lacks '^-:$'
-# One that has none, one that is damaged, one that is absent: the others are shown.
+# A file without a report, a damaged one and an absent one must not keep the others from being shown.
 echo 'nothing here' >"$work/none"
 head -c 300 "$work/texts/metrickit.2" >"$work/damaged"
 run 3 report "$work/none" "$work/damaged" "$work/absent" "$work/texts/apple.0"
@@ -68,7 +68,7 @@ err_has "^unspool: $work/none: no frames were recognised\$"
 err_has "^unspool: $work/damaged: offset 0x[0-9a-f]+: "
 err_has "^unspool: $work/absent: "
 
-# ---- a terminal obeys nothing of what a report says
+# ---- escape sequences in a report must not reach the terminal
 # shellcheck disable=SC2016 # a report's text
 printf 'Process: \033[31mred [5]\n\nThread 0 Crashed:\n0   App\033]0;title\a 0x0000000100000100 0x100000000 + 256\n' >"$work/control"
 run 0 report "$work/control"

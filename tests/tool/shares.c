@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program to be recorded: uses processor time in known shares, says so, and ends.
+/* A program to be recorded: uses processor time in known shares, reports that, and ends.
  *
  * shares MILLISECONDS STATUS [LIBRARY]
  *   MILLISECONDS  of processor time, three quarters of it in three_parts, the rest in one_part; 0: until it is killed

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool store`: what is added, that an index that is there stays unless a file knows more, commands that are killed, several
-# commands in one store, damaged indexes, and what prune removes. Runs in the folder of the build.
+# Tests `unspool store`: what is added; that an existing index stays unless a file has more; commands that are killed;
+# several commands in one store; damaged indexes; and what prune removes. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -10,7 +10,7 @@ cd "$work"
 unset UNSPOOL_INDEX_STORE XDG_CACHE_HOME
 export HOME=$work/home
 
-# library NAME FUNCTION...: a shared library with debug information and a build-id.
+# library NAME FUNCTION...: makes a shared library with debug information and a build id.
 library() {
   local name=$1 function
   shift
@@ -20,7 +20,7 @@ library() {
 id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
 index_of() { echo "store/$(id_of "$1" | sed 's/^../&\//')/index"; }
 
-# ---- folders of all kinds: an app beside its debug file, symbols that lie deeper
+# ---- folders of all kinds: an app beside its debug file, symbols in deeper folders
 mkdir -p App.xcarchive/Products/App.app App.xcarchive/dSYMs/one.dSYM/Contents/Resources/DWARF more
 library one alpha beta
 library two gamma_ray
@@ -37,7 +37,8 @@ out_has "^$(id_of more/two) $(uname -m) +[0-9]+ lines +two\$"
 run 0 store list --json store
 cp "$work/out" listed.json
 
-# ---- incremental: what is there is not written again, unless it is asked for, damaged, or of a poorer file
+# ---- incremental: an existing index is not written again, unless the user asks for that, it is damaged, or the new
+# file has more
 inode() { stat -c %i "$1"; }
 before=$(inode "$(index_of one)")
 run 0 index -o store one
@@ -46,7 +47,8 @@ out_has 'bytes are there  one$'
 run 0 store add -o store --force one
 out_has 'bytes of'
 [[ $(inode "$(index_of one)") != "$before" ]] || fail "--force writes nothing"
-# A stripped file that comes later does not hide what the whole one said, and the other way round.
+# A stripped file that is added later must not replace the whole file's index, but the whole file's replaces the
+# stripped one's.
 run 0 store add -o store App.xcarchive/Products
 run 0 store list store
 out_lacks symbols
@@ -57,7 +59,7 @@ out_has "^$(id_of one) .* symbols one$"
 run 0 store add -o store one
 run 0 store list store
 out_has "^$(id_of one) .* lines +one$"
-# Nor do Breakpad's symbols take the place of debug information, in either order; symbols alone, less still.
+# Breakpad's symbols must not replace debug information either, in either order; symbols alone even less.
 id=$(id_of one)
 printf '%s\n' "MODULE Linux $(uname -m) 00112233445566778899AABBCCDDEEFF0 one" "INFO CODE_ID ${id^^} one" 'FILE 0 /src/one.c' \
   'FUNC 1000 10 0 told_by_breakpad' '1000 10 7 0' >one.sym
@@ -100,7 +102,7 @@ run 0 store add -o store more
 out_has 'bytes of'
 run 0 store verify store
 out_has '^2 indexes, 0 damaged$'
-# What lies under the UUID of another build.
+# An index under the UUID of another build.
 cp "$(index_of one)" "$damaged"
 run 1 store verify --quiet store
 err_has 'of another build'
@@ -138,7 +140,7 @@ run 0 store prune --quiet store
 [[ ! -e ${left[0]} && -e $(index_of large) ]] || fail "prune: $(find store)"
 run 0 store verify store
 out_has '^1 indexes, 0 damaged$'
-# At any other moment.
+# Killed at other moments.
 for round in 1 2 3 4 5 6 7 8; do
   rm -rf store
   "$unspool" store add --quiet -o store large &
@@ -150,7 +152,7 @@ for round in 1 2 3 4 5 6 7 8; do
   run 0 store verify store
 done
 
-# ---- several commands in one store; a poorer file never wins
+# ---- several commands in one store; the index of a poorer file must never stay
 strip -o poor large
 for round in 1 2 3; do
   rm -rf store
@@ -165,7 +167,7 @@ for round in 1 2 3; do
   run 0 store list store
   out_has "^$(id_of large) .* lines +"
 done
-# While others remove folders that they find empty.
+# While other commands remove empty folders.
 for round in 1 2 3 4 5; do
   rm -rf busy
   pruners=() writers=()
@@ -186,7 +188,7 @@ for round in 1 2 3 4 5; do
 done
 [[ -z $(find store -type f ! -name index) ]] || fail "left over: $(find store -type f ! -name index)"
 
-# ---- prune by age; what was put there by others stays
+# ---- prune by age; files that other programs put there must stay
 touch -d '40 days ago' "$(index_of one)"
 echo other >"$(dirname "$(index_of one)")/notes"
 run 0 store prune --older-than 41 store
@@ -199,7 +201,7 @@ out_has "^not used  $(index_of one)$"
 run 0 store list store
 [[ $(wc -l <"$work/out") -eq 2 ]] || fail "prune --older-than: $(cat "$work/out")"
 
-# ---- the index takes the place of the file
+# ---- the index is used in place of the file
 address=$(nm large | awk '$3 == "a_function_with_a_long_name_77" { print $1 }')
 run 0 symbolize -o large --index store "0x$address"
 out_has 'a_function_with_a_long_name_77.*large.c:77'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Where `symbolize --log` and `report` find files: by path in each layout, before any folder is gone through; in a store with
-# very many builds at the cost of one; and by --fetch, with commands that fail, hang, or write something else. Runs in the
-# folder of the build.
+# Tests where `symbolize --log` and `report` find files: by path in each layout, before they list any folder; in a store
+# with very many builds, as fast as with one; and by --fetch, with commands that fail, hang, or write something else.
+# Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -13,7 +13,7 @@ export HOME=$work/home XDG_CACHE_HOME=$work/cache
 
 echo 'int answer(int a) { return a * 42; }' >lib.c
 gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=sha1 -o lib lib.c
-# 16 bytes, as a UUID has them, for LLDB's layout.
+# A build id of 16 bytes, as a UUID has, for LLDB's layout.
 gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=0x00112233445566778899aabbccddeeff -o short lib.c
 strip -o stripped lib
 strip --strip-all -o bare lib
@@ -22,7 +22,7 @@ id_of() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
 
 arch=$(uname -m)
 [[ $arch != aarch64 ]] || arch=arm64
-# report_of FILE: a report with one frame in it.
+# report_of FILE: prints a report with one frame in the file.
 report_of() {
   local offset
   offset=$((16#$(nm "$1" | awk '$3 == "answer" { print $1 }') + 2))
@@ -34,15 +34,16 @@ report_of short >report-short
 id=$(id_of lib)
 unified=${id:0:2}/${id:2}
 
-# A folder that must not be gone through: strace would show a file in it that is read; no message would show a damaged one.
+# put FILE PLACE: copies a file to a place below laid, which must be found there without listing folders. strace shows
+# whether a folder was listed.
 put() { mkdir -p "$(dirname "laid/$2")" && cp "$1" "laid/$2"; }
 traces=
-# Sanitizers make calls of their own, and look for leaks by the means of strace.
+# Sanitizers make system calls of their own, and their leak checker cannot run under strace.
 if have strace && strace -o /dev/null "$unspool" --version >/dev/null 2>&1 && ! ldd "$unspool" | grep -c 'lib[a-z]*san\.' >/dev/null; then
   traces=yes
 fi
 
-# found REPORT WHAT: the frame has its name, and the folder beside was not listed.
+# found REPORT WHAT: checks that the frame gets its name, and that the folder beside was not listed.
 found() {
   mkdir -p laid/zz/beside
   cp stripped laid/zz/beside/other
@@ -72,7 +73,7 @@ found report-short "LLDB's layout with links"
 "$unspool" store add --quiet -o laid lib
 found report "an index below --search"
 
-# ---- the program itself is found, too, and does not hide what has more
+# ---- the program itself is found, too, and does not hide a file that has more
 for place in "$unified/executable" "$id/executable" ".build-id/$unified"; do
   put lib "$place"
   run 0 symbolize --log report --search laid
@@ -84,7 +85,7 @@ for place in "$unified/executable" "$id/executable" ".build-id/$unified"; do
   out_has 'answer \+ 2 \(lib\.c:1\)'
   rm -r laid
 done
-# A poor index does not hide a file; a file of another build, and the empty file of debuginfod for "there is none", are passed over.
+# A poor index does not hide a file. Another build's file, and debuginfod's empty file for "not found", are skipped.
 "$unspool" store add --quiet -o poor stripped 2>/dev/null || :
 put lib somewhere/lib
 run 0 symbolize --log report --search laid --index poor
@@ -99,11 +100,11 @@ out_has 'answer \+ 2 \(lib\.c:1\)'
 err_has "laid/$unified/debuginfo: "
 rm -r laid
 
-# ---- very many builds cost what one costs
+# ---- very many builds must not take longer than one
 "$unspool" store add --quiet -o one lib
 "$unspool" store add --quiet -o many lib
 builds=${USP_STORE_BUILDS:-2000}
-# A build for each number, with a hard link to the one index.
+# A folder for each of the builds, with a hard link to the one index.
 python=$(command -v python3 || :)
 if [[ -n $traces && -n $python ]]; then
   "$python" - many "$builds" "many/$unified/index" <<'END'
@@ -118,17 +119,17 @@ for i in range(count):
     except OSError:  # too many links to one file
         pass
 END
-  # Calls from where the report is looked at: before it the loader looks for libraries, in more places here than where they are
-  # installed.
+  # Counts the system calls after the report is opened: before that the loader searches for libraries, in more places
+  # here than after an installation.
   for store in one many; do
     strace -f -o trace "$unspool" symbolize --log report --index "$store" >out 2>err
     grep -q 'answer + 2 (lib.c:1)' out || fail "$store: $(cat out err)"
     sed '1,/"report"/d; /+++ exited/d' trace | wc -l >"calls-$store"
   done
   cmp -s calls-one calls-many || fail "one build takes $(cat calls-one) system calls, $builds take $(cat calls-many)"
-  # The first look at the report is not among them.
+  # The first look at the report is not counted.
   [[ $(cat calls-many) -le 20 ]] || fail "a report takes $(cat calls-many) system calls: $(cut -c1-120 trace)"
-  # Names of C++: where libstdc++ is there, no other library is looked for, which costs a hundred calls.
+  # Names of C++: if libstdc++ is there, the command must not search for other libraries, which takes a hundred calls.
   echo 'int answer(int a) __asm__("_Z6answeri"); int answer(int a) { return a; }' >cxx.c
   gcc -O1 -g -shared -fPIC -nostdlib -Wl,--build-id=sha1 -o cxx cxx.c
   "$unspool" store add --quiet -o cxx-store cxx
@@ -137,7 +138,7 @@ END
   grep -qE 'answer\(int\)|_Z6answeri' out || fail "C++: $(cat out)"
   ! grep -q 'libstdc++\.so\.6", .* = [0-9]' trace-cxx || ! grep -q 'libc++abi' trace-cxx ||
     fail "other libraries are looked for before libstdc++"
-  # The one path, to learn the processor and the addresses, and to look up.
+  # Only the one path is opened: to learn the processor and the addresses, and to look up.
   [[ $(grep -c 'open.*many/' trace) -le 2 ]] || fail "the store was opened more than twice: $(grep many/ trace)"
 fi
 
@@ -161,7 +162,7 @@ noise) echo 'noise on the output'; cp lib "$3" ;;
 esac
 END
 chmod +x get
-# ended CHILD: waits until a process has ended; a zombie whose parent has not looked yet has.
+# ended CHILD: waits until a process has ended; a zombie counts as ended.
 ended() {
   local state=
   for _ in {1..100}; do
@@ -171,7 +172,8 @@ ended() {
   done
   return 1
 }
-# fetch HOW: one report with two threads in that image; how often the command ran is in `asked`.
+# fetch HOW: runs the command with a report of two threads in that image. `asked` has a line for each call of the
+# fetching command.
 fetch() {
   rm -rf asked cache
   run 0 "${command[@]}" --fetch "$work/get $1 {uuid} {dest}" --fetch-timeout "${2:-60}"
@@ -187,7 +189,7 @@ for command in 'symbolize --log two' 'report two'; do
     fetch "$how"
     [[ $(grep -c 'answer + 2 (lib.c:1)' "$work/out") -eq 2 ]] || fail "${command[*]}, $how: $(cat "$work/out" "$work/err")"
     [[ $(cat asked) == "$id" ]] || fail "$how: asked for: $(cat asked)"
-    # The cache has it now.
+    # The file is in the cache now.
     run 0 "${command[@]}" --fetch "$work/get $how {uuid} {dest}"
     out_has 'answer \+ 2'
     [[ $(wc -l <asked) -eq 1 ]] || fail "$how: asked again: $(cat asked)"
@@ -212,13 +214,13 @@ nothing wrote no file of this build
 fail exit status 7
 kill killed by signal 9
 END
-  # What it has started ends with it.
+  # Processes that the fetching command has started end with it.
   fetch hang 1
   err_has 'has not ended within 1 seconds'
   ended "$(cat hanging)" || fail "the fetched command's child runs on"
 done
-# What is here and has no lines does not hide what can be fetched; what has lines is not fetched. A command that fails leaves the
-# names that there are.
+# A local file without lines must not hide one that can be fetched; if a local file has lines, nothing is fetched. If
+# the fetching command fails, the local names are used.
 mkdir stripped-files whole-files
 cp stripped stripped-files/lib
 cp lib whole-files/lib
@@ -242,14 +244,14 @@ for report_command in 'symbolize --log report' 'report report'; do
     [[ ! -e asked ]] || fail "${command[*]}: asked for: $(cat asked)"
   done
 done
-# A record is answered by what is fetched, once for its build.
+# A record is answered from the fetched file, which is fetched once for its build.
 offset=$((16#$(nm lib | awk '$3 == "answer" { print $1 }')))
 record="{\"frames\":[{\"build_id\":\"$id\",\"offset\":$offset}]}"
 rm -rf asked cache
 printf '%s\n' "$record" "$record" |
   "$unspool" symbolize --records --fetch "$work/get file {uuid} {dest}" >"$work/out" 2>"$work/err" || fail "records: $(cat "$work/err")"
 [[ $(grep -c '"symbol":"answer".*lib\.c' "$work/out") -eq 2 && $(cat asked) == "$id" ]] || fail "records: $(cat "$work/out" asked)"
-# The default store is asked without being named: that of the environment, or the one that store add fills.
+# The default store is used without being named: the one of the environment, or the one that store add fills.
 run 2 symbolize --log report
 rm -rf cache
 run 0 report report
@@ -265,7 +267,7 @@ run 0 symbolize --log report
 out_has 'answer \+ 2 \(lib\.c:1\)'
 rm -rf cache
 
-# So does a command that is ended by a signal, and takes its temporary folder with it.
+# A command that is ended by a signal ends its fetching command, too, and removes its temporary folder.
 rm -rf cache hanging
 "$unspool" symbolize --log two --fetch "$work/get hang {uuid} {dest}" >"$work/out" 2>"$work/err" &
 ended_by=$!
@@ -285,7 +287,7 @@ rm -rf cache
 run 0 symbolize --log two --quiet --fetch "$work/get fail {uuid} {dest}"
 run 0 symbolize --log two --fetch "$work/absent {uuid} {dest}"
 err_has 'absent: .*; nothing is fetched$'
-# No shell: words stay what they are.
+# Without a shell: words are passed on unchanged.
 cat >words <<'END'
 #!/bin/sh
 for word; do printf '%s\n' "$word"; done >words.out
@@ -297,12 +299,12 @@ mapfile -t words <words.out
   ${words[4]} == elsewhere/fetch.*/file && ! -e hurt ]] || fail "the command's words: ${words[*]}"
 run 0 symbolize --log report-short --fetch "$work/words {UUID} {dest}"
 [[ $(head -n 1 words.out) == 00112233-4455-6677-8899-AABBCCDDEEFF ]] || fail "{UUID}: $(cat words.out)"
-# A shell where the user asks for one: what is filled in are its arguments.
+# With a shell, if the user asks for one: the values are its arguments.
 rm -rf cache
 # shellcheck disable=SC2016 # for that shell
 run 0 symbolize --log report --fetch 'sh -c "cp $(echo lib) $2" sh {uuid} {dest}'
 out_has 'answer \+ 2 \(lib\.c:1\)'
-# A server that does not answer is left alone after the third image.
+# A server that does not answer is not asked after the third image.
 for i in 1 2 3 4 5; do sed "s/${id:0:8}/0000000$i/" report; done >five
 rm -f asked
 run 0 symbolize --log five --fetch "$work/get hang {uuid} {dest}" --fetch-timeout 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool store add` of zip archives: of dSYMs, of folders of them, and hostile ones: bombs, names that lead out, links,
-# damage. Skipped where the command was built without libarchive. Runs in the folder of the build.
+# Tests `unspool store add` with zip archives: of dSYMs, of folders of them, and hostile ones: bombs, names outside the
+# archive, links, damage. Skipped if the command was built without libarchive. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -39,7 +39,7 @@ archive('backslash.zip', ('..\\outside', whole))
 archive('twice.zip', ('lib', whole), ('lib', whole))
 archive('below-file.zip', ('lib', whole), ('lib/lib', whole))
 archive('bomb.zip', ('lib', whole[:4] + bytes(200 << 20)))
-# What is no object file is not unpacked, however much it is.
+# A file that is no object file is not unpacked, however large it is.
 archive('zeros.zip', ('zeros', bytes(200 << 20)), (inside, whole))
 link = zipfile.ZipInfo('link')
 link.create_system = 3
@@ -67,7 +67,7 @@ for archive in lib.dSYM.zip stored.zip zeros.zip; do
   out_has "^$id .* lines +lib$"
   nothing_left "$archive"
 done
-# Found in a folder.
+# An archive in a folder.
 mkdir folder
 cp lib.dSYM.zip folder
 rm -rf store
@@ -92,16 +92,16 @@ cut.zip .
 damaged.zip .
 empty.zip .
 END
-# A link is left out, and what would lie behind it stays in the folder.
+# A link is left out, and a file whose path leads through it stays in the folder.
 rm -rf store
 run 0 store add -o store link.zip
 nothing_left link.zip
-# One archive deep.
+# Archives inside an archive are not unpacked.
 rm -rf store
 run 0 store add -o store nested.zip
 [[ ! -e store ]] || fail "nested.zip was unpacked"
 nothing_left nested.zip
-# In a folder the others are taken all the same.
+# In a folder, the other files are added all the same.
 cp bomb.zip folder
 rm -rf store
 run 1 store add -o store folder

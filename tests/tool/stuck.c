@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A program for the command to look at: stands still in functions that the tests know, says so, and waits to be killed.
+/* A program for the command to examine: waits in functions that the tests know, reports that it is ready, and waits to
+ * be killed.
  *
  * stuck [undumpable] [held] [deep] [zombie] [churn] [pool]
- *   undumpable  forbids others to look at it
- *   held        one thread cannot be stopped: the kernel holds it until the child of its vfork is done
- *   deep        the main thread stands 1,000 calls deep
+ *   undumpable  forbids other processes to examine it
+ *   held        one thread cannot be stopped: the kernel holds it until the child of its vfork ends
+ *   deep        the main thread waits 1,000 calls deep
  *   zombie      has a child that has ended, and does not wait for it
  *   churn       threads begin and end all the time
  *   pool        20 more threads wait in one place */
@@ -22,9 +23,9 @@
 #include "tests/support/kept.h"
 
 static atomic_int standing, waiting;
-static volatile bool goes_on; /* never */
+static volatile bool goes_on; /* never set */
 
-/* Busy, so that the innermost frame is ours and not libc's. */
+/* Busy, so that the innermost frame is this program's and not libc's. */
 KEPT static int inner(int n) {
     atomic_fetch_add(&standing, 1);
     while (!goes_on) n++;
@@ -52,7 +53,7 @@ KEPT static int work_outer(int n) {
     return result;
 }
 
-/* A name that would colour a terminal, end a JSON string, and is no UTF-8. At most 15 bytes count. */
+/* The thread's name would colour a terminal, end a JSON string, and is invalid UTF-8. Only 15 bytes count. */
 static void *work(void *argument) {
     prctl(PR_SET_NAME, "w\x1b[31m\"\\\xff\xc3\xa9!");
     work_outer(argument != NULL);
@@ -61,7 +62,7 @@ static void *work(void *argument) {
 
 static void *be_held(void *argument) {
     (void)argument;
-    /* The child lives as long as we do, and does nothing but system calls. */
+    /* The child lives as long as this process, and makes only system calls. */
     if (vfork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) pause();
@@ -77,7 +78,7 @@ static void *churn(void *argument) {
         if (pthread_create(&thread, NULL, end_at_once, argument) == 0) {
             pthread_join(thread, NULL);
         } else {
-            sleep(1); /* the system has no room for more threads at the moment */
+            sleep(1); /* the system has no room for more threads now */
         }
     }
     return NULL;
@@ -93,7 +94,7 @@ static void *run_in_pool(void *argument) {
     return argument;
 }
 
-/* Returns when the child is one: WNOWAIT leaves it as it is. */
+/* Forks a child and returns when it is a zombie: WNOWAIT leaves it so. */
 static bool make_zombie(void) {
     siginfo_t info;
     pid_t child = fork();

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack --style`: each style of the library, of a process; JSON as its schema describes it; names of C++ and of Rust.
+# Tests `unspool stack --style` with a process: each style of the library, JSON that conforms to its schema, names of
+# C++ and of Rust.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"

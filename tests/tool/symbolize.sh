@@ -1,28 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool symbolize` of ELF files and processes: atos's options and lines, addresses from everywhere, wrong files. Mach-O is
-# tests/symbolize/command.sh's.
+# Tests `unspool symbolize` with ELF files and processes: atos's options and lines, addresses from all sources, wrong
+# files. tests/symbolize/command.sh tests Mach-O.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 need_tools nm readelf python3 strip
 
-# Without debug information, so that lines have offsets. What lines look like is tested at the end.
+# Without debug information, so that lines have offsets. The end of this script tests source lines.
 cp "$stuck" "$work/with_lines"
 strip -g "$stuck"
 
-# start_of FUNCTION: its address in $stuck as linked, without 0x.
+# start_of FUNCTION: prints its address in $stuck as linked, without 0x.
 start_of() { nm "$stuck" | awk -v name="$1" '$3 == name { print $1 }'; }
-# plus ADDRESS NUMBER: their sum, "0x…".
+# plus ADDRESS NUMBER: prints their sum as "0x…".
 plus() { printf '0x%x' $((16#${1#0x} + $2)); }
-# expect LINE...: the whole output.
+# expect LINE...: checks the whole output.
 expect() { [[ $(cat "$work/out") == "$(printf '%s\n' "$@")" ]] || fail "expected $*, got $(cat "$work/out")"; }
 
 inner=$(start_of inner)
 outer=$(start_of outer)
 named='inner (in stuck) + 1'
 
-# Arguments, a file, standard input; several words on a line; what has no name comes back as it was.
+# Addresses from arguments, a file, standard input; several words on a line. A word without a name is printed unchanged.
 run 0 symbolize -o "$stuck" "$(plus "$inner" 1)" "$(plus "$outer" 0)" 0 0xfffffff0 nonsense '-' $'\e[31m'
 err_is_empty
 expect "$named" 'outer (in stuck) + 0' 0 0xfffffff0 nonsense - '\x1b[31m'
@@ -37,9 +37,9 @@ run 0 symbolize -o "$stuck" </dev/null
 run 3 symbolize -o "$stuck" -f "$work/nothing"
 err_has "^unspool: $work/nothing: "
 
-# Who asks through a pipe gets an answer before the next question.
+# A program that asks through a pipe must get an answer before its next question.
 coproc asked { exec "$unspool" symbolize -o "$stuck"; }
-# The shell forgets its variable when it has seen the end.
+# The shell unsets its variable when it has seen the end.
 answering=$asked_PID
 for question in 1 2; do
   plus "$inner" "$question" >&"${asked[1]}"
@@ -50,7 +50,7 @@ done
 eval "exec ${asked[1]}>&-"
 wait "$answering"
 
-# Where it was loaded. Its own beginning is not 0 when it is linked to a fixed place.
+# The address where the file was loaded. Its first address is not 0 if it is linked for a fixed one.
 base=$("$unspool" images --json "$stuck" | python3 -c 'import json, sys; print(json.load(sys.stdin)["images"][0]["load_address"])')
 offset=$((16#$inner + 1 - base))
 load=0x7f1200000000
@@ -67,7 +67,7 @@ for words in --offset -offset "--arch $arch -offset" "-i -d , -fullPath -printHe
   expect "$named"
 done
 
-# The build: the right one, another one.
+# With the build id of the file, and with another one.
 build_id=$(readelf -n "$stuck" | sed -n 's/.*Build ID: //p')
 if [[ -n $build_id ]]; then
   run 0 symbolize --uuid "$build_id" -o "$stuck" "$(plus "$inner" 1)"
@@ -96,14 +96,14 @@ assert odd == {"input": '\ufffd"'}, odd
 assert unknown == {"input": "0xfffffff0"}, unknown
 END_OF_PROGRAM
 
-# A running process: wherever it has been loaded.
+# A running process, wherever its image was loaded.
 start "$stuck"
 run 0 images --json "$pid"
 place=$(python3 -c 'import json, sys; print(next(i["load_address"] for i in json.load(open(sys.argv[1]))["images"] if "main" in i))' "$work/out")
 run 0 symbolize -p "$pid" "$(plus "$place" "$offset")"
 expect "$named"
 
-# Every function of a program of some size, by its beginning, against nm and llvm-symbolizer.
+# Compares every function of a larger program, at its first address, with nm and llvm-symbolizer.
 large=$work/large
 if [[ -f $work/libunspool.so.0 ]]; then
   strip -g -o "$large" "$work/libunspool.so.0"
@@ -128,19 +128,19 @@ for address, name, *answer in pairs:
     names.setdefault(address, set()).add(name)
 assert len(names) > 30, len(names)
 for address, name, *answer in pairs:
-    # A label in a function names nothing: the answer is the function around it then.
+    # A label inside a function gives no name: the answer is the function around it.
     assert answer[0] in names[address] or answer[-1] != "0", (address, names[address], answer)
 equal = [answer[0] in names[address] for address, name, *answer in pairs]
 assert sum(equal) > 0.9 * len(pairs), (sum(equal), len(pairs))
 if len(sys.argv) > 2:
     theirs = [line.strip() for line in open(sys.argv[2], encoding="utf-8")]
     assert len(theirs) == len(pairs), (len(theirs), len(pairs))
-    # Of aliases anyone may choose another.
+    # Of several names for one address, each program may choose another.
     for (address, name, *answer), their in zip(pairs, theirs):
         assert answer[0] == their or len(names[address]) > 1 or answer[0] != name, (address, answer, their)
 END_OF_PROGRAM
 
-# Files and lines, a line for each inlined call, paths; by a program whose source says where its calls are.
+# Files and lines, a line for each inlined call, paths: with a program whose calls are at known lines.
 if have gcc; then
   cat >"$work/lines.c" <<'END_OF_SOURCE'
 #include <stdlib.h>
@@ -170,7 +170,7 @@ if [[ $(readelf -S "$work/with_lines") == *.debug_line* ]]; then
   grep -qE '^inner \(in with_lines\) \(stuck\.c:[0-9]+\)$' "$work/out" || fail "no line: $(cat "$work/out")"
 fi
 
-# Wrong files, each with its name, and the place where it is wrong.
+# Wrong files: the message has the file's name and the offset of the error.
 cd "$work"
 echo text >text
 head -c 100 "$stuck" >short

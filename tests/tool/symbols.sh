@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool symbols` of ELF files: what readelf lists, of programs that were built here and of the system's C library. Mach-O is
-# tests/symbolize/command.sh's.
+# Compares `unspool symbols` of ELF files with readelf: of programs built here and of the system's C library.
+# tests/symbolize/command.sh tests Mach-O.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 need_tools readelf python3
 
-# compare FILE LEAST: each function with a size that readelf lists is listed with that size, and under one of its names.
+# compare FILE LEAST: checks that each function with a size that readelf lists is listed with that size and one of its
+# names.
 compare() {
   readelf -sW "$1" >"$work/readelf"
   run 0 symbols --demangle no "$1"
@@ -55,7 +56,7 @@ END_OF_PROGRAM
 run 0 symbols --objc "$stuck"
 [[ ! -s $work/out ]] || fail "C has no methods: $(cat "$work/out")"
 
-# A program of nothing but a header and a segment: it is said, and the status tells.
+# A program with only a header and a segment: the message says so, and so does the exit status.
 python3 - "$work/bare" <<'END_OF_PROGRAM'
 import struct, sys
 
@@ -70,7 +71,7 @@ cp "$work/out" "$work/none.json"
 echo text >"$work/text"
 run 3 symbols "$work/text"
 err_has "^unspool: $work/text: offset 0x0: neither ELF nor Mach-O$"
-# Cut off, its section headers are not there: no names, and why.
+# A file that is cut off has no section headers: there are no names, and the message gives the reason.
 head -c "$(($(wc -c <"$stuck") / 2))" "$stuck" >"$work/half"
 for words in "symbols $work/half" "symbolize -o $work/half 1"; do
   # shellcheck disable=SC2086 # words

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The command's arguments: what it takes, what it refuses and with which status, and output that cannot be written.
+# Tests the command's arguments: what it accepts, what it refuses and with which status, and output that cannot be
+# written.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -11,7 +12,7 @@ out_has '^  stack '
 err_is_empty
 run 0 --version
 out_has '^unspool [0-9]+\.[0-9]+\.[0-9]+$'
-# Every option that the help names is in the manual page.
+# The manual page has every option that the help names.
 for command in stack record symbolize images symbols store; do
   run 0 "$command" --help
   out_has "^usage: unspool $command "
@@ -26,7 +27,7 @@ for command in stack record symbolize images symbols store; do
   grep -q "^unspool.*$command" <(sed -n 's/^\.BR "unspool/unspool/p' "$work/page") || fail "$command is not in the synopsis"
 done
 
-# refused TEXT ARGUMENT...: wrong usage, nothing on standard output, and a line that says what is wrong.
+# refused TEXT ARGUMENT...: checks that wrong usage prints nothing on standard output, and a message that matches TEXT.
 refused() {
   local text=$1
   shift
@@ -80,7 +81,7 @@ run 3 stack "$work"
 err_has "^unspool: $work: "
 run 3 stack ''
 err_has '^unspool: '
-# A number is a process, ./number a file.
+# A number is a process id, ./number a file.
 cd "$work"
 echo text >./123
 run 3 stack ./123

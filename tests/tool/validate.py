@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# validate.py SCHEMA FILE: each JSON document of the file is as the schema (JSON Schema, draft 2020-12) describes it, and the
-# schema describes it narrowly: whatever is changed in the document, it is refused. Documents stand one behind the other.
+# validate.py SCHEMA FILE: checks that each JSON document of the file conforms to the schema (JSON Schema, draft
+# 2020-12), and that the schema is narrow: it must refuse every changed document. Documents follow each other in the
+# file.
 import copy
 import json
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# arm64 and arm64e in one file: a fat program and a fat dSYM with a slice for each are listed, chosen, indexed and symbolicated as
-# two images, and a report of one of them takes the slice of its UUID.
+# Tests arm64 and arm64e in one file: a fat program and a fat dSYM with a slice for each are listed, selected, indexed
+# and symbolicated as two images, and a report of one of them uses the slice with its UUID.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -10,7 +10,7 @@ program=$work/two
 bundle=$program.dSYM/Contents/Resources/DWARF
 mkdir -p "$bundle"
 for arch in arm64 arm64e; do
-  # A function of its own, so that the code of the two begins at other addresses.
+  # Each variant has a function of its own, so that the two have code at other addresses.
   cat >"$work/two.c" <<END_C
 int only_$arch(int x) { return x / 7; }
 int deep(int x);
@@ -23,7 +23,7 @@ int main(void) { return outer(1); }
 END_C
   clang-19 -target "$arch-apple-macos13" -O1 -g -fno-inline-functions -c "$work/two.c" -o "$work/$arch.o"
   ld64.lld-19 -arch "$arch" -platform_version macos 13.0 13.0 -undefined dynamic_lookup -o "$work/$arch" "$work/$arch.o"
-  # lld writes arm64's subtype when it links arm64e. The highest bit says that a version of the ABI stands beside it.
+  # lld writes arm64's subtype when it links arm64e. The highest bit means that the ABI's version is given, too.
   [[ $arch != arm64e ]] || printf '\2\0\0\200' | dd of="$work/$arch" bs=1 seek=8 conv=notrunc status=none
   dsymutil-19 "$work/$arch" -o "$work/$arch.dSYM"
   llvm-strip-19 -o "$work/$arch.stripped" "$work/$arch"
@@ -43,7 +43,7 @@ for arch in arm64 arm64e; do
 done
 [[ ${uuid[arm64]} != "${uuid[arm64e]}" ]] || fail "one UUID"
 
-# Nothing decides between the two.
+# Without a choice the command must ask for one.
 for arch in '' --arch=aarch64; do
   run 2 symbols ${arch:+$arch} "$program.dSYM"
   err_has "  arm64 ${uuid[arm64]}\$"
@@ -58,7 +58,7 @@ err_has 'for arm64e, not for arm64$'
 run 2 symbols --arch arm64f "$program.dSYM"
 err_has '"arm64f" is none of arm64, arm64e, '
 
-# address_of ARCH NAME: where a function begins.
+# address_of ARCH NAME: prints the first address of a function.
 address_of() { "$unspool" symbols --arch "$1" "$program.dSYM" | awk -v name="$2" '$4 == name { print "0x" $1 }'; }
 
 run 0 index -o "$work/store" "$program.dSYM"
@@ -74,14 +74,15 @@ out_has "\"uuid\": \"${uuid[arm64e]}\", \"arch\": \"arm64\", \"variant\": \"arm6
 out_has "\"uuid\": \"${uuid[arm64]}\", \"arch\": \"arm64\", \"name\""
 cp "$work/out" "$work/store.json"
 
-# Lines and inlined calls: of the stripped program by the dSYM beside it, of the dSYM, and by the index of the UUID alone.
+# Lines and inlined calls: of the stripped program by the dSYM beside it, of the dSYM, and by the index of the UUID
+# only.
 cat >"$work/expected" <<'END_LINES'
 inner (in two) (two.c:3)
 outer (in two) (two.c:5)
 END_LINES
 for arch in arm64 arm64e; do
   outer=$(address_of $arch outer)
-  # Of the few instructions one belongs to the inlined function.
+  # One of the few instructions belongs to the inlined function.
   addresses=()
   for ((i = 0; i < 6; i++)); do addresses+=("$(printf '0x%x' $((outer + 4 * i)))"); done
   for file in "$program" "$program.dSYM"; do
@@ -90,7 +91,7 @@ for arch in arm64 arm64e; do
   done
 done
 
-# Reports name the variant of each image, and the UUID takes its slice.
+# Reports name each image's variant, and the slice with the UUID is used.
 for arch in arm64 arm64e; do
   deep=$(address_of $arch deep)
   printf '%s\n' 'Process:               two [1]' 'Code Type:             ARM-64' '' 'Thread 0 Crashed:' \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Async functions in the emulated program, as the Swift compiler makes them: compiled with -fswift-async-fp=always. */
+/* Async functions in the emulated program as the Swift compiler makes them. Compiled with -fswift-async-fp=always. */
 #include "guest.h"
 
 #define ASYNC   __attribute__((swiftasynccall, noinline))
@@ -13,7 +13,7 @@ struct async_context {
 
 static void (*innermost)(void);
 
-/* Without it the compiler sees no reader of the contexts, and does not even write them. */
+/* Without this pointer the compiler sees no reader of the contexts and does not even write them. */
 static struct async_context *volatile current;
 
 static ASYNC void third(CONTEXT struct async_context *context) {

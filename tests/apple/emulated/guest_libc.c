@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a system's C library that needs no kernel, compiled for the emulated process: the stand-in SDK's libSystem.tbd
- * says that these functions are there, here they are. Short rather than fast. There are no files: names come from what is
- * loaded. */
+/* The part of a C library that needs no kernel, compiled for the emulated process. It defines functions that the
+ * stand-in SDK's libSystem.tbd lists; it is short rather than fast. There are no files: names come from loaded
+ * images. */
 #include "guest.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* What the compiler calls by itself is not declared anywhere. */
+/* Functions that the compiler calls without a declaration. */
 void bzero(void *s, size_t n);
 void __bzero(void *s, size_t n);
 void __stack_chk_fail(void);
@@ -79,7 +79,7 @@ void *memchr(const void *s, int c, size_t n) {
     return NULL;
 }
 
-/* Each piece carries its size. All that is given back is kept for who wants as much again. */
+/* The header of each allocation. Freed pieces are kept for later allocations of the same size. */
 struct piece {
     size_t size;
     struct piece *next;
@@ -109,7 +109,7 @@ void *malloc(size_t n) {
             vm_address_t fresh = 0;
             size_t want = all > CHUNK ? all : CHUNK;
             if (vm_allocate(mach_task_self(), &fresh, want, VM_FLAGS_ANYWHERE) != KERN_SUCCESS) return NULL;
-            /* Nothing of the heap itself has to be given back. */
+            /* The heap's own memory is never returned. */
             test_kept_mapping();
             chunk = (unsigned char *)fresh;
             chunk_left = want;
@@ -153,7 +153,7 @@ void *realloc(void *memory, size_t n) {
 }
 
 #if defined(__arm__) || defined(__i386__)
-/* ---- division, where the processor has none for the compiler: what libSystem has of compiler-rt ---- */
+/* ---- division for processors that have none: the part of compiler-rt that libSystem has ---- */
 
 double __floatundidf(uint64_t a);
 uint64_t __fixunsdfdi(double a);
@@ -275,7 +275,7 @@ char *strerror(int number) {
 
 int isalnum(int c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/* ---- formatted text: what the library's messages use (%s %c %u %d %x %zu %llu with width, precision and '0') ---- */
+/* ---- formatted text, for the library's messages (%s %c %u %d %x %zu %llu with width, precision and '0') ---- */
 
 struct output {
     char *to;
@@ -373,7 +373,7 @@ int snprintf(char *restrict to, size_t n, const char *restrict format, ...) {
     return length;
 }
 
-/* ---- order ---- */
+/* ---- sorting ---- */
 
 static void swap(unsigned char *a, unsigned char *b, size_t size) {
     for (; size > 0; size--, a++, b++) {
@@ -383,7 +383,7 @@ static void swap(unsigned char *a, unsigned char *b, size_t size) {
     }
 }
 
-/* A heap's root goes down to where it belongs. */
+/* Sifts a heap's root down to its place. */
 static void sift(unsigned char *base, size_t root, size_t count, size_t size,
                  int (*compare)(const void *, const void *)) {
     for (size_t child; (child = 2 * root + 1) < count; root = child) {
@@ -419,7 +419,7 @@ void *bsearch(const void *key, const void *base, size_t count, size_t size,
     return NULL;
 }
 
-/* ---- threads that never meet ---- */
+/* ---- threads, which never run at the same time ---- */
 
 int pthread_once(pthread_once_t *once, void (*routine)(void)) {
     if (once->__sig == 0) return 0;
@@ -473,7 +473,7 @@ int pthread_setcancelstate(int state, int *old) {
 
 void __stack_chk_fail(void) { test_fail("the stack guard was overwritten"); }
 
-/* ---- dispatch: one queue, on which a thread works at once (libdispatch src/queue.c) ---- */
+/* ---- dispatch: one queue, whose work runs at once (libdispatch src/queue.c) ---- */
 
 struct queue {
     const void *class;
@@ -481,8 +481,8 @@ struct queue {
     const char *label;
 };
 
-/* Where the kernel says that a thread keeps its current queue: key 20 of its data (libdispatch src/shims/tsd.h), which
- * process.c puts behind 64 bytes of the pthread_t. */
+/* The word in which a thread keeps its current queue: key 20 of its thread-specific data (libdispatch src/shims/tsd.h).
+ * process.c puts that data 64 bytes after the start of the pthread_t. */
 #define CURRENT_QUEUE (*(struct queue **)((uintptr_t)pthread_self() + 64 + 20 * sizeof(void *)))
 
 struct queue *dispatch_queue_create(const char *label, const void *attributes);
@@ -648,7 +648,7 @@ void _dyld_register_func_for_remove_image(void (*removed)(const struct mach_head
     (void)removed;
 }
 
-/* ---- what the library brings along and is not called here ---- */
+/* ---- functions that the library refers to but does not call here ---- */
 
 #pragma clang diagnostic ignored "-Wunused-parameter"
 
@@ -681,7 +681,7 @@ NEVER_CALLED(rename, (const char *a, const char *b))
 NEVER_CALLED(sysctl, (int *a, unsigned b, void *c, size_t *d, void *e, size_t f))
 NEVER_CALLED(unlink, (const char *a))
 
-/* Its address is compared with others. */
+/* The address of this function is compared with others. */
 _Noreturn void exit(int status) {
     test_fail("exit is called");
     for (;;) continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The emulated program: asks the library, a slice as it is linked for an Apple system, for stacks, names and text, and has
- * each result compared with what this system's build of the library makes of the same memory. */
+/* The emulated program. It calls the library, a slice that is linked for an Apple system, for stacks, names and text.
+ * Each result is compared with what this system's build of the library makes of the same memory. */
 #include <mach/mach.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define FRAMES  64
 #define THREADS 8
 
-/* The outermost function of each thread: nothing called it. */
+/* The outermost function of each thread: it has no caller. */
 int main(void);
 
 static void status_text(int status) {
@@ -23,7 +23,7 @@ static long kept_rights, kept_mappings;
 
 static void compare(const char *what) {
     test_compare(what, kept_rights, kept_mappings);
-    /* Behind a comparison, so that nothing tail-calls it. */
+    /* Keeps the call above from being a tail call, by a comparison after it. */
     expect(guest_allocations >= 0, "freed what was not allocated");
 }
 
@@ -43,7 +43,7 @@ static void typed(bool async) {
     compare(async ? "usp_capture_self, async" : "usp_capture_self");
 }
 
-/* What usp_capture_self says, in the form of the fast functions. */
+/* Checks that the fast functions find the same frames as usp_capture_self. */
 static void fast(void) {
     void *addresses[FRAMES];
     struct usp_frame frames[FRAMES];
@@ -52,7 +52,7 @@ static void fast(void) {
     expect(usp_capture_self(NULL, &stack) == USP_OK, "usp_capture_self");
     int n = usp_backtrace(addresses, FRAMES);
     expect(n > 3 && (uint32_t)n == stack.count, "usp_backtrace gives as many frames");
-    /* The first one is here, at another call. */
+    /* The first address lies in this function at another call, so it is not compared. */
     for (int i = 1; i < n; i++) expect((uintptr_t)addresses[i] == frames[i].pc, "usp_backtrace gives the same frames");
     n = usp_backtrace_from_fp(__builtin_frame_address(0), addresses, FRAMES);
     expect((uint32_t)n == stack.count - 1, "usp_backtrace_from_fp gives as many frames");
@@ -119,7 +119,7 @@ static void stepping(void) {
 
 static bool can_stop;
 
-/* Whether the thread can be captured from outside, and what comes out. */
+/* Captures another thread, and compares the result. If the system cannot stop threads, the capture must fail. */
 static __attribute__((noinline)) void other(unsigned thread, const char *what) {
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
@@ -163,7 +163,7 @@ static __attribute__((noinline)) void context(unsigned thread) {
     compare("usp_capture_context");
 }
 
-/* libplatform's _sigtramp (src/setjmp/generic/sigtramp.c): what follows the handler never returns. */
+/* libplatform's _sigtramp (src/setjmp/generic/sigtramp.c): the code after the call of the handler does not return. */
 static __attribute__((noinline)) void sigtramp(void (*handles)(int, void *, void *), int style, int signal, void *info,
                                                void *ucontext, uintptr_t token) {
     (void)style;
@@ -182,7 +182,7 @@ static void handles(int signal, void *info, void *ucontext) {
     if (signal == 11) middle(nothing, &n);
 }
 
-/* The thread, at each instruction of a handler and of what called it. */
+/* Captures the thread at each instruction of a handler and of its callers. */
 static __attribute__((noinline)) void in_handler(unsigned thread, bool on_alternate) {
     if (!can_stop) return;
     test_deliver(thread, sigtramp, handles, on_alternate);
@@ -192,8 +192,8 @@ static __attribute__((noinline)) void in_handler(unsigned thread, bool on_altern
 
 static unsigned fast_stacks, whole_fast_stacks;
 
-/* The fast walk has the interrupted instruction behind _sigtramp, and behind that only what the typed walk has as well: the
- * caller of a function that had no record is missing, and nothing that a register held is there instead. */
+/* The fast walk must have the interrupted instruction after _sigtramp, and after that only frames of the typed walk. It
+ * may lack the caller of a function without a frame record, but must not have a register's value instead. */
 static void handles_fast(int signal, void *info, void *ucontext) {
     void *addresses[FRAMES];
     struct usp_frame frames[FRAMES];
@@ -207,7 +207,7 @@ static void handles_fast(int signal, void *info, void *ucontext) {
     uint32_t n = (uint32_t)usp_backtrace(addresses, FRAMES);
     while (at + 1 < stack.count && frames[at].kind != USP_FRAME_KIND_SIGNAL) at++;
     expect(frames[at].kind == USP_FRAME_KIND_SIGNAL && n > at, "the fast walk comes to what was interrupted");
-    /* The first one is here, at another call. */
+    /* The first address lies in this function at another call, so it is not compared. */
     for (uint32_t i = 1; i < at; i++) expect((uintptr_t)addresses[i] == frames[i].pc, "the handler's callers");
     expect((uintptr_t)addresses[at] == frames[at].pc + 1, "the interrupted instruction");
     uint32_t next = at + 1;
@@ -225,7 +225,8 @@ static __attribute__((noinline)) void fast_in_handler(unsigned thread, bool on_a
     test_take_back(thread);
 }
 
-/* So many instructions are between two at which a signal is handled: at each of the handler's, or by the fast walk in it. */
+/* A signal is handled once in so many instructions: with captures at each instruction of the handler, or with one fast
+ * walk in the handler. */
 #define HANDLED      53u
 #define HANDLED_FAST 19u
 
@@ -321,7 +322,7 @@ static __attribute__((noinline)) void names(unsigned thread) {
 int main(void) {
     int status = usp_prepare(NULL);
     can_stop = status == USP_OK;
-    /* usp_prepare keeps a semaphore, its reservation and rules, where there is something to prepare. */
+    /* usp_prepare keeps a semaphore, its reservation and its rules, if threads can be stopped. */
     kept_rights = can_stop;
     kept_mappings = 2 * kept_rights;
     text_string(write_text, NULL, "");

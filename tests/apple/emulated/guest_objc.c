@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Methods on the emulated program's stack, and what the library calls them by Apple's Objective-C runtime: a scripted one
- * (tests/symbolize/objc_scripted_runtime.c, a part of the program), whose functions dlsym finds by their public names. Nothing here
- * is Objective-C: the methods are functions that no symbol names, as in a stripped app, and the script says what they are. */
+/* Methods on the emulated program's stack, and the names that the library gets for them from Apple's Objective-C
+ * runtime. The runtime is scripted (tests/symbolize/objc_scripted_runtime.c, a part of the program); dlsym finds its
+ * functions by their public names. There is no Objective-C here: the methods are functions without a symbol, as in a
+ * stripped app, and the script names them. */
 #include <string.h>
 
 #include "guest.h"
@@ -27,8 +28,9 @@ static __attribute__((noinline)) void call_next(void) {
     depth--;
 }
 
-/* A function that calls the next one. What begins with l (LLVM's linker-private prefix of Mach-O) is left out of the symbol
- * table by a linker, or kept by LLVM 13's as a label that names nothing; the function's start is listed all the same. */
+/* Defines a function that calls the next one. A symbol that begins with l (LLVM's linker-private prefix of Mach-O) is
+ * left out of the symbol table by a linker, or kept by LLVM 13's as a label without a name. The function starts list
+ * the function all the same. */
 #define FUNCTION(name, symbol, number)                                                                                 \
     static void name(void) __asm__(symbol);                                                                            \
     static __attribute__((noinline, used)) void name(void) {                                                           \
@@ -49,7 +51,7 @@ static void (*const functions[FUNCTIONS + 1])(void) = {
     thing_run, thing_make, shared, named_method, late_method, no_method, named_function, NULL,
 };
 
-/* ---- what the runtime says of it ---- */
+/* ---- the runtime's answers ---- */
 
 static struct scripted_method instance_methods[] = {{"run", thing_run}, {"known:", named_method}};
 static struct scripted_method class_methods[] = {{"make", thing_make}};
@@ -65,9 +67,10 @@ static const struct scripted_class classes[] = {
     {"Late", &empty, late_methods, 1},
 };
 #define CLASSES 4
-#define EARLY   3 /* of them, before the list grows */
+#define EARLY   3 /* of the classes, before the list grows */
 
-/* By the symbol, which the runtime's name does not replace in a Mach-O image; by the runtime; not at all. */
+/* The expected name of each function: from its symbol, which the runtime's name does not replace in a Mach-O image;
+ * from the runtime; or no name. */
 static const struct {
     const char *name;
     uint32_t strategy;
@@ -82,7 +85,7 @@ static const struct {
 };
 #define LATE 4
 
-/* As the runtime of an arm64e process gives implementations: signed with the key for functions and no modifier. */
+/* Signs implementations as the runtime of an arm64e process does: with the key for functions and no modifier. */
 static void sign(struct scripted_method *methods, size_t count) {
 #if defined(__arm64e__)
     for (size_t i = 0; i < count; i++) __asm__("paciza %0" : "+r"(methods[i].implementation));
@@ -100,7 +103,7 @@ static uintptr_t address_of(void (*function)(void)) {
 #endif
 }
 
-/* ---- a runtime that is whole, lacks something, or is not there ---- */
+/* ---- a complete runtime, one that lacks a function, or no runtime ---- */
 
 static const char *lacking[2];
 
@@ -111,7 +114,7 @@ static bool has_symbol(const char *name) {
     return true;
 }
 
-/* ---- the questions ---- */
+/* ---- the look-ups ---- */
 
 static struct usp_symbolizer *symbolizer;
 static unsigned looks;
@@ -125,7 +128,7 @@ static inline __attribute__((always_inline)) void capture(struct usp_frame *fram
     expect(usp_capture_self(&options, stack) == USP_OK, "usp_capture_self");
 }
 
-/* What this system's build says without any runtime, the program says as well. */
+/* Without a runtime the program must give the same names as this system's build. */
 static void look_without(void) {
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
@@ -134,7 +137,8 @@ static void look_without(void) {
     text_names(write_text, NULL, &stack, symbolizer);
 }
 
-/* Frame i of the captured stack, from the outermost method inwards. Each has call_next between itself and the next. */
+/* The address of frame i of the captured stack, counted from the outermost method inwards. Between two methods lies a
+ * frame of call_next. */
 static usp_addr call_site(const struct usp_stack *stack, size_t i) {
     size_t frame = 2 + 2 * (FUNCTIONS - 1 - i);
     expect(frame < stack->count, "the methods stand on the stack");
@@ -216,7 +220,7 @@ void guest_objc(void (*compare)(const char *what)) {
     sign(thing_shared, 1);
     sign(another_shared, 1);
     sign(late_methods, 1);
-    /* No runtime at all. */
+    /* There is no runtime. */
     without(NULL, NULL, compare);
     guest_has_symbol = has_symbol;
     for (size_t i = 0; i < sizeof required / sizeof required[0]; i++) without(required[i], NULL, compare);

@@ -29,8 +29,8 @@ static struct {
     int value;
 } semaphore;
 
-/* struct dyld_all_image_infos: version 0, infoArrayCount 4, infoArray 8, dyldImageLoadAddress 32 (20 with 32 bits);
- * struct dyld_image_info: imageLoadAddress, imageFilePath, imageFileModDate. */
+/* Writes struct dyld_all_image_infos: version at offset 0, infoArrayCount 4, infoArray 8, dyldImageLoadAddress 32 (20
+ * with 32 bits); and struct dyld_image_info: imageLoadAddress, imageFilePath, imageFileModDate. */
 static void write_image_list(struct guest *g) {
     unsigned word = guest_word(g);
     usp_addr array = guest_data(g, g->image_count * 3 * word);
@@ -78,7 +78,7 @@ static uint64_t port_deallocate(struct guest *g) {
 
 /* ---- memory ---- */
 
-/* Ranges that were given back, to be given again to who wants as much: a process that captures all day long. */
+/* Freed ranges, reused for requests of the same size: the process may capture all day. */
 #define FREED_MAX 64u
 static struct {
     usp_addr at;
@@ -125,7 +125,7 @@ static uint64_t deallocate(struct guest *g) {
     return SUCCESS;
 }
 
-/* Arguments as wide as the process's pointers: with mach_vm_* only where these have 64 bits. */
+/* The arguments are as wide as the process's pointers: with mach_vm_* that holds for 64-bit processes only. */
 static uint64_t read_overwrite(struct guest *g) {
     uint64_t n = guest_argument(g, 2);
     const uint8_t *from = guest_bytes(g, guest_argument(g, 1), n);
@@ -136,7 +136,7 @@ static uint64_t read_overwrite(struct guest *g) {
     return SUCCESS;
 }
 
-/* vm_region_basic_info_64, packed: protection 0, max_protection 4; nine words of 4 bytes. */
+/* Writes vm_region_basic_info_64, packed: protection at offset 0, max_protection 4; nine words of 4 bytes. */
 static uint64_t region(struct guest *g) {
     unsigned word = guest_word(g);
     usp_addr address = 0, info = guest_argument(g, 4);
@@ -170,8 +170,8 @@ static uint64_t list_threads(struct guest *g) {
     return SUCCESS;
 }
 
-/* THREAD_IDENTIFIER_INFO 4: thread_id 0, thread_handle 8, dispatch_qaddr 16; THREAD_EXTENDED_INFO 5: times 0 and 8,
- * run_state 24, name 48, 112 bytes. */
+/* Writes THREAD_IDENTIFIER_INFO 4: thread_id at offset 0, thread_handle 8, dispatch_qaddr 16; or THREAD_EXTENDED_INFO
+ * 5: times at 0 and 8, run_state 24, name 48, 112 bytes. */
 static uint64_t tell_thread(struct guest *g) {
     const struct guest_thread *t = argument_thread(g);
     usp_addr to = guest_argument(g, 2);
@@ -211,13 +211,13 @@ static uint64_t resume(struct guest *g) {
     return SUCCESS;
 }
 
-/* How each processor's integer state stands in memory: the library's register numbers in the state's order. */
+/* The layout of each processor's integer state: the library's register numbers in the state's order. */
 struct state {
     uint32_t arch, flavor, count; /* in words of 4 bytes */
     unsigned exception;           /* bytes of the exception state before it in a machine context */
     unsigned width, registers;
     uint8_t order[33];
-    unsigned flags; /* offset */
+    unsigned flags; /* offset of the flags */
 };
 
 #define ARM64_ORDER                                                                                                    \
@@ -229,7 +229,7 @@ static const struct state states[] = {
     {USP_ARCH_ARM64_32, 6, 68, 16, 8, 33, ARM64_ORDER, 264},
     {USP_ARCH_ARMV7, 1, 17, 12, 4, 16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, 64},
     {USP_ARCH_X86_64, 4, 42, 16, 8, 17, {0, 3, 2, 1, 5, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, 136},
-    /* ss and the flags stand before eip: 9 stands for what is not a register here. */
+    /* ss and the flags come before eip; 9 marks a word that is not a register here. */
     {USP_ARCH_I386, 1, 16, 12, 4, 11, {0, 3, 1, 2, 7, 6, 5, 4, 9, 9, 8}, 36},
 };
 
@@ -240,9 +240,9 @@ static const struct state *state_of(const struct guest *g) {
     return NULL;
 }
 
-/* Modifiers that the kernel signs with; which ones makes no difference to who takes signatures off. */
+/* Modifiers with which the kernel signs. Their values do not matter to code that removes signatures. */
 enum { FP_MODIFIER = 1, LR_MODIFIER, SP_MODIFIER, PC_MODIFIER };
-/* xnu osfmk/mach/arm/_structs.h: __DARWIN_ARM_THREAD_STATE64_FLAGS_IB_SIGNED_LR; where the flags stand */
+/* xnu osfmk/mach/arm/_structs.h: __DARWIN_ARM_THREAD_STATE64_FLAGS_IB_SIGNED_LR, and the offset of the flags */
 #define IB_SIGNED_LR 2u
 #define FLAGS_AT     268u
 
@@ -270,7 +270,7 @@ static void write_state(struct guest *g, const struct state *s, const struct gue
         if (is_register) guest_store(g, to + i * s->width, registers->value[s->order[i]], s->width);
     }
     guest_store(g, to + s->flags, registers->flags, 4);
-    /* A link register that the code itself has signed stays as it is. */
+    /* A link register that the code has signed itself stays unchanged. */
     bool own_signature = g->is_signed && (t->now.registers.value[g->machine.backend->lr] & g->signing.mask) != 0;
     if (own_signature) guest_store(g, to + FLAGS_AT, IB_SIGNED_LR, 4);
 }
@@ -282,7 +282,7 @@ static uint64_t get_state(struct guest *g) {
     if (t == NULL || s == NULL || guest_argument(g, 1) != s->flavor) return INVALID_ARGUMENT;
     machine_load(&g->machine, guest_argument(g, 3), 4, &count);
     if (count < s->count) return INVALID_ARGUMENT;
-    /* The registers of a thread that runs mean nothing. */
+    /* The registers of a running thread are meaningless. */
     if (t->suspended == 0) g->account.errors++;
     write_state(g, s, t, guest_argument(g, 2));
     guest_store(g, guest_argument(g, 3), s->count, 4);
@@ -300,7 +300,8 @@ usp_addr kernel_context(struct guest *g, const struct guest_thread *t, usp_addr 
     return at;
 }
 
-/* Sizes of siginfo, ucontext (with pointers of that many bytes) and mcontext, and what arm's kernel puts before them. */
+/* Sizes of siginfo, ucontext and mcontext, for pointers of `pointer` bytes, and the bytes that arm's kernel puts before
+ * them. */
 struct sigframe {
     uint32_t arch;
     unsigned pointer, info, context, machine, before;
@@ -346,7 +347,7 @@ bool kernel_sigframe(struct guest *g, const struct guest_thread *t, usp_addr top
 
 /* ---- other calls to the kernel ---- */
 
-/* task_dyld_info, packed: all_image_info_addr 0, all_image_info_size 8, all_image_info_format 16. */
+/* Writes task_dyld_info, packed: all_image_info_addr at offset 0, all_image_info_size 8, all_image_info_format 16. */
 static uint64_t tell_task(struct guest *g) {
     usp_addr to = guest_argument(g, 2);
     if (guest_argument(g, 0) != OWN_TASK || guest_argument(g, 1) != 17) return INVALID_ARGUMENT;
@@ -425,7 +426,8 @@ static uint64_t stack_size(struct guest *g) {
     return t != NULL ? t->high - t->low : 0;
 }
 
-/* Dl_info: fname, fbase, sname, saddr. The library's own strategies name functions here. */
+/* Writes Dl_info: fname, fbase, sname, saddr. It has no symbol, because the library's own strategies name functions
+ * here. */
 static uint64_t address_info(struct guest *g) {
     unsigned word = guest_word(g);
     usp_addr address = guest_argument(g, 0), to = guest_argument(g, 1);
@@ -446,7 +448,7 @@ static uint64_t address_info(struct guest *g) {
 struct function {
     const char *name;
     uint64_t (*carry_out)(struct guest *g);
-    bool in_window; /* may be called while threads stand still */
+    bool in_window; /* may be called while threads are suspended */
 };
 
 static const struct function functions[] = {
@@ -477,7 +479,7 @@ static const struct function functions[] = {
     {"_vm_deallocate", deallocate, false},
     {"_vm_read_overwrite", read_overwrite, true},
     {"_vm_region_64", region, true},
-    /* 64 bits in any case: */
+    /* 64 bits wide on every processor: */
     {"_mach_absolute_time", NULL, true},
 };
 #define FUNCTIONS (sizeof functions / sizeof functions[0])
@@ -491,7 +493,7 @@ const char *kernel_function(unsigned number) {
 usp_addr kernel_export(struct guest *g, const char *name) {
     if (strcmp(name, "_mach_task_self_") == 0) return variables;
     if (strcmp(name, "___stack_chk_guard") == 0) return variables + 16;
-    /* Nothing is bound lazily here. */
+    /* No symbol is bound lazily here. */
     if (strcmp(name, "dyld_stub_binder") == 0) return variables;
     for (unsigned i = 0; kernel_function(i) != NULL; i++) {
         if (strcmp(name, kernel_function(i)) == 0) return g->traps + (usp_addr)i * GUEST_TRAP;

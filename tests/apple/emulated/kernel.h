@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The scripted kernel, loader and thread library of the emulated process: what a system's functions do when the process
- * calls them, with the layouts of the process's own processor. (The one that the Darwin layer is tested with natively, at
- * each failure, is tests/apple/fakemach; this one never fails by itself, but has real threads with real registers.) What
- * needs no kernel, memcpy and the like, is guest_libc.c, compiled for the process.
+/* The scripted kernel, loader and thread library of the emulated process: it does what the system's functions do, with
+ * the layouts of the process's processor. tests/apple/fakemach is another one, for native tests of the Darwin layer in
+ * which each call fails. This one never fails by itself, but has real threads with real registers. Functions that need
+ * no kernel, such as memcpy, are in guest_libc.c, which is compiled for the process.
  *
  * Sources: xnu osfmk/mach/{thread_info,task_info,vm_region,semaphore}.h, osfmk/mach/{arm,i386}/_structs.h,
  * bsd/sys/_types/_ucontext.h; dyld include/mach-o/dyld_images.h. */
@@ -11,41 +11,41 @@
 
 #include "process.h"
 
-/* The system's data: variables that programs import, the loader's list of the images in guest->images. To be called once
- * these are there. */
+/* Makes the system's data: variables that programs import, and the loader's list of the images in guest->images. Call
+ * it when these are loaded. */
 bool kernel_begin(struct guest *guest);
 
-/* The address of a function or variable that the system exports; 0: it has none of that name (with the underscore). */
+/* The address of a function or variable that the system exports (with the underscore); 0: it exports no such name. */
 usp_addr kernel_export(struct guest *guest, const char *name);
 
-/* The name of the function with a number (with the underscore), the scenario's included; NULL behind the last. */
+/* The name of a function (with the underscore) by its number, also of the scenario's functions; NULL after the last. */
 const char *kernel_function(unsigned number);
 
-/* Carries out the function with a number (process.h). False when it is not the kernel's. */
+/* Executes the function with a number (process.h). Returns false if it is not the kernel's. */
 bool kernel_trap(struct guest *guest, unsigned number);
 
-/* What the scenario adds to the system: names of functions, the last one NULL. Their numbers follow the kernel's: number
- * kernel_functions() + i. */
+/* The scenario's own functions: their names, the last one NULL. Function i has the number kernel_functions() + i. */
 extern const char *const scenario_functions[];
 unsigned kernel_functions(void);
 
-/* What the kernel says about a thread's registers: in a process with signed pointers pc, lr, sp and fp are signed, too (xnu
- * osfmk/arm64/status.c, machine_thread_state_convert_to_user). */
+/* Gets a thread's registers as the kernel reports them. In a process with signed pointers, pc, lr, sp and fp are
+ * signed, too (xnu osfmk/arm64/status.c, machine_thread_state_convert_to_user). */
 void kernel_registers(const struct guest *guest, const struct guest_thread *thread, struct usp_registers *registers);
 
-/* Writes a thread's machine context and the ucontext that leads to it at `at`, as a signal handler gets it; returns the
- * ucontext's address. `at` is aligned to 16 and has KERNEL_CONTEXT bytes. */
+/* Writes at `at` a thread's ucontext and machine context, as a signal handler gets them; returns the ucontext's
+ * address. `at` is aligned to 16 and has room for KERNEL_CONTEXT bytes. */
 #define KERNEL_CONTEXT 512u
 usp_addr kernel_context(struct guest *guest, const struct guest_thread *thread, usp_addr at);
 
-/* What the kernel puts on a stack before it enters a handler by _sigtramp (xnu bsd/dev/arm/unix_signal.c,
- * bsd/dev/i386/unix_signal.c). */
+/* Where the kernel's frame for a signal lies: what it puts on a stack before it enters a handler by _sigtramp (xnu
+ * bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c). */
 struct kernel_sigframe {
-    usp_addr entry; /* sp as _sigtramp begins */
+    usp_addr entry; /* sp at the first instruction of _sigtramp */
     usp_addr info, context;
 };
 
-/* Writes it for a thread as it stands, below `top`, with the handler as i386's argument. False when there is no room. */
+/* Writes that frame below `top`, with the thread's present registers; i386 gets the handler as an argument. Returns
+ * false if there is no room. */
 bool kernel_sigframe(struct guest *guest, const struct guest_thread *thread, usp_addr top, usp_addr handler,
                      unsigned signal, struct kernel_sigframe *frame);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See loader.h. Sources: Apple dyld include/mach-o/fixup-chains.h; xnu EXTERNAL_HEADERS/mach-o/loader.h (REBASE_OPCODE_*,
- * section types). */
+/* See loader.h. Sources: Apple dyld include/mach-o/fixup-chains.h; xnu EXTERNAL_HEADERS/mach-o/loader.h
+ * (REBASE_OPCODE_*, section types). */
 #include "loader.h"
 
 #include <string.h>
@@ -77,7 +77,8 @@ static usp_addr find_export(const struct loaded_image *image, const char *name) 
     return 0;
 }
 
-/* Of a program that is linked statically; and the linker of LLVM 13 leaves the Thumb bit out of what it exports. */
+/* Finds any symbol of a program that is linked statically. Adds the Thumb bit, which the linker of LLVM 13 leaves out
+ * of exports. */
 static usp_addr find_symbol(const struct loaded_image *image, const char *name) {
     struct uspi_macho_symbols symbols;
     struct uspi_macho_symbol symbol;
@@ -98,7 +99,7 @@ usp_addr loader_export(const struct loaded_image *image, const char *name) {
 
 /* ---- initialisers ---- */
 
-/* Section types: S_MOD_INIT_FUNC_POINTERS, S_INIT_FUNC_OFFSETS (of 4 bytes, from the header). */
+/* Section types: S_MOD_INIT_FUNC_POINTERS, S_INIT_FUNC_OFFSETS (4 bytes each, offsets from the header). */
 #define INIT_POINTERS 0x9u
 #define INIT_OFFSETS  0x16u
 
@@ -125,7 +126,8 @@ size_t loader_initialisers(struct loaded_image *image, const struct guest *g, us
             struct uspi_macho_section section;
             if (uspi_macho_section(macho, &segment, i, &section, NULL) != USP_OK) return n;
             uint32_t type = section.flags & USPI_S_TYPE;
-            /* Code for one address has them in a section of this name (LLVM TargetLoweringObjectFileMachO). */
+            /* Code that is linked for one address has its initialisers in a section of this name (LLVM
+             * TargetLoweringObjectFileMachO). */
             bool is_static = strcmp(section.name, "__constructor") == 0;
             if (type != INIT_POINTERS && type != INIT_OFFSETS && !is_static) continue;
             n += read_initialisers(image, g, &section, functions + n, room - n);
@@ -134,7 +136,7 @@ size_t loader_initialisers(struct loaded_image *image, const struct guest *g, us
     return n;
 }
 
-/* ---- fixing up ---- */
+/* ---- fixing up pointers ---- */
 
 struct work {
     struct loaded_image *image;
@@ -166,7 +168,7 @@ static bool bind(struct work *w, usp_addr location, const char *name) {
     return store(w, location, value);
 }
 
-/* A pointer as the file's fixups say it. */
+/* Writes a pointer as the file's fixups describe it. */
 static bool fix(struct work *w, usp_addr location) {
     struct uspi_pointer pointer;
     char name[NAME_MAX_SIZE];
@@ -181,7 +183,7 @@ static bool fix(struct work *w, usp_addr location) {
 
 /* ---- chains ---- */
 
-/* Where a word says how far the next one is, and in units of how many bytes. */
+/* The distance from a word to the next one of its chain. Returns false for an unknown format. */
 static bool next_in_chain(uint32_t format, uint64_t raw, uint64_t *distance) {
     switch (format) {
     case USPI_CHAINED_ARM64E:
@@ -209,7 +211,8 @@ static bool follow_chain(struct work *w, uint32_t format, usp_addr location) {
     }
 }
 
-/* struct dyld_chained_starts_in_segment: page_size 4, pointer_format 6, segment_offset 8, page_count 20, page_start 22. */
+/* Follows the chains of one segment. struct dyld_chained_starts_in_segment: page_size at offset 4, pointer_format 6,
+ * segment_offset 8, page_count 20, page_start 22. */
 static bool follow_segment(struct work *w, struct uspi_bytes starts, uint64_t offset) {
     uint8_t raw[22];
     struct uspi_error *error = &w->image->error;
@@ -296,7 +299,7 @@ static bool carry_out(struct rebase *r, unsigned opcode, unsigned immediate) {
     }
 }
 
-/* dyld_info_command: rebase_off 8, rebase_size 12. */
+/* Applies the rebase opcodes. dyld_info_command: rebase_off at offset 8, rebase_size 12. */
 static bool rebase_all(struct work *w) {
     struct uspi_macho_command command;
     struct uspi_error *error = &w->image->error;
@@ -304,7 +307,7 @@ static bool rebase_all(struct work *w) {
     struct rebase r = {.work = w};
     uint8_t raw[8];
     int status = uspi_macho_find(macho, USPI_LC_DYLD_INFO_ONLY, &command, error);
-    /* Linked statically, for one address. */
+    /* A program that is linked statically for one address needs no fixups. */
     if (status == USP_ERROR_NOT_FOUND && w->image->slide == 0) return true;
     if (status != USP_OK) return refuse(w, "neither chained fixups nor LC_DYLD_INFO_ONLY");
     if (uspi_bytes_read(command.bytes, 8, raw, sizeof raw, "LC_DYLD_INFO", error) != USP_OK ||
@@ -327,8 +330,8 @@ static bool bind_all(struct work *w) {
     return true;
 }
 
-/* Lazy pointers (section type S_LAZY_SYMBOL_POINTERS) are bound at once, by the indirect symbol table: an entry for each,
- * from reserved1 on. */
+/* Binds a section's lazy pointers (section type S_LAZY_SYMBOL_POINTERS) at once. The indirect symbol table has an entry
+ * for each, from reserved1 on. */
 #define LAZY_POINTERS 7u
 
 static bool bind_section(struct work *w, const struct uspi_macho_section *section) {
@@ -373,7 +376,7 @@ bool loader_fix_up(struct loaded_image *image, struct guest *g, loader_import im
                    unsigned long *count) {
     struct work w = {.image = image, .guest = g, .import = import, .context = context};
     w.width = image->space.macho.wide ? 8 : 4;
-    /* Every import is wanted, whatever its name. */
+    /* Asks for every import, whatever its name. */
     if (uspi_fixups_open(&w.fixups, &image->space, "", &image->error) != USP_OK) return false;
     bool ok = w.fixups.chains.size != 0 ? follow_all(&w) : rebase_all(&w) && bind_all(&w) && bind_lazy(&w);
     uspi_fixups_close(&w.fixups);

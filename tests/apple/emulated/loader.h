@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What dyld does before a program begins: a linked Mach-O file brought into the emulated process, at another address than
- * it was linked for; its pointers fixed up by chained fixups, or by rebase and bind opcodes. Reads the files with the
- * library's own readers (lib/object/); what they do not do, because they look at one pointer at a time, is done here: following
- * the chains, and the opcodes that only a loader needs. */
+/* Does what dyld does before a program begins: maps a linked Mach-O file into the emulated process at an address that
+ * it was not linked for, and fixes up its pointers by chained fixups, or by rebase and bind opcodes. Reads the files
+ * with the library's own readers (lib/object/). Those look at one pointer at a time, so this file follows the chains
+ * itself, and decodes the opcodes that only a loader needs. */
 #ifndef USP_TESTS_APPLE_LOADER_H
 #define USP_TESTS_APPLE_LOADER_H
 
@@ -17,26 +17,27 @@ struct loaded_image {
     struct uspi_macho_space space;
     struct uspi_macho_exports exports;
     uint64_t slide;
-    struct uspi_error error; /* what failed */
+    struct uspi_error error; /* why a function failed */
 };
 
-/* Opens the file and maps its segments, with its first byte at `load` (0: where it was linked for); guest_path is what the
- * process's loader calls it. Appends to guest->images. False on a failure, which image->error names. loader_close in both cases. */
+/* Opens the file and maps its segments, with its first byte at `load`; 0: where it was linked for. guest_path is its
+ * path for the process's loader. Appends the image to guest->images. Returns false on a failure, which image->error
+ * describes. Call loader_close in both cases. */
 bool loader_map(struct loaded_image *image, struct guest *guest, const char *path, usp_addr load,
                 const char *guest_path);
 
-/* The address of an exported symbol (with the underscore), with the Thumb bit; 0: there is none. Of a program that is linked
- * statically: of any symbol. */
+/* The address of an exported symbol (with the underscore), with the Thumb bit; 0: there is none. In a program that is
+ * linked statically it finds every symbol. */
 usp_addr loader_export(const struct loaded_image *image, const char *name);
 
-/* Gives the address for an import; 0: there is none, which fails. */
+/* Returns the address for an import; 0: there is none, which is an error. */
 typedef usp_addr (*loader_import)(void *context, const char *name);
 
-/* Fixes up all pointers. *count becomes how many. */
+/* Fixes up all pointers, and sets *count to their number. */
 bool loader_fix_up(struct loaded_image *image, struct guest *guest, loader_import import, void *context,
                    unsigned long *count);
 
-/* The functions that run before main, once the pointers are fixed up; returns how many. */
+/* Gets the functions that run before main, once the pointers are fixed up. Returns how many there are. */
 size_t loader_initialisers(struct loaded_image *image, const struct guest *guest, usp_addr *functions, size_t room);
 
 void loader_close(struct loaded_image *image);

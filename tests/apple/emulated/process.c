@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See process.h. Calling conventions: Arm AAPCS64 and AAPCS with Apple's differences (Xcode documentation, "Writing ARM64
- * code for Apple platforms"), System V psABIs for x86. */
+/* See process.h. Calling conventions: Arm AAPCS64 and AAPCS with Apple's differences (Xcode documentation, "Writing
+ * ARM64 code for Apple platforms"), System V psABIs for x86. */
 #include "process.h"
 
 #include <inttypes.h>
@@ -9,15 +9,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BASE_WIDE   UINT64_C(0x100000000) /* behind __PAGEZERO */
+#define BASE_WIDE   UINT64_C(0x100000000) /* after __PAGEZERO */
 #define DATA        0x20000000u
 #define DATA_SIZE   (256u * 1024)
 #define TRAPS       0x30000000u
 #define TRAPS_SIZE  GUEST_PAGE
-#define NEVER       (TRAPS + 2 * TRAPS_SIZE) /* no code stands there */
+#define NEVER       (TRAPS + 2 * TRAPS_SIZE) /* an address without code */
 #define HEAP_SIZE   (128u << 20)
 #define STACKS      0x48000000u
-#define STACK_SPACE (4u << 20) /* between two threads' */
+#define STACK_SPACE (4u << 20) /* distance between the stacks of two threads */
 #define GUARD       GUEST_PAGE
 #define CPSR_THUMB  0x20u
 
@@ -37,7 +37,7 @@ static bool add_region(struct guest *g, usp_addr low, uint64_t size, uint8_t *by
 }
 
 uint8_t *guest_map(struct guest *g, usp_addr low, uint64_t size) {
-    /* The pages are made when they are touched. */
+    /* The system allocates the pages when they are touched. */
     uint8_t *bytes =
         mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (bytes == MAP_FAILED) return NULL;
@@ -108,8 +108,8 @@ usp_addr guest_string(struct guest *g, const char *text) {
 
 /* ---- the processor ---- */
 
-/* What stands at each function of the system: a function that does nothing, so that a thread that waits in one stands in
- * code that can be read. */
+/* Fills the address of each system function with a function that returns at once, so that a thread that waits in one is
+ * in readable code. */
 static void fill_traps(const struct guest *g, uint8_t *bytes) {
     static const uint8_t arm64[] = {0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}; /* nop; ret */
     static const uint8_t arm[] = {0x00, 0xf0, 0x20, 0xe3, 0x1e, 0xff, 0x2f, 0xe1};   /* nop; bx lr */
@@ -124,7 +124,7 @@ static void fill_traps(const struct guest *g, uint8_t *bytes) {
 struct run {
     struct guest *guest;
     uint64_t left; /* instructions; UINT64_MAX: no end */
-    bool goes_on;  /* the first instruction was seen when the thread was stopped there */
+    bool goes_on;  /* the first instruction was already noted when the thread was stopped there */
     bool stopped, is_trap, ended;
     enum guest_end end;
     struct run *outer;
@@ -138,7 +138,7 @@ void guest_end_run(struct guest *g, enum guest_end end) {
     innermost->end = end;
 }
 
-/* An instruction that Unicorn shows is about to be carried out; after uc_emu_stop it is not. */
+/* Unicorn's hook before each instruction. After uc_emu_stop the instruction is not executed. */
 static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t length, void *user) {
     struct guest *g = user;
     struct run *run = innermost;
@@ -146,7 +146,7 @@ static void on_instruction(uc_engine *uc, uint64_t pc, uint32_t length, void *us
     uint64_t word;
     (void)uc;
     if (g->machine.error != NULL || run->stopped) return;
-    /* Of the main thread and of handlers, which do all the work, the truth is not asked for. */
+    /* The main thread and handlers, which execute most of the code, are not followed. */
     bool is_followed = t != &g->threads[0] && !t->in_handler;
     bool is_trap = pc >= g->traps && pc < g->traps_end;
     bool is_known = run->goes_on;
@@ -187,7 +187,7 @@ static bool on_invalid(uc_engine *uc, uc_mem_type type, uint64_t address, int si
 
 static bool set_hooks(struct guest *g) {
     uc_hook hooks[2];
-    /* uc_hook_add takes every callback as a void pointer, which ISO C has no conversion to. */
+    /* A callback as the void pointer that uc_hook_add takes: ISO C has no such conversion. */
     union {
         uc_cb_hookcode_t code;
         uc_cb_eventmem_t invalid;
@@ -216,7 +216,7 @@ bool guest_open(struct guest *g, uint32_t arch, unsigned address_bits) {
     }
     g->traps_end += TRAPS_SIZE;
     fill_traps(g, traps);
-    /* As a thread begins: frame pointer 0, like all the others. */
+    /* A thread begins with frame pointer 0 and all other registers 0. */
     for (unsigned i = 0; i < g->machine.backend->register_count; i++) {
         if (i != g->machine.backend->pc) machine_set(&g->machine, i, 0);
     }
@@ -245,7 +245,7 @@ void guest_close(struct guest *g) {
 
 /* ---- threads ---- */
 
-/* As high as addresses go where pointers are signed, so that a mask with a bit too few shows. */
+/* Puts stacks at the highest addresses where pointers are signed, so that a mask with too few bits shows. */
 static usp_addr place_of_stacks(const struct guest *g) {
     return g->is_signed ? (UINT64_C(1) << g->address_bits) - (UINT64_C(1) << 28) : guest_place(g, STACKS);
 }
@@ -287,7 +287,7 @@ uc_context *guest_call(struct guest *g, struct guest_thread *t, usp_addr functio
     return kept;
 }
 
-/* The processor's state in one becomes that in the other. */
+/* Copies the processor's state from one context to the other. */
 static bool copy_context(struct guest *g, uc_context *from, uc_context *to) {
     uc_context *running;
     if (uc_context_alloc(g->machine.uc, &running) != UC_ERR_OK) return guest_fail(g, "no memory for a thread's state");
@@ -308,13 +308,13 @@ void guest_back(struct guest *g, struct guest_thread *t, uc_context *kept) {
     uc_context_free(kept);
 }
 
-/* Mapped: the stack, and above it what libpthread keeps of the thread; below it, what must not be touched. */
+/* Maps a thread's stack. Above it lies libpthread's data of the thread, below it a guard range. */
 static bool map_stack(struct guest *g, struct guest_thread *t, usp_addr low, uint64_t size) {
     t->low = low + GUARD;
     t->high = t->low + size;
     uint8_t *bytes = guest_map(g, t->low, size + GUEST_PAGE);
     if (bytes == NULL || !guest_forbid(g, low, GUARD)) return false;
-    /* Nothing on an unused stack looks like an address. */
+    /* A pattern that does not look like an address. */
     memset(bytes, 0x5a, (size_t)size);
     t->data = t->high;
     t->slots = t->high + 64;
@@ -340,7 +340,7 @@ struct guest_thread *guest_thread_create(struct guest *g, const char *name, usp_
     return t;
 }
 
-/* Back to the caller of a function of the system. */
+/* Returns from a system function to its caller. */
 static void leave_trap(struct guest *g) {
     const struct uspi_backend *b = g->machine.backend;
     struct guest_thread *t = g->current;
@@ -384,7 +384,7 @@ enum guest_end guest_run(struct guest *g, struct guest_thread *t, uint64_t limit
     struct run run = {.guest = g, .left = limit != 0 ? limit : UINT64_MAX, .outer = innermost};
     run.goes_on = t->began && t->pc == t->stopped_at;
     if (!t->began) {
-        /* A stack ends behind its first frame, whose caller is 0. */
+        /* A stack ends after its first frame, whose return address is 0. */
         truth_begin(&t->truth, &g->machine);
         g->machine.root = 0;
     }
@@ -439,7 +439,7 @@ void guest_return64(struct guest *g, uint64_t value) {
         return;
     }
     machine_set(&g->machine, 0, value & UINT32_MAX);
-    /* r1, edx */
+    /* r1 or edx */
     machine_set(&g->machine, g->machine.backend->arch == USP_ARCH_ARMV7 ? 1 : 2, value >> 32);
 }
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The library's slices for Apple systems, linked and really run: each in the emulator, in a process whose kernel, loader and
-# thread library the test plays (scenario.c). What a slice says of itself is compared with what this system's build says
-# of the same memory.
+# Links the library's slices for Apple systems and runs each in the emulator, in a process whose kernel, loader and
+# thread library are scripted (scenario.c). Each result of a slice is compared with what this system's build makes of
+# the same memory.
 #
-#     tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
+#    tests/apple/emulated/run.sh [--scenario PROGRAM] [--keep FOLDER] [SLICE...]
 # shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
@@ -13,8 +13,8 @@ set -euo pipefail
 here=$top/tests/apple/emulated sdk=$top/tests/apple/sdk
 scenario=$started_in/tests/apple/emulated/scenario
 jobs=${USP_JOBS:-2}
-# name, compiler's target, processor's files, linker's platform (or, for the linker of LLVM 13, its option) and version,
-# addressable bits of signed pointers. What runs longest comes first.
+# Each line: name, compiler's target, processor's files, linker's platform (or, for the linker of LLVM 13, its option)
+# and version, addressable bits of signed pointers. The slices that run longest come first.
 slices=(
   'arm64e arm64e-apple-ios14 arm64 ios 14.0 39,47'
   'arm64 arm64-apple-ios14 arm64 ios 14.0 0'
@@ -40,21 +40,22 @@ if [[ -z $work ]]; then
   make_work
 fi
 
-# loop_source.c needs the layer's Objective-C, which does not run here.
+# loop_source.c needs Objective-C, which does not run here.
 mapfile -t sources < <(code arch lib | grep '\.c$' | grep -vE '^lib/(os/(linux/.*|none)|objc/loop_source)\.c$')
-# What configure would find on an Apple system without further libraries.
+# An empty configuration, as configure makes it on an Apple system without further libraries.
 mkdir -p "$work/config"
 : >"$work/config/config.h"
-# The project's own flags (m4/usp_flags.m4), and as much optimisation as makes the emulated code short.
+# The project's own flags (m4/usp_flags.m4), and enough optimisation to make the emulated code short.
 common=(-isysroot "$sdk" -std=gnu11 -O2 -fno-omit-frame-pointer -I"$top" -I"$top/include" -I"$work/config")
 strict=(-Wall -Wextra -Wshadow -Wconversion -Werror)
 
-# What is linked statically brings the system's functions along, one after the other.
+# Prints the system functions for programs that are linked statically, one after the other.
 system_functions() {
-  # 16 bytes (GUEST_TRAP), so that the linker puts nothing between them.
+  # 16 bytes each (GUEST_TRAP), so that the linker inserts nothing between them.
   local name before='.text' code='nop; ret; .space 14'
   if [[ $1 == armv7 ]]; then
-    # As all the rest: what that linker puts between Thumb and ARM code jumps to a wrong place (add pc, pc for add ip, pc).
+    # Thumb code like the rest: what that linker inserts between Thumb and ARM code jumps to a wrong address (add pc, pc
+    # for add ip, pc).
     before='.text; .code 16' code='nop; bx lr; .space 12'
   fi
   echo "$before; .p2align 4; .globl _guest_traps; _guest_traps:"
@@ -62,14 +63,14 @@ system_functions() {
     [[ $1 != armv7 ]] || echo ".thumb_func $name"
     echo ".p2align 4; .globl $name; $name: $code"
   done
-  # The port of one's own task, and what the stack guard's functions compare.
-  # The linker wants what would bind stubs, although there are none.
+  # The port of the process's own task, and the stack guard's value. The linker asks for the stub binder although there
+  # are no stubs.
   echo '.data; .p2align 2; .globl dyld_stub_binder; dyld_stub_binder: .long 0'
   echo '.globl _mach_task_self_, ___stack_chk_guard; _mach_task_self_: .long 0x103'
   echo '___stack_chk_guard: .long 0xc0ffee; .subsections_via_symbols'
 }
 
-# compile FOLDER FLAG... : the library's files and the program's.
+# compile FOLDER PROCESSOR FLAG...: compiles the library's files and the program's.
 compile() {
   local folder=$1 processor=$2
   shift 2
@@ -97,7 +98,7 @@ link() {
   local name=$1 platform=$2 version=$3 folder=$work/$1 first=()
   if [[ $name == arm64_32 ]]; then
     # The linker stores pointers to lazily bound functions with 8 bytes (lld/MachO/SyntheticSections.cpp,
-    # LazyPointerSection::writeTo), so the last one's upper half falls into what follows them: let that be unused.
+    # LazyPointerSection::writeTo). The upper half of the last one overwrites what follows, so an unused word follows.
     first=("$folder/first.o")
     printf '.data\nunused: .quad 0\n' | clang-19 -target "$4" -x assembler -c -o "${first[0]}" -
   fi
@@ -109,7 +110,8 @@ link() {
   mv "$folder/program.out" "$folder/main"
 }
 
-# The linker of LLVM 13 reads no .tbd and loses pointers to other files' variables in what it makes relocatable: one file for one address.
+# Links for one address: the linker of LLVM 13 reads no .tbd, and loses pointers to other files' variables when it makes
+# relocatable files.
 link_static() {
   local name=$1 option=$2 version=$3 folder=$work/$1
   system_functions "$name" >"$folder/system.s"
@@ -122,7 +124,7 @@ run_slice() {
   local name=$1 target=$2 processor=$3 platform=$4 version=$5 bits=$6 flags=(-target "$2") files
   case $name in
   arm64e) flags+=(-fptrauth-returns) ;;
-  # No tables: the linker cannot link them. Nothing but plain addresses.
+  # No unwind tables, which the linker cannot link, and only plain addresses.
   armv7 | i386) flags+=(-static -fno-asynchronous-unwind-tables -fno-exceptions -fno-stack-protector) ;;
   esac
   compile "$work/$name" "$processor" "${flags[@]}"
@@ -143,7 +145,7 @@ run_slice() {
 for name in "${only[@]}"; do
   [[ " ${slices[*]%% *} " == *" $name "* ]] || fail "no slice \"$name\"; there are: ${slices[*]%% *}"
 done
-# A slice runs on one processor: slices side by side, each compiled by one compiler at a time.
+# A slice runs on one processor, so slices run side by side, and each is compiled by one compiler at a time.
 at_once=1
 [[ ${#only[@]} -gt 1 ]] || at_once=$jobs
 for slice in "${slices[@]}"; do

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a linked Apple program (guest_main.c, with its libunspool.dylib or linked statically) in the emulator and compares each result of the
- * library in it with what this system's build makes of the same memory and, where a thread was stopped at an instruction,
- * with the true stack. How the files are built is run.sh's business.
+/* Runs a linked Apple program (guest_main.c, with its libunspool.dylib or linked statically) in the emulator. Compares
+ * each result of its library with what this system's build makes of the same memory and, where a thread was stopped at
+ * an instruction, with the true stack. run.sh builds the files.
  *
  * usage: scenario [--bits N] [--folder DIR] PROGRAM [LIBRARY]
- *        scenario --functions   the names of the functions that the system has, in order: what is linked statically has them
- *                               at _guest_traps, GUEST_TRAP bytes each
- *   --bits N       arm64e: addressable bits; return addresses are signed from there up
+ *        scenario --functions   prints the names of the system's functions in order: a program that is linked
+ *                               statically has them at _guest_traps, GUEST_TRAP bytes each
+ *   --bits N       arm64e: addressable bits; the signatures of return addresses lie above them
  *   --folder DIR   where this system's build looks for the images' files; without it, both read the images in memory
  *
- * Prints how much was compared. Exit status 0 when everything was equal and nothing was left suspended or held. */
+ * Prints how much was compared. The exit status is 0 if everything was equal and nothing was left suspended or held. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,23 +44,23 @@ static struct {
     struct text program, ours;
     const char *folder;
     struct usp_images *list;
-    struct uspi_image_tables *tables; /* of its images */
+    struct uspi_image_tables *tables; /* the unwind tables of the images in `list` */
     struct usp_symbolizer *symbolizer;
     struct usp_memory memory;
     unsigned long compared, different, walked, inexact, methods;
-    usp_addr wait_function; /* of the test: a handler returns to it */
+    usp_addr wait_function; /* _test_park: a handler returns to it */
     bool finished;
-    /* A thread that handles a signal, and how it stood before; NULL: none does. */
+    /* The thread that handles a signal; NULL: no thread does. */
     const struct guest_thread *handling;
     struct guest_thread interrupted;
     uc_context *kept;
-    usp_addr alternate; /* where a second stack ends; 0: it is not mapped yet */
+    usp_addr alternate; /* end of the alternate stack; 0: it is not mapped yet */
     bool on_alternate;
 } test;
 
 /* ---- the texts ---- */
 
-/* The shape of usp_write_function; context is the text. */
+/* A usp_write_function; context is the text. */
 static int append(void *context, const char *bytes, size_t n) {
     struct text *text = context;
     if (n > TEXT_MAX - text->length) {
@@ -72,7 +72,7 @@ static int append(void *context, const char *bytes, size_t n) {
     return 0;
 }
 
-/* The first line that differs. */
+/* Prints the first line that differs. */
 static void show_difference(const char *what) {
     size_t begin = 0, i = 0;
     const struct text *a = &test.program, *b = &test.ours;
@@ -139,7 +139,8 @@ static void walk_self(bool async, struct usp_frame frames[FRAMES], struct usp_st
 
 static void check_truth(const struct guest_thread *t, const struct usp_stack *stack) {
     static usp_addr expected[2 * (TRUTH_DEPTH + 1)];
-    /* The last one is what the outermost function would return to: nothing. Below _sigtramp there is what it interrupted. */
+    /* The last one is the outermost function's return address, which is 0. After _sigtramp comes the interrupted
+     * stack. */
     unsigned n = truth_pcs(&t->truth, &t->now, expected) - 1;
     if (t == test.handling) n += truth_pcs(&test.interrupted.truth, &test.interrupted.now, expected + n) - 1;
     bool is_exact = stack->physical == n;
@@ -184,7 +185,7 @@ static void format_thread(size_t i) {
     text_styles(append, &test.ours, &stack, &info, test.symbolizer);
 }
 
-/* ---- what the program asks for ---- */
+/* ---- what the program calls ---- */
 
 static struct guest_thread *argument_thread(struct guest *g) {
     uint64_t i = guest_argument(g, 0) & UINT32_MAX;
@@ -295,7 +296,7 @@ static void run_thread(struct guest *g) {
     guest_return(g, end == GUEST_LIMIT ? 0 : end == GUEST_PARKED ? 1 : 2);
 }
 
-/* As the kernel enters a handler: on the thread's own stack, below what the interrupted code may use of it. */
+/* Calls a handler on the thread's own stack, below the memory that the interrupted code may use. */
 static void interrupt(struct guest *g) {
     static struct guest_thread interrupted;
     struct guest_thread *t = argument_thread(g);
@@ -314,8 +315,8 @@ static void interrupt(struct guest *g) {
     *t = interrupted;
 }
 
-/* As the kernel really does: on the thread's own stack or on an alternate one, by the program's _sigtramp, which is then run
- * like any code. */
+/* Delivers a signal as the kernel does: on the thread's own stack or on an alternate one, by the program's _sigtramp,
+ * which then runs like any code. */
 static void deliver(struct guest *g) {
     struct guest_thread *t = argument_thread(g);
     const struct uspi_backend *b = g->machine.backend;
@@ -334,7 +335,7 @@ static void deliver(struct guest *g) {
     test.handling = t;
     const uint64_t arguments[] = {handler, 30, SIGSEGV_, frame.info, frame.context, 0};
     usp_addr lr = b->lr != USPI_NO_REGISTER ? t->now.registers.value[b->lr] : 0x5a5a;
-    /* x86: the place of a return address is in front of it. */
+    /* x86: guest_call puts a return address below `sp`. */
     usp_addr sp = frame.entry + b->call_push + (in_registers ? 0 : 16);
     test.kept = guest_call(g, t, tramp, sp, lr, arguments, in_registers ? b->arch == USP_ARCH_ARMV7 ? 4 : 6 : 0);
     t->began = false;
@@ -402,7 +403,7 @@ static void (*const carry_out[])(struct guest *) = {
 
 #define OWN_FUNCTIONS ((unsigned)(sizeof carry_out / sizeof carry_out[0]))
 
-/* What the files import and the scripted system has not got: an error when it is called. */
+/* Imports that the scripted system lacks. Calling one is an error. */
 #define MISSING_MAX 64u
 static char missing[MISSING_MAX][64];
 static size_t missing_count;
@@ -427,7 +428,7 @@ static bool trap(struct guest *g, unsigned number) {
     return g->machine.error == NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static usp_addr import(void *context, const char *name) {
     (void)context;
@@ -478,7 +479,7 @@ static bool open_ours(void) {
            usp_symbolizer_create(test.list, &options, &test.symbolizer) == USP_OK;
 }
 
-/* dyld runs what is to run before main. */
+/* Runs the functions that dyld runs before main. */
 static bool initialise(struct guest *g, struct guest_thread *t) {
     for (size_t i = g->image_count; i-- > 0;) {
         usp_addr functions[16];
@@ -504,7 +505,7 @@ static int run(const char *const paths[GUEST_IMAGES]) {
         return fail(program, g->machine.error != NULL ? g->machine.error : "cannot be loaded");
     }
     if (!open_ours()) return fail(program, "out of memory");
-    /* What is linked statically has it itself, and knows its Thumb bit. */
+    /* A program that is linked statically contains the function itself, with its Thumb bit. */
     test.wait_function = loader_export(&test.images[0], "_test_park");
     if (test.wait_function == 0) test.wait_function = kernel_export(g, "_test_park");
     usp_addr entry = loader_export(&test.images[0], "_main");

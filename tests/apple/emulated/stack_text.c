@@ -77,7 +77,7 @@ void text_images(usp_write_function write, void *context, const struct usp_image
         text_number(write, context, "end", image->end);
         text_number(write, context, "slide", image->slide);
         text_number(write, context, "arch", image->arch);
-        /* Which images stay is known of one's own process only. */
+        /* Only a process itself knows which images are permanent. */
         text_number(write, context, "flags", image->flags & ~(uint32_t)USP_IMAGE_PERMANENT);
         for (uint32_t n = 0; n < image->build_id_size; n++) text_number(write, context, "id", image->build_id[n]);
         text_string(write, context, "\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack and other results, every field of them, as text. Compiled for the emulated process and for this system, so that
- * two equal texts are two equal results. */
+/* Prints every field of stacks and other results as text. Compiled for the emulated process and for this system, so
+ * that equal results give equal texts. */
 #ifndef USP_TESTS_APPLE_STACK_TEXT_H
 #define USP_TESTS_APPLE_STACK_TEXT_H
 
@@ -14,15 +14,15 @@ void text_registers(usp_write_function write, void *context, const struct usp_re
 void text_thread(usp_write_function write, void *context, const struct usp_thread_info *info);
 void text_images(usp_write_function write, void *context, const struct usp_images *images);
 
-/* Every function that is named in the images. */
+/* Prints every function that the images name. */
 void text_symbols(usp_write_function write, void *context, struct usp_symbolizer *symbolizer,
                   const struct usp_images *images);
 
-/* The function that each frame stands in. */
+/* Prints the function of each frame. */
 void text_names(usp_write_function write, void *context, const struct usp_stack *stack,
                 struct usp_symbolizer *symbolizer);
 
-/* A stack in each style. */
+/* Prints a stack in each style. */
 void text_styles(usp_write_function write, void *context, const struct usp_stack *stack,
                  const struct usp_thread_info *info, struct usp_symbolizer *symbolizer);
 

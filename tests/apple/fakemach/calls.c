@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single calls on the scripted kernel: who is captured, and how. */
+/* Tests single calls of the capture functions on the scripted kernel: which threads they capture, and how. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 
-/* Copies that there can be at one time (lib/os/darwin/stop.c, ARENAS). */
+/* Number of copies that can exist at one time (lib/os/darwin/stop.c, ARENAS). */
 #define COPIES 256u
 
 START_TEST(test_threads) {
@@ -60,7 +60,7 @@ START_TEST(test_who_is_who) {
 }
 END_TEST
 
-/* The stack is overwritten as soon as the thread runs again: only a copy can have the frames. */
+/* A thread overwrites its stack as soon as it runs again, so frames that were not copied before would be false. */
 START_TEST(test_one_thread) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -73,17 +73,17 @@ START_TEST(test_one_thread) {
     ck_assert_uint_gt(stack.stopped_ns, 0);
     ck_assert_uint_le(stack.stopped_ns, 20 * fake.step);
     check_clean(&before, "usp_capture_thread");
-    /* By its id alone. */
+    /* By its id only, without a port. */
     struct usp_thread t = {FAKE_MAIN_ID + 3, 0};
     ck_assert_int_eq(usp_capture_thread(&t, NULL, &stack), USP_OK);
     check_stack(&stack, FRAMES, 400);
     check_clean(&before, "usp_capture_thread by id");
-    /* Other requesters need not wait while threads are looked up. */
+    /* Threads must be looked up while other requesters do not have to wait. */
     ck_assert_uint_eq(fake_account.lists_in_turn, 0);
 }
 END_TEST
 
-/* No memory for a copy is no reason to try again. */
+/* Without memory for a copy, a capture must fail at once and not try again. */
 START_TEST(test_no_arena) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -97,7 +97,7 @@ START_TEST(test_no_arena) {
     fake.fail_at = before.calls[FAKE_VM_ALLOCATE] + 1;
     fake.fail_all = true;
     fake.fail_result = SHORTAGE;
-    /* One is there beforehand. */
+    /* One copy's memory was allocated beforehand. */
     ck_assert_int_eq(uspi_os_copy_thread(&t, UINT64_MAX, &copies[0]), USP_OK);
     ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_ERROR_NO_MEMORY);
     uspi_os_release_copy(&copies[0]);
@@ -128,7 +128,7 @@ START_TEST(test_no_such_thread) {
     ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_ERROR_NO_THREAD);
     check_clean(&before, "a dead thread");
     ck_assert_uint_eq(fake_account.windows, 0);
-    /* The layer itself refuses the calling thread, which the core never hands to it. */
+    /* The layer itself refuses the calling thread; the core never passes it. */
     struct uspi_thread_copy copy;
     struct usp_thread self = thread_at(CALLER);
     ck_assert_int_eq(uspi_os_copy_thread(&self, UINT64_MAX, &copy), USP_ERROR_ARGUMENT);
@@ -136,7 +136,7 @@ START_TEST(test_no_such_thread) {
 }
 END_TEST
 
-/* The caller's own thread is walked where it runs: no thread is stopped, and no state is asked for. */
+/* The calling thread is walked where it runs: no thread is stopped, and the kernel is not asked for a state. */
 START_TEST(test_own_thread) {
     struct usp_frame frames[64], expected[64];
     struct usp_stack stack, same;
@@ -149,7 +149,7 @@ START_TEST(test_own_thread) {
     ck_assert_int_eq(usp_capture_self(NULL, &same), USP_OK);
     ck_assert_uint_gt(stack.count, 1);
     ck_assert_uint_eq(stack.count, same.count);
-    /* The first one is here, at another call. */
+    /* The first frame lies in this function at another call, so it is not compared. */
     for (size_t i = 1; i < stack.count; i++) ck_assert_uint_eq(frames[i].pc, expected[i].pc);
     ck_assert_uint_eq(stack.stopped_ns, 0);
     ck_assert_uint_eq(fake_account.calls[FAKE_THREAD_SUSPEND], before.calls[FAKE_THREAD_SUSPEND]);
@@ -158,7 +158,7 @@ START_TEST(test_own_thread) {
 }
 END_TEST
 
-/* A thread that cannot learn its own id stops none: it might be itself. */
+/* A thread that cannot learn its own id must not stop any thread: that might be itself. */
 START_TEST(test_unknown_own_thread) {
     struct usp_frame frames[64];
     struct usp_stack stack;
@@ -177,7 +177,8 @@ START_TEST(test_unknown_own_thread) {
 }
 END_TEST
 
-/* Threads that end before everyone stands still are not in the snapshot; a main thread that has ended is listed. */
+/* Threads that end before all threads are stopped are not in the snapshot; a main thread that has ended is in the
+ * list. */
 START_TEST(test_ended_meanwhile) {
     struct usp_snapshot *s;
     prepare();
@@ -197,7 +198,8 @@ START_TEST(test_ended_meanwhile) {
 }
 END_TEST
 
-/* In a process that was made by fork: no right is inherited, and who forked is all there is, and the main thread. */
+/* A child of fork inherits no rights. It has the thread that forked and the main thread, and captures must work in
+ * it. */
 START_TEST(test_after_fork) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -206,7 +208,7 @@ START_TEST(test_after_fork) {
     struct uspi_thread_copy copy;
     struct usp_thread target = thread_at(TARGET);
     prepare();
-    /* The threads that have copies are gone. */
+    /* The threads that held copies do not exist any more. */
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
     for (unsigned i = 0; i < COPIES; i++) ck_assert_int_eq(uspi_os_copy_thread(&target, UINT64_MAX, &copy), USP_OK);
@@ -228,7 +230,7 @@ START_TEST(test_after_fork) {
 }
 END_TEST
 
-/* Forked before the first usp_prepare, or during it. */
+/* The process forks before the first usp_prepare, or during it. */
 START_TEST(test_fork_before_prepare) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -247,7 +249,8 @@ START_TEST(test_fork_before_prepare) {
 }
 END_TEST
 
-/* Deeper than what was reserved: a bounded number of windows, one bulk read in each. */
+/* A stack is deeper than the reserved memory. It must be captured by a bounded number of windows with one bulk read in
+ * each. */
 START_TEST(test_deep_stack) {
     enum { DEEP = 150000 };
     size_t deep = add_thread(FAKE_OWN, (size_t)10 << 20, DEEP, 0);
@@ -259,7 +262,7 @@ START_TEST(test_deep_stack) {
     options.stack_copy = 4096;
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
     ck_assert_int_eq(capture_thread(deep, &stack, frames, DEEP + 2), USP_OK);
-    /* It was scribbled on when the first window closed: whatever a second one finds is another moment's. */
+    /* The stack was overwritten when the first window closed, so a second window sees another moment. */
     ck_assert_uint_le(fake_account.windows, 4);
     fill_stack(deep);
     struct fake_account before = fake_account;
@@ -346,7 +349,8 @@ START_TEST(test_other_process) {
 END_TEST
 
 START_TEST(test_translated) {
-    /* The answer does not change while a process runs, so it is asked once: this runs in a process of its own. */
+    /* The system is asked once, because its answer does not change while a process runs. So this test runs in a process
+     * of its own. */
     struct usp_frame frames[4];
     struct usp_stack stack;
     struct usp_snapshot *s;
@@ -358,7 +362,7 @@ START_TEST(test_translated) {
 }
 END_TEST
 
-/* Threads that walk do not wait for each other; when too many do, the next one fails. */
+/* Threads that walk copies do not wait for each other. If too many do, the next capture fails. */
 START_TEST(test_copies_at_one_time) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -375,7 +379,7 @@ START_TEST(test_copies_at_one_time) {
         for (unsigned k = 0; k < i; k++) ck_assert_ptr_ne(copies[i].parts[0].bytes, copies[k].parts[0].bytes);
     }
     ck_assert_int_eq(capture_thread(3, &stack, frames, 32), USP_ERROR_BUSY);
-    /* All of them at one moment need none of those. */
+    /* A snapshot of all threads needs none of these copies. */
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
     usp_snapshot_free(s);
     uspi_os_release_copy(&copies[2]);
@@ -387,7 +391,7 @@ START_TEST(test_copies_at_one_time) {
     }
     uspi_os_undisturbed_end(&kept);
     ck_assert_uint_eq(fake_account.suspended, 0);
-    /* Their memory is kept for the next ones. */
+    /* Their memory is kept for later copies. */
     usp_shutdown();
     ck_assert_int_eq(fake_account.mappings, 0);
     ck_assert_uint_eq(fake_account.errors, 0);
@@ -395,7 +399,7 @@ START_TEST(test_copies_at_one_time) {
 }
 END_TEST
 
-/* ---- stacks as they are in the field ---- */
+/* ---- stacks from the field ---- */
 
 static uintptr_t *record_of(size_t at, size_t i) { return (uintptr_t *)(fake.threads[at].fp + i * 64); }
 
@@ -417,16 +421,16 @@ START_TEST(test_looping_stack) {
 }
 END_TEST
 
-/* From the fourth record on the stack becomes another one. */
+/* Changes the stack from the fourth record on. */
 static void change_stack(void) {
     for (size_t i = 3; i < FRAMES; i++) record_of(TARGET, i)[1] = CODE(700 + 1 + i);
 }
 
-/* From there on it goes round. */
+/* Makes the records circular. */
 static void bend_stack(void) { record_of(TARGET, FRAMES - 1)[0] = (uintptr_t)record_of(TARGET, 1); }
 
-/* Another thread writes to the stack of a stopped thread, at any of the reads: what was there is found, or what is
- * there then, and how the stack ends is said. */
+/* Another thread writes to the stack of a stopped thread, between any two reads. The walk must find the old frames or
+ * the new ones, and report why the stack ends. */
 START_TEST(test_changing_stack) {
     static void (*const hooks[])(void) = {change_stack, bend_stack};
     struct usp_frame frames[64];
@@ -460,7 +464,7 @@ START_TEST(test_changing_stack) {
 }
 END_TEST
 
-/* A call through a null function pointer has callers. */
+/* A call through a null function pointer has a caller, which a user needs most: it must not be lost. */
 START_TEST(test_null_call) {
     struct usp_frame frames[64];
     struct usp_stack stack;
@@ -477,7 +481,7 @@ START_TEST(test_null_call) {
 }
 END_TEST
 
-/* The stack has run into its guard; the outermost frames are there, and how many are missing. */
+/* The stack has run into its guard. The outermost frames must be there, with the number of missing ones. */
 START_TEST(test_overflow) {
     enum { DEEP = 2000, GUARD = 4096 };
     struct usp_frame frames[64];
@@ -487,7 +491,7 @@ START_TEST(test_overflow) {
     struct fake_thread *t = &fake.threads[deep];
     t->guard = GUARD;
     prepare();
-    /* The frame being made is larger than what is left. */
+    /* The frame that is being made is larger than the remaining stack. */
     t->sp = (uintptr_t)t->stack + GUARD - 1024;
     struct fake_account before = fake_account;
     struct usp_thread thread = thread_at(deep);
@@ -526,8 +530,8 @@ START_TEST(test_stack_pointer_nowhere) {
 }
 END_TEST
 
-/* The watching thread is shut down while it captures: no thread is left stopped, and the one in whose hands a
- * copy is keeps it. */
+/* The library is shut down during a capture. No thread may stay stopped, and a copy stays valid for the thread that
+ * holds it. */
 START_TEST(test_shutdown_meanwhile) {
     struct uspi_thread_copy copy;
     struct usp_thread t = thread_at(TARGET);
@@ -550,7 +554,7 @@ START_TEST(test_shutdown_meanwhile) {
 }
 END_TEST
 
-/* A stack that is longer each time costs four windows and not more; then the innermost part has to do. */
+/* A stack is longer each time. It costs at most four windows; then the capture keeps the innermost part. */
 START_TEST(test_growing_stack) {
     enum { ROOM = 4 << 20, GROWTH = 1 << 20 };
     struct usp_frame frames[32];
@@ -578,7 +582,7 @@ START_TEST(test_growing_stack) {
 }
 END_TEST
 
-/* Who asks with a time limit does not stop threads behind it, and says of which it has no stack. */
+/* A capture with a time limit must not stop threads after it, and must report the threads for which it has no stack. */
 START_TEST(test_time_limit) {
     struct usp_snapshot_options options;
     struct usp_snapshot *s;
@@ -600,7 +604,7 @@ START_TEST(test_time_limit) {
 }
 END_TEST
 
-/* What a sampler and a monitor ask again and again: clocks, names, the list, the debugger. */
+/* What samplers and monitors ask repeatedly: clocks, names, the list of threads, the debugger. */
 START_TEST(test_threads_again_and_again) {
     struct uspi_os_listing listing;
     struct usp_thread threads[8];
@@ -620,7 +624,7 @@ START_TEST(test_threads_again_and_again) {
         ck_assert_str_eq(info.name, fake.threads[i].name);
         ck_assert_uint_eq(info.flags, i == MAIN ? USP_THREAD_MAIN : i == CALLER ? USP_THREAD_REQUESTER : 0);
     }
-    /* By its id alone. */
+    /* By its id only, without a port. */
     const struct usp_thread unheld = {FAKE_MAIN_ID + TARGET, 0};
     ck_assert_int_eq(uspi_os_thread_cpu(&unheld, &ns), USP_OK);
     ck_assert_uint_eq(ns, 7);
@@ -640,7 +644,7 @@ START_TEST(test_threads_again_and_again) {
 }
 END_TEST
 
-/* What the library's own threads sleep on, and what a loop waits for. */
+/* The events on which the library's own threads sleep, and for which a loop waits. */
 START_TEST(test_events) {
     struct uspi_event event;
     int fds[2];
@@ -651,7 +655,7 @@ START_TEST(test_events) {
     uspi_event_set(&event);
     uspi_event_set(&event);
     ck_assert(uspi_event_wait(&event, UINT64_MAX));
-    /* The second signal is for what was seen already: it does not end the next wait. */
+    /* The second signal belongs to what was handled already: it must not end the next wait. */
     uint64_t deadline = uspi_os_clock() + 5000000;
     ck_assert(!uspi_event_wait(&event, deadline));
     ck_assert_uint_ge(uspi_os_clock(), deadline);

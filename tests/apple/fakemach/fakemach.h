@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A scripted kernel, loader and libpthread of an Apple system: what the Darwin layer calls, made of the test's own threads,
- * with counted rights, memory and allocations, a clock that moves with each call, and a window in which most calls are
- * forbidden: from the first suspended thread of the calling task to the last one resumed.
+/* A scripted kernel, loader and libpthread of an Apple system, for the Darwin layer. The test makes its threads.
+ * Rights, memory and allocations are counted, and the clock moves with each call. Most calls are forbidden in a window:
+ * from the first suspended thread of the calling task to the last one resumed.
  *
- * The interface has no types of either system: kernel.c is compiled with the stand-in SDK, tests with this system's. */
+ * The interface has no types of either system: kernel.c is compiled with the stand-in SDK, tests with this system's
+ * headers. */
 #ifndef FAKEMACH_H
 #define FAKEMACH_H
 
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every call can be counted and made to fail. */
+/* The calls; each can be counted and made to fail. */
 enum fake_call {
     FAKE_TASK_THREADS,
     FAKE_TASK_INFO,
@@ -50,27 +51,27 @@ extern const char *const fake_call_names[FAKE_CALLS];
 enum fake_task { FAKE_OWN = 0, FAKE_OTHER = 1, FAKE_TASKS };
 
 #define FAKE_OTHER_PID 4242
-/* The id of the first thread; the others' follow. */
+/* The id of the first thread; the next threads have the next ids. */
 #define FAKE_MAIN_ID 5000u
 
-/* A thread. What is 0 stays as it is. */
+/* A thread. Fields may be 0. */
 struct fake_thread {
     uint32_t task; /* enum fake_task */
     uint64_t id;
-    uint8_t *stack; /* the test's, outlives the thread */
+    uint8_t *stack; /* memory of the test, which outlives the thread */
     size_t stack_size;
-    size_t guard;       /* so many of its first bytes cannot be read */
+    size_t guard;       /* number of bytes at its low end that cannot be read */
     uint8_t *alternate; /* another stack, for signals; NULL: none */
     size_t alternate_size;
     uintptr_t pc, sp, fp, lr;
     uint64_t slots;
-    uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel names none */
+    uintptr_t *queue_at; /* the word that holds its queue; NULL: the kernel reports no queue */
     char name[64];
     bool scribbled_on; /* its stacks are overwritten when it runs again */
-    size_t growth;     /* each time that it runs again its stack becomes so many bytes longer */
+    size_t growth;     /* by how many bytes its stack grows each time it runs again */
     uint64_t cpu;      /* ns on a processor, beyond the 7 that each thread has used */
     bool cannot_suspend;
-    /* the kernel's: */
+    /* Set by the kernel: */
     bool dead;
     unsigned suspended;
     uint32_t port;
@@ -83,72 +84,74 @@ struct fake_script {
     struct fake_thread threads[FAKE_THREADS_MAX];
     size_t thread_count;
     size_t self;             /* index of the thread that calls */
-    unsigned label_words[2]; /* where a queue's label stands in it; [1] 0: only there */
-    bool queue_untold;       /* a thread's queue is not where the kernel says */
-    bool translated;         /* Rosetta */
-    bool traced;             /* a debugger holds this process */
-    bool counting;           /* allocations and frees are calls too */
+    unsigned label_words[2]; /* words of a queue that hold its label; [1] 0: only one word does */
+    bool queue_untold;       /* a thread's queue is not where the kernel reports it */
+    bool translated;         /* the process runs under Rosetta */
+    bool traced;             /* a debugger traces this process */
+    bool counting;           /* allocations and frees count as calls */
     uint64_t now;            /* ns; moves by `step` with each call */
     uint64_t step;
 
-    /* The call that fails: fail_call's fail_at-th, with fail_result; fail_at 0: none. fail_all: and all behind it. */
+    /* The call that fails with fail_result: call number fail_at of the kind fail_call; fail_at 0: no call. fail_all:
+     * all calls of that kind from there on fail. */
     enum fake_call fail_call;
     size_t fail_at;
     int fail_result;
     bool fail_all;
-    /* A thread that dies right before the die_at-th call of all; die_at 0: none. */
+    /* The thread die_index dies right before call number die_at, counted over all kinds; die_at 0: no thread dies. */
     size_t die_at, die_index;
-    /* What is written to *change, right before the change_at-th read of memory; change_at 0: nothing. */
+    /* change_to is written to *change right before read number change_at of memory; change_at 0: nothing is written. */
     size_t change_at;
     uintptr_t *change, change_to;
-    /* Where the list of images stands; 0: none. */
+    /* The address of the loader's list of images; 0: there is none. */
     uintptr_t dyld_infos[FAKE_TASKS];
     struct fake_image {
         uintptr_t header; /* 0: none */
         const char *path;
     } images[FAKE_IMAGES_MAX]; /* of this process */
-    /* Called right before the hook_at-th read of memory; hook_at 0: never. */
+    /* Called right before read number hook_at of memory; hook_at 0: never. */
     size_t hook_at;
     void (*hook)(void);
 };
 
 extern struct fake_script fake;
 
-/* What happened. */
+/* What the calls did. */
 struct fake_account {
     size_t calls[FAKE_CALLS], all_calls;
-    size_t suspended;       /* threads that are suspended now */
-    size_t windows;         /* opened so far */
-    size_t lists_in_turn;   /* calls of task_threads while a semaphore of one is taken */
-    size_t other_suspended; /* how often the other task is suspended now */
-    uintptr_t queue_then;   /* what *change was when a state was last asked for */
+    size_t suspended;       /* number of suspended threads */
+    size_t windows;         /* windows so far */
+    size_t lists_in_turn;   /* calls of task_threads while the caller holds the captures' semaphore */
+    size_t other_suspended; /* suspend count of the other task */
+    uintptr_t queue_then;   /* value of *change when a state was last read */
     size_t longest_bulk;    /* bytes of the largest read in a window */
-    long rights;            /* to threads and tasks and semaphores, beyond those that the process began with */
+    long rights;            /* to threads, tasks and semaphores, beyond those that the process began with */
     long mappings, mapped_bytes, allocations;
-    size_t forbidden; /* calls in a window that must not be there */
+    size_t forbidden; /* calls in a window that are not allowed there */
     enum fake_call forbidden_call;
-    size_t errors;           /* rights given back twice, memory freed that was not mapped, a suspension of oneself */
-    bool signals_wait;       /* those of the calling thread, */
-    bool cancellation_waits; /* and its cancellation */
+    size_t errors;           /* rights returned twice, memory freed that was not mapped, a thread that suspended
+                              * itself */
+    bool signals_wait;       /* the calling thread blocks its signals */
+    bool cancellation_waits; /* the calling thread has disabled its cancellation */
 };
 
 extern struct fake_account fake_account;
 
-/* Threads, ports and memory as at the start of a process: nothing of earlier scripts. The thread list is the caller's to
- * fill afterwards. The Darwin layer itself is not reset: shut it down before. */
+/* Resets threads, ports and memory to the start of a process. The caller fills the thread list afterwards. The Darwin
+ * layer is not reset: shut it down before. */
 void fake_reset(void);
 
-/* Adds a thread; 0 fields get values. Returns its index. */
+/* Adds a thread; fields that are 0 get values. Returns its index. */
 size_t fake_add_thread(const struct fake_thread *thread);
 
-/* The process becomes the child of a fork: the calling thread alone, no rights. Its handlers have run. */
+/* Makes the process the child of a fork, with the calling thread only and no rights. Its fork handlers have run. */
 void fake_fork(void);
 
-/* The loader announces an image of fake.images, or withdraws it: then its header is 0. */
+/* Make the loader announce an image of fake.images, or withdraw it: then its header is 0. */
 void fake_load(size_t index);
 void fake_unload(size_t index);
 
-/* A dispatch queue: its label stands where fake.label_words says. */
+/* A dispatch queue. Its label is in the words fake.label_words. */
 struct fake_queue {
     uintptr_t words[16];
 };
@@ -161,7 +164,7 @@ uint32_t fake_port(size_t index);
 /* The pthread_t of a thread. */
 uintptr_t fake_pthread(size_t index);
 
-/* Copies n bytes of this program, mapped or not; the test's (it has this system's headers). */
+/* Copies n bytes of this program, mapped or not. Part of the tests, because it needs this system's headers. */
 bool fake_read_real(uintptr_t from, void *to, size_t n);
 
 #endif

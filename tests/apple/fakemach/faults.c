@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every call on the scripted kernel fails in turn, at every position, and threads die between any two calls: whatever
- * happens, everyone runs again, every right, mapping and allocation is given back, and there is a status. */
+/* Tests failures on the scripted kernel: every call fails in turn, at every position, and threads die between any two
+ * calls. All threads must run again, every right, mapping and allocation must be returned, and the library must return
+ * a status. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/under.h"
 
-/* Check allocates for each assertion: it is asked only if there is something to say. */
+/* Check allocates for each assertion, so it is called only if there is an error to report. */
 static void require_frames(const struct usp_stack *stack, size_t first) {
     for (size_t i = 0; i < stack->count; i++) {
         if (stack->frames[i].pc == CODE(first + i)) continue;
@@ -22,14 +23,14 @@ static void require_frames(const struct usp_stack *stack, size_t first) {
     }
 }
 
-/* Whatever failed, the thread stood somewhere. */
+/* Whatever failed, a thread's stack has at least one frame. */
 static void require_first(const struct usp_stack *stack) {
     if (stack->count != 0) return;
     fake.counting = false;
     ck_abort_msg("a stack without frames");
 }
 
-/* Of the snapshot's threads: what the last one said that has no stack. */
+/* The status of the snapshot's last thread without a stack. */
 static int thread_status;
 
 static int run_threads(void) {
@@ -51,8 +52,8 @@ static int run_names(void) {
     return own != USP_OK ? own : status != USP_OK ? status : other;
 }
 
-/* The caller of this is the second frame, by the frame record if by nothing else. The fast walk believes only what it can
- * read, so it may have nothing. */
+/* The second frame must be the caller of this function, found at least by the frame record. The fast walk uses only
+ * memory that it can read, so it may have no frames. */
 static __attribute__((noinline)) int run_self(void) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -83,7 +84,7 @@ static int run_capture(void) {
     struct usp_stack stack;
     int status = capture_thread(TARGET, &stack, frames, 32);
     if (status != USP_OK) return status;
-    /* Frames that there are, are right ones, whatever failed. */
+    /* Whatever failed, all frames that were found must be right. */
     require_first(&stack);
     require_frames(&stack, 300);
     return status;
@@ -112,7 +113,7 @@ static void require_snapshot(const struct usp_snapshot *s) {
             continue;
         }
         require_first(&t->stack);
-        /* What a second window finds was overwritten when the first one closed. */
+        /* A second window sees a stack that was overwritten when the first one closed. */
         if (fake_account.windows == 1) require_frames(&t->stack, 100 + 100 * at);
     }
 }
@@ -133,7 +134,7 @@ static int run_process(void) {
     return status;
 }
 
-/* So that the list is made anew. */
+/* Loads an image again, so that the list is made anew. */
 static void load_again(void) {
     uintptr_t header = fake.images[1].header;
     fake_unload(1);
@@ -141,7 +142,7 @@ static void load_again(void) {
     fake_load(1);
 }
 
-/* What the library keeps is as before. */
+/* Checks that the library's list is as before. */
 static void list_whole(void) {
     fake.fail_at = 0;
     load_again();
@@ -165,7 +166,7 @@ static int run_refresh(void) {
     bool is_there = images != NULL && usp_images_count(images) != 0;
     usp_images_release(ticket);
     list_whole();
-    /* On failure the last list stays. */
+    /* After a failure the last list stays in use. */
     if (status != USP_OK || is_there) return status;
     fake.counting = false;
     ck_abort_msg("the list is empty");
@@ -198,9 +199,9 @@ static const struct scenario {
     const char *name;
     int (*run)(void);
     bool prepared;
-    uint32_t statuses; /* bit −status: may be the answer */
-    uint32_t told;     /* bit of a call: why it failed is the answer, */
-    uint32_t told_of;  /* or that of a thread in the snapshot */
+    uint32_t statuses; /* bit −status: the call may return this status */
+    uint32_t told;     /* bit of a failing call: the status must give its reason */
+    uint32_t told_of;  /* the same; a snapshot's thread may have it instead */
 } scenarios[] = {
 #define MAY(status) (1u << -(status))
 #define ANY         (MAY(USP_OK) | MAY(USP_ERROR_SYSTEM) | MAY(USP_ERROR_NO_THREAD) | MAY(USP_ERROR_NO_MEMORY))
@@ -249,7 +250,7 @@ static void check_end(const struct scenario *s, int status, const struct fake_ac
     snprintf(when, sizeof when, "%s, %s %zu", s->name, what, at);
     if (status > 0 || (s->statuses >> -status & 1) == 0) ck_abort_msg("%s: status %s", when, usp_status_string(status));
     check_clean(before, when);
-    /* It works again afterwards. */
+    /* It works again when no call fails. */
     fake.fail_at = fake.die_at = 0;
     for (size_t i = 0; i < fake.thread_count; i++) fill_stack(i);
     status = run(s);
@@ -267,11 +268,11 @@ static const struct {
     {SHORTAGE, USP_ERROR_NO_MEMORY},
 };
 
-/* The right status, not only one of those that there are: of the call, or of the thread that it was about. */
+/* Checks that the status is the right one, not only an allowed one: of the call itself or of the thread. */
 static void check_told(const struct scenario *s, size_t call, size_t at, int expected, int status) {
     bool is_gone = expected == USP_ERROR_NO_THREAD;
     bool told = (s->told >> call & 1) == 0 || status == expected;
-    /* A thread that is gone is not in the snapshot; without any there is none. */
+    /* A thread that has ended is not in the snapshot; without any thread there is no snapshot. */
     bool told_of = (s->told_of >> call & 1) == 0 || status == expected ||
                    (status == USP_OK && (is_gone || thread_status == expected));
     if (told && told_of) return;
@@ -280,10 +281,10 @@ static void check_told(const struct scenario *s, size_t call, size_t at, int exp
 }
 
 static void fail_each(const struct scenario *s, bool all_behind) {
-    /* These cannot fail, or their failure is of no interest. */
+    /* Calls that cannot fail, or whose failure does not matter. */
     static const bool certain[FAKE_CALLS] = {
         [FAKE_CLOCK] = true, [FAKE_TIMEBASE] = true, [FAKE_FREE] = true, [FAKE_LIBPTHREAD] = true};
-    /* Why makes no difference. */
+    /* Calls whose reason for failing makes no difference. */
     static const bool plain[FAKE_CALLS] = {
         [FAKE_VM_READ] = true,       [FAKE_VM_REGION] = true,       [FAKE_VM_ALLOCATE] = true,
         [FAKE_VM_DEALLOCATE] = true, [FAKE_PORT_DEALLOCATE] = true, [FAKE_MALLOC] = true,
@@ -294,11 +295,12 @@ static void fail_each(const struct scenario *s, bool all_behind) {
     size_t failures = 0;
     for (size_t call = 0; call < FAKE_CALLS; call++) {
         if (certain[call]) continue;
-        /* A thread that can never be resumed cannot be helped. */
+        /* If no thread can ever be resumed, the library cannot help. */
         if (all_behind && (call == FAKE_THREAD_RESUME || call == FAKE_SEMAPHORE_SIGNAL)) continue;
         for (size_t at = 1; at <= whole.calls[call]; at += stride()) {
             for (size_t r = 0; r < (plain[call] ? 1 : sizeof reasons / sizeof reasons[0]); r++) {
-                /* These mean that it runs, or is gone: a kernel that says so of one that stands still lies. */
+                /* These results mean that the thread runs or has ended. A real kernel does not return them for a
+                 * suspended thread. */
                 if (call == FAKE_THREAD_RESUME && reasons[r].result != ABORTED && reasons[r].result != SHORTAGE)
                     continue;
                 struct fake_account before = begin(s);
@@ -309,7 +311,7 @@ static void fail_each(const struct scenario *s, bool all_behind) {
                 thread_status = USP_OK;
                 int status = run(s);
                 check_told(s, call, at, reasons[r].status, status);
-                /* A wait for the turn that a signal interrupts goes on. */
+                /* A wait for the captures' turn that a signal interrupts goes on. */
                 bool interrupted = call == FAKE_SEMAPHORE_WAIT && reasons[r].result == ABORTED && !all_behind;
                 if (interrupted) ck_assert_int_eq(status, USP_OK);
                 check_end(s, status, &before, fake_call_names[call], at);
@@ -317,7 +319,7 @@ static void fail_each(const struct scenario *s, bool all_behind) {
             }
         }
     }
-    /* Walks in this process read most of what they need directly. */
+    /* Walks in this process read most memory directly, without a call. */
     bool is_direct = s->run == run_self || s->run == run_context;
     ck_assert_uint_gt(failures, is_direct ? 0 : 15 / stride());
     if (getenv("USP_TEST_VERBOSE") != NULL) printf("%s: %zu failures\n", s->name, failures);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Images on the scripted kernel: what the loader announces, the lists of loaders, and all of it while it changes or makes no
- * sense. Layouts: xnu EXTERNAL_HEADERS/mach-o/loader.h, dyld include/mach-o/dyld_images.h. */
+/* Tests images on the scripted kernel: images that the loader announces, the loader's own lists, and lists that change
+ * or are damaged. Layouts: xnu EXTERNAL_HEADERS/mach-o/loader.h, dyld include/mach-o/dyld_images.h. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static uint32_t processor(void) {
     }
 }
 
-/* A header, a text segment from address 0 on and a UUID of equal bytes. */
+/* Writes a header, a text segment that begins at address 0, and a UUID of equal bytes. */
 static void write_image(uint8_t *image, uint32_t type, uint8_t uuid) {
     bool wide = sizeof(void *) == 8;
     uint32_t segment_size = wide ? 72 : 56;
@@ -167,7 +167,8 @@ static bool is_listed(size_t i) {
     return is_listed;
 }
 
-/* The program does not say that something was loaded or unloaded: captures of other threads and snapshots notice it. */
+/* The program does not announce that it has loaded or unloaded something. Captures of other threads and snapshots must
+ * notice it. */
 START_TEST(test_loaded_later) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -189,12 +190,12 @@ START_TEST(test_loaded_later) {
 }
 END_TEST
 
-/* More images than there are slots to begin with, some of which have gone. */
+/* More images than the first slots hold; some have been unloaded. */
 START_TEST(test_many_images) {
     struct usp_images *list;
     ck_assert_int_eq(usp_images_create_self(&list), USP_OK);
     usp_images_free(list);
-    /* The layer's slots take whatever address the loader tells; headers that are none are left out of lists. */
+    /* The layer's slots take any address from the loader; lists leave out addresses without a valid header. */
     for (size_t i = 0; i < 600; i++) {
         fake.images[4].header = 0x10000 + 16 * i;
         fake.images[4].path = "/nothing";
@@ -225,7 +226,7 @@ START_TEST(test_images_of_process) {
     check_image(list, LOADER, "", USP_IMAGE_LOADER);
     check_cache(list);
     usp_images_free(list);
-    /* An older loader's list ends before the fields on the cache. */
+    /* An older loader's list has no fields about the shared cache. */
     put32((uint8_t *)infos[FAKE_OTHER], 14);
     ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_OK);
     ck_assert_int_eq(usp_images_shared_cache(list, &cache), USP_ERROR_NOT_FOUND);
@@ -240,7 +241,7 @@ END_TEST
 
 static void complete_list(void) { write_infos(infos[FAKE_OTHER], 2, (uintptr_t)entries); }
 
-/* No lock of the loader's is taken; it tells that it is changing its list. */
+/* Reads the list without the loader's lock. The loader marks its list while it changes it. */
 START_TEST(test_changing_list) {
     struct usp_images *list;
     struct usp_snapshot *s;
@@ -248,7 +249,7 @@ START_TEST(test_changing_list) {
     struct fake_account before = fake_account;
     ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_ERROR_BUSY);
     check_clean(&before, "a list that is being changed");
-    /* Its threads are captured all the same. */
+    /* The threads are captured all the same. */
     ck_assert_int_eq(usp_snapshot_create_process(FAKE_OTHER_PID, NULL, &s, NULL, 0), USP_OK);
     check_stack(&usp_snapshot_get_thread(s, 0)->stack, FRAMES, 500);
     usp_snapshot_free(s);
@@ -269,8 +270,8 @@ static int image_at(size_t i, struct usp_image *image, char *path, size_t path_s
     return usp_image_at((uintptr_t)images[i] + 8, image, path, path_size);
 }
 
-/* In a handler, by the loader's own list: with images that were not registered, without a lock, an allocation or a
- * question to the loader. */
+/* Finds images in a handler by the loader's own list, also images that were not registered. It takes no lock, allocates
+ * nothing and does not call the loader. */
 START_TEST(test_image_at) {
     static const enum fake_call others[] = {FAKE_MALLOC, FAKE_FREE, FAKE_LIBPTHREAD, FAKE_LOADER, FAKE_LIBDISPATCH};
     struct usp_image image;
@@ -295,18 +296,18 @@ START_TEST(test_image_at) {
     ck_assert_int_eq(image_at(LOADER, &image, path, sizeof path), USP_OK);
     ck_assert_uint_ne(image.flags & USP_IMAGE_LOADER, 0);
     ck_assert_str_eq(path, "");
-    /* Not in the list; behind an image, below all, above all. */
+    /* Addresses that belong to no image of the list: after an image, below all, above all. */
     ck_assert_int_eq(image_at(PLUGIN, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(usp_image_at(8, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(usp_image_at(UINTPTR_MAX, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
-    /* While it is changed, what was registered answers. */
+    /* While the loader changes its list, the registered images are used. */
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
     before = fake_account;
     write_infos(infos[FAKE_OWN], 2, 0);
     ck_assert_int_eq(image_at(PLUGIN, &image, path, sizeof path), USP_OK);
     ck_assert_str_eq(path, paths[PLUGIN]);
     ck_assert_int_eq(usp_image_at(8, &image, path, sizeof path), USP_ERROR_BUSY);
-    /* And where there is none at all. */
+    /* The same where the loader has no list. */
     fake.dyld_infos[FAKE_OWN] = 8;
     ck_assert_int_eq(image_at(PLUGIN, &image, path, sizeof path), USP_OK);
     ck_assert_int_eq(usp_image_at(8, &image, path, sizeof path), USP_ERROR_NOT_FOUND);
@@ -314,7 +315,7 @@ START_TEST(test_image_at) {
 }
 END_TEST
 
-/* The image is gone, or its header is nonsense, while the list still has it. */
+/* The list still has an image that is unmapped, or whose header is damaged. */
 START_TEST(test_image_at_nothing) {
     struct usp_image image;
     char path[64];
@@ -332,8 +333,8 @@ static void unload_plugin(void) {
     if (mprotect(images[PLUGIN], IMAGE_SIZE, PROT_NONE) != 0) abort();
 }
 
-/* An image goes at each read in turn, with its memory: it is in the list as it was, or not at all. Behind the last read it
- * stays. */
+/* An image and its memory disappear before each read in turn. Lists must have it as it was or not at all. After the
+ * last read it stays. */
 START_TEST(test_unloaded_meanwhile) {
     struct usp_images *list;
     struct usp_snapshot *s;
@@ -373,7 +374,7 @@ START_TEST(test_unloaded_meanwhile) {
 }
 END_TEST
 
-/* Each word of an image's headers in turn is anything; the others' images stay as they are. */
+/* Each word of an image's headers in turn gets other values. The other images must stay as they are. */
 START_TEST(test_corrupt_headers) {
     static const uint32_t values[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x19, 24, 0xfeedfacf};
     struct usp_images *list;
@@ -398,7 +399,7 @@ START_TEST(test_corrupt_headers) {
 }
 END_TEST
 
-/* A process of another processor's code (Rosetta) is reported, before any of its threads is stopped. */
+/* A process with another processor's code (Rosetta) must be reported before any of its threads is stopped. */
 START_TEST(test_other_processor) {
     struct usp_snapshot *s;
     char error[200];

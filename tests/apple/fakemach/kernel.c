@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See fakemach.h. Compiled with the stand-in SDK's headers, so that each call has the type that the SDK says. */
+/* See fakemach.h. Compiled with the stand-in SDK's headers, so that each function has the type that the SDK
+ * declares. */
 #include "tests/apple/fakemach/fakemach.h"
 
 #include <TargetConditionals.h>
@@ -20,7 +21,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* The whole program's allocations pass by here (-Wl,--wrap): so do those that one part makes and another frees. */
+/* All allocations of the program go through these functions (-Wl,--wrap), also memory that one part allocates and
+ * another part frees. */
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t count, size_t n);
 void *__real_realloc(void *memory, size_t n);
@@ -33,7 +35,7 @@ void __wrap_free(void *memory);
 
 #define OWN_TASK        0x103u
 #define OTHER_TASK      0x203u
-#define SEMAPHORE       0x303u /* the first of SEMAPHORES */
+#define SEMAPHORE       0x303u /* port name of the first semaphore */
 #define TOKEN           0x403u
 #define SEMAPHORES      4u
 #define FIRST_THREAD    0x1003u
@@ -43,7 +45,7 @@ void __wrap_free(void *memory);
 #define TOKEN_PLACE     (FAKE_THREADS_MAX + 3)
 #define SEMAPHORE_PLACE (FAKE_THREADS_MAX + 4)
 
-/* As a process begins: its main thread loads the library. */
+/* A process as it begins: its main thread loads the library. */
 struct fake_script fake = {.threads = {{.id = FAKE_MAIN_ID}}, .thread_count = 1};
 struct fake_account fake_account;
 mach_port_t mach_task_self_ = OWN_TASK;
@@ -80,7 +82,7 @@ const char *const fake_call_names[FAKE_CALLS] = {
     "libdispatch",
 };
 
-/* What may be called while threads stand still: the kernel, and nothing that waits for another thread. */
+/* The calls that are allowed while threads are suspended: kernel calls that do not wait for another thread. */
 static const bool allowed[FAKE_CALLS] = {
     [FAKE_THREAD_SUSPEND] = true, [FAKE_THREAD_RESUME] = true, [FAKE_THREAD_GET_STATE] = true, [FAKE_VM_READ] = true,
     [FAKE_VM_REGION] = true,      [FAKE_CLOCK] = true,         [FAKE_TIMEBASE] = true,
@@ -89,7 +91,7 @@ static const bool allowed[FAKE_CALLS] = {
 static long references[PORTS];
 static struct {
     bool is_there;
-    /* Created with the value 1, as the captures' turn is. */
+    /* created with the value 1, as the semaphore for the captures' turn is */
     bool is_lock;
     int value;
 } semaphores[SEMAPHORES];
@@ -114,7 +116,7 @@ static void kill_thread(struct fake_thread *t) {
     t->suspended = 0;
 }
 
-/* Counts a call; true when it is to fail. */
+/* Counts a call. Returns whether it must fail. */
 static bool fails(enum fake_call call) {
     struct fake_account *a = &fake_account;
     size_t n = ++a->calls[call];
@@ -171,7 +173,7 @@ static int place_of_task(mach_port_t task) {
     return task == OTHER_TASK && references[OTHER_PLACE] > 0 ? FAKE_OTHER : -1;
 }
 
-/* What becomes of a thread's stack when it runs again. */
+/* Changes a thread's stack when the thread runs again. */
 static void go_on(struct fake_thread *t) {
     t->sp -= t->growth;
     if (!t->scribbled_on) return;
@@ -275,7 +277,8 @@ kern_return_t thread_suspend(thread_read_t port) {
     if (t->dead) return MACH_SEND_INVALID_DEST;
     if (t->cannot_suspend) return KERN_FAILURE;
     if (t == &fake.threads[fake.self]) fake_account.errors++;
-    /* A handler of the caller's could wait for what the stopped thread holds. */
+    /* A signal handler of the caller might wait for a lock of the suspended thread, so signals and cancellation must be
+     * off. */
     if (!fake_account.signals_wait && fake.fail_call != FAKE_SIGMASK) fake_account.errors++;
     if (!fake_account.cancellation_waits) fake_account.errors++;
     if (t->suspended++ == 0 && t->task == FAKE_OWN && fake_account.suspended++ == 0) fake_account.windows++;
@@ -303,7 +306,7 @@ kern_return_t thread_get_state(thread_read_t port, thread_state_flavor_t flavor,
     if (fails(FAKE_THREAD_GET_STATE)) return fake.fail_result;
     if (t == NULL) return KERN_INVALID_ARGUMENT;
     if (t->dead) return KERN_TERMINATED;
-    /* The registers of a thread that runs mean nothing. */
+    /* The registers of a running thread are meaningless. */
     bool stands = t->suspended != 0 || (t->task == FAKE_OTHER && fake_account.other_suspended != 0);
     if (!stands || t == &fake.threads[fake.self]) fake_account.errors++;
     if (fake.change != NULL) fake_account.queue_then = *fake.change;
@@ -354,7 +357,7 @@ kern_return_t task_for_pid(mach_port_name_t self, int pid, mach_port_name_t *tas
 
 /* ---- memory ---- */
 
-/* A stack as memory. */
+/* A stack's memory. */
 struct range {
     uintptr_t low, size, guard;
 };
@@ -490,7 +493,7 @@ void __wrap_free(void *memory) {
 
 uint64_t mach_absolute_time(void) {
     fails(FAKE_CLOCK);
-    /* Ticks of 125/3 ns, as on Apple's arm64. */
+    /* One tick takes 125/3 ns, as on Apple's arm64. */
     return fake.now / 125 * 3 + fake.now % 125 * 3 / 125;
 }
 
@@ -571,7 +574,7 @@ mach_port_t pthread_mach_thread_np(pthread_t thread) {
     return ((const struct fake_thread *)thread)->port;
 }
 
-/* The program runs on this system's stack, of which the layer knows nothing. */
+/* The program runs on this system's stack, which the layer does not know. */
 void *pthread_get_stackaddr_np(pthread_t thread) {
     (void)thread;
     return NULL;
@@ -636,7 +639,7 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
     return 0;
 }
 
-/* A thread that were cancelled would leave others suspended. */
+/* A cancelled thread would leave others suspended. */
 int pthread_setcancelstate(int state, int *old) {
     fails(FAKE_LIBPTHREAD);
     if (old != NULL) *old = fake_account.cancellation_waits ? PTHREAD_CANCEL_DISABLE : 1;
@@ -715,7 +718,7 @@ int sysctl(int *name, unsigned count, void *old, size_t *size, void *value, size
     return 0;
 }
 
-/* Once registered, they stay. */
+/* Callbacks for images; once registered, they stay. */
 static void (*add_image)(const struct mach_header *header, intptr_t slide);
 static void (*remove_image)(const struct mach_header *header, intptr_t slide);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Darwin layer calls the scripted kernel under these names, so that what it has in common with this system's C library
- * stays this system's for all other files. Included before everything in each file of lib/os/darwin/. */
+/* Renames the functions that the Darwin layer calls, so that it calls the scripted kernel while all other files use
+ * this system's C library. Included first in each file of lib/os/darwin/. */
 #ifndef FAKEMACH_NAMES_H
 #define FAKEMACH_NAMES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels of dispatch queues, read out of memory that may be anything (a crash while a queue's name is
- * read): the right one, or none. */
+/* Tests labels of dispatch queues. They are read from memory that may be invalid, and a crash report showed a crash
+ * while a queue's name was read. The library must return the right label or none. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ START_TEST(test_labels) {
 }
 END_TEST
 
-/* Another task's libdispatch is laid out as this one's. */
+/* Another task's libdispatch has the same layout. */
 START_TEST(test_label_of_another_task) {
     uintptr_t place = (uintptr_t)&first;
     struct usp_snapshot *s;
@@ -60,7 +60,7 @@ START_TEST(test_label_of_another_task) {
 }
 END_TEST
 
-/* Where a queue is laid out in a way that was not understood, no label is right. */
+/* If the layout of queues was not understood, there must be no label at all. */
 START_TEST(test_not_learned) {
     switch (_i) {
     case 0: fake.queue_untold = true; break;
@@ -75,7 +75,7 @@ START_TEST(test_not_learned) {
 }
 END_TEST
 
-/* Each link of the way to a label may lead nowhere, and the label may be none. */
+/* Each pointer on the way to a label may be invalid, and the label may be no text. */
 START_TEST(test_broken_links) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,7 +94,7 @@ START_TEST(test_broken_links) {
 
     *place = (uintptr_t)end;
     ck_assert_str_eq(label_of(TARGET), "");
-    *place = (uintptr_t)end - 16; /* a queue whose label's place is gone */
+    *place = (uintptr_t)end - 16; /* a queue that ends before its label's word */
     ck_assert_str_eq(label_of(TARGET), "");
     *place = UINTPTR_MAX - 7;
     ck_assert_str_eq(label_of(TARGET), "");
@@ -104,10 +104,10 @@ START_TEST(test_broken_links) {
     ck_assert_str_eq(label_of(TARGET), "");
     fake_label(&first, NULL);
     ck_assert_str_eq(label_of(TARGET), "");
-    memcpy(end - 4, "edge", 4); /* goes on where nothing is */
+    memcpy(end - 4, "edge", 4); /* continues in unmapped memory */
     fake_label(&first, end - 4);
     ck_assert_str_eq(label_of(TARGET), "");
-    end[-1] = '\0'; /* ends at the last byte */
+    end[-1] = '\0'; /* ends at the last mapped byte */
     ck_assert_str_eq(label_of(TARGET), "edg");
     fake_label(&first, "\x01\x02 freed");
     ck_assert_str_eq(label_of(TARGET), "");
@@ -122,8 +122,8 @@ START_TEST(test_broken_links) {
 }
 END_TEST
 
-/* The thread goes on to another queue between any two reads: the snapshot shows the queue on which the thread was when it
- * stood still, or none. */
+/* The thread changes to another queue between any two reads. The snapshot must show the queue at the moment when the
+ * thread was stopped, or none. */
 START_TEST(test_changing_queue) {
     prepare();
     size_t reads = fake_account.calls[FAKE_VM_READ], first_seen = 0, second_seen = 0;
@@ -152,20 +152,21 @@ START_TEST(test_changing_queue) {
         usp_snapshot_free(s);
         check_clean(&before, "a changing queue");
     }
-    /* A sanitized build reads in other pieces, so that other moments are met. */
+    /* A sanitized build reads in other pieces, so it may miss these moments. */
     if (USP_SANITIZED) return;
     ck_assert_uint_gt(first_seen, 0);
     ck_assert_uint_gt(second_seen, 0);
 }
 END_TEST
 
-/* The thread has gone on to another queue, and what was the first one's memory is something else. */
+/* The thread changes to another queue, and the first queue's memory is reused. */
 static void free_first(void) {
     *fake.threads[TARGET].queue_at = (uintptr_t)&second;
     fake_label(&first, "another one's");
 }
 
-/* At any of the reads: one of the two labels or none, never what stands in memory that is no queue any more. */
+/* A queue is freed between any two reads. The label must be one of the two or none, and never text from reused
+ * memory. */
 START_TEST(test_freed_queue) {
     prepare();
     size_t reads = fake_account.calls[FAKE_VM_READ], first_seen = 0, second_seen = 0, none = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that stand in a handler, captured on the scripted kernel by the frame that a kernel makes for a signal: on their own
- * stack, and on an alternate one, from which a walk has to go on with memory that is copied in the same window. The frame's
- * structure: xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c. Byte by byte it is tests/unwind/test_golden_sigframes.c's. */
+/* Tests captures of threads in a signal handler on the scripted kernel, by the kernel's signal frame: on the thread's
+ * own stack and on an alternate one. From an alternate stack a walk continues with memory that is copied in the same
+ * window. The frame's structure: xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c.
+ * tests/unwind/test_golden_sigframes.c tests it byte by byte. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,14 @@
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 
-/* Behind the call of the handler, and in it. */
+/* The return address of the handler's call, and an address in the handler. */
 #define TRAMP   CODE(2000)
 #define HANDLER CODE(2100)
 
 #define ALTERNATE 8192u
 
-/* The structures' sizes; in the ucontext the size and address of the mcontext; in that pc, sp, fp and lr (0: there is
- * none). */
+/* Sizes of the structures; offsets in the ucontext of the mcontext's size and address; offsets in the mcontext of pc,
+ * sp, fp and lr (0: there is none). */
 static const struct layout {
     uint32_t arch;
     uint16_t siginfo, ucontext, mcontext, size_at, machine_at, pc, sp, fp, lr;
@@ -38,7 +39,7 @@ static const struct layout *layout(void) {
     return &layouts[i];
 }
 
-/* The addresses of the three; returns sp as _sigtramp begins. */
+/* Computes the addresses of siginfo, ucontext and mcontext. Returns sp at the first instruction of _sigtramp. */
 static uintptr_t place_frame(uintptr_t sp, uintptr_t *info, uintptr_t *context, uintptr_t *machine) {
     const struct layout *l = layout();
     if (l->lr != 0) {
@@ -73,7 +74,8 @@ void handle_signal(size_t at, bool on_alternate) {
     put_word(machine + l->sp, t->sp);
     put_word(machine + l->fp, t->fp);
     if (l->lr != 0) put_word(machine + l->lr, t->lr);
-    /* x86 pushes fp below the place of a return address, in which there is what was there: what could be a caller. */
+    /* x86 pushes fp below the place of a return address, which keeps its old contents: here an address that could be a
+     * caller. */
     uintptr_t record = entry - (l->lr != 0 ? 2 : 1) * sizeof(uintptr_t);
     put_word(record, t->fp);
     put_word(record + sizeof(uintptr_t), CODE(999));
@@ -102,7 +104,8 @@ static void check_handled(const struct usp_stack *stack, size_t frames, size_t f
     ck_assert_uint_eq(stack->stop, USP_STOP_FP_ZERO);
 }
 
-/* Afterwards both stacks are overwritten: what the walk has seen was copied. */
+/* A thread in a handler would be shown without the code that the signal interrupted. Afterwards both stacks are
+ * overwritten, so all frames come from copies. */
 START_TEST(test_handler) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -116,7 +119,7 @@ START_TEST(test_handler) {
 }
 END_TEST
 
-/* Who stands in no handler costs no call more. */
+/* A thread that is in no handler must cost no additional call. */
 START_TEST(test_calls) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -137,7 +140,8 @@ START_TEST(test_calls) {
 }
 END_TEST
 
-/* The interrupted stack is deep: the window opens again with more memory, and no oftener than for any deep stack. */
+/* The interrupted stack is deep. The window opens again with more memory, but not more often than for any deep
+ * stack. */
 START_TEST(test_deep_interrupted_stack) {
     static struct usp_frame frames[3000];
     struct usp_stack stack;
@@ -146,7 +150,7 @@ START_TEST(test_deep_interrupted_stack) {
     handle_signal(deep, true);
     struct fake_account before = fake_account;
     ck_assert_int_eq(capture_thread(deep, &stack, frames, 3000), USP_OK);
-    /* It was scribbled on when the first window closed: whatever a second one finds is another moment's. */
+    /* The stack was overwritten when the first window closed, so a second window sees another moment. */
     ck_assert_uint_eq(fake_account.windows - before.windows, 2);
     fill_stack(deep);
     handle_signal(deep, true);
@@ -158,7 +162,7 @@ START_TEST(test_deep_interrupted_stack) {
 }
 END_TEST
 
-/* All threads at one moment, of this process and of another one. */
+/* Snapshots of all threads, of this process and of another one. */
 START_TEST(test_snapshots) {
     struct usp_snapshot *s;
     size_t seen = 0;
@@ -184,7 +188,8 @@ START_TEST(test_snapshots) {
 }
 END_TEST
 
-/* What the context says was interrupted can be anything: there is an end, a reason, and nothing is left. */
+/* The interrupted stack pointer in the context can be any value. The walk must end with a reason, and leave nothing
+ * behind. */
 START_TEST(test_context_leads_anywhere) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -203,7 +208,7 @@ START_TEST(test_context_leads_anywhere) {
         ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_OK);
         ck_assert_uint_lt(stack.count, 32);
 #ifdef __i386__
-        /* A fault that is known: some of these contexts are taken for none, and the stack ends before what they interrupted. */
+        /* Known bug: some of these contexts are not recognized, and the stack ends before the interrupted code. */
         ck_assert_uint_ge(stack.count, 2);
 #else
         ck_assert_uint_ge(stack.count, 3);

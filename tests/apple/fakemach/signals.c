@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks through signals on the scripted kernel: a handler that captures what it interrupted, and a thread that is captured
- * while it stands in a handler. What the kernel and _sigtramp leave: xnu bsd/dev/i386/unix_signal.c and
- * bsd/dev/arm/unix_signal.c, libplatform src/setjmp/x86_64/_sigtramp.s. The layouts of ucontext and mcontext: xnu
+/* Tests stacks through signals on the scripted kernel: a handler that captures what it interrupted, and a thread that
+ * is captured while it is in a handler. The stack as the kernel and _sigtramp leave it: xnu bsd/dev/i386/unix_signal.c
+ * and bsd/dev/arm/unix_signal.c, libplatform src/setjmp/x86_64/_sigtramp.s. The layouts of ucontext and mcontext: xnu
  * bsd/sys/_types/_ucontext.h, bsd/i386/_mcontext.h, bsd/arm/_mcontext.h. */
 #include <check.h>
 #include <stdbool.h>
@@ -15,8 +15,8 @@
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 
-/* Where a ucontext says where its mcontext is, where that has the registers, and in these pc, sp, fp and lr (0: there is
- * none). */
+/* Offsets: in a ucontext of the mcontext's address, in the mcontext of the registers, and in these of pc, sp, fp and lr
+ * (0: there is none). */
 static const struct {
     uint32_t arch;
     uint16_t mcontext, registers, pc, sp, fp, lr;
@@ -33,8 +33,8 @@ struct context {
 
 static void put_word(uint8_t *at, uintptr_t value) { memcpy(at, &value, sizeof value); }
 
-/* The context of a thread that is interrupted where fake.threads[at] stands. Nothing of Check here, which allocates:
- * allocations may be failing. */
+/* Makes the context of a thread that is interrupted at its present registers. Does not use Check, which allocates,
+ * because allocations may be failing. */
 static void interrupt(struct context *context, const struct fake_thread *t) {
     size_t i = 0;
     while (layouts[i].arch != USPI_HOST_ARCH && ++i < (size_t)ELEMENTS(layouts)) continue;
@@ -63,7 +63,7 @@ static void check_interrupted(const struct usp_stack *stack, size_t first) {
     for (size_t i = 1; i < stack->count; i++) ck_assert_uint_eq(stack->frames[i].kind, USP_FRAME_KIND_RETURN_ADDRESS);
 }
 
-/* No lock, no allocation, no thread stopped. */
+/* A handler that captures must not take a lock, allocate or stop a thread. */
 START_TEST(test_context) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -71,7 +71,7 @@ START_TEST(test_context) {
     interrupt(&context, &fake.threads[CALLER]);
     usp_stack_init(&stack, frames, 32);
     struct fake_account before = fake_account;
-    /* The checks allocate, too. */
+    /* Checks allocate too, so they come after the counted call. */
     fake.counting = true;
     int status = usp_capture_context(context.bytes, NULL, &stack);
     fake.counting = false;
@@ -85,7 +85,7 @@ START_TEST(test_context) {
 }
 END_TEST
 
-/* A call to nowhere: the caller is where the call left it, on the stack or in the link register. */
+/* After a call of a null pointer the caller would be lost. Its address is on the stack or in the link register. */
 START_TEST(test_context_of_null_call) {
     struct usp_frame frames[32];
     struct usp_stack stack;
@@ -118,12 +118,13 @@ START_TEST(test_no_context) {
 END_TEST
 
 #if defined(__x86_64__)
-/* ---- a thread that stands in a handler ---- */
+/* ---- a thread in a handler ---- */
 
-/* The image of both: call frame information says where each keeps the registers of what it came from. */
+/* The image of the handler and of _sigtramp. Its call frame information tells where each keeps the interrupted
+ * registers. */
 #define HANDLER     0x400u
 #define TRAMP       0x480u
-#define RETURN      (TRAMP + 0x20) /* behind the call of the handler */
+#define RETURN      (TRAMP + 0x20) /* return address of the handler's call */
 #define FRAMES_AT   0x800u
 #define FRAMES_SIZE 0x200u
 
@@ -138,7 +139,7 @@ static uint8_t *put32(uint8_t *at, uint32_t value) { return put_bytes(at, &value
 
 static uint8_t *put64(uint8_t *at, uint64_t value) { return put_bytes(at, &value, 8); }
 
-/* An FDE behind the CIE at FRAMES_AT + cie: pc-relative start, length, no augmentation, `rules`. */
+/* Writes an FDE for the CIE at FRAMES_AT + cie: pc-relative start, length, no augmentation, `rules`. */
 static uint8_t *put_fde(uint8_t *at, size_t cie, uint32_t start, uint32_t size, const uint8_t *rules, size_t n) {
     uint8_t *entry = at;
     at = put32(at + 4, (uint32_t)(at + 4 - (image + FRAMES_AT + cie)));
@@ -163,14 +164,14 @@ static uint8_t *put_cie(uint8_t *at, const char *augmentation) {
 
 /* push rbp; mov rbp, rsp; push rbx. */
 static const uint8_t handler_rules[] = {0x0c, 6, 16, 0x86, 2, 0x83, 3};
-/* rbx points at the ucontext. Each register is [[rbx + 48] + n]; the pc is a value, which is one more than the interrupted one
- * unless a breakpoint or an overflow (traps 3 and 4) was the reason; the CFA is the interrupted rsp. */
+/* rbx points to the ucontext. Each register is at [[rbx + 48] + n]. The pc is a value: the interrupted pc plus one, or
+ * without one after a breakpoint or an overflow (traps 3 and 4). The CFA is the interrupted rsp. */
 static const uint8_t trampoline_rules[] = {
     0x10, 3,  5,    0x73, 48,   0x06, 0x23, 24,   0x10, 6,    5,    0x73, 48,   0x06, 0x23, 64,   0x10, 7,    5,
     0x73, 48, 6,    0x23, 72,   0x16, 16,   21,   0x73, 48,   0x06, 0x12, 0x23, 0x90, 1,    0x06, 0x16, 0x23, 0,
     0x94, 4,  0x12, 0x33, 0x2e, 0x16, 0x34, 0x2e, 0x1a, 0x22, 0x0f, 6,    0x73, 48,   0x06, 0x23, 72,   0x06};
 
-/* A header, a text segment from address 0 on, in it call frame information or nothing, and a UUID. */
+/* Writes a header, a text segment from address 0 on, with call frame information or without, and a UUID. */
 static void write_header(uint8_t *to, uint64_t size, bool has_frames) {
     uint32_t sections = has_frames ? 1 : 0, segment_size = 72 + 80 * sections;
     uint8_t *at = put32(put32(put32(put32(to, 0xfeedfacf), 0x01000007), 3), 6);
@@ -189,7 +190,7 @@ static void write_header(uint8_t *to, uint64_t size, bool has_frames) {
     memset(put32(put32(at, 0x1b), 24), 0x77, 16);
 }
 
-/* Beside it there is an image of the code that the stacks are made of, whose first instructions make room for its header. */
+/* Loads that image and another one for the code of the stacks, whose first instructions are replaced by its header. */
 static void load_trampoline(void) {
     memset(image, 0, sizeof image);
     write_header(image, sizeof image, true);
@@ -209,7 +210,7 @@ static void load_trampoline(void) {
     fake.images[1].path = "/Apps/Demo.app/Demo";
 }
 
-/* The thread is interrupted where it stands, by a signal of trap `trap`, and is in the handler now. */
+/* Interrupts a thread by a signal with trap number `trap`, so that it is in the handler. */
 static void deliver(struct fake_thread *t, uint32_t trap) {
     struct context context;
     uint8_t *bytes = (uint8_t *)((t->sp - 128 - sizeof context) & ~(uintptr_t)15);
@@ -219,9 +220,9 @@ static void deliver(struct fake_thread *t, uint32_t trap) {
     memcpy(bytes, &context, sizeof context);
     uintptr_t *trampoline = (uintptr_t *)(void *)bytes - 2;
     trampoline[0] = t->fp;
-    trampoline[1] = CODE(999); /* the kernel pushes nothing: whatever lay there, even what could be a caller */
+    trampoline[1] = CODE(999); /* the kernel pushes nothing here, so the old word stays: it could be a caller */
     uintptr_t *handler = trampoline - 4;
-    handler[0] = 0;                /* its own */
+    handler[0] = 0;                /* its own variable */
     handler[1] = (uintptr_t)bytes; /* rbx */
     handler[2] = (uintptr_t)trampoline;
     handler[3] = (uintptr_t)image + RETURN;
@@ -244,7 +245,7 @@ static void check_through_signal(const struct usp_stack *stack, size_t first) {
     ck_assert_uint_eq(stack->stop, USP_STOP_FP_ZERO);
 }
 
-/* A page fault, a breakpoint and an overflow: _sigtramp's own call frame information tells them apart. */
+/* A page fault, a breakpoint and an overflow: _sigtramp's call frame information must tell them apart. */
 START_TEST(test_thread_in_handler) {
     static const uint32_t traps[] = {14, 3, 4, 0};
     struct usp_frame frames[32];

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The code of this program and of its libraries, none of which is unloaded. */
+/* The code of this program and of its libraries, which are never unloaded. */
 static struct {
     uintptr_t low, high;
 } code[32];
@@ -43,8 +43,8 @@ static bool is_code(uintptr_t from, size_t n) {
     return false;
 }
 
-/* Walks of this program's own stack read its code, thousands of times in each of the many runs of a scenario: without a
- * system call. */
+/* Reads code without a system call: walks of this program's own stack read it thousands of times in each of the many
+ * runs of a scenario. */
 bool fake_read_real(uintptr_t from, void *to, size_t n) {
     if (is_code(from, n)) {
         memcpy(to, (const void *)from, n);
@@ -54,7 +54,7 @@ bool fake_read_real(uintptr_t from, void *to, size_t n) {
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n;
 }
 
-/* fcntl as the Darwin layer calls it: the commands have this system's numbers, O_NONBLOCK has not. */
+/* fcntl for the Darwin layer. Its commands have this system's numbers; O_NONBLOCK has another one. */
 int fake_fcntl(int fd, int command, ...);
 int fake_fcntl(int fd, int command, ...) {
     enum { DARWIN_NONBLOCK = 4 };
@@ -111,7 +111,7 @@ static void put_code(size_t i, const uint8_t *before, size_t n, const uint8_t *a
 }
 
 static void fill_code(void) {
-    /* call; leave; ret. A call of what follows it is no call, but a way to learn the pc. */
+    /* call; leave; ret. A call of the next instruction would not count as a call: it is a way to learn the pc. */
     static const uint8_t x86_call[] = {0xe8, 16, 0, 0, 0}, x86_return[] = {0xc9, 0xc3};
     /* bl; mov sp, x29; ldp x29, x30, [sp], #16; ret */
     static const uint8_t arm64_call[] = {0x04, 0x00, 0x00, 0x94};
@@ -125,7 +125,7 @@ static void fill_code(void) {
     }
 }
 
-/* What each thread of this process works on. */
+/* The queue of each thread of this process. */
 static uintptr_t queue_places[FIRST_OF_OTHER];
 
 void start(void) {
@@ -155,13 +155,13 @@ void stop(void) {
 void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    /* Small ones cost the many runs of a scenario little. */
+    /* Small numbers make the many runs of a scenario fast. */
     options.max_threads = 8;
     options.stack_copy = 4096;
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
-/* NULL: nothing. */
+/* Describes what was not returned; NULL: everything was. */
 static const char *what_is_left(const struct fake_account *before) {
     const struct fake_account *a = &fake_account;
     if (a->suspended != 0) return "a thread is still suspended";
@@ -169,7 +169,7 @@ static const char *what_is_left(const struct fake_account *before) {
     for (size_t i = 0; i < fake.thread_count; i++) {
         if (fake.threads[i].suspended != 0) return "a thread of another task is still suspended";
     }
-    /* A call that was made to fail did not put the mask back. */
+    /* A call that was made to fail did not restore the mask. */
     if (a->signals_wait && fake.fail_call != FAKE_SIGMASK) return "the caller's signals still wait";
     if (a->cancellation_waits) return "the caller's cancellation still waits";
     if (a->rights != before->rights) return "a right is left";

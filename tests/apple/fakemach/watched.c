@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The monitor and the sampler over the Darwin layer: what happens at each look and each tick, on a clock that the test moves. */
+/* Tests the monitor and the sampler over the Darwin layer: each look and each tick, on a clock that the test moves. */
 #include "lib/monitor/watching.h"
 #include "lib/sampler/sampling.h"
 #include "tests/apple/fakemach/stacks.h"
@@ -9,7 +9,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* Time passes, and all threads run in it: what they were stopped for has changed their stacks, which become as before. */
+/* Lets time pass while all threads run. Stacks that were overwritten after a capture are written again. */
 static void pass_until(uint64_t time) {
     while (uspi_os_clock() < time) fake.now += MS / 10;
     for (size_t i = 0; i < THREADS_OF_PROCESS; i++) {
@@ -52,7 +52,7 @@ static void note_ended(void *context, const struct usp_hang *hang) {
     found.ended++;
 }
 
-/* The main thread is in a turn of 600 ms, in which it runs and is captured again and again. Nothing is left of it. */
+/* A hang of 600 ms, in which the main thread runs and is captured repeatedly, is found, and everything is returned. */
 START_TEST(test_hang_is_found) {
     static struct uspi_watching watching;
     struct usp_monitor_options options;
@@ -83,7 +83,7 @@ START_TEST(test_hang_is_found) {
     ck_assert_uint_le(found.duration, lasted + options.interval);
     ck_assert_uint_ge(found.samples, 20);
     ck_assert_uint_eq(watching.statistics.captures, found.samples);
-    /* All but the one that looks. */
+    /* All threads but the monitor's. */
     ck_assert_uint_eq(found.threads, THREADS_OF_PROCESS - 1);
     uspi_watching_end(&watching);
     uspi_watching_free(&watching);
@@ -94,7 +94,7 @@ END_TEST
 
 /* ---- samples ---- */
 
-/* All threads run; the kernel does not suspend one of them. The others are sampled, and its captures are counted as failed. */
+/* The kernel refuses to suspend one thread. The others must be sampled, and its captures counted as failed. */
 START_TEST(test_thread_that_cannot_be_suspended) {
     enum { TICKS = 20 };
     struct usp_sampler_options options;

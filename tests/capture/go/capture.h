@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures of every thread of the process without a pause, from a thread of its own: for programs in Go. */
+/* For programs in Go: a thread that captures every thread of the process again and again, without a pause. */
 #ifndef TESTS_GO_CAPTURE_H
 #define TESTS_GO_CAPTURE_H
 
-/* Prepares the library and begins. Returns usp_prepare's status. */
+/* Prepares the library and starts the capturing thread. Returns usp_prepare's status. */
 int capture_begin(void);
 
-/* Ends. Returns how many captures there were, negative: one failed as none may. */
+/* Stops the capturing thread. Returns the number of captures, or a negative number if one failed. */
 long capture_end(void);
 
 #endif

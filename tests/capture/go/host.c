@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A C program that loads a library written in Go: before the library is prepared or afterwards, as its argument says. Go's
+/* A C program that loads a library written in Go, before or after it prepares captures: its argument says which. Go's
  * run-time installs its handler for SIGURG when it is loaded. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: kinds of characters. */
+/* Stand-in SDK, native builds: classes of characters. */
 #ifndef STANDIN_MACOS_CTYPE_H
 #define STANDIN_MACOS_CTYPE_H
 

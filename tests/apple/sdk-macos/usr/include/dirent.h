@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: sorted folders. */
+/* Stand-in SDK, native builds: folders in sorted order. */
 #ifndef STANDIN_MACOS_DIRENT_H
 #define STANDIN_MACOS_DIRENT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: what comes behind the caller's image (dyld include/dlfcn.h). */
+/* Stand-in SDK, native builds: the next definition of a symbol after the caller's image (dyld include/dlfcn.h). */
 #ifndef STANDIN_MACOS_DLFCN_H
 #define STANDIN_MACOS_DLFCN_H
 

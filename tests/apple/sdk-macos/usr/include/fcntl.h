@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: what programs open files with (xnu bsd/sys/fcntl.h). */
+/* Stand-in SDK, native builds: flags with which programs open files (xnu bsd/sys/fcntl.h). */
 #ifndef STANDIN_MACOS_FCNTL_H
 #define STANDIN_MACOS_FCNTL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: formats of the fixed-width types that only programs print. */
+/* Stand-in SDK, native builds: formats of fixed-width types that only programs print, not the library. */
 #ifndef STANDIN_MACOS_INTTYPES_H
 #define STANDIN_MACOS_INTTYPES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: lengths of paths (xnu bsd/sys/syslimits.h). */
+/* Stand-in SDK, native builds: the maximum length of paths (xnu bsd/sys/syslimits.h). */
 #ifndef STANDIN_MACOS_LIMITS_H
 #define STANDIN_MACOS_LIMITS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: what Check's header and the sampler's suite use (Apple's Libm math.h). */
+/* Stand-in SDK, native builds: the functions that Check's header and the sampler's suite use (Apple's Libm math.h). */
 #ifndef STANDIN_MACOS_MATH_H
 #define STANDIN_MACOS_MATH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: stacks that the caller brings. */
+/* Stand-in SDK, native builds: thread stacks that the caller allocates. */
 #ifndef STANDIN_MACOS_PTHREAD_H
 #define STANDIN_MACOS_PTHREAD_H
 

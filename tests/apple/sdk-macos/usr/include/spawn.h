@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: commands (xnu bsd/sys/spawn.h, libsyscall spawn.h). */
+/* Stand-in SDK, native builds: starting commands (xnu bsd/sys/spawn.h, libsyscall spawn.h). */
 #ifndef STANDIN_MACOS_SPAWN_H
 #define STANDIN_MACOS_SPAWN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: what programs ask for besides memory. */
+/* Stand-in SDK, native builds: the functions that programs use in addition to the library's. */
 #ifndef STANDIN_MACOS_STDLIB_H
 #define STANDIN_MACOS_STDLIB_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: names of either case. */
+/* Stand-in SDK, native builds: comparing strings without regard to case. */
 #ifndef STANDIN_MACOS_STRINGS_H
 #define STANDIN_MACOS_STRINGS_H
 

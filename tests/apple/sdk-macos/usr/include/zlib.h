@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: zlib, which macOS brings. */
+/* Stand-in SDK, native builds: zlib, which is part of macOS. */
 #ifndef STANDIN_MACOS_ZLIB_H
 #define STANDIN_MACOS_ZLIB_H
 

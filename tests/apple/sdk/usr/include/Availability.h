@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: marks of availability. Names as in Apple's Availability.h, which gives Clang the same attributes. */
+/* Stand-in SDK: availability attributes. Names as in Apple's Availability.h, which defines the same Clang
+ * attributes. */
 #ifndef STANDIN_AVAILABILITY_H
 #define STANDIN_AVAILABILITY_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: the platform, from the compiler's target. Names and values as in Apple's TargetConditionals.h, whose
- * guard this has: put first, it stands for the platform where the SDK at hand is another one's. */
+/* Stand-in SDK: the platform, from the compiler's target. Names and values as in Apple's TargetConditionals.h. It has
+ * that header's include guard: included first, it gives the right platform if the SDK is another platform's. */
 #ifndef __TARGETCONDITIONALS__
 #define __TARGETCONDITIONALS__
 

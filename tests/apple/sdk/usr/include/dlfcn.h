@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: names of what is loaded (dyld include/dlfcn.h). */
+/* Stand-in SDK: symbols of loaded images (dyld include/dlfcn.h). */
 #ifndef STANDIN_DLFCN_H
 #define STANDIN_DLFCN_H
 

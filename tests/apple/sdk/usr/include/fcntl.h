@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the library uses of it (xnu bsd/sys/fcntl.h). */
+/* Stand-in SDK: the part of Apple's fcntl.h that the library uses (xnu bsd/sys/fcntl.h). */
 #ifndef STANDIN_FCNTL_H
 #define STANDIN_FCNTL_H
 

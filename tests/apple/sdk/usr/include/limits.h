@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the compiler's own limits.h leaves to the system (xnu bsd/sys/syslimits.h). */
+/* Stand-in SDK: limits that the compiler's own limits.h leaves to the system (xnu bsd/sys/syslimits.h). */
 #ifndef STANDIN_LIMITS_H
 #define STANDIN_LIMITS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: threads (libpthread include/pthread/pthread.h). Objects are as large as Apple's
+/* Stand-in SDK: threads (libpthread include/pthread/pthread.h). The types have the sizes of Apple's
  * (include/sys/_pthread/_pthread_types.h). */
 #ifndef STANDIN_PTHREAD_H
 #define STANDIN_PTHREAD_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the library uses of it. */
+/* Stand-in SDK: the part of Apple's stdlib.h that the library uses. */
 #ifndef STANDIN_STDLIB_H
 #define STANDIN_STDLIB_H
 

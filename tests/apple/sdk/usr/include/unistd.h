@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the library uses of it. */
+/* Stand-in SDK: the part of Apple's unistd.h that the library uses. */
 #ifndef STANDIN_UNISTD_H
 #define STANDIN_UNISTD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: memory of a program's own (xnu bsd/sys/mman.h). */
+/* Stand-in SDK, native builds: anonymous memory (xnu bsd/sys/mman.h). */
 #ifndef STANDIN_MACOS_SYS_MMAN_H
 #define STANDIN_MACOS_SYS_MMAN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: bounds and use (xnu bsd/sys/resource.h). */
+/* Stand-in SDK, native builds: resource limits and usage (xnu bsd/sys/resource.h). */
 #ifndef STANDIN_MACOS_SYS_RESOURCE_H
 #define STANDIN_MACOS_SYS_RESOURCE_H
 

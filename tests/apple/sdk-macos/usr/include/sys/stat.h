@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: what a file is, and what is done to it (xnu bsd/sys/stat.h). */
+/* Stand-in SDK, native builds: file status, and changes of it (xnu bsd/sys/stat.h). */
 #ifndef STANDIN_MACOS_SYS_STAT_H
 #define STANDIN_MACOS_SYS_STAT_H
 

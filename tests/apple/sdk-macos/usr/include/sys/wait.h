@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: how children ended (xnu bsd/sys/wait.h). */
+/* Stand-in SDK, native builds: waiting for children and their exit status (xnu bsd/sys/wait.h). */
 #ifndef STANDIN_MACOS_SYS_WAIT_H
 #define STANDIN_MACOS_SYS_WAIT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what a program needs of Mach (xnu libsyscall/mach/mach/mach.h). */
+/* Stand-in SDK: the Mach headers that a program includes (xnu libsyscall/mach/mach/mach.h). */
 #ifndef STANDIN_MACH_MACH_H
 #define STANDIN_MACH_MACH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: the ports that a program begins with, and traps (xnu libsyscall/mach/mach/mach_init.h,
+/* Stand-in SDK: a program's initial ports, and traps (xnu libsyscall/mach/mach/mach_init.h,
  * osfmk/mach/mach_traps.h). */
 #ifndef STANDIN_MACH_MACH_INIT_H
 #define STANDIN_MACH_MACH_INIT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: rights to ports (xnu osfmk/mach/mach_port.defs). */
+/* Stand-in SDK: port rights (xnu osfmk/mach/mach_port.defs). */
 #ifndef STANDIN_MACH_MACH_PORT_H
 #define STANDIN_MACH_MACH_PORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: the kernel's objects, of which a program has ports (xnu osfmk/mach/mach_types.h). */
+/* Stand-in SDK: kernel objects, for which a program has ports (xnu osfmk/mach/mach_types.h). */
 #ifndef STANDIN_MACH_MACH_TYPES_H
 #define STANDIN_MACH_MACH_TYPES_H
 

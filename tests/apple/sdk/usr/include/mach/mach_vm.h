@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: memory of any task. Only macOS has it: elsewhere Apple's own file is nothing but this error (xnu
+/* Stand-in SDK: memory of any task. Only macOS has it: for other systems Apple's file contains only this error (xnu
  * libsyscall/xcodescripts/mach_install_mig.sh). */
 #ifndef STANDIN_MACH_MACH_VM_H
 #define STANDIN_MACH_MACH_VM_H

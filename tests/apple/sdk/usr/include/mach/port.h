@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: names of ports (xnu osfmk/mach/port.h, osfmk/mach/message.h). */
+/* Stand-in SDK: port names (xnu osfmk/mach/port.h, osfmk/mach/message.h). */
 #ifndef STANDIN_MACH_PORT_H
 #define STANDIN_MACH_PORT_H
 
@@ -11,7 +11,7 @@ typedef natural_t mach_msg_type_number_t;
 
 #define MACH_PORT_NULL 0
 
-/* What a call answers whose port has died (xnu osfmk/mach/message.h). */
+/* The result of a call whose port has died (xnu osfmk/mach/message.h). */
 #define MACH_SEND_INVALID_DEST 0x10000003
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the kernel says about a task (xnu osfmk/mach/task_info.h, where the structs are packed to 4 bytes). */
+/* Stand-in SDK: the kernel's information about a task (xnu osfmk/mach/task_info.h, where the structs are packed to 4
+ * bytes). */
 #ifndef STANDIN_MACH_TASK_INFO_H
 #define STANDIN_MACH_TASK_INFO_H
 

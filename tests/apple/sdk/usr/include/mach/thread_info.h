@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the kernel says about a thread (xnu osfmk/mach/thread_info.h). */
+/* Stand-in SDK: the kernel's information about a thread (xnu osfmk/mach/thread_info.h). */
 #ifndef STANDIN_MACH_THREAD_INFO_H
 #define STANDIN_MACH_THREAD_INFO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: states of threads (xnu osfmk/mach/thread_status.h). */
+/* Stand-in SDK: thread states (xnu osfmk/mach/thread_status.h). */
 #ifndef STANDIN_MACH_THREAD_STATUS_H
 #define STANDIN_MACH_THREAD_STATUS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: memory, in addresses of the calling task's width (xnu osfmk/mach/vm_map.defs). */
+/* Stand-in SDK: memory, with addresses as wide as the calling task's (xnu osfmk/mach/vm_map.defs). */
 #ifndef STANDIN_MACH_VM_MAP_H
 #define STANDIN_MACH_VM_MAP_H
 

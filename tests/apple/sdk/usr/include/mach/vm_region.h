@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the kernel says about a range of memory (xnu osfmk/mach/vm_region.h, packed to 4 bytes). */
+/* Stand-in SDK: the kernel's information about a range of memory (xnu osfmk/mach/vm_region.h, packed to 4 bytes). */
 #ifndef STANDIN_MACH_VM_REGION_H
 #define STANDIN_MACH_VM_REGION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in for Apple's objc/runtime.h: what tools/demo_view.m calls. */
+/* Stand-in for Apple's objc/runtime.h: the functions that tools/demo_view.m calls. */
 #ifndef STANDIN_OBJC_RUNTIME_H
 #define STANDIN_OBJC_RUNTIME_H
 

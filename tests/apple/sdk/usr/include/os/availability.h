@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: the same marks under their public name. */
+/* Stand-in SDK: Availability.h's attributes under their public name. */
 #ifndef STANDIN_OS_AVAILABILITY_H
 #define STANDIN_OS_AVAILABILITY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: C declarations in C++. */
+/* Stand-in SDK: marks C declarations for C++. */
 #ifndef STANDIN_SYS_CDEFS_H
 #define STANDIN_SYS_CDEFS_H
 

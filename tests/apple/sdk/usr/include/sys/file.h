@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: locks of files (xnu bsd/sys/fcntl.h). */
+/* Stand-in SDK: file locks (xnu bsd/sys/fcntl.h). */
 #ifndef STANDIN_SYS_FILE_H
 #define STANDIN_SYS_FILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what a file is (xnu bsd/sys/stat.h, with 64-bit inode numbers). */
+/* Stand-in SDK: file status (xnu bsd/sys/stat.h, with 64-bit inode numbers). */
 #ifndef STANDIN_SYS_STAT_H
 #define STANDIN_SYS_STAT_H
 

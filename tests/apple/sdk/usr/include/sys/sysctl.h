@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what the system says of itself. */
+/* Stand-in SDK: the system's information about itself and its processes. */
 #ifndef STANDIN_SYS_SYSCTL_H
 #define STANDIN_SYS_SYSCTL_H
 
@@ -10,7 +10,7 @@
 #define KERN_PROC_PID 1
 #define P_TRACED      0x00000800
 
-/* As large as Apple's (xnu bsd/sys/sysctl.h, bsd/sys/proc.h). */
+/* The size of Apple's struct (xnu bsd/sys/sysctl.h, bsd/sys/proc.h). */
 #ifdef __LP64__
 #define STANDIN_PROC_SIZE 648
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: types of system calls, as wide as Apple's (xnu bsd/sys/_types.h). */
+/* Stand-in SDK: types of system calls, with the widths of Apple's (xnu bsd/sys/_types.h). */
 #ifndef STANDIN_SYS_TYPES_H
 #define STANDIN_SYS_TYPES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: states of threads of this processor (xnu osfmk/mach/arm/thread_status.h, osfmk/mach/i386/thread_status.h).
- */
+/* Stand-in SDK: thread states of the target's processor (xnu osfmk/mach/arm/thread_status.h,
+ * osfmk/mach/i386/thread_status.h). */
 #ifndef STANDIN_MACH_MACHINE_THREAD_STATUS_H
 #define STANDIN_MACH_MACHINE_THREAD_STATUS_H
 
@@ -33,7 +33,8 @@ typedef struct {
 #define ARM_THREAD_STATE64 6
 #define ARM_THREAD_STATE32 9
 
-/* xnu osfmk/mach/arm/_structs.h; with arm64e the last fields of the first are opaque pointers of the same size. */
+/* xnu osfmk/mach/arm/_structs.h. With arm64e, the last fields of the first struct are opaque pointers of the same
+ * size. */
 typedef struct {
     uint64_t __x[29], __fp, __lr, __sp, __pc;
     uint32_t __cpsr, __pad;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: what a signal handler is given of the interrupted code (xnu bsd/sys/_types/_ucontext.h). */
+/* Stand-in SDK: the interrupted registers, as a signal handler gets them (xnu bsd/sys/_types/_ucontext.h). */
 #ifndef STANDIN_SYS_UCONTEXT_H
 #define STANDIN_SYS_UCONTEXT_H
 
@@ -17,7 +17,7 @@ typedef struct __darwin_ucontext {
     struct standin_sigaltstack uc_stack;
     struct __darwin_ucontext *uc_link;
     size_t uc_mcsize;
-    void *uc_mcontext; /* of this processor */
+    void *uc_mcontext; /* of the target's processor */
 } ucontext_t;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: of CoreFoundation only what libunspool-objc uses, declared as Apple's headers have it (CFBase.h, CFArray.h,
- * CFRunLoop.h), in one header. */
+/* Stand-in SDK: the part of CoreFoundation that libunspool-objc uses, declared as in Apple's headers (CFBase.h,
+ * CFArray.h, CFRunLoop.h), in one header. */
 #ifndef STANDIN_COREFOUNDATION_H
 #define STANDIN_COREFOUNDATION_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: of Foundation and the Objective-C runtime only what libunspool-objc uses, declared as Apple's headers have it
- * (names, types, nullability, generics, marks); in one header, where Apple's are many. */
+/* Stand-in SDK: the part of Foundation and the Objective-C runtime that libunspool-objc uses, declared as in Apple's
+ * headers (names, types, nullability, generics, attributes). It is one header, where Apple has many. */
 #ifndef STANDIN_FOUNDATION_H
 #define STANDIN_FOUNDATION_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* objc/objc.h: what the processors with a new ABI have for BOOL (objc/objc.h, OBJC_BOOL_IS_BOOL). */
+/* objc/objc.h: BOOL on processors with a new ABI (OBJC_BOOL_IS_BOOL). */
 #if defined(__OBJC_BOOL_IS_BOOL) && __OBJC_BOOL_IS_BOOL
 typedef bool BOOL;
 #else
