@@ -738,7 +738,7 @@ static uint32_t find_symbol(const struct uspi_index *index, const struct uspi_ga
     return found & ~NAME;
 }
 
-/* Also checks the size, which is the caller's task. */
+/* Finds a symbol as the index does, and checks its size, which the index leaves to its callers. */
 static uint32_t search_index(const struct uspi_index *index, const struct uspi_gathered_symbol *all, usp_addr address) {
     usp_addr start;
     uint32_t found = find_symbol(index, all, address, &start);
