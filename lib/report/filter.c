@@ -107,17 +107,25 @@ static bool is_wanted(const struct usp_image *image, const struct usp_image *pro
     return matches_any(image, options) && is_in_folders(image, options);
 }
 
-static void add_range(struct usp_filter *filter, const struct usp_image *image, bool is_kept) {
+static void add_range(struct usp_filter *filter, usp_addr low, usp_addr high, bool is_kept) {
+    if (high <= low) return;
+    /* The list is sorted by load address. An image ends where the next one begins, if the two overlap or the next one
+     * lies in its hole, as in usp_images_find. */
+    while (filter->count > 0 && filter->ranges[filter->count - 1].low >= low) filter->count--;
     struct range *last = filter->count > 0 ? &filter->ranges[filter->count - 1] : NULL;
-    usp_addr low = image->load_address;
-    /* The list is sorted by load address. An image ends where the next one begins, if the two overlap, as in
-     * usp_images_find. */
     if (last != NULL && last->high > low) last->high = low;
     if (last != NULL && last->high == low && last->is_kept == is_kept) {
-        last->high = image->end;
+        last->high = high;
     } else {
-        filter->ranges[filter->count++] = (struct range){low, image->end, is_kept};
+        filter->ranges[filter->count++] = (struct range){low, high, is_kept};
     }
+}
+
+/* Adds the ranges below and above the image's hole. An image without one is a single range. */
+static void add_image(struct usp_filter *filter, const struct usp_image *image, bool is_kept) {
+    const usp_addr hole = image->load_address + image->hole_offset;
+    add_range(filter, image->load_address, hole, is_kept);
+    add_range(filter, hole + image->hole_size, image->end, is_kept);
 }
 
 static bool are_strings(const char *const *strings, size_t count) {
@@ -141,14 +149,14 @@ int usp_filter_create(const struct usp_images *images, const struct usp_filter_o
     *filter = NULL;
     if (!complete(options, &completed)) return USP_ERROR_ARGUMENT;
     size_t count = usp_images_count(images);
-    struct usp_filter *made = calloc(1, sizeof *made + count * sizeof *made->ranges);
+    struct usp_filter *made = calloc(1, sizeof *made + 2 * count * sizeof *made->ranges);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     const struct usp_image *program = find_program(images);
     made->keeps_unknown =
         (completed.flags & USP_FILTER_APP) == 0 && completed.pattern_count == 0 && completed.folder_count == 0;
     for (size_t i = 0; i < count; i++) {
         const struct usp_image *image = usp_images_get(images, i);
-        if (image->end > image->load_address) add_range(made, image, is_wanted(image, program, &completed));
+        add_image(made, image, is_wanted(image, program, &completed));
     }
     *filter = made;
     return USP_OK;

@@ -189,6 +189,39 @@ START_TEST(overlapping_images) {
 }
 END_TEST
 
+/* Generated code in the range that the kernel leaves free between two segments of the loader was dropped as the system's. */
+START_TEST(hole_of_an_image) {
+    const struct usp_image image = {
+        .path = "/usr/lib/ld.so", .load_address = 0x1000, .end = 0x9000, .hole_offset = 0x2000, .hole_size = 0x4000};
+    struct usp_filter_options options = options_of(USP_FILTER_NO_SYSTEM, NULL, 0);
+    struct usp_images *images;
+    struct usp_filter *filter;
+    ck_assert_int_eq(usp_images_create(&image, 1, &images), USP_OK);
+    ck_assert_int_eq(usp_filter_create(images, &options, &filter), USP_OK);
+    for (usp_addr address = 0; address < 0xa000; address += 0x800) {
+        const bool is_system = address >= 0x1000 && address < 0x9000 && (address < 0x3000 || address >= 0x7000);
+        ck_assert_int_eq(usp_filter_keeps(filter, address), !is_system);
+    }
+    usp_filter_free(filter);
+    usp_images_free(images);
+    /* Another image in the hole: addresses above it are in no image, as for usp_images_find. */
+    const struct usp_image both[] = {image, {.path = "/opt/plugin.so", .load_address = 0x4000, .end = 0x5000}};
+    struct uspi_image_list list = {0};
+    for (unsigned i = 0; i < 2; i++) ck_assert_int_eq(uspi_image_list_add(&list, &both[i]), USP_OK);
+    ck_assert_int_eq(uspi_image_list_seal(&list, &images), USP_OK);
+    options.flags = 0;
+    options.patterns = (const char *const[]){"plugin.so"};
+    options.pattern_count = 1;
+    ck_assert_int_eq(usp_filter_create(images, &options, &filter), USP_OK);
+    for (usp_addr address = 0; address < 0xa000; address += 0x800) {
+        const struct usp_image *found = usp_images_find(images, address);
+        ck_assert_int_eq(usp_filter_keeps(filter, address), found != NULL && found->load_address == 0x4000);
+    }
+    usp_filter_free(filter);
+    usp_images_free(images);
+}
+END_TEST
+
 START_TEST(stacks) {
     /* The return address of the second frame is the first byte of the next image: its call lies in the one before. */
     static const usp_addr pcs[] = {0x700010, 0x401000, 0x700020, 0x500010, 0x400030, 0x400040, 0x700040};
@@ -289,6 +322,7 @@ END_TEST
 int main(void) {
     TCase *all = tcase_create("all");
     add_tests(all, app_and_system, program_below_usr, patterns, folders, private_folders, simulator,
-              pattern_work_is_bounded, overlapping_images, stacks, arguments, frames_by_their_call_sites);
+              pattern_work_is_bounded, overlapping_images, hole_of_an_image, stacks, arguments,
+              frames_by_their_call_sites);
     return run_suite("filter", all);
 }
