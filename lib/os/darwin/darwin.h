@@ -126,6 +126,9 @@ void uspi_darwin_watch_images(void);
  * no lock. Async-signal-safe. */
 bool uspi_darwin_next_loaded(size_t *at, struct uspi_darwin_loaded *loaded);
 
+/* Returns whether an image that begins at `load` was announced and not withdrawn. Takes no lock. Async-signal-safe. */
+bool uspi_darwin_is_loaded(uintptr_t load);
+
 /* Returns a number that changes with each image that is loaded or unloaded. *complete: no image was left out for lack
  * of memory. Async-signal-safe. */
 uint64_t uspi_darwin_loaded_generation(bool *complete);

@@ -135,10 +135,9 @@ bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
     return uspi_darwin_loaded_generation(&complete) == loaded->generation;
 }
 
-/* No bytes are kept by which an image could be recognised, so any change counts. */
 bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_image *image) {
-    bool complete;
-    return (image->flags & USP_IMAGE_PERMANENT) != 0 || uspi_darwin_loaded_generation(&complete) == loaded->generation;
+    (void)loaded;
+    return (image->flags & USP_IMAGE_PERMANENT) != 0 || uspi_darwin_is_loaded((uintptr_t)image->load_address);
 }
 
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded) { free(loaded); }

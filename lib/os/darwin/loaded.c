@@ -99,6 +99,8 @@ bool uspi_darwin_next_loaded(size_t *at, struct uspi_darwin_loaded *loaded) {
     return false;
 }
 
+bool uspi_darwin_is_loaded(uintptr_t load) { return find_slot(load, false) != NULL; }
+
 uint64_t uspi_darwin_loaded_generation(bool *complete) {
     *complete = !atomic_load(&incomplete);
     return atomic_load(&generation);
