@@ -124,13 +124,13 @@ USP_API void usp_memory_init_self(struct usp_memory *memory);
 /* Captures the calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults.
  * Libraries that were loaded after usp_prepare have unwind tables only after usp_images_refresh (images.h). Returns as
  * usp_unwind does, and USP_ERROR_UNSUPPORTED on hosts without a backend. Allocates nothing and takes no lock.
- * Async-signal-safe. Needs about 17 KB of stack. */
+ * Async-signal-safe. Needs about 18 KB of stack. */
 USP_API int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack);
 
 /* Captures the stack that a signal interrupted.
  *   ucontext  the third argument of an SA_SIGINFO handler, in this host's own layout
  * frames[0] is the interrupted pc. When the pc is 0 or in unmapped memory (a call through a bad pointer), the caller
- * is still found. Returns as usp_unwind does. Async-signal-safe. Needs about 17 KB of stack. */
+ * is still found. Returns as usp_unwind does. Async-signal-safe. Needs about 18 KB of stack. */
 USP_API int usp_capture_context(const void *ucontext, const struct usp_unwind_options *options,
                                 struct usp_stack *stack);
 
@@ -180,8 +180,8 @@ struct usp_thread_info {
  *   infos, capacity   the caller's array; may be NULL with 0
  *   count             becomes the number of threads, even when that exceeds capacity
  * Returns USP_OK, USP_ERROR_FULL when the array was too small (its `capacity` elements are filled),
- * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Release each thread with usp_thread_release. Thread-safe, not
- * async-signal-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Release each thread with usp_thread_release.
+ * Thread-safe, not async-signal-safe. */
 USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count);
 
 /* Captures another thread of this process. If `thread` is the calling thread, it is walked directly. Another thread is

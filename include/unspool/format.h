@@ -41,8 +41,7 @@ enum usp_format_style {
  *   buffer, size  the caller's buffer; may be NULL, 0 to learn the length
  *   format        enum usp_format_style, one of the styles for frames
  *   stack, index  the frame is stack->frames[index]; stack->arch decides the width of addresses, and the index is
- *                 printed
- *                 at the beginning of the line
+ *                 printed at the beginning of the line
  *   symbol        the symbol at the frame's call site; NULL: none. The printed offset counts from the frame's own pc
  * Names are written unchanged, byte for byte. Returns the length of the whole text in bytes without the NUL, as
  * snprintf does, or USP_ERROR_ARGUMENT. Allocates nothing. Async-signal-safe, thread-safe. */

@@ -39,11 +39,11 @@ struct usp_image {
     uint64_t text_offset;   /* with USP_IMAGE_TEXT_OFFSET: offset of text_low in the image's file; otherwise 0 */
     uint32_t variant;       /* enum usp_variant; USP_VARIANT_NONE: not known, or not Mach-O */
     uint32_t reserved0;
-    /* The largest range between two segments in which nothing of the image lies: its offset from load_address and its size
-     * in bytes, both 0 if there is none. Other memory may be mapped there: the kernel leaves such a range free when it loads
-     * a program and its loader for pages of 64 KB (arm64). */
+    /* The largest range between two segments that contains nothing of the image: its offset from load_address; 0 if
+     * there is none. Other memory may be mapped there: the kernel leaves such a range free when it loads a program and
+     * its loader for pages of 64 KB (arm64). */
     uint32_t hole_offset;
-    uint32_t hole_size;
+    uint32_t hole_size; /* the size of that range in bytes; 0 if there is none */
 };
 
 /* Lists the images of this process as it is now. On success the caller frees *images. Returns USP_OK,
@@ -63,8 +63,8 @@ USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
  * contains no address. On success the caller frees *images.
  *
  * Returns USP_OK, USP_ERROR_NO_MEMORY, or USP_ERROR_ARGUMENT when two images overlap or an entry is invalid: an end
- * below the load address, text or a hole outside the image, a build id longer than USP_BUILD_ID_MAX, an unknown processor,
- * variant or flag. Thread-safe, not async-signal-safe. */
+ * below the load address, text or a hole outside the image, a build id longer than USP_BUILD_ID_MAX, an unknown
+ * processor, variant or flag. Thread-safe, not async-signal-safe. */
 USP_API int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images);
 
 enum usp_image_file_flags {

@@ -140,7 +140,8 @@ USP_API void usp_builds_free(struct usp_builds *builds);
  * does not affect the others. An answer's status is
  *   USP_OK               there is a name
  *   USP_ERROR_NOT_FOUND  there is none; the flags say whether a file or index of the build was found
- *   USP_ERROR_ARGUMENT   the place is invalid: its build id is too long or its base unknown
+ *   USP_ERROR_ARGUMENT   the place is invalid: its build id is too long, its base unknown, or its image has a length
+ *                        but no name
  *   USP_ERROR_NO_MEMORY, or the status that `find` returned
  *
  * `frames` are valid until the next call for the same builds, their strings until usp_builds_trim. Memory is used for

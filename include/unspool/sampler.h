@@ -77,7 +77,7 @@ USP_API int usp_sampler_create(const struct usp_sampler_options *options, struct
 
 /* Start and stop sampling, as often as wanted. When usp_sampler_stop returns, no thread is being captured any more.
  * Samples are kept. The sampler's own thread must not call them. Returns USP_OK (also when there is nothing to do),
- * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. Thread-safe, not async-signal-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. Thread-safe, not async-signal-safe. */
 USP_API int usp_sampler_start(struct usp_sampler *sampler);
 USP_API int usp_sampler_stop(struct usp_sampler *sampler);
 

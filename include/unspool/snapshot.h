@@ -61,10 +61,11 @@ USP_API void usp_snapshot_options_init(struct usp_snapshot_options *options);
  * If the system says that it cannot answer, it delays the others by at most 5 ms.
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NOT_PREPARED, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_SYSTEM, USP_ERROR_BUSY when other threads' snapshots took the whole timeout, and with a helper
- * USP_ERROR_PERMISSION where the system does not allow ptrace. Allocates before the first thread is stopped and after
- * the last one is resumed, never in between. Thread-safe: one snapshot at a time stops threads. The calling thread's
- * signals and cancellation are deferred until the call returns. Not async-signal-safe. */
+ * USP_ERROR_SYSTEM, USP_ERROR_NO_THREAD when there is no thread `only_thread`, USP_ERROR_BUSY when other threads'
+ * snapshots took the whole timeout, and with a helper USP_ERROR_PERMISSION where the system does not allow ptrace.
+ * Allocates before the first thread is stopped and after the last one is resumed, never in between. Thread-safe: one
+ * snapshot at a time stops threads. The calling thread's signals and cancellation are deferred until the call returns.
+ * Not async-signal-safe. */
 USP_API int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot);
 
 /* Captures another process on this machine, of this host's processor or its 32-bit variant. If the caller dies, the

@@ -141,7 +141,7 @@ struct usp_symbol {
 /* Symbolicates an address: pass usp_frame_call_site(), not the return address. *symbol is written completely. An
  * address outside all images is looked up in generated code; image_path is then NULL. Returns USP_OK when a symbol
  * holds the address, USP_ERROR_NOT_FOUND when none does (image_path may still be set; the nearest symbol below is not
- * an answer), USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * an answer), USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol);
 
 /* Symbolicates a frame: looks up its usp_frame_call_site(), so the caller does not adjust addresses. symbol->offset

@@ -77,8 +77,8 @@ enum usp_stop_reason {
     USP_STOP_FP_ZERO = 2,        /* the frame pointer is 0: the end of a well-formed chain */
     USP_STOP_FP_MISALIGNED = 3,  /* the next record would be misaligned */
     USP_STOP_FP_BACKWARDS = 4,   /* the next record does not lie above this one */
-    USP_STOP_FP_OUTSIDE = 5,     /* the next record is not above this one */
-    USP_STOP_UNREADABLE = 6,     /* the next record is outside the stack */
+    USP_STOP_FP_OUTSIDE = 5,     /* the next record is outside the stack */
+    USP_STOP_UNREADABLE = 6,     /* the next record, or saved context, is unreadable */
     USP_STOP_RA_ZERO = 7,        /* the return address is 0 */
     USP_STOP_RA_NOT_CODE = 8,    /* the return address does not follow a call, or is not executable */
     USP_STOP_NO_RECORD = 9,      /* the code has no frame record here and no other reader found a caller */
