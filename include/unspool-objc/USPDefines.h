@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the headers of the Objective-C layer need of a compiler: nullability, generics and availability where they are known,
- * nothing where they are not (GCC). */
+/* Macros of the Objective-C layer for nullability, generics and availability. They are empty for compilers without
+ * these (GCC). */
 #ifndef UNSPOOL_OBJC_USPDEFINES_H
 #define UNSPOOL_OBJC_USPDEFINES_H
 
@@ -8,7 +8,7 @@
 
 #if defined(__clang__)
 #define USP_NULLABLE _Nullable
-/* A result that lives as long as the object: counting references must not end the object before. */
+/* Marks a result that lives as long as the object: reference counting must not free the object earlier. */
 #define USP_INNER_POINTER       __attribute__((objc_returns_inner_pointer))
 #define USP_ARRAY_OF(type_name) NSArray<type_name *>
 #else
@@ -17,7 +17,7 @@
 #define USP_ARRAY_OF(type_name) NSArray
 #endif
 
-/* The systems whose headers have what the layer is made of; older ones are not tried. */
+/* The oldest systems whose headers declare what the layer uses. */
 #if defined(API_AVAILABLE)
 #define USP_AVAILABLE API_AVAILABLE(macos(10.12), ios(9.0), tvos(9.0), watchos(3.0))
 #else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A frame of a stack, as an object. What its numbers mean stands in <unspool/unwind.h>. */
+/* A frame of a stack, as an object. <unspool/unwind.h> describes the enumerations. */
 #ifndef UNSPOOL_OBJC_USPFRAME_H
 #define UNSPOOL_OBJC_USPFRAME_H
 
@@ -21,31 +21,36 @@ USP_CLASS
     NSArray *_inlined;
 }
 
-/* Its place in its stack, from 0: the innermost. */
+/* Its index in its stack; 0: the innermost frame. */
 @property(nonatomic, readonly) NSUInteger index;
-/* Where the code goes on (usp_frame.pc), without signature and Thumb bit. */
+/* The frame's pc (usp_frame.pc), without signature and Thumb bit. */
 @property(nonatomic, readonly) uint64_t address;
-/* The address that lies in the call: the one to look up by other means (usp_frame_call_site). */
+/* The call site, which is the address to look up by other means (usp_frame_call_site). */
 @property(nonatomic, readonly) uint64_t callSite;
-/* enum usp_frame_kind, enum usp_frame_method, enum usp_frame_flags. */
+/* enum usp_frame_kind. */
 @property(nonatomic, readonly) uint32_t kind;
+/* enum usp_frame_method. */
 @property(nonatomic, readonly) uint32_t method;
+/* enum usp_frame_flags. */
 @property(nonatomic, readonly) uint32_t flags;
 
-/* The image that holds it: path, load address, UUID or build-id. nil and 0: none does. */
+/* The path of the image that contains the address; nil: no image does. */
 @property(nonatomic, readonly, copy) NSString *USP_NULLABLE imagePath;
+/* The image's load address; 0: no image contains the address. */
 @property(nonatomic, readonly) uint64_t imageAddress;
+/* The image's UUID or build id; nil: not known. */
 @property(nonatomic, readonly, copy) NSData *USP_NULLABLE imageUUID;
 
-/* The function, as its symbol table has it, not demangled, and where it begins. nil and 0: nothing names it, or names were
- * not asked for. Bytes that are not UTF-8 stand as \xNN. */
+/* The function's name as in the symbol table, not demangled. nil: no symbol holds the address, or the frame is without
+ * names. Bytes that are not UTF-8 appear as \xNN. */
 @property(nonatomic, readonly, copy) NSString *USP_NULLABLE symbolName;
+/* The function's start; 0 when symbolName is nil. */
 @property(nonatomic, readonly) uint64_t symbolAddress;
 
-/* Where the call is in the source of that function; where the line table has line 0, the line of the code before it
- * (USP_LINES_FILL). nil: there is no debug information of it, or names were not asked for. */
+/* The call's source location in that function. Where the line table has line 0, it is the line of the preceding code
+ * (USP_LINES_FILL). nil: there is no debug information, or the frame is without names. */
 @property(nonatomic, readonly, retain) USPSourceLocation *USP_NULLABLE location;
-/* Calls that were inlined there, innermost first. Empty: none is known, or names were not asked for. */
+/* The calls that were inlined there, innermost first. Empty: none is known, or the frame is without names. */
 @property(nonatomic, readonly, copy) USP_ARRAY_OF(USPInlinedCall) * inlined;
 
 @end

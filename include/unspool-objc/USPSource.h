@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in source files, and inlined calls. USPFrame has them. */
+/* Source locations and inlined calls, which USPFrame has. */
 #ifndef UNSPOOL_OBJC_USPSOURCE_H
 #define UNSPOOL_OBJC_USPSOURCE_H
 
@@ -7,7 +7,7 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-/* A place in a source file. Immutable; any thread may use it. Bytes of paths that are not UTF-8 stand as \xNN. */
+/* A source location. Immutable; any thread may use it. Bytes of paths that are not UTF-8 appear as \xNN. */
 USP_CLASS
 @interface USPSourceLocation : NSObject {
   @private
@@ -17,14 +17,14 @@ USP_CLASS
 
 /* The file's folder, as the compiler recorded it; nil: not known. */
 @property(nonatomic, readonly, copy) NSString *USP_NULLABLE directory;
-/* The last part of the file's path. */
+/* The last component of the file's path. */
 @property(nonatomic, readonly, copy) NSString *file;
-/* Counts from 1; 0: not known, or code that the compiler made. */
+/* From 1; 0: not known, or compiler-generated code. */
 @property(nonatomic, readonly) NSUInteger line;
-/* Counts from 1, in bytes; 0: not known. */
+/* From 1, in bytes; 0: not known. */
 @property(nonatomic, readonly) NSUInteger column;
 
-/* Such as "Cart.m:31"; the file alone where no line is known. */
+/* Returns a text such as "Cart.m:31", or only the file when the line is not known. */
 - (NSString *)description;
 
 @end
@@ -37,9 +37,10 @@ USP_CLASS
     USPSourceLocation *_location;
 }
 
-/* The function's name as its debug information has it, not demangled; nil: not known. Bytes that are not UTF-8 stand as \xNN. */
+/* The function's name as in its debug information, not demangled; nil: not known. Bytes that are not UTF-8 appear as
+ * \xNN. */
 @property(nonatomic, readonly, copy) NSString *USP_NULLABLE function;
-/* Where execution is in this function; nil: not known. */
+/* The location of execution in this function; nil: not known. */
 @property(nonatomic, readonly, retain) USPSourceLocation *USP_NULLABLE location;
 
 @end

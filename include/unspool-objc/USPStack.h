@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack of a thread as it was when it was captured. Naming happens when names are asked for, not before. */
+/* The stack of a thread at the moment of its capture. It is symbolicated when a method that returns names is called. */
 #ifndef UNSPOOL_OBJC_USPSTACK_H
 #define UNSPOOL_OBJC_USPSTACK_H
 
@@ -10,8 +10,8 @@ NS_ASSUME_NONNULL_BEGIN
 
 struct usp_stack;
 
-/* Immutable; any thread may use it. Made by USPThread and USPHang. What names frames allocates, opens files and takes the loader's
- * lock; the rest allocates at most. */
+/* Immutable; any thread may use it. Made by USPThread and USPHang. Methods that symbolicate allocate, open files and
+ * take the loader's lock; the others may allocate. */
 USP_CLASS
 @interface USPStack : NSObject {
   @private
@@ -20,42 +20,49 @@ USP_CLASS
     NSError *_error;
 }
 
-/* The kernel's id of the thread; its name, nil when it has none; whether it is the main thread. */
+/* The kernel's id of the thread. */
 @property(nonatomic, readonly) uint64_t threadID;
+/* The thread's name; nil when it has none. */
 @property(nonatomic, readonly, copy) NSString *USP_NULLABLE threadName;
+/* Whether it is the main thread. */
 @property(nonatomic, readonly, getter=isMainThread) BOOL mainThread;
 
-/* Why there is no stack, among those of all threads; nil when there is one. */
+/* In a list of all threads: why this thread has no stack; nil when it has one. */
 @property(nonatomic, readonly, retain) NSError *USP_NULLABLE error;
 
-/* Why the stack ends, in words, and as enum usp_stop_reason. */
+/* Why the stack ends, in words. */
 @property(nonatomic, readonly, copy) NSString *stopReason;
+/* Why the stack ends: enum usp_stop_reason. */
 @property(nonatomic, readonly) uint32_t stop;
 
-/* Whether frames are missing at the outer end, because there are more than a capture takes: 2^20 of them. */
+/* Whether frames are missing at the outer end, because there are more than a capture takes: 2^20. */
 @property(nonatomic, readonly, getter=isTruncated) BOOL truncated;
-/* How many frames the filter of the app's own images took out. */
+/* The number of frames that the filter of the app's own images removed. */
 @property(nonatomic, readonly) NSUInteger filteredCount;
 /* How long the thread was stopped, in seconds; 0 for the calling thread. */
 @property(nonatomic, readonly) NSTimeInterval stoppedTime;
 
-/* As captured, for the functions of libunspool; lives as long as the object. (A method: its result is no object.) */
+/* Returns the captured stack for the functions of libunspool; it lives as long as the object. */
 - (const struct usp_stack *)stack USP_INNER_POINTER;
 
-/* Without names. The addresses are the frames' own (USPFrame.address), as +[NSThread callStackReturnAddresses] has them. */
+/* Returns the frames' own addresses (USPFrame.address), as +[NSThread callStackReturnAddresses] does. */
 - (USP_ARRAY_OF(NSNumber) *)returnAddresses;
+/* Returns the frames without names. */
 - (USP_ARRAY_OF(USPFrame) *)framesWithoutSymbols;
-/* Lines as of +[NSThread callStackSymbols], with the image's name and the offset in it in place of a function. */
+/* Returns lines as in +[NSThread callStackSymbols], with the image's name and the offset in it in place of a function.
+ * */
 - (USP_ARRAY_OF(NSString) *)linesWithoutSymbols;
-/* The text of BSBacktraceLogger: "Backtrace of Thread 771:" and a line for each frame. */
+/* Returns the text of BSBacktraceLogger without names: "Backtrace of Thread 771:" and a line for each frame. */
 - (NSString *)backtraceWithoutSymbols;
 
-/* With names, and with source locations and inlined calls where there is debug information. Reading it takes time. */
+/* Returns the frames with names, and with source locations and inlined calls where there is debug information. Reading
+ * debug information takes time. */
 - (USP_ARRAY_OF(USPFrame) *)frames;
-/* Names without source locations: one line for each frame. A stack that is truncated has one line more, which says so. */
+/* Returns one line for each frame, with names and without source locations. A truncated stack has one more line, which
+ * says so. */
 - (USP_ARRAY_OF(NSString) *)callStackSymbols;
-/* Names with file and line behind each function, and a line before it for each inlined call, where there is debug information
- * (USP_FORMAT_LINES). Reading it takes time. */
+/* Returns the text of BSBacktraceLogger with names. Where there is debug information, file and line follow each
+ * function, and a line for each inlined call precedes it (USP_FORMAT_LINES). Reading debug information takes time. */
 - (NSString *)backtrace;
 
 @end
