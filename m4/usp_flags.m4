@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Compiler and linker flags that are used where they are understood.
+# Compiler and linker flags, used if the compiler or linker accepts them.
 
-# USP_TRY_CFLAG(VARIABLE, FLAG): adds FLAG to VARIABLE when the compiler takes it without a complaint.
+# USP_TRY_CFLAG(VARIABLE, FLAG): adds FLAG to VARIABLE if the compiler accepts it without a warning.
 AC_DEFUN([USP_TRY_CFLAG], [
   AS_VAR_PUSHDEF([cache], [usp_cv_cflag_$2])dnl
   AC_CACHE_CHECK([whether $CC understands $2], [cache],
@@ -22,7 +22,7 @@ AC_DEFUN([USP_WARNINGS], [
   AC_SUBST([WARNING_CFLAGS])
 ])
 
-# The library's own frames must have records, or the walk that starts in them has nowhere to start.
+# The library's own frames must have records, because a walk starts in them.
 AC_DEFUN([USP_FRAME_POINTERS], [
   FRAME_CFLAGS=
   m4_foreach_w([flag], [-fno-omit-frame-pointer -mno-omit-leaf-frame-pointer],
@@ -30,9 +30,9 @@ AC_DEFUN([USP_FRAME_POINTERS], [
   AC_SUBST([FRAME_CFLAGS])
 ])
 
-# USP_VERSION_SCRIPT(MAP): only public names are exported, each under the release that brought it, the library stays loaded
-# once it is (its signal handler may be running), and what it needs is bound when it is loaded: the loader takes more stack
-# than a signal handler may.
+# USP_VERSION_SCRIPT(MAP): exports only public names, each under the release that introduced it. The library is never
+# unloaded, because its signal handler may be running. Its symbols are bound when it is loaded, because the loader needs
+# more stack than a signal handler may use.
 AC_DEFUN([USP_VERSION_SCRIPT], [
   AC_CACHE_CHECK([whether the linker takes a version script], [usp_cv_version_script],
     [echo "PROBE_1 { global: probe; local: *; };" > conftest.map
@@ -49,7 +49,8 @@ AC_DEFUN([USP_VERSION_SCRIPT], [
   AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test $usp_cv_version_script = yes])
 ])
 
-# USP_WRAP: WRAP_LDFLAGS, by which a program's allocations can fail (tests/support/failing_alloc.h). Apple's linker has none.
+# USP_WRAP: sets WRAP_LDFLAGS, with which a program's allocations can fail (tests/support/failing_alloc.h). Apple's
+# linker has no such flags.
 AC_DEFUN([USP_WRAP], [
   AC_CACHE_CHECK([whether the linker wraps functions], [usp_cv_wrap],
     [usp_saved_LDFLAGS=$LDFLAGS
@@ -70,9 +71,9 @@ AC_DEFUN([USP_PTHREAD], [
   AC_SEARCH_LIBS([pthread_create], [pthread])
 ])
 
-# USP_COMPRESSION(NAME, HEADER, FUNCTION, [LIBRARY]): HAVE_NAME when a program that calls FUNCTION can be linked; an error
-# where --with-NAME insists and it cannot. The link decides: pkg-config may describe another processor's library. Nothing is
-# linked with it: lib/images/decompress.c loads it.
+# USP_COMPRESSION(NAME, HEADER, FUNCTION, [LIBRARY]): defines HAVE_NAME if a program that calls FUNCTION can be linked;
+# an error if --with-NAME was given and it cannot. The link decides, because pkg-config may describe another processor's
+# library. No program is linked with the library: lib/images/decompress.c loads it.
 AC_DEFUN([USP_COMPRESSION], [
   AC_ARG_WITH([$1], [AS_HELP_STRING([--without-$1], [do not read symbols that are compressed by $1])],
     [], [with_$1=auto])
@@ -85,8 +86,9 @@ AC_DEFUN([USP_COMPRESSION], [
      AS_IF([test "$with_$1" = yes && test $usp_$1 = no], [AC_MSG_ERROR([--with-$1: the library was not found])])])
 ])
 
-# USP_TOOL_LIBRARY(NAME, HEADER, FUNCTION, WITHOUT): HAVE_LIBNAME when a program that calls FUNCTION can be linked; an error where
-# --with-libNAME insists and it cannot. Nothing is linked with it: the command loads it.
+# USP_TOOL_LIBRARY(NAME, HEADER, FUNCTION, WITHOUT): defines HAVE_LIBNAME if a program that calls FUNCTION can be
+# linked; an error if --with-libNAME was given and it cannot. No program is linked with the library: the command loads
+# it.
 AC_DEFUN([USP_TOOL_LIBRARY], [
   AC_ARG_WITH([lib$1], [AS_HELP_STRING([--without-lib$1], [$4])],
     [], [with_lib$1=auto])

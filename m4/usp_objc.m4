@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Objective-C: the compiler, its runtime, Foundation.
 
-# USP_OBJC: whether the compiler that AC_PROG_OBJC found makes programs for a runtime: Apple's, which each of its SDKs has, or
-# GCC's, of which a cross compiler may find this host's.
+# USP_OBJC: checks whether the compiler of AC_PROG_OBJC makes programs with an Objective-C runtime. Each Apple SDK has
+# Apple's; a cross compiler may wrongly find this host's copy of GCC's.
 AC_DEFUN([USP_OBJC], [
   AC_CACHE_CHECK([whether $OBJC makes Objective-C programs], [usp_cv_objc],
     [usp_cv_objc=no
@@ -15,9 +15,9 @@ AC_DEFUN([USP_OBJC], [
      AC_LANG_POP([Objective C])])
 ])
 
-# USP_FOUNDATION: whether libunspool-objc is built (usp_foundation), and the flags for it: FOUNDATION_CPPFLAGS,
-# FOUNDATION_OBJCFLAGS, FOUNDATION_LIBS. Foundation is Apple's, or GNUstep's with GCC's runtime. The link decides:
-# gnustep-config may describe another processor's library.
+# USP_FOUNDATION: decides whether libunspool-objc is built (usp_foundation), and sets its flags: FOUNDATION_CPPFLAGS,
+# FOUNDATION_OBJCFLAGS, FOUNDATION_LIBS. Foundation is Apple's, or GNUstep's with GCC's runtime. The link decides,
+# because gnustep-config may describe another processor's library.
 AC_DEFUN([USP_FOUNDATION], [
   AC_ARG_ENABLE([objc], [AS_HELP_STRING([--enable-objc],
     [build libunspool-objc, for Objective-C and Swift; elsewhere than on Apple systems with GNUstep and GCC's runtime.
@@ -45,7 +45,8 @@ AC_DEFUN([USP_FOUNDATION], [
            [-L*], [AS_IF([test -d "`AS_ECHO(["$flag"]) | $SED 's/^-L//'`"], [FOUNDATION_LIBS="$FOUNDATION_LIBS $flag"])],
            [-l*], [FOUNDATION_LIBS="$FOUNDATION_LIBS $flag"])
        done
-       # Apple has the compiler hide what is not public; this needs the names, which GCC makes itself.
+       # On Apple systems the compiler hides names that are not public. GCC makes the names of classes itself, so the
+       # linker needs a list of the public ones.
        FOUNDATION_LDFLAGS="-export-symbols-regex '^(__objc_class_name_USP(Frame|Hang|HangMonitor|InlinedCall|SourceLocation|Stack|Thread)|USPErrorDomain)\$\$'"])
   AS_IF([test "$enable_objc" != no && test $usp_os != none],
     [AC_MSG_CHECKING([for Foundation])

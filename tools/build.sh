@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# Builds outside of the source tree, in build/NAME, for tools/quickstart and the lanes. Sourced with $top set to the
-# project's folder; defines functions, does nothing by itself.
+# Functions that build outside of the source tree, in build/NAME, for tools/quickstart and the lanes. Sourced with $top
+# set to the project's folder; only defines functions.
 
 jobs=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-# configure_in NAME ARGUMENT...: configures build/NAME, unless that was done before with the same arguments and the same
-# configure script (make itself notices a changed configure.ac). What configure takes from the environment counts.
+# configure_in NAME ARGUMENT...: configures build/NAME, unless it was configured with the same arguments, the same
+# environment of configure and the same configure script (make itself notices a changed configure.ac).
 configure_in() {
   name=$1
   shift
@@ -28,22 +28,23 @@ configure_in() {
     return 0
   fi
   echo "configure: build/$name $*"
-  # Objects that were made with other flags would be taken for finished.
+  # Removes the build, because make would use objects that were compiled with other flags.
   rm -rf "${top:?}/build/$name"
   mkdir -p "$top/build/$name"
   (cd "$top/build/$name" && "$top/configure" --quiet "$@") || exit 1
   printf '%s' "$wanted" >"$stamp"
 }
 
-# make_in NAME ARGUMENT...: make in build/NAME, as many jobs as there are processors.
+# make_in NAME ARGUMENT...: runs make in build/NAME, with as many jobs as there are processors.
 make_in() {
   name=$1
   shift
   make -C "$top/build/$name" --no-print-directory -j"$jobs" "$@"
 }
 
-# check_in NAME ARGUMENT...: make check in build/NAME. What fails is shown, with what it printed, and run once more, alone: on a
-# busy machine a thread can answer too late, which is no fault of the code. What fails twice has failed.
+# check_in NAME ARGUMENT...: runs make check in build/NAME. A test that fails is shown with its output and run once
+# more, alone: on a busy machine a thread can answer too late, which is no error in the code. A test that fails twice
+# has failed.
 check_in() {
   name=$1
   shift

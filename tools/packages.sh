@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
-# Debian packages for tools/quickstart and the lanes: looks first, installs what is missing, says what to do where it
-# cannot. Sourced with $top set to the project's folder; defines functions, does nothing by itself.
+# Functions that check and install Debian packages for tools/quickstart and the lanes. They install what is missing, and
+# say what to do where they cannot. Sourced with $top set to the project's folder; only defines functions.
 
-# What a build of the library needs, in the form that need() takes.
+# The packages that a build of the library needs, in the form that need() takes.
 # shellcheck disable=SC2034 # used where this is sourced
 build_packages='gcc=gcc libc6-dev make=make autoconf=autoconf automake=automake libtool=libtoolize pkg-config=pkg-config'
 
-# Prints the packages of "$@" that are not there. PACKAGE=COMMAND: on systems without dpkg the command stands for it.
+# Prints the packages of "$@" that are missing. PACKAGE=COMMAND: on systems without dpkg, the command stands for the
+# package.
 missing_packages() {
   for wanted; do
     package=${wanted%%=*}
     command=${wanted#"$package"}
     command=${command#=}
     if command -v dpkg-query >/dev/null 2>&1; then
-      # Several lines for a package that is installed for more than one processor.
+      # dpkg-query prints several lines for a package that is installed for more than one processor.
       case $(dpkg-query -W -f='${Status}\n' "$package" 2>/dev/null) in
       *'install ok installed'*) continue ;;
       esac
@@ -25,14 +26,14 @@ missing_packages() {
   done
 }
 
-# Prints what to put before a command that must run as root; fails when there is no way to.
+# Prints the command that runs another one as root; fails when there is none.
 as_root() {
   [ "$(id -u)" -ne 0 ] || return 0
   sudo -n true 2>/dev/null && echo 'sudo -n'
 }
 
-# patiently LOG COMMAND...: up to five attempts, because a mirror can be half updated for a moment. What the last one said
-# is in LOG, and shown when all have failed.
+# patiently LOG COMMAND...: makes up to five attempts, because a mirror can be inconsistent during an update. LOG has
+# the last attempt's output, which is shown when all have failed.
 patiently() {
   log=$1
   shift
@@ -45,13 +46,13 @@ patiently() {
   return 1
 }
 
-# The lists are renewed first, they can be missing or out of date; when that fails, the old ones may do.
+# Updates the lists first, which can be missing or old. If that fails, the old lists may suffice.
 install_packages() {
   $root apt-get -q update
   $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
 }
 
-# need PACKAGE[=COMMAND]...: returns when all are installed; otherwise ends the script with the list.
+# need PACKAGE[=COMMAND]...: returns when all are installed; otherwise prints the list and ends the script.
 need() {
   missing=$(missing_packages "$@")
   [ -n "$missing" ] || return 0

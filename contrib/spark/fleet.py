@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import Counter
 
-DEPTH = 5  # so many functions, inlined ones too, make a signature
+DEPTH = 5  # number of functions, inlined ones included, that make a signature
 SCHEMA = 'signature string, functions array<string>, stack string, reports bigint'
 
 
@@ -57,7 +57,7 @@ def count_key(answer):
                 names += [call['symbol'] for call in frame.get('inlined', ())]
                 names.append(frame.get('symbol') or frame.get('image') or frame.get('name') or '?')
             names = tuple(names[:DEPTH])
-            # An .ips report has inlined calls as frames of their own; the stack is the same without them.
+            # An .ips report has inlined calls as separate frames; the stack is the same without them.
             stack = ' '.join([f'{build}+{offset}' for frame, build, offset in frames if not frame.get('inline')])
             return hash_of('\n'.join(names)), names, hash_of(stack)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A crash handler. In a signal handler nothing may be allocated and no lock taken, so the stack is written down without
- * names, with the build-id or UUID of each image. `unspool stack crash.raw` names it: at the next start of the program, or
- * on another machine.
+/* A crash handler. A signal handler must not allocate memory or take locks. So this one writes the stack without
+ * symbols, with the build id or UUID of each image. `unspool stack crash.raw` symbolicates it: at the program's next
+ * start, or on another machine.
  *
  * crash [NUMBER | overflow]
  *   nothing   reads through a null pointer
@@ -19,8 +19,8 @@
 #ifdef __APPLE__
 #include <TargetConditionals.h>
 #endif
-/* tvOS and watchOS forbid sigaltstack: the handler runs on the stack of the thread that crashed there, and does not run at all
- * when that stack is full. */
+/* tvOS and watchOS forbid sigaltstack: the handler runs on the crashed thread's own stack, and cannot run when that
+ * stack is full. */
 #if defined(__APPLE__) && (TARGET_OS_TV || TARGET_OS_WATCH)
 #define HAS_ALTERNATE_STACKS 0
 #else
@@ -32,7 +32,7 @@
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL, SIGFPE, SIGSYS};
 #define CRASH_SIGNALS (sizeof crash_signals / sizeof crash_signals[0])
 
-static struct sigaction former_actions[CRASH_SIGNALS]; /* what was installed before, in the same order */
+static struct sigaction former_actions[CRASH_SIGNALS]; /* the handlers installed before, in the same order */
 static atomic_flag is_writing = ATOMIC_FLAG_INIT;
 
 static void write_stack(int signal, void *ucontext) {
@@ -56,7 +56,7 @@ static void write_stack(int signal, void *ucontext) {
     close(file);
 }
 
-/* Does what would have been done without us: calls the former handler, or lets the signal end the process. */
+/* Does what would have happened without this handler: calls the former handler, or lets the signal end the process. */
 static void pass_on(int signal, siginfo_t *info, void *ucontext) {
     size_t i = 0;
     while (i + 1 < CRASH_SIGNALS && crash_signals[i] != signal) i++;
@@ -66,7 +66,7 @@ static void pass_on(int signal, siginfo_t *info, void *ucontext) {
     } else if (former->sa_handler != SIG_DFL && former->sa_handler != SIG_IGN) {
         former->sa_handler(signal);
     } else {
-        /* The signal is blocked while we handle it, and ends the process when we return. */
+        /* The signal is blocked while this handler runs, and ends the process when it returns. */
         struct sigaction standard = {.sa_handler = SIG_DFL};
         sigaction(signal, &standard, NULL);
         raise(signal);
@@ -74,7 +74,7 @@ static void pass_on(int signal, siginfo_t *info, void *ucontext) {
 }
 
 static void on_crash(int signal, siginfo_t *info, void *ucontext) {
-    /* Two threads may crash at once: the first one is written down, and ends the process mostly. */
+    /* Two threads may crash at once: the first one is written, and usually ends the process. */
     if (!atomic_flag_test_and_set(&is_writing)) {
         write_stack(signal, ucontext);
         pass_on(signal, info, ucontext);
@@ -85,8 +85,8 @@ static void on_crash(int signal, siginfo_t *info, void *ucontext) {
     }
 }
 
-/* For each thread, at its beginning: a stack for the handler, because running out of stack is a crash too, and what the
- * library wants to know of the thread's own stack. */
+/* Prepares a thread at its start: gives the handler a stack of its own, because a stack overflow is a crash too, and
+ * lets the library learn the thread's stack bounds. */
 static void *prepare_thread(void) {
     usp_thread_prepare();
 #if HAS_ALTERNATE_STACKS
@@ -99,7 +99,7 @@ static void *prepare_thread(void) {
 #endif
 }
 
-/* The same at its end. */
+/* Releases the handler's stack at the thread's end. */
 static void release_thread(void *room) {
 #if HAS_ALTERNATE_STACKS
     stack_t none = {.ss_flags = SS_DISABLE};
@@ -110,7 +110,8 @@ static void release_thread(void *room) {
 
 static void install_handler(void) {
     struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK)};
-    /* A crash in the handler itself ends the process: the kernel does not deliver a blocked signal of that kind. */
+    /* A crash in the handler itself ends the process, because the kernel does not deliver a blocked signal of that
+     * kind. */
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < CRASH_SIGNALS; i++) sigaddset(&action.sa_mask, crash_signals[i]);
     for (size_t i = 0; i < CRASH_SIGNALS; i++) sigaction(crash_signals[i], &action, &former_actions[i]);
@@ -138,8 +139,8 @@ static void run_overflow(void) {
 }
 
 int main(int argc, char **argv) {
-    /* The list of images with their unwind tables, which the handler uses. A program that loads libraries later calls this
-     * again. */
+    /* Refreshes the list of images with their unwind tables, which the handler uses. A program that loads libraries
+     * later calls this again. */
     if (usp_images_refresh() != USP_OK) return EXIT_FAILURE;
     void *room = prepare_thread();
     install_handler();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A hang monitor for GLib's main context, and so for GTK: the function by which the context waits is replaced by one that tells the
- * monitor. Some turns take too long, until the monitor has reported one.
+/* A hang monitor for GLib's main context, and so for GTK. It replaces the function with which the context waits by one
+ * that reports to the monitor. Some turns take too long, until the monitor has reported one.
  *
  *     cc glib.c $(pkg-config --cflags --libs glib-2.0 unspool) */
 #include <glib.h>
@@ -14,7 +14,8 @@ static struct usp_symbolizer *symbolizer;
 static GPollFunc former_poll;
 static atomic_bool has_reported;
 
-/* GLib hands no context of ours to it. A nested main loop (a modal dialog) waits by it too. */
+/* Waits for the context, and reports that to the monitor. GLib passes it no context pointer. A nested main loop (a
+ * modal dialog) uses it too. */
 static gint watched_poll(GPollFD *fds, guint count, gint timeout) {
     usp_monitor_waiting(monitor);
     gint ready = former_poll(fds, count, timeout);
@@ -68,7 +69,7 @@ int main(void) {
     g_timeout_add(500, take_long, loop);
     g_main_loop_run(loop);
 
-    /* The context does not use the monitor any more when it is freed. */
+    /* The context must not use the monitor after it is freed. */
     g_main_context_set_poll_func(context, former_poll);
     usp_monitor_free(monitor);
     usp_symbolizer_free(symbolizer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop with a hang monitor: two calls around the wait, whether by poll, epoll_wait or kevent. Some turns take too long, until the
- * monitor has reported one; with --json as JSON. */
+/* A loop with a hang monitor: two calls around the wait, such as poll, epoll_wait or kevent. Some turns take too long,
+ * until the monitor has reported one. With --json the report is JSON. */
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     }
     for (unsigned turn = 1; !atomic_load(&has_reported); turn++) {
         usp_monitor_waiting(monitor);
-        poll(NULL, 0, 10); /* for what the program is about */
+        poll(NULL, 0, 10); /* here the program does its work */
         usp_monitor_turn_begin(monitor);
         if (turn % 50 == 0) take_long();
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calling thread's own stack, printed as +[NSThread callStackSymbols] would. */
+/* Prints the calling thread's own stack in the style of +[NSThread callStackSymbols]. */
 #include <stdio.h>
 #include <unspool/unspool.h>
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Stacks in Swift with the C functions of the XCFramework (with the Swift package: doc/swift.md): the main thread's, as
-// Thread.callStackSymbols has that of the caller. With the package's UnspoolObjC this is USPThread's.
+// Captures the main thread's stack in Swift, with the C functions of the XCFramework, in the form of
+// Thread.callStackSymbols. doc/swift.md describes the Swift package; in it, UnspoolObjC's USPThread does the same.
 import Unspool
 
-/// Once, early: what a capture needs is reserved then, because later nothing may be allocated.
+/// Reserves the memory that a capture needs, because captures cannot allocate. Call it once, early.
 public func prepareStacks() -> Bool {
     return usp_prepare(nil) == USP_OK.rawValue
 }
 
-/// A line for each frame; empty when the main thread could not be captured. Not to be called in a signal handler.
+/// Returns a line for each frame; empty when the main thread could not be captured. Must not be called in a signal
+/// handler.
 public func mainThreadStack(maximum: Int = 128) -> [String] {
     var frames = [usp_frame](repeating: usp_frame(), count: maximum)
     var thread = usp_thread()

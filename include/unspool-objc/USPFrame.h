@@ -34,9 +34,9 @@ USP_CLASS
 /* enum usp_frame_flags. */
 @property(nonatomic, readonly) uint32_t flags;
 
-/* The path of the image that contains the address; nil: no image does. */
+/* The path of the image that contains the call site; nil: no image does. */
 @property(nonatomic, readonly, copy) NSString *USP_NULLABLE imagePath;
-/* The image's load address; 0: no image contains the address. */
+/* The image's load address; 0: no image contains the call site. */
 @property(nonatomic, readonly) uint64_t imageAddress;
 /* The image's UUID or build id; nil: not known. */
 @property(nonatomic, readonly, copy) NSData *USP_NULLABLE imageUUID;

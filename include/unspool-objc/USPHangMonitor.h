@@ -33,8 +33,8 @@ typedef NS_ENUM(NSUInteger, USPHangSource) {
 - (void)hangMonitor:(USPHangMonitor *)monitor didFindKilledHang:(USPHang *)hang;
 @end
 
-/* Every method may be called on any thread, none in a signal handler. Changed properties take effect at the next start.
- * */
+/* Every method may be called on any thread, none in a signal handler. Changed properties take effect at the next
+ * start. */
 USP_CLASS
 @interface USPHangMonitor : NSObject {
   @private

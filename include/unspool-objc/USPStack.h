@@ -49,8 +49,8 @@ USP_CLASS
 - (USP_ARRAY_OF(NSNumber) *)returnAddresses;
 /* Returns the frames without names. */
 - (USP_ARRAY_OF(USPFrame) *)framesWithoutSymbols;
-/* Returns lines as in +[NSThread callStackSymbols], with the image's name and the offset in it in place of a function.
- * */
+/* Returns lines as in +[NSThread callStackSymbols], with the image's name and the offset in it in place of a
+ * function. */
 - (USP_ARRAY_OF(NSString) *)linesWithoutSymbols;
 /* Returns the text of BSBacktraceLogger without names: "Backtrace of Thread 771:" and a line for each frame. */
 - (NSString *)backtraceWithoutSymbols;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything that libunspool-objc offers to Objective-C and Swift; C callers include <unspool/unspool.h>. */
+/* Includes the whole API of libunspool-objc for Objective-C and Swift. C callers include <unspool/unspool.h>. */
 #ifndef UNSPOOL_OBJC_UNSPOOL_OBJC_H
 #define UNSPOOL_OBJC_UNSPOOL_OBJC_H
 

@@ -150,10 +150,10 @@ USP_API int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch
                                 struct usp_symbol *symbol);
 
 /* Symbolicates an address in an image that the caller describes, such as one that was unloaded or has other addresses
- * in another list. Memory and loader are used only if the symbolizer's own list has the same image at the same
- * address. Otherwise the image's file is used, which is found by its path and must have its build id, or its index in
- * options.index_store. *symbol and the result as for usp_symbolize; USP_ERROR_NOT_FOUND also when the address is outside
- * the image. Thread-safe, not async-signal-safe. */
+ * in another list. Memory and loader are used only if the symbolizer's own list has the same image at the same address.
+ * Otherwise the image's file is used, which is found by its path and must have its build id, or its index in
+ * options.index_store. *symbol and the result as for usp_symbolize; USP_ERROR_NOT_FOUND also when the address is
+ * outside the image. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolize_image(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                                 struct usp_symbol *symbol);
 

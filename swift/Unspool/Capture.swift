@@ -2,7 +2,7 @@
 // Stacks of threads of this process.
 internal import CUnspool
 
-/// A thread of this process, as ``Stack/capture(_:limit:by:)`` takes it.
+/// Selects the thread of this process for ``Stack/capture(_:limit:by:)``.
 public enum ThreadSelection: Sendable, Hashable {
     /// The calling thread.
     case current
@@ -12,29 +12,29 @@ public enum ThreadSelection: Sendable, Hashable {
     case thread(UInt64)
 }
 
-/// How other threads of this process are stopped on Linux. Apple systems have one means for both.
+/// How other threads of this process are stopped on Linux. On Apple systems both values select the system's own means.
 public enum StopMeans: Sendable, Hashable {
-    /// By a signal that is ignored by default. Threads that block every signal cannot answer: Dispatch's worker threads do, on
-    /// which Swift's tasks run.
+    /// By a signal that is ignored by default. Threads that block every signal cannot answer, such as Dispatch's worker
+    /// threads, on which Swift's tasks run.
     case signal
-    /// By a helper process that traces the threads and shares this process's memory, while the calling thread waits. It reaches
-    /// threads that block every signal, and needs a system that allows `ptrace`.
+    /// By a helper process, which traces the threads and shares this process's memory, while the calling thread waits.
+    /// It reaches threads that block every signal. The system has to allow `ptrace`.
     case helper
 }
 
 extension Stack {
-    /// Reserves what captures of other threads need, which must not be allocated while a thread is stopped. The first capture
-    /// of another thread does this when it was not done before; a program that watches for hangs does it when it starts.
+    /// Reserves memory for captures of other threads, because nothing can be allocated while a thread is stopped. The
+    /// first capture of another thread calls it if necessary. A program that watches for hangs calls it when it starts.
     public static func prepare() throws(UnspoolError) {
         try check(usp_prepare(nil))
     }
 
-    /// The stack of one thread of this process. The calling thread's begins in the caller.
+    /// Captures the stack of one thread of this process. The calling thread's stack begins in the caller.
     ///
-    /// Another thread is stopped while its registers and the live part of its stack are copied. Not for signal handlers.
+    /// Another thread is stopped while its registers and the live part of its stack are copied. Not async-signal-safe.
     /// - Parameters:
     ///   - selection: The thread.
-    ///   - limit: So many frames are kept at most. The middle of a deeper stack is left out.
+    ///   - limit: Maximum number of frames. The middle of a deeper stack is left out.
     ///   - means: How another thread is stopped.
     /// - Throws: ``UnspoolError``, such as ``UnspoolError/noThread`` when there is no such thread, and
     ///   ``UnspoolError/timeout`` when it did not answer to a signal.
@@ -60,9 +60,9 @@ extension Stack {
         }
         defer { usp_thread_release(&thread) }
         if selection == .current || isCallingThread(thread) {
-            // `usp_capture_self` may be called in signal handlers and never makes a list of images.
+            // `usp_capture_self` is async-signal-safe, so it does not refresh the list of images itself.
             _ = usp_images_refresh()
-            // Called from here and no other function, so that one frame is the module's own.
+            // Called from this function only, so that exactly one frame belongs to the module.
             options.skip = 1
             try check(usp_capture_self(&options, &stack))
         } else if means == .helper {
@@ -74,8 +74,8 @@ extension Stack {
         return Stack(stack, origin: .thisProcess)
     }
 
-    /// The stacks of all threads of this process at one moment, the main thread's first. A thread that could not be stopped is
-    /// in the list without frames, with ``Stack/failure``.
+    /// Captures the stacks of all threads of this process at one moment, the main thread's first. A thread that could
+    /// not be stopped is in the list without frames; ``Stack/failure`` says why.
     /// - Parameter means: How the other threads are stopped.
     @inline(never)
     public static func captureAll(by means: StopMeans = .signal) throws(UnspoolError) -> [Stack] {
@@ -115,7 +115,7 @@ extension Stack {
         return options
     }
 
-    /// The caller releases the thread.
+    /// Finds a thread by its id. The caller releases it.
     private static func findThread(_ id: UInt64) throws(UnspoolError) -> usp_thread {
         var found: usp_thread?
         for info in try threads() {
@@ -138,7 +138,7 @@ extension Stack {
                 return Array(UnsafeBufferPointer(start: infos, count: count))
             }
             for index in 0..<capacity { usp_thread_release(&infos[index].thread) }
-            // Threads may start meanwhile.
+            // Threads may start between two calls.
             capacity = count + 16
         }
     }

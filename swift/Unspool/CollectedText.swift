@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Text that the library writes piece by piece.
+// Collects text that the library writes piece by piece.
 internal import CUnspool
 
-/// All that a function of the library writes, by the writer that it is given.
+/// Returns the whole text that `write` produces. `write` passes the given writer and context to a function of the
+/// library.
 func collectText(_ write: (usp_write_function, UnsafeMutableRawPointer) -> Void) -> String {
     var bytes: [UInt8] = []
     withUnsafeMutablePointer(to: &bytes) { collected in

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Stacks and images in the compact formats of Swift's Runtime module: what its Backtrace and ImageMap are encoded as.
+// Stacks and images in the compact formats in which Swift's Runtime module encodes its Backtrace and ImageMap.
 internal import CUnspool
 
 extension Stack {
-    /// A stack from the bytes of a compact backtrace, as `Runtime.Backtrace` (Swift 6.2 and later) keeps and encodes them.
+    /// Reads a compact backtrace, as `Runtime.Backtrace` (Swift 6.2 and later) stores and encodes it.
     ///
-    /// It has no names. Resume points at its end become ``Stack/asyncFrames``.
+    /// The stack is not symbolicated. Resume points at its end become ``Stack/asyncFrames``.
     /// - Parameters:
     ///   - bytes: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `backtrace`.
-    ///   - architecture: The processor, such as `arm64`: the bytes do not tell.
-    ///   - limit: A backtrace with more frames is an error. A few bytes may mean any number of equal frames.
-    /// - Throws: ``UnspoolError`` when the bytes are damaged or of an unknown version of the format.
+    ///   - architecture: The processor, such as `arm64`; the bytes do not contain it.
+    ///   - limit: Maximum number of frames. A longer backtrace is an error, because a few bytes can stand for any
+    ///            number of equal frames.
+    /// - Throws: ``UnspoolError`` when the bytes are damaged or have an unknown version of the format.
     public init(
         compactBacktrace bytes: some Collection<UInt8>, architecture: String, limit: Int = 1 << 16
     ) throws(UnspoolError) {
         let arch = usp_arch_from_string(architecture)
         let bytes = Array(bytes)
-        // How many there are.
+        // The number of frames.
         var counted = usp_stack()
         usp_stack_init(&counted, nil, 0)
         var needed = 0
@@ -33,11 +34,11 @@ extension Stack {
         self.architecture = architecture
     }
 
-    /// The bytes of the stack as a compact backtrace, which `Runtime.Backtrace` decodes.
+    /// The stack as a compact backtrace, which `Runtime.Backtrace` decodes.
     ///
-    /// An async chain follows the frame that it continues from; what stands below that frame on the operating system's stack
-    /// is left out, as in Swift's own backtraces. Names are not part of the format, and of
-    /// ``Stack/stopReason`` only whether the stack is complete.
+    /// An async chain follows the frame that it continues from. That frame's callers on the operating system's stack
+    /// are left out, as in Swift's own backtraces. The format has no names. Of ``Stack/stopReason`` it records only
+    /// whether the stack is complete.
     public var compactBacktrace: [UInt8] {
         var frames = (frames + asyncFrames).map { frame in
             var made = usp_frame()
@@ -60,7 +61,8 @@ extension Stack {
         }
     }
 
-    /// What ``Stack/stopReason`` means, one of `enum usp_stop_reason`. A reason of the caller's own means an incomplete stack.
+    /// ``Stack/stopReason`` as a number of `enum usp_stop_reason`. A phrase that the caller made up means an incomplete
+    /// stack.
     private var stop: UInt32 {
         let reasons = USP_STOP_NONE.rawValue...USP_STOP_NOT_COPIED.rawValue
         return reasons.first { stopReason == String(cString: usp_stop_reason_string($0)) } ?? USP_STOP_CAPACITY.rawValue
@@ -79,11 +81,11 @@ extension Frame.Kind {
 }
 
 extension ImageList {
-    /// A list from the bytes of a compact image map, as `Runtime.ImageMap` (Swift 6.2 and later) is encoded.
+    /// Reads a compact image map, as `Runtime.ImageMap` (Swift 6.2 and later) is encoded.
     /// - Parameters:
     ///   - bytes: The bytes. In the JSON of `Runtime.Backtrace` they are the base64 of `imageMap`.
-    ///   - architecture: The processor, such as `arm64`: the bytes do not tell.
-    /// - Throws: ``UnspoolError`` when the bytes are damaged or of an unknown version of the format.
+    ///   - architecture: The processor, such as `arm64`; the bytes do not contain it.
+    /// - Throws: ``UnspoolError`` when the bytes are damaged or have an unknown version of the format.
     public init(compactImageMap bytes: some Collection<UInt8>, architecture: String) throws(UnspoolError) {
         let bytes = Array(bytes)
         let room = 256
@@ -95,7 +97,7 @@ extension ImageList {
         self.init(images, architecture: architecture, platform: String(cString: name))
     }
 
-    /// The bytes of the list as a compact image map, which `Runtime.ImageMap` decodes.
+    /// The list as a compact image map, which `Runtime.ImageMap` decodes.
     /// - Throws: ``UnspoolError`` when images overlap or the platform's name is longer than 255 bytes.
     public var compactImageMap: [UInt8] {
         get throws(UnspoolError) {
@@ -107,7 +109,7 @@ extension ImageList {
     }
 }
 
-/// What a function of the library writes, after it has told how much that is.
+/// Returns the bytes that a function of the library writes. Calls it twice: the first call gives the size.
 private func filled(
     by write: (UnsafeMutablePointer<UInt8>?, Int, UnsafeMutablePointer<Int>) -> Int32
 ) -> [UInt8] {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// One frame of a stack, and what symbolication finds out about it.
+// A frame of a stack, and the results of its symbolication.
 internal import CUnspool
 
-/// A function's name and place.
+/// A function's name and start.
 public struct Symbol: Sendable, Hashable, Codable {
-    /// The name as people write it; names of C++, Rust and Swift are demangled.
+    /// The name for people: names of C++, Rust and Swift are demangled.
     public var name: String
     /// The name as the symbol table has it.
     public var mangledName: String
-    /// Where the function begins.
+    /// The function's first address.
     public var address: UInt64
 }
 
@@ -16,11 +16,11 @@ public struct Symbol: Sendable, Hashable, Codable {
 public struct SourceLocation: Sendable, Hashable, Codable, CustomStringConvertible {
     /// The file's folder, as the compiler recorded it.
     public var directory: String?
-    /// The last part of the file's path.
+    /// The last component of the file's path.
     public var file: String
-    /// Counts from 1; nil for code that the compiler made.
+    /// From 1; nil for compiler-generated code.
     public var line: Int?
-    /// Counts from 1, in bytes.
+    /// From 1, in bytes; nil when it is not known.
     public var column: Int?
 
     public var description: String { line.map { "\(file):\($0)" } ?? file }
@@ -28,7 +28,7 @@ public struct SourceLocation: Sendable, Hashable, Codable, CustomStringConvertib
 
 /// A function that the compiler inlined into another one.
 public struct InlinedCall: Sendable, Hashable, Codable {
-    /// The function's name as people write it; nil when debug information has none.
+    /// The function's name for people, demangled; nil when debug information has none.
     public var function: String?
     /// Where execution is in this function.
     public var location: SourceLocation?
@@ -42,10 +42,9 @@ public struct Image: Sendable, Hashable, Codable {
     public var loadAddress: UInt64
     /// The build id (ELF) or UUID (Mach-O) in hexadecimal digits; nil when it has none.
     public var buildID: String?
-    /// The address behind its code; nil in frames, where it is not known.
+    /// First address past its code; nil in frames, where it is not known.
     public var endOfText: UInt64?
 
-    /// An image with these properties.
     public init(path: String, loadAddress: UInt64, buildID: String? = nil, endOfText: UInt64? = nil) {
         self.path = path
         self.loadAddress = loadAddress
@@ -53,15 +52,16 @@ public struct Image: Sendable, Hashable, Codable {
         self.endOfText = endOfText
     }
 
-    /// The last part of the path.
+    /// The last component of the path.
     public var name: String { String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]) }
 }
 
-/// One frame of a stack. What symbolication adds is nil or empty before ``Stack/symbolicated()``, and where nothing is found.
+/// A frame of a stack. The results of symbolication are nil or empty before ``Stack/symbolicated()``, and where nothing
+/// is found.
 public struct Frame: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// What ``Frame/address`` means.
+    /// The meaning of ``Frame/address``.
     public enum Kind: String, Sendable, Hashable, Codable {
-        /// The instruction at which a stopped thread stands.
+        /// The instruction at which the thread was stopped.
         case interrupted
         /// The instruction after a call.
         case returnAddress
@@ -71,27 +71,28 @@ public struct Frame: Sendable, Hashable, Codable, CustomStringConvertible {
         case asyncResume
     }
 
-    /// The program counter, without a pointer signature and without the Thumb bit.
+    /// The program counter, without signature and Thumb bit.
     public var address: UInt64
-    /// The address that names the frame: the program counter itself, or one inside the call instruction before it.
+    /// The address to look up: the program counter itself, or an address inside the call instruction before it.
     public var callSite: UInt64
-    /// What its address stands for.
+    /// The meaning of ``Frame/address``.
     public var kind: Kind
     /// Whether the code before a return address was read and is a call.
     public var isVerified: Bool
-    /// The image that holds the call site.
+    /// The image that contains the call site.
     public var image: Image?
-    /// The function that holds the call site.
+    /// The function that contains the call site.
     public var symbol: Symbol?
-    /// Where the call is in the source of ``Frame/symbol``.
+    /// The source location of the call in ``Frame/symbol``.
     public var location: SourceLocation?
-    /// Calls that were inlined there, innermost first.
+    /// Calls that the compiler inlined there, innermost first.
     public var inlined: [InlinedCall]
 
     /// Bytes from the function's beginning to ``Frame/address``; nil without a symbol.
     public var offset: UInt64? { symbol.map { address &- $0.address } }
 
-    /// Such as `checkout() in Shop + 40 (Cart.swift:31)`; without a symbol `Shop + 4096`, without an image the address.
+    /// Text such as `checkout() in Shop + 40 (Cart.swift:31)`; without a symbol `Shop + 4096`, without an image the
+    /// address.
     public var description: String {
         var text: String
         if let symbol, let offset {

@@ -9,9 +9,9 @@ public struct Hang: Sendable, CustomStringConvertible {
         case goesOn
         /// The turn ended.
         case recovered
-        /// The process ended meanwhile: found by a later one in ``HangMonitor/Options/file``.
+        /// The process ended during the turn. A later process found the hang in ``HangMonitor/Options/file``.
         case killed
-        /// The monitor was stopped meanwhile.
+        /// The monitor was stopped during the turn.
         case abandoned
     }
 
@@ -23,29 +23,30 @@ public struct Hang: Sendable, CustomStringConvertible {
         case json
     }
 
-    /// Of this hang in this process, from 1 on: all reports of one hang have the same.
+    /// Number of this hang in this process, from 1; the same in all reports of one hang.
     public let id: UInt64
-    /// Whether the turn has ended, and why it is reported.
+    /// Whether the turn has ended, and how.
     public let state: State
-    /// Whether it has lasted for longer than ``HangMonitor/Options/severe``.
+    /// Whether the hang has lasted longer than ``HangMonitor/Options/severe``.
     public let isSevere: Bool
-    /// So far or in all, in nanoseconds, without ``takenOff``.
+    /// Duration in nanoseconds, so far or in total, without ``takenOff``.
     public let duration: UInt64
-    /// Nanoseconds that are not counted, because the monitor did not run.
+    /// Time in which the monitor did not run, in nanoseconds. It is not counted in ``duration``.
     public let takenOff: UInt64
-    /// When it began, in nanoseconds since 1970; nil when that is not known.
+    /// When the turn began, in nanoseconds since 1970; nil: not known.
     public let wallStart: UInt64?
-    /// How many samples of the thread's stack there are.
+    /// Number of samples of the thread's stack.
     public let samples: UInt64
-    /// The stack in which most of the time was spent, without names (``Stack/symbolicated()``). Nil without samples, and for
-    /// the hang of an earlier process, whose addresses are not this one's: the text has its stacks.
+    /// The stack in which most of the time was spent, not symbolicated (``Stack/symbolicated()``). Nil without samples,
+    /// and for a hang of an earlier process, whose addresses differ from this one's. The text contains that hang's
+    /// stacks.
     public let heaviestStack: Stack?
-    /// The first stack that was captured; nil as ``heaviestStack``.
+    /// The first captured stack; nil as for ``heaviestStack``.
     public let firstStack: Stack?
 
     private let storage: HangStorage
 
-    /// The report with names: it may allocate and read files.
+    /// The symbolicated report. It may allocate memory and read files.
     public func formatted(_ style: Style = .text) -> String {
         let demangler = Demangler()
         var options = usp_hang_write_options()
@@ -53,13 +54,13 @@ public struct Hang: Sendable, CustomStringConvertible {
         options.style = style == .json ? USP_HANG_JSON.rawValue : USP_HANG_TEXT.rawValue
         options.symbolizer = Symbolizer.thisProcess?.symbolizer
         options.demangler = demangler.demangler
-        // It fails for lack of memory only; what was written until then is shown.
+        // Fails only when memory is exhausted; the text written before that is returned.
         return collectText { write, context in _ = usp_hang_write(storage.hang, &options, write, context) }
     }
 
     public var description: String { formatted() }
 
-    /// Copies what the library's hang points to; nil for lack of memory.
+    /// Copies a hang of the library with everything that it points to. Returns nil when memory is exhausted.
     init?(_ hang: UnsafePointer<usp_hang>) {
         guard let storage = HangStorage(hang) else { return nil }
         self.storage = storage
@@ -98,7 +99,7 @@ private func heaviest(of profile: OpaquePointer?) -> Stack? {
     return Stack(stack, origin: .thisProcess)
 }
 
-/// Owns a hang of the library's with everything that it points to, which does not change.
+/// Owns a copy of the library's hang with everything that it points to. The copy does not change.
 private final class HangStorage: @unchecked Sendable {
     let hang: UnsafeMutablePointer<usp_hang>
     private let first: UnsafeMutablePointer<usp_stack>

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: MIT
-// A monitor that finds hangs of a loop. What it watches the main thread by stands in MainLoop.swift.
+// A monitor that finds hangs of a loop. MainLoop.swift watches the main thread for it.
 internal import CUnspool
 internal import Dispatch
 
-/// Watches each turn of a loop, and finds turns that do not end.
+/// Watches each turn of a loop, and finds turns that take too long.
 ///
 ///     let monitor = try HangMonitor.start(.main) { hang in print(hang) }
 ///
-/// It runs until ``stop()``. Where threads cannot be captured (watchOS, Rosetta), hangs have a duration and no stacks.
+/// It runs until ``stop()``. Where threads cannot be captured (watchOS, Rosetta), hangs have a duration but no stacks.
 public final class HangMonitor: @unchecked Sendable {
-    /// What is watched.
+    /// The loop or queue that a monitor watches.
     public enum Target: Sendable, Hashable {
-        /// The main thread: its run loop on Apple systems; elsewhere the main queue, which the main thread serves when it runs
-        /// `RunLoop.main`.
+        /// The main thread. On Apple systems, its run loop is watched. On other systems, the main queue is watched,
+        /// which the main thread serves when it runs `RunLoop.main`.
         case main
-        /// The main queue in a program without a main run loop (`dispatchMain()`, an asynchronous `main` on Linux), whose work
-        /// runs on any thread. Hangs have a duration, and all threads once.
+        /// The main queue in a program without a main run loop (`dispatchMain()`, an asynchronous `main` on Linux). Its
+        /// work runs on any thread. Its hangs have a duration and one snapshot of all threads.
         case mainQueue
-        /// A loop of a thread that calls ``HangMonitor/turnBegan()`` and ``HangMonitor/waits()``.
+        /// The loop of a thread that calls ``HangMonitor/turnBegan()`` and ``HangMonitor/waits()``.
         case loop(of: ThreadSelection)
     }
 
-    /// Thresholds and times are in nanoseconds.
+    /// Options of a monitor. Thresholds and times are in nanoseconds.
     public struct Options: Sendable, Hashable {
-        /// A turn that lasts for so long is late: its stack is sampled from then on.
+        /// A turn that lasts this long is late; from then on the stack is sampled.
         public var late: UInt64
-        /// One that lasts for so long is a hang. More than ``late``.
+        /// A turn that lasts this long is a hang. More than ``late``.
         public var hang: UInt64
-        /// And for so long a severe one.
+        /// A hang that lasts this long is severe.
         public var severe: UInt64
-        /// Between samples, at most ``late``.
+        /// The time between samples, at most ``late``.
         public var interval: UInt64
-        /// Between two reports of a hang that goes on.
+        /// The time between two reports of a hang that goes on.
         public var update: UInt64
-        /// Where a hang is kept, so that it is found when the process was killed meanwhile.
+        /// Path of a file that preserves the hang during which the process is killed. Nil: no file.
         public var file: String?
-        /// Whether hangs are reported while they last too: when one begins, from time to time, and when it becomes severe.
+        /// Whether hangs are also reported while they last: when one begins, periodically, and when it becomes severe.
         public var reportsWhileItLasts: Bool
-        /// Whether hangs are reported although a debugger holds the process.
+        /// Whether hangs are reported even while a debugger traces the process.
         public var watchesWhileTraced: Bool
 
         public init() {
@@ -54,40 +54,41 @@ public final class HangMonitor: @unchecked Sendable {
         }
     }
 
-    /// What was counted since the start.
+    /// Counts since the start.
     public struct Statistics: Sendable, Hashable {
-        /// Turns that were reported.
+        /// Reported turns.
         public var turns: UInt64
-        /// Turns that were late, hangs included.
+        /// Late turns, including hangs.
         public var late: UInt64
-        /// Turns that lasted for as long as a hang.
+        /// Hangs, except those that a debugger excused.
         public var hangs: UInt64
-        /// Hangs that were none: the thread waited in its loop, or a debugger held the process.
+        /// Late turns and hangs that turned out to be none: the thread waited in its loop, or a debugger held the
+        /// process.
         public var excused: UInt64
-        /// How often the monitor's thread looked.
+        /// How many times the monitor's thread checked.
         public var looks: UInt64
-        /// How often the monitor's thread went to sleep because nothing happened.
+        /// How many times the monitor's thread went to sleep because nothing happened.
         public var sleeps: UInt64
     }
 
-    /// Set before anything else can use it, then never changed.
+    /// Set before other code can use it, then never changed.
     private(set) var monitor: OpaquePointer?
     private let options: Options
     private let onHang: @Sendable (Hang) -> Void
-    /// Protects what follows.
+    /// Protects `isKept` and `mainLoop`.
     private let lock = DispatchSemaphore(value: 1)
     private var isKept = false
     private var mainLoop: MainLoop?
 
     /// Starts watching.
     /// - Parameters:
-    ///   - target: What is watched.
-    ///   - options: What counts as a hang, and what is reported of it.
-    ///   - onHang: Called when a hang has ended, and once when ``Options/file`` holds a hang in which an earlier process was
-    ///     killed; while it lasts with ``Options/reportsWhileItLasts``. It is called on the monitor's thread, for one hang after
-    ///     the other, and may not wait for what is watched.
-    /// - Throws: ``UnspoolError``, such as a status of `USP_ERROR_ARGUMENT` for thresholds that make no sense, and why the file
-    ///   cannot be made.
+    ///   - target: The loop or queue to watch.
+    ///   - options: Thresholds, and what is reported.
+    ///   - onHang: Called when a hang has ended, and once when ``Options/file`` contains a hang during which an earlier
+    ///             process was killed. With ``Options/reportsWhileItLasts`` it is also called while the hang lasts. The
+    ///             monitor calls it on its own thread, for one hang after the other. It must not wait for the target.
+    /// - Throws: ``UnspoolError``, such as `USP_ERROR_ARGUMENT` for invalid thresholds, or the reason why the file
+    ///   cannot be created.
     @discardableResult
     public static func start(
         _ target: Target = .main, options: Options = Options(), onHang: @escaping @Sendable (Hang) -> Void
@@ -98,8 +99,8 @@ public final class HangMonitor: @unchecked Sendable {
         return made
     }
 
-    /// Stops watching. Returns when the function that gets hangs does not run any more; called by that function, it takes effect
-    /// later. A hang that goes on is reported as abandoned.
+    /// Stops watching. When it returns, `onHang` is not running any more. If `onHang` calls it, it takes effect later.
+    /// A hang that goes on is reported as abandoned.
     public func stop() {
         if usp_monitor_stop(monitor) == USP_ERROR_BUSY.rawValue {
             DispatchQueue.global().async { self.stop() }
@@ -114,16 +115,17 @@ public final class HangMonitor: @unchecked Sendable {
         if wasKept { Unmanaged.passUnretained(self).release() }
     }
 
-    /// A turn of the loop begins. Costs some tens of nanoseconds and no system call, but for the turn that wakes the monitor's
-    /// thread. For ``Target/loop(of:)`` and one thread at a time, as the next two.
+    /// Reports that a turn of the loop begins. Costs some tens of nanoseconds and no system call, except when it has to
+    /// wake the monitor's thread. This and the next two functions are for ``Target/loop(of:)`` and for one thread at a
+    /// time.
     @inline(__always)
     public func turnBegan() { usp_monitor_turn_begin(monitor) }
 
-    /// The turn has ended, and nothing else begins yet.
+    /// Reports that the turn has ended and no other begins yet.
     @inline(__always)
     public func turnEnded() { usp_monitor_turn_end(monitor) }
 
-    /// The loop waits for something to do.
+    /// Reports that the loop waits for work.
     @inline(__always)
     public func waits() { usp_monitor_waiting(monitor) }
 
@@ -140,7 +142,7 @@ public final class HangMonitor: @unchecked Sendable {
         self.onHang = onHang
     }
 
-    /// It does not run: it would be kept.
+    /// The monitor is stopped here, because a running monitor keeps a reference to itself.
     deinit { usp_monitor_free(monitor) }
 
     private func create(_ target: Target) throws(UnspoolError) {
@@ -175,7 +177,7 @@ public final class HangMonitor: @unchecked Sendable {
         try check(status)
     }
 
-    /// It is kept as long as it runs.
+    /// Starts the monitor, which keeps a reference to itself while it runs.
     private func run(_ target: Target) throws(UnspoolError) {
         _ = Unmanaged.passRetained(self)
         isKept = true
@@ -186,7 +188,7 @@ public final class HangMonitor: @unchecked Sendable {
         }
         guard target == .main, MainLoop.observes else { return }
         lock.wait()
-        // The function may have stopped it already.
+        // `onHang` may have stopped it already.
         if isKept { mainLoop = MainLoop(self) }
         lock.signal()
     }
@@ -199,10 +201,10 @@ public final class HangMonitor: @unchecked Sendable {
         if let hang, let made = Hang(hang) { onHang(made) }
     }
 
-    /// The answer keeps the monitor until it has come.
+    /// Asks the main queue to answer. The closure retains the monitor until then.
     private func askMainQueue() { DispatchQueue.main.async { usp_monitor_answer(self.monitor) } }
 
-    /// 0: the main thread.
+    /// Returns a thread's id; 0 stands for the main thread.
     private static func id(of selection: ThreadSelection) throws(UnspoolError) -> UInt64 {
         switch selection {
         case .main: return 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Lists of images, and names for stacks whose images are known by a list alone.
+// Lists of images, and symbolication of stacks with the images of a list.
 internal import CUnspool
 
-/// The programs and libraries of a process, by ascending address.
+/// The programs and libraries of a process.
 ///
 ///     let stack = try Stack(compactBacktrace: bytes, architecture: "arm64")
 ///     let images = try ImageList(compactImageMap: map, architecture: "arm64")
@@ -12,7 +12,7 @@ public struct ImageList: Sendable, Hashable, Codable {
     public var images: [Image]
     /// The processor, such as `arm64`.
     public var architecture: String
-    /// The system, for people; it may be empty.
+    /// The system's name for people; may be empty.
     public var platform: String
 
     public init(_ images: [Image], architecture: String, platform: String = "") {
@@ -37,8 +37,8 @@ extension ImageList: RandomAccessCollection {
 }
 
 extension Stack {
-    /// The stack with images, symbols, source locations and inlined calls, as far as they are found in the files of the images. A
-    /// file counts only when its build is the image's.
+    /// Returns the stack with images, symbols, source locations and inlined calls, as far as the images' files have
+    /// them. A file is used only if its build id is the image's.
     /// - Throws: ``UnspoolError`` when images overlap.
     public func symbolicated(with images: ImageList) throws(UnspoolError) -> Stack {
         let storage = try ImageStorage(images)
@@ -48,13 +48,14 @@ extension Stack {
     }
 }
 
-/// Owns a list of the library's.
+/// Owns one of the library's lists of images.
 final class ImageStorage {
     let images: OpaquePointer
 
     init(_ list: ImageList) throws(UnspoolError) {
         let arch = usp_arch_from_string(list.architecture)
-        // One NUL-terminated text for all paths: where each begins is known before the text has its place.
+        // One buffer for all paths, each NUL-terminated. It stores offsets, because the buffer's address changes while
+        // it grows.
         var text: [CChar] = []
         var starts: [Int] = []
         for image in list.images {
@@ -82,7 +83,7 @@ extension usp_image {
         self.path = path
         self.arch = arch
         load_address = image.loadAddress
-        // Where it was linked is not known; its file may tell.
+        // The linked address is not known yet; the file may have it (see below).
         slide = image.loadAddress
         end = image.endOfText ?? image.loadAddress
         let digits = Array((image.buildID ?? "").utf8)
@@ -97,7 +98,7 @@ extension usp_image {
         if let linked = linkedAddress(path: path) { slide = image.loadAddress &- linked }
     }
 
-    /// The address for which the image was linked, by its file; nil when there is none of its build.
+    /// The address for which the image was linked, from its file; nil when there is no file of this build.
     private func linkedAddress(path: UnsafePointer<CChar>) -> UInt64? {
         guard build_id_size > 0 else { return nil }
         var options = usp_image_file_options()
@@ -128,7 +129,7 @@ extension Image {
     }
 }
 
-/// Two digits for each byte.
+/// Returns two hexadecimal digits for each byte.
 func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }

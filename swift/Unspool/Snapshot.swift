@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// All threads of a process, or of a core file, at one moment.
+// All threads of a process or of a core file, at one moment.
 internal import CUnspool
 
-/// All threads of a process at one moment, with what is needed to name their frames later. Its stacks are `Codable`.
+/// All threads of a process at one moment, with the data that symbolication needs. Its stacks are `Codable`.
 ///
 ///     let report = try Snapshot.ofProcess(pid).formatted(.crashReport)
 public struct Snapshot: Sendable {
     /// How a snapshot is written as text.
     public enum Style: Sendable, Hashable, CaseIterable {
-        /// As `Thread.callStackSymbols`.
+        /// Lines as of `Thread.callStackSymbols`.
         case callStackSymbols
-        /// As an Apple crash report: threads, their registers, Binary Images.
+        /// An Apple crash report: threads, their registers, Binary Images.
         case crashReport
         /// An object as `doc/schema/stacks.schema.json` describes it.
         case json
@@ -20,18 +20,18 @@ public struct Snapshot: Sendable {
 
     private let storage: SnapshotStorage
 
-    /// The stacks, the main thread's first. A thread that could not be stopped has no frames and says why
-    /// (``Stack/failure``).
+    /// The stacks, the main thread's first. A thread that could not be stopped has no frames; ``Stack/failure`` says
+    /// why.
     public let stacks: [Stack]
-    /// The process; nil when it is not known, as in some core files.
+    /// The process id; nil when it is not known, as in some core files.
     public let processID: Int?
-    /// From the first thread stopped to the last one running again, in nanoseconds; 0 for core files.
+    /// Time from the first thread's stop until the last one's resumption, in nanoseconds; 0 for core files.
     public let stoppedNanoseconds: UInt64
-    /// What a person should know about files that are missing or of another build, one sentence each.
+    /// Messages for users about files that are missing or of another build, one sentence each.
     public let messages: [String]
 
-    /// Another process of this machine. It is stopped for less than a millisecond as a rule, and runs on whatever happens to
-    /// the caller.
+    /// Captures another process on this machine. It is usually stopped for less than a millisecond. If the caller dies,
+    /// the process is neither killed nor left stopped.
     /// - Throws: ``UnspoolError``, such as ``UnspoolError/permission``, with a sentence that says what to do.
     public static func ofProcess(_ pid: Int) throws(UnspoolError) -> Snapshot {
         try make { options, snapshot, message, size in
@@ -39,12 +39,12 @@ public struct Snapshot: Sendable {
         }
     }
 
-    /// A core file, ELF or Mach-O, of any of the five processors.
+    /// Reads a core file, ELF or Mach-O, of any of the five processors.
     public static func ofCore(path: String) throws(UnspoolError) -> Snapshot {
         try make { options, snapshot, message, size in usp_snapshot_open_core(path, options, snapshot, message, size) }
     }
 
-    /// The snapshot as text, with names.
+    /// The snapshot as symbolicated text.
     public func formatted(_ style: Style) -> String {
         let demangler = Demangler()
         var options = usp_format_options()
@@ -52,7 +52,7 @@ public struct Snapshot: Sendable {
         options.style = style.number
         options.symbolizer = storage.symbolizer?.symbolizer
         options.demangler = demangler.demangler
-        // It fails only when its writer does, and that one never does.
+        // Fails only when the writer fails, and this writer never does.
         return collectText { write, context in _ = usp_format_snapshot(storage.snapshot, &options, write, context) }
     }
 
@@ -101,10 +101,10 @@ extension Snapshot.Style {
     }
 }
 
-/// Owns a snapshot of the library's, which does not change after it was made, and its symbolizer.
+/// Owns one of the library's snapshots, which never changes, and its symbolizer.
 final class SnapshotStorage: @unchecked Sendable {
     let snapshot: OpaquePointer
-    /// Nil when there was no memory for one.
+    /// Nil when memory was exhausted.
     private(set) var symbolizer: Symbolizer?
 
     init(_ snapshot: OpaquePointer) {
@@ -115,7 +115,7 @@ final class SnapshotStorage: @unchecked Sendable {
     }
 
     deinit {
-        // The symbolizer needs the snapshot as long as it lives.
+        // The symbolizer uses the snapshot, so it is freed first.
         symbolizer = nil
         usp_snapshot_free(snapshot)
     }

@@ -6,11 +6,11 @@ internal import CUnspool
 public struct ThreadInfo: Sendable, Hashable, Codable {
     /// The system-wide thread id: Linux `gettid()`, Apple systems `thread_identifier_info.thread_id`.
     public var id: UInt64
-    /// Nil when the thread has no name.
+    /// The thread's name; nil when it has none.
     public var name: String?
-    /// The label of the dispatch queue on which the thread works, on Apple systems, where that is certain.
+    /// The label of the dispatch queue that the thread works for. Apple systems only; nil when it cannot be determined.
     public var queue: String?
-    /// Whether it is the thread that runs `main`.
+    /// Whether it is the process's main thread.
     public var isMain: Bool
 }
 
@@ -19,30 +19,31 @@ public struct ThreadInfo: Sendable, Hashable, Codable {
 ///     let stack = try Stack.capture(.main)
 ///     for frame in stack.symbolicated() { print(frame) }
 public struct Stack: Sendable, Hashable, Codable {
-    /// The operating system's stack, innermost first. Frames that were left out belong before ``Stack/omittedAt``.
+    /// The operating system's stack, innermost first. Omitted frames belong before ``Stack/omittedAt``.
     public var frames: [Frame]
-    /// The Swift async chain: the functions that await each other, innermost first. It continues from ``Stack/asyncJoin``.
+    /// The Swift async chain, innermost first: each function awaits the one before it. It continues from
+    /// ``Stack/asyncJoin``.
     public var asyncFrames: [Frame]
     /// The index in ``Stack/frames`` of the frame that runs the innermost async function; nil without an async chain.
     public var asyncJoin: Int?
-    /// The id of the Swift task, where the system tells.
+    /// The id of the Swift task, if the system reveals it.
     public var taskID: UInt32?
-    /// How many frames were left out; 1 may mean "one or more" when ``Stack/stopReason`` says that there was no room.
+    /// Number of omitted frames. When ``Stack/stopReason`` says that there was no room, 1 may mean "one or more".
     public var omitted: UInt64
-    /// Where frames were left out.
+    /// The index in ``Stack/frames`` before which frames were omitted; nil when none were.
     public var omittedAt: Int?
-    /// Why the stack ends, as a short phrase in English.
+    /// Why the stack ends, as a short English phrase.
     public var stopReason: String
     /// The processor, such as `arm64`.
     public var architecture: String
     /// How long the thread was stopped, in nanoseconds; 0 when it was not stopped.
     public var stoppedNanoseconds: UInt64
-    /// Whose stack it is; nil for ``Stack/capture(_:limit:by:)``.
+    /// The stack's thread; nil for ``Stack/capture(_:limit:by:)``.
     public var thread: ThreadInfo?
-    /// Why the thread has no stack, in a list of several threads.
+    /// Why the thread has no stack, when several threads were captured.
     public var failure: UnspoolError?
 
-    /// Where names come from. It is not encoded: what was decoded keeps the names that it has.
+    /// The source of symbols. It is not encoded: a decoded stack keeps the symbols that it has.
     var origin = Origin.none
 
     private enum CodingKeys: String, CodingKey {
@@ -51,7 +52,8 @@ public struct Stack: Sendable, Hashable, Codable {
     }
 }
 
-/// What a stack was captured from. All are equal: a stack is what its frames say.
+/// The source that a stack was captured from. All origins are equal, so that stacks are compared by their contents
+/// alone.
 enum Origin: Sendable, Hashable {
     case none
     case thisProcess
@@ -68,7 +70,7 @@ extension Stack: RandomAccessCollection {
 }
 
 extension Stack: CustomStringConvertible {
-    /// A line for each frame, the async chain under a line of its own.
+    /// A line for each frame; the async chain follows below a line of its own.
     public var description: String {
         var lines: [String] = []
         for (index, frame) in frames.enumerated() {
@@ -85,7 +87,7 @@ extension Stack: CustomStringConvertible {
 }
 
 extension Stack {
-    /// From what the library has filled.
+    /// Copies a stack of the library.
     init(_ stack: usp_stack, origin: Origin, thread: ThreadInfo? = nil) {
         let all = UnsafeBufferPointer(start: stack.frames, count: stack.frames == nil ? 0 : Int(stack.count))
             .map { Frame($0, arch: stack.arch) }
@@ -113,7 +115,7 @@ extension ThreadInfo {
     }
 }
 
-/// The text in a field of a C struct that has room for `characters`; nil when it is empty.
+/// Returns the NUL-terminated text in an array field of a C struct; nil when it is empty.
 private func text<Characters>(of characters: Characters) -> String? {
     withUnsafeBytes(of: characters) { bytes in
         let text = bytes.prefix { $0 != 0 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// From addresses to names, source locations and inlined calls.
+// Symbolication: from addresses to symbols, source locations and inlined calls.
 internal import CUnspool
 
 extension Stack {
-    /// The stack with images, symbols, source locations and inlined calls, as far as they are found. A stack that was decoded
-    /// is returned as it is.
+    /// Returns the stack with images, symbols, source locations and inlined calls, as far as they are found. A decoded
+    /// stack is returned unchanged.
     public func symbolicated() -> Stack {
         guard let symbolizer = origin.symbolizer() else { return self }
         return symbolicated(by: symbolizer)
@@ -20,7 +20,7 @@ extension Stack {
 }
 
 extension Origin {
-    /// Nil where nothing can be named.
+    /// Returns the symbolizer for stacks of this origin; nil if there is none.
     func symbolizer() -> Symbolizer? {
         switch self {
         case .none: nil
@@ -32,7 +32,7 @@ extension Origin {
 
 /// Demangles the names of one stack or snapshot.
 struct Demangler: ~Copyable {
-    /// Nil when there was no memory for it: names stay as they are.
+    /// Nil when memory was exhausted; names then stay mangled.
     let demangler: OpaquePointer?
 
     init() {
@@ -45,16 +45,16 @@ struct Demangler: ~Copyable {
     func name(_ mangled: UnsafePointer<CChar>) -> String { String(cString: usp_demangle(demangler, mangled)) }
 }
 
-/// The library's symbolizer, which many threads may use at one time.
+/// Owns one of the library's symbolizers. Many threads may use it at the same time.
 final class Symbolizer: @unchecked Sendable {
-    /// Of this process as it is at each call. It stays, so that symbol tables are read once.
+    /// For this process as it is at each call. It is never freed, so that symbol tables are read once.
     static let thisProcess: Symbolizer? = {
         var created: OpaquePointer?
         return usp_symbolizer_create(nil, nil, &created) == USP_OK.rawValue ? Symbolizer(created!) : nil
     }()
 
     let symbolizer: OpaquePointer
-    /// What it was made for, which has to outlive it.
+    /// The images that the symbolizer was made for; they must outlive it.
     private let images: ImageStorage?
 
     init(_ symbolizer: OpaquePointer, for images: ImageStorage? = nil) {
@@ -65,7 +65,7 @@ final class Symbolizer: @unchecked Sendable {
     deinit { usp_symbolizer_free(symbolizer) }
 
     func name(_ frame: inout Frame, _ demangler: borrowing Demangler) {
-        // Inlined calls are rarely nested deeper; usp_lines.count tells when they are.
+        // Enough for most addresses; usp_lines.count says when there are more inlined calls.
         var room = 16
         while true {
             let sources = UnsafeMutablePointer<usp_source_frame>.allocate(capacity: room)
@@ -106,7 +106,7 @@ extension Image {
 }
 
 extension SourceLocation {
-    /// Nil when no file is known.
+    /// Returns nil when no file is known.
     init?(_ frame: usp_source_frame) {
         guard let name = frame.file else { return nil }
         directory = frame.directory.map { String(cString: $0) }

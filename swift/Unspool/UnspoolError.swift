@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What the module's functions throw.
+// The error that the module's functions throw.
 internal import CUnspool
 
-/// Why the library could not do what it was asked for.
+/// Why an operation of the library failed.
 public struct UnspoolError: Error, Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The library's status, one of `enum usp_status`. The numbers never change.
+    /// The library's status, a number of `enum usp_status`. The numbers never change.
     public let status: Int32
-    /// A sentence in English: the library's own, with the file or process that it concerns where that is known.
+    /// An English sentence from the library, with the file or process concerned if that is known.
     public let message: String
 
     public var description: String { message }
@@ -18,14 +18,14 @@ public struct UnspoolError: Error, Sendable, Hashable, Codable, CustomStringConv
 
     /// The thread or process does not exist, or has ended.
     public static let noThread = UnspoolError(status: USP_ERROR_NO_THREAD.rawValue)
-    /// This system or processor cannot do that.
+    /// This system or processor cannot do it.
     public static let unsupported = UnspoolError(status: USP_ERROR_UNSUPPORTED.rawValue)
     /// The system does not allow it.
     public static let permission = UnspoolError(status: USP_ERROR_PERMISSION.rawValue)
     /// The thread did not answer in time.
     public static let timeout = UnspoolError(status: USP_ERROR_TIMEOUT.rawValue)
 
-    /// Errors of one status are equal, whatever file or process their sentences name.
+    /// Errors with the same status are equal, even if their messages name different files or processes.
     public static func == (left: Self, right: Self) -> Bool { left.status == right.status }
     public func hash(into hasher: inout Hasher) { hasher.combine(status) }
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_backtrace against what walks the calling thread otherwise: a loop written by hand that makes the same checks with
- * the bounds passed in, the same loop without them, libunwind's and gcc's unwinder. All begin in frames at the same depth
- * and go on to the end of the stack.
+/* Compares usp_backtrace with other ways to walk the calling thread: a handwritten loop that makes the same checks with
+ * given bounds, the same loop without checks, libunwind's and gcc's unwinder. All begin in frames at the same depth and
+ * walk to the stack's end.
  *
- * libunwind is loaded and not linked, because it would put itself in the place of gcc's _Unwind_Backtrace. */
+ * libunwind is loaded, not linked, because it would replace gcc's _Unwind_Backtrace. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 
@@ -13,7 +13,7 @@
 
 #define ROUNDS   51u
 #define CAPACITY 1024
-/* What is to be reached. */
+/* The goals. */
 #define HAND_RATIO         1.25
 #define HAND_NS            10.0
 #define HAND_RATIO_FROM    30u
@@ -28,7 +28,7 @@ static int found_by_hand, found_unchecked, found, found_by_libunwind, found_by_g
 static uintptr_t stack_low, stack_high;
 static int (*libunwind_backtrace)(void **, int);
 
-/* ---- the subjects: each walks from its own record ---- */
+/* ---- the subjects: each walks from its own frame record ---- */
 
 APART static int walk_by_hand(void **to, int size, uintptr_t low, uintptr_t high) {
     uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
@@ -37,14 +37,14 @@ APART static int walk_by_hand(void **to, int size, uintptr_t low, uintptr_t high
         if (fp < low || fp > high - 2 * sizeof fp || (fp & (sizeof fp - 1)) != 0) break;
         const uintptr_t *record = (const uintptr_t *)fp;
         to[n++] = (void *)record[1];
-        /* The next one lies above this one. */
+        /* The next record must lie above this one. */
         low = fp + 2 * sizeof fp;
         fp = record[0];
     }
     return n;
 }
 
-/* Its caller knows how many records there are. */
+/* Walks without checks. The caller knows the number of records. */
 APART static int walk_unchecked(void **to, int size) {
     const uintptr_t *record = __builtin_frame_address(0);
     for (int n = 0; n < size; n++) {
@@ -91,7 +91,7 @@ static void run_gcc(void *context, unsigned times) {
 
 /* ---- the table ---- */
 
-/* The frames of the loop by hand but the first, which lies at another call, are ours as well. */
+/* Checks that usp_backtrace finds the frames of the handwritten loop, except the first, which lies at another call. */
 static void check_frames(void) {
     run_by_hand(NULL, 1);
     run_ours(NULL, 1);
@@ -152,7 +152,7 @@ static uint32_t path;
 
 static void (*at_the_end)(void);
 
-/* Frames of two sizes, in an order that is another one each time. */
+/* Calls itself in frames of two sizes, in an order that differs each time. */
 APART static void wander(unsigned depth) {
     path = path * 1664525u + 1013904223u;
     if (depth == 0) {
@@ -168,16 +168,16 @@ APART static void wander(unsigned depth) {
     sink++;
 }
 
-/* Calls `then` where a subject will find `depth` frames. */
+/* Calls `then` where a subject finds `depth` frames. */
 APART static void descend(unsigned depth, void (*then)(unsigned)) {
     run_by_hand(NULL, 1);
-    /* A table's subjects are called from two functions further in. */
+    /* A table's subjects are called two functions further in. */
     if ((unsigned)found_by_hand + 2 < depth) {
         descend(depth, then);
     } else {
         then(depth);
     }
-    /* So that none of the calls above becomes a jump. */
+    /* Prevents tail calls, which would leave no frames. */
     sink++;
 }
 
@@ -192,7 +192,7 @@ static void run_wander(void *context, unsigned times) {
     for (unsigned i = 0; i < times; i++) wander(OTHERS_DEPTH);
 }
 
-/* Stacks that differ each time. What the calls themselves take is measured and subtracted. */
+/* Compares stacks that differ each time. The time of the calls themselves is measured and subtracted. */
 static void compare_wandering(void) {
     static void (*ends[])(void) = {nothing, once_by_hand, once_ours};
     struct subject subjects[] = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The first look at a process: a python3 that was compiled without frame pointers, in a deep stack through its own functions
- * and its interpreter's, by usp_snapshot_create_process and by libunwind's walk over ptrace. Each time it is a new process that
- * looks, so that nothing is known of the other one; the time is from before it attaches until it has let go.
+/* Measures the first look at a process: a python3 compiled without frame pointers, in a deep stack of its own functions
+ * and its interpreter's. Compares usp_snapshot_create_process with libunwind's walk over ptrace. A new process looks
+ * each time, so nothing about the target is cached. The time runs from before the attach until after the detach.
  *
- * libunwind is loaded and not linked; its names are those for x86_64. */
+ * libunwind is loaded, not linked; its names are those for x86_64. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 
@@ -15,15 +15,15 @@
 #include <unistd.h>
 
 #define ROUNDS 15u
-/* What is to be reached. */
+/* The goal. */
 #define COLD_RATIO 1.0
-/* Words of unw_cursor_t on x86_64 (libunwind-x86_64.h, UNW_TDEP_CURSOR_LEN), and more. */
+/* Number of words of unw_cursor_t: more than on x86_64 (libunwind-x86_64.h, UNW_TDEP_CURSOR_LEN). */
 #define CURSOR_WORDS 256
 #define FRAMES_MAX   1024u
 
 /* ---- the process ---- */
 
-/* Each level leads through sorted(), whose C function calls the interpreter again. */
+/* Each level goes through sorted(), whose C function calls the interpreter again. */
 static const char program[] = "import os, time\n"
                               "def down(n):\n"
                               "    if n == 0:\n"
@@ -32,7 +32,7 @@ static const char program[] = "import os, time\n"
                               "    return sorted([n], key=lambda x: down(x - 1))\n"
                               "down(20)\n";
 
-/* Returns its id, or −1. */
+/* Starts python3. Returns its process id, or −1. */
 static pid_t start_python(void) {
     int ends[2];
     char byte;
@@ -70,7 +70,7 @@ static struct look look_by_unspool(pid_t pid) {
     return look;
 }
 
-/* libunwind's functions; NULL where it is not there. */
+/* libunwind's functions; NULL if it is not installed. */
 static struct {
     void *accessors;
     void *(*create_space)(void *, int);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The command against the programs that people use for the same: `unspool symbolize` of 10,000 addresses in a program of
- * 150,000 functions against llvm-symbolizer, and `unspool stack` of a process with 300 libraries against eu-stack. Whole
- * processes: from the start to the end, with the peak of their memory as the kernel counts it. What they are about is made
- * here, by the compiler that CC names. Run in the folder of the build. Files are in the page cache when it begins. */
+/* Compares the command with other programs for the same purpose. `unspool symbolize` of 10,000 addresses in a program
+ * of 150,000 functions runs against llvm-symbolizer. `unspool stack` of a process with 300 libraries runs against
+ * eu-stack. Whole processes are measured: the time from start to end, and the peak of memory as the kernel counts it.
+ * The compiler that CC names makes the program and libraries. Run in the build folder. Files are in the page cache when
+ * it begins. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 #include "tests/bench/started_command.h"
@@ -20,7 +21,7 @@
 #define FUNCTIONS  150000u
 #define ADDRESSES  10000u
 #define LIBRARIES  300u
-#define SYMBOLIZED 5.0 /* times as fast as llvm-symbolizer */
+#define SYMBOLIZED 5.0 /* goal: times as fast as llvm-symbolizer */
 
 static char folder[] = "/tmp/unspool-bench-XXXXXX";
 
@@ -54,11 +55,11 @@ static void compile(const char *flags, const char *from, const char *to) {
 
 struct command {
     const char *arguments[8];
-    const char *input;  /* NULL: none */
-    const char *wanted; /* what is in each line that counts; NULL: in each that is not empty */
-    unsigned lines;     /* such lines in the last output */
+    const char *input;  /* file for standard input; NULL: none */
+    const char *wanted; /* text that a counted line contains; NULL: every line that is not empty counts */
+    unsigned lines;     /* counted lines of the last output */
     double first_line[ROUNDS_MAX];
-    long memory[ROUNDS_MAX]; /* kB */
+    long memory[ROUNDS_MAX]; /* in kB */
     unsigned runs;
 };
 
@@ -75,7 +76,7 @@ static void run_command(void *context, unsigned times) {
         while (getline(&line, &room, started.output) > 1) {
             if (first == 0) first = (double)(usp_clock() - begin);
             command->lines += command->wanted == NULL || strstr(line, command->wanted) != NULL;
-            /* llvm-symbolizer and eu-stack put empty lines between their answers. */
+            /* Skips the empty lines that llvm-symbolizer and eu-stack write between their answers. */
             int next = getc(started.output);
             if (next != '\n' && next != EOF) ungetc(next, started.output);
         }
@@ -98,7 +99,7 @@ static double median_first_line(const struct command *command) {
     return median(command->first_line, command->runs < ROUNDS_MAX ? command->runs : ROUNDS_MAX) / 1e6;
 }
 
-/* Runs both, or ours alone where the other one is not installed. Returns how many. */
+/* Runs both commands, or only ours if the other is not installed. Returns the number of commands run. */
 static unsigned compare(struct subject subjects[2], struct command *ours, struct command *other) {
     subjects[0] = (struct subject){ours->arguments[1], run_command, ours, 1, {0}};
     subjects[1] = (struct subject){other->arguments[0], run_command, other, 1, {0}};
@@ -132,7 +133,7 @@ static void write_program(void) {
     compile("-nostdlib -static", "program.s", "program");
 }
 
-/* Anywhere in its code, in no order. */
+/* Writes pseudorandom addresses in the program's code. */
 static void write_addresses(void) {
     struct usp_images *images;
     char error[512];
@@ -153,7 +154,7 @@ static void compare_symbolizers(void) {
     write_program();
     write_addresses();
     snprintf(object, sizeof object, "--obj=%s", in_folder("program"));
-    /* Both give the names as they are in the file. */
+    /* Both print the names as they are in the file. */
     struct command ours = {
         .arguments = {OUR_COMMAND, "symbolize", "--demangle=no", "-o", in_folder("program")},
         .input = in_folder("addresses"),
@@ -187,7 +188,7 @@ APART static void stand(const void *const *next) {
     sink++;
 }
 
-/* One library after the other calls the next. */
+/* Each library calls the next. */
 static void be_process(void) {
     static const void *chain[LIBRARIES + 1];
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -216,7 +217,8 @@ static pid_t start_process(void) {
     return pid;
 }
 
-/* The same code under different names: to the loader and to a reader of the process that is what counts. */
+/* Compiles the same code into libraries of different names. For the loader and for a reader of the process, only their
+ * number matters. */
 static void write_libraries(void) {
     FILE *file = create("library.c");
     for (unsigned i = 0; i < 200; i++) fprintf(file, "int function_%u(int a) { return a * %u + 1; }\n", i, i);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Look-ups of lines in one process: usp_symbolize_lines at addresses of a file, which stand on standard input as linked, one a
- * line; with the file's index in a store where one is given, else by the file's debug information. Prints the look-ups a second,
- * the median of rounds, and what all frames together are. For lines.sh, which compares it with others.
+/* Looks up lines in one process: usp_symbolize_lines at addresses of a file. The addresses are read from standard
+ * input, as linked, one a line. Uses the file's index in a store if one is given, otherwise the file's debug
+ * information. Prints the lookups per second (the median of the rounds) and the number of all frames. Used by lines.sh
+ * for comparisons.
  * usage: lines FILE [STORE] */
 #include "tests/bench/measure.h"
 
@@ -25,7 +26,7 @@ static void read_addresses(usp_addr slide) {
     }
 }
 
-/* Of the process alone: other programs may run beside it. */
+/* Returns the processor time of this process, because other programs may run beside it. */
 static double processor_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

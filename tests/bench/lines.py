@@ -56,7 +56,7 @@ def sections_of(path):
     return {name: (int(address, 16), int(size, 16)) for name, address, size in found}, build_id and build_id[1]
 
 
-# ---- what is asked
+# ---- questions
 
 sections, build_id = sections_of(file)
 low, size = sections['.text']
@@ -128,7 +128,7 @@ with open(gsym, 'rb') as raw:
 ours_lines = parts['map'] + parts['directory'] + parts['blocks']
 gsym_lines = os.path.getsize(gsym) - gsym_strings
 peers = [('GSYM', gsym_lines, os.path.getsize(gsym))]
-# In a process of its own: what this one has held counts as the memory of those that it starts.
+# Runs in a separate process, because memory that this process has used counts for processes that it starts.
 make_symcache = """
 import sys
 from symbolic import Archive, SymCache
@@ -147,7 +147,7 @@ for name, part, whole in peers:
     print(f'  lines and inlined calls {ours_lines / 1e6:.2f} MB, {name} {part / 1e6:.2f} of {whole / 1e6:.2f} without strings: '
           f'{verdict(ours_lines < part)}')
 
-# ---- names alone
+# ---- symbols alone
 
 FUNCTIONS = 400000
 with open(work + '/many.s', 'w') as out:

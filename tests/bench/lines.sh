@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Lines against others: llvm-symbolizer, eu-addr2line, llvm-gsymutil, llvm-nm, and symbolic's symcache where Python has the package.
-# Processor time and memory of whole processes, medians of rounds in turn, and the ratios of one run. usage: lines.sh FILE, in the
-# folder of the build; FILE is an ELF file with a build-id, a symbol table and uncompressed debug sections: USP_BENCH_LINES (say,
-# libjvm's of openjdk-17-dbg after llvm-objcopy --decompress-debug-sections). With USP_BENCH_SLOW eu-addr2line gets all addresses.
+# Compares lines with llvm-symbolizer, eu-addr2line, llvm-gsymutil, llvm-nm, and with symbolic's symcache if Python has
+# the package. Prints processor time and memory of whole processes, as medians of rounds in turn, and the ratios of one
+# run.
+# usage: lines.sh FILE, in the build folder. FILE is an ELF file with a build id, a symbol table and uncompressed debug
+# sections. Its default is USP_BENCH_LINES (for example libjvm's of openjdk-17-dbg after llvm-objcopy
+# --decompress-debug-sections). With USP_BENCH_SLOW, eu-addr2line gets all addresses.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -11,7 +13,7 @@ need_tools llvm-symbolizer-19 llvm-gsymutil-19 llvm-readelf-19 llvm-nm-19 llvm-o
 file=${1-${USP_BENCH_LINES-}}
 [[ -f $file ]] || skip "no file: USP_BENCH_LINES names a large one with debug information"
 make_work
-# The commands themselves: Libtool's scripts around them take a tenth of the time.
+# Use the programs themselves, because Libtool's scripts around them take a tenth of the time.
 unspool=$PWD/tools/unspool
 if [[ -x tools/.libs/unspool ]]; then
   unspool=$PWD/tools/.libs/unspool

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the benchmarks share: subjects that are timed in turn, medians, one line of the result. Not for tests: nothing here
- * fails by being slow. */
+/* Shared by the benchmarks: subjects that are timed in turn, medians, a result's line. Not for tests: a slow benchmark
+ * does not fail. */
 #ifndef TESTS_BENCH_MEASURE_H
 #define TESTS_BENCH_MEASURE_H
 
@@ -13,7 +13,7 @@
 
 #define ROUNDS_MAX 101u
 
-/* A function that is called as it is written. */
+/* Marks a function that the compiler must neither inline nor clone. */
 #if defined(__has_attribute)
 #if __has_attribute(noclone)
 #define APART __attribute__((noinline, noclone))
@@ -23,13 +23,13 @@
 #define APART __attribute__((noinline))
 #endif
 
-/* Something that takes time. */
+/* A function to time. */
 struct subject {
     const char *name;
     void (*run)(void *context, unsigned times);
     void *context;
-    unsigned times;            /* calls in a round; 0: as many as take about a tenth of a millisecond */
-    double rounds[ROUNDS_MAX]; /* ns a call, of each round */
+    unsigned times;            /* calls in a round; 0: as many as take about 0.1 ms */
+    double rounds[ROUNDS_MAX]; /* ns for each call, of each round */
 };
 
 static inline int by_value(const void *a, const void *b) {
@@ -44,7 +44,7 @@ static inline double median(const double *values, unsigned count) {
     return sorted[count / 2];
 }
 
-/* The median of the ratios of rounds: what disturbs the machine for a while disturbs both. */
+/* Returns the median of the rounds' ratios. A disturbance of the machine affects both subjects of a round. */
 static inline double ratio(const struct subject *a, const struct subject *b, unsigned rounds) {
     double ratios[ROUNDS_MAX];
     for (unsigned i = 0; i < rounds; i++) ratios[i] = a->rounds[i] / b->rounds[i];
@@ -63,7 +63,7 @@ static inline double time_subject(const struct subject *s) {
     return (double)(usp_clock() - begin) / s->times;
 }
 
-/* Times all subjects in turn, `rounds` (at most ROUNDS_MAX) times, after each has run at least once. */
+/* Times all subjects in turn, `rounds` (at most ROUNDS_MAX) times. Each has run at least once before. */
 static inline void time_subjects(struct subject *subjects, unsigned count, unsigned rounds) {
     for (unsigned i = 0; i < count; i++) {
         struct subject *s = &subjects[i];
@@ -76,7 +76,7 @@ static inline void time_subjects(struct subject *subjects, unsigned count, unsig
     }
 }
 
-/* Says whether a figure is what it should be. */
+/* Returns a word that says whether a figure meets its goal. */
 static inline const char *verdict(bool reached) { return reached ? "reached" : "MISSED"; }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a monitor costs a loop that is healthy, and how long after its beginning a hang is reported. */
+/* Measures the cost of a monitor for a loop that never hangs, and how long after its beginning a hang is reported. */
 #include "tests/bench/measure.h"
 
 #include <stdatomic.h>
@@ -20,7 +20,7 @@ static void run_turns(void *context, unsigned times) {
 
 /* ---- a hang ---- */
 
-static _Atomic(uint64_t) reported; /* by usp_clock */
+static _Atomic(uint64_t) reported; /* time by usp_clock */
 
 static void began(void *context, const struct usp_hang *hang) {
     (void)context;
@@ -28,7 +28,7 @@ static void began(void *context, const struct usp_hang *hang) {
     atomic_store(&reported, usp_clock());
 }
 
-/* Turns that hang until they are reported. Returns how long that took, in ms. */
+/* Makes a turn that lasts until it is reported as a hang. Returns how long that took, in ms. */
 static double hang(struct usp_monitor *monitor) {
     atomic_store(&reported, 0);
     usp_monitor_turn_begin(monitor);

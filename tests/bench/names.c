@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What naming an address costs: a look-up in an index that is there, against a scan of the whole table and against dladdr;
- * the first name out of a file; and making the index, against llvm-nm printing the same file. Processor time, medians of many rounds in which the
- * contestants take turns, so that noise hits all of them. */
+/* Measures symbolication: lookups in an existing index, against a scan of the whole table and against dladdr; the first
+ * name from a file; and the making of an index, against llvm-nm printing the same file. Processor time, medians of many
+ * rounds in which the contestants take turns, so that disturbances affect all of them. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -67,7 +67,8 @@ static void put_section(struct builder *b, const uint64_t s[10]) {
     for (unsigned i = 0; i < 10; i++) put(b, widths[i], s[i]);
 }
 
-/* ELF64, x86_64: functions of many sizes one behind the other, in the table by the order of an unsorted linker. */
+/* Writes an ELF64 file for x86_64. Its functions of many sizes lie one after the other; the table has the order of an
+ * unsorted linker. */
 static void make_file(const char *path) {
     static const char section_names[] = "\0.text\0.symtab\0.strtab\0.shstrtab\0.note";
     static uint64_t sizes[SYMBOLS], names[SYMBOLS];
@@ -86,7 +87,7 @@ static void make_file(const char *path) {
         order[i] = i;
     }
     text_high = at;
-    /* In runs, as object files lie: 50 functions each. */
+    /* In runs of 50 functions, as object files lie. */
     for (uint32_t i = 0; i < SYMBOLS / 50; i++) {
         uint32_t other = (uint32_t)(random_number() % (SYMBOLS / 50));
         for (uint32_t k = 0; k < 50; k++) {
@@ -102,7 +103,7 @@ static void make_file(const char *path) {
     put(&b, 4, 1);
     put(&b, 8, 0);
     put(&b, 8, 64);
-    put(&b, 8, 0); /* where the section headers are: patched */
+    put(&b, 8, 0); /* offset of the section headers, patched later */
     put(&b, 4, 0);
     const unsigned header[] = {64, 56, 1, 64, 6, 4};
     for (unsigned i = 0; i < 6; i++) put(&b, 2, header[i]);
@@ -166,7 +167,8 @@ static struct usp_symbolizer *create(const struct usp_images *images) {
 
 /* ---- contestants ---- */
 
-/* A table as Mach-O has it (mach-o/nlist.h), and the scan that BSBacktraceLogger makes: the nearest below wins. */
+/* A symbol table as in Mach-O (mach-o/nlist.h), and the scan that BSBacktraceLogger makes: the nearest symbol below
+ * wins. */
 struct nlist_64 {
     uint32_t n_strx;
     uint8_t n_type, n_sect;
@@ -189,13 +191,13 @@ static const struct nlist_64 *scan(uint64_t address) {
     return best;
 }
 
-/* Random addresses from low to high. */
+/* Times lookups of random addresses from low to high. */
 static double time_lookups(struct usp_symbolizer *symbolizer, usp_addr low, usp_addr high) {
     static usp_addr addresses[LOOKUPS];
     struct usp_symbol symbol;
     size_t named = 0;
-    /* The other contestant has filled the caches with what is its own. Other addresses, enough to come by each line of the
-     * index and of the file's table: what is measured is random, and it is warm. */
+    /* Warms the caches, which the other contestant has filled with its data. Other addresses are used, enough to read
+     * each cache line of the index and of the file's table. So random lookups are measured, with warm caches. */
     for (size_t i = 0; i < WARMING; i++) usp_symbolize(symbolizer, low + random_number() % (high - low), &symbol);
     for (size_t i = 0; i < LOOKUPS; i++) addresses[i] = low + random_number() % (high - low);
     double begin = now();
@@ -205,8 +207,8 @@ static double time_lookups(struct usp_symbolizer *symbolizer, usp_addr low, usp_
     return each;
 }
 
-/* What this machine takes at the moment for one load that depends on the one before, in as much memory as the index fills:
- * a random look-up makes two of them, the first in a small part of it. */
+/* Measures one load that depends on the previous load, in as much memory as the index fills. A random lookup makes two
+ * of them, the first in a small part of that memory. */
 static double time_load(void) {
     enum { LINES = SYMBOLS * 8 / 64 };
     static struct line {
@@ -224,7 +226,7 @@ static double time_load(void) {
     volatile uint32_t sink;
     uint32_t at = 0;
     double begin = 0;
-    /* The first time round fetches them. */
+    /* The first round loads the lines into the caches. */
     for (uint32_t i = 0; i < 4 * LINES; i++) {
         if (i == LINES) begin = now();
         at = lines[at].next;
@@ -254,7 +256,7 @@ static void compare_with_scan(struct usp_symbolizer *symbolizer) {
     printf("  a scan of as many nlist entries               %10.1f ns   %.0f times\n", s, s / o);
 }
 
-/* The code of libc: between two functions of it that lie far apart. */
+/* Compares lookups in libc's code, between two functions of it that lie far apart. */
 static void compare_with_dladdr(void) {
     static double ours[ROUNDS], theirs[ROUNDS];
     struct usp_symbolizer *symbolizer = create(NULL);
@@ -279,7 +281,7 @@ static void compare_with_dladdr(void) {
     usp_symbolizer_free(symbolizer);
 }
 
-/* Stacks that the table knows, each seen again and asked for. */
+/* Times known stacks: each is in the table, is added again, and is looked up. */
 static void time_known_stacks(const struct usp_images *images) {
     static struct usp_frame frames[STACKS][FRAMES];
     static double rounds[ROUNDS];
@@ -311,7 +313,7 @@ static void time_known_stacks(const struct usp_images *images) {
     usp_stack_table_free(table);
 }
 
-/* Processor time of child processes so far. */
+/* Returns the processor time of child processes so far. */
 static double children(void) {
     struct rusage usage;
     getrusage(RUSAGE_CHILDREN, &usage);
@@ -319,7 +321,7 @@ static double children(void) {
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e3;
 }
 
-/* The shape of usp_symbol_visitor. Asking for the first function of all has the whole index made. */
+/* Accepts the first function, for which the whole index is made. Has the type usp_symbol_visitor. */
 static int take_one(void *context, const struct usp_symbol *symbol) {
     (void)context, (void)symbol;
     return 1;

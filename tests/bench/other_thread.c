@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_capture_thread: how long the other thread is stopped, how long the call takes, and how many calls of the kernel the
- * requester makes. The last are counted by the kernel, which stops the requester at each for its tracer, in a process of
- * its own: nothing of the library takes part in that. */
+/* Measures usp_capture_thread: how long the other thread is stopped, how long the call takes, and how many system calls
+ * the requester makes. The kernel counts the system calls: it stops the requester at each for a tracer in a process of
+ * its own. No code of the library takes part in the counting. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 
@@ -24,7 +24,7 @@
 /* ---- the thread ---- */
 
 static _Atomic(int) is_there;
-static int never[2]; /* a pipe that is never written to */
+static int never[2]; /* a pipe that no thread writes to */
 static volatile unsigned sink;
 
 APART static void stand(unsigned depth) {
@@ -43,7 +43,7 @@ static void *run_thread(void *context) {
     return NULL;
 }
 
-/* `depth` must live as long as the thread, which the end of the process ends. */
+/* Starts the thread. `depth` must live as long as the thread, which runs until the process ends. */
 static struct usp_thread start_thread(unsigned *depth) {
     struct usp_thread thread;
     pthread_t pthread;
@@ -65,7 +65,7 @@ static struct usp_stack capture(const struct usp_thread *thread) {
 
 /* ---- counting ---- */
 
-/* A call that nothing else makes: between two of them lies one capture. */
+/* Makes a system call that no other code makes. Between two of them lies one capture. */
 static void mark(void) { syscall(SYS_getppid); }
 
 static void be_counted(unsigned depth) {
@@ -80,7 +80,8 @@ static void be_counted(unsigned depth) {
     _exit(0);
 }
 
-/* The kernel calls of the first and of the third capture of a thread. False: no process can be traced here. */
+/* Counts the system calls of the first and of the third capture of a thread. Returns false when no process can be
+ * traced here. */
 static bool count_kernel_calls(unsigned depth, unsigned counts[2]) {
     struct {
         uint8_t op, pad[3];
@@ -152,7 +153,7 @@ int main(void) {
     unsigned counts[DEPTHS][2];
     bool is_counted[DEPTHS];
     if (pipe(never) != 0) return 1;
-    /* First of all, so that each child begins where no thread was captured before. */
+    /* Runs first, so that each child begins in a process in which no thread was captured. */
     for (unsigned i = 0; i < DEPTHS; i++) is_counted[i] = count_kernel_calls(depths[i], counts[i]);
     printf("another thread, waiting in the kernel; medians of %u\n", ROUNDS);
     for (unsigned i = 0; i < DEPTHS; i++) print_depth(&depths[i], is_counted[i] ? counts[i] : NULL);

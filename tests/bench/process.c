@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every thread of another process with 200 threads: the call, the command `unspool stack`, and other programs for the
- * same purpose. Compiled twice, with frame records and (FRAMELESS) without, where every command needs the unwind tables. Each command's output is read, and the frames in it that belong to the process are counted: a tool that
- * is quick because it finds nothing would be seen. Run in the folder of the build. */
+/* Captures every thread of another process with 200 threads: by the call, by the command `unspool stack`, and by other
+ * programs for the same purpose. Compiled twice: with frame records, and (FRAMELESS) without, where every command needs
+ * the unwind tables. Each command's output is read and the process's own frames in it are counted, which reveals a tool
+ * that is quick because it finds nothing. Run in the build folder. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 #include "tests/bench/started_command.h"
@@ -16,7 +17,7 @@
 #define THREADS 200u
 #define DEPTH   16u
 #define ROUNDS  9u
-/* The process's function, by whose name its frames are counted. */
+/* The process's function; frames with this name are counted. */
 #define FUNCTION "stand_in_process"
 #ifdef FRAMELESS
 #define PROCESS_CAPTURE_RATIO 10.0
@@ -58,7 +59,7 @@ static void be_process(int ready) {
     stand_in_process(DEPTH);
 }
 
-/* Returns its id, or −1. */
+/* Starts the process. Returns its id, or −1. */
 static pid_t start_process(void) {
     int ends[2];
     char byte;
@@ -76,7 +77,7 @@ static pid_t start_process(void) {
 struct call {
     pid_t pid;
     unsigned calls, frames, missed;
-    int why; /* the status of the last thread that was missed */
+    int why; /* status of the last thread that was missed */
     double stopped[ROUNDS_MAX];
 };
 
@@ -106,12 +107,13 @@ static void take_snapshot(void *context, unsigned times) {
 
 struct command {
     const char *arguments[8];
-    unsigned frames; /* lines of the last output with the process's function, */
-    unsigned all;    /* and of all frames */
-    int status;      /* of its last end, as wait(2) gives it */
+    unsigned frames; /* lines of the last output with the process's function */
+    unsigned all;    /* lines of the last output with any frame */
+    int status;      /* its last exit, as wait(2) gives it */
 };
 
-/* All of these tools begin a frame's line with its number; gdb gives no address where a line of source begins. */
+/* Returns whether a line is a frame. All of these tools begin a frame's line with its number; gdb prints no address
+ * where a source line begins. */
 static bool is_frame(const char *line) {
     while (*line == ' ' || *line == '#') line++;
     return *line >= '0' && *line <= '9';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What `unspool record` costs: a process with 200 threads, of which 4 run, at 100 samples a second; and with all 200 running. The
- * processor time is the kernel's (wait4) of the whole command, names included; for how long threads are stopped is what the command
- * says. Beside `perf record -g`, and one look of gdb at all threads, where these are installed and work. Run in the folder of the
- * build. */
+/* Measures the cost of `unspool record` at 100 samples a second: of a process with 200 threads, of which 4 run, then
+ * all 200. The processor time is the kernel's (wait4) for the whole command, including symbolication. The time for
+ * which threads are stopped is what the command reports. Compared with `perf record -g`, and with one look of gdb at
+ * all threads, where these are installed and work. Run in the build folder. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 #include "tests/bench/started_command.h"
@@ -31,7 +31,7 @@ static void be_process(unsigned running, int ready) {
     stand_in_calls(DEPTH, running >= THREADS);
 }
 
-/* Returns its id, or −1. */
+/* Starts the process. Returns its id, or −1. */
 static pid_t start_process(unsigned running) {
     int ends[2];
     char byte;
@@ -49,17 +49,17 @@ static pid_t start_process(unsigned running) {
 struct recorder {
     const char *name;
     const char *arguments[16];
-    double of_a_core[ROUNDS]; /* per cent, by the kernel */
-    double elapsed;           /* seconds, of the last run */
-    unsigned lines;           /* of its output */
+    double of_a_core[ROUNDS]; /* in per cent, from the kernel */
+    double elapsed;           /* in seconds, of the last run */
+    unsigned lines;           /* of the last output */
     int status;
-    /* What our command says of itself: */
-    double ticks, stopped, longest; /* stopped: all threads, and one thread at one time, in ms */
+    /* What our command reports: ticks, and for how many ms all threads together and one thread at once were stopped. */
+    double ticks, stopped, longest;
 };
 
 static double seconds_of(const struct timeval *t) { return (double)t->tv_sec + (double)t->tv_usec / 1e6; }
 
-/* The lines of the tree that tell how the samples were taken. */
+/* Reads a line of the tree that says how the samples were taken. */
 static void read_line(struct recorder *recorder, const char *line) {
     const char *stopped = strstr(line, "stopped threads for ");
     if (strstr(line, " ticks in ") != NULL) recorder->ticks = strtod(line, NULL);

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# 2,000 reports through one process of `unspool symbolize --records`, which has indexes, against one process of llvm-symbolizer
-# with inlined calls on the same addresses of the same files, in the same order: processor time, medians of rounds in turn. It gets
-# bare addresses, and no reports to read. What it takes to write JSON, as unspool does, stands beside it. With USP_BENCH_LINES, a
-# large file with debug information (see lines.sh), also 2,000 reports of that file. Run in the folder of the build.
+# Symbolicates 2,000 reports with one process of `unspool symbolize --records`, which has indexes. Compares it with one
+# process of llvm-symbolizer with inlined calls on the same addresses of the same files, in the same order.
+# llvm-symbolizer gets bare addresses and has no reports to read; its cost of writing JSON, as unspool does, is shown
+# beside. Prints processor time, as medians of rounds in turn. With USP_BENCH_LINES, a large file with debug information
+# (see lines.sh), also runs 2,000 reports of that file. Run in the build folder.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 need_tools gcc clang-19 ld64.lld-19 dsymutil-19 llvm-symbolizer-19 llvm-nm-19 llvm-readelf-19 llvm-dwarfdump-19 python3
 make_work
-# The command itself: Libtool's script around it takes a tenth of the time.
+# Use the program itself, because Libtool's script around it takes a tenth of the time.
 unspool=$PWD/tools/unspool
 if [[ -x tools/.libs/unspool ]]; then
   unspool=$PWD/tools/.libs/unspool

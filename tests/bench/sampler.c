@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a sampler costs the process in which it runs, at 100 samples a second: of the main thread at work, and of 200 threads of
- * which 4 or all run. The processor time is the kernel's, of the process without the threads that are sampled, and what these were
- * stopped for. */
+/* Measures the cost of a sampler for its own process, at 100 samples a second: of the main thread at work, and of 200
+ * threads of which 4 or all run. Reports the kernel's processor time of the process without the sampled threads, and
+ * the time for which these were stopped. */
 #define _GNU_SOURCE 1
 #include "tests/bench/working_threads.h"
 
@@ -14,12 +14,12 @@
 #define ROUNDS  5u
 #define SECONDS 2u
 
-/* What is sampled, and what 100 ticks a second are to cost at most, in per cent of a processor; 0: it is only reported. On a busy machine
- * fewer ticks come: what counts is what one takes. */
+/* The sampled threads. `share` is the goal for 100 ticks a second, in per cent of a processor; 0: no goal, the cost is
+ * only reported. On a busy machine fewer ticks come, so the cost of one tick is compared. */
 struct subject_of_samples {
     const char *name;
-    unsigned threads; /* beside the main one */
-    unsigned running; /* of them */
+    unsigned threads; /* threads in addition to the main one */
+    unsigned running; /* how many of them run */
     unsigned depth;
     uint32_t which, budget_cpu;
     double share;
@@ -38,7 +38,7 @@ static double seconds_of(clockid_t clock) {
     return clock_gettime(clock, &t) == 0 ? (double)t.tv_sec + (double)t.tv_nsec / 1e9 : 0;
 }
 
-/* Processor time of all threads but the sampled ones. */
+/* Returns the processor time of all threads except the sampled ones. */
 static double seconds_beside(const struct working_thread *threads, unsigned count) {
     double seconds = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - seconds_of(CLOCK_THREAD_CPUTIME_ID);
     for (unsigned i = 0; i < count; i++) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A program that does nothing but call the library as BENCH_USES says, for tests/bench/size.sh to link statically and
- * weigh; it is not run.
+/* A program that only calls the library, as BENCH_USES says. tests/bench/size.sh links it statically and measures its
+ * size; it is not run.
  *
- *     0  nothing      1  usp_backtrace      2  also the typed capture of the calling thread, a signal's context, another
- *     thread          3  also snapshots of every thread here and of other processes */
+ *     0  nothing
+ *     1  usp_backtrace
+ *     2  also the typed capture of the calling thread, a signal's context, another thread
+ *     3  also snapshots of every thread here and of other processes */
 #include <unspool/unspool.h>
 
 #include <stddef.h>

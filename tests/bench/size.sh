@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# How large the library is: built with -Os, stripped. As a whole, and what a static link brings into programs that use a
-# part of it: the difference to a program that uses nothing. Builds in a folder of its own; CC says with what.
+# Measures the library's size, built with -Os and stripped: as a whole, and what a static link adds to programs that use
+# a part of it. The latter is the difference to a program that uses nothing. Builds in a folder of its own with the
+# compiler in CC.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -18,10 +19,10 @@ if ! { "$top/configure" --quiet CC="$cc" CFLAGS="$flags" LDFLAGS='-Wl,--gc-secti
   exit 1
 fi
 
-# bytes FILE: what of it is loaded, stripped: code, constants, data (`size` counts no headers and no symbols).
+# bytes FILE: prints the size of code, constants and data, which are loaded (`size` counts no headers and no symbols).
 bytes() { size "$1" | awk 'NR == 2 { print $1 + $2 }'; }
 
-# linked USES: links the program that uses so much, and says how large it is.
+# linked USES: links the program that uses this part, and prints its size.
 linked() {
   # shellcheck disable=SC2086 # words on purpose
   $cc $flags -I"$top/include" -DBENCH_USES="$1" -c "$top/tests/bench/size.c" -o "$work/size$1.o"

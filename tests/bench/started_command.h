@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that a benchmark starts and whose output it reads. What the start of a process costs its maker (a copy of the
- * maker's memory) is left out, and ours finds its library as it does when it is installed: without a search. */
+/* A command that a benchmark starts and whose output it reads. posix_spawn avoids the cost of copying the benchmark's
+ * memory. Our command gets its library preloaded, so that it does not search for it, as after an installation. */
 #ifndef TESTS_BENCH_STARTED_COMMAND_H
 #define TESTS_BENCH_STARTED_COMMAND_H
 
@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-/* Of the build in the current folder. What Libtool puts in front of a program that uses a shared library is a script. */
+/* Our command in the current build folder. Libtool puts a script in front of a program that uses a shared library. */
 #define OUR_COMMAND "tools/unspool"
 #define OUR_PROGRAM "tools/.libs/unspool"
 #define OUR_LIBRARY "lib/.libs/libunspool.so.0"
@@ -25,7 +25,8 @@ struct started_command {
     FILE *output;
 };
 
-/* Sets what is started for OUR_COMMAND. Returns the library to be loaded with it; NULL: it has it inside. */
+/* Sets *program to the file to start for OUR_COMMAND. Returns the library to preload, or NULL if the program contains
+ * it. */
 static inline const char *find_our_command(const char **program) {
     static char library[PATH_MAX];
     if (access(OUR_PROGRAM, X_OK) != 0) return NULL;
@@ -33,14 +34,14 @@ static inline const char *find_our_command(const char **program) {
     return realpath(OUR_LIBRARY, library);
 }
 
-/* Whatever fails ends the benchmark. input: a file, NULL for none. */
+/* Starts a command; input is a file, or NULL for none. A failure ends the benchmark. */
 static inline struct started_command start_command(const char *const *arguments, const char *input) {
     struct started_command started;
     posix_spawn_file_actions_t files;
     int ends[2];
     const char *program = arguments[0];
     const char *library = strcmp(program, OUR_COMMAND) == 0 ? find_our_command(&program) : NULL;
-    /* No command asks the network for symbols. */
+    /* Keeps the commands from requesting symbols over the network. */
     unsetenv("DEBUGINFOD_URLS");
     if (library != NULL) setenv("LD_PRELOAD", library, 1);
     bool ok = pipe2(ends, O_CLOEXEC) == 0 && posix_spawn_file_actions_init(&files) == 0 &&
@@ -57,7 +58,7 @@ static inline struct started_command start_command(const char *const *arguments,
     close(ends[1]);
     started.output = fdopen(ends[0], "r");
     if (started.output == NULL) exit(1);
-    /* What can be read is read at once: the reader's calls are not what is timed. */
+    /* A large buffer, so that the reader's system calls do not affect the timing. */
     setvbuf(started.output, NULL, _IOFBF, 1 << 16);
     return started;
 }

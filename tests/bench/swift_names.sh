@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a name of Swift costs: the names of the libraries that Swift's programs run with, one a line, read and written by
-# tests/demangle/demangle_lines and by the toolchain's swift-demangle, both styles. Processor time of whole processes that
-# take turns; medians. Runs in the folder of the build.
+# Measures the demangling of Swift names: those of the libraries that Swift programs use, one a line, in both styles.
+# Compares tests/demangle/demangle_lines with the toolchain's swift-demangle. Prints processor time of whole processes
+# that take turns, as medians. Run in the build folder.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 # shellcheck source=tests/support/swift_toolchain.sh
 . "$top/tests/support/swift_toolchain.sh"
 rounds=7
-goal=2 # µs a name
+goal=2 # in µs for each name
 if ! find_swift; then
   echo "skipped: $no_swift"
   exit 0
@@ -18,7 +18,7 @@ make_work
 runtime_names >"$work/names"
 count=$(wc -l <"$work/names")
 
-# seconds COMMAND...: processor time, the kernel's part included. The shell's own words count thousandths.
+# seconds COMMAND...: prints the processor time, including the kernel's. The shell's `time` counts thousandths.
 seconds() {
   local TIMEFORMAT='%U %S'
   { time "$@" <"$work/names" >"$work/text" 2>/dev/null; } 2>&1 | awk '{ print $1 + $2 }'

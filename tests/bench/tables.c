@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk by unwind tables, in process and with everything warm, against libunwind's: its loop of unw_step, and its
- * unw_backtrace, which keeps rules as well. This file is compiled without frame pointers, so that each frame needs its rule;
- * the frames have different sizes and save different registers. With what both keep switched off, a walk is timed that meets
- * each frame for the first time.
+/* Compares the walk by unwind tables, in process and with warm caches, with libunwind's: its loop of unw_step, and its
+ * unw_backtrace, which caches rules too. This file is compiled without frame pointers, so each frame needs its rule.
+ * The frames have different sizes and save different registers. With both caches off, a walk that meets each frame for
+ * the first time is timed.
  *
- * libunwind is loaded and not linked, because it would put itself in the place of gcc's _Unwind_Backtrace. */
+ * libunwind is loaded, not linked, because it would replace gcc's _Unwind_Backtrace. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 
@@ -13,7 +13,7 @@
 
 #define ROUNDS   51u
 #define CAPACITY 1024
-/* What is to be reached. */
+/* The goals. */
 #define STEP_RATIO        10.0
 #define FIRST_STEP_RATIO  1.0
 #define BACKTRACE_RATIO   1.0
@@ -21,7 +21,7 @@
 /* unw_caching_policy_t of libunwind-common.h. */
 #define CACHE_NONE   0
 #define CACHE_GLOBAL 1
-/* Words of unw_cursor_t on x86_64 (libunwind-x86_64.h, UNW_TDEP_CURSOR_LEN), and more. */
+/* Number of words of unw_cursor_t: more than on x86_64 (libunwind-x86_64.h, UNW_TDEP_CURSOR_LEN). */
 #define CURSOR_WORDS 256
 /* unw_regnum_t of the program counter (libunwind-x86_64.h, UNW_X86_64_RIP). */
 #define REGISTER_PC 16
@@ -123,7 +123,8 @@ static void keep_rules(uint32_t rules) {
     if (usp_prepare(&options) != USP_OK) exit(1);
 }
 
-/* libunwind's frames are among ours, in order; ours end where main's caller is, libunwind's where the process began. */
+/* Checks that libunwind's frames are among ours, in order. Ours end at main's caller, libunwind's at the process's
+ * start. */
 static void check_frames(void) {
     int common = 0;
     run_ours(NULL, 1);

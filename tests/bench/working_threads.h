@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Many threads, each deep in calls of its own, of which some run and the others wait. */
+/* Many threads, each in a deep stack of its own. Some run, the others wait. */
 #ifndef TESTS_BENCH_WORKING_THREADS_H
 #define TESTS_BENCH_WORKING_THREADS_H
 
@@ -13,7 +13,7 @@ static _Atomic(unsigned) standing;
 static _Atomic(bool) may_leave;
 static volatile unsigned sink;
 
-/* Returns when may_leave is set, which one that waits does not notice. */
+/* Calls itself until `depth` is 1. A running thread returns when may_leave is set; a waiting one does not notice it. */
 APART static void stand_in_calls(unsigned depth, bool runs) {
     if (depth > 1) {
         stand_in_calls(depth - 1, runs);
@@ -38,7 +38,7 @@ static inline void *run_working_thread(void *context) {
     return NULL;
 }
 
-/* Returns when all stand where they are to stand; they must live as long as their threads. */
+/* Starts the threads. Returns when all have reached their depth. `threads` must live as long as the threads. */
 static inline bool start_working_threads(struct working_thread *threads, unsigned count, unsigned depth,
                                          unsigned running) {
     for (unsigned i = 0; i < count; i++) {

@@ -24,7 +24,7 @@ from collections import defaultdict
 
 DEPTH = 5
 FUNCTIONS = 240
-SIGNATURES = 150  # of an app, before inlined calls tell more of them apart
+SIGNATURES = 150  # of each app, before inlined calls distinguish more of them
 FILES = 8
 SYSTEM = {'image': 'libsystem.so', 'build_id': 'feedface' * 5}
 STUBS = """--- !tapi-tbd
@@ -101,7 +101,7 @@ def make_stack(build, chain, has_system, like, rng):
     stack = []
     for depth, function in enumerate(chain):
         start, end = build['functions'][function]
-        # The innermost is an instruction, the others are return addresses, behind a call.
+        # The innermost address is an instruction, the others are return addresses, after a call.
         offset = start + build['step'] * rng.randrange((end - start) // build['step'])
         stack.append((build, offset if depth == 0 else offset + build['step']))
         if depth == 2 and has_system:
@@ -178,7 +178,7 @@ def main():
             if one is not None:
                 asked[one['debug']].add(offset if depth == 0 else offset - 1)
     names = {debug: names_of(debug, addresses) for debug, addresses in asked.items()}
-    # Few signatures have most of the reports.
+    # A few signatures have most of the reports.
     weights = [1 / (rank + 1) for rank in range(len(signatures))]
     rng.shuffle(signatures)
     flat = [[(json_of(stack), truth_of(stack, names), stack[0][0], stack) for stack in stacks] for stacks in signatures]

@@ -19,7 +19,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 JOB = os.path.join(HERE, '..', '..', 'contrib', 'spark')
 TICK = os.sysconf('SC_CLK_TCK')
-# For a job of minutes: the Java compiler and collector that start with the least work.
+# Options for a job of minutes: the Java compiler and collector with the least start-up work.
 JAVA = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 OPTIONS = ['--conf', 'spark.sql.shuffle.partitions=2', '--conf', 'spark.ui.enabled=false', '--driver-java-options', JAVA,
            '--conf', f'spark.executor.extraJavaOptions={JAVA}']
@@ -53,7 +53,7 @@ def watch(process):
             if len(stat) < 14 or not (int(name) in ours or int(stat[1]) in ours):
                 continue
             ours.add(int(name))
-            # One that has ended and was not waited for has no command line any more.
+            # A process that has ended and was not waited for has no command line any more.
             kind = kind_of(name) or spent.get(name, ('rest', 0))[0]
             spent[name] = kind, (int(stat[11]) + int(stat[12])) / TICK
             if kind == 'unspool':

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_cfi into its folder below the one that is given: for each processor an image of three functions
- * that call each other, with every kind of instruction and both kinds of section. */
+/* Writes the seeds of fuzz_cfi into a folder of that name below the given one. For each processor: an image of three
+ * functions that call each other, with every kind of instruction and both kinds of section. */
 #include "tests/fuzz/cfi_input.h"
 #include "tests/unwind/cfi_builder.h"
 
@@ -8,8 +8,8 @@
 
 static const struct {
     uint32_t arch;
-    const char *cie;  /* from the alignment factors on */
-    const char *rows; /* of the innermost function */
+    const char *cie;  /* the CIE from the alignment factors on */
+    const char *rows; /* the rows of the innermost function */
 } processors[] = {
     {USP_ARCH_X86_64, "01 78 10 0c 07 08 90 01", "41 0e 10 83 02 0a 44 0e 20 0b 2e 10 10 0c 02 77 08 16 0d 02 77 10"},
     {USP_ARCH_I386, "01 7c 08 0c 04 04 88 01", "41 0e 08 85 02 42 0d 05 0a c5 0c 04 04 0b 09 03 01 13 7e"},
@@ -18,7 +18,7 @@ static const struct {
     {USP_ARCH_ARMV7, "02 7c 0e 0c 0d 00", "41 0e 08 87 02 8e 01 42 0d 07 08 04 07 05 02 08 03 08 00"},
 };
 
-/* The processor's linkage table, as x86 has one. */
+/* CFI of the processor's procedure linkage table, as on x86. */
 static const char plt[] = "0f 0b 77 08 80 00 3f 1a 3b 2a 33 24 22";
 
 static void write_seed(const char *folder, unsigned i, uint8_t wishes) {

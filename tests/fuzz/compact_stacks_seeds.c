@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_compact_stacks into a folder of that name below the one that is given: backtraces with every
+/* Writes the seeds of fuzz_compact_stacks into a folder of that name below the given one: backtraces with every
  * instruction, and this program's images. */
 #include <unspool/unspool.h>
 

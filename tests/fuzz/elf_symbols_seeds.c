@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_elf_symbols into a folder of that name below the one that is given: the byte-built files of the
- * tests, for each processor. */
+/* Writes the seeds of fuzz_elf_symbols into a folder of that name below the given one: the tests' ELF files, for each
+ * processor. */
 #include "tests/support/symbol_file.h"
 
 #include <sys/stat.h>

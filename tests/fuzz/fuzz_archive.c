@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as an archive, and as a file of images: members, slices, sections of unlinked objects, which are
- * opened again by the paths that they got. Seeds: tests/fuzz/macho_symbols_seeds.c, and what tools wrote (fuzz.sh). */
+/* libFuzzer: any bytes as an archive and as a file of images. The members, slices and sections of unlinked objects are
+ * opened again by their paths. Seeds: tests/fuzz/macho_symbols_seeds.c, and files that tools wrote
+ * (tests/lanes/fuzz.sh). */
 #define _GNU_SOURCE 1
 #include "lib/object/archive.h"
 
@@ -29,7 +30,8 @@ static void read_members(const uint8_t *data, size_t size) {
         /* A header has 60 bytes. */
         if (++members > size / 60 || member.bytes.from + member.bytes.size > size) abort();
         if (strlen(member.name) > USPI_MEMBER_NAME_MAX) abort();
-        /* A table of names that comes later than where it belongs counts for what is behind it alone. */
+        /* A table of names that is not at the archive's beginning applies only to the members after it. So opening this
+         * member by its offset may fail. */
         if (uspi_archive_open(&again, bytes, &error) != USP_OK) abort();
         if (uspi_archive_at(&again, member.offset, &same, &error) != USP_OK) continue;
         if (same.offset != member.offset || same.bytes.size != member.bytes.size) abort();

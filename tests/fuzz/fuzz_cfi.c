@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: call frame information of arbitrary bytes, for all five processors. Every entry that can be found is carried
- * out, a sorted table is made of them, and a stack is walked by them. Beside what the sanitizers see: a made table is sorted
- * and leads to entries that hold what they say, a row is a rule or an error, the same walk gives the same frames. */
+/* libFuzzer: call frame information from arbitrary bytes, for all five processors. Every entry that can be found is
+ * executed, a sorted table is made of the entries, and a stack is walked by them. In addition to the sanitizers'
+ * checks: the table is sorted and leads to entries that cover their addresses, a row is a rule or an error, and the
+ * same walk gives the same frames. */
 #include "tests/fuzz/cfi_input.h"
 #include "tests/unwind/cfi_builder.h"
 

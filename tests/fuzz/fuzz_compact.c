@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a section __unwind_info, of each processor: what is found is what was asked for, and its rule
- * stays inside the frame. Seeds: tests/fuzz/unwind_table_seeds.c.
- * An input: the processor, 1 byte; size of the text, 1; the text; the section. */
+/* libFuzzer: any bytes as a section __unwind_info, of each processor. An entry that is found must contain the address
+ * looked up, and its rule must stay inside the frame. Seeds: tests/fuzz/unwind_table_seeds.c.
+ * Input: the processor, 1 byte; size of the text, 1 byte; the text; the section. */
 #include "lib/unwind/tables/compact.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                              .text = {&source, 2, data[1]},
                                              .section = {&source, 2u + data[1], size - 2 - data[1]}};
     struct uspi_unwind_info info;
-    /* Each number in the section may be where a function starts. */
+    /* Any number in the section may be the start of a function. */
     for (uint64_t at = 0; at + 4 <= table.section.size; at += 4) {
         const usp_addr pc = IMAGE + uspi_le32(data + table.section.from + at);
         for (unsigned i = 0; i < 3; i++) look_up(&table, pc + i - 1);

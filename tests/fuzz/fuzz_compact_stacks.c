@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a compact backtrace and as a compact image map of Swift's. What can be read is written, and is the same
- * when it is read again. Seeds: tests/fuzz/compact_stacks_seeds.c. */
+/* libFuzzer: any bytes as a compact backtrace and as a compact image map of Swift. A result that can be read is
+ * written, and must be the same when read again. Seeds: tests/fuzz/compact_stacks_seeds.c. */
 #include <unspool/compact.h>
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a core file, opened and every thread of it walked. Seeds: tests/fuzz/object_seeds.c. */
+/* libFuzzer: any bytes as a core file, which is opened and whose threads are walked. Seeds:
+ * tests/fuzz/object_seeds.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Reads where the core says that there is something, and where it ends. */
+/* Reads memory that the core contains, and across its end. */
 static void read_around(const struct usp_target *target, usp_addr at) {
     uint8_t raw[64];
     for (unsigned n = 1; n <= sizeof raw; n *= 4) {
@@ -53,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     usp_snapshot_options_init(&options);
     options.max_frames = 64;
     options.unwind.step_limit = 256;
-    /* The core is its own program: a file that is there, of any kind. */
+    /* The core file serves as its own program: a file that exists, of any format. */
     if (size > 0 && (data[size - 1] & 1) != 0) options.program = path;
     int status = usp_snapshot_open_core(path, &options, &snapshot, error, sizeof error);
     if ((status == USP_OK) != (snapshot != NULL) || (status != USP_OK) != (error[0] != '\0')) abort();

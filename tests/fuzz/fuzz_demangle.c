@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a name, to what of demangling is our own: Rust v0, and the shortening of C++ names. Seeds:
+/* libFuzzer: any bytes as a name for the library's own demanglers: Rust v0, and the shortening of C++ names. Seeds:
  * tests/fuzz/raw_seeds.c. */
 #include "lib/demangle/demangle_simple.h"
 #include "lib/demangle/rust_v0.h"

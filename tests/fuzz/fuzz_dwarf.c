@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as an ELF or Mach-O file with debug information: source frames at many addresses; then an index of it,
- * whose answers must be the same; and stacks at the calls that it describes. Seeds: small libraries that the lane compiles. */
+/* libFuzzer: any bytes as an ELF or Mach-O file with debug information. Asks for source frames at many addresses, makes
+ * an index whose answers must be the same, and symbolicates stacks at the calls that the file describes. Seeds: small
+ * libraries that the lane compiles. */
 #define _GNU_SOURCE 1
 #include "lib/images/file.h"
 #include "lib/images/image_list.h"
@@ -21,14 +22,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define QUESTIONS 192
 #define FRAMES    64
-#define CALLS     32 /* ends of calls, and beginnings of functions, that stacks are made of */
+#define CALLS     32 /* maximum number of call ends, and of function starts, from which stacks are made */
 
 static int count_name(void *context, const char *name) {
     *(size_t *)context += strlen(name);
     return 0;
 }
 
-/* What an answer says, as a number. */
+/* Returns a number that summarizes an answer. */
 static size_t ask_one(struct usp_symbolizer *symbolizer, usp_addr address) {
     struct usp_source_frame frames[FRAMES];
     struct usp_lines lines;
@@ -48,7 +49,7 @@ static size_t ask_one(struct usp_symbolizer *symbolizer, usp_addr address) {
     return length;
 }
 
-/* Places that the debug information itself names. */
+/* Calls and functions that the debug information describes. */
 struct places {
     uint64_t calls[CALLS], functions[CALLS];
     unsigned call_count, function_count;
@@ -72,7 +73,7 @@ static void add_places(struct places *places, const uint8_t *bytes, size_t size)
     }
 }
 
-/* Gathers the places of the first units. */
+/* Collects the places of the first units. */
 static void find_places(struct uspi_bytes bytes, struct places *places) {
     struct uspi_line_source *dwarf;
     const struct uspi_dwarf_options options = {.bytes = bytes, .path = "/nonexistent/file"};
@@ -91,12 +92,12 @@ static void find_places(struct uspi_bytes bytes, struct places *places) {
 static int visit_source(void *context, uint32_t i, const struct usp_source_frame *frame) {
     const bool is_inferred = (frame->flags & USP_SOURCE_INFERRED) != 0;
     ++*(unsigned *)context;
-    /* Tail calls stand between the two frames, and belong to the second. */
+    /* Tail calls lie between the two frames and belong to the second. */
     if (is_inferred && i != 1) abort();
     return 0;
 }
 
-/* Each function that might have been called at each call. */
+/* Symbolicates stacks in which each function was called at each call. */
 static void ask_stacks(struct usp_symbolizer *symbolizer, uint32_t arch, const struct places *places) {
     struct usp_frame frames[2] = {{.kind = USP_FRAME_KIND_INTERRUPTED}, {.kind = USP_FRAME_KIND_RETURN_ADDRESS}};
     struct usp_stack stack;

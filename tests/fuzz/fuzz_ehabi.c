@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as ARM's exception tables, and as a program of one. Seeds: tests/fuzz/unwind_table_seeds.c.
- * An input: where the index begins in the image, and its size, in words, 1 byte each; the image. */
+/* libFuzzer: any bytes as ARM's exception tables, and as one program of unwind instructions. Seeds:
+ * tests/fuzz/unwind_table_seeds.c.
+ * Input: the index's offset in the image and its size, in words, 1 byte each; the image. */
 #include "lib/unwind/tables/ehabi.h"
 
 #include <stdlib.h>

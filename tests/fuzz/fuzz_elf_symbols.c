@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as the ELF file of an image, and as its memory; names at many addresses, made and made again.
- * Seeds: tests/fuzz/elf_symbols_seeds.c. */
+/* libFuzzer: any bytes as the ELF file of an image, and as its memory. Names at many addresses are looked up, and again
+ * after a trim. Seeds: tests/fuzz/elf_symbols_seeds.c. */
 #define _GNU_SOURCE 1
 #include "lib/images/image_list.h"
 #include "lib/object/elf.h"
@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Every few bytes of the image, so that each kind of entry is met. */
+/* Number of addresses to look up: one for every few bytes of the image, so that each kind of entry is used. */
 #define QUESTIONS 512
 
 static void ask(const char *path, uint32_t flags, const struct usp_memory *memory, const struct uspi_elf *elf) {
@@ -45,7 +45,7 @@ static void ask(const char *path, uint32_t flags, const struct usp_memory *memor
         if ((status == USP_OK) != (symbol.name != NULL)) abort();
         if (symbol.name == NULL) continue;
         if (symbol.start > address || (symbol.extent != 0 && symbol.offset >= symbol.extent)) abort();
-        /* What would be read beyond its end, the sanitizer sees. */
+        /* strlen makes the sanitizer notice a name without an end. */
         if (strlen(symbol.name) == SIZE_MAX) abort();
         if (i == QUESTIONS / 2) usp_symbolizer_trim(symbolizer);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a Mach-O file, of which each word in its segments is resolved as a pointer: chained fixups of
- * every format, and bind opcodes. Seeds: tests/fuzz/objc_seeds.c. */
+/* libFuzzer: any bytes as a Mach-O file. Each word in its segments is resolved as a pointer: chained fixups of every
+ * format, and bind opcodes. Seeds: tests/fuzz/objc_seeds.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* More words than a seed has, and few enough for many inputs a second. */
+/* Maximum number of words: more than a seed has, and few enough for many inputs a second. */
 #define WORDS_MAX 4096
 
 static int check_bind(void *context, usp_addr location, uint64_t name, struct uspi_error *error) {

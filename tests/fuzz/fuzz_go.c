@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as Go's function table, or as an ELF or Mach-O file with one: names, the blocks of all
- * functions, in which every address is looked up, and unwind rules. Seeds: tests/fuzz/go_seeds.c. */
+/* libFuzzer: any bytes as Go's function table, or as an ELF or Mach-O file with one. Reads names, the blocks of all
+ * functions (with a lookup of every address) and unwind rules. Seeds: tests/fuzz/go_seeds.c. */
 #include "lib/object/gopclntab.h"
 #include "lib/symbolize/go/names.h"
 #include "lib/symbolize/go/source.h"
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* More than the seeds have. */
+/* Limits, which are above the numbers in the seeds. */
 #define FUNCTIONS 64
 #define UNITS     4
 

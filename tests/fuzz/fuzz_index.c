@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as an index file, with checksums that are right, so that nothing is refused for these: everything in it is
- * read. Seeds: indexes that the lane makes. */
+/* libFuzzer: any bytes as an index file. Its checksums are corrected first, so that the file is not refused because of
+ * them; then everything in it is read. Seeds: indexes that the lane makes. */
 #define _GNU_SOURCE 1
 #include "lib/base/checksum.h"
 #include "lib/symbolize/store/index_file.h"
@@ -17,13 +17,13 @@ static void put(uint8_t *to, unsigned width, uint64_t value) {
     for (unsigned i = 0; i < width; i++) to[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* Makes magic number, sizes and checksums right. */
+/* Corrects the magic number, sizes and checksums. */
 static void repair(uint8_t *b, size_t size) {
     memcpy(b, "USPINDEX", 8);
     put(b + 8, 4, USPI_INDEX_VERSION);
     put(b + 16, 8, size);
     if (uspi_le32(b + 36) > USP_BUILD_ID_MAX) put(b + 36, 4, 4);
-    /* The checksums stand last: as many as the pages before them need. */
+    /* The checksums are at the end: one for each page before them. */
     uint64_t covered = size;
     for (uint64_t pages = 1; pages * 4 < size; pages++) {
         covered = size - 4 * pages;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a perf map, as a jitdump and as an ELF object of the GDB JIT interface, by the first byte; a growing
- * file is read in two parts, and what is found at addresses of pieces has to hold them. Seeds: tests/fuzz/jit_seeds.c. */
+/* libFuzzer: any bytes as a perf map, as a jitdump or as an ELF object of the GDB JIT interface, selected by the first
+ * byte. A growing file is read in two parts. A piece found at an address must contain that address. Seeds:
+ * tests/fuzz/jit_seeds.c. */
 #include "lib/symbolize/jit/gdb_jit.h"
 #include "lib/symbolize/jit/jitdump.h"
 #include "lib/symbolize/jit/perf_map.h"
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Of so many pieces the neighbourhood is looked up. */
+/* Number of pieces at whose addresses, and next to them, lookups are made. */
 #define PIECES 64
 
 static void look_at(struct uspi_jit_map *map, usp_addr address) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a text for a reader of <unspool/report.h>. Whatever the pieces in which they come, the same text
- * comes out; without answers it is the text that went in; with answers everything but the answers is; JSON stays JSON; a
- * report of it is harmless text and JSON. Seeds: tests/fuzz/log_seeds.c. */
+/* libFuzzer: any bytes as a text for a reader (<unspool/report.h>). The size of the pieces in which the text comes does
+ * not change the result. Without answers, the result is the input. With answers, everything else is unchanged. JSON
+ * stays JSON. The text's report has no control characters and is valid JSON. Seeds: tests/fuzz/log_seeds.c. */
 #include "lib/base/json_read.h"
 
 #include <unspool/report.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The first byte says what is done with the others; its upper bits, how large the pieces are. */
+/* Modes, from the first byte of the input. Its upper bits determine the size of the pieces. */
 enum { WITH_ANSWERS = 1, WITH_IMAGES = 2, AS_RECORD = 4, WITH_INLINED = 8 };
 
 struct output {
@@ -34,7 +34,7 @@ static int gather(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
-/* Marks that a text can be searched for, around a name with what a terminal would obey. */
+/* Answers with a name that contains characters that a terminal would obey, between marks that can be searched for. */
 static int answer_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
     struct output *output = context;
     if (place->build_id_size > USP_BUILD_ID_MAX || place->base > USP_PLACE_TEXT) abort();
@@ -85,7 +85,7 @@ static void check_counts(const struct usp_reader *reader) {
     if (counts.frames != counts.named + counts.answered + counts.no_symbol + counts.no_file + counts.no_image) abort();
 }
 
-/* Learned and written in pieces. */
+/* Learns and writes the text in pieces. */
 static void write_in_pieces(struct usp_reader *reader, const char *text, size_t n, size_t piece) {
     for (size_t at = 0; at < n; at += piece) {
         if (usp_reader_learn(reader, text + at, n - at < piece ? n - at : piece) != USP_OK) abort();
@@ -97,7 +97,7 @@ static void write_in_pieces(struct usp_reader *reader, const char *text, size_t 
     usp_reader_end(reader, NULL, 0);
 }
 
-/* The same text as a report: what it becomes is text without control characters, and JSON. */
+/* Makes a report of the same text: its text has no control characters, and its JSON is valid. */
 static void check_report(const char *text, size_t n, struct output *answers) {
     struct usp_reader_options options;
     struct usp_report *report;

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct uspi_macho_exports exports;
     struct uspi_error error;
     if (uspi_macho_exports_read(&exports, (struct uspi_bytes){&source, 0, size}, &error) != USP_OK) return 0;
-    /* Memory is bounded by the input's size. */
+    /* The input's size bounds the memory. */
     if (exports.count > size) abort();
     for (uint32_t i = 0; i < exports.count; i++) {
         struct uspi_export found;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a Mach-O file with symbols: every name that the library finds in it, and that none reaches out of
- * its code. Seeds: tests/fuzz/macho_symbols_seeds.c. */
+/* libFuzzer: any bytes as a Mach-O file with symbols. Every symbol that the library finds must lie inside the code.
+ * Seeds: tests/fuzz/macho_symbols_seeds.c. */
 #include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/macho/code.h"
 
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Asks at each place where the answer can change. */
+/* Looks up each address at which the answer can change. */
 static void name_everything(const struct uspi_tables *tables, const struct uspi_gathering *gathering,
                             const struct uspi_index *index, const struct uspi_macho_code *code) {
     struct uspi_names *names = uspi_names_create();
@@ -45,7 +45,7 @@ static void read_file(struct uspi_bytes file, const struct uspi_bytes *debug, ui
     tables->close(tables);
 }
 
-/* The same bytes where they cannot be used in place. */
+/* Reads the bytes through a function, for files that cannot be used in place. */
 static int read_data(void *context, uint64_t at, void *to, size_t n) {
     const struct uspi_bytes *bytes = context;
     if (at > bytes->size || n > bytes->size - at) return USP_ERROR_TRUNCATED;

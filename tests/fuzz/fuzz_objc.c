@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a Mach-O file and as an image in a process's memory, for its Objective-C metadata: every method is
- * gathered, indexed and named. Seeds: tests/fuzz/objc_seeds.c. */
+/* libFuzzer: any bytes as a Mach-O file and as an image in a process's memory, with Objective-C metadata. Every method
+ * is collected, indexed and looked up. Seeds: tests/fuzz/objc_seeds.c. */
 #include <stdlib.h>
 
 #include "lib/symbolize/objc/tables.h"

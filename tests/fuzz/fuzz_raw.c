@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a raw capture; what is read of it is formatted and written again. Checksums are set right first,
- * so that what is behind them is reached. Seeds: tests/fuzz/raw_seeds.c. */
+/* libFuzzer: any bytes as a raw capture, which is read, formatted and written again. Checksums are corrected first, so
+ * that the data they protect is reached. Seeds: tests/fuzz/raw_seeds.c. */
 #include "lib/snapshot/raw.h"
 
 #include <unspool/format.h>

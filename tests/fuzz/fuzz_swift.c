@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a name of Swift, in every style, one name after the other by the same demangler. Seeds: the names of
+/* libFuzzer: any bytes as Swift names, in every style, one after the other with the same demangler. Seeds: the names in
  * tests/demangle/swift_names.txt. */
 #include "lib/demangle/swift/swift.h"
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* swift.h: what a text may be long, in bytes. */
+/* Maximum length of a demangled text in bytes (swift.h). */
 #define TEXT_MAX (UINT64_C(1) << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     free(name);
     for (uint32_t style = USP_DEMANGLE_SIMPLE; style <= USP_DEMANGLE_SHORT; style++) {
         size_t length = 0;
-        /* Without a NUL behind it: code that reads on is found. */
+        /* The input has no NUL after it, so a read past its end is found. */
         const char *text = uspi_swift_demangle(swift, (const char *)data, size, style, &length);
         if (text != NULL && length > TEXT_MAX) abort();
     }

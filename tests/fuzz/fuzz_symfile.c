@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a file of symbols: whose they are, names, and the blocks of all functions, in which every address is looked
- * up. Seeds: tests/fuzz/symfile_seeds.c. */
+/* libFuzzer: any bytes as a symbol file: its identity, names, and the blocks of all functions, with a lookup of every
+ * address. Seeds: tests/fuzz/symfile_seeds.c. */
 #include "lib/images/symbol_file.h"
 #include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/lines/block.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* More than the seeds have. */
+/* A limit above the number of units in the seeds. */
 #define UNITS 4
 
 struct looking {

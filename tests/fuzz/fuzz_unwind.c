@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: usp_unwind over arbitrary registers, code and stack, for all five processors. Beside what the sanitizers see,
- * what the contract in unspool/unwind.h promises is checked: bounds, a reason for every end, the same answer twice, and
- * the same frames from the cursor. Input: unwind_input.h. */
+/* libFuzzer: usp_unwind over arbitrary registers, code and stack, for all five processors. In addition to the
+ * sanitizers' checks, it checks the contract in unspool/unwind.h: bounds, a stop reason for every stack, the same
+ * result twice, and the same frames from the cursor. Input: unwind_input.h. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static int find_region(void *context, usp_addr pc, struct usp_region *region) {
     return USP_OK;
 }
 
-/* Functions of 64 bytes. */
+/* Pretends that functions have 64 bytes. */
 static int find_start(void *context, usp_addr pc, usp_addr *start, usp_addr *end) {
     const struct world *w = context;
     if (pc < CODE || pc - CODE >= w->code_size) return USP_ERROR_NOT_FOUND;
@@ -64,7 +64,7 @@ static void check_stack(const struct usp_stack *stack, const struct usp_unwind_o
     for (uint32_t i = 0; i < stack->count; i++) check_frame(stack->arch, &stack->frames[i]);
 }
 
-/* usp_unwind is a loop over the cursor. */
+/* Checks that the cursor gives the same frames, because usp_unwind is a loop over the cursor. */
 static void check_cursor(const struct usp_target *target, const struct usp_registers *registers,
                          const struct usp_unwind_options *options, const struct usp_stack *stack) {
     struct usp_cursor cursor;
@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.step_limit = STEPS_MAX;
     if (header.readers != 0) options.readers = header.readers;
 
-    /* So that a byte that is not written, or written twice differently, shows. */
+    /* Different contents reveal bytes that are not written, or written differently the second time. */
     memset(frames, 0x55, sizeof frames);
     memset(again, 0xaa, sizeof again);
     usp_stack_init(&stack, frames, header.capacity % (FRAMES_MAX + 1));

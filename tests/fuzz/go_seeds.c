@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_go, and some for fuzz_dwarf, into folders of these names below the one that is given: Go's function
+/* Writes the seeds of fuzz_go, and some for fuzz_dwarf, into folders of these names below the given one: Go's function
  * table in each layout, alone and in a program. */
 #include "tests/support/go_table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_jit into a folder of that name below the one that is given: a perf map, jitdumps of both byte
+/* Writes the seeds of fuzz_jit into a folder of that name below the given one: a perf map, jitdumps of both byte
  * orders, and an object with functions. */
 #include "tests/support/jit_files.h"
 

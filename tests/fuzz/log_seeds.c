@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* log_seeds FOLDER: what tests/fuzz/fuzz_log.c begins with, in FOLDER/fuzz_log: the texts of every shape, in several modes.
- * log_seeds FOLDER --plain: the texts as they are, in FOLDER, for tests/tool/report.sh. */
+/* log_seeds FOLDER: writes the seeds of fuzz_log into FOLDER/fuzz_log: texts of every format, in several modes.
+ * log_seeds FOLDER --plain: writes the unchanged texts into FOLDER, for tests/tool/report.sh. */
 #include "tests/support/report_texts.h"
 
 #include <stdio.h>

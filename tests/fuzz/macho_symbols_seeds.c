@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_macho_symbols, fuzz_macho_exports and fuzz_archive into three folders of these names below the
- * one that is given. */
+/* Writes the seeds of fuzz_macho_symbols, fuzz_macho_exports and fuzz_archive into folders of these names below the
+ * given one. */
 #include "tests/support/archive_file.h"
 #include "tests/support/macho_symbol_file.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Linked with every fuzzer: aborts where the memory that an input makes the library hold is out of proportion to the input,
- * as when a count in a damaged file is believed. The linker puts it in front of the fuzzer's own function
+/* Linked with every fuzzer. Aborts when the library holds too much memory for the size of the input, for example
+ * because it believes a count in a damaged file. The linker puts it before the fuzzer's own function
  * (--wrap=LLVMFuzzerTestOneInput). */
 #include <sanitizer/allocator_interface.h>
 #include <stdatomic.h>
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a symbolizer or a table of stacks takes for itself, and liblzma, which is allowed 80 MB for a dictionary
- * (lib/images/decompress.c); and what may be allocated for each byte: one of a compressed table stands for 64, one of an exports
- * trie for a node. */
+/* The allowed memory. FIXED covers a symbolizer's or stack table's own memory, and liblzma, which may use 80 MB for a
+ * dictionary (lib/images/decompress.c). PER_BYTE is the allowance for each input byte: a byte of a compressed table
+ * stands for 64 bytes, and one of an exports trie for a node. */
 #define FIXED    (UINT64_C(96) << 20)
 #define PER_BYTE UINT64_C(1024)
 

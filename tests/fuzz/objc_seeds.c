@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_objc and fuzz_fixups into two folders of these names below the one that is given: the byte-built
- * images of the tests, one of each form. */
+/* Writes the seeds of fuzz_objc and fuzz_fixups into folders of these names below the given one: the tests' images, one
+ * of each form. */
 #include "tests/support/objc_image.h"
 
 #include <sys/stat.h>

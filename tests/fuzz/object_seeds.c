@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_core, fuzz_elf and fuzz_macho into three folders of these names below the one that is given:
- * the byte-built files of the tests. */
+/* Writes the seeds of fuzz_core, fuzz_elf and fuzz_macho into folders of these names below the given one: the tests'
+ * files. */
 #include "tests/support/core_fixtures.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_raw and fuzz_demangle into folders of these names below the one that is given: small captures, and
+/* Writes the seeds of fuzz_raw and fuzz_demangle into folders of these names below the given one: small captures, and
  * names of each kind. */
 #include <unspool/unspool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_symfile into a folder of that name below the one that is given: GSYM in both byte orders, and Breakpad's
- * symbols. */
+/* Writes the seeds of fuzz_symfile into a folder of that name below the given one: GSYM in both byte orders, and
+ * Breakpad symbols. */
 #include "tests/support/symbol_files.h"
 
 #include <sys/stat.h>

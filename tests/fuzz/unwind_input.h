@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes that fuzz_unwind takes: this header, then registers, code, stack. */
+/* The input of fuzz_unwind: this header, then registers, code, stack. */
 #ifndef TESTS_FUZZ_UNWIND_INPUT_H
 #define TESTS_FUZZ_UNWIND_INPUT_H
 
 #include <stdint.h>
 
-/* Near zero, so that few bytes make a pointer. */
+/* Addresses near zero, so that few bytes make a pointer. */
 #define CODE       UINT64_C(0x10000)
 #define STACK      UINT64_C(0x20000)
 #define FRAMES_MAX 64
@@ -13,8 +13,8 @@
 struct header {
     uint8_t arch; /* usp_arch − 1 */
     uint8_t os, wishes, capacity, tail, skip, readers, address_bits;
-    uint8_t registers;   /* words of 8 bytes that follow, for register 0, 1, … */
-    uint8_t code_length; /* in units of 4 bytes; the stack is what is left */
+    uint8_t registers;   /* number of words of 8 bytes that follow, for register 0, 1, … */
+    uint8_t code_length; /* in units of 4 bytes; the rest is the stack */
 };
 
 enum wishes {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_unwind into its folder below the one that is given: for each processor a function with a frame
- * record that is called by another one, with the walk begun at each instruction, and the frame that Darwin's kernel makes
- * for a signal. */
+/* Writes the seeds of fuzz_unwind into a folder of that name below the given one. For each processor: a function with a
+ * frame record and its caller, where the walk begins at each instruction. Also the frame that Darwin's kernel makes for
+ * a signal. */
 #include "tests/fuzz/unwind_input.h"
 
 #include <stdio.h>
@@ -17,10 +17,10 @@ enum { CALL_AT = 0, CALLEE_AT = 32, CODE_SIZE = 96, RECORD_AT = 64, STACK_SIZE =
 struct program {
     uint32_t arch;
     unsigned slot;           /* bytes of a slot of the frame record */
-    unsigned call_length;    /* of the call at CODE */
-    uint8_t wishes;          /* beside what every seed has */
+    unsigned call_length;    /* bytes of the call at CODE */
+    uint8_t wishes;          /* options in addition to those of every seed */
     uint8_t code[CODE_SIZE]; /* a call at CALL_AT, the callee at CALLEE_AT */
-    unsigned steps[8];       /* offsets in the callee at which a walk begins, 0 ends them after the first */
+    unsigned steps[8];       /* offsets in the callee at which a walk begins; after the first, 0 ends the list */
 };
 
 static const struct program programs[] = {
@@ -188,7 +188,8 @@ static void write_seed(const char *folder, const struct program *p, unsigned ste
     header.wishes = (uint8_t)(p->wishes | WISH_BOUNDS | (step % 2 != 0 ? WISH_REGIONS : 0));
     header.registers = USP_REGISTERS_MAX;
     header.code_length = CODE_SIZE / 4;
-    /* Two records and the end of the chain; the words between them are return addresses as well, for x86's entry. */
+    /* Two records and the end of the chain. The words between them are return addresses too, for walks that begin at a
+     * function's entry on x86. */
     for (unsigned at = 0; at + p->slot <= STACK_SIZE; at += p->slot) store(stack + at, back, p->slot);
     store(stack + RECORD_AT, STACK + RECORD_AT + 4 * p->slot, p->slot);
     store(stack + RECORD_AT + 4 * p->slot, 0, p->slot);
@@ -202,8 +203,8 @@ static void write_seed(const char *folder, const struct program *p, unsigned ste
     write_file(folder, p, what, &header, &registers, stack, sizeof stack);
 }
 
-/* Where Darwin's kernel puts things for a signal (lib/unwind/signals/sigframe.c): from _sigtramp's CFA to the mcontext, and in it the
- * registers. */
+/* The frame of Darwin's kernel for a signal (lib/unwind/signals/sigframe.c): offsets from _sigtramp's CFA to the
+ * mcontext, and of the registers in it. */
 static const struct sigframe {
     uint32_t arch;
     uint16_t machine, size, pc, sp, fp;
@@ -215,7 +216,7 @@ static const struct sigframe {
 };
 enum { SIGFRAME_SIZE = 1536, INTERRUPTED_AT = 1280 };
 
-/* In what the kernel has started for a signal, which interrupted a step of the callee. */
+/* Writes a seed that begins in the handler of a signal, which interrupted the callee. */
 static void write_signal_seed(const char *folder, const struct program *p) {
     uint8_t stack[SIGFRAME_SIZE] = {0};
     struct usp_registers registers;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the seeds of fuzz_compact and fuzz_ehabi into two folders of these names below the one that is given: the tables
- * of the tests. */
+/* Writes the seeds of fuzz_compact and fuzz_ehabi into folders of these names below the given one: the tests'
+ * tables. */
 #include <sys/stat.h>
 
 #include "tests/support/ehabi_table.h"
@@ -18,8 +18,8 @@ static void write_seed(const char *parent, const char *fuzzer, unsigned number, 
     builder_free(rest);
 }
 
-/* Encodings of each processor, in the order of enum usp_arch: each mode, with all registers and with none; the last three
- * have something that no mode allows. */
+/* Compact encodings of each processor, in the order of enum usp_arch: each mode with all registers and with none. The
+ * last three are invalid in every mode. */
 #define ROWS 3
 static const uint32_t encodings[5][ROWS][3] = {
     {{0x04000f1f, 0x02002003, 0x03000040}, {0x04000000, 0x02000000, 0x02010f1f}, {0x05000000, 0x04001000, 0x02001f1f}},
@@ -29,7 +29,7 @@ static const uint32_t encodings[5][ROWS][3] = {
     {{0x010300a3, 0x03032000, 0x02030405}, {0x01000000, 0x02010000, 0x04000040}, {0x05000000, 0x01010038, 0x02011fff}},
 };
 
-/* Programs of ARM's unwind instructions, each form of them at its limits; some that must be refused. */
+/* Programs of ARM's unwind instructions: each form at its limits, and some that must be refused. */
 static const char *const programs[] = {
     "00 3f 40 7f b0",
     "84 08 b0",

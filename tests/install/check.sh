@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Installs build/check under a DESTDIR, uses it as a stranger would, uninstalls it. Sourced by the lane distcheck, whose folder is
-# $dist.
+# Installs build/check under a DESTDIR, uses it as an external program would, and uninstalls it. Sourced by the lane
+# distcheck, whose folder is $dist.
 
 stage=$dist/stage
 consumer=$top/tests/install/consumer.c
 make_in check all
-# One job and no output: libtool warns about every DESTDIR install.
+# One job and no output, because libtool warns about every DESTDIR install.
 make -C "$top/build/check" --no-print-directory install "DESTDIR=$stage" >"$dist/install.log" 2>&1
 
 export PKG_CONFIG_SYSROOT_DIR=$stage PKG_CONFIG_LIBDIR=$stage/usr/local/lib/pkgconfig
@@ -22,14 +22,14 @@ gcc -std=c99 "${warnings[@]}" "${cflags[@]}" "$consumer" -o "$stage/shared" "${l
 LD_LIBRARY_PATH=$libraries "$stage/shared"
 g++ -std=c++11 -x c++ "${warnings[@]}" "${cflags[@]}" "$consumer" -x none -o "$stage/shared++" "${libs[@]}"
 LD_LIBRARY_PATH=$libraries "$stage/shared++"
-# Only this library is static: a static libc has its own ideas of dladdr.
+# Only this library is static, because dladdr behaves differently in a static libc.
 gcc -std=c99 "${warnings[@]}" "${cflags[@]}" "$consumer" -o "$stage/static" -Wl,-Bstatic "${static_libs[@]}" \
   -Wl,-Bdynamic
 if ldd "$stage/static" | grep libunspool; then exit 1; fi
 "$stage/static"
 rm "$stage"/shared "$stage"/shared++ "$stage"/static
 
-# Nothing that is installed remembers where it was built, but for what debuggers read.
+# No installed file contains the build folder's path, except what debuggers read.
 if grep -rIF -e "$top" "$stage"; then
   echo "a text that is installed names the build folder" >&2
   exit 1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A stranger's program against the installed library: the umbrella header, one call of each kind. The lane distcheck
- * compiles it as C99 and as C++11, links it shared and static, and runs it. */
+/* A program that uses the installed library: the umbrella header, one call of each kind. The lane distcheck compiles it
+ * as C99 and as C++11, links it shared and static, and runs it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The first process of the machine that the lane kernel-arm64 boots: runs each program of /tests, one path a line, in the
- * folder that its first line names, says on the console how it ended, and switches the machine off. Not for any machine
- * that is worth something. */
+/* The first process of the machine that the lane kernel-arm64 boots. Reads /tests: the first line names a folder, each
+ * other line is the path of a program to run in it. Writes to the console how each ended, then switches the machine
+ * off. Do not run it on another machine. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The lane looks for these lines. */
+/* The prefix of lines that the lane searches for. */
 #define MARK "unspool-kernel:"
 
-/* What Automake's test harness takes for "skipped". */
+/* The exit status that Automake's test harness counts as "skipped". */
 #define STATUS_SKIPPED 77
 
 enum { SECONDS_PER_TEST = 300 };
@@ -39,7 +39,7 @@ static double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* A wait status of the program, or −1 when it had to be killed. */
+/* Runs a program. Returns its wait status, or −1 when it had to be killed. */
 static int run(const char *path) {
     double begin = seconds_now();
     pid_t child = fork();
@@ -50,7 +50,7 @@ static int run(const char *path) {
     }
     for (;;) {
         int status;
-        /* Orphans of earlier tests are reaped here as well. */
+        /* Also reaps orphans of earlier tests. */
         pid_t ended = waitpid(-1, &status, WNOHANG);
         if (ended == child) {
             (void)kill(-child, SIGKILL);

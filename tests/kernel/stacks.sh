@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs in the machine of the lane kernel-arm64, where $UNSPOOL is the command and $VICTIM is tests/corefile/core_victim.c with signed
-# return addresses: the kernel writes a core, the command shows every thread of it with all of its functions.
+# Tests a core that the arm64 kernel writes: the command must show every thread with all of its functions. Runs in the
+# machine of the lane kernel-arm64. $UNSPOOL is the command, $VICTIM is tests/corefile/core_victim.c with signed return
+# addresses.
 set -u
 folder=$(mktemp -d)
 cd "$folder" || exit 1
@@ -17,7 +18,7 @@ cd "$folder" || exit 1
 }
 cat stacks
 
-# Each thread's symbols in one line.
+# Writes each thread's symbols on one line.
 awk '/^Thread/ { if (line) print line; line = "thread" } /^[0-9]+ / { line = line " " $4 } END { print line }' stacks >lines
 workers=$(grep -c ' worker_inner worker_middle worker_outer ' lines)
 victims=$(grep -c '^thread victim_inner victim_middle main ' lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: what the README tells a newcomer to run: tools/quickstart check
-unset USP_REQUIRE_TOOLS # this command is content with what it installs itself
+# About: tools/quickstart check, the README's test command
+unset USP_REQUIRE_TOOLS # this command needs only what it installs itself
 "$top/tools/quickstart" check

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # About: clang-19 with every warning an error, and the tests
 need_build clang-19
-# Of many inputs of one kind; the lane check takes all.
+# Test a part of many similar inputs; the lane check tests all.
 export USP_TEST_PART=1
 # shellcheck disable=SC2034 # for build_and_check
 left_out=$patient

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What the lanes share. Sourced by tools/ci-lane, in a shell that ends at the first failure, before the lane's own file.
+# Shared by the lanes. tools/ci-lane sources it before the lane's own file, in a shell that ends at the first failure.
 
 # shellcheck source=tools/packages.sh
 . "$top/tools/packages.sh"
@@ -9,23 +9,23 @@
 # shellcheck source=tests/support/beside.sh
 . "$top/tests/support/beside.sh"
 
-# In CI a test that is skipped because a tool is missing is a test that never runs.
+# In CI, a test whose tool is missing must fail: otherwise it would never run.
 export USP_REQUIRE_TOOLS=1
 
-# A folder for what a lane writes while it runs.
+# A folder for the lane's temporary files.
 work=$top/build/lanes/$lane.work
 rm -rf "$work"
 mkdir -p "$work"
 
-# Downloads that outlive a clone.
+# A folder for downloads, which is kept when a clone is deleted.
 cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
 
 # shellcheck disable=SC2086 # words on purpose
 need_build() { need $build_packages check liblzma-dev zlib1g-dev libzstd-dev libarchive-dev libdebuginfod-dev "$@"; }
 
-# build_and_check NAME ARGUMENT...: configures, builds and runs the unit tests; the scripts, which look at the same
-# source in each lane, are left to the lanes check and format. The static library, for which everything is compiled a second
-# time, the lanes check, apple, fuzz and distcheck make.
+# build_and_check NAME ARGUMENT...: configures, builds and runs the unit tests. The scripts inspect the same source in
+# each lane, so only the lanes check and format run them. The static library, for which everything is compiled a second
+# time, is built by the lanes check, apple, fuzz and distcheck.
 build_and_check() {
   local name=$1
   shift
@@ -36,22 +36,21 @@ build_and_check() {
 left_out='^$'
 check_arguments=()
 
-# programs NAME KIND PATTERN: the test programs of a build, of which `make print-KIND-programs` has the list, but for those that
-# match.
+# programs NAME KIND PATTERN: prints the test programs of a build (`make print-KIND-programs`), except those that match.
 programs() { make -s -C "$top/build/$1" "print-$2-programs" | grep -vE "$3" | tr '\n' ' '; }
 
-# Suites that wait for long, or start very many programs: for lanes that differ in the compiler or the processor alone. The lane
-# check has them.
+# Matches suites that wait for long or start very many programs. Lanes that differ only in the compiler or the processor
+# leave them out; the lane check runs them.
 # shellcheck disable=SC2034 # for lanes
 patient='/test_linux_(exec|no_trace|process_sampler|sampler|shared_signal)$'
 
-# lively NAME: the suites of a build that depend on the kernel, but for those that repeat for minutes what depends on neither
-# the processor nor libc: the lanes check, clang, i686 and asan have them.
+# lively NAME: prints the suites of a build that depend on the kernel. Left out are suites that repeat for minutes what
+# depends on neither the processor nor libc; the lanes check, clang, i686 and asan run these.
 lively() { programs "$1" live '/test_linux_(contention|faults|storm_bare|walks)$'; }
 
-# check_rest NAME SCRIPT...: these scripts of make check, in build/NAME, where what they run is built; but for those that have passed
-# there since .ci/run began, when no package has been installed since: the same build and the same tools give the same answer. A
-# lane that is run by itself runs all of them.
+# check_rest NAME SCRIPT...: runs these scripts of make check in build/NAME, where the programs they need are built.
+# Leaves out scripts that have passed there since .ci/run began, unless a package was installed since: the same build
+# and tools give the same result. A lane that is run by its name runs all of them.
 check_rest() {
   local build=$top/build/$1 test result rest=()
   for test in "${@:2}"; do
@@ -65,17 +64,18 @@ check_rest() {
   [[ ${#rest[@]} -eq 0 ]] || make_in "$1" check-TESTS VERBOSE=1 "TESTS=${rest[*]}"
 }
 
-# run_tests_by COMMAND...: what runs each test program from here on: an emulator, a checker.
+# run_tests_by COMMAND...: makes later test programs run under COMMAND, such as an emulator or a checker.
 run_tests_by() { check_arguments=("LOG_COMPILER=$*"); }
 
-# run_tests_by_emulator COMMAND...: the same with what tests/support/under.h does for user-mode emulators.
+# run_tests_by_emulator COMMAND...: like run_tests_by, with the settings of tests/support/under.h for user-mode
+# emulators.
 run_tests_by_emulator() {
   run_tests_by "$@"
   export USP_TEST_UNDER="$*" CK_TIMEOUT_MULTIPLIER=20
 }
 
-# apt_for PROCESSOR ARGUMENT...: apt-get for another processor's packages with its own lists in the cache, so that this
-# machine's list of foreign architectures stays as it is and root is not needed.
+# apt_for PROCESSOR ARGUMENT...: runs apt-get for another processor's packages, with lists of its own in the cache. So
+# this machine's foreign architectures stay unchanged, and root is not needed.
 apt_for() {
   local processor=$1 state=$cache/$1/apt
   shift
@@ -84,7 +84,7 @@ apt_for() {
     -o Dir::State::status=/dev/null -o "Dir::Cache=$state" -o Debug::NoLocking=true -o APT::Sandbox::User=root "$@"
 }
 
-# download_for PROCESSOR FOLDER PACKAGE...: the packages' files, nothing else, in the folder.
+# download_for PROCESSOR FOLDER PACKAGE...: downloads these packages, without their dependencies, to the folder.
 download_for() {
   local processor=$1 folder=$2
   shift 2
@@ -94,8 +94,8 @@ download_for() {
   (cd "$folder" && apt_for "$processor" download "$@")
 }
 
-# unpack_for PROCESSOR PACKAGE...: Debian's packages for another processor, unpacked in the cache and not installed
-# (installing them may fail on versions that differ). They lie in $cache/PROCESSOR/root then.
+# unpack_for PROCESSOR PACKAGE...: unpacks Debian's packages for another processor in $cache/PROCESSOR/root. They are
+# not installed, because that may fail when versions differ.
 unpack_for() {
   local processor=$1 home=$cache/$1 package missing=()
   shift
@@ -109,10 +109,10 @@ unpack_for() {
   for package in "${missing[@]}"; do : >"$home/done/$package"; done
 }
 
-# check_for PROCESSOR MULTIARCH: the library Check for another processor, found by pkg-config from here on.
+# check_for PROCESSOR MULTIARCH: unpacks the library Check for another processor, which pkg-config then finds.
 check_for() {
   unpack_for "$1" check libsubunit-dev
-  # Without the shared one the static one is linked, and a test program needs nothing but libc when it runs.
+  # Without the shared library the static one is linked, so a test program needs only libc when it runs.
   rm -f "$cache/$1/root/usr/lib/$2"/libsubunit.so
   export PKG_CONFIG_SYSROOT_DIR=$cache/$1/root
   export PKG_CONFIG_LIBDIR=$PKG_CONFIG_SYSROOT_DIR/usr/lib/$2/pkgconfig

@@ -6,11 +6,11 @@ need_build libunicorn-dev libzydis-dev llvm-19 python3 clang-19 libc6-arm64-cros
 configure_in check
 make_in check decoder-programs
 built=$top/build/check/tests
-# Each processor's takes minutes on one processor of this machine: side by side, the longest first.
+# Each processor's check takes minutes on one processor of this machine, so they run side by side, the longest first.
 arm64() { RANDOM_WORDS=20000 "$top/tests/arch/arm64-check.sh" /usr/aarch64-linux-gnu/lib/libc.so.6; }
 
 armv7() {
-  # A static program: unlike Debian's stripped libc it says where its Thumb code, its ARM code and its data are.
+  # A static program, because unlike Debian's stripped libc its symbols mark Thumb code, ARM code and data.
   echo 'int main(void) { return 0; }' >"$work/empty.c"
   arm-linux-gnueabihf-gcc -static "$work/empty.c" -o "$work/armv7"
   python3 "$top/tests/arch/decode_diff_armv7.py" "$built/arch/decode_dump_armv7" "$work/armv7"
@@ -18,7 +18,7 @@ armv7() {
   "$built/emulated/effects_armv7" 20000 1 <"$work/armv7.feed"
 }
 
-# x86 PROCESSOR LIBRARY
+# x86 PROCESSOR LIBRARY: checks the x86 decoder for x86_64 or i386.
 x86() {
   python3 "$top/tests/arch/decode-diff-x86.py" "$built/arch/decode_dump_x86" "$1" --random 20000
   python3 "$top/tests/arch/decode-diff-x86.py" "$built/arch/decode_dump_x86" "$1" --list "$work/$1" "$2"
@@ -26,7 +26,7 @@ x86() {
   "$built/arch/clobbers_x86" "$1"
 }
 
-# run COMMAND...
+# run COMMAND...: prints the command's name and runs it.
 run() {
   echo "-- ${*:1:2}"
   "$@"

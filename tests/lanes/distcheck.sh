@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the release archive builds, tests, installs and uninstalls; programs against what is installed, shared and static; the README's demo
+# About: the release archive builds, tests, installs and uninstalls; programs use the installed library, shared and static; the README's demo
 need_build g++=g++ xz-utils git python3-jsonschema llvm-19
-# What the lane check has built makes the archive, and is installed below: the archive itself is built once more, by itself.
+# The build of the lane check makes the archive, and is installed below. The archive is built once more, by itself.
 configure_in check
 dist=$top/build/dist
 rm -rf "$dist"
 mkdir -p "$dist"
 rm -f "$top"/build/check/unspool-*.tar.xz
-# Some suites are built out of the archive and run: all of them ran in the lanes before, and below their sources are looked for
-# in it. So is the static library.
+# Only some suites are built from the archive and run, without the static library. All suites ran in earlier lanes, and
+# below the archive is checked to contain their sources.
 some='tests/arch/test_x86_64 tests/capture/test_linux_calling_thread tests/snapshot/test_linux_process tests/symbolize/test_symbolize'
 make_in check distcheck VERBOSE=1 TESTS="$some" check_PROGRAMS="$some tests/snapshot/linux_target" \
   DISTCHECK_CONFIGURE_FLAGS=--disable-static >"$dist/distcheck.log" 2>&1 || {
@@ -18,7 +18,7 @@ make_in check distcheck VERBOSE=1 TESTS="$some" check_PROGRAMS="$some tests/snap
 }
 archive=$(echo "$top"/build/check/unspool-*.tar.xz)
 
-# Nothing that git knows is missing from the archive, but for what only a clone needs.
+# The archive must contain every file that git knows, except those that only a clone needs.
 if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
   git -C "$top" ls-files | grep -vE '^(\.gitignore|\.ci/.*)$' | sort >"$dist/tracked"
   tar -tf "$archive" | sed 's,^[^/]*/,,' | sort >"$dist/archived"
@@ -32,7 +32,7 @@ fi
 # shellcheck source=tests/install/check.sh
 . "$top/tests/install/check.sh"
 
-# What the README tells a newcomer to run first; the second time nothing is left to be built.
+# The README's first command. The second time, nothing must be left to build.
 rm -rf "$top/build/demo"
 for round in 1 2; do
   echo "demo: $round"

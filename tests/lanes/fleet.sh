@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: 100,000 reports through Spark with two executors, one of which is killed: counts equal the truth (not in CI)
+# About: 100,000 reports through Spark with two executors, one of which is killed: the counts must be right (not in CI)
 need_build openjdk-17-jre-headless=java python3 python3-venv clang-19 lld-19 llvm-19
 configure_in check
 make_in check all
 
-# pyspark in an environment of its own, in the cache.
+# Installs pyspark in a virtual environment in the cache.
 venv=$cache/spark
 wanted='pyspark>=4,<5 pyarrow pandas<3'
 if [[ ! -f $venv/done || $(<"$venv/done") != "$wanted" ]]; then
@@ -22,13 +22,13 @@ work=$top/build/fleet
 rm -rf "$work"
 mkdir -p "$work"
 cd "$work" || exit
-# Spark listens on loopback alone.
+# Make Spark listen on loopback only.
 export SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$venv/bin/python SPARK_LOCAL_DIRS=$work/spark
 cluster=(--master 'local-cluster[2,1,1024]' --conf spark.sql.shuffle.partitions=2 --conf spark.sql.files.maxPartitionBytes=8m
   --driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
   --conf 'spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC')
 
-# with_log COMMAND...: what it says on standard error is shown when it fails.
+# with_log COMMAND...: shows the command's standard error when it fails.
 with_log() {
   "$@" 2>spark.log || {
     tail -n 60 spark.log
@@ -36,10 +36,10 @@ with_log() {
   }
 }
 
-# counts_of FOLDER OUTPUT: are as the maker of the reports has them.
+# counts_of FOLDER OUTPUT: compares the counts with those of make_reports.py.
 counts_of() { "$venv/bin/python" "$top/tests/fleet/check_counts.py" "$2" "$1/truth.json"; }
 
-# job FOLDER OUTPUT: the words that follow spark-submit's own.
+# job FOLDER OUTPUT: sets the arguments that follow spark-submit's own.
 job() {
   words=("$top/contrib/spark/fleet.py" "$1/reports" "$2" "$unspool" symbolize --records --index "$1/store")
 }
@@ -66,7 +66,7 @@ job "$work/even" "$work/killed.parquet"
 with_log "$venv/bin/python" "$top/tests/fleet/kill_executor.py" "$venv/bin/spark-submit" "${cluster[@]}" "${words[@]}"
 counts_of even killed.parquet
 
-# Figures, when they are asked for: so many rounds.
+# Measures this many rounds, if requested.
 if [[ -n ${USP_FLEET_ROUNDS-} ]]; then
   for folder in even hot; do
     echo "figures: $folder"

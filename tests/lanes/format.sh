@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: clang-format and the scripts that look at the source: headers alone, includes, SPDX lines, shellcheck, man pages
+# About: clang-format and the scripts that inspect the source: headers alone, includes, SPDX lines, shellcheck, man pages
 need_build g++=g++ clang-19 clang-format-19 shellcheck git man-db groff
 configure_in check
 # shellcheck disable=SC2046 # words on purpose

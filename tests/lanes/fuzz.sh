@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: each fuzzer in tests/fuzz, the same inputs each time; with USP_FUZZ_SECONDS for so long, and others each time
+# About: each fuzzer in tests/fuzz with the same inputs each time; with USP_FUZZ_SECONDS for that long, with new inputs each time
 need_build clang-19 libclang-rt-19-dev llvm-19 lld-19
 export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 
-# How many inputs take some four seconds.
+# Number of inputs for each fuzzer, which take about four seconds.
 declare -A inputs=(
   [fuzz_archive]=20000
   [fuzz_cfi]=40000
@@ -38,7 +38,7 @@ make_in fuzz all
 # The libraries that configure found.
 read -ra libraries <<<"$(sed -n 's/^LIBS = //p' "$top/build/fuzz/Makefile")"
 
-# link PROGRAM SOURCE FLAG...: here and not by make, libFuzzer is clang's alone.
+# link PROGRAM SOURCE FLAG...: compiles without make, because only clang has libFuzzer.
 link() {
   local program=$1 source=$2
   shift 2
@@ -46,7 +46,8 @@ link() {
     "$top/build/fuzz/lib/.libs/libunspool.a" "${libraries[@]}"
 }
 
-# Programs that write what to begin with: a folder for each fuzzer. Files of that kind are not kept in the repository.
+# Runs the programs that write the seeds, a folder for each fuzzer. The repository does not contain files of these
+# formats.
 seeds=$top/build/fuzz/seeds
 rm -rf "$seeds"
 mkdir -p "$seeds"
@@ -55,14 +56,15 @@ for source in "$top"/tests/fuzz/*_seeds.c; do
   "$seeds/program" "$seeds"
 done
 
-# Files with a linkage table, for each processor.
+# Files with a procedure linkage table, for each processor.
 mkdir -p "$seeds/fuzz_elf_symbols"
 for target in x86_64-linux-gnu i386-linux-gnu aarch64-linux-gnu arm-linux-gnueabihf; do
   clang-19 "--target=$target" -Os -shared -nostdlib -fPIC -fuse-ld=lld-19 -o "$seeds/fuzz_elf_symbols/$target" \
     "$top/tests/symbolize/elf_fixture.c"
 done
 
-# What compilers and linkers make of the tests' fixtures. Small ones: of a large file most changes do nothing.
+# Outputs of compilers and linkers for the tests' fixtures. Small ones, because most changes of a large file have no
+# effect.
 made=$seeds/made
 fixtures=$top/tests/symbolize
 mkdir -p "$made" "$seeds"/fuzz_{archive,elf,fixups,log,macho,macho_exports,macho_symbols,objc,raw}
@@ -71,7 +73,7 @@ for target in x86_64-linux-gnu arm-linux-gnueabihf; do
   clang-19 "--target=$target" -Os -shared -nostdlib -fPIC -fuse-ld=lld-19 -Wl,-z,noseparate-code,--build-id=sha1 \
     -o "$seeds/fuzz_elf/$target" -x c - <<<"$small"
 done
-# Libraries of objects that no linker has placed, as GNU's, BSD's and Apple's tools write them.
+# Archives of unlinked objects, as GNU's, BSD's and Apple's tools write them.
 for target in x86_64-linux-gnu arm-linux-gnueabihf arm64-apple-ios14 x86_64-apple-macos13; do
   clang-19 "--target=$target" -Os -ffunction-sections -x c -c - -o "$made/a-rather-long-name-$target.o" <<<"$small"
 done
@@ -83,7 +85,7 @@ done
 llvm-lipo-19 -create -output "$seeds/fuzz_archive/fat" "$made"/*.a
 cp "$made"/*-linux-*.o "$seeds/fuzz_archive"
 
-# Debug information of small libraries, and indexes of these.
+# Debug information of small libraries, and their indexes.
 mkdir -p "$seeds"/fuzz_{dwarf,index}
 lines='static inline __attribute__((always_inline)) int in(int a) { return a * a; }
   __attribute__((noinline)) int f(int a) { return in(a) + in(a + 1); } int g(int a) { return a > 3 ? f(a) : in(a); }'
@@ -94,14 +96,14 @@ for version in 2 4 5; do
       -o "$seeds/fuzz_dwarf/v$version$flags" -x c - <<<"$lines"
   done
 done
-# Skeletons of split units, tables of ranges, compressed sections, offsets of 8 bytes.
+# Skeletons of split units, range tables, compressed sections, 8-byte offsets.
 for flags in '-gdwarf-4 -gsplit-dwarf' '-gdwarf-5 -gsplit-dwarf' '-gdwarf-aranges -ffunction-sections' -gz=zlib '-gdwarf-5 -gdwarf64'; do
   # shellcheck disable=SC2086 # words on purpose
   (cd "$made" && clang-19 -O2 -g $flags -shared -nostdlib -fPIC -fuse-ld=lld-19 -Wl,-z,noseparate-code,--build-id=sha1 \
     -o "$seeds/fuzz_dwarf/${flags// /}" -x c - <<<"$lines")
 done
 clang-19 -target arm64-apple-ios14 -O2 -g -x c -c - -o "$seeds/fuzz_dwarf/macho" <<<"$lines"
-# Call sites in both forms: tail calls on one way, on two, around in a circle, by a pointer, to another unit.
+# Call sites in both forms: tail calls by one path, by two, in a circle, by a pointer, and to another unit.
 calls='#define F(name) __attribute__((noinline)) int name(int a)
   volatile int v; extern int other(int); F(x) { v = a; return a + 1; } F(y) { v = 2; return x(a); } F(z);
   F(w) { v = 3; return a > 4 ? y(a) : z(a); } F(z) { v = 4; return a > 5 ? w(a - 1) : x(a); }
@@ -115,7 +117,7 @@ done
 "$top/build/fuzz/tools/unspool" index --quiet -o "$made/store" "$seeds/fuzz_dwarf" 2>/dev/null || :
 for index in "$made"/store/*/*/index; do cp "$index" "$seeds/fuzz_index/$(basename "${index%/index}")"; done
 
-# Mach-O, with both forms of fixups; the exports by themselves as well.
+# Mach-O files with both forms of fixups, and the exports alone.
 target=x86_64-apple-macos13
 clang-19 -target $target -Os -g -c "$fixtures/macho_fixture.S" -o "$made/macho_S.o"
 clang-19 -target $target -Os -std=c++17 -fno-exceptions -c "$fixtures/macho_fixture.cc" -o "$made/macho_cc.o"
@@ -139,12 +141,12 @@ for objects in macho_S macho_cc objc; do
   cp "$made/trie" "$seeds/fuzz_macho_exports/$objects"
 done
 
-# Names of Swift: in the list each stands at the beginning of a line, its texts behind it do not.
+# Swift names: in the list, each name begins a line, and its demangled texts are indented.
 mkdir -p "$seeds/fuzz_swift"
 grep -vE '^( |#)' "$top/tests/demangle/swift_names.txt" | (cd "$seeds/fuzz_swift" && awk '{ printf "%s", $0 >NR; close(NR) }')
 
-# What a program that captures itself has written, and that in the styles that logs have; a byte before them tells fuzz_log
-# what to do.
+# A raw capture that a program wrote of itself, and the same in the styles of logs. A byte before each selects the mode
+# of fuzz_log.
 make_in fuzz tests/tool/captures_itself >/dev/null
 "$top/build/fuzz/tests/tool/captures_itself" "$seeds/fuzz_raw/program" >/dev/null
 for style in call-stack-symbols backtrace-symbols bs-backtrace crash-report portable; do
@@ -157,7 +159,8 @@ for style in call-stack-symbols backtrace-symbols bs-backtrace crash-report port
   done
 done
 
-# run NAME: what it found interesting is kept for the next run, unless all runs are to be the same.
+# run NAME: runs a fuzzer. The inputs that it found interesting are kept for the next run, unless all runs are to be the
+# same.
 run() {
   local fuzzer=$1 executed limits
   local own=$top/build/fuzz/$fuzzer.run

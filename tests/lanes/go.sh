@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: Go's run-time, whose preemption by SIGURG our captures share; stripped Go programs, named by Go's function table
+# About: Go's run-time, whose preemption uses the same signal SIGURG as captures; stripped Go programs, symbolicated by Go's function table
 need_build golang-go=go python3
 configure_in check
 make_in check lib/libunspool.la

@@ -5,9 +5,9 @@ need_build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio
 check_for arm64 aarch64-linux-gnu
 unpack_for arm64 busybox-static
 
-# The kernel: of its package only the image itself is unpacked, the tests need no module.
+# Downloads the kernel. Only the image is unpacked, because the tests need no module.
 kernel=$cache/arm64/vmlinuz
-# linux-image-arm64 is empty and depends on the newest one.
+# linux-image-arm64 is an empty package that depends on the newest kernel's.
 download_kernel() {
   local folder=$1 name
   download_for arm64 "$folder" linux-image-arm64 || return 1
@@ -27,8 +27,8 @@ configure_in aarch64-pac --disable-static --host=aarch64-linux-gnu "CFLAGS=-O2 -
 make_in aarch64-pac all
 make_in aarch64-pac test-programs
 
-# The machine's only file system. What was built lies where it lies here, so that run paths hold there too; Busybox is for
-# tests that run a command.
+# Makes the machine's only file system. The build has the same path there as here, so that run paths are valid. Busybox
+# is for tests that run a command.
 root=$build/kernel/root
 rm -rf "$build/kernel"
 mkdir -p "$root"/{proc,sys,dev,tmp,lib,bin}
@@ -54,15 +54,16 @@ END
 chmod +x "$root/bin/stacks"
 {
   echo "$build"
-  # What bytes alone decide the lane aarch64 shows; monitors and samplers use captures like any other program, for long.
+  # The lane aarch64 runs the suites over bytes. Suites of monitors and samplers are left out: they take long, and use
+  # captures like any other program.
   lively aarch64-pac | tr ' ' '\n' | grep -vE '^(tests/(monitor|sampler)/.*)?$' | sed "s,^,$build/,"
   echo /bin/stacks
 } >"$root/tests"
 (cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$build/kernel/initrd.gz"
 
 console=$build/kernel/console
-# pauth-impdef: signatures by a function that is quick to emulate, in place of QARMA's
-# (QEMU docs/system/arm/cpu-features.rst).
+# pauth-impdef: uses a signature function that is quick to emulate, instead of QARMA (QEMU
+# docs/system/arm/cpu-features.rst).
 timeout --foreground 900 qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -smp 2 -m 1024 -nographic -nic none -no-reboot \
   -kernel "$kernel" -initrd "$build/kernel/initrd.gz" -append "console=ttyAMA0 panic=-1 quiet" \
   </dev/null | tee "$console"

@@ -6,14 +6,14 @@ need_build clang-19 lld-19 llvm-19 elfutils python3
 configure_in check
 make_in check tests/symbolize/lines_dump
 
-# fetch_debug_files PACKAGE...: packages with debug information for amd64, without those that they depend on, unpacked in the cache
-# once.
+# fetch_debug_files PACKAGE...: downloads packages with debug information for amd64, without their dependencies, and
+# unpacks them in the cache once.
 fetch_debug_files() {
   local home=$cache/debug-files package
   rm -rf "$home.new"
   mkdir -p "$home.new/root" "$home.new/packages"
   apt_for amd64 update || true
-  # The name of the kernel's package has its version.
+  # The kernel's package has its version in its name.
   package=$(apt-cache -o "Dir::State::lists=$cache/amd64/apt/lists" -o Dir::State::status=/dev/null \
     -o "Dir::Cache=$cache/amd64/apt" depends linux-image-cloud-amd64-dbg | sed -n 's/^ *Depends: //p' | head -n 1)
   (cd "$home.new/packages" && apt_for amd64 download "$@" "$package") || return 1
@@ -29,7 +29,7 @@ if [[ ! -e $cache/debug-files/done ]] &&
   exit 0
 fi
 
-# Those of some size: the libraries of a JDK are hundreds of small ones of the same kind, and modules of a kernel are not linked.
+# Compares large files only: a JDK has hundreds of similar small libraries, and kernel modules are not linked.
 compared=0
 while read -r file; do
   python3 -B "$top/tests/symbolize/lines_oracle.py" --dump "$top/build/check/tests/symbolize/lines_dump" --elfutils 1000 --least 100 "$file"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: musl: the library, the command and their tests, and programs that are linked dynamically and statically
+# About: musl: the library, the command and their tests, and programs linked dynamically and statically
 need_build musl-tools=musl-gcc musl-dev linux-libc-dev
 musl=$cache/musl
 
-# The library Check out of Debian's source package, compiled against musl. apt-get gets lists of its own: of source packages
-# the machine's have none.
+# Compiles the library Check from Debian's source package, against musl. apt-get uses lists of its own, because the
+# machine's have no source packages.
 fetch_check() {
   local state=$musl/apt
   rm -rf "$musl"
@@ -33,19 +33,19 @@ if [[ ! -e $musl/done ]]; then
   : >"$musl/done"
 fi
 
-# The tests ask the kernel for what libc does not declare. musl-gcc looks at none of glibc's folders.
+# The tests use declarations of the kernel that libc does not have. musl-gcc searches none of glibc's folders.
 mkdir -p "$musl/kernel"
 ln -sfn /usr/include/linux "$musl/kernel/linux"
 ln -sfn /usr/include/asm-generic "$musl/kernel/asm-generic"
 ln -sfn "/usr/include/$(gcc -print-multiarch)/asm" "$musl/kernel/asm"
 
 export PKG_CONFIG_LIBDIR=$musl/lib/pkgconfig
-# Of many inputs of one kind; the lane check takes all.
+# Test a part of many similar inputs; the lane check tests all.
 export USP_TEST_PART=1
 configure_in musl --disable-static --enable-werror --without-lzma --without-zlib --without-zstd CC=musl-gcc \
   LDFLAGS=-Wl,--build-id
-# The library and the command do without the kernel's headers.
+# The library and the command are compiled without the kernel's headers.
 make_in musl all
-# Which calls an interruption ends is libc's affair as well: the table of test_linux_blocking_calls is glibc's.
+# Which system calls a signal interrupts depends on libc too: the table of test_linux_blocking_calls is glibc's.
 check_in musl "CPPFLAGS=-idirafter $musl/kernel" \
   "TESTS=$(lively musl | sed 's/[^ ]*blocking_calls //') tests/images/linked.sh tests/tool/process.sh tests/tool/raw.sh tests/tool/core.sh"

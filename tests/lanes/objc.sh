@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: gcc with every warning an error, benchmarks included; the layer for Objective-C, run with GNUstep, GLib's main loop with a hang monitor, and the layer compiled for every Apple slice with and without ARC
+# About: gcc with every warning an error, including benchmarks; the Objective-C layer with GNUstep; a hang monitor in GLib's main loop; the layer compiled for every Apple slice with and without ARC
 need_build clang-19 gobjc libglib2.0-dev libgnustep-base-dev pkg-config
 configure_in objc --disable-static --enable-werror --enable-objc
-# Xcode's Debug builds define it: no name of ours may be the same.
+# Xcode's Debug builds define DEBUG, so no name of the library may be the same.
 make_in objc all benchmarks CPPFLAGS=-DDEBUG=1
 programs='tests/objc/test_objc_hangs tests/objc/test_objc_stacks tests/objc/test_objc_threads tests/objc/test_thread_slots'
 make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/monitor/glib.sh tests/source/check-exports.sh"

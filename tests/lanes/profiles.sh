@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: profiles read by what they are written for: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser
+# About: profiles read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser
 need_build golang-go=go chromium=chromium fonts-dejavu-core python3 python3-jsonschema binutils
 configure_in check
 make_in check all

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: instructions of some real programs of Debian, for four processors: the lane real, briefly, with floors for each program
+# About: instructions of some real Debian programs, for four processors: a short run of the lane real, with a minimum for each program
 . "$top/tests/lanes/real.sh"

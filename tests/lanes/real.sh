@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: every instruction of real programs: Debian's, for four processors, are stepped and their stacks compared (tests/real)
+# About: every instruction of real Debian programs for four processors is stepped, and its stack is compared (tests/real)
 
-# The lane real-sample is the same with the sample that run.sh has.
+# The lane real-sample runs the sample of run.sh.
 sample=()
 [[ $lane != real-sample ]] || sample=(--sample)
 
-# What runs natively needs this processor; the rest of what is stepped would be a sample of too little.
+# Programs that run natively need an x86_64 processor; the other programs alone would be too small a sample.
 if [[ $(uname -m) != x86_64 ]]; then
   echo "skipped: programs for x86_64 and i386 are stepped natively"
   exit 0
@@ -20,14 +20,15 @@ if ! "$top/build/check/tests/real/stepper" --steps 100 --runs 1 /bin/true >/dev/
   exit 0
 fi
 
-# has_programs FOLDER PACKAGE...: whether these are among the packages that were unpacked there.
+# has_programs FOLDER PACKAGE...: returns whether these packages were unpacked there.
 has_programs() {
   local package
   [[ -f $1/done ]] || return 1
   for package in "${@:2}"; do [[ " $(<"$1/done") " == *" $package "* ]] || return 1; done
 }
 
-# fetch_programs PROCESSOR PACKAGE...: the packages with all that they depend on, unpacked in the cache once.
+# fetch_programs PROCESSOR PACKAGE...: downloads the packages with their dependencies, and unpacks them in the cache
+# once.
 fetch_programs() {
   local processor=$1 home=$cache/$1/programs package
   shift
@@ -35,7 +36,7 @@ fetch_programs() {
   echo "fetching programs for $processor"
   rm -rf "$home"
   mkdir -p "$home/root"
-  # A mirror that is half updated for a moment still has the packages.
+  # A mirror that is being updated still has the packages.
   apt_for "$processor" update || true
   apt_for "$processor" install -y --no-install-recommends --download-only "$@" || return 1
   for package in "$cache/$processor"/apt/archives/*.deb; do dpkg -x "$package" "$home/root" || return 1; done

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: a big-endian host that no backend describes, cross-compiled and run by qemu-s390x
+# About: a big-endian host without a backend, cross-compiled and run by qemu-s390x
 need_build gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user clang-19 lld-19 llvm-19 lld-13 python3
 check_for s390x s390x-linux-gnu
 run_tests_by_emulator qemu-s390x -L /usr/s390x-linux-gnu
-# Its own stacks no backend describes, so live capture has nothing to show here: stacks, cores and files from bytes.
+# This host has no backend, so live captures cannot be tested here: only stacks, cores and files from bytes.
 configure_in s390x --disable-static --host=s390x-linux-gnu --enable-werror
 make_in s390x all
 make_in s390x bytes-check VERBOSE=1 "${check_arguments[@]}"
-# And what linkers write, for the processors that they write it for.
+# Also tests files that linkers write for the supported processors.
 make_in s390x tests/symbolize/macho_names tests/symbolize/objc_methods
 make_in s390x check-TESTS VERBOSE=1 TESTS="tests/symbolize/macho.sh tests/symbolize/objc.sh"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: an hour of captures: no trace is left, new programs are left alone, no thread waits for another (not in CI)
+# About: an hour of captures: they leave no trace, do not disturb new programs, and no thread waits for another (not in CI)
 need_build
 configure_in soak --disable-static
 make_in soak all test-programs
-# Minutes for each of some ten tests.
+# Each of about ten tests takes minutes.
 export USP_TEST_SCALE=${USP_SOAK_SCALE:-80}
 (
   cd build/soak || exit

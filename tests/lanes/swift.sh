@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the Swift package from a clone, its tests, a program with it; names against swift-demangle; crash logs; async chains; tasks; skipped without Swift (USP_SWIFT=FOLDER)
+# About: the Swift package from a clone, its tests, a program that uses it; names against swift-demangle; crash logs; async chains; tasks; skipped without Swift (USP_SWIFT=FOLDER)
 # shellcheck source=tests/support/swift_toolchain.sh
 . "$top/tests/support/swift_toolchain.sh"
 if ! find_swift; then
-  # Debian 12 has none, so this lane alone does without what it needs.
+  # Debian 12 has no Swift, so only this lane may be skipped when its tool is missing.
   echo "skipped: $no_swift"
   exit 0
 fi
@@ -12,7 +12,7 @@ need_build binutils clang-19 gdb git perl python3 python3-jsonschema
 configure_in check
 make_in check all
 make_in check tests/demangle/demangle_lines tests/tool/stuck
-# One after the other: what looks at tasks that never rest is to be held up by nothing.
+# One script after the other, because tests of busy tasks must not be slowed by other programs.
 for script in demangle/swift swift/crash_log swift/async swift/tasks; do
   (cd "$top/build/check" && "$top/tests/$script.sh")
 done

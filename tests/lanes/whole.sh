@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: all of what CI takes a part of: every variant in the emulator, every Apple slice (not in CI)
+# About: everything of which CI tests a part: every variant in the emulator, every Apple slice (not in CI)
 need_build libunicorn-dev clang-19 lld-19 llvm-19 lld-13 python3 gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
   gcc-i686-linux-gnu libc6-dev-i386-cross
 configure_in check

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What real programs of this machine write about a stripped program gets the names of its functions: glibc, gdb, eu-stack, the
-# sanitizers, perf, and the run times of Rust, Go and Java: those that are installed here.
+# Tests that the output of real programs about a stripped program is symbolicated: of glibc, gdb, eu-stack, the
+# sanitizers, perf, and the run-times of Rust, Go and Java, if they are installed.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -26,7 +26,7 @@ __attribute__((noinline)) int outer(volatile int *p, int what) { return middle(p
 int main(int argc, char **argv) { return argc > 1 && outer(0, argv[1][0]) == 0; }
 END_C
 
-# make_program NAME COMMAND...: stripped in $work, with symbols in $work/files.
+# make_program NAME COMMAND...: compiles a program: stripped in $work, with symbols in $work/files.
 make_program() {
   local name=$1
   shift
@@ -35,7 +35,8 @@ make_program() {
 }
 
 seen=0
-# named LOG FUNCTION...: these functions get names, in this order, in lines that had none, and no line comes or goes.
+# named LOG FUNCTION...: checks that these functions get names, in this order, in lines that had none, and that the
+# number of lines stays the same.
 named() {
   local log=$work/logs/$1 function words found
   shift
@@ -50,7 +51,7 @@ named() {
   [[ $found == "$* " ]] || fail "$log: named are $found: $(head -n 20 "$work/changed")"
   # Inlined calls have lines of their own.
   [[ $(wc -l <"$log") -eq $(grep -cav ' \[inlined\]' "$work/out") ]] || fail "$log: another number of lines"
-  # The same as a report.
+  # The log as a report has the same names.
   run 0 report --quiet --search "$work/files" "$log"
   for function; do out_has "[[:blank:]]$function( |\$)"; done
   seen=$((seen + 1))
@@ -58,11 +59,11 @@ named() {
 
 make_program prog gcc -O1 -Wno-unused-result "$work/prog.c" -fno-optimize-sibling-calls
 cd "$work"
-# Where all tools have to be here, no format may be left out but that of Rust, which no lane installs.
+# In CI all tools must be installed, so that no format is left out except Rust's, which no lane installs.
 [[ -z ${USP_REQUIRE_TOOLS-} ]] || need_tools gdb eu-stack clang-19 perf go java javac setarch
 
 ./prog b >logs/backtrace_symbols
-# What is shown of libc depends on its version; the program's frames are what counts.
+# libc's frames depend on its version; only the program's frames are checked.
 named backtrace_symbols inner_most middle outer main
 
 if have gdb; then
@@ -84,7 +85,7 @@ for compiler in clang-19 gcc; do
   named "asan-$compiler" inner_most middle outer main
 done
 
-# The other sanitizers: a data race, a shift that is too far, memory that is lost.
+# The other sanitizers: a data race, a shift that is too far, a memory leak.
 cat >sanitized.c <<'END_C'
 #include <pthread.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ int main(int argc, char **argv) {
 END_C
 for kind in thread undefined leak; do
   make_program "$kind" gcc -O1 "-fsanitize=$kind" -fno-omit-frame-pointer -fno-optimize-sibling-calls sanitized.c 2>/dev/null || continue
-  # ThreadSanitizer wants to be loaded at an address of its own choice; LeakSanitizer cannot look where it is traced.
+  # ThreadSanitizer needs fixed load addresses (setarch); LeakSanitizer does not work in a traced process.
   TSAN_OPTIONS=symbolize=0 UBSAN_OPTIONS=symbolize=0:print_stacktrace=1 LSAN_OPTIONS=symbolize=0 \
     setarch -R "./$kind" "${kind:0:1}" >/dev/null 2>"logs/$kind" || true
   if grep -q '^ *#3 ' "logs/$kind"; then named "$kind" inner_most middle outer; else echo "no report of -fsanitize=$kind: $(cat "logs/$kind")"; fi
@@ -150,7 +151,7 @@ pub fn inner_most(n: usize) -> usize { [1, 2, 3][n] }
 fn main() { std::process::exit(inner_most(std::env::args().count() + 3) as i32) }
 END_RUST
   if rustc -O -g -o files/panic panic.rs 2>/dev/null && strip -o panic files/panic; then
-    # The run time does not tell where it was loaded: at the place where gdb has it, too.
+    # Rust's run-time does not say where the program was loaded; under setarch it is at the same place as in gdb.
     RUST_BACKTRACE=full setarch -R ./panic 2>logs/panic || true
     gdb -batch -nx -ex starti -ex 'info proc mappings' ./panic >>logs/panic 2>/dev/null </dev/null || true
     if grep -q 'r-xp.*/panic$' logs/panic; then named panic inner_most; fi
@@ -170,7 +171,7 @@ import "C"
 
 func main() { println(C.outer()) }
 END_GO
-  # The C code stands where it was linked: the log needs no list of images but what the test gives.
+  # The C code is at its linked address, so the log needs only the list of images that gdb adds.
   if CGO_ENABLED=1 GOFLAGS=-mod=mod GO111MODULE=off GOCACHE=$work/go-cache go build -ldflags '-extldflags=-no-pie' -o files/crash crash.go \
     2>/dev/null && strip -o crash files/crash; then
     ./crash >/dev/null 2>logs/go || true

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Compact backtraces and image maps: the bytes that Swift's own encoder writes, both ways; damaged and hostile bytes; memory.
+/* Tests of compact backtraces and image maps: the bytes of Swift's own encoder, in both directions; damaged and hostile
+ * bytes; exhausted memory.
  *
- * The bytes were made once by the Runtime module of Swift 6.3.1: those of stacks from Backtrace(architecture:frames:images:) of
- * these frames (an SPI) by JSONEncoder; those of images by decoding them as an ImageMap and encoding that again, which gave the
- * same bytes. tests/swift/UnspoolTests/CompactTests.swift compares both directions with the toolchain that is there. */
+ * The Runtime module of Swift 6.3.1 made the bytes once. Those of stacks were encoded by JSONEncoder from
+ * Backtrace(architecture:frames:images:) of these frames (an SPI). Those of images were decoded as an ImageMap and
+ * encoded again, which gave the same bytes. tests/swift/UnspoolTests/CompactTests.swift compares both directions with
+ * the installed toolchain. */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
 
@@ -29,7 +31,7 @@ static size_t bytes_of(const char *hex, uint8_t *bytes) {
 
 enum { PC = USP_FRAME_KIND_INTERRUPTED, RA = USP_FRAME_KIND_RETURN_ADDRESS, ASYNC = USP_FRAME_KIND_ASYNC_RESUME };
 
-/* Frames in pieces: `times` of each. */
+/* A run of equal frames: `times` of them. */
 struct made_frames {
     uint32_t kind, times;
     uint64_t pc;
@@ -40,7 +42,7 @@ static const struct made_stack {
     uint32_t arch, omitted_at;
     uint64_t omitted;
     uint32_t async_join;
-    bool is_cut; /* the bytes end with an instruction for that */
+    bool is_cut; /* the bytes end with the instruction for omitted frames */
     struct made_frames frames[6];
 } stacks[] = {
     {"02140100004a10210110220a0000257ff7122a0b58",
@@ -131,7 +133,8 @@ START_TEST(stacks_are_read) {
 }
 END_TEST
 
-/* As Swift 6.3 does; then with the end that the document asks for, and Swift 6.3 leaves out. */
+/* Writes stacks as Swift 6.3 does. Then marks them as complete, which adds the end instruction that the format requires
+ * and Swift 6.3 omits. */
 START_TEST(stacks_are_written) {
     uint8_t expected[BYTES_MAX], bytes[BYTES_MAX];
     struct usp_frame frames[FRAMES_MAX];
@@ -152,7 +155,7 @@ START_TEST(stacks_are_written) {
     ck_assert_int_eq(usp_compact_stack_write(&stack, bytes, n, &size), USP_OK);
     ck_assert_uint_eq(size, n);
     ck_assert_mem_eq(bytes, expected, n);
-    /* And that it is complete is read again. */
+    /* The completeness is read again. */
     struct usp_frame again_frames[FRAMES_MAX];
     struct usp_stack again;
     usp_stack_init(&again, again_frames, FRAMES_MAX);
@@ -182,7 +185,7 @@ START_TEST(frames_below_the_join_are_not_written) {
     ck_assert_int_eq(usp_compact_stack_write(&stack, bytes, sizeof bytes, &size), USP_OK);
     ck_assert_uint_eq(size, 8);
     ck_assert_mem_eq(bytes, ((const uint8_t[]){2, 0x10, 0x10, 0x30, 0x30, 0x30, 0x10, 0}), 8);
-    /* Without a join all of them are. */
+    /* Without async_join, the frames of the OS stack are all written. */
     stack.async_join = USP_NO_INDEX;
     stack.async_omitted = 2;
     ck_assert_int_eq(usp_compact_stack_write(&stack, bytes, sizeof bytes, &size), USP_OK);
@@ -192,7 +195,7 @@ START_TEST(frames_below_the_join_are_not_written) {
 }
 END_TEST
 
-/* More frames than there is room for: the caller gets the number, however large. */
+/* Backtraces with more frames than the caller has room for: the caller gets the number, however large. */
 START_TEST(giant_counts) {
     static const struct {
         const char *hex;
@@ -235,7 +238,7 @@ START_TEST(giant_counts) {
 }
 END_TEST
 
-/* Swift's unwinder never does this: resume points with frames of another kind behind them are in the stack itself. */
+/* Resume points before frames of another kind belong to the OS stack. Swift's unwinder never writes them. */
 START_TEST(resume_points_in_the_midst) {
     static const uint8_t bytes[] = {2, 0x30, 0x10, 0x20, 0x10, 0x30, 0x10, 0};
     struct usp_frame frames[3];
@@ -251,7 +254,7 @@ START_TEST(resume_points_in_the_midst) {
 }
 END_TEST
 
-/* What stands in front of the chain was left out, so the chain continues from no frame that is there. */
+/* The frames before the async chain were omitted, so the chain continues from no known frame. */
 START_TEST(a_gap_in_front_of_the_chain) {
     static const uint8_t bytes[] = {2, 0x20, 0x10, 0x45, 0x30, 0x10, 0x30, 0x10, 0};
     struct usp_frame frames[3];
@@ -271,7 +274,7 @@ START_TEST(a_gap_in_front_of_the_chain) {
 }
 END_TEST
 
-/* A number of frames that were left out at the end, and then more of them. */
+/* The number of omitted frames at the end is recorded, and another marker says that more are missing. */
 START_TEST(a_gap_in_front_of_the_end) {
     static const uint8_t bytes[] = {2, 0x20, 0x10, 0x30, 0x10, 0x40, 1};
     struct usp_frame frames[2];
@@ -296,7 +299,7 @@ static const struct made_image {
     const char *path;
     uint64_t load, end;
     uint32_t id_size;
-    uint8_t id; /* its first byte; the others count on */
+    uint8_t id; /* the id's first byte; each further byte is one more */
 } mac[] = {
     {"/System/Library/Frameworks/AppKit.framework/Versions/C/AppKit", 0x100000000, 0x100008000, 16, 0},
     {"/System/Library/Frameworks/Photos.framework/Versions/A/Photos", 0x7ff800020000, 0x7ff80002107f, 16, 0x10},
@@ -312,7 +315,7 @@ static const struct made_image {
     {"", 0x7ff800140000, 0x7ff80014a07f, 16, 0xa0},
 };
 
-/* 63 characters: as many as a piece of a path has. */
+/* 63 characters: the longest piece of a path. */
 #define LONG "/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 static const struct made_image narrow[] = {
@@ -388,7 +391,7 @@ START_TEST(images_are_read) {
     }
     usp_images_free(images);
     usp_images_free(expected);
-    /* A name that is too long is cut. */
+    /* A platform name that is too long is cut. */
     ck_assert_int_eq(usp_compact_images_read(bytes, n, map->arch, &images, platform, 3), USP_OK);
     ck_assert_int_eq(strncmp(platform, map->platform, 2), 0);
     ck_assert_uint_le(strlen(platform), 2);
@@ -410,7 +413,7 @@ START_TEST(images_are_written) {
 }
 END_TEST
 
-/* More paths than there are numbers for prefixes; each is read again as it was. */
+/* More paths than there are numbers for prefixes. Each is read back unchanged. */
 START_TEST(many_prefixes) {
     enum { COUNT = 1000 };
     static char paths[COUNT][64];
@@ -434,25 +437,25 @@ START_TEST(many_prefixes) {
 }
 END_TEST
 
-/* Paths that double in length, and what else no encoder writes. */
+/* Image maps that no encoder writes. */
 START_TEST(hostile_maps) {
     static const struct {
         const char *hex;
         int status;
     } cases[] = {
         {"0200ffffffffffffffffff7f", USP_ERROR_FORMAT},          /* images: more than 64 bits */
-        {"0200ffffffffffffff7f", USP_ERROR_TRUNCATED},           /* as many as that */
-        {"020001001000ffffffffffffffff7f", USP_ERROR_TRUNCATED}, /* a build id of that size */
-        {"02000100100000bf", USP_ERROR_FORMAT},                  /* a prefix that was not defined */
-        {"020001001000008c", USP_ERROR_FORMAT},                  /* a reserved one */
+        {"0200ffffffffffffff7f", USP_ERROR_TRUNCATED},           /* images: 64 bits of them */
+        {"020001001000ffffffffffffffff7f", USP_ERROR_TRUNCATED}, /* a build id of 64 bits of bytes */
+        {"02000100100000bf", USP_ERROR_FORMAT},                  /* an undefined prefix */
+        {"020001001000008c", USP_ERROR_FORMAT},                  /* a reserved prefix */
         {"02000100100000c7ffffffffffffffff", USP_ERROR_FORMAT},
         {"02000100100000c8", USP_ERROR_FORMAT},     /* a number of nine bytes */
         {"02000100100000024100", USP_ERROR_FORMAT}, /* a NUL in a path */
         {"02000100100000404100", USP_ERROR_FORMAT},
-        {"02000100100000404142", USP_OK},                   /* a framework ends without an end */
-        {"0200020010200000001010000000", USP_ERROR_FORMAT}, /* two images that overlap */
-        {"020001001080000000", USP_OK},                     /* code that ends in front of its image */
-        {"0203414201", USP_ERROR_TRUNCATED},                /* a platform */
+        {"02000100100000404142", USP_OK},                   /* a framework without its end */
+        {"0200020010200000001010000000", USP_ERROR_FORMAT}, /* overlapping images */
+        {"020001001080000000", USP_OK},                     /* the code's end lies before the image */
+        {"0203414201", USP_ERROR_TRUNCATED},                /* a cut platform name */
         {"0a00", USP_ERROR_UNSUPPORTED},
         {"0300", USP_ERROR_FORMAT},
         {"", USP_ERROR_TRUNCATED},
@@ -470,7 +473,8 @@ START_TEST(a_path_cannot_grow_without_end) {
     uint8_t bytes[BYTES_MAX] = {2, 0, 40};
     size_t n = 3;
     for (unsigned i = 0; i < 40; i++) {
-        /* The prefix of this path: a character, twice the prefix of the one before, and what the slash ends. */
+        /* The prefix of this path is a character, twice the previous path's prefix, and a slash, so it doubles in
+         * length. */
         const uint8_t head[] = {0x80, 1, 0, 0, 1, 'a'};
         memcpy(bytes + n, head, sizeof head);
         n += sizeof head;
@@ -490,14 +494,14 @@ END_TEST
 
 /* ---- damage ---- */
 
-/* Whatever the bytes are, what is read can be written, and is the same when it is read again. */
+/* Checks for any bytes: a stack or list that can be read can be written, and is the same when read again. */
 static void read_both(const uint8_t *bytes, size_t n) {
     struct usp_frame frames[FRAMES_MAX], again_frames[FRAMES_MAX];
     struct usp_stack stack, again;
     struct usp_images *images;
     uint8_t *copy = malloc(n > 0 ? n : 1), *written = malloc(BYTES_MAX * 4);
     size_t needed, size;
-    /* In memory of its own, so that sanitizers see a read behind its end. */
+    /* An allocation of exactly n bytes, so that sanitizers see a read past the end. */
     memcpy(copy, bytes, n);
     usp_stack_init(&stack, frames, FRAMES_MAX);
     usp_stack_init(&again, again_frames, FRAMES_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters: which images are the app's, the system's, or match a pattern; and what becomes of a stack. */
+/* Tests of filters: which images belong to the app or the system, or match a pattern, and how a stack is filtered. */
 #include "tests/support/suite.h"
 #include "tests/support/text_fixtures.h"
 
@@ -25,7 +25,8 @@ static const struct made_image linux_images[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-/* One letter for each image: k kept, - not; the last one is for an address outside all. */
+/* Checks which images the filter keeps. `expected` has a letter for each image: k is kept, - is not. The last letter is
+ * for an address outside all images. */
 static void check_kept(const struct made_image *table, const struct usp_filter_options *options, const char *expected) {
     struct usp_images *images = make_images(table, USP_ARCH_ARM64);
     struct usp_filter *filter;
@@ -67,7 +68,7 @@ START_TEST(app_and_system) {
 }
 END_TEST
 
-/* A program of the system is the app, the libraries around it are not. */
+/* A program below /usr is the app; the libraries around it are not. */
 START_TEST(program_below_usr) {
     static const struct made_image table[] = {
         {"/usr/lib/tool/program", 0x400000, KB, USP_IMAGE_MAIN, NULL},
@@ -124,7 +125,7 @@ START_TEST(folders) {
 }
 END_TEST
 
-/* The loader names the program and its frameworks by different paths to the same folder. */
+/* The loader uses different paths for the program and its frameworks, which lead to the same folder. */
 START_TEST(private_folders) {
     static const struct made_image table[] = {
         {"/var/containers/Bundle/Application/A1/Demo.app/Demo", 0x100000000, KB, USP_IMAGE_MAIN, NULL},
@@ -138,7 +139,7 @@ START_TEST(private_folders) {
 }
 END_TEST
 
-/* An app in a simulator: its bundle lies in the device's folder, the simulated system in a runtime's. */
+/* An app in a simulator. Its bundle lies in the device's folder, the simulated system in a runtime's folder. */
 START_TEST(simulator) {
     static const char device[] = "/Users/u/Library/Developer/CoreSimulator/Devices/D1/data/Containers/Bundle/"
                                  "Application/A1/Demo.app/Demo";
@@ -158,7 +159,7 @@ START_TEST(simulator) {
 }
 END_TEST
 
-/* 20 stars against a long name that almost matches: not exponential. */
+/* 20 stars against a long name that almost matches take no exponential time. */
 START_TEST(pattern_work_is_bounded) {
     char path[4096] = "/";
     static const char *const pattern[] = {"*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b"};
@@ -169,7 +170,7 @@ START_TEST(pattern_work_is_bounded) {
 }
 END_TEST
 
-/* An image inside another one's range, as usp_images_find sees it. */
+/* An image inside another one's range is decided as in usp_images_find. */
 START_TEST(overlapping_images) {
     static const struct made_image table[] = {
         {"/a/outer", 0x1000, 0x5000, USP_IMAGE_MAIN, NULL},
@@ -189,7 +190,8 @@ START_TEST(overlapping_images) {
 }
 END_TEST
 
-/* Generated code in the range that the kernel leaves free between two segments of the loader was dropped as the system's. */
+/* Generated code in the range that the kernel leaves free between two segments of the loader does not count as the
+ * system's. */
 START_TEST(hole_of_an_image) {
     const struct usp_image image = {
         .path = "/usr/lib/ld.so", .load_address = 0x1000, .end = 0x9000, .hole_offset = 0x2000, .hole_size = 0x4000};
@@ -204,7 +206,7 @@ START_TEST(hole_of_an_image) {
     }
     usp_filter_free(filter);
     usp_images_free(images);
-    /* Another image in the hole: addresses above it are in no image, as for usp_images_find. */
+    /* Another image lies in the hole. Addresses above it are in no image, as for usp_images_find. */
     const struct usp_image both[] = {image, {.path = "/opt/plugin.so", .load_address = 0x4000, .end = 0x5000}};
     struct uspi_image_list list = {0};
     for (unsigned i = 0; i < 2; i++) ck_assert_int_eq(uspi_image_list_add(&list, &both[i]), USP_OK);
@@ -223,7 +225,8 @@ START_TEST(hole_of_an_image) {
 END_TEST
 
 START_TEST(stacks) {
-    /* The return address of the second frame is the first byte of the next image: its call lies in the one before. */
+    /* The return address of the second frame is the first byte of the next image; its call lies in the previous
+     * image. */
     static const usp_addr pcs[] = {0x700010, 0x401000, 0x700020, 0x500010, 0x400030, 0x400040, 0x700040};
     struct usp_images *images = make_images(linux_images, USP_ARCH_ARM64);
     struct usp_filter_options app = options_of(USP_FILTER_APP, NULL, 0);
@@ -249,13 +252,13 @@ START_TEST(stacks) {
     ck_assert_uint_eq(stack.async_join, 2);
     ck_assert_uint_eq(stack.extended, USP_NO_INDEX);
     ck_assert_uint_eq(stack.hash, 77);
-    /* Once more changes nothing; without a filter nothing goes. */
+    /* Filtering again changes nothing; without a filter no frame is removed. */
     ck_assert_uint_eq(usp_filter_stack(filter, &stack), 0);
     ck_assert_uint_eq(usp_filter_stack(NULL, &stack), 0);
     ck_assert_uint_eq(stack.count, 4);
     ck_assert_uint_eq(stack.async_join, 2);
 
-    /* Only async frames stay; the gap at the end stays at the end. */
+    /* Only async frames are kept, and the omitted frames stay at the end. */
     static const usp_addr system_pcs[] = {0x700010, 0x700020, 0x400040};
     stack = make_stack(frames, system_pcs, 3);
     stack.physical = 2;
@@ -297,7 +300,7 @@ START_TEST(arguments) {
 }
 END_TEST
 
-/* A call at the end of an image returns to the first address behind it. */
+/* A call at the end of an image has the first address past the image as its return address. */
 START_TEST(frames_by_their_call_sites) {
     const struct usp_image images[] = {{.path = "/app/one", .load_address = 0x1000, .end = 0x2000}};
     const char *const names[] = {"one"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames as text, byte by byte. The expected lines are written as Libc gen/backtrace.c's format string gives them. */
+/* Tests of frames as text, byte by byte. The expected lines follow the format string in Libc gen/backtrace.c. */
 #include <check.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define LAST_INDEX 12345
 
-/* A stack of which one frame is there. */
+/* Returns a stack in which only one frame is set. */
 static struct usp_stack stack_with(uint32_t arch, uint32_t index, usp_addr pc) {
     static struct usp_frame frames[LAST_INDEX + 1];
     struct usp_stack stack;
@@ -55,7 +55,7 @@ START_TEST(addresses_have_the_width_of_a_pointer) {
 }
 END_TEST
 
-/* The offset is that of the frame's own pc, not of the address that was looked up: behind a call at the end of a
+/* The offset counts from the frame's own pc, not from the address that was looked up. For a call at the end of a
  * function the two differ by more than one. */
 START_TEST(offset_counts_from_the_pc) {
     struct usp_symbol symbol = main_symbol;
@@ -81,7 +81,7 @@ START_TEST(no_image) {
 }
 END_TEST
 
-/* Code that the program generated lies in no image, and may have a name all the same. */
+/* Generated code lies in no image, but may have a name. */
 START_TEST(a_name_without_an_image) {
     const struct usp_symbol symbol = {.name = "JS:*f a.js:1:2", .start = 0x1000};
     LINE("4   ???                                 0x0000000000001010 JS:*f a.js:1:2 + 16", USP_ARCH_ARM64, 4, 0x1010,
@@ -103,7 +103,8 @@ START_TEST(long_image_names_are_cut) {
 }
 END_TEST
 
-/* The shared cache's placeholder: the UUID and the offset in the image tell a server what to look up. */
+/* The shared cache's placeholder as a name: with the UUID and the offset in the image, a server can symbolicate the
+ * frame. */
 START_TEST(redacted_names) {
     struct usp_symbol symbol = main_symbol;
     const uint8_t uuid[16] = {0xde, 0xad, 0xbe, 0xef, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0xa, 0xb};
@@ -118,14 +119,15 @@ START_TEST(redacted_names) {
 }
 END_TEST
 
-/* A module loaded above its symbol's linked address, on a 32-bit target: offsets wrap as the target's words do. */
+/* A module loaded above its symbol's linked address on a 32-bit target. Offsets wrap at the target's word size. */
 START_TEST(offsets_wrap_like_the_target) {
     const struct usp_symbol symbol = {.name = "f", .start = 0xfffffff0, .image_path = "/a", .image_load = 0};
     PLAIN("f + 32", USP_ARCH_I386, 0, 0x10, &symbol);
 }
 END_TEST
 
-/* Every room from nothing to enough: the length is the same, the text is a beginning of the whole, nothing behind is touched. */
+/* Every buffer size from 0 to enough: the returned length is the same, the text is a prefix of the whole, and no byte
+ * past the buffer changes. */
 START_TEST(any_room) {
     char whole[128];
     struct usp_stack stack = stack_with(USP_ARCH_ARM64, 7, 0x100003f20);

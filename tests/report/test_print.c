@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_print_stack, usp_print_threads, and the symbolizer that knows a snapshot's surroundings. */
+/* Tests of usp_print_stack, usp_print_threads and usp_symbolizer_create_for_snapshot. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/under.h"
 
-/* What `print` writes to a file, as text. */
+/* Returns the text that `print` writes to a file. */
 static char *printed(int (*print)(int fd), int *status) {
     FILE *file = tmpfile();
     ck_assert_ptr_nonnull(file);
@@ -46,7 +46,7 @@ static unsigned count_of(const char *text, const char *word) {
     return n;
 }
 
-/* Where this program has debug information, the frames' lines say its file. */
+/* If this program has debug information, the lines of frames have its source file. */
 static void check_lines(const char *text) {
     struct usp_symbolizer *symbolizer;
     struct usp_source_frame frame;
@@ -65,7 +65,7 @@ START_TEST(a_stack_has_names) {
     ck_assert_int_eq(depth_status, USP_OK);
     ck_assert_uint_eq(count_of(depth_text, "the_named_function + "), 10);
     ck_assert_ptr_nonnull(strstr(depth_text, "main + "));
-    /* It begins at the caller. */
+    /* The stack begins at the caller. */
     ck_assert_ptr_null(strstr(depth_text, "usp_print_stack"));
     ck_assert_ptr_eq(strstr(depth_text, "0 "), depth_text);
     free(depth_text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the readers of reports: which lines are frames and what they say, lists of images, JSON. Whole texts are
- * test_reader.c's, names are tests/tool/log*.sh's. */
+/* Tests of the readers' parts: which lines are frames and what they contain, lists of images, JSON. test_reader.c has
+ * whole texts, tests/tool/log*.sh symbolication. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static struct uspi_span span_of(const char *text) { return uspi_span_of(text); }
 
 /* ---- frames ---- */
 
-/* The first shape that takes the line for a frame of its own, and has said that it might. */
+/* Finds the first line shape that accepts the line as a frame. Tries only shapes whose required bytes and beginning the
+ * line has. */
 static bool find_frame(struct uspi_span line, struct uspi_frame *frame) {
     const unsigned has = uspi_line_bytes_of(line), begins = uspi_line_begins_of(line);
     for (size_t i = 0; uspi_line_shapes[i] != NULL; i++) {
@@ -81,7 +82,7 @@ START_TEST(call_stack_symbols) {
 }
 END_TEST
 
-/* Nothing but the address is known: as unspool's styles have it, and as Apple's newer reports. */
+/* Frames of which only the address is known, in unspool's styles and in Apple's newer reports. */
 START_TEST(unknown_frames) {
     static const char *const words[] = {"[unknown]", "???"};
     char line[80];
@@ -95,7 +96,7 @@ START_TEST(unknown_frames) {
         snprintf(line, sizeof line, "???    0x42 %s", words[i]);
         frame = unnamed(line, words[i]);
         ck_assert_uint_eq(frame.address, 0x42);
-        /* What is no frame: another column, another word behind it. */
+        /* Lines that are not frames: another word in the column, or a further word after it. */
         struct uspi_frame none;
         snprintf(line, sizeof line, "4   what   0x100004a10 %s", words[i]);
         ck_assert(!find_frame(span_of(line), &none));
@@ -107,7 +108,8 @@ START_TEST(unknown_frames) {
 }
 END_TEST
 
-/* The name is cut in its column, and may be in its place; a number of four digits leaves no blank in front of it. */
+/* A long name is cut in its column, but may be whole after it. A number of four digits leaves no space before the
+ * name. */
 START_TEST(full_columns) {
     struct uspi_frame frame =
         unnamed("10  ALibraryWhoseNameDoesNotFitInTheCol 0x1010 ALibraryWhoseNameDoesNotFitInTheColumn + 16",
@@ -151,7 +153,7 @@ START_TEST(glibc) {
     check_place(&frame, "/x/a (b)", 0x55d0c0001139, 0x1139);
     ck_assert_uint_eq(frame.base, USP_PLACE_LOAD);
     check_place(&frame, "/x/a (b)", 0x55d0c0001139, 0x1139);
-    /* Without a blank: backtrace_symbols_fd. */
+    /* backtrace_symbols_fd writes no space. */
     frame = unnamed("/x/a(+0x1139)[0x55d0c0001139]", "+0x1139");
     frame = unnamed("./prog() [0x400606]\n", "");
     check_place(&frame, "./prog", 0x400606, 0x400606);
@@ -208,7 +210,7 @@ START_TEST(no_frames) {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         ck_assert_msg(!find_frame(span_of(lines[i]), &frame) || (frame.flags & USPI_FRAME_GUESS) != 0, "%s", lines[i]);
     }
-    /* Bytes behind a NUL count as well. */
+    /* Bytes after a NUL are read too. */
     ck_assert(find_frame(USPI_SPAN("\0 1 x 0x1010 x + 16"), &frame));
 }
 END_TEST
@@ -269,13 +271,14 @@ START_TEST(image_tables) {
     struct uspi_frame frame = frame_of("1   A    0x1010 A + 16");
     ck_assert_uint_eq(uspi_tables_find(&tables, 0, &frame, true)->first, 0x1000);
     ck_assert_ptr_null(uspi_tables_find(&tables, 1, &frame, false));
-    /* Loaded elsewhere, called otherwise: not both may be. */
+    /* The offset does not match the address: the image is found if the offset may be ignored. If the name differs too,
+     * it is not found. */
     frame = frame_of("1   A    0x1010 A + 32");
     ck_assert_ptr_null(uspi_tables_find(&tables, 0, &frame, true));
     ck_assert_ptr_nonnull(uspi_tables_find(&tables, 0, &frame, false));
     frame = frame_of("1   C    0x1010 C + 32");
     ck_assert_ptr_null(uspi_tables_find(&tables, 0, &frame, false));
-    /* Right behind the last byte a call may return to; then comes what is no image. */
+    /* A return address may be the first address past the image. The address after that is in no image. */
     frame = frame_of("1   A    0x2000 A + 4096");
     ck_assert_ptr_nonnull(uspi_tables_find(&tables, 0, &frame, true));
     frame = frame_of("1   A    0x2001 A + 4097");
@@ -286,8 +289,9 @@ END_TEST
 
 /* ---- JSON ---- */
 
-/* Letters for the nodes of all documents in a text: the value's kind, in front of it k for a member; what an object or array
- * holds stands in brackets. At the end "." for the end, "!" for what is no JSON, "~" for what is cut off. */
+/* Checks the nodes of all JSON documents in a text. Each node is a letter for its kind; k before it marks a member.
+ * Brackets enclose the contents of an object or array. The last character is "." for the end, "!" for invalid JSON, "~"
+ * for a cut text. */
 static void check_json(const char *text, const char *kinds) {
     static const char letters[] = {[USPI_JSON_STRING] = 's', [USPI_JSON_NUMBER] = 'n', [USPI_JSON_LITERAL] = 'l'};
     struct uspi_json_document json = {.text = span_of(text)};
@@ -339,7 +343,7 @@ START_TEST(json_nodes) {
 }
 END_TEST
 
-/* Where nodes stand, and where it goes wrong. */
+/* The positions of nodes and of an error. */
 START_TEST(json_positions) {
     struct uspi_json_document json = {.text = USPI_SPAN(" {\"ab\" : \"c\\n\" , \"d\":[ 12 ] } x")};
     ck_assert_int_eq(uspi_json_read(&json), USP_OK);
@@ -359,7 +363,7 @@ START_TEST(json_positions) {
 }
 END_TEST
 
-/* A million arrays in each other: no limit, no recursion. */
+/* A million nested arrays: there is no limit and no recursion. */
 START_TEST(json_depth) {
     const size_t deep = 1000000;
     char *text = malloc(2 * deep);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports of <unspool/report.h>: what each kind of text becomes in the layout for people and in JSON. */
+/* Tests of reports (<unspool/report.h>): each kind of text in the layout for people and in JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int gather(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
-/* Names what is in App by its offset, with an inlined call in front at 0x20; nothing else has a file. */
+/* Symbolicates frames in App by their offset; at 0x20 with an inlined call. Other images have no file. */
 static int name_app(void *context, const struct usp_place *place, struct usp_answer *answer) {
     static struct usp_source_frame frames[2];
     static char name[32];
@@ -75,7 +75,8 @@ static void check_report(const char *in, const char *expected, uint32_t style) {
 
 /* ---- crashes ---- */
 
-/* Apple, "Interpreting the JSON format of a crash report". The name of a thread would be obeyed by a terminal. */
+/* A crash report in the format of Apple, "Interpreting the JSON format of a crash report". A terminal would obey the
+ * thread's name. */
 static const char crash[] =
     "{\"app_name\":\"App\",\"timestamp\":\"2026-11-22 10:00:00.00 +0000\",\"app_version\":\"1.2\",\"bug_type\":\"309\","
     "\"os_version\":\"iPhone OS 17.5.1 (21F90)\"}\n"
@@ -151,8 +152,9 @@ START_TEST(a_crash_in_json) {
 }
 END_TEST
 
-/* A watchdog's: Apple, "Addressing watchdog terminations"; the message of a Swift run time error, exception and frames that have a
- * source line, as in the reports of "Interpreting the JSON format of a crash report". */
+/* Fields of an .ips report: of a watchdog's (Apple, "Addressing watchdog terminations"), the message of a Swift
+ * run-time error, an exception, and frames with a source line, as in "Interpreting the JSON format of a crash
+ * report". */
 START_TEST(fields_of_ips) {
     check_report("{\"app_name\":\"App\",\"app_version\":\"1.2\",\"build_version\":\"345\",\"bug_type\":\"309\"}\n"
                  "{\"bundleInfo\":{\"CFBundleShortVersionString\":\"1.2\",\"CFBundleVersion\":\"345\"},"
@@ -188,7 +190,7 @@ START_TEST(fields_of_ips) {
                  "0x100000000 - 0x10000ffff App\n"
                  "\n",
                  USP_REPORT_TEXT);
-    /* DYLD's are found by their namespace and code. */
+    /* A DYLD termination is recognized by its namespace and code. */
     check_report("{\"termination\":{\"code\":1,\"namespace\":\"DYLD\",\"indicator\":\"Library missing\",\"details\":["
                  "\"(terminated at launch)\"]},\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":["
                  "{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}]}",
@@ -204,7 +206,7 @@ START_TEST(fields_of_ips) {
 }
 END_TEST
 
-/* Each of several reports in one document has its own images, and the last one has none. */
+/* Each of several reports in one document has its own images; the last report has none. */
 START_TEST(images_of_several) {
     check_report("[{\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}],\"threads\":[{\"frames\":["
                  "{\"imageOffset\":16,\"imageIndex\":0}]}]},\n"
@@ -266,7 +268,7 @@ START_TEST(text_of_apple) {
 }
 END_TEST
 
-/* Two diagnostics of a payload are two reports; a crash's stack begins with the innermost frame. */
+/* Two diagnostics of a payload give two reports. A crash's stack begins with the innermost frame. */
 START_TEST(metrickit) {
     check_report(
         "{\"crashDiagnostics\":[{\"diagnosticMetaData\":{\"bundleIdentifier\":\"com.example\",\"exceptionType\":1},"
@@ -318,7 +320,7 @@ START_TEST(metrickit) {
 }
 END_TEST
 
-/* What a payload says of all its diagnostics; Apple, MXDiagnostic and MXCrashDiagnostic. */
+/* The fields of a payload that hold for all its diagnostics (Apple, MXDiagnostic and MXCrashDiagnostic). */
 START_TEST(metrickit_fields) {
     check_report("{\"timeStampBegin\":\"2026-11-24 08:00:00\",\"timeStampEnd\":\"2026-11-25 08:00:00\","
                  "\"crashDiagnostics\":[{\"diagnosticMetaData\":{\"appVersion\":\"1.2\",\"appBuildVersion\":\"345\","
@@ -353,8 +355,9 @@ END_TEST
 #define HANG(frames)                                                                                                   \
     "{\"hangDiagnostics\":[{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[" frames "]}]}}]}"
 
-/* Trees of samples may have the innermost frame as their root. Offsets of calls count from a byte less: by them the first one is
- * known, by dyld at its end the second one. The third one has several frames below one, and stays a tree. */
+/* Trees of samples may have the innermost frame as their root. The offset of a call is one byte less than its return
+ * address, which reveals the order in the first text. In the second text, dyld at the end reveals it. The third text
+ * has several frames below one and stays a tree. */
 START_TEST(metrickit_orders) {
     check_report(HANG(FRAME_IN("App", 4294967312, 16, 3) ",\"subFrames\":[" FRAME_IN(
                      "App", 4294967328, 31, 3) ",\"subFrames\":[" FRAME_IN("App", 4294967344, 47, 3) "}]}]}"),
@@ -419,7 +422,7 @@ START_TEST(metrickit_orders) {
 }
 END_TEST
 
-/* Which places are exact: the answers of a root and of what is below it. */
+/* Collects whether the places are exact: first a root, then the frame below it. */
 static int tell_exact(void *context, const struct usp_place *place, struct usp_answer *answer) {
     unsigned *exact = context;
     (void)answer;
@@ -449,7 +452,7 @@ START_TEST(metrickit_exact) {
 }
 END_TEST
 
-/* What should be below a frame, and is not. */
+/* Frames in a text without a root: the list of subframes stands alone. */
 START_TEST(without_a_root) {
     check_report("{\"subFrames\":[{\"binaryUUID\":\"" UUID_A
                  "\",\"offsetIntoBinaryTextSegment\":256,\"binaryName\":\"App\",\"address\":4294967552,"
@@ -469,7 +472,8 @@ END_TEST
 
 /* ---- samples ---- */
 
-/* The form of reports in public issues (tests/support/report_texts.h); owncloud/client 5613 has "Thread_<multiple>". */
+/* The format of reports in public issues (tests/support/report_texts.h); owncloud/client 5613 has
+ * "Thread_<multiple>". */
 START_TEST(trees) {
     check_report("Call graph:\n"
                  "    2797 Thread_1382747   DispatchQueue_1: com.apple.main-thread  (serial)\n"
@@ -500,7 +504,7 @@ START_TEST(trees) {
                  "0x100000000 - ??? App\n"
                  "\n",
                  USP_REPORT_TEXT);
-    /* The heaviest stack that the report has chosen itself stays apart from the tree behind it. */
+    /* The report's own heaviest stack is kept apart from the tree after it. */
     check_report("Event:            cpu usage\n"
                  "Heaviest stack for the target process:\n"
                  "  18  ??? (App + 256) [0x100000100]\n"
@@ -529,7 +533,7 @@ START_TEST(trees) {
 }
 END_TEST
 
-/* Samples that are stacks of their own become one tree for each thread. */
+/* Samples that are separate stacks become one tree for each thread. */
 START_TEST(folded) {
     check_report("prog 5 1.0: 250000 cpu-clock: \n"
                  "\t 300 leaf+0x1 (/opt/App)\n"
@@ -554,9 +558,9 @@ START_TEST(folded) {
 }
 END_TEST
 
-/* ---- texts of every format, what is refused ---- */
+/* ---- texts of every format, refused arguments ---- */
 
-/* The lines that are a frame each: at this depth stands nothing else. */
+/* Returns the number of lines that are a frame, recognized by their indentation. */
 static unsigned frames_in(const char *json) {
     unsigned count = 0;
     for (const char *at = json; (at = strstr(at, "\n            {")) != NULL; at++) count++;
@@ -576,7 +580,7 @@ static void check_all(const struct text *texts, size_t count) {
         ck_assert_int_eq(usp_report_format(report, USP_REPORT_JSON, gather, &json), USP_OK);
         ck_assert_uint_gt(text.size, 0);
         ck_assert_msg(frames_in(json.text) == texts[i].frames, "%u frames in %s", frames_in(json.text), json.text);
-        /* All frames are one report's, which says of what format they are. */
+        /* All frames belong to one report, which states their format. */
         ck_assert_msg(strstr(json.text, "\"format\": \"\"") == NULL, "%s", texts[i].format);
         free(text.text);
         free(json.text);
@@ -639,9 +643,8 @@ START_TEST(refused) {
 }
 END_TEST
 
-/* A payload nests one level for each frame: it is read and shown without recursion, and in a time that grows with it. */
-/* A report in a line of a text log is one of its own, between the frames of the log. The first line of an old .ips report has
- * no frames, and is about the text behind it. */
+/* A report in one line of a text log is a report of its own, between the frames of the log. The first line of an old
+ * .ips report has no frames; it describes the text after it. */
 START_TEST(documents_in_lines) {
     check_report("{\"bug_type\":\"202\",\"app_name\":\"App\",\"app_version\":\"1.2\"}\n"
                  "Thread 0:\n"
@@ -681,7 +684,7 @@ START_TEST(documents_in_lines) {
 }
 END_TEST
 
-/* Swift's own names, locations and inlined calls (CrashLog.swift). */
+/* Swift's own names, locations and inlined calls (CrashLog.swift) are kept. */
 START_TEST(swift_with_names) {
     check_report(
         "{\"threads\":[{\"crashed\":true,\"frames\":["
@@ -704,6 +707,7 @@ START_TEST(swift_with_names) {
 }
 END_TEST
 
+/* A payload nests one level for each frame: it is read and written without recursion, in linear time. */
 START_TEST(deep) {
     enum { FRAMES = 20000 };
     static const char frame[] = "{\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":256,\"sampleCount\":1,"
@@ -725,7 +729,8 @@ START_TEST(deep) {
 }
 END_TEST
 
-/* Texts of many alike parts, which take a time that grows with their number: by the square of it they would take minutes. */
+/* Texts with many equal parts. They take time linear in the number of parts; in quadratic time they would take
+ * minutes. */
 static const struct {
     const char *begin, *part, *end;
     unsigned count, frames;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of <unspool/report.h>: whole texts of every shape, small ones of our own after the sources that each names. The
- * answers tell which place was asked for, so that a wrong image, a wrong offset and a return address that is taken for an
- * instruction all show. What real programs write today is tests/report/formats.sh's. */
+/* Tests of readers (<unspool/report.h>): whole texts of every format, short and modelled on the source that each names.
+ * Each answer contains the place that was requested. So a wrong image, a wrong offset, and a return address taken for
+ * an instruction all show. tests/report/formats.sh has the output of real programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +11,17 @@
 #include "tests/support/report_texts.h"
 #include "tests/support/suite.h"
 
-/* ---- a reader whose answers are the questions ---- */
+/* ---- a reader whose answers contain the requested places ---- */
 
+/* The reader's output, and what the answers contain. */
 struct session {
-    char *text; /* what was written */
+    char *text; /* what the reader wrote */
     size_t size;
-    unsigned inlined; /* calls in front of each function */
-    const char *file; /* of source lines; NULL: none */
+    unsigned inlined; /* number of inlined calls before each function */
+    const char *file; /* the file of source lines; NULL: no lines */
     unsigned column;
     struct usp_source_frame frames[4];
-    char names[4096][64]; /* answers stay valid until the text was ended */
+    char names[4096][64]; /* the answers' names, valid until the text has ended */
     unsigned count;
 };
 
@@ -38,8 +39,9 @@ static bool is_called(const struct usp_place *place, const char *name) {
     return place->image_length == strlen(name) && memcmp(place->image, name, place->image_length) == 0;
 }
 
-/* "IMAGE:OFFSET", a base that is not the load address as a letter in front of the offset, "!" behind an instruction's; "id" in
- * front where the identity is known. Of "Missing" there is no file, at offset 0x666 no symbol. */
+/* Answers with "IMAGE:OFFSET". A letter before the offset states a base other than the load address, "!" after it an
+ * instruction. "id" stands before it if the build id is known. For "Missing" there is no file, for offset 0x666 no
+ * symbol. */
 static int answer_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
     static const char *const bases[] = {"", "L", "F", "T"};
     struct session *session = context;
@@ -89,7 +91,8 @@ static void forget(struct session *session) {
     ck_assert_msg(strcmp((session)->text != NULL ? (session)->text : "", expected) == 0, "is:\n%s\nnot:\n%s",          \
                   (session)->text, expected)
 
-/* The text at once, and in pieces of any size, learned before: always the same. `once`: see struct text. */
+/* Checks the output for the whole text at once, and for pieces of any size that were learned before: it is the same.
+ * `once`: see struct text. */
 static void check_text(struct session *session, const char *in, const char *out, const char *once) {
     const size_t length = strlen(in);
     char error[256];
@@ -128,7 +131,7 @@ static struct usp_reader_counts count_frames(struct session *session, const char
     return counts;
 }
 
-/* The same with inlined calls and source lines in what was written. */
+/* Reads the text with inlined calls and source lines in the answers, then reads the output again. */
 static void check_again(struct session *session, const struct text *text) {
     session->inlined = 1;
     session->file = "/src/a.c";
@@ -157,7 +160,7 @@ static void check_texts(const struct text *texts, size_t count) {
         ck_assert_str_eq(counts.format, text->format);
         ck_assert_msg(counts.frames == text->frames, "%u frames in:\n%s", (unsigned)counts.frames, text->in);
         forget(session);
-        /* Once more, what was written: nothing changes, and what got a name is a frame that has one. */
+        /* The output is read again: nothing changes, and frames that got a name count as named. */
         const struct usp_reader_counts again = count_frames(session, out);
         ck_assert_text(session, out);
         ck_assert_uint_eq(again.answered, 0);
@@ -174,8 +177,8 @@ END_TEST
 
 #define MAP "AgABCRAAcAAACC9zcnYvcnVuAA=="
 
-/* Backtraces that Swift has encoded and that are not expanded: no base64, another version, an unknown instruction, members of these
- * names, no string, no name of a processor, base64 that is cut off. The last one is whole. */
+/* Swift's encoded backtraces that are not expanded: invalid base64, another version, an unknown instruction, members of
+ * these names that are not strings or name no processor, cut base64. The last one is intact. */
 START_TEST(damaged_backtraces_stay) {
     static const char *const texts[] = {
         "{\"architecture\":\"arm64\",\"backtrace\":\"AhEQ*A\",\"imageMap\":\"" MAP "\"}",
@@ -233,7 +236,7 @@ START_TEST(inlined_calls) {
         "\"sourceLine\":10},{\"imageOffset\":16,\"symbol\":\"id.A:10!\",\"symbolLocation\":7,\"sourceFile\":\"a.c\","
         "\"sourceLine\":11,\"imageIndex\":0}],\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}",
         NULL);
-    /* A frame that stands in no array. */
+    /* A frame outside of any array. */
     check_text(session,
                "{\"frame\":{\"imageOffset\":16,\"imageIndex\":0},\"usedImages\":[{\"uuid\":\"" UUID_A
                "\",\"name\":\"A\"}]}",
@@ -256,7 +259,7 @@ END_TEST
 
 /* ---- encodings ---- */
 
-/* ASCII as UTF-16 with a mark. */
+/* Converts ASCII to UTF-16 with a byte order mark. */
 static size_t widen(const char *text, bool is_big_endian, char *to) {
     size_t length = 0;
     to[length++] = (char)(is_big_endian ? 0xfe : 0xff);
@@ -299,7 +302,7 @@ START_TEST(utf_16) {
 }
 END_TEST
 
-/* A surrogate alone, half a unit: the line stays as it is, the others are read. */
+/* A lone surrogate and half a unit: the line stays as it is, the others are read. */
 START_TEST(broken_utf_16) {
     static const char in[] = "\xff\xfe\0\xd8"
                              "a\0\n\0\xff";
@@ -341,7 +344,7 @@ START_TEST(damage) {
         ck_assert_str_eq(error, damaged[i].error);
         ck_assert_text(session, damaged[i].text);
         forget(session);
-        /* The reader is as new. */
+        /* The reader is ready for the next text. */
         ck_assert_int_eq(usp_reader_write_whole(reader, "App + 3\n", 8, error, sizeof error), USP_OK);
         ck_assert_text(session, "App + 3\n");
         forget(session);
@@ -351,7 +354,7 @@ START_TEST(damage) {
 }
 END_TEST
 
-/* What begins like JSON and is a log. */
+/* Logs that begin like JSON. */
 START_TEST(nearly_json) {
     static const char *const texts[] = {"{", "[", "[12:00] x\n", "{\"a\" b}\n0   App  0x0000000100000020 App + 32\n",
                                         "[{x}]\n"};
@@ -367,7 +370,7 @@ START_TEST(nearly_json) {
 }
 END_TEST
 
-/* A line of more than 64 KB is no frame's, but the next one is. */
+/* A line of more than 64 KB is not read as a frame, but the next line is. */
 START_TEST(long_lines) {
     const size_t length = 200000;
     char *in = malloc(length + 64);
@@ -395,7 +398,7 @@ START_TEST(long_lines) {
 }
 END_TEST
 
-/* A tree of 100,000 frames, one in the other. */
+/* A tree of 100,000 nested frames. */
 START_TEST(deep_trees) {
     const size_t deep = 100000;
     static const char open[] =
@@ -419,7 +422,7 @@ START_TEST(deep_trees) {
 }
 END_TEST
 
-/* ---- records, images of another text, what is refused ---- */
+/* ---- records, images of another text, refused arguments ---- */
 
 START_TEST(records) {
     static const char *const texts[][2] = {
@@ -434,7 +437,7 @@ START_TEST(records) {
         {"{\"report\":\"0   App  0x20 App + 32\\n1   App  0x30 App + 48\"}",
          "{\"report\":\"0   App  0x20 App:20! + 7\\n1   App  0x30 App:30 + 7\",\"unspool\":{\"frames\":2,\"named\":0,"
          "\"answered\":2,\"no_symbol\":0,\"no_file\":0,\"no_image\":0}}"},
-        /* Once more: the counts of before are replaced, whatever they hold. */
+        /* A record that was read before: its counts are replaced, whatever they contain. */
         {"{\"unspool\":{\"frames\":[{\"uuid\":\"" UUID_A "\",\"offset\":16}]},\"frames\":[{\"uuid\":\"" UUID_A
          "\",\"offset\":16,\"symbol\":\"known\"}]}",
          "{\"unspool\":{\"frames\":1,\"named\":1,\"answered\":0,\"no_symbol\":0,\"no_file\":0,\"no_image\":0},"
@@ -515,7 +518,7 @@ START_TEST(what_callers_return) {
     ck_assert_ptr_null(reader);
     ck_assert_int_eq(usp_reader_create(NULL, NULL), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_reader_get_counts(NULL, &counts), USP_ERROR_ARGUMENT);
-    /* Without functions nothing is named and nothing is written, but all is counted. */
+    /* Without functions, the frames get no names and no text is written, but the frames are counted. */
     ck_assert_int_eq(usp_reader_create(NULL, &reader), USP_OK);
     ck_assert_int_eq(usp_reader_write_whole(reader, "0 App 0x20 App + 32\n", 20, NULL, 0), USP_OK);
     ck_assert_int_eq(usp_reader_get_counts(reader, &counts), USP_OK);

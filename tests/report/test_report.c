@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks and snapshots as text, byte by byte; untrusted names; writers that fail. That a report of a real
- * process is right, and JSON as its schema has it, tests/tool/styles.sh shows. */
+/* Tests of stacks and snapshots as text, byte by byte; of untrusted names; of writers that fail. tests/tool/styles.sh
+ * tests the report of a real process, and JSON against its schema. */
 #include "tests/support/text_fixtures.h"
 
 #include "lib/base/text.h"
@@ -16,7 +16,8 @@ static const struct made_image images_table[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-/* An interrupted pc, a call that never returns (its return address is the next function's first), no symbol, no image. */
+/* An interrupted pc, a call that never returns (its return address is the next function's first), an address without a
+ * symbol, an address without an image. */
 static const usp_addr pcs[] = {0x100001010, 0x100002000, 0x200000010, 0x42};
 #define COUNT 4u
 
@@ -94,7 +95,7 @@ START_TEST(lines) {
     f.options.count = 12;
     check_stack(&f, NULL, "thread;0x42;lib\\x1b.dylib+0x10;demo::fatal;-[Demo run:] 12\n");
     check_stack(&f, &thread, "worker;0x42;lib\\x1b.dylib+0x10;demo::fatal;-[Demo run:] 12\n");
-    /* What a server needs, without any symbol. */
+    /* The data with which a server symbolicates, without any symbol. */
     f.options.style = USP_FORMAT_PORTABLE;
     f.options.symbols = NULL;
     f.options.images = f.images;
@@ -107,7 +108,8 @@ START_TEST(lines) {
 }
 END_TEST
 
-/* The image of a call is the one in which the call lies: here the last instruction of the one before. */
+/* The image of a frame is the one that contains the call: here, the call is the last instruction of the previous
+ * image. */
 START_TEST(calls_at_the_end_of_an_image) {
     struct fixture f;
     set_up(&f, USP_FORMAT_CALL_STACK_SYMBOLS);
@@ -141,7 +143,7 @@ START_TEST(what_was_left_out) {
     ck_assert_int_eq(usp_format_stack(&f.stack, NULL, &f.options, gather, &g), USP_OK);
     ck_assert_ptr_nonnull(strstr(g.text, "\n1001Demo "));
     free(g.text);
-    /* The frames below the one that awaits belong to the executor, not to the callers. */
+    /* The callers of the frame that awaits belong to the executor, not to the async callers. */
     f.options.style = USP_FORMAT_FOLDED;
     check_stack(&f, NULL, "thread;0x42;demo::fatal;[1000 frames left out];-[Demo run:] 1\n");
     f.stack.stop = USP_STOP_CAPACITY;
@@ -242,7 +244,7 @@ START_TEST(json_of_a_stack) {
 }
 END_TEST
 
-/* A snapshot of any processor, by way of a raw capture. */
+/* Makes a snapshot of any processor, from a raw capture. */
 static struct usp_snapshot *make_snapshot(const struct fixture *f, uint32_t arch, uint32_t os) {
     struct usp_registers registers;
     struct usp_thread_info infos[2] = {{.thread = {.id = 40}, .name = "main\n", .flags = USP_THREAD_MAIN},
@@ -355,7 +357,7 @@ START_TEST(snapshots) {
 }
 END_TEST
 
-/* ---- any bytes, any writer ---- */
+/* ---- untrusted bytes, failing writers ---- */
 
 static int fail_later(void *context, const char *bytes, size_t n) {
     int *left = context;
@@ -364,7 +366,7 @@ static int fail_later(void *context, const char *bytes, size_t n) {
     return (*left)-- > 0 ? USP_OK : USP_ERROR_FULL;
 }
 
-/* Whenever the writer fails, it is not called again, and its status comes back. */
+/* When the writer fails, it is not called again, and its status is returned. */
 START_TEST(writers_that_fail) {
     struct fixture f;
     set_up(&f, USP_FORMAT_JSON);
@@ -390,7 +392,7 @@ static void check_escaped(uint32_t escape, const char *bytes, size_t n, const ch
 
 START_TEST(escapes) {
     const char mixed[] = "a\0b\n\x7f;\"\\\xc3\xa9\xff\xc2\x80";
-    /* RIGHT-TO-LEFT OVERRIDE and the like would reorder what a person reads; é stays. */
+    /* RIGHT-TO-LEFT OVERRIDE and similar characters would reorder the displayed text; é is kept. */
     static const char reordered[] = "a\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\x8f\xc3\xa9\xe2\x80\xaf";
     check_escaped(USP_ESCAPE_TERMINAL, reordered, sizeof reordered - 1,
                   "a\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xd8\\x9c\\xe2\\x80\\x8f\xc3\xa9\xe2\x80\xaf");
@@ -398,7 +400,7 @@ START_TEST(escapes) {
     check_escaped(USP_ESCAPE_FOLDED, mixed, sizeof mixed - 1, "a\\x00b\\x0a\\x7f\\x3b\"\\\xc3\xa9\\xff\\xc2\\x80");
     check_escaped(USP_ESCAPE_JSON, mixed, sizeof mixed - 1, "a\\u0000b\\u000a\\u007f;\\\"\\\\\xc3\xa9\\ufffd\xc2\x80");
     check_escaped(USP_ESCAPE_JSON, "", 0, "");
-    /* RFC 3629: overlong, a surrogate, above U+10FFFF, cut off; and the highest that there is. */
+    /* RFC 3629: overlong, a surrogate, above U+10FFFF, cut off; then the highest valid character. */
     check_escaped(USP_ESCAPE_JSON, "\xc0\x80", 2, "\\ufffd\\ufffd");
     check_escaped(USP_ESCAPE_JSON, "\xed\xa0\x80", 3, "\\ufffd\\ufffd\\ufffd");
     check_escaped(USP_ESCAPE_JSON, "\xf4\x90\x80\x80", 4, "\\ufffd\\ufffd\\ufffd\\ufffd");
@@ -412,7 +414,7 @@ START_TEST(escapes) {
 }
 END_TEST
 
-/* Every pair of bytes as a name: no control character comes through, JSON strings stay closed and UTF-8. */
+/* Every pair of bytes as a name: no control character is written, and JSON strings stay closed and valid UTF-8. */
 START_TEST(any_bytes) {
     unsigned harmful = 0;
     for (unsigned pair = 0; pair < 0x10000; pair++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Source lines and inlined calls in each style (USP_FORMAT_LINES), byte by byte, from debug information that is put together
- * here. That those of a real process are right, tests/tool/lines.sh shows. */
+/* Tests of source lines and inlined calls in each style (USP_FORMAT_LINES), byte by byte, from debug information that
+ * is made here. tests/tool/lines.sh tests those of a real process. */
 #include "tests/support/dwarf_file.h"
 #include "tests/support/suite.h"
 #include "tests/support/text_fixtures.h"
 
 #include <unspool/unspool.h>
 
-/* Source frames of one frame for which the report has to make more room. */
+/* Number of inlined calls for which the report has to enlarge its array. */
 #define DEEP 40
 
 static struct usp_images *images;
@@ -16,7 +16,8 @@ static struct usp_format_options options;
 static char path[64];
 static struct usp_frame frames[3];
 
-/* A function of 64 bytes with a row for each 16: lines 10 to 13. In the second 16 bytes there are `depth` inlined calls. */
+/* Opens a file with a function of 64 bytes, which has a row for each 16 bytes: lines 10 to 13. The second 16 bytes have
+ * `depth` inlined calls. */
 static void open_file(unsigned depth) {
     struct dwarf_file f = {0};
     char error[512];
@@ -56,7 +57,8 @@ static void close_file(void) {
     unlink(path);
 }
 
-/* An interrupted pc in the inlined calls, a return address right behind them, and one without inlined calls. */
+/* Returns a stack with an interrupted pc in the inlined calls, a return address right after them, and one without
+ * inlined calls. */
 static struct usp_stack stack_in_it(void) {
     static const usp_addr pcs[] = {0x1014, 0x1020, 0x1031};
     struct usp_stack stack = make_stack(frames, pcs, 3);
@@ -72,7 +74,7 @@ static char *text_of(uint32_t style) {
     return g.text;
 }
 
-/* `expected` with the image's name for each @. */
+/* Compares the text with `expected`, in which @ stands for the image's name. */
 static void check(uint32_t style, const char *expected) {
     char *text = text_of(style), whole[4096];
     size_t used = 0;
@@ -103,7 +105,7 @@ START_TEST(styles_with_lines) {
           "demo::inner [inlined] (one.c:11)\ndemo::inner [inlined] (one.c:21)\nouter + 32 (one.c:20)\n"
           "outer + 49 (one.c:13)\n");
     check(USP_FORMAT_FOLDED, "thread;outer;outer;demo::inner;demo::inner;outer;demo::inner;demo::inner 1\n");
-    /* Other tools read these, and know no lines in them. */
+    /* Other tools read these styles and know no lines in them. */
     char *text = text_of(USP_FORMAT_BACKTRACE_SYMBOLS);
     ck_assert_ptr_null(strstr(text, "one.c"));
     ck_assert_ptr_null(strstr(text, "inner"));
@@ -148,7 +150,7 @@ START_TEST(json_with_lines) {
 }
 END_TEST
 
-/* Nothing changes without the flag, and with names that are the caller's. */
+/* Without the flag, and with symbols from the caller, the text has no lines. */
 START_TEST(not_wanted) {
     static const struct usp_symbol symbols[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
     open_file(2);
@@ -167,7 +169,7 @@ START_TEST(not_wanted) {
 }
 END_TEST
 
-/* A return address is looked up in its call, the instruction at which a thread stands itself. */
+/* For a return address, the call is looked up; for an interrupted thread, its instruction. */
 START_TEST(frames_by_their_call_sites) {
     struct usp_source_frame source[4];
     struct usp_lines lines;
@@ -187,7 +189,7 @@ START_TEST(frames_by_their_call_sites) {
 }
 END_TEST
 
-/* The outermost function is there, however many calls were inlined into it. */
+/* The outermost function is shown, however many calls were inlined into it. */
 START_TEST(many_inlined_calls) {
     open_file(DEEP);
     char *text = text_of(USP_FORMAT_PLAIN);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Inferred tail calls in each style (USP_FORMAT_LINES), byte by byte, from call sites that are put together here. Which are inferred,
- * tests/symbolize/test_tail_calls.c shows. */
+/* Tests of inferred tail calls in each style (USP_FORMAT_LINES), byte by byte, from call sites that are made here.
+ * tests/symbolize/test_tail_calls.c tests which tail calls are inferred. */
 #include "tests/support/call_file.h"
 #include "tests/support/suite.h"
 #include "tests/support/text_fixtures.h"
 
 #include <unspool/unspool.h>
 
-/* b is called by c, and a is reached from it by way of x. d calls c. */
+/* c calls b, and b reaches a by tail calls through x. d calls c. */
 static const struct call_program program = {.units = "dcbxa", .calls = "d>c c>b b~x x~a"};
 
 static struct usp_images *images;
@@ -39,7 +39,7 @@ static void close_file(void) {
     unlink(path);
 }
 
-/* An interrupted pc in a, and the return addresses in c and d. */
+/* Returns a stack with an interrupted pc in a, and return addresses in c and d. */
 static struct usp_stack stack_of_calls(void) {
     const usp_addr pcs[] = {start_of(&program, 'a') + 0x14, end_of_call(&program, 'c', 0),
                             end_of_call(&program, 'd', 0)};
@@ -57,7 +57,7 @@ static char *text_of(uint32_t style) {
     return g.text;
 }
 
-/* The whole text, in which the image's name is followed by the addresses' column. */
+/* Compares the whole text with `expected`, after removing the image's name. */
 static void check(uint32_t style, const char *expected) {
     char *text = text_of(style), without[4096];
     const char *name = strrchr(path, '/') + 1;
@@ -97,7 +97,7 @@ START_TEST(lines_of_frames) {
 }
 END_TEST
 
-/* Frames that were left out before c count, those that are inferred do not. */
+/* Frames that were omitted before c count in the numbers, inferred frames do not. */
 START_TEST(numbers_of_frames) {
     struct gathered g = {0};
     open_file();
@@ -132,7 +132,7 @@ START_TEST(folded_and_json) {
                                         "\"named_by\":\"symtab\",\"source_directory\":\"/src\","
                                         "\"source_file\":\"one.c\",\"source_line\":400},"
                                         "{\"address\":\"0x1088\",\"symbol\":\"b\""));
-    /* They belong to the frame that called b, and to no other. */
+    /* The tail calls belong to the frame that called b, and to no other. */
     ck_assert_ptr_nonnull(called);
     ck_assert(called < calls && calls < strstr(text, "\"index\":2"));
     ck_assert_ptr_null(strstr(calls + 1, "\"tail_calls\""));
@@ -141,7 +141,7 @@ START_TEST(folded_and_json) {
 }
 END_TEST
 
-/* Where no lines are asked for, where the style has none, and where the names are given. */
+/* No tail calls are shown without lines, in a style without lines, and with symbols from the caller. */
 START_TEST(without_lines) {
     open_file();
     options.flags = 0;
@@ -165,7 +165,7 @@ START_TEST(without_lines) {
 }
 END_TEST
 
-/* A filter that hides an image hides what is inferred there, too. */
+/* A filter that hides an image also hides the frames inferred in it. */
 START_TEST(filtered) {
     static const char *const patterns[] = {"another"};
     struct usp_filter_options hidden;

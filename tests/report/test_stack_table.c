@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of known stacks: what is equal and what is not, identities across launches, bounds, threads. */
+/* Tests of the table of known stacks: which stacks are equal, identities across launches, bounds, threads. */
 #include "tests/support/suite.h"
 #include "tests/support/text_fixtures.h"
 
@@ -44,7 +44,7 @@ START_TEST(counts_and_times) {
     struct usp_frame frames[3], others[3];
     struct usp_stack stack = make_stack(frames, pcs, 3), other = make_stack(others, pcs, 3);
     uint64_t number = add(table, &stack, 100);
-    /* Where it lay on the stack, and why it ended, is nothing to a stack's identity. */
+    /* The position of frames on the stack and the stop reason do not affect identity. */
     others[1].cfa = 0x9999;
     others[2].method = USP_FRAME_METHOD_INSTRUCTIONS;
     other.stop = USP_STOP_FP_ZERO;
@@ -72,7 +72,7 @@ START_TEST(counts_and_times) {
 }
 END_TEST
 
-/* An XOR of addresses, as is in use elsewhere, would make equals of these. */
+/* The XOR of addresses, a hash that other programs use, would be equal for these stacks. */
 START_TEST(permuted_stacks_differ) {
     static const usp_addr orders[6][3] = {
         {0x100010, 0x200020, 0x100030}, {0x100010, 0x100030, 0x200020}, {0x200020, 0x100010, 0x100030},
@@ -102,7 +102,7 @@ START_TEST(permuted_stacks_differ) {
 }
 END_TEST
 
-/* What makes two stacks different beside addresses. */
+/* Differences between stacks besides addresses. */
 START_TEST(shapes_differ) {
     static const usp_addr pcs[] = {0x100010, 0x200020, 0x100030};
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64);
@@ -151,7 +151,7 @@ static void identity_of(const struct made_image *images_table, const usp_addr *p
     usp_images_free(images);
 }
 
-/* Elsewhere in memory, in another folder: the same; another build: not. */
+/* A build at another address and in another folder has the same identity, another build has not. */
 START_TEST(identities_across_launches) {
     static const struct made_image second_launch[] = {
         {"/app/lib.so", 0x55000, 0x10000, 0, "build-of-lib"},
@@ -173,10 +173,10 @@ START_TEST(identities_across_launches) {
     ck_assert_mem_eq(a, b, sizeof a);
     identity_of(other_build, first, b);
     ck_assert_mem_ne(a, b, sizeof a);
-    /* The same offsets in each other's image. */
+    /* The same offsets, each in the other's image. */
     identity_of(second_launch, swapped, b);
     ck_assert_mem_ne(a, b, sizeof a);
-    /* On every host and in every release: it may be stored. */
+    /* The identity is the same on every host and in every release, so it may be stored. */
     static const uint8_t stored[USP_STACK_IDENTITY_SIZE] = {0x70, 0x7d, 0x73, 0x1d, 0x3d, 0x7d, 0x35, 0xba,
                                                             0xe6, 0xba, 0x97, 0xdc, 0x83, 0xcd, 0x5c, 0xe0};
     ck_assert_mem_eq(a, stored, sizeof a);
@@ -196,7 +196,8 @@ static void note_lost(void *context, const struct usp_stack_record *record) {
     ck_assert_uint_eq(record->stack.frames[0].pc, 0x1000 + record->first);
 }
 
-/* Full by stacks: the one that was seen longest ago goes, is reported, and is a new one when it comes back. */
+/* The table is full of stacks. The least recently seen stack is evicted and reported, and gets a new number when it is
+ * seen again. */
 START_TEST(evictions) {
     struct usp_stack_table_options options;
     struct usp_stack_table *table;
@@ -225,7 +226,7 @@ START_TEST(evictions) {
     ck_assert_uint_eq(add(table, &stack, 4), 5);
     ck_assert_uint_eq(lost.stacks, 1);
     ck_assert_uint_eq(lost.last_number, 2);
-    /* What is held stays, though it cannot be found any more. */
+    /* A record that is not released stays valid, though its stack cannot be found any more. */
     struct usp_stack_record gone;
     ck_assert_int_eq(usp_stack_table_get(table, 2, &gone), USP_ERROR_NOT_FOUND);
     ck_assert_uint_eq(held.stack.frames[0].pc, 0x1001);
@@ -254,7 +255,7 @@ START_TEST(evictions) {
 }
 END_TEST
 
-/* Full by frames. */
+/* The table is full of frames. */
 START_TEST(frame_bound) {
     static const usp_addr pcs[] = {1, 2, 3, 4, 5, 6};
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64);
@@ -282,7 +283,7 @@ START_TEST(frame_bound) {
 }
 END_TEST
 
-/* The images of a record: those of its frames, once each; the addresses are those of the record's stack. */
+/* The images of a record are those of its frames, once each, at the addresses of the record's stack. */
 START_TEST(images_of_a_record) {
     static const usp_addr pcs[] = {0x200020, 0x100030, 0x500000, 0x200040};
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64), *of_record;
@@ -302,7 +303,7 @@ START_TEST(images_of_a_record) {
     ck_assert_uint_eq(library->load_address, 0x200000);
     ck_assert_uint_eq(library->build_id_size, strlen("build-of-lib"));
     ck_assert_ptr_null(usp_images_find(of_record, 0x500000));
-    /* The list lives on its own. */
+    /* The list does not depend on the table. */
     usp_stack_table_free(table);
     usp_images_free(images);
     ck_assert_str_eq(library->path, "/app/lib.so");
@@ -353,7 +354,7 @@ struct crowd {
     atomic_uint failures;
 };
 
-/* Stack i of the test: frames that differ in their order only. */
+/* Makes stack i of the test; the stacks differ only in the order of their frames. */
 static struct usp_stack numbered_stack(struct usp_frame *frames, unsigned i) {
     usp_addr pcs[8];
     for (unsigned k = 0; k < 8; k++) pcs[k] = 0x100000 + ((i >> k % 6 & 1) != 0 ? k * 16 : k * 16 + 0x1000);
@@ -372,7 +373,7 @@ static void *add_and_read(void *argument) {
             continue;
         }
         int status = usp_stack_table_get(crowd->table, number, &record);
-        if (status == USP_ERROR_NOT_FOUND) continue; /* another thread's stacks have taken its place */
+        if (status == USP_ERROR_NOT_FOUND) continue; /* stacks of another thread evicted it */
         for (unsigned k = 0; status == USP_OK && k < 8; k++) {
             if (record.stack.frames[k].pc != frames[k].pc) status = USP_ERROR_MISMATCH;
         }
@@ -382,8 +383,8 @@ static void *add_and_read(void *argument) {
     return NULL;
 }
 
-/* With room for all: every stack once, named once, every sighting counted. With room for a quarter: sightings are counted
- * or counted as lost. */
+/* With room for all stacks, each is stored once and each sighting is counted. With room for a quarter, sightings are
+ * counted or reported as evicted. */
 START_TEST(many_threads) {
     struct usp_stack_table_options options;
     struct usp_images *images = make_images(first_launch, USP_ARCH_ARM64);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of known stacks over this process as it is: libraries that go, and come back elsewhere or leave their place to
- * others. And memory that runs out, in what is made of stacks. */
+/* Tests of the table of known stacks with this process's images: libraries that are unloaded, loaded elsewhere, or
+ * replaced by others at the same place. Also tests exhausted memory in functions that make objects from stacks. */
 #define _GNU_SOURCE 1
 #include "tests/support/failing_alloc.h"
 #include "tests/support/folder.h"
@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 static char fixture[4096]; /* path of the library */
-static char other[4096];   /* of one with other names at the same offsets, without a build-id */
+static char other[4096];   /* path of a library with other names at the same offsets, without a build id */
 
 static void find_fixture(void) {
     ssize_t n = readlink("/proc/self/exe", fixture, sizeof fixture - 64);
     ck_assert_int_gt(n, 0);
     fixture[n] = '\0';
-    /* Libtool keeps programs that were linked again in .libs as well. */
+    /* Libtool keeps relinked programs in .libs too. */
     char *slash = strrchr(fixture, '/');
     bool is_within = slash - fixture > 6 && strncmp(slash - 6, "/.libs", 6) == 0;
     strcpy(slash, is_within ? "/../../symbolize/.libs/" : "/../symbolize/.libs/");
@@ -29,7 +29,7 @@ static void find_fixture(void) {
     strcat(other, "names_fixture_2.so");
 }
 
-/* A stack of one call, in the library's function. */
+/* Makes a stack of one frame, in the library's function. */
 static struct usp_stack stack_in(void *library, struct usp_frame *frame) {
     void *symbol = dlsym(library, "fixture_exported");
     if (symbol == NULL) symbol = dlsym(library, "fixture_2_exported");
@@ -62,7 +62,7 @@ static struct usp_symbolizer *create_symbolizer(void) {
     return symbolizer;
 }
 
-/* The record's only frame as text; to be freed. */
+/* Returns the record's only frame as text, which the caller frees. */
 static char *text_of(const struct usp_stack_record *record, struct usp_symbolizer *symbolizer) {
     struct usp_format_options options;
     struct usp_images *images;
@@ -83,7 +83,8 @@ static void check_name(const struct usp_stack_record *record, struct usp_symboli
     free(text);
 }
 
-/* The same stack before and after, though its addresses are others: counted as one, and named in both places. */
+/* The same stack before and after the library was loaded again at another address: it is counted as one, and
+ * symbolicated at both addresses. */
 START_TEST(library_comes_back_elsewhere) {
     struct usp_symbolizer *symbolizer = create_symbolizer();
     struct usp_stack_table *table = create_table(100);
@@ -98,7 +99,7 @@ START_TEST(library_comes_back_elsewhere) {
     ck_assert_int_eq(usp_stack_table_get(table, first, &before), USP_OK);
     check_name(&before, symbolizer, "fixture_exported");
     dlclose(library);
-    /* Something else lies where it was. */
+    /* Maps other memory where the library was. */
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *there = mmap((void *)(uintptr_t)(old_pc & ~(usp_addr)(page - 1)), page, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -113,13 +114,13 @@ START_TEST(library_comes_back_elsewhere) {
     ck_assert_mem_eq(before.identity, after.identity, sizeof after.identity);
     ck_assert_uint_eq(after.stack.frames[0].pc, frame.pc);
     check_name(&after, symbolizer, "fixture_exported");
-    /* The record from before is as it was. */
+    /* The record from before is unchanged. */
     ck_assert_uint_eq(before.stack.frames[0].pc, old_pc);
     check_name(&before, symbolizer, "fixture_exported");
     usp_stack_table_release(table, &before);
     usp_stack_table_release(table, &after);
 
-    /* No image has the old address now: another stack. */
+    /* No image contains the old address now, so this is another stack. */
     frame.pc = old_pc;
     ck_assert_int_eq(usp_stack_table_add(table, &stack, 3, &second), USP_OK);
     ck_assert_uint_ne(second, first);
@@ -136,8 +137,8 @@ static void copy_file(const char *from, const char *to) {
     ck_assert_int_eq(system(command), 0);
 }
 
-/* A record of an unloaded library has its names, whatever was loaded to the same place since, and none once the library's
- * file has gone too. `first` is loaded first. */
+/* A record of an unloaded library is symbolicated, whatever was loaded at the same place since. It has no names once
+ * the library's file was removed. `first` is loaded first. */
 static void check_unloaded(const char *first_path, const char *first_name, const char *second_path,
                            const char *second_name) {
     struct usp_symbolizer *symbolizer = create_symbolizer();
@@ -193,7 +194,7 @@ START_TEST(library_left_its_place_to_another) {
 }
 END_TEST
 
-/* A library that comes and goes, each time to another place: what is remembered of it goes with the stacks. */
+/* A library is loaded and unloaded, each time at another place. Images are kept only as long as their stacks. */
 START_TEST(remembered_images_are_bounded) {
     enum { ROUNDS = 40 };
     struct usp_stack_table *table = create_table(2);
@@ -226,7 +227,7 @@ static const struct made_image images_table[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-/* Each returns whether it got all it wanted; nothing stays behind when it did not. */
+/* Each function returns whether every allocation succeeded. If one failed, no memory is leaked. */
 
 static bool use_table(const struct usp_images *images) {
     static const usp_addr pcs[] = {0x100010, 0x200020, 0x300030};
@@ -285,7 +286,7 @@ static bool (*const users[])(const struct usp_images *) = {use_table, use_demang
 
 START_TEST(memory_runs_out) {
     struct usp_images *images = make_images(images_table, USP_ARCH_ARM64);
-    /* The list of this process's images stays from one call to the next. */
+    /* The list of this process's images is kept between calls. */
     (void)usp_images_refresh();
     long held = allocations_held();
     bool had_all = false;
@@ -307,7 +308,7 @@ int main(void) {
     TCase *loaded = tcase_create("loaded"), *memory = tcase_create("memory");
     tcase_add_unchecked_fixture(loaded, find_fixture, NULL);
     tcase_add_checked_fixture(loaded, make_folder, remove_folder);
-    /* Without a backend nothing of this host can be named. */
+    /* Without a backend, no code of this host can be symbolicated. */
     if (usp_arch_host() != USP_ARCH_NONE && LIBC_UNLOADS) {
         add_tests(loaded, library_comes_back_elsewhere, remembered_images_are_bounded);
         tcase_add_loop_test(loaded, library_left_its_place_to_another, 0, 2);

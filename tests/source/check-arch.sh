@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The promises of the layout: arch/ is pure (needs nothing but mem*), one file asks which processor this is, configure
-# never does, and each folder includes only what the design allows it.
+# Checks the layout's rules: arch/ is pure (needs only mem*), one file asks which processor this is, configure never
+# does, and each folder includes only what the design allows.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -16,8 +16,8 @@ done
 if [[ -n $archive ]]; then
   "${nm[@]}" "$archive" >"$work/symbols"
   grep -q . "$work/symbols" || fail "$archive has no symbols"
-  # Beside mem* and our own: what compilers put in by themselves (position independence, 32-bit arm's division and
-  # unwinding, sanitizers, coverage, Apple's bzero where memset writes zeros).
+  # Allowed besides mem* and our own names: functions to which compilers add calls (position independence, 32-bit arm's
+  # division and unwinding, sanitizers, coverage, Apple's bzero where memset writes zeros).
   while read -r name; do fail "$archive needs $name"; done < <(awk '$1 == "U" { print $2 }' "$work/symbols" | sort -u |
     grep -vE '^_?(mem(cpy|move|set|cmp|chr)|uspi_[a-z0-9_]+)$' |
     grep -vE '^(_GLOBAL_OFFSET_TABLE_|__x86\.get_pc_thunk\..*|__aeabi_.*|___?stack_chk_(fail|guard).*|_(__)?bzero)$' |
@@ -31,7 +31,7 @@ if [[ -n $archive ]]; then
   fi
 fi
 
-# ---- who asks for the processor
+# ---- which file asks for the processor
 processor='__(x86_64|amd64|i[3456]86|aarch64|arm|arm64|thumb|s390x?|powerpc|riscv|mips|LP64|ILP32)(_[0-9A-Za-z]+)?_?_?'
 processor="\\b($processor|_LP64|_?_?ARM_ARCH\w*|__ARM_\w+|TARGET_CPU_\w+|_M_(X64|IX86|ARM\w*))\\b"
 while read -r file; do
@@ -44,7 +44,7 @@ while read -r file; do
 done < <(cd "$top" && find configure.ac Makefile.am m4 arch doc include lib tests tools \
   -name '*.ac' -o -name '*.am' -o -name 'usp_*.m4' -o -name '*.inc')
 
-# ---- which headers of the system a folder may include; who may use whom is check-layers.sh's
+# ---- which system headers a folder may include; check-layers.sh checks the order of the folders
 standard='<(assert|ctype|errno|inttypes|limits|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>'
 public='<unspool/[a-z_]+\.h>'
 ours='"lib/[a-z_0-9/]+\.h"'
@@ -52,15 +52,15 @@ backend='"arch/(backend|frame|little_endian)\.h"'
 host='"arch/host\.h"'
 config='"config\.h"|<config\.h>'
 
-# Folder (the first that matches counts) and what its files may include.
+# Prints what the files of a folder may include; the first match counts.
 allowed() {
   case $1 in
   include/unspool-objc/*) echo "<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>" ;;
   include/*) echo "<(stdbool|stddef|stdint)\.h>|$public" ;;
   arch/*) echo "<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
-  # Their headers describe libraries that need not be there; lib/os/ loads them.
+  # These headers describe libraries that may be missing; lib/os/ loads them.
   lib/images/decompress.c) echo "$standard|$public|$ours|$config|<(lzma|zlib|zstd)\.h>" ;;
-  # The layer can do no more than any other program: the public functions are all it has.
+  # The layer uses only the public functions, like any other program.
   lib/objc/loop_source_cf.m) echo "<(CoreFoundation/CoreFoundation|dispatch/dispatch)\.h>|\"lib/objc/loop_source\.h\"" ;;
   lib/objc/*) echo "$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;
   lib/os/*) echo "<[A-Za-z0-9_/-]+\.h>|$ours|$backend|$host|$config" ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The public headers, lib/unspool.map and the built library name the same functions: what a header declares is exported
-# under the version that the map gives it, and nothing else is; the static library keeps to our prefixes.
+# Checks that the public headers, lib/unspool.map and the built library agree. A function that a header declares is
+# exported under the version in the map, no other function is, and the static library's names have our prefixes.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -12,12 +12,12 @@ make_work
 public_functions >"$work/declared"
 [[ -s $work/declared ]] || fail "no function found in include/unspool"
 
-# A declaration that forgot USP_API would be hidden. Inline functions need none.
+# A declaration without USP_API would be hidden. Inline functions need none.
 cat "$top"/include/unspool/*.h | strip_comments | grep -vE '^ *#' | tr '\n' ' ' | sed 's/[;{}]/\n/g' |
   grep -vE 'USP_API|static inline|\(\*|=|return' | grep -oE '\busp_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u >"$work/bare" || :
 while read -r name; do fail "$name is declared without USP_API"; done < <(comm -13 "$work/declared" "$work/bare")
 
-# "name@VERSION" for each line of the map.
+# Writes "name@VERSION" for each line of the map.
 awk '/^UNSPOOL_[0-9.]+ *\{/ { node = $1; next }
      /^ *usp_[a-z0-9_]+;/ { name = $1; sub(/;.*/, "", name); print name "@" node }' "$map" | sort >"$work/mapped"
 cut -d@ -f1 "$work/mapped" >"$work/mapped-names"
@@ -33,7 +33,7 @@ fi
 built=0
 if [[ -e lib/.libs/libunspool.so ]]; then
   built=1
-  # Versions stand behind @ or @@; the version nodes themselves are absolute symbols.
+  # nm prints a version after @ or @@; the version nodes themselves are absolute symbols.
   "${nm[@]}" -D --defined-only lib/.libs/libunspool.so | awk '$2 != "A" { sub(/@@/, "@", $3); print $3 }' |
     sort >"$work/exported"
   while read -r name; do fail "$name is in lib/unspool.map but not exported so"; done \
@@ -47,7 +47,7 @@ if [[ -e lib/.libs/libunspool.a ]]; then
     grep -vE '^_*(usp|uspi)_|^__(x86\.get_pc_thunk|asan|odr_asan|ubsan|sanitizer)' >"$work/foreign" || :
   while read -r name; do fail "$name in the static library has none of our prefixes"; done <"$work/foreign"
 fi
-# The layer's classes and the domain of its errors, and nothing of its inside.
+# The Objective-C library exports its classes and its error domain, and no internal name.
 if [[ -e lib/.libs/libunspool-objc.so ]]; then
   "${nm[@]}" -D --defined-only lib/.libs/libunspool-objc.so | awk '{ print $3 }' | sort >"$work/layer"
   printf '%s\n' USPErrorDomain __objc_class_name_USPFrame __objc_class_name_USPHang __objc_class_name_USPHangMonitor \

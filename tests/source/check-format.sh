@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# All C is formatted as .clang-format says, by the one version whose ideas of it we follow.
+# Checks that all C is formatted as .clang-format says, with the one version of clang-format that the project uses.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"

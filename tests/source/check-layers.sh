@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The layers of doc/design.md, proved from the object files of this build, or of the folder that is given: nothing uses a
-# later layer, no two folders need each other, no files of one folder form a circle.
+# Checks the layers of doc/design.md, from the object files of this build or of the given folder. No file uses a later
+# layer, no two folders need each other, no files of one folder form a circle.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -9,7 +9,7 @@ read -ra nm <<<"${NM:-nm}"
 make_work
 cd "${1:-.}"
 
-# Test programs compile some files again, as theirs.
+# Leaves out objects of test programs, which compile some files again.
 find arch lib tools -name '*.o' -not -name 'tests_*' -not -path '*/.libs/*' | sort >"$work/objects"
 find arch lib -name '*.o' -not -name 'tests_*' -path '*/.libs/*' | sort >>"$work/objects"
 [[ $(wc -l <"$work/objects") -gt 100 ]] || fail "no objects to look at"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every public function is on exactly one page of doc/man, every page is about something that exists, and the formatter
-# accepts them all.
+# Checks that every public function is on exactly one page of doc/man, that every page documents something that exists,
+# and that the formatter accepts all pages.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 pages=$top/doc/man
 make_work
 
-# NAME PAGE for each function and the page on which it is found.
+# Writes NAME PAGE for each function.
 {
   for page in "$pages"/usp_*.3; do echo "$(basename "$page" .3) $(basename "$page" .3)"; done
   sh "$pages/redirections.sh" "$pages"
@@ -19,7 +19,7 @@ while read -r name; do
   case $(wc -w <<<"$page") in
   0) fail "$name has no page" ;;
   1)
-    # Named where whatis(1) looks for it, and declared in the synopsis.
+    # Each name must be where whatis(1) looks for it, and be declared in the synopsis.
     sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$pages/$page.3" | grep -cw "$name" >/dev/null || fail "$page.3: NAME lacks $name"
     sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$pages/$page.3" | grep -cw "$name" >/dev/null ||
       fail "$page.3: SYNOPSIS lacks $name"
@@ -32,7 +32,7 @@ while read -r name page; do
   grep -qwF "$name" "$top"/include/unspool/*.h || fail "$page.3 is about $name, which does not exist"
 done <"$work/pages"
 
-# A page refers only to pages that exist, and unspool(7) leads to each of them.
+# A page must refer only to pages that exist, and unspool(7) must refer to each page.
 for page in "$pages"/*.[1-9]; do
   while read -r name; do
     grep -q "^$name " "$work/pages" || fail "$(basename "$page") refers to $name(3), which does not exist"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What Package.swift and Unspool.podspec say of the project is what it says of itself: version, licence, the oldest systems, the
-# source files. tests/swift/package.sh asks SwiftPM itself.
+# Checks that Package.swift and Unspool.podspec agree with the rest of the project: version, licence, oldest systems,
+# source files. tests/swift/package.sh tests the package with SwiftPM itself.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 cd "$top"
 make_work
 
-# says FILE TEXT: the file has it, literally.
+# says FILE TEXT: checks that the file contains the text, literally.
 says() { [[ $(grep -cF -e "$2" "$1") -gt 0 ]] || fail "$1 does not say $2"; }
 
 version=$(sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' configure.ac)
@@ -20,12 +20,13 @@ for part in MAJOR MINOR PATCH; do sed -nE "s/^#define USP_VERSION_$part ([0-9]+)
 [[ $(head -n 1 COPYING) == 'MIT License' ]] || fail "COPYING is not the licence that the packages name"
 says Unspool.podspec "type: 'MIT', file: 'COPYING'"
 
-# The oldest system of a platform is that of its oldest slice; 32-bit iOS is nothing that these tools still know.
+# Prints the oldest system of a platform, which is that of its oldest slice. 32-bit iOS does not count: these tools no
+# longer know it.
 oldest() { tools/build-apple --list | awk -v slice="^$1-[^-]*$" '$1 ~ slice && $3 != "armv7" { print $4 }' | sort -n | head -n 1; }
 while read -r platform pod swift; do
   minimum=$(oldest "$platform")
   says Unspool.podspec "spec.$pod.deployment_target = '$minimum'"
-  # .v12 for 12.0, .v10_13 for 10.13
+  # .v12 stands for 12.0, .v10_13 for 10.13.
   name=${minimum%.0}
   says Package.swift ".$swift(.v${name//./_})"
 done <<'END'
@@ -36,16 +37,16 @@ watchos watchos watchOS
 visionos visionos visionOS
 END
 
-# ---- the same source files as Automake
+# ---- the same source files as Automake's lists
 automake_sources | LC_ALL=C sort >"$work/automake"
 [[ $(wc -l <"$work/automake") -gt 300 ]] || fail "the lists of Automake are not found"
 # Package.swift and the pod take whole folders.
 find arch lib -name '*.[cm]' | LC_ALL=C sort | diff "$work/automake" - || fail "Automake's lists differ from the files in arch and lib"
 for folders in '"arch", "lib"' '"lib/objc"'; do says Package.swift "sources: [$folders]"; done
-# SwiftPM takes every file in a folder of sources for a source.
+# SwiftPM takes every file in a source folder for a source.
 while read -r file; do says Package.swift "\"$file\""; done < <(find arch lib -type f ! -name '*.[chm]')
 
-# pod_files PART: the sources of a part of the pod.
+# pod_files PART: prints the sources of a part of the pod.
 pod_files() {
   python3 - "$1" <<'END'
 import pathlib, re, sys

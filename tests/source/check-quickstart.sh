@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools/quickstart on machines that lack something: what is installed and how, and what is said where that cannot be. The
-# machine is a folder of commands; whatever goes on behind the packages ends with its autoreconf.
+# Tests tools/quickstart on machines that lack tools: what it installs and how, and its message where it cannot. The
+# machine is a folder of commands. The build ends at this machine's autoreconf.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 make_work
 
-# The project as a clone has it, so far as the script looks.
+# Copies the files of a clone that the script needs.
 mkdir -p "$work/clone"
 cp -r "$top/tools" "$work/clone"
 machine=$work/machine
 shell=$(command -v sh)
 mkdir "$machine"
 
-# stub NAME: a command of the machine; its text is standard input.
+# stub NAME: makes a command of the machine from the text on standard input.
 stub() {
   { echo "#!$shell" && cat; } >"$machine/$1"
   chmod +x "$machine/$1"
 }
 
-# Not links: a stub that takes a command's place would be written into this machine's own.
+# Scripts instead of links, because writing a stub in place of a link would overwrite this machine's own command.
 for command in dirname id mkdir cat tail nproc env true; do echo "exec $(type -P "$command") \"\$@\"" | stub "$command"; done
 
-# quickstart STATUS ARGUMENT...: output in $work/out, what the stubs noted in $work/log.
+# quickstart STATUS ARGUMENT...: runs the script. Its output is in $work/out, the stubs' notes are in $work/log.
 quickstart() {
   local expected=$1 status=0
   shift
@@ -37,18 +37,18 @@ quickstart 2
 quickstart 2 both
 quickstart 0 --help
 
-# Another system: neither apt-get nor dpkg. What has a command is looked for by it.
+# Another system, without apt-get and dpkg. A package that has a command is searched for by it.
 quickstart 1 demo
 out_is "This system has no apt-get. Please install what Debian 12 calls: gcc make autoconf automake libtool pkg-config"
 for command in gcc make autoconf automake libtoolize; do stub "$command" </dev/null; done
 quickstart 1 demo
 out_is "This system has no apt-get. Please install what Debian 12 calls: pkg-config"
-# Nothing is missing: on to the build, of which this machine has not the first tool.
+# Nothing is missing, so the build begins; this machine lacks its first tool.
 stub pkg-config </dev/null
 quickstart 1 demo
 [[ $(head -n 1 "$work/out") == autoreconf ]] || fail "said: $(cat "$work/out")"
 
-# Debian: what is not installed is, by one call after the lists were renewed, and no more than that.
+# Debian: installs what is missing, with one call after the lists were updated, and nothing else.
 stub dpkg-query <<'END'
 for package; do :; done
 case $package in
@@ -71,7 +71,7 @@ quickstart 1 demo
 [[ $(wc -l <"$work/log") -eq 2 && $(head -n 1 "$work/log") == *update ]] || fail "called: $(cat "$work/log")"
 grep -qE ' install -y --no-install-recommends make autoconf libtool$' "$work/log" || fail "called: $(cat "$work/log")"
 
-# Not root, and no way to be.
+# Not root, and without a way to become root.
 stub id <<'END'
 echo 1000
 END
@@ -82,7 +82,7 @@ quickstart 1 check
 out_is "Not root, and no sudo without a password. Please run: apt-get install --no-install-recommends make autoconf libtool"
 [[ ! -s $work/log ]] || fail "called: $(cat "$work/log")"
 
-# A mirror that does not answer: tried again, and said.
+# A mirror that does not answer: the script tries again, and reports it.
 stub id <<'END'
 echo 0
 END

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every public function has one row in the first table of doc/signal-safety.md, and its declaration says the same: "not
-# async-signal-safe" where the row's column "handler" says no, "async-signal-safe" where it says yes.
+# Checks that every public function has one row in the first table of doc/signal-safety.md, and that its declaration
+# agrees: "not async-signal-safe" where the row's column "handler" says no, "async-signal-safe" where it says yes.
 set -euo pipefail
 export LC_ALL=C
 # shellcheck source=tests/support/script.sh
@@ -12,7 +12,7 @@ make_work
 awk '/^ *usp_[a-z0-9_]+;/ { sub(/;.*/, "", $1); print $1 }' "$top/lib/unspool.map" | sort >"$work/public"
 [[ $(wc -l <"$work/public") -gt 100 ]] || fail "lib/unspool.map: the functions are not found"
 
-# NAME yes|no for each name in each row of the first table, which ends at the next heading.
+# Writes NAME yes|no for each name in each row of the first table, which ends at the next heading.
 sed '/^## /,$d' "$table" | perl -ne '
   next unless my ($names, $handler) = /^\|([^|]*`[^|]*)\|\s*(\w+)/;
   print "$1 $handler\n" while $names =~ /`([^`]*)`/g;' | sort -k1,1 >"$work/rows"
@@ -23,7 +23,8 @@ while read -r name; do fail "doc/signal-safety.md has a row for $name, which is 
   < <(cut -d' ' -f1 "$work/rows" | sort -u | comm -13 "$work/public" -)
 while read -r name; do fail "doc/signal-safety.md names $name twice"; done < <(cut -d' ' -f1 "$work/rows" | uniq -d)
 
-# NAME yes|no|unsaid for each declaration, by the comment above it. One comment may stand above several declarations in a row.
+# Writes NAME yes|no|unsaid for each declaration, from the comment above it. One comment may stand above several
+# declarations in a row.
 perl -ne '
   $comment = "" if m{^/\*} or /^\s*$/;
   $comment .= $_ unless /^USP_API/;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every file of ours: the licence line where sources have it, clean lines, no path of a machine, no notes to self.
+# Checks every file of the project: the licence line in sources, clean whitespace, no path of a machine, no notes to
+# self.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -15,7 +16,7 @@ notes='\b(TOD[O]|FIXM[E]|XX[X]|HAC[K])\b'
 
 mapfile -t files < <(project_files)
 [[ ${#files[@]} -gt 500 ]] || fail "the project's files are not found"
-# One process for all files: a few for each of them would take half a minute.
+# One process for all files, because a few processes for each file would take half a minute.
 perl - "$licence" "$machine" "$notes" "${files[@]}" >"$work/found" <<'END' || fail "perl"
 use strict;
 use warnings;
@@ -25,7 +26,7 @@ for my $file (@ARGV) {
     open my $in, '<', $file or die "$file: $!\n";
     my $text = do { local $/; <$in> } // '';
     my @lines = split /\n/, $text;
-    # say_of WHAT, PATTERN: the first lines that match.
+    # say_of WHAT, PATTERN: reports the first lines that match.
     my $say_of = sub {
         my ($what, $pattern) = @_;
         my @found = grep { $lines[$_] =~ $pattern } 0 .. $#lines;
@@ -38,7 +39,7 @@ for my $file (@ARGV) {
         print "$file: the first line is not /* $licence */\n" unless @lines and $lines[0] eq "/* $licence */";
         $say_of->('tabs', qr/\t/);
     }
-    # Binary, or the output of other tools, kept as it came.
+    # Skips binary files, and the output of other tools, which is kept unchanged.
     next if $text !~ /[^\n]/ or $text =~ /\0/ or $file eq 'COPYING';
     $say_of->("blanks at a line's end", qr/[ \t]+$/);
     $say_of->('carriage returns', qr/\r/);
@@ -49,7 +50,7 @@ for my $file (@ARGV) {
 END
 while read -r line; do fail "$line"; done <"$work/found"
 
-# More than six parameters are a struct that has no name yet.
+# A function with more than six parameters should take a struct.
 perl - "${files[@]}" >"$work/parameters" <<'END' || fail "perl"
 use strict;
 use warnings;
@@ -67,12 +68,12 @@ for my $file (grep { m{^(arch|include|lib|tools)/.*\.[chm]$} } @ARGV) {
 END
 while read -r line; do fail "$line"; done <"$work/parameters"
 
-# A reader who searches for a type finds one.
+# Each type must be defined in one header only, so that a reader finds it.
 printf '%s\n' "${files[@]}" | grep -E '^(arch|include|lib|tools)/.*\.h$' | xargs grep -hoE '^(struct|enum|union) [a-z_0-9]+ \{' |
   sort | uniq -d >"$work/types"
 while read -r line; do fail "defined in two headers: ${line% \{}"; done <"$work/types"
 
-# One list of lanes, and each of them is there.
+# There is one list of lanes, and each lane in it must exist.
 lanes=$(tools/ci-lane --list | awk '{ print $1 }')
 for lane in $lanes; do [[ -f tests/lanes/$lane.sh ]] || fail "tools/ci-lane names $lane, which tests/lanes/ lacks"; done
 for file in $(project_files | grep -E '^tests/lanes/.*\.sh$'); do

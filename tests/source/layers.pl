@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Which file uses which, from the output of nm -A -g on standard input; prints what runs against the layers of
-# doc/design.md: a file that uses one in a later layer, two folders that need each other, a circle of files in a folder.
-# For tests/source/check-layers.sh.
+# Prints violations of the layers of doc/design.md, from the output of nm -A -g on standard input: a file that uses one
+# in a later layer, two folders that need each other, a circle of files in a folder. Used by
+# tests/source/check-layers.sh.
 use strict;
 use warnings;
 
-# The order of doc/design.md. A folder stands where its longest prefix here stands.
+# The order of doc/design.md. A folder has the rank of its longest prefix in this list.
 my @layers = ('arch', 'lib/base', 'lib/object', 'lib/unwind/signals', 'lib/os', 'lib/images', 'lib/unwind', 'lib/corefile', 'lib/capture', 'lib/snapshot',
     'lib/demangle', 'lib/symbolize', 'lib/report', 'lib/profile', 'lib/sampler', 'lib/monitor', 'lib/objc', 'tools');
 my %rank;
@@ -34,7 +34,7 @@ while (<STDIN>) {
     $object =~ s/\.o$//;
     $object =~ s{^\./}{};
     $object =~ s{/\.libs/}{/};
-    # Automake's name of an object that has flags of its own.
+    # Automake's name for an object with its own flags.
     $object =~ s{^(tools)/unspool-}{$1/};
     if ($kind eq 'U' or $kind eq 'w') { $used{$object}{$name} = 1 }
     else                              { $defined_in{$name} = $object }
@@ -62,7 +62,7 @@ for my $one (sort keys %between) {
     }
 }
 
-# Circles: files of a folder that reach themselves (Tarjan's strongly connected components).
+# Finds circles: files of a folder that use themselves through others (Tarjan's strongly connected components).
 my (%number, %low, %on, @stack, $next);
 sub visit {
     my ($file) = @_;

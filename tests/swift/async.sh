@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Swift's async chains: programs that know who awaits them, compared with what the library captures of the calling thread, of
-# another thread, and by a helper, with `unspool stack --async` from outside and of a core; and with Swift's own unwinder. Runs in
-# the folder of the build.
+# Tests Swift's async chains: programs that know which functions await them are compared with captures of the calling
+# thread, of another thread, and by a helper; with `unspool stack --async` from outside and of a core; and with Swift's
+# own unwinder. Run in the build folder.
 set -euo pipefail
 # shellcheck source=tests/swift/common.sh
 . "$(dirname "$0")/common.sh"
@@ -10,16 +10,17 @@ set -euo pipefail
 read -ra cc <<<"${CC:-cc}"
 "${cc[@]}" -O2 -Wall -Wextra -Werror -c "$here/observe.c" -I"$top/include" -o "$work/observe.o"
 
-# scenes NAME ARGUMENT...: $work/NAME
+# scenes NAME ARGUMENT...: compiles $work/NAME.
 scenes() { must_compile "$1" scenes "${@:2}" -warnings-as-errors "$work/observe.o" -L"$PWD/lib/.libs" -lunspool; }
 
-# stand PROGRAM SCENE: starts it and waits until it stands there. $pid, and in $truth what it says.
+# stand PROGRAM SCENE: starts the program and waits until it has reached the scene. Sets $pid, and $truth to the
+# functions that the program names.
 stand() {
   start_until $'ready\t*' "$@"
   truth=$(cut -f 3 "$work/truth")
 }
 
-# show FILE TARGET OPTION...: what the command shows of it, once the thread stands in its system call.
+# show FILE TARGET OPTION...: writes the command's output about the target, once the thread is in its system call.
 show() {
   local try
   for ((try = 0; try < tries; try++)); do
@@ -58,7 +59,7 @@ for program in optimized plain marked; do
   done
 done
 
-# What people read.
+# The text for people.
 stand "$work/optimized" throwing
 show "$work/text" "$pid"
 grep -qE '^    asynchronous callers, from frame [0-9]+ on$' "$work/text" || fail "the text has no join"
@@ -69,8 +70,8 @@ show "$work/text" "$pid" --json
 grep -q '"symbol": *"([0-9]*) await resume partial function for ' "$work/text" || fail "JSON has not the full name"
 end "$pid"
 
-# Threads that never rest, anywhere in their functions and in the runtime's: whatever is shown is true, and nothing is dropped
-# because a thread has run on.
+# Threads that never rest are captured anywhere in their functions and in the runtime's. Every reported chain must be
+# true, and none must be missing because a thread has run on.
 for level in Onone O; do
   must_compile busy busy "-$level"
   start_until ready "$work/busy"

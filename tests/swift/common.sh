@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What the tests of Swift's async stacks share: the toolchain, programs that tell the truth about their own tasks, and what is
-# compared with that truth. Sourced by them, in the folder of the build.
+# Shared by the tests of Swift's async stacks: finds the toolchain, compiles programs that state the truth about their
+# own tasks, and compares output with that truth. Sourced by the tests, in the build folder.
 
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../tool/common.sh"
@@ -12,13 +12,13 @@ need_tools python3 gcore timeout
 [[ $(uname -sm) == 'Linux x86_64' ]] || skip "not Linux on x86_64"
 here=$top/tests/swift/async
 
-# in_time COMMAND...: a command that hangs ends the test.
-limit=600 # seconds
+# in_time COMMAND...: runs a command; the test ends if it hangs.
+limit=600 # in seconds
 exec 3>&1
 in_time() {
   local status=0
   timeout -k 5 "$limit" "$@" || status=$?
-  # 124: the status of timeout, 137: that of what it had to kill.
+  # 124 is the exit status of timeout, 137 that of a command that it had to kill.
   [[ $status -ne 124 && $status -ne 137 ]] || { fail "$* does not end in $limit seconds" >&3 && verdict >&3; }
   return "$status"
 }
@@ -26,21 +26,23 @@ command=$unspool
 unspool() { in_time "$command" "$@"; }
 unspool=unspool
 
-# How often something is done again that comes too early where other programs keep the processors busy.
+# Number of attempts for a command that may run too early while other programs keep the processors busy.
 # shellcheck disable=SC2034 # used where this is sourced
 tries=100
 
-# compare MODE ARGUMENT...: compare.py has the modes.
+# compare MODE ARGUMENT...: runs compare.py, which lists the modes.
 compare() { python3 "$here/compare.py" "$@" || fail "compare.py $*"; }
 
-# compile NAME SOURCE ARGUMENT...: $work/NAME of the source SOURCE.swift. False, with the compiler's words in $work/log: it cannot.
+# compile NAME SOURCE ARGUMENT...: compiles SOURCE.swift to $work/NAME. On failure returns false; $work/log has the
+# compiler's output.
 compile() {
   "$swift_folder/swiftc" -swift-version 6 -parse-as-library -module-name "$2" "${@:3}" "$here/$2.swift" -o "$work/$1" \
     >"$work/log" 2>&1
 }
 must_compile() { compile "$@" || fail "$*: $(cat "$work/log")"; }
 
-# start_until PATTERN COMMAND...: runs it until it writes a line like this. Its process id is in $pid, its lines in $work/truth.
+# start_until PATTERN COMMAND...: starts the command and waits until it writes a line that matches. Sets $pid; its lines
+# are in $work/truth.
 start_until() {
   local pattern=$1 line=''
   shift
@@ -59,11 +61,11 @@ start_until() {
   [[ $line == $pattern ]] || fail "$* does not say $pattern"
 }
 
-# end PID: without the shell's message about it.
+# end PID: kills a process, without the shell's message about it.
 end() {
   { kill -KILL "$1" && wait "$1"; } 2>/dev/null || :
   running=()
 }
 
-# core PID: $work/core.PID
+# core PID: writes $work/core.PID.
 core() { in_time gcore -o "$work/core" "$1" >/dev/null 2>&1 || fail "gcore"; }

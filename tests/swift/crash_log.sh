@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What Swift's own runtime writes of a stripped program gets the names of its functions: the crash log as text and as JSON, and a
-# Backtrace that the program itself has encoded, with its image map.
+# Tests that the output of Swift's own runtime about a stripped program is symbolicated: the crash log as text and as
+# JSON, and a Backtrace with its image map that the program itself has encoded.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -40,13 +40,13 @@ END_SWIFT
 "$swift_folder/swiftc" -parse-as-library -Onone "$work/shop.swift" -o "$work/files/shop"
 strip -o "$work/shop" "$work/files/shop"
 
-# writes TEXT...: what the command has written has these.
+# writes TEXT...: checks that the command's output contains these texts.
 writes() {
   local text
   for text; do grep -qE -- "$text" "$work/out" || fail "the output lacks: $text" "$(cat "$work/out" "$work/err")"; done
 }
 
-# named LOG: the program's functions get names, and had none.
+# named LOG: checks that the program's functions had no names and get them.
 named() {
   ! grep -qE 'price|checkout' "$1" || fail "$1: a function has its name already"
   tools/unspool symbolize --quiet --log "$1" --search "$work/files" >"$work/out" 2>"$work/err" || fail "symbolize $1"
@@ -58,7 +58,7 @@ named() {
 for format in text json; do
   log=$work/$format.log
   options=enable=yes,format=$format,symbolicate=off,output-to=$log,interactive=no,color=no
-  # In a shell of its own, which says that the program was killed.
+  # In a separate shell, which prints the message that the program was killed.
   (SWIFT_BACKTRACE=$options "$work/shop" && fail "the program does not crash") >/dev/null 2>&1 || :
   if [[ -s $log ]]; then named "$log"; else fail "no crash log as $format"; fi
 done

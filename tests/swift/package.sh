@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The Swift package as a user gets it: a repository with a version, cloned by URL. It builds without a warning, its tests pass, it
-# builds the files that Automake builds, and a program that depends on the version prints its own stack.
+# Tests the Swift package as a user gets it: a repository with a version, cloned by URL. The package builds without a
+# warning, its tests pass, and it has the same source files as Automake. A program that depends on the version prints
+# its own stack.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -15,13 +16,13 @@ make_work
 version=$(sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' "$top/configure.ac")
 strict=(-Xcc -Werror -Xcc -Wall -Xcc -Wextra -Xswiftc -warnings-as-errors)
 
-# swift_in FOLDER COMMAND ARGUMENT...: SwiftPM in a folder, with nothing of the user's.
+# swift_in FOLDER COMMAND ARGUMENT...: runs SwiftPM in a folder, without the user's settings.
 swift_in() {
   (cd "$1" && "$swift_folder/swift" "$2" --cache-path "$work/cache" --config-path "$work/config" --security-path "$work/security" \
     --jobs 2 "${@:3}")
 }
 
-# What is not committed yet is tested too.
+# Uncommitted changes are tested too.
 mkdir "$work/unspool" "$work/consumer"
 (cd "$top" && project_files | tar -cf - -T -) | tar -xf - -C "$work/unspool"
 git_in() { git -C "$work/unspool" -c user.name=tests -c user.email=tests@localhost "$@"; }
@@ -30,7 +31,7 @@ git_in add .
 git_in commit -q -m "The version to test"
 git_in tag "$version"
 
-# ---- the same files as Automake
+# ---- the same source files as Automake's lists
 swift_in "$work/unspool" package describe --type json >"$work/package.json"
 python3 - "$work/package.json" <<'PYTHON' | LC_ALL=C sort >"$work/sources"
 import json, sys
@@ -39,10 +40,10 @@ for target in json.load(open(sys.argv[1]))["targets"]:
     if target["name"] == "CUnspool":
         print("\n".join(target["sources"]))
 PYTHON
-# Of the layer for Objective-C, which Linux has not, tests/source/check-packages.sh knows the list.
+# Linux does not build the Objective-C layer; tests/source/check-packages.sh checks its list.
 automake_sources | grep -v '^lib/objc/' | LC_ALL=C sort | diff - "$work/sources" || fail "SwiftPM's sources are not Automake's"
 
-# ---- its own tests
+# ---- the package's own tests
 if ! swift_in "$work/unspool" test "${strict[@]}" >"$work/tests.log" 2>&1; then
   grep -vE '^\[[0-9]+/[0-9]+\] Compiling' "$work/tests.log"
   fail "the package's tests"
@@ -92,7 +93,7 @@ if ! swift_in "$work/consumer" build "${flags[@]}" >"$work/build.log" 2>&1; then
   fail "a program with the package does not build"
   verdict
 fi
-# With nothing to do.
+# The second build has nothing to do.
 swift_in "$work/consumer" build "${flags[@]}" >"$work/build.log" 2>&1 || fail "the second build fails: $(cat "$work/build.log")"
 "$work/consumer/.build/release/consumer" >"$work/says" || fail "the program fails"
 cat "$work/says"

@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack --tasks`: a program that knows which of its tasks are suspended, and where, compared with what is shown of the
-# process and of a core; tasks that are never at rest; and a process without Swift. Runs in the folder of the build.
+# Tests `unspool stack --tasks`: a program that knows which of its tasks are suspended, and where, is compared with the
+# output about the process and about its core. Also tests tasks that never rest, and a process without Swift. Run in the
+# build folder.
 set -euo pipefail
 # shellcheck source=tests/swift/common.sh
 . "$(dirname "$0")/common.sh"
 
-# suspend NAME: starts it and waits until its last task is about to suspend: it says so after "ready".
+# suspend NAME: starts the program and waits until its last task is about to suspend, which it reports after "ready".
 suspend() {
   start_until '*static Suspended.main*' "$work/$1"
   grep -qx ready "$work/truth" || fail "$1 ended early"
 }
 
-# look OPTION... TARGET: output in $work/out, once all tasks but one are suspended.
+# look OPTION... TARGET: writes the output to $work/out, once all tasks but one are suspended.
 look() {
   local try
   for ((try = 0; try < tries; try++)); do
@@ -25,13 +26,13 @@ look() {
   fail "unspool stack --tasks $*: $(cat "$work/err")"
 }
 
-# show FILE TARGET: its tasks as JSON.
+# show FILE TARGET: writes the target's tasks as JSON.
 show() {
   look --json --demangle short "$2"
   cp "$work/out" "$1"
 }
 
-# judge NAME: the process and its core.
+# judge NAME: checks the process and its core.
 judge() {
   suspend "$1"
   show "$work/$1.json" "$pid"
@@ -59,7 +60,7 @@ for level in Onone O Osize; do
   end "$pid"
 done
 
-# The runtime in the program itself: its variables are in the symbol table alone.
+# The runtime is linked into the program, so its variables are only in the symbol table.
 if [[ -d ${swift_folder%/bin}/lib/swift_static ]]; then
   echo static
   must_compile static suspended -O -static-stdlib
@@ -74,13 +75,13 @@ else
   echo "skipped: a static runtime, which the toolchain has not"
 fi
 
-# Tasks that never rest: whatever is shown is true.
+# Tasks that never rest: every reported task must be true.
 for level in Onone O; do
   must_compile busy busy "-$level"
   start_until ready "$work/busy"
   : >"$work/busy.json"
   for _ in {1..100}; do
-    # A thread that comes or goes meanwhile may have no stack: then the status is 1.
+    # A thread that starts or ends meanwhile may have no stack; then the status is 1.
     "$unspool" stack --tasks --no-lines --demangle short --json "$pid" >>"$work/busy.json" 2>/dev/null || :
   done
   count=$(python3 "$here/compare.py" moving "$work/busy.json") || fail "busy.swift, $level"
@@ -89,7 +90,7 @@ for level in Onone O; do
   end "$pid"
 done
 
-# Without Swift: the threads are shown, and the exit status tells.
+# Without Swift, the threads are shown and the exit status reports it.
 start "$stuck"
 run 1 stack --tasks "$pid"
 err_has "no Swift tasks: Swift's concurrency runtime is not loaded"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The list: each function that is looked for in a stack notes its own return address, so that what is compared does not
- * depend on names. The test app's screen is in main.m. */
+/* The checks. Each function that a check looks for in a stack records its own return address, so no comparison depends
+ * on symbols. main.m has the test app's screen. */
 #include "checklist.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #include <TargetConditionals.h>
 #endif
 
-/* There is no sigaltstack there. */
+/* watchOS and tvOS forbid sigaltstack. */
 #if defined(__APPLE__) && (TARGET_OS_WATCH || TARGET_OS_TV)
 #define HAS_SIGALTSTACK 0
 #else
@@ -27,7 +27,7 @@
 #define FRAMES  128
 #define THREADS 16
 #define REPEATS 10000u
-/* Not a measure of anything: a device can be busy. */
+/* Time limit of a wait, in ns. Generous, because a device can be busy. */
 #define PATIENCE UINT64_C(10000000000)
 #define NOINLINE __attribute__((noinline))
 
@@ -59,9 +59,9 @@ __attribute__((format(printf, 3, 4))) static void tell(struct list *list, const 
     va_end(arguments);
 }
 
-/* ---- what is looked for ---- */
+/* ---- helpers ---- */
 
-/* Addresses without what a signature adds on arm64e: 36 bits are enough to tell code of one process apart. */
+/* Removes the signature of an arm64e address and the Thumb bit. 36 bits suffice to distinguish code of one process. */
 static uint64_t plain(uint64_t address) { return address & UINT64_C(0xfffffffff) & ~UINT64_C(1); }
 
 static uint64_t return_address(const void *address) { return plain((uint64_t)(uintptr_t)address); }
@@ -73,7 +73,7 @@ static bool holds(const struct usp_stack *stack, uint64_t address) {
     return false;
 }
 
-/* The outermost frame was reached, not merely the last that could be read. */
+/* Returns whether the walk reached the outermost frame, not merely the last readable one. */
 static bool is_whole(const struct usp_stack *stack) {
     return stack->omitted == 0 && (stack->stop == USP_STOP_ROOT || stack->stop == USP_STOP_FP_ZERO);
 }
@@ -85,7 +85,7 @@ static void check_stack(struct list *list, const char *whose, int status, const 
     check(list, is_whole(stack), "%s ends: %s", whose, usp_stop_reason_string(stack->stop));
 }
 
-/* Every frame lies in an image: none is an address that still carries a signature, none is data. */
+/* Checks that every frame lies in an image: an address that still carries a signature, or data, lies in none. */
 static void check_images(struct list *list, const char *whose, const struct usp_images *images,
                          const struct usp_stack *stack) {
     uint32_t outside = 0;
@@ -108,7 +108,7 @@ static NOINLINE void check_self(struct list *list, const struct usp_images *imag
     check_stack(list, "own stack", status, &stack, caller);
     if (images != NULL) check_images(list, "own stack", images, &stack);
 
-    /* Element 0 of either lies in this function, at another call. */
+    /* Element 0 of both stacks lies in this function, at different calls. */
     int n = usp_backtrace(fast, FRAMES);
     bool same = n > 1 && (uint32_t)n <= stack.count;
     for (int i = 1; same && i < n; i++) same = return_address(fast[i]) == plain(frames[i].pc);
@@ -176,7 +176,7 @@ static NOINLINE void wait_at_gate(struct parked *parked) {
     atomic_store(&parked->address, return_address(__builtin_return_address(0)));
     pthread_mutex_lock(parked->gate);
     pthread_mutex_unlock(parked->gate);
-    /* Not a tail call: this function's frame stays. */
+    /* Prevents a tail call, so this function's frame stays. */
     atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -217,9 +217,9 @@ static void check_main(struct list *list) {
 }
 
 #if HAS_SIGALTSTACK
-/* A thread that handles a signal on an alternate stack: what it interrupted stands on its own. */
+/* A thread that handles a signal on an alternate stack. The interrupted function is on the thread's own stack. */
 static struct {
-    _Atomic(uint64_t) address; /* on its own stack */
+    _Atomic(uint64_t) address; /* a return address on the thread's own stack */
     _Atomic(bool) is_there, may_go;
     _Alignas(16) char stack[128 << 10];
 } aside;
@@ -282,7 +282,8 @@ static void check_aside(struct list *list) {
 static void check_aside(struct list *list) { tell(list, "left out", "handlers on another stack: not on this system"); }
 #endif
 
-/* The waiting threads have the same return address on their stacks: they wait in the same place. */
+/* Checks the stacks of all threads. The waiting threads have the same return address, because they wait in the same
+ * place. */
 static void check_all(struct list *list, uint64_t address) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
@@ -378,7 +379,7 @@ int checklist_run(checklist_line line, void *context) {
     check_self(&list, images);
     check_signal(&list);
     if (status == USP_ERROR_UNSUPPORTED) {
-        /* watchOS, Rosetta */
+        /* On watchOS and under Rosetta. */
         tell(&list, "left out", "other threads: not on this system");
     } else {
         check(&list, status == USP_OK, "usp_prepare: %s", usp_status_string(status));

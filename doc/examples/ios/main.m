@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The test app: runs the list of checklist.c away from the main thread and shows what it says. How to build it: doc/apple.md. */
+/* The test app: runs the checks of checklist.c on a background thread and shows their lines. doc/apple.md says how to
+ * build it. */
 #import <UIKit/UIKit.h>
 
 #include "checklist.h"
@@ -27,7 +28,7 @@ static void add_line(void *context, const char *line) {
     self.window.rootViewController = controller;
     [self.window makeKeyAndVisible];
 
-    /* When the main thread waits in its run loop, it is captured there. */
+    /* The checks capture the main thread while it waits in its run loop. */
     dispatch_async(dispatch_get_global_queue(QOS_CLASS_USER_INITIATED, 0), ^{
       NSMutableString *lines = [NSMutableString string];
       int failed = checklist_run(add_line, (__bridge void *)lines);

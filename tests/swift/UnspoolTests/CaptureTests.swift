@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stacks of this process: the calling thread, other threads, all of them.
+// Tests of stacks of this process: the calling thread, other threads, all threads.
 import Foundation
 import Testing
 import Unspool
@@ -25,13 +25,14 @@ private let innerLine = #line + 2
     end.wait()
 }
 
-/// Calls `body` while another thread stands in `waitToBeCaptured`, one at a time: the suite is serialized.
+/// Calls `body` while another thread waits in `waitToBeCaptured`. Only one such thread exists at a time, because the
+/// suite is serialized.
 private func withWaitingThread(blockingSignals: Bool = false, _ body: () throws -> Void) rethrows {
     let started = DispatchSemaphore(value: 0)
     let end = DispatchSemaphore(value: 0)
     let ended = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-        // Otherwise as the worker thread that runs the test.
+        // Otherwise the thread inherits the signal mask of the worker thread that runs the test.
         var signals = sigset_t()
         sigfillset(&signals)
         pthread_sigmask(blockingSignals ? SIG_BLOCK : SIG_UNBLOCK, &signals, nil)
@@ -50,14 +51,14 @@ private func findWaitingThread(by means: StopMeans) throws -> Stack? {
     try Stack.captureAll(by: means).first { names($0).contains { $0.contains("waitToBeCaptured") } }
 }
 
-/// The part of a stack that does not change while a thread waits.
+/// Returns the names of the part of a stack that does not change while a thread waits.
 private func waitingPart(_ stack: Stack) -> [String] { Array(names(stack).drop { !$0.contains("waitToBeCaptured") }) }
 
 private func names(_ stack: Stack) -> [String] { stack.symbolicated().map { $0.symbol?.name ?? "" } }
 
 @Suite(.serialized) struct CaptureTests {
     @Test("the calling thread's stack begins in the caller") func callingThreadBeginsInCaller() throws {
-        // Where the stack ends is known of a prepared process.
+        // A prepared process knows where a stack ends.
         try Stack.prepare()
         let stack = try outer()
         let found = names(stack)
@@ -83,7 +84,7 @@ private func names(_ stack: Stack) -> [String] { stack.symbolicated().map { $0.s
 
     @Test("the main thread's stack ends where the system began it") func mainThreadEndsAtItsStart() throws {
         let stack = try Stack.capture(.main)
-        // Linux, Apple systems.
+        // The names on Linux and on Apple systems.
         #expect(["_start", "start"].contains(names(stack).last))
     }
 
@@ -143,7 +144,7 @@ private func names(_ stack: Stack) -> [String] { stack.symbolicated().map { $0.s
         let decoded = try JSONDecoder().decode(Stack.self, from: try JSONEncoder().encode(stack))
         #expect(decoded == stack)
         #expect(decoded.symbolicated() == stack)
-        // Without its process, addresses have no names.
+        // Without its process, a stack's addresses cannot be symbolicated.
         let bare = try JSONDecoder().decode(Stack.self, from: try JSONEncoder().encode(try outer()))
         #expect(bare.symbolicated().allSatisfy { $0.symbol == nil })
     }

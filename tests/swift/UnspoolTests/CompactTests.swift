@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Compact backtraces and image maps against Swift's own encoder and decoder: the Runtime module's Backtrace and ImageMap by JSON.
-// On Linux alone: elsewhere the module is a part of the system, of macOS 26 and later.
+// Tests of compact backtraces and image maps against Swift's own encoder and decoder: the Runtime module's Backtrace
+// and ImageMap, by JSON. On Linux only: on Apple systems the module belongs to macOS 26 and later.
 #if canImport(Runtime) && os(Linux)
     import Foundation
     import Runtime
     import Testing
     import Unspool
 
-    /// What JSONEncoder makes of a Backtrace.
+    /// The JSON that JSONEncoder makes of a Backtrace.
     private struct Encoded: Codable {
         var architecture: String
         var backtrace: String
@@ -22,7 +22,7 @@
         try JSONDecoder().decode(Backtrace.self, from: try JSONEncoder().encode(encoded))
     }
 
-    /// Swift writes base64 without padding.
+    /// Decodes base64 as Swift writes it, without padding.
     private func bytes(_ base64: String) throws -> [UInt8] {
         let padded = base64 + String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
         return Array(try #require(Data(base64Encoded: padded)))
@@ -30,7 +30,7 @@
 
     private func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString().filter { $0 != "=" } }
 
-    /// A frame of theirs as "kind address"; a gap is between frames.
+    /// Lists the frames of Swift's backtrace, each as "kind address", and the gaps between them.
     private func theirs(_ backtrace: Backtrace) -> [String] {
         backtrace.frames.compactMap { frame in
             let address = UInt64(frame.originalProgramCounter).map { String($0, radix: 16) } ?? "0"
@@ -39,7 +39,7 @@
             case .returnAddress: return "ra \(address)"
             case .asyncResumePoint: return "async \(address)"
             case .omittedFrames(let count): return "omitted \(count)"
-            // That the stack goes on is compared apart.
+            // Whether the stack goes on is compared separately.
             case .truncated: return nil
             @unknown default: return "unknown"
             }
@@ -52,7 +52,7 @@
 
     private func ours(_ stack: Stack) -> [String] {
         var lines: [String] = []
-        // The format has the async chain behind the frame that it continues from, and nothing of what stands below that frame.
+        // The format has the async chain after the frame that it continues from, and none of that frame's callers.
         let end = stack.asyncFrames.isEmpty ? stack.count : (stack.asyncJoin ?? stack.count - 1) + 1
         for (index, frame) in stack.frames.prefix(end).enumerated() {
             if index == stack.omittedAt { lines.append("omitted \(stack.omitted)") }
@@ -86,7 +86,7 @@
         let made = try encoded(backtrace)
         let stack = try Stack(compactBacktrace: try bytes(made.backtrace), architecture: made.architecture)
         #expect(ours(stack) == theirs(backtrace))
-        // And back again.
+        // The other direction.
         var again = made
         again.backtrace = base64(stack.compactBacktrace)
         #expect(theirs(try decoded(again)) == theirs(backtrace))
@@ -214,7 +214,7 @@
         @Test("damaged bytes are errors") func damage() throws {
             #expect(throws: UnspoolError.self) { try Stack(compactBacktrace: [], architecture: "arm64") }
             #expect(throws: UnspoolError.self) { try Stack(compactBacktrace: [2, 0xff], architecture: "arm64") }
-            // More frames than anyone wants.
+            // More frames than the limit.
             let run: [UInt8] = [2, 0x20, 0x10, 0x8f, 0x7f, 0, 0, 0, 0, 0, 0, 0]
             #expect(throws: UnspoolError.self) { try Stack(compactBacktrace: run, architecture: "arm64") }
             #expect(throws: UnspoolError.self) { try ImageList(compactImageMap: [2, 0, 1], architecture: "arm64") }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The hang monitor: a thread's loop by two calls, and the main queue. Where the machine does not run the monitor, time is taken off,
-// and a hang may be none: then it is tried again.
+// Tests of the hang monitor: a thread's loop with two calls, and the main queue. When the machine does not run the
+// monitor, that time is not counted and a hang may be missed; the test then tries again.
 import Foundation
 import Testing
 import Unspool
@@ -10,7 +10,7 @@ import Unspool
     while Date().timeIntervalSinceReferenceDate < end {}
 }
 
-/// Hangs as they come.
+/// Collects hangs as they are reported.
 private final class Reports: @unchecked Sendable {
     private let lock = NSLock()
     private var hangs: [Hang] = []
@@ -19,7 +19,7 @@ private final class Reports: @unchecked Sendable {
     var all: [Hang] { lock.withLock { hangs } }
 }
 
-/// Runs a loop on a thread of its own that a signal can stop. Returns when it has ended.
+/// Runs a loop on a thread of its own that accepts signals. Returns when the loop has ended.
 private func onLoop(_ body: @escaping @Sendable () -> Void) {
     let ended = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
@@ -34,7 +34,7 @@ private func onLoop(_ body: @escaping @Sendable () -> Void) {
     ended.wait()
 }
 
-/// A loop that waits nearly all of the time.
+/// Runs a loop that waits nearly all of the time.
 private func live(_ monitor: HangMonitor, _ seconds: Double) {
     for _ in 0..<Int(seconds / 0.01) {
         monitor.turnBegan()
@@ -77,7 +77,7 @@ private func live(_ monitor: HangMonitor, _ seconds: Double) {
     @Test("a healthy loop has no hang, and a loop that waits for long has none") func healthyLoop() throws {
         let reports = Reports()
         var options = HangMonitor.Options()
-        // A machine that does not run the loop for a second makes no hang of it.
+        // A high threshold, so that a machine that does not run the loop for a second causes no hang.
         options.hang = 20_000_000_000
         options.severe = 20_000_000_000
         let monitor = try HangMonitor.start(.loop(of: .main), options: options) { reports.add($0) }
@@ -122,7 +122,7 @@ private func live(_ monitor: HangMonitor, _ seconds: Double) {
     }
 
     #if os(Linux)
-        // There the tests' main thread has no run loop, and workers serve the main queue.
+        // On Linux the tests' main thread has no run loop, and worker threads serve the main queue.
         @Test("a hang of the main queue is found") func mainQueue() throws {
             let reports = Reports()
             let monitor = try HangMonitor.start(.mainQueue) { reports.add($0) }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Stacks of another process, and their forms as text.
+// Tests of stacks of another process, and their text in each style.
 import Foundation
 import Testing
 import Unspool
 
 #if os(Linux)
-    // Elsewhere a program needs a right to look at another one.
+    // On Linux only: on other systems a program needs a privilege to read another process.
     @Suite struct SnapshotTests {
-        /// A process that waits for its standard input to end.
+        /// Starts a process that waits until its standard input ends.
         private func withProcess(_ body: (Int) throws -> Void) throws {
             let process = Process()
             process.executableURL = URL(fileURLWithPath: "/bin/cat")
@@ -20,7 +20,7 @@ import Unspool
                 try? input.fileHandleForWriting.close()
                 process.waitUntilExit()
             }
-            // It answers when it has been loaded.
+            // The process answers when it has been loaded.
             try input.fileHandleForWriting.write(contentsOf: Data("x".utf8))
             _ = try output.fileHandleForReading.read(upToCount: 1)
             try body(Int(process.processIdentifier))

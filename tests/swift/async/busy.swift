@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tasks that never rest: functions await each other, actors and children without end, so that a thread can be captured anywhere.
-// Who can await whom is in compare.py.
+// Tasks that never rest: functions, actors and children await each other without end, so that a thread can be captured
+// anywhere. compare.py lists which function can await which.
 import Glibc
 
 actor Sum {

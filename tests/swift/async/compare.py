@@ -14,7 +14,7 @@ import json
 import re
 import sys
 
-# Made by the compiler or the runtime, or the scenes' own beginning: the program does not count these.
+# Functions of the compiler or the runtime, and the scenes' own start. The program does not count them.
 UNCOUNTED = re.compile(
     r"^(specialized |partial apply for |implicit )*(thunk for |closure #|protocol witness for |completeTask|(swift)?_?asyncLet_|"
     r"with(TaskGroup|CheckedContinuation|UnsafeContinuation)\(|AsyncIteratorProtocol\.next\(isolation:\)|"
@@ -81,7 +81,7 @@ def document(truth, path):
     return 1
 
 
-# busy.swift: who is awaited by whom; None: a task begins there.
+# busy.swift: the functions that await each function; None: a task begins there.
 AWAITED_BY = {
     "work": {"either", "Sum.add"},
     "static Task.yield": {"right"},
@@ -126,7 +126,7 @@ def busy(path):
     return failures + (chains < 10) + (chains < 9 * dropped)
 
 
-# The runtime's own functions, in programs that were linked with it, and what calls main.
+# The runtime's own functions, in programs that contain the runtime, and the callers of main.
 RUNTIME = re.compile(r"^(static Task\.sleep|Task\.value\.|TaskGroup\.|task_group_|static \w+\.\$main|async_Main)")
 
 
@@ -142,7 +142,7 @@ def is_timer(document, task):
     return task["state"] == "created" and "in static Task.sleep(" in task["frames"][0].get("symbol", "")
 
 
-# Functions that wait for children or another task, and what these are in.
+# Functions that wait for children or another task, and the functions these are in.
 CHILDREN = {"asyncLet": ["never"], "asyncLetThrowing": ["neverThrowing"], "group": ["never", "never;deep;deep"]}
 AWAITED = {"asyncLet": "never", "asyncLetThrowing": "neverThrowing", "otherTask": "never"}
 

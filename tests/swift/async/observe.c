@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the Swift program beside this captures of the thread that calls it: one line for each way to capture,
+/* Captures the thread of the Swift program that calls it. Writes one line for each way to capture:
  *
- *     way <tab> scene <tab> what the program says is true <tab> the frame at the join <tab> the async chain, by ';'
+ *     way <tab> scene <tab> the program's truth <tab> the frame at the join <tab> the async chain, separated by ';'
  */
 #include <pthread.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ struct observed {
     struct usp_thread thread;
 };
 
-/* The thread that is captured may not have come to rest yet; then its chain is left out. */
+/* Number of attempts. While the captured thread still runs, its chain is left out. */
 #define TRIES 1000
 
 static bool has_run_on(const struct usp_stack *stack) {
@@ -107,7 +107,7 @@ void observe_here(const char *scene, const char *truth) {
     usp_capture_self(&options, &stack);
     show("self", scene, truth, &stack);
     if (usp_thread_self(&observed.thread) != USP_OK) return;
-    /* Dispatch's workers block the signal by which another thread is asked. */
+    /* Dispatch's worker threads block the signal that requests another thread's stack. */
     sigfillset(&all);
     pthread_sigmask(SIG_UNBLOCK, &all, &blocked);
     if (pthread_create(&other, NULL, observe_other, &observed) == 0) pthread_join(other, NULL);
@@ -116,7 +116,7 @@ void observe_here(const char *scene, const char *truth) {
     fflush(stdout);
 }
 
-/* Until the process is killed. */
+/* Waits until the process is killed. */
 void observe_from_outside(const char *scene, const char *truth) {
     printf("ready\t%s\t%s\n", scene, truth);
     fflush(stdout);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Async functions that know who awaits them: each hands its callers' names on, and the innermost has the thread's stack
-// captured (observe.c). `scenes` runs all, `scenes NAME` stands still in one. With COMPARE Swift's own unwinder is asked, too: in
-// optimized programs it takes functions without an async record for async frames, and can end the program by that.
+// Async functions that know which functions await them: each passes its callers' names on, and the innermost one has
+// the thread's stack captured (observe.c). `scenes` runs all, `scenes NAME` stops in one. With COMPARE, Swift's own
+// unwinder is used too. In optimized programs it takes functions without an async record for async frames, which can
+// end the program.
 #if COMPARE
 import Runtime
 #endif
@@ -14,7 +15,7 @@ struct Trace: Sendable {
     let scene: String
     var names: [String] = []
     let standing: Bool
-    /// As `self`, called from `name`.
+    /// Returns the trace that the function `name` passes on: its name comes before the others.
     func from(_ name: String) -> Trace { Trace(scene: scene, names: [name] + names, standing: standing) }
 }
 

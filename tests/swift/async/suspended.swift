@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Tasks that stay suspended, each in a way of its own. Each says before it suspends which of the program's functions await it,
-// innermost first: "task", a tab, the functions, a tab, what it waits for. At the end the program says "ready".
+// Tasks that stay suspended, each in another way. Before a task suspends, it writes a line with the program's functions
+// that await it, innermost first: "task", a tab, the functions, a tab, what it waits for. At the end the program writes
+// "ready".
 import Dispatch
 import Foundation
 
 struct Trace: Sendable {
     var names: [String] = []
-    /// As `self`, called from `name`.
+    /// Returns the trace that the function `name` passes on: its name comes before the others.
     func from(_ name: String) -> Trace { Trace(names: [name] + names) }
 }
 
-/// How many tasks are going to say that they suspend.
+/// Number of tasks that have yet to report that they suspend.
 nonisolated(unsafe) var open = 0
 let lock = NSLock()
 
@@ -22,7 +23,7 @@ let lock = NSLock()
     }
 }
 
-// Continuations that stay open. They are kept: a runtime that frees one ends the program.
+// Continuations that stay open. They are kept, because the runtime ends a program that frees one.
 nonisolated(unsafe) var kept: [UnsafeContinuation<Int, Never>] = []
 nonisolated(unsafe) var keptThrowing: [CheckedContinuation<Int, any Error>] = []
 
@@ -121,7 +122,7 @@ nonisolated(unsafe) var keptThrowing: [CheckedContinuation<Int, any Error>] = []
 
 actor Busy {
     var total = 0
-    /// Keeps its thread and the actor.
+    /// Occupies its thread and the actor for ever.
     func hold() { lock.withLock { open -= 1 }; while true { pause() } }
     @inline(never) func add() async -> Int {
         total += 1
@@ -194,7 +195,7 @@ struct Stream: AsyncSequence, AsyncIteratorProtocol {
         tasks.append(Task.detached { await waitsForActor(Trace()) })
         await wait()
         expect(1)
-        // What was said has to come true.
+        // Waits until the tasks that reported have suspended.
         try? await Task.sleep(nanoseconds: 100_000_000)
         print("ready")
         fflush(nil)
