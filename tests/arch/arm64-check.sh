@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Holds the decoders of arm64 and arm64_32 against llvm-objdump and against Unicorn: over corpus_arm64.c compiled for
+# Compares the decoders of arm64 and arm64_32 with llvm-objdump and with Unicorn: over corpus_arm64.c compiled for
 # many targets and options, over invented instructions, and over the FILEs (ELF or Mach-O for arm64; without any, the
 # libraries of Debian's cross compiler, where they are installed).
 # Not a part of "make check": it needs clang, llvm-objdump and libunicorn, and takes minutes.
@@ -52,7 +52,7 @@ hold() {
     shift 2
     echo "$arch:"
     "$here/arm64-decode-diff.py" --arch "$arch" --random "$RANDOM_WORDS" --words "$work/words" "$work/dump" "$@" || failed=1
-    # What this Unicorn says when it meets an instruction that it asserts on is not of interest.
+    # Messages of this Unicorn about instructions on which it asserts are ignored.
     # shellcheck disable=SC2086
     "$work/effects" $option "$work/words" 2>/dev/null || failed=1
 }

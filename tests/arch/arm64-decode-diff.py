@@ -38,7 +38,7 @@ JUMPS_BY_REGISTER = {"br", "braa", "brab", "braaz", "brabz"}
 CALLS_BY_REGISTER = {"blr", "blraa", "blrab", "blraaz", "blrabz"}
 RETURNS = {"ret", "retaa", "retab", "retaasppc", "retabsppc", "retaasppcr", "retabsppcr"}
 
-# The first operand is a source, or the mnemonic has no destination at all.
+# Mnemonics without a destination, or whose first operand is a source.
 NO_DESTINATION = {
     "cmp", "cmn", "tst", "ccmp", "ccmn", "cmpp", "rmif", "setf8", "setf16", "ctermeq", "ctermne", "msr", "msrr", "sys",
     "sysp", "dc", "ic", "at", "tlbi", "tlbip", "cfp", "dvp", "cpp", "cosp", "brb", "trcit", "wfet", "wfit", "gcsss1",
@@ -118,7 +118,7 @@ def expected_writes(mnemonic, operands):
 
 def disassemble(path):
     """Yields (address, word, mnemonic, operands) for what llvm-objdump knows in the file."""
-    # Without a symbol's help nothing tells literals from code, so this is every word of the executable sections.
+    # Without symbols llvm-objdump cannot tell literals from code, so this is every word of the executable sections.
     command = [OBJDUMP, "-d", "--mattr=+all", "--no-print-imm-hex", path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What test_arm64 and test_arm64_32 have in common: tables of instructions with what the decoder must say of them, and
- * thread states by the offsets of the kernels' headers. Not for other processors. */
+/* Helpers of test_arm64 and test_arm64_32: tables of instructions with the expected results of the decoder, and thread
+ * states by the offsets in the kernels' headers. Not for other processors. */
 #ifndef ARM64_EXPECT_H
 #define ARM64_EXPECT_H
 
@@ -30,10 +30,10 @@ struct expectation {
     const char *text; /* llvm-mc's disassembly */
     uint64_t clobbers;
     uint8_t flow;
-    uint8_t reg; /* where RETURN and JUMP_UNKNOWN go */
+    uint8_t reg; /* register to which RETURN and JUMP_UNKNOWN go */
     uint8_t start_hint;
     usp_addr target;
-    struct uspi_effect effects[USPI_EFFECTS_MAX]; /* up to the first without an operation */
+    struct uspi_effect effects[USPI_EFFECTS_MAX]; /* up to the first one without an operation */
 };
 
 static inline void expect(const struct uspi_backend *backend, const struct expectation *want) {
@@ -41,7 +41,7 @@ static inline void expect(const struct uspi_backend *backend, const struct expec
                         (uint8_t)(want->word >> 24)};
     struct uspi_instruction i;
     bool to_register = want->flow == USPI_RETURN || want->flow == USPI_JUMP_UNKNOWN;
-    memset(&i, 0xa5, sizeof i); /* all of it must be written */
+    memset(&i, 0xa5, sizeof i); /* the decoder must write all fields */
     ck_assert_msg(backend->decode(bytes, sizeof bytes, PC, 0, &i), "%s", want->text);
     ck_assert_msg(i.length == 4, "%s: length %u", want->text, i.length);
     ck_assert_msg(i.flow == want->flow, "%s: flow %u", want->text, i.flow);
@@ -74,7 +74,8 @@ static inline const struct uspi_state_layout *find_state(const struct uspi_backe
     return NULL;
 }
 
-/* The offset in bytes of a register in a state, -1 where it has none. Checks that it lies inside. */
+/* Returns a register's offset in bytes in a thread state, -1 if the state lacks it. Checks that it lies inside the
+ * state. */
 static inline int offset_in(const struct uspi_state_layout *layout, unsigned reg) {
     for (unsigned n = 0; n < layout->run_count; n++) {
         const struct uspi_run *run = &layout->runs[n];
@@ -86,7 +87,7 @@ static inline int offset_in(const struct uspi_state_layout *layout, unsigned reg
     return -1;
 }
 
-/* x0, fp, lr, sp, pc and the flags, which stand 4 bytes wide behind pc, relative to x0. */
+/* Expects x0, fp, lr, sp, pc, and the flags, 4 bytes wide after pc, at their offsets relative to x0. */
 static inline void expect_file_at(const struct uspi_backend *backend, uint32_t state, int x0, unsigned size) {
     const struct uspi_state_layout *layout = find_state(backend, state);
     ck_assert_msg(layout != NULL, "state %#x", state);

@@ -25,7 +25,7 @@ struct comparison {
     uint32_t random;
 };
 
-/* Backend's number of a general register or a part of one, −1 for other registers. */
+/* Returns the backend's number of a general register or of a part of one, −1 for other registers. */
 static int number_of(const struct comparison *c, ZydisRegister reg) {
     static const int low[8] = {0, 2, 1, 3, 7, 6, 4, 5};
     ZydisRegister whole = ZydisRegisterGetLargestEnclosing(c->mode, reg);
@@ -35,8 +35,9 @@ static int number_of(const struct comparison *c, ZydisRegister reg) {
     return -1;
 }
 
-/* sysenter and sysexit set rsp to what the kernel chose. Zydis lists what lwpins and lwpval read as written (AMD APM
- * volume 3 has it as a source). Knights Corner's own instructions are in no other processor. */
+/* Instructions on which Zydis need not agree. sysenter and sysexit set rsp to the kernel's value. Zydis lists the
+ * register that lwpins and lwpval read as written (AMD APM volume 3 lists it as a source). Knights Corner's own
+ * instructions exist on no other processor. */
 static bool is_excepted(const ZydisDecodedInstruction *i) {
     return i->mnemonic == ZYDIS_MNEMONIC_SYSENTER || i->mnemonic == ZYDIS_MNEMONIC_LWPINS ||
            i->mnemonic == ZYDIS_MNEMONIC_LWPVAL || i->meta.isa_ext == ZYDIS_ISA_EXT_KNC ||
@@ -122,7 +123,7 @@ static void compare_vector(struct comparison *c) {
             for (unsigned m = 0; m < 1 << 18; m++) {
                 bool evex = first[k >> 5] == 0x62;
                 uint8_t second = (uint8_t)(extension << 5 | (k & 31));
-                /* In 32-bit mode R and X are not there: without them it is another instruction. */
+                /* 32-bit mode lacks R and X: with these bits clear the bytes are another instruction. */
                 if (c->mode != ZYDIS_MACHINE_MODE_LONG_64) second |= 0xc0;
                 uint8_t bytes[BYTES] = {first[k >> 5], second, (uint8_t)(m >> 10)};
                 size_t n = 3;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions for arm64-check.sh to compile for many targets: each makes another kind of frame or of access to it. Needs
- * no headers, so that it compiles for Apple's systems without an SDK. Never run. */
+/* Functions that arm64-check.sh compiles for many targets: each makes another kind of frame or accesses it in another
+ * way. Needs no headers, so that it compiles for Apple's systems without an SDK. Never run. */
 typedef __SIZE_TYPE__ size;
 __extension__ typedef __int128 wide;
 

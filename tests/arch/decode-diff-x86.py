@@ -28,7 +28,7 @@ AHEAD = 16
 def instructions(objdump, path, arch):
     """Yields (address, bytes, text, joined) of each instruction. joined: prefixes that objdump printed by themselves were
     put before the instruction that followed them, which objdump then did not decode with them."""
-    # Without a place for debug files, which objdump would take instead of a stripped one, with no text in them.
+    # objdump would read a stripped file's debug file, which has no text, instead of the file itself.
     command = [objdump, "-d", f"--triple={arch}", "--debug-file-directory=/nonexistent", path]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         pending = None
@@ -156,7 +156,7 @@ def random_object(directory, arch, count, seed):
             if start == b"\x8f":
                 code += bytes([rng.choice((0xe8, 0xe9, 0xea))])
             code += rng.randbytes(11)
-            # nops, so that objdump is in step again at the next one
+            # nops bring objdump back in step for the next instruction
             out.write(".byte " + ",".join(str(byte) for byte in code + b"\x90" * 15) + "\n")
     subprocess.run(["clang-19", f"--target={arch}-linux-gnu", "-c", path + ".s", "-o", path + ".o"], check=True)
     return path + ".o"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of instructions and what a backend's decoder should say of them, and the loop that compares. For the tests of
- * the backends; instructions are written as hexadecimal text with their disassembly beside it. */
+/* Tables of instructions with the expected results of a backend's decoder, and the loop that compares them.
+ * Instructions are written as hexadecimal text with their disassembly beside it. */
 #ifndef TESTS_DECODE_CASES_H
 #define TESTS_DECODE_CASES_H
 
@@ -11,17 +11,17 @@
 
 #include "arch/backend.h"
 
-/* Where the decoded instructions stand. */
+/* The address of the decoded instructions. */
 #define CASE_PC UINT64_C(0x401000)
 
 struct decode_case {
     const char *bytes;
-    const char *text;               /* for the message when it fails */
-    struct uspi_effect effects[10]; /* in order; op 0 ends them */
+    const char *text;               /* for the message of a failure */
+    struct uspi_effect effects[10]; /* in order; op 0 ends the list */
     uint64_t clobbers;
     unsigned flow; /* enum uspi_flow */
     usp_addr target;
-    unsigned target_register; /* 0: none */
+    unsigned target_register; /* 0: no register */
     unsigned start_hint;
 };
 
@@ -36,7 +36,7 @@ struct decode_case {
 #define STORE_UNKNOWN(base, at)      STORE(USPI_NO_REGISTER, base, at)
 #define BIT(reg)                     (UINT64_C(1) << (reg))
 
-/* Hexadecimal text with or without spaces. Returns the number of bytes. */
+/* Converts hexadecimal text with or without spaces to bytes. Returns the number of bytes. */
 static inline size_t bytes_of(const char *text, uint8_t *bytes, size_t room) {
     size_t n = 0;
     unsigned byte;
@@ -78,7 +78,7 @@ static inline void check_case(const struct uspi_backend *backend, const struct d
 #define CHECK_CASES(backend, cases)                                                                                    \
     for (size_t k = 0; k < sizeof(cases) / sizeof((cases)[0]); k++) check_case(backend, &(cases)[k])
 
-/* Not an instruction. */
+/* Expects the bytes not to decode as an instruction. */
 static inline void check_refused(const struct uspi_backend *backend, const char *text) {
     uint8_t bytes[32];
     struct uspi_instruction i;
@@ -103,7 +103,7 @@ static inline void check_call(const struct uspi_backend *backend, const struct c
     if (is) ck_assert_msg(target == c->target, "%s: target %llx", c->text, (unsigned long long)target);
 }
 
-/* Whether a decoded instruction keeps the contract's bounds, n bytes having been there. */
+/* Whether a decoded instruction keeps to the contract's bounds, given n bytes. */
 static inline bool keeps_bounds(const struct uspi_backend *backend, const struct uspi_instruction *i, size_t n) {
     unsigned registers = backend->register_count;
     if (i->length == 0 || i->length > n || i->length > backend->instruction_max || i->flow > USPI_END) return false;
@@ -122,8 +122,8 @@ static inline bool keeps_bounds(const struct uspi_backend *backend, const struct
     return true;
 }
 
-/* Random bytes at every length up to the longest instruction, each in a block of its own, so that a memory checker sees
- * a read behind the end. */
+/* Decodes random bytes at every length up to the longest instruction, each in a block of its own, so that a memory
+ * checker sees a read past the end. */
 static inline void check_random_bytes(const struct uspi_backend *backend, unsigned count) {
     uint64_t state = 0x9e3779b97f4a7c15;
     unsigned decoded = 0, out_of_bounds = 0;
@@ -159,7 +159,7 @@ static inline const struct uspi_state_layout *find_state(const struct uspi_backe
     ck_abort_msg("%s: no state %x", backend->name, state);
 }
 
-/* Every register of the backend stands in the layout once, inside its size, and those of the list at their offsets. */
+/* Expects every register of the backend once in the layout, inside its size, and those of the list at their offsets. */
 static inline void check_state(const struct uspi_backend *backend, uint32_t state, unsigned size,
                                const struct state_case *cases, size_t count) {
     const struct uspi_state_layout *layout = find_state(backend, state);

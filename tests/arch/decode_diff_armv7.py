@@ -18,12 +18,12 @@ import subprocess
 import sys
 
 CONDITIONS = r"(?:eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)"
-# Mnemonics whose own last letters look like a condition.
+# Mnemonics whose own last letters look like a condition code.
 BARE = re.compile(
     r"(?:teq|movs|bics|adcs|sbcs|rscs|lsls|muls|mls|vmls|vcls|smmls|smulls|umulls|smlals|umlals|svc|hlt|"
     r"vfms|vnmls|v?(?:ac|c)(?:eq|ge|gt|le|lt)|vsel(?:eq|ge|gt|vs)|smc|hvc)$"
 )
-# Not allowed in an IT block: the disassembler prints no condition then.
+# In an IT block these forms are not allowed, and the disassembler prints no condition.
 IT_MOVS = re.compile(r"movs r\d, r\d$")
 LINE = re.compile(r"^\s*([0-9a-f]+): ((?:[0-9a-f]+ ?)+?)\s+\t(\S+)(?:\t(.*))?$")
 Expected = collections.namedtuple("Expected", "length flow condition target text")

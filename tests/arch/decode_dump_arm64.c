@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what the decoders of arm64 and arm64_32 make of instruction words, for arm64-decode-diff.py to compare with a
+/* Prints how the decoders of arm64 and arm64_32 decode instruction words; arm64-decode-diff.py compares it with a
  * disassembler. Not a test by itself.
  *   decode_dump_arm64 [arm64_32] < words
  * A line in: address and word in hexadecimal. A line out: address, length, flow (enum uspi_flow), target, target
- * register and the mask of all registers that are written; or address and 0 where nothing could be decoded. */
+ * register and the mask of all registers that are written; or address and 0 if the word could not be decoded. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

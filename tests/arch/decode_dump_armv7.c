@@ -2,8 +2,8 @@
 /* Prints what the armv7 backend decodes, one instruction a line, for decode_diff_armv7.py to compare.
  * Input (stdin), one run of code a line: "a" or "t" (ARM, Thumb), the address and the bytes, both in hex, e.g.
  *   t 1f4c 80b56f46
- * Output: address length flow condition target clobbers, address, target and clobbers in hex; length 0 where
- * nothing could be decoded (the next line is one instruction further). IT state flows through a run. */
+ * Output: address length flow condition target clobbers, address, target and clobbers in hex; length 0 if
+ * the bytes could not be decoded (the next line is one instruction further). IT state flows through a run. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

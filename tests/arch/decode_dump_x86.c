@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what the x86 decoders say of instructions, for tests/arch/decode-diff-x86.py to compare. Not a test by itself.
+/* Prints how the x86 decoders decode instructions; tests/arch/decode-diff-x86.py compares it with llvm-objdump. Not a
+ * test by itself.
  *   decode_dump_x86 x86_64|i386
- * Input lines: address and bytes in hexadecimal, the instruction's and some that follow.
+ * Input lines: address and bytes in hexadecimal, the instruction's and some after it.
  * Output lines: length, flow, target, clobbers; length 0: not an instruction. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The backend arm64: thread states, the signal trampoline, what instructions do, calls before return addresses.
- * Whole disassemblies and executed instructions are compared by arm64-decode-diff.py and emulated/effects_arm64.c. */
+/* Tests the backend arm64: thread states, the signal trampoline, the effects of instructions, calls before return
+ * addresses. arm64-decode-diff.py compares whole disassemblies, emulated/effects_arm64.c executed instructions. */
 #include "tests/arch/arm64_expect.h"
 #include "tests/support/suite.h"
 
@@ -93,7 +93,8 @@ START_TEST(epilogues) {
 }
 END_TEST
 
-/* Effects happen one after the other, the instruction's loads at once: the base goes last. */
+/* Effects are applied one after the other, but an instruction loads all values at once: the base must be overwritten
+ * last. */
 START_TEST(loads_of_their_own_base) {
     static const struct expectation table[] = {
         {0xa9407bbd, "ldp x29, x30, [x29]", .effects = {LOAD(30, 29, 8), LOAD(29, 29, 0)}},
@@ -129,7 +130,7 @@ START_TEST(large_frames) {
 }
 END_TEST
 
-/* Register 31 is zero or sp. */
+/* Register 31 is the zero register or sp, depending on the instruction. */
 START_TEST(register_31) {
     static const struct expectation table[] = {
         {0xaa0803e9, "mov x9, x8", .effects = {SET(9, 8, 0)}},
@@ -219,7 +220,7 @@ START_TEST(atomics) {
 }
 END_TEST
 
-/* What indexes the base by the size of all that is transferred. */
+/* Write-back moves the base by the size of all transferred registers. */
 START_TEST(vector_structures) {
     static const struct expectation table[] = {
         {0x4cdf03e0, "ld4 { v0.16b, v1.16b, v2.16b, v3.16b }, [sp], #64", .effects = {SET(SP, SP, 64)}},
@@ -241,7 +242,7 @@ START_TEST(vector_structures) {
 }
 END_TEST
 
-/* FEAT_LSUI, which neither llvm 19 nor Unicorn know (text of LLVM's own test armv9.6a-lsui.s). */
+/* FEAT_LSUI, which neither LLVM 19 nor Unicorn knows (text of LLVM's own test armv9.6a-lsui.s). */
 START_TEST(unprivileged) {
     static const struct expectation table[] = {
         {0xc95f7fe9, "ldtxr x9, [sp]", .effects = {LOAD(9, SP, 0)}},
@@ -306,7 +307,7 @@ START_TEST(exceptions_and_system) {
 }
 END_TEST
 
-/* A signature is no change; only the forms of a prologue say that a function starts. */
+/* Signing must not count as a change of a register; only the forms used in prologues mark a function's start. */
 START_TEST(signatures) {
     static const struct expectation table[] = {
         {0xd503233f, "paciasp", .start_hint = 1, .effects = {SET(30, 30, 0)}},
@@ -334,7 +335,7 @@ START_TEST(signatures) {
 }
 END_TEST
 
-/* The mark of a Swift async frame is no change of x29, and of nothing but x29. */
+/* Setting or clearing the mark of a Swift async frame must not count as a change of x29; similar operations must. */
 START_TEST(async_mark) {
     static const struct expectation table[] = {
         {0xb24403bd, "orr x29, x29, #0x1000000000000000", .effects = {SET(29, 29, 0)}},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The backend arm64_32: what differs from arm64. Instructions are decoded by the same code; test_arm64 has the rest. */
+/* Tests the backend arm64_32: its differences from arm64. The same code decodes the instructions; test_arm64 tests the
+ * rest. */
 #include "tests/arch/arm64_expect.h"
 #include "tests/support/suite.h"
 
@@ -47,7 +48,7 @@ START_TEST(frames) {
 }
 END_TEST
 
-/* Pointers are the low halves of registers: 32-bit forms lose nothing. */
+/* Pointers are the low halves of registers, so that 32-bit forms must keep them whole. */
 START_TEST(pointers_in_w_registers) {
     static const struct expectation table[] = {
         {0x2a0803e9, "mov w9, w8", .effects = {SET(9, 8, 0)}},
@@ -73,7 +74,7 @@ START_TEST(pointers_in_w_registers) {
 }
 END_TEST
 
-/* The instruction with the most effects: four vectors, and the base is indexed. */
+/* The instruction with the most effects: it stores four vectors and changes the base. */
 START_TEST(longest) {
     static const uint8_t st1[4] = {0xe8, 0x2f, 0x9f, 0x4c}; /* st1 { v8.2d - v11.2d }, [sp], #64 */
     struct uspi_instruction i;
@@ -88,7 +89,7 @@ START_TEST(longest) {
 }
 END_TEST
 
-/* Addresses wrap at 32 bits. */
+/* Addresses must wrap at 32 bits. */
 START_TEST(end_of_the_address_space) {
     static const uint8_t forward[4] = {0x04, 0x00, 0x00, 0x14};  /* b #16 */
     static const uint8_t backward[4] = {0xfe, 0xff, 0xff, 0x17}; /* b #-8 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The armv7 backend: what single instructions do, IT blocks, calls before return addresses, thread states and signal
- * trampolines. Not here: whole text sections are compared with a disassembler by decode_diff_armv7.py, effects with an
- * emulator by emulated/effects_armv7.c. */
+/* Tests the armv7 backend: the effects of single instructions, IT blocks, calls before return addresses, thread states
+ * and signal trampolines. decode_diff_armv7.py compares whole text sections with a disassembler,
+ * emulated/effects_armv7.c compares effects with an emulator. */
 #include <check.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,11 +27,11 @@ static size_t encode(uint32_t word, uint32_t mode, uint8_t *bytes) {
 
 /* ---- instructions ---- */
 
-/* One instruction's description in words, to compare and to read:
+/* A decoded instruction as text, to compare and to read:
  *   reg = base + n      reg = n         reg[16] = n (halfword)    reg = base + reg
  *   reg = [base + n]    reg = code[n]   [base + n] = reg or ?
- * then "? regs" for those with unknown values, then "-> flow", unless it is the next instruction. "if" and the
- * condition stand before what is conditional. */
+ * then "? regs" for registers with unknown values, then "-> flow", unless it continues at the next instruction. "if"
+ * and the condition precede what is conditional. */
 struct text {
     char s[400];
     size_t n;
@@ -108,7 +108,8 @@ static void describe(struct text *text, const struct uspi_instruction *i) {
     text->s[text->n] = 0;
 }
 
-/* Thumb: 16 bits, or 32 with the first halfword in the high half. All stand at 0x8000. */
+/* Instructions with their expected text, all at 0x8000. A Thumb instruction has 16 bits, or 32 with the first halfword
+ * in the high half. */
 static const struct instruction {
     uint32_t mode;
     uint32_t word;
@@ -457,7 +458,7 @@ static struct uspi_instruction decode_all(const uint8_t *bytes, size_t n, uint32
     return i;
 }
 
-/* The tables of switches are read where they are given. */
+/* The table of a switch must be found at its address. */
 START_TEST(jump_tables) {
     static const uint8_t tbb[] = {0xdf, 0xe8, 0x03, 0xf0, 0x05, 0x09};   /* tbb [pc, r3] */
     static const uint8_t tbh[] = {0xdf, 0xe8, 0x13, 0xf0, 0x34, 0x12};   /* tbh [pc, r3, lsl #1] */
@@ -483,7 +484,7 @@ START_TEST(undefined) {
     static const struct {
         uint32_t mode, word;
     } cases[] = {
-        {THUMB, 0xb700},     /* 16 bits that mean nothing */
+        {THUMB, 0xb700},     /* undefined 16 bits */
         {THUMB, 0xb800},     /* likewise */
         {THUMB, 0x4719},     /* bx r3 with bits that must be 0 */
         {THUMB, 0xbc00},     /* pop {} */
@@ -519,7 +520,7 @@ static bool is_register_or_none(unsigned reg) { return is_register(reg) || reg =
 static bool is_well_formed(const struct uspi_effect *e) {
     switch (e->op) {
     case USPI_SET:
-        /* A veneer's jump is one to a sum. */
+        /* A veneer jumps to the sum of registers. */
         return e->value == (int32_t)e->value && is_register_or_none(e->base) && is_register(e->reg) &&
                (e->reg != uspi_armv7.pc || is_register(e->base));
     case USPI_INSERT: return e->index == 16 && is_register(e->reg) && e->reg != uspi_armv7.pc;
@@ -533,7 +534,7 @@ static bool is_well_formed(const struct uspi_effect *e) {
     }
 }
 
-/* Whatever the bytes are, what is said of them keeps to the contract. */
+/* Whatever the bytes are, the decoded instruction must keep to the contract. */
 START_TEST(any_bytes) {
     uint64_t state = 0x2545f4914f6cdd1d;
     for (unsigned k = 0; k < 2000000; k++) {
@@ -549,7 +550,7 @@ START_TEST(any_bytes) {
         bool written = i.clobbers < 1u << uspi_armv7.pc;
         bool effects = i.effect_count <= USPI_EFFECTS_MAX;
         for (unsigned e = 0; effects && e < i.effect_count; e++) effects = is_well_formed(&i.effects[e]);
-        /* Check's own assertions tell the parent process of each success, which takes too long here. */
+        /* Check's own assertions report each success to the parent process, which takes too long here. */
         if (!(length && flow && target && written && effects)) ck_abort_msg("%08" PRIx32, word);
     }
 }
@@ -557,8 +558,8 @@ END_TEST
 
 /* ---- IT blocks ---- */
 
-/* Follows `it` through its block, with conditions as the manual's table of masks gives them (DDI 0406C A8.8.54): the
- * lowest bit that is set ends the block, those above it are the lowest bits of the conditions. */
+/* Follows `it` through its block. The conditions follow the manual's table of masks (DDI 0406C A8.8.54): the lowest set
+ * bit ends the block, the bits above it are the lowest bits of the conditions. */
 START_TEST(it_blocks) {
     unsigned first = (unsigned)_i, always = 14;
     for (unsigned mask = 1; mask < 16; mask++) {
@@ -582,7 +583,7 @@ START_TEST(it_blocks) {
 }
 END_TEST
 
-/* What a condition that is known says nothing of any more. */
+/* Instructions that change the flags, after which a known condition must no longer be used. */
 START_TEST(flags_that_are_set) {
     static const struct {
         uint32_t mode, word;
@@ -632,7 +633,7 @@ START_TEST(instructions_in_it_blocks) {
         {0xe8dff003, "if eq: -> table"},                                        /* tbb [pc, r3] */
         {0xf84d8d04, "if eq: [sp - 4] = r8; sp = sp - 4"},                      /* str r8, [sp, #-4]! */
         {0xde01, "if eq: -> end"},                                              /* udf #1 */
-        {0xbe00, "-> end"},                                                     /* bkpt #0, which heeds no condition */
+        {0xbe00, "-> end"},                                                     /* bkpt #0, which has no condition */
     };
     struct text text;
     uint8_t bytes[4];
@@ -648,7 +649,7 @@ START_TEST(instructions_in_it_blocks) {
 }
 END_TEST
 
-/* CPSR holds ITSTATE of a thread that was interrupted in a block. */
+/* CPSR holds the ITSTATE of a thread that was interrupted in an IT block. */
 START_TEST(mode_from_flags) {
     ck_assert_uint_eq(uspi_armv7.initial_mode(0x60000010), 0);
     ck_assert_uint_eq(uspi_armv7.initial_mode(0x60000030), THUMB);
@@ -678,7 +679,7 @@ START_TEST(calls_before_return_addresses) {
         {true, 2, {0x00, 0xf8}, false, 0},                  /* half of a bl */
         {true, 4, {0x98, 0x47, 0x00, 0xbf}, false, 0},      /* blx r3; nop */
         {true, 4, {0x01, 0xf0, 0x00, 0xb8}, false, 0},      /* b.w */
-        {true, 0, {0}, false, 0},                           /* beginning of text */
+        {true, 0, {0}, false, 0},                           /* the start of text */
         {false, 4, {0x00, 0x04, 0x00, 0xeb}, true, 0x9004}, /* bl 0x9004 */
         {false, 4, {0x00, 0x04, 0x00, 0x1b}, true, 0x9004}, /* blne 0x9004 */
         {false, 4, {0x00, 0x04, 0x00, 0xfb}, true, 0x9006}, /* blx 0x9006 */
@@ -686,7 +687,7 @@ START_TEST(calls_before_return_addresses) {
         {false, 4, {0x33, 0xff, 0x2f, 0x01}, true, 0},      /* blxeq r3 */
         {false, 4, {0x13, 0xff, 0x2f, 0xe1}, false, 0},     /* bx r3 */
         {false, 4, {0x00, 0x04, 0x00, 0xea}, false, 0},     /* b */
-        {false, 2, {0x98, 0x47}, false, 0},                 /* blx r3, but of Thumb */
+        {false, 2, {0x98, 0x47}, false, 0},                 /* blx r3, but in Thumb state */
     };
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         usp_addr target = 1;
@@ -699,7 +700,7 @@ END_TEST
 
 /* ---- states, trampolines, constants ---- */
 
-/* Where a layout has a register; -1: nowhere. */
+/* Returns a register's offset in a layout; -1: the layout lacks it. */
 static int offset_of(const struct uspi_state_layout *layout, unsigned reg) {
     for (unsigned k = 0; k < layout->run_count; k++) {
         const struct uspi_run *run = &layout->runs[k];

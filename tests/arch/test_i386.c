@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* i386's backend: constants, thread states, signal trampolines, decoder, calls. What the decoder has in common with
- * x86_64's is tested there; here stands what 32-bit mode has of its own. */
+/* Tests i386's backend: constants, thread states, signal trampolines, decoder, calls. test_x86_64.c tests the part of
+ * the decoder that both share; this file tests 32-bit mode. */
 #define _GNU_SOURCE /* REG_EIP, where this is the processor */
 #include <signal.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ END_TEST
 
 static volatile uint32_t found_state, found_context;
 
-/* Finds the stub that a handler returns to, and what the stub says lies above the handler's frame. */
+/* Finds the stub to which a handler returns, and the address at which the stub says that the context lies. */
 static void look(const uint8_t *stub, const uint8_t *sp) {
     for (size_t k = 0; k < uspi_i386.stub_count; k++) {
         const struct uspi_signal_stub *s = &uspi_i386.stubs[k];
@@ -107,7 +107,7 @@ static void on_old_signal(int number) {
     interrupted_sp = in_sigcontext(ESP);
 }
 
-/* Real signals: their handlers return to one of the stubs, and the context is where the stub says. */
+/* Real signals: their handlers must return to one of the stubs, and the context must lie where the stub says. */
 START_TEST(native_signals) {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
@@ -119,7 +119,7 @@ START_TEST(native_signals) {
     ck_assert_int_eq(sigaction(SIGUSR1, &old, NULL), 0);
     ck_assert_int_eq(raise(SIGUSR1), 0);
     ck_assert_uint_eq(found_state, USP_THREAD_STATE_LINUX_SIGCONTEXT);
-    /* raise() runs below this function's frame, and the kernel put the sigcontext below that. */
+    /* raise() runs below this function's frame, and the kernel puts the sigcontext below that. */
     ck_assert_uint_lt(interrupted_sp, (uint32_t)(uintptr_t)__builtin_frame_address(0));
     ck_assert_uint_gt(interrupted_sp, found_context);
     ck_assert_uint_lt(interrupted_sp - found_context, 8192);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* x86_64's backend: constants, thread states, signal trampolines, decoder, calls. The decoder as a whole is compared with
- * other people's by decode-diff-x86.py and emulated/effects_x86.c; here stand the cases that the library relies on. */
+/* Tests x86_64's backend: constants, thread states, signal trampolines, decoder, calls. decode-diff-x86.py and
+ * emulated/effects_x86.c compare the whole decoder with others; this file has the cases on which the library relies. */
 #define _GNU_SOURCE /* REG_RIP, where this is the processor */
 #include <signal.h>
 #include <stddef.h>
@@ -88,7 +88,7 @@ static void on_signal(int number, siginfo_t *info, void *context) {
     }
 }
 
-/* A real signal: its handler returns to one of the stubs, and the context is where the stub says. */
+/* A real signal: its handler must return to one of the stubs, and the context must lie where the stub says. */
 START_TEST(native_signal) {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
@@ -342,7 +342,7 @@ END_TEST
 
 START_TEST(refused) {
     static const char *const text[] = {
-        "06",                                              /* push es: 32-bit mode only */
+        "06",                                              /* push es: only in 32-bit mode */
         "60",                                              /* pusha */
         "d5 11 50",                                        /* REX2: APX */
         "62 f4 7c 08 ff f0",                               /* EVEX map 4: APX */

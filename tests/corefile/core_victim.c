@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program that test_core_real.c kills: three workers that run in circles in known functions and a main thread that
- * touches a bad address in another. Compiled with frame pointers; the functions' names are what the test looks for. */
+/* The program that test_core_real.c kills: three workers that loop in known functions, and a main thread that accesses
+ * a bad address in another one. Compiled with frame pointers; the test looks for the functions' names. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -14,10 +14,10 @@ void victim_inner(volatile int *bad);
 void victim_middle(volatile int *bad);
 
 static atomic_int running;
-static atomic_bool released; /* never; but a compiler must believe that the workers return */
+static atomic_bool released; /* never set; but the compiler must assume that the workers return */
 static volatile int sink;
 
-/* Each call is followed by something to do, so that none becomes a jump. */
+/* Each call has code after it, so that no call becomes a jump. */
 __attribute__((noinline)) void worker_inner(void) {
     atomic_fetch_add(&running, 1);
     while (!atomic_load(&released)) sink++;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* ELF cores built byte by byte, of all four processors, on any host: what they hold, what they lack, and what hostile
- * ones try. Real kernels' cores are test_core_real.c's. */
+/* Tests ELF cores built byte by byte, of all four processors, on any host: complete ones, incomplete ones and hostile
+ * ones. test_core_real.c tests real kernels' cores. */
 #include "tests/support/core_walk.h"
 #include "tests/support/suite.h"
 
 static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386, USP_ARCH_ARM64, USP_ARCH_ARMV7};
 #define ARCHS ELEMENTS(archs)
 
-/* A core of x86_64 with two threads whose program is PROGRAM in the folder, as the kernel's default filter leaves it:
- * without text. */
+/* Returns a core of x86_64 with two threads whose program is PROGRAM in the folder, as the kernel's default filter
+ * writes it: without text. */
 static struct elf_core plain(void) {
     return (struct elf_core){.arch = USP_ARCH_X86_64, .threads = 2, .path = in_folder("program"), .build_id = BUILD_ID};
 }
@@ -20,14 +20,14 @@ static void save_program(const char *path, uint32_t arch, const char *build_id) 
     builder_free(&program);
 }
 
-/* ---- good ones ---- */
+/* ---- correct cores ---- */
 
 START_TEST(text_in_the_core) {
     struct builder b = {0};
     struct elf_core core = {
         .arch = archs[_i], .threads = 3, .path = "/nowhere/program", .build_id = BUILD_ID, .with_text = true};
     build_elf_core(&b, &core);
-    /* The segment is a page, of which the code's bytes are there; the rest is not looked for in vain. */
+    /* The segment is a page, of which the core has only the code's bytes; the other bytes must not be looked for. */
     patch(&b, elf_field(&core, ELF_TEXT, 40, 20), arch_is_64(core.arch) ? 8 : 4, 0x60);
     patch(&b, elf_field(&core, ELF_IMAGE, 40, 20), arch_is_64(core.arch) ? 8 : 4, 0x200);
     struct uspi_core *opened = open_bytes(&b, NULL);
@@ -91,7 +91,7 @@ START_TEST(signed_return_addresses) {
 }
 END_TEST
 
-/* ---- what is absent is neither zero nor unmapped ---- */
+/* ---- absent bytes are neither zero nor unmapped ---- */
 
 START_TEST(absent_bytes) {
     struct builder b = {0};
@@ -113,7 +113,7 @@ START_TEST(absent_bytes) {
 }
 END_TEST
 
-/* A writable segment's missing bytes are never the file's, even where the file has some. */
+/* A writable segment's missing bytes must never be taken from the file, even if the file has some. */
 START_TEST(writable_is_not_the_file) {
     struct builder b = {0};
     struct elf_core core = plain();
@@ -131,7 +131,7 @@ START_TEST(writable_is_not_the_file) {
 }
 END_TEST
 
-/* What the core held and lost is not taken from the file: it may have been something else. */
+/* Bytes that a truncated core has lost must not be taken from the file: the memory may have differed from it. */
 START_TEST(cut_off_is_not_the_file) {
     struct builder b = {0};
     struct elf_core core = plain();
@@ -148,7 +148,7 @@ START_TEST(cut_off_is_not_the_file) {
 }
 END_TEST
 
-/* One read may begin in the core and go on in the file. */
+/* One read may begin in the core and continue in the file. */
 START_TEST(read_across) {
     struct builder b = {0};
     struct elf_core core = plain();
@@ -173,7 +173,7 @@ START_TEST(read_across) {
 }
 END_TEST
 
-/* Where the process can run code is known; what is not listed is not mapped. */
+/* The core lists where the process can execute code: an address that is not listed must count as unmapped. */
 START_TEST(known_to_be_no_code) {
     struct builder b = {0};
     struct elf_core core = plain();
@@ -195,7 +195,8 @@ END_TEST
 
 /* ---- files: found, refused, missing ---- */
 
-/* Without the file the stack comes from its records and says that nothing confirms them. */
+/* Expects the stack without the program's file: it comes from the frame records, and says that nothing confirms
+ * them. */
 static void expect_without_text(const struct uspi_core *opened, uint32_t arch) {
     struct walked w;
     expect_fixture_stacks(opened, arch, 2);
@@ -273,7 +274,7 @@ START_TEST(file_is_a_folder) {
 }
 END_TEST
 
-/* Opening it would wait for a writer. */
+/* The program's path is a pipe: opening it would block until a writer comes. */
 START_TEST(file_is_a_pipe) {
     ck_assert_int_eq(mkfifo(in_folder("program"), 0600), 0);
     check_refused_file("not a regular file");
@@ -287,13 +288,14 @@ START_TEST(file_is_empty) {
 }
 END_TEST
 
-/* An image without a build-id is compared by its first page. */
+/* An image without a build-id must be compared by its first page: a file with another one must not be used. */
 START_TEST(first_page_decides) {
     struct builder b = {0}, program = {0};
     struct elf_core core = plain();
     core.build_id = NULL;
     build_elf_core(&b, &core);
-    /* The kernel dumps the whole page; the fixture's is cut at 0x200, and the file may be used only if all of it agrees. */
+    /* The kernel dumps the whole page, but the fixture's page ends at 0x200. The file may be used only if the whole
+     * page agrees. */
     save_program(in_folder("program"), core.arch, NULL);
     struct uspi_core *opened = open_bytes(&b, NULL);
     ck_assert_uint_eq(opened->flags, USP_SNAPSHOT_FILES_REFUSED);
@@ -343,7 +345,7 @@ START_TEST(file_below_the_sysroot) {
 }
 END_TEST
 
-/* The sysroot comes first, but a file of another build there does not hide the right one elsewhere. */
+/* The sysroot comes first, but a file of another build there must not hide the right file elsewhere. */
 START_TEST(wrong_file_below_the_sysroot) {
     struct builder b = {0};
     struct elf_core core = plain();
@@ -401,7 +403,7 @@ START_TEST(deleted_file) {
 }
 END_TEST
 
-/* A file that is mapped a second time is a second image, with its own place. */
+/* A file mapped a second time must give a second image with its own address. */
 START_TEST(file_mapped_twice) {
     struct builder b = {0};
     struct elf_core core = plain();
@@ -463,7 +465,7 @@ START_TEST(program_by_option) {
     ck_assert_uint_eq(usp_images_get(opened->images, 0)->load_address, IMAGE);
     uspi_core_close(opened);
 
-    /* A program that was loaded elsewhere is another one. */
+    /* A program that was loaded at another address is another program. */
     patch(&b, core.auxv_at + 20 + 5u * (arch_is_64(archs[_i]) ? 8 : 4), 4, CODE + 0x10);
     opened = open_bytes(&b, &(struct uspi_core_options){.program = in_folder("program")});
     ck_assert_uint_ne(opened->flags & USP_SNAPSHOT_FILES_REFUSED, 0);
@@ -473,7 +475,8 @@ START_TEST(program_by_option) {
 }
 END_TEST
 
-/* The loader's own list names the libraries of a core without NT_FILE: the program's dynamic section leads to it. */
+/* Builds a core without NT_FILE whose libraries are in the loader's own list, to which the program's dynamic section
+ * leads. */
 static void build_with_loader(struct builder *b, uint32_t arch, usp_addr last_next) {
     struct elf_core core = {.arch = arch, .threads = 1, .build_id = BUILD_ID, .with_text = true};
     unsigned word = arch_is_64(arch) ? 8 : 4;
@@ -563,7 +566,7 @@ START_TEST(refused) {
     patch(&b, 32, 8, UINT64_MAX - 10);
     expect_refused(&b, USP_ERROR_TRUNCATED, "program headers");
     patch(&b, 32, 8, 64);
-    patch(&b, 56, 2, 0xffff); /* PN_XNUM without a section header */
+    patch(&b, 56, 2, 0xffff); /* PN_XNUM without a section header 0 */
     expect_refused(&b, USP_ERROR_FORMAT, "number of program headers");
     patch(&b, 40, 8, 1u << 30);
     expect_refused(&b, USP_ERROR_TRUNCATED, "section header");
@@ -585,9 +588,10 @@ START_TEST(not_there) {
 }
 END_TEST
 
-/* ---- damaged: a correct part, and a word about the rest ---- */
+/* ---- damaged cores: a correct part, and a message about the rest ---- */
 
-/* The threads that are left are the first ones, whole; the last word of the stack is there or absent, never zero. */
+/* Checks that the remaining threads are the first ones and complete. The last word of the stack must be right or
+ * absent, never zero. */
 static void check_cut(const struct uspi_core *opened, bool cut) {
     struct elf_core core = {.arch = opened->arch, .threads = 2};
     struct builder stack = {0};
@@ -630,7 +634,7 @@ START_TEST(lying_sizes) {
     build_elf_core(&b, &core);
     size_t text_size = elf_field(&core, ELF_TEXT, 32, 16), text_memory = elf_field(&core, ELF_TEXT, 40, 20);
     size_t text_address = elf_field(&core, ELF_TEXT, 16, 8), text_offset = elf_field(&core, ELF_TEXT, 8, 4);
-    /* p_filesz beyond the file, beyond everything; an offset that is nowhere. */
+    /* p_filesz beyond the file's end and beyond 64 bits; an offset outside the file. */
     expect_said(&b, elf_field(&core, ELF_STACK, 32, 16), 8, PAGE, 2, "it was cut off");
     expect_said(&b, text_size, 8, UINT64_MAX, 2, "it was cut off");
     expect_said(&b, text_size, 8, UINT64_MAX, 2, "more bytes in the file than in memory");
@@ -645,7 +649,7 @@ START_TEST(lying_sizes) {
     expect_said(&b, core.info_at + 4, 4, 0x80000000, 1, "note's descriptor");
     expect_said(&b, elf_field(&core, ELF_NOTES, 32, 16), 8, UINT64_MAX, 2, "within the notes");
     expect_said(&b, elf_field(&core, ELF_NOTES, 8, 4), 8, UINT64_MAX, 0, "within the notes");
-    /* NT_FILE: more mappings than fit, than have names; disorder; no page size; an offset that overflows. */
+    /* NT_FILE: more mappings than fit, or than have names; out of order; no page size; an offset that overflows. */
     size_t file = core.file_at + 20;
     expect_said(&b, file, 8, UINT64_MAX / 8, 2, "mappings of NT_FILE");
     expect_said(&b, file, 8, 3, 2, "NT_FILE");
@@ -657,7 +661,7 @@ START_TEST(lying_sizes) {
 }
 END_TEST
 
-/* NT_PRSTATUS too short for the registers: the thread is there and says why it has none. */
+/* NT_PRSTATUS is too short for the registers: the thread must be listed and say why it has no registers. */
 START_TEST(short_registers) {
     struct builder b = {0};
     struct elf_core core = plain();
@@ -682,7 +686,7 @@ START_TEST(overlapping_segments) {
     uint8_t raw[4], expected[4];
     core.with_text = true;
     build_elf_core(&b, &core);
-    /* The text reaches over into a second segment that begins within it; the earlier one's bytes count. */
+    /* The text overlaps a second segment that begins within it; the earlier segment's bytes must count. */
     patch(&b, elf_field(&core, ELF_IMAGE, 16, 8), 8, CODE + 0x20);
     patch(&b, elf_field(&core, ELF_IMAGE, 40, 20), 8, 2 * PAGE);
     struct uspi_core *opened = open_bytes(&b, NULL);
@@ -697,7 +701,8 @@ START_TEST(overlapping_segments) {
 }
 END_TEST
 
-/* Thousands of segments, more than a 16-bit count can tell: PN_XNUM, in no order; each address finds its own. */
+/* Thousands of unsorted segments, more than a 16-bit count holds (PN_XNUM): each address must be found in its own
+ * segment. */
 START_TEST(seventy_thousand_segments) {
     enum { COUNT = 70000 };
     struct builder b = {0}, notes = {0};

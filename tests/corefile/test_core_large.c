@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Cores of 10 GB, sparse, whose stacks lie at the far end: neither memory nor address space may grow with the file, on a
- * 64-bit host that is given little of it and on a 32-bit host that has little. */
+/* Tests sparse cores of 10 GB whose stacks lie at the far end: memory and address space must not grow with the file.
+ * Runs on a 64-bit host with a low limit, and on a 32-bit host. */
 #define _FILE_OFFSET_BITS 64
 #include "tests/support/core_walk.h"
 #include "tests/support/suite.h"
@@ -9,9 +9,9 @@
 
 #define FAR    (UINT64_C(10) << 30)
 #define LIMIT  (UINT64_C(512) << 20)
-#define MEMORY (256 * 1024) /* KB that may be touched; an emulator's translations need some */
+#define MEMORY (256 * 1024) /* KB that may be touched; an emulator needs some for translated code */
 
-/* A hole of the process's memory, too: most of it is one segment of zeros. */
+/* Builds a core of which most is one segment of zeros, a hole in the file. */
 static void build_elf(uint32_t arch) {
     struct builder b = {0};
     struct elf_core core = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mach-O cores built byte by byte, of all five processors, on any host: every form of thread state, images from dyld's
- * list and from memory, text from files by UUID, and what hostile cores try. */
+/* Tests Mach-O cores built byte by byte, of all five processors, on any host: every form of thread state, images from
+ * dyld's list and from memory, text from files by UUID, and hostile cores. */
 #include "tests/support/core_walk.h"
 #include "tests/support/suite.h"
 
@@ -19,7 +19,7 @@ static struct uspi_core *build_and_open(struct macho_core *core, const struct us
     return opened;
 }
 
-/* ---- good ones ---- */
+/* ---- correct cores ---- */
 
 START_TEST(all_in_the_core) {
     struct macho_core core = plain(archs[_i]);
@@ -54,7 +54,8 @@ START_TEST(unified_states) {
 }
 END_TEST
 
-/* The kernel writes cputype 12 for every 32-bit process on an Arm device. */
+/* The kernel writes cputype 12 for every 32-bit process on an Arm device: the thread states must decide between armv7
+ * and arm64_32. */
 START_TEST(arm_is_told_by_its_states) {
     struct macho_core core = plain(_i % 2 == 0 ? USP_ARCH_ARM64_32 : USP_ARCH_ARMV7);
     core.says_arm = true;
@@ -65,14 +66,14 @@ START_TEST(arm_is_told_by_its_states) {
 }
 END_TEST
 
-/* Of a thread with the other processor's state it is said, the others are read. */
+/* A thread with the other processor's state must say so, and the other threads must be read. */
 START_TEST(one_thread_of_another_processor) {
     struct builder b = {0};
     struct macho_core core = plain(USP_ARCH_ARM64_32);
     core.says_arm = true;
     build_macho_core(&b, &core);
     size_t second = core.threads_at + core.thread_size;
-    /* Its flavor becomes one of 17 words, and the words behind it one that is skipped. */
+    /* Its flavor becomes one of 17 words; the words after it become a state that is skipped. */
     patch(&b, second + 28, 4, 9);
     patch(&b, second + 32, 4, 17);
     patch(&b, second + 36 + 17 * 4, 4, 1234);
@@ -89,7 +90,7 @@ START_TEST(one_thread_of_another_processor) {
 }
 END_TEST
 
-/* A known flavor of another size is another state. */
+/* A known flavor with another size must not be read as that state. */
 START_TEST(count_decides_too) {
     struct builder b = {0};
     struct macho_core core = plain(USP_ARCH_ARMV7);
@@ -129,7 +130,7 @@ END_TEST
 
 /* ---- the width of addresses ---- */
 
-/* Signed return addresses, and a mask that fits the system. 39 bits leave what 47 would keep. */
+/* Return addresses are signed, and the note's mask fits the system. 39 bits remove what 47 would keep. */
 START_TEST(address_bits_from_the_note) {
     struct macho_core core = plain(USP_ARCH_ARM64);
     struct walked w;
@@ -210,7 +211,8 @@ START_TEST(images_from_the_loader) {
 }
 END_TEST
 
-/* dyld was changing its list, or it is nonsense: the images are found in memory, with the names that they carry. */
+/* dyld was changing its list, or the list is invalid: the images must be found in memory, with the names that they
+ * carry. */
 START_TEST(images_from_memory) {
     struct builder b = {0};
     struct macho_core core = plain(archs[_i]);
@@ -236,7 +238,8 @@ START_TEST(images_from_memory) {
 }
 END_TEST
 
-/* A listed image whose header is not there stays in the list, and nothing is said to be no code. */
+/* A listed image whose header is not in the core must stay in the list, and no address may count as certainly no
+ * code. */
 START_TEST(listed_image_is_not_in_the_core) {
     struct builder b = {0};
     struct macho_core core = plain(USP_ARCH_ARM64);
@@ -310,7 +313,7 @@ START_TEST(text_from_the_file) {
 }
 END_TEST
 
-/* Nothing names the program: the option does. */
+/* The core does not name the program: the file given as an option must be used. */
 START_TEST(text_from_the_program_given) {
     struct macho_core core = plain(archs[_i]);
     core.without_text = true;
@@ -326,7 +329,7 @@ START_TEST(text_from_the_program_given) {
 }
 END_TEST
 
-/* The slice with the UUID, not the first and not the one for the processor. */
+/* The slice with the UUID must be used, not the first one and not the one for the processor. */
 START_TEST(text_from_a_fat_file) {
     struct builder fat = {0}, wrong = {0}, right = {0};
     struct macho_core core = plain(USP_ARCH_ARM64);
@@ -358,7 +361,7 @@ START_TEST(text_from_a_fat_file) {
 }
 END_TEST
 
-/* A file whose segment reaches out of it is refused where it does. */
+/* A file with a segment that reaches beyond the file's end must be refused. */
 START_TEST(file_is_too_short) {
     struct builder program = {0};
     struct macho_core core = plain(USP_ARCH_X86_64);
@@ -401,7 +404,7 @@ END_TEST
 
 /* ---- damaged ---- */
 
-/* Whatever the file's end takes away, frames are only ever missing. */
+/* Checks a truncated core: frames may be missing, but no frame may be wrong. */
 static void check_cut(const struct uspi_core *opened, bool cut) {
     (void)cut;
     ck_assert_uint_eq(opened->thread_count, 2);
@@ -446,24 +449,25 @@ START_TEST(lying_sizes) {
     build_macho_core(&b, &core);
     size_t stack = core.segments_at + core.segment_size, second = core.threads_at + core.thread_size;
     size_t note = core.threads_at + 3 * core.thread_size;
-    /* Segments: filesize beyond the file, everything; vmsize < filesize; wrapping; sections that don't fit. */
+    /* Segments: filesize beyond the file's end and beyond 64 bits; vmsize < filesize; wrapping; sections that don't
+     * fit. */
     expect_said(&b, stack + 48, 8, PAGE, 3, "it was cut off");
     expect_said(&b, stack + 48, 8, UINT64_MAX, 3, "it was cut off");
     expect_said(&b, stack + 40, 8, UINT64_MAX, 3, "it was cut off");
     expect_said(&b, stack + 32, 8, 0x200, 3, "more bytes in the file than in memory");
     expect_said(&b, stack + 32, 8, UINT64_MAX, 3, "wraps around");
     expect_said(&b, stack + 64, 4, UINT32_MAX, 3, "section headers");
-    /* Commands: a size of 0, less than its head, more than there is; fewer commands than counted. */
+    /* Commands: a size of 0, smaller than the header, larger than the rest; fewer commands than the count. */
     expect_said(&b, second + 4, 4, 0, 1, "a load command of 0 bytes");
     expect_said(&b, second + 4, 4, 7, 1, "a load command of 7 bytes");
     expect_said(&b, second + 4, 4, UINT32_MAX, 1, "load command needs");
     expect_said(&b, second + 4, 4, 0x7ffffff0, 1, "load command needs");
     expect_said(&b, 16, 4, UINT32_MAX, 3, "load command");
-    /* Threads: a count that overflows, one that is just too large; a state cut by the command. */
+    /* Threads: a count that overflows, one that is slightly too large; a state cut off by the command's end. */
     expect_said(&b, second + 12, 4, UINT32_MAX, 3, "thread state");
     expect_said(&b, second + 12, 4, 0x40000000, 3, "thread state");
     expect_said(&b, second + 32, 4, 69, 3, "thread state");
-    /* Notes: outside of the file, too short. */
+    /* Notes: outside the file, too short. */
     expect_said(&b, note + 24, 8, UINT64_MAX, 3, "note");
     expect_said(&b, note + 32, 8, UINT64_MAX, 3, "note");
     expect_said(&b, note + 32, 8, 7, 3, "number of address bits");
@@ -471,7 +475,8 @@ START_TEST(lying_sizes) {
 }
 END_TEST
 
-/* A thread whose state is cut says so and the others keep theirs; what else the commands would have listed is not known. */
+/* A thread whose state is cut off must say so, and the others must keep theirs. What the later commands would have
+ * listed is unknown. */
 START_TEST(one_damaged_thread) {
     struct builder b = {0};
     struct usp_target target;
@@ -490,7 +495,7 @@ START_TEST(one_damaged_thread) {
 }
 END_TEST
 
-/* The same bytes listed as any number of images, each with any number of commands, cost no time to speak of. */
+/* Many listed images with the same bytes, or many commands in one image, must cost no noticeable time. */
 START_TEST(one_image_listed_thousands_of_times) {
     enum { SEGMENTS = 20000, COMMANDS = 200000 };
     struct builder b = {0}, image = {0};
@@ -517,7 +522,7 @@ START_TEST(one_image_listed_thousands_of_times) {
 }
 END_TEST
 
-/* A stack in several regions is one; a guard ends it. */
+/* A stack in several adjacent regions must be one stack; a guard page ends it. */
 START_TEST(stack_in_two_regions) {
     struct builder b = {0};
     struct commands c = {{0}, 0};

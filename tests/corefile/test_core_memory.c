@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of a core alone: segments and backing files in any order, overlapping in every way. */
+/* Tests a core's memory alone: segments and backing files in any order, with every kind of overlap. */
 #include <check.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static void begin(void) {
 
 static void end(void) { uspi_core_memory_clear(&memory); }
 
-/* Addresses low … high − 1, all in the core from `offset` on. */
+/* Adds a segment for the addresses low … high − 1; the core has all its bytes, from `offset` on. */
 static void add(usp_addr low, usp_addr high, uint64_t offset) {
     struct uspi_core_segment segment = {.low = low,
                                         .size = high - low,
@@ -42,8 +42,8 @@ static int byte_at(usp_addr address) {
 START_TEST(overlaps) {
     add(150, 400, 1000); /* is cut to 300 … 399 */
     add(100, 300, 0);
-    add(120, 180, 2000); /* lies within the one before */
-    add(350, 360, 3000); /* begins below the end of the one that was cut */
+    add(120, 180, 2000); /* lies within the segment before */
+    add(350, 360, 3000); /* begins below the end of the segment that was cut */
     add(390, 450, 3100);
     ck_assert_uint_eq(uspi_core_memory_seal(&memory), 4);
     ck_assert_uint_eq(memory.segment_count, 3);
@@ -57,7 +57,7 @@ START_TEST(overlaps) {
 }
 END_TEST
 
-/* Of two that begin alike the earlier in the core counts. */
+/* Of two segments with the same start, the earlier one in the core counts. */
 START_TEST(equal_beginnings) {
     add(100, 200, 500);
     add(100, 300, 900);
@@ -78,7 +78,7 @@ START_TEST(end_of_the_address_space) {
 }
 END_TEST
 
-/* A file stands in only where the core lists no bytes, the range is not writable, and the file has some. */
+/* A file may supply bytes only if the core lists none, the range is not writable, and the file has them. */
 START_TEST(backing) {
     static const struct {
         uint64_t stored, promised;
@@ -92,7 +92,7 @@ START_TEST(backing) {
     segment.promised = cases[_i].promised;
     segment.access = cases[_i].access;
     ck_assert_int_eq(uspi_core_memory_add(&memory, &segment), USP_OK);
-    /* Listed last, needed first; one that another covers is not used. */
+    /* The segment needed first is listed last; one that another covers must not be used. */
     struct uspi_core_backing backings[] = {
         {210, 30, {&file_source, 0, 5}}, {100, 90, {&file_source, 0, 90}}, {110, 5, {&core_source, 0, 5}}};
     for (size_t i = 0; i < 3; i++) ck_assert_int_eq(uspi_core_memory_back(&memory, &backings[i]), USP_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Cores that a kernel, and qemu-user, write of a program with threads in known functions (core_victim.c, compiled here in
- * several ways): every frame by its function's name, with the program's file as it was, replaced, removed, elsewhere.
- * Leaves with 77 (skipped) where the kernel does not write a plain core file into the working folder. */
+/* Tests cores that a kernel and qemu-user write of a program with threads in known functions (core_victim.c, compiled
+ * here in several ways). Every frame must have its function's name, with the program's file unchanged, replaced,
+ * removed or moved. Exits with 77 (skipped) if the kernel does not write a plain core file into the working folder. */
 #define _FILE_OFFSET_BITS 64
 #include "tests/support/compilers.h"
 #include "tests/support/core_walk.h"
@@ -15,12 +15,12 @@
 
 #define SOURCE "tests/corefile/core_victim.c"
 
-/* How the program is made and run; what is not installed is left out with a word. */
+/* How the program is built and run. Variants whose tools are not installed are skipped with a message. */
 static const struct variant {
     const char *name, *compiler, *flags;
     const char *runner; /* NULL: the kernel itself */
     bool without_build_id;
-    bool holds_text; /* its code lies in the page of its header, which the kernel dumps */
+    bool holds_text; /* its code lies in the page of its header, which the kernel dumps, too */
 } variants[] = {
     {"native", "cc", "", NULL, false, false},
     {"native, static", "cc", "-static", NULL, false, false},
@@ -38,7 +38,7 @@ static char source[1024];
 
 /* ---- the program and its symbols ---- */
 
-/* Makes FOLDER/victim; false when its tools are not here. */
+/* Builds FOLDER/victim. Returns false if its tools are not installed. */
 static bool compile(const struct variant *v) {
     char command[4096];
     if (v->runner != NULL && !is_installed(v->runner)) return leave_out(v->name, v->runner);
@@ -55,7 +55,7 @@ static struct symbol {
 } symbols[8];
 static size_t symbol_count;
 
-/* The sizes and places of the functions that matter, from nm. */
+/* Reads the sizes and addresses of the expected functions from nm. */
 static void read_symbols(const char *program) {
     char command[1024], line[512], name[256], type;
     unsigned long long start, size;
@@ -86,7 +86,7 @@ static const char *name_of(const struct uspi_core *core, const struct usp_frame 
     return "?";
 }
 
-/* ---- dying ---- */
+/* ---- the program's crash ---- */
 
 /* Runs the program until it has dumped core into FOLDER/core. Returns its process id. */
 static pid_t dump(const struct variant *v) {
@@ -110,7 +110,7 @@ static pid_t dump(const struct variant *v) {
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "status %#x", (unsigned)status);
     char command[1024];
-    /* qemu-user writes a core of its program, then dies of the same signal and may leave one of itself. */
+    /* qemu-user writes a core of its program, then dies of the same signal and may leave a core of itself. */
     snprintf(command, sizeof command, "cd '%s' && mv -f %s core.kept && { rm -f core; mv core.kept core; }", folder,
              v->runner != NULL ? "qemu_*.core" : "core*");
     ck_assert_int_eq(system(command), 0);
@@ -122,8 +122,8 @@ static pid_t dump(const struct variant *v) {
 static const char *const victim_chain[] = {"victim_inner", "victim_middle", "main"};
 static const char *const worker_chain[] = {"worker_inner", "worker_middle", "worker_outer"};
 
-/* The innermost frames of every thread, by name. Without instructions a function that keeps no record in its innermost
- * frame may hide its caller, but no other frame may take the place. */
+/* Expects the innermost frames of every thread, by name. Without instructions a function without a frame record may
+ * hide its caller if it is innermost, but no other frame may replace the caller. */
 static void expect_stacks(const struct uspi_core *core, bool with_text) {
     ck_assert_uint_eq(core->thread_count, 4);
     for (size_t t = 0; t < 4; t++) {
@@ -197,7 +197,7 @@ START_TEST(images) {
 }
 END_TEST
 
-/* Turns a bit of the build-id that stands in the file. */
+/* Flips a bit of the build-id in the file. */
 static void change_build_id(const char *path, const struct usp_image *image) {
     char byte;
     struct builder b = {0};
@@ -269,7 +269,8 @@ START_TEST(replaced_removed_elsewhere) {
 }
 END_TEST
 
-/* A core that the disk or a limit cut: what is left is right, and it is said that it was cut. */
+/* A core that a full disk or a limit has truncated: its remaining data must be right, and the core must be reported as
+ * truncated. */
 START_TEST(cut_off) {
     const struct variant *v = &variants[_i];
     pid_t pid;
@@ -279,7 +280,7 @@ START_TEST(cut_off) {
     for (int i = 199; i >= 0; i--) {
         struct uspi_core *core;
         struct uspi_error error = {0};
-        /* Evenly over the whole, then over the part in which everything is described. */
+        /* Cuts evenly through the whole file, then through its first part, which has all headers and notes. */
         off_t n = i >= 100 ? status.st_size / 100 * (i - 100) : (off_t)i * 250;
         if (n >= status.st_size) continue;
         ck_assert_int_eq(truncate(in_folder("core"), n), 0);
@@ -294,7 +295,7 @@ START_TEST(cut_off) {
             const char *const *chain = t == 0 ? victim_chain : worker_chain;
             if (core->threads[t].status == USP_OK) walk_thread(core, &core->threads[t], &w);
             if (core->threads[t].status != USP_OK || usp_images_count(core->images) == 0) continue;
-            /* Frames of the program are its chain's, in order; a later one may be missing. */
+            /* Frames in the program must belong to its chain, in order; a later one may be missing. */
             unsigned next = 0;
             for (unsigned f = 0; f < w.stack.count && next < 3; f++) {
                 const char *name = name_of(core, &w.frames[f]);

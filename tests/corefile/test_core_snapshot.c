@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_snapshot_open_core: what the public snapshot says about a core, and that everything is given back whatever fails. */
+/* Tests usp_snapshot_open_core: what the public snapshot says about a core, and that all memory is freed whatever
+ * fails. */
 #include "tests/support/core_walk.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
@@ -62,7 +63,7 @@ START_TEST(elf_core) {
             ck_assert_uint_eq(thread->stack.frames[f].pc, behind_call(core.arch, (enum function)f));
         }
     }
-    /* A walk of one's own sees the same. */
+    /* A walk by the caller must find the same frames. */
     struct usp_frame frames[8];
     struct usp_stack stack;
     usp_stack_init(&stack, frames, 8);
@@ -92,7 +93,7 @@ START_TEST(macho_core) {
 }
 END_TEST
 
-/* Flags and sentences say what is missing, and stacks go on without it. */
+/* Flags and messages must say what is missing, and stacks must continue without it. */
 START_TEST(missing_file) {
     struct elf_core core = {.arch = USP_ARCH_X86_64, .threads = 1, .path = "/nowhere/program", .build_id = BUILD_ID};
     save_elf_core(&core);
@@ -143,7 +144,7 @@ START_TEST(refusals) {
     ck_assert_int_eq(usp_snapshot_open_core("x", NULL, NULL, NULL, 0), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_snapshot_open_core(in_folder("none"), NULL, &snapshot, NULL, 0), USP_ERROR_NOT_FOUND);
     ck_assert_ptr_null(snapshot);
-    /* A sentence that does not fit is cut and ended. */
+    /* A message that does not fit must be cut and terminated. */
     memset(error, 'x', sizeof error);
     ck_assert_int_eq(usp_snapshot_open_core(in_folder("none"), NULL, &snapshot, error, sizeof error),
                      USP_ERROR_NOT_FOUND);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the assembly files share: how a symbol is spelled and a function begun, in ELF and in Mach-O. */
+/* Helpers of the assembly files: how a symbol is spelled and a function begins, in ELF and in Mach-O. */
 #ifndef USP_TESTS_ASM_H
 #define USP_TESTS_ASM_H
 

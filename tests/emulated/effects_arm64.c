@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Executes instructions one by one in Unicorn, from random registers, and holds what happened against what the decoders
- * of arm64 and arm64_32 say of them:
+/* Executes single instructions in Unicorn, from random registers, and compares the results with the effects that the
+ * decoders of arm64 and arm64_32 report:
  *   - registers that are neither clobbered nor set by an effect keep their value, all 64 bits of it;
  *   - registers that effects set have exactly the described value (arm64_32: its low half);
- *   - words that effects store are in memory, and every other byte that was written is covered by a STORE of nothing
- *     known, except where no effect can express the address;
- *   - the next pc is where flow, target and target register say.
+ *   - words that effects store are in memory, and every other written byte is covered by a STORE of an
+ *     unknown value, unless no effect can express the address;
+ *   - the next pc agrees with flow, target and target register.
  * Not checked: instructions that trap or that this Unicorn does not know; they are counted as skipped.
  *   effects_arm64 [--arm64_32] [--trials N] [--seed N] WORDS…
  * WORDS are files of little-endian instruction words, as arm64-decode-diff.py --words writes them. Exit status 1: a
@@ -28,7 +28,7 @@
 #define DATA      UINT64_C(0x40000000)
 #define DATA_SIZE UINT64_C(0x100000)
 #define CODE      UINT64_C(0x80000000)
-/* Behind each word stands one that cannot be executed, so that nothing but the word is translated. */
+/* After each word comes one that cannot be executed, so that Unicorn translates only the word. */
 #define CODE_STRIDE 8
 
 enum { PAGES_MAX = 256, WRITES_MAX = 128, BATCH = 20000 };
@@ -48,10 +48,10 @@ struct run {
     unsigned write_count;
 };
 
-/* In memory that the children share with their parent. */
+/* Counts in memory that the child processes share with their parent. */
 struct counts {
     unsigned long words, executed, trials, skipped, undecoded, aborted, failures;
-    size_t at; /* the word that is being executed */
+    size_t at; /* index of the word that is being executed */
 };
 
 static uint64_t next_random(struct run *r) {
@@ -121,10 +121,11 @@ static uint64_t random_pointer(struct run *r) {
     return DATA + DATA_SIZE / 4 + (next_random(r) % (DATA_SIZE / 2) & ~UINT64_C(63));
 }
 
-/* The first kind makes sure that nearly everything that addresses memory can run; the others vary. */
+/* Returns a random value. Trials of the first kind make sure that nearly every instruction that accesses memory can
+ * run; the others vary. */
 static uint64_t random_value(struct run *r, unsigned trial) {
     uint64_t any = next_random(r), any_small = any >> 56;
-    /* Address arithmetic of a program for arm64_32 stays inside 32 bits. */
+    /* A program for arm64_32 computes addresses within 32 bits. */
     if (r->ilp32) any = any >> 33, any_small += 0x10000;
     switch (trial % 4) {
     case 0: return random_pointer(r);
@@ -135,7 +136,7 @@ static uint64_t random_value(struct run *r, unsigned trial) {
 }
 
 static void randomize(struct run *r, unsigned trial, uint32_t word, uint64_t *value) {
-    bool async_flags = word == 0xaa1003bd; /* orr x29, x29, x16: described for a mark alone */
+    bool async_flags = word == 0xaa1003bd; /* orr x29, x29, x16: described only for a mark */
     for (unsigned n = 0; n < REGISTERS; n++) value[n] = random_value(r, trial);
     value[USPI_ARM64_SP] = random_pointer(r);
     if (async_flags) value[16] = value[16] << 60;
@@ -144,7 +145,7 @@ static void randomize(struct run *r, unsigned trial, uint32_t word, uint64_t *va
     uc_reg_write(r->uc, UC_ARM64_REG_NZCV, &flags);
 }
 
-/* ---- what the effects say ---- */
+/* ---- what the effects promise ---- */
 
 struct promise {
     uint64_t value[REGISTERS];
@@ -194,7 +195,8 @@ static void interpret(struct run *r, const struct uspi_instruction *i, const uin
     }
 }
 
-/* No effect can express the address: base + index register, vector lengths, copies by register counts, dc zva. */
+/* Whether no effect can express the address: base + index register, vector lengths, copies by register counts, dc
+ * zva. */
 static bool address_not_expressible(uint32_t word) {
     bool register_offset = (word & 0x3b200c00) == 0x38200800, scalable = word >> 29 == 7 && (word >> 25 & 0xf) == 2;
     bool copy = (word & 0x3b200c00) == 0x19000400, matrix = word >> 29 == 7 && (word >> 25 & 0xf) == 0;
@@ -223,7 +225,7 @@ static bool next_is_right(uint32_t word, const struct uspi_instruction *i, uint6
     case USPI_JUMP: want = i->target; break;
     case USPI_BRANCH: want = next == behind ? behind : i->target; break;
     case USPI_CALL:
-        /* blr and its relatives keep the register in bits 9:5; 31 is the zero register */
+        /* blr and its variants have the register in bits 9:5; 31 is the zero register */
         want = i->target;
         if (want == 0 && (word >> 5 & 31) != 31) want = before[word >> 5 & 31];
         break;
@@ -255,7 +257,7 @@ static bool compare(struct run *r, uint32_t word, const struct uspi_instruction 
         if (is != (p.stores[n].value & meaning)) return complain(word, "store", n, is, p.stores[n].value);
     }
     for (unsigned n = 0; n < r->write_count && !address_not_expressible(word); n++) {
-        /* A 64-bit register's upper half, which arm64_32 leaves out, is not looked for. */
+        /* The upper half of a 64-bit register, which arm64_32 leaves out, is not compared. */
         for (unsigned b = 0; b < r->writes[n].size && (b < 4 || !r->ilp32); b++) {
             if (!covered(&p, r->writes[n].address + b, word_size))
                 return complain(word, "byte written, number", b, r->writes[n].address + b, 0);
@@ -264,7 +266,7 @@ static bool compare(struct run *r, uint32_t word, const struct uspi_instruction 
     return next_is_right(word, i, pc, before, &p, next);
 }
 
-/* Traps by design, or changes the machine that runs the test. */
+/* Whether an instruction traps by design, or changes the machine that runs the test. */
 static bool not_to_be_run(uint32_t word, const struct uspi_instruction *i) {
     bool exception = word >> 24 == 0xd4, system_write = (word & 0xffa00000) == 0xd5000000;
     bool is_hint = (word & 0xfffff01f) == 0xd503201f;
@@ -301,7 +303,7 @@ static void test_word(struct run *r, uint32_t word, uint64_t pc, unsigned trials
     if (!ok) c->failures++;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole test ---- */
 
 static uint32_t *read_words(const char *path, size_t *count) {
     FILE *file = fopen(path, "rb");
@@ -321,7 +323,7 @@ static uint32_t *read_words(const char *path, size_t *count) {
     return words;
 }
 
-/* Unicorn takes callbacks as void *, into which ISO C converts no function pointer. */
+/* Adds a callback. Unicorn takes callbacks as void *, to which ISO C converts no function pointer. */
 static void add_hook(struct run *r, int type, const void *callback_storage) {
     uc_hook hook;
     void *callback;
@@ -353,7 +355,7 @@ static void test_words(struct run *r, const uint32_t *words, size_t count, unsig
     uc_close(r->uc);
 }
 
-/* In children, because this Unicorn asserts on some encodings that are younger than it. */
+/* Tests in child processes, because this Unicorn asserts on some encodings newer than itself. */
 static void test_in_children(struct run *r, const uint32_t *words, size_t count, unsigned trials, struct counts *c) {
     c->at = 0;
     while (c->at < count) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Executes single instructions in Unicorn and holds what the armv7 decoder says of them against what they did: each
- * register that changed must be described with its right value or be listed in clobbers, each write to memory must be
- * described unless its address is a sum of registers, and the pc must go where the flow says.
+/* Executes single instructions in Unicorn and compares the results with the armv7 decoder's description: each register
+ * that changed must be described with its right value or be listed in clobbers, each write to memory must be described
+ * unless its address is a sum of registers, and the pc must go where the flow says.
  *
  * usage: effects_armv7 [COUNT SEED] < RUNS
  * RUNS is code in the format of decode_dump_armv7.c (decode_diff_armv7.py --feed makes it from object files); each
@@ -17,12 +17,12 @@
 
 #define CODE       0x10000000u
 #define DATA       0x20000000u
-#define REGION     0x40000u /* bytes of each of them */
-#define SUCCESSES  2        /* wanted executions of an encoding */
-#define TRIES      40       /* with other register values, while they fault */
+#define REGION     0x40000u /* bytes of the code of each state, and of the data */
+#define SUCCESSES  2        /* required executions of an encoding */
+#define TRIES      40       /* attempts, with other register values as long as they fault */
 #define WRITES_MAX 64
-#define CONTEXT    64      /* bytes that each execution has for `it`, the instruction and a jump table */
-#define MARGIN     0x8000u /* bytes before and behind, for what is relative to pc */
+#define CONTEXT    64      /* bytes of each execution: for `it`, the instruction and a jump table */
+#define MARGIN     0x8000u /* bytes before and after, for addresses relative to pc */
 
 enum { SP = 13, LR = 14, PC = 15 };
 
@@ -37,15 +37,15 @@ struct trial {
     struct uspi_instruction instruction;
     const uint8_t *bytes;
     bool thumb;
-    bool executed; /* its condition held */
-    bool observed; /* it is over, `after` is filled */
+    bool executed; /* the condition held */
+    bool observed; /* the execution is over, `after` is filled */
     uint32_t pc;
     uint32_t before[16], after[16], flags_after;
     struct write writes[WRITES_MAX];
     unsigned write_count;
 };
 
-/* What the decoder's description makes of the registers and memory before the execution. */
+/* The decoder's prediction of registers and memory, from those before the execution. */
 struct prediction {
     uint32_t value[16];
     struct {
@@ -61,8 +61,8 @@ static struct trial trial;
 static struct prediction prediction;
 static unsigned instructions_left;
 
-/* Unicorn 2.0.1 keeps translated code when the bytes change, and crashes when it is asked to drop some. So each
- * execution has a place of its own where nothing was executed before; when none is left, a new engine begins again. */
+/* Unicorn 2.0.1 keeps translated code when the bytes change, and crashes when asked to discard some. So each execution
+ * has a fresh place in the code; when all places are used, a new engine is created. */
 static uint32_t places[2];
 static bool translated[REGION]; /* by address / 2 */
 static unsigned long encodings, executed, skipped, failed;
@@ -80,7 +80,7 @@ static uint32_t random32(void) {
     return (uint32_t)(state >> 16);
 }
 
-/* The emulated memory, which is this process's; NULL outside. */
+/* Returns this process's address of the emulated memory; NULL outside it. */
 static uint8_t *host(uint32_t address, uint32_t size) {
     if (address - DATA <= REGION - size) return data_bytes + (address - DATA);
     if (address - CODE <= 2 * REGION - size) return code_bytes + (address - CODE);
@@ -137,7 +137,7 @@ static bool apply(const struct uspi_effect *e, struct prediction *p) {
     }
 }
 
-/* False: a load would fault. */
+/* Predicts the effects. Returns false if a load would fault. */
 static bool predict(struct prediction *p) {
     const struct uspi_instruction *i = &trial.instruction;
     p->store_count = 0;
@@ -153,13 +153,14 @@ static bool predict(struct prediction *p) {
 
 static bool is_narrow(const uint8_t *bytes, bool thumb) { return thumb && bytes[1] >> 3 < 29; }
 
-/* A 32-bit instruction, a Thumb one with its first halfword in the high half. */
+/* Returns a 32-bit instruction; a Thumb one has its first halfword in the high half. */
 static uint32_t wide_word(void) {
     uint32_t w = uspi_le32(trial.bytes);
     return trial.thumb ? w << 16 | w >> 16 : w;
 }
 
-/* `it`, which does nothing of its own and needs others behind it; ldc, stc, which Unicorn takes for mrrc and mcrr. */
+/* Whether Unicorn cannot be compared: `it` does nothing by itself and needs instructions after it; ldc and stc are
+ * executed as mrrc and mcrr. */
 static bool is_not_for_unicorn(void) {
     uint32_t w = wide_word(), coprocessor = w >> 8 & 15;
     if (is_narrow(trial.bytes, trial.thumb)) return trial.bytes[1] == 0xbf && (trial.bytes[0] & 15) != 0;
@@ -167,8 +168,8 @@ static bool is_not_for_unicorn(void) {
     return coprocessor != 10 && coprocessor != 11 && (w & 0x01a00000) != 0;
 }
 
-/* Stores whose address is a sum of registers, those to the code around pc, and vstm of more words than the effects hold
- * are not described. */
+/* Whether a store need not be described: its address is a sum of registers, it writes to the code around pc, or it is a
+ * vstm of more words than the effects hold. */
 static bool is_undescribed_store(void) {
     uint32_t w = wide_word();
     if (is_narrow(trial.bytes, trial.thumb)) return (trial.bytes[1] & 0xf0) == 0x50;
@@ -203,7 +204,7 @@ static void check_writes(struct prediction *p) {
     }
 }
 
-/* Of a target in ARM state, bit 1 is undefined. */
+/* Checks the pc against a target. In ARM state bit 1 of a target is undefined. */
 static void check_target(uint32_t target, uint32_t mode) {
     uint32_t ignored = mode & USPI_MODE_THUMB ? 0 : 2;
     if ((trial.after[PC] ^ target) & ~ignored) fail("pc", PC, target, trial.after[PC]);
@@ -211,7 +212,7 @@ static void check_target(uint32_t target, uint32_t mode) {
         fail("Thumb state", 5, mode, trial.flags_after >> 5 & 1);
 }
 
-/* Bit 0 is the state, bit 1 is undefined in ARM state. */
+/* Checks the pc against a register. Bit 0 is the state, bit 1 is undefined in ARM state. */
 static void check_register_target(uint32_t value) {
     if ((trial.after[PC] ^ value) > 3) fail("pc by register", PC, value, trial.after[PC]);
 }
@@ -236,7 +237,7 @@ static void check_flow(const struct prediction *p) {
         if (i->target_register != USPI_NO_REGISTER) check_register_target(p->value[i->target_register]);
         break;
     case USPI_RETURN: check_register_target(p->value[i->target_register]); break;
-    case USPI_JUMP_TABLE: /* its first entry, when the index was 0 */
+    case USPI_JUMP_TABLE: /* the table's first entry, if the index was 0 */
         if (target && trial.before[trial.bytes[trial.thumb ? 2 : 0] & 15] == 0) check_target(target, i->target_mode);
         break;
     default: break;
@@ -254,14 +255,14 @@ static void check(struct prediction *p) {
 
 /* ---- execution ---- */
 
-/* DDI 0406C A8.3, ConditionPassed; flags as in CPSR. */
+/* Whether a condition holds (DDI 0406C A8.3, ConditionPassed); flags as in CPSR. */
 static bool condition_holds(unsigned condition, uint32_t flags) {
     bool n = flags >> 31 & 1, z = flags >> 30 & 1, c = flags >> 29 & 1, v = flags >> 28 & 1;
     const bool results[8] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
     return condition >= 14 || results[condition >> 1] != (condition & 1);
 }
 
-/* Registers and memory are as the instruction left them. */
+/* Reads the registers and memory after the instruction. */
 static void observe(void) {
     for (int r = 0; r < 16; r++) uc_reg_read(engine, ids[r], &trial.after[r]);
     uc_reg_read(engine, UC_ARM_REG_CPSR, &trial.flags_after);
@@ -269,8 +270,8 @@ static void observe(void) {
     check(&prediction);
 }
 
-/* Called before each instruction in ARM state, before most in Thumb state: so around the one that is tried there are
- * branches to themselves. */
+/* Unicorn calls this before each instruction in ARM state, and before most in Thumb state. Therefore branches to
+ * themselves surround the tested instruction. */
 static void on_code(uc_engine *uc, uint64_t address, uint32_t size, void *context) {
     (void)size, (void)context;
     if (address - CODE < 2 * REGION) translated[(address - CODE) / 2] = true;
@@ -282,7 +283,7 @@ static void on_code(uc_engine *uc, uint64_t address, uint32_t size, void *contex
     }
 }
 
-/* start: trial.pc, or the `it` before it. */
+/* Executes the trial. start: trial.pc, or the `it` before it. */
 static bool execute(uint32_t start, uint32_t flags) {
     const uint32_t user = 0x10, thumb = trial.thumb ? 0x20 : 0;
     uint32_t cpsr = flags | user | thumb, next = trial.pc + trial.instruction.length;
@@ -292,14 +293,14 @@ static bool execute(uint32_t start, uint32_t flags) {
     trial.observed = false;
     instructions_left = start == trial.pc ? 1 : 2;
     uc_err status = uc_emu_start(engine, start | (trial.thumb ? 1 : 0), next, 0, 0);
-    /* It stops at `next`, or after a jump: before the target, or because there is nothing. */
+    /* Unicorn stops at `next`, or after a jump: before the target, or because the target is unmapped. */
     bool jumped = status == UC_ERR_FETCH_UNMAPPED && trial.instruction.flow != USPI_NEXT;
     if (!trial.observed && (status == UC_ERR_OK || jumped)) observe();
     undo_writes();
     return trial.observed;
 }
 
-/* Mostly pointers, some small numbers, few of anything. */
+/* Returns mostly pointers, some small numbers, and few arbitrary values. */
 static uint32_t random_value(void) {
     uint32_t kind = random32() & 7, pointer = DATA + REGION / 4 + (random32() % (REGION / 2) & ~7u);
     return kind == 0 ? random32() : kind < 3 ? random32() & 0x3f : pointer;
@@ -323,7 +324,7 @@ static void next_place(void) {
     } while (translated[(trial.pc - CODE) / 2] || translated[(trial.pc - CODE) / 2 - 1]);
 }
 
-/* Returns whether it could be executed. */
+/* Runs the trial once. Returns whether the instruction was executed. */
 static bool run(bool in_it) {
     uint32_t flags = random32() & 0xf0000000, it_condition = random32() % 14, mode = trial.thumb ? USPI_MODE_THUMB : 0;
     uint32_t entry = CODE + (random32() % REGION & ~3u); /* in an address table */
@@ -365,7 +366,8 @@ static void try_encoding(const uint8_t *bytes, bool thumb) {
 
 /* ---- input ---- */
 
-/* Encodings seen, a hash set; the key is never 0. Full when the last eighth is reached: then all count as seen. */
+/* Returns whether an encoding is new. A hash set of the encodings seen; the key is never 0. Once seven eighths are used
+ * the set is full, and every encoding counts as seen. */
 static bool is_new(uint32_t word, bool thumb) {
     enum { SLOTS = 1 << 23 };
     static uint64_t *slots;
@@ -388,7 +390,8 @@ static void try_word(uint32_t word, bool thumb) {
     if (is_new(word, thumb)) try_encoding(bytes, thumb);
 }
 
-/* One line of RUNS; cuts at the instructions' lengths, not by decoding: what does not decode is counted as skipped. */
+/* Tries one line of RUNS. Cuts at the instructions' lengths, not by decoding: an instruction that does not decode
+ * counts as skipped. */
 static void try_line(const char *line) {
     bool thumb = line[0] == 't';
     const char *hex = strchr(line + 2, ' ');
@@ -396,7 +399,7 @@ static void try_line(const char *line) {
     size_t n = hex ? strspn(hex + 1, "0123456789abcdef") / 2 : 0;
     for (size_t at = 0; at + (thumb ? 2 : 4) <= n;) {
         for (size_t k = 0; k < 4; k++) {
-            char digits[3] = "00"; /* behind the end */
+            char digits[3] = "00"; /* beyond the end */
             if (at + k < n) memcpy(digits, hex + 1 + 2 * (at + k), 2);
             bytes[k] = (uint8_t)strtoul(digits, NULL, 16);
         }
@@ -409,7 +412,7 @@ static void try_line(const char *line) {
 
 static bool hook(int type, void (*function)(void)) {
     uc_hook handle;
-    void *callback; /* ISO C converts no function to void * */
+    void *callback; /* ISO C converts no function pointer to void * */
     memcpy(&callback, &function, sizeof callback);
     return uc_hook_add(engine, &handle, type, callback, NULL, 1, 0) == UC_ERR_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Executes single instructions in Unicorn and compares what happened with what the x86 decoders say: a register changes
- * to what an effect says, or is in `clobbers`, or does not change; a described store stands in memory; the next pc is
- * one that the flow allows. Not here: instructions that Unicorn does not know or that fault, which are counted, and
- * privileged ones, which would change the emulated machine.
+/* Executes single instructions in Unicorn and compares the results with the x86 decoders' description. A register gets
+ * the value of an effect, or is in `clobbers`, or does not change; a described store is in memory; the flow allows the
+ * next pc. Not compared: instructions that Unicorn does not know or that fault, which are counted, and privileged ones,
+ * which would change the emulated machine.
  *
  *   effects_x86 x86_64|i386 [rounds [seed]] < list        (decode-diff-x86.py --list writes such lists)
  * Input lines: an address, which is not used, and the bytes in hexadecimal. Exit status 1 when something differs. */
@@ -23,9 +23,9 @@
 #define PAGE         UINT64_C(0x1000)
 #define CODE         UINT64_C(0x20000000)
 #define CODE_SIZE    UINT64_C(0x100000)
-#define SLOT         32 /* bytes that each instruction has in the code */
+#define SLOT         32 /* bytes of code for each instruction */
 #define STACK_SIZE   UINT64_C(0x100000)
-#define MAPPED_MAX   256 /* pages mapped on demand before memory is emptied again */
+#define MAPPED_MAX   256 /* pages mapped on demand before all are unmapped */
 #define REGISTER_MAX 17
 
 static const int unicorn_64[REGISTER_MAX] = {
@@ -41,7 +41,7 @@ static const int unicorn_32[] = {
 
 struct registers {
     uint64_t value[REGISTER_MAX];
-    uint64_t unknown; /* bit n: the decoder does not say what register n becomes */
+    uint64_t unknown; /* bit n: the decoder does not know the new value of register n */
 };
 
 /* Words that the effects of one instruction store. */
@@ -57,7 +57,7 @@ struct machine {
     const struct uspi_backend *backend;
     const int *ids;
     uc_engine *engine;
-    uint64_t stack; /* its lowest address; in 64-bit mode one that a 32-bit address cannot reach */
+    uint64_t stack; /* its lowest address; in 64-bit mode above what a 32-bit address can reach */
     uint64_t mapped[MAPPED_MAX];
     unsigned mapped_count;
 };
@@ -71,7 +71,7 @@ static uint64_t random_word(void) {
     return random_state;
 }
 
-/* Makes the page that holds an address readable and writable, with random bytes. */
+/* Maps the page of an address with random bytes, readable and writable. */
 static bool map_page(struct machine *m, uint64_t address) {
     uint64_t words[PAGE / 8];
     uint64_t page = address & ~(PAGE - 1);
@@ -92,7 +92,7 @@ static void unmap_pages(struct machine *m) {
 }
 
 static bool start(struct machine *m, const struct uspi_backend *backend) {
-    /* Unicorn takes callbacks as object pointers, to which ISO C does not convert. */
+    /* Unicorn takes callbacks as object pointers, to which ISO C does not convert function pointers. */
     bool (*callback)(uc_engine *, uc_mem_type, uint64_t, int, int64_t, void *) = on_unmapped;
     void *object;
     memcpy(&object, &callback, sizeof object);
@@ -127,7 +127,7 @@ static uint64_t operand(const struct machine *m, const struct registers *r, uint
     return reg == USPI_NO_REGISTER ? 0 : r->value[reg] & m->backend->word_mask;
 }
 
-/* What the decoder says of the registers and memory after the instruction, from those before it. */
+/* Predicts registers and memory after the instruction by the decoder's description, from those before it. */
 static bool predict(struct machine *m, const struct uspi_instruction *i, struct registers *r, struct stores *stores) {
     stores->count = 0;
     for (unsigned n = 0; n < i->effect_count; n++) {
@@ -156,7 +156,7 @@ static bool predict(struct machine *m, const struct uspi_instruction *i, struct 
     return true;
 }
 
-/* The rest of the opcode after legacy prefixes and REX. */
+/* Returns the opcode after legacy prefixes and REX. */
 static const uint8_t *opcode_of(const struct machine *m, const uint8_t *code) {
     while (memchr("\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3", *code, 11) != NULL) code++;
     return m->backend->word == 8 && (*code & 0xf0) == 0x40 ? code + 1 : code;
@@ -167,7 +167,7 @@ static bool is_string_instruction(const uint8_t *opcode) {
            (*opcode >= 0xaa && *opcode <= 0xaf);
 }
 
-/* Instructions that load segment, control, debug and descriptor registers, or leave the mode. */
+/* Whether an instruction loads segment, control, debug or descriptor registers, or leaves the mode. */
 static bool changes_machine(const struct machine *m, const uint8_t *opcode) {
     switch (opcode[0]) {
     case 0x07:
@@ -208,7 +208,8 @@ static bool changes_machine(const struct machine *m, const uint8_t *opcode) {
     }
 }
 
-/* VEX, EVEX and XOP, of which Unicorn 2.0 executes the general-register instructions (BMI) and takes the rest for others. */
+/* Whether an instruction is a VEX, EVEX or XOP one that Unicorn 2.0 misreads: of these it executes only the
+ * general-register instructions (BMI). */
 static bool is_unknown_vector(const struct machine *m, const uint8_t *opcode) {
     bool prefix = m->backend->word == 8 || opcode[1] >= 0xc0;
     if (opcode[0] == 0xc4 && prefix) {
@@ -218,7 +219,7 @@ static bool is_unknown_vector(const struct machine *m, const uint8_t *opcode) {
     return ((opcode[0] == 0xc5 || opcode[0] == 0x62) && prefix) || (opcode[0] == 0x8f && (opcode[1] & 0x1f) >= 8);
 }
 
-/* Whether the flow allows the pc after the instruction. `after`: as predicted. */
+/* Whether the flow allows the pc after the instruction. after: the predicted registers. */
 static bool flow_allows(const struct machine *m, const struct uspi_instruction *i, const struct registers *after,
                         uint64_t from, uint64_t pc, bool repeats) {
     uint64_t next = (from + i->length) & m->backend->word_mask;
@@ -236,8 +237,8 @@ static bool flow_allows(const struct machine *m, const struct uspi_instruction *
     }
 }
 
-/* What Unicorn 2.0 takes for something else than Intel's manual says: a large count of argument bytes in `ret` (it is
- * unsigned), `lahf` with REX, insertq and extrq of memory; and it does as AMD where a near branch has a 66 prefix. */
+/* Whether Unicorn 2.0 deviates from Intel's manual: a large count of argument bytes in `ret` (it is unsigned), `lahf`
+ * with REX, insertq and extrq of memory, and a near branch with a 66 prefix, which it executes as AMD does. */
 static bool is_misread(const struct machine *m, const uint8_t *code) {
     const uint8_t *opcode = opcode_of(m, code);
     size_t prefixes = (size_t)(opcode - code);
@@ -276,7 +277,7 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
     const struct uspi_backend *b = m->backend;
     bool repeats = is_string_instruction(opcode_of(m, code)) && opcode_of(m, code) != code;
     for (unsigned n = 0; n < b->register_count; n++) {
-        /* Half of the values are addresses near the stack's middle, so that pointers differ from each other by little. */
+        /* Half of the values are addresses near the stack's middle, so that pointers differ little from each other. */
         uint64_t value = random_word() & (b->word == 8 ? UINT64_C(0x7fffffffff) : UINT64_C(0xffffffff));
         if ((random_word() & 1) != 0 || n == b->sp || n == b->fp) value = m->stack + STACK_SIZE / 2 + (value & 0xfff8);
         before.value[n] = value;
@@ -287,8 +288,8 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
     if (m->mapped_count > MAPPED_MAX / 2) unmap_pages(m);
     if (!predict(m, i, &after, &stores)) return NOT_RUN;
 
-    /* So that an address with a segment is another one than without. 32-bit mode has descriptors for that, which this
-     * machine has not. */
+    /* A segment base makes an address with a segment prefix differ from one without. In 32-bit mode it would need
+     * descriptors, which this machine lacks. */
     uint64_t segment = 0x1000;
     if (b->word == 8) uc_reg_write(m->engine, UC_X86_REG_FS_BASE, &segment);
     if (b->word == 8) uc_reg_write(m->engine, UC_X86_REG_GS_BASE, &segment);
@@ -296,11 +297,11 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
     uc_reg_write(m->engine, UC_X86_REG_EFLAGS, &flags);
     for (unsigned n = 0; n < b->register_count; n++) uc_reg_write(m->engine, m->ids[n], &before.value[n]);
     uc_err error = uc_emu_start(m->engine, from, 0, 0, 1);
-    /* Nothing may stand where a jump has gone. */
+    /* The target of a jump may be unmapped. */
     if (error != UC_ERR_OK && error != UC_ERR_FETCH_UNMAPPED && error != UC_ERR_FETCH_PROT) return NOT_RUN;
     uint64_t pc = 0;
     uc_reg_read(m->engine, m->ids[b->pc], &pc);
-    if (pc == from && !repeats) return NOT_RUN; /* a fault that the emulator keeps to itself */
+    if (pc == from && !repeats) return NOT_RUN; /* a fault that the emulator does not report */
 
     for (unsigned n = 0; n < b->register_count; n++) {
         uint64_t is = 0;
@@ -311,7 +312,7 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
             report(code, i->length, "next", "pc", is, i->target);
             return DIFFERS;
         }
-        /* A call is described as what it is; its push is the explorer's business. */
+        /* A call's effects do not contain its push, which the explorer adds. */
         if (n == b->sp && i->flow == USPI_CALL) after.value[n] = (before.value[n] - b->call_push) & b->word_mask;
         if ((after.unknown >> n & 1) != 0 || is == after.value[n]) continue;
         report(code, i->length, "register", b->register_names[n], is, after.value[n]);
@@ -353,14 +354,15 @@ static enum outcome try_instruction(struct machine *m, const uint8_t *code, uint
     return outcome;
 }
 
-/* What a child process tells its parent, so that an instruction on which the emulator dies costs itself only. */
+/* A child process's results for its parent. If the emulator dies on an instruction, only this instruction is lost. */
 struct progress {
     unsigned long count[OUTCOMES];
     unsigned done;
 };
 
-/* Runs instructions, each in a slot of its own, from progress->done on. All of them are in memory before the first one
- * runs, because the emulator translates what a branch leads to and keeps it. Returns whether there is an emulator. */
+/* Runs instructions, each in a slot of its own, from progress->done on. All are in memory before the first one runs,
+ * because the emulator translates the target of a branch and keeps it. Returns whether the emulator could be
+ * started. */
 static bool run_rest(const struct uspi_backend *backend, uint8_t (*code)[SLOT], unsigned n, unsigned rounds,
                      struct progress *progress) {
     struct machine machine;

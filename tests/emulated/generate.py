@@ -42,7 +42,7 @@ class Function:
         self.result = rng.choice("uuuuuqslvd")
         self.parameters = [rng.choice("uuuuuqdbps" + ("l" if rng.random() < 0.2 else "u"))
                            for _ in range(rng.choice([0, 1, 1, 2, 2, 3, 4, 5, 7, 10]))]
-        # Functions of one type can be called through a table and by tail calls.
+        # Functions of one type can be called through a table and tail-called.
         if rng.random() < 0.5:
             self.result, self.parameters = "u", ["u", "u"]
         self.cost = 1
@@ -252,7 +252,7 @@ class Writer:
         nested = [self.condition, self.condition, self.loop, self.switch]
         if self.depth == 0:
             nested += [self.array, self.array]
-            # An indirect goto could go to the labels of another one, past an array of variable length.
+            # An indirect goto could reach another one's labels, past an array of variable length.
             nested += [self.computed_goto] if not self.has_goto else []
         if self.rng.random() < 0.05:
             return self.put(f"if (zero != 0) {self.rng.choice(['fatal(1u)', '__builtin_trap()'])};")

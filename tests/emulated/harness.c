@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs one linked program in the emulator and, before each instruction, takes its stack with usp_unwind and compares it
- * with the true one. What is built and how the results are judged is the scripts' business (run.sh).
+ * with the true one. The scripts decide what is built and judge the results (run.sh).
  *
  * usage: harness [OPTION...] IMAGE
  *   --rounds N    the argument of usp_workload (1)
  *   --visits N    unwind at the first N visits of an instruction, and at each whose number is a power of two (50)
- *   --bits N      arm64: addressable bits; pointers are signed from there up
+ *   --bits N      arm64: addressable bits; pointers are signed above them
  *   --top-byte    the signature fills the top byte, too
  *   --async       the program has Swift async frames: follow them
- *   --tables      walk with the image's unwind tables only, instead of without them
+ *   --tables      walk with the image's unwind tables only; otherwise without tables
  *
  * Prints tab-separated lines: `result` with counts, `tables` with how many instructions of bodies the unwind tables
  * describe, leave to CFI and do not describe, `score` for each way of walking, and `miss` lines (score.h).
- * Exit status 0 when the program ran to its end and truth held, whatever the scores; 1 otherwise. */
+ * Exit status 0 when the program ran to its end and the true stack was consistent, whatever the scores; otherwise 1. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@
 #define ASYNC_MAX  64u
 #define SHOWN      7u /* frames of a stack that is listed as wrong */
 
-/* One way of walking: what the caller of usp_unwind happens to know. */
+/* One way of walking: what the caller of usp_unwind knows about the target. */
 struct view {
     struct score score;
     struct usp_target target;
@@ -46,10 +46,10 @@ struct harness {
     struct prediction prediction;
     struct signing signing;
     struct table table;
-    struct usp_images *images;        /* the one */
+    struct usp_images *images;        /* a list of the only image */
     struct uspi_image_tables *tables; /* its tables */
     bool is_signed, is_async, by_tables;
-    uint64_t address_mask; /* what is left of a pointer without its signature */
+    uint64_t address_mask; /* the bits that remain of a pointer without its signature */
     struct view views[VIEWS_MAX];
     unsigned view_count;
     struct score classic, decoder, async, registers;
@@ -130,7 +130,7 @@ static void compare(struct harness *h, struct score *score, usp_addr pc, const u
     if (v != VERDICT_EXACT) list_miss(h, score, pc, v, expected, expected_count, got, got_count, stop);
 }
 
-/* Where frames agree, what they say of themselves has to agree as well. */
+/* Compares the CFA and the frame pointer of frames that agree with the true ones. */
 static void compare_registers(struct harness *h, const struct usp_stack *stack, usp_addr pc) {
     const char *wrong = NULL;
     for (unsigned i = 0; i < stack->physical && i < h->truth.depth; i++) {
@@ -151,7 +151,7 @@ static void compare_async(struct harness *h, const struct usp_stack *stack, cons
     for (unsigned i = stack->physical; i < stack->count && got_count < ASYNC_MAX; i++) {
         got[got_count++] = stack->frames[i].pc;
     }
-    /* While a record is being made or undone, its context may count or not. */
+    /* While a record is being made or undone, its context may or may not count. */
     expected_count = truth_async(&h->truth, now, true, h->address_mask, expected, ASYNC_MAX);
     if (score_compare(expected, expected_count, got, got_count) != VERDICT_EXACT) {
         expected_count = truth_async(&h->truth, now, false, h->address_mask, expected, ASYNC_MAX);
@@ -181,7 +181,7 @@ static void walk(struct harness *h, struct view *view, const struct moment *now,
     if (first && h->is_async) compare_async(h, &stack, now);
 }
 
-/* Whether a return address on the stack, of the frames that have called, carries a signature. */
+/* Whether a return address on the stack, of a frame that has made a call, carries a signature. */
 static void look_for_signatures(struct harness *h, const struct moment *now) {
     usp_addr at = now->registers.value[h->machine.backend->sp];
     uint64_t word;
@@ -229,7 +229,7 @@ static void each_moment(void *context, const struct moment *now) {
         usp_addr pc = h->prediction.before.pc;
         note_decoder(h, pc, prediction_check(&h->prediction, now, h->truth.called));
     }
-    if (now->length == 0) return; /* the end */
+    if (now->length == 0) return; /* the end of the run */
     h->executed++;
     h->before = *now;
     h->has_before = true;
@@ -239,7 +239,7 @@ static void each_moment(void *context, const struct moment *now) {
     }
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static void print_score(const struct score *s) {
     printf("score\t%s\t%lu\t%lu\t%lu\t%lu\n", s->name, s->verdicts[VERDICT_EXACT], s->verdicts[VERDICT_MISSING],
@@ -262,8 +262,8 @@ static int fail(const char *what, const char *why) {
     return 1;
 }
 
-/* The ways of walking that make sense for the image: with its tables; or without them, without and with the starts of
- * functions, and where pointers are signed, with and without knowing how many bits an address has. */
+/* Chooses the ways of walking for the image: with its tables; or without them, with and without the starts of
+ * functions. If pointers are signed: also with and without a known number of address bits. */
 static void choose_views(struct harness *h, unsigned bits) {
     if (h->by_tables) {
         add_view(h, "tables", false, bits)->target.unwind_tables_at = tables_at;
@@ -271,7 +271,7 @@ static void choose_views(struct harness *h, unsigned bits) {
     }
     add_view(h, "alone", false, bits);
     add_view(h, "starts", true, bits);
-    /* Darwin's bits are found out where they are not given; on Linux they are taken to be 48. */
+    /* If the number of bits is not given, Darwin's is found out; on Linux 48 is assumed. */
     if (h->is_signed && (h->image.os == USP_OS_DARWIN || bits == 48)) {
         add_view(h, "alone, bits unknown", false, 0);
         add_view(h, "starts, bits unknown", true, 0);
@@ -281,7 +281,7 @@ static void choose_views(struct harness *h, unsigned bits) {
 static usp_addr place_of_stack(const struct image *image, unsigned bits) {
     if (uspi_backend_find(image->arch)->word == 4) return UINT64_C(0x70000000);
     if (image->arch == USP_ARCH_X86_64 || bits == 0) return UINT64_C(0x7ffe00000000);
-    /* As high as addresses go, so that a mask with a bit too few shows. */
+    /* As high as addresses go: a mask with one bit too few then fails. */
     return (UINT64_C(1) << bits) - (UINT64_C(1) << 28);
 }
 
@@ -290,7 +290,7 @@ static usp_addr place_of_image(const char *path, unsigned bits) {
     return bits == 0 || bits > 39 ? UINT64_C(0x10000000) : UINT64_C(0x5000000000);
 }
 
-/* Where the library finds the tables, given the image as any other. */
+/* Finds the image's tables with the library's own code, as in any other image. */
 static bool learn_tables(struct harness *h, const char *path) {
     const struct usp_memory memory = {read_memory, h};
     struct usp_image_file_options options;

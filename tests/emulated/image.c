@@ -34,7 +34,7 @@ static bool read_file(const char *path, struct file *file) {
     return ok;
 }
 
-/* n bytes at an offset; NULL when the file has not got them. */
+/* Returns n bytes at an offset; NULL if the file does not have them. */
 static const uint8_t *at(const struct file *file, uint64_t offset, uint64_t n) {
     return offset <= file->size && n <= file->size - offset ? file->bytes + offset : NULL;
 }
@@ -44,7 +44,7 @@ static uint8_t *mapped(const struct image *image, usp_addr address, uint64_t n) 
     return image->bytes + (address - image->low);
 }
 
-/* ---- what both formats share ---- */
+/* ---- shared by both formats ---- */
 
 struct segment {
     usp_addr address;
@@ -118,7 +118,8 @@ static int by_start(const void *a, const void *b) {
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* In order, one for each start, each ending at its successor where the file does not say where. */
+/* Sorts the symbols and keeps one for each start. A symbol without a size, or one that overlaps the next, ends at the
+ * next one. */
 static void settle_symbols(struct image *image) {
     size_t kept = 0;
     qsort(image->symbols, image->symbol_count, sizeof *image->symbols, by_start);
@@ -142,7 +143,7 @@ static void settle_symbols(struct image *image) {
 enum { ELF_DYN = 3, PT_LOAD = 1, PT_DYNAMIC = 2, PF_X = 1, SHT_SYMTAB = 2, STT_FUNC = 2 };
 enum { DT_PLTRELSZ = 2, DT_SYMTAB = 6, DT_RELA = 7, DT_RELASZ = 8, DT_REL = 17, DT_RELSZ = 18, DT_JMPREL = 23 };
 
-/* The relocations that a position-independent image without thread-locals has. */
+/* Relocation types of a position-independent image without thread-locals. */
 struct elf_machine {
     uint16_t machine; /* e_machine */
     uint32_t arch;
@@ -177,7 +178,7 @@ static bool elf_segments(struct elf *elf, struct segments *s) {
         if (p == NULL) return fail(elf->image, "the program headers lie outside the file");
         uint32_t type = uspi_le32(p), flags = uspi_le32(p + (elf->wide ? 4 : 24));
         unsigned word = elf->wide ? 8 : 4;
-        const uint8_t *q = p + (elf->wide ? 8 : 4); /* offset, vaddr, paddr, filesz, memsz */
+        const uint8_t *q = p + (elf->wide ? 8 : 4); /* fields: offset, vaddr, paddr, filesz, memsz */
         struct segment g = {elf_word(elf, q + word) + elf->slide, elf_word(elf, q + 4 * word), elf_word(elf, q),
                             elf_word(elf, q + 3 * word), (flags & PF_X) != 0};
         if (type == PT_LOAD && !add_segment(elf->image, s, g)) return false;
@@ -235,7 +236,7 @@ static bool elf_symbols(const struct elf *elf) {
         const uint8_t *s = at(elf->file, offset + (uint64_t)i * size, size);
         if (s == NULL) return fail(elf->image, "the section headers lie outside the file");
         if (uspi_le32(s + 4) != SHT_SYMTAB) continue;
-        const uint8_t *q = s + 8 + 2 * word; /* offset, size, link */
+        const uint8_t *q = s + 8 + 2 * word; /* fields: offset, size, link */
         uint64_t from = elf_word(elf, q), bytes = elf_word(elf, q + word);
         const uint8_t *link = at(elf->file, offset + (uint64_t)uspi_le32(q + 2 * word) * size, size);
         if (link == NULL) return fail(elf->image, "a section's link is wrong");
@@ -323,7 +324,7 @@ static bool load_macho(struct image *image, const struct file *file) {
         if (size < 8 || at(file, offset, size) == NULL) return fail(image, "a load command lies outside the file");
         uint32_t command = uspi_le32(c);
         if (command == (wide ? LC_SEGMENT_64 : LC_SEGMENT) && size >= (wide ? 72 : 56)) {
-            unsigned word = wide ? 8 : 4; /* vmaddr, vmsize, fileoff, filesize, maxprot, initprot */
+            unsigned word = wide ? 8 : 4; /* fields: vmaddr, vmsize, fileoff, filesize, maxprot, initprot */
             struct segment g = {uspi_le(c + 24, word), uspi_le(c + 24 + word, word), uspi_le(c + 24 + 2 * word, word),
                                 uspi_le(c + 24 + 3 * word, word), false};
             uint32_t protection = uspi_le32(c + 24 + 4 * word + 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A linked program brought into memory for the emulator: ELF or Mach-O, 32 or 64 bits. Knows nothing of the library's own
- * object readers, so that a fault there cannot hide one here. */
+/* A linked program, loaded into memory for the emulator: ELF or Mach-O, 32 or 64 bits. Does not use the library's own
+ * object readers, so that an error there cannot hide one here. */
 #ifndef USP_TESTS_IMAGE_H
 #define USP_TESTS_IMAGE_H
 
@@ -23,22 +23,22 @@ struct image {
     uint32_t os;        /* enum usp_os */
     usp_addr low, high; /* page-aligned */
     usp_addr text_low, text_high;
-    uint8_t *bytes;               /* high − low of them, page-aligned */
-    struct image_symbol *symbols; /* functions, ascending, each start once */
+    uint8_t *bytes;               /* high − low bytes, page-aligned */
+    struct image_symbol *symbols; /* functions, ascending, one for each start */
     size_t symbol_count;
-    const char *error; /* static; NULL: none */
+    const char *error; /* static; NULL: no error */
 };
 
-/* Reads the file, lays its segments out and applies its relocations as for a load address of link address + slide
- * (Mach-O: 0 only). False on a failure, which image->error names. Free it in both cases. */
+/* Reads the file, lays its segments out and applies its relocations for a load address of link address + slide (Mach-O:
+ * 0 only). Returns false on a failure, which image->error names. Free the image in both cases. */
 bool image_load(struct image *image, const char *path, usp_addr slide);
 
 void image_free(struct image *image);
 
-/* The function that holds pc, NULL if none does. */
+/* Returns the function that contains pc; NULL if no function does. */
 const struct image_symbol *image_function_at(const struct image *image, usp_addr pc);
 
-/* NULL if there is none of that name. */
+/* Returns the function of that name; NULL if the image has none. */
 const struct image_symbol *image_function_named(const struct image *image, const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 #define STACK_SIZE  (8u << 20)
 #define ROOT_PAGE   UINT64_C(0x60000000)
 #define ROOT_OFFSET 0x100u
-#define GUARD_PAGE  UINT64_C(0x61000000) /* behind the thread pointer: Linux keeps the stack guard there */
+#define GUARD_PAGE  UINT64_C(0x61000000) /* after the thread pointer: Linux keeps the stack guard there */
 #define CPSR_THUMB  0x20u
 
 static bool fail(struct machine *m, const char *why) {
@@ -24,7 +24,7 @@ void machine_fail(struct machine *m, const char *why) {
 /* ---- registers ---- */
 
 static void set_ids_arm64(int *ids) {
-    /* Unicorn numbers X29 and X30 apart from the others. */
+    /* Unicorn numbers X29 and X30 separately from the others. */
     for (int i = 0; i < 29; i++) ids[i] = UC_ARM64_REG_X0 + i;
     ids[29] = UC_ARM64_REG_X29;
     ids[30] = UC_ARM64_REG_X30;
@@ -70,7 +70,7 @@ static const struct model models[] = {
     {USP_ARCH_I386, UC_ARCH_X86, UC_MODE_32, -1, set_ids_i386},
 };
 
-/* Floating point is off after reset: CPACR.FPEN, CP10 and CP11 of CPACR with FPEXC.EN (Arm ARM). */
+/* Enables floating point, which is off after reset: CPACR.FPEN; CP10 and CP11 of CPACR with FPEXC.EN (Arm ARM). */
 static void enable_floating_point(struct machine *m) {
     if (m->backend->arch == USP_ARCH_ARM64 || m->backend->arch == USP_ARCH_ARM64_32) {
         uint64_t on = UINT64_C(3) << 20;
@@ -110,7 +110,7 @@ bool machine_open(struct machine *m, const struct image *image, usp_addr stack_h
     m->stack = aligned_alloc(IMAGE_PAGE, STACK_SIZE);
     m->root = ROOT_PAGE + ROOT_OFFSET;
     if (m->stack == NULL) return fail(m, "out of memory");
-    /* Nothing on an unused stack looks like an address. */
+    /* The bytes of an unused stack must not look like an address. */
     memset(m->stack, 0x5a, STACK_SIZE);
     if (uc_mem_map_ptr(m->uc, image->low, (size_t)(image->high - image->low), UC_PROT_ALL, image->bytes) != UC_ERR_OK ||
         uc_mem_map_ptr(m->uc, m->stack_low, STACK_SIZE, UC_PROT_ALL, m->stack) != UC_ERR_OK ||
@@ -168,7 +168,7 @@ static uint32_t thumb_length(struct machine *m, usp_addr pc) {
     return machine_load(m, pc, 2, &half) && half >> 11 >= 0x1d ? 4 : 2;
 }
 
-/* ITSTATE of each instruction of the block that `it` at pc begins (Arm ARM, ITAdvance). */
+/* Records the ITSTATE of each instruction of the block that `it` at pc begins (Arm ARM, ITAdvance). */
 static void begin_it_block(struct machine *m, usp_addr pc, uint8_t state) {
     pc += 2;
     for (unsigned i = 0; i < 4; i++) {
@@ -189,7 +189,7 @@ static uint8_t it_state_at(const struct machine *m, usp_addr pc) {
     return 0;
 }
 
-/* cpsr with ITSTATE[1:0] in bits 26:25 and ITSTATE[7:2] in bits 15:10. */
+/* Returns cpsr with ITSTATE[1:0] in bits 26:25 and ITSTATE[7:2] in bits 15:10. */
 static uint32_t read_cpsr(struct machine *m, usp_addr pc) {
     const uint32_t it_bits = 0x0600fc00u;
     uint32_t cpsr = 0;
@@ -216,8 +216,8 @@ void machine_moment(struct machine *m, usp_addr pc, uint32_t length, struct mome
     if (b->arch == USP_ARCH_ARMV7) now->registers.flags = read_cpsr(m, pc);
 }
 
-/* Instructions that were stepped over because their condition does not hold change nothing: their moments are the next
- * one's with another pc. */
+/* Adds moments for instructions that were skipped because their condition does not hold. They change nothing: their
+ * moments are the next one's with another pc. */
 static void add_skipped(struct run *run, usp_addr pc) {
     struct machine *m = run->machine;
     usp_addr skipped = m->behind_last;
@@ -255,8 +255,8 @@ static bool on_invalid(uc_engine *uc, uc_mem_type type, uint64_t address, int si
     return false;
 }
 
-/* Registers at the entry, by the processors' procedure call standards: the argument, the return address, and 0 as the
- * frame pointer. */
+/* Sets the registers at the entry by the processors' procedure call standards: the argument, the return address, and 0
+ * as the frame pointer. */
 static void prepare_call(struct machine *m, bool thumb, unsigned rounds) {
     const struct uspi_backend *b = m->backend;
     usp_addr sp = m->stack_high - 4096;
@@ -287,7 +287,7 @@ bool machine_run(struct machine *m, usp_addr entry, bool thumb, unsigned rounds,
                  void (*each_moment)(void *, const struct moment *), void *context, uint32_t *result) {
     struct run run = {m, each_moment, context};
     uc_hook hooks[2];
-    /* uc_hook_add takes every callback as a void pointer, which ISO C has no conversion to. */
+    /* uc_hook_add takes every callback as a void pointer, to which ISO C does not convert function pointers. */
     union {
         uc_cb_hookcode_t code;
         uc_cb_eventmem_t invalid;

@@ -118,7 +118,7 @@ static const char *check_stores(const struct prediction *p) {
     const struct uspi_backend *b = p->machine->backend;
     uint64_t stored;
     for (unsigned i = 0; i < p->store_count; i++) {
-        /* Two stores to one place: the later one counts. */
+        /* Of two stores to one place the later one counts. */
         bool overwritten = false;
         for (unsigned j = i + 1; j < p->store_count; j++) overwritten |= p->stores[j].at == p->stores[i].at;
         if (overwritten) continue;
@@ -151,13 +151,13 @@ static const char *check_flow(const struct prediction *p, const struct moment *n
 static const char *check_mode(const struct prediction *p, const struct moment *now) {
     const struct uspi_instruction *i = &p->instruction;
     uint32_t mode = mode_of(p, now);
-    if (now->length == 0) return NULL; /* the end of the run: there is no instruction any more */
+    if (now->length == 0) return NULL; /* the end of the run: no instruction follows */
     if (now->pc == p->before.pc + i->length) return mode == i->mode ? NULL : "wrong mode for the next instruction";
     if (i->target == 0 || now->pc != i->target) return NULL;
     return mode == i->target_mode ? NULL : "wrong mode at the target";
 }
 
-/* A call's return address must be seen to follow a call. */
+/* Checks that the library sees a call before a call's return address. */
 static const char *check_call_site(const struct prediction *p, const struct moment *now) {
     const struct uspi_backend *b = p->machine->backend;
     usp_addr behind = p->before.pc + p->before.length, callee = 0;
@@ -171,7 +171,7 @@ static const char *check_call_site(const struct prediction *p, const struct mome
     return callee == 0 || callee == now->pc ? NULL : "a call site that names another callee";
 }
 
-/* rep movs and its like: each turn is a moment of its own. */
+/* Whether an instruction repeats, such as rep movs: each repetition is a moment of its own. */
 static bool repeats(const struct prediction *p, const struct moment *now) {
     uint64_t byte;
     return now->pc == p->before.pc && p->machine->backend->lr == USPI_NO_REGISTER &&

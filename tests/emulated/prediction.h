@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Holds a backend's decoder against the processor: what it says that an instruction does to registers, stack and flow,
- * against what the instruction did. */
+/* Compares a backend's decoder with the processor: the predicted effects of an instruction on registers, stack and
+ * flow, and the real ones. */
 #ifndef USP_TESTS_PREDICTION_H
 #define USP_TESTS_PREDICTION_H
 
@@ -8,11 +8,11 @@
 
 struct prediction {
     const struct machine *machine;
-    uint64_t ignored_bits; /* of a register: what signing changes without the decoder's knowledge */
+    uint64_t ignored_bits; /* bits of a register that signing changes without the decoder's knowledge */
     bool made;
     struct uspi_instruction instruction;
     struct moment before;
-    uint64_t value[USP_REGISTERS_MAX]; /* after it */
+    uint64_t value[USP_REGISTERS_MAX]; /* registers after the instruction */
     struct {
         usp_addr at;
         uint64_t value;
@@ -22,10 +22,11 @@ struct prediction {
 
 void prediction_begin(struct prediction *prediction, const struct machine *machine, uint64_t ignored_bits);
 
-/* Decodes the instruction at now and works out what it will have done. NULL, or what is wrong with it (static). */
+/* Decodes the instruction at now and predicts its effects. Returns NULL, or what is wrong with it (static). */
 const char *prediction_make(struct prediction *prediction, const struct moment *now);
 
-/* The moment after it. called: the processor was seen to call. NULL, or what was predicted wrongly (static). */
+/* Compares the moment after the instruction with the prediction. called: the processor made a call. Returns NULL, or
+ * what was predicted wrongly (static). */
 const char *prediction_check(struct prediction *prediction, const struct moment *now, bool called);
 
 #endif

@@ -95,7 +95,7 @@ def run_one(target, level, workload, folder, arguments):
         run = report.Run(f"{target.name} {level} {workload.stem}" + (f", {bits} bits" if bits else ""), target.name,
                          image, target.triple)
         command = [arguments.harness, "--rounds", str(arguments.rounds), "--visits", str(VISITS * scale())]
-        # A signature in the top byte as well: macOS signs so, and its addresses have 47 bits.
+        # Also with a signature in the top byte: macOS signs so, and its addresses have 47 bits.
         command += ["--bits", str(bits)] if bits else []
         command += ["--top-byte"] if bits == 47 else []
         command += ["--async"] if target.is_async else []
@@ -151,7 +151,7 @@ def gather(jobs, arguments):
             problems += check_signatures(target, run)
             checksums.setdefault(workload, {}).setdefault(run.checksum, []).append(run.name)
     for sums in checksums.values():
-        # A strange program may well compute something else on each processor.
+        # A program given by the user may compute different results on different processors.
         if len(sums) > 1 and not arguments.workload:
             usual = max(sums, key=lambda s: len(sums[s]))
             problems += [f"{name}: computed {s} where others compute {usual}" for s in sums if s != usual
@@ -163,7 +163,7 @@ def add_up(runs):
     scores = {}
     for run in runs:
         for name, score in run.scores.items():
-            # What a walk makes of unknown address bits counts as much as the other walks.
+            # Walks that have to find out the address bits count as much as the others.
             total = scores.setdefault(name.split(",")[0], report.Score())
             total.add(score.counts)
     return scores

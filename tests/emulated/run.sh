@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Compiles programs for every processor, runs them in the emulator and, before each instruction, compares the stack that
-# usp_unwind finds with the true one, and what compact unwind or EHABI says with the true frame. Prints the table and what
-# is wrong, instruction by instruction; fails below 100 per cent exact on arm64, arm64_32 and with unwind tables, 99.9 on
-# the others, and wherever a table is wrong.
+# usp_unwind finds with the true one, and the rule of compact unwind or EHABI with the true frame. Prints a table and
+# the differences, instruction by instruction. Fails below 100 per cent exact on arm64, arm64_32 and with unwind tables,
+# below 99.9 on the others, and if a table is wrong.
 #
 #     tests/emulated/run.sh --help
 #     tests/emulated/run.sh --workload FILE.c     with another program (entry: unsigned usp_workload(unsigned rounds))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What compilers call without being asked: memory functions, divisions, the stack guard. A freestanding program has no
- * library to take them from, and here they are compiled like the program, with frame records, so that the walk through
- * them counts. Which of them are called differs by processor; the others do no harm.
+/* Functions that compilers call implicitly: memory functions, divisions, the stack guard. A freestanding program has no
+ * library for them. They are compiled like the program, with frame records, so that the walk through them is tested.
+ * Each processor calls some of them.
  *
- * Not here: the helpers whose results come back in registers that C cannot name (runtime_arm.S). */
+ * runtime_arm.S has the helpers whose results are in registers that C cannot name. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +12,7 @@ void *memmove(void *to, const void *from, size_t n);
 void *memset(void *to, int value, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 void bzero(void *to, size_t n);
-void zero_memory(void *to, size_t n) __asm__("___bzero"); /* as Apple's compilers name it */
+void zero_memory(void *to, size_t n) __asm__("___bzero"); /* the name that Apple's compilers use */
 
 static void copy_up(unsigned char *to, const unsigned char *from, size_t n) {
     for (size_t i = 0; i < n; i++) to[i] = from[i];
@@ -61,14 +61,14 @@ __attribute__((noreturn)) void __stack_chk_fail(void);
 void __stack_chk_fail(void) { __builtin_trap(); }
 
 #ifndef __APPLE__
-/* GCC's position-independent i386 code calls it so, without the procedure linkage table. Not for Mach-O: LLVM 13's linker
- * takes the wrong symbols from a file that has a hidden one. */
+/* GCC's position-independent i386 code calls this name, without the procedure linkage table. Not for Mach-O: LLVM 13's
+ * linker takes the wrong symbols from a file that has a hidden one. */
 __attribute__((noreturn, visibility("hidden"))) void __stack_chk_fail_local(void);
 
 void __stack_chk_fail_local(void) { __stack_chk_fail(); }
 #endif
 
-/* ---- division, by the schoolbook; a division by zero loops no more often than another ---- */
+/* ---- long division; a division by zero takes no more turns than another ---- */
 
 uint64_t __udivmoddi4(uint64_t a, uint64_t b, uint64_t *remainder);
 uint64_t __udivdi3(uint64_t a, uint64_t b);
@@ -172,7 +172,7 @@ uint64_t __ashldi3(uint64_t v, int by);
 uint64_t __lshrdi3(uint64_t v, int by);
 int64_t __ashrdi3(int64_t v, int by);
 
-/* Of halves that stay apart: a shift of the whole would be a call of itself. */
+/* A 64-bit number as two halves: a shift of the whole number would call the function itself. */
 union halves {
     uint64_t whole;
     volatile uint32_t half[2];
@@ -199,8 +199,8 @@ int64_t __ashrdi3(int64_t v, int by) {
     return (int64_t)(v < 0 ? ~__lshrdi3(UINT64_MAX, by) | shifted : shifted);
 }
 
-/* Arm's names (Run-time ABI for the Arm Architecture, 4.3.1): the pair {quotient, remainder} comes back in r0, r1, as a
- * 64-bit integer does. */
+/* Arm's names (Run-time ABI for the Arm Architecture, 4.3.1). The pair {quotient, remainder} is returned in r0, r1,
+ * like a 64-bit integer. */
 uint32_t __aeabi_uidiv(uint32_t a, uint32_t b);
 int32_t __aeabi_idiv(int32_t a, int32_t b);
 uint64_t __aeabi_uidivmod(uint32_t a, uint32_t b);
@@ -232,6 +232,6 @@ uint64_t __aeabi_llsr(uint64_t v, int by) { return __lshrdi3(v, by); }
 
 int64_t __aeabi_lasr(int64_t v, int by) { return __ashrdi3(v, by); }
 
-/* Named in the lazy stubs that LLVM 13's Mach-O linker makes room for; never called. */
+/* A name in the lazy stubs that LLVM 13's Mach-O linker makes room for; never called. */
 void stub_binder(void) __asm__("dyld_stub_binder");
 void stub_binder(void) {}

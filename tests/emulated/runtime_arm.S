@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Arm's 64-bit division helpers: quotient in r0:r1, remainder in r2:r3 (Run-time ABI for the Arm Architecture, 4.3.1),
- * which no C function can return. */
+/* Arm's 64-bit division helpers, which no C function can replace: quotient in r0:r1, remainder in r2:r3 (Run-time ABI
+ * for the Arm Architecture, 4.3.1). */
 #include "asm.h"
 
     .syntax unified

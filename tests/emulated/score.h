@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts how well walked stacks agree with true ones, and keeps each way of disagreeing with the place where it was seen.
- * Prints lines of tab-separated words, which report.py reads. */
+/* Counts how well walked stacks agree with true ones, and keeps each kind of difference with its place. Prints lines of
+ * tab-separated words, which report.py reads. */
 #ifndef USP_TESTS_SCORE_H
 #define USP_TESTS_SCORE_H
 
@@ -9,16 +9,16 @@
 /* How a stack differs from the true one. */
 enum verdict {
     VERDICT_EXACT,
-    VERDICT_MISSING, /* the true one with frames left out */
-    VERDICT_EXTRA,   /* the true one with frames added */
-    VERDICT_WRONG,   /* anything else */
+    VERDICT_MISSING, /* the true stack with frames left out */
+    VERDICT_EXTRA,   /* the true stack with frames added */
+    VERDICT_WRONG,   /* any other difference */
     VERDICTS
 };
 
 struct miss {
     usp_addr pc;
     const char *why; /* static */
-    char *detail;    /* of the first one seen here */
+    char *detail;    /* of the first difference of this kind at this pc */
     unsigned long count;
 };
 
@@ -33,16 +33,17 @@ enum verdict score_compare(const usp_addr *expected, unsigned expected_count, co
 
 const char *score_verdict_name(enum verdict verdict);
 
-/* Counts a disagreement at pc. Returns where its detail belongs if it is the first of its kind there, NULL otherwise. */
+/* Counts a difference at pc. Returns where its detail is to be stored if it is the first of its kind there, NULL
+ * otherwise. */
 char **score_miss(struct score *score, usp_addr pc, const char *why);
 
-/* "symbol+offset" or the plain address, for a detail. */
+/* Writes "symbol+offset" or the plain address, for a detail. */
 void score_place(const struct image *image, usp_addr pc, char *out, size_t size);
 
-/* A stack on one line, its innermost `most` frames. The caller frees it. */
+/* Returns a stack as one line, its innermost `most` frames. The caller frees it. */
 char *score_stack(const struct image *image, const usp_addr *pcs, unsigned count, unsigned most);
 
-/* One line for each place and way, the most frequent first:
+/* Prints one line for each place and kind of difference, the most frequent first:
  *     miss  score's name  count  pc  symbol+offset  why  detail */
 void score_print_misses(const struct score *score, const struct image *image);
 

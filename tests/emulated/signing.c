@@ -11,8 +11,8 @@ enum what { NOTHING, SIGN, CHECK, STRIP };
 
 struct operation {
     enum what what;
-    unsigned reg;      /* of the pointer */
-    unsigned modifier; /* register, ZERO: none */
+    unsigned reg;      /* register of the pointer */
+    unsigned modifier; /* register of the modifier; ZERO: no modifier */
     unsigned key;      /* IA, IB, DA, DB = 0 … 3 */
 };
 
@@ -29,7 +29,7 @@ static uint64_t signature(const struct signing *s, uint64_t pointer, uint64_t mo
     h ^= h >> 29;
     h *= UINT64_C(0x94d049bb133111eb);
     h ^= h >> 32;
-    /* Never 0: a signed address has to be distinguished from a plain one. */
+    /* Never 0: a signed address must differ from a plain one. */
     return (h | UINT64_C(1) << s->address_bits) & s->mask;
 }
 

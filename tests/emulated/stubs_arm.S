@@ -31,7 +31,7 @@ function SYMBOL(stub_leaf)
 function SYMBOL(stub_jump)
     b SYMBOL(stub_target)
 
-/* Through ip, as a stub in a Mach-O image or a PLT entry does it. */
+/* A jump through ip, like a stub in a Mach-O image or a PLT entry. */
 function SYMBOL(stub_jump_register)
 #ifdef __APPLE__
     movw r12, :lower16:SYMBOL(stub_target)
@@ -46,7 +46,7 @@ function SYMBOL(stub_jump_register)
 2:  .long stub_target - (1b + PC_AHEAD)
 #endif
 
-/* A push and a pop around nothing: the return address is in lr all the time. */
+/* A function that pushes and pops registers; its return address stays in lr all the time. */
 function SYMBOL(stub_thunk)
     push {r4, r5}
     mov r4, r0

@@ -19,7 +19,7 @@ function SYMBOL(stub_leaf)
 function SYMBOL(stub_jump)
     b SYMBOL(stub_target)
 
-/* As a PLT entry does it: through x16. */
+/* A jump through x16, like a PLT entry. */
 function SYMBOL(stub_jump_register)
 #ifdef __APPLE__
     adrp x16, SYMBOL(stub_target)@PAGE

@@ -21,8 +21,8 @@ function SYMBOL(stub_leaf)
 function SYMBOL(stub_jump)
     jmp SYMBOL(stub_target)
 
-/* Through a register; where the linker allows it, with an address that is computed from the code's own, as
- * position-independent stubs do it. */
+/* A jump through a register. If the linker allows it, the address is computed from the code's own, like in
+ * position-independent stubs. */
 function SYMBOL(stub_jump_register)
 #ifdef __APPLE__
     movl $SYMBOL(stub_target), %ecx

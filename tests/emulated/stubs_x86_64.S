@@ -18,7 +18,7 @@ function SYMBOL(stub_leaf)
 function SYMBOL(stub_jump)
     jmp SYMBOL(stub_target)
 
-/* As a PLT entry does it: through memory. */
+/* A jump through memory, like a PLT entry. */
 function SYMBOL(stub_jump_register)
     jmpq *SYMBOL(stub_target)@GOTPCREL(%rip)
 

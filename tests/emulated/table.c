@@ -17,7 +17,7 @@ static void find_compact(struct table *t) {
     const struct image *image = t->machine->image;
     struct uspi_macho macho;
     struct uspi_unwind_starts starts;
-    /* The pages before the header are no memory. */
+    /* The pages before the header are not memory of the image. */
     for (usp_addr at = image->low; at < image->high; at += IMAGE_PAGE) {
         const struct uspi_bytes bytes = uspi_bytes_at(&t->source, at);
         if (uspi_macho_open(&macho, bytes, NULL) != USP_OK) continue;
@@ -58,7 +58,7 @@ void table_begin(struct table *t, const struct machine *machine, uint64_t addres
     }
 }
 
-/* What the rule makes of the registers, against the true frame and the registers of its caller. */
+/* Applies the rule to the registers and compares the result with the true frame and its caller's registers. */
 static const char *check_rule(const struct table *t, const struct uspi_rule *rule, const struct moment *now,
                               const struct truth_frame *frame, const struct usp_registers *of_caller) {
     const struct uspi_backend *b = t->machine->backend;
@@ -90,7 +90,7 @@ void table_check(struct table *t, const struct truth *truth, const struct moment
     struct uspi_table_entry entry;
     if (t->kind == TABLE_NONE || truth->depth == 0) return;
     struct table_frame *frame = &t->frames[truth->depth - 1];
-    /* The last place is for the call. */
+    /* The last place is reserved for the call. */
     unsigned i = frame->check_count < TABLE_CHECKS_MAX ? frame->check_count++ : TABLE_CHECKS_MAX - 1;
     struct table_check *check = &frame->checks[i];
     *check = (struct table_check){.pc = now->pc, .answer = look_up(t, now->pc, &entry)};
@@ -113,7 +113,7 @@ static void count(struct table *t, const struct table_check *check) {
     }
 }
 
-/* Until its first call a function may be in its prologue. */
+/* Counts the instructions of a body. Until its first call a function may be in its prologue. */
 static void count_body(struct table *t, struct table_frame *frame, usp_addr call) {
     unsigned i = frame->has_called || frame->check_count == 0 ? 0 : frame->check_count - 1;
     if (!frame->has_called && frame->check_count > 0 && frame->checks[i].pc != call) i++;
@@ -137,7 +137,7 @@ void table_step(struct table *t, const struct truth *truth, const struct moment 
         begin_function(frame, function);
         if (truth->called && truth->depth >= 2) count_body(t, frame - 1, before->pc);
     } else if (frame->function != function || (function != NULL && now->pc == function->start)) {
-        /* A tail call: it came through an epilogue and is in a prologue now. */
+        /* A tail call: the pc came through an epilogue and is in a prologue now. */
         begin_function(frame, function);
     }
 }

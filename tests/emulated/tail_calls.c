@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs one linked program in the emulator, keeps a log of its calls and jumps between functions, and compares it at each function's
- * beginning with what usp_symbolize_stack infers from the program's debug information. What is built and how the results are
- * judged is the scripts' business (tail_calls.sh).
+/* Runs one linked program in the emulator, logs its calls and jumps between functions, and compares the log at each
+ * function's start with the tail calls that usp_symbolize_stack infers from the program's debug information. The
+ * scripts decide what is built and judge the results (tail_calls.sh).
  *
  * usage: tail_calls IMAGE
  *
- * Each pair of a frame and its caller counts once for each way that the log has seen between them. Prints a tab-separated line
- * `pairs`: without tail calls in the log; with some, of which all were inferred; with some, of which none were; of which some were. And a
- * line `wrong` for each pair between which a function was inferred that is not in the log.
+ * Each pair of a frame and its caller counts once for each way that the log has between them. Prints a tab-separated
+ * line `pairs` with four numbers of pairs: without tail calls in the log; with tail calls that were all inferred; with
+ * tail calls of which none was inferred; with tail calls of which some were inferred. Prints a line `wrong` for each
+ * pair between which a function was inferred that is not in the log.
  * Exit status 0 when the program ran to its end, whatever was inferred; 1 otherwise. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@
 #define WRONG_MAX  20u
 #define STACK_HIGH UINT64_C(0x70000000) /* below 4 GB, for all processors */
 
-/* The functions that a frame of the true stack has been in since its call, one after the other. */
+/* The functions in which a frame of the true stack has been since its call, in order. */
 struct way {
     const struct image_symbol *functions[WAY_MAX];
     unsigned count;
@@ -45,10 +46,10 @@ struct run {
 
 /* ---- the log ---- */
 
-/* The part of a function that lies apart from it (.cold) is not another one. */
+/* Whether a symbol is a part of a function that lies apart from it (.cold); such a part is not another function. */
 static bool is_part(const struct image_symbol *symbol) { return strstr(symbol->name, ".cold") != NULL; }
 
-/* Adds where the newest frame has got to. True when it is at a function's beginning. */
+/* Adds the newest frame's function. Returns whether the frame is at that function's start. */
 static bool log_moment(struct run *r) {
     struct way *way = &r->ways[r->truth.depth - 1];
     const struct image_symbol *function = r->truth.frames[r->truth.depth - 1].function;
@@ -68,7 +69,7 @@ struct inferred {
     unsigned count;
 };
 
-/* The function that a part belongs to begins elsewhere. */
+/* Returns the start of the function to which a part belongs. */
 static usp_addr whole_start(const struct image *image, usp_addr start) {
     const struct image_symbol *symbol = image_function_at(image, start);
     char name[128];
@@ -118,8 +119,8 @@ static bool is_new(struct run *r, usp_addr return_address, const struct way *way
     return false;
 }
 
-/* How many of the inferred functions are in the log between the call and the newest function, in this order: all of them, or it
- * is wrong. */
+/* Returns how many of the inferred functions are in the log between the call and the newest function, in this order. If
+ * some are not, the inference is wrong. */
 static unsigned count_right(const struct way *way, const struct inferred *inferred) {
     unsigned right = 0;
     for (unsigned i = way->count - 1; i-- > 0 && right < inferred->count;) {
@@ -142,7 +143,7 @@ static void print_wrong(const struct run *r, const struct way *way, const struct
 static void compare(struct run *r, const struct moment *now) {
     const struct way *way = &r->ways[r->truth.depth - 1];
     struct inferred inferred;
-    /* The caller of the first frame is no code. */
+    /* The first frame's caller is no code. */
     if (r->truth.depth < 2 || !is_new(r, r->truth.frames[r->truth.depth - 1].return_address, way)) return;
     if (!infer(r, now, &inferred)) {
         machine_fail(&r->machine, "usp_symbolize_stack fails");
@@ -174,7 +175,7 @@ static void each_moment(void *context, const struct moment *now) {
     if (now->length != 0 && is_beginning) compare(r, now);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole run ---- */
 
 static int fail(const char *what, const char *why) {
     fprintf(stderr, "tail_calls: %s: %s\n", what, why);

@@ -21,10 +21,10 @@ LEVELS = ["-O2", "-Os"]
 VERSIONS = [4, 5]  # of DWARF
 PROGRAMS = ["workload_tail.c", "workload.c", "workload_2.c"]
 SEEDS = [1, 2, 3]  # random programs (generate.py)
-# Of the pairs with tail calls in workload_tail.c, per cent that have all of them inferred, at least. The rest are its several ways,
-# its recursion and its pointers.
+# The per cent of workload_tail.c's pairs with tail calls that must have all of them inferred. The other pairs have
+# several possible ways, recursion or function pointers.
 GOAL = 40
-# clang 19 writes no call sites for calls in Thumb code, and so nothing can be inferred.
+# clang 19 writes no call sites for calls in Thumb code, so nothing can be inferred there.
 WITHOUT_GOAL = ["armv7 linux, thumb"]
 
 

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Compiles programs with tail calls for several processors, by clang and GCC, and runs them in the emulator, whose log says which
-# functions have jumped to which. Each function that usp_symbolize_stack infers must be in the log. Prints how many of the pairs of
-# frames between which there were tail calls have all of them inferred.
+# Compiles programs with tail calls for several processors, by clang and GCC, and runs them in the emulator, which logs
+# each jump from one function to another. Each function that usp_symbolize_stack infers must be in the log. Counts the
+# pairs of frames with tail calls between them, and the pairs of which all tail calls were inferred.
 #
 #     tests/emulated/tail_calls.sh --help
 #     USP_TEST_SCALE=10 tests/emulated/tail_calls.sh     more programs and levels

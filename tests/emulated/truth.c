@@ -22,14 +22,14 @@ static usp_addr fp_of(const struct truth *t, const struct moment *m) {
     return m->registers.value[b->fp] & b->word_mask & (b->has_async ? ~USPI_FP_TAG_MASK : UINT64_MAX);
 }
 
-/* The register in which Swift's async convention hands over the context (LLVM AArch64CallingConvention.td,
+/* Returns the register in which Swift's async convention passes the context (LLVM AArch64CallingConvention.td,
  * X86CallingConv.td: SwiftAsync). */
 static usp_addr context_of(const struct truth *t, const struct moment *m) {
     unsigned reg = t->machine->backend->arch == USP_ARCH_X86_64 ? 14 : 22;
     return m->registers.value[reg] & t->machine->backend->word_mask;
 }
 
-/* The newest frame is in a function's beginning: by the call, or by a tail call later on. */
+/* Sets the newest frame's function if the pc is at a function's start: after the call, or after a tail call. */
 static void name_frame(struct truth *t, const struct moment *now) {
     const struct uspi_backend *b = t->machine->backend;
     const struct image_symbol *s = image_function_at(t->machine->image, now->pc);
@@ -108,7 +108,7 @@ unsigned truth_async(const struct truth *t, const struct moment *now, bool early
     uint64_t context = 0, parent, resume;
     for (unsigned i = t->depth; i-- > 0 && context == 0;) {
         const struct truth_frame *f = &t->frames[i];
-        /* A frame that has called has its record. */
+        /* A frame that has made a call has its record. */
         bool has_record = early || i + 1 < t->depth || truth_has_record(t, now);
         if (f->async && has_record) context = f->context;
     }

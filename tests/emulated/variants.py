@@ -45,7 +45,7 @@ def clang(triple):
 
 
 STATIC = ["ld.lld-19", "-static", "-z", "noexecstack", "--build-id=none", "-e", "usp_workload"]
-# Position-independent, with a procedure linkage table that the harness's loader fills.
+# Position-independent, with a procedure linkage table that the harness's loader fills in.
 SHARED = ["ld.lld-19", "-shared", "-z", "now", "-z", "noexecstack", "--build-id=none", "-e", "usp_workload"]
 
 
@@ -54,7 +54,7 @@ def apple(arch, platform, version):
             "-e", "_usp_workload"]
 
 
-# ld64.lld 19 links neither armv7 nor i386; the linker that LLVM 13 still carried does.
+# ld64.lld 19 links neither armv7 nor i386; the linker of LLVM 13 does.
 def old_apple(arch, minimum, version):
     return ["ld64.lld.darwinold-13", "-arch", arch, minimum, version, "-sdk_version", version, "-static",
             "-e", "_usp_workload"]
@@ -99,9 +99,9 @@ NO_TABLES = ["-fno-asynchronous-unwind-tables", "-fno-exceptions"]
 LINUX_BITS, DARWIN_BITS = [39, 48], [39, 47]
 
 
-# A freestanding program has them only on request.
+# A freestanding program has unwind tables only on request.
 TABLES = ["-funwind-tables"]
-# What EHABI's entries refer to for the sake of exceptions.
+# Symbols to which EHABI's entries refer for exceptions.
 NO_PERSONALITIES = ["--defsym=__aeabi_unwind_cpp_pr0=0", "--defsym=__aeabi_unwind_cpp_pr1=0"]
 
 
@@ -199,7 +199,7 @@ TARGETS = [
     by_tables(x86("i386 linux, tables", clang(LINUX_386), STATIC, NO_GUARD, wide=False, levels=["-O0", "-Os"]),
               bodies=False),
     with_seeds(frameless(arm64("arm64 apple, frameless", IOS, LINK_IOS, NO_GUARD), outlined=True), [101]),
-    # There the walk is by instructions, from the starts that the image names.
+    # Here the walk uses instructions, from the function starts that the image lists.
     with_seeds(frameless(Target("arm64_32 apple, frameless", "arm64_32", clang(WATCH), LINK_WATCH, NO_GUARD,
                                 "stubs_arm64.S", 100.0, triple=WATCH), compared=False, outlined=True), [101, 112]),
     frameless(x86("x86_64 apple, frameless", clang(MAC_X64), LINK_MAC, NO_GUARD)),

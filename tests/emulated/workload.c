@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A program made of frame shapes: every way in which compilers build, use and undo a stack frame that its author could
- * think of, each in a function of its own, its result folded into a checksum so that none can be left out.
+/* A program made of frame shapes: the ways in which compilers build, use and undo a stack frame. Each way has a
+ * function of its own, whose result goes into a checksum so that the compiler cannot leave it out.
  *
- * Freestanding; compiled once for each processor, system and option. It never knows where it runs, and it computes the
- * same checksum everywhere: that is how the harness knows that the emulator carried it out as the processor would. */
+ * Freestanding; compiled once for each processor, system and option. It does not depend on the processor, and computes
+ * the same checksum everywhere. By the checksum the harness knows that the emulator executed it like the processor. */
 #include "workload.h"
 
 #include <stdarg.h>
 #include <stddef.h>
 
-static volatile unsigned zero; /* never written: what depends on it is not taken, and no compiler knows */
+static volatile unsigned zero; /* never written: branches that depend on it are not taken, which no compiler knows */
 static volatile unsigned sink;
 
 NOINLINE static unsigned fold(unsigned hash, unsigned value) {
@@ -27,7 +27,7 @@ NOINLINE static unsigned leaf_plain(unsigned a, unsigned b) { return (a << 3) - 
 NOINLINE static void leaf_void(unsigned *p) { *p += 3; }
 
 /* More values alive at once than any of the processors has scratch registers: a leaf that saves registers, and on armv7
- * uses lr as one more. */
+ * also uses lr. */
 NOINLINE static unsigned leaf_pressure(const unsigned *v, unsigned n) {
     unsigned a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7];
     unsigned i = v[8], j = v[9], k = v[10], l = v[11], m = v[12], o = v[13], p = v[14], q = v[15];
@@ -52,7 +52,7 @@ NOINLINE static unsigned leaf_pressure(const unsigned *v, unsigned n) {
     return a ^ b ^ c ^ d ^ e ^ f ^ g ^ h ^ i ^ j ^ k ^ l ^ m ^ o ^ p ^ q;
 }
 
-/* Twelve values: enough to use up r0–r12 and take lr, little enough not to spill. */
+/* Twelve values: enough to use r0–r12 and lr, too few to spill. */
 NOINLINE static unsigned leaf_lr_scratch(const unsigned *v, unsigned n) {
     unsigned a = v[0], b = v[1], c = v[2], d = v[3], e = v[4], f = v[5], g = v[6], h = v[7], i = v[8];
     while (n-- > 0) {
@@ -69,7 +69,7 @@ NOINLINE static unsigned leaf_lr_scratch(const unsigned *v, unsigned n) {
     return a + b + c + d + e + f + g + h + i;
 }
 
-/* Locals in memory, no call: a frame without a saved return address, or the red zone. */
+/* Locals in memory without a call: a frame without a saved return address, or the red zone. */
 NOINLINE static unsigned leaf_array(unsigned seed) {
     volatile unsigned a[12];
     for (unsigned i = 0; i < 12; i++) a[i] = seed += i * 0x1234567u;
@@ -143,7 +143,7 @@ NOINLINE static unsigned frame_alloca_loop(unsigned n) {
     return s;
 }
 
-/* Leaves the block, and with it the array, at each turn. */
+/* Leaves the block, and so the array, in each turn. */
 NOINLINE static unsigned frame_vla(unsigned n) {
     unsigned s = 1;
     for (unsigned i = 2; i < n; i++) {
@@ -167,7 +167,7 @@ NOINLINE static unsigned frame_aligned_4096(unsigned x) {
     return fold(r, (unsigned)((uintptr_t)a & 4095));
 }
 
-/* sp can be used neither for the aligned locals nor for the others: compilers take a base pointer as well. */
+/* Neither the aligned locals nor the others can be addressed by sp: compilers also use a base pointer. */
 NOINLINE static unsigned frame_aligned_alloca(unsigned n) {
     _Alignas(128) unsigned char a[64];
     unsigned char *p = __builtin_alloca(n + 16);
@@ -443,7 +443,7 @@ NOINLINE static unsigned switch_in_loop(unsigned n) {
 NOINLINE static unsigned computed_goto(const unsigned char *code) {
     static const void *const labels[] = {&&halt, &&add, &&call, &&jump, &&leaf};
     unsigned acc = 1;
-    /* clang 19 reads eight bytes of a constant label table on arm64_32. */
+    /* clang 19 reads eight bytes from a constant label table on arm64_32. */
     goto *labels[*code + zero];
 add:
     acc += code[1];
@@ -546,7 +546,7 @@ NOINLINE static unsigned loop_do(unsigned n) {
     return s;
 }
 
-/* ---- calls that do not return, compiled and not taken ---- */
+/* ---- calls that do not return, compiled but not executed ---- */
 
 NORETURN NOINLINE static void fatal(unsigned why) {
     for (;;) sink = fold(sink, why);
@@ -613,8 +613,8 @@ NOINLINE static unsigned calls_cold(unsigned x) {
 
 NOINLINE static double real_leaf(double a, double b) { return a * 0.5 + b; }
 
-/* Values alive across calls: the callee-saved floating point registers are pushed. All numbers are multiples of 2^-8
- * and small, so that every processor computes the same. */
+/* Values alive across calls: the callee-saved floating point registers are pushed. All numbers are small multiples of
+ * 2^-8, so that every processor computes the same result. */
 NOINLINE static double real_saved(double a, double b, unsigned n) {
     double c = a + b, d = a - b, e = a * 0.25, f = b * 0.5, g = c + 1, h = d + 2;
     for (unsigned i = 0; i < n; i++) {
@@ -717,7 +717,7 @@ NOINLINE static unsigned stubs(unsigned x) {
     return fold(s, stub_calls(x, s));
 }
 
-/* ---- all of it ---- */
+/* ---- the whole program ---- */
 
 static unsigned one_round(unsigned h, unsigned r) {
     static const unsigned char program[] = {1, 7, 2, 9, 4, 3, 3, 1, 1, 5, 4, 2, 3, 0};

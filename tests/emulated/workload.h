@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the emulated programs share: their one entry, and names for attributes. Only for code that runs in the emulator. */
+/* Declarations that the emulated programs share: their only entry, and names for attributes. Only for code that runs in
+ * the emulator. */
 #ifndef USP_TESTS_WORKLOAD_H
 #define USP_TESTS_WORKLOAD_H
 
@@ -9,7 +10,7 @@
 #define NORETURN __attribute__((noreturn))
 #define COLD     __attribute__((cold))
 
-/* The builder defines it where a processor has a convention in which the callee pops its arguments. */
+/* The builder defines it for a processor with a convention in which the callee pops its arguments. */
 #ifndef CALLEE_POPS
 #define CALLEE_POPS
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A second program for the emulator, written as programs are and not as a list of frame shapes: an interpreter, sorting
- * with callbacks, text, trees, matrices, state machines. The rule must not fit one program.
+/* A second program for the emulator, more like a real program than a list of frame shapes: an interpreter, sorting with
+ * callbacks, text, trees, matrices, state machines. Unwinding must not be fitted to a single program.
  *
  * Freestanding, and the same checksum on every processor, as workload.c is. */
 #include "workload.h"
@@ -770,7 +770,7 @@ NOINLINE static uint32_t tables(uint32_t h) {
     return e != NULL ? h + e->value : h;
 }
 
-/* ---- moving things about ---- */
+/* ---- recursion that moves things ---- */
 
 static void hanoi(unsigned n, unsigned from, unsigned to, unsigned by, uint32_t *h) {
     if (n == 0) return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A third program for the emulator, for code without frame pointers: shapes that make a frame hard to see through from its
- * instructions alone. Large frames, stacks of run-time size, jump tables beside tail calls, functions that end in a call
- * which never returns, callees that are not known and that take their arguments off the stack.
+/* A third program for the emulator, for code without frame pointers: frames that are hard to unwind by instructions
+ * alone. It has large frames, stacks of run-time size, jump tables beside tail calls, functions that end in a call
+ * which never returns, and unknown callees that take their arguments off the stack.
  *
  * Freestanding, and the same checksum on every processor, as workload.c is. */
 #include "workload.h"
@@ -27,7 +27,7 @@ NORETURN NOINLINE static void die_plain(const char *why, unsigned x) {
     for (;;) sink += x + (unsigned)why[0];
 }
 
-/* ---- large frames: around a page, and more than one instruction's constant can hold ---- */
+/* ---- large frames: around a page in size, and larger than one instruction's constant ---- */
 
 NOINLINE static void touch(volatile unsigned char *p, size_t n, unsigned v) {
     p[0] = (unsigned char)v;
@@ -230,7 +230,7 @@ NOINLINE static unsigned choose_of_many(unsigned n, unsigned a) {
     return a;
 }
 
-/* Many ways at once, with numbers in registers on each. */
+/* Many paths at once, with numbers in registers on each path. */
 #define LINK(k)                                                                                                        \
     if (mix(n, k) % 3 == 0) {                                                                                          \
         a = mix(a, k);                                                                                                 \

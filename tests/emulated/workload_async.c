@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A program with Swift async frames, written in C: functions with the Swift async calling convention, whose records clang
- * extends by the async context. Asynchronous and ordinary frames alternate on the stack.
+/* A program with Swift async frames, written in C: functions with the Swift async calling convention, whose records
+ * clang extends by the async context. Asynchronous and ordinary frames alternate on the stack.
  *
- * The harness knows a function with an async frame by its name's beginning (async_), and what its chain must be from the
- * context that it is handed; contexts are made by make_context alone. */
+ * The harness recognizes a function with an async frame by the start of its name (async_), and derives the expected
+ * chain from the context passed to it. Only make_context makes contexts. */
 #include "workload.h"
 
 #include <stddef.h>
@@ -113,7 +113,7 @@ NOINLINE static ASYNC unsigned async_nested(unsigned n, CONTEXT) {
     return fold(r, own->value);
 }
 
-/* An ordinary frame between async ones: the chain that counts is the innermost one's. */
+/* An ordinary frame between async ones: the innermost async frame's chain counts. */
 NOINLINE static unsigned between(async_function f, unsigned x, struct context *c) { return f(x, c) + ordinary(x); }
 
 NOINLINE static ASYNC unsigned async_outer(unsigned x, CONTEXT) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tail calls of many shapes, in two units: this file and workload_tail_2.c. What a function of a pair of calls and jumps does is of no
- * account; each changes `sink`, so that no compiler leaves it out. For tail_calls.c. */
+/* Tail calls of many shapes, in two units: this file and workload_tail_2.c. The functions compute nothing useful; each
+ * changes `sink`, so that no compiler leaves it out. For tail_calls.c. */
 #include "workload_tail.h"
 
 volatile unsigned sink;
@@ -16,7 +16,7 @@ NOINLINE static unsigned last_of_unit(unsigned a, unsigned b) {
     return a * 17 - b;
 }
 
-/* ---- one way ---- */
+/* ---- one possible way ---- */
 
 NOINLINE static unsigned one(unsigned a, unsigned b) {
     sink = a;
@@ -33,7 +33,7 @@ NOINLINE static unsigned three(unsigned a, unsigned b) {
     return two(b, a);
 }
 
-/* Over both units and back. */
+/* Calls that lead from one unit to the other and back. */
 NOINLINE unsigned here_2(unsigned a, unsigned b) {
     sink = a;
     return there_3(a, b + 1);
@@ -55,14 +55,14 @@ NOINLINE static unsigned with_inlined(unsigned a, unsigned b) {
     return inlined(a + b, b);
 }
 
-/* A frame is made and undone before the jump. */
+/* The function makes and undoes a frame before the jump. */
 NOINLINE static unsigned after_calls(unsigned a, unsigned b) {
     unsigned x = last(a, b), y = one(x, b);
     sink = y;
     return two(x, y);
 }
 
-/* ---- several ways ---- */
+/* ---- several possible ways ---- */
 
 NOINLINE static unsigned either(unsigned a, unsigned b) {
     sink = a;
@@ -86,7 +86,7 @@ NOINLINE static unsigned parted(unsigned a, unsigned b) {
     return right(a, b + 2);
 }
 
-/* One of them leads elsewhere. */
+/* One of the two ways leads to another function. */
 NOINLINE static unsigned one_of_two(unsigned a, unsigned b) {
     sink = 5;
     if ((b & 1) != 0) return left(a, b);
@@ -162,7 +162,7 @@ NOINLINE static unsigned never(unsigned a, unsigned b) {
     return last(a, b);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole program ---- */
 
 NOINLINE static unsigned call_all(unsigned a, unsigned b) {
     unsigned s = one(a, b) + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What workload_tail.c and workload_tail_2.c know of each other. */
+/* Declarations that workload_tail.c and workload_tail_2.c share. */
 #ifndef USP_TESTS_WORKLOAD_TAIL_H
 #define USP_TESTS_WORKLOAD_TAIL_H
 

@@ -2,7 +2,7 @@
 /* See workload_tail.c. */
 #include "workload_tail.h"
 
-/* Another function of the same name is in the other unit. */
+/* The other unit has a function of the same name. */
 NOINLINE static unsigned one(unsigned a, unsigned b) {
     sink = a + 7;
     return last(a + 5, b);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Archives by their bytes: the names and members that BSD's and System V's formats give, and damaged ones. */
+/* Tests archives by their bytes: names and members in BSD's and System V's formats, and damaged archives. */
 #include "lib/images/file.h"
 #include "lib/object/archive.h"
 #include "lib/object/identify.h"
@@ -74,7 +74,8 @@ START_TEST(system_v) {
 }
 END_TEST
 
-/* Behind a table of names that must have been read before the member's own can be. */
+/* A walk that begins at a member's offset: the table of names before it must have been read, or the member's name
+ * cannot be. */
 START_TEST(at_an_offset) {
     uint64_t offsets[3];
     begin();

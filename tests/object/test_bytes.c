@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a file
- * that is mapped and one that is read piece by piece. */
+/* Tests the checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a
+ * file that is mapped and over one that is read piece by piece. */
 #include "lib/object/identify.h"
 #include "tests/support/core_walk.h"
 #include "tests/support/range.h"
@@ -38,7 +38,7 @@ START_TEST(arrays) {
     ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){0, 4, 2, "x"}, &part, NULL), USP_OK);
     ck_assert_uint_eq(part.size, 8);
     ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){1, 4, 2, "x"}, &part, NULL), USP_ERROR_TRUNCATED);
-    /* Products that are 0 and 8 modulo 2^64. */
+    /* Sizes whose products are 0 and 8 modulo 2^64. */
     ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){0, UINT64_C(1) << 61, 8, "x"}, &part, NULL),
                      USP_ERROR_TRUNCATED);
     ck_assert_int_eq(uspi_bytes_array(all, (struct uspi_array){0, (UINT64_C(1) << 61) + 1, 8, "x"}, &part, NULL),
@@ -90,9 +90,9 @@ END_TEST
 START_TEST(slebs) {
     static const uint8_t bytes[] = {
         0x3f, 0x40, 0xff, 0x00, 0x80, 0x7f, 0x83, 0x80, 0x00, 0xfd, 0xff, 0x7f,       /* the last two with padding */
-        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00,                   /* INT64_MAX, */
-        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0x7f,             /* INT64_MIN with padding, */
-        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x80, 0x80, 0x80, /* 2^63, */
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00,                   /* INT64_MAX */
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0xff, 0x7f,             /* INT64_MIN with padding */
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0x80, 0x80, 0x80, /* 2^63 */
         0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01,                               /* 2^70 */
     };
     static const int64_t values[] = {63, -64, 127, -128, 3, -3, INT64_MAX, INT64_MIN};
@@ -146,7 +146,7 @@ static int read_hundred(void *context, usp_addr from, void *to, size_t n) {
     return read_range(1000, context, 100, from, to, n);
 }
 
-/* A string that ends where memory does is read although a piece behind it cannot be. */
+/* A string ends at the end of memory: it must be read although the piece after it cannot be. */
 START_TEST(strings_in_memory) {
     char bytes[100], to[200];
     memset(bytes, 'x', sizeof bytes);
@@ -164,7 +164,7 @@ START_TEST(strings_in_memory) {
 }
 END_TEST
 
-/* A long name does not push the sentence out of the text. */
+/* A reader that fills memory with 0xee and counts its calls in *context. */
 static int read_elsewhere(void *context, uint64_t at, void *to, size_t n) {
     (void)at;
     memset(to, 0xee, n);
@@ -172,7 +172,8 @@ static int read_elsewhere(void *context, uint64_t at, void *to, size_t n) {
     return USP_OK;
 }
 
-/* Addresses of this process that stay are read where they are, all others by the reader, which counts its calls. */
+/* Addresses of this process that stay mapped must be read directly, all others by the reader, which counts its
+ * calls. */
 START_TEST(direct_memory) {
     unsigned calls = 0;
     const usp_addr here = (uintptr_t)eight;
@@ -186,7 +187,7 @@ START_TEST(direct_memory) {
     ck_assert_uint_eq(value, 8);
     ck_assert_ptr_eq(uspi_bytes_in_place(all, 5, 7), eight + 1);
     ck_assert_uint_eq(calls, 0);
-    /* One byte before, one behind, and across either end. */
+    /* One byte before, one byte after, and across either end. */
     static const struct {
         uint64_t offset;
         unsigned width;
@@ -196,7 +197,7 @@ START_TEST(direct_memory) {
         ck_assert_uint_eq(value & 0xff, 0xee);
         ck_assert_uint_eq(calls, i + 1);
     }
-    /* The range's own end counts first. */
+    /* The end of the given range must count first. */
     all.size = 6;
     ck_assert_int_eq(uspi_bytes_load(all, 5, 2, &value, "x", NULL), USP_ERROR_TRUNCATED);
     ck_assert_ptr_null(uspi_bytes_in_place(all, 5, 2));
@@ -215,7 +216,7 @@ START_TEST(long_names) {
 }
 END_TEST
 
-/* The same bytes and the same refusals whether the file is mapped or read piece by piece. */
+/* Checks that the bytes and the errors are the same whether the file is mapped or read piece by piece. */
 static void check_file(size_t size) {
     struct uspi_file *file;
     struct uspi_error error;
@@ -230,8 +231,8 @@ static void check_file(size_t size) {
     uspi_file_close(file);
 }
 
-/* From now on no mapping can be made; what malloc needs is there already. False where that cannot be arranged (under an
- * emulator the limit means nothing). */
+/* Forbids further mappings; malloc's memory exists already. Returns false if that is impossible: under an emulator the
+ * limit has no effect. */
 static bool forbid_mappings(void) {
     struct rlimit limit;
     if (needs_address_space()) return false;
@@ -264,7 +265,7 @@ START_TEST(mapped_or_not) {
 }
 END_TEST
 
-/* A file that shrinks while it is read piece by piece gives a status. */
+/* A file shrinks while it is read piece by piece: reading must return a status. */
 START_TEST(shrinking_file) {
     struct uspi_file *file;
     struct builder b = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ELF reader alone, over built bytes: files, and the same image in memory. Cores are test_core_elf.c's. */
+/* Tests the ELF reader alone, over built bytes: files, and the same image in memory. test_core_elf.c tests cores. */
 #include "lib/object/elf.h"
 #include "tests/support/built_file.h"
 #include "tests/support/suite.h"
@@ -13,7 +13,8 @@ static struct uspi_elf elf;
 
 static int open_file(void) { return uspi_elf_open(&elf, all(), &error); }
 
-/* The program of core_fixtures.h with four sections behind it: none, names, .note.gnu.build-id, .bss. */
+/* Builds the program of core_fixtures.h with four sections after it: the null section, names, .note.gnu.build-id,
+ * .bss. */
 static void build_with_sections(uint32_t arch) {
     bool wide = arch_is_64(arch);
     unsigned word = wide ? 8 : 4;
@@ -89,7 +90,7 @@ START_TEST(sections) {
     ck_assert_uint_eq(section.align, 4);
     ck_assert_int_eq(uspi_elf_find_section(&elf, ".bs", &section, &error), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(uspi_elf_section(&elf, 4, &section, &error), USP_ERROR_NOT_FOUND);
-    /* Without program headers (a separate debug file may lack them) the note's section is found. */
+    /* Without program headers, which a separate debug file may lack, the note must be found by its section. */
     patch(&file, arch_is_64(archs[_i]) ? 56 : 44, 2, 0);
     ck_assert_int_eq(open_file(), USP_OK);
     ck_assert_int_eq(uspi_elf_build_id(&elf, &id, &error), USP_OK);
@@ -97,7 +98,7 @@ START_TEST(sections) {
 }
 END_TEST
 
-/* gABI: counts that do not fit into the header are in section header 0. */
+/* Counts that do not fit into the header are in section header 0 (gABI). */
 START_TEST(extended_counts) {
     struct uspi_elf_section section;
     struct uspi_elf_segment segment;
@@ -115,7 +116,7 @@ START_TEST(extended_counts) {
     ck_assert_uint_eq(elf.name_section, 1);
     ck_assert_int_eq(uspi_elf_segment(&elf, 2, &segment, &error), USP_OK);
     ck_assert_int_eq(uspi_elf_find_section(&elf, ".note.gnu.build-id", &section, &error), USP_OK);
-    /* More than there are. */
+    /* More program headers than the file has. */
     patch(&file, at + 44, 4, UINT32_MAX);
     ck_assert_int_eq(open_file(), USP_ERROR_TRUNCATED);
     patch(&file, at + 44, 4, 3);
@@ -127,7 +128,7 @@ START_TEST(extended_counts) {
 }
 END_TEST
 
-/* A file that was cut still has what is before the cut; what is asked for behind it is refused. */
+/* A truncated file must still give what precedes the cut; a read after the cut must be refused. */
 START_TEST(section_headers_cut_off) {
     struct uspi_elf_section section;
     struct uspi_build_id id;
@@ -184,7 +185,7 @@ START_TEST(image_in_memory) {
 }
 END_TEST
 
-/* Linked for 0x4000 and loaded at IMAGE: contents are found by their addresses. */
+/* An image linked for 0x4000 and loaded at IMAGE: its contents must be found by their addresses. */
 START_TEST(image_that_slid) {
     struct uspi_build_id id;
     build_elf_program(&file, USP_ARCH_X86_64, BUILD_ID);
@@ -232,7 +233,7 @@ START_TEST(notes) {
             ck_assert_uint_eq(note.desc.size, count + 1);
             count++;
         }
-        /* The last descriptor has three bytes; what pads it may be missing. */
+        /* The last descriptor has three bytes; its padding may be missing. */
         ck_assert_int_eq(got, count < 3 ? USP_ERROR_TRUNCATED : 0);
         ck_assert_uint_eq(count, cut <= align - 3 ? 3 : 2);
     }
@@ -279,7 +280,8 @@ START_TEST(dynamic_entries) {
 }
 END_TEST
 
-/* Segments that are linked for pages of 64 KB have other memory between them when the kernel has loaded them. */
+/* Segments linked for pages of 64 KB: once the kernel has loaded them, other memory lies between them. It must not
+ * count as the image's. */
 START_TEST(a_hole_between_segments) {
     struct uspi_elf_extent extent;
     build_elf_program(&file, USP_ARCH_ARM64, BUILD_ID);
@@ -313,7 +315,7 @@ START_TEST(segments_that_wrap) {
 }
 END_TEST
 
-/* x32 and AArch64's ILP32 share a machine with ours, and are none of ours. */
+/* x32 and AArch64's ILP32 have the machine numbers of supported processors, but are not supported. */
 START_TEST(processors) {
     static const struct {
         unsigned machine;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The Mach-O and fat readers alone, over built bytes: files, and the same image in memory. Cores are
- * test_core_macho.c's. */
+/* Tests the Mach-O and fat readers alone, over built bytes: files, and the same image in memory. test_core_macho.c
+ * tests cores. */
 #include "lib/object/fat.h"
 #include "tests/support/built_file.h"
 #include "tests/support/suite.h"
@@ -14,7 +14,7 @@ static struct uspi_macho macho;
 
 static int open_file(void) { return uspi_macho_open(&macho, all(), &error); }
 
-/* A file of these commands alone. */
+/* Builds a file that has only these load commands. */
 static void build(bool wide, struct commands *c) {
     builder_free(&file);
     put_macho(&file, wide, wide ? 0x0100000c : 12, 6, c);
@@ -118,7 +118,7 @@ START_TEST(lying_commands) {
         ck_assert_int_eq(uspi_macho_next_segment(&macho, &cursor, &segment, &error), sizes[i].status);
     }
     patch(&file, 32 + 4, 4, 72);
-    /* More sections than the command holds, a number that overflows, more commands than there are. */
+    /* More sections than the command holds, a count that overflows, more commands than the file has. */
     patch(&file, 32 + 64, 4, 1);
     ck_assert_int_eq(uspi_macho_find(&macho, USPI_LC_SEGMENT_64, &command, &error), USP_OK);
     ck_assert_int_eq(uspi_macho_segment(&command, &segment, &error), USP_ERROR_TRUNCATED);
@@ -141,7 +141,7 @@ START_TEST(install_names) {
     ck_assert_str_eq(name, "/usr/lib/libx.dylib");
     ck_assert_int_eq(uspi_macho_install_name(&macho, name, 19, &error), USP_ERROR_FULL);
     ck_assert_int_eq(uspi_macho_install_name(&macho, name, 20, &error), USP_OK);
-    /* An offset outside of the command, and a name without an end. */
+    /* An offset outside the command, and a name without its terminating zero. */
     patch(&file, 32 + 8, 4, UINT32_MAX);
     ck_assert_int_eq(uspi_macho_install_name(&macho, name, sizeof name, &error), USP_ERROR_TRUNCATED);
     patch(&file, 32 + 8, 4, _i == 0 ? 24 : 12);
@@ -189,7 +189,7 @@ START_TEST(nothing_to_find) {
 }
 END_TEST
 
-/* An image of the shared cache: its __LINKEDIT is far away, and what lies between belongs to others. */
+/* An image of the shared cache: its __LINKEDIT is far away, and the memory between belongs to other images. */
 START_TEST(image_of_the_shared_cache) {
     struct commands c = {{0}, 0};
     struct uspi_macho_extent extent;
@@ -244,13 +244,13 @@ static int pick(uint32_t arch, uint32_t variant) {
 }
 
 static int pick_by_uuid(const char *uuid) {
-    /* The UUID decides, whatever processor is asked for. */
+    /* The UUID must decide, whatever the wanted processor. */
     const struct uspi_wanted_slice wanted = {
         .uuid = (const uint8_t *)uuid, .arch = USP_ARCH_ARMV7, .variant = USP_VARIANT_ARMV7K};
     return uspi_fat_pick(all(), &wanted, &macho, &error);
 }
 
-/* Two slices, armv7 and arm64, with 32- or 64-bit offsets. */
+/* Builds a file of two slices, armv7 and arm64, with 32- or 64-bit offsets. */
 static void build_fat(bool wide, uint64_t offset, uint64_t size) {
     struct builder slices[2] = {{0}, {0}};
     unsigned word = wide ? 8 : 4;
@@ -298,7 +298,7 @@ START_TEST(variants) {
         {USP_ARCH_ARM64, 0, USP_VARIANT_PLAIN, "arm64"},
         {USP_ARCH_ARM64, 1, USP_VARIANT_PLAIN, "arm64"},
         {USP_ARCH_ARM64, 2, USP_VARIANT_ARM64E, "arm64e"},
-        /* With the version of the ABI in the capability bits. */
+        /* With the ABI version in the capability bits. */
         {USP_ARCH_ARM64, 0x80000002, USP_VARIANT_ARM64E, "arm64e"},
         {USP_ARCH_ARM64_32, 2, USP_VARIANT_PLAIN, "arm64_32"},
         {USP_ARCH_ARMV7, 9, USP_VARIANT_PLAIN, "armv7"},
@@ -325,7 +325,7 @@ START_TEST(variants) {
     for (size_t i = 0; i < sizeof any / sizeof *any; i++) {
         ck_assert_uint_eq(usp_variant_from_string(any[i]), USP_VARIANT_NONE);
     }
-    /* No variant of this processor. */
+    /* Not a variant of this processor. */
     ck_assert_str_eq(usp_variant_string(USP_ARCH_ARM64, USP_VARIANT_ARMV7K), "arm64");
     ck_assert_str_eq(usp_variant_string(USP_ARCH_NONE, USP_VARIANT_ARM64E), "unknown");
     build_macho_program(&file, USP_ARCH_ARM64, UUID, 2);
@@ -343,7 +343,7 @@ START_TEST(slices_outside_of_the_file) {
     build_fat(wide, cases[_i].offset, cases[_i].size);
     ck_assert_int_eq(pick(USP_ARCH_ARM64, USP_VARIANT_NONE), USP_ERROR_TRUNCATED);
     ck_assert_ptr_nonnull(strstr(error.text, "slice"));
-    /* The other slice is none the worse. */
+    /* The other slice must not be affected. */
     ck_assert_int_eq(pick(USP_ARCH_ARMV7, USP_VARIANT_NONE), USP_OK);
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A process for others to look at: threads at a known place, and whatever the first argument asks for. Needs nothing of
- * the library, so that it can be compiled for another processor. Says "ready LOW HIGH" when it stands: the bounds of the
- * function of which each thread has DEPTH + 1 frames. */
+/* A process that tests capture: threads in a known function, in the state that the first argument names. Does not use
+ * the library, so that it can be compiled for another processor. Prints "ready LOW HIGH" when all threads have arrived:
+ * the bounds of the function of which each thread has DEPTH + 1 frames. */
 #define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static KEPT void handle(int number, siginfo_t *info, void *context) {
     sink++;
 }
 
-/* Stands in a handler on an alternate stack, which lies above the thread's own or below it. */
+/* Waits in a signal handler on an alternate stack, which lies above the thread's own stack or below it. */
 static KEPT void be_interrupted(void) {
     stack_t alternate = {.ss_size = 65536};
     struct sigaction action;
@@ -74,13 +74,13 @@ static KEPT void be_interrupted(void) {
     sink++;
 }
 
-/* Longer than the usual limit of a stack's size. */
+/* Larger than the usual limit of a stack's size. */
 #define LONG_STACK ((size_t)32 << 20)
 #define LONG_PIECE ((size_t)1 << 20)
 
 static KEPT void take_room(unsigned pieces) {
     char room[LONG_PIECE];
-    /* Compilers leave out what has no visible effect. */
+    /* Keeps the compiler from removing the array. */
     __asm__ volatile("" : : "r"(room) : "memory");
     if (pieces > 1) {
         take_room(pieces - 1);
@@ -92,9 +92,9 @@ static KEPT void take_room(unsigned pieces) {
 
 static KEPT void take_twelve_pieces(void) { take_room(12); }
 
-/* The same on a stack that the kernel and libc do not know as one. */
+/* Calls take_twelve_pieces on a stack that neither the kernel nor libc knows. */
 static KEPT void be_a_coroutine(void) {
-    ucontext_t outside, inside; /* of each thread */
+    ucontext_t outside, inside; /* one for each thread */
     getcontext(&inside);
     inside.uc_stack.ss_sp = malloc(LONG_STACK);
     inside.uc_stack.ss_size = LONG_STACK;
@@ -127,7 +127,7 @@ static void start(unsigned count) {
         pthread_t thread;
         if (pthread_create(&thread, &attributes, run, (void *)(size_t)i) != 0) exit(2);
     }
-    /* A handler counts its thread once more. */
+    /* A thread in a handler is counted twice: before the signal and in the handler. */
     if (wait_of_others == be_interrupted) count *= 2;
     while (__atomic_load_n(&standing, __ATOMIC_SEQ_CST) < count) usleep(1000);
 }
@@ -138,19 +138,19 @@ static void say_ready(void) {
     fflush(stdout);
 }
 
-/* The main thread says it from where it will stand. */
+/* The main thread prints the message from the function in which it will wait. */
 static KEPT void say_ready_and_sleep(void) {
     say_ready();
     sleep_long();
     sink++;
 }
 
-/* The library takes this program for one that was linked with Swift's concurrency runtime, by this name. */
+/* By this name the library takes this program for one that was linked with Swift's concurrency runtime. */
 extern const uint64_t _swift_concurrency_debug_asyncTaskMetadata;
 const uint64_t _swift_concurrency_debug_asyncTaskMetadata = 1;
 
-/* A word of the stack leads to what looks like an async context, and that to its parent. Says where they are; nothing leads to what
- * lies behind them. */
+/* A word of the stack leads to a look-alike of an async context, and that one to its parent. Prints their addresses; no
+ * pointer leads to the memory after them. */
 static KEPT void stand_with_contexts(void) {
     struct {
         uint64_t parent, resume;
@@ -170,7 +170,7 @@ static KEPT void stand_with_contexts(void) {
     sink += (unsigned)own;
 }
 
-/* ---- what it can be asked for ---- */
+/* ---- states that the argument can name ---- */
 
 static void *come_and_go(void *context) {
     (void)context;
@@ -194,7 +194,7 @@ static void count(int number) {
     counted++;
 }
 
-/* Counts a queued signal until another one comes, and then tells. */
+/* Counts a queued signal until another signal arrives, then prints the count. */
 static void count_signals(void) {
     sigset_t none, both;
     struct sigaction action;
@@ -209,14 +209,14 @@ static void count_signals(void) {
         struct timespec soon = {0, 1000000};
         if (sigtimedwait(&both, NULL, &soon) == SIGTERM) break;
     }
-    /* What is still queued comes first. */
+    /* The signals still queued are delivered first. */
     usleep(100000);
     printf("counted %lu\n", counted);
     fflush(stdout);
     exit(0);
 }
 
-/* Maps what its parent runs. */
+/* A signal handler that maps the program which its parent runs. */
 static void load(int number) {
     char path[32];
     (void)number;
@@ -233,7 +233,7 @@ static int sleep_as_vfork_child(void *context) {
     return 0;
 }
 
-/* Its parent is in a sleep that nothing interrupts, for a while. */
+/* The parent of a vfork is in an uninterruptible sleep, for a while. */
 static void wait_for_vfork_child(void) {
     static char stack[65536] __attribute__((aligned(16)));
     pid_t child = clone(sleep_as_vfork_child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
@@ -261,6 +261,6 @@ int main(int count_of_arguments, char **arguments) {
     say_ready();
     if (strcmp(what, "restless") == 0) be_restless();
     if (strcmp(what, "vfork") == 0) wait_for_vfork_child();
-    /* The main thread ends, the others live on. */
+    /* The main thread ends, the other threads continue. */
     pthread_exit(NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* All threads of this process at one moment: every thread has arrived before the first stack is copied, none leaves before
- * the last is; threads that are born meanwhile are in it, an id that was given to another thread is recognised. What the
- * kernel does too rarely is done by a table of calls in its place. */
+/* Tests that a snapshot of this process shows one moment: every thread has stopped before the first stack is copied,
+ * and none continues before the last one is. Threads that begin meanwhile must be in it, and an id that was given to
+ * another thread must be recognized. Events that are too rare in a real kernel come from a replaced table of calls. */
 #define _GNU_SOURCE 1
 #include "tests/support/linux_threads.h"
 
@@ -32,7 +32,7 @@ static struct usp_snapshot *take_snapshot(void) {
     return snapshot;
 }
 
-/* The thread's place in the snapshot; it must be there once. */
+/* Returns the thread's index in the snapshot, which must contain the thread once. */
 static size_t place_of(const struct usp_snapshot *snapshot, uint64_t id) {
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < usp_snapshot_get_info(snapshot)->thread_count; i++) {
@@ -52,7 +52,7 @@ static _Atomic(unsigned) turn;
 static const volatile unsigned *_Atomic own_counts[RUNNERS];
 static struct standing runners[RUNNERS];
 
-/* Each in turn counts on its own stack: at any moment two counts differ by one at most. */
+/* The threads take turns to count on their own stacks: at any moment two counts differ by at most one. */
 static void run_in_turn(struct standing *s) {
     unsigned me = (unsigned)(s - runners);
     volatile unsigned own_count = 0;
@@ -92,7 +92,7 @@ START_TEST(everyone_stands_still_at_one_moment) {
             if (n > most) most = n;
         }
         ck_assert_msg(most - least <= 1, "counts from %u to %u in one snapshot", least, most);
-        /* They run on between two snapshots. */
+        /* The threads must continue between two snapshots. */
         advanced += most != last;
         last = most;
         usp_snapshot_free(snapshot);
@@ -104,10 +104,10 @@ START_TEST(everyone_stands_still_at_one_moment) {
 }
 END_TEST
 
-/* ---- born meanwhile ---- */
+/* ---- threads that begin meanwhile ---- */
 
 static uint64_t hidden_thread;
-static _Atomic(int) hidden_listings; /* so many more listings do not show it */
+static _Atomic(int) hidden_listings; /* number of further listings without the hidden thread */
 static bool hidden_now;
 
 static long list_without_one(int fd, void *to, size_t n) {
@@ -116,7 +116,8 @@ static long list_without_one(int fd, void *to, size_t n) {
     return got;
 }
 
-/* The listing is believed when it has as many entries as the folder says that it has (two links are its own). */
+/* Hides the thread from the count, too: a listing is believed if it has as many entries as the folder has links (two
+ * links are the folder's own). */
 static long count_without_one(int fd) {
     long links = uspi_linux_real.count_links(fd);
     return links > 0 && hidden_now ? links - 1 : links;
@@ -144,7 +145,7 @@ START_TEST(a_thread_that_is_born_meanwhile_is_found) {
     table.list_directory = list_without_one;
     table.count_links = count_without_one;
     uspi_linux = &table;
-    /* The first listings (of one snapshot: before the stop, and within it) do not have the thread, later ones do. */
+    /* The first listings (of one snapshot: before the stop, and within it) lack the thread, later ones have it. */
     for (int hidden = 1; hidden <= 2; hidden++) {
         atomic_store(&hidden_listings, hidden);
         struct usp_snapshot *snapshot = take_snapshot();
@@ -165,7 +166,7 @@ END_TEST
 
 #define PASSING          100u /* in each listing, new ones each time */
 #define PASSING_LISTINGS 16u
-/* No thread has such an id (Linux include/linux/threads.h, PID_MAX_LIMIT). */
+/* No thread has such a large id (Linux include/linux/threads.h, PID_MAX_LIMIT). */
 #define PASSING_ID 0x50000000u
 
 static unsigned listings, passed, passed_before;
@@ -213,7 +214,8 @@ static long rewind_and_count(int fd) {
     return uspi_linux_real.rewind(fd);
 }
 
-/* Hundreds in one snapshot, where there was room for a few: no memory lacks, so the snapshot does not say that it does. */
+/* Hundreds of threads pass by in one snapshot, whose buffer had room for a few. Enough memory is available, so the
+ * snapshot must not report a lack of it. */
 START_TEST(threads_that_pass_by_do_not_end_the_snapshot) {
     struct standing s = {.depth = 1};
     prepare_for(8);
@@ -236,7 +238,7 @@ START_TEST(threads_that_pass_by_do_not_end_the_snapshot) {
 }
 END_TEST
 
-/* ---- an id whose thread has ended, and that is there again ---- */
+/* ---- an id whose thread has ended, and which another thread has ---- */
 
 static _Atomic(int) failures;
 
@@ -256,7 +258,8 @@ START_TEST(a_reused_id_is_asked_again) {
     atomic_store(&failures, 1);
     struct usp_snapshot *snapshot = take_snapshot();
     ck_assert_int_le(atomic_load(&failures), 0);
-    /* Once: the one that had ended before everyone stood still is not in the list. */
+    /* Each id must be listed once: the thread that had ended before all threads were stopped must not be in the
+     * list. */
     for (unsigned i = 0; i < 2; i++) {
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, place_of(snapshot, s[i].thread.id));
         ck_assert_int_eq(t->status, USP_OK);
@@ -268,8 +271,8 @@ START_TEST(a_reused_id_is_asked_again) {
 }
 END_TEST
 
-/* The state of a thread is noted before the stop. When its start time is another one afterwards, the note was of another
- * thread, and is not taken for this one's. */
+/* A thread's state is read before the stop. If its start time differs afterwards, the state belongs to another thread
+ * that had the same id, and must not be reported for this one. */
 static _Atomic(int) stat_reads;
 static int stat_file = -1;
 
@@ -282,8 +285,8 @@ static long open_stat(int directory, const char *path, int flags) {
     return fd;
 }
 
-/* The first time, the thread looks as if it had been started by another process at another time: field 22 of
- * /proc/PID/stat (proc(5)) is replaced by a smaller number. */
+/* Makes the first read look as if another process had started the thread at another time: replaces field 22 of
+ * /proc/PID/stat (proc(5)) by a smaller number. */
 static long read_stat(int fd, void *to, size_t n) {
     long got = uspi_linux_real.read(fd, to, n);
     if (fd != stat_file) return got;
@@ -322,7 +325,7 @@ START_TEST(a_note_of_an_earlier_thread_is_not_taken) {
 END_TEST
 
 int main(void) {
-    /* The tables of calls that are put in place here list the emulator's thread; the lane kernel-arm64 shows the same. */
+    /* The replaced tables of calls would list the emulator's own thread; the lane kernel-arm64 tests the same. */
     if (is_user_emulated()) return 77;
     TCase *c = tcase_create("moment");
     tcase_set_timeout(c, 120);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Other processes: their stacks at one moment, whatever state they are in, and never a trace left behind. */
+/* Tests snapshots of other processes: their stacks at one moment, whatever state they are in, and that no snapshot
+ * leaves a trace in them. */
 #define _GNU_SOURCE 1
 #include "arch/backend.h"
 #include "lib/base/context_table.h"
@@ -26,7 +27,8 @@ static struct usp_snapshot *snapshot_of(const struct child *c) {
     return snapshot;
 }
 
-/* The child's threads stand where they should. roots: its libc is ours, so that the ends of its stacks are known. */
+/* Expects the child's threads in their functions. roots: the child uses this process's libc, so that the ends of its
+ * stacks are known. */
 static void expect_threads(const struct child *c, const struct usp_snapshot *snapshot, unsigned workers, bool roots) {
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     ck_assert_uint_eq(info->thread_count, workers + 1);
@@ -41,7 +43,7 @@ static void expect_threads(const struct child *c, const struct usp_snapshot *sna
         ck_assert_uint_eq(t->stack.stopped_ns, info->stopped_ns);
         bool spins = strcmp(t->info.name, "worker 0") == 0;
         unsigned n = count_frames(&t->stack, c->low, c->high);
-        /* libc's sleep keeps no records; with its instructions read the way out is found all the same. */
+        /* libc's sleep keeps no frame records; by its instructions its caller must be found all the same. */
         if (n != TARGET_DEPTH + 1) show_stack(&t->stack);
         ck_assert_uint_eq(n, TARGET_DEPTH + 1);
         if (roots) ck_assert_uint_eq(t->stack.stop, USP_STOP_ROOT);
@@ -84,7 +86,7 @@ END_TEST
 START_TEST(a_walk_of_ones_own_gives_the_same_frames) {
     struct child c = start_child(TARGET, "", NULL, 0);
     struct usp_snapshot *snapshot = snapshot_of(&c);
-    /* The copy outlives the process. */
+    /* The copied memory must stay readable after the process has ended. */
     const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 0);
     struct usp_target target;
     struct usp_cursor cursor;
@@ -107,7 +109,8 @@ START_TEST(a_walk_of_ones_own_gives_the_same_frames) {
 }
 END_TEST
 
-/* A snapshot's threads share what was found about code; a cursor finds everything anew. */
+/* The threads of a snapshot share what was found about code, a cursor finds it again: both must give the same
+ * frames. */
 START_TEST(threads_that_share_code_have_the_frames_of_a_walk_alone) {
     struct child c = start_child(TARGET, "", "40", 0);
     struct usp_snapshot *snapshot = snapshot_of(&c);
@@ -156,7 +159,7 @@ START_TEST(one_thread_alone) {
 }
 END_TEST
 
-/* Every frame record below `first` was copied: it can be read when the process is no more. */
+/* Expects every frame record from frame `first` on in the copied memory, readable after the process has ended. */
 static void expect_copied(const struct usp_snapshot *snapshot, size_t thread, uint32_t first) {
     const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, thread)->stack;
     struct usp_target target;
@@ -168,7 +171,7 @@ static void expect_copied(const struct usp_snapshot *snapshot, size_t thread, ui
     }
 }
 
-/* Of a handler on an alternate stack, the stack under it is of the same moment. */
+/* Expects a handler on an alternate stack and the interrupted stack below it to be of the same moment. */
 static void expect_interrupted(struct child *c, bool roots) {
     struct usp_snapshot *snapshot = snapshot_of(c);
     expect_threads(c, snapshot, TARGET_THREADS, roots);
@@ -191,7 +194,7 @@ START_TEST(what_a_handler_on_an_alternate_stack_interrupted_is_copied) {
 END_TEST
 
 START_TEST(a_long_stack_is_copied_to_its_end) {
-    /* Another thread's list says where its stack ends. */
+    /* The robust list of another thread shows where its stack ends. */
     if (!LIBC_ROBUST_LISTS) return;
     struct child c = start_child(TARGET, "long", NULL, 0);
     struct usp_snapshot *snapshot = snapshot_of(&c);
@@ -206,7 +209,8 @@ START_TEST(a_long_stack_is_copied_to_its_end) {
 }
 END_TEST
 
-/* Where a stack ends that was not announced is not known. What was not copied is not read from a thread that runs. */
+/* The end of a stack that libc does not know is unknown. Memory that was not copied must not be read later from a
+ * thread that runs again. */
 START_TEST(what_was_not_copied_of_a_stack_is_not_read_later) {
     if (!LIBC_HAS_COROUTINES) return;
     struct child c = start_child(TARGET, "coroutine", NULL, 0);
@@ -270,7 +274,7 @@ START_TEST(a_child_of_the_32_bit_sibling) {
 }
 END_TEST
 
-/* ---- states it can be in ---- */
+/* ---- states of a process ---- */
 
 START_TEST(a_stopped_process_stays_stopped) {
     struct child c = start_child(TARGET, "", NULL, 0);
@@ -354,7 +358,7 @@ START_TEST(a_thread_that_waits_for_its_vfork_child) {
     ck_assert_msg(t->status == USP_ERROR_TIMEOUT || t->status == USP_OK, "%s", usp_status_string(t->status));
     if (t->status == USP_ERROR_TIMEOUT) ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
     usp_snapshot_free(snapshot);
-    /* It must not fall into the stop that was asked for, once it wakes up. */
+    /* The process must not receive the requested stop once it wakes up. */
     ck_assert_ptr_nonnull(fgets(line, sizeof line, c.output));
     ck_assert_str_eq(line, "woken\n");
     nanosleep(&moment, NULL);
@@ -377,7 +381,7 @@ START_TEST(a_main_thread_that_has_ended) {
     usp_snapshot_options_init(&options);
     options.timeout = patience(10000 * MS);
     int status = usp_snapshot_create_process(c.pid, &options, &snapshot, error, sizeof error);
-    /* /proc/PID/maps and mem are the main thread's: with it they are gone, and are asked of another thread. */
+    /* /proc/PID/maps and mem belong to the main thread. It has ended, and so they must be read from another thread. */
     ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
     ck_assert_int_eq(usp_snapshot_get_thread(snapshot, 0)->status, USP_ERROR_NO_THREAD);
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
@@ -409,7 +413,7 @@ START_TEST(no_signal_is_lost) {
 }
 END_TEST
 
-/* A signal that stops a thread before the tracer does: the child has it pending when it is interrupted. */
+/* A signal stops a thread before the tracer does: it is pending in the child when the child is interrupted. */
 static struct uspi_linux_calls table;
 static const struct child *signalled;
 static unsigned long signals_sent;
@@ -441,7 +445,7 @@ START_TEST(a_signal_that_stops_a_thread_first_is_not_lost) {
 }
 END_TEST
 
-/* ---- images that come meanwhile ---- */
+/* ---- images loaded meanwhile ---- */
 
 static bool has_image(const struct usp_snapshot *snapshot, const char *path) {
     const struct usp_images *images = usp_snapshot_images(snapshot);
@@ -451,7 +455,7 @@ static bool has_image(const struct usp_snapshot *snapshot, const char *path) {
     return false;
 }
 
-/* The images are listed before the first thread is seized. */
+/* Makes the child map an image before its first thread is seized, when its images are already listed. */
 static long trace_after_a_load(long request, pid_t tid, void *address, void *data) {
     static bool is_loaded;
     char line[64];
@@ -503,7 +507,7 @@ START_TEST(everybody_stands_while_stacks_are_copied) {
     uspi_linux = &table;
     usp_snapshot_free(snapshot_of(&c));
     uspi_linux = &uspi_linux_real;
-    /* Some thirty by one call. */
+    /* One call copies about thirty stacks. */
     ck_assert_uint_ge(atomic_load(&copies), 6);
     ck_assert_uint_eq(atomic_load(&too_early), 0);
     expect_running(c.pid);
@@ -513,7 +517,7 @@ END_TEST
 
 /* ---- Swift's async contexts ---- */
 
-static usp_addr refused; /* what cannot be read; 1: nothing of a context's size can */
+static usp_addr refused; /* the address that cannot be read; 1: no read of a context's size succeeds */
 
 static long refuse_contexts(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t remote_count) {
     size_t n = 0;
@@ -522,7 +526,7 @@ static long refuse_contexts(pid_t pid, const struct iovec *local, const struct i
     return n == 0 ? -EFAULT : uspi_linux_real.read_process(pid, local, remote, n);
 }
 
-/* Whether the first thread's memory has the bytes of a context, once its process is gone. */
+/* Returns whether the first thread's memory has the bytes of a context, after its process has ended. */
 static bool has_context(const struct usp_snapshot *snapshot, usp_addr at, uint64_t parent, uint64_t resume) {
     struct usp_target target;
     uint8_t bytes[USPI_CONTEXT_SIZE];
@@ -533,10 +537,10 @@ static bool has_context(const struct usp_snapshot *snapshot, usp_addr at, uint64
     return true;
 }
 
-/* 0: both contexts are copied; 1: not wanted; 2: one cannot be read, and nothing is known of its parent; 3: the parent cannot be
- * read; 4: none can. */
+/* 0: both contexts are copied; 1: contexts are not wanted; 2: one cannot be read, so its parent is unknown; 3: the
+ * parent cannot be read; 4: neither can be read. */
 START_TEST(contexts_are_copied_with_stacks) {
-    /* Its frames are so large that the contexts stand too far from the stack's beginning. */
+    /* A sanitizer's frames are so large that the contexts lie too far from the stack's beginning. */
     if (USP_SANITIZED) return;
     struct child c = start_child(TARGET, "contexts", NULL, 0);
     struct usp_snapshot_options options;
@@ -584,7 +588,7 @@ static void hear(int number) {
     heard++;
 }
 
-/* Not a moment later: the snapshot's owner may want to trace the process as well. */
+/* Every thread must be untraced as soon as the snapshot returns: its owner may want to trace the process itself. */
 START_TEST(no_thread_is_traced_any_more) {
     struct child c = start_child(TARGET, "", "200", 0);
     usp_snapshot_free(snapshot_of(&c));
@@ -610,7 +614,8 @@ START_TEST(no_thread_is_traced_any_more) {
 }
 END_TEST
 
-/* The kernel sends the tracer's process a signal for every thread that stops. It is not to be woken by each. */
+/* The kernel sends the tracer's process a signal for every thread that stops. These signals must not wake the process
+ * each time. */
 START_TEST(stops_are_heard_of_once) {
     struct child c = start_child(TARGET, "", "200", 0);
     struct sigaction action = {.sa_handler = hear, .sa_flags = SA_RESTART};
@@ -637,7 +642,7 @@ START_TEST(no_such_process) {
     ck_assert_int_eq(usp_snapshot_create_process(1, NULL, NULL, NULL, 0), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_snapshot_create_process(-5, NULL, &snapshot, NULL, 0), USP_ERROR_NO_THREAD);
     ck_assert_int_eq(usp_images_create_process(0x7ffffff0, &images), USP_ERROR_NO_THREAD);
-    /* One that has ended: its parent's wait still finds the status. */
+    /* A process that has ended: its parent's wait must still get its exit status. */
     pid_t child = fork();
     if (child == 0) _exit(17);
     siginfo_t info;
@@ -648,7 +653,7 @@ START_TEST(no_such_process) {
 }
 END_TEST
 
-/* In a process without rights; the exit status tells whether all was refused as it should be. */
+/* Tries in a process without privileges; its exit status says whether every attempt was refused as expected. */
 static void refuse_as(unsigned uid, pid_t pid, const char *text) {
     int status;
     pid_t child = fork();
@@ -670,7 +675,7 @@ static void refuse_as(unsigned uid, pid_t pid, const char *text) {
 
 START_TEST(an_undumpable_process) {
     unsigned uid = geteuid() == 0 ? OTHER_USER : 0;
-    /* Where other users may not enter the build's folder, the program is not found. */
+    /* If other users may not enter the build's folder, they cannot run the program. */
     if (access(TARGET, X_OK) != 0) return;
     struct child c = start_child(TARGET, "undumpable", NULL, uid);
     refuse_as(uid, c.pid, "undumpable");
@@ -702,7 +707,7 @@ START_TEST(a_process_with_a_tracer) {
     ck_assert_int_eq(read(go[0], &byte, 1), 1);
     struct usp_snapshot *snapshot;
     char error[256];
-    /* The other threads are free: they are captured, and this one has its status. */
+    /* The other threads are not traced: they must be captured, and the traced thread must have its status. */
     ck_assert_int_eq(usp_snapshot_create_process(c.pid, NULL, &snapshot, error, sizeof error), USP_OK);
     ck_assert_int_eq(usp_snapshot_get_thread(snapshot, 0)->status, USP_ERROR_PERMISSION);
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
@@ -721,7 +726,7 @@ START_TEST(a_process_with_a_tracer) {
 }
 END_TEST
 
-/* ---- when the one who captures dies ---- */
+/* ---- the capturing process dies ---- */
 
 START_TEST(nothing_stays_stopped_when_the_capturer_is_killed) {
     struct child c = start_child(TARGET, "", "20", 0);
@@ -745,13 +750,13 @@ START_TEST(nothing_stays_stopped_when_the_capturer_is_killed) {
 }
 END_TEST
 
-/* ---- where nothing can be stopped ---- */
+/* ---- systems on which no thread can be stopped ---- */
 
 START_TEST(without_ptrace_it_is_said) {
     struct child c = start_child(TARGET, "", NULL, 0);
     struct usp_images *images;
     if (!can_trace()) expect_refusal(c.pid, USP_ERROR_UNSUPPORTED, "cannot be stopped");
-    /* What needs no stop works. */
+    /* Functions that stop no thread must work. */
     ck_assert_int_eq(usp_images_create_process(c.pid, &images), USP_OK);
     ck_assert_uint_gt(usp_images_count(images), 0);
     usp_images_free(images);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Raw captures: what is written comes back, whole, cut off, damaged and hostile; with memory running out. */
+/* Tests raw captures: data that is written must be read back; truncated, damaged and hostile files must be refused or
+ * read in part; memory may run out. */
 #include "tests/support/failing_alloc.h"
 #include "tests/support/file_builder.h"
 #include "tests/support/text_fixtures.h"
@@ -76,7 +77,7 @@ static void make_capture(struct capture *c) {
 
 static void free_capture(struct capture *c) { usp_images_free(c->images); }
 
-/* What usp_raw_write makes of it. */
+/* Returns the file that usp_raw_write writes. */
 static struct builder written(const struct usp_raw_capture *raw) {
     struct builder b = {0};
     char path[] = "/tmp/unspool-raw-XXXXXX";
@@ -182,14 +183,14 @@ START_TEST(round_trip) {
     ck_assert_mem_eq(thread->registers.value, c.registers.value, sizeof c.registers.value);
     check_stack(&thread->stack, &c.stack);
 
-    /* Its memory is not there. */
+    /* The file does not hold its memory. */
     struct usp_target target;
     uint8_t byte;
     ck_assert_int_eq(usp_snapshot_target(snapshot, 1, &target), USP_OK);
     ck_assert_int_ne(target.memory.read(target.memory.context, 0x16f000000, &byte, 1), 0);
     ck_assert_int_eq(usp_snapshot_target(snapshot, 0, &target), USP_ERROR_TIMEOUT);
 
-    /* Written again from the snapshot and read again, nothing has changed. */
+    /* The snapshot is written and read again, and must be unchanged. */
     struct usp_raw_capture again;
     usp_raw_capture_init(&again);
     again.snapshot = snapshot;
@@ -217,17 +218,16 @@ START_TEST(round_trip) {
 }
 END_TEST
 
-/* At every length: what was whole is there, and that something is missing is said. */
-/* Fewer frames than were captured: the head and the tail of what there is, one gap that has grown, and no asynchronous
- * callers where there is no room for them. */
+/* Reading with room for fewer frames than were captured: the head and the tail of the frames must be kept, with one gap
+ * that has grown, and no asynchronous callers if there is no room for them. */
 static const struct {
     uint32_t max, tail, head;
 } fewer[] = {
-    {69, 5, 0},   /* the asynchronous callers lose their end only */
-    {20, 5, 15},  /* the gap that was there is in the new one */
-    {30, 25, 10}, /* it would be in the tail: the head grows */
-    {50, 0, 40},  /* it would be in the head: the tail grows */
-    {5, 0, 5},    /* the innermost only */
+    {69, 5, 0},   /* the asynchronous callers lose only their end */
+    {20, 5, 15},  /* the old gap lies in the new one */
+    {30, 25, 10}, /* the old gap would lie in the tail: the head grows */
+    {50, 0, 40},  /* the old gap would lie in the head: the tail grows */
+    {5, 0, 5},    /* only the innermost frames */
 };
 
 START_TEST(options_hold) {
@@ -307,7 +307,7 @@ START_TEST(cut_off) {
 }
 END_TEST
 
-/* A bit that has changed is noticed wherever it is. */
+/* A flipped bit must be noticed, wherever it is. */
 START_TEST(damaged) {
     struct capture c;
     struct uspi_error error;
@@ -336,7 +336,7 @@ START_TEST(damaged) {
 }
 END_TEST
 
-/* ---- records by hand ---- */
+/* ---- records built by hand ---- */
 
 static void begin_file(struct builder *b) {
     put_bytes(b, USPI_RAW_MAGIC, USPI_RAW_MAGIC_SIZE);
@@ -357,7 +357,7 @@ static void end_record(struct builder *b, size_t start) {
     put(b, 4, ~uspi_crc32(UINT32_MAX, b->bytes + start, b->size - start));
 }
 
-/* A record of numbers of 4 and 8 bytes, as `widths` says. */
+/* Appends a record of numbers of 4 and 8 bytes; `widths` gives the size of each. */
 static void put_record(struct builder *b, uint32_t type, const char *widths, const uint64_t *values) {
     size_t start = begin_record(b, type);
     for (size_t i = 0; widths[i] != '\0'; i++) put(b, (unsigned)(widths[i] - '0'), values[i]);
@@ -392,7 +392,7 @@ static void put_frames(struct builder *b, uint64_t first, uint64_t claimed, unsi
 
 static void put_end(struct builder *b) { RECORD(b, USPI_RAW_END, "44", 0, 0); }
 
-/* What a hostile writer can say with checksums that are right. */
+/* Builds what a hostile writer can write with right checksums. */
 static int build_hostile(struct builder *b, int which) {
     static const char id_64[64];
     size_t start;
@@ -424,7 +424,7 @@ static int build_hostile(struct builder *b, int which) {
     case 8:
         put_thread(b);
         put_stack(b, 4, UINT32_MAX);
-        put_frames(b, 0, UINT32_MAX, 3); /* more than the record holds */
+        put_frames(b, 0, UINT32_MAX, 3); /* more frames than the record holds */
         return USP_ERROR_TRUNCATED;
     case 9:
         put_thread(b);
@@ -462,7 +462,7 @@ static int build_hostile(struct builder *b, int which) {
         return USP_OK;
     case 17:
         put_thread(b);
-        put_stack(b, 1000000, 2000000); /* promised and never given */
+        put_stack(b, 1000000, 2000000); /* frames promised but never written */
         put_end(b);
         return USP_OK;
     case 18: RECORD(b, USPI_RAW_QUEUE, "4", 0); return USP_ERROR_FORMAT;
@@ -497,7 +497,7 @@ START_TEST(hostile) {
 }
 END_TEST
 
-/* Records that a later version adds, and fields behind those that are known, are passed over. */
+/* Records that a later version adds, and fields after the known ones, must be skipped. */
 START_TEST(later_versions) {
     struct builder b = {0};
     struct usp_snapshot *snapshot;
@@ -517,14 +517,14 @@ START_TEST(later_versions) {
     put(&b, 8, 0x4242);
     end_record(&b, start);
     put_end(&b);
-    put(&b, 8, 0xdeadbeef); /* behind the end stands what a file had before */
+    put(&b, 8, 0xdeadbeef); /* after the end record: left from an older file */
     ck_assert_int_eq(read_bytes(b.bytes, b.size, 0, &snapshot, &error), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->flags, 0);
     const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, 0)->stack;
     ck_assert_uint_eq(stack->count, 2);
     ck_assert_uint_eq(stack->frames[1].pc, 0x2000);
     ck_assert_uint_eq(stack->frames[1].kind, USP_FRAME_KIND_SIGNAL);
-    /* Indices that show to no frame are none. */
+    /* An index that refers to no frame must be read as none. */
     ck_assert_uint_eq(stack->extended, USP_NO_INDEX);
     ck_assert_uint_eq(stack->async_join, USP_NO_INDEX);
     usp_snapshot_free(snapshot);
@@ -532,7 +532,8 @@ START_TEST(later_versions) {
 }
 END_TEST
 
-/* A label as it comes, from captures of before there were any (type 8 was unknown then), and one that is too long. */
+/* A queue's label must be read, and cut if it is too long. Captures from before labels existed must be read too; type 8
+ * was unknown then. */
 START_TEST(queues) {
     struct usp_snapshot *snapshot;
     struct uspi_error error;
@@ -563,7 +564,7 @@ START_TEST(memory_runs_out) {
     struct capture c;
     struct uspi_error error;
     make_capture(&c);
-    /* Writing takes none at all. */
+    /* Writing must allocate no memory. */
     int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     fail_allocation(1);
     int written_status = usp_raw_write(fd, &c.raw);
@@ -586,7 +587,7 @@ START_TEST(memory_runs_out) {
             ck_assert_int_gt(n, 10);
             break;
         }
-        /* A cache that lacks memory is done without. */
+        /* If memory for a cache is lacking, reading succeeds without the cache. */
         if (status == USP_OK) usp_snapshot_free(snapshot);
         if (status != USP_OK) ck_assert_int_eq(status, USP_ERROR_NO_MEMORY);
         ck_assert_int_eq(allocations_held(), held);
@@ -617,7 +618,7 @@ START_TEST(files) {
     unlink(path);
     ck_assert_int_eq(usp_snapshot_open_raw(path, NULL, &snapshot, error, sizeof error), USP_ERROR_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(error, path));
-    /* A descriptor that is not open; one that takes nothing. */
+    /* A descriptor that is not open; one that accepts no data. */
     errno = 4321;
     ck_assert_int_eq(usp_raw_write(-1, &c.raw), USP_ERROR_SYSTEM);
     ck_assert_int_eq(errno, 4321);

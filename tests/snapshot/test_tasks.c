@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for Swift tasks in memory that the test makes up: true tasks, what only looks like one, and damage. Tasks of real
- * programs are tests/swift/tasks.sh's. */
+/* Tests the search for Swift tasks in memory that the test builds: true tasks, look-alikes, and damaged ones.
+ * tests/swift/tasks.sh tests tasks of real programs. */
 #include <check.h>
 
 #include "lib/snapshot/tasks.h"
@@ -17,10 +17,10 @@
 
 #define START_ADAPTER (TEXT + 0x800)
 #define WAIT_ADAPTER  (TEXT + 0x810)
-#define DESCRIBED     (TEXT + 0x400) /* a function that the unwind table describes; no other is */
+#define DESCRIBED     (TEXT + 0x400) /* the only function that the unwind table describes */
 #define FUNCTION(n)   (TEXT + 0x10 * (usp_addr)(n))
 
-/* Where things are in a task and in its record (TaskPrivate.h, TaskStatus.h). */
+/* Offsets in a task and in its record (TaskPrivate.h, TaskStatus.h). */
 enum { FLAGS = 32, ID = 36, RESUME = 56, CONTEXT = 64, STATUS = 96, RECORD = 104 };
 enum { RUNNING = 0x800, ENQUEUED = 0x1000, COMPLETE = 0x2000, DEPENDS = 0x4000, CANCELLED = 0x100 };
 enum { ON_TASK = 1, ON_CONTINUATION = 2, ON_GROUP = 3 };
@@ -36,7 +36,7 @@ static struct usp_memory_range ranges[2];
 static struct uspi_swift_runtime runtime;
 static struct uspi_task_search search;
 static unsigned reads;
-/* Whenever memory is read from `restless` on, the byte at `changing` has another value. 0: never. */
+/* Whenever memory is read from `restless` on, the byte at `changing` gets another value. 0: never. */
 static usp_addr restless, changing;
 
 static void store(usp_addr at, uint64_t value, unsigned size) {
@@ -106,13 +106,14 @@ static const struct usp_tasks_info *find(void) {
     return &tasks.info;
 }
 
-/* A context that resumes in `resume`. */
+/* Stores a context that resumes at `resume`. */
 static void put_context(usp_addr at, usp_addr parent, usp_addr resume) {
     store(at, parent, 8);
     store(at + 8, resume, 8);
 }
 
-/* A task with two contexts, at + 0x100 and at + 0x140: it resumes in FUNCTION(id), awaited by FUNCTION(id + 1). */
+/* Stores a task with two contexts, at + 0x100 and at + 0x140: it resumes in FUNCTION(id), awaited by FUNCTION(id +
+ * 1). */
 static void put_task(usp_addr at, uint32_t id, uint32_t status) {
     store(at, METADATA, 8);
     store(at + FLAGS, 0, 4);
@@ -124,7 +125,7 @@ static void put_task(usp_addr at, uint32_t id, uint32_t status) {
     put_context(at + 0x140, 0, FUNCTION(id + 2));
 }
 
-/* What it waits for, at + 0x180. */
+/* Stores the record of what the task waits for, at + 0x180. */
 static void put_record(usp_addr at, uint32_t kind, usp_addr on) {
     store(at + RECORD, at + 0x180, 8);
     store(at + 0x180 + 16, on, 8);
@@ -189,7 +190,7 @@ START_TEST(every_kind) {
     ck_assert_uint_eq(t->flags, USP_TASK_CHILD | USP_TASK_CANCELLED);
     ck_assert_uint_eq(t->parent, 10);
     check_chain(t, 3, (const usp_addr[]){FUNCTION(30), FUNCTION(31), FUNCTION(32)});
-    /* The context of a continuation says once more where the task resumes. */
+    /* The context of a continuation repeats where the task resumes. */
     t = usp_tasks_get(&tasks, 4);
     ck_assert_uint_eq(t->id, 40);
     ck_assert_uint_eq(t->wait, USP_TASK_WAIT_CONTINUATION);
@@ -198,7 +199,7 @@ START_TEST(every_kind) {
 }
 END_TEST
 
-/* One field of a task is wrong, by how many bytes it has. */
+/* One wrong field of a task: its offset, size and value. Such memory must not be taken for a task. */
 static const struct {
     unsigned at, size;
     uint64_t value;
@@ -206,21 +207,21 @@ static const struct {
     {0, 8, METADATA + 8},
     {FLAGS, 4, 1},         /* another kind of job */
     {FLAGS, 4, 0x10000},   /* a flag that no job has */
-    {ID, 4, 0},            /* no task */
+    {ID, 4, 0},            /* a task's id is never 0 */
     {STATUS, 4, 0x10015},  /* a flag that no status has */
-    {STATUS, 4, COMPLETE}, /* ended */
+    {STATUS, 4, COMPLETE}, /* the task has ended */
     {RESUME, 8, 0},
-    {RESUME, 8, TEXT - 16},        /* no image's */
+    {RESUME, 8, TEXT - 16},        /* outside every image */
     {RESUME, 8, TEXT + 0xe00},     /* the image's data */
-    {RESUME, 8, DESCRIBED + 0x10}, /* amid a function */
+    {RESUME, 8, DESCRIBED + 0x10}, /* inside a function */
     {RESUME, 8, UINT64_MAX},
     {CONTEXT, 8, 0},
     {CONTEXT, 8, HEAP + 0x1104}, /* not aligned */
     {CONTEXT, 8, HEAP + HEAP_SIZE - 8},
     {CONTEXT, 8, HOLE},
     {CONTEXT, 8, UINT64_MAX - 7},
-    {0x108, 8, 0},    /* the first context resumes nowhere, */
-    {0x108, 8, HEAP}, /* in data, */
+    {0x108, 8, 0},    /* the first context has no resume address */
+    {0x108, 8, HEAP}, /* it resumes in data */
     {0x108, 8, DESCRIBED + 1},
 };
 
@@ -234,7 +235,7 @@ START_TEST(no_task) {
 END_TEST
 
 START_TEST(elsewhere) {
-    /* Where no allocator puts a task; at the end of what can be read; across the hole. */
+    /* A task at an address that no allocator gives; at the end of readable memory; across the hole. */
     put_task(HEAP + 0x1008, 10, 0);
     store(HEAP + HEAP_SIZE - 16, METADATA, 8);
     store(HOLE - 16, METADATA, 8);
@@ -270,7 +271,7 @@ START_TEST(broken_chains) {
 }
 END_TEST
 
-/* Chains that are longer than there is room for. */
+/* A chain longer than the room for it must be cut, and reported as cut; with more room it must be complete. */
 START_TEST(long_chain) {
     put_task(HEAP + 0x1000, 10, 0);
     store(HEAP + 0x1100, HEAP + 0x10000, 8);
@@ -302,7 +303,7 @@ START_TEST(false_relations) {
         ck_assert_uint_eq(usp_tasks_get(&tasks, 0)->parent, 0);
         ck_assert_uint_eq(usp_tasks_get(&tasks, 0)->wait, USP_TASK_WAIT_UNKNOWN);
     }
-    /* A record of another task. */
+    /* A record that belongs to another task. */
     put_record(at, ON_GROUP, HEAP);
     store(at + 0x180 + 40, at + 16, 8);
     ck_assert_uint_eq(find()->count, 1);
@@ -310,7 +311,7 @@ START_TEST(false_relations) {
 }
 END_TEST
 
-/* Memory that was copied has the task twice; its record names the true one. */
+/* Copied memory contains the task twice; only the task to which its record points may be reported. */
 START_TEST(copied_memory) {
     put_task(HEAP + 0x3000, 10, DEPENDS);
     put_record(HEAP + 0x3000, ON_CONTINUATION, HEAP + 0x3100);
@@ -337,7 +338,7 @@ START_TEST(limits) {
     ck_assert_uint_eq(tasks.info.flags, USP_TASKS_CUT);
     options.timeout = UINT64_MAX;
     ck_assert_uint_eq(find()->count, 16);
-    /* Small ranges come first. */
+    /* Ranges are searched smallest first. */
     ranges[0] = (struct usp_memory_range){HEAP + 0x7000, HEAP_SIZE - 0x7000};
     ranges[1] = (struct usp_memory_range){HEAP, 0x1000};
     search.range_count = 2;
@@ -347,7 +348,8 @@ START_TEST(limits) {
 }
 END_TEST
 
-/* 0: a task changes; 1, 2: a task that stays the same has a context of which the parent or the function changes. */
+/* 0: a task changes while it is read. 1, 2: a task stays the same, but its context's parent or function changes. No
+ * mixture may be reported. */
 START_TEST(restless_tasks) {
     const usp_addr at = HEAP + 0x1000;
     const usp_addr places[][2] = {{at, at + 16}, {at + 0x100, at + 0x100}, {at + 0x140, at + 0x148}};
@@ -370,7 +372,7 @@ static uint32_t next_random(void) {
     return seed;
 }
 
-/* Nothing that is shown leads out of the program's code, whatever the memory holds. */
+/* No reported address may lie outside the program's code, whatever the memory holds. */
 START_TEST(damage) {
     seed = 2463534242u + (uint32_t)_i;
     for (uint32_t i = 0; i < 64; i++) {
@@ -399,7 +401,7 @@ START_TEST(damage) {
 }
 END_TEST
 
-/* Every word looks like the beginning of a task. */
+/* Every word looks like the start of a task: no task may be reported. */
 START_TEST(nothing_but_metadata) {
     for (usp_addr at = HEAP; at < HEAP + HEAP_SIZE; at += 8) store(at, METADATA, 8);
     ck_assert_uint_eq(find()->count, 0);

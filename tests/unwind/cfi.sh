@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every row of call frame information in this system's own programs and libraries, in those of other processors where they
-# are installed, and in the .debug_frame of files that are compiled here: as readelf shows it. Runs in the folder of the
-# build.
+# Compares every row of call frame information with readelf's: of this system's own programs and libraries, of those of
+# other processors where they are installed, and of the .debug_frame of files that are compiled here. Runs in the folder
+# of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -16,14 +16,15 @@ read -ra cc <<<"${CC:-cc}"
 compare() { python3 "$top/tests/unwind/cfi_oracle.py" readelf "$rows" "$@" || fail "$1"; }
 has_section() { readelf -SW "$1" 2>/dev/null | grep -q " $2 "; }
 
-# By the linker's sorted table, and by our own.
+# Compares .eh_frame by the linker's sorted table and by the library's own.
 compare_eh() {
   has_section "$1" .eh_frame_hdr || return 0
   compare "$1" eh
   compare "$1" eh-indexed
 }
 
-# A file of a compiler's own library; nothing where it has none (print-file-name then gives the name back).
+# Prints the path of a file of a compiler's own library, or nothing: without such a file, print-file-name gives the name
+# back.
 library_of() {
   local file
   file=$("$1" -print-file-name="$2" 2>/dev/null) || return 0
@@ -32,7 +33,7 @@ library_of() {
 
 for program in bash python3; do
   path=$(PATH=/usr/bin:/bin command -v "$program") || continue
-  # What is not for one of the five processors, or is a script, says nothing here.
+  # Scripts, and files for other than the five processors, are left out.
   readelf -h "$path" >/dev/null 2>&1 || continue
   compare_eh "$(realpath "$path")"
 done
@@ -47,7 +48,7 @@ for compiler in "${compilers[@]}"; do
   done
 done
 
-# build NAME COMPILER...: a library with .debug_frame and nothing else.
+# build NAME COMPILER...: makes a library with .debug_frame as its only call frame information.
 build() {
   local file=$work/$1.so
   shift
@@ -60,7 +61,7 @@ if have clang-19 && have ld.lld-19; then
   for target in x86_64-linux-gnu i386-linux-gnu armv7-linux-gnueabihf aarch64-linux-gnu; do
     build "clang-$target" clang-19 -target "$target" -fuse-ld=lld-19
   done
-  # The signed return address changes no column, but its instruction has to be understood.
+  # The signed return address changes no column, but the library must understand its instruction.
   build clang-signed clang-19 -target aarch64-linux-gnu -mbranch-protection=pac-ret -fuse-ld=lld-19
 fi
 verdict

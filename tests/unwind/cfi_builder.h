@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call frame information made of bytes that stand in the test, as target memory at TABLE, and rows of it as text. */
+/* Call frame information that a test builds from bytes, mapped as target memory at TABLE; and its rows as text. */
 #ifndef TESTS_UNWIND_CFI_BUILDER_H
 #define TESTS_UNWIND_CFI_BUILDER_H
 
@@ -11,7 +11,7 @@
 #include "tests/support/range.h"
 
 #define TABLE UINT64_C(0x500000)
-#define CODE  UINT64_C(0x401000) /* what the FDEs describe */
+#define CODE  UINT64_C(0x401000) /* the code that the FDEs describe */
 
 struct cfi {
     struct builder bytes;
@@ -24,7 +24,8 @@ static inline int cfi_read(void *context, usp_addr from, void *to, size_t n) {
     return read_range(TABLE, b->bytes, b->size, from, to, n);
 }
 
-/* Empty; its bytes are put one behind the other, then cfi_section tells where they end. */
+/* Begins empty call frame information. Tests append bytes to it; cfi_section gives the section up to its current
+ * end. */
 static inline void cfi_begin(struct cfi *c, uint32_t arch, bool is_eh) {
     memset(c, 0, sizeof *c);
     c->section.backend = uspi_backend_find(arch);
@@ -39,7 +40,7 @@ static inline const struct uspi_dwarf_section *cfi_section(struct cfi *c) {
     return &c->section;
 }
 
-/* An entry's length, to be patched by end_entry. Returns where it stands. */
+/* Begins an entry's length, which end_entry fills in. Returns the entry's offset. */
 static inline size_t begin_entry(struct cfi *c, bool wide) {
     size_t at = c->bytes.size;
     put(&c->bytes, 4, wide ? UINT32_MAX : 0);
@@ -52,7 +53,7 @@ static inline void end_entry(struct cfi *c, size_t at, bool wide) {
     patch(&c->bytes, wide ? at + 4 : at, wide ? 8 : 4, c->bytes.size - first);
 }
 
-/* A CIE: version, augmentation, then `rest` from the alignment factors on. Returns its offset. */
+/* Appends a CIE: version, augmentation, then `rest` from the alignment factors on. Returns its offset. */
 static inline size_t put_cie(struct cfi *c, bool wide, unsigned version, const char *augmentation, const char *rest) {
     size_t at = begin_entry(c, wide);
     unsigned width = wide && !c->section.is_eh ? 8 : 4;
@@ -64,7 +65,7 @@ static inline size_t put_cie(struct cfi *c, bool wide, unsigned version, const c
     return at;
 }
 
-/* The beginning of an FDE, up to its CIE pointer. */
+/* Begins an FDE, up to its CIE pointer. */
 static inline size_t begin_fde(struct cfi *c, bool wide, size_t cie) {
     size_t at = begin_entry(c, wide);
     unsigned width = wide && !c->section.is_eh ? 8 : 4;
@@ -72,7 +73,7 @@ static inline size_t begin_fde(struct cfi *c, bool wide, size_t cie) {
     return at;
 }
 
-/* An FDE with absolute addresses of the processor's word, for a CIE without augmentation data. */
+/* Appends an FDE with absolute addresses of the processor's word size, for a CIE without augmentation data. */
 static inline size_t put_fde(struct cfi *c, size_t cie, usp_addr start, uint64_t length, const char *instructions) {
     size_t at = begin_fde(c, false, cie);
     put(&c->bytes, c->section.backend->word, start);
@@ -82,7 +83,7 @@ static inline size_t put_fde(struct cfi *c, size_t cie, usp_addr start, uint64_t
     return at;
 }
 
-/* An entry of .eh_frame_hdr as linkers write it: two 4-byte numbers that count from its beginning. */
+/* Appends an entry of .eh_frame_hdr as linkers write it: two 4-byte numbers relative to the header's start. */
 static inline void put_sorted(struct builder *b, size_t hdr, usp_addr start, size_t fde) {
     put(b, 4, start - (TABLE + hdr));
     put(b, 4, (uint64_t)fde - hdr);
@@ -109,7 +110,7 @@ static inline void append_place(char *to, size_t room, const struct uspi_backend
     append(to, room, text);
 }
 
-/* "rsp+16 rbx=c-16 ra=c-8", as readelf abbreviates it: what is not known is left out. */
+/* Writes a row as readelf abbreviates it: "rsp+16 rbx=c-16 ra=c-8". Unknown registers are left out. */
 static inline void row_text(const struct uspi_dwarf_section *section, const struct uspi_dwarf_cie *cie,
                             const struct uspi_dwarf_row *row, char *to, size_t room) {
     const struct uspi_backend *b = section->backend;

@@ -12,9 +12,9 @@ import sys
 
 HEADER = re.compile(r"^[0-9a-f]{8,16} [0-9a-f]{8,16} [0-9a-f]{8,16} (CIE|FDE)(.*)$")
 ROW = re.compile(r"^[0-9a-f]{8,16} (?!ZERO)\S")
-# Vector, floating-point and system registers are none of the library's.
+# The library's rules hold no vector, floating-point or system registers.
 IGNORED = re.compile(r"^(xmm|st|mm|ymm|v|d|s|f|q)\d+$|^(mxcsr|fcr|fcsr|fsr|z\d+|p\d+|ffr|vg)$")
-# What readelf calls some of the registers otherwise than the library does.
+# readelf's names of registers that the library names differently.
 OTHER_NAMES = {"x86_64": {}, "arm64": {}, "i386": {}, "armv7": {"r13": "sp", "r14": "lr", "r15": "pc"}}
 
 
@@ -70,7 +70,7 @@ def expected_rows(text, section, renamed):
         rows = rows or [(low, *row[1:]) for row in cies[parent][-1:]]
         bounds = [row[0] for row in rows[1:]] + [high]
         for (first, cfa, places), behind in zip(rows, bounds):
-            # Of several rows for one address the last one holds; none holds for an empty range.
+            # Of several rows for one address the last one applies; an empty range has no row.
             if first >= behind:
                 continue
             for pc in {first, behind - 1}:
@@ -87,7 +87,7 @@ def main():
     said = subprocess.run([readelf, "-h", path], check=True, capture_output=True, text=True).stdout
     machine = re.search(r"Machine:\s+(.*)", said).group(1)
     arch = {"Advanced": "x86_64", "Intel": "i386", "AArch64": "arm64", "ARM": "armv7"}[machine.split()[0]]
-    # Its status counts debugging information that lies elsewhere and was not found.
+    # readelf's exit status is ignored: it also reports separate debug information that was not found.
     text = subprocess.run([readelf, "--debug-dump=frames-interp", path], capture_output=True, text=True).stdout
     found, twice = expected_rows(text, section, OTHER_NAMES[arch])
     order = sorted(found)

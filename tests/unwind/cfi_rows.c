@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows that the library finds in an ELF file's call frame information, for tests/unwind/cfi.sh to compare with
- * readelf:
+/* Prints the rows that the library finds in an ELF file's call frame information, which tests/unwind/cfi.sh compares
+ * with readelf's:
  *
  *     cfi_rows FILE eh|eh-indexed|debug    reads linked addresses in hexadecimal, writes "ADDRESS CFA NAME=PLACE..." for
- *                                          each, or "ADDRESS -" where nothing describes it
+ *                                          each, or "ADDRESS -" if the information does not cover the address
  *
- * eh looks addresses up by the linker's .eh_frame_hdr, the others by a sorted table that is made here. */
+ * eh looks addresses up in the linker's .eh_frame_hdr, the others in a sorted table that this program makes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "lib/object/elf.h"
 #include "tests/unwind/cfi_builder.h"
 
-/* Of a made table, which stands in no file: an address that no image has. */
+/* The address of the sorted table made here, which is in no file: an address outside every image. */
 #define MADE_AT (UINT64_MAX - (UINT64_C(1) << 40))
 
 static struct uspi_error error;
@@ -26,7 +26,7 @@ static void check(int status, const char *what) {
     exit(1);
 }
 
-/* A file as if it were loaded where it was linked for; sections that are not loaded lie at their offsets. */
+/* A file as if it were loaded at its link address; sections that are not loaded lie at their file offsets. */
 struct loaded {
     struct uspi_elf elf;
     bool by_offset;

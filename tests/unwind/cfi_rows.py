@@ -14,7 +14,7 @@ def run(*command, text=None):
 
 def register_name(name, swap_i386):
     """The library's name of a register of llvm-dwarfdump's; None where no rule has it (vectors)."""
-    # Darwin's __eh_frame for i386 has the numbers of esp and ebp exchanged (LLVM X86RegisterInfo.td).
+    # In Darwin's __eh_frame for i386 the numbers of esp and ebp are exchanged (LLVM X86RegisterInfo.td).
     if swap_i386:
         name = {"ESP": "EBP", "EBP": "ESP"}.get(name, name)
     if name in ("WSP", "SP"):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Compact unwind as clang and ld64.lld write it: functions with all kinds of frames for each processor, each rule compared
-# with the CFI of the same function, each page with llvm-objdump's encodings (compact_oracle.py says how). Runs in the folder
-# of the build, where tests/unwind/table_rules was made.
+# Tests compact unwind that clang and ld64.lld write: functions with all kinds of frames for each processor. Each rule
+# is compared with the CFI of the same function, each page with llvm-objdump's encodings (compact_oracle.py says how).
+# Runs in the folder of the build, where tests/unwind/table_rules was made.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -36,7 +36,8 @@ compile() {
   clang-19 -target "$target" -O1 -fno-stack-protector -w -femit-dwarf-unwind=always "$@" -c "$arch.c" -o "$object"
 }
 
-# compare NAME ARCH TARGET LEAST PLATFORM VERSION FLAG...: LEAST functions of each kind; without a platform nothing is linked.
+# compare NAME ARCH TARGET LEAST PLATFORM VERSION FLAG...: needs LEAST functions of each kind; without a platform it
+# links nothing.
 compare() {
   local name=$1 arch=$2 target=$3 least=$4 platform=$5 version=$6 image=() flags=()
   shift 6
@@ -44,7 +45,8 @@ compare() {
   if [[ -n $platform ]]; then
     cp "$name.o" "$name.linked.o"
     if [[ $arch == arm64_32 ]]; then
-      # ld64.lld 19 crashes on CFI of arm64_32, and takes the mode of frames for that of CFI, which it then leaves out.
+      # ld64.lld 19 crashes on CFI of arm64_32. It also takes the mode of frames for that of CFI, which it then leaves
+      # out.
       compile "$name.linked.o" "$arch" "$target" "$@" -DWITHOUT_CFI
       flags=(--not-linked _f1000000 --lossy)
     fi
@@ -60,12 +62,12 @@ compare arm64-frameless arm64 arm64-apple-ios14 300 ios 14.0 -fomit-frame-pointe
 compare arm64_32 arm64_32 arm64_32-apple-watchos7 1 watchos 7.0
 compare x86_64 x86_64 x86_64-apple-macos11 100 macos 11.0
 compare x86_64-frameless x86_64 x86_64-apple-macos11 6 macos 11.0 -fomit-frame-pointer
-# Nothing links these with compact unwind here.
+# No linker here links these with compact unwind.
 compare i386 i386 i386-apple-macos10.14 40 '' ''
 compare i386-frameless i386 i386-apple-macos10.14 2 '' '' -fomit-frame-pointer
 compare armv7k armv7k armv7k-apple-watchos2 2 '' ''
 
-# Both kinds of pages were there: llvm-objdump gives the number of an encoding in a compressed one.
+# Both kinds of pages must occur: llvm-objdump gives the number of an encoding in a compressed page.
 llvm-objdump-19 --unwind-info arm64-frameless >arm64.pages
 llvm-objdump-19 --unwind-info x86_64-frameless >x86_64.pages
 grep -q 'encoding=' arm64.pages || fail "no regular page"

@@ -16,7 +16,7 @@ SAVED = {
     "i386": [("ebx",), ("edi",), ("esi",)],
     "armv7k": [("r4",), ("r5",), ("r6",), ("r8",), ("r10",), ("r11",), ("d8",), ("d9", "d10")],
 }
-# Below and above what an encoding can hold as a number.
+# Stack sizes below and above the largest number in an encoding.
 SIZES = (0, 24, 200, 3000, 70000)
 
 
@@ -28,7 +28,7 @@ def main():
         if size not in SIZES[:2] and number // (2 * len(SIZES)) % 4 != 0:
             continue
         clobbers = ", ".join(f'"{register}"' for group in subset for register in group)
-        # Arguments that vary are stored by the function itself, on armv7k.
+        # On armv7k a function with variable arguments stores them itself.
         varies = number % 7 == 3
         print(f"int f{number}(int n{', ...' if varies else ''}) {{")
         if varies:
@@ -39,7 +39,7 @@ def main():
         print(f"  return {'outside((void *)b)' if size else 'outside(&n)'} + n;" if calls else "  return n;")
         print("}")
     if sys.argv[1].startswith("arm64"):
-        # LLVM leaves out an object's CFI unless there is a function that needs it.
+        # LLVM leaves out an object's CFI unless some function needs it.
         lines = (".p2align 2", "_f1000000:", ".cfi_startproc", "sub sp, sp, #32", ".cfi_def_cfa_offset 32", "str x19, [sp]",
                  ".cfi_offset w19, -32", "ldr x19, [sp]", "add sp, sp, #32", "ret", ".cfi_endproc")
         print("#ifndef WITHOUT_CFI")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# ARM's exception tables as clang, GCC and two linkers write them: functions with all kinds of frames, in ARM and in Thumb
-# state, and Debian's own libraries; each answer compared with readelf's and with DWARF CFI (ehabi_oracle.py says how). Runs
-# in the folder of the build, where tests/unwind/table_rules was made.
+# Tests ARM's exception tables that clang, GCC and two linkers write: functions with all kinds of frames, in ARM and in
+# Thumb state, and Debian's own libraries. Each answer is compared with readelf's and with DWARF CFI (ehabi_oracle.py
+# says how). Runs in the folder of the build, where tests/unwind/table_rules was made.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -25,7 +25,7 @@ compare() {
   python3 "$here/ehabi_oracle.py" --rules "$rules" "$@" "$file" || fail "$file: rules differ"
 }
 
-# build NAME COMPILER...: with all the CFI that there can be, and tables of every function.
+# build NAME COMPILER...: compiles with complete CFI and with tables of every function.
 build() {
   local name=$1
   shift

@@ -6,7 +6,7 @@ without calls, vector registers, arguments that vary, little and much on the sta
 import itertools
 
 SAVED = [("r4",), ("r5", "r6"), ("r8",), ("r9", "r10"), ("d8", "d9"), ("d10",), ("d14", "d15")]
-# Up to, and beyond, what one instruction of an unwind program can add.
+# Sizes up to and above what one instruction of an unwind program can add.
 SIZES = (0, 8, 300, 1500, 70000)
 
 
@@ -26,7 +26,7 @@ def main():
         print(f'  __asm__ volatile("" ::: {clobbers}"memory");')
         print(f"  return {'outside((void *)b)' if size else 'outside(&n)'} + n;" if calls else "  return n;")
         print("}")
-    # With a personality routine.
+    # A function with a personality routine.
     print("static void cleanup(int *n) { outside(n); }")
     print("int with_cleanup(int n) { __attribute__((cleanup(cleanup))) int m = n; return outside(&m) + outside(&n); }")
 

@@ -58,7 +58,7 @@ class Program:
                 self.vsp = (self.vsp[0], self.vsp[1] + (8 if register.startswith("d") else 4))
             if "r13" in self.at:
                 self.vsp = (place(self.at.pop("r13")), 0)
-            # As fstmfdx stores them.
+            # The slot has the format of fstmfdx: one word more.
             if first == 0xB3 or 0xB8 <= first <= 0xBF:
                 self.vsp = (self.vsp[0], self.vsp[1] + 4)
             return True
@@ -95,7 +95,7 @@ def read_index(path):
                 entries[-1][1] = program.answer()
                 program = None
         elif not line.strip() and program:
-            # The end of the bytes is as good as "finish".
+            # A program that ends without "finish" means the same.
             entries[-1][1] = entries[-1][1] or program.answer()
             program = None
     return entries

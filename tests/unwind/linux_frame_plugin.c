@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that is loaded and unloaded by the test of kept rules: a function that calls back, without a frame record, its
- * frame PLUGIN_ROOM bytes and more. Built twice with different frames and the same code but for them, so that at one return
- * address now this, now that rule holds. */
+/* A library that the test of the rule cache loads and unloads. Its function has no frame record, calls back, and has a
+ * frame of at least PLUGIN_ROOM bytes. It is built twice with different frame sizes and otherwise the same code, so
+ * that one return address needs different rules at different times. */
 #include <stdint.h>
 
 void plugin_call(void (*callback)(void), uintptr_t *returns_to);
 
-/* *returns_to becomes the function's own return address. */
+/* Calls the callback, and sets *returns_to to this function's own return address. */
 __attribute__((visibility("default"))) void plugin_call(void (*callback)(void), uintptr_t *returns_to) {
     volatile char room[PLUGIN_ROOM];
     room[PLUGIN_ROOM - 1] = 1;

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# `unspool stack` of real programs against gdb and eu-stack: interpreters of this system, and a program that stands in many
-# places, linked in several ways; and of their cores. Runs in the folder of the build. USP_LIVE_MORE=1: also programs that are large, or
-# that a just-in-time compiler runs, as far as they are installed.
+# Compares `unspool stack` of real programs, and of their cores, with gdb and eu-stack: interpreters of this system, and
+# a program whose threads stop in many places, linked in several ways. Runs in the folder of the build. USP_LIVE_MORE=1:
+# also programs that are large or run under a just-in-time compiler, as far as they are installed.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
 need_tools gdb python3
 gdb -nx -batch -ex 'python print(1)' >/dev/null 2>&1 || skip "gdb has no Python"
-# An emulator's processes are not the kernel's.
+# gdb sees an emulator's process as the emulator itself.
 [[ ${USP_TEST_UNDER-} != qemu-* ]] || skip "gdb sees the emulator"
 measures=()
 if have eu-stack; then
@@ -23,7 +23,7 @@ compare() {
   python3 "$here/live.py" --core "$work/core" "${measures[@]}" "$unspool" gdb "$@" | tee -a "$work/compared" || fail "$*"
 }
 
-# build NAME FLAG...: true when the compiler can.
+# build NAME FLAG...: returns whether the compiler succeeds.
 build() {
   local name=$1
   shift
@@ -33,10 +33,10 @@ build stuck_plain || fail "live_stuck.c: $(cat "$work/build.log")"
 compare "$work/stuck_plain"
 if build stuck_static -DSTATIC -static-pie; then compare "$work/stuck_static"; fi
 if build stuck_fixed -no-pie; then compare "$work/stuck_fixed"; fi
-# 32 bits in a kernel of 64, where it runs such programs.
+# 32-bit programs on a 64-bit kernel, if it runs them.
 if [[ $(uname -m) == x86_64 ]] && have i686-linux-gnu-gcc; then
   cc=(i686-linux-gnu-gcc)
-  # It may be there without its libc.
+  # The compiler may be installed without its libc.
   if ! build stuck_narrow -DSTATIC -static; then
     [[ -z ${USP_REQUIRE_COMPILERS-} ]] || fail "live_stuck.c: $(cat "$work/build.log")"
   elif "$work/stuck_narrow" probe; then
@@ -44,7 +44,7 @@ if [[ $(uname -m) == x86_64 ]] && have i686-linux-gnu-gcc; then
   fi
 fi
 
-# A shell in a function that waits for a child; interpreters with threads, and in the middle of calculating.
+# A shell in a function that waits for a child; interpreters with threads, and in the middle of a calculation.
 if [[ -x /bin/bash ]]; then
   # shellcheck disable=SC2016 # the inner shell's
   compare /bin/bash -c 'f() { if [[ $1 -gt 0 ]]; then f $(($1 - 1)); else echo ready; sleep 1000 & wait; fi; }; f 8; :'
@@ -66,7 +66,7 @@ if have perl; then
   # shellcheck disable=SC2016 # perl's
   compare perl -e '$| = 1; print "ready\n"; sub f { my $n = shift; return $n ? join(",", map { f($n - 1) } 1..3) : "x" } f(6) while 1'
 fi
-# The debugger, looked at by another one.
+# A gdb process, examined by another gdb.
 compare "$(command -v gdb)" -nx -q -batch -ex 'python import time; print("ready", flush=True); time.sleep(1000)'
 read -ra cxx <<<"${CXX:-c++}"
 if have "${cxx[0]}"; then

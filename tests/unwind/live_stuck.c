@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands still in code without frame pointers, for tests/unwind/live.py to look at: one thread in each of these places.
- * Says "ready" when all of them are there.
+/* Stops in code without frame pointers, for tests/unwind/live.py to examine: one thread in each of these places. Prints
+ * "ready" when all threads have arrived.
  *
  *     main       a system call, below recursion with frames of different sizes
  *     sorting    the callback of qsort
@@ -8,9 +8,9 @@
  *     leaving    a cleanup that runs because the thread is being unwound
  *     reading    the clock, again and again: the vdso
  *     waiting    a condition variable
- *     stepping   x86_64: a handler of the trap behind some instructions of the procedure linkage table, which has no frame
- *                of its own and pushes words; where there is one (not with STATIC)
- *     inside     likewise of the vdso, where "reading" may or may not be when it is looked at */
+ *     stepping   x86_64: a handler of a trap after some instructions of the procedure linkage table, which has no frame
+ *                of its own and pushes words; not with STATIC, which has no such table
+ *     inside     likewise in the vdso: "reading" may be outside it when it is examined */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <semaphore.h>
@@ -27,7 +27,7 @@
 
 #define NOT_INLINED __attribute__((noinline))
 
-/* The program's own code (linker symbols). */
+/* The bounds of the program's own code (linker symbols). */
 extern const char __executable_start, etext;
 
 static sem_t there;
@@ -106,14 +106,15 @@ static NOT_INLINED void *waiting(void *context) {
 }
 
 #if defined __x86_64__ && !defined STATIC
-/* Bit 8 of the flags register has each instruction followed by a trap (Intel SDM volume 3, 17.4.1 "Single-Step"). */
+/* Bit 8 of the flags register makes the processor trap after each instruction (Intel SDM volume 3, 17.4.1
+ * "Single-Step"). */
 #define TRAP_FLAG 0x100
 
 static _Thread_local unsigned steps_wanted, steps;
 static _Thread_local uintptr_t before;
 static _Thread_local int wants_vdso;
 
-/* The code of the vdso is in its first two pages. */
+/* Whether an address is in the vdso, whose code is in its first two pages. */
 static int is_in_vdso(uintptr_t address) {
     const uintptr_t vdso = getauxval(AT_SYSINFO_EHDR);
     return vdso != 0 && address - vdso < 2 * 4096;
@@ -124,7 +125,7 @@ static void on_step(int number, siginfo_t *info, void *context) {
     const uintptr_t now = (uintptr_t)registers[REG_RIP];
     int32_t distance;
     (void)number, (void)info;
-    /* Behind a call with a distance in it: from the program into its linkage table. */
+    /* Counts from the instruction after a direct call from the program into its linkage table. */
     if (wants_vdso) {
         if (steps == 0 && is_in_vdso(now)) steps = 1;
     } else if (before != 0 && *(const uint8_t *)before == 0xe8) {
@@ -182,7 +183,7 @@ static NOT_INLINED void recurse(unsigned depth) {
     atomic_fetch_add(&sink, (unsigned)room[depth]);
 }
 
-/* With an argument: only whether it can run here. */
+/* With an argument, the program only tests whether it can run here. */
 int main(int argc, char **argv) {
     (void)argv;
     if (argc > 1) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads that sleep, wait and calculate below closures and sorting, for tests/unwind/live.py to look at.
+// Threads that sleep, wait and calculate below closures and sorting, for tests/unwind/live.py to examine.
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread;

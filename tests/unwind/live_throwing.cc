@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stands still in a destructor that runs because an exception is on its way, for tests/unwind/live.py to look at.
+// Stops in a destructor that runs while an exception is thrown, for tests/unwind/live.py to examine.
 #include <cstdio>
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes unwind tables of a file as the library does, for the scripts beside it to compare with other tools:
+/* Prints what the library decodes of a file's unwind tables, which the scripts of this folder compare with other tools:
  *
  *     table_rules FILE                  a Mach-O with __unwind_info, or 32-bit ARM ELF. Reads linked addresses in
  *                                       hexadecimal, writes "ADDRESS START END ANSWER" for each (0: not known)
- *     table_rules --encodings ARCH TEXT reads "START ENCODING", writes "ENCODING ANSWER"; TEXT is the code that the starts
- *                                       count in
+ *     table_rules --encodings ARCH TEXT reads "START ENCODING", writes "ENCODING ANSWER"; TEXT is the code whose
+ *                                       offsets the starts are
  *
  * ANSWER is a rule as tests/support/rule_text.h writes it, "cfi OFFSET", "none", "cannot" or "corrupt WHY". */
 #include <inttypes.h>

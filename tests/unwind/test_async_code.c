@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Swift async frames that no mark names, by their code: x86_64 functions as Swift's compiler writes them for Linux, in a
- * target that stands in the test. */
+/* Tests Swift async frames that no mark in the frame pointer identifies, only their code: x86_64 functions as Swift's
+ * compiler writes them for Linux, in a target that the test builds. */
 #include <check.h>
 
 #include "lib/unwind/async.h"
@@ -13,19 +13,19 @@
 #define STACK    UINT64_C(0x7000)
 #define CONTEXTS UINT64_C(0x9000)
 
-#define RESUMED  CODE           /* resumes behind an await, with an extended record */
-#define STARTED  (CODE + 0x40)  /* begins, with an extended record */
-#define SIMPLE   (CODE + 0x80)  /* begins, and makes no record */
+#define RESUMED  CODE           /* resumes after an await, with an extended record */
+#define STARTED  (CODE + 0x40)  /* starts, with an extended record */
+#define SIMPLE   (CODE + 0x80)  /* starts, and makes no record */
 #define SYNC     (CODE + 0xc0)  /* an ordinary function */
-#define EXECUTOR (CODE + 0x100) /* loads a context, calls the function beside it */
+#define EXECUTOR (CODE + 0x100) /* loads a context, calls the function stored beside it */
 #define OTHER    (CODE + 0x140) /* calls a function from memory, with an older context */
 #define OUTER    (CODE + 0x180)
-#define SWITCH   (CODE + 0x1c0) /* the runtime's: an extended record, and it returns */
-#define NEXT     (CODE + 0x200) /* the chain's functions */
+#define SWITCH   (CODE + 0x1c0) /* the Swift runtime's: has an extended record, and returns */
+#define NEXT     (CODE + 0x200) /* the functions of the async chain */
 #define LAST     (CODE + 0x210)
-#define UNTOLD   (CODE + 0x400) /* as RESUMED, and no table describes it */
-#define MERGED   (CODE + 0x440) /* was the same as RESUMED, to which it jumps */
-#define PASSED   (CODE + 0x460) /* calls something, and then jumps there */
+#define UNTOLD   (CODE + 0x400) /* same code as RESUMED, but no table describes it */
+#define MERGED   (CODE + 0x440) /* was merged with RESUMED, because their code was the same; jumps there */
+#define PASSED   (CODE + 0x460) /* calls a function, then jumps to RESUMED */
 
 #define CALLED_BY_EXECUTOR (EXECUTOR + 9)
 #define CALLED_BY_OTHER    (OTHER + 12)
@@ -34,9 +34,9 @@
  * call *rbx; add 32, rsp; pop rbp; btr 60, rbp; jmp *rax */
 static const char resumed_code[] = "55 4156 488d6c2408 4883ec18 4889e8 498b0e 4883e808 488908 0f1f00ffd3 "
                                    "4883c410 4883c410 5d 480fbaf53c ffe0";
-#define RESUMED_STORES 0x16 /* where it has not stored its own context yet, */
-#define RESUMED_CALL   0x1e /* behind the call, */
-#define RESUMED_UNDONE 0x27 /* behind the pop of rbp */
+#define RESUMED_STORES 0x16 /* here its own context is not stored yet */
+#define RESUMED_CALL   0x1e /* after the call */
+#define RESUMED_UNDONE 0x27 /* after the pop of rbp */
 #define RESUMED_SIZE   0x2e
 static const char started_code[] = "55 4156 488d6c2408 4883ec18 0f1f00ffd3 4883c410 4883c410 5d 480fbaf53c ffe0";
 #define STARTED_CALL 0x11
@@ -109,7 +109,7 @@ static struct fixture *begin_code(void) {
     f->target.code = (struct usp_memory){code_read, NULL};
     f->target.unwind_tables_at = tables_at;
     f->options.async = 1;
-    /* callee's → own → next → none */
+    /* the callee's context → the function's own → the next → no context */
     WORDS(&f->memory, CONTEXTS, 8, CONTEXTS + 0x20, RESUMED, 0, 0);
     WORDS(&f->memory, CONTEXTS + 0x20, 8, CONTEXTS + 0x40, NEXT, 0, 0);
     WORDS(&f->memory, CONTEXTS + 0x40, 8, 0, LAST);
@@ -118,7 +118,7 @@ static struct fixture *begin_code(void) {
 
 #define OWN (CONTEXTS + 0x20)
 
-/* Memory that is there gets another word. */
+/* Changes a word of memory that the fixture has already. */
 static void set_word(struct fixture *f, usp_addr at, uint64_t value) {
     for (unsigned i = 0; i < f->memory.count; i++) {
         const usp_addr from = f->memory.regions[i].from;
@@ -164,8 +164,8 @@ START_TEST(resumed) {
 }
 END_TEST
 
-/* The compiler has merged the function with another one, which the callee's context resumes: a jump leads from there to here. The
- * thread stands where its own context has not been stored yet. */
+/* The compiler has merged the function with another one, which the callee's context resumes; a jump leads from that one
+ * here. The thread stops before its own context is stored. The async chain must still begin with its own context. */
 START_TEST(merged) {
     static const usp_addr resumes[] = {MERGED, PASSED};
     struct fixture *f = begin_code();
@@ -191,7 +191,8 @@ START_TEST(recursive) {
 }
 END_TEST
 
-/* The runtime's functions return when they have given the task away: another thread may run it. */
+/* The Swift runtime's functions return after they have handed the task over, and another thread may run it. Such a
+ * frame must not be taken for an async frame. */
 START_TEST(given_away) {
     struct fixture *f = below_extended(SWITCH + STARTED_CALL, OWN);
     EXPECT(f, USP_STOP_ROOT, SYNC + 1, SWITCH + STARTED_CALL, CALLED_BY_EXECUTOR, OUTER + 6);
@@ -207,7 +208,7 @@ START_TEST(not_wanted) {
 }
 END_TEST
 
-/* Darwin has marks: without one there is no async frame. */
+/* Darwin marks async frames: without the mark a frame must not be async. */
 START_TEST(darwin) {
     struct fixture *f = below_extended(STARTED + STARTED_CALL, OWN);
     f->target.os = USP_OS_DARWIN;
@@ -217,8 +218,8 @@ START_TEST(darwin) {
 }
 END_TEST
 
-/* What stands in the slot is no context: misaligned, unreadable, without a resume address, one inside a function, one in
- * no image. */
+/* The slot holds no context: a misaligned or unreadable one, one without a resume address, one that resumes inside a
+ * function, one that resumes outside every image. No async chain may begin there. */
 START_TEST(no_context) {
     static const uint64_t resumes[] = {0, NEXT + 0x20, STARTED + 8, CODE + 0x10000};
     struct fixture *f = below_extended(STARTED + STARTED_CALL, _i == 0 ? OWN + 4 : _i == 1 ? 0x123450 : OWN);
@@ -245,7 +246,8 @@ START_TEST(circle) {
 }
 END_TEST
 
-/* Interrupted at each instruction of a function that resumes: called with its callee's context, which is not its own. */
+/* A resumed function is interrupted at each of its instructions. It was called with its callee's context, which must
+ * not be taken for its own. */
 START_TEST(interrupted_anywhere) {
     static const uint8_t starts[] = {0, 1, 3, 8, 0xc, 0xf, 0x12, 0x16, 0x19, 0x1e, 0x22, 0x26, 0x27, 0x2c};
     struct fixture *f = begin_code();
@@ -268,7 +270,8 @@ START_TEST(interrupted_anywhere) {
 }
 END_TEST
 
-/* No table describes the function: the compiler leaves out those that cannot throw. */
+/* The function is in no unwind table: the compiler leaves out functions that cannot throw. Its async frame must be
+ * found all the same. */
 START_TEST(untold) {
     struct fixture *f = below_extended(UNTOLD + RESUMED_CALL, OWN);
     EXPECT(f, USP_STOP_ROOT, SYNC + 1, UNTOLD + RESUMED_CALL, CALLED_BY_EXECUTOR, OUTER + 6, NEXT, LAST);
@@ -276,7 +279,7 @@ START_TEST(untold) {
 }
 END_TEST
 
-/* SYNC ← SIMPLE ← a caller ← OUTER; the context is in the register, which SYNC leaves alone. */
+/* Builds SYNC ← SIMPLE ← a caller ← OUTER. The context is in the register, which SYNC leaves unchanged. */
 static struct fixture *below_simple(usp_addr caller) {
     struct fixture *f = begin_code();
     WORDS(&f->memory, STACK, 8, 0xbbb, SIMPLE + SIMPLE_CALL, 0, caller, 0xbbb, OUTER + 6, 0);
@@ -292,7 +295,8 @@ START_TEST(called_by_the_executor) {
 }
 END_TEST
 
-/* Any function may be called while the register holds a context. */
+/* The caller is no executor. A function may be called from anywhere while the register holds a context, so no async
+ * chain may begin. */
 START_TEST(called_by_another) {
     struct fixture *f = below_simple(CALLED_BY_OTHER);
     EXPECT(f, USP_STOP_ROOT, SYNC + 1, SIMPLE + SIMPLE_CALL, CALLED_BY_OTHER, OUTER + 6);
@@ -308,8 +312,8 @@ START_TEST(register_not_known) {
 }
 END_TEST
 
-/* The search for the context allows no switch. So where only an indirect jump could lead to the pc, it has to give up; once
- * it tried the same case for ever. */
+/* The search for the context follows no jump table. If the pc can only be reached by an indirect jump, the search must
+ * give up; it retried the same case without end. */
 START_TEST(behind_an_indirect_jump) {
     struct uspi_code window;
     struct uspi_explorer explorer;
@@ -330,13 +334,13 @@ START_TEST(behind_an_indirect_jump) {
 }
 END_TEST
 
-/* ---- a thread that has run on ---- */
+/* ---- a thread that has continued since its stack was copied ---- */
 
 static int read_bytes(void *context, usp_addr from, void *to, size_t n) {
     return read_range(STACK, context, 64, from, to, n);
 }
 
-/* A stack of one frame with a chain of two, whose contexts lie at OWN and at CONTEXTS. */
+/* Sets up a stack of one frame with an async chain of two frames, whose contexts lie at OWN and at CONTEXTS. */
 static struct usp_stack with_chain(struct usp_frame frames[3]) {
     struct usp_stack stack;
     usp_stack_init(&stack, frames, 3);
@@ -371,8 +375,8 @@ START_TEST(run_on) {
 }
 END_TEST
 
-/* The thread has run on, and its contexts were copied: all of them, all but the last one, all of a chain that was cut, and of one
- * that did not fit. */
+/* The thread has continued, and its contexts were copied: all of them, all but the last one, all of a chain that was
+ * cut off, and all of a chain that did not fit. Only in the first case may the chain be reported. */
 START_TEST(contexts_copied) {
     uint8_t copy[64] = {1}, now[64] = {2};
     struct usp_frame frames[3];
@@ -396,7 +400,7 @@ START_TEST(contexts_copied) {
 }
 END_TEST
 
-/* Each context once, until the room is taken; bytes of one alone. */
+/* Each context must be kept once until the table is full, and only its own bytes may be read from it. */
 START_TEST(table_of_contexts) {
     struct uspi_context_table contexts = {0};
     uint8_t bytes[USPI_CONTEXT_SIZE];
@@ -404,7 +408,7 @@ START_TEST(table_of_contexts) {
     ck_assert(!uspi_context_table_add(&contexts, OWN));
     ck_assert(!uspi_context_table_reserve(&contexts, 0));
     ck_assert(uspi_context_table_reserve(&contexts, 100));
-    /* Addresses that are far apart and next to each other. */
+    /* Addresses far apart alternate with addresses close together. */
     for (usp_addr i = 0; i < 100; i++) {
         const usp_addr address = i % 2 == 0 ? (i + 1) << 32 : CONTEXTS + i * USPI_CONTEXT_SIZE;
         ck_assert(uspi_context_table_add(&contexts, address));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks by call frame information over targets that stand in the test, and DWARF expressions by bytes. The tables
- * themselves are test_dwarf_cfi.c's. */
+/* Walks by call frame information over targets that the test builds, and DWARF expressions by bytes. test_dwarf_cfi.c
+ * tests the tables themselves. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static int all_is_code(void *context, usp_addr pc, struct usp_region *region) {
     return pc >= CODE && pc < CODE + 0x1000 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-/* A target with the tables built so far. */
+/* Begins a target with the tables built so far. */
 static struct fixture *begin_tables(uint32_t arch) {
     struct fixture *f = begin(arch, USP_OS_LINUX);
     memset(&given, 0, sizeof given);
@@ -84,7 +84,7 @@ START_TEST(frameless) {
     expect_methods(f, 3);
     ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
     ck_assert_uint_eq(f->frames[1].cfa, STACK + 48);
-    /* rbx was saved, rbp was left alone. */
+    /* rbx was saved, rbp was left unchanged. */
     ck_assert_int_eq(usp_cursor_init(&cursor, &f->target, &f->registers, &f->options), USP_OK);
     ck_assert_int_eq(usp_cursor_step(&cursor, &frame), 1);
     ck_assert_int_eq(usp_cursor_step(&cursor, &frame), 1);
@@ -96,7 +96,7 @@ START_TEST(frameless) {
 }
 END_TEST
 
-/* At a function's first instruction, and behind its push. */
+/* At a function's first instruction and after its push, the rule of that instruction must apply. */
 START_TEST(prologue) {
     three_x86_64();
     struct fixture *f = begin_tables(USP_ARCH_X86_64);
@@ -110,11 +110,12 @@ START_TEST(prologue) {
 }
 END_TEST
 
-/* A caller whose call is its last instruction is looked up inside the call. */
+/* A call that never returns is its function's last instruction. The frame must be looked up at the call, not in the
+ * function after it. */
 START_TEST(noreturn_call) {
     size_t cie = three_x86_64();
     put_fde(&c, cie, CODE + 0x300, 0x20, "0e 18");
-    put_fde(&c, cie, CODE + 0x320, 0x20, "0e 80 08"); /* the neighbour */
+    put_fde(&c, cie, CODE + 0x320, 0x20, "0e 80 08"); /* the next function */
     struct fixture *f = begin_tables(USP_ARCH_X86_64);
     calls_x86_64(f);
     CODE8(&f->memory, CODE + 0x320 - 5, 0xe8, 0, 1, 0, 0);
@@ -124,13 +125,14 @@ START_TEST(noreturn_call) {
 }
 END_TEST
 
-/* Tables of arm64 functions that keep the link register on the stack. */
+/* Begins tables of arm64 functions that keep the link register on the stack. */
 static size_t begin_arm64(void) {
     cfi_begin(&c, USP_ARCH_ARM64, true);
     return put_cie(&c, false, 1, "", "04 78 1e  0c 1f 00");
 }
 
-/* Behind the functions of a test: CALLER, whose frame has 16 bytes, and OUTER, which is the root; both behind calls. */
+/* Ends the tables after a test's own functions: CALLER, whose frame has 16 bytes, and OUTER, the root. Each return
+ * address follows a call. */
 static struct fixture *end_arm64(size_t cie) {
     put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10 9e 01");
     put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
@@ -140,7 +142,7 @@ static struct fixture *end_arm64(size_t cie) {
     return f;
 }
 
-/* arm64: in the link register before it is stored, then in memory, signed. */
+/* arm64: the return address must be found in the link register before it is stored, then in memory, signed. */
 START_TEST(link_register) {
     const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "41 2d 41 0e 20 9d 04 9e 03 93 02");
@@ -152,7 +154,7 @@ START_TEST(link_register) {
     EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
     ck_assert_uint_eq(f->frames[1].kind, USP_FRAME_KIND_LINK_REGISTER);
     ck_assert_uint_eq(f->frames[1].fp, 0x5555);
-    /* Once it is saved, what the register holds is stale. */
+    /* Once the link register is saved, its value is stale. */
     set_registers(f, CODE + 8, STACK - 32, 0x5555);
     usp_registers_set_lr(&f->registers, CODE + 0x20);
     EXPECT(f, USP_STOP_ROOT, CODE + 8, CALLER, OUTER);
@@ -162,7 +164,7 @@ START_TEST(link_register) {
 }
 END_TEST
 
-/* The CFA of a procedure linkage table: rsp + 8, and 8 more behind the push that begins at the entry's byte 11. */
+/* The CFA of a procedure linkage table is an expression: rsp + 8, and 8 more after the push at the entry's byte 11. */
 START_TEST(linkage_table) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
@@ -178,8 +180,8 @@ START_TEST(linkage_table) {
 }
 END_TEST
 
-/* A function jumps to an entry of a procedure linkage table, whose table begins with what the first entry finds on
- * the stack: CFA = rsp + 16. No prologue is left out there, and what the instructions say does not count; here a way
+/* A function jumps to an entry of a procedure linkage table. The rule of the table's start expects what the first entry
+ * pushes: CFA = rsp + 16. The walk must not assume a skipped prologue there, nor believe the instructions: here a path
  * leads from the caller's own start to the same entry. */
 START_TEST(jump_to_linkage_table) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
@@ -207,9 +209,9 @@ START_TEST(jump_to_linkage_table) {
 }
 END_TEST
 
-/* arm64: of two epilogues clang's table knows the last. In the other, a load with write-back has given up the frame
- * some instructions before the return; the table still counts it, and finds a return address that is another
- * frame's. */
+/* arm64: clang's table covers only the last of two epilogues. In the other one a load with write-back frees the frame
+ * some instructions before the return. The table still counts that frame, and would give a return address of another
+ * frame. */
 START_TEST(forgotten_epilogue) {
     const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "41 0e 20 9e 04 47 0e 00 de");
@@ -232,7 +234,7 @@ START_TEST(forgotten_epilogue) {
 END_TEST
 
 /* arm64: glibc's table for _dl_runtime_resolve leaves out the 16 bytes in which the linkage table has saved lr. The
- * caller counts from its sp. */
+ * caller's sp must be the one from which its own rules count. */
 START_TEST(saved_above_cfa) {
     const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "0e 10 11 1e 7f"); /* CFA = sp + 16, lr in [CFA + 8] */
@@ -244,13 +246,13 @@ START_TEST(saved_above_cfa) {
 }
 END_TEST
 
-/* A function begins with a landing pad, and the table says only behind it what the code finds there: that the
- * caller's lr lies on the stack, or that there is no caller. Where the first instruction does something, its own row
- * counts. */
+/* A function begins with a landing pad, and only the row after it describes what holds at its start: that the caller's
+ * lr lies on the stack, or that there is no caller. The later row must apply at the landing pad; any other first
+ * instruction has its own row. */
 START_TEST(told_behind_a_landing_pad) {
     const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "41 11 1e 7f");     /* lr in [CFA + 8] */
-    put_fde(&c, cie, CODE + 0x40, 0x40, "41 07 1e"); /* none */
+    put_fde(&c, cie, CODE + 0x40, 0x40, "41 07 1e"); /* no caller */
     put_fde(&c, cie, CODE + 0x80, 0x40, "41 0e 10"); /* CFA = sp + 16 */
     struct fixture *f = end_arm64(cie);
     CODE32(&f->memory, CODE, /* bti c */ 0xd503245f);
@@ -270,8 +272,8 @@ START_TEST(told_behind_a_landing_pad) {
 }
 END_TEST
 
-/* The table of a program's first function holds another one as well, a jump: it has a caller, to which the jump's
- * function leads back. The first function itself has none, whatever is in the link register. */
+/* The table entry of a program's first function covers a second function too, a jump. That one has a caller, to which
+ * the target of the jump returns. The first function must have no caller, whatever the link register holds. */
 START_TEST(jump_behind_the_first_function) {
     const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "07 1e");
@@ -290,14 +292,14 @@ START_TEST(jump_behind_the_first_function) {
 }
 END_TEST
 
-/* i386, rows that clang writes late or early: behind a call whose callee takes arguments off the stack, as its
- * return or the next instruction tells; and behind a push with a spill before its row. The code leads to no return,
- * nor from its start. */
+/* i386: clang writes a row too late or too early. After a call whose callee takes arguments off the stack, the callee's
+ * return or the next instruction shows it; after a push, a spill comes before the row. The instructions alone find no
+ * path to a return, nor from the function's start. */
 START_TEST(rows_beside_their_instruction) {
     static const struct {
         uint8_t code[12]; /* from CODE + 3 on */
-        unsigned at;      /* where the frame was interrupted, */
-        unsigned cfa;     /* and its CFA there, from sp */
+        unsigned at;      /* offset of the interrupted instruction */
+        unsigned cfa;     /* distance of the CFA from sp there */
     } cases[] = {
         /* call OTHER; nop */
         {{0xe8, 0xf8, 0x02, 0x00, 0x00, 0x90, 0xf4}, 8, 12},
@@ -328,13 +330,13 @@ START_TEST(rows_beside_their_instruction) {
 }
 END_TEST
 
-/* i386: a return that takes arguments off the stack. The caller's table counts from the return address on, and so
- * must the caller's sp, whichever has found it: the table, or the instructions that lead to the return. */
+/* i386: a return takes arguments off the stack. The caller's table counts from sp after the return address, and so must
+ * the sp that the walk computes, by the table or by the instructions up to the return. */
 START_TEST(return_takes_arguments) {
     cfi_begin(&c, USP_ARCH_I386, true);
     size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
     put_fde(&c, cie, CODE, 0x40, "43 0e 0c 44 0e 04");
-    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 08"); /* behind the call, without the arguments */
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 08"); /* after the call, without the arguments */
     put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
     struct fixture *f = begin_tables(USP_ARCH_I386);
     f->options.readers |= USP_READER_INSTRUCTIONS;
@@ -355,8 +357,8 @@ START_TEST(return_takes_arguments) {
 }
 END_TEST
 
-/* gcc realigns the stack: the old rsp, in r10 at first, goes into a slot from which the way out takes it. Before the
- * slot is written it holds what is left of another frame, and the way out, clear as it is, leads there. */
+/* gcc realigns the stack: the old rsp, first in r10, goes into a slot, from which the epilogue loads it. Before the
+ * slot is written it holds another frame's leftover, and the epilogue's instructions would lead there. */
 START_TEST(realigned_stack) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
@@ -384,7 +386,8 @@ START_TEST(realigned_stack) {
 }
 END_TEST
 
-/* A signal frame that no trampoline known here made: every register comes from memory, the caller was interrupted. */
+/* A signal frame that no known trampoline made: every register must come from memory, and the caller must count as
+ * interrupted. */
 START_TEST(signal_frame) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
@@ -404,7 +407,7 @@ START_TEST(signal_frame) {
     end_entry(&c, at, false);
     struct fixture *f = begin_tables(USP_ARCH_X86_64);
     calls_x86_64(f);
-    /* On another stack, above and below it: it lies lower than the handler's. */
+    /* The interrupted code is on another stack: once above the handler's, once below it. */
     WORDS(&f->memory, STACK, 8, CALLER, STACK - 0x800, STACK - 0x7f0, CODE + 0x400);
     WORDS(&f->memory, STACK - 0x800, 8, 1, 2, 3, OUTER);
     set_registers(f, CODE, STACK, 0);
@@ -416,8 +419,8 @@ END_TEST
 
 /* Apple's _sigtramp for i386, whose esi points at the ucontext and which gives the interrupted pc plus one, but of a
  * breakpoint and an overflow (libplatform src/setjmp/i386/_sigtramp.s); __eh_frame numbers ebp 4 and esp 5 there.
- * CALLER is behind its call of the handler, which has pushed esi. The context lies where none of the kernel's frames
- * has it. */
+ * CALLER is after its call of the handler, which has pushed esi. The context lies at an offset that no kernel frame
+ * has. */
 #define MCONTEXT (STACK + 0x200)
 
 static struct fixture *begin_i386_tramp(uint32_t trap) {
@@ -455,7 +458,7 @@ START_TEST(apple_i386_signal_frame) {
 }
 END_TEST
 
-/* Standing in it, not called from it: its rule holds there too, and what it leads to was interrupted. */
+/* The thread stops in _sigtramp itself. Its rule must apply there too, and its caller must count as interrupted. */
 START_TEST(apple_i386_inside) {
     struct fixture *f = begin_i386_tramp(14);
     f->options.readers = USP_READER_CFI | USP_READER_INSTRUCTIONS;
@@ -467,9 +470,9 @@ START_TEST(apple_i386_inside) {
 }
 END_TEST
 
-/* Apple's arm64: _sigtramp at CALLER has call frame information like any function, which leads to what the link
- * register happened to be. Nothing of that is kept for other walks, even where the kernel's frame is not taken: a
- * handler has written another fp into the context. */
+/* Apple's arm64: _sigtramp at CALLER has call frame information like any function, which leads to the link register's
+ * value at the signal. No rule from it may be kept for other walks. That holds even if the kernel's frame is not
+ * recognized, because a handler has written another fp into the context. */
 START_TEST(apple_signal_frame_is_not_kept) {
     const usp_addr record = STACK + 0x100, frame = record + 16, stale = CODE + 0x520;
     cfi_begin(&c, USP_ARCH_ARM64, true);
@@ -479,7 +482,8 @@ START_TEST(apple_signal_frame_is_not_kept) {
     put_fde(&c, cie, CALLER - 0x20, 0x40, "0c 1d 10");
     put_fde(&c, cie, stale - 0x20, 0x40, "07 1e");
     put_fde(&c, cie, OUTER - 0x20, 0x40, "07 1e");
-    /* siginfo, ucontext 13 words behind it, mcontext 20: fp, sp and pc are its words 31, 33 and 34. */
+    /* siginfo, the ucontext 13 words after it, the mcontext 20 words after it: fp, sp and pc are the mcontext's words
+     * 31, 33 and 34. */
     uint64_t words[2 + 20 + 36] = {STACK + 0x800, stale, 11};
     words[2 + 13 + 5] = 816;
     words[2 + 13 + 6] = frame + 160;
@@ -510,7 +514,7 @@ START_TEST(apple_signal_frame_is_not_kept) {
 }
 END_TEST
 
-/* What refutes a rule: the next reader takes over, and the stack says why if none can. */
+/* A rule is refuted: the next reader must take over, and the stack must say why if no reader finds a caller. */
 START_TEST(refuted) {
     size_t cie = three_x86_64();
     put_fde(&c, cie, CODE + 0x300, 0x20, "0e 78");
@@ -523,25 +527,25 @@ START_TEST(refuted) {
     WORDS(&f->memory, STACK, 8, 0, CODE + 0x50, 3, 4, 5, 6, 7, 8);
     set_registers(f, CODE, STACK, 0);
     EXPECT(f, USP_STOP_RA_ZERO, CODE);
-    /* No call before it. */
+    /* No call precedes the return address. */
     CODE8(&f->memory, CODE + 0x40, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
           0x90, 0x90);
     set_registers(f, CODE, STACK + 8, 0);
     EXPECT(f, USP_STOP_RA_NOT_CODE, CODE);
-    /* A CFA beyond the stack. */
+    /* The CFA lies beyond the stack. */
     WORDS(&f->memory, STACK + 0x40, 8, 1, 2, 3, 4, 5, 6, 7, OUTER);
     calls_x86_64(f);
     set_registers(f, CODE + 0x300, STACK + 0x8, 0);
     EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE + 0x300);
-    /* An opcode that is not known says nothing, one that contradicts the others is corrupt. */
+    /* An unknown opcode is not an error; an opcode that contradicts the others makes the table corrupt. */
     set_registers(f, CODE + 0x320, STACK, 0);
     EXPECT(f, USP_STOP_NO_RECORD, CODE + 0x320);
     set_registers(f, CODE + 0x340, STACK, 0);
     EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE + 0x340);
-    /* What is not described is no fault of the table. */
+    /* Code that the table does not describe is no error of the table. */
     set_registers(f, CODE + 0x800, STACK, 0);
     EXPECT(f, USP_STOP_NO_RECORD, CODE + 0x800);
-    /* A slot that cannot be read. */
+    /* The slot cannot be read. */
     set_registers(f, CODE, STACK + 0x1000, 0);
     f->target.stack_high = 0;
     EXPECT(f, USP_STOP_UNREADABLE, CODE);
@@ -554,8 +558,8 @@ START_TEST(refuted) {
 }
 END_TEST
 
-/* A table that leads where nothing can be read, and instructions that lead behind a call: they are believed, unless
- * the target knows that there is code at the one as well, which is only missing. */
+/* The table leads to an address that cannot be read; the instructions lead to an address after a call. The instructions
+ * must be believed, unless the target says that the table's address is code too, which is only missing. */
 START_TEST(unconfirmed) {
     const usp_addr missing = CODE + 0x800, doubtful = CODE + 0x305;
     size_t cie = three_x86_64();
@@ -577,12 +581,12 @@ START_TEST(unconfirmed) {
 }
 END_TEST
 
-/* i386: the return by which a dynamic linker enters the function that it has found, whose start follows a call of
- * the function before it. */
+/* i386: a dynamic linker enters the function that it has found by a return. That function's start follows a call at the
+ * end of the function before it, and must not be taken for a return address. */
 START_TEST(return_enters_a_function) {
     cfi_begin(&c, USP_ARCH_I386, true);
     size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
-    put_fde(&c, cie, CODE, 0x40, "0e 14 41 0e 04"); /* undone at its end, as for every instruction */
+    put_fde(&c, cie, CODE, 0x40, "0e 14 41 0e 04"); /* undone at its end, as every instruction has a row */
     put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
     struct fixture *f = begin_tables(USP_ARCH_I386);
     f->options.readers |= USP_READER_INSTRUCTIONS;
@@ -596,16 +600,16 @@ START_TEST(return_enters_a_function) {
 }
 END_TEST
 
-/* i386: padding behind an instruction that ends in ff looks like a call (ff 90 90 90 90 90), whose callee might have
- * taken something off the stack. What the instructions lead to from here is not known: through eax. */
+/* i386: padding after an instruction that ends in ff looks like a call (ff 90 90 90 90 90), whose callee might have
+ * taken arguments off the stack. The instructions lead nowhere from there. */
 START_TEST(padding_like_a_call) {
     cfi_begin(&c, USP_ARCH_I386, true);
     size_t cie = put_cie(&c, false, 1, "", "01 7c 08  0c 04 04 88 01");
-    put_fde(&c, cie, CODE, 0x40, "43 0e 10 4f 0e 04"); /* undone at its end, as for every instruction */
+    put_fde(&c, cie, CODE, 0x40, "43 0e 10 4f 0e 04"); /* undone at its end, as every instruction has a row */
     put_fde(&c, cie, OUTER - 0x20, 0x40, "07 08");
     struct fixture *f = begin_tables(USP_ARCH_I386);
     f->options.readers |= USP_READER_INSTRUCTIONS;
-    /* sub esp, 12; xor edi, edi; six times nop; add esp, 8; ret, which is another function's way out */
+    /* sub esp, 12; xor edi, edi; six times nop; add esp, 8; ret, which is another function's epilogue */
     CODE8(&f->memory, CODE, 0x83, 0xec, 0x0c, 0x31, 0xff, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x83, 0xc4, 0x08, 0xc3);
     CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
     WORDS(&f->memory, STACK, 4, 0, 0, CODE + 0x800, OUTER, 0);
@@ -614,7 +618,8 @@ START_TEST(padding_like_a_call) {
         EXPECT(f, USP_STOP_ROOT, pc, OUTER);
         ck_assert_uint_eq(f->frames[1].method, USP_FRAME_METHOD_CFI);
     }
-    /* Behind a call the instructions are asked, whatever the table leads to: the callee has taken 4 bytes off. */
+    /* After a call the instructions must be asked, whatever the table leads to: the callee has taken 4 bytes off the
+     * stack. */
     f = begin_tables(USP_ARCH_I386);
     f->options.readers |= USP_READER_INSTRUCTIONS;
     CODE8(&f->memory, CODE, 0x83, 0xec, 0x0c, 0x90, 0xe8, 0, 1, 0, 0, 0x83, 0xc4, 0x08, 0xc3);
@@ -626,8 +631,8 @@ START_TEST(padding_like_a_call) {
 }
 END_TEST
 
-/* Code, stack and distances of more than 2 GB in a process of 32 bits, where a number that is taken for a signed one
- * leads out of it. Once searched, once by the linker's table; the last caller by a frame record. */
+/* Code, stack and distances above 2 GB in a 32-bit process: a number taken as signed leads out of the address space.
+ * The entry is found once by a search and once by the linker's table; the last caller by a frame record. */
 #define HIGH_CODE  UINT64_C(0xf7001000)
 #define HIGH_STACK UINT64_C(0xff800000)
 
@@ -638,7 +643,7 @@ static int high_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *
     return USP_OK;
 }
 
-/* Relative to where it stands, in four bytes with a sign. */
+/* Appends an FDE with signed 4-byte addresses relative to their own place. */
 static size_t put_relative_fde(size_t cie, usp_addr start, uint32_t length, const char *instructions) {
     size_t at = begin_fde(&c, false, cie);
     put(&c.bytes, 4, start - (TABLE + c.bytes.size));
@@ -654,7 +659,7 @@ START_TEST(above_2_gb) {
     cfi_begin(&c, USP_ARCH_I386, true);
     size_t cie = put_cie(&c, false, 1, "zR", "01 7c 08 01 1b 0c 04 04 88 01");
     size_t first = put_relative_fde(cie, HIGH_CODE, 0x40, "41 0e 08 85 02 44 0e 10");
-    /* CFA = esp + 8; the caller's ebp is what the expression "CFA - 2 GB - 64" finds there. */
+    /* CFA = esp + 8; the caller's ebp is the value at "CFA - 2 GB - 64", an expression. */
     size_t second = put_relative_fde(cie, HIGH_CODE + 0x100, 0x40, "0e 08 10 05 07 0c 40 00 00 80 1c 96");
     put(&c.bytes, 4, 0);
     size_t hdr = c.bytes.size, size = hdr;
@@ -685,7 +690,7 @@ START_TEST(above_2_gb) {
 }
 END_TEST
 
-/* Only asked when the options say so. */
+/* Call frame information must be used only if the options name its reader. */
 START_TEST(not_asked) {
     three_x86_64();
     struct fixture *f = begin_tables(USP_ARCH_X86_64);
@@ -697,7 +702,7 @@ START_TEST(not_asked) {
 }
 END_TEST
 
-/* Records first: they lead past the caller that the table knows, and the table goes on where they end. */
+/* Frame records come first: they skip the caller that the table knows, and the table continues where they end. */
 START_TEST(asked_later) {
     const usp_addr inner = CODE + 0x400;
     size_t cie = three_x86_64();
@@ -705,8 +710,8 @@ START_TEST(asked_later) {
     struct fixture *f = begin_tables(USP_ARCH_X86_64);
     calls_x86_64(f);
     CODE8(&f->memory, inner - 5, 0xe8, 0, 1, 0, 0);
-    /* By the table CODE's frame is the uppermost word; the record at STACK + 16 leads to CALLER, whose fp is no
-     * record's. */
+    /* By the table, CODE's frame is the topmost word; the record at STACK + 16 leads to CALLER, whose fp points to no
+     * record. */
     WORDS(&f->memory, STACK, 8, inner, 1, 0x11, CALLER, 2, OUTER, CALLER, 3, OUTER, 4);
     f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
     set_registers(f, CODE, STACK, STACK + 16);
@@ -717,11 +722,11 @@ START_TEST(asked_later) {
     EXPECT(f, USP_STOP_ROOT, CODE, CALLER, OUTER);
     ck_assert_uint_eq(f->frames[1].method, USP_FRAME_METHOD_FRAME_POINTER);
     ck_assert_uint_eq(f->frames[2].method, USP_FRAME_METHOD_CFI);
-    /* First of those that may be asked, not of others. */
+    /* The first reader must be chosen only among those that the options allow. */
     f->options.readers = USP_READER_CFI;
     walk(f);
     ck_assert_uint_eq(f->frames[1].pc, inner);
-    /* A corrupt table that comes first is passed over as well. */
+    /* A corrupt table that is asked first must be passed over as well. */
     put_fde(&c, cie, CODE + 0x500, 0x20, "0b");
     given.eh_frame.size = c.bytes.size;
     f->options.readers = USP_READER_CFI | USP_READER_FRAME_RECORD;
@@ -734,7 +739,7 @@ START_TEST(asked_later) {
 }
 END_TEST
 
-/* The same CFA again and again is no stack. */
+/* The table gives the same CFA again and again: the walk must end. */
 START_TEST(looping_table) {
     cfi_begin(&c, USP_ARCH_X86_64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 06 10 90 01");
@@ -761,7 +766,8 @@ struct expression_case {
 #define FAILS(bytes)            {USP_ARCH_X86_64, bytes, true, 0}
 #define MINUS(n)                (UINT64_MAX - (n) + 1)
 
-/* The CFA 0x1000 is pushed first; rbx is 0x70, esp and ebx of i386 are the same numbers; 0x7000: 0x1122334455667788. */
+/* The CFA 0x1000 is pushed first. Register 3 is 0x70: rbx, and ebx on i386. The memory at 0x7000 holds
+ * 0x1122334455667788. */
 static const struct expression_case expression_cases[] = {
     YIELDS("", 0x1000),
     YIELDS("96", 0x1000),
@@ -813,7 +819,7 @@ static const struct expression_case expression_cases[] = {
     YIELDS("33 33 29", 1),
     YIELDS("33 34 29", 0),
     YIELDS("09 ff 30 2a", 0),
-    YIELDS_32("09 ff 30 2a", 0), /* signed in 32 bits as well */
+    YIELDS_32("09 ff 30 2a", 0), /* signed in 32 bits, too */
     YIELDS("33 33 2a", 1),
     YIELDS("34 33 2b", 1),
     YIELDS("33 33 2b", 0),
@@ -833,7 +839,7 @@ static const struct expression_case expression_cases[] = {
     YIELDS("0a 00 70 06", UINT64_C(0x1122334455667788)),
     YIELDS("0a 00 70 94 02", 0x7788),
     YIELDS_32("0a 00 70 06", 0x55667788),
-    FAILS("13"), /* nothing is left */
+    FAILS("13"), /* the stack is empty */
     FAILS("13 13"),
     FAILS("13 12"),
     FAILS("13 22"),
@@ -846,14 +852,14 @@ static const struct expression_case expression_cases[] = {
     FAILS("31 06"), /* memory that cannot be read */
     FAILS("0a 00 70 94 00"),
     FAILS("0a 00 70 94 09"),
-    FAILS("50"), /* a register that is not known */
+    FAILS("50"), /* an unknown register */
     FAILS("70 00"),
     FAILS("90 30"),
     FAILS("90 ff 01"),
-    FAILS("2f fd ff"),    /* for ever */
-    FAILS("2f fc ff"),    /* before the beginning */
-    FAILS("2f 01 00"),    /* behind the end */
-    FAILS("12 2f fc ff"), /* more than fits */
+    FAILS("2f fd ff"),    /* endless loop */
+    FAILS("2f fc ff"),    /* before the expression's start */
+    FAILS("2f 01 00"),    /* after its end */
+    FAILS("12 2f fc ff"), /* overflows the stack */
     FAILS("01"),
     FAILS("98"), /* call2 */
     FAILS("9c"), /* call_frame_cfa */
@@ -884,7 +890,7 @@ START_TEST(expressions) {
 }
 END_TEST
 
-/* The CFA's own expression begins with nothing, and uses sp only where it is the frame's. */
+/* The CFA's own expression begins with an empty stack, and may use sp only if it is the frame's own. */
 START_TEST(expression_of_cfa) {
     struct uspi_walk walk = {.backend = &uspi_x86_64};
     struct uspi_frame_state frame = {.sp_known = true};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compact unwind by bytes: every mode of every processor, both kinds of pages, every kind of malformed section. What
- * compilers and linkers write is tests/unwind/compact.sh's. */
+/* Tests compact unwind by bytes: every mode of every processor, both kinds of pages, every kind of malformed section.
+ * tests/unwind/compact.sh tests what compilers and linkers write. */
 #include <check.h>
 
 #include "lib/object/macho_unwind_info.h"
@@ -11,7 +11,7 @@
 
 #define IMAGE UINT64_C(0x10000000)
 
-/* A function at IMAGE + FUNCTION; 3, 4 and 8 bytes behind its start are the numbers 0x1238, 0x12 and -8. */
+/* A function at IMAGE + FUNCTION. At 3, 4 and 8 bytes after its start lie the numbers 0x1238, 0x12 and -8. */
 #define FUNCTION 0x10
 static const uint8_t text_bytes[0x20] = {[0x13] = 0x38, [0x14] = 0x12, [0x18] = 0xf8, 0xff, 0xff, 0xff};
 
@@ -106,7 +106,7 @@ static const struct {
     {USP_ARCH_I386, 0x0f000000, CORRUPT},
 };
 
-/* An answer as the tests write it. */
+/* Formats an answer as the tests write it. */
 static const char *answer_text(uint32_t arch, enum uspi_described answer, const struct uspi_table_entry *entry,
                                char text[RULE_TEXT]) {
     switch (answer) {
@@ -135,7 +135,7 @@ START_TEST(encodings) {
 }
 END_TEST
 
-/* Every order of n of the six registers has one number, and every number that has none is corrupt: 6! / (6 - n)!. */
+/* Each order of n of the six registers has one number, 6! / (6 - n)! in all; every other number must be corrupt. */
 START_TEST(permutations) {
     static const unsigned orders[] = {1, 6, 30, 120, 360, 720, 720};
     static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386};
@@ -156,7 +156,7 @@ START_TEST(permutations) {
         for (unsigned i = 0; i < found; i++) is_new = is_new && strcmp(seen[i], seen[found]) != 0;
         ck_assert_msg(is_new, "twice: %s", seen[found]);
         found++;
-        /* They fill the frame from sp to the return address. */
+        /* The saved registers fill the frame from sp to the return address. */
         ck_assert_uint_eq(entry.rule.saved_count, count);
         ck_assert_int_eq(entry.rule.return_address.offset, (int32_t)count * word);
         for (unsigned i = 0; i < count; i++) places |= UINT64_C(1) << (entry.rule.saved[i].at.offset / word);
@@ -174,7 +174,7 @@ END_TEST
 
 static const uint32_t of_arm64[3] = {0x04000000, 0x02001000, 0x03000040};
 
-/* Offsets from the image's header, and to which function they belong. */
+/* Offsets from the image's header, and the expected function of each. */
 static const struct {
     uint32_t offset;
     const char *expected;
@@ -229,7 +229,7 @@ START_TEST(functions) {
 }
 END_TEST
 
-/* Wherever the section ends: the right answer, or that it is corrupt. */
+/* The section ends at each possible byte: the answer must be right, or say that the section is corrupt. */
 START_TEST(truncated) {
     struct builder b = build_unwind_info(of_arm64);
     const struct uspi_source source = {.name = "section", .mapped = b.bytes};
@@ -254,7 +254,7 @@ static const struct {
     const char *what;
     uint32_t at;
     unsigned width;
-    uint32_t value, offset; /* is asked for */
+    uint32_t value, offset; /* the value written; the offset looked up */
     const char *expected;
 } patches[] = {
     {"another version", 0, 4, 2, 0x1000, CORRUPT},
@@ -311,7 +311,7 @@ START_TEST(at_the_end_of_the_address_space) {
 }
 END_TEST
 
-/* Memory of which some is gone, as that of a process can be. */
+/* Reads memory whose end is missing, as can happen in a process. */
 static int read_below(void *context, uint64_t at, void *to, size_t n) {
     const struct builder *b = context;
     if (at >= b->size || n > b->size - at) return USP_ERROR_UNREADABLE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks by compact unwind over a target that stands in the test: arm64, as Apple's linker lays an image out. What each
- * encoding says is test_compact.c's, whole programs are tests/emulated/'s. */
+/* Walks by compact unwind over a target that the test builds: arm64, laid out as Apple's linker does. test_compact.c
+ * tests what each encoding means, tests/emulated/ tests whole programs. */
 #include "tests/support/golden.h"
 #include "tests/support/range.h"
 #include "tests/support/suite.h"
@@ -12,12 +12,12 @@
 #define STACK UINT64_C(0x7000)
 #define ROOT  UINT64_C(0x409000)
 
-/* Functions, by build_unwind_info: with a frame record, without one, and left to the CFI. */
+/* The functions of build_unwind_info: one with a frame record, one without, one described by CFI. */
 #define FRAMED    (IMAGE + 0x1000)
 #define FRAMELESS (IMAGE + 0x1010)
 #define BY_CFI    (IMAGE + 0x1200)
 
-/* fp and lr on top, x19 and x20 below; a frame of 32 bytes and no register saved. */
+/* fp and lr are saved on top, x19 and x20 below; and a frame of 32 bytes without saved registers. */
 #define FRAME_ENCODING     0x04000001u
 #define FRAMELESS_ENCODING 0x02002000u
 #define CFI_ENCODING       0x03000000u
@@ -51,7 +51,7 @@ static struct fixture *begin_image(uint32_t first_encoding) {
     struct fixture *f = begin(USP_ARCH_ARM64, USP_OS_DARWIN);
     cfi_begin(&c, USP_ARCH_ARM64, true);
     size_t cie = put_cie(&c, false, 1, "", "01 78 1e  0c 1f 00");
-    /* A search would find this one first. */
+    /* A search would find this FDE first. */
     put_fde(&c, cie, BY_CFI, 0x40, "0e 80 04");
     size_t fde = put_fde(&c, cie, BY_CFI, 0x40, "44 0e 20 9d 04 9e 03");
     info = build_unwind_info((const uint32_t[]){first_encoding, FRAMELESS_ENCODING, CFI_ENCODING | (uint32_t)fde});
@@ -80,7 +80,8 @@ static uint64_t register_of_frame(const struct fixture *f, unsigned frame, unsig
     return registers.value[reg];
 }
 
-/* The body of a function without a frame, and its first and last instruction, which its encoding is wrong about. */
+/* The encoding is right in the body of a function without a frame record, and wrong at its first and last
+ * instruction. */
 START_TEST(frameless) {
     const bool in_body = _i == 1 || _i == 2;
     const usp_addr pc = FRAMELESS + 4 * (usp_addr)_i;
@@ -100,7 +101,7 @@ START_TEST(frameless) {
 }
 END_TEST
 
-/* At the FDE that the encoding names; which says nothing of the way out. */
+/* The reader must use the FDE that the encoding names. That FDE does not describe the epilogue. */
 START_TEST(by_cfi) {
     struct fixture *f = begin_image(FRAME_ENCODING);
     WORDS(&f->memory, STACK, 8, 0x29, ROOT, 0, 0, 0);
@@ -115,19 +116,19 @@ START_TEST(by_cfi) {
     EXPECT(f, USP_STOP_ROOT, BY_CFI + 12, ROOT);
     ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
     ck_assert_uint_eq(f->frames[1].method, USP_FRAME_METHOD_LINK_REGISTER);
-    /* As a caller. */
+    /* The function as a caller. */
     WORDS(&f->memory, STACK - 32, 8, 1, 2, 3, 4);
     set_registers(f, FRAMELESS + 4, STACK - 32, 0x5555);
     usp_registers_set_lr(&f->registers, BY_CFI + 8);
     EXPECT(f, USP_STOP_ROOT, FRAMELESS + 4, BY_CFI + 8, ROOT);
     ck_assert_uint_eq(f->frames[2].method, USP_FRAME_METHOD_CFI);
-    /* Only if it may be asked. */
+    /* CFI may be used only if the options name its reader. */
     f->options.readers = USP_READER_COMPACT;
     EXPECT(f, USP_STOP_NO_RECORD, FRAMELESS + 4, BY_CFI + 8);
 }
 END_TEST
 
-/* A mode that there is none of: the next reader takes over, and the stack says so. */
+/* A mode that does not exist: the next reader must take over, and the stack must report the corrupt table. */
 START_TEST(corrupt) {
     struct fixture *f = begin_image(0x0f000000);
     WORDS(&f->memory, STACK, 8, 1, 2, 3, 4, 0, ROOT, 0);
@@ -138,14 +139,14 @@ START_TEST(corrupt) {
     ck_assert_uint_eq(f->stack.flags, USP_STACK_CORRUPT_TABLE);
     f->options.readers = USP_READER_COMPACT;
     EXPECT(f, USP_STOP_CORRUPT_TABLE, FRAMED + 4);
-    /* Where a record lies below the stack that is known it is not believed either. */
+    /* A record below the known stack must not be believed either. */
     f->options.readers |= USP_READER_FRAME_RECORD;
     set_registers(f, FRAMED + 4, STACK + 48, STACK + 32);
     EXPECT(f, USP_STOP_CORRUPT_TABLE, FRAMED + 4);
 }
 END_TEST
 
-/* Tables alone: the body's rule, wherever in the function. */
+/* With tables alone the body's rule must apply at every instruction of the function. */
 START_TEST(without_instructions) {
     struct fixture *f = begin_image(FRAME_ENCODING);
     WORDS(&f->memory, STACK, 8, 1, 2, 3, 4, 0, 0, 0xa20, 0xa19, 0, ROOT, 0);

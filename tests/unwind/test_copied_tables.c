@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Call frame information copied from files that are made of bytes here: what is taken, what is refused, what is held.
- * What the entries mean is test_dwarf_cfi.c's. */
+/* Tests call frame information that is copied from files, which the test builds: what is copied, what is refused, how
+ * much memory it takes. test_dwarf_cfi.c tests what the entries mean. */
 #define _GNU_SOURCE 1
 #include "config.h"
 
@@ -33,7 +33,7 @@ static const uint32_t name_at[SECTIONS] = {[EH_FRAME] = 1, [DEBUG_FRAME] = 11};
 static char path[] = "/tmp/unspool-kept-XXXXXX";
 static const uint8_t build_id[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
 static struct file_section sections[SECTIONS];
-static struct builder built; /* up to the section headers */
+static struct builder built; /* contents up to the section headers */
 static struct symbol_file wanted;
 static struct usp_image image;
 static struct uspi_places places;
@@ -44,7 +44,7 @@ static int others_read(void *context, usp_addr from, void *to, size_t n) {
     return USP_ERROR_UNREADABLE;
 }
 
-/* A file with no section, and an image of it that lies SLIDE higher. */
+/* Begins a file without sections, and an image of it that is loaded SLIDE higher. */
 static void begin(void) {
     int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
@@ -76,7 +76,7 @@ static void end(void) {
     memcpy(path + sizeof path - 7, "XXXXXX", 6);
 }
 
-/* The next section's contents. */
+/* Appends a section's contents. */
 static void add_section(unsigned number, uint64_t address, const struct builder *contents) {
     const unsigned word = wanted.wide ? 8 : 4;
     if (built.size == 0) pad_to(&built, 0x400);
@@ -85,7 +85,8 @@ static void add_section(unsigned number, uint64_t address, const struct builder 
     put_bytes(&built, contents->bytes, contents->size);
 }
 
-/* The header, whose fields of section headers are filled in, the note, what was added, the section headers. */
+/* Builds the file: the header with its fields about section headers, the build-id note, the added contents, the section
+ * headers. */
 static struct builder build_file(void) {
     const bool wide = wanted.wide;
     struct builder file = {0};
@@ -120,7 +121,8 @@ static void write_file(void) {
     builder_free(&file);
 }
 
-/* So many functions of 0x40 bytes, 0x100 apart from CODE on; the last one first, so that they want sorting. */
+/* Adds this many functions of 0x40 bytes, 0x100 apart from CODE on; the last function comes first, so that they must be
+ * sorted. */
 static void add_functions(unsigned number, unsigned functions) {
     struct cfi c;
     cfi_begin(&c, image.arch, number == EH_FRAME);
@@ -141,7 +143,7 @@ static int find(const struct uspi_dwarf_image *found, usp_addr pc, struct uspi_d
     return uspi_dwarf_find(found, pc, &section, fde);
 }
 
-/* Each function is found at its loaded address, by a sorted table, and nothing between them. */
+/* Expects each function at its loaded address, by a sorted table, and nothing between the functions. */
 static void expect_functions(unsigned functions) {
     struct uspi_dwarf_image found;
     struct uspi_dwarf_fde fde;
@@ -157,7 +159,7 @@ static void expect_functions(unsigned functions) {
     ck_assert_int_eq(find(&found, CODE, &fde), USP_ERROR_NOT_FOUND);
 }
 
-/* The memory holds these bytes at this place and none around them. */
+/* Expects these bytes in the memory at this address, and nothing around them. */
 static void expect_memory(struct usp_memory_range table) {
     uint8_t *bytes = malloc((size_t)table.size + 1);
     ck_assert_ptr_nonnull(bytes);
@@ -171,7 +173,7 @@ static void expect_memory(struct usp_memory_range table) {
     free(bytes);
 }
 
-/* Made of one section; given up again, with nothing left. */
+/* Expects tables from this one section; once freed, they must leave no memory allocated. */
 static void expect_kept(unsigned number, unsigned functions) {
     const long held = allocations_held();
     const struct usp_memory_range none = {0};
@@ -211,8 +213,8 @@ START_TEST(each_section_of_each_width) {
 }
 END_TEST
 
-/* What a compressor that cannot make it smaller writes, in zlib's form (RFC 1950, 1951 3.2.4) or zstd's (RFC 8878, 3.1.1):
- * one stored block. `claimed` bytes are to come out. */
+/* Packs bytes as a compressor does that cannot make them smaller: one stored block, in zlib's form (RFC 1950, 1951
+ * 3.2.4) or zstd's (RFC 8878, 3.1.1). The header claims `claimed` bytes of output. */
 static struct builder packed(bool by_zlib, const uint8_t *bytes, size_t n, uint64_t claimed) {
     const bool wide = wanted.wide;
     struct builder b = {0};
@@ -240,7 +242,7 @@ static struct builder packed(bool by_zlib, const uint8_t *bytes, size_t n, uint6
     return b;
 }
 
-/* Where the section that was added last lies, its compressed form takes its place. */
+/* Replaces the section that was added last by its compressed form. */
 static void pack_last(unsigned number, bool by_zlib, int64_t more) {
     const size_t at = (size_t)sections[number].offset, n = (size_t)sections[number].size;
     struct builder b = packed(by_zlib, built.bytes + at, n, (uint64_t)((int64_t)n + more));
@@ -262,7 +264,7 @@ static bool can_unpack(bool by_zlib) {
     return false;
 }
 
-/* As -gz leaves it: .debug_frame is not loaded, and may be compressed. */
+/* -gz compresses .debug_frame, which is not loaded: the tables must be found all the same. */
 START_TEST(compressed_sections) {
     const bool by_zlib = _i % 2 == 0;
     if (_i >= 2) begin_32_bits();
@@ -279,7 +281,7 @@ START_TEST(compressed_sections) {
 }
 END_TEST
 
-/* In the place of libc's: the libraries may lack on a machine that the build's was not. */
+/* Replaces libc's dlopen: the decompression libraries may be missing on another machine than the build's. */
 static bool lacks_libraries;
 
 void *dlopen(const char *library, int how) {
@@ -299,7 +301,8 @@ START_TEST(compressed_sections_without_a_library) {
 }
 END_TEST
 
-/* More or less comes out than was claimed, or far more is claimed than there can be. */
+/* Decompression gives more or fewer bytes than the header claims, or the header claims far more than possible: such a
+ * section must be refused. */
 START_TEST(compressed_sections_that_lie) {
     static const int64_t more[] = {-1, 1, GIBIBYTE};
     const bool by_zlib = _i % 2 == 0;
@@ -310,7 +313,8 @@ START_TEST(compressed_sections_that_lie) {
 }
 END_TEST
 
-/* The file of debugging symbols, below a root of its own, as the image's build-id names it. */
+/* The debug symbol file lies below a debug root, under the name that the image's build-id gives it. Its .debug_frame
+ * must be used. */
 START_TEST(debug_frame_that_was_split_off) {
     char command[sizeof folder + 64];
     make_folder();
@@ -326,7 +330,7 @@ START_TEST(debug_frame_that_was_split_off) {
     save_new(&file, debug);
     builder_free(&file);
     expect_kept(DEBUG_FRAME, 4);
-    /* Of another build. */
+    /* A file of another build. */
     static const uint8_t other[sizeof build_id] = {1};
     wanted.build_id = other;
     built.size = (size_t)sections[NAMES].offset;
@@ -347,7 +351,8 @@ START_TEST(eh_frame_comes_first) {
 }
 END_TEST
 
-/* An .eh_frame that holds nothing here: empty, left to the loader, packed, or larger than any. */
+/* The .eh_frame is of no use: empty, without contents in the file, compressed, or too large. The .debug_frame must be
+ * used. */
 START_TEST(debug_frame_where_eh_frame_is_of_no_use) {
     add_functions(EH_FRAME, 3);
     add_functions(DEBUG_FRAME, 4);
@@ -371,7 +376,8 @@ START_TEST(nothing_of_that_kind) {
 }
 END_TEST
 
-/* The zero that ends a section, and bytes that are no entry: kept, and a look-up says what is wrong with them. */
+/* A section's terminating zero, and bytes that are no entry: the section must be kept, and a look-up must say what is
+ * wrong. */
 START_TEST(sections_without_entries) {
     static const struct {
         const char *contents;
@@ -395,12 +401,12 @@ START_TEST(sections_without_entries) {
 }
 END_TEST
 
-/* What comes before an entry that ends nowhere is kept. */
+/* An entry has no end: the entries before it must be kept. */
 START_TEST(a_section_that_is_cut_off) {
     add_functions(EH_FRAME, 5);
     sections[EH_FRAME].size -= 4;
     write_file();
-    /* The first function's is the last entry. */
+    /* The first function's entry comes last. */
     ck_assert_int_eq(uspi_copied_tables_make(&image, &places, &tables), USP_OK);
     struct uspi_dwarf_image found;
     struct uspi_dwarf_fde fde;
@@ -460,7 +466,7 @@ START_TEST(no_elf_file) {
 }
 END_TEST
 
-/* An entry more costs its bytes and its place in the sorted table. */
+/* Each further entry must cost its bytes and its place in the sorted table, and no more. */
 START_TEST(sizes) {
     uint64_t size[2], sum[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -491,8 +497,7 @@ START_TEST(others_tables) {
 }
 END_TEST
 
-/* More entries than are made room for at first: the list of them grows. */
-/* What the tables of a list of this image take under a limit, and whether it has some. */
+/* Returns the memory that the tables of a list of this image take under a limit, and sets whether it has tables. */
 static uint64_t learn(const struct usp_memory *memory, uint64_t limit, bool *has_tables) {
     struct uspi_image_list list = {0};
     struct usp_unwind_tables learnt = {0};
@@ -515,7 +520,7 @@ START_TEST(a_limit) {
     add_functions(EH_FRAME, 20);
     struct builder file = build_file();
     save_new(&file, path);
-    /* The file's bytes where the image has them. */
+    /* Reads the file's bytes at the image's addresses. */
     struct placed placed = {&file, SLIDE};
     const struct usp_memory memory = {read_placed, &placed};
     image.text_low = SLIDE;
@@ -555,7 +560,7 @@ START_TEST(each_allocation_fails) {
     } while (n < 100);
     fail_allocation(0);
     ck_assert_int_eq(status, USP_OK);
-    /* Itself, the section, the list and the list grown, the sorted table. */
+    /* The allocations: the tables, the section, the list of entries, the grown list, the sorted table. */
     ck_assert_int_gt(n, 5);
     expect_functions(300);
     uspi_copied_tables_free(&tables);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Call frame information by bytes: each pointer encoding, each kind of entry, each instruction, each sorted table, and what
- * is wrong with the malformed ones. Whole files are tests/unwind/cfi.sh's, walks test_cfi_reader.c's. */
+/* Tests call frame information by bytes: each pointer encoding, each kind of entry, each instruction, each sorted
+ * table, and the errors of malformed ones. tests/unwind/cfi.sh tests whole files, test_cfi_reader.c tests walks. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ struct pointer_case {
 static const struct pointer_case pointer_cases[] = {
     {USP_ARCH_X86_64, 0x00, "08 07 06 05 04 03 02 01", USP_OK, UINT64_C(0x102030405060708) + 0x10000000, 8},
     {USP_ARCH_I386, 0x00, "04 03 02 01 ff", USP_OK, 0x1020304 + 0x10000000, 4},
-    {USP_ARCH_I386, 0x00, "00 00 00 f8", USP_OK, 0x8000000, 4}, /* wraps where addresses do */
+    {USP_ARCH_I386, 0x00, "00 00 00 f8", USP_OK, 0x8000000, 4}, /* wraps at the end of the address space */
     {USP_ARCH_ARM64_32, 0x00, "04 03 02 01 ff", USP_OK, 0x1020304 + 0x10000000, 4},
     {USP_ARCH_X86_64, 0x08, "f0 ff ff ff ff ff ff ff", USP_OK, 0x10000000 - 16, 8},
     {USP_ARCH_X86_64, 0x01, "80 02", USP_OK, 0x100 + 0x10000000, 2},
@@ -40,7 +40,7 @@ static const struct pointer_case pointer_cases[] = {
     {USP_ARCH_X86_64, 0x04, "01 00 00 00 01 00 00 00", USP_OK, UINT64_C(0x100000001) + 0x10000000, 8},
     {USP_ARCH_X86_64, 0x0c, "fe ff ff ff ff ff ff ff", USP_OK, 0x10000000 - 2, 8},
     {USP_ARCH_X86_64, 0x1b, "fc ff ff ff", USP_OK, TABLE - 4, 4},
-    {USP_ARCH_X86_64, 0x1b, "00 00 00 00", USP_OK, 0, 4}, /* a null pointer, whatever it counts from */
+    {USP_ARCH_X86_64, 0x1b, "00 00 00 00", USP_OK, 0, 4}, /* a null pointer, whatever its base */
     {USP_ARCH_X86_64, 0x2b, "10 00 00 00", USP_OK, 0x20000010, 4},
     {USP_ARCH_X86_64, 0x3b, "10 00 00 00", USP_OK, 0x30000010, 4},
     {USP_ARCH_X86_64, 0x4b, "10 00 00 00", USP_OK, 0x40000010, 4},
@@ -114,8 +114,8 @@ static const struct cie_case cie_cases[] = {
     {5, "", CIE_X86_64, USP_ERROR_UNSUPPORTED, 0, 0, 0},
     {4, "", "04 00" CIE_X86_64, USP_ERROR_UNSUPPORTED, 0, 0, 0},
     {4, "", "08 02" CIE_X86_64, USP_ERROR_UNSUPPORTED, 0, 0, 0},
-    {1, "zR", "01 78 10 00 0c 07 08 90 01", USP_ERROR_FORMAT, 0, 0, 0},       /* R lies behind the data */
-    {1, "zR", "01 78 10 7f 1b 0c 07 08 90 01", USP_ERROR_TRUNCATED, 0, 0, 0}, /* the data ends behind the entry */
+    {1, "zR", "01 78 10 00 0c 07 08 90 01", USP_ERROR_FORMAT, 0, 0, 0},       /* R lies after the data */
+    {1, "zR", "01 78 10 7f 1b 0c 07 08 90 01", USP_ERROR_TRUNCATED, 0, 0, 0}, /* the data ends after the entry */
     {1, "zR", "01 78 10 ff ff ff ff ff ff ff ff ff 01", USP_ERROR_TRUNCATED, 0, 0, 0},
     {1, "zP", "01 78 10 02 05 00 0c 07 08 90 01", USP_ERROR_FORMAT, 0, 0, 0},
     {1, "", "01 78", USP_ERROR_TRUNCATED, 0, 0, 0},
@@ -127,7 +127,7 @@ START_TEST(cies) {
     struct uspi_dwarf_cie cie;
     cfi_begin(&c, USP_ARCH_X86_64, true);
     put_cie(&c, false, t->version, t->augmentation, t->rest);
-    put(&c.bytes, 8, 0); /* what follows is not part of it */
+    put(&c.bytes, 8, 0); /* not part of the entry */
     ck_assert_int_eq(uspi_dwarf_cie(cfi_section(&c), 0, &cie), t->status);
     if (t->status != USP_OK) return;
     ck_assert_uint_eq(cie.code_align, 1);
@@ -143,7 +143,7 @@ START_TEST(cies) {
 }
 END_TEST
 
-/* Both lengths, in both kinds of section. */
+/* Both lengths of entries, in both kinds of section. */
 START_TEST(entry_formats) {
     bool wide = (_i & 1) != 0, is_eh = (_i & 2) != 0;
     struct uspi_dwarf_entry entry;
@@ -178,9 +178,9 @@ static const struct entry_case entry_cases[] = {
     {"00 00 00 00", USP_OK},                                                  /* the end */
     {"f0 ff ff ff 00 00 00 00", USP_ERROR_FORMAT},                            /* a reserved length */
     {"fe ff ff ff 00 00 00 00", USP_ERROR_FORMAT},                            /* another one */
-    {"05 00 00 00 00 00 00 00", USP_ERROR_TRUNCATED},                         /* ends behind the section */
-    {"ff ff ff ff ff ff ff ff ff ff ff ff 00 00 00 00", USP_ERROR_TRUNCATED}, /* so does this */
-    {"ff ff ff ff 04 00 00 00", USP_ERROR_TRUNCATED},                         /* without its length */
+    {"05 00 00 00 00 00 00 00", USP_ERROR_TRUNCATED},                         /* ends after the section */
+    {"ff ff ff ff ff ff ff ff ff ff ff ff 00 00 00 00", USP_ERROR_TRUNCATED}, /* ends after the section */
+    {"ff ff ff ff 04 00 00 00", USP_ERROR_TRUNCATED},                         /* without its 8-byte length */
     {"03 00 00 00 00 00 00 00", USP_ERROR_TRUNCATED},                         /* too short for a CIE pointer */
     {"04 00 00 00 05 00 00 00", USP_ERROR_FORMAT},                            /* a CIE before the section */
     {"04 00", USP_ERROR_TRUNCATED},
@@ -229,7 +229,7 @@ END_TEST
 struct row_case {
     uint32_t arch;
     const char *instructions;
-    usp_addr pc; /* from the FDE's start */
+    usp_addr pc; /* offset from the FDE's start */
     const char *row;
     int status;
 };
@@ -284,24 +284,24 @@ static const struct row_case row_cases[] = {
     X86_AT("1d 10 00 00 00 00 00 00 00 0e 10", 0x10, "rsp+16 ra=c-8"),
     X86_AT("01 10 10 40 00 00 00 00 00 0e 10", 0xf, "rsp+8 ra=c-8"),
     X86_AT("01 10 10 40 00 00 00 00 00 0e 10", 0x10, "rsp+16 ra=c-8"),
-    X86_AT("44 0e 10 3f", 3, "rsp+8 ra=c-8"), /* what lies beyond the pc is not looked at */
+    X86_AT("44 0e 10 3f", 3, "rsp+8 ra=c-8"), /* instructions for a later pc are not read */
     ARM("2d", "sp+0"),
     ARM("2c", "sp+0"),
     {USP_ARCH_ARM64, "41 0e 10 9d 02 9e 01", 4, "sp+16 x29=c-16 ra=c-8", USP_OK},
     {USP_ARCH_ARM64, "41 0e 10 9d 02 9e 01", 3, "sp+0", USP_OK},
-    BAD("0b"),                                                    /* nothing was remembered */
-    BAD("0a 0a 0a 0a 0a 0a 0a"),                                  /* more than is kept */
-    BAD("0f 01 30 0e 10"),                                        /* an offset for an expression */
+    BAD("0b"),                                                    /* no row was remembered */
+    BAD("0a 0a 0a 0a 0a 0a 0a"),                                  /* more than the stack of rows holds */
+    BAD("0f 01 30 0e 10"),                                        /* an offset for a CFA that is an expression */
     BAD("0f 01 30 13 01"),                                        /* the same, factored */
-    BAD("0f 01 30 0d 06"),                                        /* a register for one */
+    BAD("0f 01 30 0d 06"),                                        /* a register for a CFA that is an expression */
     BAD("01 00 10 40 00 00 00 00 00 01 ff 0f 40 00 00 00 00 00"), /* backwards */
-    BAD("0e ff ff ff ff ff 7f"),                                  /* no frame is that large */
+    BAD("0e ff ff ff ff ff 7f"),                                  /* a frame cannot be that large */
     BAD("83 ff ff ff ff 7f"),
     BAD("2f 03 ff ff ff ff 7f"),
     BAD("13 80 80 80 80 40"),
     BAD("1d ff ff ff ff ff ff ff ff"),       /* beyond the address space */
     BAD("83 ff ff ff ff ff ff ff ff ff 7f"), /* more than 64 bits */
-    X86_BAD("2d", USP_ERROR_UNSUPPORTED),    /* of other processors */
+    X86_BAD("2d", USP_ERROR_UNSUPPORTED),    /* another processor's */
     X86_BAD("1c", USP_ERROR_UNSUPPORTED),
     X86_BAD("3f", USP_ERROR_UNSUPPORTED),
     X86_BAD("0c 11 10", USP_ERROR_UNSUPPORTED), /* CFA = xmm0 + 16 */
@@ -315,7 +315,7 @@ static const struct row_case row_cases[] = {
     CUT("0c"),
     CUT("0d"),
     CUT("09 03"),
-    CUT("10 03 02 30"), /* a block that ends behind the entry */
+    CUT("10 03 02 30"), /* a block that ends after the entry */
     CUT("0f 7f"),
     CUT("2e"),
     CUT("05 80"),
@@ -331,7 +331,7 @@ START_TEST(rows) {
     /* arm64: code_align 4, data_align -8, return column 30; CFA = sp. */
     size_t cie = put_cie(&c, false, 1, "", t->arch == USP_ARCH_ARM64 ? "04 78 1e  0c 1f 00" : CIE_X86_64);
     size_t at = put_fde(&c, cie, CODE, 0x100, t->instructions);
-    put(&c.bytes, 8, 0); /* what follows is not part of it */
+    put(&c.bytes, 8, 0); /* not part of the entry */
     ck_assert_int_eq(uspi_dwarf_entry(cfi_section(&c), at, &entry), USP_OK);
     ck_assert_int_eq(uspi_dwarf_fde(&c.section, &entry, &fde), USP_OK);
     ck_assert_msg(uspi_dwarf_row(&c.section, &fde, CODE + t->pc, &row) == t->status, "%s", t->instructions);
@@ -341,7 +341,7 @@ START_TEST(rows) {
 }
 END_TEST
 
-/* The row of an FDE in a table of its own; the CIE's instructions are `initial`. */
+/* Computes the row of an FDE in a table of its own, whose CIE has the instructions `initial`. */
 static int row_of(uint32_t arch, const char *initial, const char *instructions, struct uspi_dwarf_fde *fde,
                   struct uspi_dwarf_row *row) {
     struct uspi_dwarf_entry entry;
@@ -361,17 +361,17 @@ static const struct {
     enum uspi_dwarf_extent extent;
 } extents[] = {
     {"", USPI_DWARF_WHOLE},                           /* no frame */
-    {"44 0e 20 9d 04 9e 03", USPI_DWARF_BODY},        /* made, and left at that */
+    {"44 0e 20 9d 04 9e 03", USPI_DWARF_BODY},        /* made and never undone */
     {"44 0e 20 9d 04 44 0e 00 dd", USPI_DWARF_WHOLE}, /* undone at the end */
     {"44 0e 20 0a 44 0e 00 0b", USPI_DWARF_WHOLE},    /* undone in between */
     {"44 0e 20 9d 04 44 dd", USPI_DWARF_WHOLE},       /* fp is restored, sp not */
-    {"44 0e 20 44 0e 00 44 0e 20", USPI_DWARF_WHOLE}, /* undone before code that still has it */
+    {"44 0e 20 44 0e 00 44 0e 20", USPI_DWARF_WHOLE}, /* undone before code that still has the frame */
     {"44 0e 20 44 0e 40 44 0e 20", USPI_DWARF_BODY},  /* arguments come and go */
-    {"0e 20 9d 04 9e 03", USPI_DWARF_PART},           /* made elsewhere */
+    {"0e 20 9d 04 9e 03", USPI_DWARF_PART},           /* made in another function */
     {"0e 20 9d 04 44 0e 00 dd", USPI_DWARF_PART},     /* and undone here */
     {"44 0c 1d 10 9d 02", USPI_DWARF_BODY},           /* CFA = fp + 16 */
     {"44 0c 1d 10 44 0c 1f 00", USPI_DWARF_WHOLE},    /* and sp again */
-    {"44 0e 20 3f", USPI_DWARF_WHOLE},                /* an opcode that there is none of */
+    {"44 0e 20 3f", USPI_DWARF_WHOLE},                /* an unknown opcode */
 };
 
 START_TEST(extent) {
@@ -397,7 +397,7 @@ START_TEST(signed_state) {
 }
 END_TEST
 
-/* Darwin's i386 has 4 for ebp and 5 for esp. */
+/* In Darwin's i386, ebp has the number 4 and esp 5. */
 START_TEST(swapped_registers) {
     struct uspi_dwarf_fde fde;
     struct uspi_dwarf_row row;
@@ -413,20 +413,20 @@ START_TEST(malformed_initial_rows) {
     struct uspi_dwarf_fde fde;
     struct uspi_dwarf_row row;
     struct uspi_rule rule;
-    /* Restores what it defines, and an offset without a register. */
+    /* The CIE restores the register that it defines; and sets an offset without a register. */
     ck_assert_int_eq(row_of(USP_ARCH_X86_64, "01 78 10 c3", "", &fde, &row), USP_ERROR_FORMAT);
     ck_assert_int_eq(row_of(USP_ARCH_X86_64, "01 78 10 0e 10", "", &fde, &row), USP_ERROR_FORMAT);
-    /* No CFA at all; no return address. */
+    /* Without a CFA; without a return address. */
     ck_assert_int_eq(row_of(USP_ARCH_X86_64, "01 78 10", "", &fde, &row), USP_OK);
     ck_assert_int_eq(uspi_dwarf_rule(&c.section, &fde.cie, &row, &rule), USP_ERROR_FORMAT);
     ck_assert_int_eq(row_of(USP_ARCH_X86_64, "01 78 10 0c 07 08", "", &fde, &row), USP_OK);
     ck_assert_int_eq(uspi_dwarf_rule(&c.section, &fde.cie, &row, &rule), USP_ERROR_FORMAT);
-    /* A data alignment that no offset can be a multiple of. */
+    /* A data alignment of which no offset can be a multiple. */
     ck_assert_int_eq(row_of(USP_ARCH_X86_64, "01 80 80 80 80 80 01 10", "83 01", &fde, &row), USP_ERROR_FORMAT);
 }
 END_TEST
 
-/* More instructions than any function has, all of them in one place. */
+/* More instructions at one address than any function has: the reader must give up. */
 START_TEST(endless_instructions) {
     struct uspi_dwarf_entry entry;
     struct uspi_dwarf_fde fde;
@@ -453,7 +453,7 @@ struct image {
     size_t hdr;
 };
 
-/* Three functions, the first two side by side, and a gap before the third; the sorted table behind them. */
+/* Builds three functions, the first two adjacent, a gap before the third; the sorted table comes after them. */
 static struct image three_functions(const char *header, bool with_entries) {
     struct image i = {.hdr = 0};
     cfi_begin(&c, USP_ARCH_X86_64, true);
@@ -461,7 +461,7 @@ static struct image three_functions(const char *header, bool with_entries) {
     size_t second = put_fde(&c, cie, CODE + 0x10, 0x10, "0e 20");
     size_t first = put_fde(&c, cie, CODE, 0x10, "0e 10");
     size_t third = put_fde(&c, cie, CODE + 0x40, 0x10, "0e 30");
-    put_fde(&c, cie, 0, 0x10, ""); /* of code that the linker left out */
+    put_fde(&c, cie, 0, 0x10, ""); /* of code that the linker removed */
     put(&c.bytes, 4, 0);
     i.tables.eh_frame = (struct usp_memory_range){TABLE, c.bytes.size};
     i.hdr = c.bytes.size;
@@ -480,7 +480,7 @@ static int init_image(struct image *i) {
     return uspi_dwarf_image_init(&i->image, &i->tables, &i->memory, &uspi_x86_64, USP_OS_LINUX);
 }
 
-/* The CFA's offset tells which of them it is; 0: none. */
+/* Returns the CFA's offset, which identifies the function; 0: no function was found. */
 static int found(struct image *i, usp_addr pc) {
     const struct uspi_dwarf_section *section;
     struct uspi_dwarf_fde fde;
@@ -511,14 +511,15 @@ START_TEST(sorted_table) {
     patch(&c.bytes, i.hdr + 4, 4, 0 - (uint64_t)(i.hdr + 4));
     ck_assert_int_eq(init_image(&i), USP_OK);
     expect_three(&i);
-    /* The section is where the table says, if nothing else does. */
+    /* The section must be found by the sorted table if its address is not given. */
     i.tables.eh_frame.size = 0;
     ck_assert_int_eq(init_image(&i), USP_OK);
     expect_three(&i);
 }
 END_TEST
 
-/* Without a table, with one that is empty, and with one that cannot be searched. */
+/* Without a sorted table, with an empty one, or with one that cannot be searched, the functions must be found by a
+ * scan. */
 START_TEST(no_sorted_table) {
     static const char *const headers[] = {"", "01 1b ff ff 04 00 00 00", "01 1b 03 01 04 00 00 00 03 00 00 00",
                                           "01 1b 03 3b 04 00 00 00 00 00 00 00"};
@@ -550,7 +551,7 @@ START_TEST(malformed_sorted_tables) {
         int status;
     } cases[] = {
         {"02 1b 03 3b 04 00 00 00 03 00 00 00", USP_ERROR_UNSUPPORTED},
-        {"01 1b 03 3b 04 00 00 00 04 00 00 00", USP_ERROR_TRUNCATED}, /* more entries than there are bytes */
+        {"01 1b 03 3b 04 00 00 00 04 00 00 00", USP_ERROR_TRUNCATED}, /* more entries than bytes */
         {"01 1b 04 3b 04 00 00 00 ff ff ff ff ff ff ff ff", USP_ERROR_TRUNCATED},
         {"01 1b 05 3b 04 00 00 00 03 00 00 00", USP_ERROR_FORMAT},
         {"01 05 03 3b 04 00 00 00 03 00 00 00", USP_ERROR_FORMAT},
@@ -566,7 +567,8 @@ START_TEST(malformed_sorted_tables) {
 }
 END_TEST
 
-/* Entries that show to the wrong FDE, before the section, and into the middle of nowhere. */
+/* Entries of the sorted table that point to the wrong FDE, before the section, or into the middle of an entry must be
+ * refused. */
 START_TEST(lying_sorted_table) {
     struct image i = three_functions("01 1b 03 3b 04 00 00 00 03 00 00 00", true);
     size_t first = i.hdr + 12;
@@ -584,7 +586,7 @@ START_TEST(lying_sorted_table) {
 }
 END_TEST
 
-/* .debug_frame is asked when .eh_frame says nothing, and its addresses are the linker's. */
+/* .debug_frame must be used if .eh_frame does not cover the address. Its addresses are link addresses. */
 START_TEST(debug_frame) {
     struct image i = three_functions("", false);
     struct cfi eh = c;
@@ -606,7 +608,7 @@ START_TEST(debug_frame) {
     ck_assert_int_eq(init_image(&i), USP_OK);
     ck_assert_int_eq(found(&i, CODE + 0x10), 0x50);
     ck_assert_int_eq(found(&i, CODE), 0);
-    /* By a table that was sorted. */
+    /* By a sorted table that the library has made. */
     uint8_t *bytes;
     size_t size;
     ck_assert_int_eq(uspi_dwarf_make_index(&i.image.debug, &bytes, &size), USP_OK);
@@ -625,7 +627,7 @@ START_TEST(no_tables) {
     struct image i = {.hdr = 0};
     cfi_begin(&c, USP_ARCH_X86_64, true);
     ck_assert_int_eq(init_image(&i), USP_ERROR_NOT_FOUND);
-    /* A section that would wrap around is none. */
+    /* A section that wraps around the address space must be refused. */
     i.tables.eh_frame = (struct usp_memory_range){UINT64_MAX, 2};
     ck_assert_int_eq(init_image(&i), USP_ERROR_NOT_FOUND);
     i.tables.eh_frame = (struct usp_memory_range){TABLE, 16};

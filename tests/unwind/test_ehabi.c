@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ARM's exception tables by bytes: every instruction of their programs, every form of an entry, every kind of malformed
- * table. What compilers write is tests/unwind/ehabi.sh's. */
+/* Tests ARM's exception tables by bytes: every instruction of their programs, every form of an entry, every kind of
+ * malformed table. tests/unwind/ehabi.sh tests what compilers write. */
 #include <check.h>
 
 #include "lib/unwind/tables/ehabi.h"
@@ -33,7 +33,7 @@ static const struct {
     {0, {0}, LEAF},
     {1, {0xb0}, LEAF},
     {3, {0xb0, 0xb0, 0xb0}, LEAF},
-    /* Behind "finish" anything may stand. */
+    /* Bytes after "finish" do not count. */
     {2, {0xb0, 0xff}, LEAF},
     {1, {0x00}, "cfa=sp+4 ra=lr"},
     {1, {0x3f}, "cfa=sp+256 ra=lr"},
@@ -50,10 +50,10 @@ static const struct {
      "cfa=sp+32 ra=lr r4=[sp+0] r5=[sp+4] r6=[sp+8] r7=[sp+12] r8=[sp+16] r9=[sp+20] r10=[sp+24] r11=[sp+28]"},
     {2, {0x84, 0x08}, "cfa=sp+8 ra=[sp+4] r7=[sp+0]"},
     {2, {0x88, 0x08}, "cfa=sp+8 ra=[sp+4] r7=[sp+0]"},
-    /* pc before lr. */
+    /* If both are popped, pc is the return address, not lr. */
     {2, {0x8c, 0x00}, "cfa=sp+8 ra=[sp+4]"},
     {2, {0x81, 0x00}, "cfa=sp+4 ra=lr"},
-    /* sp takes what was popped. */
+    /* sp takes the popped value. */
     {2, {0x82, 0x01}, "cfa=[sp+4] ra=lr r4=[sp+0]"},
     {3, {0x86, 0x01, 0x01}, "cfa=[sp+4]+8 ra=[sp+8] r4=[sp+0]"},
     {4, {0x82, 0x00, 0x80, 0x01}, CORRUPT},
@@ -64,7 +64,7 @@ static const struct {
     {1, {0x9f}, CORRUPT},
     {4, {0x97, 0x84, 0x08, 0x01}, "cfa=r7+16 ra=[r7+4] r7=[r7+0]"},
     {4, {0x97, 0x41, 0x84, 0x0f}, "cfa=r7+12 ra=[r7+8] r4=[r7-8] r5=[r7-4] r6=[r7+0] r7=[r7+4]"},
-    /* The popped register's value, where that stands. */
+    /* sp takes the popped register's value from its stack slot. */
     {3, {0xa3, 0x97, 0x00}, "cfa=[sp+12]+4 ra=lr r4=[sp+0] r5=[sp+4] r6=[sp+8] r7=[sp+12]"},
     {1, {0xa0}, "cfa=sp+4 ra=lr r4=[sp+0]"},
     {1,
@@ -72,7 +72,7 @@ static const struct {
      "cfa=sp+32 ra=lr r4=[sp+0] r5=[sp+4] r6=[sp+8] r7=[sp+12] r8=[sp+16] r9=[sp+20] r10=[sp+24] r11=[sp+28]"},
     {1, {0xa8}, "cfa=sp+8 ra=[sp+4] r4=[sp+0]"},
     {1, {0xab}, "cfa=sp+20 ra=[sp+16] r4=[sp+0] r5=[sp+4] r6=[sp+8] r7=[sp+12]"},
-    /* Popped again: the last one counts. */
+    /* A register popped twice has the last value. */
     {2, {0xa8, 0xa8}, "cfa=sp+16 ra=[sp+12] r4=[sp+8]"},
     {2, {0xb1, 0x01}, "cfa=sp+4 ra=lr"},
     {2, {0xb1, 0x0f}, "cfa=sp+16 ra=lr"},
@@ -117,7 +117,7 @@ static const struct {
 };
 
 START_TEST(instructions) {
-    /* In memory of exactly that size, where a sanitizer sees what is read behind it. */
+    /* Memory of exactly that size lets a sanitizer see a read past its end. */
     uint8_t *bytes = malloc(programs[_i].size + 1u);
     memcpy(bytes, programs[_i].bytes, programs[_i].size);
     bytes = realloc(bytes, programs[_i].size != 0 ? programs[_i].size : 1);
@@ -194,7 +194,7 @@ START_TEST(outside) {
 }
 END_TEST
 
-/* Tables at both ends of an address space of 32 bits: a relative address may go around. */
+/* Tables at both ends of a 32-bit address space: a relative address may wrap around. */
 START_TEST(wraps_around) {
     struct builder b = {0};
     const uint32_t base = 0xfffff000;
@@ -209,7 +209,7 @@ START_TEST(wraps_around) {
 }
 END_TEST
 
-/* Wherever the bytes end: the right answer, or that they are corrupt. */
+/* The bytes end at each possible place: the answer must be right, or say that the table is corrupt. */
 START_TEST(truncated) {
     struct builder b = build_ehabi_table();
     const struct uspi_source source = {.name = "table", .mapped = b.bytes};
@@ -265,13 +265,13 @@ START_TEST(malformed) {
     ck_assert_msg(strcmp(got, patches[_i].expected) == 0, "%s: %s", patches[_i].what, got);
     ck_assert_int_eq(answer == USPI_TABLE_CORRUPT, error.status != 0);
     ck_assert_int_eq(uspi_ehabi_find(&table, pc, &entry, NULL), answer);
-    /* Others don't suffer. */
+    /* Other entries are not affected. */
     ck_assert_int_eq(uspi_ehabi_find(&table, CODE + 0x10 * THUMB, &entry, NULL), USPI_DESCRIBED);
     builder_free(&b);
 }
 END_TEST
 
-/* As many words as an entry can have. */
+/* An entry with the largest number of words. */
 START_TEST(longest_program) {
     struct builder b = {0};
     put_function_in_extab(&b, CODE, 8);

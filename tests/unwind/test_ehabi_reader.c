@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks by ARM's exception tables over a target that stands in the test. What a table's program says is test_ehabi.c's,
- * whole programs are tests/emulated/'s. */
+/* Walks by ARM's exception tables over a target that the test builds. test_ehabi.c tests what a table's program means,
+ * tests/emulated/ tests whole programs. */
 #include "tests/support/ehabi_table.h"
 #include "tests/support/golden.h"
 #include "tests/support/range.h"
@@ -9,7 +9,7 @@
 #define STACK 0x7000u
 #define ROOT  0x00300000u
 
-/* Functions of build_ehabi_table: {r4, lr} pushed; nothing said; a word more below {r7, lr}. */
+/* Functions of build_ehabi_table: PUSHES pushes {r4, lr}; UNTOLD has no rule; PADS has one word more below {r7, lr}. */
 #define PUSHES (CODE + 0x10 * INLINE)
 #define UNTOLD (CODE + 0x10 * CANNOT)
 #define PADS   (CODE + 0x10 * MODEL_0)
@@ -51,7 +51,7 @@ static struct fixture *begin_image(void) {
     return f;
 }
 
-/* At every instruction of the innermost function. */
+/* The walk must be right at every instruction of the innermost function. */
 START_TEST(bodies) {
     const bool in_prologue = _i == 0;
     const usp_addr pc = PUSHES + 4 * (usp_addr)_i;
@@ -74,7 +74,7 @@ START_TEST(bodies) {
 }
 END_TEST
 
-/* "Cannot be unwound" is no table, and no fault. */
+/* An entry that says "cannot be unwound" is no rule, and the table must not count as corrupt. */
 START_TEST(not_told) {
     struct fixture *f = begin_image();
     WORDS(&f->memory, STACK, 4, 0, 0, 0, PADS + 12, 0, 0x77, ROOT, 0);
@@ -89,7 +89,7 @@ START_TEST(not_told) {
 }
 END_TEST
 
-/* A reserved instruction in the program. */
+/* A program with a reserved instruction must count as corrupt. */
 START_TEST(corrupt) {
     struct fixture *f = begin_image();
     patch(&table, 4, 4, 0x80b1b0b0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One template, two instances: on random stacks the fast local walk and the walk over a callback find the same frames.
- * The random chains hang off the caller's real frame record, so that the whole of usp_backtrace is under test. */
+/* Compares both instances of the walk template: on random stacks the fast local walk and the walk over a callback must
+ * find the same frames. The random chains follow the caller's real frame record, so that all of usp_backtrace is
+ * tested. */
 #include <check.h>
 #include <stdlib.h>
 #include <unspool/unspool.h>
@@ -22,7 +23,7 @@ static uint64_t random_bits(void) {
     return random_state;
 }
 
-/* Real return addresses: what the records of a believable chain hold. */
+/* Real return addresses, which the records of a plausible chain hold. */
 static uintptr_t sites[SITES];
 
 static __attribute__((noinline)) void learn_site(int i) {
@@ -42,8 +43,8 @@ static void learn_sites(void) {
     learn_site(7);
 }
 
-/* Fills the words with records that mostly lead upwards; now and then misaligned, backwards, out of the stack, zero, or
- * with a return address that is none. Returns the first record. */
+/* Fills the words with records that mostly lead upwards. Some are misaligned, lead backwards or out of the stack, are
+ * zero, or hold an address that is no return address. Returns the first record. */
 static uintptr_t random_chain(uintptr_t *words) {
     for (unsigned i = 0; i < WORDS; i++) words[i] = (uintptr_t)random_bits();
     unsigned at = (unsigned)(random_bits() % 32), first = at;
@@ -76,7 +77,7 @@ struct outcome {
     struct usp_frame frames[WORDS];
 };
 
-/* Both walks from the same frame, whose record leads to the chain for so long. */
+/* Walks both ways from the same frame. Its record leads to the chain during both walks. */
 static __attribute__((noinline)) void walk_both(uintptr_t first, struct outcome *o, int size) {
     uintptr_t *record = __builtin_frame_address(0);
     const uintptr_t kept = record[0];
@@ -101,14 +102,14 @@ START_TEST(same_frames) {
         walk_both(first, &o, (int)sizes[round % 4]);
         ck_assert_int_ge(o.fast_count, 1);
         ck_assert_uint_eq(o.stack.count, (unsigned)o.fast_count);
-        /* Element 0 lies in the caller: the same function, behind two different calls. */
+        /* Element 0 lies in the caller: the same function, but after two different calls. */
         for (int i = 1; i < o.fast_count; i++) {
             ck_assert_msg(o.frames[i].pc == (uintptr_t)o.fast[i], "round %u, frame %d: %#llx, %p", round, i,
                           (unsigned long long)o.frames[i].pc, o.fast[i]);
         }
         if (o.stack.count > longest) longest = o.stack.count;
     }
-    /* The chains are long enough to mean something. */
+    /* The chains must be long enough for a useful comparison. */
     ck_assert_uint_gt(longest, 40);
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of function starts by bytes: which function holds a pc, and what damaged tables lead to. */
+/* Tests tables of function starts by bytes: the function that holds a pc, and the results of damaged tables. */
 #include <check.h>
 
 #include "lib/unwind/tables/function_starts.h"
@@ -38,7 +38,7 @@ START_TEST(three_functions) {
     put_number(0x4000);
     put_number(0x10);
     put_number(0x1234);
-    put(&table, 4, 0); /* to fill it up */
+    put(&table, 4, 0); /* padding */
     expect_nothing(IMAGE - 1);
     expect_nothing(IMAGE);
     expect_nothing(IMAGE + 0x3fff);
@@ -50,7 +50,7 @@ START_TEST(three_functions) {
 }
 END_TEST
 
-/* The state is in the sum, so that a number can be odd. */
+/* The Thumb bit is part of the running sum, so that a delta can be odd. */
 START_TEST(thumb) {
     put_number(0x4001);
     put_number(0x0f);
@@ -61,7 +61,7 @@ START_TEST(thumb) {
 }
 END_TEST
 
-/* Longer than what is read at once, with numbers of every length across its ends. */
+/* A table longer than one read, with numbers of every length across the boundaries of reads. */
 START_TEST(many_functions) {
     usp_addr starts[3000];
     usp_addr at = IMAGE;
@@ -80,13 +80,13 @@ START_TEST(many_functions) {
 END_TEST
 
 START_TEST(damaged) {
-    expect_nothing(IMAGE + 0x4000); /* no table at all */
+    expect_nothing(IMAGE + 0x4000); /* an empty table */
     put_number(0x4000);
     put(&table, 1, 0x80); /* a number that does not end */
     expect_nothing(IMAGE + 0x4000);
     free_table();
     put_number(0x4000);
-    put_number(UINT64_MAX); /* around the address space */
+    put_number(UINT64_MAX); /* wraps around the address space */
     expect_nothing(IMAGE + 0x4000);
     free_table();
     put_number(0x4000);
@@ -98,7 +98,7 @@ START_TEST(damaged) {
 }
 END_TEST
 
-/* Memory that cannot be read, and an absurd size. */
+/* Memory that cannot be read, and an impossible size, must give no function. */
 START_TEST(unreadable) {
     put_number(0x4000);
     const struct uspi_source source = {.name = "table", .mapped = table.bytes};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Go's function table as an unwind table, over tables and targets that stand in the test: what it says at each
- * instruction, walks by it, where it is not believed, damage of every byte, and where it is found in a loaded
- * program. */
+/* Tests Go's function table as an unwind table, over tables and targets that the test builds: its rules at each
+ * instruction, walks by it, cases in which it must not be believed, damage of every byte, and the search for it in a
+ * loaded program. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -17,7 +17,7 @@
 
 #define TEXT  UINT64_C(0x401000)
 #define TABLE UINT64_C(0x600000)
-#define C     UINT64_C(0x501000) /* code that is not Go's */
+#define C     UINT64_C(0x501000) /* code outside Go's */
 #define STACK UINT64_C(0x7000)
 #define STALE UINT64_C(0xdead0000)
 
@@ -36,7 +36,7 @@ struct function {
     struct run runs[8];
 };
 
-/* Behind a prologue of one instruction all but the first are as OUTER. */
+/* The runs of a function with a prologue of one instruction, of `first` bytes: no frame, then one of `bytes`. */
 #define FRAME(bytes, first)                                                                                            \
     {                                                                                                                  \
         {0, first}, { bytes, 32 - (first) }                                                                            \
@@ -51,19 +51,19 @@ static const unsigned flags[FUNCTIONS] = {[GOEXIT] = USPI_GO_TOP_FRAME,
                                           [TOP] = USPI_GO_TOP_FRAME,
                                           [THREAD] = USPI_GO_TOP_FRAME};
 
-/* An instruction of INNER: where it is, how far sp is below its value at the start, and what the registers hold
- * there. */
+/* An instruction of INNER: its offset, the distance of sp below its value at the start, and the state of the
+ * registers. */
 struct stage {
     unsigned at, depth;
     bool has_lr; /* the return address is in the link register */
-    bool has_fp; /* the frame pointer points to the frame's own record, */
-    bool stored; /* which has been written */
+    bool has_fp; /* the frame pointer points to the place of the frame's own record */
+    bool stored; /* the record has been written */
     const char *rule;
 };
 
 struct processor {
     uint32_t arch;
-    unsigned word, quantum, first; /* bytes of a prologue's first instruction */
+    unsigned word, quantum, first; /* first: bytes of a prologue's first instruction */
     struct run inner[8];
     const char *call;
     struct stage stages[10];
@@ -145,7 +145,7 @@ static void put_list(const struct processor *p, const struct run *runs) {
     put(&table, 1, 0);
 }
 
-/* Every function but INNER has a frame of 32 bytes behind its first instruction; the run-time's goexit has none. */
+/* Every function but INNER has a frame of 32 bytes after its first instruction; the runtime's goexit has no frame. */
 static void build_table(const struct processor *p) {
     const unsigned w = p->word;
     const struct run frame[8] = FRAME(32, p->first), none[8] = {{0, 32}};
@@ -222,7 +222,7 @@ START_TEST(rules_of_each_instruction) {
         ck_assert(!is_top);
         rule_text(p->arch, &entry.rule, text);
         if (s->rule != NULL) ck_assert_str_eq(text, s->rule);
-        /* It can be kept. */
+        /* The rule can be packed for the rule cache. */
         ck_assert(uspi_rule_pack(uspi_backend_find(p->arch), &entry.rule, USP_FRAME_METHOD_GO, &packed));
         ck_assert_uint_eq(uspi_rule_unpack(uspi_backend_find(p->arch), &packed, &again), USP_FRAME_METHOD_GO);
         ck_assert_str_eq(rule_text(p->arch, &again, text_again), text);
@@ -233,7 +233,7 @@ START_TEST(rules_of_each_instruction) {
     ck_assert_int_eq(describe(p, AT(SWITCH) + 8, false, &entry, &is_top), USPI_CANNOT_UNWIND);
     ck_assert_int_eq(describe(p, AT(CALLBACK) + 8, true, &entry, &is_top), USPI_CANNOT_UNWIND);
     ck_assert_int_eq(describe(p, AT(CALLBACK) + 8, false, &entry, &is_top), USPI_DESCRIBED);
-    /* Behind a call that was made without a frame the link register is lost. */
+    /* After a call that was made without a frame the return address is lost: the link register has been overwritten. */
     ck_assert_int_eq(describe(p, AT(OUTER) + p->first - 1, false, &entry, &is_top),
                      has_lr(p) ? USPI_CANNOT_UNWIND : USPI_DESCRIBED);
     ck_assert_int_eq(describe(p, TEXT - 1, true, &entry, &is_top), USPI_NOT_DESCRIBED);
@@ -241,7 +241,7 @@ START_TEST(rules_of_each_instruction) {
 }
 END_TEST
 
-/* Tables of another processor's words, deltas that are none. */
+/* Tables of a processor with another word size, and invalid deltas, must give no rule. */
 START_TEST(lists_that_make_no_sense) {
     const struct processor *p = &processors[0];
     struct uspi_table_entry entry;
@@ -265,14 +265,14 @@ START_TEST(lists_that_make_no_sense) {
 }
 END_TEST
 
-/* A list of more runs than functions have is not followed to its end. */
+/* A list with more runs than a function can have must not be followed to its end. */
 START_TEST(endless_lists) {
     const struct processor *p = &processors[0];
     struct uspi_table_entry entry;
     bool is_top;
     const unsigned runs = 40000;
     build_table(p);
-    /* The last function gets the list, and as many bytes. */
+    /* The last function gets a list of that length, and as many bytes. */
     const struct uspi_source source = {.name = "table", .mapped = table.bytes};
     struct uspi_go_table opened;
     ck_assert_int_eq(uspi_go_table_open(&opened, (struct uspi_bytes){&source, 0, table.size}), USP_OK);
@@ -288,7 +288,7 @@ START_TEST(endless_lists) {
 }
 END_TEST
 
-/* Whatever the bytes are, a rule is one of those that there can be. */
+/* Checks that every rule is a valid one, whatever the table's bytes are. */
 static void check_rules(const struct processor *p) {
     const struct uspi_backend *b = uspi_backend_find(p->arch);
     struct uspi_table_entry entry;
@@ -335,8 +335,8 @@ static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *table
     return USP_OK;
 }
 
-/* All Go code is full of calls, so that every return address that is a multiple of the call's length follows one;
- * but goexit begins with something else. */
+/* All Go code is filled with calls, so that every return address that is a multiple of the call's length follows one;
+ * but goexit begins with another instruction. */
 static struct fixture *begin_image(const struct processor *p, uint32_t readers) {
     struct fixture *f = begin(p->arch, USP_OS_LINUX);
     const size_t n = strlen(p->call) / 2;
@@ -360,12 +360,13 @@ static void set_lr(struct fixture *f, const struct processor *p, usp_addr lr) {
     if (has_lr(p)) usp_registers_set_lr(&f->registers, lr);
 }
 
-/* Of a frame of 32 bytes that ends at `cfa` (on x86 behind the return address): the places of what it keeps. */
+/* The places of a frame of 32 bytes that ends at `cfa` (on x86 after the return address): its return address and its
+ * saved frame pointer. */
 static usp_addr ra_place(const struct processor *p, usp_addr cfa) { return has_lr(p) ? cfa - 32 : cfa - p->word; }
 static usp_addr fp_place(const struct processor *p, usp_addr cfa) { return ra_place(p, cfa) - p->word; }
 static usp_addr sp_of(const struct processor *p, usp_addr cfa) { return cfa - 32 - (has_lr(p) ? 0 : p->word); }
 
-/* What a walk sees as a word of the stack, over whatever is below it. */
+/* Sets a word of the stack that a walk sees, in the last region. */
 static void set_word(struct fixture *f, const struct processor *p, usp_addr at, usp_addr value) {
     uint8_t *bytes = f->memory.regions[f->memory.count - 1].bytes + (at - f->memory.regions[f->memory.count - 1].from);
     for (unsigned i = 0; i < p->word; i++) bytes[i] = (uint8_t)(value >> 8 * i);
@@ -379,7 +380,7 @@ static void begin_stack(struct fixture *f) {
     image_bytes(&f->memory, STACK, stale, sizeof stale);
 }
 
-/* OUTER, which a goroutine begins with, has called INNER. */
+/* OUTER, a goroutine's first function, has called INNER. The walk must be right at each instruction of INNER. */
 START_TEST(walks_from_each_instruction) {
     const struct processor *p = &processors[_i];
     for (const struct stage *s = p->stages; s == p->stages || s->at != 0; s++) {
@@ -401,7 +402,7 @@ START_TEST(walks_from_each_instruction) {
         ck_assert_uint_eq(f->frames[2].method, USP_FRAME_METHOD_GO);
         ck_assert_uint_eq(f->frames[1].kind, s->has_lr ? USP_FRAME_KIND_LINK_REGISTER : USP_FRAME_KIND_RETURN_ADDRESS);
         if (p->word == 8) ck_assert_uint_eq(f->frames[1].fp, outer_fp);
-        /* Without this reader there is nothing. */
+        /* Without this reader no caller must be found. */
         f->options.readers = USP_READER_TABLES & ~(uint32_t)USP_READER_GO;
         EXPECT(f, USP_STOP_NO_RECORD, AT(INNER) + s->at);
         free_table();
@@ -409,7 +410,8 @@ START_TEST(walks_from_each_instruction) {
 }
 END_TEST
 
-/* A fault at INNER's first instruction, whose link register the signal's handler has put on the stack. */
+/* INNER faults at its first instruction. The signal's handler has put its link register on the stack, and the walk must
+ * find it there. */
 START_TEST(a_call_that_a_signal_made) {
     const struct processor *p = &processors[_i];
     struct fixture *f = begin_image(p, USP_READER_GO);
@@ -431,7 +433,7 @@ START_TEST(a_call_that_a_signal_made) {
 }
 END_TEST
 
-/* A function that changes stacks: neither this table nor what else was made of the same lists is asked. */
+/* A function changes stacks: neither this table nor other tables made from the same lists may be used. */
 START_TEST(functions_that_change_stacks) {
     const struct processor *p = &processors[_i];
     struct fixture *f = begin_image(p, USP_READER_TABLES);
@@ -439,14 +441,15 @@ START_TEST(functions_that_change_stacks) {
     set_word(f, p, ra_place(p, TOP_OF_STACK), AT(OUTER) + 16);
     set_registers(f, AT(SWITCH) + 16, sp_of(p, TOP_OF_STACK), 0);
     set_lr(f, p, STALE);
-    /* No call frame information: asked, it would contradict itself. */
+    /* The call frame information here is invalid: a reader that used it would report a contradiction. */
     given.eh_frame_hdr = (struct usp_memory_range){C, 16};
     EXPECT(f, USP_STOP_NO_RECORD, AT(SWITCH) + 16);
     ck_assert_uint_eq(f->stack.flags, 0);
 }
 END_TEST
 
-/* Of the functions in which Go's stacks end, those that C has called go on; a thread's and a goroutine's do not. */
+/* Go's stacks end in several functions. Those that C has called must have a caller; a thread's and a goroutine's first
+ * function must not. */
 START_TEST(tops_of_stacks) {
     const struct processor *p = &processors[_i];
     static const struct {
@@ -486,7 +489,8 @@ static int read_program(void *context, usp_addr from, void *to, size_t n) {
     return read_range(GO_BASE, program->bytes, program->size, from, to, n);
 }
 
-/* Of a program without section headers, by its memory alone: the header's beginning of code, or the module's. */
+/* A program without section headers: the table must be found in its memory alone, by the code start of the table's
+ * header or of the module. */
 START_TEST(a_loaded_program) {
     const enum uspi_go_version version = (enum uspi_go_version)_i;
     struct go_table t;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Golden stacks: a few words of stack and code for each processor, and the frames that follow from them. Any host. */
+/* Golden stacks: a few words of stack and code for each processor, and the expected frames. Runs on any host. */
 #include <check.h>
 #include <unspool/unspool.h>
 
 #include "tests/support/golden.h"
 #include "tests/support/suite.h"
 
-/* ---- what is the same for all five: chains of records, text not readable ---- */
+/* ---- the same for all five processors: chains of records, text that cannot be read ---- */
 
 static const struct {
     uint32_t arch;
@@ -19,7 +19,7 @@ static const struct {
              {USP_ARCH_I386, 4, "i386"}};
 
 #define STACK UINT64_C(0x7fff0000)
-/* Slot n of the stack; return addresses are even and aligned, and have bit 0 set where that means Thumb. */
+/* Slot n of the stack. Return addresses are even and aligned; on processors with Thumb they have bit 0 set. */
 #define SLOT(n) (STACK + (n) * (usp_addr)slot)
 #define PC      UINT64_C(0x10000)
 #define RA1     UINT64_C(0x11110)
@@ -61,7 +61,7 @@ START_TEST(two_frames) {
 }
 END_TEST
 
-/* Nothing follows the start of a thread. */
+/* The walk must end at the start function of a thread. */
 START_TEST(named_root) {
     unsigned slot = archs[_i].slot;
     struct fixture *f = begin_records(_i);
@@ -159,7 +159,8 @@ START_TEST(return_address_not_code) {
 }
 END_TEST
 
-/* Where it is not known what is code: eight letters of the environment, at the top of the stack, are none. */
+/* The target does not say what is code. Eight letters of the environment, at the top of the stack, must not be taken
+ * for a return address. */
 START_TEST(text_is_no_return_address) {
     struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_UNKNOWN);
     f->target.stack_low = STACK;
@@ -171,7 +172,7 @@ START_TEST(text_is_no_return_address) {
 }
 END_TEST
 
-/* A word that is mapped code but stands behind no call: a scratch value, never a frame. */
+/* A record holds an address of mapped code that follows no call, a scratch value. It must never become a frame. */
 START_TEST(scratch_value) {
     unsigned slot = archs[_i].slot;
     struct fixture *f = begin_records(_i);
@@ -227,7 +228,8 @@ START_TEST(skip) {
 }
 END_TEST
 
-/* The frame of the function whose record lies at slot 4 reaches from the record below to its own. */
+/* The caller asks for frames from a given stack address on. The frame of the function whose record lies at slot 4
+ * reaches from the record below to its own. */
 START_TEST(start_in_a_frame) {
     unsigned slot = archs[_i].slot;
     for (unsigned at = 4; at < 6; at++) {
@@ -238,7 +240,7 @@ START_TEST(start_in_a_frame) {
         ck_assert_uint_eq(f->stack.omitted, 0);
         ck_assert_uint_eq(f->stack.omitted_at, USP_NO_INDEX);
     }
-    /* The innermost function's, with words that it keeps below its record. */
+    /* The innermost function's frame, with saved words below its record. */
     for (unsigned at = 0; at < 4; at++) {
         struct fixture *f = begin_records(_i);
         three_records(f, slot);
@@ -248,7 +250,7 @@ START_TEST(start_in_a_frame) {
 }
 END_TEST
 
-/* `skip` counts from the innermost frame, as it does otherwise; room is taken by no frame that is left out. */
+/* `skip` must count from the innermost frame, as usual; frames that are left out must take no room. */
 START_TEST(start_with_other_options) {
     unsigned slot = archs[_i].slot;
     for (uint32_t skipped = 1; skipped < 4; skipped++) {
@@ -270,7 +272,8 @@ START_TEST(start_with_other_options) {
 }
 END_TEST
 
-/* _i counts processors; below all frames, in the outermost one, whose caller is not there, and above all. */
+/* The given address lies below all frames, in the outermost frame, whose caller is unknown, or above all frames: no
+ * frame may be reported. _i counts processors. */
 START_TEST(start_in_no_frame) {
     unsigned slot = archs[_i].slot;
     const usp_addr starts[] = {STACK - 1, SLOT(8), UINT64_MAX};
@@ -286,7 +289,7 @@ START_TEST(start_in_no_frame) {
 }
 END_TEST
 
-/* The root's end is kept as well. */
+/* With a tail, the outermost frames and the end at the root must be kept as well. */
 START_TEST(tail) {
     struct fixture *f = begin_records(_i);
     three_records(f, archs[_i].slot);
@@ -320,13 +323,13 @@ START_TEST(permuted_stacks_have_other_hashes) {
 }
 END_TEST
 
-/* ---- a target or options of an older, smaller size; arguments that make no sense ---- */
+/* ---- a target or options of an older, smaller size; invalid arguments ---- */
 
 START_TEST(older_sizes) {
     struct fixture *f = begin_records(_i);
     three_records(f, archs[_i].slot);
     f->target.size = (uint32_t)offsetof(struct usp_target, roots);
-    f->target.root_count = 77; /* behind the size: not to be looked at */
+    f->target.root_count = 77; /* beyond the size: must not be read */
     f->options.size = (uint32_t)offsetof(struct usp_unwind_options, step_limit);
     f->options.step_limit = 1;
     EXPECT(f, USP_STOP_FP_ZERO, PC, RA1, RA2, RA3);
@@ -356,11 +359,11 @@ START_TEST(no_registers) {
 }
 END_TEST
 
-/* ---- the link register: never twice, never missing ---- */
+/* ---- the link register: its caller never appears twice and is never missing ---- */
 
-#define CALLER UINT64_C(0x100200) /* the instruction behind a call, in a function that has made its record */
+#define CALLER UINT64_C(0x100200) /* the instruction after a call, in a function that has made its record */
 #define LEAF   UINT64_C(0x100400)
-#define STALE  UINT64_C(0x100304) /* the instruction behind another call */
+#define STALE  UINT64_C(0x100304) /* the instruction after another call */
 
 static void arm64_text(struct fixture *f) {
     CODE32(&f->memory, CALLER - 4, /* bl LEAF */ 0x94000081, /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd,
@@ -382,7 +385,8 @@ START_TEST(arm64_leaf) {
 }
 END_TEST
 
-/* Every instruction of a function with a record and a call in it: the caller once, never the stale x30. */
+/* Stops at every instruction of a function with a record and a call: the caller must appear once, the stale x30
+ * never. */
 START_TEST(arm64_every_instruction) {
     static const uint64_t code[] = {
         0xd503237f, /* pacibsp */
@@ -427,7 +431,7 @@ START_TEST(armv7_leaf) {
 }
 END_TEST
 
-/* A leaf that saves lr to use it as a scratch register, and makes no record. */
+/* A leaf saves lr, uses it as a scratch register, and makes no record. Its caller must come from the stack. */
 START_TEST(armv7_scratch_lr) {
     struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_DARWIN);
     CODE16(&f->memory, CALLER - 4, /* bl LEAF */ 0xf000, 0xf8fe, /* pop {r7, pc} */ 0xbd80);
@@ -480,8 +484,8 @@ START_TEST(x86_64_every_instruction) {
 }
 END_TEST
 
-/* Where the pc can only be reached by an indirect jump, with nothing known of sp: what is known is the record. The search for
- * a way there comes to its end. */
+/* The pc can only be reached by an indirect jump, with sp unknown. The record must be used, and the search for a path
+ * to the pc must end. */
 START_TEST(x86_64_behind_an_indirect_jump) {
     static const uint8_t code[] = {
         0xf3, 0x0f, 0x1e, 0xfa, /* 0 endbr64 */
@@ -654,7 +658,7 @@ START_TEST(async_task) {
 }
 END_TEST
 
-/* Apple's walker believes the mark only when the thread runs a task. */
+/* Apple's walker accepts the mark only if the thread runs a task; without a task there must be no async frame. */
 START_TEST(async_no_task) {
     struct fixture *f = begin_async(_i, 0);
     WORDS(&f->memory, 0x50000, 8, 0);
@@ -664,7 +668,7 @@ START_TEST(async_no_task) {
 }
 END_TEST
 
-/* Between the first prologue instruction and the last epilogue one the live frame pointer carries the mark. */
+/* From the first prologue instruction to the last epilogue instruction the frame pointer register carries the mark. */
 START_TEST(async_marked_register) {
     struct fixture *f = begin_async(_i, 0);
     f->options.async = 0;
@@ -674,7 +678,7 @@ START_TEST(async_marked_register) {
 }
 END_TEST
 
-/* On armv7 and i386 the same bits are no mark, and options.async finds nothing. */
+/* On armv7 and i386 the same bits are no mark, and options.async must find nothing. */
 START_TEST(async_elsewhere) {
     struct fixture *f = begin(_i ? USP_ARCH_I386 : USP_ARCH_ARMV7, USP_OS_DARWIN);
     WORDS(&f->memory, STACK, 4, STACK + 8, RA1, 0x10000000, RA2);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes wrong in the field, as bytes, on any host: thread states that are signed or of another flavor than was said,
- * stacks that do not end, stacks longer than a habit, hashes of the same stack in another run. */
+/* Tests problems from the field as bytes, on any host: signed thread states, states of another flavor than stated,
+ * endless stacks, very deep stacks, hashes of the same stack in another run. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -22,7 +22,8 @@ static void put64(uint8_t *at, uint64_t value) {
     for (unsigned i = 0; i < 8; i++) at[i] = (uint8_t)(value >> 8 * i);
 }
 
-/* A state as an arm64e process has it: each pointer signed in the bits above the 39 or 47 that are addresses. */
+/* Builds a thread state as an arm64e process has it: each pointer is signed in the bits above its 39 or 47 address
+ * bits. */
 static void read_signed_state(struct fixture *f, unsigned bits, usp_addr pc, usp_addr sp, usp_addr fp, usp_addr lr) {
     const uint64_t room = ~((UINT64_C(1) << bits) - 1) & ~(UINT64_C(1) << 55);
     uint8_t state[STATE_SIZE] = {0};
@@ -48,7 +49,7 @@ static struct fixture *begin_arm64e(int i) {
     return f;
 }
 
-/* In a leaf the signed link register is the caller. */
+/* In a leaf function the signed link register must give the caller. */
 START_TEST(signed_state_in_a_leaf) {
     struct fixture *f = begin_arm64e(_i);
     CODE32(&f->memory, WORK, /* add w0, w0, w1 */ 0x0b010000, /* ret */ 0xd65f03c0);
@@ -61,7 +62,7 @@ START_TEST(signed_state_in_a_leaf) {
 }
 END_TEST
 
-/* In a frame it is not. */
+/* In a function with a frame the link register must not be used. */
 START_TEST(signed_state_in_a_frame) {
     struct fixture *f = begin_arm64e(_i);
     /* add w0, w0, w1; ldp x29, x30, [sp], #16; retab */
@@ -72,7 +73,8 @@ START_TEST(signed_state_in_a_frame) {
 }
 END_TEST
 
-/* Where it is not said how many bits there are, signed registers don't count as addresses. */
+/* The target does not say how many address bits there are. Signed registers must not count as addresses, or too many
+ * bits would be taken for a part of the address. */
 START_TEST(bits_are_not_taken_from_signatures) {
     struct fixture *f = begin_arm64e(0);
     CODE32(&f->memory, WORK, 0x0b010000, 0xa8c17bfd, 0xd65f0fff);
@@ -83,7 +85,7 @@ START_TEST(bits_are_not_taken_from_signatures) {
 }
 END_TEST
 
-/* A wild pc is no signed one, and is shown as it is. */
+/* A wild pc must not be taken for a signed one, and must be reported unchanged. */
 START_TEST(a_wild_pc_is_shown) {
     const usp_addr wild = UINT64_C(0x4141414141414141);
     struct fixture *f = begin_arm64e(0);
@@ -95,7 +97,7 @@ START_TEST(a_wild_pc_is_shown) {
 }
 END_TEST
 
-/* ---- another flavor than was said ---- */
+/* ---- another flavor than stated ---- */
 
 /* Each state that a processor has, with its size in bytes (xnu osfmk/mach/{arm,i386}/thread_status.h and
  * bsd/{arm,i386}/_mcontext.h; Linux asm/ptrace.h, asm/ucontext.h). */
@@ -126,7 +128,7 @@ static const struct {
 };
 #define STATES ELEMENTS(states)
 
-/* Nothing of a state that was refused may be taken for registers. */
+/* Expects a refused state to leave no registers known. */
 static void expect_refusal(uint32_t arch, uint32_t state, const void *bytes, size_t n, int expected) {
     struct usp_registers r;
     memset(&r, 0x77, sizeof r);
@@ -168,7 +170,7 @@ START_TEST(another_flavor_is_refused) {
     for (uint32_t arch = 0; arch <= USP_ARCH_I386 + 1; arch++) {
         for (uint32_t state = 0; state < USP_THREAD_STATE_MACH + 64; state++) {
             if (exists(arch, state)) continue;
-            /* The header inside says that there is more than there is. */
+            /* The header inside claims more than is present. */
             int expected = is_unified(arch, state) ? USP_ERROR_TRUNCATED : USP_ERROR_ARGUMENT;
             expect_refusal(arch, state, bytes, sizeof bytes, expected);
         }
@@ -176,7 +178,7 @@ START_TEST(another_flavor_is_refused) {
 }
 END_TEST
 
-/* The unified flavors: the header {flavor, count} has to name a state of this processor, and not another header. */
+/* The header {flavor, count} of a unified flavor must name a state of this processor, and no other header. */
 START_TEST(a_header_has_to_fit) {
     static const struct {
         uint32_t arch, outer, flavor, count;
@@ -193,7 +195,7 @@ START_TEST(a_header_has_to_fit) {
         {USP_ARCH_I386, 7, 1, 16, USP_OK},
         {USP_ARCH_I386, 7, 4, 42, USP_ERROR_FORMAT},
         {USP_ARCH_I386, 7, 7, 18, USP_ERROR_FORMAT},
-        {USP_ARCH_I386, 7, 1, 0x40000010, USP_ERROR_TRUNCATED}, /* × 4 is 64 in 32 bits */
+        {USP_ARCH_I386, 7, 1, 0x40000010, USP_ERROR_TRUNCATED}, /* × 4 is 64 modulo 2^32 */
     };
     uint8_t bytes[8 + 272];
     struct usp_registers r;
@@ -212,7 +214,7 @@ START_TEST(a_header_has_to_fit) {
 }
 END_TEST
 
-/* ---- stacks that do not end ---- */
+/* ---- endless stacks ---- */
 
 /* Every address holds a record that points at the next: {at + 32, CALLER}. */
 static int read_endless(void *context, usp_addr from, void *to, size_t n) {
@@ -231,18 +233,18 @@ START_TEST(an_endless_stack_ends) {
     usp_stack_init(&f->stack, frames, 64);
     f->options.tail = 8;
     if (_i == 0) f->options.step_limit = 5000;
-    if (_i == 1) f->options.deadline = usp_clock(); /* which is past by now */
+    if (_i == 1) f->options.deadline = usp_clock(); /* which has passed by now */
     walk(f);
     ck_assert_uint_eq(f->stack.stop, _i == 0 ? USP_STOP_STEP_LIMIT : USP_STOP_DEADLINE);
     ck_assert_uint_gt(f->stack.count, 1);
     if (_i == 0) ck_assert_uint_eq(f->stack.omitted, 5000 - 64);
-    /* The clock is asked now and then, not at each frame. */
+    /* The clock must be read now and then, not at each frame. */
     if (_i == 1) ck_assert_uint_lt(f->stack.count, 64);
     ck_assert_uint_gt(reads, 0);
 }
 END_TEST
 
-/* ---- nothing is cut without a word ---- */
+/* ---- frames cut off are reported ---- */
 
 #define DEEP 120u
 
@@ -268,7 +270,7 @@ START_TEST(a_deep_stack_is_whole) {
 }
 END_TEST
 
-/* ---- the hash of a stack is that of another run ---- */
+/* ---- the hash of a stack is the same in another run ---- */
 
 static struct usp_images *image_list(usp_addr load, uint8_t id, const char *image_path) {
     struct uspi_image_list list = {0};
@@ -286,7 +288,7 @@ static struct usp_images *image_list(usp_addr load, uint8_t id, const char *imag
     return images;
 }
 
-/* Two frames of an image that was loaded at `load`; id 0: it has none. */
+/* Hashes two frames of an image loaded at `load`. id 0: the image has no build-id. */
 static uint64_t hash_of(usp_addr load, uint8_t id, const char *image_path, usp_addr offset, bool with_images) {
     struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_UNKNOWN);
     struct usp_images *images = image_list(load, id, image_path);
@@ -303,15 +305,16 @@ START_TEST(hashes) {
     const usp_addr here = 0x555500000000, there = 0x55aa12340000;
     uint64_t hash = hash_of(here, 7, "/a", 0x200, true);
     ck_assert_uint_eq(hash_of(there, 7, "/a", 0x200, true), hash);
-    /* The build counts, not where its file lies. */
+    /* The build-id must count, not the file's path. */
     ck_assert_uint_eq(hash_of(there, 7, "/b", 0x200, true), hash);
     ck_assert_uint_ne(hash_of(here, 8, "/a", 0x200, true), hash);
     ck_assert_uint_ne(hash_of(here, 7, "/a", 0x201, true), hash);
-    /* Without a build-id it is the path. */
+    /* Without a build-id the path must count. */
     hash = hash_of(here, 0, "/a", 0x200, true);
     ck_assert_uint_eq(hash_of(there, 0, "/a", 0x200, true), hash);
     ck_assert_uint_ne(hash_of(there, 0, "/b", 0x200, true), hash);
-    /* Without a list addresses count: the same in this run, another one elsewhere. */
+    /* Without a list of images the addresses must count: the hash is equal in this run, and different at another load
+     * address. */
     hash = hash_of(here, 7, "/a", 0x200, false);
     ck_assert_uint_eq(hash_of(here, 7, "/a", 0x200, false), hash);
     ck_assert_uint_ne(hash_of(there, 7, "/a", 0x200, false), hash);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Golden stacks of frames whose instructions mislead: into dead frames, neighbours, other functions' jump tables. Each
- * has a record of the caller to fall for. */
+/* Golden stacks of frames whose instructions mislead: into dead frames, neighbouring functions, other functions' jump
+ * tables. Most stacks also hold the caller's frame record: a walk that takes it too early misses the caller. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -9,8 +9,8 @@
 
 #define STACK    UINT64_C(0x7fff0000)
 #define RA2      UINT64_C(0x12220)
-#define CALLER   UINT64_C(0x100200) /* the instruction behind a call of FUNCTION */
-#define STALE    UINT64_C(0x100304) /* the instruction behind another call */
+#define CALLER   UINT64_C(0x100200) /* the instruction after a call of FUNCTION */
+#define STALE    UINT64_C(0x100304) /* the instruction after another call */
 #define FUNCTION UINT64_C(0x100400)
 #define OTHER    UINT64_C(0x100500)
 
@@ -46,8 +46,8 @@ static struct fixture *begin_x86_64(void) {
     return f;
 }
 
-/* A function gives up its frame for a tail call, and the next one makes its own where that was: the return address
- * is in the link register again, and what was saved below is no longer it. */
+/* A function undoes its frame for a tail call, and the next function makes its own frame in the same place. The return
+ * address is in the link register again; the one saved below is stale. */
 START_TEST(tail_call_over_a_dead_frame) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* stp x29, x30, [sp, #-32]! */ 0xa9be7bfd, /* mov x29, sp */ 0x910003fd,
@@ -61,7 +61,7 @@ START_TEST(tail_call_over_a_dead_frame) {
 }
 END_TEST
 
-/* What ends a function is a jump, wherever it leads: to the neighbour behind it as well. */
+/* A jump that leaves a function ends it, even a jump to the function directly after it. */
 START_TEST(jump_to_the_neighbour) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* udf */ 0, /* b, to the next instruction */ 0x14000001, /* ret */ 0xd65f03c0);
@@ -73,8 +73,8 @@ START_TEST(jump_to_the_neighbour) {
 }
 END_TEST
 
-/* A stub: behind its jump stands code that would undo the caller's record. The call before the link register calls the
- * stub. */
+/* A stub: after its jump lies code that would undo the caller's record. The call before the link register's address
+ * calls the stub. */
 START_TEST(stub_before_an_epilogue) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* ldr x17, [x16] */ 0xf9400211, /* br x17 */ 0xd61f0220,
@@ -86,8 +86,8 @@ START_TEST(stub_before_an_epilogue) {
 }
 END_TEST
 
-/* A frame is given up for what an indirect jump leads to: the return address was loaded off the stack. Behind the
- * jump, where a switch would go on, stands code that would undo the caller's record. */
+/* A frame is undone before an indirect jump: the return address was loaded off the stack. After the jump, where a
+ * switch would continue, lies code that would undo the caller's record. */
 START_TEST(frame_given_up_before_a_jump) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* nop */ 0xd503201f, /* ldp x17, x30, [sp], #16 */ 0xa8c17bf1,
@@ -101,7 +101,7 @@ START_TEST(frame_given_up_before_a_jump) {
 }
 END_TEST
 
-/* The link register is moved away, and used for something else. */
+/* The return address moves to another register, and the link register is used for something else. */
 START_TEST(return_address_in_another_register) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* mov x11, x30 */ 0xaa1e03eb, /* mov x30, xzr */ 0xaa1f03fe, /* nop */ 0xd503201f,
@@ -116,7 +116,7 @@ START_TEST(return_address_in_another_register) {
 }
 END_TEST
 
-/* The same, where calls push it: it was taken off the stack, and is returned to by a jump. */
+/* x86: the return address is popped off the stack, and a jump returns to it. */
 START_TEST(return_address_off_the_stack) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* pop rdx; nop; jmp *%rdx */ 0x5a, 0x90, 0xff, 0xe2);
@@ -130,8 +130,9 @@ START_TEST(return_address_off_the_stack) {
 }
 END_TEST
 
-/* The return address is taken from below the arguments and put in their place: the callee takes them off the stack,
- * however many there are (V8's Builtins_CEntry_*_ArgvOnStack). What stands there now is old. */
+/* The epilogue takes the return address from below the arguments and pushes it in their place. So the callee removes
+ * the arguments, however many there are (V8's Builtins_CEntry_*_ArgvOnStack). The word in that place before the push is
+ * stale. */
 START_TEST(return_address_put_over_arguments) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* leave; pop rcx; lea rsp, [r15 + 8]; push rcx; ret */ 0xc9, 0x59, 0x49, 0x8d, 0x67, 8,
@@ -148,7 +149,7 @@ START_TEST(return_address_put_over_arguments) {
 }
 END_TEST
 
-/* It is not known what was called: what is popped and jumped to is returned to. */
+/* The called function is unknown: an address that is popped and jumped to must be taken for the return address. */
 START_TEST(pop_and_jump) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* pop rdx; jmp *%rdx */ 0x5a, 0xff, 0xe2);
@@ -158,7 +159,8 @@ START_TEST(pop_and_jump) {
 }
 END_TEST
 
-/* So a dynamic linker enters the function that it has found: it stores where to go, and returns there. */
+/* A dynamic linker enters the function that it has found: it stores the function's address on the stack, and returns to
+ * it. That address must not become a frame. */
 START_TEST(return_to_what_was_stored) {
     struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
     CODE8(&f->memory, FUNCTION, /* push eax; push ecx; push edx */ 0x50, 0x51, 0x52,
@@ -175,7 +177,7 @@ START_TEST(return_to_what_was_stored) {
 }
 END_TEST
 
-/* The same, interrupted there: where the function is in a register, where it is stored, and at the return. */
+/* The same code, interrupted while the function's address is in a register, when it is stored, and at the return. */
 START_TEST(about_to_enter_a_function) {
     static const unsigned at[] = {0, 6, 10};
     struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
@@ -192,8 +194,8 @@ START_TEST(about_to_enter_a_function) {
 }
 END_TEST
 
-/* A return that takes an argument off the stack, in a function that is known from its start only. Its caller takes
- * the rest. */
+/* A return removes an argument from the stack, in a function of which only the start is known. Its caller removes the
+ * other arguments. */
 START_TEST(argument_taken_by_the_callee) {
     struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
     CODE8(&f->memory, FUNCTION, /* sub $8, %esp */ 0x83, 0xec, 8, /* je */ 0x74, 6, /* add $8, %esp */ 0x83, 0xc4, 8,
@@ -207,8 +209,8 @@ START_TEST(argument_taken_by_the_callee) {
 }
 END_TEST
 
-/* A large function: a call whose argument is an address of the image, and a branch, sixty times over. None of them
- * says anything of how the function returns. */
+/* A large function repeats sixty times: a call whose argument is an address of the image, and a branch. They say
+ * nothing about how the function returns, and the search must get past them. */
 START_TEST(large_function) {
     static const uint8_t piece[] = {
         /* lea 64(%ebx), %edi; push %edi */ 0x8d,   0x7b, 64,   0x57,
@@ -227,8 +229,8 @@ START_TEST(large_function) {
 }
 END_TEST
 
-/* One case of a switch is a tail call of a function with a frame and a switch of its own. The other case, which only
- * the first switch leads to, has no frame. */
+/* One case of a switch tail-calls a function with a frame and a switch of its own. The other case, which only the first
+ * switch reaches, has no frame. */
 START_TEST(switch_beside_anothers) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* je +2 */ 0x74, 2, /* jmp *%rax */ 0xff, 0xe0, /* jmp OTHER */ 0xe9, 0xf7, 0, 0, 0,
@@ -241,7 +243,8 @@ START_TEST(switch_beside_anothers) {
 }
 END_TEST
 
-/* A switch, below the frame of which an old return address is left: its jump is no tail call. */
+/* An old return address lies below the frame of a function with a switch: the switch's jump must not be taken for a
+ * tail call. */
 START_TEST(switch_above_an_old_return_address) {
     const usp_addr old = UINT64_C(0x100280);
     struct fixture *f = begin_x86_64();
@@ -255,7 +258,8 @@ START_TEST(switch_above_an_old_return_address) {
 }
 END_TEST
 
-/* An operand that reads as a push of rbp, and an old return address on the stack: no function begins there. */
+/* An operand looks like a push of rbp, and an old return address lies on the stack. No function may be taken to begin
+ * there. */
 START_TEST(operand_that_looks_like_a_push) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, OTHER - 2, /* call *%rax */ 0xff, 0xd0, /* leave; ret */ 0xc9, 0xc3);
@@ -267,7 +271,7 @@ START_TEST(operand_that_looks_like_a_push) {
 }
 END_TEST
 
-/* What stands behind a call that never returns was jumped to, with the stack as it was before the call's arguments. */
+/* Code after a call that never returns is reached by a jump, with the stack as it was before the call's arguments. */
 START_TEST(behind_a_call_that_does_not_return) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* push rbx; call OTHER */ 0x53, 0xe8, 0xfa, 0, 0, 0, /* je */ 0x74, 9,
@@ -281,7 +285,7 @@ START_TEST(behind_a_call_that_does_not_return) {
 }
 END_TEST
 
-/* Two instructions in a row with one condition: where it does not hold, both are skipped. */
+/* Two consecutive instructions have one condition: if it does not hold, both are skipped. */
 START_TEST(skipped_together) {
     struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_DARWIN);
     CODE16(&f->memory, CALLER - 4, /* bl FUNCTION */ 0xf000, 0xf900, /* pop {r7, pc} */ 0xbd80);
@@ -302,8 +306,8 @@ static struct fixture *begin_armv7(void) {
     return f;
 }
 
-/* A pop and the branch behind it have one condition, so that behind the branch nothing was popped (glibc's memcpy
- * for NEON). */
+/* A pop and the branch after it have one condition, so after the branch nothing has been popped (glibc's memcpy for
+ * NEON). */
 START_TEST(pop_and_branch_together) {
     struct fixture *f = begin_armv7();
     CODE32(&f->memory, FUNCTION, /* str r8, [sp, #-4]! */ 0xe52d8004, /* subs r2, r2, #64 */ 0xe2522040,
@@ -317,8 +321,8 @@ START_TEST(pop_and_branch_together) {
 }
 END_TEST
 
-/* A loop whose instructions have one condition, of which one changes it: that of the instruction at which the frame
- * was interrupted says nothing of the branch (glibc's memset). */
+/* The instructions of a loop have one condition, and one of them changes the flags. The condition of the interrupted
+ * instruction says nothing about the branch (glibc's memset). */
 START_TEST(condition_that_changes) {
     struct fixture *f = begin_armv7();
     const usp_addr pc = FUNCTION + 4 * (usp_addr)_i;
@@ -333,8 +337,8 @@ START_TEST(condition_that_changes) {
 }
 END_TEST
 
-/* A linker's veneer, and an entry of a linkage table: each jumps to a number, the second through a pointer. No frame
- * has been made, although there is the caller's record. */
+/* A linker's veneer and an entry of a linkage table: each jumps to a computed address, the second through a pointer.
+ * They make no frame, although the stack holds the caller's record. */
 START_TEST(jumps_to_numbers) {
     struct fixture *f = begin_armv7();
     if (_i == 0) {
@@ -347,7 +351,7 @@ START_TEST(jumps_to_numbers) {
     }
     CODE32(&f->memory, OTHER, /* push {r4, lr} */ 0xe92d4010, /* pop {r4, pc} */ 0xe8bd8010);
     WORDS(&f->memory, STACK, 4, 0, RA2);
-    /* pop {r7, pc} behind the call */
+    /* pop {r7, pc} after the call */
     CODE32(&f->memory, STALE + 0x10 - 4, /* blx r3 */ 0xe12fff33, /* pop {r7, pc} */ 0xe8bd8080);
     set_registers(f, FUNCTION, STACK, STACK);
     usp_registers_set_lr(&f->registers, STALE + 0x10);
@@ -355,8 +359,8 @@ START_TEST(jumps_to_numbers) {
 }
 END_TEST
 
-/* The first entry of a linkage table pushes the link register and computes with it, before it jumps through it. What
- * was called is an entry behind it, through a pointer. */
+/* The first entry of a linkage table pushes the link register, computes with it and jumps through it. The call was to a
+ * later entry, through a pointer. */
 START_TEST(first_entry_of_a_linkage_table) {
     const bool is_pushed = _i > 0;
     struct fixture *f = begin_armv7();
@@ -372,8 +376,8 @@ START_TEST(first_entry_of_a_linkage_table) {
 }
 END_TEST
 
-/* 32-bit Arm's _Unwind_RaiseException (bytes of libgcc 12): it saves all registers in a block, from which it takes the
- * link register alone when the call returns. */
+/* 32-bit Arm's _Unwind_RaiseException (bytes of libgcc 12) saves all registers in a block. After the call it loads only
+ * the link register from there. */
 START_TEST(registers_in_a_block) {
     static const struct {
         uint8_t at, depth;
@@ -394,8 +398,8 @@ START_TEST(registers_in_a_block) {
 }
 END_TEST
 
-/* A realigned stack, without tables: the way out takes the old stack pointer from where it was put (OpenSSL's perlasm).
- * A return address of another frame lies below it. */
+/* A realigned stack, without tables: the epilogue loads the old stack pointer from the slot in which it was saved
+ * (OpenSSL's perlasm). A return address of another frame lies below it. */
 START_TEST(stack_pointer_out_of_a_slot) {
     static const unsigned at[] = {16, 17, 22};
     struct fixture *f = begin_x86_64();
@@ -409,8 +413,8 @@ START_TEST(stack_pointer_out_of_a_slot) {
 }
 END_TEST
 
-/* i386: a call through a table, with both registers and a distance of one byte or four, at each instruction of a
- * function whose prologue is not done. */
+/* i386: a call through a table, with both registers and an offset of one byte or four, at each instruction of a
+ * function whose prologue is not complete. */
 START_TEST(called_through_a_table) {
     const usp_addr caller = UINT64_C(0x100280);
     const bool is_short = _i % 2 == 0;
@@ -423,7 +427,7 @@ START_TEST(called_through_a_table) {
     }
     CODE8(&f->memory, caller, /* leave; ret */ 0xc9, 0xc3);
     CODE8(&f->memory, RA2 - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
-    /* push %ebp; mov %esp, %ebp; and no way to a return */
+    /* push %ebp; mov %esp, %ebp; and no path to a return */
     CODE8(&f->memory, FUNCTION, 0x55, 0x89, 0xe5, /* hlt */ 0xf4);
     WORDS(&f->memory, STACK, 4, /* ebp: */ STACK + 12, caller, 7, /* the caller's record: */ 0, RA2);
     set_registers(f, FUNCTION + done, done == 0 ? STACK + 4 : STACK, STACK + 12);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks through the signal frames of Darwin, as bytes, on any host: every layout that its kernels make, _sigtramp at every
- * instruction, handlers on the same stack and on an alternate one, signals in handlers; and what only resembles such a
- * frame. Code is never recognised here: no table describes it, and what is read of it are instructions.
- * The interrupted link register counts again, the one in _sigtramp's record never.
+/* Tests stacks through Darwin's signal frames, as bytes, on any host: every layout that its kernels make, _sigtramp at
+ * every instruction, handlers on the same stack and on an alternate one, signals in handlers; and bytes that only
+ * resemble such a frame. _sigtramp is not recognized by its code here: no table describes it, and only its instructions
+ * are read. The interrupted link register may give a frame, the one in _sigtramp's record never.
  *
  * Structures: xnu bsd/dev/arm/unix_signal.c, bsd/dev/i386/unix_signal.c, bsd/sys/ucontext.h, bsd/arm/_mcontext.h,
- * bsd/i386/_mcontext.h. Linux's are test_golden_signals.c's. */
+ * bsd/i386/_mcontext.h. test_golden_signals.c tests Linux's frames. */
 #include <check.h>
 #include <unspool/unspool.h>
 
@@ -13,15 +13,15 @@
 #include "tests/support/suite.h"
 
 #define TRAMP     UINT64_C(0x300000)
-#define SIGRETURN (TRAMP + 0x22c) /* called from it */
+#define SIGRETURN (TRAMP + 0x22c) /* called from _sigtramp */
 
-/* ---- _sigtramp and __sigreturn, compiled from what libplatform's do ---- */
+/* ---- _sigtramp and __sigreturn, compiled from code with the effects of libplatform's ---- */
 
-/* A place at which a thread can stand in it. */
+/* An instruction of _sigtramp at which a thread can stop. */
 struct stop {
     uint8_t offset;
-    uint8_t below;   /* bytes from sp up to what it was at the first instruction */
-    bool has_record; /* fp points at its own, otherwise fp is the interrupted one */
+    uint8_t below;   /* bytes from sp up to its value at the first instruction */
+    bool has_record; /* fp points at _sigtramp's own record; otherwise fp is the interrupted one */
     bool has_args;   /* the third and the following arguments are in their registers */
     bool has_first;  /* the first one holds the ucontext, for __sigreturn */
 };
@@ -30,10 +30,10 @@ struct tramp {
     const char *name;
     uint8_t size;
     uint8_t code[84];
-    uint8_t record; /* bytes from the record up to what sp was at the first instruction, */
-    uint8_t body;   /* and from sp in the body */
-    uint8_t called; /* offset behind the call of the handler, */
-    uint8_t left;   /* and behind that of __sigreturn; 0: a jump leads there */
+    uint8_t record; /* bytes from the record up to sp's value at the first instruction */
+    uint8_t body;   /* bytes from sp in the body up to the record */
+    uint8_t called; /* offset of the instruction after the call of the handler */
+    uint8_t left;   /* offset of the instruction after the call of __sigreturn; 0: a jump leads there */
     uint8_t stop_count;
     struct stop stops[24];
     uint8_t sigreturn[12], sigreturn_size;
@@ -170,9 +170,9 @@ struct kernel {
     const char *name;
     const struct machine *machine;
     const struct tramp *tramp;
-    uint8_t pointer;   /* bytes of one in the ucontext */
+    uint8_t pointer;   /* bytes of a pointer in the ucontext */
     uint8_t siginfo;   /* bytes */
-    uint16_t mcontext; /* bytes; and in it */
+    uint16_t mcontext; /* bytes of the mcontext */
     uint16_t fp, sp, lr, pc, flags;
     uint8_t before; /* arm: words before siginfo */
 };
@@ -200,15 +200,15 @@ static const struct kernel kernels[] = {
 };
 #define KERNELS ELEMENTS(kernels)
 
-/* Where an alternate stack ends; 0: the handler runs on the same stack. */
+/* The end of an alternate stack; 0: the handler runs on the interrupted stack. */
 static const usp_addr tops[] = {0, 0x7ff08000, 0x80008000};
 #define TOPS (sizeof tops / sizeof tops[0])
 
-/* A stack from below the handler's frame up to the end of the kernel's. */
+/* A stack from below the handler's frame up to the end of the kernel's frame. */
 struct delivered {
     usp_addr base;
     uint8_t bytes[IMAGE_BYTES];
-    usp_addr entry; /* sp where _sigtramp began */
+    usp_addr entry; /* sp at _sigtramp's first instruction */
     usp_addr info, context, machine;
     usp_addr end;
 };
@@ -237,8 +237,8 @@ static void put_context(struct delivered *d, const struct kernel *k, const struc
     put(at(d, d->machine + k->flags), m->thumb ? 0x20 : 0, 4);
 }
 
-/* What the kernel does, and what _sigtramp has on its stack when it calls: an arbitrary link register, which leads behind a
- * call. */
+/* Writes the kernel's frame, and _sigtramp's stack at its call of the handler. _sigtramp's record has an arbitrary link
+ * register, which leads to an instruction after a call. */
 static void deliver(struct delivered *d, const struct kernel *k, const struct interrupted *r, usp_addr top) {
     const struct machine *m = k->machine;
     unsigned ucontext = k->pointer == 8 ? 56 : 32;
@@ -277,9 +277,10 @@ static void deliver(struct delivered *d, const struct kernel *k, const struct in
 
 static usp_addr record_of(const struct delivered *d, const struct kernel *k) { return d->entry - k->tramp->record; }
 
-enum { STACK_REGION, HANDLER_REGION, CALLER_REGION }; /* as begin_kernel makes them */
+enum { STACK_REGION, HANDLER_REGION, CALLER_REGION }; /* in the order of begin_kernel */
 
-/* The code, and what does not depend on where the thread stands. The kernel's frame is to overlay the interrupted stack. */
+/* Begins a fixture with the code and everything that does not depend on the thread's pc. The kernel's frame will
+ * overlay the interrupted stack. */
 static struct fixture *begin_kernel(const struct kernel *k) {
     const struct machine *m = k->machine;
     struct fixture *f = begin(m->arch, USP_OS_DARWIN);
@@ -296,7 +297,7 @@ static void put_stack(struct fixture *f, const struct delivered *d) {
     memcpy(f->memory.regions[STACK_REGION].bytes, d->bytes, (size_t)(d->end - d->base));
 }
 
-/* In the handler, called from _sigtramp, at a moment of it. */
+/* Stops the thread in the handler, which _sigtramp has called. */
 static void stand_in_handler(struct fixture *f, const struct kernel *k, struct delivered *d,
                              const struct moment *moment) {
     const struct machine *m = k->machine;
@@ -317,7 +318,7 @@ static void set_argument(struct fixture *f, unsigned reg, usp_addr value) {
     f->registers.known |= UINT64_C(1) << reg;
 }
 
-/* In _sigtramp. */
+/* Stops the thread in _sigtramp. */
 static void stand_in_tramp(struct fixture *f, const struct kernel *k, const struct delivered *d,
                            const struct stop *stop, const struct interrupted *r) {
     const struct machine *m = k->machine;
@@ -358,7 +359,8 @@ START_TEST(handler_and_function_at_every_instruction) {
 }
 END_TEST
 
-/* Wherever a thread stands in it: prologue, body, behind the handler, before __sigreturn, in what undoes an old one. */
+/* The thread stops at each instruction of _sigtramp: prologue, body, after the handler, before __sigreturn, in an old
+ * one's epilogue. The interrupted frames must be found. */
 START_TEST(tramp_at_every_instruction) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
@@ -379,7 +381,7 @@ START_TEST(tramp_at_every_instruction) {
 }
 END_TEST
 
-/* In __sigreturn, whose record would be _sigtramp's. */
+/* In __sigreturn the first record is _sigtramp's. The interrupted frames must be found there too. */
 START_TEST(sigreturn) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
@@ -433,7 +435,8 @@ START_TEST(call_to_nowhere) {
 }
 END_TEST
 
-/* By records alone, as an iOS capture without instructions walks; with the bounds of the handler's stack. */
+/* The walk uses frame records alone, as an iOS capture without instructions does, with the bounds of the handler's
+ * stack. */
 START_TEST(by_records_alone) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
@@ -455,7 +458,7 @@ START_TEST(by_records_alone) {
 }
 END_TEST
 
-/* A handler that is interrupted itself, at each of its instructions, on the same stack. */
+/* A handler is itself interrupted, at each of its instructions, on the same stack. */
 START_TEST(signal_in_handler) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
@@ -494,7 +497,8 @@ START_TEST(signal_in_handler) {
 }
 END_TEST
 
-/* A handler without a record of its own calls on: fp is _sigtramp's meanwhile, and the frame is not. */
+/* A handler without a record of its own calls another function: fp is _sigtramp's meanwhile, but the innermost frame is
+ * not _sigtramp's. */
 START_TEST(handler_without_record) {
     /* str x30, [sp, #-16]!; bl . + 0x100; ldr x30, [sp], #16; ret */
     static const uint8_t code[] = {0xfe, 0x0f, 0x1f, 0xf8, 0x40, 0x00, 0x00, 0x94,
@@ -507,7 +511,7 @@ START_TEST(handler_without_record) {
     usp_addr sp = d.entry - k->tramp->body;
     image_bytes(&f->memory, HANDLER + 0x800, code, sizeof code);
     put(at(&d, sp - 16), TRAMP + k->tramp->called, 8);
-    /* In what it has called: a leaf at HANDLER. */
+    /* The thread stops in the called function, a leaf at HANDLER. */
     set_registers(f, HANDLER, sp - 16, record_of(&d, k));
     usp_registers_set_lr(&f->registers, HANDLER + 0x808);
     put_stack(f, &d);
@@ -516,7 +520,7 @@ START_TEST(handler_without_record) {
 }
 END_TEST
 
-/* arm64e: the thread state that was saved is signed, and so are return addresses; the kernel strips nothing. */
+/* arm64e: the saved thread state is signed, and so are return addresses; the kernel removes no signature. */
 START_TEST(signed_state) {
     const struct kernel *k = &kernels[0];
     const uint64_t signature = UINT64_C(0x2a) << 47;
@@ -541,7 +545,7 @@ START_TEST(signed_state) {
 }
 END_TEST
 
-/* ---- what is none ---- */
+/* ---- bytes that are no signal frame ---- */
 
 static void expect_no_signal(struct fixture *f, const char *what) {
     walk(f);
@@ -560,7 +564,7 @@ static struct fixture *begin_in_handler(const struct kernel *k, struct delivered
     return f;
 }
 
-/* Every single thing that the kernel fills is asked for. */
+/* Each field that the kernel fills must be checked: one wrong field, and there is no signal frame. */
 START_TEST(each_field_counts) {
     const struct kernel *k = &kernels[_i];
     static struct delivered d;
@@ -594,14 +598,15 @@ START_TEST(each_field_counts) {
 }
 END_TEST
 
-/* The kernel's frame of an earlier signal lies where a stack was: above the frame, and yet not its caller. */
+/* The kernel's frame of an earlier signal is left on the stack: above the current frame, but not its caller. It must
+ * not be used. */
 START_TEST(frame_of_the_past) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
     static struct delivered d;
     struct fixture *f = begin_in_handler(k, &d);
     uint64_t thumb = m->thumb ? 1 : 0;
-    /* The function stands in its frame: its record lies there now, where _sigtramp's was, and leads to its caller. */
+    /* The function has made its frame: its record lies where _sigtramp's record was, and leads to its caller. */
     usp_addr record = record_of(&d, k), outer = d.end + 64;
     put(at(&d, record), outer, m->slot);
     put(at(&d, record + m->slot), CALLER | thumb, m->slot);
@@ -618,7 +623,8 @@ START_TEST(frame_of_the_past) {
 }
 END_TEST
 
-/* The same below sp, and in code that uses the frame pointer's register for something else it points there. */
+/* The old frame lies below sp, and code that uses the frame pointer's register for something else points there. It must
+ * not be used. */
 START_TEST(frame_below_sp) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
@@ -649,7 +655,7 @@ START_TEST(elsewhere_it_is_none) {
 }
 END_TEST
 
-/* Where the registers are cut off the stack ends, and says why. */
+/* The saved registers are cut off: the stack must end and say why. */
 START_TEST(registers_cut_off) {
     const struct kernel *k = &kernels[0];
     static struct delivered d;
@@ -660,7 +666,7 @@ START_TEST(registers_cut_off) {
 }
 END_TEST
 
-/* What was interrupted is said to be the handler itself, or its frame: no walk goes round for ever. */
+/* The interrupted code is the handler itself, or its frame: the walk must not loop. */
 START_TEST(interrupted_by_itself) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
@@ -696,7 +702,8 @@ static int counted_read(void *context, usp_addr from, void *to, size_t n) {
     return image_read(context, from, to, n);
 }
 
-/* Of ordinary frames there is one more read, of a word (two on armv7 and x86, where it can lie at more places than one). */
+/* An ordinary frame may cost one more read, of a word (two on armv7 and x86, where the signal frame can lie at more
+ * than one place). */
 START_TEST(ordinary_frames_cost_little) {
     const struct kernel *k = &kernels[_i];
     const struct machine *m = k->machine;
@@ -705,7 +712,7 @@ START_TEST(ordinary_frames_cost_little) {
     size_t others[2], with[2];
     set_registers(f, r.pc | (m->thumb ? 1 : 0), r.sp, r.fp);
     set_flags(f, m);
-    /* Its stack goes on behind the last record. */
+    /* The stack continues after the last record. */
     uint8_t locals[1024];
     memset(locals, 0x5a, sizeof locals);
     image_bytes(&f->memory, OWN_STACK + 4u * m->slot, locals, sizeof locals);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks through the signal frames of Linux, as bytes, on any host: every form of the return stub, the handler and the
- * function it interrupted each at every kind of instruction, handlers on the same stack and on an alternate one.
- * The interrupted link register counts again, the one that the kernel's record keeps never.
+/* Tests stacks through Linux's signal frames, as bytes, on any host: every form of the return stub, the handler and the
+ * function it interrupted each at every kind of instruction, handlers on the same stack and on an alternate one. The
+ * interrupted link register may give a frame, the one in the kernel's record never.
  *
- * Real handlers are tests/capture/test_linux_signals.c's. */
+ * Real handlers are in tests/capture/test_linux_signals.c. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +14,16 @@
 
 #define STUB UINT64_C(0x300000)
 
-/* Where the kernel puts its frame: below the interrupted one, or on an alternate stack on either side. */
+/* Where the kernel puts its frame: below the interrupted frame, or on an alternate stack on either side. */
 static const usp_addr frame_places[] = {0x7ffe8000, 0x7ff00000, 0x7fff8000};
 #define PLACES (sizeof frame_places / sizeof frame_places[0])
 
 /* ---- the kernel's frames ---- */
 
-/* Where a frame keeps the interrupted registers, from the beginning of its context (Linux: asm/ucontext.h and
+/* The offsets of the interrupted registers in a frame, from the start of its context (Linux: asm/ucontext.h and
  * asm/sigcontext.h of each processor). */
 struct context {
-    uint16_t fp, sp, lr, pc, flags; /* lr 0: there is none */
+    uint16_t fp, sp, lr, pc, flags; /* lr 0: the processor has no link register */
     uint16_t size;
 };
 
@@ -37,11 +37,11 @@ struct stub {
     const char *name;
     const struct machine *machine;
     const struct context *layout;
-    uint16_t at; /* of the context, from sp where the handler has returned to */
+    uint16_t at; /* offset of the context from sp after the handler's return */
     uint8_t size;
     uint8_t code[8];
-    uint8_t second, second_pops; /* the stub's other instruction, and what the one before took off the stack */
-    uint8_t third;               /* 0: there is none */
+    uint8_t second, second_pops; /* offset of the second instruction, and the bytes that the one before it popped */
+    uint8_t third;               /* offset of the third; 0: there is no third instruction */
 };
 
 static const struct stub stubs[] = {
@@ -58,7 +58,7 @@ static const struct stub stubs[] = {
     {"i386 rt", &machines[I386], &i386_ucontext, 0x8c, 7, {0xb8, 0xad, 0, 0, 0, 0xcd, 0x80}, 5, 0, 0},
     {"i386 old", &machines[I386], &i386_sigcontext, 4, 8, {0x58, 0xb8, 0x77, 0, 0, 0, 0xcd, 0x80}, 1, 4, 6},
 };
-/* glibc's has nine bytes. */
+/* glibc's stub has nine bytes. */
 static const uint8_t glibc_x86_64[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 static const struct stub glibc_stub = {
     .name = "x86_64, glibc", .machine = &machines[X86_64], .layout = &x86_64_ucontext, .second = 7};
@@ -69,9 +69,9 @@ static const struct stub *stub_of(int i) { return i < STUBS - 1 ? &stubs[i] : &g
 
 /* ---- a target ---- */
 
-enum { CONTEXT_REGION, STUB_REGION, HANDLER_REGION, CALLER_REGION }; /* as begin_interrupted makes them */
+enum { CONTEXT_REGION, STUB_REGION, HANDLER_REGION, CALLER_REGION }; /* in the order of begin_interrupted */
 
-/* The kernel's frame at `frame`, and everything else that does not depend on where the handler stands. */
+/* Begins a fixture with the kernel's frame at `frame`, and everything else that does not depend on the handler's pc. */
 static struct fixture *begin_interrupted(const struct stub *s, const struct interrupted *r, usp_addr frame) {
     const struct machine *m = s->machine;
     const struct context *c = s->layout;
@@ -89,10 +89,10 @@ static struct fixture *begin_interrupted(const struct stub *s, const struct inte
     return f;
 }
 
-/* The aarch64 kernel writes a record {x29, x30} behind its frame and points x29 at it (arch/arm64/kernel/signal.c). */
+/* The aarch64 kernel writes a record {x29, x30} after its frame and points x29 at it (arch/arm64/kernel/signal.c). */
 #define KERNEL_RECORD 4688u
 
-/* In the handler, at a moment of it. */
+/* Stops the thread in the handler. */
 static void stand_in_handler(struct fixture *f, const struct stub *s, const struct interrupted *r,
                              const struct moment *moment, usp_addr frame) {
     const struct machine *m = s->machine;
@@ -125,7 +125,7 @@ START_TEST(handler_and_function_at_every_instruction) {
 }
 END_TEST
 
-/* A thread can be stopped in the stub itself. */
+/* A thread can be stopped in the stub itself: the interrupted frames must be found from there, too. */
 START_TEST(stub_at_every_instruction) {
     const struct stub *s = stub_of(_i);
     const struct machine *m = s->machine;
@@ -144,7 +144,8 @@ START_TEST(stub_at_every_instruction) {
 }
 END_TEST
 
-/* The handler of a call through a bad pointer: the function's caller is where the call left it. */
+/* The handler of a call through a bad pointer: the function's caller must be found where the call left its return
+ * address. */
 START_TEST(call_to_nowhere) {
     const struct stub *s = stub_of(_i);
     const struct machine *m = s->machine;
@@ -161,7 +162,7 @@ START_TEST(call_to_nowhere) {
 }
 END_TEST
 
-/* What cannot be read is not guessed: the handler's frames are there, and why there are no more. */
+/* The context cannot be read. The walk must not guess: it must report the handler's frames, and why it ends. */
 START_TEST(context_unreadable) {
     const struct stub *s = stub_of(_i);
     const struct machine *m = s->machine;
@@ -173,7 +174,7 @@ START_TEST(context_unreadable) {
 }
 END_TEST
 
-/* On another system the same bytes are no trampoline. */
+/* On another system the same bytes are no trampoline and must be taken for ordinary code. */
 START_TEST(elsewhere_it_is_code) {
     const struct stub *s = stub_of(_i);
     const struct machine *m = s->machine;
@@ -186,7 +187,8 @@ START_TEST(elsewhere_it_is_code) {
 }
 END_TEST
 
-/* By records alone sp is not known at the stub: the context is found by the kernel's record, whose x30 is never a frame. */
+/* With records alone sp is unknown at the stub. The context must be found by the kernel's record, whose x30 must never
+ * become a frame. */
 START_TEST(by_records_alone) {
     const struct stub *s = stub_of(0);
     const struct machine *m = s->machine;
@@ -195,7 +197,7 @@ START_TEST(by_records_alone) {
         struct fixture *f = begin_interrupted(s, &r, frame_places[_i]);
         stand_in_handler(f, s, &r, &m->moments[2], frame_places[_i]);
         image_words(&f->memory, frame_places[_i] + KERNEL_RECORD, 8, (const uint64_t[]){r.fp, r.lr}, 2);
-        /* What lies between the handler's record and the context is readable, and no context. */
+        /* The memory between the handler's record and the context can be read, but is no context. */
         static const uint8_t zeros[128];
         image_bytes(&f->memory, frame_places[_i], zeros, sizeof zeros);
         f->options.readers = USP_READER_SIGNAL | USP_READER_FRAME_RECORD;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures in this process with kept rules: the same stacks as without, whatever the number of rules that are kept; no
- * system call once they are warm; and no rule for other code than that it was found in, while libraries come and go. This
- * file is compiled without frame pointers. The cache itself is test_rule_cache.c's. */
+/* Tests captures in this process with the rule cache: the same stacks as without it, whatever its size; no system call
+ * once it is filled; and no rule used for other code than it was made from, while libraries are loaded and unloaded.
+ * This file is compiled without frame pointers. test_rule_cache.c tests the cache itself. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -18,7 +18,7 @@
 
 #define FRAMES 256u
 
-/* A stack and what it was. */
+/* A captured stack and its frames. */
 struct captured {
     struct usp_stack stack;
     struct usp_frame frames[FRAMES];
@@ -42,8 +42,8 @@ static void show(const struct usp_frame *f) {
            (unsigned long long)f->cfa, (unsigned long long)f->fp, f->kind, f->method, f->flags);
 }
 
-/* Where code keeps no frame pointer, what captures again and again has anything there: only what points into the stack
- * is compared. */
+/* Returns a value if it points into the stack, otherwise 0. In code without frame pointers a frame pointer register can
+ * hold any value, which differs between captures; so only pointers into the stack are compared. */
 static usp_addr on_stack(usp_addr value) {
     usp_addr here = (uintptr_t)&value, reach = 1u << 20;
     return value > here - reach && value < here + reach ? value : 0;
@@ -79,7 +79,7 @@ KEPT static int compare_at(const void *a, const void *b) {
     return a < b ? -1 : a > b;
 }
 
-/* Some of the way leads through libc; frames have different sizes and save different registers. */
+/* Recurses, partly through libc. The frames have different sizes and save different registers. */
 KEPT static void go_down(unsigned depth, unsigned a, unsigned b) {
     unsigned c = a * 3, d = b * 5, e = a ^ b;
     if (depth == 0) {
@@ -112,7 +112,8 @@ static const uint32_t sizes[] = {0, 1, 7, 4096};
 static struct captured captures[CAPTURES];
 static struct usp_unwind_options options;
 
-/* Three captures with each number of rules. A function, so that compilers leave one call in a loop that captures. */
+/* Sets the number of kept rules: three captures with each number. A function, so that compilers leave one call in a
+ * loop that captures. */
 KEPT static void keep_rules_for(unsigned capture) {
     if (capture % 3 == 0) keep_rules(sizes[capture / 3]);
     atomic_fetch_add(&standing_sink, 1);
@@ -126,7 +127,7 @@ static void check_captures(uint32_t least) {
     ck_assert_uint_ge(captures[0].stack.count, least);
 }
 
-/* All by the same call. */
+/* Captures in a loop, so that all captures have the same return address. */
 KEPT static void capture_self_here(void) {
     volatile unsigned i;
     for (i = 0; i < CAPTURES; i++) {
@@ -147,7 +148,7 @@ START_TEST(calling_thread) {
 }
 END_TEST
 
-/* The image that holds an address, for a handler: out of the list that was registered. */
+/* A signal handler asks which image holds an address: the answer must come from the registered list. */
 START_TEST(image_at) {
     struct usp_image image;
     char path[4096], cut[4];
@@ -169,8 +170,8 @@ START_TEST(image_at) {
 }
 END_TEST
 
-/* What bounds a walk bounds it in the same places: skipped frames, a full buffer, kept outermost frames, a limit of steps,
- * a deadline that is far away; and readers that no rules are kept of. */
+/* Options that bound a walk must bound it in the same places with kept rules: skipped frames, a full buffer, kept
+ * outermost frames, a step limit, a distant deadline; and readers of which no rules are kept. */
 START_TEST(options_are_obeyed) {
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
     for (unsigned what = 0; what < 8; what++) {
@@ -191,7 +192,8 @@ START_TEST(options_are_obeyed) {
 }
 END_TEST
 
-/* Twice in the library's order, which keeps rules, then in another one: once as a whole, once with room to spare. */
+/* Captures twice in the library's order of readers, which keeps rules, then in another order: once as a whole, once
+ * with spare room. */
 KEPT static void capture_in_two_orders_here(void) {
     for (volatile unsigned i = 0; i < 4; i++) {
         usp_unwind_options_init(&options);
@@ -209,7 +211,7 @@ static unsigned count_method(const struct captured *c, uint32_t method) {
     return n;
 }
 
-/* What is kept in one order is not taken for an answer in another. */
+/* A rule kept in one order of readers must not be used in another order. */
 START_TEST(another_order) {
     keep_rules(4096);
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
@@ -239,7 +241,7 @@ START_TEST(few_frames) {
     usp_unwind_options_init(&options);
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
     descend(20, capture_cut_here);
-    /* The address that follows is given, too. */
+    /* The next frame's address must be reported, too. */
     ck_assert_uint_eq(captures[0].stack.stop_address, captures[3].frames[1].pc);
     ck_assert_uint_eq(captures[9].stack.stop_address, captures[10].stack.stop_address);
 }
@@ -269,7 +271,8 @@ KEPT static void raise_here(void) {
     }
 }
 
-/* Registers other than sp and fp are needed behind a signal's frame, and were not fetched on the way to it. */
+/* After a signal's frame a walk needs other registers than sp and fp, which rules did not restore on the way there. The
+ * stack through the handler must be complete all the same. */
 START_TEST(through_a_signal) {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     usp_unwind_options_init(&options);
@@ -302,7 +305,7 @@ static void *descend_and_wait(void *context) {
     return context;
 }
 
-/* A waiting thread's copied stack. */
+/* Captures a waiting thread's copied stack. */
 START_TEST(other_thread) {
     pthread_t pthread;
     struct usp_thread thread;
@@ -313,7 +316,7 @@ START_TEST(other_thread) {
     ck_assert_int_eq(pthread_create(&pthread, NULL, descend_and_wait, NULL), 0);
     while (sem_wait(&there) != 0) continue;
     ck_assert_int_eq(usp_thread_from_pthread((uintptr_t)pthread, &thread), USP_OK);
-    /* Until it waits: what it does before differs from capture to capture. */
+    /* Until the thread waits, its stack differs from capture to capture. */
     for (int state = 0; state != 'S';) {
         struct usp_thread_info infos[16];
         size_t count;
@@ -341,11 +344,12 @@ END_TEST
 
 static unsigned quiet_frames[2];
 
-/* With both ways through the tables: over certain rules, and by single steps around a signal's frame. */
+/* Walks both ways by tables: over certain rules, and by single steps around a signal's frame. */
 static void on_signal_quietly(int number, siginfo_t *info, void *context) {
     (void)number, (void)info;
     for (volatile unsigned round = 0; round < 2; round++) {
-        /* Strict seccomp (seccomp(2)): any call of this thread but read, write, exit and sigreturn ends it. */
+        /* Strict seccomp (seccomp(2)): any other system call of this thread than read, write, exit and sigreturn ends
+         * the process. */
         if (round == 1 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) syscall(SYS_exit_group, 77);
         begin_capture(&captures[0]);
         usp_capture_context(context, NULL, &captures[0].stack);
@@ -381,22 +385,22 @@ static int run_quietly(uint32_t rules) {
 }
 
 START_TEST(no_system_call_once_warm) {
-    /* These have no such filter, make calls of their own, or are not known to end the process. On i386 main realigns its stack, and says so by an
-     * expression: such a rule is not kept. */
+    /* Sanitizers and emulators have no such filter, make system calls of their own, or may not end the process. On i386
+     * main realigns its stack, which its CFI describes by an expression: such a rule is not kept. */
     if (USP_SANITIZED || is_slowed() || usp_arch_host() == USP_ARCH_I386) return;
-    /* What the instructions say is looked at again each time. */
+    /* Results of the instruction reader are not kept: it reads the code each time. */
     if (!LIBC_HAS_TABLES) return;
     int status = run_quietly(4096);
     ck_assert_msg(WIFEXITED(status), "ended by signal %d", WTERMSIG(status));
     ck_assert_msg(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77, "status %d", WEXITSTATUS(status));
-    /* Without rules the tables are read each time: directly, because these images are never unloaded. */
+    /* Without kept rules the tables are read each time, directly, because these images are never unloaded. */
     int without = run_quietly(0);
     ck_assert_msg(WIFEXITED(without) && WEXITSTATUS(without) == WEXITSTATUS(status),
                   "without kept rules: wait status %#x", (unsigned)without);
 }
 END_TEST
 
-/* ---- what is held ---- */
+/* ---- memory usage ---- */
 
 START_TEST(usage) {
     struct usp_capture_usage with, without;
@@ -409,7 +413,7 @@ START_TEST(usage) {
     keep_rules(0);
     ck_assert_int_eq(usp_capture_get_usage(&without), USP_OK);
     ck_assert_uint_eq(without.rules, 0);
-    /* Of all threads, of one, and twice 128 pages for text. */
+    /* The copies of all threads, of one thread, and twice 128 pages for text. */
     ck_assert_uint_gt(without.copies, 65 * 65536 + 2 * 128 * 4096);
     keep_rules(1000);
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
@@ -447,7 +451,7 @@ START_TEST(tables_take_no_more_than_they_may) {
     const uint64_t all = usage_now().tables;
     ck_assert_uint_gt(all, 0);
     ck_assert_uint_le(all, defaults.table_limit);
-    /* The list that is there is made anew. */
+    /* The registered list is made again. */
     limit_tables(all - 1);
     ck_assert_uint_lt(usage_now().tables, all);
     limit_tables(0);
@@ -463,7 +467,7 @@ START_TEST(tables_take_no_more_than_they_may) {
 }
 END_TEST
 
-/* ---- libraries that come and go ---- */
+/* ---- libraries that are loaded and unloaded ---- */
 
 static char plugins[2][4096];
 
@@ -485,7 +489,8 @@ static void capture_in_callback(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* The frame behind the plugin's is where its function said that it returns to; and behind that is the rest. */
+/* Returns whether the frame after the plugin's is the return address that the plugin reported, and whether the other
+ * frames follow. */
 static bool is_true(uintptr_t in_plugin, uintptr_t returns_to, uint32_t *caller) {
     const struct usp_stack *s = &from_plugin.stack;
     for (uint32_t i = 0; i + 1 < s->count; i++) {
@@ -496,7 +501,7 @@ static bool is_true(uintptr_t in_plugin, uintptr_t returns_to, uint32_t *caller)
     return false;
 }
 
-/* Loads a plugin and captures in what it calls back, `times` times. False when the stack is not the true one. */
+/* Loads a plugin and captures in its callback, `times` times. Returns false if the stack is wrong. */
 KEPT static bool call_plugin(const char *path, uintptr_t *address, unsigned times) {
     void (*call)(void (*)(void), uintptr_t *);
     uintptr_t returns_to = 0;
@@ -516,7 +521,8 @@ KEPT static bool call_plugin(const char *path, uintptr_t *address, unsigned time
     return all_true;
 }
 
-/* One takes the other's place, and no call has said so: the rules of the first are of other code. */
+/* A library takes another one's place without a call of usp_images_refresh: the rules of the first belong to other code
+ * and must not be used. */
 START_TEST(one_in_the_place_of_another) {
     uintptr_t first, second, again;
     unsigned met = 0;
@@ -536,7 +542,7 @@ START_TEST(one_in_the_place_of_another) {
 }
 END_TEST
 
-/* Whether an address lies in an image of the list that was published last, and beside its text. */
+/* Returns whether an address lies in an image of the list published last, but outside its text. */
 static bool is_beside_text(uintptr_t address) {
     uint32_t ticket;
     const struct usp_image *image = usp_images_find(usp_images_acquire(&ticket), address);
@@ -545,14 +551,14 @@ static bool is_beside_text(uintptr_t address) {
     return is_beside;
 }
 
-/* Loads the first plugin `pages` pages below where it lay when the images were listed, and captures in it. True when its code
- * lies where the list has data. */
+/* Loads the first plugin `pages` pages below its place when the images were listed, and captures in it. Returns whether
+ * its code lies where the list has data. */
 static bool call_moved_plugin(unsigned pages) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct usp_image first;
     char path[4096];
     uintptr_t call;
-    /* The second one, which leaves room below the first. */
+    /* The second plugin is loaded too, which leaves room below the first. */
     void *above = dlopen(plugins[0], RTLD_NOW | RTLD_LOCAL), *below = dlopen(plugins[1], RTLD_NOW | RTLD_LOCAL);
     ck_assert(above != NULL && below != NULL);
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
@@ -568,7 +574,8 @@ static bool call_moved_plugin(unsigned pages) {
     return is_beside_text(call);
 }
 
-/* A capture by the last list took a library's code for the data of another one that had been unloaded, and ended there. */
+/* A capture by the last list took a library's code for the data of another library that had been unloaded, and the
+ * stack ended there. */
 START_TEST(code_where_a_library_that_is_gone_had_data) {
     unsigned met = 0;
     if (!find_plugins() || !LIBC_UNLOADS) return;
@@ -607,7 +614,8 @@ static void *descend_and_capture(void *context) {
     return context;
 }
 
-/* Walks, while libraries come and go, lists of them are registered and the rules are given up and made anew. */
+/* Threads walk while libraries are loaded and unloaded, lists of them are registered, and the rules are discarded and
+ * made again. */
 START_TEST(a_storm) {
     pthread_t threads[4];
     unsigned rounds = 0;
@@ -634,7 +642,7 @@ END_TEST
 int main(void) {
     TCase *tests = tcase_create("this process");
     tcase_set_timeout(tests, 300);
-    /* 32-bit ARM has other tables. */
+    /* 32-bit ARM has other unwind tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7) {
         add_tests(tests, calling_thread, image_at, options_are_obeyed, another_order, few_frames, through_a_signal,
                   other_thread, no_system_call_once_warm, one_in_the_place_of_another,

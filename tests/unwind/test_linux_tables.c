@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks of this process through code without frame pointers, by call frame information alone: this file is compiled
- * without them, and qsort of Debian's libc was. Every function notes where it returns to; the notes are the truth. */
+/* Stacks of this process through code without frame pointers, by call frame information alone. This file is compiled
+ * without frame pointers, and so is qsort of Debian's libc. Every function notes its return address; the stacks must
+ * contain these notes. */
 #define _GNU_SOURCE 1
 #include "tests/support/libc.h"
 #include "tests/support/linux_threads.h"
@@ -17,8 +18,8 @@ static uintptr_t notes[NOTES]; /* outermost first */
 static unsigned note_count;
 static void (*at_the_bottom)(void);
 
-/* The address behind the call that led here. A sort may go on comparing when the bottom has been seen: what was noted
- * stays. */
+/* Notes the return address of the function that uses it. A sort may continue to compare after the deepest call, so
+ * notes already taken are never overwritten. */
 #define NOTE()                                                                                                         \
     do {                                                                                                               \
         uintptr_t back = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));                        \
@@ -34,7 +35,7 @@ KEPT static int compare(const void *a, const void *b) {
     return a < b ? -1 : a > b;
 }
 
-/* Half of the levels lead through libc. The array makes frames of different sizes. */
+/* Recurses; half of the levels lead through libc. The array makes frames of different sizes. */
 KEPT static void go_down(unsigned depth) {
     NOTE();
     unsigned pair[2] = {depth - 1, depth - 1};
@@ -90,7 +91,7 @@ KEPT static void raise_here(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-/* Every note is a frame, in order, by the tables; and the stack ends where the program begins. */
+/* Expects every note as a frame, in order, by the tables, and the stack to end at the program's first function. */
 static void expect_notes(uint32_t stop) {
     uint32_t next = 1;
     ck_assert_uint_ge(noted_at_capture, 9);
@@ -118,7 +119,7 @@ START_TEST(calling_thread) {
 }
 END_TEST
 
-/* Nothing is looked up during a capture. */
+/* A capture must not look images up: without a registered list it has no tables. */
 START_TEST(not_registered) {
     descend(capture_here);
     ck_assert_uint_eq(stack.count, 1);
@@ -126,7 +127,7 @@ START_TEST(not_registered) {
 }
 END_TEST
 
-/* raise and what it calls keep no records; the context's pc is inside them. */
+/* raise and its callees keep no frame records; the context's pc is inside them. */
 START_TEST(signal_context) {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
@@ -162,7 +163,7 @@ static void *descend_and_wait(void *context) {
     return context;
 }
 
-/* A thread that waits in libc, captured as one and with all the others. */
+/* A thread that waits in libc, captured alone and with all others. */
 START_TEST(other_thread) {
     pthread_t pthread;
     struct usp_thread thread;
@@ -207,7 +208,7 @@ END_TEST
 int main(void) {
     TCase *tests = tcase_create("this process");
     tcase_set_timeout(tests, 60);
-    /* 32-bit ARM has other tables. */
+    /* 32-bit ARM has other unwind tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7 && LIBC_HAS_TABLES) {
         add_tests(tests, calling_thread, not_registered, signal_context, signal_handler, other_thread);
     }

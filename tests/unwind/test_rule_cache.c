@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Kept unwind rules: their packed form, the places of a cache and who may be seen in them, threads that write and read the
- * same places, and walks from rule to rule against the same rules carried out one by one. Whose code a rule is for is
- * test_linux_rules.c's. */
+/* Tests kept unwind rules: their packed form, the places of a cache and who may see them, threads that write and read
+ * the same places, and walks from rule to rule against the same rules applied one by one. test_linux_rules.c tests that
+ * a rule is used only for its own code. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static bool survives(const struct uspi_backend *b, const struct uspi_rule *rule)
     return true;
 }
 
-/* As compilers write them: slots near the return address's. */
+/* Makes a rule as compilers write them: slots near the return address's slot. */
 static struct uspi_rule usual_rule(const struct uspi_backend *b) {
     struct uspi_rule rule = {.cfa = in_register(below(2) != 0 ? b->sp : b->fp, (int32_t)below(1000) * b->slot)};
     int32_t ra = -(int32_t)below(60) * b->slot;
@@ -92,7 +92,7 @@ START_TEST(usual_rules_survive) {
 }
 END_TEST
 
-/* An offset from the stack pointer is one from the CFA. */
+/* The explorer's rules have offsets from the stack pointer; packed, they must become offsets from the CFA. */
 START_TEST(the_explorers_rules_survive) {
     const struct uspi_backend *b = uspi_backend_find(USP_ARCH_X86_64);
     struct uspi_rule rule = {.cfa = in_register(b->sp, 48)}, same = {.cfa = in_register(b->sp, 48)}, unpacked;
@@ -104,13 +104,13 @@ START_TEST(the_explorers_rules_survive) {
     ck_assert(uspi_rule_pack(b, &rule, 3, &packed));
     ck_assert_uint_eq(uspi_rule_unpack(b, &packed, &unpacked), 3);
     expect_same_rule(b, &same, &unpacked);
-    /* What a leaf keeps below it is looked at when it is read. */
+    /* A leaf's slot below the stack pointer cannot be packed. */
     rule.saved[0].at.offset = -8;
     ck_assert(!uspi_rule_pack(b, &rule, 3, &packed));
 }
 END_TEST
 
-/* Everything that two words do not say. */
+/* Rules that do not fit into two words must not be packed. */
 START_TEST(others_are_not_packed) {
     const struct uspi_backend *b = uspi_backend_find(USP_ARCH_X86_64);
     const struct uspi_rule plain = {.cfa = in_register(b->sp, 16), .return_address = at_cfa(-8)};
@@ -190,7 +190,7 @@ START_TEST(sizes) {
         ck_assert_uint_eq(places & (places - 1), 0);
         ck_assert_uint_ge(bytes, 32 * places);
         ck_assert_uint_lt(bytes, 32 * places + 128);
-        /* As many as there are places: each one that is found is whole, and most are. */
+        /* As many rules as the cache has places: each rule that is found must be complete, and most must be found. */
         unsigned found = 0;
         for (uint64_t n = 0; n < places; n++) keep(cache, pc_of(n), 5, n);
         for (uint64_t n = 0; n < places; n++) found += finds(cache, pc_of(n), 5, n);
@@ -209,14 +209,14 @@ START_TEST(what_a_rule_is_kept_under) {
     ck_assert(!finds(cache, PC, 6, 1));
     ck_assert(!finds_as(cache, PC, 0, 5, 1));
     ck_assert(!finds_as(cache, PC, USPI_RULE_CERTAIN | USPI_RULE_EXACT, 5, 1));
-    /* Addresses that are none, and differ in high bits only, are others. */
+    /* Addresses outside the address space that differ only in high bits must count as different. */
     ck_assert(!finds(cache, PC | UINT64_C(1) << 48, 5, 1));
     ck_assert(!finds(cache, PC | UINT64_C(1) << 63, 5, 1));
     /* The new stamp takes the place of the old one. */
     keep(cache, PC, 6, 2);
     ck_assert(finds(cache, PC, 6, 2));
     ck_assert(!finds(cache, PC, 5, 1));
-    /* Each way of using it has a rule of its own. */
+    /* Each kind of use has a rule of its own. */
     for (unsigned how = 0; how < 3; how++) keep_as(cache, PC, how, 7, how);
     for (unsigned how = 0; how < 3; how++) ck_assert(finds_as(cache, PC, how, 7, how));
     /* The lowest and the highest stamp. */
@@ -225,14 +225,14 @@ START_TEST(what_a_rule_is_kept_under) {
     keep(cache, PC, UINT32_MAX, 4);
     ck_assert(finds(cache, PC, UINT32_MAX, 4));
     ck_assert(!finds(cache, PC, 0, 3));
-    /* No address. */
+    /* Address 0 is never kept. */
     keep(cache, 0, 0, 3);
     ck_assert(!finds_as(cache, 0, USPI_RULE_CERTAIN, 0, 3));
     free(cache);
 }
 END_TEST
 
-/* It counts how often a place was written: that must run into nothing else. */
+/* A place counts its writes; the count must not overflow into its other fields. */
 START_TEST(a_place_that_is_written_for_ever) {
     struct uspi_rule_cache *cache = uspi_rule_cache_create(1, false, NULL);
     keep(cache, PC, 5, 0);
@@ -247,7 +247,7 @@ START_TEST(a_place_that_is_written_for_ever) {
 }
 END_TEST
 
-/* More than a set holds: the newest is there, and of the others as many as there is room for. */
+/* A set gets more rules than it has room for: the newest must be found, and as many others as there is room for. */
 START_TEST(a_full_set) {
     struct uspi_rule_cache *cache = uspi_rule_cache_create(1, false, NULL);
     for (uint64_t n = 0; n < 1000; n++) {
@@ -257,7 +257,7 @@ START_TEST(a_full_set) {
         for (uint64_t k = 0; k <= n; k++) found += finds(cache, pc_of(k), 5, k);
         ck_assert_uint_eq(found, n + 1 < USPI_RULE_WAYS ? n + 1 : USPI_RULE_WAYS);
     }
-    /* One that stays: keys that come round again find some of what was there. */
+    /* Keys used in turn must find some of the rules kept before. */
     unsigned found = 0;
     for (unsigned round = 0; round < 100; round++) {
         for (uint64_t n = 0; n < USPI_RULE_WAYS + 1; n++) {
@@ -271,7 +271,7 @@ START_TEST(a_full_set) {
 }
 END_TEST
 
-/* A writer that was interrupted and never comes back: no reader sees what it left, and none waits for it. */
+/* A writer was interrupted and never continues: no reader may see what it left, and no reader may wait for it. */
 START_TEST(half_written) {
     struct uspi_rule_cache *cache = uspi_rule_cache_create(1, false, NULL);
     keep(cache, pc_of(0), 5, 0);
@@ -298,7 +298,7 @@ END_TEST
 static struct uspi_rule_cache *shared;
 static _Atomic(unsigned) seen_whole, seen_torn;
 
-/* What is kept under a key with a stamp says which it is, so that two halves of different ones are recognized. */
+/* Computes the value that is kept under a key and a stamp, so that a mixture of two values is recognized. */
 static uint64_t written_for(usp_addr pc, uint32_t stamp, uint64_t extra) {
     return pc << 20 ^ (uint64_t)stamp << 8 ^ extra;
 }
@@ -343,7 +343,7 @@ END_TEST
 #define WORDS_MAX 4096u
 #define FUNCTIONS 40u
 #define CHAIN_MAX 50u
-#define UNKNOWN   UINT64_C(0x410000) /* code of which no rule is kept */
+#define UNKNOWN   UINT64_C(0x410000) /* code without a kept rule */
 
 struct function {
     usp_addr pc;
@@ -376,7 +376,7 @@ static void put_word(struct world *w, usp_addr at, uint64_t value) {
 
 static uint64_t random_word(const struct world *w) {
     uint64_t v = next_random() >> 8;
-    /* Bits above a pointer's mean nothing; where fp can carry a mark it has none. */
+    /* Bits above a pointer's width are ignored; a processor on which fp can carry a mark has no mark here. */
     return w->b->has_async ? v & ~USPI_FP_TAG_MASK : v;
 }
 
@@ -401,7 +401,7 @@ static void make_function(struct world *w, struct function *f, usp_addr pc) {
     uspi_rule_cache_keep(w->cache, pc, USPI_RULE_CERTAIN | USPI_RULE_EXACT, 1, &packed);
 }
 
-/* Calls functions from the innermost outwards, and writes the stack that they leave. The last one's return address is
+/* Calls functions from the innermost outwards, and writes the stack that they would leave. The last return address is
  * `end`. */
 static void make_stack(struct world *w, usp_addr end) {
     const struct uspi_backend *b = w->b;
@@ -411,7 +411,7 @@ static void make_stack(struct world *w, usp_addr end) {
     w->length = 2 + below(CHAIN_MAX - 2);
     for (unsigned i = 0; i < w->length; i++) {
         const struct function *f = &w->functions[below(FUNCTIONS)];
-        /* One that counts from fp needs a callee that saved it. */
+        /* A function whose rule counts from fp needs a callee that saved fp. */
         while (f->by_fp && i > 0 && !w->chain[i - 1]->saves_fp) f = &w->functions[below(FUNCTIONS)];
         w->chain[i] = f;
     }
@@ -463,7 +463,7 @@ static void make_world(struct world *w, uint32_t arch) {
     for (unsigned i = 0; i < FUNCTIONS; i++) make_function(w, &w->functions[i], UINT64_C(0x401000) + 20 * i);
 }
 
-/* The frame behind `state`, by the rule as it was written. */
+/* Steps to the frame after `state` by the rule as it was written. */
 static void reference_step(struct world *w, struct uspi_frame_state *state, const struct uspi_rule *rule) {
     struct uspi_applied applied;
     ck_assert(uspi_apply_rule(&w->walk, state, rule, &applied));
@@ -486,12 +486,12 @@ static void expect_registers(const struct world *w, const struct usp_registers *
     }
 }
 
-/* What is followed is what the rules say, frame by frame. */
+/* Follows the kept rules and compares each frame with the rules applied one by one. */
 static void follow_and_compare(struct world *w, uint32_t room, bool goes_on, usp_addr end) {
     struct usp_frame frames[CHAIN_MAX + 2];
     struct uspi_frame_state state = w->first, expected = w->first;
     uint32_t stop = USP_STOP_NONE, n = follow(w, &state, frames, room, goes_on, &stop);
-    /* Where the last return address is no root, nothing vouches for it. */
+    /* If the last return address is no root, no rule confirms it. */
     uint32_t all = end == UNKNOWN ? w->length - 1 : w->length + 1;
     ck_assert_uint_eq(n, all < room ? all : room);
     ck_assert_uint_eq(stop, end != UNKNOWN && n == all ? USP_STOP_ROOT : USP_STOP_NONE);
@@ -517,7 +517,7 @@ static void follow_and_compare(struct world *w, uint32_t room, bool goes_on, usp
 START_TEST(from_rule_to_rule) {
     static struct world w;
     for (unsigned i = 0; i < sizeof all_processors / sizeof *all_processors; i++) {
-        /* Thumb bits are the readers'. */
+        /* The readers treat Thumb bits, not the rules. */
         if (uspi_backend_find(all_processors[i])->has_thumb) continue;
         make_world(&w, all_processors[i]);
         for (unsigned n = 0; n < 1000 / stride(); n++) {
@@ -530,7 +530,7 @@ START_TEST(from_rule_to_rule) {
 }
 END_TEST
 
-/* Nothing is followed beyond the end, downwards, or to where no rule leads. */
+/* The walk must not follow rules beyond the end, downwards, or to an address without a rule. */
 START_TEST(where_it_ends) {
     static struct world w;
     struct usp_frame frames[CHAIN_MAX + 2];
@@ -561,7 +561,7 @@ START_TEST(where_it_ends) {
 }
 END_TEST
 
-/* A frame whose saved fp carries the mark of an async frame is left to the readers, and so is all behind it. */
+/* A saved fp that carries the mark of an async frame must be left to the readers, with all frames after it. */
 START_TEST(a_mark_in_fp) {
     static struct world w;
     struct usp_frame frames[CHAIN_MAX + 2];
@@ -581,7 +581,7 @@ START_TEST(a_mark_in_fp) {
 }
 END_TEST
 
-/* The end of a stack that a table tells. */
+/* A table marks the outermost frame: the stack must end there. */
 START_TEST(an_outermost_rule) {
     static struct world w;
     struct usp_frame frames[CHAIN_MAX + 2];
