@@ -48,6 +48,8 @@ bool parse_demangling(const char *text, uint32_t *value);
 bool parse_arch(const char *text, uint32_t *arch, uint32_t *variant);
 
 /* The names that --arch takes, for --help. */
-#define ARCH_NAMES "arm64, arm64e, arm64_32, armv7, armv7s, armv7k, x86_64, x86_64h, i386"
+#define ARCH_NAMES_ARM "arm64, arm64e, arm64_32, armv7, armv7s, armv7k"
+#define ARCH_NAMES_X86 "x86_64, x86_64h, i386"
+#define ARCH_NAMES     ARCH_NAMES_ARM ", " ARCH_NAMES_X86
 
 #endif

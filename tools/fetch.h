@@ -10,13 +10,18 @@
 
 /* Help text of the options for fetching. */
 #define FETCH_USAGE                                                                                                    \
-    "  --fetch COMMAND    run it once for each image of which no file here has lines: it writes the file of the\n"     \
-    "                     build {uuid} to {dest}\n"                                                                    \
-    "  --debuginfod       instead: ask the servers that $DEBUGINFOD_URLS names for the build\n"                        \
-    "  --fetch-cache DIR  keep what was fetched there. Default: unspool/fetched in $XDG_CACHE_HOME or ~/.cache;\n"     \
-    "                     with --debuginfod that of all its clients\n"                                                 \
+    "  --fetch COMMAND    run COMMAND once for each image for which neither a file\n"                                  \
+    "                     here nor an index has lines. COMMAND must contain {uuid},\n"                                 \
+    "                     which stands for the UUID or build id, and {dest}, which\n"                                  \
+    "                     stands for the path of the file that COMMAND writes\n"                                       \
+    "  --debuginfod       instead of running a command, request the images' files\n"                                   \
+    "                     from the servers that $DEBUGINFOD_URLS names\n"                                              \
+    "  --fetch-cache DIR  keep fetched files in DIR. Default: unspool/fetched in\n"                                    \
+    "                     $XDG_CACHE_HOME or ~/.cache; with --debuginfod, the cache\n"                                 \
+    "                     that debuginfod's clients share\n"                                                           \
     "  --fetch-timeout SECONDS\n"                                                                                      \
-    "                     wait for no file longer than that. Default: 60\n"
+    "                     end COMMAND, or stop waiting for a file, after this time.\n"                                 \
+    "                     Default: 60\n"
 
 struct fetch_options {
     const char *command; /* of --fetch; NULL: none */

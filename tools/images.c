@@ -16,20 +16,26 @@ struct listed {
 };
 
 static void usage(FILE *out) {
-    fputs(
-        "usage: unspool images [--json] PID|FILE\n"
-        "\n"
-        "Lists the images (programs, libraries) of a process, a core file or a raw capture, or those in a file: where\n"
-        "they are loaded and end, by how much they were moved, for which processor they are, their UUID or build-id,\n"
-        "and their path. Those in a file are where they were linked for, one for each slice of a fat file, member of\n"
-        "an archive, section with code of an unlinked ELF object. A number is a process id, anything else a file;\n"
-        "./123 is a file.\n"
-        "\n"
-        "  --json   JSON instead of text\n"
-        "  --help   this\n"
-        "\n"
-        "exit status: 0 all is well, 2 wrong usage, 3 the process or file cannot be read, 4 something else failed\n",
-        out);
+    fputs("usage: unspool images [--json] PID|FILE\n"
+          "\n"
+          "Lists the images (programs, libraries) that a process has loaded, that a core\n"
+          "file or a raw capture records, or that an object file contains. For each image\n"
+          "it prints the load address, the first address past its end, the slide, the\n"
+          "processor, the UUID or build id, and the path.\n"
+          "\n"
+          "Images in an object file have the addresses that they were linked for. There is\n"
+          "one for each slice of a fat file, for each member of an archive, and for each\n"
+          "section with code of an unlinked ELF object.\n"
+          "\n"
+          "An argument that is a number is a process id, anything else is a file: ./123 is\n"
+          "a file.\n"
+          "\n"
+          "  --json      print JSON instead of text\n"
+          "  -h, --help  print this help\n"
+          "\n"
+          "exit status: 0 success, 2 wrong usage, 3 the process or file cannot be read,\n"
+          "4 another failure\n",
+          out);
 }
 
 static int refuse(const char *target, int status, const char *error) {
@@ -163,4 +169,5 @@ static int run(int argc, char **argv) {
     return result;
 }
 
-const struct command command_images = {"images", "the images of a process, a core, a raw capture or a file", run};
+const struct command command_images = {"images", "list the images of a process, a core file, a raw capture or a file",
+                                       run};

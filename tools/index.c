@@ -11,27 +11,31 @@
 #include <stdlib.h>
 
 static void usage(FILE *out) {
-    fputs(
-        "usage: unspool index [OPTION...] FILE|DIR...\n"
-        "       unspool store add [OPTION...] FILE|DIR...\n"
-        "\n"
-        "Makes an index of each program, library, debug file or dSYM: functions, files, lines and inlined calls, in\n"
-        "a form in which they are looked up at once. It is put into a store by the file's UUID or build-id, as\n"
-        "STORE/ab/cdef.../index; other commands find it there. Folders (apps, frameworks, archives of Xcode) and zip\n"
-        "archives are searched for files that can be indexed. An index that is there stays, unless this file knows\n"
-        "more. The command can be ended at any time, and several can work in one store.\n"
-        "\n"
-        "  -o, --store STORE  the folder of the indexes. Default: $UNSPOOL_INDEX_STORE, or unspool/index in\n"
-        "                     $XDG_CACHE_HOME or ~/.cache\n"
-        "  --force            make indexes again that are there\n"
-        "  --verify           make nothing; compare each index with the debug information, address by address\n"
-        "  --threads N        so many at once. Default: as many as there are processors\n"
-        "  --quiet            say nothing of files that went well\n"
-        "  --help             this\n"
-        "\n"
-        "exit status: 0 all is well, 1 a file has nothing to index, or an index differs, 2 wrong usage, 3 a file\n"
-        "cannot be read, 4 something else failed\n",
-        out);
+    fputs("usage: unspool index [OPTION...] FILE|DIR...\n"
+          "       unspool store add [OPTION...] FILE|DIR...\n"
+          "\n"
+          "Makes an index of each program, library, debug file or dSYM: its functions,\n"
+          "source files, lines and inlined calls, to find them without parsing. The index\n"
+          "is put into a store under the file's UUID or build id, as\n"
+          "STORE/ab/cdef.../index, where other commands find it. Folders (apps,\n"
+          "frameworks, XCArchives) and zip archives are searched for files that can be\n"
+          "indexed. An existing index stays, unless the file at hand contains more. The\n"
+          "command can be ended at any time, and several can work in one store.\n"
+          "\n"
+          "  -o, --store STORE  the folder of the indexes. Default: $UNSPOOL_INDEX_STORE,\n"
+          "                     or unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
+          "  --force            make existing indexes again, also from files that contain\n"
+          "                     less\n"
+          "  --verify           make no index; compare each index with the debug\n"
+          "                     information, address by address\n"
+          "  --threads N        use at most N threads. Default: the number of processors\n"
+          "  --quiet            print nothing about files that were indexed without\n"
+          "                     problems\n"
+          "  -h, --help         print this help\n"
+          "\n"
+          "exit status: 0 success, 1 a file has nothing to index, or an index differs or\n"
+          "is damaged, 2 wrong usage, 3 a file cannot be read, 4 another failure\n",
+          out);
 }
 
 enum { OPTION_VERIFY = 256, OPTION_FORCE, OPTION_THREADS, OPTION_QUIET };
@@ -96,4 +100,5 @@ int store_run_add(int argc, char **argv) {
     return result;
 }
 
-const struct command command_index = {"index", "makes files in which lines are looked up at once", store_run_add};
+const struct command command_index = {"index", "make index files, to find names and lines without parsing",
+                                      store_run_add};

@@ -18,34 +18,43 @@
 #include <string.h>
 
 static void usage(FILE *out) {
-    fputs(
-        "usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE] [--demangle MODE] [--json]\n"
-        "                      [--strict] [--quiet] [--fetch 'CMD {uuid} {dest}' | --debuginfod]\n"
-        "                      [--fetch-cache DIR] [--fetch-timeout SECONDS] FILE|DIR|-...\n"
-        "\n"
-        "Shows a crash report, a payload, a call tree or a log of any format in doc/reports.md in one layout: what it\n"
-        "is about, the exception, the thread that crashed, the others, the images; samples as their heaviest stack\n"
-        "and a tree. Of a folder all files are shown.\n"
-        "\n"
-        "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again. Without it\n"
-        "                     and without a store of indexes frames keep the names that they have\n"
-        "  --binary-images FILE\n"
-        "                     what tells the images, where the report itself does not\n"
-        "  --index STORE      take lines from the indexes in a folder (unspool index), and names of images whose "
-        "files\n"
-        "                     are not there. Default: $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME or\n"
-        "                     ~/.cache\n"
-        "  --map-path OLD=NEW source files below the folder OLD are shown below NEW; may be given again\n" FETCH_USAGE
-        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
-        "  --json             JSON instead of text, an object for each file\n"
-        "  --strict           fail when a frame of a known image has no name\n"
-        "  --quiet            say nothing of what is missing\n"
-        "  --help             this\n"
-        "\n"
-        "exit status: 0 all is well, 1 with --strict, when frames have no name; 2 wrong usage, 3 a file cannot be "
-        "read,\n"
-        "is damaged or has no frames, 4 something else failed\n",
-        out);
+    fputs("usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE]\n"
+          "                      [--map-path OLD=NEW]... [--demangle MODE] [--json]\n"
+          "                      [--strict] [--quiet] [--fetch COMMAND | --debuginfod]\n"
+          "                      [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
+          "                      FILE|DIR|-...\n"
+          "\n"
+          "Shows a crash report, a MetricKit payload, a call tree, a sanitizer's report or\n"
+          "the stacks in a log, of any format in doc/reports.md, in one layout: header,\n"
+          "exception, the thread that crashed, the other threads, images. Samples are\n"
+          "shown as the heaviest stack and a call tree. Of a folder, all files are shown.\n"
+          "FILE may be - for standard input.\n"
+          "\n"
+          "  --search DIR       search for the images' files in DIR: dSYMs, programs,\n"
+          "                     libraries, debug files; may be repeated. Without it and\n"
+          "                     without a store of indexes, frames keep the names that\n"
+          "                     they have in the report\n"
+          "  --binary-images FILE\n"
+          "                     file that lists the images, if the report itself does not\n"
+          "  --index STORE      take lines, and names of images without a file, from the\n"
+          "                     indexes in the folder STORE (see unspool index). Default:\n"
+          "                     $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME\n"
+          "                     or ~/.cache\n"
+          "  --map-path OLD=NEW\n"
+          "                     in paths of source files, show the directory OLD as NEW;\n"
+          "                     may be repeated, the first match is used\n" FETCH_USAGE
+          "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
+          "                     (default), simple, short, no\n"
+          "  --json             print JSON instead of text: an object for each file\n"
+          "  --strict           fail when a frame of a known image has no name\n"
+          "  --quiet            print no counts of frames and no lists of missing images\n"
+          "                     and lines\n"
+          "  -h, --help         print this help\n"
+          "\n"
+          "exit status: 0 success, 1 with --strict: frames of known images have no name,\n"
+          "2 wrong usage, 3 a file cannot be read, is damaged or has no frames, 4 another\n"
+          "failure\n",
+          out);
 }
 
 struct session {
@@ -269,4 +278,4 @@ static int run(int argc, char **argv) {
     return status;
 }
 
-const struct command command_report = {"report", "a crash report or log of any format, for people to read", run};
+const struct command command_report = {"report", "show a crash report or log of any format to people", run};

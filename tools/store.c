@@ -15,28 +15,36 @@
 #include <string.h>
 
 void store_usage(FILE *out) {
-    fputs("usage: unspool store add [-o|--store STORE] [--force] [--verify] [--threads N] [--quiet] FILE|DIR...\n"
+    fputs("usage: unspool store add [-o|--store STORE] [--force] [--verify] [--threads N]\n"
+          "                         [--quiet] FILE|DIR...\n"
           "       unspool store list [--json] [STORE]\n"
           "       unspool store verify [--quiet] [STORE]\n"
           "       unspool store prune [--older-than DAYS] [--dry-run] [--quiet] [STORE]\n"
           "\n"
-          "Works with a store of indexes, a folder from which names and lines are looked up by UUID or build-id.\n"
+          "Manages a store of indexes: a folder in which names and lines are found by UUID\n"
+          "or build id.\n"
           "\n"
-          "  add                as `unspool index`, whose --help describes the options\n"
-          "  list               the indexes: UUID or build-id, processor, bytes, what is in them, name\n"
-          "  verify             read all of each index; tell the damaged ones\n"
-          "  prune              remove damaged indexes, and what killed commands have left\n"
+          "  add                make indexes; the same as unspool index, whose --help\n"
+          "                     describes the options\n"
+          "  list               print a line for each index: UUID or build id, processor,\n"
+          "                     size in bytes, whether it has lines or only symbols, and\n"
+          "                     the name of the file that it was made from\n"
+          "  verify             read each index completely; print the damaged ones\n"
+          "  prune              remove damaged indexes, temporary files that killed\n"
+          "                     commands left behind, and empty folders\n"
           "\n"
-          "  --json             JSON instead of text\n"
-          "  --older-than DAYS  remove indexes, too, that were neither written nor read for so many days\n"
-          "  --dry-run          remove nothing; tell what would be removed\n"
-          "  --quiet            tell only what is wrong\n"
-          "  --help             this\n"
+          "  --json             print JSON instead of text\n"
+          "  --older-than DAYS  also remove indexes that were neither written nor read for\n"
+          "                     this many days\n"
+          "  --dry-run          remove nothing; print what would be removed\n"
+          "  --quiet            print only problems\n"
+          "  -h, --help         print this help\n"
           "\n"
-          "STORE is $UNSPOOL_INDEX_STORE by default, or unspool/index in $XDG_CACHE_HOME or ~/.cache.\n"
+          "STORE defaults to $UNSPOOL_INDEX_STORE, or unspool/index in $XDG_CACHE_HOME or\n"
+          "~/.cache.\n"
           "\n"
-          "exit status: 0 all is well, 1 an index is damaged (of prune: and was not removed), 2 wrong usage, 3 the\n"
-          "store cannot be read, 4 something else failed\n",
+          "exit status: 0 success, 1 an index is damaged, or prune could not remove what\n"
+          "it should, 2 wrong usage, 3 the store cannot be read, 4 another failure\n",
           out);
 }
 
@@ -174,4 +182,4 @@ static int run(int argc, char **argv) {
     return store_refuse_usage();
 }
 
-const struct command command_store = {"store", "a store of indexes: adds to it, lists, verifies, prunes it", run};
+const struct command command_store = {"store", "manage a store of indexes: add, list, verify, prune", run};

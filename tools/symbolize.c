@@ -13,68 +13,79 @@
 #include <string.h>
 
 static void usage(FILE *out) {
-    fputs(
-        "usage: unspool symbolize -o FILE [OPTION...] [ADDRESS...]\n"
-        "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
-        "       unspool symbolize --log FILE|DIR|-... [--search DIR]... [--index STORE] [--binary-images FILE]\n"
-        "                         [--map-path OLD=NEW]... [--demangle MODE] [--in-place | --output DIR] [--strict] "
-        "[--quiet]\n"
-        "                         [--fetch 'CMD {uuid} {dest}' | --debuginfod] [--fetch-cache DIR]\n"
-        "                         [--fetch-timeout SECONDS]\n"
-        "       unspool symbolize --records [--search DIR]... [--index STORE] [--map-path OLD=NEW]...\n"
-        "                         [--demangle MODE]\n"
-        "                         [--fetch 'CMD {uuid} {dest}' | --debuginfod] [--fetch-cache DIR]\n"
-        "                         [--fetch-timeout SECONDS]\n"
-        "\n"
-        "Names addresses by the symbols of a program, a library or a dSYM, as atos does, with file and line where "
-        "there is\n"
-        "debug information. Without addresses it reads\n"
-        "them from standard input and answers each at once. What has no name is written as it was given.\n"
-        "\n"
-        "  -o FILE            the program, library or dSYM (bundle, or the file in it): Mach-O or ELF; what is not\n"
-        "                     linked: 'libx.a(member.o)', 'x.o:(.text.f)'\n"
-        "  -p PID             a running process instead\n"
-        "  --arch NAME        which image of a fat file: " ARCH_NAMES ".\n"
-        "                     Default: the only one, or the host's\n"
-        "  --uuid UUID        the UUID or build-id that it must have\n"
-        "  -l ADDRESS         where it was loaded (hexadecimal)\n"
-        "  -s SLIDE           by how much it was moved (hexadecimal), in place of -l\n"
-        "  --offset           the addresses are offsets from its beginning\n"
-        "  -f FILE            read the addresses from a file\n"
-        "  -i                 a line for each inlined call, too, innermost first\n"
-        "  -fullPath          the path of a source file, not its name alone\n"
-        "  --columns          the column behind the line, where it is known\n"
-        "  --map-path OLD=NEW source files below the folder OLD are shown below NEW; also with --log and --records; "
-        "may\n"
-        "                     be given again\n"
-        "  --index STORE      take lines from the indexes in a folder (unspool index); with --log and --records also\n"
-        "                     names of images whose files are not there. Default: $UNSPOOL_INDEX_STORE, or\n"
-        "                     unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
-        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
-        "  --json             a JSON object for each address, one a line\n"
-        "  --help             this\n"
-        "\n",
-        out);
-    fputs("  --log FILE         name the unnamed frames of a log or report, of any format in doc/reports.md, and write "
-          "it;\n"
-          "                     may be given again, other files may follow; a folder: all files in it; -: standard "
-          "input\n"
-          "  --search DIR       where the images' files lie: dSYMs, programs, libraries; may be given again, and left "
-          "out\n"
+    fputs("usage: unspool symbolize -o FILE [OPTION...] [ADDRESS...]\n"
+          "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
+          "       unspool symbolize --log FILE|DIR|-... [--search DIR]... [--index STORE]\n"
+          "                         [--binary-images FILE] [--map-path OLD=NEW]...\n"
+          "                         [--demangle MODE] [--in-place | --output DIR]\n"
+          "                         [--strict] [--quiet] [--fetch COMMAND | --debuginfod]\n"
+          "                         [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
+          "       unspool symbolize --records [--search DIR]... [--index STORE]\n"
+          "                         [--map-path OLD=NEW]... [--demangle MODE]\n"
+          "                         [--fetch COMMAND | --debuginfod]\n"
+          "                         [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
+          "\n"
+          "Symbolicates addresses with the symbols of a program, a library or a dSYM, as\n"
+          "atos does, with file and line where there is debug information. Without ADDRESS\n"
+          "and -f, it reads addresses from standard input and answers each at once. An\n"
+          "address without a name is printed unchanged.\n"
+          "\n"
+          "  -o FILE            the program, library or dSYM (the bundle, or the file in\n"
+          "                     it), Mach-O or ELF; or a member of an archive or a section\n"
+          "                     of an unlinked object: 'libx.a(member.o)', 'x.o:(.text.f)'\n"
+          "  -p PID             instead of -o: symbolicate addresses of a running process\n"
+          "  --arch NAME        which image of a fat file:\n"
+          "                     " ARCH_NAMES_ARM ",\n"
+          "                     " ARCH_NAMES_X86 ".\n"
+          "                     Default: the only image, or the one for this machine\n"
+          "  --uuid UUID        the UUID or build id that the image must have\n"
+          "  -l ADDRESS         the image's load address, in hexadecimal\n"
+          "  -s SLIDE           instead of -l: the slide, which is the load address minus\n"
+          "                     the address that the image was linked for, in hexadecimal\n"
+          "  --offset           the addresses are offsets from the image's beginning\n"
+          "  -f FILE            read the addresses from FILE\n"
+          "  -i, -inlineFrames  also print a line for each inlined call, innermost first\n"
+          "  -fullPath          show a source file's path instead of its name\n"
+          "  --columns          show the column after the line, where it is known\n"
+          "  --map-path OLD=NEW\n"
+          "                     in paths of source files, show the directory OLD as NEW;\n"
+          "                     may be repeated, the first match is used; also for --log\n"
+          "                     and --records\n"
+          "  --index STORE      take lines from the indexes in the folder STORE (see\n"
+          "                     unspool index); with --log and --records, also names of\n"
+          "                     images without a file. Default: $UNSPOOL_INDEX_STORE, or\n"
+          "                     unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
+          "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
+          "                     (default), simple, short, no\n"
+          "  --json             print a JSON object for each address, one per line\n"
+          "  -h, --help         print this help\n"
+          "\n",
+          out);
+    fputs("  --log FILE         symbolicate the frames without a name in a log or report\n"
+          "                     of any format in doc/reports.md, and write it to standard\n"
+          "                     output; FILE may be a folder (all files in it) or -\n"
+          "                     (standard input). May be repeated; arguments that are not\n"
+          "                     options are further logs\n"
+          "  --search DIR       search for the images' files in DIR: dSYMs, programs,\n"
+          "                     libraries, debug files; may be repeated, and left out\n"
           "                     where there is a store of indexes\n"
           "  --binary-images FILE\n"
-          "                     what tells the log's images, where the log itself does not\n" FETCH_USAGE
-          "  --in-place         replace each log instead of writing it to standard output\n"
-          "  --output DIR       write each log to a file in a folder\n"
-          "  --strict           fail when a frame of a known image has no name, or no frame is recognised\n"
-          "  --quiet            say nothing of what is missing\n"
-          "  --records          name the frames in JSON objects on standard input, one a line\n"
+          "                     file that lists the images, if the log itself does not\n" FETCH_USAGE
+          "  --in-place         replace each log instead of writing to standard output\n"
+          "  --output DIR       write each log to a file of its name in the folder DIR\n"
+          "  --strict           fail when a frame of a known image has no name, or when no\n"
+          "                     frame of a log is recognized\n"
+          "  --quiet            print no counts of frames and no lists of missing images\n"
+          "                     and lines\n"
+          "  --records          symbolicate the frames in JSON objects on standard input,\n"
+          "                     one per line\n"
           "\n"
-          "-arch and -offset with one dash are understood as well. -d and -printHeader of atos change nothing.\n"
+          "-arch and -offset with one dash are accepted as well. -d and -printHeader of\n"
+          "atos have no effect.\n"
           "\n"
-          "exit status: 0 all is well, whether or not addresses have names; 1 with --strict, when some have none; 2 "
-          "wrong\n"
-          "usage, 3 the file or process cannot be read or has another UUID, 4 something else failed\n",
+          "exit status: 0 success, whether or not addresses have names; 1 with --strict,\n"
+          "when a frame of a known image has no name or a log has no frame; 2 wrong usage,\n"
+          "3 the file or process cannot be read or has no such image, 4 another failure\n",
           out);
 }
 
@@ -253,7 +264,8 @@ static bool check(const struct request *request) {
                        fetches(log) || log->fetch.cache != NULL;
     if (!is_for_logs && !log->is_strict && !log->is_quiet) return check_addresses(&request->addresses);
     complain(
-        "--search, --binary-images, --fetch, --debuginfod, --in-place, --output, --strict and --quiet are for --log");
+        "--search, --fetch, --debuginfod and --fetch-cache are for --log and --records; --binary-images, --in-place, "
+        "--output, --strict and --quiet are for --log");
     return false;
 }
 
@@ -302,4 +314,4 @@ static int run(int argc, char **argv) {
     return status;
 }
 
-const struct command command_symbolize = {"symbolize", "names for addresses, as atos gives them, and in logs", run};
+const struct command command_symbolize = {"symbolize", "symbolicate addresses, as atos does, and logs", run};

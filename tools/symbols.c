@@ -13,26 +13,32 @@
 #include <string.h>
 
 static void usage(FILE *out) {
-    fputs(
-        "usage: unspool symbols [OPTION...] FILE\n"
-        "\n"
-        "Lists every function that can be named in a program, a library or a dSYM, by its address: the address, the\n"
-        "size in hexadecimal (up to what comes next where the file does not tell it), what named it (a symbol table,\n"
-        "or Objective-C metadata where the symbol was stripped), and the name. Of an archive it lists all members, of\n"
-        "an unlinked ELF object all sections, each under its path, which can be given in place of the file's:\n"
-        "'libx.a(m.o)', 'x.o:(.text.f)'.\n"
-        "\n"
-        "  --objc             Objective-C methods only\n"
-        "  --arch NAME        which image of a fat file: " ARCH_NAMES ".\n"
-        "                     Default: the only one, or the host's\n"
-        "  --uuid UUID        the UUID or build-id that it must have\n"
-        "  --demangle MODE    names of C++, Rust and Swift: full (default), simple, short, no\n"
-        "  --json             JSON instead of text\n"
-        "  --help             this\n"
-        "\n"
-        "exit status: 0 all is well, 1 the file has no symbols, 2 wrong usage, 3 the file cannot be read or has\n"
-        "another UUID, 4 something else failed\n",
-        out);
+    fputs("usage: unspool symbols [OPTION...] FILE\n"
+          "\n"
+          "Lists every function that unspool can name in a program, a library or a dSYM,\n"
+          "by address. For each function it prints the address and the size in\n"
+          "hexadecimal, the strategy that names it (symbol table, or Objective-C metadata\n"
+          "where there is no symbol), and the name. A function whose size the file does\n"
+          "not state extends to the next function or to the section's end.\n"
+          "\n"
+          "Of an archive it lists all members, of an unlinked ELF object all sections with\n"
+          "code, each below its path. FILE may be one of these paths: 'libx.a(m.o)',\n"
+          "'x.o:(.text.f)'.\n"
+          "\n"
+          "  --objc             list Objective-C methods only\n"
+          "  --arch NAME        which image of a fat file:\n"
+          "                     " ARCH_NAMES_ARM ",\n"
+          "                     " ARCH_NAMES_X86 ".\n"
+          "                     Default: the only image, or the one for this machine\n"
+          "  --uuid UUID        the UUID or build id that the image must have\n"
+          "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
+          "                     (default), simple, short, no\n"
+          "  --json             print JSON instead of text\n"
+          "  -h, --help         print this help\n"
+          "\n"
+          "exit status: 0 success, 1 the file has no symbols, 2 wrong usage, 3 the file\n"
+          "cannot be read or has no such image, 4 another failure\n",
+          out);
 }
 
 struct request {
@@ -233,4 +239,4 @@ static int run(int argc, char **argv) {
     return result;
 }
 
-const struct command command_symbols = {"symbols", "every function in a file that can be named", run};
+const struct command command_symbols = {"symbols", "list every function that unspool can name in a file", run};

@@ -47,7 +47,7 @@ int complain_of_process(int64_t pid, int status) {
 
 static void usage(FILE *out) {
     fputs("usage: unspool COMMAND [ARGUMENT...]\n"
-          "       unspool --help | --version\n"
+          "       unspool -h | --help | --version\n"
           "\n"
           "Captures and symbolicates call stacks.\n"
           "\n",

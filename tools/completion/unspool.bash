@@ -7,22 +7,22 @@ _unspool_options() {
   case $1 in
   stack)
     echo '--thread --max --tail --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns --map-path --index --app
-      --no-system --image --sysroot --program --help'
+      --no-system --image --sysroot --program -h --help'
     ;;
   symbolize)
-    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -fullPath --columns --map-path --index --demangle --json --log --search --binary-images
-      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --output --strict --quiet --records --help'
+    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --map-path --index --demangle --json --log --search --binary-images
+      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --output --strict --quiet --records -h --help'
     ;;
   record)
     echo '-o --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
-      --no-symbols --no-lines --lines --map-path --index --quiet --help'
+      --no-symbols --no-lines --lines --map-path --index --quiet -h --help'
     ;;
-  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --json --strict --quiet --help' ;;
-  images) echo '--json --help' ;;
-  index) echo '-o --store --force --verify --threads --quiet --help' ;;
-  store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet --help' ;;
-  symbols) echo '--objc --arch --uuid --demangle --json --help' ;;
-  *) echo '--help --version' ;;
+  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --json --strict --quiet -h --help' ;;
+  images) echo '--json -h --help' ;;
+  index) echo '-o --store --force --verify --threads --quiet -h --help' ;;
+  store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet -h --help' ;;
+  symbols) echo '--objc --arch --uuid --demangle --json -h --help' ;;
+  *) echo '-h --help --version' ;;
   esac
 }
 
