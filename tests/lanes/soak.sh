@@ -3,7 +3,8 @@
 # About: an hour of captures: they leave no trace, do not disturb new programs, and no thread waits for another (not in CI)
 need_build
 configure_in soak --disable-static
-make_in soak all test-programs
+make_in soak all
+make_in soak test-programs
 # Each of about ten tests takes minutes.
 export USP_TEST_SCALE=${USP_SOAK_SCALE:-80}
 (
