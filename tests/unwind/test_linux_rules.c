@@ -552,7 +552,7 @@ static bool is_beside_text(uintptr_t address) {
 }
 
 /* Loads the first plugin `pages` pages below its place when the images were listed, and captures in it. Returns whether
- * its code lies where the list has data. */
+ * its code lies where the list has data, or cannot: loaders align images with a hole to 64 KB (arm64). */
 static bool call_moved_plugin(unsigned pages) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct usp_image first;
@@ -571,7 +571,7 @@ static bool call_moved_plugin(unsigned pages) {
     ck_assert(taken != MAP_FAILED);
     ck_assert(call_plugin(plugins[0], &call, 3));
     munmap(taken, pages * page);
-    return is_beside_text(call);
+    return first.hole_size != 0 || is_beside_text(call);
 }
 
 /* A capture by the last list took a library's code for the data of another library that had been unloaded, and the
