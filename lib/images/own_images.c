@@ -18,13 +18,11 @@ struct version {
     struct uspi_os_loaded *loaded;
     const struct uspi_images_extra *maker;
     uint32_t wanted; /* value of extra_wanted when this version was made */
-    /* The version's number, counted over all versions in the order in which reading the loader's list began. */
-    uint64_t begun;
 };
 
 static struct uspi_versions versions;
-static struct uspi_lock lock;        /* held while publishing */
-static uint64_t published_lists = 0; /* written under the lock */
+static struct uspi_lock lock; /* held while publishing */
+/* How many lists were begun. A list's generation is its number among them, so it also tells which list is older. */
 static _Atomic(uint64_t) begun_lists;
 /* The higher layer's functions for data about lists; NULL: none. extra_wanted counts how often they were changed. */
 static const struct uspi_images_extra *_Atomic extra_maker;
@@ -66,6 +64,7 @@ bool uspi_own_images_are_current(uint64_t generation) {
 
 bool uspi_own_images_have(uint64_t generation, const struct usp_image *image) {
     const struct version *version;
+    if ((image->flags & USP_IMAGE_PERMANENT) != 0) return true;
     uint32_t ticket = enter(&version);
     bool have = version != NULL && version->own.generation == generation && uspi_os_loaded_has(version->loaded, image);
     usp_images_release(ticket);
@@ -125,7 +124,7 @@ static int list_images(uint64_t deadline, struct uspi_os_loaded **loaded, struct
 static int make_version(uint64_t deadline, struct version **version) {
     struct version *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    made->begun = atomic_fetch_add(&begun_lists, 1) + 1;
+    made->own.generation = atomic_fetch_add(&begun_lists, 1) + 1;
     made->wanted = atomic_load(&extra_wanted);
     made->maker = atomic_load(&extra_maker);
     int status = list_images(deadline, &made->loaded, &made->images);
@@ -146,12 +145,17 @@ static bool is_current(const struct version *version) {
            uspi_os_loaded_is_current(version->loaded);
 }
 
-static bool is_published_current(void) {
+/* Returns whether the published list is current, or was begun after the list with this generation (UINT64_MAX: only
+ * whether it is current). A list that was begun later contains all that was loaded before the older one was begun. It
+ * may also contain a library that the older one lacks and whose thread captures next, so the older list must not
+ * replace it. */
+static bool is_superseded(uint64_t generation) {
     const struct version *published;
     uint32_t ticket = enter(&published);
-    bool is_good = is_current(published);
+    bool is_newer = published != NULL && published->own.generation > generation,
+         result = is_newer || is_current(published);
     usp_images_release(ticket);
-    return is_good;
+    return result;
 }
 
 static bool has_room(void) {
@@ -161,36 +165,24 @@ static bool has_room(void) {
     return has_room;
 }
 
-/* Returns whether a published list makes this one useless. A list that was begun later contains all that was loaded
- * before this one was begun. It may also contain a library that this one lacks and whose thread captures next, so the
- * older list must not replace it. */
-static bool is_superseded_by_published(const struct version *version) {
-    const struct version *published;
-    uint32_t ticket = enter(&published);
-    bool is_superseded = published != NULL && (published->begun > version->begun || is_current(published));
-    usp_images_release(ticket);
-    return is_superseded;
-}
-
 /* Publishes a version if it is current or this is the last try; frees it otherwise. Returns USP_OK also if a published
  * list supersedes it. USP_ERROR_BUSY: it is no longer current, or too many versions are held. */
 static int publish(struct version *version, bool is_last_try) {
     int status = USP_ERROR_BUSY;
     uspi_lock_take(&lock);
-    bool is_superseded = is_superseded_by_published(version);
-    if (!is_superseded && (is_last_try || is_current(version))) {
-        version->own.generation = ++published_lists;
+    bool is_useless = is_superseded(version->own.generation);
+    if (!is_useless && (is_last_try || is_current(version))) {
         if (uspi_versions_publish(&versions, version, free_version)) status = USP_OK;
     }
     uspi_lock_give(&lock);
     if (status != USP_OK) free_version(version);
-    return is_superseded ? USP_OK : status;
+    return is_useless ? USP_OK : status;
 }
 
 int uspi_own_images_refresh(uint64_t deadline) {
     struct version *version;
     int status = USP_OK;
-    if (is_published_current()) return USP_OK;
+    if (is_superseded(UINT64_MAX)) return USP_OK;
     for (unsigned i = 0; i < TRIES; i++) {
         /* Makes no list if there is no room to publish it. */
         status = has_room() ? make_version(deadline, &version) : USP_ERROR_BUSY;

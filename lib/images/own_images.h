@@ -14,7 +14,7 @@
 /* A published list. */
 struct uspi_own_images {
     const struct usp_images *images; /* NULL: none yet */
-    uint64_t generation;             /* differs between lists; 0: no list yet */
+    uint64_t generation;             /* higher for newer lists; 0: no list yet */
     void *extra;                     /* the higher layer's data about the list; NULL: none */
 };
 
@@ -26,8 +26,8 @@ uint32_t uspi_own_images_enter(struct uspi_own_images *own);
  * Async-signal-safe. */
 bool uspi_own_images_are_current(uint64_t generation);
 
-/* Returns whether an image of the list with this generation is still loaded. False also if a newer list was published.
- * Async-signal-safe. */
+/* Returns whether an image of the list with this generation is still loaded. False also if a newer list was published
+ * and the image need not stay. Async-signal-safe. */
 bool uspi_own_images_have(uint64_t generation, const struct usp_image *image);
 
 /* Publishes a new list if something was loaded or unloaded since the last list was made; otherwise only compares the

@@ -2,6 +2,8 @@
 /* See elf.h. */
 #include "lib/object/elf.h"
 
+#include "arch/backend.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -231,14 +233,10 @@ int uspi_elf_segment_bytes(const struct uspi_elf *elf, const struct uspi_elf_seg
     return uspi_bytes_sub(elf->bytes, offset, segment->file_size, "segment", bytes, error);
 }
 
-/* The smallest page size. */
-#define LEAST_PAGE 4096u
-
 /* Records the hole between extent->high, where the segments so far end, and the next segment, if it is the largest so
  * far. */
 static void note_hole(const struct uspi_elf *elf, usp_addr next, struct uspi_elf_extent *extent) {
-    const usp_addr low = (extent->high + LEAST_PAGE - 1) / LEAST_PAGE * LEAST_PAGE,
-                   high = next / LEAST_PAGE * LEAST_PAGE;
+    const usp_addr page = USPI_LEAST_PAGE, low = (extent->high + page - 1) / page * page, high = next / page * page;
     if (low < extent->high || low < elf->header_address || high <= low) return;
     const uint64_t offset = low - elf->header_address, size = high - low;
     if (size <= extent->hole_size || offset > UINT32_MAX || size > UINT32_MAX) return;

@@ -406,8 +406,8 @@ int uspi_os_images_self(struct uspi_images_found *found, uint64_t deadline, stru
  * async-signal-safe. */
 bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded);
 
-/* Returns whether one of the images that were listed then is still loaded; other images may have changed. True for
- * images that stay. Thread-safe, async-signal-safe, takes little stack. */
+/* Returns whether one of the images that were listed then, which may be unloaded, is still loaded; other images may
+ * have changed. Thread-safe, async-signal-safe, takes little stack. */
 bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_image *image);
 
 /* NULL is ignored. */

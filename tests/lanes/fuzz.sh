@@ -4,31 +4,31 @@
 need_build clang-19 libclang-rt-19-dev llvm-19 lld-19
 export ASAN_SYMBOLIZER_PATH=/usr/bin/llvm-symbolizer-19
 
-# Number of inputs for each fuzzer, which take about four seconds.
+# Number of inputs for each fuzzer, which take about seven seconds.
 declare -A inputs=(
-  [fuzz_archive]=20000
-  [fuzz_cfi]=40000
-  [fuzz_compact]=16500
-  [fuzz_compact_stacks]=30000
-  [fuzz_core]=2000
-  [fuzz_demangle]=100000
-  [fuzz_dwarf]=2000
-  [fuzz_ehabi]=20000
-  [fuzz_elf]=33500
-  [fuzz_elf_symbols]=2500
-  [fuzz_fixups]=4000
-  [fuzz_go]=9500
-  [fuzz_index]=15000
-  [fuzz_jit]=15000
-  [fuzz_log]=2500
-  [fuzz_macho]=33500
-  [fuzz_macho_exports]=66500
-  [fuzz_macho_symbols]=16500
-  [fuzz_objc]=16500
-  [fuzz_raw]=6500
-  [fuzz_swift]=50000
-  [fuzz_symfile]=20000
-  [fuzz_unwind]=2500
+  [fuzz_archive]=40000
+  [fuzz_cfi]=80000
+  [fuzz_compact]=33000
+  [fuzz_compact_stacks]=60000
+  [fuzz_core]=4000
+  [fuzz_demangle]=200000
+  [fuzz_dwarf]=4000
+  [fuzz_ehabi]=40000
+  [fuzz_elf]=67000
+  [fuzz_elf_symbols]=5000
+  [fuzz_fixups]=8000
+  [fuzz_go]=19000
+  [fuzz_index]=30000
+  [fuzz_jit]=30000
+  [fuzz_log]=5000
+  [fuzz_macho]=67000
+  [fuzz_macho_exports]=133000
+  [fuzz_macho_symbols]=33000
+  [fuzz_objc]=33000
+  [fuzz_raw]=13000
+  [fuzz_swift]=100000
+  [fuzz_symfile]=40000
+  [fuzz_unwind]=5000
 )
 sanitizers=address,undefined
 configure_in fuzz CC=clang-19 --disable-shared \

@@ -56,7 +56,7 @@ done
 grep -q '^Analysis of sampling shares' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
 grep -qE ' three_parts  \(in shares\).*\]  shares\.c:[0-9]+' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
 run 0 record --duration 0.2 --budget 0 --no-lines "$sampled"
-out_has ' three_parts  \(in shares\)'
+out_has '  three_parts  \(in shares\)'
 out_lacks 'shares\.c:[0-9]'
 run 2 record --lines --no-lines "$sampled"
 err_has 'either --lines or --no-lines'

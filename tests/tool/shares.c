@@ -18,6 +18,10 @@
 
 #include "tests/support/kept.h"
 
+/* Steps between two looks at the clock, some milliseconds. A thread that is stopped late is stopped at its next system
+ * call: with short rounds, each sample could be in that call. */
+#define ROUNDS 1000000u
+
 static volatile unsigned long sink;
 
 static uint64_t own_milliseconds(void) {
@@ -28,13 +32,13 @@ static uint64_t own_milliseconds(void) {
 
 KEPT static void three_parts(uint64_t length) {
     for (uint64_t end = own_milliseconds() + length; own_milliseconds() < end;) {
-        for (unsigned i = 0; i < 100000; i++) sink++;
+        for (unsigned i = 0; i < ROUNDS; i++) sink++;
     }
 }
 
 KEPT static void one_part(uint64_t length) {
     for (uint64_t end = own_milliseconds() + length; own_milliseconds() < end;) {
-        for (unsigned i = 0; i < 100000; i++) sink--;
+        for (unsigned i = 0; i < ROUNDS; i++) sink--;
     }
 }
 

@@ -137,7 +137,7 @@ bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
 
 bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_image *image) {
     (void)loaded;
-    return (image->flags & USP_IMAGE_PERMANENT) != 0 || uspi_darwin_is_loaded((uintptr_t)image->load_address);
+    return uspi_darwin_is_loaded((uintptr_t)image->load_address);
 }
 
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded) { free(loaded); }

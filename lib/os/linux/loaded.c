@@ -487,7 +487,6 @@ bool uspi_os_loaded_is_current(struct uspi_os_loaded *loaded) {
 
 bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_image *image) {
     uint8_t now[TRACE_SIZE];
-    if ((image->flags & USP_IMAGE_PERMANENT) != 0) return true;
     for (size_t i = 0; i < loaded->image_count; i++) {
         const struct trace *trace = &loaded->images[i];
         if (trace->at - image->load_address >= image->end - image->load_address) continue;

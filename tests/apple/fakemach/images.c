@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "arch/host.h"
+#include "lib/images/own_images.h"
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
@@ -166,6 +167,26 @@ static bool is_listed(size_t i) {
     usp_images_release(ticket);
     return is_listed;
 }
+
+/* A capture by an older list refused the code of a library that lies where an unloaded one had its data. It asks whether
+ * the image is still loaded; that other images were unloaded does not matter. */
+START_TEST(test_images_that_are_still_loaded) {
+    struct uspi_own_images own;
+    prepare();
+    const uint32_t ticket = uspi_own_images_enter(&own);
+    const struct usp_image *plugin = image_of(own.images, PLUGIN), *library = image_of(own.images, LIBRARY);
+    ck_assert(uspi_own_images_have(own.generation, plugin));
+    fake_unload(PLUGIN);
+    ck_assert(!uspi_own_images_have(own.generation, plugin));
+    ck_assert(uspi_own_images_have(own.generation, library));
+    ck_assert(uspi_own_images_have(own.generation, image_of(own.images, PROGRAM)));
+    /* With a newer list, only an image that stays is known. */
+    ck_assert_int_eq(usp_images_refresh(), USP_OK);
+    ck_assert(!uspi_own_images_have(own.generation, library));
+    ck_assert(uspi_own_images_have(own.generation, image_of(own.images, PROGRAM)));
+    usp_images_release(ticket);
+}
+END_TEST
 
 /* The program does not announce that it has loaded or unloaded something. Captures of other threads and snapshots must
  * notice it. */
@@ -417,8 +438,8 @@ TCase *case_of_images(void) {
     TCase *tests = tcase_create("images");
     tcase_add_checked_fixture(tests, start_images, stop);
     tcase_set_timeout(tests, 60);
-    add_tests(tests, test_own_images, test_loaded_later, test_many_images, test_images_of_process, test_changing_list,
-              test_image_at, test_image_at_nothing, test_unloaded_meanwhile, test_corrupt_headers,
-              test_other_processor);
+    add_tests(tests, test_own_images, test_images_that_are_still_loaded, test_loaded_later, test_many_images,
+              test_images_of_process, test_changing_list, test_image_at, test_image_at_nothing, test_unloaded_meanwhile,
+              test_corrupt_headers, test_other_processor);
     return tests;
 }
