@@ -5,7 +5,7 @@
 #ifndef TOOL_DEBUGINFOD_H
 #define TOOL_DEBUGINFOD_H
 
-#include "tools/fetch.h"
+#include "tools/fetched.h"
 
 /* Opaque. */
 struct debuginfod;

@@ -98,17 +98,6 @@ static int split(struct fetch *fetch, const char *command) {
     return refuse_command("the command wants {uuid} (or {UUID}) and {dest} where the build and the new file stand");
 }
 
-char *fetch_in_cache(const char *name) {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    const bool has_cache = cache != NULL && cache[0] != '\0', has_home = home != NULL && home[0] != '\0';
-    if (!has_cache && !has_home) return NULL;
-    const char *folder = has_cache ? cache : home;
-    const size_t room = strlen(folder) + sizeof "/.cache/" + strlen(name);
-    char *path = malloc(room);
-    if (path != NULL) snprintf(path, room, "%s%s/%s", folder, has_cache ? "" : "/.cache", name);
-    return path;
-}
-
 static char *find_cache(const struct fetch_options *options) {
     if (options->cache != NULL) return strdup(options->cache);
     return options->debuginfod ? debuginfod_cache() : fetch_in_cache("unspool/fetched");
@@ -177,12 +166,6 @@ static char *fill_in(const char *word, const char *const values[3]) {
 }
 
 /* ---- running the command ---- */
-
-uint64_t fetch_clock(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* Starts the command in its own process group, so that a timeout also ends the processes that it has started. Its
  * output goes to standard error, because standard output is the report's. Returns 0, or errno. */

@@ -4,7 +4,7 @@
 #ifndef TOOL_FETCH_H
 #define TOOL_FETCH_H
 
-#include <unspool/images.h>
+#include "tools/fetched.h"
 
 #include <stdbool.h>
 
@@ -37,23 +37,6 @@ struct fetch_options {
 /* Parses the seconds of --fetch-timeout. Complains. */
 bool parse_fetch_timeout(const char *text, struct fetch_options *options);
 
-/* A build, identified by its UUID or build id. */
-struct fetch_build {
-    uint8_t id[USP_BUILD_ID_MAX];
-    size_t id_size;
-};
-
-/* The result of fetching a file. */
-enum fetched {
-    FETCH_DONE,
-    FETCH_FAILED,
-    FETCH_LATE,    /* timeout */
-    FETCH_HOPELESS /* other builds would fail too */
-};
-
-/* Size of a buffer for an error message. */
-#define FETCH_ERROR 512
-
 /* Opaque. */
 struct fetch;
 
@@ -71,13 +54,6 @@ const char *fetch_cache(const struct fetch *fetch);
 /* Fetches the file of a build and waits for it, unless that was tried before. Returns true if it is in the cache.
  * Otherwise `error` has the reason; it is empty if the reason was reported before. */
 bool fetch_run(struct fetch *fetch, const uint8_t *id, size_t id_size, char error[FETCH_ERROR]);
-
-/* Returns a folder below the user's folder for caches: $XDG_CACHE_HOME/NAME or ~/.cache/NAME, which the caller frees.
- * NULL: there is no $HOME, or memory is exhausted. */
-char *fetch_in_cache(const char *name);
-
-/* Returns the time of the monotonic clock in milliseconds. */
-uint64_t fetch_clock(void);
 
 /* Formats an id: with the length of a UUID like uuid_unparse(3) on Darwin, otherwise as lower-case digits. */
 void format_build_id(const uint8_t *id, size_t size, char text[2 * USP_BUILD_ID_MAX + 5]);

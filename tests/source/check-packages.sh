@@ -43,8 +43,9 @@ automake_sources | LC_ALL=C sort >"$work/automake"
 # Package.swift and the pod take whole folders.
 find arch lib -name '*.[cm]' | LC_ALL=C sort | diff "$work/automake" - || fail "Automake's lists differ from the files in arch and lib"
 for folders in '"arch", "lib"' '"lib/objc"'; do says Package.swift "sources: [$folders]"; done
-# SwiftPM takes every file in a source folder for a source.
-while read -r file; do says Package.swift "\"$file\""; done < <(find arch lib -type f ! -name '*.[chm]')
+# SwiftPM takes every file in a source folder for a source. Left out: what a build in this folder has made.
+while read -r file; do says Package.swift "\"$file\""; done < <(find arch lib \( -name .deps -o -name .libs \) -prune -o \
+  -type f ! -name '*.[chm]' ! -name '*.o' ! -name '*.l[ao]' ! -name '*.pc' ! -name .dirstamp -print)
 
 # pod_files PART: prints the sources of a part of the pod.
 pod_files() {

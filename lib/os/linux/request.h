@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests: how a thread of this process is asked for its registers and its stack. This is the requester's side:
- * memory, asking, waiting, releasing. answer.h is the asked thread's side, signal.h the signal itself.
+/* Requests: how a thread of this process is asked for its registers and its stack. This describes a
+ * request and its memory. ask.h is the requester's side, answer.h the asked thread's, signal.h the signal itself.
  *
  * A request has a slot for each thread that is asked: one slot to capture one thread, one for every thread to capture
  * all. A slot's state is one word, {thread id, phase}, and every important change is one atomic step:
@@ -115,10 +115,11 @@ static inline struct uspi_slot *uspi_ask_find(const struct uspi_request *r, pid_
     return slot != 0 ? &r->slots[slot - 1] : NULL;
 }
 
+/* The place of the request that captures all threads. Each other place is for a capture of one thread. */
+#define USPI_SNAPSHOT_PLACE 0
+
 /* Returns the request at a place, or NULL. */
 static inline struct uspi_request *uspi_request_at(int place) { return atomic_load(&uspi_capturing.requests[place]); }
-
-/* ---- memory ---- */
 
 /* Gives the calling thread a request for one thread, with an arena of at least `arena_size` bytes. Returns its place,
  * USP_ERROR_NO_MEMORY, or USP_ERROR_BUSY when all places are taken. Never waits. */
@@ -141,41 +142,10 @@ void uspi_requests_free(void);
 /* Resets the requests in the child after a fork, which has no other threads. */
 void uspi_requests_after_fork(void);
 
-/* ---- asking ---- */
-
-void uspi_ask_begin(struct uspi_request *r, bool holds);
-
-/* Asks one more thread. Returns false when all slots are used; otherwise its slot is the last one used, with a
- * status. */
-bool uspi_ask(struct uspi_request *r, pid_t tid);
-
-/* Adds a thread that is known to be unable to answer: it is not asked, and its status is USP_ERROR_TIMEOUT. */
-bool uspi_ask_without(struct uspi_request *r, pid_t tid);
-
-/* Waits until every slot is READY or has a status that says why it is not. The wait ends early for
- *   - a thread that cannot answer (USPI_THREAD_UNABLE): at the second check, after 4 ms
- *   - a thread that has run meanwhile and still blocks the signal
- *   - while other threads are held, a thread that slept uninterruptibly all the time
- * A thread that waits for a processor is waited for. Returns false when a handler still owns a slot: the request must
- * then be abandoned or replaced. */
-bool uspi_ask_wait(struct uspi_request *r, uint64_t deadline);
-
-/* Returns whether the slot has an answer that is (for a held thread) still valid. */
-bool uspi_slot_ready(const struct uspi_slot *slot);
+/* Begins a round: clears the slots. If `holds`, threads wait after they have answered. */
+void uspi_round_begin(struct uspi_request *r, bool holds);
 
 /* Resumes held threads and ends the round. The slots keep their contents until the next round begins. */
-void uspi_ask_release(struct uspi_request *r);
-
-/* Whether a thread can answer, according to the system. Async-signal-safe. */
-enum uspi_ability {
-    USPI_THREAD_GONE,
-    USPI_THREAD_UNABLE,  /* it is stopped, or sleeps with the signal blocked, or waits for the signal */
-    USPI_THREAD_ASLEEP,  /* it sleeps uninterruptibly now */
-    USPI_THREAD_BLOCKS,  /* it runs, or waits for a processor, with the signal blocked: usually in a handler */
-    USPI_THREAD_ASKED,   /* the signal is pending for it */
-    USPI_THREAD_UNASKED, /* no signal of ours is pending for it */
-    USPI_THREAD_UNKNOWN
-};
-enum uspi_ability uspi_thread_ability(pid_t tid);
+void uspi_round_end(struct uspi_request *r);
 
 #endif

@@ -62,7 +62,7 @@ static int choose_signal(int wanted) {
 
 static bool reserve(const struct usp_prepare_options *o) {
     const uint64_t arena = (uint64_t)o->max_threads * o->stack_copy;
-    if (arena > SIZE_MAX / 2 || !uspi_request_replace(0, o->max_threads, (size_t)arena)) return false;
+    if (arena > SIZE_MAX / 2 || !uspi_request_replace(USPI_SNAPSHOT_PLACE, o->max_threads, (size_t)arena)) return false;
     int place = uspi_request_take(o->stack_copy);
     if (place >= FIRST_PLACE) uspi_request_give(place, false);
     return place != USP_ERROR_NO_MEMORY;
@@ -74,8 +74,8 @@ static int prepare(const struct usp_prepare_options *o) {
     int status = choose_signal(o->signal);
     if (status != USP_OK) return status;
     uspi_answer_prepare();
-    if (!was_prepared || uspi_request_at(0) == NULL || o->max_threads != atomic_load(&c->max_threads) ||
-        o->stack_copy != atomic_load(&c->stack_copy)) {
+    if (!was_prepared || uspi_request_at(USPI_SNAPSHOT_PLACE) == NULL ||
+        o->max_threads != atomic_load(&c->max_threads) || o->stack_copy != atomic_load(&c->stack_copy)) {
         if (!reserve(o)) {
             if (!was_prepared) uspi_signal_uninstall();
             return USP_ERROR_NO_MEMORY;
@@ -159,7 +159,7 @@ void uspi_slot_to_copy(const struct uspi_slot *s, const uint8_t *arena, struct u
 /* Asks a thread. If *is_abandoned becomes true, a handler still owns the request; otherwise the caller does. */
 static int ask_thread(int place, pid_t tid, uint64_t deadline, bool *is_abandoned) {
     struct uspi_request *r = uspi_request_at(place);
-    uspi_ask_begin(r, false);
+    uspi_round_begin(r, false);
     atomic_store(&uspi_capturing.asked[place], (uint32_t)tid);
     uspi_ask(r, tid);
     *is_abandoned = !uspi_ask_wait(r, deadline);

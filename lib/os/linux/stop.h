@@ -3,7 +3,7 @@
 #ifndef USPI_LINUX_STOP_H
 #define USPI_LINUX_STOP_H
 
-#include "lib/os/linux/request.h"
+#include "lib/os/linux/ask.h"
 
 /* Limit of repetitions of a stop for more memory; afterwards the innermost parts of the stacks are used. */
 #define USPI_STOP_ATTEMPTS 4u

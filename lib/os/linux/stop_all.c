@@ -26,8 +26,6 @@
 /* Maximum number of listings within one stop. Each finds the threads that were started meanwhile by threads that had
  * not yet answered. */
 #define LISTINGS 64u
-/* The snapshot's place among the requests. */
-#define PLACE 0
 
 /* A thread as /proc showed it before the stop. Its start time distinguishes it from a later thread with the same id. */
 struct note {
@@ -163,14 +161,14 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
 
 /* Stops the threads once: from the first request to the release. */
 static int stop_once(struct stop *stop, bool all_that_fits) {
-    struct uspi_request *r = stop->r = uspi_request_at(PLACE);
+    struct uspi_request *r = stop->r = uspi_request_at(USPI_SNAPSHOT_PLACE);
     stop->is_abandoned = false;
-    uspi_ask_begin(r, true);
-    atomic_store(&uspi_capturing.asked[PLACE], USPI_EVERYONE);
+    uspi_round_begin(r, true);
+    atomic_store(&uspi_capturing.asked[USPI_SNAPSHOT_PLACE], USPI_EVERYONE);
     int e = ask_everyone(stop);
     if (e == 0) copy_stacks(stop, all_that_fits);
-    atomic_store(&uspi_capturing.asked[PLACE], 0);
-    uspi_ask_release(r);
+    atomic_store(&uspi_capturing.asked[USPI_SNAPSHOT_PLACE], 0);
+    uspi_round_end(r);
     stop->ended = uspi_os_clock();
 
     stop->slots = e == -ECANCELED ? r->slot_count * 2 : r->slot_count;
@@ -258,19 +256,19 @@ static int collect(const struct stop *stop, struct uspi_stopped_process *out) {
 /* ---- all of it ---- */
 
 static bool grow(size_t slots, size_t arena) {
-    const struct uspi_request *r = uspi_request_at(PLACE);
+    const struct uspi_request *r = uspi_request_at(USPI_SNAPSHOT_PLACE);
     if (slots < r->slot_count) slots = r->slot_count;
     if (arena < r->arena_size) arena = r->arena_size;
-    return uspi_request_replace(PLACE, slots, arena);
+    return uspi_request_replace(USPI_SNAPSHOT_PLACE, slots, arena);
 }
 
 static int stop_and_collect(struct stop *stop, uint64_t timeout, struct uspi_stopped_process *out) {
     size_t slots = stop->notes->count + stop->notes->count / 4 + 16;
-    if (slots > uspi_request_at(PLACE)->slot_count) grow(slots, 0);
+    if (slots > uspi_request_at(USPI_SNAPSHOT_PLACE)->slot_count) grow(slots, 0);
     bool last = false;
     for (unsigned attempt = 1;;) {
         last = last || attempt == USPI_STOP_ATTEMPTS;
-        uspi_request_at(PLACE)->patience = uspi_stop_patience(timeout);
+        uspi_request_at(USPI_SNAPSHOT_PLACE)->patience = uspi_stop_patience(timeout);
         int e = stop_once(stop, last);
         if (e == -ECANCELED) {
             /* Threads that start and end faster than they are listed use up the slots. The number of slots doubles
@@ -290,18 +288,18 @@ static int stop_and_collect(struct stop *stop, uint64_t timeout, struct uspi_sto
 
 static int stop_with(struct stop *stop, uint64_t timeout, struct notes *notes, struct uspi_stopped_process *out) {
     const struct uspi_capturing *c = &uspi_capturing;
-    if (uspi_request_at(PLACE) == NULL &&
-        !uspi_request_replace(PLACE, c->max_threads, (size_t)c->max_threads * c->stack_copy)) {
+    if (uspi_request_at(USPI_SNAPSHOT_PLACE) == NULL &&
+        !uspi_request_replace(USPI_SNAPSHOT_PLACE, c->max_threads, (size_t)c->max_threads * c->stack_copy)) {
         return USP_ERROR_NO_MEMORY;
     }
-    const struct uspi_request *r = uspi_request_at(PLACE);
+    const struct uspi_request *r = uspi_request_at(USPI_SNAPSHOT_PLACE);
     int e = uspi_linux_each_thread(0, r->listing, r->listing_size, note_thread, notes);
     if (e < 0) return e == -ECANCELED ? USP_ERROR_NO_MEMORY : uspi_linux_status(e);
     if (notes->count > 1) qsort(notes->notes, notes->count, sizeof *notes->notes, by_thread);
     leave_out(notes, stop->self);
     int status = stop_and_collect(stop, timeout, out);
     /* A handler may still write to the old request. */
-    if (stop->is_abandoned && !grow(0, 0)) uspi_request_drop(PLACE);
+    if (stop->is_abandoned && !grow(0, 0)) uspi_request_drop(USPI_SNAPSHOT_PLACE);
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include "lib/object/breakpad.h"
 
 #include "lib/base/array.h"
-#include "lib/symbolize/symfile/symfile.h"
+#include "lib/symbolize/symfile/reading.h"
 
 #include <stdlib.h>
 #include <string.h>

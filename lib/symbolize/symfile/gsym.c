@@ -2,7 +2,7 @@
 /* GSYM (lib/object/gsym.h) as a symbol file. */
 #include "lib/object/gsym.h"
 
-#include "lib/symbolize/symfile/symfile.h"
+#include "lib/symbolize/symfile/reading.h"
 
 #include <stdlib.h>
 

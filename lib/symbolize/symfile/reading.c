@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See symfile.h: the functions by which both formats add to a block. */
-#include "lib/symbolize/symfile/symfile.h"
+/* See reading.h: the functions by which both formats add to a block. */
+#include "lib/symbolize/symfile/reading.h"
 
 uint32_t uspi_symfile_keep(struct uspi_symfile_reading *r, struct uspi_numbers *numbers, uint64_t key,
                            uint32_t number) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See compact.h. Answers that the encodings of all processors can have. */
-#include "lib/unwind/tables/compact.h"
+/* See compact_encoding.h. Answers that the encodings of all processors can have. */
+#include "lib/unwind/tables/compact_encoding.h"
 
 #include <inttypes.h>
 

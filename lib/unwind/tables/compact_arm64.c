@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compact unwind of arm64 and arm64_32, whose stacks have the same slots of 8 bytes. See compact.h.
+/* Compact unwind of arm64 and arm64_32, whose stacks have the same slots of 8 bytes. See compact_encoding.h.
  *
  *     frame      CFA = fp + 16     ra = [CFA - 8]   fp = [CFA - 16]   pair k: [CFA - 24 - 16k], [CFA - 32 - 16k]
  *     frameless  CFA = sp + size   ra = lr                            pair k: [CFA -  8 - 16k], [CFA - 16 - 16k]
@@ -15,7 +15,7 @@
  *
  * The saved pairs of registers have no gaps between them and are in the order of their numbers. Pairs of vector
  * registers are last. */
-#include "lib/unwind/tables/compact.h"
+#include "lib/unwind/tables/compact_encoding.h"
 
 enum mode { FRAMELESS = 2, CFI = 3, FRAME = 4 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compact unwind of armv7k, the only 32-bit ARM that has it. See compact.h.
+/* Compact unwind of armv7k, the only 32-bit ARM that has it. See compact_encoding.h.
  *
  *     CFA = r7 + 8 + adjust   ra = [r7 + 4]   r7 = [r7]   the n-th saved register, n = 1 ...: [r7 - 4n]
  *
@@ -12,7 +12,7 @@
  *          | d8 ...         |   then vector registers
  *
  * Source of the order: LLVM lib/Target/ARM/MCTargetDesc/ARMAsmBackend.cpp. */
-#include "lib/unwind/tables/compact.h"
+#include "lib/unwind/tables/compact_encoding.h"
 
 enum mode { FRAME = 1, FRAME_WITH_VECTORS = 2, CFI = 4 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compact unwind of x86_64 (w = 8) and i386 (w = 4). See compact.h.
+/* Compact unwind of x86_64 (w = 8) and i386 (w = 4). See compact_encoding.h.
  *
  *     frame      CFA = fp + 2w     ra = [CFA - w]   fp = [CFA - 2w]   slot i of 5: [fp - w * (offset - i)]
  *     frameless  CFA = sp + size   ra = [CFA - w]                     register i of n: [CFA - w * (n + 1 - i)]
@@ -16,7 +16,7 @@
  *
  * The encoding contains the stack size of a frameless function in words. If the size is indirect, it is the number that
  * an instruction of the prologue subtracts from sp, plus some words. */
-#include "lib/unwind/tables/compact.h"
+#include "lib/unwind/tables/compact_encoding.h"
 
 enum mode { FRAME = 1, IMMEDIATE = 2, INDIRECT = 3, CFI = 4 };
 
