@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests: how a thread of this process is asked for its registers and its stack. This describes a
- * request and its memory. ask.h is the requester's side, answer.h the asked thread's, signal.h the signal itself.
+/* Requests: how a thread of this process is asked for its registers and its stack. This describes a request and its
+ * memory. ask.h is the requester's side, answer.h the asked thread's, signal.h the signal itself.
  *
  * A request has a slot for each thread that is asked: one slot to capture one thread, one for every thread to capture
  * all. A slot's state is one word, {thread id, phase}, and every important change is one atomic step:
