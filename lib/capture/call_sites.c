@@ -6,10 +6,6 @@
 #include "lib/os/os.h"
 #include "lib/unwind/frame/return_address.h"
 
-/* 0 is no return address: its place must not contain it. */
-_Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES] = {UINTPTR_MAX};
-_Atomic(uintptr_t) uspi_signal_return;
-
 /* Returns an address's second place, for frequent addresses that share the first one. */
 static unsigned second_slot(uintptr_t address) {
     return (unsigned)((address >> 5 ^ address >> 17) & (USPI_CALL_SITES - 1));
@@ -17,10 +13,11 @@ static unsigned second_slot(uintptr_t address) {
 
 enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t raw) {
     if (address == 0) return USPI_NO_CALL_SITE;
-    if (atomic_load_explicit(&uspi_call_sites[second_slot(address)], memory_order_relaxed) == address) {
+    struct uspi_capture_state *s = &uspi_capture_state;
+    if (atomic_load_explicit(&s->call_sites[second_slot(address)], memory_order_relaxed) == address) {
         return USPI_KNOWN_CALL_SITE;
     }
-    if (atomic_load_explicit(&uspi_signal_return, memory_order_relaxed) == address) return USPI_SIGNAL_RETURN;
+    if (atomic_load_explicit(&s->signal_return, memory_order_relaxed) == address) return USPI_SIGNAL_RETURN;
 
     struct uspi_walk walk = {.backend = uspi_backend_find(USPI_HOST_ARCH), .strip_mask = UINT64_MAX};
     if (walk.backend == NULL) return USPI_NO_CALL_SITE;
@@ -33,12 +30,21 @@ enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t ra
 }
 
 void uspi_call_site_remember(uintptr_t address, bool is_signal_return) {
+    struct uspi_capture_state *s = &uspi_capture_state;
     unsigned first = uspi_call_site_slot(address);
     uintptr_t empty = 0;
     if (is_signal_return) {
-        atomic_store_explicit(&uspi_signal_return, address, memory_order_relaxed);
-    } else if (!atomic_compare_exchange_strong_explicit(&uspi_call_sites[first], &empty, address, memory_order_relaxed,
+        atomic_store_explicit(&s->signal_return, address, memory_order_relaxed);
+    } else if (!atomic_compare_exchange_strong_explicit(&s->call_sites[first], &empty, address, memory_order_relaxed,
                                                         memory_order_relaxed)) {
-        atomic_store_explicit(&uspi_call_sites[second_slot(address)], address, memory_order_relaxed);
+        atomic_store_explicit(&s->call_sites[second_slot(address)], address, memory_order_relaxed);
     }
+}
+
+void uspi_call_sites_forget(void) {
+    struct uspi_capture_state *s = &uspi_capture_state;
+    for (unsigned i = 0; i < USPI_CALL_SITES; i++) {
+        atomic_store_explicit(&s->call_sites[i], i == uspi_call_site_slot(0) ? UINTPTR_MAX : 0, memory_order_relaxed);
+    }
+    atomic_store_explicit(&s->signal_return, 0, memory_order_relaxed);
 }

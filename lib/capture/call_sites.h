@@ -8,18 +8,7 @@
 #define USPI_CALL_SITES_H
 
 #include "arch/host.h"
-
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-#define USPI_CALL_SITES 2048u
-
-extern _Atomic(uintptr_t) uspi_call_sites[USPI_CALL_SITES];
-
-/* The code that signal handlers return to; 0 until it is found. It is not in the cache, so that the fast walk's loop
- * needs no comparison for it. */
-extern _Atomic(uintptr_t) uspi_signal_return;
+#include "lib/capture/state.h"
 
 static inline unsigned uspi_call_site_slot(uintptr_t address) {
     return (unsigned)(address >> USPI_HOST_CODE_SHIFT & (USPI_CALL_SITES - 1));
@@ -27,7 +16,8 @@ static inline unsigned uspi_call_site_slot(uintptr_t address) {
 
 /* Returns whether `address` (stripped) is at its first place in the cache. Async-signal-safe, thread-safe. */
 static inline bool uspi_call_site_cached(uintptr_t address) {
-    return atomic_load_explicit(&uspi_call_sites[uspi_call_site_slot(address)], memory_order_relaxed) == address;
+    return atomic_load_explicit(&uspi_capture_state.call_sites[uspi_call_site_slot(address)], memory_order_relaxed) ==
+           address;
 }
 
 enum uspi_call_site_verdict {
@@ -43,5 +33,8 @@ enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t ra
 
 /* Caches a new return address. Async-signal-safe, thread-safe. */
 void uspi_call_site_remember(uintptr_t address, bool is_signal_return);
+
+/* Empties the cache. */
+void uspi_call_sites_forget(void);
 
 #endif

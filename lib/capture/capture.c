@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Typed capture in this process: the calling thread, a signal's context, another thread. Connects the walker with the
  * OS layer. lib/os/ has the system calls, lib/snapshot/snapshot.c captures all threads at once. */
+#include "lib/capture/call_sites.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/own_memory.h"
 #include "lib/capture/own_stack.h"
 #include "lib/capture/roots.h"
+#include "lib/capture/state.h"
 #include "lib/images/own_images.h"
 #include "lib/os/os.h"
 #include "lib/unwind/async.h"
@@ -67,6 +69,7 @@ static void init_own_target(struct usp_target *target, struct own_surroundings *
     struct uspi_own_code code;
     usp_target_init(target, USPI_HOST_ARCH);
     uspi_os_describe_self(target);
+    uspi_roots_describe(target);
     own->ticket = uspi_own_code_enter(&code);
     own->shortcuts = (struct uspi_shortcuts){0};
     uspi_own_code_describe(&code, target, &own->shortcuts);
@@ -159,20 +162,18 @@ int usp_capture_context(const void *ucontext, const struct usp_unwind_options *o
 
 /* Caches of code that are kept between captures of other threads, so that a capture makes few system calls however deep
  * the stack is. A walk takes one of them; when all are taken, it creates another one. */
-#define TEXT_PAGES 8u
-static struct uspi_page_cache *_Atomic text_pages[TEXT_PAGES];
-
 static struct uspi_page_cache *take_text_pages(void) {
     struct uspi_page_cache *pages = NULL;
-    for (unsigned i = 0; i < TEXT_PAGES && pages == NULL; i++) pages = atomic_exchange(&text_pages[i], NULL);
+    for (unsigned i = 0; i < USPI_TEXT_PAGES && pages == NULL; i++)
+        pages = atomic_exchange(&uspi_capture_state.text_pages[i], NULL);
     if (pages != NULL) return pages;
     return uspi_page_cache_create((struct usp_memory){uspi_os_read, NULL});
 }
 
 static void give_text_pages(struct uspi_page_cache *pages) {
-    for (unsigned i = 0; i < TEXT_PAGES && pages != NULL; i++) {
+    for (unsigned i = 0; i < USPI_TEXT_PAGES && pages != NULL; i++) {
         struct uspi_page_cache *none = NULL;
-        if (atomic_compare_exchange_strong(&text_pages[i], &none, pages)) pages = NULL;
+        if (atomic_compare_exchange_strong(&uspi_capture_state.text_pages[i], &none, pages)) pages = NULL;
     }
     free(pages);
 }
@@ -214,16 +215,18 @@ int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
 
 void usp_shutdown(void) {
     uspi_os_shutdown();
-    for (unsigned i = 0; i < TEXT_PAGES; i++) free(atomic_exchange(&text_pages[i], NULL));
+    for (unsigned i = 0; i < USPI_TEXT_PAGES; i++) free(atomic_exchange(&uspi_capture_state.text_pages[i], NULL));
     uspi_own_code_withdraw();
+    uspi_roots_forget();
+    uspi_call_sites_forget();
 }
 
 int usp_capture_get_usage(struct usp_capture_usage *usage) {
     if (usage == NULL) return USP_ERROR_ARGUMENT;
     memset(usage, 0, sizeof *usage);
     usage->copies = uspi_os_reserved();
-    for (unsigned i = 0; i < TEXT_PAGES; i++)
-        usage->copies += text_pages[i] != NULL ? uspi_page_cache_created_size() : 0;
+    for (unsigned i = 0; i < USPI_TEXT_PAGES; i++)
+        usage->copies += atomic_load(&uspi_capture_state.text_pages[i]) != NULL ? uspi_page_cache_created_size() : 0;
     uspi_own_code_usage(usage);
     return USP_OK;
 }
@@ -348,6 +351,7 @@ static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_opti
     uint32_t ticket = uspi_own_code_enter(&code);
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
+    uspi_roots_describe(&target);
     uspi_own_code_describe(&code, &target, &shortcuts);
     uspi_own_memory_init(&copied.memory, code.tables);
     target.swift_task_slot = copy->swift_task_slot;

@@ -2,14 +2,16 @@
 /* See own_code.h. */
 #include "lib/capture/own_code.h"
 
+#include "lib/capture/state.h"
 #include "lib/images/image_list.h"
 #include "lib/images/own_images.h"
 #include "lib/os/os.h"
 
 #include <stdlib.h>
 
-/* Cached rules with a reference count: each list with which they are published holds them, and so do the settings. */
-struct rules {
+/* Cached rules with a reference count: each list with which they are published holds them, and so do the
+ * settings. */
+struct uspi_rules {
     _Atomic(uint32_t) holders;
     uint32_t asked_for;
     size_t bytes;
@@ -19,21 +21,15 @@ struct rules {
 /* Data that is published with a list. */
 struct extra {
     struct uspi_image_tables *tables;
-    struct rules *rules; /* NULL: none */
+    struct uspi_rules *rules; /* NULL: none */
 };
 
-/* Settings for the next list. */
-static struct {
-    struct uspi_lock lock;  /* protects the rest; its holder may allocate, but waits for nothing else */
-    _Atomic(bool) are_used; /* this data is made with each list */
-    uint64_t table_limit;
-    struct rules *rules;
-} settings = {.table_limit = USPI_TABLE_LIMIT};
+static struct uspi_code_settings *const settings = &uspi_capture_state.code;
 
 /* ---- rules ---- */
 
-static struct rules *create_rules(uint32_t asked_for) {
-    struct rules *rules = calloc(1, sizeof *rules);
+static struct uspi_rules *create_rules(uint32_t asked_for) {
+    struct uspi_rules *rules = calloc(1, sizeof *rules);
     if (rules == NULL) return NULL;
     atomic_init(&rules->holders, 1);
     rules->asked_for = asked_for;
@@ -43,7 +39,7 @@ static struct rules *create_rules(uint32_t asked_for) {
     return NULL;
 }
 
-static void free_rules(struct rules *rules) {
+static void free_rules(struct uspi_rules *rules) {
     if (rules == NULL || atomic_fetch_sub_explicit(&rules->holders, 1, memory_order_acq_rel) != 1) return;
     free(rules->cache);
     free(rules);
@@ -63,11 +59,11 @@ static int make_extra(const struct usp_images *images, void **made) {
     const struct uspi_places places = {.search = {.as_named = true}, .in_process = true};
     struct extra *extra = calloc(1, sizeof *extra);
     if (extra == NULL) return USP_ERROR_NO_MEMORY;
-    uspi_lock_take(&settings.lock);
-    uint64_t limit = settings.table_limit;
-    extra->rules = settings.rules;
+    uspi_lock_take(&settings->lock);
+    uint64_t limit = settings->table_limit;
+    extra->rules = settings->rules;
     if (extra->rules != NULL) atomic_fetch_add_explicit(&extra->rules->holders, 1, memory_order_relaxed);
-    uspi_lock_give(&settings.lock);
+    uspi_lock_give(&settings->lock);
     int status = uspi_image_tables_create(images, &memory, &places, limit, &extra->tables);
     if (status != USP_OK) {
         free_extra(extra);
@@ -101,7 +97,7 @@ void uspi_own_code_describe(const struct uspi_own_code *code, struct usp_target 
 }
 
 static int publish_if_used(uint64_t deadline) {
-    return atomic_load(&settings.are_used) ? uspi_own_images_refresh(deadline) : USP_OK;
+    return atomic_load(&settings->are_used) ? uspi_own_images_refresh(deadline) : USP_OK;
 }
 
 uint64_t uspi_own_code_notice(uint64_t timeout) {
@@ -123,40 +119,41 @@ int uspi_own_code_keep(uint64_t deadline, struct usp_images **images, struct usp
 }
 
 int usp_images_refresh(void) {
-    bool were_used = atomic_exchange(&settings.are_used, true);
+    bool were_used = atomic_exchange(&settings->are_used, true);
     return were_used ? uspi_own_images_refresh(UINT64_MAX) : uspi_own_images_extend(&maker);
 }
 
 /* Replaces the cached rules if their number changes. The caller holds the lock, and frees *old afterwards. Returns
  * USP_ERROR_NO_MEMORY when there are no rules now for lack of memory. */
-static int replace_rules(uint32_t asked_for, struct rules **old) {
+static int replace_rules(uint32_t asked_for, struct uspi_rules **old) {
     *old = NULL;
-    if ((settings.rules != NULL ? settings.rules->asked_for : 0) == asked_for) return USP_OK;
-    *old = settings.rules;
-    settings.rules = asked_for != 0 ? create_rules(asked_for) : NULL;
-    return asked_for != 0 && settings.rules == NULL ? USP_ERROR_NO_MEMORY : USP_OK;
+    if ((settings->rules != NULL ? settings->rules->asked_for : 0) == asked_for) return USP_OK;
+    *old = settings->rules;
+    settings->rules = asked_for != 0 ? create_rules(asked_for) : NULL;
+    return asked_for != 0 && settings->rules == NULL ? USP_ERROR_NO_MEMORY : USP_OK;
 }
 
 int uspi_own_code_prepare(uint64_t table_limit, uint32_t kept_rules) {
-    struct rules *old;
-    uspi_lock_take(&settings.lock);
-    const struct rules *before = settings.rules;
+    struct uspi_rules *old;
+    uspi_lock_take(&settings->lock);
+    const struct uspi_rules *before = settings->rules;
     int status = replace_rules(kept_rules, &old);
-    bool were_used = atomic_exchange(&settings.are_used, true);
-    bool is_same = were_used && settings.table_limit == table_limit && settings.rules == before;
-    settings.table_limit = table_limit;
-    uspi_lock_give(&settings.lock);
+    bool were_used = atomic_exchange(&settings->are_used, true);
+    bool is_same = were_used && settings->table_limit == table_limit && settings->rules == before;
+    settings->table_limit = table_limit;
+    uspi_lock_give(&settings->lock);
     free_rules(old);
     int refreshed = is_same ? uspi_own_images_refresh(UINT64_MAX) : uspi_own_images_extend(&maker);
     return status != USP_OK ? status : refreshed;
 }
 
 void uspi_own_code_withdraw(void) {
-    uspi_lock_take(&settings.lock);
-    struct rules *old = settings.rules;
-    atomic_store(&settings.are_used, false);
-    settings.rules = NULL;
-    uspi_lock_give(&settings.lock);
+    uspi_lock_take(&settings->lock);
+    struct uspi_rules *old = settings->rules;
+    atomic_store(&settings->are_used, false);
+    settings->rules = NULL;
+    settings->table_limit = USPI_TABLE_LIMIT;
+    uspi_lock_give(&settings->lock);
     free_rules(old);
     uspi_own_images_withdraw();
 }

@@ -5,39 +5,31 @@
 #include "arch/host.h"
 #include "lib/base/page_cache.h"
 #include "lib/capture/main_root.h"
+#include "lib/capture/state.h"
 #include "lib/images/own_images.h"
 #include "lib/os/os.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A root's position in the image that contains it, which may also be loaded in another process. */
-struct portable_root {
-    usp_addr address; /* its address in this process */
-    uint64_t offset;
-    uint8_t build_id[USP_BUILD_ID_MAX];
-    uint32_t build_id_size; /* 0: unknown, so the root is of no use in other processes */
-};
-static struct portable_root known[USPI_ROOTS];
-static _Atomic(uint32_t) known_count;
-/* Held by the thread that learns the roots. */
-static struct uspi_lock learning;
+static struct uspi_known_roots *const known = &uspi_capture_state.roots;
 
 static void add(const struct usp_images *images, usp_addr root) {
-    uint32_t n = atomic_load(&known_count);
+    uint32_t n = atomic_load(&known->count);
     for (uint32_t i = 0; i < n; i++) {
-        if (known[i].address == root) return;
+        if (known->addresses[i] == root) return;
     }
     if (root == 0 || n == USPI_ROOTS) return;
     const struct usp_image *image = usp_images_find(images, root);
-    known[n].address = root;
+    struct uspi_portable_root portable = {.build_id_size = 0};
     if (image != NULL) {
-        known[n].offset = root - image->load_address;
-        memcpy(known[n].build_id, image->build_id, sizeof image->build_id);
-        known[n].build_id_size = image->build_id_size;
+        portable.offset = root - image->load_address;
+        memcpy(portable.build_id, image->build_id, sizeof image->build_id);
+        portable.build_id_size = image->build_id_size;
     }
-    atomic_store(&known_count, n + 1);
-    uspi_os_keep_root(root);
+    known->addresses[n] = root;
+    known->portable[n] = portable;
+    atomic_store(&known->count, n + 1);
 }
 
 /* Implements usp_target.image_at. Most words on the stack are in no image, and need no lookup in memory. */
@@ -73,32 +65,49 @@ static bool learn_main_root(struct usp_images *images) {
 }
 
 void uspi_roots_learn(void) {
-    static bool threads_known, main_known; /* used by the thread that holds the lock */
-    if (uspi_lock_take_within(&learning, 0) == USPI_LOCK_HELD) return;
-    if (!threads_known || !main_known) {
+    if (uspi_lock_take_within(&known->lock, 0) == USPI_LOCK_HELD) return;
+    if (!known->threads_known || !known->main_known) {
         struct usp_images *images = NULL;
         uint64_t generation;
         (void)uspi_own_images_get(&images, &generation);
-        if (!main_known) main_known = learn_main_root(images);
-        if (!threads_known) {
+        if (!known->main_known) known->main_known = learn_main_root(images);
+        if (!known->threads_known) {
             usp_addr roots[USPI_THREAD_ROOTS];
             uint32_t n = uspi_os_thread_roots(roots);
             for (uint32_t i = 0; i < n; i++) add(images, roots[i]);
-            threads_known = n > 0;
+            known->threads_known = n > 0;
         }
         usp_images_free(images);
     }
-    uspi_lock_give(&learning);
+    uspi_lock_give(&known->lock);
+}
+
+void uspi_roots_forget(void) {
+    uspi_lock_take(&known->lock);
+    atomic_store(&known->count, 0);
+    known->main_known = known->threads_known = false;
+    uspi_lock_give(&known->lock);
+}
+
+void uspi_roots_describe(struct usp_target *target) {
+    target->roots = known->addresses;
+    target->root_count = atomic_load(&known->count);
+}
+
+uint32_t uspi_roots_own(usp_addr *roots, uint32_t capacity) {
+    uint32_t count = atomic_load(&known->count), n = 0;
+    for (; n < count && n < capacity; n++) roots[n] = known->addresses[n];
+    return n;
 }
 
 uint32_t uspi_roots_in(const struct usp_images *images, usp_addr *roots, uint32_t capacity) {
-    uint32_t n = 0, count = atomic_load(&known_count);
+    uint32_t n = 0, count = atomic_load(&known->count);
     for (size_t i = 0; i < usp_images_count(images); i++) {
         const struct usp_image *image = usp_images_get(images, i);
         for (uint32_t k = 0; k < count && n < capacity; k++) {
-            if (known[k].build_id_size != 0 && known[k].build_id_size == image->build_id_size &&
-                memcmp(known[k].build_id, image->build_id, sizeof image->build_id) == 0) {
-                roots[n++] = image->load_address + known[k].offset;
+            if (known->portable[k].build_id_size != 0 && known->portable[k].build_id_size == image->build_id_size &&
+                memcmp(known->portable[k].build_id, image->build_id, sizeof image->build_id) == 0) {
+                roots[n++] = image->load_address + known->portable[k].offset;
             }
         }
     }

@@ -20,19 +20,27 @@ struct version {
     uint32_t wanted; /* value of extra_wanted when this version was made */
 };
 
-static struct uspi_versions versions;
-static struct uspi_lock lock; /* held while publishing */
-/* How many lists were begun. A list's generation is its number among them, so it also tells which list is older. */
-static _Atomic(uint64_t) begun_lists;
-/* The higher layer's functions for data about lists; NULL: none. extra_wanted counts how often they were changed. */
-static const struct uspi_images_extra *_Atomic extra_maker;
-static _Atomic(uint32_t) extra_wanted;
+/* The state of this layer, the only one. A child after a fork inherits it. It counts the readers of the parent's other
+ * threads too, which keep a version each; the lock knows that its holder was not copied (os.h). */
+static struct {
+    /* The published list. Any thread reads it, also in a signal handler; the lock's holder publishes.
+     * uspi_own_images_withdraw, and so usp_shutdown, frees all versions that no thread reads. */
+    struct uspi_versions versions;
+    struct uspi_lock lock;
+    /* How many lists were begun; atomic. A list's generation is its number among them, so it also tells which list is
+     * older. Never reset, because callers keep generations. */
+    _Atomic(uint64_t) begun_lists;
+    /* The higher layer's functions for data about lists; atomic; NULL: none. Withdrawing resets it. */
+    const struct uspi_images_extra *_Atomic extra_maker;
+    /* How often extra_maker was changed; atomic, never reset. */
+    _Atomic(uint32_t) extra_wanted;
+} state;
 
 /* ---- reading ---- */
 
 static uint32_t enter(const struct version **version) {
     void *object;
-    uint32_t ticket = uspi_versions_enter(&versions, &object);
+    uint32_t ticket = uspi_versions_enter(&state.versions, &object);
     *version = object;
     return ticket;
 }
@@ -51,7 +59,7 @@ const struct usp_images *usp_images_acquire(uint32_t *ticket) {
     return own.images;
 }
 
-void usp_images_release(uint32_t ticket) { uspi_versions_leave(&versions, ticket); }
+void usp_images_release(uint32_t ticket) { uspi_versions_leave(&state.versions, ticket); }
 
 bool uspi_own_images_are_current(uint64_t generation) {
     const struct version *version;
@@ -124,9 +132,9 @@ static int list_images(uint64_t deadline, struct uspi_os_loaded **loaded, struct
 static int make_version(uint64_t deadline, struct version **version) {
     struct version *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    made->own.generation = atomic_fetch_add(&begun_lists, 1) + 1;
-    made->wanted = atomic_load(&extra_wanted);
-    made->maker = atomic_load(&extra_maker);
+    made->own.generation = atomic_fetch_add(&state.begun_lists, 1) + 1;
+    made->wanted = atomic_load(&state.extra_wanted);
+    made->maker = atomic_load(&state.extra_maker);
     int status = list_images(deadline, &made->loaded, &made->images);
     made->own.images = made->images;
     if (status == USP_OK && made->maker != NULL) status = made->maker->make(made->images, &made->own.extra);
@@ -141,7 +149,7 @@ static int make_version(uint64_t deadline, struct version **version) {
 /* ---- publishing ---- */
 
 static bool is_current(const struct version *version) {
-    return version != NULL && version->wanted == atomic_load(&extra_wanted) &&
+    return version != NULL && version->wanted == atomic_load(&state.extra_wanted) &&
            uspi_os_loaded_is_current(version->loaded);
 }
 
@@ -159,9 +167,9 @@ static bool is_superseded(uint64_t generation) {
 }
 
 static bool has_room(void) {
-    uspi_lock_take(&lock);
-    bool has_room = uspi_versions_have_room(&versions);
-    uspi_lock_give(&lock);
+    uspi_lock_take(&state.lock);
+    bool has_room = uspi_versions_have_room(&state.versions);
+    uspi_lock_give(&state.lock);
     return has_room;
 }
 
@@ -169,12 +177,12 @@ static bool has_room(void) {
  * list supersedes it. USP_ERROR_BUSY: it is no longer current, or too many versions are held. */
 static int publish(struct version *version, bool is_last_try) {
     int status = USP_ERROR_BUSY;
-    uspi_lock_take(&lock);
+    uspi_lock_take(&state.lock);
     bool is_useless = is_superseded(version->own.generation);
     if (!is_useless && (is_last_try || is_current(version))) {
-        if (uspi_versions_publish(&versions, version, free_version)) status = USP_OK;
+        if (uspi_versions_publish(&state.versions, version, free_version)) status = USP_OK;
     }
-    uspi_lock_give(&lock);
+    uspi_lock_give(&state.lock);
     if (status != USP_OK) free_version(version);
     return is_useless ? USP_OK : status;
 }
@@ -236,15 +244,15 @@ int usp_images_create_self(struct usp_images **images) {
 }
 
 int uspi_own_images_extend(const struct uspi_images_extra *extra) {
-    atomic_store(&extra_maker, extra);
-    atomic_fetch_add(&extra_wanted, 1);
+    atomic_store(&state.extra_maker, extra);
+    atomic_fetch_add(&state.extra_wanted, 1);
     return uspi_own_images_refresh(UINT64_MAX);
 }
 
 void uspi_own_images_withdraw(void) {
-    atomic_store(&extra_maker, NULL);
-    atomic_fetch_add(&extra_wanted, 1);
-    uspi_lock_take(&lock);
-    uspi_versions_publish(&versions, NULL, free_version);
-    uspi_lock_give(&lock);
+    atomic_store(&state.extra_maker, NULL);
+    atomic_fetch_add(&state.extra_wanted, 1);
+    uspi_lock_take(&state.lock);
+    uspi_versions_publish(&state.versions, NULL, free_version);
+    uspi_lock_give(&state.lock);
 }

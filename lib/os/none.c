@@ -126,8 +126,6 @@ int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, s
     return uspi_os_stop_self(options, out);
 }
 
-void uspi_os_keep_root(usp_addr root) { (void)root; }
-
 uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
     (void)roots;
     return 0;

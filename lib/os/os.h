@@ -194,18 +194,14 @@ int uspi_os_read_pieces(const usp_addr *from, size_t count, void *to, size_t siz
 /* Reads the registers from a signal handler's third argument. Async-signal-safe. */
 int uspi_os_context_registers(const void *ucontext, struct usp_registers *registers);
 
-/* Completes a target for a stack of this process: os, signature bits, roots, the Swift task slot of the calling
- * thread. Async-signal-safe. */
+/* Completes a target for a stack of this process: os, signature bits, the Swift task slot of the calling thread.
+ * lib/capture/roots.h has the roots. Async-signal-safe. */
 void uspi_os_describe_self(struct usp_target *target);
 
 /* Roots are return addresses at which stacks end: the one of main and those of threads. glibc has two of the latter,
  * because different calls start POSIX and C11 threads. Where start functions leave a frame pointer of 0, as on Apple
  * systems, stacks end by themselves, and there are no roots. */
 #define USPI_THREAD_ROOTS 2u
-#define USPI_ROOTS        (1 + USPI_THREAD_ROOTS)
-
-/* Adds a root for uspi_os_describe_self. The caller serializes calls. */
-void uspi_os_keep_root(usp_addr root);
 
 /* Starts and joins threads to find their roots. Returns the number of roots. */
 uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]);
@@ -343,8 +339,6 @@ struct uspi_stopped_process {
     int64_t pid;
     uint32_t arch;
     uint64_t pac_mask;      /* see struct usp_target */
-    const usp_addr *roots;  /* see struct usp_target; valid as long as what they belong to */
-    uint32_t root_count;    /* number of roots */
     uint64_t stopped_ns;    /* from the first thread's stop until the last one's resumption, in ns */
     struct usp_memory live; /* the process's current memory; never that of another process with the same id */
     bool has_moved;         /* memory may have been mapped or unmapped between before_stop and the stop */

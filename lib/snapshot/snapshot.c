@@ -36,6 +36,7 @@ struct usp_snapshot {
     size_t frame_count, frame_room;
     uint8_t *sp_bytes;
     usp_addr roots[ROOTS];
+    uint32_t root_count;
     struct usp_memory memory;         /* process.live as given by the source */
     char *program, *sysroot, *folder; /* copies of the options' and the source's strings; NULL: not given */
 };
@@ -71,8 +72,8 @@ static void init_space(const struct usp_snapshot *s, uint32_t arch, struct usp_t
     target->os = s->info.os;
     target->pac_mask = source->process.pac_mask;
     target->memory = target->code = source->process.live;
-    target->roots = source->process.roots;
-    target->root_count = source->process.root_count;
+    target->roots = s->roots;
+    target->root_count = s->root_count;
     uspi_image_tables_describe(source->tables, target);
 }
 
@@ -281,10 +282,7 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     s->info.thread_count = (uint32_t)process->thread_count;
     if (s->info.arch == USP_ARCH_NONE) s->info.arch = process->arch;
     if (s->info.program == NULL) s->info.program = find_program(s->source.images);
-    if (process->roots == NULL) {
-        process->root_count = uspi_roots_in(s->source.images, s->roots, ROOTS);
-        process->roots = s->roots;
-    }
+    s->root_count = own != NULL ? uspi_roots_own(s->roots, ROOTS) : uspi_roots_in(s->source.images, s->roots, ROOTS);
     if (process->thread_count > 1) {
         qsort(process->threads, process->thread_count, sizeof *process->threads, by_rank);
     }

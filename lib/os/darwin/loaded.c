@@ -5,40 +5,23 @@
 
 #if USPI_OS == USPI_OS_DARWIN
 
-#include "lib/os/darwin/darwin.h"
+#include "lib/os/darwin/capturing.h"
 
 #include <dlfcn.h>
 #include <mach-o/dyld.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
-/* Number of slots in a chunk. An app has some hundred images. */
-#define SLOTS 256u
 /* Maximum number of attempts to read a slot that changes meanwhile. */
 #define TRIES 4u
 
-/* An image. The loader's callbacks write it, one after another under the loader's lock; any thread reads it. */
-struct slot {
-    _Atomic(uintptr_t) load; /* 0: free */
-    _Atomic(uintptr_t) path;
-};
+static struct uspi_darwin_announced *const announced = &uspi_darwin_capturing.announced;
 
-struct chunk {
-    struct slot slots[SLOTS];
-    _Atomic(struct chunk *) next; /* never freed */
-};
-
-static struct chunk first_chunk;
-static _Atomic(uint64_t) generation;
-static _Atomic(bool) incomplete;
-
-static struct slot *find_slot(uintptr_t load, bool more) {
-    for (struct chunk *c = &first_chunk;;) {
-        for (unsigned i = 0; i < SLOTS; i++) {
+static struct uspi_darwin_slot *find_slot(uintptr_t load, bool more) {
+    for (struct uspi_darwin_chunk *c = &announced->first;;) {
+        for (unsigned i = 0; i < USPI_DARWIN_SLOTS; i++) {
             if (atomic_load(&c->slots[i].load) == load) return &c->slots[i];
         }
-        struct chunk *next = atomic_load(&c->next);
+        struct uspi_darwin_chunk *next = atomic_load(&c->next);
         if (next == NULL && more) {
             next = calloc(1, sizeof *next);
             atomic_store(&c->next, next);
@@ -51,22 +34,22 @@ static struct slot *find_slot(uintptr_t load, bool more) {
 static void add(const struct mach_header *header, intptr_t slide) {
     Dl_info info;
     (void)slide;
-    struct slot *slot = find_slot(0, true);
+    struct uspi_darwin_slot *slot = find_slot(0, true);
     if (slot == NULL) {
-        atomic_store(&incomplete, true);
+        atomic_store(&announced->incomplete, true);
     } else {
         const char *path = dladdr(header, &info) != 0 ? info.dli_fname : NULL;
         atomic_store(&slot->path, (uintptr_t)path);
         atomic_store(&slot->load, (uintptr_t)header);
     }
-    atomic_fetch_add(&generation, 1);
+    atomic_fetch_add(&announced->generation, 1);
 }
 
 static void withdraw(const struct mach_header *header, intptr_t slide) {
     (void)slide;
-    struct slot *slot = find_slot((uintptr_t)header, false);
+    struct uspi_darwin_slot *slot = find_slot((uintptr_t)header, false);
     if (slot != NULL) atomic_store(&slot->load, 0);
-    atomic_fetch_add(&generation, 1);
+    atomic_fetch_add(&announced->generation, 1);
 }
 
 static void watch(void) {
@@ -74,13 +57,10 @@ static void watch(void) {
     _dyld_register_func_for_add_image(add);
 }
 
-void uspi_darwin_watch_images(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch);
-}
+void uspi_darwin_watch_images(void) { pthread_once(&announced->once, watch); }
 
 /* Reads a slot. The path belongs to the image if the load address is the same before and after the path was read. */
-static bool read_slot(const struct slot *slot, struct uspi_darwin_loaded *loaded) {
+static bool read_slot(const struct uspi_darwin_slot *slot, struct uspi_darwin_loaded *loaded) {
     for (unsigned i = 0; i < TRIES; i++) {
         loaded->load = atomic_load(&slot->load);
         loaded->path = atomic_load(&slot->path);
@@ -90,11 +70,11 @@ static bool read_slot(const struct slot *slot, struct uspi_darwin_loaded *loaded
 }
 
 bool uspi_darwin_next_loaded(size_t *at, struct uspi_darwin_loaded *loaded) {
-    struct chunk *c = &first_chunk;
-    for (size_t skip = *at / SLOTS; skip > 0 && c != NULL; skip--) c = atomic_load(&c->next);
+    struct uspi_darwin_chunk *c = &announced->first;
+    for (size_t skip = *at / USPI_DARWIN_SLOTS; skip > 0 && c != NULL; skip--) c = atomic_load(&c->next);
     while (c != NULL) {
-        if (read_slot(&c->slots[(*at)++ % SLOTS], loaded)) return true;
-        if (*at % SLOTS == 0) c = atomic_load(&c->next);
+        if (read_slot(&c->slots[(*at)++ % USPI_DARWIN_SLOTS], loaded)) return true;
+        if (*at % USPI_DARWIN_SLOTS == 0) c = atomic_load(&c->next);
     }
     return false;
 }
@@ -102,8 +82,8 @@ bool uspi_darwin_next_loaded(size_t *at, struct uspi_darwin_loaded *loaded) {
 bool uspi_darwin_is_loaded(uintptr_t load) { return find_slot(load, false) != NULL; }
 
 uint64_t uspi_darwin_loaded_generation(bool *complete) {
-    *complete = !atomic_load(&incomplete);
-    return atomic_load(&generation);
+    *complete = !atomic_load(&announced->incomplete);
+    return atomic_load(&announced->generation);
 }
 
 #endif

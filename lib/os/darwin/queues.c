@@ -9,11 +9,9 @@
 
 #if USPI_OS == USPI_OS_DARWIN
 
-#include "lib/os/darwin/darwin.h"
+#include "lib/os/darwin/capturing.h"
 
 #include <dispatch/dispatch.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* Number of words at the beginning of a queue in which its label is searched. A larger number would reach neighbouring
@@ -21,9 +19,6 @@
 #define QUEUE_WORDS 16u
 /* A read that does not cross a multiple of this size stays in one page. */
 #define PAGE 4096u
-
-/* Offset of the label in a queue, in bytes. 0: not known; at offset 0 a queue has its class. */
-static _Atomic(size_t) label_at;
 
 /* ---- learning ---- */
 
@@ -61,11 +56,11 @@ static size_t find_label(dispatch_queue_t queue) {
 
 void uspi_darwin_learn_queues(void) {
     struct trial trial = {.is_told = false};
-    if (atomic_load(&label_at) != 0) return;
+    if (atomic_load(&uspi_darwin_capturing.label_at) != 0) return;
     trial.queue = dispatch_queue_create("unspool.label", NULL);
     if (trial.queue == NULL) return;
     dispatch_sync_f(trial.queue, &trial, try_place);
-    if (trial.is_told) atomic_store(&label_at, find_label(trial.queue));
+    if (trial.is_told) atomic_store(&uspi_darwin_capturing.label_at, find_label(trial.queue));
     dispatch_release(trial.queue);
 }
 
@@ -102,7 +97,7 @@ static bool read_text(task_t task, usp_addr from, char *to, size_t room) {
 }
 
 usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t room) {
-    size_t offset = atomic_load(&label_at);
+    size_t offset = atomic_load(&uspi_darwin_capturing.label_at);
     usp_addr queue, text, queue_again, text_again;
     label[0] = '\0';
     if (offset == 0 || place == 0 || !read_word(task, place, &queue)) return 0;

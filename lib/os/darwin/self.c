@@ -5,14 +5,12 @@
 
 #if USPI_OS == USPI_OS_DARWIN
 
-#include "lib/os/darwin/darwin.h"
+#include "lib/os/darwin/capturing.h"
 
 #include "arch/host.h"
 
 #include <mach/mach_time.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/sysctl.h>
 #include <sys/time.h>
 
@@ -24,8 +22,6 @@
 
 /* xnu bsd/sys/_types/_ucontext.h */
 _Static_assert(offsetof(ucontext_t, uc_mcontext) == (sizeof(void *) == 8 ? 48 : 28), "a ucontext as xnu lays it out");
-
-static _Atomic(bool) slots_are_known;
 
 uint32_t uspi_os_kind(void) { return USP_OS_DARWIN; }
 
@@ -50,8 +46,6 @@ bool uspi_os_learn_in_passing(uintptr_t sp) {
     return false;
 }
 #else
-_Thread_local __attribute__((tls_model("initial-exec"))) struct uspi_own_stack uspi_own_stack;
-
 bool uspi_os_learn_in_passing(uintptr_t sp) {
     uintptr_t high;
     if (uspi_own_stack.high == 0) uspi_own_stack = own_bounds();
@@ -105,17 +99,17 @@ void uspi_darwin_try_slots(void) {
     uint64_t handle = own_handle();
     bool holds =
         handle != 0 && uspi_os_read(NULL, handle, &first, sizeof first) == USP_OK && first == (uintptr_t)pthread_self();
-    atomic_store(&slots_are_known, holds);
+    atomic_store(&uspi_darwin_capturing.slots_are_known, holds);
 }
 
-usp_addr uspi_darwin_slots(uint64_t handle) { return atomic_load(&slots_are_known) ? handle : 0; }
+usp_addr uspi_darwin_slots(uint64_t handle) { return atomic_load(&uspi_darwin_capturing.slots_are_known) ? handle : 0; }
 
 usp_addr uspi_darwin_swift_slot(usp_addr slots) {
     return USPI_HOST_ASYNC && slots != 0 ? slots + SWIFT_TASK_SLOT * sizeof(uintptr_t) : 0;
 }
 
 static usp_addr own_swift_slot(void) {
-    return atomic_load(&slots_are_known) ? uspi_darwin_swift_slot(own_handle()) : 0;
+    return atomic_load(&uspi_darwin_capturing.slots_are_known) ? uspi_darwin_swift_slot(own_handle()) : 0;
 }
 
 void uspi_os_describe_self(struct usp_target *target) {
@@ -133,16 +127,14 @@ bool uspi_os_swift_task(uint32_t *id) {
 }
 
 bool uspi_darwin_is_translated(void) {
-    /* 0: not asked yet; 1: no; 2: yes */
-    static _Atomic(int) known;
-    int answer = atomic_load(&known);
+    int answer = atomic_load(&uspi_darwin_capturing.translated);
     if (answer == 0) {
         int translated = 0;
         size_t size = sizeof translated;
         /* Systems without Rosetta do not have this name. */
         if (sysctlbyname("sysctl.proc_translated", &translated, &size, NULL, 0) != 0) translated = 0;
         answer = translated == 1 ? 2 : 1;
-        atomic_store(&known, answer);
+        atomic_store(&uspi_darwin_capturing.translated, answer);
     }
     return answer == 2;
 }
@@ -163,8 +155,6 @@ uint64_t uspi_os_wall_clock(void) {
     if (gettimeofday(&now, NULL) != 0) return 0;
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_usec * 1000u;
 }
-
-void uspi_os_keep_root(usp_addr root) { (void)root; }
 
 uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
     (void)roots;

@@ -10,7 +10,7 @@
 
 #if USPI_OS == USPI_OS_DARWIN
 
-#include "lib/os/darwin/stop.h"
+#include "lib/os/darwin/capturing.h"
 
 #include "arch/host.h"
 
@@ -18,8 +18,6 @@
 
 #if !TARGET_OS_WATCH
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,24 +27,10 @@
 /* Maximum number of attempts to give the turn back, which would otherwise stay taken for ever. */
 #define SIGNALS 16u
 
-/* Number of arenas for one thread's copy, which limits how many threads can capture at one time. The first KEPT arenas
- * keep their memory. */
-#define ARENAS 256u
-#define KEPT   8u
+/* The first arenas for one thread's copy keep their memory. */
+#define KEPT 8u
 
-static struct {
-    pthread_mutex_t changes; /* held by prepare and shutdown, never while threads are stopped */
-    semaphore_t turn;        /* 1 while no window is open; a kernel semaphore, so that waits can time out */
-    _Atomic(bool) prepared;
-    _Atomic(uint64_t) timeout;
-    _Atomic(uint32_t) max_threads, stack_copy;
-    struct uspi_arena arena; /* for all threads; used by the thread that has the turn */
-    struct {
-        _Atomic(bool) is_taken;
-        struct uspi_arena arena;
-    } own[ARENAS];
-    _Atomic(size_t) reserved; /* bytes of all arenas */
-} requester = {.changes = PTHREAD_MUTEX_INITIALIZER};
+static struct uspi_darwin_stops *const stops = &uspi_darwin_capturing.stops;
 
 /* ---- one requester at a time ---- */
 
@@ -54,7 +38,7 @@ static int take_turn(uint64_t deadline) {
     for (unsigned i = 0; i < WAITS; i++) {
         uint64_t now = uspi_os_clock(), left = deadline > now ? deadline - now : 0;
         mach_timespec_t wait = {(unsigned)(left / SECOND), (int)(left % SECOND)};
-        kern_return_t result = semaphore_timedwait(requester.turn, wait);
+        kern_return_t result = semaphore_timedwait(stops->turn, wait);
         if (result == KERN_SUCCESS) return USP_OK;
         if (result != KERN_ABORTED) return result == KERN_OPERATION_TIMED_OUT ? USP_ERROR_BUSY : USP_ERROR_SYSTEM;
     }
@@ -62,22 +46,22 @@ static int take_turn(uint64_t deadline) {
 }
 
 static void give_turn(void) {
-    for (unsigned i = 0; i < SIGNALS && semaphore_signal(requester.turn) != KERN_SUCCESS; i++) continue;
+    for (unsigned i = 0; i < SIGNALS && semaphore_signal(stops->turn) != KERN_SUCCESS; i++) continue;
 }
 
 static bool make_turn(void) {
-    return semaphore_create(mach_task_self(), &requester.turn, SYNC_POLICY_FIFO, 1) == KERN_SUCCESS;
+    return semaphore_create(mach_task_self(), &stops->turn, SYNC_POLICY_FIFO, 1) == KERN_SUCCESS;
 }
 
 /* Resets the state in the child of a fork, which inherits memory but no ports. */
 static void start_afresh(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    requester.changes = fresh;
-    requester.turn = MACH_PORT_NULL;
+    stops->changes = fresh;
+    stops->turn = MACH_PORT_NULL;
     uspi_darwin_threads_after_fork();
-    if (!requester.prepared) return;
-    for (unsigned i = 0; i < ARENAS; i++) atomic_store(&requester.own[i].is_taken, false);
-    if (!make_turn()) requester.prepared = false;
+    if (!stops->prepared) return;
+    for (unsigned i = 0; i < USPI_DARWIN_ARENAS; i++) atomic_store(&stops->own[i].is_taken, false);
+    if (!make_turn()) stops->prepared = false;
 }
 
 /* Registered when the library is loaded, so that a child that is forked during the first usp_prepare starts afresh,
@@ -89,12 +73,12 @@ __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL
 static bool grow(struct uspi_arena *arena, size_t size) {
     const size_t before = arena->size;
     if (!uspi_arena_grow(arena, size)) return false;
-    atomic_fetch_add(&requester.reserved, arena->size - before);
+    atomic_fetch_add(&stops->reserved, arena->size - before);
     return true;
 }
 
 static void drop(struct uspi_arena *arena) {
-    atomic_fetch_sub(&requester.reserved, arena->size);
+    atomic_fetch_sub(&stops->reserved, arena->size);
     uspi_arena_free(arena);
 }
 
@@ -102,17 +86,17 @@ static void drop(struct uspi_arena *arena) {
  * USP_ERROR_NO_MEMORY. */
 static int take_arena(void) {
     unsigned i = 0;
-    while (i < ARENAS && atomic_exchange(&requester.own[i].is_taken, true)) i++;
-    if (i == ARENAS) return USP_ERROR_BUSY;
-    if (grow(&requester.own[i].arena, atomic_load(&requester.stack_copy))) return (int)i;
-    atomic_store(&requester.own[i].is_taken, false);
+    while (i < USPI_DARWIN_ARENAS && atomic_exchange(&stops->own[i].is_taken, true)) i++;
+    if (i == USPI_DARWIN_ARENAS) return USP_ERROR_BUSY;
+    if (grow(&stops->own[i].arena, atomic_load(&stops->stack_copy))) return (int)i;
+    atomic_store(&stops->own[i].is_taken, false);
     return USP_ERROR_NO_MEMORY;
 }
 
 /* Gives an arena back. uspi_os_shutdown skips an arena in use, so its memory is freed here after a shutdown. */
 static void give_arena(size_t i) {
-    if (i >= KEPT || !atomic_load(&requester.prepared)) drop(&requester.own[i].arena);
-    atomic_store(&requester.own[i].is_taken, false);
+    if (i >= KEPT || !atomic_load(&stops->prepared)) drop(&stops->own[i].arena);
+    atomic_store(&stops->own[i].is_taken, false);
 }
 
 /* ---- getting ready ---- */
@@ -127,23 +111,23 @@ static bool is_valid(const struct usp_prepare_options *o) {
 static int prepare(const struct usp_prepare_options *o) {
     uint64_t size = (uint64_t)o->max_threads * o->stack_copy;
     if (size > SIZE_MAX / 2) return USP_ERROR_NO_MEMORY;
-    if (requester.turn == MACH_PORT_NULL && !make_turn()) return USP_ERROR_SYSTEM;
+    if (stops->turn == MACH_PORT_NULL && !make_turn()) return USP_ERROR_SYSTEM;
     int status = take_turn(uspi_os_clock() + o->timeout + SECOND);
     if (status != USP_OK) return status;
-    if (!requester.prepared || requester.max_threads != o->max_threads || requester.stack_copy != o->stack_copy) {
+    if (!stops->prepared || stops->max_threads != o->max_threads || stops->stack_copy != o->stack_copy) {
         struct uspi_arena arena = {NULL, 0};
         if (grow(&arena, (size_t)size)) {
-            drop(&requester.arena);
-            requester.arena = arena;
+            drop(&stops->arena);
+            stops->arena = arena;
         } else {
             status = USP_ERROR_NO_MEMORY;
         }
     }
     if (status == USP_OK) {
-        requester.max_threads = o->max_threads;
-        requester.stack_copy = o->stack_copy;
-        requester.timeout = o->timeout;
-        requester.prepared = true;
+        stops->max_threads = o->max_threads;
+        stops->stack_copy = o->stack_copy;
+        stops->timeout = o->timeout;
+        stops->prepared = true;
         const int first = take_arena();
         if (first >= 0) give_arena((size_t)first);
     }
@@ -159,38 +143,40 @@ int uspi_os_prepare(const struct usp_prepare_options *options) {
     uspi_darwin_learn_queues();
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
-    pthread_mutex_lock(&requester.changes);
+    pthread_mutex_lock(&stops->changes);
     int status = prepare(options);
-    pthread_mutex_unlock(&requester.changes);
+    pthread_mutex_unlock(&stops->changes);
     uspi_os_undisturbed_end(&kept);
     return status;
 }
 
-bool uspi_os_is_prepared(void) { return atomic_load(&requester.prepared); }
+bool uspi_os_is_prepared(void) { return atomic_load(&stops->prepared); }
 
 void uspi_os_shutdown(void) {
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
-    pthread_mutex_lock(&requester.changes);
-    if (requester.turn != MACH_PORT_NULL && take_turn(uspi_os_clock() + SECOND) == USP_OK) {
-        requester.prepared = false;
-        drop(&requester.arena);
-        for (unsigned i = 0; i < ARENAS; i++) {
-            if (!atomic_exchange(&requester.own[i].is_taken, true)) give_arena(i);
+    pthread_mutex_lock(&stops->changes);
+    if (stops->turn != MACH_PORT_NULL && take_turn(uspi_os_clock() + SECOND) == USP_OK) {
+        stops->prepared = false;
+        stops->max_threads = stops->stack_copy = 0;
+        stops->timeout = 0;
+        drop(&stops->arena);
+        for (unsigned i = 0; i < USPI_DARWIN_ARENAS; i++) {
+            if (!atomic_exchange(&stops->own[i].is_taken, true)) give_arena(i);
         }
-        semaphore_destroy(mach_task_self(), requester.turn);
-        requester.turn = MACH_PORT_NULL;
+        semaphore_destroy(mach_task_self(), stops->turn);
+        stops->turn = MACH_PORT_NULL;
     }
-    pthread_mutex_unlock(&requester.changes);
+    pthread_mutex_unlock(&stops->changes);
     uspi_os_undisturbed_end(&kept);
 }
 
-size_t uspi_os_reserved(void) { return atomic_load(&requester.reserved); }
+size_t uspi_os_reserved(void) { return atomic_load(&stops->reserved); }
 
 /* Begins a stop. On USP_OK the caller has the turn. */
 static int begin_stop(uint64_t deadline) {
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;
-    if (!requester.prepared) return USP_ERROR_NOT_PREPARED;
+    if (!stops->prepared) return USP_ERROR_NOT_PREPARED;
     return take_turn(deadline);
 }
 
@@ -249,16 +235,16 @@ static int stop_and_copy(const struct usp_thread *thread, uint64_t deadline, str
     return status;
 }
 
-uint64_t uspi_os_capture_timeout(void) { return atomic_load(&requester.timeout); }
+uint64_t uspi_os_capture_timeout(void) { return atomic_load(&stops->timeout); }
 
 int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, struct uspi_thread_copy *copy) {
     struct uspi_held held = {.port = MACH_PORT_NULL};
     memset(copy, 0, sizeof *copy);
     if (!can_stop()) return USP_ERROR_UNSUPPORTED;
-    if (!requester.prepared) return USP_ERROR_NOT_PREPARED;
+    if (!stops->prepared) return USP_ERROR_NOT_PREPARED;
     const int own = take_arena();
     if (own < 0) return own;
-    struct uspi_arena *arena = &requester.own[own].arena;
+    struct uspi_arena *arena = &stops->own[own].arena;
     int status = stop_and_copy(thread, deadline, &held, arena);
     if (status == USP_OK) {
         uspi_darwin_fill_copy(copy, &held, arena->bytes);
@@ -287,10 +273,10 @@ int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopp
                                       .is_own = true,
                                       .only = options->only_thread,
                                       .timeout = options->timeout,
-                                      .arena = &requester.arena};
-    const size_t before = requester.arena.size;
+                                      .arena = &stops->arena};
+    const size_t before = stops->arena.size;
     status = uspi_darwin_collect(&c, out);
-    atomic_fetch_add(&requester.reserved, requester.arena.size - before);
+    atomic_fetch_add(&stops->reserved, stops->arena.size - before);
     give_turn();
     if (status != USP_OK) return status;
     usp_target_init(&target, USPI_HOST_ARCH);

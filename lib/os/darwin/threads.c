@@ -4,13 +4,9 @@
 
 #if USPI_OS == USPI_OS_DARWIN
 
-#include "lib/os/darwin/darwin.h"
+#include "lib/os/darwin/capturing.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
-
-static _Atomic(uint64_t) main_thread;
 
 static bool identify(thread_act_t port, struct thread_identifier_info *ids) {
     mach_msg_type_number_t count = THREAD_IDENTIFIER_INFO_COUNT;
@@ -82,16 +78,19 @@ __attribute__((constructor)) static void learn_main_thread(void) {
     struct uspi_darwin_list list;
     struct thread_identifier_info ids;
     if (pthread_main_np() != 0) {
-        atomic_store(&main_thread, uspi_darwin_own_thread());
+        atomic_store(&uspi_darwin_capturing.main_thread, uspi_darwin_own_thread());
     } else if (uspi_darwin_list(mach_task_self(), &list) == USP_OK) {
-        if (list.count > 0 && identify(list.ports[0], &ids)) atomic_store(&main_thread, ids.thread_id);
+        if (list.count > 0 && identify(list.ports[0], &ids))
+            atomic_store(&uspi_darwin_capturing.main_thread, ids.thread_id);
         uspi_darwin_list_free(&list);
     }
 }
 
-uint64_t uspi_darwin_main_thread(void) { return atomic_load(&main_thread); }
+uint64_t uspi_darwin_main_thread(void) { return atomic_load(&uspi_darwin_capturing.main_thread); }
 
-void uspi_darwin_threads_after_fork(void) { atomic_store(&main_thread, uspi_darwin_own_thread()); }
+void uspi_darwin_threads_after_fork(void) {
+    atomic_store(&uspi_darwin_capturing.main_thread, uspi_darwin_own_thread());
+}
 
 /* ---- os.h's functions ---- */
 

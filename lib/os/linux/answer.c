@@ -35,21 +35,18 @@ size_t uspi_extent_copy(const struct uspi_extent *extent, uint8_t *to, size_t ro
 
 /* ---- where the stack is ---- */
 
-/* An address at which the calling thread had enough room below, so that later handlers need no probe there. */
-static _Thread_local USPI_TLS_MODEL uintptr_t room_at;
-
 /* Checks the room below the handler's frame. If neither the alternate stack's bounds nor the thread's own tell, the
  * memory is probed: below a stack there is an unreadable guard page. */
 bool uspi_has_answer_room(const void *context) {
     const stack_t *alternate = &((const ucontext_t *)context)->uc_stack;
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0), low = (uintptr_t)alternate->ss_sp;
     if (here - low < alternate->ss_size) return here - low >= USPI_ANSWER_STACK;
-    if (here - room_at < USPI_LINUX_PAGE) return true;
+    if (here - uspi_capturing_thread.room_at < USPI_LINUX_PAGE) return true;
     if (here > uspi_own_stack.low && here < uspi_own_stack.high && here - uspi_own_stack.low >= USPI_ANSWER_STACK) {
         return true;
     }
     if (here < USPI_ANSWER_STACK || !uspi_os_can_read(here - USPI_ANSWER_STACK)) return false;
-    room_at = here;
+    uspi_capturing_thread.room_at = here;
     return true;
 }
 
@@ -160,7 +157,7 @@ void uspi_answer_requests(const void *context) {
 
 /* memset and memcpy are included because compilers insert calls of them. */
 void uspi_answer_prepare(void) {
-    static _Atomic(uint32_t) word;
+    _Atomic(uint32_t) word = 0;
     char name[16], copy[16];
     uint64_t set;
     volatile size_t n = sizeof copy;

@@ -15,6 +15,8 @@
 #define NAP 50000u
 
 struct uspi_capturing uspi_capturing;
+_Thread_local USPI_TLS_MODEL struct uspi_capturing_thread uspi_capturing_thread;
+_Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
 
 /* ---- locks ---- */
 
@@ -63,6 +65,11 @@ void uspi_forget_unanswering(pid_t tid) {
         pid_t expected = tid;
         atomic_compare_exchange_strong(&uspi_capturing.unanswering[i], &expected, 0);
     }
+}
+
+void uspi_forget_all_unanswering(void) {
+    for (unsigned i = 0; i < USPI_REMEMBERED; i++) atomic_store(&uspi_capturing.unanswering[i], 0);
+    atomic_store(&uspi_capturing.next_unanswering, 0);
 }
 
 /* ---- this process ---- */

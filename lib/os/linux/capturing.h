@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The capturing state of this process: everything that usp_prepare sets up and that requesters and signal handlers
- * share. request.h and signal.h explain the parts.
+/* The capturing state of this process on Linux, the only one of this layer: what usp_prepare sets up, what requesters and
+ * signal handlers share, and what each thread knows about itself. request.h and signal.h explain the parts.
+ * lib/images/own_images.c and lib/capture/state.h have the state of their layers.
  *
  * No lock that a signal handler would take protects it. A child after a fork starts afresh (start_afresh in stop.c),
- * whatever the parent's other threads were doing, because every important change is one atomic step. */
+ * whatever the parent's other threads were doing, because every important change is one atomic step. usp_shutdown resets
+ * each part; comments name those that stay. */
 #ifndef USPI_LINUX_CAPTURING_H
 #define USPI_LINUX_CAPTURING_H
 
@@ -26,7 +28,8 @@ struct uspi_turn {
     _Atomic(uint32_t) word;
 };
 
-/* The program's action for our signal before our handler replaced it. Immutable once it is used. */
+/* The program's action for our signal before our handler replaced it. Immutable once it is used, also after
+ * usp_shutdown: a handler of the program that was installed later may still call ours. */
 struct uspi_signal_layer {
     _Atomic(bool) is_used;
     struct sigaction below;
@@ -37,8 +40,11 @@ struct uspi_capturing {
     /* usp_prepare's options. */
     _Atomic(uint64_t) timeout;
     _Atomic(uint32_t) max_threads, stack_copy;
-    /* Cached id of this process, for the requester; 0 before usp_prepare. */
+    /* Cached id of this process, for the requester; 0 before usp_prepare. Stays: it tells start_afresh that there may be
+     * requests. */
     _Atomic(pid_t) pid;
+    /* The top of the main thread's stack. Written when the library is loaded, and stays. */
+    uintptr_t main_top;
 
     _Atomic(int) signal; /* signal that requests are sent with; 0: none */
     struct uspi_signal_layer layers[USPI_LAYERS];
@@ -81,14 +87,18 @@ void uspi_turn_give(struct uspi_turn *turn);
 bool uspi_is_unanswering(pid_t tid);
 void uspi_remember_unanswering(pid_t tid);
 void uspi_forget_unanswering(pid_t tid);
+void uspi_forget_all_unanswering(void);
 
-/* State of the calling thread with respect to the program's signals (lib/os/linux/undisturbed.c). While calls > 0, it
- * is in a capture. A call of the program's handler for our signal that becomes due then is deferred until the capture
- * ends. */
-struct uspi_own_calls {
+/* What the calling thread knows about itself, besides uspi_own_stack (os.h). Read and written by that thread and its
+ * signal handlers only; stays until the thread ends. */
+struct uspi_capturing_thread {
+    /* With respect to the program's signals (lib/os/linux/undisturbed.c): while calls > 0, the thread is in a capture. A
+     * call of the program's handler for our signal that becomes due then is deferred until the capture ends. */
     volatile unsigned calls;
     volatile bool owed;
+    bool knows_stack;  /* uspi_own_stack has the bounds that libc reports */
+    uintptr_t room_at; /* an address at which there was enough room below, so that later handlers need no probe there */
 };
-extern _Thread_local USPI_TLS_MODEL struct uspi_own_calls uspi_own_calls;
+extern _Thread_local USPI_TLS_MODEL struct uspi_capturing_thread uspi_capturing_thread;
 
 #endif

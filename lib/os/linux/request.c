@@ -141,6 +141,7 @@ void uspi_requests_free(void) {
         uspi_request_drop((int)i);
         atomic_store(&uspi_capturing.owners[i], 0);
     }
+    atomic_store(&uspi_capturing.places, 0);
     /* Handlers that are about to return need a moment. If one still runs afterwards, the memory stays mapped. */
     for (unsigned i = 0; i < 200 && atomic_load(&uspi_capturing.retired) != NULL; i++) {
         uspi_linux->sleep(NAP);
@@ -150,7 +151,7 @@ void uspi_requests_free(void) {
 
 void uspi_requests_after_fork(void) {
     for (unsigned i = 0; i < USPI_HANDLER_GROUPS; i++) atomic_store(&uspi_capturing.handlers[i], 0);
-    for (unsigned i = 0; i < USPI_REMEMBERED; i++) atomic_store(&uspi_capturing.unanswering[i], 0);
+    uspi_forget_all_unanswering();
     for (uint32_t i = 0; i < USPI_REQUESTS; i++) {
         struct uspi_request *r = uspi_request_at((int)i);
         atomic_store(&uspi_capturing.asked[i], 0);

@@ -18,16 +18,6 @@
 #include <threads.h>
 #endif
 
-static usp_addr own_roots[USPI_ROOTS];
-static _Atomic(uint32_t) root_count;
-
-void uspi_os_keep_root(usp_addr root) {
-    uint32_t n = atomic_load(&root_count);
-    if (n == USPI_ROOTS) return;
-    own_roots[n] = root;
-    atomic_store(&root_count, n + 1);
-}
-
 USPI_TEMPLATE uintptr_t caller(void) {
     return uspi_host_strip((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)));
 }
@@ -75,8 +65,6 @@ usp_addr uspi_os_first_stack_top(void) {
 
 void uspi_os_describe_self(struct usp_target *target) {
     target->os = USP_OS_LINUX;
-    target->roots = own_roots;
-    target->root_count = atomic_load(&root_count);
     target->pac_mask = uspi_host_signature_bits();
 }
 

@@ -6,7 +6,7 @@
 #if USPI_OS == USPI_OS_LINUX
 
 #define _GNU_SOURCE 1
-#include "lib/os/linux/linux.h"
+#include "lib/os/linux/capturing.h"
 
 #include "arch/host.h"
 
@@ -20,14 +20,9 @@
  * takes some 30 µs, and known pages are not probed again. */
 #define PAGES_TO_LEARN 16384u
 
-_Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
-
-/* The top of the main thread's stack. */
-static uintptr_t main_top;
-
 __attribute__((constructor)) static void learn_main_stack(void) {
     /* The kernel puts the program's name above everything else on the main stack (fs/exec.c, fs/binfmt_elf.c). */
-    main_top = (uintptr_t)getauxval(AT_EXECFN);
+    uspi_capturing.main_top = (uintptr_t)getauxval(AT_EXECFN);
 }
 
 uint32_t uspi_os_kind(void) { return USP_OS_LINUX; }
@@ -60,7 +55,7 @@ static bool is_readable_to(uintptr_t from, uintptr_t to) {
  * address that the kernel put there; for others the thread's control block, which glibc and musl place at the stack's
  * top. */
 static uintptr_t own_top(void) {
-    return uspi_linux->own_thread() == uspi_linux->own_process() ? main_top : (uintptr_t)pthread_self();
+    return uspi_linux->own_thread() == uspi_linux->own_process() ? uspi_capturing.main_top : (uintptr_t)pthread_self();
 }
 
 /* Two addresses belong to one stack if all pages between them are readable: another stack in between would have an
@@ -76,9 +71,8 @@ bool uspi_os_learn_in_passing(uintptr_t sp) {
 }
 
 int uspi_os_learn_thread(void) {
-    static _Thread_local USPI_TLS_MODEL bool is_learned;
     pthread_attr_t attributes;
-    if (is_learned) return USP_OK;
+    if (uspi_capturing_thread.knows_stack) return USP_OK;
     void *low;
     size_t size;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return USP_ERROR_SYSTEM;
@@ -93,7 +87,7 @@ int uspi_os_learn_thread(void) {
         uspi_own_stack.low = (uintptr_t)low;
         atomic_signal_fence(memory_order_seq_cst);
         uspi_own_stack.high = high;
-        is_learned = true;
+        uspi_capturing_thread.knows_stack = true;
     }
     return USP_OK;
 }

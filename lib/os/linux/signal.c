@@ -47,8 +47,8 @@ static void handle(unsigned layer, int number, siginfo_t *info, void *context) {
     uspi_answer_requests(context);
     if (uspi_has_answer_room(context)) uspi_restart_mend(context, number, is_shared);
     if (!is_shared) return;
-    if (uspi_own_calls.calls > 0) {
-        uspi_own_calls.owed = true;
+    if (uspi_capturing_thread.calls > 0) {
+        uspi_capturing_thread.owed = true;
     } else {
         call_program(below, number, info, context);
     }

@@ -122,6 +122,10 @@ void uspi_os_shutdown(void) {
         atomic_store(&c->is_prepared, false);
         uspi_signal_uninstall();
         uspi_requests_free();
+        uspi_forget_all_unanswering();
+        atomic_store(&c->max_threads, 0);
+        atomic_store(&c->stack_copy, 0);
+        atomic_store(&c->timeout, 0);
         uspi_turn_give(&c->changes);
     }
     uspi_os_undisturbed_end(&kept);

@@ -229,8 +229,6 @@ static void describe_process(struct uspi_stopped_process *out) {
     out->pid = (int64_t)uspi_linux_pid();
     out->arch = target.arch;
     out->pac_mask = target.pac_mask;
-    out->roots = target.roots;
-    out->root_count = target.root_count;
     out->live = (struct usp_memory){uspi_os_read, NULL};
 }
 

@@ -16,20 +16,22 @@
 
 #define NANOSECONDS UINT64_C(1000000000)
 
-/* This process's mark in a lock's word. It differs from the marks of all processes that this one descends from. */
-static _Atomic(uint32_t) mark = NEXT_MARK;
-
+/* What all locks share. It owns nothing, and lasts as long as the process: symbolizers use locks before usp_prepare and
+ * after usp_shutdown. */
 static struct {
+    /* This process's mark in a lock's word. It differs from the marks of all processes that this one descends from. */
+    _Atomic(uint32_t) mark;
+    /* Where threads sleep. */
     pthread_mutex_t mutex;
     pthread_cond_t given;
-} sleepers = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
+} locks = {NEXT_MARK, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
 
 static void start_afresh(void) {
     static const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static const pthread_cond_t given = PTHREAD_COND_INITIALIZER;
-    atomic_fetch_add(&mark, NEXT_MARK);
-    sleepers.mutex = mutex;
-    sleepers.given = given;
+    atomic_fetch_add(&locks.mark, NEXT_MARK);
+    locks.mutex = mutex;
+    locks.given = given;
 }
 
 /* Registered when the library is loaded, before any lock is taken. */
@@ -67,21 +69,21 @@ static struct timespec time_after(uint64_t ns) {
 static enum uspi_lock_taken take_later(struct uspi_lock *lock, uint32_t own, const struct timespec *until) {
     enum uspi_lock_taken taken;
     int e = 0;
-    pthread_mutex_lock(&sleepers.mutex);
+    pthread_mutex_lock(&locks.mutex);
     /* Other threads may be asleep for this lock, too. So a thread that has slept sets the bit that wakes them. */
     while ((taken = take_at_once(lock, own | IS_AWAITED)) == USPI_LOCK_HELD && e != ETIMEDOUT) {
         if (!await(lock, own)) continue;
-        e = until != NULL ? pthread_cond_timedwait(&sleepers.given, &sleepers.mutex, until)
-                          : pthread_cond_wait(&sleepers.given, &sleepers.mutex);
+        e = until != NULL ? pthread_cond_timedwait(&locks.given, &locks.mutex, until)
+                          : pthread_cond_wait(&locks.given, &locks.mutex);
     }
-    pthread_mutex_unlock(&sleepers.mutex);
+    pthread_mutex_unlock(&locks.mutex);
     return taken;
 }
 
 /* Takes a lock; waits for it if `waits` is set. The thread is not cancelled while it waits or holds the lock
  * (pthread_cancel), because it would never give the lock back. */
 static enum uspi_lock_taken take(struct uspi_lock *lock, bool waits, const struct timespec *until) {
-    uint32_t own = atomic_load_explicit(&mark, memory_order_relaxed);
+    uint32_t own = atomic_load_explicit(&locks.mark, memory_order_relaxed);
     int cancel_state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     enum uspi_lock_taken taken = take_at_once(lock, own);
@@ -105,9 +107,9 @@ enum uspi_lock_taken uspi_lock_take_within(struct uspi_lock *lock, uint64_t time
 void uspi_lock_give(struct uspi_lock *lock) {
     int cancel_state = lock->cancel_state;
     if ((atomic_exchange(&lock->holder, 0) & IS_AWAITED) != 0) {
-        pthread_mutex_lock(&sleepers.mutex);
-        pthread_cond_broadcast(&sleepers.given);
-        pthread_mutex_unlock(&sleepers.mutex);
+        pthread_mutex_lock(&locks.mutex);
+        pthread_cond_broadcast(&locks.given);
+        pthread_mutex_unlock(&locks.mutex);
     }
     pthread_setcancelstate(cancel_state, NULL);
 }

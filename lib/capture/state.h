@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* The capturing state of this process above the operating system, one object: what captures keep between calls. Each
+ * part is used by the file that its comment names. lib/os/linux/capturing.h, lib/os/darwin/capturing.h and
+ * lib/images/own_images.c have the state of their layers; no other file of the library has any.
+ *
+ * A child after a fork inherits all of it. Its locks know that a holder was not copied (os.h); everything else changes in
+ * atomic steps, or is not published before it is complete.
+ *
+ * usp_shutdown gives each part back, so that the state is as before the first usp_prepare. No other call may be running
+ * then (capture.h). */
+#ifndef USPI_CAPTURE_STATE_H
+#define USPI_CAPTURE_STATE_H
+
+#include "lib/base/page_cache.h"
+#include "lib/os/os.h"
+
+#define USPI_CALL_SITES 2048u
+#define USPI_TEXT_PAGES 8u
+#define USPI_ROOTS      (1 + USPI_THREAD_ROOTS)
+
+struct uspi_rules; /* own_code.c */
+
+/* A root's position in the image that contains it, which may also be loaded in another process. */
+struct uspi_portable_root {
+    uint64_t offset;
+    uint8_t build_id[USP_BUILD_ID_MAX];
+    uint32_t build_id_size; /* 0: unknown, so the root is of no use in other processes */
+};
+
+/* Settings for the data about code that is made with the next list of images (own_code.c). */
+struct uspi_code_settings {
+    struct uspi_lock lock;  /* protects the rest; its holder may allocate, but waits for nothing else */
+    _Atomic(bool) are_used; /* such data is made with each list; read without the lock */
+    uint64_t table_limit;
+    struct uspi_rules *rules; /* NULL: none */
+};
+
+/* Return addresses at which stacks end (roots.c). The holder of the lock appends; any thread reads the first `count`
+ * without it, also in signal handlers. */
+struct uspi_known_roots {
+    struct uspi_lock lock;
+    bool main_known, threads_known; /* used by the holder of the lock */
+    _Atomic(uint32_t) count;
+    usp_addr addresses[USPI_ROOTS]; /* in this process */
+    struct uspi_portable_root portable[USPI_ROOTS];
+};
+
+struct uspi_capture_state {
+    /* Return addresses that were verified (call_sites.h). Any thread and signal handler reads and writes one word at a
+     * time. The first member, so that the fast walk needs no offset. usp_shutdown forgets them. */
+    _Atomic(uintptr_t) call_sites[USPI_CALL_SITES];
+    /* The code that signal handlers return to; 0 until it is found. It is not among the call sites, so that the fast
+     * walk's loop needs no comparison for it. Used like them. */
+    _Atomic(uintptr_t) signal_return;
+
+    /* Caches of code for captures of other threads (capture.c); NULL: none, or in use. A capture exchanges a place with
+     * NULL, and so owns the cache until it puts it back. usp_shutdown frees them. */
+    struct uspi_page_cache *_Atomic text_pages[USPI_TEXT_PAGES];
+
+    struct uspi_code_settings code; /* usp_shutdown frees the rules and restores the defaults */
+    struct uspi_known_roots roots;  /* usp_shutdown forgets them */
+};
+
+extern struct uspi_capture_state uspi_capture_state;
+
+#endif

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Checks, in the object files of this build or of the given folder, that the library has no mutable static data but the
+# objects listed here: one for each layer with a state, and the few that are none. Each says who reads and writes it.
+# usp_shutdown must give back what a new one would hold. Constant data with addresses (.data.rel.ro) does not count.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+# The tools of a target have one prefix and one suffix: aarch64-linux-gnu-nm, llvm-nm-19.
+read -ra nm <<<"${NM:-nm}"
+tool=$(basename "${nm[0]}")
+objdump=${OBJDUMP:-${tool%nm*}objdump${tool##*nm}}
+need_tools perl "$objdump"
+make_work
+cd "${1:-.}"
+
+# One object file for each source file. The Objective-C layer is another library, with its own state.
+find arch lib -name '*.o' -not -name 'tests_*' -not -path 'lib/objc/*' | sort >"$work/all"
+awk '{ name = $0; sub(/\/\.libs\//, "/", name); if (!seen[name]++) print }' "$work/all" >"$work/objects"
+[[ $(wc -l <"$work/objects") -gt 100 ]] || fail "no objects to look at"
+
+cat >"$work/allowed" <<'END'
+lib/capture/state uspi_capture_state
+lib/images/own_images state
+lib/os/darwin/capturing uspi_darwin_capturing
+lib/os/darwin/capturing uspi_own_stack
+lib/os/linux/calls uspi_linux
+lib/os/linux/capturing uspi_capturing
+lib/os/linux/capturing uspi_capturing_thread
+lib/os/linux/capturing uspi_own_stack
+lib/os/none uspi_own_stack
+lib/os/posix/lock locks
+END
+
+while read -r object; do
+  name=${object/\/.libs\///}
+  "$objdump" -t "$object" 2>/dev/null | NAME=${name%.o} perl -ne '
+    my ($section, $symbol) = /^[0-9a-f]+ .{5}[dD ][O ] (\S+)\s+(?:[0-9a-f]+\s+)?(?:\.hidden\s+)?(\S+)$/ or next;
+    next unless $section =~ /^(\.(data|bss|tdata|tbss)|\*COM\*|__DATA,__(data|bss|common|thread_\w+))/;
+    # A section itself, constant data with addresses, and what compilers add.
+    next if $section =~ /^\.data\.rel\.ro/ or $symbol =~ /^[.]/ or $symbol =~ /^l?__/;
+    $symbol =~ s/^_(?=uspi)// if $section =~ /^__DATA/;
+    $symbol =~ s/^_// if $section =~ /^__DATA/;
+    print "$ENV{NAME} $symbol\n";'
+done <"$work/objects" | sort -u >"$work/found"
+
+grep -qx 'lib/images/own_images state' "$work/found" || fail "$objdump does not show the objects that there are"
+while read -r line; do
+  fail "${line% *}.c has mutable static data: ${line#* }"
+done < <(sort "$work/allowed" | comm -23 "$work/found" -)
+echo "$(wc -l <"$work/objects") objects of $(wc -l <"$work/found") files have state:"
+cat "$work/found"
+verdict
