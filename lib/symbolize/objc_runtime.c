@@ -3,6 +3,7 @@
 #include "lib/symbolize/objc_runtime.h"
 
 #include "arch/backend.h"
+#include "lib/base/array.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/strategy.h"
 
@@ -83,12 +84,8 @@ static usp_addr without_thumb_bit(usp_addr code) {
 }
 
 static int add_method(struct uspi_objc_runtime *runtime, const struct method *method) {
-    if (runtime->count == runtime->room) {
-        size_t room = runtime->room == 0 ? 256 : runtime->room * 2;
-        struct method *grown = realloc(runtime->methods, room * sizeof *grown);
-        if (grown == NULL) return USP_ERROR_NO_MEMORY;
-        runtime->methods = grown;
-        runtime->room = room;
+    if (!uspi_room_for(&runtime->methods, &runtime->room, runtime->count, 1, sizeof *method)) {
+        return USP_ERROR_NO_MEMORY;
     }
     runtime->methods[runtime->count++] = *method;
     return USP_OK;

@@ -2,6 +2,7 @@
 /* See print.h: the text and the list of scheduled items. */
 #include "lib/demangle/swift/print.h"
 
+#include "lib/base/array.h"
 #include "lib/base/text.h"
 
 #include <stdlib.h>
@@ -19,13 +20,9 @@
 
 /* ---- the text and the list ---- */
 
-/* Makes room for `needed` elements. Returns the array, which may have moved; NULL when memory lacks. */
+/* Makes room for `needed` elements, at first for 256. Returns the array, which may have moved; NULL when memory lacks. */
 static void *grow(void *array, size_t *room, size_t needed, size_t size) {
-    size_t larger = *room == 0 ? 256 : *room;
-    while (larger < needed) larger *= 2;
-    void *grown = realloc(array, larger * size);
-    if (grown != NULL) *room = larger;
-    return grown;
+    return uspi_array_reserve(array, room, needed > 256 ? needed : 256, size);
 }
 
 void uspi_swift_put(struct uspi_swift_printer *printer, const char *text, size_t length) {

@@ -11,6 +11,7 @@
 
 #if USPI_OS == USPI_OS_LINUX
 
+#include "lib/base/array.h"
 #include "lib/os/linux/answer.h"
 #include "lib/os/linux/proc.h"
 #include "lib/os/linux/process.h"
@@ -49,13 +50,7 @@ static uint64_t our_signal(void) {
 static bool note_thread(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct notes *n = context;
     struct uspi_proc_stat stat;
-    if (n->count == n->room) {
-        size_t room = n->room == 0 ? 128 : n->room * 2;
-        struct note *grown = realloc(n->notes, room * sizeof *grown);
-        if (grown == NULL) return false;
-        n->notes = grown;
-        n->room = room;
-    }
+    if (!uspi_room_for(&n->notes, &n->room, n->count, 1, sizeof *n->notes)) return false;
     if (uspi_proc_threads_stat(list, tid, &stat) < 0) return true;
     const bool is_excused =
         (stat.state != 'R' && (stat.blocked & our_signal()) != 0) || stat.state == 'T' || stat.state == 't';

@@ -331,7 +331,7 @@ static int write_text_line(struct uspi_documents *documents, struct uspi_line_re
     struct uspi_edit_text edit;
     enum uspi_line_is is;
     char room[1024];
-    struct uspi_text out = uspi_text_through(uspi_gather, &documents->gathered, room, sizeof room);
+    struct uspi_text out = uspi_text_through(uspi_gathered_append, &documents->gathered, room, sizeof room);
     documents->gathered.size = 0;
     int status = uspi_lines_write(lines, &line->here, &out, &is);
     if (status == USP_OK) status = uspi_text_flush(&out);

@@ -18,7 +18,7 @@ void uspi_edits_clear(struct uspi_edits *edits) {
 }
 
 struct uspi_text *uspi_edit_begin(struct uspi_edits *edits, struct uspi_edit_text *edit) {
-    edit->text = uspi_text_through(uspi_gather, &edits->texts, edit->room, sizeof edit->room);
+    edit->text = uspi_text_through(uspi_gathered_append, &edits->texts, edit->room, sizeof edit->room);
     return &edit->text;
 }
 

@@ -176,10 +176,11 @@ static int put_members(struct expansion *expansion, size_t object, const uint8_t
     if (status != USP_OK) return status;
     const struct uspi_json_node *node = &document->nodes[object];
     const size_t end = node->from + (size_t)node->length - 1;
-    status = uspi_gather(&expansion->to->text, document->text.bytes + expansion->copied, end - expansion->copied);
+    status =
+        uspi_gathered_append(&expansion->to->text, document->text.bytes + expansion->copied, end - expansion->copied);
     expansion->copied = end;
     const size_t from = expansion->to->text.size;
-    struct uspi_text out = uspi_text_through(uspi_gather, &expansion->to->text, room, sizeof room);
+    struct uspi_text out = uspi_text_through(uspi_gathered_append, &expansion->to->text, room, sizeof room);
     uspi_put_string(&out, ",\"threads\":[{\"frames\":[");
     put_frames(&out, bytes, n);
     uspi_put_string(&out, "]}]");
@@ -225,7 +226,7 @@ int uspi_expand_backtraces(struct uspi_span text, struct uspi_expanded *expanded
     /* The reader reports damaged documents later. */
     if (status != USP_ERROR_NO_MEMORY) status = USP_OK;
     if (status == USP_OK && expanded->count > 0) {
-        status = uspi_gather(&expanded->text, text.bytes + expansion.copied, text.length - expansion.copied);
+        status = uspi_gathered_append(&expanded->text, text.bytes + expansion.copied, text.length - expansion.copied);
     }
     if (status != USP_OK || expanded->count == 0) uspi_expanded_clear(expanded);
     return status;

@@ -243,7 +243,7 @@ struct field_text {
 
 static void begin_text(struct field_text *text) {
     text->gathered.size = 0;
-    text->out = uspi_text_through(uspi_gather, &text->gathered, text->room, sizeof text->room);
+    text->out = uspi_text_through(uspi_gathered_append, &text->gathered, text->room, sizeof text->room);
 }
 
 static bool end_text(struct field_text *text, struct uspi_model *model, enum uspi_field field) {

@@ -299,7 +299,7 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
         following = line->behind;
     }
     char room[512];
-    struct uspi_text gathered = uspi_text_through(uspi_gather, &reader->gathered, room, sizeof room);
+    struct uspi_text gathered = uspi_text_through(uspi_gathered_append, &reader->gathered, room, sizeof room);
     struct uspi_text *out = is_wide ? &gathered : &reader->out;
     reader->gathered.size = 0;
     const struct uspi_line_here here = {line->position, text, following, is_last};

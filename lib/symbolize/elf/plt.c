@@ -3,6 +3,7 @@
  * table, binutils bfd/elfxx-x86.c, elfnn-aarch64.c, elf32-arm.c and lld ELF/Arch. */
 #include "lib/symbolize/elf/plt.h"
 
+#include "lib/base/array.h"
 #include "lib/object/elf_symbols.h"
 
 #include <stdlib.h>
@@ -123,13 +124,7 @@ static int by_address(const void *a, const void *b) {
 }
 
 static int add_slot(struct slots *slots, usp_addr address, uint32_t symbol) {
-    if (slots->count == slots->room) {
-        size_t room = slots->room == 0 ? 64 : slots->room * 2;
-        struct slot *grown = realloc(slots->all, room * sizeof *grown);
-        if (grown == NULL) return USP_ERROR_NO_MEMORY;
-        slots->all = grown;
-        slots->room = room;
-    }
+    if (!uspi_room_for(&slots->all, &slots->room, slots->count, 1, sizeof *slots->all)) return USP_ERROR_NO_MEMORY;
     slots->all[slots->count++] = (struct slot){address, symbol};
     return USP_OK;
 }

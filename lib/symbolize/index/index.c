@@ -2,6 +2,8 @@
 /* See index.h. */
 #include "lib/symbolize/index/index.h"
 
+#include "lib/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +22,8 @@ int uspi_gather(struct uspi_gathering *gathering, const struct uspi_gathered_sym
     /* A symbol without a size ends at the next start, so it has no influence on addresses past that. */
     const usp_addr sure_end = candidate->is_unsized ? candidate->start : end;
     if (gathering->excerpt != NULL && !uspi_excerpt_keep(gathering->excerpt, candidate->start, sure_end)) return USP_OK;
-    if (gathering->count == gathering->capacity) {
-        size_t capacity = gathering->capacity == 0 ? 256 : gathering->capacity * 2;
-        if (capacity > SIZE_MAX / sizeof *gathering->candidates) return USP_ERROR_NO_MEMORY;
-        struct uspi_gathered_symbol *grown = realloc(gathering->candidates, capacity * sizeof *grown);
-        if (grown == NULL) return USP_ERROR_NO_MEMORY;
-        gathering->candidates = grown;
-        gathering->capacity = capacity;
+    if (!uspi_room_for(&gathering->candidates, &gathering->room, gathering->count, 1, sizeof *candidate)) {
+        return USP_ERROR_NO_MEMORY;
     }
     struct uspi_gathered_symbol *added = &gathering->candidates[gathering->count++];
     *added = *candidate;

@@ -2,6 +2,8 @@
 /* See exported.h. */
 #include "lib/symbolize/macho/exported.h"
 
+#include "lib/base/array.h"
+
 #include <stdlib.h>
 
 static int compare_addresses(const void *a, const void *b) {
@@ -22,12 +24,8 @@ static int read_visible(const struct uspi_macho_symbols *symbols, usp_addr mask,
         if (status != USP_OK) return status;
         bool is_visible = (symbol.type & (USPI_N_STAB | USPI_N_TYPE | USPI_N_EXT)) == (USPI_N_SECT | USPI_N_EXT);
         if (!is_visible) continue;
-        if (visible->count == visible->room) {
-            size_t room = visible->room == 0 ? 64 : visible->room * 2;
-            usp_addr *grown = realloc(visible->starts, room * sizeof *grown);
-            if (grown == NULL) return USP_ERROR_NO_MEMORY;
-            visible->starts = grown;
-            visible->room = room;
+        if (!uspi_room_for(&visible->starts, &visible->room, visible->count, 1, sizeof *visible->starts)) {
+            return USP_ERROR_NO_MEMORY;
         }
         visible->starts[visible->count++] = symbol.value & mask;
     }

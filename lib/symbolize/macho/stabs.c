@@ -3,6 +3,8 @@
  * name. */
 #include "lib/symbolize/macho/stabs.h"
 
+#include "lib/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +20,7 @@ int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_mach
         if (status != USP_OK) return status;
         stabs->has_functions |= symbol.type == USPI_N_FUN;
         if (symbol.type != USPI_N_SO) continue;
-        if (stabs->count == room) {
-            room = room == 0 ? 16 : room * 2;
-            struct uspi_stab_file *grown = realloc(stabs->files, room * sizeof *grown);
-            if (grown == NULL) return USP_ERROR_NO_MEMORY;
-            stabs->files = grown;
-        }
+        if (!uspi_room_for(&stabs->files, &room, stabs->count, 1, sizeof *stabs->files)) return USP_ERROR_NO_MEMORY;
         stabs->files[stabs->count].entry = (uint32_t)i;
         atomic_init(&stabs->files[stabs->count++].path, NULL);
     }
@@ -134,12 +131,8 @@ int uspi_stab_functions_read(struct uspi_stab_functions *functions, const struct
         if (status != USP_OK) return status;
         usp_addr start = symbol.value & mask;
         if (symbol.type != USPI_N_FUN || !uspi_macho_code_holds(code, symbol.section, start)) continue;
-        if (functions->count == functions->room) {
-            size_t room = functions->room == 0 ? 64 : functions->room * 2;
-            struct uspi_stab_start *grown = realloc(functions->all, room * sizeof *grown);
-            if (grown == NULL) return USP_ERROR_NO_MEMORY;
-            functions->all = grown;
-            functions->room = room;
+        if (!uspi_room_for(&functions->all, &functions->room, functions->count, 1, sizeof *functions->all)) {
+            return USP_ERROR_NO_MEMORY;
         }
         functions->all[functions->count++] = (struct uspi_stab_start){start, symbol.name, (uint32_t)i};
     }

@@ -2,6 +2,8 @@
 /* See names.h. */
 #include "lib/symbolize/objc/names.h"
 
+#include "lib/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,13 +17,8 @@ struct text {
 
 /* Makes room for n more bytes and a NUL. */
 static int make_room(struct text *text, size_t n) {
-    if (text->room - text->used > n) return USP_OK;
-    size_t room = (text->used + n + 1) * 2;
-    char *grown = realloc(text->bytes, room);
-    if (grown == NULL) return USP_ERROR_NO_MEMORY;
-    text->bytes = grown;
-    text->room = room;
-    return USP_OK;
+    const bool has_room = n < SIZE_MAX && uspi_room_for(&text->bytes, &text->room, text->used, n + 1, 1);
+    return has_room ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
 static int append(struct text *text, const char *piece) {

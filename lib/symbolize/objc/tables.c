@@ -3,6 +3,7 @@
  * memory is needed for a single method. */
 #include "lib/symbolize/objc/tables.h"
 
+#include "lib/base/array.h"
 #include "lib/symbolize/macho/ends.h"
 #include "lib/symbolize/objc/classes.h"
 #include "lib/symbolize/objc/lists.h"
@@ -47,13 +48,7 @@ static int add_list(void *context, const struct uspi_objc_owner *owner, usp_addr
     if (status != USP_OK) return status;
     uint32_t count = added.list.count;
     if (count == 0 || count > visit->methods || count > NUMBERS_MAX - t->numbers) return USP_ERROR_FORMAT;
-    if (t->count == t->room) {
-        size_t room = t->room == 0 ? 64 : t->room * 2;
-        struct list *grown = realloc(t->lists, room * sizeof *grown);
-        if (grown == NULL) return USP_ERROR_NO_MEMORY;
-        t->lists = grown;
-        t->room = room;
-    }
+    if (!uspi_room_for(&t->lists, &t->room, t->count, 1, sizeof *t->lists)) return USP_ERROR_NO_MEMORY;
     visit->methods -= count;
     t->numbers += count;
     t->lists[t->count++] = added;

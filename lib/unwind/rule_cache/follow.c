@@ -5,7 +5,9 @@
  *
  * A frame is given if there is a certain rule for its return address too, if that is a root, or if the frame's own rule
  * ends the stack. The frame readers handle everything else. The walk does not need the other registers. If the readers
- * continue it, a second pass over the same frames restores them. */
+ * continue it, a second pass over the same frames (fetch_registers) restores them. The two are not one pass: most walks
+ * never need those registers, and to read their slots here would take more loads for a frame than the frame itself. The
+ * readers recall one rule at a time (kept_rules.c), also of code that may change, which this walk never does. */
 #include "lib/unwind/rule_cache/kept_rules.h"
 
 /* Loads a slot. Does not use uspi_le, because AddressSanitizer may have poisoned the stack memory. Compilers make one

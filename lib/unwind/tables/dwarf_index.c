@@ -3,6 +3,7 @@
 #include "lib/unwind/tables/dwarf_find.h"
 
 #include "arch/little_endian.h"
+#include "lib/base/array.h"
 
 #include <stdlib.h>
 
@@ -16,17 +17,11 @@ struct indexed {
 
 struct growing {
     struct indexed *entries;
-    size_t count, capacity;
+    size_t count, room;
 };
 
 static bool add(struct growing *g, usp_addr start, usp_addr entry) {
-    if (g->count == g->capacity) {
-        size_t capacity = g->capacity == 0 ? 256 : g->capacity * 2;
-        struct indexed *grown = realloc(g->entries, capacity * sizeof *grown);
-        if (grown == NULL) return false;
-        g->entries = grown;
-        g->capacity = capacity;
-    }
+    if (!uspi_room_for(&g->entries, &g->room, g->count, 1, sizeof *g->entries)) return false;
     g->entries[g->count++] = (struct indexed){start, entry};
     return true;
 }
