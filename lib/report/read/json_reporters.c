@@ -181,7 +181,7 @@ static bool find_record_frame(const struct uspi_json_object *object, struct uspi
         is_exact = uspi_span_is(uspi_json_text(object->document, object->slots[USPI_SLOT_EXACT]), USPI_SPAN("true"));
     }
     if (is_exact) frame->frame.flags |= USPI_FRAME_CALL_SITE;
-    uspi_take_json_name(object, USPI_SLOT_SYMBOL, USPI_SLOT_SYMBOL_LOCATION, frame);
+    uspi_take_json_name(object, USPI_SLOT_SYMBOL, USPI_SLOT_SYMBOL_OFFSET, frame);
     return true;
 }
 

@@ -44,6 +44,7 @@ static const struct {
     {USPI_SPAN_INIT("symbolLocation"), USPI_SLOT_SYMBOL_LOCATION},
     {USPI_SPAN_INIT("symbol_name"), USPI_SLOT_SYMBOL_NAME},
     {USPI_SPAN_INIT("symbolName"), USPI_SLOT_SYMBOL_NAME_APPLE},
+    {USPI_SPAN_INIT("symbol_offset"), USPI_SLOT_SYMBOL_OFFSET},
     {USPI_SPAN_INIT("usedImages"), USPI_SLOT_USED_IMAGES},
     {USPI_SPAN_INIT("uuid"), USPI_SLOT_UUID},
 };
