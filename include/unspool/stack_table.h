@@ -70,8 +70,9 @@ USP_API void usp_stack_table_free(struct usp_stack_table *table);
  * are loaded during the call: add a stack before a library that it runs in can be unloaded.
  *   time    of the sighting, in a unit of the caller's choice, not decreasing
  *   number  receives the stack's number; may be NULL
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or USP_ERROR_FULL when the stack alone has more than
- * max_frames frames (it is counted in statistics.refused). Thread-safe, not async-signal-safe. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY; USP_ERROR_FULL when the stack alone has more than max_frames
+ * frames (it is counted in statistics.refused). If there is no list of this process's images and none can be made, also
+ * USP_ERROR_BUSY (try again) and USP_ERROR_SYSTEM, as usp_images_refresh says. Thread-safe, not async-signal-safe. */
 USP_API int usp_stack_table_add(struct usp_stack_table *table, const struct usp_stack *stack, uint64_t time,
                                 uint64_t *number);
 

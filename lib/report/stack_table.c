@@ -353,9 +353,9 @@ static int refresh_images(struct usp_stack_table *table, uint64_t epoch) {
     struct usp_images *fresh = NULL;
     uint64_t generation;
     int status = uspi_own_images_get(&fresh, &generation);
-    struct known_image **known_of = NULL;
-    if (status == USP_OK) known_of = calloc(usp_images_count(fresh) + 1, sizeof(struct known_image *));
     if (status == USP_ERROR_UNSUPPORTED) return USP_OK; /* there are no images: places are addresses */
+    if (status != USP_OK) return status;
+    struct known_image **known_of = calloc(usp_images_count(fresh) + 1, sizeof *known_of);
     if (known_of == NULL) {
         usp_images_free(fresh);
         return USP_ERROR_NO_MEMORY;

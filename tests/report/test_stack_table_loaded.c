@@ -2,6 +2,7 @@
 /* Tests of the table of known stacks with this process's images: libraries that are unloaded, loaded elsewhere, or
  * replaced by others at the same place. Also tests exhausted memory in functions that make objects from stacks. */
 #define _GNU_SOURCE 1
+#include "lib/images/own_images.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/folder.h"
 #include "tests/support/libc.h"
@@ -219,6 +220,35 @@ START_TEST(remembered_images_are_bounded) {
 }
 END_TEST
 
+/* Without a list of images, and while older lists are held so that none can be published, the caller learns that it
+ * may try again. The table does not count the stack, and is as usable as before. */
+START_TEST(list_of_images_is_busy) {
+    enum { TICKETS_MAX = 100 };
+    struct usp_stack_table *table = create_table(10);
+    struct usp_stack_table_statistics statistics;
+    struct usp_frame frame;
+    const usp_addr pc = (usp_addr)(uintptr_t)suite_run_list;
+    struct usp_stack stack = make_stack(&frame, &pc, 1);
+    uint32_t tickets[TICKETS_MAX], count = 0;
+    uint64_t number = 7;
+    stack.arch = usp_arch_host();
+    while (usp_images_refresh() == USP_OK) {
+        ck_assert_uint_lt(count, TICKETS_MAX);
+        ck_assert(usp_images_acquire(&tickets[count++]) != NULL);
+        uspi_own_images_withdraw();
+    }
+    ck_assert_int_eq(usp_images_refresh(), USP_ERROR_BUSY);
+    ck_assert_int_eq(usp_stack_table_add(table, &stack, 1, &number), USP_ERROR_BUSY);
+    ck_assert_uint_eq(number, 7);
+    while (count > 0) usp_images_release(tickets[--count]);
+    ck_assert_int_eq(usp_stack_table_add(table, &stack, 1, &number), USP_OK);
+    ck_assert_uint_eq(number, 1);
+    usp_stack_table_get_statistics(table, &statistics);
+    ck_assert_uint_eq(statistics.sightings, 1);
+    usp_stack_table_free(table);
+}
+END_TEST
+
 /* ---- memory ---- */
 
 static const struct made_image images_table[] = {
@@ -313,6 +343,7 @@ int main(void) {
         add_tests(loaded, library_comes_back_elsewhere, remembered_images_are_bounded);
         tcase_add_loop_test(loaded, library_left_its_place_to_another, 0, 2);
     }
+    add_tests(loaded, list_of_images_is_busy);
     tcase_add_loop_test(memory, memory_runs_out, 0, ELEMENTS(users));
     return run_suite("stack table, loaded", loaded, memory);
 }
