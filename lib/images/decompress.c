@@ -43,26 +43,43 @@ static bool find_function(const char *library, const char *name, void *pointer) 
 #endif
 
 #ifdef HAVE_ZLIB
+/* The output that is kept already goes here. */
+#define UNUSED_SIZE 4096u
+
 struct uspi_zlib_steps {
     z_stream stream;
     int (*run)(z_streamp, int);
     int (*end)(z_streamp);
     uint8_t *to;
     size_t left; /* input bytes after those in stream.avail_in */
-    size_t done, room;
+    size_t done, room, kept;
+    uint8_t unused[UNUSED_SIZE];
 };
+
+static voidpf allocate(voidpf opaque, uInt count, uInt size) {
+    (void)opaque;
+    return calloc(count, size);
+}
+
+static void release(voidpf opaque, voidpf p) {
+    (void)opaque;
+    free(p);
+}
 
 /* Returns the part of n bytes that is given to zlib at once; z_stream counts in 32 bits. */
 static uInt part_of(size_t n) { return n < UINT32_MAX / 2 ? (uInt)n : UINT32_MAX / 2; }
 
-int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct uspi_zlib_steps **steps) {
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, size_t kept, struct uspi_zlib_steps **steps) {
     int (*begin)(z_streamp, const char *, int);
     struct uspi_zlib_steps *made = calloc(1, sizeof *made);
     *steps = NULL;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->to = to;
     made->room = room;
+    made->kept = kept;
     made->left = n;
+    made->stream.zalloc = allocate;
+    made->stream.zfree = release;
     /* zlib does not write to its input; next_in need not be const, depending on the header. */
     memcpy(&made->stream.next_in, &from, sizeof from);
     int status = USP_ERROR_UNSUPPORTED;
@@ -80,6 +97,17 @@ int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct us
     return status;
 }
 
+/* Chooses where the next output goes, at most up to `end`. Returns how much room is there. */
+static uInt find_room(struct uspi_zlib_steps *steps, size_t end) {
+    if (steps->done >= steps->kept) {
+        steps->stream.next_out = steps->to + steps->done;
+        return part_of(end - steps->done);
+    }
+    const size_t left = (steps->kept < end ? steps->kept : end) - steps->done;
+    steps->stream.next_out = steps->unused;
+    return left < UNUSED_SIZE ? (uInt)left : UNUSED_SIZE;
+}
+
 int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
     z_stream *stream = &steps->stream;
     for (;;) {
@@ -87,8 +115,7 @@ int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
             stream->avail_in = part_of(steps->left);
             steps->left -= stream->avail_in;
         }
-        const uInt room = part_of(end - steps->done);
-        stream->next_out = steps->to + steps->done;
+        const uInt room = find_room(steps, end);
         stream->avail_out = room;
         const int result = steps->run(stream, Z_NO_FLUSH);
         const size_t got = room - stream->avail_out;
@@ -108,8 +135,8 @@ void uspi_zlib_end(struct uspi_zlib_steps *steps) {
     free(steps);
 }
 #else
-int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, struct uspi_zlib_steps **steps) {
-    (void)from, (void)n, (void)to, (void)room;
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, size_t kept, struct uspi_zlib_steps **steps) {
+    (void)from, (void)n, (void)to, (void)room, (void)kept;
     *steps = NULL;
     return USP_ERROR_UNSUPPORTED;
 }
@@ -124,7 +151,7 @@ void uspi_zlib_end(struct uspi_zlib_steps *steps) { (void)steps; }
 
 int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room) {
     struct uspi_zlib_steps *steps;
-    int status = uspi_zlib_begin(from, n, to, room, &steps);
+    int status = uspi_zlib_begin(from, n, to, room, 0, &steps);
     if (status == USP_OK) status = uspi_zlib_step(steps, room);
     uspi_zlib_end(steps);
     return status;

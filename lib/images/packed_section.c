@@ -51,7 +51,9 @@ static int unpack_to(struct uspi_packed_section *section, size_t end) {
     if (section->header.way == USPI_PACKED_ZSTD)
         return uspi_decompress_zstd(section->from, n, section->bytes, section->size);
     if (section->steps == NULL) {
-        status = uspi_zlib_begin(section->from, n, section->bytes, section->size, &section->steps);
+        /* Other threads may be reading what is done. */
+        const size_t done = atomic_load_explicit(&section->done, memory_order_relaxed);
+        status = uspi_zlib_begin(section->from, n, section->bytes, section->size, done, &section->steps);
     }
     return status == USP_OK ? uspi_zlib_step(section->steps, end) : status;
 }
@@ -73,9 +75,8 @@ int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end) 
         const bool is_short = status == USP_ERROR_NO_MEMORY;
         if (is_short) atomic_fetch_add_explicit(&section->shortages, 1, memory_order_relaxed);
         if (status != USP_OK && !is_short) atomic_store_explicit(&section->status, status, memory_order_relaxed);
-        /* After lack of memory, decompressing begins again from the start; but only if nothing is done yet, since other
-         * threads may be reading what is done. */
-        if (is_short ? done == 0 : status != USP_OK || is_all) end_unpacking(section);
+        /* After lack of memory, the next call begins again from the start of the compressed bytes. */
+        if (status != USP_OK || is_all) end_unpacking(section);
     }
     uspi_lock_give(section->lock);
     return status;

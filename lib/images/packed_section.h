@@ -30,8 +30,9 @@ int uspi_packed_section_open(const struct uspi_packing_header *header, struct us
 /* NULL is ignored. */
 void uspi_packed_section_free(struct uspi_packed_section *section);
 
-/* Decompresses the first `end` bytes, or all if there are fewer, as far as this was not done before. Returns what
- * uspi_decompress_zlib returns; after damage was found it fails each time. Thread-safe. */
+/* Decompresses the first `end` bytes, or all if there are fewer, as far as this was not done before. Bytes that are
+ * decompressed are never written again. Returns what uspi_decompress_zlib returns; after damage was found it fails each
+ * time, after lack of memory the next call tries again. Thread-safe. */
 int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end);
 
 #endif
