@@ -89,6 +89,7 @@ static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options
     fill_info(core, &source.info);
     source.process.arch = core->arch;
     source.process.pid = core->pid;
+    source.process.pac_mask = core->pac_mask;
     source.process.live = memory;
     source.images = core->images;
     source.messages = core->messages;
