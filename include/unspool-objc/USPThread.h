@@ -54,7 +54,7 @@ USP_CLASS
                                                                  error:(NSError *USP_NULLABLE *USP_NULLABLE)error;
 
 /* Registers the calling thread, so that it is found by its id from any thread until it ends. The id is in its
- * threadDictionary. Returns NO when the system does not give the id. */
+ * threadDictionary. Returns NO when the system does not give the id or memory is exhausted. */
 + (BOOL)registerCurrent;
 
 /* Sets the folders whose images are the app's own. nil: the bundle of the main executable with everything in it

@@ -16,26 +16,22 @@ static NSString *const key = @"unspool.registration";
 - (BOOL)isOf:(uint64_t)kernelID;
 @end
 
-/* Address of an NSThread → kernel id of its USPIRegistration; guarded by the lock. */
+/* Address of an NSThread → kernel id of its USPIRegistration; guarded by @synchronized([USPIRegistration class]). */
 static NSMutableDictionary *table;
-static NSLock *lock;
 
 @implementation USPIRegistration
 
-+ (void)initialize {
-    if (self != [USPIRegistration class]) return;
-    lock = [[NSLock alloc] init];
-    table = [[NSMutableDictionary alloc] init];
-}
-
+/* If memory is exhausted, Foundation returns nil or throws. Either leaves the table as it was, and the next
+ * registration tries again. */
 - (id)initWithThread:(NSThread *)thread kernelID:(uint64_t)kernelID {
     self = [super init];
     if (self == nil) return nil;
     _thread = USPI_RETAIN([NSValue valueWithPointer:USPI_CONTEXT(thread)]);
     _kernelID = [[NSNumber alloc] initWithUnsignedLongLong:kernelID];
-    [lock lock];
-    [table setObject:_kernelID forKey:_thread];
-    [lock unlock];
+    @synchronized([USPIRegistration class]) {
+        if (table == nil) table = [[NSMutableDictionary alloc] init];
+        [table setObject:_kernelID forKey:_thread];
+    }
     return self;
 }
 
@@ -44,10 +40,10 @@ static NSLock *lock;
 }
 
 - (void)dealloc {
-    [lock lock];
-    /* Compares objects, not values: a newer registration of the thread stays. */
-    if ([table objectForKey:_thread] == _kernelID) [table removeObjectForKey:_thread];
-    [lock unlock];
+    @synchronized([USPIRegistration class]) {
+        /* Compares objects, not values: a newer registration of the thread stays. */
+        if (_kernelID != nil && [table objectForKey:_thread] == _kernelID) [table removeObjectForKey:_thread];
+    }
     USPI_RELEASE(_thread);
     USPI_RELEASE(_kernelID);
     USPI_SUPER_DEALLOC();
@@ -55,28 +51,40 @@ static NSLock *lock;
 
 @end
 
-bool uspi_objc_register_current(void) {
+/* Puts a registration into the calling thread's dictionary. Returns NO or throws when memory is exhausted. */
+static BOOL register_as(uint64_t kernelID) {
     NSThread *current = [NSThread currentThread];
     NSMutableDictionary *own = [current threadDictionary];
+    /* After fork the dictionary contains the registration of the parent's thread. */
+    if ([[own objectForKey:key] isOf:kernelID]) return YES;
+    USPIRegistration *registration = [USPIRegistration alloc];
+    @try {
+        registration = [registration initWithThread:current kernelID:kernelID];
+        if (registration != nil) [own setObject:registration forKey:key];
+    } @finally {
+        USPI_RELEASE(registration);
+    }
+    return [[own objectForKey:key] isOf:kernelID];
+}
+
+bool uspi_objc_register_current(void) {
     struct usp_thread thread;
     if (usp_thread_self(&thread) != USP_OK) return false;
     uint64_t kernelID = thread.id;
     usp_thread_release(&thread);
-    /* After fork the dictionary contains the registration of the parent's thread. */
-    if ([[own objectForKey:key] isOf:kernelID]) return true;
-    USPIRegistration *registration = [[USPIRegistration alloc] initWithThread:current kernelID:kernelID];
-    if (registration == nil) return false;
-    [own setObject:registration forKey:key];
-    USPI_RELEASE(registration);
-    return true;
+    @try {
+        return register_as(kernelID);
+    } @catch (id exception) {
+        /* An NSMallocException, or one about an object that is nil because of exhausted memory. */
+        return false;
+    }
 }
 
 int uspi_objc_by_registration(NSThread *thread, struct usp_thread *found) {
-    /* Makes sure that +initialize has made the table. */
-    [USPIRegistration class];
-    [lock lock];
-    NSNumber *kernelID = [table objectForKey:[NSValue valueWithPointer:USPI_CONTEXT(thread)]];
-    *found = (struct usp_thread){[kernelID unsignedLongLongValue], 0};
-    [lock unlock];
-    return kernelID != nil ? USP_OK : USP_ERROR_NOT_FOUND;
+    *found = (struct usp_thread){0, 0};
+    @synchronized([USPIRegistration class]) {
+        NSNumber *kernelID = [table objectForKey:[NSValue valueWithPointer:USPI_CONTEXT(thread)]];
+        found->id = [kernelID unsignedLongLongValue];
+    }
+    return found->id != 0 ? USP_OK : USP_ERROR_NOT_FOUND;
 }

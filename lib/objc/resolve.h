@@ -11,7 +11,8 @@
  * USP_ERROR_NOT_FOUND if no way identifies it, or the system's error. */
 int uspi_objc_resolve(NSThread *thread, struct usp_thread *found);
 
-/* Registers the calling thread with its kernel id. Returns false if the system does not give the id. */
+/* Registers the calling thread with its kernel id. Returns false if the system does not give the id or memory is
+ * exhausted. */
 bool uspi_objc_register_current(void);
 
 /* The ways for a thread that is neither the calling nor the main one. Return USP_OK; USP_ERROR_NOT_FOUND: try the next

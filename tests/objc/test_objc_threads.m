@@ -9,6 +9,8 @@
 
 #include <objc/runtime.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static NSAutoreleasePool *pool;
 
@@ -200,6 +202,58 @@ START_TEST(registered_twice) {
     ck_assert_uint_eq(found.id, own.id);
 }
 END_TEST
+
+#ifdef GNUSTEP
+/* ---- by registration, without memory ---- */
+
+static void *(*real_malloc)(NSZone *, size_t);
+static long countdown; /* the allocation that fails; 0: none */
+
+/* The runtime aborts when it has no memory, but Foundation's own objects throw. */
+static void *failing_malloc(NSZone *zone, size_t size) {
+    if (countdown > 0 && --countdown == 0) [NSException raise:NSMallocException format:@"no memory"];
+    return real_malloc(zone, size);
+}
+
+/* Registers the calling thread while allocation `n` fails, then with enough memory. Returns whether one failed; exits
+ * when a result was wrong. */
+static bool register_without(long n) {
+    struct usp_thread found;
+    NSThread *current = [NSThread currentThread];
+    countdown = n;
+    BOOL is_registered = [USPThread registerCurrent];
+    bool failed = countdown == 0;
+    countdown = 0;
+    if (is_registered == failed) _exit(1);
+    if (failed && uspi_objc_by_registration(current, &found) != USP_ERROR_NOT_FOUND) _exit(2);
+    if (![USPThread registerCurrent]) _exit(3);
+    if (uspi_objc_by_registration(current, &found) != USP_OK) _exit(4);
+    return failed;
+}
+
+/* Each try is the first registration of a process. */
+START_TEST(registered_without_memory) {
+    NSZone *zone = NSDefaultMallocZone();
+    enum { FAILED = 10, ALL = 11 };
+    int status = 0;
+    long n = 0;
+    real_malloc = zone->malloc;
+    while (++n < 1000) {
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+            zone->malloc = failing_malloc;
+            _exit(register_without(n) ? FAILED : ALL);
+        }
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) >= FAILED, "allocation %ld: 0x%x", n, (unsigned)status);
+        if (WEXITSTATUS(status) == ALL) break;
+    }
+    ck_assert_int_eq(WEXITSTATUS(status), ALL);
+    ck_assert_int_gt(n, 5);
+}
+END_TEST
+#endif
 
 /* ---- by the slot in thread-specific data ---- */
 
@@ -421,5 +475,8 @@ int main(void) {
               two_of_one_name, not_begun_and_finished, registered_ones, registered_and_gone, registered_twice, by_slot,
               a_slot_that_fails_its_check_is_not_used, by_name, an_impostor_of_that_name, a_name_that_changes_meanwhile,
               never_the_callers_own_stack, all_threads, many_threads);
+#ifdef GNUSTEP
+    add_tests(all, registered_without_memory);
+#endif
     return run_suite("NSThreads", all);
 }
