@@ -1,7 +1,7 @@
 // swift-tools-version:6.0
 // SPDX-License-Identifier: MIT
 // The library from its sources, without configure: the C library, the Objective-C layer (on Apple systems) and the Swift module
-// (doc/swift.md). tests/source/check-packages.sh proves that the same files are built as by Automake and CocoaPods.
+// (doc/swift.md). tests/source/check-packages.sh proves that the same files are built as by Automake and in the pods.
 import PackageDescription
 
 let package = Package(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the Swift package from a clone, its tests, a program that uses it; names against swift-demangle; crash logs; async chains; tasks; skipped without Swift (USP_SWIFT=FOLDER)
+# About: the Swift package from a clone, its tests, a program that uses it, the pods; names against swift-demangle; crash logs; async chains; tasks; skipped without Swift (USP_SWIFT=FOLDER)
 # shellcheck source=tests/support/swift_toolchain.sh
 . "$top/tests/support/swift_toolchain.sh"
 if ! find_swift; then
@@ -13,7 +13,7 @@ configure_in check
 make_in check all
 make_in check tests/demangle/demangle_lines tests/tool/stuck
 # One script after the other, because tests of busy tasks must not be slowed by other programs.
-for script in demangle/swift swift/crash_log swift/async swift/tasks; do
+for script in demangle/swift swift/crash_log swift/async swift/tasks swift/pods; do
   (cd "$top/build/check" && "$top/tests/$script.sh")
 done
 "$top/tests/apple/package.sh"

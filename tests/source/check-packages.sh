@@ -1,31 +1,38 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Checks that Package.swift and Unspool.podspec agree with the rest of the project: version, licence, oldest systems,
-# source files. tests/swift/package.sh tests the package with SwiftPM itself.
+# Checks that Package.swift and the podspecs agree with each other and with the rest of the project: version, licence,
+# oldest systems, source files. tests/swift/package.sh tests the package with SwiftPM itself, tests/swift/pods.sh
+# compiles the pods.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
+# shellcheck source=tests/support/pods.sh
+. "$top/tests/support/pods.sh"
 cd "$top"
 make_work
+pods=(CUnspool Unspool UnspoolObjC)
+printf '%s.podspec\n' "${pods[@]}" | diff - <(printf '%s\n' *.podspec) || fail "there are other podspecs"
 
 # says FILE TEXT: checks that the file contains the text, literally.
 says() { [[ $(grep -cF -e "$2" "$1") -gt 0 ]] || fail "$1 does not say $2"; }
 
 version=$(sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' configure.ac)
 [[ -n $version ]] || fail "configure.ac has no version"
-says Unspool.podspec "spec.version = '$version'"
+# pods_say TEXT: checks that each podspec contains the text, literally.
+pods_say() { for pod in "${pods[@]}"; do says "$pod.podspec" "$1"; done; }
+pods_say "spec.version = '$version'"
 for part in MAJOR MINOR PATCH; do sed -nE "s/^#define USP_VERSION_$part ([0-9]+)\$/\1/p" include/unspool/base.h; done |
   paste -sd. | grep -qx "$version" || fail "include/unspool/base.h is of another version than configure.ac: $version"
 
 [[ $(head -n 1 COPYING) == 'MIT License' ]] || fail "COPYING is not the licence that the packages name"
-says Unspool.podspec "type: 'MIT', file: 'COPYING'"
+pods_say "type: 'MIT', file: 'COPYING'"
 
 # Prints the oldest system of a platform, which is that of its oldest slice. 32-bit iOS does not count: these tools no
 # longer know it.
 oldest() { tools/build-apple --list | awk -v slice="^$1-[^-]*$" '$1 ~ slice && $3 != "armv7" { print $4 }' | sort -n | head -n 1; }
-while read -r platform pod swift; do
+while read -r platform system swift; do
   minimum=$(oldest "$platform")
-  says Unspool.podspec "spec.$pod.deployment_target = '$minimum'"
+  pods_say "spec.$system.deployment_target = '$minimum'"
   # .v12 stands for 12.0, .v10_13 for 10.13.
   name=${minimum%.0}
   says Package.swift ".$swift(.v${name//./_})"
@@ -47,23 +54,21 @@ for folders in '"arch", "lib"' '"lib/objc"'; do says Package.swift "sources: [$f
 while read -r file; do says Package.swift "\"$file\""; done < <(find arch lib \( -name .deps -o -name .libs \) -prune -o \
   -type f ! -name '*.[chm]' ! -name '*.o' ! -name '*.l[ao]' ! -name '*.pc' ! -name .dirstamp -print)
 
-# pod_files PART: prints the sources of a part of the pod.
-pod_files() {
-  python3 - "$1" <<'END'
-import pathlib, re, sys
-
-def files(kind):
-    line = re.search(rf"^ *{sys.argv[1]}\.{kind} = (.*)$", pathlib.Path("Unspool.podspec").read_text(), re.M)
-    globs = re.findall(r"'([^']*)'", line[1]) if line else []
-    return {path for glob in globs for path in pathlib.Path().glob(glob) if path.is_file()}
-
-for path in sorted(files("source_files") - files("exclude_files")):
-    if path.suffix in (".c", ".m"):
-        print(path)
-END
-}
 need_tools python3
-{ pod_files core && pod_files objc; } | LC_ALL=C sort | diff "$work/automake" - || fail "the pod's files are not Automake's"
-for package in Unspool.podspec Package.swift; do says "$package" tools/apple/PrivacyInfo.xcprivacy; done
+# A product of Package.swift and the pod of the same name have the same files.
+for pod in "${pods[@]}"; do
+  says "$pod.podspec" "spec.name = '$pod'"
+  says Package.swift ".library(name: \"$pod\", targets: [\"$pod\"])"
+done
+{ pod_sources CUnspool && pod_sources UnspoolObjC; } | LC_ALL=C sort | diff "$work/automake" - ||
+  fail "the pods' files are not Automake's"
+pod_sources UnspoolObjC | diff <(grep '^lib/objc/' "$work/automake") - || fail "UnspoolObjC has other files than lib/objc"
+says Package.swift 'path: "swift/Unspool"'
+find swift -type f | LC_ALL=C sort | diff - <(pod_sources Unspool) || fail "the pod's Swift files are not those in swift"
+for pod in Unspool UnspoolObjC; do says $pod.podspec "spec.dependency 'CUnspool', spec.version.to_s"; done
+# The language is the one that tests/apple/package.sh and objc.sh compile with.
+says Package.swift 'cLanguageStandard: .gnu11'
+for pod in CUnspool UnspoolObjC; do says $pod.podspec "'GCC_C_LANGUAGE_STANDARD' => 'gnu11'"; done
+for package in CUnspool.podspec Package.swift; do says "$package" tools/apple/PrivacyInfo.xcprivacy; done
 [[ -f tools/apple/PrivacyInfo.xcprivacy ]] || fail "the privacy manifest does not exist"
 verdict
