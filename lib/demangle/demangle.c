@@ -3,9 +3,10 @@
  * demangles Swift. */
 #include <unspool/demangle.h>
 
+#include "lib/base/hash.h"
 #include "lib/demangle/cxx.h"
-#include "lib/demangle/names.h"
 #include "lib/demangle/rust_v0.h"
+#include "lib/demangle/swift/memory.h"
 #include "lib/demangle/swift/swift.h"
 #include "lib/os/os.h"
 
@@ -18,19 +19,22 @@
 /* Room for the output of the demangler of Rust v0. */
 #define DEMANGLED_ROOM 16384u
 
-/* A cached answer. Its key is the pointer that uspi_names_keep returns for the mangled name. */
+/* A cached answer. */
 struct answer {
-    const char *mangled, *demangled; /* demangled NULL: the name stays mangled */
+    uint64_t hash; /* of the mangled name: other names are rarely compared, and none is hashed again */
+    /* The mangled name, a NUL, and the demangled one, which is empty if the name stays mangled. NULL: the slot is
+     * empty. */
+    const char *names;
 };
 
 struct usp_demangler {
     uint32_t mode;
-    struct uspi_names *names;
     struct uspi_lock *lock; /* guards the fields below */
     struct uspi_cxx cxx;
     struct uspi_swift *swift;
-    struct answer *answers; /* open addressing by the address of `mangled` */
-    size_t room;            /* a power of two */
+    struct uspi_swift_memory kept; /* the strings of the answers */
+    struct answer *answers;        /* open addressing */
+    size_t room;                   /* a power of two */
     size_t used;
 };
 
@@ -192,21 +196,26 @@ static char *demangle_v0(const struct usp_demangler *demangler, const char *name
 
 /* ---- answers ---- */
 
-static struct answer *find_slot(struct answer *answers, size_t room, const char *mangled) {
-    /* Fibonacci hashing (Knuth, TAOCP 6.4): addresses differ in their middle bits. */
-    size_t i = (size_t)((uint64_t)(uintptr_t)mangled * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1);
-    while (answers[i].mangled != NULL && answers[i].mangled != mangled) i = (i + 1) & (room - 1);
+/* Returns the slot that has the name, or the empty one where it belongs. */
+static struct answer *find_slot(const struct usp_demangler *demangler, const char *name, uint64_t hash) {
+    struct answer *answers = demangler->answers;
+    size_t i = (size_t)hash & (demangler->room - 1);
+    while (answers[i].names != NULL && (answers[i].hash != hash || strcmp(answers[i].names, name) != 0))
+        i = (i + 1) & (demangler->room - 1);
     return &answers[i];
 }
 
+/* Makes room for one more answer. False when memory lacks. */
 static bool make_room(struct usp_demangler *demangler) {
-    if (demangler->used < demangler->room / 2) return true;
+    if (demangler->used < demangler->room / 4 * 3) return true;
     size_t room = demangler->room * 2;
     struct answer *answers = calloc(room, sizeof *answers);
     if (answers == NULL) return false;
     for (size_t i = 0; i < demangler->room; i++) {
-        const struct answer *old = &demangler->answers[i];
-        if (old->mangled != NULL) *find_slot(answers, room, old->mangled) = *old;
+        size_t to = (size_t)demangler->answers[i].hash & (room - 1);
+        if (demangler->answers[i].names == NULL) continue;
+        while (answers[to].names != NULL) to = (to + 1) & (room - 1);
+        answers[to] = demangler->answers[i];
     }
     free(demangler->answers);
     demangler->answers = answers;
@@ -225,19 +234,29 @@ static struct part mangled_part(const char *name) {
     return part;
 }
 
-/* Returns a kept copy of the name in which the text replaces the mangled part. */
-static const char *keep(struct uspi_names *names, const char *name, struct part part, const char *text, size_t length) {
-    const char *behind = name + part.before + part.length;
-    size_t behind_length = strlen(behind);
-    if (part.before == 0 && behind_length == 0) return uspi_names_keep(names, text, length);
-    char *whole = malloc(part.before + length + behind_length);
-    if (whole == NULL) return NULL;
-    memcpy(whole, name, part.before);
-    memcpy(whole + part.before, text, length);
-    memcpy(whole + part.before + length, behind, behind_length);
-    const char *kept = uspi_names_keep(names, whole, part.before + length + behind_length);
-    free(whole);
-    return kept;
+/* A mangled name, and what replaces a part of it. */
+struct replacement {
+    const char *name;
+    size_t length; /* of the name in bytes */
+    struct part part;
+    const char *text; /* not NUL-terminated; NULL: the name stays mangled */
+    size_t text_length;
+};
+
+/* Returns the names of an answer (struct answer). NULL when memory lacks. */
+static const char *keep(struct uspi_swift_memory *kept, const struct replacement *r) {
+    const size_t behind = r->part.before + r->part.length, rest = r->length - behind;
+    const size_t demangled_length = r->text != NULL ? r->part.before + r->text_length + rest : 0;
+    char *names = uspi_swift_take(kept, r->length + 1 + demangled_length + 1);
+    if (names == NULL) return NULL;
+    memcpy(names, r->name, r->length + 1);
+    char *demangled = names + r->length + 1;
+    demangled[demangled_length] = '\0';
+    if (r->text == NULL) return names;
+    memcpy(demangled, r->name, r->part.before);
+    memcpy(demangled + r->part.before, r->text, r->text_length);
+    memcpy(demangled + r->part.before + r->text_length, r->name + behind, rest);
+    return names;
 }
 
 /* Demangles C++ or Rust, from a copy of the first `length` bytes of the name. Returns a malloc'ed string, or NULL. */
@@ -256,34 +275,38 @@ static char *ask_copy(struct usp_demangler *demangler, const char *name, size_t 
     return text;
 }
 
-/* Returns the demangled name; NULL: it stays mangled. */
-static const char *demangle_as(struct usp_demangler *demangler, const char *name, uint32_t mangling) {
-    struct part part = mangled_part(name);
-    const char *mangled = name + part.before;
+/* Demangles a name of known length. Returns the names of its answer; NULL when memory lacks. */
+static const char *demangle_as(struct usp_demangler *demangler, const char *name, size_t length, uint32_t mangling) {
+    struct replacement r = {.name = name, .length = length, .part = mangled_part(name)};
+    const char *mangled = name + r.part.before;
     if (mangling == USP_MANGLING_SWIFT) {
-        size_t length;
-        const char *text = uspi_swift_demangle(demangler->swift, mangled, part.length, demangler->mode, &length);
-        return text != NULL ? keep(demangler->names, name, part, text, length) : NULL;
+        r.text = uspi_swift_demangle(demangler->swift, mangled, r.part.length, demangler->mode, &r.text_length);
+        return keep(&demangler->kept, &r);
     }
-    char *text = ask_copy(demangler, mangled, part.length, mangling);
-    bool is_answer = text != NULL && text[0] != '\0';
-    const char *kept = is_answer ? keep(demangler->names, name, part, text, strlen(text)) : NULL;
+    char *text = ask_copy(demangler, mangled, r.part.length, mangling);
+    if (text != NULL && text[0] != '\0') {
+        r.text = text;
+        r.text_length = strlen(text);
+    }
+    const char *names = keep(&demangler->kept, &r);
     free(text);
-    return kept;
+    return names;
 }
 
-/* Looks a name up in the cache, or demangles it. The caller holds the lock. */
+/* Looks a name up in the cache, or demangles it. Returns NULL if it stays mangled. The caller holds the lock. */
 static const char *demangle(struct usp_demangler *demangler, const char *name, uint32_t mangling) {
-    const char *key = uspi_names_keep(demangler->names, name, strlen(name));
-    if (key == NULL) return NULL;
-    struct answer *slot = find_slot(demangler->answers, demangler->room, key);
-    if (slot->mangled != NULL) return slot->demangled;
+    const size_t length = strlen(name);
+    const uint64_t hash = uspi_hash_bytes(name, length);
     if (!make_room(demangler)) return NULL;
-    const char *demangled = demangle_as(demangler, name, mangling);
-    slot = find_slot(demangler->answers, demangler->room, key);
-    *slot = (struct answer){key, demangled};
-    demangler->used++;
-    return demangled;
+    struct answer *slot = find_slot(demangler, name, hash);
+    if (slot->names == NULL) {
+        const char *names = demangle_as(demangler, name, length, mangling);
+        if (names == NULL) return NULL;
+        *slot = (struct answer){hash, names};
+        demangler->used++;
+    }
+    const char *demangled = slot->names + length + 1;
+    return demangled[0] != '\0' ? demangled : NULL;
 }
 
 int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler) {
@@ -293,12 +316,12 @@ int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler) {
     struct usp_demangler *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->mode = mode;
-    made->names = uspi_names_create();
     made->lock = uspi_lock_create();
     made->swift = uspi_swift_create();
     made->answers = calloc(INITIAL_ROOM, sizeof *made->answers);
     made->room = INITIAL_ROOM;
-    if (made->names == NULL || made->lock == NULL || made->swift == NULL || made->answers == NULL) {
+    uspi_swift_memory_begin(&made->kept, SIZE_MAX);
+    if (made->lock == NULL || made->swift == NULL || made->answers == NULL) {
         usp_demangler_free(made);
         return USP_ERROR_NO_MEMORY;
     }
@@ -308,9 +331,9 @@ int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler) {
 
 void usp_demangler_free(struct usp_demangler *demangler) {
     if (demangler == NULL) return;
-    uspi_names_free(demangler->names);
     uspi_lock_free(demangler->lock);
     uspi_swift_free(demangler->swift);
+    uspi_swift_memory_free(&demangler->kept);
     free(demangler->answers);
     free(demangler);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for one Swift name at a time. It only grows while a name is demangled, and is taken back as a whole. Its limit
- * ensures that a name takes no more memory than its length permits. */
+/* Memory that only grows, and is taken back as a whole: for one Swift name at a time, where its limit ensures that a
+ * name takes no more memory than its length permits; and for the answers of a demangler, without a limit. */
 #ifndef USPI_SWIFT_MEMORY_H
 #define USPI_SWIFT_MEMORY_H
 
@@ -15,7 +15,7 @@ struct uspi_swift_memory {
     size_t held;                              /* size of all blocks in bytes */
     char *next;                               /* the next free bytes of the current block */
     size_t room;                              /* how many bytes are free there */
-    size_t left;                              /* how many bytes this name may still take */
+    size_t left;                              /* how many bytes may still be taken */
     bool is_exhausted;                        /* memory was refused: the name must stay mangled */
 };
 
