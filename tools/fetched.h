@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all ways of fetching a file share (fetch.h): what is asked for, how it ended, the folder for caches, the clock. */
+/* What all ways of fetching a file share (fetch.h): the request, its result, the folder for caches, the clock. */
 #ifndef TOOL_FETCHED_H
 #define TOOL_FETCHED_H
 

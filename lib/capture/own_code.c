@@ -9,8 +9,7 @@
 
 #include <stdlib.h>
 
-/* Cached rules with a reference count: each list with which they are published holds them, and so do the
- * settings. */
+/* Cached rules with a reference count: each list with which they are published holds them, and so do the settings. */
 struct uspi_rules {
     _Atomic(uint32_t) holders;
     uint32_t asked_for;

@@ -3,8 +3,8 @@
  * part is used by the file that its comment names. lib/os/linux/capturing.h, lib/os/darwin/capturing.h and
  * lib/images/own_images.c have the state of their layers; no other file of the library has any.
  *
- * A child after a fork inherits all of it. Its locks know that a holder was not copied (os.h); everything else changes in
- * atomic steps, or is not published before it is complete.
+ * A child after a fork inherits all of it. Its locks know that a holder was not copied (os.h); everything else changes
+ * in atomic steps, or is not published before it is complete.
  *
  * usp_shutdown gives each part back, so that the state is as before the first usp_prepare. No other call may be running
  * then (capture.h). */

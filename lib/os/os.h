@@ -472,8 +472,8 @@ int uspi_os_thread_start(const char *name, void (*run)(void *context), void *con
 /* Waits until the thread has ended, and frees the handle. NULL is ignored. */
 void uspi_os_thread_join(struct uspi_own_thread *thread);
 
-/* Detaches the thread, which goes on, and frees the handle. Called by that thread itself, in `run`: before `run` begins, the
- * thread still reads the handle. NULL is ignored. */
+/* Detaches the thread, which goes on, and frees the handle. Called by that thread itself, in `run`: before `run`
+ * begins, the thread still reads the handle. NULL is ignored. */
 void uspi_os_thread_leave(struct uspi_own_thread *thread);
 
 /* Names the calling thread, as far as the system keeps names. */

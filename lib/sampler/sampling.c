@@ -375,8 +375,8 @@ static bool follows_new_threads(const struct uspi_sampling *s) {
     return s->options.which == USP_SAMPLER_ALL || s->options.which == USP_SAMPLER_NAMED;
 }
 
-/* Whether the number of threads shows that there are new ones. The tick forgets sampled threads that have ended, so that
- * a new thread changes the number. It does not look at other threads: one may have ended while another began. */
+/* Whether the number of threads shows that there are new ones. The tick forgets sampled threads that have ended, so
+ * that a new thread changes the number. It does not look at other threads: one may have ended while another began. */
 static bool number_is_enough(const struct uspi_sampling *s) { return s->options.which == USP_SAMPLER_ALL; }
 
 /* Lists the threads if their number is not that of the known ones, or every few ticks where the number is not enough or

@@ -20,7 +20,7 @@
 
 /* ---- the text and the list ---- */
 
-/* Makes room for `needed` elements, at first for 256. Returns the array, which may have moved; NULL when memory lacks. */
+/* Makes room for `needed` elements, at first for 256. Returns the array, which may have moved; NULL: memory lacks. */
 static void *grow(void *array, size_t *room, size_t needed, size_t size) {
     return uspi_array_reserve(array, room, needed > 256 ? needed : 256, size);
 }

@@ -2,8 +2,8 @@
 /* The capturing state of this process on Apple systems, the only one of this layer. Each part is used by the file that
  * its comment names. lib/images/own_images.c and lib/capture/state.h have the state of their layers.
  *
- * A child after a fork inherits memory but no ports: it starts afresh (start_afresh in stop.c). usp_shutdown resets what
- * usp_prepare acquired (stop.c). What was learned about the process stays: it owns nothing, or, like the slots of
+ * A child after a fork inherits memory but no ports: it starts afresh (start_afresh in stop.c). usp_shutdown resets
+ * what usp_prepare acquired (stop.c). What was learned about the process stays: it owns nothing, or, like the slots of
  * images, cannot be given back. */
 #ifndef USPI_OS_DARWIN_CAPTURING_H
 #define USPI_OS_DARWIN_CAPTURING_H
@@ -61,7 +61,8 @@ struct uspi_darwin_capturing {
     /* The id of the main thread (threads.c): written when the library is loaded and in the child of a fork; 0: not
      * known. Stays. */
     _Atomic(uint64_t) main_thread;
-    /* Offset of the label in a dispatch queue, in bytes (queues.c). 0: not known; at offset 0 a queue has its class. Written by usp_prepare. Stays. */
+    /* Offset of the label in a dispatch queue, in bytes (queues.c). 0: not known; at offset 0 a queue has its class.
+     * Written by usp_prepare. Stays. */
     _Atomic(size_t) label_at;
     /* Whether a thread's handle is its thread-specific data (self.c). Written by each usp_prepare. */
     _Atomic(bool) slots_are_known;

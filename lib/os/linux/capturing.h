@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The capturing state of this process on Linux, the only one of this layer: what usp_prepare sets up, what requesters and
- * signal handlers share, and what each thread knows about itself. request.h and signal.h explain the parts.
+/* The capturing state of this process on Linux, the only one of this layer: what usp_prepare sets up, what requesters
+ * and signal handlers share, and what each thread knows about itself. request.h and signal.h explain the parts.
  * lib/images/own_images.c and lib/capture/state.h have the state of their layers.
  *
  * No lock that a signal handler would take protects it. A child after a fork starts afresh (start_afresh in stop.c),
- * whatever the parent's other threads were doing, because every important change is one atomic step. usp_shutdown resets
- * each part; comments name those that stay. */
+ * whatever the parent's other threads were doing, because every important change is one atomic step. usp_shutdown
+ * resets each part; comments name those that stay. */
 #ifndef USPI_LINUX_CAPTURING_H
 #define USPI_LINUX_CAPTURING_H
 
@@ -40,8 +40,8 @@ struct uspi_capturing {
     /* usp_prepare's options. */
     _Atomic(uint64_t) timeout;
     _Atomic(uint32_t) max_threads, stack_copy;
-    /* Cached id of this process, for the requester; 0 before usp_prepare. Stays: it tells start_afresh that there may be
-     * requests. */
+    /* Cached id of this process, for the requester; 0 before usp_prepare. Stays: it tells start_afresh that there may
+     * be requests. */
     _Atomic(pid_t) pid;
     /* The top of the main thread's stack. Written when the library is loaded, and stays. */
     uintptr_t main_top;
@@ -92,8 +92,8 @@ void uspi_forget_all_unanswering(void);
 /* What the calling thread knows about itself, besides uspi_own_stack (os.h). Read and written by that thread and its
  * signal handlers only; stays until the thread ends. */
 struct uspi_capturing_thread {
-    /* With respect to the program's signals (lib/os/linux/undisturbed.c): while calls > 0, the thread is in a capture. A
-     * call of the program's handler for our signal that becomes due then is deferred until the capture ends. */
+    /* With respect to the program's signals (lib/os/linux/undisturbed.c): while calls > 0, the thread is in a capture.
+     * A call of the program's handler for our signal that becomes due then is deferred until the capture ends. */
     volatile unsigned calls;
     volatile bool owed;
     bool knows_stack;  /* uspi_own_stack has the bounds that libc reports */

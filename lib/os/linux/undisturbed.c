@@ -2,8 +2,8 @@
 /* Keeps the program's signals and cancellation from a thread that captures: see struct uspi_undisturbed in os.h.
  *
  * Our own signal is not blocked, because two threads that capture each other have to answer each other. If the program
- * has a handler for the same signal, that handler has to wait meanwhile (uspi_capturing_thread.owed): the signal is sent again
- * at the end. */
+ * has a handler for the same signal, that handler has to wait meanwhile (uspi_capturing_thread.owed): the signal is
+ * sent again at the end. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
