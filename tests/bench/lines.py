@@ -8,37 +8,13 @@ import struct
 import subprocess
 import sys
 
+import processes
+from processes import in_turn, run, verdict
+
 file, work, dump, unspool, lines = sys.argv[1:]
+processes.folder = work
 ROUNDS = 3
 LLVM = ['llvm-symbolizer-19', '--inlines', '--obj=' + file]
-
-
-def run(command, questions=None, keep=None):
-    """Seconds of processor time, and MB of memory, of one process."""
-    pid = os.fork()
-    if pid == 0:
-        os.dup2(os.open(f'{work}/{questions}' if questions else '/dev/null', os.O_RDONLY), 0)
-        null = os.open('/dev/null', os.O_WRONLY)
-        os.dup2(os.open(keep, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) if keep else null, 1)
-        os.dup2(null, 2)
-        os.execvp(command[0], command)
-    _, status, used = os.wait4(pid, 0)
-    if status != 0 and command[0] != 'eu-addr2line':
-        sys.exit(f'{" ".join(command)}: status {status}')
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-
-
-def in_turn(*commands, rounds=ROUNDS):
-    """The medians of each, run in turn."""
-    results = [[] for _ in commands]
-    for _ in range(rounds):
-        for result, command in zip(results, commands):
-            result.append(run(*command))
-    return [tuple(statistics.median(values) for values in zip(*result)) for result in results]
-
-
-def verdict(is_reached):
-    return 'reached' if is_reached else 'MISSED'
 
 
 def row(what, ours, theirs, goal, memory_goal=None):
@@ -72,7 +48,7 @@ print(f'{os.path.basename(file)}: {dwarf / 1e6:.0f} MB of debug information, {si
 ours, theirs = in_turn(([dump, file], 'many'), (LLVM, 'many'))
 row('60,000 addresses, llvm-symbolizer', ours, theirs, 5, 4)
 slow = 'many' if os.environ.get('USP_BENCH_SLOW') else 'some'
-ours, theirs = in_turn(([dump, file], slow), (['eu-addr2line', '-i', '-f', '-e', file], slow), rounds=1)
+ours, theirs = in_turn(([dump, file], slow), (['eu-addr2line', '-i', '-f', '-e', file], slow, range(256)), rounds=1)
 row(f'{"60,000" if slow == "many" else "3,000"} addresses, eu-addr2line', ours, theirs, 5, 4)
 ours, theirs = in_turn(([unspool, 'symbolize', '-i', '--index', work + '/none', '-o', file], 'one'), (LLVM, 'one'), rounds=9)
 row('first answer, llvm-symbolizer', ours, theirs, 4)
