@@ -224,6 +224,9 @@ void uspi_put_json_text(struct uspi_text *text, struct uspi_span span) {
         } else if (character == '"' || character == '\\') {
             const char escaped[2] = {'\\', (char)character};
             uspi_put(text, escaped, 2);
+        } else if (character == '\t') {
+            /* As Apple's systems write it in reports, lines of which are written again. */
+            uspi_put_string(text, "\\t");
         } else if (character < 0x80) {
             const uint8_t byte = (uint8_t)character;
             uspi_put_string(text, "\\u00");

@@ -236,6 +236,71 @@ START_TEST(images_of_several) {
 }
 END_TEST
 
+/* Two panics in a text, each with a list of images of its own; the forms are those of tests/support/report_texts.h. */
+START_TEST(panics) {
+    check_report("panic(cpu 8 caller 0xfffffe0010101d1c): Kernel data abort.\n"
+                 "OS version: 25F84\n"
+                 "Kernel UUID: " UUID_A "\n"
+                 "Kernel text base:  0xfffffe0010000000\n"
+                 "Kernel text exec base:  0xfffffe0010100000\n"
+                 "Panicked task 0xfffffe200b09dd80: 0 pages, 600 threads: pid 0: kernel_task\n"
+                 "Panicked thread: 0xfffffe1b3e61f7b8, backtrace: 0xfffffe4440973800, tid: 255\n"
+                 "\t\t  lr: 0xfffffe0010100100  fp: 0xfffffe4440973890\n"
+                 "\t\t  lr: 0xfffffe0010a00200  fp: 0x0000000000000000\n"
+                 "      Kernel Extensions in backtrace:\n"
+                 "         App(1.0)[" UUID_B "]@0xfffffe0010a00180->0xfffffe0010a0ffff\n"
+                 "\n"
+                 "panic(cpu 4 caller 0xffffff8010147aea): \"NO PCB!\"\n"
+                 "Backtrace (CPU 4), Frame : Return Address\n"
+                 "0xffffffa3eef0ba10 : 0xffffff8010000100 \n"
+                 "0xffffffa3eef0ba60 : 0xffffff7f91093200 \n"
+                 "      Kernel Extensions in backtrace:\n"
+                 "         App(1.0)[" UUID_B "]@0xffffff7f91093000->0xffffff7f910bffff\n"
+                 "\n"
+                 "Process name corresponding to current thread (0xffffff90459c1598): kernel_task\n"
+                 "\n"
+                 "Mac OS version:\n"
+                 "19H15\n"
+                 "\n"
+                 "Kernel version:\n"
+                 "Darwin Kernel Version 19.6.0\n"
+                 "Kernel UUID: " UUID_A "\n"
+                 "Kernel text base: 0xffffff8010000000\n"
+                 "System model name: MacBookPro15,1 (Mac-937A206F2EE63C01)\n",
+                 "Process:             kernel_task\n"
+                 "OS Version:          25F84\n"
+                 "\n"
+                 "Exception Type:      panic(cpu 8 caller 0xfffffe0010101d1c): Kernel data abort.\n"
+                 "\n"
+                 "Thread 255 Crashed:\n"
+                 "0   kernel                        \t0xfffffe0010100100 ??? (in the code at 0x100)\n"
+                 "1   " APP "0xfffffe0010a00200 f80 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0xfffffe0010100000 - 0xffffffffffffffff kernel <0123abcd456789abcdef0123456789ab>\n"
+                 "0xfffffe0010a00180 - 0xfffffe0010a0ffff App <b000000000000000000000000000000b>\n"
+                 "\n"
+                 "----\n"
+                 "\n"
+                 "Process:             kernel_task\n"
+                 "Version:             Darwin Kernel Version 19.6.0\n"
+                 "Hardware Model:      MacBookPro15,1 (Mac-937A206F2EE63C01)\n"
+                 "OS Version:          19H15\n"
+                 "\n"
+                 "Exception Type:      panic(cpu 4 caller 0xffffff8010147aea): \"NO PCB!\"\n"
+                 "\n"
+                 "Panicked thread:\n"
+                 "0   kernel                        \t0xffffff8010000100 0xffffff8010000000 + 256\n"
+                 "1   " APP "0xffffff7f91093200 f200 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0xffffff7f91093000 - 0xffffff7f910bffff App <b000000000000000000000000000000b>\n"
+                 "0xffffff8010000000 - 0xffffffffffffffff kernel <0123abcd456789abcdef0123456789ab>\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
 START_TEST(text_of_apple) {
     check_report("Process:             App [7]\n"
                  "Exception Type:  EXC_CRASH (SIGABRT)\n"
@@ -768,8 +833,8 @@ END_TEST
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
     add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
-              text_of_apple, metrickit, metrickit_fields, metrickit_orders, metrickit_exact, without_a_root, trees,
-              folded, every_format, refused, deep);
+              text_of_apple, panics, metrickit, metrickit_fields, metrickit_orders, metrickit_exact, without_a_root,
+              trees, folded, every_format, refused, deep);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

@@ -16,6 +16,7 @@ import sys
 unspool, document, work, *formats = sys.argv[1:]
 ID = '0123abcd456789abcdef0123456789ab'
 BUILD_ID = ID + '01234567'
+KERNEL_ID = 'fedcba9876543210fedcba9876543210'
 failures = 0
 
 
@@ -50,6 +51,27 @@ def write_elf(path, linked, name, at, size):
     image[0x200:0x200 + len(note)] = note
     with open(path, 'wb') as out:
         out.write(image + tables + sections)
+
+
+def write_kernel(path, name, at):
+    """A Mach-O file for arm64 whose code has a segment of its own, as in a kernel, with one function in it."""
+    text, code, size = 0xfffffe0007004000, 0xfffffe0007010000, 0x1000
+
+    def segment(name, address, memory, offset, length, protection, *sections):
+        return struct.pack('<II16sQQQQiiII', 0x19, 72 + 80 * len(sections), name, address, memory, offset, length, protection,
+                           protection, len(sections), 0) + b''.join(sections)
+
+    section = struct.pack('<16s16sQQIIIIIIII', b'__text', b'__TEXT_EXEC', code, size, size, 2, 0, 0, 0x80000400, 0, 0, 0)
+    strings = b'\0' + name.encode() + b'\0'
+    table = struct.pack('<IBBHQ', 1, 0xf, 1, 0, code + at)
+    commands = [segment(b'__TEXT', text, size, 0, size, 1), segment(b'__TEXT_EXEC', code, size, size, size, 5, section),
+                segment(b'__LINKEDIT', code + size, size, 2 * size, len(table) + len(strings), 1),
+                struct.pack('<IIIIII', 2, 24, 2 * size, 1, 2 * size + len(table), len(strings)),
+                struct.pack('<II16s', 0x1b, 24, bytes.fromhex(KERNEL_ID))]
+    header = struct.pack('<IIIIIIII', 0xfeedfacf, 0x0100000c, 0, 2, len(commands), sum(map(len, commands)), 0, 0)
+    with open(path, 'wb') as out:
+        # The code consists of instructions without an effect.
+        out.write((header + b''.join(commands)).ljust(size, b'\0') + b'\x1f\x20\x03\xd5' * (size // 4) + table + strings)
 
 
 def blocks(lines):
@@ -96,6 +118,7 @@ def compare(where, expected, found):
 os.mkdir(work + '/files')
 write_elf(work + '/files/prog', 0, 'inner', 0x11dc, 0x40)
 write_elf(work + '/files/vmlinux', 0xffffffff81000000, 'inner', 0x11dc, 0x40)
+write_kernel(work + '/files/kernel', '_inner', 0x1dc)
 with open(work + '/files/App.sym', 'w') as out:
     out.write(f'MODULE mac arm64 {ID.upper()}0 App\nFUNC 5f2d 40 0 -[View draw]\n')
 

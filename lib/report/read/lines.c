@@ -278,6 +278,7 @@ static enum found find_first(const struct uspi_line_reader *lines, const struct 
  * a signal interrupted, and of asynchronous callers. In a tree of samples only leaves are instructions. */
 static bool is_exact(const struct uspi_line_reader *lines, const struct uspi_frame *frame) {
     if ((frame->flags & USPI_FRAME_CALL_SITE) != 0) return true;
+    if ((frame->flags & USPI_FRAME_RETURN) != 0) return lines->is_below_trampoline;
     if ((frame->flags & USPI_FRAME_NODE) != 0) return (frame->flags & USPI_FRAME_LEAF) != 0;
     bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 ? frame->index == 0 : !lines->is_below_frame;
     return is_first || lines->is_below_trampoline || lines->is_async;

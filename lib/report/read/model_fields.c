@@ -44,6 +44,8 @@ static const struct {
     {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "exception.type", .more = "exception.signal"},
     {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "exception.subtype"},
     {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "exception.message"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "panicString"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "macOSPanicString"},
     {.field = USPI_FIELD_EXCEPTION_CODES, .path = "exception.codes"},
     {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exceptionReason.composed_message", .more = "exceptionReason.name"},
     {.field = USPI_FIELD_VM_REGION, .path = "vmRegionInfo"},

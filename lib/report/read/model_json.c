@@ -154,6 +154,8 @@ static struct uspi_span stack_of(const struct uspi_json_object *object) {
     } stacks[] = {
         {USPI_SPAN_INIT("lastExceptionBacktrace"), USPI_SPAN_INIT("Last Exception Backtrace")},
         {USPI_SPAN_INIT("asiBacktraces"), USPI_SPAN_INIT("Application Specific Backtrace")},
+        {USPI_SPAN_INIT("panicString"), USPI_SPAN_INIT("Panicked thread")},
+        {USPI_SPAN_INIT("macOSPanicString"), USPI_SPAN_INIT("Panicked thread")},
     };
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
         if (uspi_span_is(object->list_key, stacks[i].key)) return stacks[i].stack;

@@ -30,7 +30,8 @@ enum uspi_frame_flags {
     USPI_FRAME_INLINED = 1 << 11,     /* a call that was inlined into the next line's frame */
     USPI_FRAME_UNSURE = 1 << 12,      /* a frame only below one of its shape, or if the next line has its source line */
     USPI_FRAME_NOWHERE = 1 << 13,     /* its address is in no file; it gets no name */
-    USPI_FRAME_ONE_LINE = 1 << 14     /* the line is not repeated for inlined calls; only the innermost is written */
+    USPI_FRAME_ONE_LINE = 1 << 14,    /* the line is not repeated for inlined calls; only the innermost is written */
+    USPI_FRAME_RETURN = 1 << 15       /* the address is a return address, also that of a stack's first frame */
 };
 
 struct uspi_frame {

@@ -118,7 +118,7 @@ static bool looks_like_report(struct uspi_span text) {
         USPI_SPAN_INIT("\"bug_type\""),         USPI_SPAN_INIT("\"incident_id\""),  USPI_SPAN_INIT("\"usedImages\""),
         USPI_SPAN_INIT("\"callStackTree\""),    USPI_SPAN_INIT("\"binaryImages\""), USPI_SPAN_INIT("\"binary_images\""),
         USPI_SPAN_INIT("\"debug_meta\""),       USPI_SPAN_INIT("\"backtrace"),      USPI_SPAN_INIT("\"frames\""),
-        USPI_SPAN_INIT("\"instruction_addr\""),
+        USPI_SPAN_INIT("\"instruction_addr\""), USPI_SPAN_INIT("\"panicString\""),
     };
     if (text.length > HEAD_MAX) text.length = HEAD_MAX;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

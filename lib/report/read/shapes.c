@@ -6,6 +6,7 @@
 const struct uspi_line_shape *const uspi_line_shapes[] = {
     &uspi_markup_lines,
     &uspi_swift_lines,
+    &uspi_panic_lines,
     &uspi_apple_lines,
     &uspi_apple_unknown_lines,
     &uspi_apple_named_lines,
@@ -32,6 +33,7 @@ const struct uspi_line_shape *const uspi_line_shapes[] = {
     &uspi_plain_lines,
     &uspi_gdb_maps_lines,
     &uspi_maps_lines,
+    &uspi_panic_extensions,
     NULL,
 };
 

@@ -76,7 +76,7 @@ static void put_name(struct uspi_text *out, const struct uspi_model *model, cons
 }
 
 /* Writes what replaces a name: the load address and the offset; or an address as the file was linked, or an offset in
- * the file. */
+ * the file or in its code. */
 static void put_place(struct uspi_text *out, const struct uspi_model_frame *frame) {
     bool has_address = (frame->flags & USPI_FRAME_ADDRESS) != 0;
     if (frame->is_located && has_address && frame->base == USP_PLACE_LOAD && frame->place <= frame->address) {
@@ -86,7 +86,9 @@ static void put_place(struct uspi_text *out, const struct uspi_model_frame *fram
     } else {
         uspi_put_string(out, "???");
         if (!frame->is_located || frame->base == USP_PLACE_LOAD) return;
-        uspi_put_string(out, frame->base == USP_PLACE_LINKED ? " (linked at " : " (in the file at ");
+        uspi_put_string(out, frame->base == USP_PLACE_LINKED ? " (linked at "
+                             : frame->base == USP_PLACE_TEXT ? " (in the code at "
+                                                             : " (in the file at ");
         uspi_put_hex(out, frame->place, 1);
         uspi_put_string(out, ")");
     }
