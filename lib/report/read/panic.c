@@ -203,5 +203,6 @@ const struct uspi_line_shape uspi_panic_lines = {
 const struct uspi_line_shape uspi_panic_extensions = {
     .name = "apple-panic",
     .image_bytes = USPI_HAS_X | USPI_HAS_PAREN | USPI_HAS_BRACKET,
+    .image_begins = USPI_BEGINS_LETTER | USPI_BEGINS_M | USPI_BEGINS_OTHER,
     .image = find_extension,
 };
