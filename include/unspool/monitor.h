@@ -127,7 +127,8 @@ struct usp_monitor_options {
     uint64_t update;     /* time between two reports of a hang that goes on, in ns. Default 1,000,000,000 */
     uint32_t max_frames; /* frames kept of each stack; of deeper stacks the middle is left out. Default 128 */
     uint32_t reserved0;
-    /* Bytes for the samples and stacks of a hang, allocated at creation. At least 262,144. Default 1,048,576. */
+    /* Bytes for a hang, allocated at creation: half of them for its samples, half for one stack of each thread, which
+     * suffices for 256 threads by default. At least 262,144. Default 1,048,576. */
     uint64_t memory;
     /* Path of a file that preserves the hang during which the process is killed. It is recreated at each start. Only
      * one process and one monitor may use the file at a time: a second one would report the current hang as killed,

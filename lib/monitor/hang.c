@@ -12,8 +12,8 @@ static int make_profile(const struct usp_monitor_options *options, const struct 
     struct usp_profile_options wanted;
     usp_profile_options_init(&wanted);
     wanted.flags = flags;
-    /* A quarter of the memory is for the stacks of all threads. */
-    wanted.memory = (flags & USP_PROFILE_TOTALS) != 0 ? options->memory / 4 : options->memory / 4 * 3;
+    /* Half of the memory is for samples, half for one stack of each thread. */
+    wanted.memory = options->memory / 2;
     wanted.pid = uspi_os_process_id();
     for (size_t i = 0; i < usp_images_count(images); i++) {
         const struct usp_image *image = usp_images_get(images, i);

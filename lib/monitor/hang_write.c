@@ -195,6 +195,10 @@ static void put_threads(struct writing *w) {
         uspi_put_string(text, ":\n");
         put_stack(text, &w->threads, total->node);
     }
+    if (clone->refused == 0) return;
+    uspi_put(text, "\n", 1);
+    uspi_put_decimal(text, clone->refused, 0);
+    uspi_put_string(text, " more threads did not fit into the monitor's memory\n");
 }
 
 static int pass_on(void *context, const char *bytes, size_t n) {
@@ -327,6 +331,7 @@ static int write_json(struct writing *w) {
     }
     put_json_tree(&json, &w->samples);
     put_json_threads(&json, &w->threads);
+    if (w->threads.clone->refused > 0) uspi_json_number(&json, "threads_left_out", w->threads.clone->refused);
     uspi_json_end_object(&json);
     return USP_OK;
 }

@@ -44,12 +44,14 @@ static bool reserve_line(struct uspi_time_line *line, uint64_t room, struct uspi
 }
 
 /* A fixed profile uses an eighth of its memory each for images, threads and totals, half for nodes, and the rest for
- * samples. */
+ * samples. Without a time line, threads get the rest. */
 static bool make_fixed(struct usp_profile *p) {
     const uint64_t memory = p->allowance.limit, eighth = memory / 8;
+    const bool has_line = (p->options.flags & USP_PROFILE_TOTALS) == 0;
     const uint32_t most = UINT32_C(1) << 26;
     uint32_t images = items_in(eighth, sizeof(struct uspi_profile_image), IMAGES_LEAST, IMAGES_MOST);
-    uint32_t threads = items_in(eighth, sizeof(struct uspi_profile_thread), THREADS_LEAST, THREADS_MOST);
+    uint32_t threads =
+        items_in(has_line ? eighth : 2 * eighth, sizeof(struct uspi_profile_thread), THREADS_LEAST, THREADS_MOST);
     uint32_t totals = items_in(eighth, sizeof(struct uspi_total), 64, most);
     uint32_t nodes = items_in(memory / 2, sizeof(struct uspi_node), 64, most);
     if (!uspi_pool_init(&p->images, sizeof(struct uspi_profile_image), images, true, &p->allowance) ||
@@ -58,7 +60,7 @@ static bool make_fixed(struct usp_profile *p) {
         !uspi_pool_init(&p->nodes, sizeof(struct uspi_node), nodes, true, &p->allowance)) {
         return false;
     }
-    if ((p->options.flags & USP_PROFILE_TOTALS) != 0) return true;
+    if (!has_line) return true;
     p->line.room_max = (p->allowance.limit - p->allowance.used) / sizeof *p->line.samples;
     return p->line.room_max > 0 && reserve_line(&p->line, p->line.room_max, &p->allowance);
 }

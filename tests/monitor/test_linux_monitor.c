@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the monitor on real loops and processes: hangs of an epoll loop; a process that is stopped, traced, forked or
- * killed; what a turn costs; and the hang file at each moment while it is written. Times are compared with what the
- * same run measured. */
+ * killed; what a turn costs; the hang file at each moment while it is written; and every system call and allocation
+ * failing in turn. Times are compared with what the same run measured. */
 #define _GNU_SOURCE 1
 #include <dirent.h>
 #include <dlfcn.h>
@@ -21,6 +21,7 @@
 
 #include "lib/monitor/watching.h"
 #include "lib/profile/profile.h"
+#include "tests/support/failing_alloc.h"
 #include "tests/support/linux_failing_calls.h"
 #include "tests/support/linux_threads.h"
 #include "tests/support/sanitized.h"
@@ -83,27 +84,33 @@ static int find_in_list(void *context, const struct usp_profile_entry *entry) {
     return 0;
 }
 
+/* A hang's report. */
+struct report_text {
+    size_t used;
+    char bytes[1 << 20];
+};
+
 static int append(void *context, const char *bytes, size_t n) {
-    char *text = context;
-    size_t used = strlen(text);
-    if (n > 65535 - used) return USP_ERROR_FULL;
-    memcpy(text + used, bytes, n);
-    text[used + n] = '\0';
+    struct report_text *text = context;
+    if (n > sizeof text->bytes - 1 - text->used) return USP_ERROR_FULL;
+    memcpy(text->bytes + text->used, bytes, n);
+    text->used += n;
+    text->bytes[text->used] = '\0';
     return USP_OK;
 }
 
 /* Counts whether a hang's list has every thread with its stack except the monitor's own, and whether the report names a
  * function of the monitor. */
 static void expect_all_threads(const struct usp_hang *hang) {
-    static char text[65536];
+    static struct report_text text;
     struct in_list list = {.others = 0};
-    text[0] = '\0';
+    text.used = 0;
     (void)usp_profile_visit(hang->threads, find_in_list, &list);
     unsigned with_stack = 0;
     for (unsigned i = 0; i < BESIDE; i++) with_stack += list.beside[i];
-    int status = usp_hang_write(hang, NULL, append, text);
+    int status = usp_hang_write(hang, NULL, append, &text);
     told.all_threads += list.is_main && with_stack == BESIDE;
-    told.of_monitor += list.others > 0 || status != USP_OK || strstr(text, "uspi_watching_look") != NULL;
+    told.of_monitor += list.others > 0 || status != USP_OK || strstr(text.bytes, "uspi_watching_look") != NULL;
 }
 
 static unsigned heaviest_in_culprit(const struct usp_hang *hang) {
@@ -282,6 +289,132 @@ START_TEST(hang_of_a_loop) {
     ck_assert_uint_eq(told.wrong, 0);
     loop_end(&loop);
     end_beside();
+}
+END_TEST
+
+enum { CROWD = 120 };
+static struct standing crowd[CROWD];
+static _Atomic(unsigned) most_in_list;
+static unsigned left_out[2]; /* as the last report stated it: as text, in JSON */
+
+static int find_in_crowd(void *context, const struct usp_profile_entry *entry) {
+    for (unsigned i = 0; i < CROWD; i++) {
+        *(unsigned *)context +=
+            entry->thread->thread.id == crowd[i].thread.id && FRAMES_IN(entry->stack, stand_deep) == crowd[i].depth + 1;
+    }
+    return 0;
+}
+
+/* Returns how many threads a report in a style says are missing. */
+static unsigned read_left_out(const struct usp_hang *hang, uint32_t style) {
+    static struct report_text text;
+    struct usp_hang_write_options options;
+    usp_hang_write_options_init(&options);
+    options.style = style;
+    options.flags = USP_HANG_BRIEF;
+    text.used = 0;
+    ck_assert_int_eq(usp_hang_write(hang, &options, append, &text), USP_OK);
+    const char *found =
+        strstr(text.bytes, style == USP_HANG_TEXT ? " more threads did not fit" : "\"threads_left_out\":");
+    if (found == NULL) return 0;
+    if (style == USP_HANG_JSON) return (unsigned)strtoul(found + strlen("\"threads_left_out\":"), NULL, 10);
+    while (found > text.bytes && found[-1] != '\n') found--;
+    return (unsigned)strtoul(found, NULL, 10);
+}
+
+static void count_crowd(void *context, const struct usp_hang *hang) {
+    unsigned count = 0;
+    (void)context;
+    (void)usp_profile_visit(hang->threads, find_in_crowd, &count);
+    if (count > most_in_list) most_in_list = count;
+    left_out[0] = read_left_out(hang, USP_HANG_TEXT);
+    left_out[1] = read_left_out(hang, USP_HANG_JSON);
+}
+
+/* Of a process with more than 70 threads the rest were dropped without a word (sentry-cocoa 2825), among them the one
+ * that the main thread waited for. A hang's list must have all 120 threads, each with its stack. With too little memory
+ * for them (_i 1), the report must say how many are missing. */
+START_TEST(more_than_70_threads) {
+    struct usp_monitor_options options;
+    struct usp_monitor *monitor;
+    for (unsigned i = 0; i < CROWD; i++) {
+        crowd[i] = (struct standing){.depth = 4, .wait = wait_asleep};
+        stand_begin(&crowd[i]);
+    }
+    usp_monitor_options_init(&options);
+    options.began = count_crowd;
+    if (_i == 1) options.memory = 262144;
+    ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_OK);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    /* On a busy machine a thread may not answer in time. */
+    const unsigned enough = _i == 0 ? CROWD : 1;
+    for (unsigned i = 0; i < 10 && most_in_list < enough; i++) {
+        usp_monitor_turn_begin(monitor);
+        culprit(500 * MS);
+        usp_monitor_waiting(monitor);
+        usleep(50000);
+    }
+    usp_monitor_free(monitor);
+    ck_assert_msg(most_in_list >= enough, "of %d threads, %u are in the list with their stacks", CROWD, most_in_list);
+    ck_assert_uint_eq(left_out[0], left_out[1]);
+    if (_i == 0) ck_assert_uint_eq(left_out[0], 0);
+    if (_i == 1) ck_assert_uint_ge(left_out[0], 1);
+    for (unsigned i = 0; i < CROWD; i++) stand_end(&crowd[i]);
+}
+END_TEST
+
+static _Atomic(uint64_t) progress[BESIDE];
+static _Atomic(bool) progress_ends;
+
+static void *make_progress(void *context) {
+    while (!atomic_load(&progress_ends)) atomic_fetch_add((_Atomic(uint64_t) *)context, 1);
+    return NULL;
+}
+
+static struct {
+    struct usp_monitor *other;
+    _Atomic(unsigned) reports;
+} in_report;
+
+/* Waits until each thread beside the monitor has gone on, and then frees another monitor, whose thread must end for
+ * that. If any thread were stopped, this would wait for ever. */
+static void wait_for_all_threads(void *context, const struct usp_hang *hang) {
+    (void)context;
+    (void)hang;
+    /* The watched thread makes no progress any more: it stops the monitor. */
+    if (atomic_load(&in_report.reports) >= 2) return;
+    const uint64_t done = atomic_load(&work);
+    while (atomic_load(&work) == done) usleep(1000);
+    for (unsigned i = 0; i < BESIDE; i++) {
+        const uint64_t seen = atomic_load(&progress[i]);
+        while (atomic_load(&progress[i]) == seen) usleep(1000);
+    }
+    usp_monitor_free(in_report.other);
+    in_report.other = NULL;
+    atomic_fetch_add(&in_report.reports, 1);
+}
+
+/* A report was written, and the monitor was switched off, while all threads were suspended, its own thread too: the app
+ * never ended (KSCrash 758). During a report no thread is stopped. */
+START_TEST(no_thread_is_stopped_in_a_report) {
+    struct usp_monitor_options options;
+    struct usp_monitor *monitor;
+    pthread_t threads[BESIDE];
+    in_report.other = start_monitor(NULL);
+    ck_assert_int_eq(usp_monitor_start(in_report.other), USP_OK);
+    for (unsigned i = 0; i < BESIDE; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, make_progress, &progress[i]), 0);
+    }
+    usp_monitor_options_init(&options);
+    options.began = options.updated = wait_for_all_threads;
+    options.update = 100 * MS;
+    ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_OK);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    usp_monitor_turn_begin(monitor);
+    while (in_report.reports < 2) culprit(20 * MS);
+    usp_monitor_free(monitor);
+    atomic_store(&progress_ends, true);
+    for (unsigned i = 0; i < BESIDE; i++) pthread_join(threads[i], NULL);
 }
 END_TEST
 
@@ -827,8 +960,6 @@ START_TEST(file_has_no_room) {
 }
 END_TEST
 
-static int64_t s_clock(pid_t tid) { UNLESS((long)uspi_linux_real.thread_cpu_time(tid)); }
-
 /* Watches a turn that becomes a hang, step by step. Sets the first error. Returns whether the hang was reported. */
 static bool watch_a_turn(int *status) {
     static struct uspi_watching watching;
@@ -866,15 +997,7 @@ START_TEST(each_call_fails) {
     static struct uspi_linux_calls table;
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
     table = uspi_linux_real;
-    table.open = s_open;
-    table.close = s_close;
-    table.map = s_map;
-    table.unmap = s_unmap;
-    table.read = s_read;
-    table.rewind = s_rewind;
-    table.list_directory = s_list;
-    table.count_links = s_links;
-    table.thread_cpu_time = s_clock;
+    fail_calls_of_captures(&table);
     uspi_linux = &table;
     for (script.failing = 1;; script.failing++) {
         int status;
@@ -888,6 +1011,91 @@ START_TEST(each_call_fails) {
     }
     ck_assert_uint_gt(script.failing, 5);
     uspi_linux = &uspi_linux_real;
+}
+END_TEST
+
+static int count_bytes(void *context, const char *bytes, size_t n) {
+    (void)bytes;
+    *(_Atomic(size_t) *)context += n;
+    return USP_OK;
+}
+
+static void write_in_report(void *context, const struct usp_hang *hang) {
+    struct usp_hang_write_options brief;
+    usp_hang_write_options_init(&brief);
+    brief.flags = USP_HANG_BRIEF;
+    (void)usp_hang_write(hang, &brief, count_bytes, context);
+}
+
+/* Watches with the monitor's own thread until it has found a hang, and writes the reports. Returns the first error. */
+static int use_monitor(_Atomic(size_t) *written) {
+    struct usp_monitor_options options;
+    struct usp_monitor *monitor;
+    usp_monitor_options_init(&options);
+    options.late = MS;
+    options.hang = 2 * MS;
+    options.interval = MS;
+    options.update = 2 * MS;
+    options.file = path;
+    options.began = options.ended = write_in_report;
+    options.context = written;
+    int status = usp_monitor_create(&options, &monitor);
+    if (status != USP_OK) return status;
+    (void)usp_monitor_learn_wait(monitor);
+    status = usp_monitor_start(monitor);
+    usp_monitor_turn_begin(monitor);
+    while (status == USP_OK && statistics_of(monitor).hangs == 0) usleep(200);
+    usp_monitor_waiting(monitor);
+    usp_monitor_free(monitor);
+    return status;
+}
+
+/* The app would crash, or its hang would be lost, when memory is short. The monitor must find the hang or have returned
+ * a status, and leak nothing, whichever allocation fails. */
+START_TEST(each_allocation_fails) {
+    _Atomic(size_t) written = 0;
+    ck_assert_int_eq(use_monitor(&written), USP_OK);
+    ck_assert_uint_gt(written, 0);
+    const long held = allocations_held();
+    const unsigned descriptors = open_descriptors();
+    for (long n = 1;; n += n < 100 ? 1 : 17) {
+        fail_allocation(n);
+        int status = use_monitor(&written);
+        bool has_failed = !allocation_still_to_fail();
+        fail_allocation(0);
+        ck_assert_msg(allocations_held() == held, "allocation %ld: %ld are left", n, allocations_held() - held);
+        if (!has_failed) {
+            ck_assert_int_eq(status, USP_OK);
+            ck_assert_int_gt(n, 30);
+            break;
+        }
+        ck_assert_msg(status == USP_ERROR_NO_MEMORY || status == USP_OK, "allocation %ld: %s", n,
+                      usp_status_string(status));
+    }
+    ck_assert_uint_eq(open_descriptors(), descriptors);
+}
+END_TEST
+
+/* The process has no room for another thread. usp_monitor_start must say so, and succeed later. */
+START_TEST(no_room_for_its_thread) {
+    struct rlimit whole, limit;
+    unsigned long pages = 0;
+    /* The memory of sanitizers and emulators is not the program's. */
+    if (USP_SANITIZED || is_slowed()) return;
+    struct usp_monitor *monitor = start_monitor(NULL);
+    FILE *size = fopen("/proc/self/statm", "r");
+    ck_assert(size != NULL && fscanf(size, "%lu", &pages) == 1);
+    fclose(size);
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &whole), 0);
+    limit = whole;
+    limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    int status = usp_monitor_start(monitor);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &whole), 0);
+    ck_assert_msg(status == USP_ERROR_SYSTEM, "%s", usp_status_string(status));
+    ck_assert_int_eq(usp_monitor_stop(monitor), USP_OK);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    usp_monitor_free(monitor);
 }
 END_TEST
 
@@ -1381,14 +1589,15 @@ int main(void) {
     TCase *const all[] = {loops, races_, processes, file, cost};
     tcase_add_checked_fixture(races_, begin_file, end_file);
     tcase_add_checked_fixture(file, begin_file, end_file);
-    add_loop_tests(loops, 0, 2, hang_of_a_loop);
-    add_tests(loops, learns_once, two_monitors_find_their_own, clock_is_monotonic, arguments);
+    add_loop_tests(loops, 0, 2, hang_of_a_loop, more_than_70_threads);
+    add_tests(loops, no_thread_is_stopped_in_a_report, learns_once, two_monitors_find_their_own, clock_is_monotonic,
+              arguments);
     add_tests(races_, races, freed_by_its_own_report, freed_by_the_first_report, started_by_its_report_while_stopped,
               report_waits_for_the_watched_thread);
     add_tests(processes, stopped_by_a_signal);
     add_loop_tests(processes, 0, 2, debugger_attached, starved);
     add_tests(file, killed_in_a_hang, hang_in_a_constructor, hang_in_the_allocator, file_at_each_moment,
-              each_descriptor_lacks, file_has_no_room);
+              each_descriptor_lacks, file_has_no_room, each_allocation_fails, no_room_for_its_thread);
     add_loop_tests(file, 0, 2, each_call_fails);
     add_tests(cost, idle_loop_is_not_woken, turns_make_no_system_call, one_call_wakes_the_monitor);
     for (int i = 0; i < ELEMENTS(all); i++) tcase_set_timeout(all[i], 120);

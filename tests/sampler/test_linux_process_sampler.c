@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the sampler on another process: shares of processor time compared with what that process measured; threads that
  * sleep, come and go; a main thread that ends first; a process that ends; processes that cannot be sampled; and every
- * system call failing in turn. No result depends on the machine's speed: times are compared within one run, and waits
- * end only by the suite's timeout. */
+ * system call and allocation failing in turn. No result depends on the machine's speed: times are compared within one
+ * run, and waits end only by the suite's timeout. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux/calls.h"
 #include "lib/sampler/sampling.h"
+#include "tests/support/failing_alloc.h"
 #include "tests/support/linux_child.h"
 #include "tests/support/linux_failing_calls.h"
 #include "tests/support/suite.h"
@@ -374,11 +375,8 @@ START_TEST(refusals) {
 }
 END_TEST
 
-/* ---- every call fails in turn ---- */
+/* ---- every call and every allocation fails in turn ---- */
 
-static long s_copy(pid_t pid, const struct iovec *local, const struct iovec *remote, size_t n) {
-    UNLESS(uspi_linux_real.read_process(pid, local, remote, n));
-}
 static long s_trace(long request, pid_t tid, void *address, void *data) {
     UNLESS(uspi_linux_real.trace(request, tid, address, data));
 }
@@ -418,16 +416,7 @@ START_TEST(each_call_fails) {
     struct other other = start_other(be_busy);
     int status;
     table = uspi_linux_real;
-    table.open = s_open;
-    table.close = s_close;
-    table.map = s_map;
-    table.unmap = s_unmap;
-    table.read = s_read;
-    table.pread = s_pread;
-    table.rewind = s_rewind;
-    table.list_directory = s_list;
-    table.count_links = s_links;
-    table.read_process = s_copy;
+    fail_calls_of_captures(&table);
     table.trace = s_trace;
     table.process_cpu_time = s_clock;
     /* The first run learns what is learned once per process. */
@@ -451,6 +440,55 @@ START_TEST(each_call_fails) {
     ck_assert_uint_gt(script.failing, 30);
     uspi_linux = &uspi_linux_real;
     /* No tracer is left on the process. */
+    expect_running(other.pid);
+    end_other(&other);
+}
+END_TEST
+
+/* Samples with the sampler's own thread. Returns the first error. */
+static int use_sampler(pid_t pid) {
+    struct usp_sampler_options options;
+    struct usp_sampler *sampler;
+    struct usp_profile *profile = NULL;
+    usp_sampler_options_init(&options);
+    options.process = pid;
+    options.which = USP_SAMPLER_ALL;
+    options.interval = MS / 5;
+    options.budget_cpu = options.budget_stopped = 0;
+    options.flags = USP_SAMPLER_KEEP;
+    int status = usp_sampler_create(&options, &sampler, NULL, 0);
+    if (status != USP_OK) return status;
+    status = usp_sampler_start(sampler);
+    while (status == USP_OK && run_of(sampler).ticks < 2) usleep(100);
+    (void)usp_sampler_stop(sampler);
+    if (status == USP_OK) status = usp_sampler_read(sampler, 0, UINT64_MAX, 0, &profile);
+    usp_profile_free(profile);
+    usp_sampler_free(sampler);
+    return status;
+}
+
+/* The caller must get a status, nothing may leak, and the process must run on, whichever allocation fails: of the lists
+ * of images and unwind tables, of copies of stacks, of clocks, or of the profile. */
+START_TEST(each_allocation_fails) {
+    struct other other = start_other(be_busy);
+    ck_assert_int_eq(use_sampler(other.pid), USP_OK);
+    const long held = allocations_held();
+    const unsigned descriptors = count_open_files();
+    for (long n = 1;; n += n < 200 ? 1 : 17) {
+        fail_allocation(n);
+        int status = use_sampler(other.pid);
+        bool has_failed = !allocation_still_to_fail();
+        fail_allocation(0);
+        ck_assert_msg(allocations_held() == held, "allocation %ld: %ld are left", n, allocations_held() - held);
+        if (!has_failed) {
+            ck_assert_int_eq(status, USP_OK);
+            ck_assert_int_gt(n, 40);
+            break;
+        }
+        ck_assert_msg(status == USP_ERROR_NO_MEMORY || status == USP_OK, "allocation %ld: %s", n,
+                      usp_status_string(status));
+    }
+    ck_assert_uint_eq(count_open_files(), descriptors);
     expect_running(other.pid);
     end_other(&other);
 }
@@ -578,6 +616,7 @@ int main(void) {
               threads_come_and_go, main_thread_ends_first);
     add_tests(process, process_runs_on, refusals);
     add_loop_tests(process, 0, 4, process_ends);
+    add_tests(faults, each_allocation_fails);
     add_loop_tests(faults, 0, 6, each_call_fails);
     tcase_set_timeout(threads, 120);
     tcase_set_timeout(process, 120);

@@ -338,6 +338,27 @@ START_TEST(too_many_threads) {
 }
 END_TEST
 
+static int note_thread(void *context, const struct usp_profile_entry *entry) {
+    ((bool *)context)[entry->thread->thread.id] = entry->samples >= 90;
+    return USP_OK;
+}
+
+/* Of a process with more than 70 threads the rest were dropped (sentry-cocoa 2825). */
+START_TEST(more_than_70_threads) {
+    static bool is_sampled[400];
+    struct usp_profile *profile;
+    options.which = USP_SAMPLER_ALL;
+    for (unsigned i = 100; i < 400; i++) script_add(&script, i, "worker", 0x200)->runs = i % 2 == 0;
+    begin_sampling();
+    run_to(script.now + SECOND);
+    ck_assert_uint_eq(run_of().threads_left_out, 0);
+    ck_assert_int_eq(uspi_sampling_read(sampling, 0, UINT64_MAX, 0, &profile), USP_OK);
+    ck_assert_int_eq(usp_profile_visit(profile, note_thread, is_sampled), USP_OK);
+    usp_profile_free(profile);
+    for (unsigned i = 100; i < 400; i++) ck_assert_msg(is_sampled[i], "thread %u was dropped", i);
+}
+END_TEST
+
 START_TEST(chosen_threads) {
     static const char *const names[] = {"work*", "?o"};
     const struct usp_thread given[] = {{12, 0}, {99, 0}};
@@ -583,7 +604,8 @@ int main(void) {
     add_loop_tests(threads, 0, 2, threads_come_and_go, each_allocation_fails);
     add_loop_tests(threads, USP_SAMPLER_MAIN, USP_SAMPLER_NAMED + 1, chosen_threads);
     add_tests(threads, begins_as_another_one_ends);
-    add_tests(threads, too_many_threads, captures_that_fail, stopped_together, thread_id_used_again);
+    add_tests(threads, too_many_threads, more_than_70_threads, captures_that_fail, stopped_together,
+              thread_id_used_again);
     add_tests(day, a_day);
     tcase_set_timeout(time, 60);
     tcase_set_timeout(threads, 60);
