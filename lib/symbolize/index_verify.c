@@ -67,7 +67,7 @@ static bool same_call(const struct calls *a, const struct uspi_block_call *x, co
         return same_text(uspi_lines_text(&a->answer, x->name, a->names),
                          uspi_lines_text(&b->answer, y->name, b->names));
     }
-    return uspi_block_part(&a->answer.block, x->part - 1, &p) == uspi_block_part(&b->answer.block, y->part - 1, &q) &&
+    return uspi_block_part(a->answer.block, x->part - 1, &p) == uspi_block_part(b->answer.block, y->part - 1, &q) &&
            p.start + a->answer.moved == q.start + b->answer.moved;
 }
 
@@ -75,15 +75,15 @@ static bool same_call(const struct calls *a, const struct uspi_block_call *x, co
 static bool same_calls(const struct calls *a, const struct calls *b, uint64_t address) {
     const struct uspi_lines_answer *s = &a->answer, *t = &b->answer;
     struct uspi_block_call x, y;
-    int one = uspi_block_find_call(&s->block, address + 1 - s->moved, &x);
-    int other = uspi_block_find_call(&t->block, address + 1 - t->moved, &y);
+    int one = uspi_block_find_call(s->block, address + 1 - s->moved, &x);
+    int other = uspi_block_find_call(t->block, address + 1 - t->moved, &y);
     if (one != other || (one == USP_OK && !same_call(a, &x, b, &y))) return false;
     if (s->part.size == 0 || t->part.size == 0) return s->part.size == t->part.size;
     if (s->part.knows_tail_calls != t->part.knows_tail_calls) return false;
     const bool is_start = s->part.start + s->moved == address;
     for (uint32_t i = 0; is_start && one != USP_ERROR_FORMAT; i++) {
-        one = uspi_block_tail_call(&s->block, s->part.number, i, &x);
-        other = uspi_block_tail_call(&t->block, t->part.number, i, &y);
+        one = uspi_block_tail_call(s->block, s->part.number, i, &x);
+        other = uspi_block_tail_call(t->block, t->part.number, i, &y);
         if (one != other || (one == USP_OK && !same_call(a, &x, b, &y))) return false;
         if (one == USP_ERROR_NOT_FOUND) break;
     }

@@ -49,7 +49,7 @@ static uint32_t count_folded(const struct uspi_lines_answer *answers, int count)
     uint32_t folded = (uint32_t)count - 1;
     for (int i = 0; i < count; i++) {
         for (uint32_t k = 0;
-             answers[i].part.size != 0 && uspi_block_alias(&answers[i].block, answers[i].part.node, k) != 0;) {
+             answers[i].part.size != 0 && uspi_block_alias(answers[i].block, answers[i].part.node, k) != 0;) {
             k++;
             folded++;
         }
@@ -138,10 +138,10 @@ static int visit_answer(const struct uspi_lines_answer *answer, struct uspi_name
                         usp_name_visitor visit, void *context) {
     struct uspi_block_node of;
     struct uspi_block_function function;
-    if (answer->part.size == 0 || uspi_block_node(&answer->block, answer->part.node, &of) != USP_OK) return 0;
+    if (answer->part.size == 0 || uspi_block_node(answer->block, answer->part.node, &of) != USP_OK) return 0;
     for (uint32_t i = 0, number = of.function; number != 0;
-         number = uspi_block_alias(&answer->block, answer->part.node, i++)) {
-        if (uspi_block_function(&answer->block, number, &function) != USP_OK) return 0;
+         number = uspi_block_alias(answer->block, answer->part.node, i++)) {
+        if (uspi_block_function(answer->block, number, &function) != USP_OK) return 0;
         const char *name = uspi_lines_text(answer, function.name, names);
         if (name == NULL || (first != NULL && strcmp(name, first) == 0)) continue;
         int answered = visit(context, name);

@@ -78,7 +78,7 @@ static int find_callee(const struct search *search, const struct function *in, c
                        bool is_object, const struct uspi_block_call *call, struct function *found) {
     struct uspi_block_part part;
     uint64_t text = call->name;
-    if (call->part != 0 && uspi_block_part(&answer->block, call->part - 1, &part) != USP_OK) return 0;
+    if (call->part != 0 && uspi_block_part(answer->block, call->part - 1, &part) != USP_OK) return 0;
     if (call->part != 0 && !is_object) {
         *found = (struct function){in->module, in->image, part.start + answer->moved + in->image->slide};
         return 1;
@@ -86,8 +86,8 @@ static int find_callee(const struct search *search, const struct function *in, c
     if (call->part != 0) {
         struct uspi_block_node of;
         struct uspi_block_function function;
-        if (uspi_block_node(&answer->block, part.node, &of) != USP_OK || of.caller != 0) return 0;
-        if (uspi_block_function(&answer->block, of.function, &function) != USP_OK) return 0;
+        if (uspi_block_node(answer->block, part.node, &of) != USP_OK || of.caller != 0) return 0;
+        if (uspi_block_function(answer->block, of.function, &function) != USP_OK) return 0;
         text = function.name;
     }
     const char *name;
@@ -151,7 +151,7 @@ static int count_ways(struct search *search, uint32_t number, unsigned depth) {
     for (uint32_t i = 0; status == 1; i++) {
         struct uspi_block_call call;
         struct function callee;
-        int found = uspi_block_tail_call(&answer.block, answer.part.number, i, &call);
+        int found = uspi_block_tail_call(answer.block, answer.part.number, i, &call);
         if (found == USP_ERROR_NOT_FOUND) break;
         status = found == USP_OK ? find_callee(search, &function, &answer, is_object, &call, &callee) : 0;
         if (status == 1) status = follow(search, number, call.end - 1 + moved, &callee, depth);
@@ -175,7 +175,7 @@ static int find_function(const struct uspi_query *query, const struct usp_symbol
         part = answer.part;
         /* The linker may have moved the parts of the function apart. Its start is then not where the object file has
          * it. */
-        if (part.is_cold && (is_object || uspi_block_first_part(&answer.block, part.node, &part) != USP_OK)) return 0;
+        if (part.is_cold && (is_object || uspi_block_first_part(answer.block, part.node, &part) != USP_OK)) return 0;
         function->start = part.start + answer.moved + query->image->slide;
         return 1;
     }
@@ -252,7 +252,7 @@ static int find_tail_calls(const struct uspi_stack_names *names, uint32_t arch, 
     status = find_answer(&in, caller.query.address, &calling.answer, &calling.is_object);
     if (status != 1) return status;
     const uint64_t site = caller.query.address - caller.query.image->slide - calling.answer.moved;
-    if (uspi_block_find_call(&calling.answer.block, site + 1, &calling.call) != USP_OK) return 0;
+    if (uspi_block_find_call(calling.answer.block, site + 1, &calling.call) != USP_OK) return 0;
     status = find_place(names, arch, frame, &callee);
     return status == 1 ? search_from(&caller, &calling, &callee, jumps) : status;
 }

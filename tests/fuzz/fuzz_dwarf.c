@@ -66,7 +66,7 @@ static void add_places(struct places *places, const uint8_t *bytes, size_t size)
     struct uspi_block block;
     struct uspi_block_part part;
     if (size == 0) return;
-    if (uspi_block_open(&block, bytes, size, NULL) != USP_OK) abort();
+    if (uspi_block_open(&block, bytes, size) != USP_OK) abort();
     if (uspi_block_visit_calls(&block, add_call, places) != USP_OK) abort();
     for (uint32_t i = 0; places->function_count < CALLS && uspi_block_part(&block, i, &part) == USP_OK; i++) {
         places->functions[places->function_count++] = part.start;

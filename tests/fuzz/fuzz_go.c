@@ -59,7 +59,7 @@ static void read_lines(const struct uspi_go_table *table) {
         const uint8_t *bytes;
         size_t made;
         if (source->build(source, reader, i, &bytes, &made, NULL) != USP_OK || made == 0) continue;
-        if (uspi_block_open(&block, bytes, made, NULL) != USP_OK) abort();
+        if (uspi_block_open(&block, bytes, made) != USP_OK) abort();
         struct looking l = {.block = &block, .texts = source->texts(source, i)};
         uspi_block_visit(&block, look, &l);
     }

@@ -82,16 +82,16 @@ static int look_at_call(void *context, const struct uspi_block_call *call) {
 
 static void look_into(const struct uspi_index_file *index, struct uspi_names *names) {
     for (uint64_t i = 0; i < index->blocks && i < 64; i++) {
-        struct uspi_block block;
+        const struct uspi_block *block;
         struct uspi_block_part part;
         if (uspi_index_block(index, i, &block) != USP_OK) continue;
-        struct looking l = {&block, 0};
-        uspi_block_visit(&block, look, &l);
+        struct looking l = {block, 0};
+        uspi_block_visit(block, look, &l);
         l.count = 0;
-        uspi_block_visit_calls(&block, look_at_call, &l);
-        for (uint32_t k = 0; k < 256 && uspi_block_part(&block, k, &part) == USP_OK; k++) {
-            uspi_block_find_part(&block, part.start, &part);
-            uspi_block_alias(&block, part.node, 0);
+        uspi_block_visit_calls(block, look_at_call, &l);
+        for (uint32_t k = 0; k < 256 && uspi_block_part(block, k, &part) == USP_OK; k++) {
+            uspi_block_find_part(block, part.start, &part);
+            uspi_block_alias(block, part.node, 0);
         }
     }
     struct uspi_index_cursor cursor = {0};

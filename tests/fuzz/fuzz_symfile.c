@@ -63,7 +63,7 @@ static void read_lines(struct uspi_bytes bytes) {
         const uint8_t *made;
         size_t made_size;
         if (source->build(source, reader, i, &made, &made_size, NULL) != USP_OK || made_size == 0) continue;
-        if (uspi_block_open(&block, made, made_size, NULL) != USP_OK) abort();
+        if (uspi_block_open(&block, made, made_size) != USP_OK) abort();
         struct looking l = {.block = &block, .texts = source->texts(source, i)};
         uspi_block_visit(&block, look, &l);
     }

@@ -245,7 +245,7 @@ static void use_file(const uint8_t *bytes, size_t size) {
             struct uspi_block_place place;
             ck_assert_int_eq(lines->build(lines, reader, i, &made, &made_size, NULL), USP_OK);
             if (made_size == 0) continue;
-            ck_assert_int_eq(uspi_block_open(&block, made, made_size, NULL), USP_OK);
+            ck_assert_int_eq(uspi_block_open(&block, made, made_size), USP_OK);
             for (unsigned k = 0; k < 0x70; k += 4) {
                 int status = uspi_block_find(&block, lines->header + SYMBOLS_CODE + k, &place);
                 ck_assert(status == USP_OK || status == USP_ERROR_NOT_FOUND);

@@ -181,10 +181,14 @@ int uspi_map_write(struct uspi_map_range *ranges, size_t count, uint8_t **bytes,
 
 /* ---- reading ---- */
 
-static bool load(const struct uspi_map *map, uint64_t at, unsigned width, uint64_t *value) {
-    if (!uspi_checked_range(map->checked, map->bytes + (size_t)at, width)) return false;
-    *value = uspi_le(map->bytes + (size_t)at, width);
-    return true;
+/* Returns whether bytes of the map have the right checksum. */
+static bool is_right(const struct uspi_map *map, uint64_t at, uint64_t size) {
+    return uspi_checked_range(map->checked, map->bytes + (size_t)at, size);
+}
+
+/* Returns a number of 1 to 8 bytes. Reads eight bytes: the map ends with as many zeros. */
+static inline uint64_t get(const struct uspi_map *map, uint64_t at, unsigned width) {
+    return uspi_le64(map->bytes + (size_t)at) & UINT64_MAX >> (64 - 8 * width);
 }
 
 int uspi_map_open(struct uspi_map *map, const uint8_t *bytes, uint64_t size, const struct uspi_checked *checked) {
@@ -199,7 +203,7 @@ int uspi_map_open(struct uspi_map *map, const uint8_t *bytes, uint64_t size, con
     map->start_width = bytes[29];
     map->value_width = bytes[30];
     map->block_count = uspi_le32(bytes + 32);
-    if (map->shift > 63 || map->start_width > 8 || map->value_width > 8) return USP_ERROR_FORMAT;
+    if (map->shift > 63 || map->start_width - 1 > 7 || map->value_width - 1 > 7) return USP_ERROR_FORMAT;
     map->at_buckets = HEADER;
     map->at_starts = map->at_buckets + 4 * ((uint64_t)map->buckets + 1);
     map->at_values = map->at_starts + (uint64_t)map->count * map->start_width;
@@ -210,20 +214,18 @@ int uspi_map_open(struct uspi_map *map, const uint8_t *bytes, uint64_t size, con
 /* Finds the last entry at or before a distance from the base. *entry becomes its number + 1; 0: none. Returns false
  * when the map is damaged. */
 static bool find_entry(const struct uspi_map *map, uint64_t distance, uint64_t *entry) {
-    const uint64_t bucket = distance >> map->shift;
-    uint64_t low, high;
+    const uint64_t bucket = distance >> map->shift, at = map->at_buckets + 4 * bucket;
     if (bucket >= map->buckets) {
         *entry = map->count;
         return true;
     }
-    if (!load(map, map->at_buckets + 4 * bucket, 4, &low) || !load(map, map->at_buckets + 4 * bucket + 4, 4, &high))
-        return false;
+    if (!is_right(map, at, 8)) return false;
+    uint64_t low = get(map, at, 4), high = get(map, at + 4, 4);
     if (low > high || high > map->count) return false;
+    if (!is_right(map, map->at_starts + low * map->start_width, (high - low) * map->start_width)) return false;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
-        uint64_t start;
-        if (!load(map, map->at_starts + middle * map->start_width, map->start_width, &start)) return false;
-        if (start <= distance) {
+        if (get(map, map->at_starts + middle * map->start_width, map->start_width) <= distance) {
             low = middle + 1;
         } else {
             high = middle;
@@ -234,22 +236,23 @@ static bool find_entry(const struct uspi_map *map, uint64_t distance, uint64_t *
 }
 
 int uspi_map_find(const struct uspi_map *map, uint64_t address, uint32_t blocks[USPI_MAP_BLOCKS]) {
-    uint64_t entry, value, count, number;
+    uint64_t entry;
     if (map->count == 0 || address < map->base) return 0;
     if (!find_entry(map, address - map->base, &entry)) return USP_ERROR_FORMAT;
     if (entry == 0) return 0;
-    if (!load(map, map->at_values + (entry - 1) * map->value_width, map->value_width, &value)) return USP_ERROR_FORMAT;
+    const uint64_t at = map->at_values + (entry - 1) * map->value_width;
+    if (!is_right(map, at, map->value_width)) return USP_ERROR_FORMAT;
+    const uint64_t value = get(map, at, map->value_width);
     if (value == 0) return 0;
     if (value <= map->block_count) {
         blocks[0] = (uint32_t)(value - 1);
         return 1;
     }
-    const uint64_t place = value - 1 - map->block_count;
-    if (place >= map->sets || !load(map, map->at_sets + 4 * place, 4, &count)) return USP_ERROR_FORMAT;
+    const uint64_t place = value - 1 - map->block_count, set = map->at_sets + 4 * place;
+    if (place >= map->sets || !is_right(map, set, 4)) return USP_ERROR_FORMAT;
+    const uint64_t count = get(map, set, 4);
     if (count > USPI_MAP_BLOCKS || count > map->sets - place - 1) return USP_ERROR_FORMAT;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!load(map, map->at_sets + 4 * (place + 1 + i), 4, &number)) return USP_ERROR_FORMAT;
-        blocks[i] = (uint32_t)number;
-    }
+    if (!is_right(map, set + 4, 4 * count)) return USP_ERROR_FORMAT;
+    for (uint64_t i = 0; i < count; i++) blocks[i] = (uint32_t)get(map, set + 4 + 4 * i, 4);
     return (int)count;
 }

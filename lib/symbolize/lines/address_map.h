@@ -5,7 +5,8 @@
 #ifndef USPI_ADDRESS_MAP_H
 #define USPI_ADDRESS_MAP_H
 
-#include "lib/symbolize/lines/block.h"
+#include "lib/symbolize/lines/checked.h"
+#include "lib/symbolize/lines/packed.h"
 
 struct uspi_map_range {
     uint64_t low, high;
@@ -18,7 +19,7 @@ int uspi_map_write(struct uspi_map_range *ranges, size_t count, uint8_t **bytes,
 
 struct uspi_map {
     const uint8_t *bytes;
-    const struct uspi_checked *checked; /* as in struct uspi_block */
+    const struct uspi_checked *checked; /* NULL: the bytes have no checksums */
     uint64_t size, base, span;
     uint32_t count, buckets, sets, block_count;
     unsigned shift, start_width, value_width;

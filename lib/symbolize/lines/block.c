@@ -2,40 +2,11 @@
 /* See block.h. */
 #include "lib/symbolize/lines/block.h"
 
-#include "lib/base/checksum.h"
-
 #include <string.h>
 
-/* ---- bytes with checksums ---- */
-
-static bool check_page(const struct uspi_checked *checked, uint64_t page) {
-    const uint8_t state = atomic_load_explicit(&checked->states[page], memory_order_relaxed);
-    if (state != 0) return state == 1;
-    const uint64_t from = page * USPI_CHECKED_PAGE;
-    const uint64_t left = checked->size - from, n = left < USPI_CHECKED_PAGE ? left : USPI_CHECKED_PAGE;
-    const uint64_t skipped = page == 0 ? checked->skipped : 0;
-    const uint32_t sum = uspi_checksum(checked->bytes + (size_t)(from + skipped), (size_t)(n - skipped));
-    const bool is_right = sum == uspi_le32(checked->sums + (size_t)(4 * page));
-    atomic_store_explicit(&checked->states[page], is_right ? 1 : 2, memory_order_relaxed);
-    return is_right;
-}
-
-bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from, uint64_t size) {
-    const uint64_t at = (uint64_t)(from - checked->bytes);
-    const uint64_t end = at + size < checked->size ? at + size : checked->size;
-    for (uint64_t page = at / USPI_CHECKED_PAGE; page * USPI_CHECKED_PAGE < end; page++) {
-        if (!check_page(checked, page)) return false;
-    }
-    return true;
-}
-
-/* Loads a field of a record. Returns false when the bytes are damaged. The caller knows that the array and the field
- * lie in the block. */
-static inline bool load(const struct uspi_block *block, uint32_t array, uint64_t bit, unsigned width, uint64_t *value) {
-    const uint8_t *bytes = block->bytes + array;
-    if (!uspi_checked_range(block->checked, bytes + (size_t)(bit / 8), 8)) return false;
-    *value = uspi_packed_get(bytes, bit, width);
-    return true;
+/* Returns a field of a record. The caller knows that the array and the field lie in the block. */
+static inline uint64_t get(const struct uspi_block *block, uint32_t array, uint64_t bit, unsigned width) {
+    return uspi_packed_get(block->bytes + array, bit, width);
 }
 
 /* ---- the header ---- */
@@ -77,10 +48,9 @@ static bool lay_out(struct uspi_block *block) {
     return at + USPI_PACKED_SLACK == block->size;
 }
 
-int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t size, const struct uspi_checked *checked) {
-    if (size < USPI_BLOCK_HEADER || !uspi_checked_range(checked, bytes, USPI_BLOCK_HEADER)) return USP_ERROR_FORMAT;
+int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t size) {
+    if (size < USPI_BLOCK_HEADER) return USP_ERROR_FORMAT;
     block->bytes = bytes;
-    block->checked = checked;
     block->size = uspi_le32(bytes);
     block->unit = bytes[4];
     block->base = uspi_le64(bytes + 8);
@@ -115,9 +85,9 @@ int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t siz
 #define HAS_FILE   0x40u
 #define HAS_COLUMN 0x20u
 
-static uint64_t read_varint(const uint8_t **p, const uint8_t *end) {
-    uint64_t value = 0;
-    for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
+/* Reads the bytes of a number after its first one. */
+static uint64_t read_long_varint(const uint8_t **p, const uint8_t *end, uint64_t value) {
+    for (unsigned shift = 7; *p < end && shift < 64; shift += 7) {
         const uint8_t byte = *(*p)++;
         value |= (uint64_t)(byte & 0x7f) << shift;
         if ((byte & 0x80) == 0) return value;
@@ -127,18 +97,31 @@ static uint64_t read_varint(const uint8_t **p, const uint8_t *end) {
     return 0;
 }
 
+/* Most numbers have one byte. */
+static inline uint64_t read_varint(const uint8_t **p, const uint8_t *end) {
+    if (*p >= end) {
+        *p = end + 1;
+        return 0;
+    }
+    const uint8_t byte = *(*p)++;
+    return (byte & 0x80) == 0 ? byte : read_long_varint(p, end, byte & 0x7f);
+}
+
 static int64_t unzigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64_t)(value & 1); }
 
 /* The state of decoding a group. */
 struct decoding {
     const struct uspi_block *block;
     const uint8_t *p, *end;
-    uint64_t address;
-    uint32_t count; /* of entries decoded so far */
+    uint64_t address; /* of the last decoded entry; before the first one, of the group */
+    uint64_t next;    /* of the entry at which decoding stopped because of its address */
+    uint32_t count;   /* of entries decoded so far */
     struct uspi_decoded {
         uint32_t node, file, line, column;
     } done[USPI_BLOCK_GROUP];
 };
+
+static bool function_of(const struct uspi_block *block, uint32_t node, uint32_t *function);
 
 /* Predicts what an entry of a node says: the same as the last entry of that node in the group, or else the place where
  * the node's function is declared. */
@@ -154,82 +137,94 @@ static bool predict(const struct decoding *d, uint32_t node, struct uspi_decoded
         like->node = 0;
         return true;
     }
-    struct uspi_block_node of;
-    struct uspi_block_function function;
-    if (uspi_block_node(d->block, node, &of) != USP_OK) return false;
-    if (of.function == 0) return true;
-    if (uspi_block_function(d->block, of.function, &function) != USP_OK) return false;
-    like->file = function.file;
-    like->line = function.line;
+    struct uspi_block_function of;
+    uint32_t function;
+    if (!function_of(d->block, node, &function)) return false;
+    if (function == 0) return true;
+    if (uspi_block_function(d->block, function, &of) != USP_OK) return false;
+    like->file = of.file;
+    like->line = of.line;
     return true;
+}
+
+/* Returns the bits of a group's record. */
+static inline unsigned group_bits(const struct uspi_block *block) {
+    return (unsigned)block->width[USPI_WIDTH_START] + block->width[USPI_WIDTH_OFFSET];
+}
+
+/* Returns the address of a group's first entry. */
+static inline uint64_t group_address(const struct uspi_block *block, uint32_t group) {
+    const uint64_t bit = (uint64_t)group * group_bits(block);
+    return block->base + (get(block, block->at_groups, bit, block->width[USPI_WIDTH_START]) << block->unit);
+}
+
+/* Returns the offset of a group's entries; for the number after the last group, their end. */
+static inline uint64_t group_offset(const struct uspi_block *block, uint32_t group) {
+    if (group == block->groups) return block->entry_bytes;
+    const uint64_t bit = (uint64_t)group * group_bits(block) + block->width[USPI_WIDTH_START];
+    return get(block, block->at_groups, bit, block->width[USPI_WIDTH_OFFSET]);
 }
 
 static bool begin_group(struct decoding *d, const struct uspi_block *block, uint32_t group) {
-    const unsigned record = (unsigned)block->width[USPI_WIDTH_START] + block->width[USPI_WIDTH_OFFSET];
-    uint64_t start, offset, next = block->entry_bytes;
+    const uint64_t offset = group_offset(block, group), end = group_offset(block, group + 1);
+    if (offset > end || end > block->entry_bytes) return false;
     d->block = block;
     d->count = 0;
-    const uint64_t bit = (uint64_t)group * record;
-    bool is_read =
-        load(block, block->at_groups, bit, block->width[USPI_WIDTH_START], &start) &&
-        load(block, block->at_groups, bit + block->width[USPI_WIDTH_START], block->width[USPI_WIDTH_OFFSET], &offset);
-    if (is_read && group + 1 < block->groups) {
-        is_read = load(block, block->at_groups, bit + record + block->width[USPI_WIDTH_START],
-                       block->width[USPI_WIDTH_OFFSET], &next);
-    }
-    if (!is_read || offset > next || next > block->entry_bytes) return false;
-    d->address = block->base + (start << block->unit);
+    d->address = group_address(block, group);
     d->p = block->bytes + block->at_entries + offset;
-    d->end = block->bytes + block->at_entries + next;
-    return uspi_checked_range(block->checked, d->p, next - offset);
-}
-
-/* Decodes the next entry of the group. Returns false after the last, and where the bytes are damaged. */
-static bool next_entry(struct decoding *d) {
-    struct uspi_decoded now = {0}, like;
-    if (d->p >= d->end || d->count == USPI_BLOCK_GROUP) return false;
-    const uint8_t head = *d->p++;
-    const struct uspi_decoded *last = d->count > 0 ? &d->done[d->count - 1] : &now;
-    uint64_t step = head & STEP_MASK;
-    if (step == STEP_LONG) step = read_varint(&d->p, d->end);
-    d->address += step << d->block->unit;
-    uint32_t node = last->node;
-    if ((head & HAS_NODE) != 0) node = (uint32_t)(node + (uint32_t)unzigzag(read_varint(&d->p, d->end)));
-    if (d->p > d->end || node > d->block->nodes) return false;
-    if (node == last->node && d->count > 0) {
-        like = *last;
-    } else if (!predict(d, node, &like)) {
-        return false;
-    }
-    if ((head & HAS_FILE) != 0) like.file = (uint32_t)read_varint(&d->p, d->end);
-    if (like.file != 0) {
-        like.line = (uint32_t)(like.line + (uint32_t)unzigzag(read_varint(&d->p, d->end)));
-        if ((head & HAS_COLUMN) != 0) like.column = (uint32_t)read_varint(&d->p, d->end);
-    }
-    if (d->p > d->end || like.file > d->block->files) return false;
-    d->done[d->count++] = like;
+    d->end = block->bytes + block->at_entries + end;
     return true;
 }
 
-/* Finds the last group that begins at or below an address. *group becomes its number + 1; 0: none. Returns false when
- * the bytes are damaged. */
-static bool find_group(const struct uspi_block *block, uint64_t address, uint32_t *group) {
-    const unsigned record = (unsigned)block->width[USPI_WIDTH_START] + block->width[USPI_WIDTH_OFFSET];
+/* Decodes the next entry of the group if its address is not above `limit`; if it is, sets d->next. Returns false then,
+ * after the last entry, and where the bytes are damaged. */
+static bool next_entry(struct decoding *d, uint64_t limit) {
+    struct uspi_decoded like;
+    const uint8_t *p = d->p, *const end = d->end;
+    if (p >= end || d->count == USPI_BLOCK_GROUP) return false;
+    const uint8_t head = *p++;
+    uint64_t step = head & STEP_MASK;
+    if (step == STEP_LONG) step = read_varint(&p, end);
+    const uint64_t address = d->address + (step << d->block->unit);
+    if (address > limit) {
+        d->next = address;
+        return false;
+    }
+    const uint32_t last = d->count > 0 ? d->done[d->count - 1].node : 0;
+    uint32_t node = last;
+    if ((head & HAS_NODE) != 0) node = (uint32_t)(node + (uint32_t)unzigzag(read_varint(&p, end)));
+    if (p > end || node > d->block->nodes) return false;
+    if (node == last && d->count > 0) {
+        like = d->done[d->count - 1];
+    } else if (!predict(d, node, &like)) {
+        return false;
+    }
+    if ((head & HAS_FILE) != 0) like.file = (uint32_t)read_varint(&p, end);
+    if (like.file != 0) {
+        like.line = (uint32_t)(like.line + (uint32_t)unzigzag(read_varint(&p, end)));
+        if ((head & HAS_COLUMN) != 0) like.column = (uint32_t)read_varint(&p, end);
+    }
+    if (p > end || like.file > d->block->files) return false;
+    d->done[d->count++] = like;
+    d->address = address;
+    d->p = p;
+    return true;
+}
+
+/* Finds the last group that begins at or below an address. Returns its number + 1; 0: none. */
+static uint32_t find_group(const struct uspi_block *block, uint64_t address) {
+    const unsigned record = group_bits(block), width = block->width[USPI_WIDTH_START];
     const uint64_t wanted = (address - block->base) >> block->unit;
     uint32_t low = 0, high = block->groups;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        uint64_t start;
-        if (!load(block, block->at_groups, (uint64_t)middle * record, block->width[USPI_WIDTH_START], &start))
-            return false;
-        if (start <= wanted) {
+        if (get(block, block->at_groups, (uint64_t)middle * record, width) <= wanted) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    *group = low; /* one more than the group found */
-    return true;
+    return low;
 }
 
 static void describe_place(const struct uspi_decoded *decoded, struct uspi_block_place *place) {
@@ -258,7 +253,7 @@ static void fill(const struct decoding *d, uint32_t before, uint32_t group, stru
             return;
         }
         if (group == 0 || !begin_group(&earlier, d->block, --group)) return;
-        while (next_entry(&earlier)) continue;
+        while (next_entry(&earlier, UINT64_MAX)) continue;
         d = &earlier;
         before = earlier.count;
     }
@@ -266,32 +261,17 @@ static void fill(const struct decoding *d, uint32_t before, uint32_t group, stru
 
 int uspi_block_find(const struct uspi_block *block, uint64_t address, struct uspi_block_place *place) {
     struct decoding d;
-    uint32_t group;
     if (block->entries == 0 || address < block->base) return USP_ERROR_NOT_FOUND;
-    if (!find_group(block, address, &group)) return USP_ERROR_FORMAT;
+    const uint32_t group = find_group(block, address);
     if (group == 0) return USP_ERROR_NOT_FOUND;
-    if (!begin_group(&d, block, --group)) return USP_ERROR_FORMAT;
-    uint64_t start = d.address;
-    uint32_t found = 0;
-    place->end = UINT64_MAX;
-    while (next_entry(&d)) {
-        if (d.address > address) {
-            place->end = d.address;
-            break;
-        }
-        start = d.address;
-        found = d.count;
-    }
-    const bool is_cut = found == d.count && d.p != d.end;
-    if (found == 0 || is_cut) return USP_ERROR_FORMAT;
-    if (found == d.count && group + 1 < block->groups) {
-        struct decoding next;
-        if (!begin_group(&next, block, group + 1)) return USP_ERROR_FORMAT;
-        place->end = next.address;
-    }
-    place->start = start;
-    describe_place(&d.done[found - 1], place);
-    fill(&d, found - 1, group, place);
+    if (!begin_group(&d, block, group - 1)) return USP_ERROR_FORMAT;
+    d.next = 0;
+    while (next_entry(&d, address)) continue;
+    if (d.count == 0 || (d.next == 0 && d.p != d.end)) return USP_ERROR_FORMAT;
+    place->start = d.address;
+    place->end = d.next != 0 ? d.next : group < block->groups ? group_address(block, group) : UINT64_MAX;
+    describe_place(&d.done[d.count - 1], place);
+    fill(&d, d.count - 1, group - 1, place);
     return USP_OK;
 }
 
@@ -301,7 +281,7 @@ int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, v
     for (uint32_t group = 0; group < block->groups; group++) {
         struct decoding d;
         if (!begin_group(&d, block, group)) return USP_ERROR_FORMAT;
-        while (next_entry(&d)) {
+        while (next_entry(&d, UINT64_MAX)) {
             if (has_one) {
                 place.end = d.address;
                 int answer = visit(context, &place);
@@ -319,38 +299,26 @@ int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, v
 
 /* ---- the tables ---- */
 
-/* Takes the next field of a record whose bytes were checked. */
+/* Takes the next field of a record. */
 static inline uint64_t take(const uint8_t *bytes, uint64_t *bit, unsigned width) {
     const uint64_t value = uspi_packed_get(bytes, *bit, width);
     *bit += width;
     return value;
 }
 
-/* Finds record i of a table. *bit becomes its position, counted from the returned bytes. Returns NULL when the record
- * is damaged. */
-static inline const uint8_t *find_record(const struct uspi_block *block, uint32_t array, uint64_t i, uint32_t bits,
-                                         uint64_t *bit) {
-    const uint8_t *bytes = block->bytes + array;
-    *bit = i * bits;
-    const uint64_t from = *bit / 8, to = (*bit + bits) / 8 + 8;
-    return uspi_checked_range(block->checked, bytes + (size_t)from, to - from) ? bytes : NULL;
-}
-
 int uspi_block_node(const struct uspi_block *block, uint32_t node, struct uspi_block_node *of) {
-    const uint8_t *w = block->width, *bytes;
-    uint64_t bit;
+    const uint8_t *w = block->width, *bytes = block->bytes + block->at_nodes;
     *of = (struct uspi_block_node){0};
     if (node == 0 || node > block->nodes) return USP_ERROR_FORMAT;
-    bytes = find_record(block, block->at_nodes, node - 1, block->node_bits, &bit);
-    if (bytes == NULL) return USP_ERROR_FORMAT;
+    uint64_t bit = (uint64_t)(node - 1) * block->node_bits;
     const uint64_t distance = take(bytes, &bit, w[USPI_WIDTH_PARENT]), site = take(bytes, &bit, w[USPI_WIDTH_SITE]);
     if (distance == 0) {
         of->function = (uint32_t)site;
         return site <= block->functions ? USP_OK : USP_ERROR_FORMAT;
     }
     if (distance >= node || site == 0 || site > block->sites) return USP_ERROR_FORMAT;
-    bytes = find_record(block, block->at_sites, site - 1, block->site_bits, &bit);
-    if (bytes == NULL) return USP_ERROR_FORMAT;
+    bytes = block->bytes + block->at_sites;
+    bit = (site - 1) * block->site_bits;
     const uint64_t function = take(bytes, &bit, w[USPI_WIDTH_FUNCTION]), file = take(bytes, &bit, w[USPI_WIDTH_FILE]);
     of->caller = node - (uint32_t)distance;
     of->function = (uint32_t)function;
@@ -360,12 +328,24 @@ int uspi_block_node(const struct uspi_block *block, uint32_t node, struct uspi_b
     return function <= block->functions && file <= block->files ? USP_OK : USP_ERROR_FORMAT;
 }
 
+/* Finds the function of a node, as uspi_block_node does. Returns false when the bytes are damaged. */
+static bool function_of(const struct uspi_block *block, uint32_t node, uint32_t *function) {
+    const uint8_t *w = block->width, *bytes = block->bytes + block->at_nodes;
+    uint64_t bit = (uint64_t)(node - 1) * block->node_bits;
+    const uint64_t distance = take(bytes, &bit, w[USPI_WIDTH_PARENT]);
+    uint64_t number = take(bytes, &bit, w[USPI_WIDTH_SITE]);
+    if (distance != 0) {
+        if (distance >= node || number == 0 || number > block->sites) return false;
+        number = get(block, block->at_sites, (number - 1) * block->site_bits, w[USPI_WIDTH_FUNCTION]);
+    }
+    *function = (uint32_t)number;
+    return number <= block->functions;
+}
+
 int uspi_block_function(const struct uspi_block *block, uint32_t function, struct uspi_block_function *of) {
-    const uint8_t *w = block->width, *bytes;
-    uint64_t bit;
+    const uint8_t *w = block->width, *bytes = block->bytes + block->at_functions;
     if (function == 0 || function > block->functions) return USP_ERROR_FORMAT;
-    bytes = find_record(block, block->at_functions, function - 1, block->function_bits, &bit);
-    if (bytes == NULL) return USP_ERROR_FORMAT;
+    uint64_t bit = (uint64_t)(function - 1) * block->function_bits;
     of->name = take(bytes, &bit, w[USPI_WIDTH_TEXT]);
     const uint64_t file = take(bytes, &bit, w[USPI_WIDTH_FILE]);
     of->file = (uint32_t)file;
@@ -374,19 +354,17 @@ int uspi_block_function(const struct uspi_block *block, uint32_t function, struc
 }
 
 int uspi_block_file(const struct uspi_block *block, uint32_t file, uint64_t *folder, uint64_t *name) {
-    const uint8_t *w = block->width;
-    uint64_t bit;
+    const uint8_t *w = block->width, *bytes = block->bytes + block->at_files;
     if (file == 0 || file > block->files) return USP_ERROR_FORMAT;
-    const uint32_t bits = (uint32_t)w[USPI_WIDTH_FOLDER] + w[USPI_WIDTH_TEXT];
-    const uint8_t *bytes = find_record(block, block->at_files, file - 1, bits, &bit);
-    if (bytes == NULL) return USP_ERROR_FORMAT;
+    uint64_t bit = (uint64_t)(file - 1) * ((uint32_t)w[USPI_WIDTH_FOLDER] + w[USPI_WIDTH_TEXT]);
     const uint64_t number = take(bytes, &bit, w[USPI_WIDTH_FOLDER]);
     *name = take(bytes, &bit, w[USPI_WIDTH_TEXT]);
     *folder = 0;
     if (number == 0) return USP_OK;
     if (number > block->folders) return USP_ERROR_FORMAT;
     const unsigned width = w[USPI_WIDTH_TEXT];
-    return load(block, block->at_folders, (number - 1) * width, width, folder) ? USP_OK : USP_ERROR_FORMAT;
+    *folder = get(block, block->at_folders, (number - 1) * width, width);
+    return USP_OK;
 }
 
 void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *context, uint64_t text), void *context) {
@@ -406,11 +384,9 @@ void uspi_block_texts(const struct uspi_block *block, uint64_t (*visit)(void *co
 }
 
 int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_block_part *part) {
-    const uint8_t *w = block->width;
-    uint64_t bit;
+    const uint8_t *w = block->width, *bytes = block->bytes + block->at_parts;
     if (i >= block->parts) return USP_ERROR_NOT_FOUND;
-    const uint8_t *bytes = find_record(block, block->at_parts, i, block->part_bits, &bit);
-    if (bytes == NULL) return USP_ERROR_FORMAT;
+    uint64_t bit = (uint64_t)i * block->part_bits;
     part->start = block->base + (take(bytes, &bit, w[USPI_WIDTH_START]) << block->unit);
     part->size = take(bytes, &bit, w[USPI_WIDTH_SIZE]) << block->unit;
     const uint64_t node = take(bytes, &bit, w[USPI_WIDTH_NODE]);
@@ -426,8 +402,7 @@ int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struc
     uint32_t low = 0, high = block->parts;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        uint64_t start;
-        if (!load(block, block->at_parts, (uint64_t)middle * block->part_bits, width, &start)) return USP_ERROR_FORMAT;
+        const uint64_t start = get(block, block->at_parts, (uint64_t)middle * block->part_bits, width);
         if (block->base + (start << block->unit) <= address) {
             low = middle + 1;
         } else {
@@ -453,8 +428,7 @@ int uspi_block_first_part(const struct uspi_block *block, uint32_t node, struct 
 
 uint64_t uspi_block_callee(const struct uspi_block *block, uint32_t i) {
     const unsigned width = block->width[USPI_WIDTH_TEXT];
-    uint64_t name;
-    return i < block->callees && load(block, block->at_callees, (uint64_t)i * width, width, &name) ? name : 0;
+    return i < block->callees ? get(block, block->at_callees, (uint64_t)i * width, width) : 0;
 }
 
 /* Reads the two fields of a call. */
@@ -473,13 +447,11 @@ static int take_call(const struct uspi_block *block, const uint8_t *bytes, uint6
 
 int uspi_block_find_call(const struct uspi_block *block, uint64_t return_address, struct uspi_block_call *call) {
     uint32_t low = 0, high = block->calls;
-    uint64_t bit;
     if (return_address < block->base) return USP_ERROR_NOT_FOUND;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        uint64_t end;
-        if (!load(block, block->at_calls, (uint64_t)middle * block->call_bits, block->width[USPI_WIDTH_START], &end))
-            return USP_ERROR_FORMAT;
+        const uint64_t end =
+            get(block, block->at_calls, (uint64_t)middle * block->call_bits, block->width[USPI_WIDTH_START]);
         if (block->base + (end << block->unit) < return_address) {
             low = middle + 1;
         } else {
@@ -487,29 +459,25 @@ int uspi_block_find_call(const struct uspi_block *block, uint64_t return_address
         }
     }
     if (low == block->calls) return USP_ERROR_NOT_FOUND;
-    const uint8_t *bytes = find_record(block, block->at_calls, low, block->call_bits, &bit);
-    if (bytes == NULL) return USP_ERROR_FORMAT;
-    int status = take_call(block, bytes, &bit, call);
+    uint64_t bit = (uint64_t)low * block->call_bits;
+    int status = take_call(block, block->bytes + block->at_calls, &bit, call);
     return status == USP_OK && call->end != return_address ? USP_ERROR_NOT_FOUND : status;
 }
 
 int uspi_block_tail_call(const struct uspi_block *block, uint32_t part, uint32_t i, struct uspi_block_call *call) {
     const unsigned width = block->width[USPI_WIDTH_PART];
     uint32_t low = 0, high = block->tail_calls;
-    uint64_t bit, of;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        if (!load(block, block->at_tail_calls, (uint64_t)middle * block->tail_call_bits, width, &of))
-            return USP_ERROR_FORMAT;
-        if (of < part) {
+        if (get(block, block->at_tail_calls, (uint64_t)middle * block->tail_call_bits, width) < part) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     if (i >= block->tail_calls - low) return USP_ERROR_NOT_FOUND;
-    const uint8_t *bytes = find_record(block, block->at_tail_calls, low + i, block->tail_call_bits, &bit);
-    if (bytes == NULL) return USP_ERROR_FORMAT;
+    const uint8_t *bytes = block->bytes + block->at_tail_calls;
+    uint64_t bit = ((uint64_t)low + i) * block->tail_call_bits;
     if (take(bytes, &bit, width) != part) return USP_ERROR_NOT_FOUND;
     return take_call(block, bytes, &bit, call);
 }
@@ -523,10 +491,8 @@ int uspi_block_visit_calls(const struct uspi_block *block, uspi_call_visitor vis
     for (unsigned t = 0; t < 2; t++) {
         for (uint32_t i = 0; i < tables[t].count; i++) {
             struct uspi_block_call call;
-            uint64_t bit;
-            const uint8_t *bytes = find_record(block, tables[t].table, i, tables[t].bits, &bit);
-            bit += tables[t].before;
-            if (bytes == NULL || take_call(block, bytes, &bit, &call) != USP_OK) return USP_ERROR_FORMAT;
+            uint64_t bit = (uint64_t)i * tables[t].bits + tables[t].before;
+            if (take_call(block, block->bytes + tables[t].table, &bit, &call) != USP_OK) return USP_ERROR_FORMAT;
             int answer = visit(context, &call);
             if (answer != 0) return answer;
         }
@@ -535,23 +501,20 @@ int uspi_block_visit_calls(const struct uspi_block *block, uspi_call_visitor vis
 }
 
 uint32_t uspi_block_alias(const struct uspi_block *block, uint32_t node, uint32_t i) {
-    const uint8_t *w = block->width, *bytes;
+    const uint8_t *w = block->width, *bytes = block->bytes + block->at_aliases;
     const uint32_t bits = (uint32_t)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_FUNCTION];
     uint32_t low = 0, high = block->aliases;
-    uint64_t bit;
     while (low < high) {
         const uint32_t middle = low + (high - low) / 2;
-        bytes = find_record(block, block->at_aliases, middle, bits, &bit);
-        if (bytes == NULL) return 0;
-        if (take(bytes, &bit, w[USPI_WIDTH_NODE]) < node) {
+        if (get(block, block->at_aliases, (uint64_t)middle * bits, w[USPI_WIDTH_NODE]) < node) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     if (i >= block->aliases - low) return 0;
-    bytes = find_record(block, block->at_aliases, low + i, bits, &bit);
-    if (bytes == NULL || take(bytes, &bit, w[USPI_WIDTH_NODE]) != node) return 0;
+    uint64_t bit = ((uint64_t)low + i) * bits;
+    if (take(bytes, &bit, w[USPI_WIDTH_NODE]) != node) return 0;
     const uint64_t function = take(bytes, &bit, w[USPI_WIDTH_FUNCTION]);
     return function <= block->functions ? (uint32_t)function : 0;
 }

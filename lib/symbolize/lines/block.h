@@ -19,33 +19,6 @@
 
 #include "lib/symbolize/lines/packed.h"
 
-#include <stdatomic.h>
-
-/* Bytes with a checksum for each page, which is compared before the page is first read (index_file.h). */
-struct uspi_checked {
-    const uint8_t *bytes;     /* of the file */
-    uint64_t size;            /* how many bytes have checksums */
-    uint64_t skipped;         /* bytes at the start of the first page that its checksum leaves out */
-    const uint8_t *sums;      /* 4 bytes for each page */
-    _Atomic(uint8_t) *states; /* one for each page; 0: not checked yet, 1: right, 2: wrong */
-};
-
-#define USPI_CHECKED_PAGE UINT64_C(8192)
-
-/* Like uspi_checked_range, for ranges of several pages and for pages that were not read before. */
-bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from, uint64_t size);
-
-/* Returns whether the pages that hold a range of the file have the right checksums. Nearly every range lies in one page
- * that was checked before. */
-static inline bool uspi_checked_range(const struct uspi_checked *checked, const uint8_t *from, uint64_t size) {
-    if (checked == NULL || size == 0) return true;
-    const uint64_t at = (uint64_t)(from - checked->bytes), page = at / USPI_CHECKED_PAGE;
-    const bool is_one_page =
-        size <= checked->size && at <= checked->size - size && (at + size - 1) / USPI_CHECKED_PAGE == page;
-    if (is_one_page && atomic_load_explicit(&checked->states[page], memory_order_relaxed) == 1) return true;
-    return uspi_checked_pages(checked, from, size);
-}
-
 /* The fields of records, in the order of their widths in the header. */
 enum uspi_block_width {
     USPI_WIDTH_TEXT,      /* a string (strings.h) */
@@ -75,7 +48,6 @@ enum uspi_block_width {
 /* A block's header, read and checked. It has the counts of all tables. */
 struct uspi_block {
     const uint8_t *bytes;
-    const struct uspi_checked *checked; /* NULL: the bytes have no checksums */
     uint64_t base;
     uint32_t size;
     uint32_t entries, entry_bytes, groups;
@@ -87,8 +59,8 @@ struct uspi_block {
     uint8_t width[USPI_WIDTHS];
 };
 
-/* Opens a block. `checked` may be NULL. Returns USP_OK, or USP_ERROR_FORMAT when the bytes are not a block. */
-int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t size, const struct uspi_checked *checked);
+/* Opens a block. Returns USP_OK, or USP_ERROR_FORMAT when the bytes are not a block. */
+int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t size);
 
 /* An entry: what applies from `start` up to `end`. */
 struct uspi_block_place {

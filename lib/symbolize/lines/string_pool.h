@@ -6,14 +6,15 @@
 #define USPI_STRING_POOL_H
 
 #include "lib/demangle/names.h"
-#include "lib/symbolize/lines/block.h"
+#include "lib/symbolize/lines/checked.h"
+#include "lib/symbolize/lines/packed.h"
 
 /* The number of strings in a group. The first one of a group is written whole. */
 #define USPI_POOL_GROUP 16u
 
 struct uspi_string_pool {
     const uint8_t *bytes;
-    const struct uspi_checked *checked; /* as in struct uspi_block */
+    const struct uspi_checked *checked; /* NULL: the bytes have no checksums */
     uint64_t size, at_groups, at_strings;
     uint64_t count, longest;
     unsigned width; /* of a group's position, in bytes */

@@ -24,7 +24,7 @@ static struct uspi_made_block *make_block(struct uspi_lines *lines, size_t unit)
     made->cached = (struct uspi_cached){.destroy = destroy_block, .memory = sizeof *made + size, .is_part = true};
     if (size > 0) {
         memcpy(made->bytes, bytes, size);
-        if (uspi_block_open(&made->block, made->bytes, size, NULL) != USP_OK) made->block.entries = 0;
+        if (uspi_block_open(&made->block, made->bytes, size) != USP_OK) made->block.entries = 0;
     }
     return made;
 }
@@ -43,9 +43,12 @@ static const struct uspi_made_block *get_block(struct uspi_lines *lines, size_t 
     return block;
 }
 
-const struct uspi_block *uspi_lines_block(struct uspi_lines *lines, size_t unit) {
-    const struct uspi_made_block *made = get_block(lines, unit, false);
-    return made != NULL ? &made->block : NULL;
+int uspi_lines_block(struct uspi_lines *lines, uint64_t number, const struct uspi_block **block) {
+    if (lines->index != NULL) return uspi_index_block(lines->index, number, block);
+    const struct uspi_made_block *made = get_block(lines, (size_t)number, false);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    *block = &made->block;
+    return USP_OK;
 }
 
 /* ---- units that claim no code ---- */
@@ -129,15 +132,9 @@ int uspi_lines_visit(struct uspi_lines *lines, int (*visit)(void *context, uint6
                            : lines->source != NULL ? lines->source->units
                                                    : 0;
     for (uint64_t i = 0; i < count && answer == 0; i++) {
-        struct uspi_block indexed;
-        const struct uspi_block *block = &indexed;
+        const struct uspi_block *block;
         const uint32_t ticket = uspi_epoch_enter(&lines->cache->readers);
-        if (lines->index != NULL) {
-            answer = uspi_index_block(lines->index, i, &indexed);
-        } else {
-            block = uspi_lines_block(lines, (size_t)i);
-            if (block == NULL) answer = USP_ERROR_NO_MEMORY;
-        }
+        answer = uspi_lines_block(lines, i, &block);
         if (answer == 0) answer = uspi_block_visit(block, visit_place, &v);
         if (answer == 0) answer = uspi_block_visit_calls(block, visit_call, &v);
         uspi_epoch_leave(&lines->cache->readers, ticket);

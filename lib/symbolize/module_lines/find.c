@@ -18,7 +18,7 @@ static int ask_block(const struct uspi_lines *lines, const struct uspi_block *bl
     if (block->entries == 0) return 0;
     answer->lines = lines;
     answer->moved = lines->moved;
-    answer->block = *block;
+    answer->block = block;
     answer->number = number;
     int status = uspi_block_find(block, address, &answer->place);
     if (status == USP_ERROR_NOT_FOUND) return 0;
@@ -37,16 +37,10 @@ static int ask_blocks(struct uspi_lines *lines, const struct uspi_map *map, uint
     int count = 0, found = uspi_map_find(map, address, numbers);
     if (found < 0) return found;
     for (int i = 0; i < found; i++) {
-        struct uspi_block indexed;
-        const struct uspi_block *asked = &indexed;
-        if (lines->index != NULL) {
-            int status = uspi_index_block(lines->index, numbers[i], &indexed);
-            if (status != USP_OK) return status;
-        } else {
-            asked = uspi_lines_block(lines, numbers[i]);
-            if (asked == NULL) return USP_ERROR_NO_MEMORY;
-        }
-        int answered = ask_block(lines, asked, numbers[i], address, &answers[count]);
+        const struct uspi_block *block;
+        int status = uspi_lines_block(lines, numbers[i], &block);
+        if (status != USP_OK) return status;
+        int answered = ask_block(lines, block, numbers[i], address, &answers[count]);
         if (answered < 0) return answered;
         count += answered;
     }
@@ -118,12 +112,10 @@ int uspi_lines_fall_back(struct uspi_lines *lines, uint64_t address,
 
 /* ---- strings ---- */
 
-int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names,
-                         const char **found) {
-    const struct uspi_block *block = &answer->block;
-    *found = NULL;
-    if (text == 0) return USP_OK;
-    if (answer->lines->index != NULL) return uspi_index_text(answer->lines->index, text, names, found);
+/* Finds a string of lines that are not from an index. */
+static int find_source_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names,
+                            const char **found) {
+    const struct uspi_block *block = answer->block;
     const struct uspi_line_source *source = answer->lines->source;
     const struct uspi_texts *texts = source->texts(source, answer->number);
     *found = uspi_text_at(texts, block->bytes + block->at_text, block->text_bytes, text);
@@ -132,6 +124,14 @@ int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, 
     if (*found == NULL || (!is_own && !answer->lines->is_in_memory)) return USP_OK;
     *found = uspi_names_keep(names, *found, strlen(*found));
     return *found != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+int uspi_lines_find_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names,
+                         const char **found) {
+    *found = NULL;
+    if (text == 0) return USP_OK;
+    if (answer->lines->index != NULL) return uspi_index_text(answer->lines->index, text, names, found);
+    return find_source_text(answer, text, names, found);
 }
 
 const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t text, struct uspi_names *names) {

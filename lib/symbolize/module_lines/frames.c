@@ -70,7 +70,7 @@ struct asking {
 
 static void set_file(const struct asking *asking, uint32_t file, struct usp_source_frame *frame) {
     uint64_t folder, name;
-    if (file == 0 || uspi_block_file(&asking->answer->block, file, &folder, &name) != USP_OK) return;
+    if (file == 0 || uspi_block_file(asking->answer->block, file, &folder, &name) != USP_OK) return;
     frame->file = uspi_lines_text(asking->answer, name, asking->names);
     frame->directory = uspi_lines_text(asking->answer, folder, asking->names);
     if (frame->directory != NULL && asking->paths->count > 0) {
@@ -105,7 +105,7 @@ static struct place innermost_place(const struct uspi_lines_answer *answer, uint
 int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *names,
                       const struct uspi_lines_answer *answer, usp_addr address, struct usp_lines *lines) {
     const struct asking asking = {paths, names, answer};
-    const struct uspi_block *block = &answer->block;
+    const struct uspi_block *block = answer->block;
     const uint32_t indexed = uspi_lines_are_indexed(answer->lines) ? USP_SOURCE_FROM_INDEX : 0;
     struct place place = innermost_place(answer, lines->flags);
     uint32_t node = answer->place.node, inlined = 0;

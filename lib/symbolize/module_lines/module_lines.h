@@ -10,6 +10,7 @@
 #include "lib/images/image_file.h"
 #include "lib/symbolize/cache/cache.h"
 #include "lib/symbolize/lines/address_map.h"
+#include "lib/symbolize/lines/block.h"
 
 struct uspi_lines;
 struct uspi_line_source;
@@ -27,7 +28,7 @@ void uspi_lines_close(struct uspi_lines *lines);
 struct uspi_lines_answer {
     const struct uspi_lines *lines;
     uint64_t moved; /* added to an address of the answer to give the address as linked in the image */
-    struct uspi_block block;
+    const struct uspi_block *block;
     uint32_t number; /* of the block */
     struct uspi_block_place place;
     struct uspi_block_part part; /* size 0: the address is in no function */

@@ -58,10 +58,11 @@ struct uspi_lines {
     struct uspi_error problem; /* what was wrong with the lines, or why there are none */
 };
 
-/* ---- blocks of a source (blocks.c) ---- */
+/* ---- blocks of an index or a source (blocks.c) ---- */
 
-/* Returns a unit's block, valid until the caller signs out. NULL when memory is exhausted. */
-const struct uspi_block *uspi_lines_block(struct uspi_lines *lines, size_t unit);
+/* Finds a block, valid until the caller signs out. Returns USP_OK, USP_ERROR_FORMAT when the index is damaged there, or
+ * USP_ERROR_NO_MEMORY. */
+int uspi_lines_block(struct uspi_lines *lines, uint64_t number, const struct uspi_block **block);
 
 /* Returns the code of the units that claim none; their blocks are made once. NULL when memory is exhausted. */
 const struct uspi_map *uspi_lines_unclaimed(struct uspi_lines *lines);

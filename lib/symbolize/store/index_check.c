@@ -54,11 +54,10 @@ static int check_call(void *context, const struct uspi_block_call *call) {
 }
 
 static int check_block(const struct uspi_index_file *index, uint64_t number) {
-    struct uspi_block block;
-    struct checking checking = {&block, &index->strings, 0};
-    int status = uspi_index_block(index, number, &block);
-    if (status == USP_OK) status = uspi_block_visit(&block, check_place, &checking);
-    return status == USP_OK ? uspi_block_visit_calls(&block, check_call, &checking) : status;
+    struct checking checking = {NULL, &index->strings, 0};
+    int status = uspi_index_block(index, number, &checking.block);
+    if (status == USP_OK) status = uspi_block_visit(checking.block, check_place, &checking);
+    return status == USP_OK ? uspi_block_visit_calls(checking.block, check_call, &checking) : status;
 }
 
 static bool check_symbols(const struct uspi_index_file *index) {
@@ -83,6 +82,7 @@ int uspi_index_file_check(const struct uspi_index_file *index, struct uspi_error
     for (uint64_t i = 0; i < index->blocks; i++) {
         int status = check_block(index, i);
         if (status == USP_OK) continue;
+        if (status == USP_ERROR_NO_MEMORY) return status;
         return uspi_bytes_error(error, index->sections[USPI_INDEX_BLOCKS], 0, USP_ERROR_FORMAT,
                                 "block %" PRIu64 " of the index is damaged", i);
     }

@@ -17,6 +17,10 @@ void uspi_index_file_close(struct uspi_index_file *index) {
     free(index->checked.states);
     free(index->copy);
     free(index->kept);
+    for (uint64_t i = 0; index->opened != NULL && i < index->blocks; i++) {
+        free(atomic_load_explicit(&index->opened[i], memory_order_relaxed));
+    }
+    free(index->opened);
     uspi_file_close(index->file);
     free(index);
 }
@@ -117,8 +121,12 @@ static int open_sections(struct uspi_index_file *index, struct uspi_error *error
             uspi_string_pool_open(&index->strings, section(index, USPI_INDEX_STRINGS), strings->size, &index->checked);
     }
     if (directory->size < 8 || directory->size % 8 != 0) status = USP_ERROR_FORMAT;
-    index->blocks = directory->size / 8 - 1;
-    return status == USP_OK ? status : refuse(index, map->from, status, "a section of the index is damaged", error);
+    if (status == USP_OK) {
+        index->blocks = directory->size / 8 - 1;
+        index->opened = calloc((size_t)index->blocks + 1, sizeof *index->opened);
+        return index->opened != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    }
+    return refuse(index, map->from, status, "a section of the index is damaged", error);
 }
 
 int uspi_index_file_open(const char *path, struct uspi_index_file **index, struct uspi_error *error) {
@@ -158,14 +166,32 @@ int uspi_index_file_find(const char *store, const struct usp_image *image, struc
     return status;
 }
 
-int uspi_index_block(const struct uspi_index_file *index, uint64_t number, struct uspi_block *block) {
-    const uint8_t *directory = section(index, USPI_INDEX_DIRECTORY);
+/* ---- blocks ---- */
+
+/* Opens a block and keeps it, unless another thread has kept it meanwhile. */
+static int open_block(const struct uspi_index_file *index, uint64_t number, const struct uspi_block **block) {
+    const uint8_t *directory = section(index, USPI_INDEX_DIRECTORY), *blocks = section(index, USPI_INDEX_BLOCKS);
     const uint64_t size = index->sections[USPI_INDEX_BLOCKS].size;
-    if (number >= index->blocks || !uspi_checked_range(&index->checked, directory + 8 * number, 16))
-        return USP_ERROR_FORMAT;
+    if (!uspi_checked_range(&index->checked, directory + 8 * number, 16)) return USP_ERROR_FORMAT;
     const uint64_t from = uspi_le64(directory + 8 * number), end = uspi_le64(directory + 8 * number + 8);
     if (from > end || end > size) return USP_ERROR_FORMAT;
-    return uspi_block_open(block, section(index, USPI_INDEX_BLOCKS) + (size_t)from, end - from, &index->checked);
+    if (!uspi_checked_range(&index->checked, blocks + (size_t)from, end - from)) return USP_ERROR_FORMAT;
+    struct uspi_block *made = malloc(sizeof *made), *other = NULL;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_block_open(made, blocks + (size_t)from, end - from);
+    if (status == USP_OK && atomic_compare_exchange_strong(&index->opened[number], &other, made)) {
+        *block = made;
+        return USP_OK;
+    }
+    free(made);
+    *block = other;
+    return status;
+}
+
+int uspi_index_block(const struct uspi_index_file *index, uint64_t number, const struct uspi_block **block) {
+    if (number >= index->blocks) return USP_ERROR_FORMAT;
+    *block = atomic_load_explicit(&index->opened[number], memory_order_acquire);
+    return *block != NULL ? USP_OK : open_block(index, number, block);
 }
 
 /* ---- strings ---- */
@@ -177,11 +203,10 @@ bool uspi_index_keep_texts(struct uspi_index_file *index) {
     return index->kept != NULL;
 }
 
-int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names, const char **text) {
+int uspi_index_decode_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
+                           const char **text) {
     *text = NULL;
     if (number == 0 || number > index->strings.count) return USP_ERROR_FORMAT;
-    if (index->kept != NULL) *text = atomic_load_explicit(&index->kept[number], memory_order_acquire);
-    if (*text != NULL) return USP_OK;
     int status = uspi_string_pool_find(&index->strings, number, names, text);
     if (status == USP_OK && index->kept != NULL) {
         atomic_store_explicit(&index->kept[number], *text, memory_order_release);

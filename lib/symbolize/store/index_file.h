@@ -6,6 +6,7 @@
 
 #include "lib/images/file.h"
 #include "lib/symbolize/lines/address_map.h"
+#include "lib/symbolize/lines/block.h"
 #include "lib/symbolize/lines/string_pool.h"
 
 #include <unspool/images.h>
@@ -41,11 +42,12 @@ struct uspi_index_file {
     struct uspi_map map;
     struct uspi_string_pool strings;
     struct uspi_bytes sections[USPI_INDEX_SECTIONS];
-    uint64_t blocks;  /* number of blocks */
-    usp_addr header;  /* address of the image's first byte in the index */
-    uint32_t flags;   /* enum uspi_index_flags */
-    uint32_t arch;    /* enum usp_arch */
-    uint32_t variant; /* enum usp_variant */
+    uint64_t blocks;                      /* number of blocks */
+    _Atomic(struct uspi_block *) *opened; /* by number; NULL: not needed so far */
+    usp_addr header;                      /* address of the image's first byte in the index */
+    uint32_t flags;                       /* enum uspi_index_flags */
+    uint32_t arch;                        /* enum usp_arch */
+    uint32_t variant;                     /* enum usp_variant */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX];
     char name[USPI_INDEX_NAME];  /* of the image's file; "": not known */
@@ -77,12 +79,25 @@ char *uspi_index_path(const char *store, const uint8_t *build_id, uint32_t size)
  * memory is exhausted. */
 bool uspi_index_keep_texts(struct uspi_index_file *index);
 
+/* Decodes string `number` for uspi_index_text. */
+int uspi_index_decode_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
+                           const char **text);
+
 /* Finds string `number`. It is decoded when it is first asked for, and lives as long as `names`. Returns USP_OK,
  * USP_ERROR_FORMAT for an invalid number or damage, USP_ERROR_NO_MEMORY. On failure, *text is NULL. */
-int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names, const char **text);
+static inline int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
+                                  const char **text) {
+    if (index->kept != NULL && number <= index->strings.count) {
+        *text = atomic_load_explicit(&index->kept[number], memory_order_acquire);
+        if (*text != NULL) return USP_OK;
+    }
+    return uspi_index_decode_text(index, number, names, text);
+}
 
-/* Opens block `number`. Returns USP_OK, or USP_ERROR_FORMAT when the block is damaged or does not exist. */
-int uspi_index_block(const struct uspi_index_file *index, uint64_t number, struct uspi_block *block);
+/* Finds block `number`, which lives as long as the index. The first call for a block opens it and compares the checksums
+ * of all its bytes. Returns USP_OK, USP_ERROR_FORMAT when the block is damaged or does not exist, or
+ * USP_ERROR_NO_MEMORY. */
+int uspi_index_block(const struct uspi_index_file *index, uint64_t number, const struct uspi_block **block);
 
 /* ---- symbols ---- */
 

@@ -222,7 +222,7 @@ static int gather_strings(struct uspi_index_writer *w) {
     for (size_t i = 0; i < w->units; i++) {
         struct uspi_block block;
         if (w->made[i].bytes == NULL) continue;
-        if (uspi_block_open(&block, w->made[i].bytes, w->made[i].size, NULL) != USP_OK) {
+        if (uspi_block_open(&block, w->made[i].bytes, w->made[i].size) != USP_OK) {
             free(w->made[i].bytes);
             w->made[i] = (struct made_block){0};
             continue;
@@ -278,7 +278,7 @@ static int find_ranges(struct uspi_index_writer *w) {
         struct uspi_block block;
         if (!unclaimed[i] || w->made[i].bytes == NULL) continue;
         a.number = w->block_numbers[i];
-        const bool is_open = uspi_block_open(&block, w->made[i].bytes, w->made[i].size, NULL) == USP_OK;
+        const bool is_open = uspi_block_open(&block, w->made[i].bytes, w->made[i].size) == USP_OK;
         if (is_open && uspi_block_visit(&block, add_range, &a) == 1) status = USP_ERROR_NO_MEMORY;
     }
     free(unclaimed);
@@ -320,8 +320,7 @@ bool uspi_index_visit_callees(struct uspi_index_writer *w, bool (*visit)(void *c
     bool goes_on = is_visited != NULL;
     for (size_t i = 0; i < w->units && goes_on; i++) {
         struct uspi_block block;
-        if (w->made[i].bytes == NULL || uspi_block_open(&block, w->made[i].bytes, w->made[i].size, NULL) != USP_OK)
-            continue;
+        if (w->made[i].bytes == NULL || uspi_block_open(&block, w->made[i].bytes, w->made[i].size) != USP_OK) continue;
         w->block = &block;
         w->unit = i;
         for (uint32_t k = 0; k < block.callees && goes_on; k++) {
@@ -417,7 +416,7 @@ static int put_blocks(struct uspi_index_writer *w, uint8_t *header) {
         size_t size;
         if (w->made[i].bytes == NULL) continue;
         places[done++] = w->out_count - from;
-        status = uspi_block_open(&block, w->made[i].bytes, w->made[i].size, NULL);
+        status = uspi_block_open(&block, w->made[i].bytes, w->made[i].size);
         w->block = &block;
         w->unit = i;
         if (status == USP_OK) status = uspi_builder_translate_block(w->builder, &block, width, final_text, w);
