@@ -24,7 +24,7 @@ size_t uspi_span_find(struct uspi_span text, size_t from, struct uspi_span needl
 
 size_t uspi_span_find_last(struct uspi_span text, struct uspi_span needle) {
     for (size_t at = text.length; at-- > 0;) {
-        if (uspi_span_has_at(text, at, needle)) return at;
+        if (text.bytes[at] == needle.bytes[0] && uspi_span_has_at(text, at, needle)) return at;
     }
     return text.length;
 }

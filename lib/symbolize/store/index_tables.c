@@ -12,6 +12,9 @@ struct index_tables {
     uint64_t moved;
 };
 
+/* In the number of a gathered symbol: the other bits are the number of its name. */
+#define IS_NAME (UINT32_C(1) << 31)
+
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct index_tables *t = (const struct index_tables *)tables;
     struct uspi_index_cursor cursor = {0};
@@ -20,11 +23,14 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     while ((got = uspi_index_next_symbol(t->index, &cursor, &symbol)) > 0) {
         const usp_addr start = symbol.start + t->moved;
         usp_addr end;
-        if (symbol.strategy != t->strategy || cursor.number > USPI_NO_SYMBOL) continue;
+        if (symbol.strategy != t->strategy || cursor.number > IS_NAME) continue;
         if (!uspi_sum(start, symbol.size, &end)) end = start;
         if (!uspi_gathering_wants(gathering, start, end)) continue;
         const struct uspi_gathered_symbol candidate = {
-            .start = start, .end = end, .symbol = (uint32_t)(cursor.number - 1)};
+            .start = start,
+            .end = end,
+            .symbol = (uint32_t)(cursor.number - 1),
+            .name = symbol.name != 0 && symbol.name < IS_NAME - 1 ? IS_NAME | (uint32_t)symbol.name : 0};
         int status = uspi_gather(gathering, &candidate);
         if (status == USP_OK) status = uspi_gather_boundary(gathering, end);
         if (status != USP_OK) return status;
@@ -36,6 +42,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
                struct uspi_symbol_answer *named) {
     const struct index_tables *t = (const struct index_tables *)tables;
     struct uspi_index_symbol symbol;
+    if ((number & IS_NAME) != 0) return uspi_index_text(t->index, number & ~IS_NAME, names, &named->name);
     int status = uspi_index_symbol(t->index, number, &symbol);
     if (status != USP_OK) return status;
     *named = (struct uspi_symbol_answer){.start = symbol.start + t->moved, .size = symbol.size};
