@@ -3,11 +3,11 @@
  *
  * Each frame reader offers a candidate: the caller's registers, its return address, and how credible that is. The
  * readers use a signal's frame, unwind tables, the instructions in several ways, a return address that proves itself,
- * or the frame record. A reader runs once, when its candidate is first needed. decide.c has the table that ranks
- * candidates, and the function that chooses one.
+ * or the frame record. A reader runs once, when its candidate is first needed. rank.c has the tables that order
+ * candidates, decide.c the function that chooses one.
  *
  * To add a reader, add a value to enum uspi_reader, a function to readers.h, an entry to decide.c's list, and rows to
- * decide.c's table that say when it is believed. A new kind of unwind table needs only an entry in the list of
+ * rank.c's table that say when it is believed. A new kind of unwind table needs only an entry in the list of
  * table.c. */
 #ifndef USPI_EVIDENCE_H
 #define USPI_EVIDENCE_H

@@ -5,10 +5,12 @@
  *     arm    return address = lr, until it is stored; then [the slot from which it will be loaded]
  *
  * A path can be wrong after a call that never returns, or after an indirect jump. Then several paths are compared with
- * each other and with other evidence. */
+ * each other (rank.c) and with other evidence. What is decided here besides is when to stop following paths, and whether
+ * a link register can still hold the return address: questions about the paths, which other readers do not answer. */
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/proof.h"
+#include "lib/unwind/readers/rank.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/readers/start.h"
 
@@ -25,19 +27,8 @@ struct ways {
     unsigned heard;
 };
 
-/* Returns how credible a candidate is; higher is better. A path through an indirect jump may have entered any function,
- * and an epilogue there confirms any record. If the jump can be a tail call or a jump table, the table is preferred. If
- * it is really a tail call, the code after it is the next function, whose start gives the same return address. If it is
- * really a jump table, the word at sp, which a tail call would return to, can be stale. */
-static unsigned rank(const struct uspi_candidate *c) {
-    if (uspi_is_steady(c) && c->credit == USPI_VERIFIED) return c->is_record ? 5 : 4;
-    if (c->is_record) return 3;
-    if (c->credit != USPI_VERIFIED) return 0;
-    return (c->doubts & USPI_DOUBT_TAIL_CALL) == 0 ? 2 : 1;
-}
-
-static bool is_better(const struct uspi_candidate *a, const struct uspi_candidate *b) {
-    return !b->found || rank(a) > rank(b);
+static bool is_better(const struct ways *ways, const struct uspi_candidate *a, const struct uspi_candidate *b) {
+    return !b->found || uspi_rank_path(ways->evidence, a) < uspi_rank_path(ways->evidence, b);
 }
 
 /* Whether a return may enter a function instead of returning to the caller: it goes to a register's value, or removes
@@ -86,7 +77,7 @@ static bool hear(struct ways *ways, const struct uspi_rule *rule, unsigned doubt
     bool is_less_than_record = c.credit == USPI_UNVERIFIED && !c.is_record && uspi_has_record(e);
     if (is_less_than_record && e->record_ra.credit == USPI_VERIFIED) return false;
     struct uspi_candidate *place = c.from_register && doubts != 0 ? &ways->by_register : ways->best;
-    if (is_better(&c, place)) *place = c;
+    if (is_better(ways, &c, place)) *place = c;
     const struct uspi_candidate *best = ways->best, *body = uspi_candidate_of(e, USPI_BY_TABLE);
     const bool has_body = e->described_as == USPI_AS_BODY && body->found;
     /* After a call that never returns there can be data. */
@@ -204,9 +195,9 @@ void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
     uspi_has_record(e);
     follow_ways(&ways);
     const struct uspi_candidate *other = &ways.by_register;
-    bool is_candidate = other->found && (is_better(other, ways.best) || !uspi_is_steady(ways.best));
+    bool is_candidate = other->found && (is_better(&ways, other, ways.best) || !uspi_is_steady(ways.best));
     if (is_candidate &&
-        (register_proves_itself(e, other) || (is_better(other, ways.best) && register_is_fresh(e, other)))) {
+        (register_proves_itself(e, other) || (is_better(&ways, other, ways.best) && register_is_fresh(e, other)))) {
         *ways.best = *other;
     }
 }
