@@ -160,9 +160,8 @@ static void expect_first_system_state(void) {
 /* Memory that a handler may still use is kept, and on a busy machine a handler may wait for a processor. Each further
  * call looks again, until Check's timeout. */
 static void shut_down(void) {
-    struct usp_capture_usage usage;
     usp_shutdown();
-    while (usp_capture_get_usage(&usage) == USP_OK && usage.copies != 0) {
+    while (atomic_load(&uspi_capturing.retired) != NULL) {
         usleep(1000);
         usp_shutdown();
     }

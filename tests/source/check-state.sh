@@ -48,6 +48,6 @@ grep -qx 'lib/images/own_images state' "$work/found" || fail "$objdump does not 
 while read -r line; do
   fail "${line% *}.c has mutable static data: ${line#* }"
 done < <(sort "$work/allowed" | comm -23 "$work/found" -)
-echo "$(wc -l <"$work/objects") objects of $(wc -l <"$work/found") files have state:"
+echo "$(wc -l <"$work/objects") object files; the mutable data in them:"
 cat "$work/found"
 verdict
