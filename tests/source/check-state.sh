@@ -6,11 +6,7 @@
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
-# The tools of a target have one prefix and one suffix: aarch64-linux-gnu-nm, llvm-nm-19.
-read -ra nm <<<"${NM:-nm}"
-tool=$(basename "${nm[0]}")
-objdump=${OBJDUMP:-${tool%nm*}objdump${tool##*nm}}
-need_tools perl "$objdump"
+need_tools perl
 make_work
 cd "${1:-.}"
 
@@ -18,6 +14,18 @@ cd "${1:-.}"
 find arch lib -name '*.o' -not -name 'tests_*' -not -path 'lib/objc/*' | sort >"$work/all"
 awk '{ name = $0; sub(/\/\.libs\//, "/", name); if (!seen[name]++) print }' "$work/all" >"$work/objects"
 [[ $(wc -l <"$work/objects") -gt 100 ]] || fail "no objects to look at"
+
+# The first objdump that reads such objects. A target's tools have one prefix and one suffix: aarch64-linux-gnu-nm.
+read -ra nm <<<"${NM:-nm}"
+tool=$(basename "${nm[0]}")
+objdump=
+for candidate in "${tool%nm*}objdump${tool##*nm}" objdump llvm-objdump llvm-objdump-19; do
+  have "$candidate" || continue
+  [[ $("$candidate" -t "$(head -n 1 "$work/objects")" 2>/dev/null || :) == *"SYMBOL TABLE"* ]] || continue
+  objdump=$candidate
+  break
+done
+[[ -n $objdump ]] || skip "no objdump for these objects is installed"
 
 cat >"$work/allowed" <<'END'
 lib/capture/state uspi_capture_state
@@ -37,10 +45,10 @@ while read -r object; do
   "$objdump" -t "$object" 2>/dev/null | NAME=${name%.o} perl -ne '
     my ($section, $symbol) = /^[0-9a-f]+ .{5}[dD ][O ] (\S+)\s+(?:[0-9a-f]+\s+)?(?:\.hidden\s+)?(\S+)$/ or next;
     next unless $section =~ /^(\.(data|bss|tdata|tbss)|\*COM\*|__DATA,__(data|bss|common|thread_\w+))/;
-    # A section itself, constant data with addresses, and what compilers add.
-    next if $section =~ /^\.data\.rel\.ro/ or $symbol =~ /^[.]/ or $symbol =~ /^l?__/;
-    $symbol =~ s/^_(?=uspi)// if $section =~ /^__DATA/;
-    $symbol =~ s/^_// if $section =~ /^__DATA/;
+    # A section itself, constant data with addresses, and what compilers and assemblers add.
+    next if $section =~ /^\.data\.rel\.ro/ or $symbol =~ /^([.]|l?__|ltmp\d+$)/;
+    # Mach-O.
+    $symbol =~ s/^_|\$tlv\$init$//g if $section =~ /^__DATA/;
     print "$ENV{NAME} $symbol\n";'
 done <"$work/objects" | sort -u >"$work/found"
 
