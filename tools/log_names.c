@@ -5,6 +5,7 @@
 
 #include "lib/base/source.h"
 #include "tools/command.h"
+#include "tools/damage.h"
 #include "tools/layouts.h"
 #include "tools/lines.h"
 
@@ -196,25 +197,27 @@ static bool fetch_files(struct log_names *names, const struct usp_place *place, 
     return has_new;
 }
 
-/* Implements usp_build_function. Files at known paths come first. Folders are searched if these have no symbols, or if
+/* Reports what is wrong with the files of a build: damaged names, and dSYMs that differ. */
+static void check_files(const struct log_names *names, const struct usp_build_sources *sources) {
+    for (uint32_t i = 0; !names->is_quiet && i < sources->count; i++) {
+        const struct usp_build_source *source = &sources->of[i], *first = &sources->of[0];
+        if (source->path == NULL) continue;
+        complain_of_names(source->path, source->build_id, source->build_id_size, NULL);
+        if (i > 0 && first->path != NULL && are_different_dsyms(first->path, source->path)) {
+            complain("%s: differs from %s, which has the same UUID and is used first", source->path, first->path);
+        }
+    }
+}
+
+/* Looks for the files of a build. Files at known paths come first. Folders are searched if these have no symbols, or if
  * nothing tells the layout. Then the build is fetched if no local file has lines. */
-static int find_files(void *context, const struct usp_place *place, struct usp_build_sources *sources) {
-    struct log_names *names = context;
-    if (place->build_id_size == 0) {
-        sources->flags |= USP_BUILD_COMPLETE;
-        find_by_name(names, place, sources);
-        return USP_OK;
-    }
-    if ((sources->flags & USP_BUILD_LAYOUT) != 0) {
-        add_walked(names, place, sources);
-        return USP_OK;
-    }
-    if (add_laid(names, place, sources)) return USP_OK;
+static void look_for_files(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
+    if (add_laid(names, place, sources)) return;
     const char *store = find_store(names, place);
     const bool has_folders = log_search_has_folders(names->search);
     if (store != NULL && ((!has_folders && names->fetch == NULL) || has_lines(place, store))) {
         add_index(names, store, sources);
-        return USP_OK;
+        return;
     }
     add_walked(names, place, sources);
     if (store != NULL) add_index(names, store, sources);
@@ -222,6 +225,21 @@ static int find_files(void *context, const struct usp_place *place, struct usp_b
         say(names, place, place->build_id, place->build_id_size,
             log_search_is_empty(names->search) ? "has no index" : "not found in --search", "");
     }
+}
+
+/* Implements usp_build_function. */
+static int find_files(void *context, const struct usp_place *place, struct usp_build_sources *sources) {
+    struct log_names *names = context;
+    if (place->build_id_size == 0) {
+        sources->flags |= USP_BUILD_COMPLETE;
+        find_by_name(names, place, sources);
+    } else if ((sources->flags & USP_BUILD_LAYOUT) != 0) {
+        add_walked(names, place, sources);
+        return USP_OK;
+    } else {
+        look_for_files(names, place, sources);
+    }
+    check_files(names, sources);
     return USP_OK;
 }
 

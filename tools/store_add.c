@@ -3,6 +3,7 @@
 #include "tools/store_add.h"
 
 #include "tools/command.h"
+#include "tools/damage.h"
 #include "tools/text.h"
 #include "tools/unpack.h"
 
@@ -19,6 +20,30 @@
 /* Keeps the worst result. */
 static void note(struct store_adding *adding, int result) {
     if (result > adding->result) adding->result = result;
+}
+
+static bool has_ending(const char *path, const char *ending) {
+    const size_t length = strlen(path), n = strlen(ending);
+    return length > n && strcasecmp(path + length - n, ending) == 0;
+}
+
+/* A file that this command has indexed. */
+struct store_added {
+    struct store_added *next;
+    uint8_t id[USP_BUILD_ID_MAX];
+    uint32_t id_size;
+    char path[];
+};
+
+static void remember(struct store_adding *adding, const struct usp_image *image) {
+    const size_t n = strlen(image->path) + 1;
+    struct store_added *added = calloc(1, sizeof *added + n);
+    if (added == NULL) return;
+    memcpy(added->path, image->path, n);
+    memcpy(added->id, image->build_id, image->build_id_size);
+    added->id_size = image->build_id_size;
+    added->next = adding->added;
+    adding->added = added;
 }
 
 /* Implements usp_index_progress. */
@@ -56,6 +81,21 @@ static void describe_index(const struct usp_image *image, const struct usp_index
     putchar('\n');
 }
 
+/* Reports a dSYM that differs from an earlier one with the same UUID: both have one place in the store. */
+static void compare_with_earlier(struct store_adding *adding, const struct usp_image *image, bool is_kept) {
+    /* The files of an archive are gone when the next one is unpacked. */
+    if (adding->archive != NULL || image->build_id_size == 0) return;
+    for (const struct store_added *earlier = adding->added; earlier != NULL; earlier = earlier->next) {
+        const bool is_same =
+            earlier->id_size == image->build_id_size && memcmp(earlier->id, image->build_id, earlier->id_size) == 0;
+        if (!is_same || !are_different_dsyms(image->path, earlier->path)) continue;
+        complain("%s: differs from %s, which has the same UUID; the index is of the %s one", image->path, earlier->path,
+                 is_kept ? "earlier" : "later");
+        return;
+    }
+    remember(adding, image);
+}
+
 static void work_on(struct store_adding *adding, const struct usp_images *images, const struct usp_image *image) {
     struct usp_index index;
     char room[4096];
@@ -73,6 +113,10 @@ static void work_on(struct store_adding *adding, const struct usp_images *images
         adding->is_verification ? usp_index_verify(images, image, &index) : usp_index_write(images, image, &index);
     progress_end(&adding->progress);
     if (status == USP_OK) describe_index(image, &index, path, adding);
+    if (complain_of_names(image->path, image->build_id, image->build_id_size, adding->archive)) {
+        note(adding, EXIT_INCOMPLETE);
+    }
+    if (status == USP_OK && !adding->is_verification) compare_with_earlier(adding, image, index.is_kept != 0);
     if (index.message[0] != '\0') complain("%s: %s", path, index.message);
     if (status == USP_OK) return;
     if (status == USP_ERROR_UNSUPPORTED) {
@@ -93,18 +137,14 @@ static void take_file(struct store_adding *adding, const char *path) {
     options.flags = USP_IMAGE_FILE_LINKED;
     int status = usp_images_open(path, &options, &images, error, sizeof error);
     if (status != USP_OK) {
-        if (adding->is_searching && status != USP_ERROR_NO_MEMORY) return;
+        const bool is_meant = !adding->is_searching || has_ending(path, ".dSYM");
+        if (!is_meant && status != USP_ERROR_NO_MEMORY) return;
         complain("%s", error);
         note(adding, EXIT_NO_TARGET);
         return;
     }
     for (size_t i = 0; i < usp_images_count(images); i++) work_on(adding, images, usp_images_get(images, i));
     usp_images_free(images);
-}
-
-static bool has_ending(const char *path, const char *ending) {
-    const size_t length = strlen(path), n = strlen(ending);
-    return length > n && strcasecmp(path + length - n, ending) == 0;
 }
 
 /* Maximum depth of nested folders: limits the recursion. */
@@ -177,5 +217,10 @@ static void take_path(struct store_adding *adding, const char *path, unsigned de
 
 int store_add(struct store_adding *adding, char *const *paths, size_t count) {
     for (size_t i = 0; i < count; i++) take_path(adding, paths[i], 0);
+    while (adding->added != NULL) {
+        struct store_added *added = adding->added;
+        adding->added = added->next;
+        free(added);
+    }
     return adding->result;
 }

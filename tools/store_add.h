@@ -13,10 +13,11 @@ struct store_adding {
     bool is_forced; /* make existing indexes again */
     bool is_quiet;
     /* The following fields belong to store_add; initially zero. */
-    bool is_searching;    /* below a folder: files that are not images are ignored */
-    const char *archive;  /* path of the current archive; NULL: none */
-    const char *unpacked; /* folder of its unpacked files */
-    const char *path;     /* displayed name of the current file */
+    bool is_searching;         /* below a folder: files that are not images are ignored */
+    const char *archive;       /* path of the current archive; NULL: none */
+    const char *unpacked;      /* folder of its unpacked files */
+    const char *path;          /* displayed name of the current file */
+    struct store_added *added; /* what was indexed, the newest first */
     struct progress progress;
     int result; /* enum exit_status: the worst so far */
 };

@@ -91,7 +91,7 @@ struct usp_image_file_options {
 USP_API void usp_image_file_options_init(struct usp_image_file_options *options);
 
 /* Lists the images in a file: the image of an ELF file or thin Mach-O file, or one for each slice of a fat file.
- * `path` may also be a dSYM bundle; its images have the path of the file inside it.
+ * `path` may also be a dSYM bundle. Its images are those of all files inside it, and have the files' paths.
  *
  * Unlinked files have no load addresses:
  *   - A Mach-O object is one image, whose addresses begin at 0.

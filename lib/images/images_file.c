@@ -3,6 +3,7 @@
  * gives. lib/os/ and lib/corefile/ list the images that a process or a core file has loaded. */
 #include "lib/base/sized.h"
 #include "lib/base/text.h"
+#include "lib/images/dsym.h"
 #include "lib/images/image_list.h"
 #include "lib/images/part.h"
 #include "lib/images/symbol_file.h"
@@ -375,11 +376,15 @@ static int refuse_others(struct search *search, struct uspi_error *error) {
                           usp_variant_string(wanted->arch, wanted->variant));
 }
 
-/* A uspi_judge: accepts a file with a wanted image, and leaves its wanted images in search->list. */
+/* A uspi_judge: accepts a file with a wanted image, and leaves its wanted images in search->list. Of a dSYM bundle it
+ * accepts no file, so that all of them are tried: there may be several builds in it. */
 static int take_images(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct search *search = context;
-    uspi_image_list_clear(&search->list);
+    const bool is_bundle = uspi_dsym_is_bundle(search->path);
+    const size_t before = search->list.count;
+    if (!is_bundle) uspi_image_list_clear(&search->list);
     int status = add_images(search, bytes, error);
+    if (is_bundle && search->list.count > before) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_MISMATCH;
     if (status != USP_OK || search->list.count > 0) return status;
     if (search->others.length > 0) return refuse_others(search, error);
     return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "no image in it");
@@ -393,7 +398,7 @@ static int search_file(void *context, const char *file, const struct uspi_part *
     search->part = part;
     int status = uspi_search_open(&as_named, file, take_images, search, &opened, error);
     if (status == USP_OK) uspi_file_close(opened);
-    return status;
+    return status != USP_ERROR_NO_MEMORY && search->list.count > 0 ? USP_OK : status;
 }
 
 static int read_file(const char *path, const struct usp_image_file_options *wanted, struct usp_images **images,

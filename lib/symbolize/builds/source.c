@@ -103,6 +103,14 @@ bool uspi_build_source_link(struct uspi_build_source *source, struct usp_place *
     return true;
 }
 
+/* Returns the start of the function that holds the code: the last frame's. If only debug information knows the
+ * function, there is no symbol, or it is another function's. */
+static usp_addr start_of(const struct usp_lines *lines) {
+    const bool has_last = lines->count > 0 && lines->count <= lines->capacity;
+    const usp_addr start = has_last ? lines->frames[lines->count - 1].start : 0;
+    return start != 0 ? start : lines->symbol.start;
+}
+
 int uspi_build_source_ask(struct uspi_build_source *source, const struct usp_place *place, struct usp_lines *lines,
                           struct usp_answer *answer) {
     const struct usp_symbol *symbol = &lines->symbol;
@@ -124,6 +132,7 @@ int uspi_build_source_ask(struct uspi_build_source *source, const struct usp_pla
         here.start == frame.pc && uspi_is_trampoline(uspi_span_of(here.name))) {
         answer->flags |= USP_ANSWER_TRAMPOLINE;
     }
-    answer->offset = status == USP_OK ? frame.pc - symbol->start : 0;
+    const usp_addr start = start_of(lines);
+    answer->offset = status == USP_OK && start <= frame.pc ? frame.pc - start : 0;
     return status;
 }
