@@ -285,6 +285,21 @@ START_TEST(behind_a_call_that_does_not_return) {
 }
 END_TEST
 
+/* The way to the function's return leads through code that cannot be read. What remains leads behind a call that never
+ * returns to the next function, where it looks like a tail call: a stale word at sp must not replace the record. */
+START_TEST(way_to_the_return_cannot_be_read) {
+    const usp_addr unreadable = 0x300100;
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    CODE8(&f->memory, FUNCTION, /* call OTHER */ 0xe8, 0xfb, 0, 0, 0, /* je FUNCTION + 64 */ 0x74, 57);
+    CODE8(&f->memory, FUNCTION + 64, /* call *%rax; nop */ 0xff, 0xd0, 0x90, /* endbr64 */ 0xf3, 0x0f, 0x1e, 0xfa);
+    WORDS(&f->memory, STACK, 8, FUNCTION + 5, STALE, 0, /* our record: */ 0, unreadable);
+    set_registers(f, OTHER, STACK, STACK + 24);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, FUNCTION + 5, unreadable);
+    ck_assert_uint_eq(f->frames[2].flags, USP_FRAME_UNVERIFIED);
+}
+END_TEST
+
 /* Two consecutive instructions have one condition: if it does not hold, both are skipped. */
 START_TEST(skipped_together) {
     struct fixture *f = begin(USP_ARCH_ARMV7, USP_OS_DARWIN);
@@ -442,7 +457,7 @@ int main(void) {
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
-              skipped_together, pop_and_branch_together);
+              way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
     add_tests(ways, argument_taken_by_the_callee, large_function);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);

@@ -303,7 +303,11 @@ static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct us
     if (!again && (*run == NULL || (*run)->to != at) && (*run = uspi_runs_begin(&x->runs, at)) == NULL) return false;
     x->budget--;
     if (*run != NULL) (*run)->to = at + 1;
-    if (!uspi_code_decode(x->code, way->pc, way->mode, i) || (again && i->conditional == 0)) return false;
+    if (!uspi_code_decode(x->code, way->pc, way->mode, i)) {
+        x->is_cut = x->is_cut || uspi_code_ends(x->code, way->pc);
+        return false;
+    }
+    if (again && i->conditional == 0) return false;
     /* If flags or an assumption decide a condition, the instruction is not marked as visited: a loop may reach it again
      * without them. */
     const bool is_decided = i->conditional != 0 && (x->flags != 0 || way->assumed != 0);
@@ -376,7 +380,7 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->flags = question->mode & flags;
     x->budget = question->budget;
     x->callee_budget = CALLEE_SHARE * question->budget;
-    x->has_found = x->has_jump = false;
+    x->has_found = x->has_jump = x->is_cut = false;
     x->log.count = x->log.shared = x->runs.count = 0;
     x->pending_count = 1;
     x->pending[0] = (struct uspi_way){

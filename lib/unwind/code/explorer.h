@@ -54,6 +54,7 @@ struct uspi_explorer {
     unsigned callee_budget; /* instructions of callees left */
     bool has_found;         /* a rule or the goal was found */
     bool has_jump;          /* USPI_TO_GOAL: `jump` is valid */
+    bool is_cut;            /* a path ended at code that cannot be read */
     struct uspi_way jump;   /* the path at the newest indirect jump, which may also leave the function */
     unsigned pending_count;
     struct uspi_log log;

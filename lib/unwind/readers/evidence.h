@@ -46,6 +46,7 @@ struct uspi_candidate {
     uint32_t stop;         /* ends_stack: enum usp_stop_reason */
     usp_addr stop_address; /* ends_stack: address to which the reason refers */
     unsigned doubts;       /* enum uspi_doubt */
+    bool is_cut;           /* code on other paths could not be read, so these may be the right ones */
     enum uspi_credit credit;
     struct uspi_return_address ra;
     usp_addr fp_at; /* where the caller's fp was read; 0: it was in the register */

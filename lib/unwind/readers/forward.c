@@ -25,6 +25,7 @@ struct ways {
     struct uspi_candidate *best;
     struct uspi_candidate by_register; /* best doubtful one from a link register that may be stale; compared last */
     unsigned heard;
+    bool is_cut; /* a path ended at code that could not be read */
 };
 
 static bool is_better(const struct ways *ways, const struct uspi_candidate *a, const struct uspi_candidate *b) {
@@ -111,9 +112,13 @@ USPI_APART static void explore(struct ways *ways, const struct uspi_question *qu
     while (uspi_explore_next(&x, &rule, &doubts)) {
         bool is_first = ways->heard++ == 0;
         if (!hear(ways, &rule, doubts)) continue;
-        if (keeps && is_first) uspi_keep_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_EXPLORED, &rule, doubts);
-        return;
+        /* If code can be read the next time, another path may be the first one. */
+        const bool is_sure = !x.is_cut || uspi_is_steady(ways->best);
+        if (keeps && is_first && is_sure)
+            uspi_keep_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_EXPLORED, &rule, doubts);
+        break;
     }
+    ways->is_cut = ways->is_cut || x.is_cut;
 }
 
 /* Whether a path leads from an instruction to the pc without a call. */
@@ -200,6 +205,7 @@ void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
         (register_proves_itself(e, other) || (is_better(&ways, other, ways.best) && register_is_fresh(e, other)))) {
         *ways.best = *other;
     }
+    c->is_cut = ways.is_cut;
 }
 
 /* Whether a rule describes a frame on the stack that the thread uses, not a switch to another context (setcontext). A

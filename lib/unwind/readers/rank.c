@@ -20,6 +20,7 @@ enum condition {
     PROVEN = 1 << 10,        /* its return address proves itself */
     AT_END = 1 << 11,        /* the table states that the stack ends; otherwise the reader does not run */
     NOT_TAIL_CALL = 1 << 12, /* its path has no indirect jump that can be a tail call */
+    WITH_CODE = 1 << 13,     /* STEADY, or no path beside its own ended at code that cannot be read */
 };
 
 /* Orders the readers: the candidate of the first row whose reader has one that meets all conditions is used. */
@@ -37,7 +38,7 @@ static const struct row {
     {USPI_BY_START, USPI_AS_NOTHING, STEADY},
     {USPI_BY_PROOF, USPI_AS_NOTHING, 0},
     {USPI_BY_START, USPI_AS_NOTHING, 0},
-    {USPI_BY_FORWARD, USPI_AS_NOTHING, VERIFIED},
+    {USPI_BY_FORWARD, USPI_AS_NOTHING, VERIFIED | WITH_CODE},
     {USPI_BY_SCAN, USPI_AS_NOTHING, 0},
     {USPI_BY_FORWARD, USPI_AS_NOTHING, WITHOUT_RECORD},
     {USPI_BY_RECORD, USPI_AS_NOTHING, 0},
@@ -56,7 +57,7 @@ static const struct row {
     {USPI_BY_START, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED | IN_FUNCTION},
     {USPI_BY_START, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED | STEADY},
     {USPI_BY_PROOF, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED},
-    {USPI_BY_FORWARD, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED},
+    {USPI_BY_FORWARD, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED | WITH_CODE},
     {USPI_BY_SCAN, USPI_AS_CALL | USPI_AS_WHOLE, VERIFIED},
     {USPI_BY_TABLE, USPI_AS_CALL | USPI_AS_WHOLE, 0},
 
@@ -112,6 +113,7 @@ static bool meets(struct uspi_evidence *e, const struct uspi_candidate *c, unsig
     if ((conditions & STEADY) != 0 && !uspi_is_steady(c)) return false;
     if ((conditions & NOT_TAIL_CALL) != 0 && (c->doubts & USPI_DOUBT_TAIL_CALL) != 0) return false;
     if ((conditions & VERIFIED) != 0 && c->credit != USPI_VERIFIED) return false;
+    if ((conditions & WITH_CODE) != 0 && c->is_cut && !uspi_is_steady(c)) return false;
     if ((conditions & AT_RECORD) != 0 && !c->is_record) return false;
     if ((conditions & CONFIRMED) != 0 && !is_confirmed(e, c)) return false;
     if ((conditions & WITHOUT_RECORD) != 0 && uspi_has_record(e)) return false;
