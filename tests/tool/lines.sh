@@ -177,6 +177,11 @@ run 0 stack --index others raw
 cmp -s out without || fail "the index of another build is used: $(diff without out)"
 size=$(wc -c <"$index")
 cp "$index" kept
+# An index of an older version is not read.
+printf '\001' | dd of="$index" bs=1 seek=8 conv=notrunc status=none
+strip -g -o inlined whole/inlined
+run 0 stack --index store raw
+cmp -s out without || fail "an index of another version is used: $(diff without out)"
 for damage in header cut block; do
   cp whole/inlined inlined
   cp kept "$index"

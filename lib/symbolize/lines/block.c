@@ -113,39 +113,14 @@ static int64_t unzigzag(uint64_t value) { return (int64_t)(value >> 1) ^ -(int64
 struct decoding {
     const struct uspi_block *block;
     const uint8_t *p, *end;
-    uint64_t address; /* of the last decoded entry; before the first one, of the group */
-    uint64_t next;    /* of the entry at which decoding stopped because of its address */
-    uint32_t count;   /* of entries decoded so far */
-    struct uspi_decoded {
-        uint32_t node, file, line, column;
-    } done[USPI_BLOCK_GROUP];
+    uint64_t address; /* of the last entry; before the first one, of the group */
+    uint64_t next;    /* of the entry at which reading stopped because of its address */
+    uint32_t count;   /* of entries read so far */
+    struct coded {
+        uint32_t node, file, line, column; /* the line as a distance; those that the flags tell */
+        uint8_t flags;
+    } coded[USPI_BLOCK_GROUP];
 };
-
-static bool function_of(const struct uspi_block *block, uint32_t node, uint32_t *function);
-
-/* Predicts what an entry of a node says: the same as the last entry of that node in the group, or else the place where
- * the node's function is declared. */
-static bool predict(const struct decoding *d, uint32_t node, struct uspi_decoded *like) {
-    for (uint32_t i = d->count; i-- > 0;) {
-        if (d->done[i].node != node) continue;
-        *like = d->done[i];
-        return true;
-    }
-    *like = (struct uspi_decoded){.node = node};
-    if (node == 0) {
-        if (d->count > 0) *like = d->done[d->count - 1];
-        like->node = 0;
-        return true;
-    }
-    struct uspi_block_function of;
-    uint32_t function;
-    if (!function_of(d->block, node, &function)) return false;
-    if (function == 0) return true;
-    if (uspi_block_function(d->block, function, &of) != USP_OK) return false;
-    like->file = of.file;
-    like->line = of.line;
-    return true;
-}
 
 /* Returns the bits of a group's record. */
 static inline unsigned group_bits(const struct uspi_block *block) {
@@ -176,12 +151,12 @@ static bool begin_group(struct decoding *d, const struct uspi_block *block, uint
     return true;
 }
 
-/* Decodes the next entry of the group if its address is not above `limit`; if it is, sets d->next. Returns false then,
+/* Reads the next entry of the group if its address is not above `limit`; if it is, sets d->next. Returns false then,
  * after the last entry, and where the bytes are damaged. */
 static bool next_entry(struct decoding *d, uint64_t limit) {
-    struct uspi_decoded like;
     const uint8_t *p = d->p, *const end = d->end;
     if (p >= end || d->count == USPI_BLOCK_GROUP) return false;
+    struct coded *coded = &d->coded[d->count];
     const uint8_t head = *p++;
     uint64_t step = head & STEP_MASK;
     if (step == STEP_LONG) step = read_varint(&p, end);
@@ -190,24 +165,67 @@ static bool next_entry(struct decoding *d, uint64_t limit) {
         d->next = address;
         return false;
     }
-    const uint32_t last = d->count > 0 ? d->done[d->count - 1].node : 0;
-    uint32_t node = last;
-    if ((head & HAS_NODE) != 0) node = (uint32_t)(node + (uint32_t)unzigzag(read_varint(&p, end)));
-    if (p > end || node > d->block->nodes) return false;
-    if (node == last && d->count > 0) {
-        like = d->done[d->count - 1];
-    } else if (!predict(d, node, &like)) {
-        return false;
-    }
-    if ((head & HAS_FILE) != 0) like.file = (uint32_t)read_varint(&p, end);
-    if (like.file != 0) {
-        like.line = (uint32_t)(like.line + (uint32_t)unzigzag(read_varint(&p, end)));
-        if ((head & HAS_COLUMN) != 0) like.column = (uint32_t)read_varint(&p, end);
-    }
-    if (p > end || like.file > d->block->files) return false;
-    d->done[d->count++] = like;
+    coded->flags = head;
+    coded->node = d->count > 0 ? d->coded[d->count - 1].node : 0;
+    if ((head & HAS_NODE) != 0) coded->node += (uint32_t)unzigzag(read_varint(&p, end));
+    coded->file = (head & HAS_FILE) != 0 ? (uint32_t)read_varint(&p, end) : 0;
+    const bool has_line = (head & HAS_FILE) == 0 || coded->file != 0;
+    coded->line = has_line ? (uint32_t)unzigzag(read_varint(&p, end)) : 0;
+    if (!has_line) coded->flags &= (uint8_t)~HAS_COLUMN;
+    coded->column = (coded->flags & HAS_COLUMN) != 0 ? (uint32_t)read_varint(&p, end) : 0;
+    if (p > end || coded->node > d->block->nodes || coded->file > d->block->files) return false;
+    d->count++;
     d->address = address;
     d->p = p;
+    return true;
+}
+
+/* What an entry says. */
+struct row {
+    uint32_t file, line, column;
+};
+
+#define NO_ENTRY UINT32_MAX
+
+/* Returns the entry from which an entry is predicted: the last one of its node in the group; else, for node 0, the
+ * preceding one; else NO_ENTRY: the place where the node's function is declared. */
+static uint32_t predicted_from(const struct decoding *d, uint32_t entry) {
+    const uint32_t node = d->coded[entry].node;
+    for (uint32_t i = entry; i-- > 0;) {
+        if (d->coded[i].node == node) return i;
+    }
+    return node == 0 && entry > 0 ? entry - 1 : NO_ENTRY;
+}
+
+static bool function_of(const struct uspi_block *block, uint32_t node, uint32_t *function);
+
+/* Finds where the function of a node is declared. Returns false when the bytes are damaged. */
+static bool declared_at(const struct uspi_block *block, uint32_t node, struct row *row) {
+    struct uspi_block_function of;
+    uint32_t function;
+    *row = (struct row){0};
+    if (node == 0) return true;
+    if (!function_of(block, node, &function)) return false;
+    if (function == 0) return true;
+    if (uspi_block_function(block, function, &of) != USP_OK) return false;
+    row->file = of.file;
+    row->line = of.line;
+    return true;
+}
+
+/* Decodes an entry that was read. Only the entries from which it is predicted matter, so no other function is looked
+ * at. Returns false when the bytes are damaged. */
+static bool decode(const struct decoding *d, uint32_t entry, struct row *row) {
+    const struct coded *chain[USPI_BLOCK_GROUP];
+    uint32_t count = 0;
+    for (uint32_t i = entry; i != NO_ENTRY; i = predicted_from(d, i)) chain[count++] = &d->coded[i];
+    if (!declared_at(d->block, chain[count - 1]->node, row)) return false;
+    while (count-- > 0) {
+        const struct coded *coded = chain[count];
+        if ((coded->flags & HAS_FILE) != 0) row->file = coded->file;
+        row->line += coded->line;
+        if ((coded->flags & HAS_COLUMN) != 0) row->column = coded->column;
+    }
     return true;
 }
 
@@ -227,12 +245,16 @@ static uint32_t find_group(const struct uspi_block *block, uint64_t address) {
     return low;
 }
 
-static void describe_place(const struct uspi_decoded *decoded, struct uspi_block_place *place) {
-    place->node = decoded->node;
-    place->file = decoded->file;
+/* Fills in what an entry that was read says. Returns false when the bytes are damaged. */
+static bool describe_place(const struct decoding *d, uint32_t entry, struct uspi_block_place *place) {
+    struct row row;
+    if (!decode(d, entry, &row)) return false;
+    place->node = d->coded[entry].node;
+    place->file = row.file;
     /* The line and column of an entry without a file are kept only to predict the next entry. */
-    place->line = decoded->file != 0 ? decoded->line : 0;
-    place->column = decoded->file != 0 ? decoded->column : 0;
+    place->line = row.file != 0 ? row.line : 0;
+    place->column = row.file != 0 ? row.column : 0;
+    return true;
 }
 
 /* The number of groups before the entry's own in which `fill` searches. `fill` finds the last row before an entry that
@@ -241,15 +263,16 @@ static void describe_place(const struct uspi_decoded *decoded, struct uspi_block
 
 static void fill(const struct decoding *d, uint32_t before, uint32_t group, struct uspi_block_place *place) {
     struct decoding earlier;
+    struct row row;
     place->filled_file = place->filled_line = 0;
     if (place->file == 0 || place->line != 0 || place->node == 0) return;
     for (unsigned i = 0; i <= LOOK_BACK; i++) {
         for (uint32_t k = before; k-- > 0;) {
-            const struct uspi_decoded *row = &d->done[k];
-            if (row->node == 0) return;
-            if (row->node != place->node || row->file == 0 || row->line == 0) continue;
-            place->filled_file = row->file;
-            place->filled_line = row->line;
+            const uint32_t node = d->coded[k].node;
+            if (node == 0) return;
+            if (node != place->node || !decode(d, k, &row) || row.file == 0 || row.line == 0) continue;
+            place->filled_file = row.file;
+            place->filled_line = row.line;
             return;
         }
         if (group == 0 || !begin_group(&earlier, d->block, --group)) return;
@@ -270,7 +293,7 @@ int uspi_block_find(const struct uspi_block *block, uint64_t address, struct usp
     if (d.count == 0 || (d.next == 0 && d.p != d.end)) return USP_ERROR_FORMAT;
     place->start = d.address;
     place->end = d.next != 0 ? d.next : group < block->groups ? group_address(block, group) : UINT64_MAX;
-    describe_place(&d.done[d.count - 1], place);
+    if (!describe_place(&d, d.count - 1, place)) return USP_ERROR_FORMAT;
     fill(&d, d.count - 1, group - 1, place);
     return USP_OK;
 }
@@ -288,7 +311,7 @@ int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, v
                 if (answer != 0) return answer;
             }
             place = (struct uspi_block_place){.start = d.address, .end = UINT64_MAX};
-            describe_place(&d.done[d.count - 1], &place);
+            if (!describe_place(&d, d.count - 1, &place)) return USP_ERROR_FORMAT;
             fill(&d, d.count - 1, group, &place);
             has_one = true;
         }

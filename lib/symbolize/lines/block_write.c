@@ -206,7 +206,7 @@ static void put_entry(struct coding *c, const struct uspi_built_entry *entry, ui
     struct uspi_built_entry like = entry->node == last->node && c->count > 0 ? *last : predict(c, entry->node);
     uint8_t head = step < STEP_LONG ? (uint8_t)step : STEP_LONG;
     if (entry->node != last->node) head |= HAS_NODE;
-    if (entry->file != like.file) head |= HAS_FILE;
+    if (entry->file != like.file || entry->file == 0) head |= HAS_FILE;
     if (entry->file != 0 && entry->column != like.column) head |= HAS_COLUMN;
     struct uspi_builder *b = c->b;
     b->bytes.all[b->bytes.count++] = head;

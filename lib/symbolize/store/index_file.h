@@ -11,7 +11,7 @@
 
 #include <unspool/images.h>
 
-#define USPI_INDEX_VERSION 1u
+#define USPI_INDEX_VERSION 2u
 
 /* The sections of the file, in the order of their entries in the header. */
 enum uspi_index_section {
