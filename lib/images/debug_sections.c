@@ -27,6 +27,16 @@ void uspi_debug_sections_close(struct uspi_debug_sections *sections) {
     memset(sections, 0, sizeof *sections);
 }
 
+void uspi_debug_section_release(const struct uspi_debug_sections *sections, enum uspi_debug_section which,
+                                uint64_t from, uint64_t end) {
+    const struct uspi_section_bytes *section = &sections->all[which];
+    const struct uspi_source *source = sections->source;
+    const bool is_in_file = sections->packed[which] == NULL && sections->owned[which] == NULL && source != NULL &&
+                            source->mapped != NULL && source->release != NULL;
+    if (!is_in_file || from >= end || end > section->size) return;
+    source->release(source->context, (uint64_t)(section->bytes - source->mapped) + from, end - from);
+}
+
 int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error) {
     int status = USP_OK;
     for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {

@@ -21,6 +21,12 @@ static int read_piece(void *context, uint64_t at, void *to, size_t n) {
     return uspi_os_file_read(&file->file, at, to, n);
 }
 
+/* The `release` function of struct uspi_source. */
+static void release_pages(void *context, uint64_t at, uint64_t n) {
+    const struct uspi_file *file = context;
+    uspi_os_file_release(&file->file, at, n);
+}
+
 static struct uspi_file *create(const char *path) {
     const size_t length = strlen(path);
     struct uspi_file *made = malloc(sizeof *made + length + 1);
@@ -49,8 +55,11 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
         free(opened);
         return status;
     }
-    opened->source = (struct uspi_source){
-        .name = opened->path, .mapped = opened->file.mapped, .read = read_piece, .context = opened};
+    opened->source = (struct uspi_source){.name = opened->path,
+                                          .mapped = opened->file.mapped,
+                                          .read = read_piece,
+                                          .release = release_pages,
+                                          .context = opened};
     opened->part = (struct uspi_bytes){&opened->source, 0, opened->file.size};
     *file = opened;
     return USP_OK;

@@ -41,6 +41,8 @@ struct uspi_source {
     const uint8_t *mapped; /* the byte at position 0; NULL: use `read` */
     /* Like usp_memory.read; used only if `mapped` is NULL. */
     int (*read)(void *context, uint64_t at, void *to, size_t n);
+    /* Says that mapped bytes are not needed for now. They stay readable. NULL: that would save no memory. */
+    void (*release)(void *context, uint64_t at, uint64_t n);
     void *context;
     bool memory; /* positions are target addresses, not file offsets */
     /* Positions that are readable addresses of this process, and stay so: they are read directly, all others with

@@ -102,6 +102,10 @@ int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_e
  * USP_ERROR_SYSTEM. Thread-safe. */
 int uspi_os_file_read(const struct uspi_os_file *file, uint64_t at, void *to, size_t n);
 
+/* Removes the pages of a range from this process's memory if the file is mapped. They are read again when they are
+ * touched, so this only saves memory. Thread-safe. */
+void uspi_os_file_release(const struct uspi_os_file *file, uint64_t at, uint64_t n);
+
 void uspi_os_file_close(struct uspi_os_file *file);
 
 /* Updates the size of a file that is not mapped. Returns USP_OK or USP_ERROR_SYSTEM. */

@@ -287,6 +287,50 @@ START_TEST(shrinking_file) {
 }
 END_TEST
 
+/* Returns the bytes of files that are in this process's memory (proc(5), statm); 0: not known. */
+static uint64_t resident_bytes(void) {
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm == NULL) return 0;
+    if (fscanf(statm, "%*u %*u %lu", &pages) != 1) pages = 0;
+    fclose(statm);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static unsigned sum_of(struct uspi_bytes bytes) {
+    const uint8_t *all = uspi_bytes_in_place(bytes, 0, (size_t)bytes.size);
+    unsigned sum = 0;
+    for (size_t i = 0; i < bytes.size; i += 512) sum += all[i];
+    return sum + all[bytes.size - 1];
+}
+
+/* Released pages leave the memory and can be read again. A file that was made of a heap block has no such pages. */
+START_TEST(released_pages) {
+    enum { SIZE = 16 << 20 };
+    struct uspi_file *file;
+    struct builder b = {0};
+    pad_to(&b, SIZE - 1);
+    put(&b, 1, 77);
+    save(&b, in_folder("f"));
+    ck_assert_int_eq(uspi_file_open(in_folder("f"), &file, NULL), USP_OK);
+    const struct uspi_bytes bytes = uspi_file_bytes(file);
+    if (bytes.source->mapped != NULL) {
+        ck_assert_uint_eq(sum_of(bytes), 77);
+        const uint64_t before = resident_bytes();
+        bytes.source->release(bytes.source->context, 0, SIZE);
+        /* An emulator may ignore this request. */
+        if (before != 0 && getenv("USP_TEST_UNDER") == NULL) ck_assert_uint_lt(resident_bytes(), before - SIZE / 2);
+        bytes.source->release(bytes.source->context, SIZE - 1, 2);
+        bytes.source->release(bytes.source->context, UINT64_MAX, 2);
+        ck_assert_uint_eq(sum_of(bytes), 77);
+    }
+    uspi_file_close(file);
+    ck_assert_int_eq(uspi_file_of_bytes("heap", b.bytes, SIZE, &file), USP_OK);
+    ck_assert(uspi_file_bytes(file).source->release == NULL);
+    uspi_file_close(file);
+}
+END_TEST
+
 START_TEST(identified) {
     static const struct {
         uint32_t magic;
@@ -310,6 +354,6 @@ int main(void) {
     tcase_add_checked_fixture(file, make_folder, remove_folder);
     add_tests(buffer, sub_views, arrays, loads, sums, ulebs, slebs, strings, strings_in_memory, direct_memory,
               long_names, identified);
-    add_tests(file, mapped_or_not, shrinking_file);
+    add_tests(file, mapped_or_not, shrinking_file, released_pages);
     return run_suite("bytes", buffer, file);
 }

@@ -5,6 +5,9 @@
  * 64-bit positions (glibc feature_test_macros(7), readdir(3) EOVERFLOW). */
 #define _FILE_OFFSET_BITS 64
 
+/* Declares madvise, which is not in POSIX. */
+#define _DEFAULT_SOURCE 1
+
 #include "lib/object/bytes.h"
 #include "lib/os/os.h"
 
@@ -84,6 +87,18 @@ int uspi_os_file_measure(struct uspi_os_file *file) {
     if (fstat(file->descriptor, &status) != 0) return USP_ERROR_SYSTEM;
     file->size = (uint64_t)status.st_size;
     return USP_OK;
+}
+
+void uspi_os_file_release(const struct uspi_os_file *file, uint64_t at, uint64_t n) {
+#ifdef MADV_DONTNEED
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (file->mapped == NULL || at > file->size || n > file->size - at) return;
+    /* The page in which the range begins goes too. The one in which it ends is likely to be read next. */
+    const uint64_t from = at - at % page, end = at + n - (at + n) % page;
+    if (from < end) madvise((void *)(uintptr_t)(file->mapped + (size_t)from), (size_t)(end - from), MADV_DONTNEED);
+#else
+    (void)file, (void)at, (void)n;
+#endif
 }
 
 void uspi_os_file_close(struct uspi_os_file *file) {

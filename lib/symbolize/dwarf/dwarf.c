@@ -276,6 +276,8 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
     const uint32_t shortages = count_shortages(dwarf, split);
     struct uspi_error damage = {0};
     int status = uspi_dwarf_read_unit(reader, &source, bytes, size, error);
+    /* The block replaces the unit's entries, which are most of the debug information. */
+    uspi_debug_section_release(&source.file->sections, USPI_DEBUG_INFO, source.unit->offset, source.unit->end);
     if (count_shortages(dwarf, split) != shortages) return USP_ERROR_NO_MEMORY;
     find_damage(dwarf, split, &damage);
     /* Damage and missing files cause what the reader reports, so they are reported instead. */
