@@ -255,9 +255,16 @@ bool uspi_dwarf_is_code(const struct uspi_debug_sections *sections, uint64_t hig
     return extent != NULL && high <= extent->high;
 }
 
+/* The bytes of units after which their pages are released: each header brings pages around it into memory. */
+#define LISTED_MAX (UINT64_C(16) << 20)
+
 static int list_units(struct uspi_dwarf_file *file, struct listing *listing, struct uspi_error *error) {
     const size_t size = uspi_debug_section(&file->sections, USPI_DEBUG_INFO)->size;
-    for (uint64_t at = 0; at < size;) {
+    for (uint64_t at = 0, released = 0; at < size;) {
+        if (at - released > LISTED_MAX) {
+            uspi_debug_section_release(&file->sections, USPI_DEBUG_INFO, released, at);
+            released = at;
+        }
         struct uspi_dwarf_unit unit;
         const bool is_good = uspi_dwarf_read_header(file, at, &unit);
         if (unit.end <= at) {
