@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements os.h's repeated queries about another process, and about its writable memory, for systems other than
- * Linux: every call answers "unsupported". */
+/* Implements os.h's queries about another process's writable memory for systems other than Linux, and its repeated
+ * queries about another process for systems other than Linux and macOS: every call answers "unsupported". */
 #include "lib/os/which.h"
 
 #if USPI_OS != USPI_OS_LINUX
@@ -11,12 +11,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#if USPI_OS == USPI_OS_DARWIN
+#include <TargetConditionals.h>
+#define HAS_OTHER (!TARGET_OS_WATCH) /* darwin/other.c */
+#else
+#define HAS_OTHER 0
+#endif
+
 int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context) {
     (void)pid;
     (void)each;
     (void)context;
     return USP_ERROR_UNSUPPORTED;
 }
+
+#if !HAS_OTHER
 
 int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, size_t error_size) {
     *other = NULL;
@@ -81,5 +90,7 @@ uint64_t uspi_os_other_spent(const struct uspi_os_other *other) {
     (void)other;
     return 0;
 }
+
+#endif
 
 #endif

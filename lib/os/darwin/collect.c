@@ -89,12 +89,13 @@ static int find_threads(const struct uspi_collection *c, struct found *found) {
     return status;
 }
 
-static void open_windows(const struct uspi_collection *c, struct found *found, struct uspi_window *w) {
+void uspi_darwin_windows(const struct uspi_collection *c, struct uspi_held *held, size_t count, struct uspi_window *w) {
+    w->all_that_fits = false;
     for (unsigned attempt = 1;; attempt++) {
         *w = (struct uspi_window){.task = c->task,
                                   .is_own = c->is_own,
-                                  .threads = found->held,
-                                  .count = found->count,
+                                  .threads = held,
+                                  .count = count,
                                   .arena = c->arena->bytes,
                                   .arena_size = c->arena->size,
                                   .deadline = uspi_os_clock() + c->timeout,
@@ -132,11 +133,11 @@ static size_t keep(struct found *found, const uint8_t *bytes) {
 
 int uspi_darwin_collect(const struct uspi_collection *collection, struct uspi_stopped_process *out) {
     struct found found;
-    struct uspi_window window = {.all_that_fits = false};
+    struct uspi_window window;
     memset(out, 0, sizeof *out);
     int status = find_threads(collection, &found);
     if (status != USP_OK) return status;
-    open_windows(collection, &found, &window);
+    uspi_darwin_windows(collection, found.held, found.count, &window);
     struct owned *owned = malloc(sizeof *owned + window.copied);
     if (owned == NULL) {
         clear(&found);

@@ -64,6 +64,12 @@ struct uspi_darwin_place {
     usp_addr queue;    /* that word when the label was read; while it is unchanged, the label is right. 0: no label */
 };
 
+/* Gives the system's id of a thread. Returns false when the thread has ended or the port is no thread's. */
+bool uspi_darwin_identify(thread_act_t port, uint64_t *id);
+
+/* Gives the processor time of a thread, in ns. Returns USP_OK or another status. */
+int uspi_darwin_thread_cpu(thread_act_t port, uint64_t *ns);
+
 /* Fills in id, name, state, processor time, flags and queue of a task's thread, and *place. info->thread.native stays
  * 0. Returns false when the thread has ended or the port is no thread's. Takes no lock of libpthread's, because the
  * kernel keeps the name.
@@ -142,5 +148,14 @@ int uspi_darwin_dyld_infos(task_t task, usp_addr *infos, bool *wide);
 /* Gives a right to the task of a process, which the caller releases. Returns USP_OK, USP_ERROR_NO_THREAD,
  * USP_ERROR_PERMISSION. */
 int uspi_darwin_task_of(int64_t pid, task_t *task);
+
+/* Returns USP_ERROR_UNSUPPORTED if a task is known to run another processor's code (Rosetta), otherwise USP_OK.
+ * (task.c) */
+int uspi_darwin_task_fits(task_t task);
+
+/* Writes why a process was refused. (task.c)
+ *   only   the thread that was asked for; 0: all
+ *   error  receives n bytes at most; may be NULL */
+void uspi_darwin_explain(int status, int64_t pid, uint64_t only, char *error, size_t n);
 
 #endif

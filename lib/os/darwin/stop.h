@@ -30,6 +30,11 @@ struct uspi_collection {
     struct uspi_arena *arena; /* grows as needed */
 };
 
+/* Opens windows for given threads, with more memory each time, until their stacks are copied as a whole or the arena
+ * cannot grow. held: as in struct uspi_window. The copies are in the collection's arena. */
+void uspi_darwin_windows(const struct uspi_collection *collection, struct uspi_held *held, size_t count,
+                         struct uspi_window *window);
+
 /* Stops the threads, copies and resumes them. Fills in threads, stopped_ns, live and the owned memory. On USP_OK *out
  * takes over the right to another task. Returns USP_ERROR_NO_THREAD when `only` does not exist. */
 int uspi_darwin_collect(const struct uspi_collection *collection, struct uspi_stopped_process *out);

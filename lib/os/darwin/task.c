@@ -37,20 +37,24 @@ static uint32_t arch_of(task_t task) {
     return macho.arch;
 }
 
+/* A task that has only just started has no list yet; its processor is assumed to be this host's. */
+int uspi_darwin_task_fits(task_t task) {
+    uint32_t arch = arch_of(task);
+    bool fits = USPI_HOST_ARCH != USP_ARCH_NONE && (arch == USP_ARCH_NONE || arch == USPI_HOST_ARCH);
+    return fits ? USP_OK : USP_ERROR_UNSUPPORTED;
+}
+
 static int stop_task(task_t task, uint64_t timeout, uint64_t only, struct uspi_stopped_process *out) {
     struct uspi_arena arena = {NULL, 0};
     struct usp_target target;
     const struct uspi_collection c = {.task = task, .only = only, .timeout = timeout, .arena = &arena};
-    uint32_t arch = arch_of(task);
     memset(out, 0, sizeof *out);
-    /* A task that has only just started has no list yet; its processor is assumed to be this host's. */
-    if (USPI_HOST_ARCH == USP_ARCH_NONE || (arch != USP_ARCH_NONE && arch != USPI_HOST_ARCH)) {
-        return USP_ERROR_UNSUPPORTED;
-    }
+    int status = uspi_darwin_task_fits(task);
+    if (status != USP_OK) return status;
     /* Enough for most tasks, so that one window suffices. If this fails, the first window finds out how much is
      * needed. */
     uspi_arena_grow(&arena, FIRST_ARENA);
-    int status = uspi_darwin_collect(&c, out);
+    status = uspi_darwin_collect(&c, out);
     uspi_arena_free(&arena);
     if (status != USP_OK) return status;
     usp_target_init(&target, USPI_HOST_ARCH);
@@ -60,7 +64,7 @@ static int stop_task(task_t task, uint64_t timeout, uint64_t only, struct uspi_s
     return USP_OK;
 }
 
-static void explain(int status, int64_t pid, uint64_t only, char *error, size_t n) {
+void uspi_darwin_explain(int status, int64_t pid, uint64_t only, char *error, size_t n) {
     if (error == NULL || n == 0) return;
     switch (status) {
     case USP_OK: error[0] = '\0'; break;
@@ -106,7 +110,7 @@ int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, s
             uspi_darwin_release(task);
         }
     }
-    explain(status, pid, options->only_thread, error, error_size);
+    uspi_darwin_explain(status, pid, options->only_thread, error, error_size);
     return status;
 }
 

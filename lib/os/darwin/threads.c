@@ -13,6 +13,21 @@ static bool identify(thread_act_t port, struct thread_identifier_info *ids) {
     return thread_info(port, THREAD_IDENTIFIER_INFO, (thread_info_t)ids, &count) == KERN_SUCCESS;
 }
 
+bool uspi_darwin_identify(thread_act_t port, uint64_t *id) {
+    struct thread_identifier_info ids;
+    bool is_thread = identify(port, &ids);
+    *id = is_thread ? ids.thread_id : 0;
+    return is_thread;
+}
+
+int uspi_darwin_thread_cpu(thread_act_t port, uint64_t *ns) {
+    struct thread_extended_info info;
+    mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
+    kern_return_t result = thread_info(port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count);
+    *ns = result == KERN_SUCCESS ? info.pth_user_time + info.pth_system_time : 0;
+    return uspi_darwin_status(result);
+}
+
 void uspi_darwin_release(mach_port_t port) {
     if (port != MACH_PORT_NULL) mach_port_deallocate(mach_task_self(), port);
 }

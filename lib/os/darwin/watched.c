@@ -20,10 +20,8 @@ static int port_of(const struct usp_thread *thread, thread_act_t *port, thread_a
     int status = uspi_darwin_list(mach_task_self(), &list);
     if (status != USP_OK) return status;
     for (size_t i = 0; i < list.count && *found == MACH_PORT_NULL; i++) {
-        struct thread_identifier_info ids;
-        mach_msg_type_number_t count = THREAD_IDENTIFIER_INFO_COUNT;
-        if (thread_info(list.ports[i], THREAD_IDENTIFIER_INFO, (thread_info_t)&ids, &count) != KERN_SUCCESS) continue;
-        if (ids.thread_id == thread->id) *found = uspi_darwin_list_take(&list, i);
+        uint64_t id;
+        if (uspi_darwin_identify(list.ports[i], &id) && id == thread->id) *found = uspi_darwin_list_take(&list, i);
     }
     uspi_darwin_list_free(&list);
     *port = *found;
@@ -31,16 +29,13 @@ static int port_of(const struct usp_thread *thread, thread_act_t *port, thread_a
 }
 
 int uspi_os_thread_cpu(const struct usp_thread *thread, uint64_t *ns) {
-    struct thread_extended_info info;
-    mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
     thread_act_t port, found;
     *ns = 0;
     int status = port_of(thread, &port, &found);
     if (status != USP_OK) return status;
-    kern_return_t result = thread_info(port, THREAD_EXTENDED_INFO, (thread_info_t)&info, &count);
-    if (result == KERN_SUCCESS) *ns = info.pth_user_time + info.pth_system_time;
+    status = uspi_darwin_thread_cpu(port, ns);
     uspi_darwin_release(found);
-    return uspi_darwin_status(result);
+    return status;
 }
 
 int uspi_os_thread_describe(const struct usp_thread *thread, struct usp_thread_info *info) {
@@ -76,12 +71,9 @@ int uspi_os_listing_read(struct uspi_os_listing *listing, struct usp_thread *thr
     int status = uspi_darwin_list(mach_task_self(), &list);
     if (status != USP_OK) return status;
     for (size_t i = 0; i < list.count; i++) {
-        struct thread_identifier_info ids;
-        mach_msg_type_number_t n = THREAD_IDENTIFIER_INFO_COUNT;
-        if (thread_info(list.ports[i], THREAD_IDENTIFIER_INFO, (thread_info_t)&ids, &n) != KERN_SUCCESS) continue;
-        if (*count < capacity) {
-            threads[*count] = (struct usp_thread){ids.thread_id, uspi_darwin_list_take(&list, i)};
-        }
+        uint64_t id;
+        if (!uspi_darwin_identify(list.ports[i], &id)) continue;
+        if (*count < capacity) threads[*count] = (struct usp_thread){id, uspi_darwin_list_take(&list, i)};
         ++*count;
     }
     uspi_darwin_list_free(&list);

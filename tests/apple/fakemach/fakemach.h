@@ -87,6 +87,7 @@ struct fake_script {
     unsigned label_words[2]; /* words of a queue that hold its label; [1] 0: only one word does */
     bool queue_untold;       /* a thread's queue is not where the kernel reports it */
     bool translated;         /* the process runs under Rosetta */
+    bool other_has_execed;   /* the other process has another task than before */
     bool traced;             /* a debugger traces this process */
     bool counting;           /* allocations and frees count as calls */
     uint64_t now;            /* ns; moves by `step` with each call */

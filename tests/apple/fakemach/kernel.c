@@ -35,6 +35,7 @@ void __wrap_free(void *memory);
 
 #define OWN_TASK        0x103u
 #define OTHER_TASK      0x203u
+#define EXEC_TASK       0x503u /* the other process's task after exec */
 #define SEMAPHORE       0x303u /* port name of the first semaphore */
 #define TOKEN           0x403u
 #define SEMAPHORES      4u
@@ -42,6 +43,7 @@ void __wrap_free(void *memory);
 #define THREAD_STRIDE   0x100u
 #define PORTS           (FAKE_THREADS_MAX + 4 + SEMAPHORES)
 #define OTHER_PLACE     (FAKE_THREADS_MAX + 1)
+#define EXEC_PLACE      (FAKE_THREADS_MAX + 2)
 #define TOKEN_PLACE     (FAKE_THREADS_MAX + 3)
 #define SEMAPHORE_PLACE (FAKE_THREADS_MAX + 4)
 
@@ -160,6 +162,7 @@ static long *references_of(mach_port_t port) {
     if (t != NULL) return &references[t - fake.threads];
     if (port == TOKEN) return &references[TOKEN_PLACE];
     if (is_semaphore(port)) return &references[SEMAPHORE_PLACE + port - SEMAPHORE];
+    if (port == EXEC_TASK) return &references[EXEC_PLACE];
     return port == OTHER_TASK ? &references[OTHER_PLACE] : NULL;
 }
 
@@ -170,7 +173,8 @@ static void add_right(mach_port_t port) {
 
 static int place_of_task(mach_port_t task) {
     if (task == OWN_TASK) return FAKE_OWN;
-    return task == OTHER_TASK && references[OTHER_PLACE] > 0 ? FAKE_OTHER : -1;
+    const mach_port_t other = fake.other_has_execed ? EXEC_TASK : OTHER_TASK;
+    return task == other && *references_of(other) > 0 ? FAKE_OTHER : -1;
 }
 
 /* Changes a thread's stack when the thread runs again. */
@@ -350,8 +354,8 @@ kern_return_t task_info(task_inspect_t task, task_flavor_t flavor, task_info_t o
 kern_return_t task_for_pid(mach_port_name_t self, int pid, mach_port_name_t *task) {
     if (fails(FAKE_TASK_FOR_PID)) return fake.fail_result;
     if (self != OWN_TASK || pid != FAKE_OTHER_PID) return KERN_FAILURE;
-    add_right(OTHER_TASK);
-    *task = OTHER_TASK;
+    *task = fake.other_has_execed ? EXEC_TASK : OTHER_TASK;
+    add_right(*task);
     return KERN_SUCCESS;
 }
 
