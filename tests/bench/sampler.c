@@ -13,6 +13,10 @@
 #define THREADS 200u
 #define ROUNDS  5u
 #define SECONDS 2u
+/* The first ticks capture every thread, and some threads a few times more. They are not measured; nor is what comes
+ * within WARM_SECONDS where ticks are rare. */
+#define WARM_TICKS   20u
+#define WARM_SECONDS 3.0
 
 /* The sampled threads. `share` is the goal for 100 ticks a second, in per cent of a processor; 0: no goal, the cost is
  * only reported. On a busy machine fewer ticks come, so the cost of one tick is compared. */
@@ -57,27 +61,38 @@ APART static void work_in_calls(unsigned depth, double until) {
     sink++;
 }
 
+static void warm_up(const struct subject_of_samples *subject, struct usp_sampler *sampler) {
+    const double began = seconds_of(CLOCK_MONOTONIC);
+    struct usp_profile_run run;
+    do {
+        work_in_calls(subject->depth, seconds_of(CLOCK_MONOTONIC) + 0.1);
+        usp_sampler_get_run(sampler, &run);
+    } while (run.ticks < WARM_TICKS && seconds_of(CLOCK_MONOTONIC) < began + WARM_SECONDS);
+}
+
 static void measure(const struct subject_of_samples *subject, struct usp_sampler *sampler,
                     const struct working_thread *threads) {
     double shares[ROUNDS], stops[ROUNDS], ticks[ROUNDS], rates[ROUNDS], longest_interval = 0;
+    if (usp_sampler_start(sampler) != USP_OK) exit(1);
+    warm_up(subject, sampler);
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct usp_profile_run before, after;
         usp_sampler_get_run(sampler, &before);
         const double cpu = seconds_beside(threads, subject->threads), began = seconds_of(CLOCK_MONOTONIC);
-        if (usp_sampler_start(sampler) != USP_OK) exit(1);
         work_in_calls(subject->depth, began + SECONDS);
-        usp_sampler_stop(sampler);
         const double elapsed = seconds_of(CLOCK_MONOTONIC) - began;
         usp_sampler_get_run(sampler, &after);
         const double stopped = (double)(after.stopped_ns - before.stopped_ns);
         const uint64_t captures = after.captures - before.captures;
+        const double count = after.ticks > before.ticks ? (double)(after.ticks - before.ticks) : 1;
         const double spent = seconds_beside(threads, subject->threads) - cpu + stopped / 1e9;
         shares[round] = 100 * spent / elapsed;
-        ticks[round] = spent * 1e6 / (double)(after.ticks - before.ticks);
+        ticks[round] = spent * 1e6 / count;
         rates[round] = (double)(after.ticks - before.ticks) / elapsed;
         stops[round] = captures > 0 ? stopped / (double)captures / 1000 : 0;
         longest_interval = (double)after.longest_interval / 1e6;
     }
+    usp_sampler_stop(sampler);
     const double share = median(shares, ROUNDS), stop = median(stops, ROUNDS);
     const double tick = median(ticks, ROUNDS), at_100 = tick / 100;
     printf("%-33s %6.2f %% of a core at %.0f ticks a second, %.0f us each", subject->name, share, median(rates, ROUNDS),
