@@ -85,7 +85,8 @@ for compiler in clang-19 gcc; do
   named "asan-$compiler" inner_most middle outer main
 done
 
-# The other sanitizers: a data race, a shift that is too far, a memory leak.
+# The other sanitizers: a data race, a shift that is too far, a memory leak; with clang a branch on memory without a
+# value.
 cat >sanitized.c <<'END_C'
 #include <pthread.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ __attribute__((noinline)) int inner_most(volatile int *p, int what) {
     *p = what;
     if (what == 'u') return 1 << what;
     if (what == 'l') lost = malloc(100);
+    if (what == 'm') return *(volatile char *)malloc(1) == 'm';
     return what + 1;
 }
 __attribute__((noinline)) int middle(volatile int *p, int what) { return inner_most(p, what) + 2; }
@@ -110,11 +112,14 @@ int main(int argc, char **argv) {
     return result == 0;
 }
 END_C
-for kind in thread undefined leak; do
-  make_program "$kind" gcc -O1 "-fsanitize=$kind" -fno-omit-frame-pointer -fno-optimize-sibling-calls sanitized.c 2>/dev/null || continue
+for kind in thread undefined leak memory; do
+  compiler=gcc
+  if [[ $kind == memory ]]; then compiler=clang-19; fi
+  have $compiler || continue
+  make_program "$kind" $compiler -O1 "-fsanitize=$kind" -fno-omit-frame-pointer -fno-optimize-sibling-calls sanitized.c 2>/dev/null || continue
   # ThreadSanitizer needs fixed load addresses (setarch); LeakSanitizer does not work in a traced process.
   TSAN_OPTIONS=symbolize=0 UBSAN_OPTIONS=symbolize=0:print_stacktrace=1 LSAN_OPTIONS=symbolize=0 \
-    setarch -R "./$kind" "${kind:0:1}" >/dev/null 2>"logs/$kind" || true
+    MSAN_OPTIONS=symbolize=0 setarch -R "./$kind" "${kind:0:1}" >/dev/null 2>"logs/$kind" || true
   if grep -q '^ *#3 ' "logs/$kind"; then named "$kind" inner_most middle outer; else echo "no report of -fsanitize=$kind: $(cat "logs/$kind")"; fi
 done
 

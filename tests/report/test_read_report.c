@@ -301,6 +301,34 @@ START_TEST(panics) {
 }
 END_TEST
 
+/* inket/MacSymbolicator StackFrameTests.swift. */
+START_TEST(application_backtrace) {
+    check_report("Application Specific Information:\n"
+                 "abort() called\n"
+                 "\n"
+                 "Application Specific Backtrace 0:\n"
+                 "0   App                                 0x0000000100000100 App + 256\n"
+                 "1   libz.dylib                          0x0000000180000200 read + 8\n"
+                 "\n"
+                 "Thread 1 Crashed:\n"
+                 "0   App    \t0x0000000100000300 0x100000000 + 768\n",
+                 "Application Specific Information:\n"
+                 "abort() called\n"
+                 "\n"
+                 "Application Specific Backtrace 0:\n"
+                 "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"
+                 "1   " LIBZ "0x0000000180000200 read + 8\n"
+                 "\n"
+                 "Thread 1 Crashed:\n"
+                 "0   " APP "0x0000000100000300 f300 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
 START_TEST(text_of_apple) {
     check_report("Process:             App [7]\n"
                  "Exception Type:  EXC_CRASH (SIGABRT)\n"
@@ -411,6 +439,30 @@ START_TEST(metrickit_fields) {
                  "0x100000000 - ??? App\n"
                  "\n",
                  USP_REPORT_TEXT);
+}
+END_TEST
+
+/* Apple, MXDiskWriteExceptionDiagnostic (MetricKit's header) and MXAppLaunchDiagnostic. */
+START_TEST(metrickit_events) {
+#define TREE                                                                                                           \
+    "\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[{\"offsetIntoBinaryTextSegment\":256,"               \
+    "\"binaryName\":\"App\",\"address\":4294967552}]}]}"
+#define STACK                                                                                                          \
+    "\n"                                                                                                               \
+    "Thread 0:\n"                                                                                                      \
+    "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"                                                                 \
+    "\n"                                                                                                               \
+    "Binary Images:\n"                                                                                                 \
+    "0x100000000 - ??? App\n"                                                                                          \
+    "\n"
+    check_report("{\"diskWriteExceptionDiagnostics\":[{\"diagnosticMetaData\":{\"writesCaused\":\"2000 byte\"}," TREE
+                 "}],\"appLaunchDiagnostics\":[{\"diagnosticMetaData\":{\"launchDuration\":\"2 sec\"}," TREE "}]}",
+                 "Event:               2000 byte\n" STACK "----\n\n"
+                 "Event:               app launch\n"
+                 "Duration:            2 sec\n" STACK,
+                 USP_REPORT_TEXT);
+#undef TREE
+#undef STACK
 }
 END_TEST
 
@@ -833,8 +885,8 @@ END_TEST
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
     add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
-              text_of_apple, panics, metrickit, metrickit_fields, metrickit_orders, metrickit_exact, without_a_root,
-              trees, folded, every_format, refused, deep);
+              text_of_apple, application_backtrace, panics, metrickit, metrickit_fields, metrickit_events,
+              metrickit_orders, metrickit_exact, without_a_root, trees, folded, every_format, refused, deep);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

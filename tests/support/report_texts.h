@@ -139,6 +139,27 @@ static const struct text apple_texts[] = {
      "           0x100000000 -                ???  App                     <" UUID_A ">  /private/App\n"
      "           0x180000000 -        0x18000ffff  libz.dylib              <" UUID_B ">  /usr/lib/libz.dylib\n",
      7, 0},
+    /* inket/MacSymbolicator StackFrameTests.swift. */
+    {"apple",
+     "Application Specific Information:\n"
+     "abort() called\n\n"
+     "Application Specific Backtrace 0:\n"
+     "0   CoreFoundation                      0x00007ff813cb27b3 __exceptionPreprocess + 242\n"
+     "1   App                                 0x0000000100000100 App + 256\n"
+     "2   App                                 0x0000000100000200 0x100000000 + 512\n\n" IMAGES,
+     "Application Specific Information:\n"
+     "abort() called\n\n"
+     "Application Specific Backtrace 0:\n"
+     "0   CoreFoundation                      0x00007ff813cb27b3 __exceptionPreprocess + 242\n"
+     "1   App                                 0x0000000100000100 id.App:100 + 7\n"
+     "2   App                                 0x0000000100000200 id.App:200 + 7\n\n" IMAGES,
+     "Application Specific Information:\n"
+     "abort() called\n\n"
+     "Application Specific Backtrace 0:\n"
+     "0   CoreFoundation                      0x00007ff813cb27b3 __exceptionPreprocess + 242\n"
+     "1   App                                 0x0000000100000100 App:100 + 7\n"
+     "2   App                                 0x0000000100000200 App:200 + 7\n\n" IMAGES,
+     3, 0},
     /* Panics of arm64: openzfsonosx/openzfs-fork issues 53 and 85, docker/for-mac issue 7597, libusb issue 1762. An
      * extension that is not known yet is taken for a part of the kernel. */
     {"apple-panic",
