@@ -63,15 +63,13 @@ void uspi_swift_memory_free(struct uspi_swift_memory *memory) {
     *memory = (struct uspi_swift_memory){0};
 }
 
-bool uspi_swift_append(struct uspi_swift_memory *memory, struct uspi_swift_array *array, void *item) {
-    if (array->count == array->room) {
-        size_t room = array->room == 0 ? 32 : array->room * 2;
-        void **items = uspi_swift_take(memory, room * sizeof *items);
-        if (items == NULL) return false;
-        if (array->count > 0) memcpy(items, array->items, array->count * sizeof *items);
-        array->items = items;
-        array->room = room;
-    }
+bool uspi_swift_append_more(struct uspi_swift_memory *memory, struct uspi_swift_array *array, void *item) {
+    size_t room = array->room == 0 ? 32 : array->room * 2;
+    void **items = uspi_swift_take(memory, room * sizeof *items);
+    if (items == NULL) return false;
+    if (array->count > 0) memcpy(items, array->items, array->count * sizeof *items);
+    array->items = items;
+    array->room = room;
     array->items[array->count++] = item;
     return true;
 }

@@ -51,7 +51,14 @@ struct uspi_swift_array {
     size_t count, room;
 };
 
+/* Does what uspi_swift_append does when the array is full. */
+bool uspi_swift_append_more(struct uspi_swift_memory *memory, struct uspi_swift_array *array, void *item);
+
 /* Appends an item. False when memory lacks. */
-bool uspi_swift_append(struct uspi_swift_memory *memory, struct uspi_swift_array *array, void *item);
+static inline bool uspi_swift_append(struct uspi_swift_memory *memory, struct uspi_swift_array *array, void *item) {
+    if (array->count == array->room) return uspi_swift_append_more(memory, array, item);
+    array->items[array->count++] = item;
+    return true;
+}
 
 #endif

@@ -12,9 +12,6 @@
  * double every few characters. */
 #define TEXT_MAX (UINT64_C(1) << 20)
 
-/* The maximum number of items that are written. The text's size does not limit it, because parts may be empty. */
-#define WORK_MAX (UINT64_C(1) << 21)
-
 /* The maximum number of items that are scheduled at one time. */
 #define ITEM_MAX (UINT64_C(1) << 17)
 
@@ -49,17 +46,15 @@ static void put_number(struct uspi_swift_printer *printer, uint64_t number) {
     uspi_swift_put(printer, digits, text.used);
 }
 
-void uspi_swift_schedule(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
-    if (printer->item_count == printer->item_room) {
-        struct uspi_swift_item *grown = printer->item_count < ITEM_MAX ? grow(printer->items, &printer->item_room,
-                                                                              printer->item_count + 1, sizeof *grown)
-                                                                       : NULL;
-        if (grown == NULL) {
-            printer->has_failed = true;
-            return;
-        }
-        printer->items = grown;
+void uspi_swift_schedule_more(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
+    const size_t count = printer->item_count;
+    struct uspi_swift_item *grown =
+        count < ITEM_MAX ? grow(printer->items, &printer->item_room, count + 1, sizeof *grown) : NULL;
+    if (grown == NULL) {
+        printer->has_failed = true;
+        return;
     }
+    printer->items = grown;
     printer->items[printer->item_count++] = item;
 }
 
@@ -69,8 +64,9 @@ void uspi_swift_write_span(struct uspi_swift_printer *printer, const char *text,
     if (uspi_swift_is_next(printer)) {
         uspi_swift_put(printer, text, length);
     } else {
-        uspi_swift_schedule(printer, (struct uspi_swift_item){
-                                         .action = USPI_SWIFT_WRITE_TEXT, .number = (uint32_t)length, .text = text});
+        uspi_swift_schedule(
+            printer,
+            (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_TEXT, 0, length), .text = text});
     }
 }
 
@@ -90,7 +86,9 @@ void uspi_swift_write_number(struct uspi_swift_printer *printer, uint64_t number
     if (uspi_swift_is_next(printer)) {
         put_number(printer, number);
     } else {
-        uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_NUMBER, .value = number});
+        uspi_swift_schedule(
+            printer,
+            (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_NUMBER, 0, 0), .value = number});
     }
 }
 
@@ -111,8 +109,8 @@ void uspi_swift_write_at(struct uspi_swift_printer *printer, enum uspi_swift_act
     } else if (uspi_swift_is_next(printer) && depth <= USPI_SWIFT_DEPTH_MAX && is_leaf(printer, node)) {
         uspi_swift_put(printer, node->text, node->length);
     } else {
-        uspi_swift_schedule(
-            printer, (struct uspi_swift_item){.action = (uint8_t)action, .depth = (uint16_t)depth, .node = node});
+        uspi_swift_schedule(printer,
+                            (struct uspi_swift_item){.numbers = uspi_swift_numbers(action, depth, 0), .node = node});
     }
 }
 
@@ -131,9 +129,8 @@ void uspi_swift_write_context(struct uspi_swift_printer *printer, const struct u
 void uspi_swift_write_children_from(struct uspi_swift_printer *printer, const struct uspi_swift_child *first,
                                     enum uspi_swift_separator separator) {
     if (first == NULL) return;
-    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_CHILDREN,
-                                                          .depth = (uint16_t)(printer->depth + 1),
-                                                          .number = (uint32_t)separator,
+    uspi_swift_schedule(printer, (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_CHILDREN,
+                                                                                        printer->depth + 1, separator),
                                                           .child = first});
 }
 
@@ -156,23 +153,19 @@ void uspi_swift_write_grouped(struct uspi_swift_printer *printer, const struct u
 void uspi_swift_write_dot(struct uspi_swift_printer *printer, size_t length) {
     if (!uspi_swift_is_next(printer)) {
         uspi_swift_schedule(printer,
-                            (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_DOT, .number = (uint32_t)length});
+                            (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_DOT, 0, length)});
     } else if (printer->length != length) {
         uspi_swift_put(printer, ".", 1);
     }
 }
 
 void uspi_swift_write_nested(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
-    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_NESTED, .node = node});
+    uspi_swift_schedule(
+        printer, (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_NESTED, 0, 0), .node = node});
 }
 
 void uspi_swift_write_form(struct uspi_swift_printer *printer, unsigned form) {
-    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_SET_FORM, .form = (uint8_t)form});
-}
-
-void uspi_swift_count_work(struct uspi_swift_printer *printer, size_t work) {
-    printer->work += work;
-    if (printer->work > WORK_MAX) printer->has_failed = true;
+    uspi_swift_schedule(printer, (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_SET_FORM, 0, form)});
 }
 
 void uspi_swift_printer_free(struct uspi_swift_printer *printer) {

@@ -44,17 +44,13 @@ enum uspi_swift_action {
     USPI_SWIFT_WRITE_DOT,      /* a dot, unless nothing was written since the text had the length `number` */
     USPI_SWIFT_WRITE_PART,     /* `number`: enum uspi_swift_part */
     USPI_SWIFT_WRITE_NESTED,   /* the node's text, which may be a mangled name */
-    USPI_SWIFT_END_NESTED,     /* `number`: the text's length before the nested name */
-    USPI_SWIFT_SET_FORM
+    USPI_SWIFT_END_NESTED,     /* `number`: the text's length before the nested name; `depth`: its form */
+    USPI_SWIFT_SET_FORM        /* `number`: the form from here on */
 };
 
 /* A scheduled item. */
 struct uspi_swift_item {
-    uint8_t action;       /* enum uspi_swift_action */
-    uint8_t form;         /* SET_FORM, END_NESTED: the form from here on */
-    bool was_specialized; /* END_NESTED */
-    uint16_t depth;       /* depth of the node */
-    uint32_t number;
+    uint64_t numbers; /* uspi_swift_numbers */
     union {
         const struct uspi_swift_node *node;
         const struct uspi_swift_child *child;
@@ -62,6 +58,22 @@ struct uspi_swift_item {
         uint64_t value;
     };
 };
+
+/* Returns the numbers of an item as one word. A processor would have to wait before it loads an item whose small fields
+ * were just stored one by one.
+ *   depth   depth of the node
+ *   number  depends on the action */
+static inline uint64_t uspi_swift_numbers(enum uspi_swift_action action, unsigned depth, size_t number) {
+    return (uint64_t)action | (uint64_t)(uint16_t)depth << 16 | (uint64_t)number << 32;
+}
+
+static inline enum uspi_swift_action uspi_swift_action_of(struct uspi_swift_item item) {
+    return (enum uspi_swift_action)(item.numbers & 0xffff);
+}
+
+static inline unsigned uspi_swift_depth_of(struct uspi_swift_item item) { return item.numbers >> 16 & 0xffff; }
+
+static inline uint32_t uspi_swift_number_of(struct uspi_swift_item item) { return (uint32_t)(item.numbers >> 32); }
 
 struct uspi_swift_printer {
     struct uspi_swift_memory *memory; /* for names nested in the name */
@@ -85,15 +97,30 @@ struct uspi_swift_printer {
 /* Writes text at once. */
 void uspi_swift_put(struct uspi_swift_printer *printer, const char *text, size_t length);
 
-void uspi_swift_schedule(struct uspi_swift_printer *printer, struct uspi_swift_item item);
+/* Does what uspi_swift_schedule does when the list is full. */
+void uspi_swift_schedule_more(struct uspi_swift_printer *printer, struct uspi_swift_item item);
+
+static inline void uspi_swift_schedule(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
+    if (printer->item_count == printer->item_room) {
+        uspi_swift_schedule_more(printer, item);
+    } else {
+        printer->items[printer->item_count++] = item;
+    }
+}
 
 /* Returns whether nothing was scheduled yet, so that text can be written at once. */
 static inline bool uspi_swift_is_next(const struct uspi_swift_printer *printer) {
     return printer->item_count == printer->first;
 }
 
+/* The maximum number of items that are written. The text's size does not limit it, because parts may be empty. */
+#define USPI_SWIFT_WORK_MAX (UINT64_C(1) << 21)
+
 /* Counts work that schedules nothing. */
-void uspi_swift_count_work(struct uspi_swift_printer *printer, size_t work);
+static inline void uspi_swift_count_work(struct uspi_swift_printer *printer, size_t work) {
+    printer->work += work;
+    if (printer->work > USPI_SWIFT_WORK_MAX) printer->has_failed = true;
+}
 
 /* Frees the printer's memory. */
 void uspi_swift_printer_free(struct uspi_swift_printer *printer);

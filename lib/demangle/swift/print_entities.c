@@ -185,10 +185,8 @@ static void write_part(struct uspi_swift_printer *printer, enum uspi_swift_part 
         uspi_swift_print_part(printer, part, entity);
         return;
     }
-    const uint16_t depth = (uint16_t)printer->depth;
-    uspi_swift_schedule(printer,
-                        (struct uspi_swift_item){
-                            .action = USPI_SWIFT_WRITE_PART, .depth = depth, .number = (uint32_t)part, .node = entity});
+    const uint64_t numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_PART, printer->depth, part);
+    uspi_swift_schedule(printer, (struct uspi_swift_item){.numbers = numbers, .node = entity});
 }
 
 bool uspi_swift_print_entity(struct uspi_swift_printer *printer, const struct uspi_swift_node *node, bool as_context) {

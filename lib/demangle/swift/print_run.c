@@ -73,11 +73,17 @@ static void write_children(struct uspi_swift_printer *printer, struct uspi_swift
     static const char *const separators[] = {
         [USPI_SWIFT_COMMA] = ", ", [USPI_SWIFT_DOT] = ".", [USPI_SWIFT_BLANK] = " ", [USPI_SWIFT_AMPERSAND] = " & "};
     const struct uspi_swift_child *child = item.child;
-    uspi_swift_write_at(printer, USPI_SWIFT_WRITE_NODE, child->node, item.depth);
+    uspi_swift_write_at(printer, USPI_SWIFT_WRITE_NODE, child->node, uspi_swift_depth_of(item));
     if (child->next == NULL) return;
-    if (item.number != USPI_SWIFT_NO_SEPARATOR) uspi_swift_write(printer, separators[item.number]);
+    const uint32_t separator = uspi_swift_number_of(item);
+    if (separator != USPI_SWIFT_NO_SEPARATOR) uspi_swift_write(printer, separators[separator]);
     item.child = child->next;
     uspi_swift_schedule(printer, item);
+}
+
+/* What is the printer's again after a nested name. */
+static unsigned outside(const struct uspi_swift_printer *printer) {
+    return printer->form << 1 | printer->is_specialized;
 }
 
 static void begin_nested(struct uspi_swift_printer *printer, const struct uspi_swift_node *node) {
@@ -91,19 +97,18 @@ static void begin_nested(struct uspi_swift_printer *printer, const struct uspi_s
         uspi_swift_put(printer, node->text, node->length);
         return;
     }
-    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_NODE, .depth = 0, .node = root});
-    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_END_NESTED,
-                                                          .form = (uint8_t)printer->form,
-                                                          .was_specialized = printer->is_specialized,
-                                                          .number = (uint32_t)printer->length,
+    uspi_swift_schedule(
+        printer, (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_NODE, 0, 0), .node = root});
+    uspi_swift_schedule(printer, (struct uspi_swift_item){.numbers = uspi_swift_numbers(
+                                                              USPI_SWIFT_END_NESTED, outside(printer), printer->length),
                                                           .node = node});
     printer->form = USPI_SWIFT_FORM_NO_SUGAR;
     printer->is_specialized = false;
 }
 
 static void end_nested(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
-    printer->form = item.form;
-    printer->is_specialized = item.was_specialized;
+    printer->form = uspi_swift_depth_of(item) >> 1;
+    printer->is_specialized = (uspi_swift_depth_of(item) & 1) != 0;
 }
 
 /* Handles a malformed tree: writes the nested name that it belongs to mangled; without one, the whole name stays
@@ -111,9 +116,9 @@ static void end_nested(struct uspi_swift_printer *printer, struct uspi_swift_ite
 static void give_up(struct uspi_swift_printer *printer) {
     while (printer->item_count > 0) {
         struct uspi_swift_item item = printer->items[--printer->item_count];
-        if (item.action != USPI_SWIFT_END_NESTED) continue;
+        if (uspi_swift_action_of(item) != USPI_SWIFT_END_NESTED) continue;
         printer->is_malformed = false;
-        printer->length = item.number;
+        printer->length = uspi_swift_number_of(item);
         uspi_swift_put(printer, item.node->text, item.node->length);
         end_nested(printer, item);
         return;
@@ -122,17 +127,19 @@ static void give_up(struct uspi_swift_printer *printer) {
 }
 
 static void write_item(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
-    switch ((enum uspi_swift_action)item.action) {
+    const enum uspi_swift_action action = uspi_swift_action_of(item);
+    const uint32_t number = uspi_swift_number_of(item);
+    switch (action) {
     case USPI_SWIFT_WRITE_NODE:
-    case USPI_SWIFT_WRITE_CONTEXT: write_node(printer, item.node, item.action == USPI_SWIFT_WRITE_CONTEXT); break;
-    case USPI_SWIFT_WRITE_TEXT: uspi_swift_put(printer, item.text, item.number); break;
+    case USPI_SWIFT_WRITE_CONTEXT: write_node(printer, item.node, action == USPI_SWIFT_WRITE_CONTEXT); break;
+    case USPI_SWIFT_WRITE_TEXT: uspi_swift_put(printer, item.text, number); break;
     case USPI_SWIFT_WRITE_NUMBER: uspi_swift_write_number(printer, item.value); break;
     case USPI_SWIFT_WRITE_CHILDREN: write_children(printer, item); break;
-    case USPI_SWIFT_WRITE_DOT: uspi_swift_write_dot(printer, item.number); break;
-    case USPI_SWIFT_WRITE_PART: uspi_swift_print_part(printer, (enum uspi_swift_part)item.number, item.node); break;
+    case USPI_SWIFT_WRITE_DOT: uspi_swift_write_dot(printer, number); break;
+    case USPI_SWIFT_WRITE_PART: uspi_swift_print_part(printer, (enum uspi_swift_part)number, item.node); break;
     case USPI_SWIFT_WRITE_NESTED: begin_nested(printer, item.node); break;
     case USPI_SWIFT_END_NESTED: end_nested(printer, item); break;
-    case USPI_SWIFT_SET_FORM: printer->form = item.form; break;
+    case USPI_SWIFT_SET_FORM: printer->form = number; break;
     }
 }
 
@@ -142,11 +149,12 @@ bool uspi_swift_print(struct uspi_swift_printer *printer, const struct uspi_swif
     printer->first = printer->item_count;
     printer->work = 0;
     printer->is_specialized = printer->is_malformed = printer->has_failed = false;
-    uspi_swift_schedule(printer, (struct uspi_swift_item){.action = USPI_SWIFT_WRITE_NODE, .depth = 0, .node = root});
+    uspi_swift_schedule(
+        printer, (struct uspi_swift_item){.numbers = uspi_swift_numbers(USPI_SWIFT_WRITE_NODE, 0, 0), .node = root});
     while (printer->item_count > 0 && !printer->has_failed) {
         struct uspi_swift_item item = printer->items[--printer->item_count];
         printer->first = printer->item_count;
-        printer->depth = item.depth;
+        printer->depth = uspi_swift_depth_of(item);
         uspi_swift_count_work(printer, 1);
         write_item(printer, item);
         if (printer->is_malformed) {

@@ -206,4 +206,5 @@ def moving(path):
 
 
 modes = {"lines": lines, "json": document, "busy": busy, "tasks": tasks, "moving": moving}
-sys.exit(min(1, modes[sys.argv[1]](*sys.argv[2:])))
+if __name__ == "__main__":
+    sys.exit(min(1, modes[sys.argv[1]](*sys.argv[2:])))

@@ -22,17 +22,28 @@ struct Trace: Sendable {
 @inline(never) func observe(_ trace: Trace) {
     let truth = trace.names.joined(separator: ";")
     if trace.standing {
+        #if COMPARE
+        // For tools.sh: all frames, as a line before the one on which the program stands.
+        let names = swiftFrames { _ in true }
+        print("frames\t\(names.joined(separator: ";"))")
+        #endif
         observeFromOutside(trace.scene, truth)
         return
     }
     observeHere(trace.scene, truth)
     #if COMPARE
-    if let stack = try? Backtrace.capture(algorithm: .fast), let named = stack.symbolicated() {
-        let asynchronous = named.frames.filter { if case .asyncResumePoint = $0.captured { true } else { false } }
-        print("swift\t\(trace.scene)\t\(truth)\t\t\(asynchronous.map { $0.symbol?.rawName ?? "?" }.joined(separator: ";"))\t")
-    }
+    let names = swiftFrames { if case .asyncResumePoint = $0 { true } else { false } }
+    print("swift\t\(trace.scene)\t\(truth)\t\t\(names.joined(separator: ";"))\t")
     #endif
 }
+
+#if COMPARE
+/// Returns the mangled names of this stack's frames as Swift's own unwinder finds them: those that are wanted.
+@inline(never) func swiftFrames(_ isWanted: (Backtrace.Frame) -> Bool) -> [String] {
+    guard let stack = try? Backtrace.capture(algorithm: .fast), let named = stack.symbolicated() else { return [] }
+    return named.frames.filter { isWanted($0.captured) }.map { $0.symbol?.rawName ?? "?\($0.captured.originalProgramCounter)" }
+}
+#endif
 
 // ---- deep chains, generic ones, throwing ones
 
