@@ -281,7 +281,9 @@ void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held
         copy->dead[i].low = from > DEAD ? from - DEAD : 0;
         if (copy->dead[i].low < live->low) copy->dead[i].low = live->low;
         copy->dead[i].high = high;
-        copy->parts[i] = (struct uspi_copied){arena + live->offset, live->from, live->copied};
+        /* Without memory for copies there is no arena. */
+        const uint8_t *bytes = live->copied != 0 ? arena + live->offset : NULL;
+        copy->parts[i] = (struct uspi_copied){bytes, live->from, live->copied};
     }
 }
 
