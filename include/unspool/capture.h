@@ -109,9 +109,9 @@ USP_API bool usp_is_prepared(void);
  * libc does not report the bounds, or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
 USP_API int usp_thread_prepare(void);
 
-/* Releases what usp_prepare and captures acquired: the signal handler, if no other handler has replaced it, the buffers,
- * the list of images, and what was learned for later captures. No other call may be running. Afterwards, capturing
- * another thread returns USP_ERROR_NOT_PREPARED. Not async-signal-safe. */
+/* Releases what usp_prepare and captures acquired: the signal handler, if no other handler has replaced it, the
+ * buffers, the list of images, and what was learned for later captures. No other call may be running. Afterwards,
+ * capturing another thread returns USP_ERROR_NOT_PREPARED. Not async-signal-safe. */
 USP_API void usp_shutdown(void);
 
 /* ---- typed capture ---- */

@@ -83,8 +83,8 @@ static inline const struct uspi_section_bytes *uspi_debug_section(const struct u
     return uspi_debug_section_to(sections, which, UINT64_MAX);
 }
 
-/* Says that bytes of a section are not needed for now. A mapped file's pages then leave the memory of the process, until
- * they are read again. */
+/* Says that bytes of a section are not needed for now. A mapped file's pages then leave the memory of the process,
+ * until they are read again. */
 void uspi_debug_section_release(const struct uspi_debug_sections *sections, enum uspi_debug_section which,
                                 uint64_t from, uint64_t end);
 

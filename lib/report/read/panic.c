@@ -9,9 +9,9 @@
  *   Panicked thread: 0xfffffe1974044790, backtrace: 0xfffffe647feeb6c0, tid: 255
  *               lr: 0xfffffe0011d54ae0  fp: 0xfffffe647feeb750                                                arm64
  *   0xffffffa3dc85bb30 : 0xffffff7f8ca98278                                                                   Intel
- *   0xffffffa3dc85b9b0 : 0xffffff800b95d771 mach_kernel : _thread_unstop + 0x1771       Intel, boot argument keepsyms=1
+ *   0xffffffa3dc85b9b0 : 0xffffff800b95d771 mach_kernel : _thread_unstop + 0x1771   Intel, boot argument keepsyms=1
  *         Kernel Extensions in backtrace:
- *            com.apple.driver.AppleT8112PCIe(1.0)[7AFC049A-8EBC-3031-A08F-634289536312]@0xfffffe001381fbf0->0xfffffe00138279f7
+ *            com.apple.driver.AppleT8112PCIe(1.0)[7AFC049A-8EBC-3031-A08F-634289536312]@0xfffffe001381fbf0->0x…
  *               dependency: com.apple.driver.AppleARMPlatform(1.0.2)[…]@0x…->0x…
  *
  * On Intel the kernel and its extensions are loaded as a whole, and offsets count from their load addresses. The boot

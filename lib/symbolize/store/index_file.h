@@ -94,8 +94,8 @@ static inline int uspi_index_text(const struct uspi_index_file *index, uint64_t 
     return uspi_index_decode_text(index, number, names, text);
 }
 
-/* Finds block `number`, which lives as long as the index. The first call for a block opens it and compares the checksums
- * of all its bytes. Returns USP_OK, USP_ERROR_FORMAT when the block is damaged or does not exist, or
+/* Finds block `number`, which lives as long as the index. The first call for a block opens it and compares the
+ * checksums of all its bytes. Returns USP_OK, USP_ERROR_FORMAT when the block is damaged or does not exist, or
  * USP_ERROR_NO_MEMORY. */
 int uspi_index_block(const struct uspi_index_file *index, uint64_t number, const struct uspi_block **block);
 

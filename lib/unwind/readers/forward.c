@@ -5,8 +5,9 @@
  *     arm    return address = lr, until it is stored; then [the slot from which it will be loaded]
  *
  * A path can be wrong after a call that never returns, or after an indirect jump. Then several paths are compared with
- * each other (rank.c) and with other evidence. What is decided here besides is when to stop following paths, and whether
- * a link register can still hold the return address: questions about the paths, which other readers do not answer. */
+ * each other (rank.c) and with other evidence. What is decided here besides is when to stop following paths, and
+ * whether a link register can still hold the return address: questions about the paths, which other readers do not
+ * answer. */
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/proof.h"

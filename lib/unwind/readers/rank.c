@@ -79,11 +79,11 @@ static const struct row {
     {USPI_BY_TABLE, USPI_AS_BODY, 0},
 };
 
-/* Orders the paths of the forward reader, best first: the rank is that of the first conditions that a path meets. A path
- * through an indirect jump may have entered any function, and an epilogue there confirms any record. If the jump can be a
- * tail call or a jump table, the table is preferred. If it is really a tail call, the code after it is the next function,
- * whose start gives the same return address. If it is really a jump table, the word at sp, which a tail call would return
- * to, can be stale. */
+/* Orders the paths of the forward reader, best first: the rank is that of the first conditions that a path meets. A
+ * path through an indirect jump may have entered any function, and an epilogue there confirms any record. If the jump
+ * can be a tail call or a jump table, the table is preferred. If it is really a tail call, the code after it is the
+ * next function, whose start gives the same return address. If it is really a jump table, the word at sp, which a tail
+ * call would return to, can be stale. */
 static const uint16_t paths[] = {
     STEADY | VERIFIED | AT_RECORD, STEADY | VERIFIED, AT_RECORD, VERIFIED | NOT_TAIL_CALL, VERIFIED,
 };
