@@ -56,10 +56,9 @@ def count_key(answer):
             for frame, _, _ in frames[:DEPTH]:
                 names += [call['symbol'] for call in frame.get('inlined', ())]
                 names.append(frame.get('symbol') or frame.get('image') or frame.get('name') or '?')
-            names = tuple(names[:DEPTH])
             # An .ips report has inlined calls as separate frames; the stack is the same without them.
             stack = ' '.join([f'{build}+{offset}' for frame, build, offset in frames if not frame.get('inline')])
-            return hash_of('\n'.join(names)), names, hash_of(stack)
+            return hash_of('\n'.join(names[:DEPTH])), tuple(names[:DEPTH]), hash_of(stack)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         pass  # it is JSON, but no report
     return hash_of('unreadable record'), ('unreadable record',), ''
@@ -90,10 +89,9 @@ def main(reports, output, *command):
     from pyspark.sql import SparkSession, functions as f
     spark = SparkSession.builder.appName('unspool fleet').getOrCreate()
     lines = spark.read.text(reports, lineSep='\n').selectExpr('CAST(value AS BINARY)')
-    stacks = lines.mapInArrow(counter(command), SCHEMA).groupBy('signature', 'stack').agg(
-        f.first('functions').alias('functions'), f.sum('reports').alias('reports'))
-    signatures = stacks.groupBy('signature').agg(
-        f.first('functions').alias('functions'), f.sum('reports').alias('reports'), f.count('*').alias('stacks'))
+    sums = f.first('functions').alias('functions'), f.sum('reports').alias('reports')
+    stacks = lines.mapInArrow(counter(command), SCHEMA).groupBy('signature', 'stack').agg(*sums)
+    signatures = stacks.groupBy('signature').agg(*sums, f.count('*').alias('stacks'))
     signatures.write.mode('overwrite').parquet(output)
     spark.stop()
 
