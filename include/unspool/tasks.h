@@ -27,8 +27,8 @@ struct usp_tasks_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_tasks_options_init(struct usp_tasks_options *options);
 
-/* Searches for the tasks of a snapshot of another process or of a core file. Supported are x86_64 Linux and the
- * runtime's layout 1 (Swift 6.1 to 6.3), a version number that the runtime itself exports.
+/* Searches for the tasks of a snapshot of another process or of a core file. Supported are x86_64 and arm64
+ * Linux and the runtime's layout 1 (Swift 6.1 to 6.3), a version number that the runtime itself exports.
  *
  * Each word that can be a task's first one is checked: the kind and state must be valid, and the resume addresses of
  * the task and of its async contexts must be code of an image, and a function's start where an unwind table describes

@@ -7,7 +7,6 @@
 #include "lib/base/page_cache.h"
 #include "lib/base/sized.h"
 #include "lib/snapshot/snapshot.h"
-#include "lib/unwind/async_code.h"
 #include "lib/unwind/walker.h"
 
 #include <inttypes.h>
@@ -91,7 +90,8 @@ static int search_in(const struct usp_snapshot *snapshot, const struct usp_targe
 static void explain(struct uspi_error *why, int status) {
     if (why->text[0] != '\0') return;
     if (status == USP_ERROR_UNSUPPORTED) {
-        uspi_error_set(why, status, "Swift tasks are found in other processes and core files of x86_64 Linux alone");
+        uspi_error_set(why, status,
+                       "Swift tasks are found in other processes and core files of x86_64 and arm64 Linux alone");
     } else if (status == USP_ERROR_NO_THREAD) {
         uspi_error_set(why, status, "no Swift tasks: the process has ended");
     } else {
@@ -99,11 +99,18 @@ static void explain(struct uspi_error *why, int status) {
     }
 }
 
+/* Returns whether the layout of tasks is known. It is the same for all 64-bit processors of Linux; nothing here depends
+ * on the processor otherwise. */
+static bool has_known_layout(const struct usp_target *target) {
+    const struct uspi_backend *b = uspi_backend_find(target->arch);
+    return target->os == USP_OS_LINUX && b != NULL && b->word == 8;
+}
+
 static int find_tasks(const struct usp_snapshot *snapshot, struct usp_tasks *tasks, struct uspi_error *why) {
     struct ranges ranges = {NULL, 0, 0};
     struct usp_target target;
     uspi_snapshot_space(snapshot, &target);
-    if (!uspi_async_has_code(&target)) return USP_ERROR_UNSUPPORTED;
+    if (!has_known_layout(&target)) return USP_ERROR_UNSUPPORTED;
     /* Only reads of code are cached: code does not change, but the searched memory does. A core has no separate code
      * memory. */
     struct uspi_page_cache *pages = target.code.read != NULL ? uspi_page_cache_before(&target.code) : NULL;

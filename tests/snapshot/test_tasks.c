@@ -15,6 +15,9 @@
 #define METADATA  (TEXT + 0xf00)
 #define TASK_SIZE UINT64_C(208)
 
+/* Bits of an arm64 address that are no signature. */
+#define STRIP_MASK UINT64_C(0x0000ffffffffffff)
+
 #define START_ADAPTER (TEXT + 0x800)
 #define WAIT_ADAPTER  (TEXT + 0x810)
 #define DESCRIBED     (TEXT + 0x400) /* the only function that the unwind table describes */
@@ -59,20 +62,20 @@ static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *table
     return USP_OK;
 }
 
-static void begin_search(void) {
+static void begin_search_on(uint32_t arch) {
     const struct usp_image image = {.path = "/program",
                                     .load_address = TEXT,
                                     .text_low = TEXT,
                                     .text_high = TEXT + 0xe00,
                                     .end = TEXT + TEXT_SIZE,
-                                    .arch = USP_ARCH_X86_64};
+                                    .arch = arch};
     memset(heap, 0, sizeof heap);
     memset(&tasks, 0, sizeof tasks);
     restless = 0;
     reads = 0;
     ck_assert_int_eq(usp_images_create(&image, 1, &images), USP_OK);
-    cfi_begin(&c, USP_ARCH_X86_64, true);
-    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    cfi_begin(&c, arch, true);
+    size_t cie = put_cie(&c, false, 1, "", arch == USP_ARCH_ARM64 ? "01 78 1e  0c 1f 00" : "01 78 10  0c 07 08 90 01");
     put_fde(&c, cie, DESCRIBED, 0x40, "");
     memset(&given, 0, sizeof given);
     given.eh_frame = (struct usp_memory_range){TABLE, c.bytes.size};
@@ -85,13 +88,17 @@ static void begin_search(void) {
     ranges[0] = (struct usp_memory_range){HEAP, HEAP_SIZE};
     search = (struct uspi_task_search){
         .runtime = &runtime, .images = images, .ranges = ranges, .range_count = 1, .options = &options};
-    search.walk.backend = uspi_backend_find(USP_ARCH_X86_64);
-    search.walk.strip_mask = UINT64_MAX;
-    usp_target_init(&search.walk.target, USP_ARCH_X86_64);
+    search.walk.backend = uspi_backend_find(arch);
+    search.walk.strip_mask = arch == USP_ARCH_ARM64 ? STRIP_MASK : UINT64_MAX;
+    usp_target_init(&search.walk.target, arch);
     search.walk.target.os = USP_OS_LINUX;
     search.walk.target.memory = (struct usp_memory){read_heap, NULL};
     search.walk.target.unwind_tables_at = tables_at;
 }
+
+static void begin_search(void) { begin_search_on(USP_ARCH_X86_64); }
+
+static void begin_search_on_arm64(void) { begin_search_on(USP_ARCH_ARM64); }
 
 static void end_search(void) {
     uspi_tasks_clear(&tasks);
@@ -246,6 +253,17 @@ START_TEST(elsewhere) {
     ck_assert_uint_eq(tasks.info.count, 2);
     ck_assert_uint_eq(usp_tasks_get(&tasks, 0)->address, HOLE + 0x1000);
     ck_assert_uint_eq(usp_tasks_get(&tasks, 1)->stack.frames[0].pc, DESCRIBED);
+}
+END_TEST
+
+/* Addresses in a task and in its contexts may be signed. */
+START_TEST(signed_addresses) {
+    const uint64_t signature = UINT64_C(0x5a5a) << 48;
+    put_task(HEAP + 0x1000, 10, 0);
+    store(HEAP + 0x1000 + RESUME, signature | FUNCTION(10), 8);
+    put_context(HEAP + 0x1100, signature | (HEAP + 0x1140), signature | FUNCTION(11));
+    ck_assert_uint_eq(find()->count, 1);
+    check_chain(usp_tasks_get(&tasks, 0), 3, (const usp_addr[]){FUNCTION(10), FUNCTION(11), FUNCTION(12)});
 }
 END_TEST
 
@@ -433,5 +451,11 @@ int main(void) {
               nothing_but_metadata, arguments);
     add_loop_tests(tests, 0, ELEMENTS(wrong), no_task);
     add_loop_tests(tests, 0, 200, damage);
-    return run_suite("tasks", tests);
+    /* The layout does not depend on the processor. */
+    TCase *arm64 = tcase_create("arm64");
+    tcase_add_checked_fixture(arm64, begin_search_on_arm64, end_search);
+    add_tests(arm64, every_kind, elsewhere, broken_chains, false_relations, signed_addresses);
+    add_loop_tests(arm64, 0, ELEMENTS(wrong), no_task);
+    add_loop_tests(arm64, 0, 20, damage);
+    return run_suite("tasks", tests, arm64);
 }
