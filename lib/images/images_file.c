@@ -398,7 +398,9 @@ static int search_file(void *context, const char *file, const struct uspi_part *
     search->part = part;
     int status = uspi_search_open(&as_named, file, take_images, search, &opened, error);
     if (status == USP_OK) uspi_file_close(opened);
-    return status != USP_ERROR_NO_MEMORY && search->list.count > 0 ? USP_OK : status;
+    /* take_images has accepted no file of a bundle. */
+    const bool has_builds = uspi_dsym_is_bundle(search->path) && search->list.count > 0;
+    return has_builds && status != USP_ERROR_NO_MEMORY ? USP_OK : status;
 }
 
 static int read_file(const char *path, const struct usp_image_file_options *wanted, struct usp_images **images,

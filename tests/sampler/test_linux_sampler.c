@@ -403,8 +403,8 @@ START_TEST(budget_is_kept) {
     usp_sampler_get_run(sampler, &run);
     ck_assert_uint_gt(run.slowed, 0);
     ck_assert_uint_gt(run.longest_interval, options.interval);
-    /* A tick is paid for after it was made, so the last one may exceed the budget. A run with few, expensive ticks
-     * shows nothing. */
+    /* A tick is paid for after it was made, so the last one may exceed the budget; on a busy machine it can be several
+     * times as expensive as the others. A run with few, expensive ticks shows nothing. */
     uint64_t budget = (run.end - run.start + 100 * MS) * 5 / 1000;
     uint64_t average = run.cpu_ns / run.ticks;
     if (getenv("USP_TEST_VERBOSE") != NULL) {
@@ -413,7 +413,7 @@ START_TEST(budget_is_kept) {
                (unsigned long long)(budget / 1000));
     }
     /* Without a budget there would be 6000 ticks. */
-    ck_assert_msg(run.cpu_ns <= budget + 3 * average || run.ticks < 3, "%llu us in %llu ticks are more than %llu us",
+    ck_assert_msg(run.cpu_ns <= budget + 10 * average || run.ticks < 3, "%llu us in %llu ticks are more than %llu us",
                   (unsigned long long)(run.cpu_ns / 1000), (unsigned long long)run.ticks,
                   (unsigned long long)(budget / 1000));
     ck_assert_uint_lt(run.ticks, 3000);
