@@ -26,14 +26,14 @@ bool complain_of_names(const char *path, const uint8_t *id, size_t id_size, cons
 
 static bool is_dsym(const char *path) { return strstr(path, ".dSYM/") != NULL; }
 
-/* Reads the next bytes of both files. Returns whether they are equal and not the last ones. */
-static bool go_on(FILE *a, FILE *b, bool *differ) {
+/* Reads the next bytes of both files, which may be their first ones. Returns whether they are equal and not the last
+ * ones. */
+static bool go_on(FILE *a, FILE *b, bool are_first, bool *differ) {
     /* Both numbers of a fat file's magic, which is big-endian (mach-o/fat.h). */
     static const char fat[2][4] = {"\xca\xfe\xba\xbe", "\xca\xfe\xba\xbf"};
     char pieces[2][1 << 14];
-    const bool are_first = ftell(a) == 0;
     const size_t n = fread(pieces[0], 1, sizeof pieces[0], a), m = fread(pieces[1], 1, sizeof pieces[1], b);
-    for (unsigned i = 0; are_first && i < 4; i++) {
+    for (unsigned i = 0; are_first && n >= 4 && m >= 4 && i < 4; i++) {
         if (memcmp(pieces[i / 2], fat[i % 2], 4) == 0) return false;
     }
     *differ = n != m || memcmp(pieces[0], pieces[1], n) != 0;
@@ -43,8 +43,8 @@ static bool go_on(FILE *a, FILE *b, bool *differ) {
 bool are_different_dsyms(const char *path, const char *other) {
     if (!is_dsym(path) || !is_dsym(other) || strcmp(path, other) == 0) return false;
     FILE *a = fopen(path, "rb"), *b = fopen(other, "rb");
-    bool differ = false;
-    while (a != NULL && b != NULL && go_on(a, b, &differ)) continue;
+    bool are_first = true, differ = false;
+    while (a != NULL && b != NULL && go_on(a, b, are_first, &differ)) are_first = false;
     if (a != NULL) fclose(a);
     if (b != NULL) fclose(b);
     return differ;

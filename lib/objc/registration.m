@@ -74,7 +74,7 @@ bool uspi_objc_register_current(void) {
     usp_thread_release(&thread);
     @try {
         return register_as(kernelID);
-    } @catch (id exception) {
+    } @catch (...) {
         /* An NSMallocException, or one about an object that is nil because of exhausted memory. */
         return false;
     }
