@@ -17,7 +17,7 @@ scenes() { must_compile "$1" scenes "${@:2}" -warnings-as-errors "$work/observe.
 # functions that the program names.
 stand() {
   start_until $'ready\t*' "$@"
-  truth=$(cut -f 3 "$work/truth")
+  truth=$(grep '^ready' "$work/truth" | cut -f 3)
 }
 
 # show FILE TARGET OPTION...: writes the command's output about the target, once the thread is in its system call.
