@@ -56,12 +56,12 @@ struct uspi_zlib_steps {
     uint8_t unused[UNUSED_SIZE];
 };
 
-static voidpf allocate(voidpf opaque, uInt count, uInt size) {
+static void *allocate(void *opaque, uInt count, uInt size) {
     (void)opaque;
     return calloc(count, size);
 }
 
-static void release(voidpf opaque, voidpf p) {
+static void release(void *opaque, void *p) {
     (void)opaque;
     free(p);
 }
