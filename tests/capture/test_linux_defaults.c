@@ -161,6 +161,10 @@ static void set_frame_pointer(ucontext_t *context, uintptr_t value) {
     context->uc_mcontext.regs[29] = value;
 #elif defined __arm__
     context->uc_mcontext.arm_r7 = context->uc_mcontext.arm_fp = value;
+    /* glibc's getcontext does not store the mode: T, bit 5. */
+#ifdef __thumb__
+    context->uc_mcontext.arm_cpsr |= 1u << 5;
+#endif
 #else
     (void)context, (void)value;
 #endif
@@ -168,6 +172,7 @@ static void set_frame_pointer(ucontext_t *context, uintptr_t value) {
 
 KEPT static void capture_with_scratch(void) {
     ucontext_t context;
+    memset(&context, 0, sizeof context);
 #ifdef __GLIBC__
     ck_assert_int_eq(getcontext(&context), 0);
 #else

@@ -289,12 +289,16 @@ END_TEST
 
 /* Returns the bytes of files that are in this process's memory (proc(5), statm); 0: not known. */
 static uint64_t resident_bytes(void) {
+#ifdef __linux__
     unsigned long pages = 0;
     FILE *statm = fopen("/proc/self/statm", "r");
     if (statm == NULL) return 0;
     if (fscanf(statm, "%*u %*u %lu", &pages) != 1) pages = 0;
     fclose(statm);
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+#else
+    return 0;
+#endif
 }
 
 static unsigned sum_of(struct uspi_bytes bytes) {

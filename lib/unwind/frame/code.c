@@ -58,9 +58,9 @@ bool uspi_code_decode(struct uspi_code *code, usp_addr pc, uint32_t mode, struct
     return n > 0 && code->backend->decode(bytes, n, pc, mode, out);
 }
 
-bool uspi_code_ends(struct uspi_code *code, usp_addr pc) {
-    const uint8_t *bytes;
-    return uspi_code_read(code, pc, code->backend->instruction_max, &bytes) < code->backend->instruction_max;
+bool uspi_code_ends(const struct uspi_code *code, usp_addr pc) {
+    const usp_addr offset = pc - code->from;
+    return offset >= code->size || code->size - offset < code->backend->instruction_max;
 }
 
 enum uspi_call_site uspi_code_call_before(struct uspi_code *code, usp_addr return_address, bool thumb,
