@@ -35,15 +35,21 @@ struct store_added {
     char path[];
 };
 
+/* Returns the list that the files of a build belong to. Ids are spread evenly. */
+static struct store_added **list_of(struct store_adding *adding, const struct usp_image *image) {
+    return &adding->added[(image->build_id[0] | image->build_id[1] << 8) % STORE_ADDED_LISTS];
+}
+
 static void remember(struct store_adding *adding, const struct usp_image *image) {
+    struct store_added **list = list_of(adding, image);
     const size_t n = strlen(image->path) + 1;
     struct store_added *added = calloc(1, sizeof *added + n);
     if (added == NULL) return;
     memcpy(added->path, image->path, n);
     memcpy(added->id, image->build_id, image->build_id_size);
     added->id_size = image->build_id_size;
-    added->next = adding->added;
-    adding->added = added;
+    added->next = *list;
+    *list = added;
 }
 
 /* Implements usp_index_progress. */
@@ -85,7 +91,7 @@ static void describe_index(const struct usp_image *image, const struct usp_index
 static void compare_with_earlier(struct store_adding *adding, const struct usp_image *image, bool is_kept) {
     /* The files of an archive are gone when the next one is unpacked. */
     if (adding->archive != NULL || image->build_id_size == 0) return;
-    for (const struct store_added *earlier = adding->added; earlier != NULL; earlier = earlier->next) {
+    for (const struct store_added *earlier = *list_of(adding, image); earlier != NULL; earlier = earlier->next) {
         const bool is_same =
             earlier->id_size == image->build_id_size && memcmp(earlier->id, image->build_id, earlier->id_size) == 0;
         if (!is_same || !are_different_dsyms(image->path, earlier->path)) continue;
@@ -217,10 +223,12 @@ static void take_path(struct store_adding *adding, const char *path, unsigned de
 
 int store_add(struct store_adding *adding, char *const *paths, size_t count) {
     for (size_t i = 0; i < count; i++) take_path(adding, paths[i], 0);
-    while (adding->added != NULL) {
-        struct store_added *added = adding->added;
-        adding->added = added->next;
-        free(added);
+    for (size_t i = 0; i < STORE_ADDED_LISTS; i++) {
+        while (adding->added[i] != NULL) {
+            struct store_added *added = adding->added[i];
+            adding->added[i] = added->next;
+            free(added);
+        }
     }
     return adding->result;
 }

@@ -6,6 +6,9 @@
 
 #include "tools/progress.h"
 
+/* Number of lists of what was indexed: with 100,000 builds each stays short. */
+#define STORE_ADDED_LISTS 1024
+
 struct store_adding {
     const char *store;
     uint32_t threads; /* 0: as many as there are processors */
@@ -13,11 +16,11 @@ struct store_adding {
     bool is_forced; /* make existing indexes again */
     bool is_quiet;
     /* The following fields belong to store_add; initially zero. */
-    bool is_searching;         /* below a folder: files that are not images are ignored */
-    const char *archive;       /* path of the current archive; NULL: none */
-    const char *unpacked;      /* folder of its unpacked files */
-    const char *path;          /* displayed name of the current file */
-    struct store_added *added; /* what was indexed, the newest first */
+    bool is_searching;                            /* below a folder: files that are not images are ignored */
+    const char *archive;                          /* path of the current archive; NULL: none */
+    const char *unpacked;                         /* folder of its unpacked files */
+    const char *path;                             /* displayed name of the current file */
+    struct store_added *added[STORE_ADDED_LISTS]; /* what was indexed, by build; each list begins with the newest */
     struct progress progress;
     int result; /* enum exit_status: the worst so far */
 };

@@ -4,9 +4,9 @@
 #include <unspool/demangle.h>
 
 #include "lib/base/hash.h"
+#include "lib/base/region.h"
 #include "lib/demangle/cxx.h"
 #include "lib/demangle/rust_v0.h"
-#include "lib/demangle/swift/memory.h"
 #include "lib/demangle/swift/swift.h"
 #include "lib/os/os.h"
 
@@ -32,9 +32,9 @@ struct usp_demangler {
     struct uspi_lock *lock; /* guards the fields below */
     struct uspi_cxx cxx;
     struct uspi_swift *swift;
-    struct uspi_swift_memory kept; /* the strings of the answers */
-    struct answer *answers;        /* open addressing */
-    size_t room;                   /* a power of two */
+    struct uspi_region kept; /* the strings of the answers */
+    struct answer *answers;  /* open addressing */
+    size_t room;             /* a power of two */
     size_t used;
 };
 
@@ -244,10 +244,10 @@ struct replacement {
 };
 
 /* Returns the names of an answer (struct answer). NULL when memory lacks. */
-static const char *keep(struct uspi_swift_memory *kept, const struct replacement *r) {
+static const char *keep(struct uspi_region *kept, const struct replacement *r) {
     const size_t behind = r->part.before + r->part.length, rest = r->length - behind;
     const size_t demangled_length = r->text != NULL ? r->part.before + r->text_length + rest : 0;
-    char *names = uspi_swift_take(kept, r->length + 1 + demangled_length + 1);
+    char *names = uspi_region_take(kept, r->length + 1 + demangled_length + 1);
     if (names == NULL) return NULL;
     memcpy(names, r->name, r->length + 1);
     char *demangled = names + r->length + 1;
@@ -320,7 +320,7 @@ int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler) {
     made->swift = uspi_swift_create();
     made->answers = calloc(INITIAL_ROOM, sizeof *made->answers);
     made->room = INITIAL_ROOM;
-    uspi_swift_memory_begin(&made->kept, SIZE_MAX);
+    uspi_region_begin(&made->kept, SIZE_MAX);
     if (made->lock == NULL || made->swift == NULL || made->answers == NULL) {
         usp_demangler_free(made);
         return USP_ERROR_NO_MEMORY;
@@ -333,7 +333,7 @@ void usp_demangler_free(struct usp_demangler *demangler) {
     if (demangler == NULL) return;
     uspi_lock_free(demangler->lock);
     uspi_swift_free(demangler->swift);
-    uspi_swift_memory_free(&demangler->kept);
+    uspi_region_free(&demangler->kept);
     free(demangler->answers);
     free(demangler);
 }

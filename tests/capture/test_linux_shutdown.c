@@ -206,6 +206,8 @@ END_TEST
 START_TEST(nothing_is_left_in_a_child) {
     static struct walked walked;
     struct standing s = {.depth = 3, .wait = wait_asleep}, in_child = s;
+    /* qemu ends a child that begins threads after a fork: "cpu_exec: assertion failed". */
+    if (is_user_emulated()) return;
     stand_begin(&s);
     note_first();
     prepare(1, 4096);

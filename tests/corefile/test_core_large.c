@@ -2,6 +2,7 @@
 /* Tests sparse cores of 10 GB whose stacks lie at the far end: memory and address space must not grow with the file.
  * Runs on a 64-bit host with a low limit, and on a 32-bit host. */
 #define _FILE_OFFSET_BITS 64
+#include "tests/support/address_space.h"
 #include "tests/support/core_walk.h"
 #include "tests/support/suite.h"
 

@@ -24,7 +24,10 @@ mkdir -p "$work"
 cd "$work" || exit
 # Make Spark listen on loopback only.
 export SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$venv/bin/python SPARK_LOCAL_DIRS=$work/spark
+# Where musl is installed beside glibc (the lane musl installs it), snappy-java, Spark's default for Parquet, loads its
+# library for musl, which does not load.
 cluster=(--master 'local-cluster[2,1,1024]' --conf spark.sql.shuffle.partitions=2 --conf spark.sql.files.maxPartitionBytes=8m
+  --conf spark.sql.parquet.compression.codec=gzip
   --driver-java-options '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
   --conf 'spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC')
 

@@ -21,7 +21,8 @@
 
 #include "lib/monitor/watching.h"
 #include "lib/profile/profile.h"
-#include "tests/support/failing_alloc.h"
+#include "tests/support/address_space.h"
+#include "tests/support/each_allocation.h"
 #include "tests/support/linux_failing_calls.h"
 #include "tests/support/linux_threads.h"
 #include "tests/support/sanitized.h"
@@ -1028,7 +1029,7 @@ static void write_in_report(void *context, const struct usp_hang *hang) {
 }
 
 /* Watches with the monitor's own thread until it has found a hang, and writes the reports. Returns the first error. */
-static int use_monitor(_Atomic(size_t) *written) {
+static int use_monitor(void *written) {
     struct usp_monitor_options options;
     struct usp_monitor *monitor;
     usp_monitor_options_init(&options);
@@ -1056,42 +1057,21 @@ START_TEST(each_allocation_fails) {
     _Atomic(size_t) written = 0;
     ck_assert_int_eq(use_monitor(&written), USP_OK);
     ck_assert_uint_gt(written, 0);
-    const long held = allocations_held();
     const unsigned descriptors = open_descriptors();
-    for (long n = 1;; n += n < 100 ? 1 : 17) {
-        fail_allocation(n);
-        int status = use_monitor(&written);
-        bool has_failed = !allocation_still_to_fail();
-        fail_allocation(0);
-        ck_assert_msg(allocations_held() == held, "allocation %ld: %ld are left", n, allocations_held() - held);
-        if (!has_failed) {
-            ck_assert_int_eq(status, USP_OK);
-            ck_assert_int_gt(n, 30);
-            break;
-        }
-        ck_assert_msg(status == USP_ERROR_NO_MEMORY || status == USP_OK, "allocation %ld: %s", n,
-                      usp_status_string(status));
-    }
+    fail_each_allocation(use_monitor, &written, 30, 100);
     ck_assert_uint_eq(open_descriptors(), descriptors);
 }
 END_TEST
 
 /* The process has no room for another thread. usp_monitor_start must say so, and succeed later. */
 START_TEST(no_room_for_its_thread) {
-    struct rlimit whole, limit;
-    unsigned long pages = 0;
-    /* The memory of sanitizers and emulators is not the program's. */
-    if (USP_SANITIZED || is_slowed()) return;
     struct usp_monitor *monitor = start_monitor(NULL);
-    FILE *size = fopen("/proc/self/statm", "r");
-    ck_assert(size != NULL && fscanf(size, "%lu", &pages) == 1);
-    fclose(size);
-    ck_assert_int_eq(getrlimit(RLIMIT_AS, &whole), 0);
-    limit = whole;
-    limit.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    if (!forbid_mappings()) {
+        usp_monitor_free(monitor);
+        return;
+    }
     int status = usp_monitor_start(monitor);
-    ck_assert_int_eq(setrlimit(RLIMIT_AS, &whole), 0);
+    allow_mappings();
     ck_assert_msg(status == USP_ERROR_SYSTEM, "%s", usp_status_string(status));
     ck_assert_int_eq(usp_monitor_stop(monitor), USP_OK);
     ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);

@@ -3,7 +3,7 @@
  * hundred hangs with a known culprit; what a healthy loop costs; the file of a process that was killed; and allocations
  * that fail. */
 #include "tests/monitor/scripted_loop.h"
-#include "tests/support/failing_alloc.h"
+#include "tests/support/each_allocation.h"
 #include "tests/support/suite.h"
 
 #include <unistd.h>
@@ -1011,7 +1011,8 @@ static int write_nothing(void *context, const char *bytes, size_t n) {
     return USP_OK;
 }
 
-static int use_monitor(void) {
+static int use_monitor(void *context) {
+    (void)context;
     struct uspi_watching watching;
     struct usp_hang *hang = NULL;
     const struct uspi_world world = script_world(&loop.world);
@@ -1041,23 +1042,9 @@ static int use_monitor(void) {
 
 START_TEST(each_allocation_fails) {
     loop.options.began = loop.options.updated = loop.options.ended = loop.options.killed = NULL;
-    const long held = allocations_held();
-    for (long n = 1;; n++) {
-        fail_allocation(n);
-        int status = use_monitor();
-        bool has_failed = !allocation_still_to_fail();
-        fail_allocation(0);
-        ck_assert_int_eq(allocations_held(), held);
-        ck_assert_uint_eq(loop.world.released, loop.world.listed);
-        if (!has_failed) {
-            ck_assert_int_eq(status, USP_OK);
-            ck_assert_int_gt(n, 30);
-            break;
-        }
-        /* A hang of an earlier process that cannot be read for lack of memory is not reported. */
-        ck_assert_msg(status == USP_ERROR_NO_MEMORY || status == USP_OK, "allocation %ld: %s", n,
-                      usp_status_string(status));
-    }
+    /* A hang of an earlier process that cannot be read for lack of memory is not reported. */
+    fail_each_allocation(use_monitor, NULL, 30, 0);
+    ck_assert_uint_eq(loop.world.released, loop.world.listed);
     loop_start();
 }
 END_TEST

@@ -2,6 +2,7 @@
 /* Tests the checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a
  * file that is mapped and over one that is read piece by piece. */
 #include "lib/object/identify.h"
+#include "tests/support/address_space.h"
 #include "tests/support/core_walk.h"
 #include "tests/support/range.h"
 #include "tests/support/suite.h"
@@ -229,27 +230,6 @@ static void check_file(size_t size) {
     for (size_t i = 0; i < 100; i++) ck_assert_uint_eq(raw[i], (size - 100 + i) % 251);
     ck_assert_int_eq(uspi_bytes_read(bytes, size - 99, raw, 100, "x", NULL), USP_ERROR_TRUNCATED);
     uspi_file_close(file);
-}
-
-/* Forbids further mappings; malloc's memory exists already. Returns false if that is impossible: under an emulator the
- * limit has no effect. */
-static bool forbid_mappings(void) {
-    struct rlimit limit;
-    if (needs_address_space()) return false;
-    free(malloc(4096));
-    getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = 1;
-    setrlimit(RLIMIT_AS, &limit);
-    void *probe = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (probe != MAP_FAILED) munmap(probe, 4096);
-    return probe == MAP_FAILED;
-}
-
-static void allow_mappings(void) {
-    struct rlimit limit;
-    getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_AS, &limit);
 }
 
 START_TEST(mapped_or_not) {

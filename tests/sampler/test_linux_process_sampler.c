@@ -6,7 +6,7 @@
 #define _GNU_SOURCE 1
 #include "lib/os/linux/calls.h"
 #include "lib/sampler/sampling.h"
-#include "tests/support/failing_alloc.h"
+#include "tests/support/each_allocation.h"
 #include "tests/support/linux_child.h"
 #include "tests/support/linux_failing_calls.h"
 #include "tests/support/suite.h"
@@ -446,12 +446,12 @@ START_TEST(each_call_fails) {
 END_TEST
 
 /* Samples with the sampler's own thread. Returns the first error. */
-static int use_sampler(pid_t pid) {
+static int use_sampler(void *pid) {
     struct usp_sampler_options options;
     struct usp_sampler *sampler;
     struct usp_profile *profile = NULL;
     usp_sampler_options_init(&options);
-    options.process = pid;
+    options.process = *(const pid_t *)pid;
     options.which = USP_SAMPLER_ALL;
     options.interval = MS / 5;
     options.budget_cpu = options.budget_stopped = 0;
@@ -471,23 +471,9 @@ static int use_sampler(pid_t pid) {
  * of images and unwind tables, of copies of stacks, of clocks, or of the profile. */
 START_TEST(each_allocation_fails) {
     struct other other = start_other(be_busy);
-    ck_assert_int_eq(use_sampler(other.pid), USP_OK);
-    const long held = allocations_held();
+    ck_assert_int_eq(use_sampler(&other.pid), USP_OK);
     const unsigned descriptors = count_open_files();
-    for (long n = 1;; n += n < 200 ? 1 : 17) {
-        fail_allocation(n);
-        int status = use_sampler(other.pid);
-        bool has_failed = !allocation_still_to_fail();
-        fail_allocation(0);
-        ck_assert_msg(allocations_held() == held, "allocation %ld: %ld are left", n, allocations_held() - held);
-        if (!has_failed) {
-            ck_assert_int_eq(status, USP_OK);
-            ck_assert_int_gt(n, 40);
-            break;
-        }
-        ck_assert_msg(status == USP_ERROR_NO_MEMORY || status == USP_OK, "allocation %ld: %s", n,
-                      usp_status_string(status));
-    }
+    fail_each_allocation(use_sampler, &other.pid, 40, 200);
     ck_assert_uint_eq(count_open_files(), descriptors);
     expect_running(other.pid);
     end_other(&other);

@@ -20,13 +20,6 @@
 
 #define FRAMES 64
 
-/* Whether a sanitizer or valgrind reserves address space of its own, so that a limit on it is impossible. */
-static inline bool needs_address_space(void) {
-    if (USP_SANITIZED) return true;
-    const char *preload = getenv("LD_PRELOAD");
-    return preload != NULL && strstr(preload, "vgpreload") != NULL;
-}
-
 /* Opens a core that must be readable. */
 static inline struct uspi_core *open_core(const char *path, const struct uspi_core_options *options) {
     struct uspi_core *core;

@@ -25,6 +25,53 @@ struct text {
     "       0x100000000 -        0x10000ffff +App (1.0) <" UUID_A "> /Applications/App.app/App\n"                      \
     "       0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\n"
 
+/* Panics of arm64: openzfsonosx/openzfs-fork issues 53 and 85, docker/for-mac issue 7597, libusb issue 1762. */
+#define ARM64_PANIC                                                                                                    \
+    "panic(cpu 8 caller 0xfffffe0010101d1c): Kernel data abort. at pc 0xfffffe0010a002f0, lr 0x2e9f7e0010a00200\n"     \
+    "\t  x28: 0xfffffe003e037000 fp:  0xfffffe8fb473bcd0  lr:  0x2e9f7e0010a00200  sp:  0xfffffe8fb473bcb0\n"          \
+    "Debugger message: panic\n"                                                                                        \
+    "OS version: 25F84\n"                                                                                              \
+    "Kernel version: Darwin Kernel Version 25.5.0: Tue Jun  9 22:28:24 PDT 2026; root:xnu/RELEASE_ARM64_T6020\n"       \
+    "Fileset Kernelcache UUID: 3A9C5605D334A39D46BBF9DF6ABEAC9C\n"                                                     \
+    "Kernel UUID: " UUID_A "\n"                                                                                        \
+    "Kernel slide:      0x0000000008ffc000\n"                                                                          \
+    "Kernel text base:  0xfffffe0010000000\n"                                                                          \
+    "Kernel text exec slide: 0x00000000090fc000\n"                                                                     \
+    "Kernel text exec base:  0xfffffe0010100000\n"                                                                     \
+    "CORE 1: PC=0xfffffe0010100200, LR=0xfffffe0010100200, FP=0xfffffe4442673cf0\n"                                    \
+    "Panicked task 0xfffffe200b09dd80: 0 pages, 600 threads: pid 0: kernel_task\n"                                     \
+    "Panicked thread: 0xfffffe1b3e61f7b8, backtrace: 0xfffffe4440973800, tid: 255\n"
+#define ARM64_KEXTS                                                                                                    \
+    "         org.openzfsonosx.zfs(2.3.1)[" UUID_B "]@0xfffffe0010a00180->0xfffffe0010a0ffff\n"                        \
+    "            dependency: com.apple.iokit.IOStorageFamily(2.1)[" UUID_A                                             \
+    "]@0xfffffe0040f6b280->0xfffffe0040f8cff3\n"                                                                       \
+    "\n"                                                                                                               \
+    "last started kext at 3530862046: com.apple.filesystems.smbfs\t6.0 (addr 0xfffffe001115d280, size 111737)\n"
+
+/* Panics of Intel: AdguardTeam/AdguardForMac issue 866, SongXiaoXi/AppleIGC issue 26. */
+#define INTEL_PANIC                                                                                                    \
+    "*** Panic Report ***\n"                                                                                           \
+    "panic(cpu 4 caller 0xffffff8010147aea): \"tcp_lock: NO PCB! "                                                     \
+    "lr=0xffffff7f91095d2c\\n\"@/xnu/bsd/netinet/tcp_subr.c:3309\n"                                                    \
+    "Backtrace (CPU 4), Frame : Return Address\n"
+#define INTEL_KEXTS                                                                                                    \
+    "         com.adguard.nfext(27.0)[" UUID_B "]@0xffffff7f91093000->0xffffff7f910bffff\n"                            \
+    "            dependency: com.apple.iokit.IOPCIFamily(2.9)[" UUID_A "]@0xffffff7f8ca69000\n"                        \
+    "\n"                                                                                                               \
+    "BSD process name corresponding to current thread: kernel_task\n"                                                  \
+    "Boot args: keepsyms=1\n"                                                                                          \
+    "\n"                                                                                                               \
+    "Mac OS version:\n"                                                                                                \
+    "19H15\n"                                                                                                          \
+    "\n"                                                                                                               \
+    "Kernel version:\n"                                                                                                \
+    "Darwin Kernel Version 19.6.0: Thu Oct 29 22:56:45 PDT 2020; root:xnu-6153.141.2.2~1/RELEASE_X86_64\n"             \
+    "Kernel UUID: " UUID_A "\n"                                                                                        \
+    "Kernel slide:     0x000000000fe00000\n"                                                                           \
+    "Kernel text base: 0xffffff8010000000\n"                                                                           \
+    "__HIB  text base: 0xffffff800ff00000\n"                                                                           \
+    "System model name: MacBookPro15,1 (Mac-937A206F2EE63C01)\n"
+
 static const struct text apple_texts[] = {
     {"apple",
      "Thread 0 Crashed:\n"
@@ -160,153 +207,37 @@ static const struct text apple_texts[] = {
      "1   App                                 0x0000000100000100 App:100 + 7\n"
      "2   App                                 0x0000000100000200 App:200 + 7\n\n" IMAGES,
      3, 0},
-    /* Panics of arm64: openzfsonosx/openzfs-fork issues 53 and 85, docker/for-mac issue 7597, libusb issue 1762. An
-     * extension that is not known yet is taken for a part of the kernel. */
+    /* An extension that is not known yet is taken for a part of the kernel. */
     {"apple-panic",
-     "panic(cpu 8 caller 0xfffffe0010101d1c): Kernel data abort. at pc 0xfffffe0010a002f0, lr 0x2e9f7e0010a00200\n"
-     "\t  x28: 0xfffffe003e037000 fp:  0xfffffe8fb473bcd0  lr:  0x2e9f7e0010a00200  sp:  0xfffffe8fb473bcb0\n"
-     "Debugger message: panic\n"
-     "OS version: 25F84\n"
-     "Kernel version: Darwin Kernel Version 25.5.0: Tue Jun  9 22:28:24 PDT 2026; root:xnu/RELEASE_ARM64_T6020\n"
-     "Fileset Kernelcache UUID: 3A9C5605D334A39D46BBF9DF6ABEAC9C\n"
-     "Kernel UUID: " UUID_A "\n"
-     "Kernel slide:      0x0000000008ffc000\n"
-     "Kernel text base:  0xfffffe0010000000\n"
-     "Kernel text exec slide: 0x00000000090fc000\n"
-     "Kernel text exec base:  0xfffffe0010100000\n"
-     "CORE 1: PC=0xfffffe0010100200, LR=0xfffffe0010100200, FP=0xfffffe4442673cf0\n"
-     "Panicked task 0xfffffe200b09dd80: 0 pages, 600 threads: pid 0: kernel_task\n"
-     "Panicked thread: 0xfffffe1b3e61f7b8, backtrace: 0xfffffe4440973800, tid: 255\n"
-     "\t\t  lr: 0xfffffe0010100100  fp: 0xfffffe4440973890\n"
-     "lr: 0xfffffe0010a00200 fp: 0xfffffe4440973900\n"
-     "\t\t  lr: 0xfffffe0010100666  fp: 0xfffffe44409739c0\n"
-     "\t\t  lr: 0xfffffe000f000000  fp: 0x0000000000000000\n"
-     "      Kernel Extensions in backtrace:\n"
-     "         org.openzfsonosx.zfs(2.3.1)[" UUID_B "]@0xfffffe0010a00180->0xfffffe0010a0ffff\n"
-     "            dependency: com.apple.iokit.IOStorageFamily(2.1)[" UUID_A "]@0xfffffe0040f6b280->0xfffffe0040f8cff3\n"
-     "\n"
-     "last started kext at 3530862046: com.apple.filesystems.smbfs\t6.0 (addr 0xfffffe001115d280, size 111737)\n",
-     "panic(cpu 8 caller 0xfffffe0010101d1c): Kernel data abort. at pc 0xfffffe0010a002f0, lr 0x2e9f7e0010a00200\n"
-     "\t  x28: 0xfffffe003e037000 fp:  0xfffffe8fb473bcd0  lr:  0x2e9f7e0010a00200  sp:  0xfffffe8fb473bcb0\n"
-     "Debugger message: panic\n"
-     "OS version: 25F84\n"
-     "Kernel version: Darwin Kernel Version 25.5.0: Tue Jun  9 22:28:24 PDT 2026; root:xnu/RELEASE_ARM64_T6020\n"
-     "Fileset Kernelcache UUID: 3A9C5605D334A39D46BBF9DF6ABEAC9C\n"
-     "Kernel UUID: " UUID_A "\n"
-     "Kernel slide:      0x0000000008ffc000\n"
-     "Kernel text base:  0xfffffe0010000000\n"
-     "Kernel text exec slide: 0x00000000090fc000\n"
-     "Kernel text exec base:  0xfffffe0010100000\n"
-     "CORE 1: PC=0xfffffe0010100200, LR=0xfffffe0010100200, FP=0xfffffe4442673cf0\n"
-     "Panicked task 0xfffffe200b09dd80: 0 pages, 600 threads: pid 0: kernel_task\n"
-     "Panicked thread: 0xfffffe1b3e61f7b8, backtrace: 0xfffffe4440973800, tid: 255\n"
-     "\t\t  lr: 0xfffffe0010100100  fp: 0xfffffe4440973890 id.kernel:T100 + 0x7\n"
-     "lr: 0xfffffe0010a00200 fp: 0xfffffe4440973900 id.org.openzfsonosx.zfs:T80 + 0x7\n"
-     "\t\t  lr: 0xfffffe0010100666  fp: 0xfffffe44409739c0\n"
-     "\t\t  lr: 0xfffffe000f000000  fp: 0x0000000000000000\n"
-     "      Kernel Extensions in backtrace:\n"
-     "         org.openzfsonosx.zfs(2.3.1)[" UUID_B "]@0xfffffe0010a00180->0xfffffe0010a0ffff\n"
-     "            dependency: com.apple.iokit.IOStorageFamily(2.1)[" UUID_A "]@0xfffffe0040f6b280->0xfffffe0040f8cff3\n"
-     "\n"
-     "last started kext at 3530862046: com.apple.filesystems.smbfs\t6.0 (addr 0xfffffe001115d280, size 111737)\n",
-     "panic(cpu 8 caller 0xfffffe0010101d1c): Kernel data abort. at pc 0xfffffe0010a002f0, lr 0x2e9f7e0010a00200\n"
-     "\t  x28: 0xfffffe003e037000 fp:  0xfffffe8fb473bcd0  lr:  0x2e9f7e0010a00200  sp:  0xfffffe8fb473bcb0\n"
-     "Debugger message: panic\n"
-     "OS version: 25F84\n"
-     "Kernel version: Darwin Kernel Version 25.5.0: Tue Jun  9 22:28:24 PDT 2026; root:xnu/RELEASE_ARM64_T6020\n"
-     "Fileset Kernelcache UUID: 3A9C5605D334A39D46BBF9DF6ABEAC9C\n"
-     "Kernel UUID: " UUID_A "\n"
-     "Kernel slide:      0x0000000008ffc000\n"
-     "Kernel text base:  0xfffffe0010000000\n"
-     "Kernel text exec slide: 0x00000000090fc000\n"
-     "Kernel text exec base:  0xfffffe0010100000\n"
-     "CORE 1: PC=0xfffffe0010100200, LR=0xfffffe0010100200, FP=0xfffffe4442673cf0\n"
-     "Panicked task 0xfffffe200b09dd80: 0 pages, 600 threads: pid 0: kernel_task\n"
-     "Panicked thread: 0xfffffe1b3e61f7b8, backtrace: 0xfffffe4440973800, tid: 255\n"
-     "\t\t  lr: 0xfffffe0010100100  fp: 0xfffffe4440973890 id.kernel:T100 + 0x7\n"
-     "lr: 0xfffffe0010a00200 fp: 0xfffffe4440973900 id.kernel:T900200 + 0x7\n"
-     "\t\t  lr: 0xfffffe0010100666  fp: 0xfffffe44409739c0\n"
-     "\t\t  lr: 0xfffffe000f000000  fp: 0x0000000000000000\n"
-     "      Kernel Extensions in backtrace:\n"
-     "         org.openzfsonosx.zfs(2.3.1)[" UUID_B "]@0xfffffe0010a00180->0xfffffe0010a0ffff\n"
-     "            dependency: com.apple.iokit.IOStorageFamily(2.1)[" UUID_A "]@0xfffffe0040f6b280->0xfffffe0040f8cff3\n"
-     "\n"
-     "last started kext at 3530862046: com.apple.filesystems.smbfs\t6.0 (addr 0xfffffe001115d280, size 111737)\n",
+     ARM64_PANIC "\t\t  lr: 0xfffffe0010100100  fp: 0xfffffe4440973890\n"
+                 "lr: 0xfffffe0010a00200 fp: 0xfffffe4440973900\n"
+                 "\t\t  lr: 0xfffffe0010100666  fp: 0xfffffe44409739c0\n"
+                 "\t\t  lr: 0xfffffe000f000000  fp: 0x0000000000000000\n"
+                 "      Kernel Extensions in backtrace:\n" ARM64_KEXTS,
+     ARM64_PANIC "\t\t  lr: 0xfffffe0010100100  fp: 0xfffffe4440973890 id.kernel:T100 + 0x7\n"
+                 "lr: 0xfffffe0010a00200 fp: 0xfffffe4440973900 id.org.openzfsonosx.zfs:T80 + 0x7\n"
+                 "\t\t  lr: 0xfffffe0010100666  fp: 0xfffffe44409739c0\n"
+                 "\t\t  lr: 0xfffffe000f000000  fp: 0x0000000000000000\n"
+                 "      Kernel Extensions in backtrace:\n" ARM64_KEXTS,
+     ARM64_PANIC "\t\t  lr: 0xfffffe0010100100  fp: 0xfffffe4440973890 id.kernel:T100 + 0x7\n"
+                 "lr: 0xfffffe0010a00200 fp: 0xfffffe4440973900 id.kernel:T900200 + 0x7\n"
+                 "\t\t  lr: 0xfffffe0010100666  fp: 0xfffffe44409739c0\n"
+                 "\t\t  lr: 0xfffffe000f000000  fp: 0x0000000000000000\n"
+                 "      Kernel Extensions in backtrace:\n" ARM64_KEXTS,
      4, 0},
-    /* Panics of Intel: AdguardTeam/AdguardForMac issue 866, SongXiaoXi/AppleIGC issue 26. */
     {"apple-panic",
-     "*** Panic Report ***\n"
-     "panic(cpu 4 caller 0xffffff8010147aea): \"tcp_lock: NO PCB! "
-     "lr=0xffffff7f91095d2c\\n\"@/xnu/bsd/netinet/tcp_subr.c:3309\n"
-     "Backtrace (CPU 4), Frame : Return Address\n"
-     "0xffffffa3eef0ba10 : 0xffffff8010000100 \n"
-     "0xffffffa3eef0ba60 : 0xffffff7f91093200 \n"
-     "0xfffffff05e9f3ab0 : 0xffffff8010000300 mach_kernel : _panic_trap_to_debugger + 0x206\n"
-     "      Kernel Extensions in backtrace:\n"
-     "         com.adguard.nfext(27.0)[" UUID_B "]@0xffffff7f91093000->0xffffff7f910bffff\n"
-     "            dependency: com.apple.iokit.IOPCIFamily(2.9)[" UUID_A "]@0xffffff7f8ca69000\n"
-     "\n"
-     "BSD process name corresponding to current thread: kernel_task\n"
-     "Boot args: keepsyms=1\n"
-     "\n"
-     "Mac OS version:\n"
-     "19H15\n"
-     "\n"
-     "Kernel version:\n"
-     "Darwin Kernel Version 19.6.0: Thu Oct 29 22:56:45 PDT 2020; root:xnu-6153.141.2.2~1/RELEASE_X86_64\n"
-     "Kernel UUID: " UUID_A "\n"
-     "Kernel slide:     0x000000000fe00000\n"
-     "Kernel text base: 0xffffff8010000000\n"
-     "__HIB  text base: 0xffffff800ff00000\n"
-     "System model name: MacBookPro15,1 (Mac-937A206F2EE63C01)\n",
-     "*** Panic Report ***\n"
-     "panic(cpu 4 caller 0xffffff8010147aea): \"tcp_lock: NO PCB! "
-     "lr=0xffffff7f91095d2c\\n\"@/xnu/bsd/netinet/tcp_subr.c:3309\n"
-     "Backtrace (CPU 4), Frame : Return Address\n"
-     "0xffffffa3eef0ba10 : 0xffffff8010000100 id.kernel:100 + 0x7 \n"
-     "0xffffffa3eef0ba60 : 0xffffff7f91093200 id.com.adguard.nfext:200 + 0x7 \n"
-     "0xfffffff05e9f3ab0 : 0xffffff8010000300 mach_kernel : _panic_trap_to_debugger + 0x206\n"
-     "      Kernel Extensions in backtrace:\n"
-     "         com.adguard.nfext(27.0)[" UUID_B "]@0xffffff7f91093000->0xffffff7f910bffff\n"
-     "            dependency: com.apple.iokit.IOPCIFamily(2.9)[" UUID_A "]@0xffffff7f8ca69000\n"
-     "\n"
-     "BSD process name corresponding to current thread: kernel_task\n"
-     "Boot args: keepsyms=1\n"
-     "\n"
-     "Mac OS version:\n"
-     "19H15\n"
-     "\n"
-     "Kernel version:\n"
-     "Darwin Kernel Version 19.6.0: Thu Oct 29 22:56:45 PDT 2020; root:xnu-6153.141.2.2~1/RELEASE_X86_64\n"
-     "Kernel UUID: " UUID_A "\n"
-     "Kernel slide:     0x000000000fe00000\n"
-     "Kernel text base: 0xffffff8010000000\n"
-     "__HIB  text base: 0xffffff800ff00000\n"
-     "System model name: MacBookPro15,1 (Mac-937A206F2EE63C01)\n",
-     "*** Panic Report ***\n"
-     "panic(cpu 4 caller 0xffffff8010147aea): \"tcp_lock: NO PCB! "
-     "lr=0xffffff7f91095d2c\\n\"@/xnu/bsd/netinet/tcp_subr.c:3309\n"
-     "Backtrace (CPU 4), Frame : Return Address\n"
-     "0xffffffa3eef0ba10 : 0xffffff8010000100 \n"
-     "0xffffffa3eef0ba60 : 0xffffff7f91093200 \n"
-     "0xfffffff05e9f3ab0 : 0xffffff8010000300 mach_kernel : _panic_trap_to_debugger + 0x206\n"
-     "      Kernel Extensions in backtrace:\n"
-     "         com.adguard.nfext(27.0)[" UUID_B "]@0xffffff7f91093000->0xffffff7f910bffff\n"
-     "            dependency: com.apple.iokit.IOPCIFamily(2.9)[" UUID_A "]@0xffffff7f8ca69000\n"
-     "\n"
-     "BSD process name corresponding to current thread: kernel_task\n"
-     "Boot args: keepsyms=1\n"
-     "\n"
-     "Mac OS version:\n"
-     "19H15\n"
-     "\n"
-     "Kernel version:\n"
-     "Darwin Kernel Version 19.6.0: Thu Oct 29 22:56:45 PDT 2020; root:xnu-6153.141.2.2~1/RELEASE_X86_64\n"
-     "Kernel UUID: " UUID_A "\n"
-     "Kernel slide:     0x000000000fe00000\n"
-     "Kernel text base: 0xffffff8010000000\n"
-     "__HIB  text base: 0xffffff800ff00000\n"
-     "System model name: MacBookPro15,1 (Mac-937A206F2EE63C01)\n",
+     INTEL_PANIC "0xffffffa3eef0ba10 : 0xffffff8010000100 \n"
+                 "0xffffffa3eef0ba60 : 0xffffff7f91093200 \n"
+                 "0xfffffff05e9f3ab0 : 0xffffff8010000300 mach_kernel : _panic_trap_to_debugger + 0x206\n"
+                 "      Kernel Extensions in backtrace:\n" INTEL_KEXTS,
+     INTEL_PANIC "0xffffffa3eef0ba10 : 0xffffff8010000100 id.kernel:100 + 0x7 \n"
+                 "0xffffffa3eef0ba60 : 0xffffff7f91093200 id.com.adguard.nfext:200 + 0x7 \n"
+                 "0xfffffff05e9f3ab0 : 0xffffff8010000300 mach_kernel : _panic_trap_to_debugger + 0x206\n"
+                 "      Kernel Extensions in backtrace:\n" INTEL_KEXTS,
+     INTEL_PANIC "0xffffffa3eef0ba10 : 0xffffff8010000100 \n"
+                 "0xffffffa3eef0ba60 : 0xffffff7f91093200 \n"
+                 "0xfffffff05e9f3ab0 : 0xffffff8010000300 mach_kernel : _panic_trap_to_debugger + 0x206\n"
+                 "      Kernel Extensions in backtrace:\n" INTEL_KEXTS,
      3, 0},
 };
 

@@ -31,7 +31,7 @@ static bool join(struct uspi_swift_parser *parser, struct joined *joined, const 
     }
     if (joined->own == NULL || joined->room - joined->length < length) {
         size_t room = (joined->length + length) * 2;
-        char *own = uspi_swift_take(parser->memory, room);
+        char *own = uspi_region_take(parser->memory, room);
         if (own == NULL) return false;
         memcpy(own, joined->text, joined->length);
         joined->text = joined->own = own;
@@ -101,11 +101,11 @@ static struct uspi_swift_node *parse_joined(struct uspi_swift_parser *parser, ui
     return text.length > 0 ? uspi_swift_node_with_text(parser->memory, kind, text.text, text.length) : NULL;
 }
 
-struct uspi_swift_node *uspi_swift_decode_punycode(struct uspi_swift_memory *memory, uint16_t kind, const char *piece,
+struct uspi_swift_node *uspi_swift_decode_punycode(struct uspi_region *memory, uint16_t kind, const char *piece,
                                                    size_t length) {
     if (length > PUNYCODE_MAX) return NULL;
-    uint32_t *characters = uspi_swift_take(memory, length * sizeof *characters);
-    char *text = uspi_swift_take(memory, length * USPI_UTF8_MAX);
+    uint32_t *characters = uspi_region_take(memory, length * sizeof *characters);
+    char *text = uspi_region_take(memory, length * USPI_UTF8_MAX);
     if (characters == NULL || text == NULL) return NULL;
     size_t count = uspi_punycode_decode(USPI_PUNYCODE_SWIFT, piece, length, characters, length), used = 0;
     for (size_t i = 0; i < count; i++) used += uspi_utf8_encode(characters[i], text + used);
@@ -146,7 +146,7 @@ struct uspi_swift_node *uspi_swift_parse_identifier(struct uspi_swift_parser *pa
 /* "o" after an identifier: its letters mean the characters of operators. */
 struct uspi_swift_node *uspi_swift_parse_operator_identifier(struct uspi_swift_parser *parser, uint16_t kind) {
     const struct uspi_swift_node *name = uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER);
-    char *text = name != NULL ? uspi_swift_take(parser->memory, name->length) : NULL;
+    char *text = name != NULL ? uspi_region_take(parser->memory, name->length) : NULL;
     if (text == NULL || !uspi_swift_decode_operator(name->text, name->length, text)) return NULL;
     switch (uspi_swift_next(parser)) {
     case 'i': kind = SWIFT_INFIX_OPERATOR; break;

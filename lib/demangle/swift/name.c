@@ -35,7 +35,7 @@ static size_t prefix_length(const char *name, size_t length) {
     return 0;
 }
 
-struct uspi_swift_node *uspi_swift_parse(struct uspi_swift_memory *memory, const char *name, size_t length) {
+struct uspi_swift_node *uspi_swift_parse(struct uspi_region *memory, const char *name, size_t length) {
     size_t prefix = prefix_length(name, length);
     if (prefix == 0) return uspi_old_parse(memory, name, length);
     struct uspi_swift_parser parser = {.memory = memory, .text = name, .length = length, .at = prefix};

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-struct uspi_swift_node *uspi_swift_node(struct uspi_swift_memory *memory, uint16_t kind) {
-    struct uspi_swift_node *node = uspi_swift_take(memory, sizeof *node);
+struct uspi_swift_node *uspi_swift_node(struct uspi_region *memory, uint16_t kind) {
+    struct uspi_swift_node *node = uspi_region_take(memory, sizeof *node);
     if (node != NULL) *node = (struct uspi_swift_node){.kind = kind};
     return node;
 }
 
-struct uspi_swift_node *uspi_swift_node_with_index(struct uspi_swift_memory *memory, uint16_t kind, uint64_t index) {
+struct uspi_swift_node *uspi_swift_node_with_index(struct uspi_region *memory, uint16_t kind, uint64_t index) {
     struct uspi_swift_node *node = uspi_swift_node(memory, kind);
     if (node == NULL) return NULL;
     node->has_index = true;
@@ -18,7 +18,7 @@ struct uspi_swift_node *uspi_swift_node_with_index(struct uspi_swift_memory *mem
     return node;
 }
 
-struct uspi_swift_node *uspi_swift_node_with_text(struct uspi_swift_memory *memory, uint16_t kind, const char *text,
+struct uspi_swift_node *uspi_swift_node_with_text(struct uspi_region *memory, uint16_t kind, const char *text,
                                                   size_t length) {
     struct uspi_swift_node *node = uspi_swift_node(memory, kind);
     if (node == NULL) return NULL;
@@ -28,11 +28,11 @@ struct uspi_swift_node *uspi_swift_node_with_text(struct uspi_swift_memory *memo
     return node;
 }
 
-struct uspi_swift_node *uspi_swift_node_with_string(struct uspi_swift_memory *memory, uint16_t kind, const char *text) {
+struct uspi_swift_node *uspi_swift_node_with_string(struct uspi_region *memory, uint16_t kind, const char *text) {
     return uspi_swift_node_with_text(memory, kind, text, strlen(text));
 }
 
-struct uspi_swift_node *uspi_swift_node_as(struct uspi_swift_memory *memory, uint16_t kind,
+struct uspi_swift_node *uspi_swift_node_as(struct uspi_region *memory, uint16_t kind,
                                            const struct uspi_swift_node *node) {
     struct uspi_swift_node *copy = uspi_swift_node(memory, kind);
     if (copy == NULL) return NULL;
@@ -46,15 +46,15 @@ struct uspi_swift_node *uspi_swift_node_as(struct uspi_swift_memory *memory, uin
     return copy;
 }
 
-static struct uspi_swift_child *make_child(struct uspi_swift_memory *memory, struct uspi_swift_node *parent,
+static struct uspi_swift_child *make_child(struct uspi_region *memory, struct uspi_swift_node *parent,
                                            struct uspi_swift_node *node) {
     if (parent == NULL || node == NULL) return NULL;
-    struct uspi_swift_child *child = uspi_swift_take(memory, sizeof *child);
+    struct uspi_swift_child *child = uspi_region_take(memory, sizeof *child);
     if (child != NULL) *child = (struct uspi_swift_child){.node = node};
     return child;
 }
 
-bool uspi_swift_add(struct uspi_swift_memory *memory, struct uspi_swift_node *parent, struct uspi_swift_node *child) {
+bool uspi_swift_add(struct uspi_region *memory, struct uspi_swift_node *parent, struct uspi_swift_node *child) {
     struct uspi_swift_child *added = make_child(memory, parent, child);
     if (added == NULL) return false;
     if (parent->last != NULL) {
@@ -67,8 +67,7 @@ bool uspi_swift_add(struct uspi_swift_memory *memory, struct uspi_swift_node *pa
     return true;
 }
 
-bool uspi_swift_add_first(struct uspi_swift_memory *memory, struct uspi_swift_node *parent,
-                          struct uspi_swift_node *child) {
+bool uspi_swift_add_first(struct uspi_region *memory, struct uspi_swift_node *parent, struct uspi_swift_node *child) {
     struct uspi_swift_child *added = make_child(memory, parent, child);
     if (added == NULL) return false;
     added->next = parent->first;

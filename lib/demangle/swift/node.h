@@ -4,8 +4,8 @@
 #ifndef USPI_SWIFT_NODE_H
 #define USPI_SWIFT_NODE_H
 
+#include "lib/base/region.h"
 #include "lib/demangle/swift/kinds.h"
-#include "lib/demangle/swift/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,20 +34,19 @@ struct uspi_swift_node {
 };
 
 /* These return NULL when memory lacks. */
-struct uspi_swift_node *uspi_swift_node(struct uspi_swift_memory *memory, uint16_t kind);
-struct uspi_swift_node *uspi_swift_node_with_index(struct uspi_swift_memory *memory, uint16_t kind, uint64_t index);
+struct uspi_swift_node *uspi_swift_node(struct uspi_region *memory, uint16_t kind);
+struct uspi_swift_node *uspi_swift_node_with_index(struct uspi_region *memory, uint16_t kind, uint64_t index);
 /* The text must live as long as the node. */
-struct uspi_swift_node *uspi_swift_node_with_text(struct uspi_swift_memory *memory, uint16_t kind, const char *text,
+struct uspi_swift_node *uspi_swift_node_with_text(struct uspi_region *memory, uint16_t kind, const char *text,
                                                   size_t length);
-struct uspi_swift_node *uspi_swift_node_with_string(struct uspi_swift_memory *memory, uint16_t kind, const char *text);
+struct uspi_swift_node *uspi_swift_node_with_string(struct uspi_region *memory, uint16_t kind, const char *text);
 /* Returns a node of another kind with the same text or index and the same children. */
-struct uspi_swift_node *uspi_swift_node_as(struct uspi_swift_memory *memory, uint16_t kind,
+struct uspi_swift_node *uspi_swift_node_as(struct uspi_region *memory, uint16_t kind,
                                            const struct uspi_swift_node *node);
 
 /* Adds a child after the others, or before them. False: the parent or the child is NULL, or memory lacks. */
-bool uspi_swift_add(struct uspi_swift_memory *memory, struct uspi_swift_node *parent, struct uspi_swift_node *child);
-bool uspi_swift_add_first(struct uspi_swift_memory *memory, struct uspi_swift_node *parent,
-                          struct uspi_swift_node *child);
+bool uspi_swift_add(struct uspi_region *memory, struct uspi_swift_node *parent, struct uspi_swift_node *child);
+bool uspi_swift_add_first(struct uspi_region *memory, struct uspi_swift_node *parent, struct uspi_swift_node *child);
 
 /* Removes a child from its parent. */
 void uspi_swift_remove(struct uspi_swift_node *parent, const struct uspi_swift_node *child);

@@ -7,7 +7,7 @@ bool uspi_old_add_step(struct uspi_old_parser *old, struct uspi_old_step step) {
     if (added != NULL) {
         old->unused = added->next;
     } else {
-        added = uspi_swift_take(old->base.memory, sizeof *added);
+        added = uspi_region_take(old->base.memory, sizeof *added);
         if (added == NULL) return false;
     }
     *added = step;

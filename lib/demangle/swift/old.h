@@ -80,7 +80,7 @@ struct uspi_old_parser {
 };
 
 /* Parses a name with its prefix into a tree. NULL: the name is malformed, or takes too much memory. (old_name.c) */
-struct uspi_swift_node *uspi_old_parse(struct uspi_swift_memory *memory, const char *name, size_t length);
+struct uspi_swift_node *uspi_old_parse(struct uspi_region *memory, const char *name, size_t length);
 
 /* ---- steps ----
  *

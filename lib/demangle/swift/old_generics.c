@@ -20,7 +20,7 @@ bool uspi_old_take_bound_generic_rest(struct uspi_old_parser *old) {
 
 /* Handles one of these types; its enclosing type is on the stack unless it is the outermost. */
 bool uspi_old_take_level(struct uspi_old_parser *old, struct uspi_old_step step) {
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     struct uspi_swift_node *type = step.child->node;
     bool is_outermost = step.kind == SWIFT_NOTHING;
     if (!is_outermost) {
@@ -74,7 +74,7 @@ struct uspi_swift_node *uspi_old_read_parameter(struct uspi_old_parser *old) {
 }
 
 bool uspi_old_take_signature(struct uspi_old_parser *old, uint16_t kind) {
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     struct uspi_swift_node *signature = uspi_swift_node(memory, kind);
     bool is_counted = uspi_old_peek(old) != 'R' && uspi_old_peek(old) != 'r';
     do {

@@ -12,7 +12,7 @@ static bool add_attributes(struct uspi_old_parser *old, struct uspi_swift_node *
                       {"TD", SWIFT_DYNAMIC_ATTRIBUTE},
                       {"Td", SWIFT_DIRECT_METHOD_REFERENCE},
                       {"TV", SWIFT_VTABLE_ATTRIBUTE}};
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     if (uspi_old_next_if_string(old, "TS")) {
         do {
             if (!uspi_swift_add(memory, root, uspi_old_read_specialization(old))) return false;
@@ -27,7 +27,7 @@ static bool add_attributes(struct uspi_old_parser *old, struct uspi_swift_node *
     return true;
 }
 
-struct uspi_swift_node *uspi_old_parse(struct uspi_swift_memory *memory, const char *name, size_t length) {
+struct uspi_swift_node *uspi_old_parse(struct uspi_region *memory, const char *name, size_t length) {
     struct uspi_old_parser old = {.base = {.memory = memory, .text = name, .length = length}};
     struct uspi_swift_node *root = uspi_swift_node(memory, SWIFT_GLOBAL);
     if (root == NULL || !uspi_old_next_if_string(&old, "_T") || !add_attributes(&old, root)) return NULL;

@@ -53,7 +53,7 @@ struct uspi_swift_node *uspi_old_read_identifier(struct uspi_old_parser *old, ui
     struct uspi_swift_node *name = is_punycode ? uspi_swift_decode_punycode(old->base.memory, kind, text, length)
                                                : uspi_swift_node_with_text(old->base.memory, kind, text, length);
     if (name == NULL || !is_operator) return name;
-    char *own = uspi_swift_take(old->base.memory, name->length);
+    char *own = uspi_region_take(old->base.memory, name->length);
     if (own == NULL || !uspi_swift_decode_operator(name->text, name->length, own)) return NULL;
     name->text = own;
     return name;

@@ -110,7 +110,7 @@ static bool add_arguments(struct uspi_old_parser *old, struct uspi_swift_node *s
 }
 
 struct uspi_swift_node *uspi_old_read_specialization(struct uspi_old_parser *old) {
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     uint16_t kind;
     switch (uspi_old_next(old)) {
     case 'g': kind = SWIFT_GENERIC_SPECIALIZATION; break;

@@ -6,7 +6,7 @@
 /* ---- function types ---- */
 
 static bool take_function_type(struct uspi_old_parser *old, uint16_t kind) {
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     struct uspi_swift_node *function = uspi_swift_node(memory, kind);
     bool throws = uspi_old_next_if(old, 'z'), is_sendable = uspi_old_next_if(old, 'y'),
          is_async = uspi_old_next_if(old, 'Z');
@@ -57,7 +57,7 @@ static bool take_impl_function_type(struct uspi_old_parser *old) {
         char letter;
         const char *name;
     } others[] = {{'b', "block"}, {'c', "c"}, {'m', "method"}, {'O', "objc_method"}, {'w', "witness_method"}};
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     struct uspi_swift_node *function = uspi_swift_node(memory, SWIFT_IMPL_FUNCTION_TYPE);
     const char *callee = read_convention(old, SWIFT_IMPL_FUNCTION_TYPE), *other = NULL;
     if (callee == NULL) return false;
@@ -101,7 +101,7 @@ bool uspi_old_take_impl_value(struct uspi_old_parser *old, struct uspi_old_step 
 static struct uspi_swift_node *make_sized(struct uspi_old_parser *old, const char *name, const uint64_t *elements,
                                           const uint64_t *size) {
     const size_t room = 96;
-    char *own = uspi_swift_take(old->base.memory, room);
+    char *own = uspi_region_take(old->base.memory, room);
     if (own == NULL) return NULL;
     struct uspi_text text = uspi_text_in(own, room);
     uspi_put_string(&text, "Builtin.");
@@ -143,7 +143,7 @@ static struct uspi_swift_node *read_builtin(struct uspi_old_parser *old) {
 
 /* Reads an element, and adds the same step again. */
 bool uspi_old_take_tuple_element(struct uspi_old_parser *old, struct uspi_old_step step) {
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     struct uspi_swift_node *tuple = step.node;
     if (uspi_old_next_if(old, '_')) {
         bool is_variadic = step.action == OLD_VARIADIC_TUPLE_ELEMENTS && tuple->last != NULL;
@@ -180,7 +180,7 @@ bool uspi_old_take_box_field(struct uspi_old_parser *old, struct uspi_old_step s
 
 /* Reads a box; the signature of a generic one is on the stack. */
 bool uspi_old_take_box(struct uspi_old_parser *old, bool is_generic) {
-    struct uspi_swift_memory *memory = old->base.memory;
+    struct uspi_region *memory = old->base.memory;
     struct uspi_swift_node *layout = uspi_swift_node(memory, SWIFT_SIL_BOX_LAYOUT);
     struct uspi_swift_node *box = uspi_swift_make(&old->base, SWIFT_SIL_BOX_TYPE_WITH_LAYOUT, layout);
     if (!is_generic) return box != NULL && THEN(old, DO_NODE(BOX_FIELDS, layout), DO_NODE(PUSH, box));

@@ -48,11 +48,11 @@ struct uspi_swift_node *uspi_swift_pop_role(struct uspi_swift_parser *parser, un
 }
 
 bool uspi_swift_push(struct uspi_swift_parser *parser, struct uspi_swift_node *node) {
-    return node != NULL && uspi_swift_append(parser->memory, &parser->stack, node);
+    return node != NULL && uspi_region_append(parser->memory, &parser->stack, node);
 }
 
 struct uspi_swift_node *uspi_swift_remember(struct uspi_swift_parser *parser, struct uspi_swift_node *node) {
-    return node != NULL && uspi_swift_append(parser->memory, &parser->substitutions, node) ? node : NULL;
+    return node != NULL && uspi_region_append(parser->memory, &parser->substitutions, node) ? node : NULL;
 }
 
 /* ---- making nodes ---- */
@@ -70,7 +70,7 @@ struct uspi_swift_node *uspi_swift_type(struct uspi_swift_parser *parser, struct
     return uspi_swift_make(parser, SWIFT_TYPE, child);
 }
 
-struct uspi_swift_node *uspi_swift_standard_type(struct uspi_swift_memory *memory, uint16_t kind, const char *name) {
+struct uspi_swift_node *uspi_swift_standard_type(struct uspi_region *memory, uint16_t kind, const char *name) {
     struct uspi_swift_node *type = uspi_swift_node(memory, SWIFT_TYPE), *named = uspi_swift_node(memory, kind);
     bool is_made = uspi_swift_add(memory, named, uspi_swift_node_with_string(memory, SWIFT_MODULE, "Swift")) &&
                    uspi_swift_add(memory, named, uspi_swift_node_with_string(memory, SWIFT_IDENTIFIER, name)) &&

@@ -7,7 +7,7 @@
 #ifndef USPI_SWIFT_PARSE_H
 #define USPI_SWIFT_PARSE_H
 
-#include "lib/demangle/swift/memory.h"
+#include "lib/base/region.h"
 #include "lib/demangle/swift/node.h"
 
 #include <stdbool.h>
@@ -18,11 +18,11 @@
 #define USPI_SWIFT_WORDS 26
 
 struct uspi_swift_parser {
-    struct uspi_swift_memory *memory;
+    struct uspi_region *memory;
     const char *text;
     size_t length, at;
-    struct uspi_swift_array stack;
-    struct uspi_swift_array substitutions; /* nodes that can be referred to again, in order of appearance */
+    struct uspi_region_array stack;
+    struct uspi_region_array substitutions; /* nodes that can be referred to again, in order of appearance */
     struct {
         const char *text;
         size_t length;
@@ -91,7 +91,7 @@ struct uspi_swift_node *uspi_swift_make_of(struct uspi_swift_parser *parser, uin
 struct uspi_swift_node *uspi_swift_type(struct uspi_swift_parser *parser, struct uspi_swift_node *child);
 
 /* Makes the type Swift.NAME, of kind SWIFT_TYPE. */
-struct uspi_swift_node *uspi_swift_standard_type(struct uspi_swift_memory *memory, uint16_t kind, const char *name);
+struct uspi_swift_node *uspi_swift_standard_type(struct uspi_region *memory, uint16_t kind, const char *name);
 
 /* ---- what operators take from the stack ---- */
 
@@ -131,7 +131,7 @@ struct uspi_swift_node *uspi_swift_parse_operator(struct uspi_swift_parser *pars
 
 /* identifiers.c */
 /* Makes a node of a kind whose text is written in Punycode; NULL when it is malformed or memory lacks. */
-struct uspi_swift_node *uspi_swift_decode_punycode(struct uspi_swift_memory *memory, uint16_t kind, const char *piece,
+struct uspi_swift_node *uspi_swift_decode_punycode(struct uspi_region *memory, uint16_t kind, const char *piece,
                                                    size_t length);
 /* Writes the characters of an operator for its letters; `text` has room for as many. False: a letter means no
  * character. */

@@ -91,7 +91,7 @@ struct uspi_swift_node *uspi_swift_parse_variable(struct uspi_swift_parser *pars
 
 /* A declaration without a name; a file may distinguish it. */
 struct uspi_swift_node *uspi_swift_parse_constructor(struct uspi_swift_parser *parser, uint16_t kind) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *file = uspi_swift_pop_kind(parser, SWIFT_PRIVATE_NAME);
     struct uspi_swift_node *type = uspi_swift_pop_type(parser), *labels = uspi_swift_pop_labels(parser, type);
     struct uspi_swift_node *constructor = uspi_swift_make(parser, kind, uspi_swift_pop_context(parser));

@@ -10,7 +10,7 @@
 
 bool uspi_swift_pop_generic_arguments(struct uspi_swift_parser *parser, struct uspi_swift_node *lists,
                                       struct uspi_swift_node **conformances) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *conformance, *type;
     *conformances = NULL;
     while ((conformance = uspi_swift_pop_kind(parser, SWIFT_RETROACTIVE_CONFORMANCE)) != NULL) {
@@ -86,14 +86,14 @@ static struct uspi_swift_node *move_into(struct uspi_swift_parser *parser, const
  * type's own. Goes outwards to the context of the last list, and returns inwards while it binds the arguments. */
 static struct uspi_swift_node *bind_all(struct uspi_swift_parser *parser, struct uspi_swift_node *type,
                                         const struct uspi_swift_node *lists) {
-    struct uspi_swift_array levels = {0}, arguments = {0};
+    struct uspi_region_array levels = {0}, arguments = {0};
     const struct uspi_swift_child *list = lists->first;
     for (struct uspi_swift_node *declaration = type; list != NULL;) {
         struct uspi_swift_node *context = declaration != NULL ? uspi_swift_first_child(declaration) : NULL;
         if (context == NULL) return NULL;
         bool is_bound = has_own_arguments(declaration->kind);
-        if (!uspi_swift_append(parser->memory, &levels, declaration)) return NULL;
-        if (!uspi_swift_append(parser->memory, &arguments, is_bound ? list->node : NULL)) return NULL;
+        if (!uspi_region_append(parser->memory, &levels, declaration)) return NULL;
+        if (!uspi_region_append(parser->memory, &arguments, is_bound ? list->node : NULL)) return NULL;
         if (is_bound) list = list->next;
         declaration = context->kind == SWIFT_EXTENSION ? uspi_swift_child_at(context, 1) : context;
     }
@@ -126,7 +126,7 @@ struct uspi_swift_node *uspi_swift_parse_bound_generic_type(struct uspi_swift_pa
 
 /* "Qo": an opaque type by the declaration that returns it, its number and its arguments. */
 struct uspi_swift_node *uspi_swift_parse_opaque_type(struct uspi_swift_parser *parser, uint16_t kind) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     int64_t index = uspi_swift_index(parser);
     struct uspi_swift_node *lists = uspi_swift_node(memory, SWIFT_TYPE_LIST), *conformances;
     if (!uspi_swift_pop_generic_arguments(parser, lists, &conformances)) return NULL;
@@ -227,7 +227,7 @@ struct uspi_swift_node *uspi_swift_parse_associated_type(struct uspi_swift_parse
 
 /* "l": one parameter; "r", numbers and "l": this many parameters at each depth. */
 struct uspi_swift_node *uspi_swift_parse_generic_signature(struct uspi_swift_parser *parser, uint16_t kind) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *signature = uspi_swift_node(memory, kind), *requirement;
     struct uspi_swift_node *requirements = uspi_swift_node(memory, SWIFT_TYPE_LIST);
     bool is_counted = uspi_swift_letter(parser) == 'r';
@@ -348,7 +348,7 @@ static struct uspi_swift_node *make_inverse(struct uspi_swift_parser *parser, in
                                             struct uspi_swift_node *subject) {
     static const char *const protocols[] = {"Copyable", "Escapable"};
     const size_t room = 32;
-    char *own = uspi_swift_take(parser->memory, room);
+    char *own = uspi_region_take(parser->memory, room);
     if (own == NULL) return NULL;
     struct uspi_text text = uspi_text_in(own, room);
     if (bit < 2) {

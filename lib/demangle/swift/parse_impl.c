@@ -98,7 +98,7 @@ static bool parse_function_convention(struct uspi_swift_parser *parser, struct u
 
 /* Reads the attributes of the whole function. */
 static bool parse_attributes(struct uspi_swift_parser *parser, struct uspi_swift_node *type) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
     if (signature != NULL && uspi_swift_next_if(parser, 'P')) {
         signature = uspi_swift_node_as(memory, SWIFT_PSEUDOGENERIC_SIGNATURE, signature);

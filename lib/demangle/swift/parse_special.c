@@ -10,7 +10,7 @@
 /* The children: a signature if there is one, the dynamic Self if it is captured, the type that is made, the type that
  * it is made from. */
 struct uspi_swift_node *uspi_swift_parse_reabstraction_thunk(struct uspi_swift_parser *parser, uint16_t kind) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *thunk = uspi_swift_node(memory, kind);
     struct uspi_swift_node *signature = uspi_swift_pop_kind(parser, SWIFT_GENERIC_SIGNATURE);
     if (signature != NULL) uspi_swift_add(memory, thunk, signature);

@@ -10,7 +10,7 @@ static struct uspi_swift_node *read_information(struct uspi_swift_parser *parser
         char letter;
         uint16_t kind;
     } marks[] = {{'q', SWIFT_IS_SERIALIZED}, {'a', SWIFT_ASYNC_REMOVED}, {'r', SWIFT_REPRESENTATION_CHANGED}};
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *specialization = uspi_swift_node(memory, kind);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
         if (!uspi_swift_next_if(parser, marks[i].letter)) continue;
@@ -174,7 +174,7 @@ static struct uspi_swift_node *parse_argument(struct uspi_swift_parser *parser, 
 
 /* Pops the values of one change, the last one on top, and adds them before the others in `values`. */
 static bool pop_values(struct uspi_swift_parser *parser, uint64_t change, struct uspi_swift_node *values) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *type;
     switch (change) {
     case USPI_SWIFT_CLOSURE:
@@ -198,12 +198,12 @@ static bool pop_values(struct uspi_swift_parser *parser, uint64_t change, struct
 
 /* Pops the values of an argument's changes and adds them after the changes. */
 static bool add_values(struct uspi_swift_parser *parser, struct uspi_swift_node *argument) {
-    struct uspi_swift_array changes = {0};
+    struct uspi_region_array changes = {0};
     struct uspi_swift_node *values = uspi_swift_node(parser->memory, SWIFT_TYPE_LIST);
     if (values == NULL) return false;
     for (const struct uspi_swift_child *child = argument->first; child != NULL; child = child->next) {
         if (child->node->kind != SWIFT_ARGUMENT_CHANGE) continue;
-        if (!uspi_swift_append(parser->memory, &changes, child->node)) return false;
+        if (!uspi_region_append(parser->memory, &changes, child->node)) return false;
     }
     while (changes.count > 0) {
         const struct uspi_swift_node *change = changes.items[--changes.count];
@@ -216,15 +216,15 @@ static bool add_values(struct uspi_swift_parser *parser, struct uspi_swift_node 
 }
 
 struct uspi_swift_node *uspi_swift_parse_function_specialization(struct uspi_swift_parser *parser, uint16_t kind) {
-    struct uspi_swift_memory *memory = parser->memory;
-    struct uspi_swift_array arguments = {0};
+    struct uspi_region *memory = parser->memory;
+    struct uspi_region_array arguments = {0};
     struct uspi_swift_node *specialization = read_information(parser, kind);
     if (specialization == NULL) return NULL;
     if (uspi_swift_first_child(specialization)->kind == SWIFT_REPRESENTATION_CHANGED) return specialization;
     while (!uspi_swift_next_if(parser, '_')) {
         struct uspi_swift_node *argument = parse_argument(parser, SWIFT_SPECIALIZATION_ARGUMENT);
         if (!uspi_swift_add(memory, specialization, argument)) return NULL;
-        if (!uspi_swift_append(memory, &arguments, argument)) return NULL;
+        if (!uspi_region_append(memory, &arguments, argument)) return NULL;
     }
     if (!uspi_swift_next_if(parser, 'n')) {
         struct uspi_swift_node *result = parse_argument(parser, SWIFT_SPECIALIZATION_RETURN);

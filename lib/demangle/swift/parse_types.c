@@ -45,7 +45,7 @@ static struct uspi_swift_node *sized_builtin(struct uspi_swift_parser *parser, c
         return NULL;
     }
     const size_t room = 64 + (has_element ? element->length : 0);
-    char *own = uspi_swift_take(parser->memory, room);
+    char *own = uspi_region_take(parser->memory, room);
     if (own == NULL) return NULL;
     struct uspi_text text = uspi_text_in(own, room);
     uspi_put_string(&text, name);
@@ -124,7 +124,7 @@ static struct uspi_swift_node *pop_tuple_of(struct uspi_swift_parser *parser, ui
  * the C type, the attributes of the whole, the parameters, the result. */
 static struct uspi_swift_node *pop_function_type(struct uspi_swift_parser *parser, uint16_t kind,
                                                  struct uspi_swift_node *clang_type) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *type = uspi_swift_node(memory, kind);
     if (clang_type != NULL) uspi_swift_add(memory, type, clang_type);
     if (top_kind(parser) == SWIFT_SENDING_RESULT_FUNCTION) uspi_swift_add(memory, type, uspi_swift_pop(parser));
@@ -204,7 +204,7 @@ static bool gather_labels(struct uspi_swift_parser *parser, const struct uspi_sw
 }
 
 struct uspi_swift_node *uspi_swift_pop_labels(struct uspi_swift_parser *parser, struct uspi_swift_node *type) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     if (!parser->has_labels_in_types && uspi_swift_pop_kind(parser, SWIFT_EMPTY_LIST) != NULL) {
         return uspi_swift_node(memory, SWIFT_LABEL_LIST);
     }
@@ -222,7 +222,7 @@ struct uspi_swift_node *uspi_swift_pop_labels(struct uspi_swift_parser *parser, 
 /* ---- tuples and packs ---- */
 
 static struct uspi_swift_node *pop_tuple_element(struct uspi_swift_parser *parser) {
-    struct uspi_swift_memory *memory = parser->memory;
+    struct uspi_region *memory = parser->memory;
     struct uspi_swift_node *element = uspi_swift_node(memory, SWIFT_TUPLE_ELEMENT);
     struct uspi_swift_node *marker = uspi_swift_pop_kind(parser, SWIFT_VARIADIC_MARKER);
     if (marker != NULL) uspi_swift_add(memory, element, marker);

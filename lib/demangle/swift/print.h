@@ -7,7 +7,7 @@
 #ifndef USPI_SWIFT_PRINT_H
 #define USPI_SWIFT_PRINT_H
 
-#include "lib/demangle/swift/memory.h"
+#include "lib/base/region.h"
 #include "lib/demangle/swift/node.h"
 
 #include <stdbool.h>
@@ -76,8 +76,8 @@ static inline unsigned uspi_swift_depth_of(struct uspi_swift_item item) { return
 static inline uint32_t uspi_swift_number_of(struct uspi_swift_item item) { return (uint32_t)(item.numbers >> 32); }
 
 struct uspi_swift_printer {
-    struct uspi_swift_memory *memory; /* for names nested in the name */
-    unsigned form;                    /* enum uspi_swift_form */
+    struct uspi_region *memory; /* for names nested in the name */
+    unsigned form;              /* enum uspi_swift_form */
 
     char *text;                    /* the text so far, not NUL-terminated; the printer owns it, malloc'ed */
     size_t length, room;           /* of the text, in bytes */

@@ -2,7 +2,7 @@
 /* See swift.h. */
 #include "lib/demangle/swift/swift.h"
 
-#include "lib/demangle/swift/memory.h"
+#include "lib/base/region.h"
 #include "lib/demangle/swift/name.h"
 #include "lib/demangle/swift/print_run.h"
 
@@ -17,7 +17,7 @@
 #define TREE_PER_BYTE 256u
 
 struct uspi_swift {
-    struct uspi_swift_memory memory;
+    struct uspi_region memory;
     struct uspi_swift_printer printer;
 };
 
@@ -25,7 +25,7 @@ struct uspi_swift *uspi_swift_create(void) { return calloc(1, sizeof(struct uspi
 
 void uspi_swift_free(struct uspi_swift *swift) {
     if (swift == NULL) return;
-    uspi_swift_memory_free(&swift->memory);
+    uspi_region_free(&swift->memory);
     uspi_swift_printer_free(&swift->printer);
     free(swift);
 }
@@ -36,7 +36,7 @@ const char *uspi_swift_demangle(struct uspi_swift *swift, const char *name, size
     if (length > USPI_SWIFT_NAME_MAX) return NULL;
     if (style == USP_DEMANGLE_SIMPLE) form = USPI_SWIFT_FORM_SIMPLE;
     if (style == USP_DEMANGLE_SHORT) form = USPI_SWIFT_FORM_SIMPLE | USPI_SWIFT_FORM_SHORT;
-    uspi_swift_memory_begin(&swift->memory, (size_t)TREE_FIXED + length * TREE_PER_BYTE);
+    uspi_region_begin(&swift->memory, (size_t)TREE_FIXED + length * TREE_PER_BYTE);
     swift->printer.memory = &swift->memory;
     const struct uspi_swift_node *root = uspi_swift_parse(&swift->memory, name, length);
     if (root == NULL || !uspi_swift_print(&swift->printer, root, form)) return NULL;

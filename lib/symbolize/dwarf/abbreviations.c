@@ -389,22 +389,16 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
 
 /* Skips the attributes of an abbreviation. Optimized, because most tables are searched for one abbreviation only. */
 static void pass_attributes(struct uspi_cursor_at *a) {
-    const uint8_t *p = a->p, *const end = a->end;
-    while (end - p >= 2) {
-        const uint16_t pair = uspi_le16(p);
-        if ((pair & 0x8080) != 0 || pair >> 8 == DW_FORM_implicit_const) {
-            a->p = p;
+    while (a->end - a->p >= 2) {
+        if (a->p[0] >= 0x80 || a->p[1] >= 0x80 || a->p[1] == DW_FORM_implicit_const) {
             const uint64_t attribute = uspi_cursor_uleb(a), form = uspi_cursor_uleb(a);
             if (attribute == 0 && form == 0) return;
             if (form == DW_FORM_implicit_const) uspi_cursor_sleb(a);
-            p = a->p;
             continue;
         }
-        p += 2;
-        if (pair == 0) {
-            a->p = p;
-            return;
-        }
+        const bool is_end = (a->p[0] | a->p[1]) == 0;
+        a->p += 2;
+        if (is_end) return;
     }
     uspi_cursor_fail(a);
 }

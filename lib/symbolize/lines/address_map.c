@@ -36,42 +36,11 @@ struct writing {
     bool is_out_of_memory;
 };
 
-static bool comes_before(const struct uspi_map_range *x, const struct uspi_map_range *y) {
-    if (x->low != y->low) return x->low < y->low;
-    if (x->block != y->block) return x->block < y->block;
-    return x->high < y->high;
-}
-
-/* Returns the end of the sorted run that begins at a range. */
-static size_t end_of_run(const struct uspi_map_range *all, size_t from, size_t count) {
-    size_t end = from + 1;
-    while (end < count && !comes_before(&all[end], &all[end - 1])) end++;
-    return end;
-}
-
-/* Merges sorted runs until one is left. The ranges of a unit are mostly in order, so there are far fewer runs than
- * ranges. Returns false when memory is exhausted. */
-static bool sort_ranges(struct uspi_map_range *all, size_t count) {
-    if (count == 0 || end_of_run(all, 0, count) == count) return true;
-    struct uspi_map_range *spare = malloc(count * sizeof *spare), *from = all, *to = spare;
-    if (spare == NULL) return false;
-    for (size_t runs = 2; runs > 1;) {
-        runs = 0;
-        for (size_t at = 0; at < count; runs++) {
-            const size_t middle = end_of_run(from, at, count),
-                         end = middle < count ? end_of_run(from, middle, count) : middle;
-            size_t i = at, k = middle;
-            while (i < middle && k < end) to[at++] = comes_before(&from[k], &from[i]) ? from[k++] : from[i++];
-            while (i < middle) to[at++] = from[i++];
-            while (k < end) to[at++] = from[k++];
-        }
-        struct uspi_map_range *merged = to;
-        to = from;
-        from = merged;
-    }
-    if (from != all) memcpy(all, from, count * sizeof *all);
-    free(spare);
-    return true;
+static int by_low(const void *a, const void *b) {
+    const struct uspi_map_range *x = a, *y = b;
+    if (x->low != y->low) return x->low < y->low ? -1 : 1;
+    if (x->block != y->block) return x->block < y->block ? -1 : 1;
+    return (x->high > y->high) - (x->high < y->high);
 }
 
 /* Adds an entry: from `start` on, the open blocks apply. */
@@ -179,14 +148,11 @@ static int lay_out(struct writing *w, uint32_t blocks, uint8_t **bytes, size_t *
     for (size_t i = 0; i < w->count; i++) {
         const struct entry *entry = &w->entries[i];
         for (; next <= (entry->start - base) >> shift; next++) uspi_store_le(bucket + 4 * next, i, 4);
-        /* Writes eight bytes, which is fast: the next number, or the array behind, replaces those that are too many. */
-        uspi_store_le(starts + i * start_width, entry->start - base, 8);
+        uspi_store_le(starts + i * start_width, entry->start - base, start_width);
+        const uint64_t value = (entry->value & SET) != 0 ? 1 + (uint64_t)blocks + (entry->value & ~SET) : entry->value;
+        uspi_store_le(values + i * value_width, value, value_width);
     }
     for (; next <= buckets; next++) uspi_store_le(bucket + 4 * next, w->count, 4);
-    for (size_t i = 0; i < w->count; i++) {
-        const uint64_t value = w->entries[i].value, set = value & ~SET;
-        uspi_store_le(values + i * value_width, (value & SET) != 0 ? 1 + (uint64_t)blocks + set : value, 8);
-    }
     for (size_t i = 0; i < w->set_count; i++) uspi_store_le(sets + 4 * i, w->sets[i], 4);
     *bytes = to;
     *size = (size_t)all;
@@ -196,7 +162,7 @@ static int lay_out(struct writing *w, uint32_t blocks, uint8_t **bytes, size_t *
 int uspi_map_write(struct uspi_map_range *ranges, size_t count, uint8_t **bytes, size_t *size) {
     struct writing w = {0};
     uint32_t blocks = 0;
-    if (!sort_ranges(ranges, count)) return USP_ERROR_NO_MEMORY;
+    if (count > 1) qsort(ranges, count, sizeof *ranges, by_low);
     for (size_t i = 0; i < count && !w.is_out_of_memory; i++) {
         if (ranges[i].low >= ranges[i].high) continue;
         close_until(&w, ranges[i].low);

@@ -197,19 +197,17 @@ static uint32_t predicted_from(const struct decoding *d, uint32_t entry) {
     return node == 0 && entry > 0 ? entry - 1 : NO_ENTRY;
 }
 
-static bool function_of(const struct uspi_block *block, uint32_t node, uint32_t *function);
-
 /* Finds where the function of a node is declared. Returns false when the bytes are damaged. */
 static bool declared_at(const struct uspi_block *block, uint32_t node, struct row *row) {
-    struct uspi_block_function of;
-    uint32_t function;
+    struct uspi_block_node of;
+    struct uspi_block_function function;
     *row = (struct row){0};
     if (node == 0) return true;
-    if (!function_of(block, node, &function)) return false;
-    if (function == 0) return true;
-    if (uspi_block_function(block, function, &of) != USP_OK) return false;
-    row->file = of.file;
-    row->line = of.line;
+    if (uspi_block_node(block, node, &of) != USP_OK) return false;
+    if (of.function == 0) return true;
+    if (uspi_block_function(block, of.function, &function) != USP_OK) return false;
+    row->file = function.file;
+    row->line = function.line;
     return true;
 }
 
@@ -349,20 +347,6 @@ int uspi_block_node(const struct uspi_block *block, uint32_t node, struct uspi_b
     of->call_line = (uint32_t)take(bytes, &bit, w[USPI_WIDTH_CALL_LINE]);
     of->call_column = (uint32_t)take(bytes, &bit, w[USPI_WIDTH_COLUMN]);
     return function <= block->functions && file <= block->files ? USP_OK : USP_ERROR_FORMAT;
-}
-
-/* Finds the function of a node, as uspi_block_node does. Returns false when the bytes are damaged. */
-static bool function_of(const struct uspi_block *block, uint32_t node, uint32_t *function) {
-    const uint8_t *w = block->width, *bytes = block->bytes + block->at_nodes;
-    uint64_t bit = (uint64_t)(node - 1) * block->node_bits;
-    const uint64_t distance = take(bytes, &bit, w[USPI_WIDTH_PARENT]);
-    uint64_t number = take(bytes, &bit, w[USPI_WIDTH_SITE]);
-    if (distance != 0) {
-        if (distance >= node || number == 0 || number > block->sites) return false;
-        number = get(block, block->at_sites, (number - 1) * block->site_bits, w[USPI_WIDTH_FUNCTION]);
-    }
-    *function = (uint32_t)number;
-    return number <= block->functions;
 }
 
 int uspi_block_function(const struct uspi_block *block, uint32_t function, struct uspi_block_function *of) {

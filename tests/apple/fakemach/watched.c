@@ -153,33 +153,47 @@ static void pass_elsewhere_until(uint64_t time) {
     }
 }
 
-/* Samples another process for some ticks. Returns the first error. */
-static int sample_other(unsigned ticks, struct usp_profile_run *run, struct usp_profile **profile) {
+/* Sampling of another process. */
+struct elsewhere {
     struct uspi_process_world process;
     struct uspi_world world;
-    struct usp_sampler_options options;
     struct uspi_sampling *sampling;
-    memset(run, 0, sizeof *run);
-    *profile = NULL;
+};
+
+static int begin_elsewhere(struct elsewhere *elsewhere) {
+    struct usp_sampler_options options;
     usp_sampler_options_init(&options);
     options.which = USP_SAMPLER_ALL;
     options.process = FAKE_OTHER_PID;
     options.budget_cpu = options.budget_stopped = 0;
-    int status = uspi_process_world_begin(&process, FAKE_OTHER_PID, &world, NULL, 0);
+    int status = uspi_process_world_begin(&elsewhere->process, FAKE_OTHER_PID, &elsewhere->world, NULL, 0);
     if (status != USP_OK) return status;
-    status = uspi_sampling_create(&options, &world, &sampling);
-    if (status == USP_OK) {
-        uint64_t due = uspi_sampling_begin(sampling);
-        for (unsigned i = 0; i < ticks; i++) {
-            pass_elsewhere_until(due);
-            due = uspi_sampling_tick(sampling);
-        }
-        uspi_sampling_end(sampling);
-        uspi_sampling_get_run(sampling, run);
-        status = uspi_sampling_read(sampling, 0, UINT64_MAX, 0, profile);
-        uspi_sampling_free(sampling);
+    status = uspi_sampling_create(&options, &elsewhere->world, &elsewhere->sampling);
+    if (status != USP_OK) uspi_process_world_end(&elsewhere->process);
+    return status;
+}
+
+static void end_elsewhere(struct elsewhere *elsewhere) {
+    uspi_sampling_free(elsewhere->sampling);
+    uspi_process_world_end(&elsewhere->process);
+}
+
+/* Samples another process for some ticks. Returns the first error. */
+static int sample_other(unsigned ticks, struct usp_profile_run *run, struct usp_profile **profile) {
+    struct elsewhere elsewhere;
+    memset(run, 0, sizeof *run);
+    *profile = NULL;
+    int status = begin_elsewhere(&elsewhere);
+    if (status != USP_OK) return status;
+    uint64_t due = uspi_sampling_begin(elsewhere.sampling);
+    for (unsigned i = 0; i < ticks; i++) {
+        pass_elsewhere_until(due);
+        due = uspi_sampling_tick(elsewhere.sampling);
     }
-    uspi_process_world_end(&process);
+    uspi_sampling_end(elsewhere.sampling);
+    uspi_sampling_get_run(elsewhere.sampling, run);
+    status = uspi_sampling_read(elsewhere.sampling, 0, UINT64_MAX, 0, profile);
+    end_elsewhere(&elsewhere);
     return status;
 }
 
@@ -219,17 +233,11 @@ END_TEST
 /* A thread of the process ends, and another one begins; then the process ends. The sampler must notice all three, and
  * keep what it has sampled. */
 START_TEST(test_threads_of_another_process_end) {
-    struct uspi_process_world process;
-    struct uspi_world world;
-    struct usp_sampler_options options;
-    struct uspi_sampling *sampling;
+    struct elsewhere elsewhere;
     struct usp_profile_run run;
     struct fake_account before = fake_account;
-    usp_sampler_options_init(&options);
-    options.which = USP_SAMPLER_ALL;
-    options.process = FAKE_OTHER_PID;
-    ck_assert_int_eq(uspi_process_world_begin(&process, FAKE_OTHER_PID, &world, NULL, 0), USP_OK);
-    ck_assert_int_eq(uspi_sampling_create(&options, &world, &sampling), USP_OK);
+    ck_assert_int_eq(begin_elsewhere(&elsewhere), USP_OK);
+    struct uspi_sampling *sampling = elsewhere.sampling;
     uint64_t due = uspi_sampling_begin(sampling);
     for (unsigned i = 0; i < 60; i++) {
         pass_elsewhere_until(due);
@@ -246,29 +254,22 @@ START_TEST(test_threads_of_another_process_end) {
     ck_assert_uint_eq(run.threads_appeared, 1);
     ck_assert_uint_eq(run.threads_ended, OTHERS + 1);
     ck_assert_uint_ge(run.captures, 60);
-    uspi_sampling_free(sampling);
-    uspi_process_world_end(&process);
+    end_elsewhere(&elsewhere);
     check_clean(&before, "another process that ends");
 }
 END_TEST
 
 /* The process replaces itself by exec: it gets another task and other threads. The sampler must go on with them. */
 START_TEST(test_another_process_execs) {
-    struct uspi_process_world process;
-    struct uspi_world world;
-    struct usp_sampler_options options;
-    struct uspi_sampling *sampling;
+    struct elsewhere elsewhere;
     struct usp_profile_run run;
     struct usp_profile *profile;
     struct usp_frame frames[32];
     struct usp_stack stack;
     make_images();
     struct fake_account before = fake_account;
-    usp_sampler_options_init(&options);
-    options.which = USP_SAMPLER_ALL;
-    options.process = FAKE_OTHER_PID;
-    ck_assert_int_eq(uspi_process_world_begin(&process, FAKE_OTHER_PID, &world, NULL, 0), USP_OK);
-    ck_assert_int_eq(uspi_sampling_create(&options, &world, &sampling), USP_OK);
+    ck_assert_int_eq(begin_elsewhere(&elsewhere), USP_OK);
+    struct uspi_sampling *sampling = elsewhere.sampling;
     uint64_t due = uspi_sampling_begin(sampling);
     for (unsigned i = 0; i < 300; i++) {
         pass_elsewhere_until(due);
@@ -291,8 +292,7 @@ START_TEST(test_another_process_execs) {
     ck_assert_int_eq(usp_profile_heaviest(profile, id, USP_PROFILE_CPU, &stack, NULL), USP_OK);
     check_frames(&stack, 700);
     usp_profile_free(profile);
-    uspi_sampling_free(sampling);
-    uspi_process_world_end(&process);
+    end_elsewhere(&elsewhere);
     check_clean(&before, "another process after exec");
 }
 END_TEST
