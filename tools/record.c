@@ -462,6 +462,14 @@ static int record_program(struct recording *r) {
     return result != EXIT_ALL_WELL ? result : status;
 }
 
+/* Without this, the kernel sends SIGCHLD for each thread that sampling stops, which wakes the thread that waits in
+ * watch. */
+static void decline_signals_of_stops(void) {
+    struct sigaction action = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGCHLD, &action, NULL);
+}
+
 static int run(int argc, char **argv) {
     struct recording r = {.output = {.demangling = USP_DEMANGLE_FULL}};
     bool goes_on;
@@ -475,6 +483,7 @@ static int run(int argc, char **argv) {
     if (result == EXIT_USAGE) fputs("`unspool record --help` tells more.\n", stderr);
     if (goes_on) {
         catch_signals();
+        decline_signals_of_stops();
         result = r.program != NULL ? record_program(&r) : record_process(&r);
     }
     if (r.output.path != NULL && r.output.file != NULL) fclose(r.output.file);

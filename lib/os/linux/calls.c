@@ -125,6 +125,8 @@ static long real_sleep(uint64_t ns) {
     CALL(nanosleep(&t, NULL));
 }
 
+static long real_set_timer_slack(uint64_t ns) { CALL(prctl(PR_SET_TIMERSLACK, WORD(ns), WORD(0), WORD(0), WORD(0))); }
+
 static int64_t real_cpu_time(void) {
     struct timespec t;
     int kept = errno;
@@ -192,6 +194,7 @@ const struct uspi_linux_calls uspi_linux_real = {
     .wait = real_wait,
     .wake = real_wake,
     .sleep = real_sleep,
+    .set_timer_slack = real_set_timer_slack,
     .cpu_time = real_cpu_time,
     .trace = real_trace,
     .run_beside = real_run_beside,

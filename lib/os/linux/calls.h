@@ -48,7 +48,8 @@ struct uspi_linux_calls {
     long (*wait)(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline); /* futex; deadline: usp_clock() value */
     long (*wake)(_Atomic(uint32_t) *word, int count);
     long (*sleep)(uint64_t ns);
-    int64_t (*cpu_time)(void);                                         /* of the calling thread, in ns */
+    long (*set_timer_slack)(uint64_t ns); /* PR_SET_TIMERSLACK: how late sleeps of the calling thread may end */
+    int64_t (*cpu_time)(void);            /* of the calling thread, in ns */
     long (*trace)(long request, pid_t tid, void *address, void *data); /* ptrace */
 
     /* Runs a function in a process that shares this process's memory and files; the calling thread waits until it ends

@@ -39,7 +39,7 @@ static void describe_copy(const struct uspi_tracing *tracing, size_t i) {
     const struct uspi_traced *from = &tracing->traced[i];
     struct uspi_stopped_thread *to = &tracing->threads[i];
     if (to->status == USP_OK && !from->stopped) to->status = USP_ERROR_TIMEOUT;
-    to->copy.stopped_ns = from->stopped ? tracing->ended - tracing->began : 0;
+    to->copy.stopped_ns = from->stopped ? tracing->ended - from->running : 0;
     to->copy.stack_low = from->extents[USPI_OWN_STACK].low;
     to->copy.stack_high = from->extents[USPI_OWN_STACK].high;
     for (unsigned k = 0; k < USPI_STACKS; k++) {

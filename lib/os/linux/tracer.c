@@ -33,9 +33,12 @@
 #define USUAL_STACK ((size_t)8 << 10)
 /* Stack size of a tracer that is a process. */
 #define TRACER_STACK ((size_t)128 << 10)
-/* Time in ns between two checks whether the tracer has ended, and the maximum number of checks. */
+/* Time in ns between two checks whether the tracer has ended, or the first two whether threads have stopped; and the
+ * maximum number of checks for the end. */
 #define LOOK  20000u
 #define LOOKS 10000u
+/* How late a tracer's sleeps may end, in ns. Threads are stopped while it sleeps; the usual slack is 50 us. */
+#define SLACK 1000u
 /* Maximum number of stops, each with room for more threads. */
 #define ATTEMPTS 4u
 /* Maximum number of listed threads for whose Swift contexts room is reserved. */
@@ -178,7 +181,9 @@ static void seize_listed(struct uspi_tracing *tracing) {
 }
 
 static void interrupt(const struct uspi_tracing *tracing, size_t from) {
+    const uint64_t now = uspi_os_clock();
     for (size_t i = from; i < tracing->count; i++) {
+        tracing->traced[i].running = now;
         if (tracing->traced[i].seized) uspi_linux->trace(PTRACE_INTERRUPT, tracing->tids[i], NULL, NULL);
     }
 }
@@ -214,14 +219,16 @@ static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
 }
 
 static void wait_for_stops(const struct uspi_tracing *tracing) {
-    uint64_t nap = 20000;
+    uint64_t nap = LOOK;
     for (unsigned pass = 0;; pass++) {
         size_t running = 0;
-        bool late = uspi_os_clock() >= tracing->deadline;
+        const uint64_t now = uspi_os_clock();
+        const bool late = now >= tracing->deadline;
         for (size_t i = 0; i < tracing->count; i++) {
-            const struct uspi_traced *t = &tracing->traced[i];
+            struct uspi_traced *t = &tracing->traced[i];
             int *status = &tracing->threads[i].status;
             if (!t->seized || t->stopped || *status != USP_OK || take_registers(tracing, i)) continue;
+            t->running = now;
             if ((late || pass % 8 == 7) && is_gone(tracing, tracing->tids[i])) {
                 *status = USP_ERROR_NO_THREAD;
             } else if (late) {
@@ -480,6 +487,7 @@ static void stop_all(struct uspi_tracing *tracing) {
 
 /* Seizes and stops the threads, and copies them. The tracer runs this. */
 static void seize_and_copy(struct uspi_tracing *tracing) {
+    (void)uspi_linux->set_timer_slack(SLACK);
     if (seize_all(tracing) != USP_OK) return;
     stop_all(tracing);
     learn_processor(tracing);
@@ -497,6 +505,7 @@ static void *trace_as_thread(void *context) {
     seize_and_copy(tracing);
     const int64_t spent = uspi_linux->cpu_time();
     if (spent > 0) tracing->spent += (uint64_t)spent;
+    tracing->ended = uspi_os_clock();
     return NULL;
 }
 
@@ -624,7 +633,6 @@ int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *thre
     }
     if (status == USP_OK && !take_given(tracing, threads, count)) status = fail_to_list(tracing, -ENOMEM);
     if (status == USP_OK) status = run_thread(tracing);
-    tracing->ended = uspi_os_clock();
     if (status == USP_OK) status = tracing->refusal.status;
     uspi_os_undisturbed_end(&kept);
     errno = kept_errno;

@@ -38,6 +38,7 @@ struct uspi_stack_extent {
 
 struct uspi_traced {
     bool seized, stopped;
+    uint64_t running;     /* the last time when it had not stopped yet; usp_clock */
     usp_addr interrupted; /* stack pointer on the interrupted stack; 0: there is none */
     struct uspi_stack_extent extents[USPI_STACKS];
 };
@@ -67,7 +68,9 @@ struct uspi_tracing {
     uint32_t arch;
     uint64_t pac_mask; /* see struct usp_target */
     bool has_moved;    /* mappings have changed since before_stop */
-    /* When the first thread was stopped, and when the last one was seen running again; usp_clock. */
+    /* When the first thread was asked to stop, and when the last one was seen running again; usp_clock. After
+     * uspi_trace_given: when the tracer ended, which resumes the threads. The caller itself may have to wait for a
+     * processor while they run, and would count that as well. */
     uint64_t began, ended;
 
     /* Private. */
