@@ -2,6 +2,7 @@
 /* Tests the forms in which debug information has strings, addresses, ranges and files: version 5's tables and indexes,
  * LLVM's and GNU's own forms, and paths made of directories and names. */
 #include "tests/support/dwarf_questions.h"
+#include "tests/support/folder.h"
 
 /* ---- strings ---- */
 
@@ -17,6 +18,7 @@ static size_t add_string(struct builder *b, const char *text) {
 static void begin_named_unit(unsigned form, uint64_t str_offsets_base) {
     begin();
     f.version = 5;
+    f.has_build_id = true;
     put_abbreviation(&f, OWN, DW_TAG_compile_unit, true,
                      PAIRS(DW_AT_stmt_list, DW_FORM_sec_offset, DW_AT_str_offsets_base, DW_FORM_sec_offset,
                            DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_udata));
@@ -42,6 +44,17 @@ static void end_named_unit(void) {
     open_file();
 }
 
+/* Makes an index, and checks whether that reports a name that is missing. */
+static void expect_report(bool is_expected) {
+    struct usp_index index;
+    make_folder();
+    usp_index_init(&index, folder);
+    ck_assert_int_eq(usp_index_write(images, usp_images_get(images, 0), &index), USP_OK);
+    const bool is_reported = strstr(index.message, "a function whose name is not in its section at 0x") != NULL;
+    ck_assert_msg(is_reported == is_expected, "%s", index.message);
+    remove_folder();
+}
+
 /* Names by an offset in .debug_str or .debug_line_str. */
 START_TEST(strings_by_offset) {
     static const unsigned forms[] = {DW_FORM_strp, DW_FORM_line_strp};
@@ -49,6 +62,7 @@ START_TEST(strings_by_offset) {
     put_offset(&f, &f.info, add_string(_i == 0 ? &f.str : &f.line_str, "named"));
     end_named_unit();
     expect(0x1010, 0, "named", 11);
+    expect_report(false);
     close_file();
 }
 END_TEST
@@ -78,7 +92,7 @@ START_TEST(strings_by_number) {
 END_TEST
 
 /* Missing strings: beyond the section's end, not terminated, with a number that is too high, in a shared file that was
- * not found. The function must stay. */
+ * not found. The function must stay, and damage must be reported. */
 START_TEST(strings_that_are_not_there) {
     static const unsigned forms[] = {DW_FORM_strp, DW_FORM_strp, DW_FORM_strx4, DW_FORM_strp_sup, DW_FORM_GNU_strp_alt};
     begin_named_unit(forms[_i], _i == 2 ? 8 : 0);
@@ -88,6 +102,7 @@ START_TEST(strings_that_are_not_there) {
     put(&f.info, 4, _i == 0 ? 0x7fffffff : _i == 1 ? at + sizeof "named" : _i == 2 ? 0x3fffffff : at);
     end_named_unit();
     expect(0x1010, 0, NULL, 11);
+    expect_report(_i < 3);
     close_file();
 }
 END_TEST

@@ -69,6 +69,19 @@ static uint64_t qualify(struct uspi_dwarf_reader *reader, const struct uspi_scop
     return uspi_builder_text(reader->builder, reader->text, reader->text_length);
 }
 
+/* Returns a reference to the name that an attribute of an entry gives; 0, which is reported, when its section does not
+ * have it. A shared file that was not found is reported by dwarf.c. */
+static uint64_t name_at(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file,
+                        const struct uspi_dwarf_unit *unit, uint64_t offset, const struct uspi_attribute_value *value) {
+    const uint64_t name = uspi_dwarf_text(file, unit, value);
+    const bool is_shared = value->form == DW_FORM_strp_sup || value->form == DW_FORM_GNU_strp_alt;
+    if (name == 0 && !(is_shared && file->shared == NULL)) {
+        uspi_dwarf_describe(file, USPI_DEBUG_INFO, offset, "a function whose name is not in its section",
+                            reader->error);
+    }
+    return name;
+}
+
 void uspi_dwarf_follow(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
                        struct uspi_dwarf_found *found) {
     for (unsigned i = 0; i < CHAIN_MAX; i++) {
@@ -80,10 +93,11 @@ void uspi_dwarf_follow(struct uspi_dwarf_reader *reader, const struct uspi_dwarf
         found->last_offset = offset;
         if (uspi_has(&a, USPI_AT_EXTERNAL) || uspi_has(&a, USPI_AT_DECLARATION)) found->is_visible = true;
         if (found->linkage == 0 && uspi_has(&a, USPI_AT_LINKAGE_NAME)) {
-            found->linkage = uspi_dwarf_text(file, unit, &a.all[USPI_AT_LINKAGE_NAME]);
+            found->linkage = name_at(reader, file, unit, offset, &a.all[USPI_AT_LINKAGE_NAME]);
         }
-        if (found->name == 0 && uspi_has(&a, USPI_AT_NAME))
-            found->name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_NAME]);
+        if (found->name == 0 && uspi_has(&a, USPI_AT_NAME)) {
+            found->name = name_at(reader, file, unit, offset, &a.all[USPI_AT_NAME]);
+        }
         /* Each unit numbers files in its own way. */
         if (found->wants_place && found->file == 0 && unit == reader->source.unit &&
             uspi_has(&a, USPI_AT_DECLARED_FILE)) {
