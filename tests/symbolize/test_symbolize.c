@@ -17,6 +17,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 #include "tests/support/symbol_file.h"
+#include "tests/support/under.h"
 
 #define EM_386     3
 #define EM_ARM     40
@@ -762,13 +763,13 @@ START_TEST(intervals_far_apart) {
         ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
     }
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i += stride()) {
         const usp_addr near[] = {all[i].start - 1, all[i].start, all[i].start + 1, all[i].end - 1, all[i].end};
         for (unsigned k = 0; k < 5; k++) {
             ck_assert_uint_eq(search_index(&index, all, near[k]), search_all(all, count, near[k]));
         }
     }
-    for (unsigned k = 0; k < PLACES; k++) {
+    for (unsigned k = 0; k < PLACES; k += stride()) {
         usp_addr at = LOAD + (uint32_t)((uint64_t)(uint32_t)rand() * span >> 31);
         ck_assert_uint_eq(search_index(&index, all, at), search_all(all, count, at));
     }
@@ -792,7 +793,7 @@ END_TEST
 START_TEST(random_intervals) {
     enum { COUNT = 60, SPAN = 400 };
     srand((unsigned)_i + 1);
-    for (unsigned round = 0; round < 200; round++) {
+    for (unsigned round = 0; round < 200; round += stride()) {
         struct uspi_gathered_symbol all[COUNT];
         struct uspi_gathering gathering = {0};
         struct uspi_index index;
