@@ -113,6 +113,7 @@ int usp_sampler_stop(struct usp_sampler *sampler) {
     uspi_lock_take(sampler->changes);
     if (sampler->thread != NULL) {
         atomic_store(&sampler->is_stopping, true);
+        uspi_sampling_cut(sampler->sampling);
         sampler->world.wake(sampler->world.context);
         uspi_os_thread_join(sampler->thread);
         sampler->thread = NULL;

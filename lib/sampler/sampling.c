@@ -17,6 +17,8 @@
 #define CREDIT UINT64_C(100000000)
 /* Ticks between two listings of the threads where their number does not show that there are new ones. */
 #define TICKS_BETWEEN_LISTS 5u
+/* Time in ns between two checks whether readers have been served. */
+#define READERS_LOOK UINT64_C(1000000)
 /* Time between two descriptions, in ns: the first where threads are chosen by name, the second where names are only
  * shown. One thread at a time is described again, because it may have got a name. A description reads a system file. */
 #define BETWEEN_DESCRIPTIONS       UINT64_C(100000000)
@@ -49,7 +51,9 @@ struct uspi_sampling {
     struct uspi_world world;
     struct usp_thread *given;
     char **names;
-    struct uspi_lock *lock; /* protects the following fields; held during a tick */
+    _Atomic(uint32_t) asked, served; /* how often readers asked for the lock, and got it */
+    _Atomic(bool) is_cut;            /* the current tick ends early */
+    struct uspi_lock *lock;          /* protects the following fields; held during a tick, except by let_readers_in */
     struct usp_profile *profile;
     struct usp_profile_run run;
     struct uspi_allowance allowance;
@@ -141,6 +145,26 @@ void uspi_sampling_free(struct uspi_sampling *sampling) {
     usp_profile_free(sampling->profile);
     uspi_lock_free(sampling->lock);
     free(sampling);
+}
+
+/* ---- readers and the tick ---- */
+
+static void take_for_reader(struct uspi_sampling *s) {
+    atomic_fetch_add(&s->asked, 1);
+    uspi_lock_take(s->lock);
+    atomic_fetch_add(&s->served, 1);
+}
+
+/* Gives the lock to the readers that wait for it. On a machine where many threads wait for a processor, a tick takes
+ * long and the next one is due at once: readers would never get a lock that is free only in between. */
+static void let_readers_in(struct uspi_sampling *s) {
+    const uint32_t asked = atomic_load(&s->asked);
+    if (atomic_load(&s->served) == asked) return;
+    uspi_lock_give(s->lock);
+    while ((int32_t)(atomic_load(&s->served) - asked) < 0) {
+        (void)s->world.sleep(s->world.context, s->world.clock(s->world.context) + READERS_LOOK);
+    }
+    uspi_lock_take(s->lock);
 }
 
 /* ---- samples ---- */
@@ -289,11 +313,11 @@ static void look_at(struct uspi_sampling *s, uint32_t i, uint64_t now) {
 }
 
 /* Captures the threads that look_at has chosen. Threads that are stopped together are captured before others are
- * stopped. */
+ * stopped. Readers need not wait for all of them. */
 static void capture_due(struct uspi_sampling *s, uint64_t now) {
     struct usp_thread together[USPI_STOPPED_TOGETHER];
     uint32_t places[USPI_STOPPED_TOGETHER];
-    for (uint32_t next = 0; next < s->threads.begun;) {
+    for (uint32_t next = 0; next < s->threads.begun && !atomic_load(&s->is_cut); let_readers_in(s)) {
         size_t count = 0;
         for (; next < s->threads.begun && count < USPI_STOPPED_TOGETHER; next++) {
             struct sampled *t = sampled_at(s, next);
@@ -441,6 +465,7 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
         s->random = now;
     }
     s->run.end = now;
+    atomic_store(&s->is_cut, false);
     s->knows_own_cpu = false;
     s->to_list = 0;
     list_threads(s, now, true);
@@ -451,7 +476,7 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
         if (!t->is_in_use) continue;
         t->looked = now;
         t->idle = t->due = (struct span){.ticks = 0};
-        t->has_stack = false;
+        t->has_stack = t->is_to_be_captured = false;
         if (s->world.thread_cpu(s->world.context, &t->thread, &cpu) == USP_OK) t->clock.cpu = cpu;
     }
     s->scheduled = s->due = now;
@@ -464,6 +489,7 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
 uint64_t uspi_sampling_tick(struct uspi_sampling *sampling) {
     struct uspi_sampling *s = sampling;
     uspi_lock_take(s->lock);
+    let_readers_in(s);
     uint64_t now = s->world.clock(s->world.context);
     count_missed(s, now);
     s->run.ticks++;
@@ -494,25 +520,27 @@ void uspi_sampling_end(struct uspi_sampling *sampling) {
     uspi_lock_give(sampling->lock);
 }
 
+void uspi_sampling_cut(struct uspi_sampling *sampling) { atomic_store(&sampling->is_cut, true); }
+
 /* ---- readers ---- */
 
 int uspi_sampling_read(struct uspi_sampling *sampling, uint64_t from, uint64_t to, uint64_t thread,
                        struct usp_profile **profile) {
-    uspi_lock_take(sampling->lock);
+    take_for_reader(sampling);
     flush_all(sampling);
     uspi_lock_give(sampling->lock);
     return usp_profile_copy(sampling->profile, from, to, thread, profile);
 }
 
 void uspi_sampling_get_run(struct uspi_sampling *sampling, struct usp_profile_run *run) {
-    uspi_lock_take(sampling->lock);
+    take_for_reader(sampling);
     *run = sampling->run;
     uspi_lock_give(sampling->lock);
 }
 
 bool uspi_sampling_is_alive(struct uspi_sampling *sampling) {
     bool is_alive = false;
-    uspi_lock_take(sampling->lock);
+    take_for_reader(sampling);
     for (uint32_t i = 0; i < sampling->threads.begun; i++) {
         const struct sampled *t = sampled_at(sampling, i);
         is_alive = is_alive || (t->is_in_use && (t->is_wanted || follows_new_threads(sampling)));

@@ -9,6 +9,8 @@
 
 #include <check.h>
 #include <math.h>
+#include <pthread.h>
+#include <unistd.h>
 
 static struct scripted script;
 static struct uspi_world world;
@@ -82,6 +84,81 @@ static struct amount amount_of(usp_addr leaf, uint64_t thread) {
     usp_profile_free(profile);
     return amount;
 }
+
+/* ---- ticks that take long ---- */
+
+/* Where 200 threads waited for two processors, a tick took half a minute, and `unspool record` did not end for a quarter
+ * of an hour: whoever asked how far the sampler was never got the lock between two ticks. */
+static struct {
+    _Atomic(unsigned) batches;
+    _Atomic(bool) has_asked, is_answered;
+    unsigned answered_after; /* number of batches when the reader was served */
+    bool cuts;
+} slow;
+
+static void *ask_for_run(void *context) {
+    (void)context;
+    atomic_store(&slow.has_asked, true);
+    run_of();
+    slow.answered_after = atomic_load(&slow.batches);
+    atomic_store(&slow.is_answered, true);
+    return NULL;
+}
+
+/* Stops a batch of threads, which takes as long as a reader needs to ask. */
+static int stop_slowly(void *context, const struct usp_thread *threads, size_t count) {
+    static pthread_t reader;
+    (void)context;
+    (void)threads;
+    (void)count;
+    if (atomic_fetch_add(&slow.batches, 1) == 0) {
+        ck_assert_int_eq(pthread_create(&reader, NULL, ask_for_run, NULL), 0);
+        pthread_detach(reader);
+        if (slow.cuts) uspi_sampling_cut(sampling);
+    }
+    while (!atomic_load(&slow.has_asked)) usleep(100);
+    if (!atomic_load(&slow.is_answered)) usleep(20000);
+    return USP_OK;
+}
+
+static bool sleep_really(void *context, uint64_t deadline) {
+    (void)context;
+    (void)deadline;
+    usleep(100);
+    return false;
+}
+
+static void begin_slow_world(void) {
+    options.which = USP_SAMPLER_ALL;
+    world.stop_together = stop_slowly;
+    world.sleep = sleep_really;
+    for (uint64_t id = 2; id < 40 * USPI_STOPPED_TOGETHER; id++) script_add(&script, id, "busy", 0x300)->runs = true;
+    begin_sampling();
+}
+
+/* A reader must get the lock within the tick. */
+START_TEST(readers_need_not_wait_for_a_long_tick) {
+    begin_slow_world();
+    tick();
+    while (!atomic_load(&slow.is_answered)) usleep(100);
+    ck_assert_uint_ge(atomic_load(&slow.batches), 40);
+    ck_assert_uint_lt(slow.answered_after, 20);
+}
+END_TEST
+
+/* A sampler that is stopped must not finish a long tick. The next run captures all threads. */
+START_TEST(a_long_tick_is_cut_short) {
+    slow.cuts = true;
+    begin_slow_world();
+    tick();
+    ck_assert_uint_eq(atomic_load(&slow.batches), 1);
+    due = uspi_sampling_begin(sampling);
+    tick();
+    ck_assert_uint_ge(atomic_load(&slow.batches), 41);
+}
+END_TEST
+
+/* ---- shares ---- */
 
 /* The main thread runs in one function for 300 ms and waits in another one for 200 ms. The sampled shares must
  * agree. */
@@ -595,7 +672,7 @@ int main(void) {
     tcase_add_checked_fixture(threads, begin_world, end_world);
     tcase_add_checked_fixture(day, begin_world, end_world);
     add_tests(time, shares_of_time, no_clocks, budget_of_stopped_time, missed_ticks, runs_again,
-              short_run_after_a_capture);
+              short_run_after_a_capture, readers_need_not_wait_for_a_long_tick, a_long_tick_is_cut_short);
     add_loop_tests(time, 0, 3, who_has_not_run_is_not_stopped);
     add_loop_tests(time, 0, 6, processor_budget);
     add_loop_tests(time, 0, 2, jitter);
