@@ -22,6 +22,7 @@ TICK = os.sysconf('SC_CLK_TCK')
 # Options for a job of minutes: the Java compiler and collector with the least start-up work.
 JAVA = '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'
 OPTIONS = ['--conf', 'spark.sql.shuffle.partitions=2', '--conf', 'spark.ui.enabled=false', '--driver-java-options', JAVA,
+           '--conf', 'spark.sql.files.maxPartitionBytes=512m',
            '--conf', f'spark.executor.extraJavaOptions={JAVA}', '--conf', 'spark.sql.parquet.compression.codec=gzip']
 
 
