@@ -3,12 +3,10 @@
  *
  * Each frame reader offers a candidate: the caller's registers, its return address, and how credible that is. The
  * readers use a signal's frame, unwind tables, the instructions in several ways, a return address that proves itself,
- * or the frame record. A reader runs once, when its candidate is first needed. rank.c has the tables that order
- * candidates, decide.c the function that chooses one.
+ * or the frame record. A reader runs when its candidate is first needed, and again if another one has overwritten it
+ * (enum uspi_room). rank.c has the tables that order candidates, decide.c the function that chooses one.
  *
- * To add a reader, add a value to enum uspi_reader, a function to readers.h, an entry to decide.c's list, and rows to
- * rank.c's table that say when it is believed. A new kind of unwind table needs only an entry in the list of
- * table.c. */
+ * doc/design.md says how to add a reader. */
 #ifndef USPI_EVIDENCE_H
 #define USPI_EVIDENCE_H
 
