@@ -10,6 +10,7 @@
 #define SIGABRT 6
 #define SIGKILL 9
 #define SIGTERM 15
+#define SIGCHLD 20
 #define SIGUSR1 30
 #define SIGUSR2 31
 
@@ -43,6 +44,7 @@ struct sigaction {
 #define SA_ONSTACK             0x0001
 #define SA_RESTART             0x0002
 #define SA_RESETHAND           0x0004
+#define SA_NOCLDSTOP           0x0008
 #define SA_SIGINFO             0x0040
 #define sigemptyset(set)       (*(set) = 0, 0)
 #define sigaddset(set, number) (*(set) |= (sigset_t)1 << ((number) - 1), 0)
