@@ -252,14 +252,15 @@ END_TEST
 
 struct cut {
     uint64_t thread;
+    usp_addr outermost; /* pc of the thread's outermost frame */
     unsigned with_both_ends, others;
 };
 
 static int note_cut(void *context, const struct usp_profile_entry *entry) {
     struct cut *cut = context;
     if (entry->thread->thread.id != cut->thread) return USP_OK;
-    bool has_both =
-        entry->stack->omitted > 0 && FRAMES_IN(entry->stack, stand_here) == 1 && entry->stack->stop == USP_STOP_ROOT;
+    bool has_both = entry->stack->omitted > 0 && FRAMES_IN(entry->stack, stand_here) == 1 &&
+                    entry->stack->frames[entry->stack->count - 1].pc == cut->outermost;
     *(has_both ? &cut->with_both_ends : &cut->others) += (unsigned)entry->samples;
     return USP_OK;
 }
@@ -288,7 +289,12 @@ START_TEST(deep_stacks_are_cut_and_counted) {
     ck_assert_int_eq(usp_sampler_stop(sampler), USP_OK);
     usp_sampler_get_run(sampler, &run);
     struct usp_profile *profile = profile_of(sampler);
-    struct cut cut = {.thread = deep.thread.id};
+    struct usp_frame frames[400];
+    struct usp_stack whole;
+    usp_stack_init(&whole, frames, 400);
+    ck_assert_int_eq(usp_capture_thread(&deep.thread, NULL, &whole), USP_OK);
+    ck_assert_uint_gt(whole.count, 200);
+    struct cut cut = {.thread = deep.thread.id, .outermost = frames[whole.count - 1].pc};
     ck_assert_int_eq(usp_profile_visit(profile, note_cut, &cut), USP_OK);
     ck_assert_uint_eq(run.truncated, run.captures);
     ck_assert_uint_ge(cut.with_both_ends, 5);
