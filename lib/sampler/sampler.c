@@ -16,7 +16,6 @@ struct usp_sampler {
     int64_t pid;                    /* id of the process that made the sampler; a child process has another one */
     struct uspi_lock *changes;      /* held while the thread is started or stopped */
     struct uspi_own_thread *thread; /* NULL: the sampler does not run */
-    _Atomic(bool) is_stopping;
 };
 
 void usp_sampler_options_init(struct usp_sampler_options *options) {
@@ -47,7 +46,7 @@ static bool complete(const struct usp_sampler_options *given, struct usp_sampler
 static void sample(void *context) {
     struct usp_sampler *sampler = context;
     uint64_t due = uspi_sampling_begin(sampler->sampling);
-    while (!atomic_load(&sampler->is_stopping)) {
+    while (!uspi_sampling_is_ending(sampler->sampling)) {
         /* A wake-up means that the sampler is stopping, or is left over from the stop before this start. */
         if (sampler->world.sleep(sampler->world.context, due)) continue;
         due = uspi_sampling_tick(sampler->sampling);
@@ -101,7 +100,7 @@ int usp_sampler_start(struct usp_sampler *sampler) {
     if (sampler == NULL) return USP_ERROR_ARGUMENT;
     uspi_lock_take(sampler->changes);
     if (sampler->thread == NULL) {
-        atomic_store(&sampler->is_stopping, false);
+        uspi_sampling_set_ending(sampler->sampling, false);
         status = uspi_os_thread_start("unspool sampler", sample, sampler, &sampler->thread);
     }
     uspi_lock_give(sampler->changes);
@@ -112,8 +111,7 @@ int usp_sampler_stop(struct usp_sampler *sampler) {
     if (sampler == NULL) return USP_ERROR_ARGUMENT;
     uspi_lock_take(sampler->changes);
     if (sampler->thread != NULL) {
-        atomic_store(&sampler->is_stopping, true);
-        uspi_sampling_cut(sampler->sampling);
+        uspi_sampling_set_ending(sampler->sampling, true);
         sampler->world.wake(sampler->world.context);
         uspi_os_thread_join(sampler->thread);
         sampler->thread = NULL;

@@ -52,8 +52,8 @@ struct uspi_sampling {
     struct usp_thread *given;
     char **names;
     _Atomic(uint32_t) asked, served; /* how often readers asked for the lock, and got it */
-    _Atomic(bool) is_cut;            /* the current tick ends early */
-    struct uspi_lock *lock;          /* protects the following fields; held during a tick, except by let_readers_in */
+    _Atomic(bool) is_ending;
+    struct uspi_lock *lock; /* protects the following fields; held during a tick, except by let_readers_in */
     struct usp_profile *profile;
     struct usp_profile_run run;
     struct uspi_allowance allowance;
@@ -155,8 +155,9 @@ static void take_for_reader(struct uspi_sampling *s) {
     atomic_fetch_add(&s->served, 1);
 }
 
-/* Gives the lock to the readers that wait for it. On a machine where many threads wait for a processor, a tick takes
- * long and the next one is due at once: readers would never get a lock that is free only in between. */
+/* Gives the lock to the readers that wait for it; every tick calls it. On a machine where many threads wait for a
+ * processor, a tick takes long and the next one is due at once: readers would never get a lock that is free only in
+ * between. */
 static void let_readers_in(struct uspi_sampling *s) {
     const uint32_t asked = atomic_load(&s->asked);
     if (atomic_load(&s->served) == asked) return;
@@ -317,7 +318,7 @@ static void look_at(struct uspi_sampling *s, uint32_t i, uint64_t now) {
 static void capture_due(struct uspi_sampling *s, uint64_t now) {
     struct usp_thread together[USPI_STOPPED_TOGETHER];
     uint32_t places[USPI_STOPPED_TOGETHER];
-    for (uint32_t next = 0; next < s->threads.begun && !atomic_load(&s->is_cut); let_readers_in(s)) {
+    for (uint32_t next = 0; next < s->threads.begun && !atomic_load(&s->is_ending); let_readers_in(s)) {
         size_t count = 0;
         for (; next < s->threads.begun && count < USPI_STOPPED_TOGETHER; next++) {
             struct sampled *t = sampled_at(s, next);
@@ -465,7 +466,6 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
         s->random = now;
     }
     s->run.end = now;
-    atomic_store(&s->is_cut, false);
     s->knows_own_cpu = false;
     s->to_list = 0;
     list_threads(s, now, true);
@@ -489,7 +489,6 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
 uint64_t uspi_sampling_tick(struct uspi_sampling *sampling) {
     struct uspi_sampling *s = sampling;
     uspi_lock_take(s->lock);
-    let_readers_in(s);
     uint64_t now = s->world.clock(s->world.context);
     count_missed(s, now);
     s->run.ticks++;
@@ -520,7 +519,11 @@ void uspi_sampling_end(struct uspi_sampling *sampling) {
     uspi_lock_give(sampling->lock);
 }
 
-void uspi_sampling_cut(struct uspi_sampling *sampling) { atomic_store(&sampling->is_cut, true); }
+void uspi_sampling_set_ending(struct uspi_sampling *sampling, bool is_ending) {
+    atomic_store(&sampling->is_ending, is_ending);
+}
+
+bool uspi_sampling_is_ending(struct uspi_sampling *sampling) { return atomic_load(&sampling->is_ending); }
 
 /* ---- readers ---- */
 

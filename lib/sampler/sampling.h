@@ -22,9 +22,10 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling);
 /* Performs one tick. Returns when the next one is due, by the world's clock. */
 uint64_t uspi_sampling_tick(struct uspi_sampling *sampling);
 
-/* Makes a tick end early that another thread performs: threads that it has not captured yet are left out. The run goes
- * on with uspi_sampling_begin. */
-void uspi_sampling_cut(struct uspi_sampling *sampling);
+/* Whether the run is to end, initially false. A tick that is being performed then leaves out the threads that it has
+ * not captured yet. Any thread may call them at any time. */
+void uspi_sampling_set_ending(struct uspi_sampling *sampling, bool is_ending);
+bool uspi_sampling_is_ending(struct uspi_sampling *sampling);
 
 /* Ends the run: adds the pending samples of threads that have not run to the profile. */
 void uspi_sampling_end(struct uspi_sampling *sampling);

@@ -50,7 +50,7 @@ enum call {
     WAIT,
     WAKE,
     SLEEP,
-    SET_TIMER_SLACK,
+    SLACK,
     CPU_TIME,
     TRACE,
     RUN_BESIDE,
@@ -60,39 +60,19 @@ enum call {
 
 /* Errors of each call: the likeliest reason, and another one that takes another path. */
 static const int reasons[2][CALLS] = {
-    {[OPEN] = EMFILE,
-     [CLOSE] = EIO,
-     [READ] = EIO,
-     [PREAD] = EIO,
-     [REWIND] = EINVAL,
-     [LIST] = EIO,
-     [LINKS] = EIO,
-     [READ_LINK] = ENOENT,
-     [MAP] = ENOMEM,
-     [UNMAP] = EINVAL,
-     [PROBE] = EFAULT,
-     [READ_PROCESS] = EFAULT,
-     [OWN_NAME] = EFAULT,
-     [PROBE_THREAD] = ESRCH,
-     [SEND] = EAGAIN,
-     [PENDING] = EFAULT,
-     [SET_ACTION] = EINVAL,
-     [SET_MASK] = EINVAL,
-     [WAIT] = EINTR,
-     [WAKE] = EINVAL,
-     [SLEEP] = EINTR,
-     [CPU_TIME] = EINVAL,
-     [TRACE] = EPERM,
-     [RUN_BESIDE] = EAGAIN,
-     [PERMIT_TRACER] = EINVAL,
-     [SET_TIMER_SLACK] = EINVAL},
-    {[OPEN] = ENOENT,          [CLOSE] = EINTR,           [READ] = ESRCH,   [PREAD] = EPERM,
-     [REWIND] = EBADF,         [LIST] = ENOENT,           [LINKS] = EBADF,  [READ_LINK] = EACCES,
-     [MAP] = ENOMEM,           [UNMAP] = ENOMEM,          [PROBE] = EFAULT, [READ_PROCESS] = ENOSYS,
-     [OWN_NAME] = EPERM,       [PROBE_THREAD] = EPERM,    [SEND] = ESRCH,   [PENDING] = EPERM,
-     [SET_ACTION] = EPERM,     [SET_MASK] = EPERM,        [WAIT] = ENOSYS,  [WAKE] = ENOSYS,
-     [SLEEP] = EINVAL,         [CPU_TIME] = EPERM,        [TRACE] = ESRCH,  [RUN_BESIDE] = ENOSYS,
-     [PERMIT_TRACER] = EINVAL, [SET_TIMER_SLACK] = EINVAL},
+    {[OPEN] = EMFILE,          [CLOSE] = EIO,          [READ] = EIO,     [PREAD] = EIO,
+     [REWIND] = EINVAL,        [LIST] = EIO,           [LINKS] = EIO,    [READ_LINK] = ENOENT,
+     [MAP] = ENOMEM,           [UNMAP] = EINVAL,       [PROBE] = EFAULT, [READ_PROCESS] = EFAULT,
+     [OWN_NAME] = EFAULT,      [PROBE_THREAD] = ESRCH, [SEND] = EAGAIN,  [PENDING] = EFAULT,
+     [SET_ACTION] = EINVAL,    [SET_MASK] = EINVAL,    [WAIT] = EINTR,   [WAKE] = EINVAL,
+     [SLEEP] = EINTR,          [CPU_TIME] = EINVAL,    [TRACE] = EPERM,  [RUN_BESIDE] = EAGAIN,
+     [PERMIT_TRACER] = EINVAL, [SLACK] = EINVAL},
+    {[OPEN] = ENOENT,   [CLOSE] = EINTR,         [READ] = ESRCH,       [PREAD] = EPERM,        [REWIND] = EBADF,
+     [LIST] = ENOENT,   [LINKS] = EBADF,         [READ_LINK] = EACCES, [MAP] = ENOMEM,         [UNMAP] = ENOMEM,
+     [PROBE] = EFAULT,  [READ_PROCESS] = ENOSYS, [OWN_NAME] = EPERM,   [PROBE_THREAD] = EPERM, [SEND] = ESRCH,
+     [PENDING] = EPERM, [SET_ACTION] = EPERM,    [SET_MASK] = EPERM,   [WAIT] = ENOSYS,        [WAKE] = ENOSYS,
+     [SLEEP] = EINVAL,  [CPU_TIME] = EPERM,      [TRACE] = ESRCH,      [RUN_BESIDE] = ENOSYS,  [PERMIT_TRACER] = EINVAL,
+     [SLACK] = EINVAL},
 };
 
 static struct {
@@ -173,7 +153,7 @@ static long s_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t until) {
 }
 static long s_wake(_Atomic(uint32_t) *word, int n) { UNLESS(WAKE, REAL->wake(word, n)); }
 static long s_sleep(uint64_t ns) { UNLESS(SLEEP, REAL->sleep(ns)); }
-static long s_set_timer_slack(uint64_t ns) { UNLESS(SET_TIMER_SLACK, REAL->set_timer_slack(ns)); }
+static long s_set_timer_slack(uint64_t ns) { UNLESS(SLACK, REAL->set_timer_slack(ns)); }
 static int64_t s_cpu_time(void) { UNLESS(CPU_TIME, (long)REAL->cpu_time()); }
 static long s_trace(long request, pid_t tid, void *address, void *data) {
     UNLESS(TRACE, REAL->trace(request, tid, address, data));

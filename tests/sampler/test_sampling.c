@@ -4,6 +4,7 @@
 #include "tests/sampler/scripted_world.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/suite.h"
+#include "tests/support/under.h"
 
 #include "lib/sampler/sampling.h"
 
@@ -93,7 +94,8 @@ static struct {
     _Atomic(unsigned) batches;
     _Atomic(bool) has_asked, is_answered;
     unsigned answered_after; /* number of batches when the reader was served */
-    bool cuts;
+    bool ends;
+    pthread_t reader;
 } slow;
 
 static void *ask_for_run(void *context) {
@@ -107,17 +109,15 @@ static void *ask_for_run(void *context) {
 
 /* Stops a batch of threads, which takes as long as a reader needs to ask. */
 static int stop_slowly(void *context, const struct usp_thread *threads, size_t count) {
-    static pthread_t reader;
     (void)context;
     (void)threads;
     (void)count;
     if (atomic_fetch_add(&slow.batches, 1) == 0) {
-        ck_assert_int_eq(pthread_create(&reader, NULL, ask_for_run, NULL), 0);
-        pthread_detach(reader);
-        if (slow.cuts) uspi_sampling_cut(sampling);
+        ck_assert_int_eq(pthread_create(&slow.reader, NULL, ask_for_run, NULL), 0);
+        if (slow.ends) uspi_sampling_set_ending(sampling, true);
     }
     while (!atomic_load(&slow.has_asked)) usleep(100);
-    if (!atomic_load(&slow.is_answered)) usleep(20000);
+    if (!atomic_load(&slow.is_answered)) usleep((useconds_t)(patience(20 * MS) / 1000));
     return USP_OK;
 }
 
@@ -140,7 +140,7 @@ static void begin_slow_world(void) {
 START_TEST(readers_need_not_wait_for_a_long_tick) {
     begin_slow_world();
     tick();
-    while (!atomic_load(&slow.is_answered)) usleep(100);
+    pthread_join(slow.reader, NULL);
     ck_assert_uint_ge(atomic_load(&slow.batches), 40);
     ck_assert_uint_lt(slow.answered_after, 20);
 }
@@ -148,10 +148,12 @@ END_TEST
 
 /* A sampler that is stopped must not finish a long tick. The next run captures all threads. */
 START_TEST(a_long_tick_is_cut_short) {
-    slow.cuts = true;
+    slow.ends = true;
     begin_slow_world();
     tick();
+    pthread_join(slow.reader, NULL);
     ck_assert_uint_eq(atomic_load(&slow.batches), 1);
+    uspi_sampling_set_ending(sampling, false);
     due = uspi_sampling_begin(sampling);
     tick();
     ck_assert_uint_ge(atomic_load(&slow.batches), 41);

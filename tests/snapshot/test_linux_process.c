@@ -516,6 +516,45 @@ START_TEST(everybody_stands_while_stacks_are_copied) {
 }
 END_TEST
 
+/* How often the stop of the first thread is not seen. Below eight, so that nobody asks whether it has ended. */
+enum { UNSEEN = 5 };
+static _Atomic(unsigned) unseen;
+static _Atomic(bool) is_slack_set, is_slack_late;
+
+static long hide_a_stop(long request, pid_t tid, void *address, void *data) {
+    if (request == PTRACE_SEIZE && !atomic_load(&is_slack_set)) atomic_store(&is_slack_late, true);
+    if (request == PTRACE_GETREGSET && tid == signalled->pid && atomic_fetch_add(&unseen, 1) < UNSEEN) return -ESRCH;
+    return uspi_linux_real.trace(request, tid, address, data);
+}
+
+static long note_slack(uint64_t ns) {
+    atomic_store(&is_slack_set, ns <= 1000);
+    return uspi_linux_real.set_timer_slack(ns);
+}
+
+/* A thread was said to be stopped while it still ran and all waited for it. That does not count. While they wait, the
+ * tracer's sleeps of 20, 40, 80 … µs may not last 50 µs longer, as they usually do. */
+START_TEST(a_thread_that_stops_late_was_not_stopped_before) {
+    struct child c = start_child(TARGET, "", "3", 0);
+    signalled = &c;
+    table = uspi_linux_real;
+    table.trace = hide_a_stop;
+    table.set_timer_slack = note_slack;
+    uspi_linux = &table;
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    uspi_linux = &uspi_linux_real;
+    const struct usp_snapshot_thread *late = usp_snapshot_get_thread(snapshot, 0);
+    ck_assert_uint_eq(late->info.thread.id, (uint64_t)c.pid);
+    ck_assert_int_eq(late->status, USP_OK);
+    ck_assert_uint_gt(late->stopped_ns, 0);
+    /* It was seen running after four sleeps. */
+    ck_assert_uint_ge(usp_snapshot_get_info(snapshot)->stopped_ns - late->stopped_ns, (20 + 40 + 80 + 160) * 1000);
+    ck_assert(atomic_load(&is_slack_set) && !atomic_load(&is_slack_late));
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
 /* ---- Swift's async contexts ---- */
 
 static usp_addr refused; /* the address that cannot be read; 1: no read of a context's size succeeds */
@@ -779,8 +818,9 @@ int main(void) {
                   threads_come_and_go, a_thread_that_waits_for_its_vfork_child, a_main_thread_that_has_ended,
                   no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost,
                   an_image_that_is_loaded_last_is_known, everybody_stands_while_stacks_are_copied,
-                  no_thread_is_traced_any_more, stops_are_heard_of_once, no_such_process, an_undumpable_process,
-                  another_users_process, a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
+                  a_thread_that_stops_late_was_not_stopped_before, no_thread_is_traced_any_more,
+                  stops_are_heard_of_once, no_such_process, an_undumpable_process, another_users_process,
+                  a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);
 }
