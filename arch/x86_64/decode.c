@@ -246,11 +246,12 @@ static void describe_call(const struct uspi_x86_code *c, struct uspi_instruction
     move_sp(c, out, -c->mode->word);
 }
 
-/* Loads pc from memory, if an effect can describe the address. */
+/* Loads pc from memory, if an effect can describe the address. In 64-bit code a jump loads 8 bytes even without the
+ * prefix that other instructions need for that (Intel SDM volume 2, JMP). */
 static void load_pc(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     const bool is_constant = c->pc_relative || (c->base == NONE && c->index == NONE);
     const uint64_t origin = c->pc_relative ? c->pc + c->at : 0;
-    if (c->size != c->mode->word || c->segment || c->address_cut) return;
+    if (c->size == 2 || c->segment || c->address_cut) return;
     if (is_constant) {
         uspi_add_effect(out, USPI_LOAD, c->mode->pc, USPI_NO_REGISTER,
                         (int64_t)((origin + (uint64_t)c->displacement) & c->mode->mask));

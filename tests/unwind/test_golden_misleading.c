@@ -336,6 +336,30 @@ START_TEST(pop_and_branch_together) {
 }
 END_TEST
 
+/* A function is called through a linkage table and ends with a jump to another entry, which it does not call. What the
+ * pointers of the entries contain shows the way. Without them, a path from the entry that the caller's caller calls
+ * leads to the same place, through the code that binds functions, and the caller is missing. */
+START_TEST(jump_through_linkage_tables) {
+    const usp_addr behind = OTHER + 0x200, table = FUNCTION, entry = FUNCTION + 16;
+    struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
+    CODE8(&f->memory, behind - 5, /* call table + 32 */ 0xe8, 0x20, 0xfd, 0xff, 0xff, /* hlt */ 0xf4);
+    CODE8(&f->memory, CALLER - 6, /* push %rbx */ 0x53, /* call OTHER */ 0xe8, 0, 3, 0, 0, /* pop %rbx; ret */ 0x5b,
+          0xc3);
+    /* push 0x1fa(%rip); jmp *0x1fc(%rip); nop; then entries: jmp *N(%rip); push; jmp table */
+    CODE8(&f->memory, table, 0xff, 0x35, 0xfa, 1, 0, 0, 0xff, 0x25, 0xfc, 1, 0, 0, 0x0f, 0x1f, 0x40, 0);
+    CODE8(&f->memory, entry, 0xff, 0x25, 2, 2, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff, 0xff, 0xff);
+    CODE8(&f->memory, table + 32, 0xff, 0x25, 0xea, 1, 0, 0, 0x68, 1, 0, 0, 0, 0xe9, 0xd0, 0xff, 0xff, 0xff);
+    /* An entry that is bound when the program starts: jmp *0x11a(%rip); int3. */
+    CODE8(&f->memory, OTHER, 0xff, 0x25, 0x1a, 1, 0, 0, 0xcc);
+    CODE8(&f->memory, OTHER + 16, /* nop */ 0x90, /* jmp entry */ 0xe9, 0xfa, 0xfe, 0xff, 0xff);
+    CODE8(&f->memory, OTHER + 32, /* push %rbx; pop %rbx; ret */ 0x53, 0x5b, 0xc3);
+    WORDS(&f->memory, OTHER + 0x100, 8, 0, 0, CALLER - 6, OTHER + 32, OTHER + 16);
+    WORDS(&f->memory, STACK, 8, CALLER, 7, behind, 0);
+    set_registers(f, entry, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, entry, CALLER, behind);
+}
+END_TEST
+
 /* The instructions of a loop have one condition, and one of them changes the flags. The condition of the interrupted
  * instruction says nothing about the branch (glibc's memset). */
 START_TEST(condition_that_changes) {
@@ -458,7 +482,7 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
-    add_tests(ways, argument_taken_by_the_callee, large_function);
+    add_tests(ways, argument_taken_by_the_callee, large_function, jump_through_linkage_tables);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
