@@ -229,6 +229,22 @@ START_TEST(large_function) {
 }
 END_TEST
 
+/* Behind a call the link register is stale. A path leads to code that stores it in a frame of its own, loads it and
+ * returns: to where, is not known. The word that was in the slot before looks like a return address. */
+START_TEST(stale_link_register_is_stored) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, OTHER, /* cbz x0, OTHER + 20 */ 0xb40000a0, /* bl OTHER + 0x40 */ 0x9400000f,
+           /* ldr x30, [sp, #24] */ 0xf9400ffe, /* add sp, sp, #32 */ 0x910083ff, /* ret */ 0xd65f03c0,
+           /* bl OTHER + 0x40 */ 0x9400000b, /* str x30, [sp, #-16]! */ 0xf81f0ffe, /* str x0, [sp, #8] */ 0xf90007e0,
+           /* ldr x30, [sp], #16 */ 0xf84107fe, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK - 16, 8, STALE, 7, 7, 7, 7, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, OTHER, STACK, STACK + 32);
+    usp_registers_set_lr(&f->registers, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
+}
+END_TEST
+
 /* One case of a switch tail-calls a function with a frame and a switch of its own. The other case, which only the first
  * switch reaches, has no frame. */
 START_TEST(switch_beside_anothers) {
@@ -482,7 +498,8 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
-    add_tests(ways, argument_taken_by_the_callee, large_function, jump_through_linkage_tables);
+    add_tests(ways, argument_taken_by_the_callee, large_function, stale_link_register_is_stored,
+              jump_through_linkage_tables);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);

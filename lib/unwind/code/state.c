@@ -143,7 +143,8 @@ struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct usp
  * already contains. No return restores other stored values, so the path remembers only the newest such store. A return
  * may go to its value (push %eax; ret). It may also be the return address, moved from below the arguments to its place
  * (pop %rcx; lea 8(%r15), %rsp; push %rcx). The original value of any other register (the anchor of a realigned stack,
- * an argument) is logged while half of the log is free. */
+ * an argument) is logged while half of the log is free. A stored link register is always logged, also if its value is
+ * unknown: what a later return loads from the slot is this value, not the word that was in the slot before. */
 bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg) {
     if (at.kind != USPI_ADDRESS) return true;
     uint8_t where = (uint8_t)(USPI_SLOT | at.base);
@@ -152,6 +153,7 @@ bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_
     bool saves = !is_of_no_frame(log, v) &&
                  ((reg != USPI_NO_REGISTER && uspi_is_restored(log, reg)) ||
                   (v.kind == USPI_ADDRESS && (uspi_is_restored(log, v.base) || log->count < USPI_LOG_MAX / 2)));
+    if (reg != USPI_NO_REGISTER && reg == log->backend->lr) saves = true;
     if (!saves && !find_value(log, way->newest, where, at.offset, &kept)) {
         remember_stored(way, at, v);
         return true;
