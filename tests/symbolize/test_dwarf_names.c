@@ -154,6 +154,7 @@ static void begin_languages(void) {
     put_abbreviation(&f, OWN + 5, DW_TAG_inlined_subroutine, false,
                      PAIRS(DW_AT_abstract_origin, DW_FORM_ref_addr, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
                            DW_FORM_data8, DW_AT_call_file, DW_FORM_data1, DW_AT_call_line, DW_FORM_data1));
+    put_abbreviation(&f, OWN + 6, DW_TAG_subprogram, true, PAIRS(DW_AT_name, DW_FORM_string));
 }
 
 static void begin_scope(unsigned kind, const char *name) {
@@ -170,8 +171,8 @@ static void put_foreign(unsigned kind, uint64_t origin, uint64_t low, uint64_t s
     if (kind == OWN + 5) put(&f.info, 2, 1 | 77 << 8);
 }
 
-/* A C++ function without a linkage name gets its name from the namespaces, classes and functions around it; in other
- * languages it has its own name only. Lambdas and local parts of functions (".part.0") have a complete name in
+/* A C++ function without a linkage name gets its name from the namespaces, classes and functions around it, also those
+ * without code; blocks add nothing. In other languages it has its own name only. Lambdas and local parts of functions (".part.0") have a complete name in
  * DW_AT_name. */
 START_TEST(names_with_scopes) {
     static const struct {
@@ -190,8 +191,13 @@ START_TEST(names_with_scopes) {
     begin_scope(OWN + 3, NULL);
     begin_scope(OWN + 2, "Class");
     put_function(&f, FUNCTION, "method", 0x1000, 0x10);
+    put_block(&f);
     begin_scope(OWN + 2, "<lambda()>");
     put_function(&f, FUNCTION, "operator()", 0x1010, 0x10);
+    for (unsigned i = 0; i < 4; i++) end_entry(&f);
+    begin_scope(OWN + 6, "declared");
+    begin_scope(OWN + 2, "Local");
+    put_function(&f, FUNCTION, "work", 0x1040, 0x10);
     for (unsigned i = 0; i < 3; i++) end_entry(&f);
     end_entry(&f);
     end_entry(&f);
@@ -201,13 +207,14 @@ START_TEST(names_with_scopes) {
     put_function(&f, FUNCTION, "plain", 0x1030, 0x10);
     end_entry(&f);
     end_unit(&f);
-    put_plain_lines(0x1000, 4);
+    put_plain_lines(0x1000, 5);
     open_file();
     expect(0x1000, 0, has_scopes ? "ns::(anonymous namespace)::Class::method" : "method", 10);
     expect(0x1010, 0, has_scopes ? "ns::(anonymous namespace)::Class::method::<lambda()>::operator()" : "operator()",
            11);
     expect(0x1020, 0, has_scopes ? "ns::work.part.0" : "work.part.0", 12);
     expect(0x1030, 0, "plain", 13);
+    expect(0x1040, 0, has_scopes ? "ns::(anonymous namespace)::Class::declared::Local::work" : "work", 14);
     close_file();
 }
 END_TEST

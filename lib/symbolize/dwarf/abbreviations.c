@@ -259,6 +259,7 @@ static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t 
                                        .before = a->rest,
                                        .implicit = form == DW_FORM_flag_present ? 1 : implicit};
     a->rest = 0;
+    if (which != USPI_ATTRIBUTES) a->has |= UINT32_C(1) << which;
     if (!uspi_room_for(&t->reads, &k->read_room, k->read_count, 1, sizeof *t->reads)) return false;
     t->reads[k->read_count++] = read;
     a->read_count++;
@@ -290,12 +291,14 @@ static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct usp
         if (a->kind == USPI_ENTRY_OTHER) continue;
         if (!add_read(k, a, attribute, form, implicit)) return USP_ERROR_NO_MEMORY;
     }
+    const uint32_t code = UINT32_C(1) << USPI_AT_LOW_PC | UINT32_C(1) << USPI_AT_RANGES;
+    if (a->kind == USPI_ENTRY_FUNCTION && (a->has & code) == 0) a->kind = USPI_ENTRY_DECLARED;
     /* An unknown form is found when an entry uses it. The table's other abbreviations can be used. */
     a->fixed = is_known ? (uint32_t)fixed : UINT32_MAX;
     return c->is_bad ? 0 : 1;
 }
 
-static int by_code(const void *a, const void *b) {
+static int compare_codes(const void *a, const void *b) {
     const struct uspi_abbreviation *x = a, *y = b;
     return (x->code > y->code) - (x->code < y->code);
 }
@@ -303,7 +306,9 @@ static int by_code(const void *a, const void *b) {
 /* Codes may have gaps, but a table by code must not be much larger than the abbreviations themselves. */
 #define DENSITY 4
 
-static bool make_numbers(struct uspi_abbreviation_table *t) {
+/* Sorts the table so that abbreviations are found by their codes. Of two with one code, the first one counts. Returns
+ * false when memory is exhausted. */
+static bool sort_table(struct uspi_abbreviation_table *t) {
     uint64_t highest = 0;
     bool is_sorted = true;
     for (size_t i = 0; i < t->count; i++) {
@@ -311,21 +316,22 @@ static bool make_numbers(struct uspi_abbreviation_table *t) {
         if (i > 0 && t->all[i].code <= t->all[i - 1].code) is_sorted = false;
     }
     if (highest / DENSITY <= t->count + 64) {
-        t->code_count = (size_t)highest + 1;
-        t->by_code = calloc(t->code_count, sizeof *t->by_code);
-        if (t->by_code == NULL) return false;
-        /* Of two abbreviations with one code, the first one counts. */
-        for (size_t i = t->count; i-- > 0;) t->by_code[t->all[i].code] = (uint32_t)(i + 1);
-        return true;
+        struct uspi_abbreviation *by_code = calloc((size_t)highest + 1, sizeof *by_code);
+        if (by_code == NULL) return false;
+        for (size_t i = t->count; i-- > 0;) by_code[t->all[i].code] = t->all[i];
+        free(t->all);
+        t->all = by_code;
+        t->count = (size_t)highest + 1;
+        t->is_by_code = true;
+    } else if (!is_sorted) {
+        qsort(t->all, t->count, sizeof *t->all, compare_codes);
     }
-    if (!is_sorted) qsort(t->all, t->count, sizeof *t->all, by_code);
     return true;
 }
 
 void uspi_abbreviations_free(struct uspi_abbreviation_table *table) {
     if (table == NULL) return;
     free(table->all);
-    free(table->by_code);
     free(table->skips);
     free(table->reads);
     free(table);
@@ -350,14 +356,15 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
         if (got > 0) t->all[t->count++] = a;
     }
     t->length = offset <= size ? size - offset - (uint64_t)(c.end - c.p) : 0;
-    if (got >= 0 && (t->count > UINT32_MAX - 1 || !make_numbers(t))) got = USP_ERROR_NO_MEMORY;
-    if (got < 0 || t->count == 0) {
+    const bool is_empty = t->count == 0;
+    if (got >= 0 && !sort_table(t)) got = USP_ERROR_NO_MEMORY;
+    if (got < 0 || is_empty) {
         *status = got < 0 ? got : USP_ERROR_FORMAT;
         uspi_abbreviations_free(t);
         return NULL;
     }
-    t->memory = sizeof *t + k.abbreviation_room * sizeof *t->all + t->code_count * sizeof *t->by_code +
-                k.skip_room * sizeof *t->skips + k.read_room * sizeof *t->reads;
+    const size_t room = t->is_by_code ? t->count : k.abbreviation_room;
+    t->memory = sizeof *t + room * sizeof *t->all + k.skip_room * sizeof *t->skips + k.read_room * sizeof *t->reads;
     return t;
 }
 
@@ -367,12 +374,9 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
                      struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes) {
     const struct uspi_attribute_form *read = table->reads + a->reads;
     struct uspi_attribute_value skipped;
-    uint32_t has = 0;
     for (uint32_t i = 0; i < a->read_count; i++, read++) {
-        const bool is_wanted = read->which != USPI_ATTRIBUTES;
-        struct uspi_attribute_value *value = is_wanted ? &attributes->all[read->which] : &skipped;
+        struct uspi_attribute_value *value = read->which != USPI_ATTRIBUTES ? &attributes->all[read->which] : &skipped;
         uspi_cursor_skip(c, read->before);
-        if (is_wanted) has |= UINT32_C(1) << read->which;
         value->form = read->form;
         switch ((enum uspi_reading)read->reading) {
         case USPI_READ_FIXED: value->number = uspi_cursor_number(c, read->width); break;
@@ -384,7 +388,7 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
         }
     }
     uspi_cursor_skip(c, a->rest);
-    attributes->has = has;
+    attributes->has = a->has;
 }
 
 /* Skips the attributes of an abbreviation. Optimized, because most tables are searched for one abbreviation only. */

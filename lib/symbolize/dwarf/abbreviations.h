@@ -69,9 +69,10 @@ static inline bool uspi_has(const struct uspi_attributes *a, enum uspi_attribute
 enum uspi_entry_kind {
     USPI_ENTRY_OTHER,
     USPI_ENTRY_UNIT,
-    USPI_ENTRY_FUNCTION,
+    USPI_ENTRY_SCOPE,    /* a namespace or class: its name is part of the names in it */
+    USPI_ENTRY_DECLARED, /* a function without code: a declaration, or the origin of inlined calls */
+    USPI_ENTRY_FUNCTION, /* a function that may have code */
     USPI_ENTRY_INLINED,
-    USPI_ENTRY_SCOPE, /* a namespace or class: its name is part of the names in it */
     USPI_ENTRY_CALL_SITE,
     USPI_ENTRY_LEAF /* a type without code in it: what is below it can be skipped */
 };
@@ -103,15 +104,15 @@ struct uspi_abbreviation {
     uint32_t skips, skip_count; /* how to skip the whole entry: elements of the table's `skips` */
     uint32_t reads, read_count; /* how to read it: elements of the table's `reads`; `rest` bytes are left after them */
     uint32_t rest;
+    uint32_t has; /* the attributes that are read, as in struct uspi_attributes; 0 for USPI_ENTRY_OTHER */
 };
 
 struct uspi_abbreviation_table {
     uint64_t offset; /* in .debug_abbrev */
     struct uspi_encoding encoding;
-    struct uspi_abbreviation *all; /* sorted by code, if by_code is NULL */
+    struct uspi_abbreviation *all; /* by code, with gaps of code 0; or sorted by code, where codes are too far apart */
     size_t count;
-    uint32_t *by_code; /* by code: 1 + index in `all`; 0: none. NULL where codes are too far apart */
-    size_t code_count;
+    bool is_by_code;
     struct uspi_skip *skips;
     struct uspi_attribute_form *reads;
     size_t memory;
@@ -128,10 +129,7 @@ void uspi_abbreviations_free(struct uspi_abbreviation_table *table);
 /* Returns the abbreviation with a code; NULL: there is none. */
 static inline const struct uspi_abbreviation *uspi_abbreviation(const struct uspi_abbreviation_table *table,
                                                                 uint64_t code) {
-    if (table->by_code != NULL) {
-        if (code >= table->code_count || table->by_code[code] == 0) return NULL;
-        return &table->all[table->by_code[code] - 1];
-    }
+    if (table->is_by_code) return code < table->count && table->all[code].code != 0 ? &table->all[code] : NULL;
     size_t low = 0, high = table->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

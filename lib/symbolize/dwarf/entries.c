@@ -95,15 +95,19 @@ static bool see_function(struct uspi_dwarf_reader *reader, uint64_t low, uint64_
 
 /* ---- the walk ---- */
 
+/* Makes *inside what applies to the children of a function without code. */
+static void leave_code(const struct uspi_dwarf_reader *reader, struct uspi_walk_scope *inside) {
+    inside->node = inside->root = 0;
+    inside->ranges = reader->ranges.count;
+    inside->range_count = 0;
+}
+
 /* Reads a function. *inside becomes what applies to its children. Returns false when memory is exhausted. */
 static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_attributes *a, uint64_t offset,
                            struct uspi_walk_scope *inside) {
     struct uspi_range_list *list = &reader->ranges;
     uint64_t first;
-    inside->node = inside->root = 0;
-    inside->ranges = list->count;
-    inside->range_count = 0;
-    if (!uspi_has(a, USPI_AT_LOW_PC) && !uspi_has(a, USPI_AT_RANGES)) return true;
+    leave_code(reader, inside);
     if (!uspi_dwarf_ranges(reader->source.file, reader->source.unit, a, list, &first)) return false;
     inside->range_count = list->count - inside->ranges;
     if (inside->range_count == 0) return true;
@@ -178,23 +182,6 @@ static bool enter_inlined(struct uspi_dwarf_reader *reader, const struct uspi_at
     return call.function != 0;
 }
 
-/* Adds the scope of a namespace, a class or a function. Returns false when memory is exhausted. */
-static bool add_name_scope(struct uspi_scopes *scopes, uint64_t name, uint16_t tag, uint32_t around, uint32_t *scope) {
-    if (!uspi_room_for(&scopes->all, &scopes->room, scopes->count, 1, sizeof *scopes->all)) return false;
-    scopes->all[scopes->count++] = (struct uspi_name_scope){name, around, tag};
-    *scope = (uint32_t)scopes->count;
-    return true;
-}
-
-/* Notes the scope of a function that may need it for its name. Returns false when memory is exhausted. */
-static bool note_scope(struct uspi_scopes *scopes, const struct uspi_attributes *a, uint64_t offset, uint32_t scope) {
-    if (scope == 0 || !uspi_has(a, USPI_AT_NAME) || uspi_has(a, USPI_AT_LINKAGE_NAME)) return true;
-    if (!uspi_room_for(&scopes->entries, &scopes->entry_room, scopes->entry_count, 1, sizeof *scopes->entries))
-        return false;
-    scopes->entries[scopes->entry_count++] = (struct uspi_scoped_entry){offset, scope};
-    return true;
-}
-
 /* A walk over a unit's entries, and what it is for: the scopes of names, the code, or both. */
 struct walk {
     struct uspi_dwarf_reader *reader;
@@ -204,6 +191,67 @@ struct walk {
     struct uspi_scopes *scopes;
     bool needs_scopes, needs_code;
 };
+
+/* Makes *inside a scope with the name of an entry. */
+static void begin_scope(struct uspi_walk_scope *inside, uint64_t offset) {
+    inside->named = offset;
+    inside->name_scope = USPI_SCOPE_UNKNOWN;
+}
+
+/* Adds the scope of a namespace, a class or a function, which has been passed. Returns its number, or
+ * USPI_SCOPE_UNKNOWN when memory is exhausted. */
+static uint32_t add_name_scope(struct walk *w, uint64_t offset, uint32_t around) {
+    const struct uspi_section_bytes *section = uspi_debug_section(&w->file->sections, USPI_DEBUG_INFO);
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)w->unit->end, offset);
+    const struct uspi_abbreviation *ab = uspi_abbreviation(w->table, uspi_cursor_uleb(&c));
+    struct uspi_scopes *scopes = w->scopes;
+    struct uspi_name_scope scope = {.around = around};
+    struct uspi_attributes a;
+    if (ab != NULL) {
+        uspi_entry_read(w->table, ab, &c, section->bytes, &a);
+        scope.tag = ab->tag;
+        if (uspi_has(&a, USPI_AT_NAME)) scope.name = uspi_dwarf_text(w->file, w->unit, &a.all[USPI_AT_NAME]);
+    }
+    if (!uspi_room_for(&scopes->all, &scopes->room, scopes->count, 1, sizeof *scopes->all)) return USPI_SCOPE_UNKNOWN;
+    scopes->all[scopes->count++] = scope;
+    return (uint32_t)scopes->count;
+}
+
+/* Returns the scope of the names at a depth. Few names need one, so a scope is added when the first name in it asks for
+ * it. Returns USPI_SCOPE_UNKNOWN when memory is exhausted. */
+static uint32_t scope_at(struct walk *w, size_t depth) {
+    struct uspi_walk_scope *stack = w->reader->stack;
+    size_t at = depth;
+    while (stack[at].name_scope == USPI_SCOPE_UNKNOWN) at--;
+    while (at < depth && stack[at].name_scope != USPI_SCOPE_UNKNOWN) {
+        const struct uspi_walk_scope *around = &stack[at++];
+        stack[at].name_scope = stack[at].named == around->named
+                                   ? around->name_scope
+                                   : add_name_scope(w, stack[at].named, around->name_scope);
+    }
+    return stack[depth].name_scope;
+}
+
+/* Notes the scope of a function that may need it for its name. Returns false when memory is exhausted. */
+static bool note_scope(struct walk *w, uint64_t offset, size_t depth) {
+    struct uspi_scopes *scopes = w->scopes;
+    const uint32_t scope = scope_at(w, depth);
+    if (scope == 0) return true;
+    if (scope == USPI_SCOPE_UNKNOWN ||
+        !uspi_room_for(&scopes->entries, &scopes->entry_room, scopes->entry_count, 1, sizeof *scopes->entries)) {
+        return false;
+    }
+    scopes->entries[scopes->entry_count++] = (struct uspi_scoped_entry){offset, scope};
+    return true;
+}
+
+/* Handles the name of a function, which can also be part of the names in it. Returns false when memory is exhausted. */
+static inline bool pass_function(struct walk *w, const struct uspi_abbreviation *ab, uint64_t offset, size_t depth) {
+    const bool has_name = (ab->has >> USPI_AT_NAME & 1) != 0, has_linkage = (ab->has >> USPI_AT_LINKAGE_NAME & 1) != 0;
+    if (!w->needs_scopes || !has_name) return true;
+    begin_scope(&w->reader->stack[depth + 1], offset);
+    return has_linkage || note_scope(w, offset, depth);
+}
 
 /* Skips the children of an entry that says where they end. */
 static void skip_children(const struct walk *w, const struct uspi_attributes *a, struct uspi_cursor_at *c,
@@ -218,40 +266,43 @@ static void skip_children(const struct walk *w, const struct uspi_attributes *a,
     *has_children = false;
 }
 
-/* Reads one entry, from after its code. On entry, *inside is what applies to the entry itself. Returns false when
- * memory is exhausted. */
-static bool visit_entry(struct walk *w, const struct uspi_abbreviation *ab, struct uspi_cursor_at *c, uint64_t offset,
-                        struct uspi_walk_scope *inside, bool *has_children) {
+/* Reads an entry at a depth, from after its code. The stack's next element becomes what applies to its children.
+ * Returns false when memory is exhausted. */
+static bool read_entry(struct walk *w, const struct uspi_abbreviation *ab, struct uspi_cursor_at *c, uint64_t offset,
+                       size_t depth, bool *has_children) {
     const uint8_t *section = w->file->sections.all[USPI_DEBUG_INFO].bytes;
     struct uspi_dwarf_reader *reader = w->reader;
-    const struct uspi_walk_scope around = *inside;
+    struct uspi_walk_scope *around = &reader->stack[depth], *inside = around + 1;
     struct uspi_attributes a;
     uspi_entry_read(w->table, ab, c, section, &a);
     if (c->is_bad) return true;
     switch ((enum uspi_entry_kind)ab->kind) {
     case USPI_ENTRY_FUNCTION:
-        if (w->needs_scopes && !note_scope(w->scopes, &a, offset, around.name_scope)) return false;
-        if (w->needs_scopes && uspi_has(&a, USPI_AT_NAME)) {
-            const uint64_t name = uspi_dwarf_text(w->file, w->unit, &a.all[USPI_AT_NAME]);
-            if (!add_name_scope(w->scopes, name, ab->tag, around.name_scope, &inside->name_scope)) return false;
-        }
-        return !w->needs_code || enter_function(reader, &a, offset, inside);
-    case USPI_ENTRY_INLINED: return !w->needs_code || enter_inlined(reader, &a, offset, &around, inside);
-    case USPI_ENTRY_SCOPE: {
-        if (!w->needs_scopes || !*has_children) return true;
-        const uint64_t name = uspi_has(&a, USPI_AT_NAME) ? uspi_dwarf_text(w->file, w->unit, &a.all[USPI_AT_NAME]) : 0;
-        return add_name_scope(w->scopes, name, ab->tag, around.name_scope, &inside->name_scope);
-    }
+        return pass_function(w, ab, offset, depth) && (!w->needs_code || enter_function(reader, &a, offset, inside));
+    case USPI_ENTRY_INLINED: return !w->needs_code || enter_inlined(reader, &a, offset, around, inside);
     case USPI_ENTRY_CALL_SITE:
         skip_children(w, &a, c, has_children);
-        return !w->needs_code || inside->root == 0 ||
-               uspi_dwarf_note_site(reader, &a, inside->root, reader->ranges.all + inside->root_ranges,
-                                    inside->root_range_count);
+        return !w->needs_code || around->root == 0 ||
+               uspi_dwarf_note_site(reader, &a, around->root, reader->ranges.all + around->root_ranges,
+                                    around->root_range_count);
     case USPI_ENTRY_LEAF: skip_children(w, &a, c, has_children); return true;
     case USPI_ENTRY_UNIT:
-    case USPI_ENTRY_OTHER: break;
+    case USPI_ENTRY_OTHER:
+    case USPI_ENTRY_SCOPE:
+    case USPI_ENTRY_DECLARED: break;
     }
     return true;
+}
+
+/* Passes an entry that is not read, from after its code. Otherwise like read_entry. */
+static inline bool skip_entry(struct walk *w, const struct uspi_abbreviation *ab, struct uspi_cursor_at *c,
+                              uint64_t offset, size_t depth) {
+    struct uspi_walk_scope *inside = &w->reader->stack[depth + 1];
+    uspi_entry_skip(w->table, ab, c);
+    if (ab->kind == USPI_ENTRY_SCOPE && w->needs_scopes) begin_scope(inside, offset);
+    if (ab->kind != USPI_ENTRY_DECLARED) return true;
+    if (w->needs_code) leave_code(w->reader, inside);
+    return pass_function(w, ab, offset, depth);
 }
 
 /* Walks the unit's entries. Returns false when memory is exhausted. */
@@ -260,7 +311,7 @@ static bool walk_unit(struct walk *w) {
     const struct uspi_section_bytes *section = uspi_debug_section(&w->file->sections, USPI_DEBUG_INFO);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)w->unit->end, w->unit->first);
     size_t depth = 0;
-    if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 1, sizeof *reader->stack)) return false;
+    if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 2, sizeof *reader->stack)) return false;
     reader->stack[0] = (struct uspi_walk_scope){0};
     while (c.p < c.end) {
         const uint64_t offset = (uint64_t)(c.p - section->bytes), code = uspi_cursor_uleb(&c);
@@ -277,19 +328,17 @@ static bool walk_unit(struct walk *w) {
             break;
         }
         bool has_children = ab->has_children;
-        struct uspi_walk_scope inside = reader->stack[depth];
-        if (ab->kind == USPI_ENTRY_OTHER) {
-            uspi_entry_skip(w->table, ab, &c);
-        } else if (!visit_entry(w, ab, &c, offset, &inside, &has_children)) {
+        const bool is_read = ab->kind > USPI_ENTRY_DECLARED;
+        if (is_read || has_children) reader->stack[depth + 1] = reader->stack[depth];
+        if (!(is_read ? read_entry(w, ab, &c, offset, depth, &has_children) : skip_entry(w, ab, &c, offset, depth)))
             return false;
-        }
         if (c.is_bad) {
             uspi_dwarf_complain(reader, offset,
                                 "an entry that reaches out of its unit, or of a form that is not known");
             break;
         }
         if (!has_children) {
-            reader->ranges.count = reader->stack[depth].ranges + reader->stack[depth].range_count;
+            if (is_read) reader->ranges.count = reader->stack[depth].ranges + reader->stack[depth].range_count;
             if (depth == 0) break;
             continue;
         }
@@ -297,8 +346,8 @@ static bool walk_unit(struct walk *w) {
             uspi_dwarf_complain(reader, offset, "entries are nested too deep");
             break;
         }
-        if (!uspi_room_for(&reader->stack, &reader->stack_room, depth + 1, 1, sizeof *reader->stack)) return false;
-        reader->stack[++depth] = inside;
+        depth++;
+        if (!uspi_room_for(&reader->stack, &reader->stack_room, depth, 2, sizeof *reader->stack)) return false;
     }
     return true;
 }

@@ -64,10 +64,13 @@ struct uspi_scopes {
     size_t entry_count, entry_room;
 };
 
+#define USPI_SCOPE_UNKNOWN UINT32_MAX
+
 /* What applies to the children of an entry. */
 struct uspi_walk_scope {
     uint32_t node;                        /* of the enclosing function; 0: it has no code in the file */
-    uint32_t name_scope;                  /* for their names, from 1; 0: none */
+    uint32_t name_scope;                  /* for their names, from 1; 0: none; USPI_SCOPE_UNKNOWN: not asked for yet */
+    uint64_t named;                       /* offset of the entry whose name that scope has; 0: none */
     size_t ranges, range_count;           /* of the enclosing function or inlined call */
     uint32_t root;                        /* number of the enclosing function that was not inlined (calls.h); 0: none */
     size_t root_ranges, root_range_count; /* the ranges of that function */
