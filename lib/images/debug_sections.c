@@ -4,6 +4,7 @@
 
 #include "lib/images/debug_relocations.h"
 #include "lib/object/elf_code.h"
+#include "lib/os/os.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,44 @@ void uspi_debug_sections_close(struct uspi_debug_sections *sections) {
     memset(sections, 0, sizeof *sections);
 }
 
+/* Returns whether a section is used where its file is mapped, not decompressed or copied. */
+static bool is_mapped(const struct uspi_debug_sections *sections, enum uspi_debug_section which) {
+    const struct uspi_section_bytes *section = &sections->all[which];
+    const struct uspi_source *source = sections->source;
+    return section->size > 0 && source != NULL && source->mapped != NULL &&
+           section->bytes == source->mapped + (size_t)section->position;
+}
+
 void uspi_debug_section_release(const struct uspi_debug_sections *sections, enum uspi_debug_section which,
                                 uint64_t from, uint64_t end) {
     const struct uspi_section_bytes *section = &sections->all[which];
     const struct uspi_source *source = sections->source;
-    const bool is_in_file = sections->packed[which] == NULL && sections->owned[which] == NULL && source != NULL &&
-                            source->mapped != NULL && source->release != NULL;
-    if (!is_in_file || from >= end || end > section->size) return;
-    source->release(source->context, (uint64_t)(section->bytes - source->mapped) + from, end - from);
+    if (!is_mapped(sections, which) || source->release == NULL || from >= end || end > section->size) return;
+    source->release(source->context, section->position + from, end - from);
+}
+
+void uspi_section_pieces_open(struct uspi_section_pieces *pieces, const struct uspi_debug_sections *sections,
+                              enum uspi_debug_section which) {
+    const struct uspi_source *source = sections->source;
+    pieces->section = uspi_debug_section(sections, which);
+    pieces->descriptor = -1;
+    if (!is_mapped(sections, which) || source->open_again == NULL) return;
+    pieces->descriptor = source->open_again(source->context);
+}
+
+void uspi_section_pieces_close(struct uspi_section_pieces *pieces) {
+    struct uspi_os_file file = {.descriptor = pieces->descriptor};
+    uspi_os_file_close(&file);
+}
+
+struct uspi_section_piece uspi_section_piece(struct uspi_section_pieces *pieces, uint64_t from) {
+    const struct uspi_section_bytes *section = pieces->section;
+    const struct uspi_os_file file = {.descriptor = pieces->descriptor};
+    const uint64_t left = section->size - from;
+    const size_t n = left < sizeof pieces->bytes ? (size_t)left : sizeof pieces->bytes;
+    const bool is_read =
+        pieces->descriptor >= 0 && uspi_os_file_read(&file, section->position + from, pieces->bytes, n) == USP_OK;
+    return (struct uspi_section_piece){is_read ? pieces->bytes : section->bytes + (size_t)from, from, n};
 }
 
 int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error) {

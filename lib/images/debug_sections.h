@@ -88,6 +88,29 @@ static inline const struct uspi_section_bytes *uspi_debug_section(const struct u
 void uspi_debug_section_release(const struct uspi_debug_sections *sections, enum uspi_debug_section which,
                                 uint64_t from, uint64_t end);
 
+/* Reads pieces of a section that are far apart. In a mapped file, the kernel maps 64 KB around each place that is
+ * touched, which takes longer than reading a piece from the file. */
+struct uspi_section_pieces {
+    const struct uspi_section_bytes *section;
+    int descriptor; /* of the file; -1: pieces are used where they are in memory */
+    uint8_t bytes[512];
+};
+
+/* A piece of a section. */
+struct uspi_section_piece {
+    const uint8_t *bytes;
+    uint64_t from; /* offset of the first byte in the section */
+    size_t size;
+};
+
+void uspi_section_pieces_open(struct uspi_section_pieces *pieces, const struct uspi_debug_sections *sections,
+                              enum uspi_debug_section which);
+void uspi_section_pieces_close(struct uspi_section_pieces *pieces);
+
+/* Returns the piece that begins at an offset, which is at most the section's size, and has 512 bytes, or up to the end
+ * of the section. Valid until the next call. */
+struct uspi_section_piece uspi_section_piece(struct uspi_section_pieces *pieces, uint64_t from);
+
 /* Reports whether decompressing a section has failed. Returns USP_OK, or the first failure, which is also described in
  * *error unless *error already has another one. */
 int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error);

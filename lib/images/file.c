@@ -27,6 +27,12 @@ static void release_pages(void *context, uint64_t at, uint64_t n) {
     uspi_os_file_release(&file->file, at, n);
 }
 
+/* The `open_again` function of struct uspi_source. */
+static int open_again(void *context) {
+    const struct uspi_file *file = context;
+    return uspi_os_file_open_again(&file->file, file->path);
+}
+
 static struct uspi_file *create(const char *path) {
     const size_t length = strlen(path);
     struct uspi_file *made = malloc(sizeof *made + length + 1);
@@ -59,6 +65,7 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
                                           .mapped = opened->file.mapped,
                                           .read = read_piece,
                                           .release = release_pages,
+                                          .open_again = open_again,
                                           .context = opened};
     opened->part = (struct uspi_bytes){&opened->source, 0, opened->file.size};
     *file = opened;

@@ -43,6 +43,8 @@ struct uspi_source {
     int (*read)(void *context, uint64_t at, void *to, size_t n);
     /* Says that mapped bytes are not needed for now. They stay readable. NULL: that would save no memory. */
     void (*release)(void *context, uint64_t at, uint64_t n);
+    /* Opens the mapped file again. Returns a descriptor that the caller closes, or -1. NULL: it is no file. */
+    int (*open_again)(void *context);
     void *context;
     bool memory; /* positions are target addresses, not file offsets */
     /* Positions that are readable addresses of this process, and stay so: they are read directly, all others with

@@ -89,7 +89,8 @@ struct uspi_os_file {
     const uint8_t *mapped; /* its bytes; NULL: the file is empty or too large to map; use uspi_os_file_read */
     uint64_t size;         /* in bytes */
     uint64_t modified;     /* time of the last modification, in seconds since 1970 */
-    int descriptor;        /* -1 when it is mapped */
+    uint64_t device, inode;
+    int descriptor; /* -1 when it is mapped */
 };
 
 /* Opens a regular file. Anything else is refused without being opened: a hostile core may name a device or a pipe.
@@ -97,6 +98,9 @@ struct uspi_os_file {
  * Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_FORMAT (not a regular
  * file). */
 int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error);
+
+/* Opens a mapped file again, without mapping it, if it is still at the path. Returns its descriptor, or -1. */
+int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path);
 
 /* Reads all of n bytes at an offset of a file that is not mapped. Returns USP_OK, USP_ERROR_TRUNCATED or
  * USP_ERROR_SYSTEM. Thread-safe. */

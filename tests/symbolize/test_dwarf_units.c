@@ -88,6 +88,26 @@ END_TEST
 
 /* ---- kinds of units ---- */
 
+/* The first 512 bytes of a unit are read alone. First entries that end before, at, or after these must be read
+ * completely, and the strings in them found. */
+START_TEST(first_entries_of_any_length) {
+    static const size_t lengths[] = {100, 466, 467, 468, 475, 489, 490, 500, 511, 600, 100000};
+    char name[100001];
+    begin();
+    for (unsigned i = 0; i < ELEMENTS(lengths); i++) {
+        memset(name, 'x', lengths[i]);
+        name[lengths[i]] = '\0';
+        put_unit(name, 0x1000 + 0x20 * i, 0x20, "own", 0x1000 + 0x20 * i, 0x20);
+    }
+    open_file();
+    for (unsigned i = 0; i < ELEMENTS(lengths); i++) {
+        expect_in(0x1000 + 0x20 * i, 0, "own", "/src", "one.c", 10);
+    }
+    expect_said("damaged", false);
+    close_file();
+}
+END_TEST
+
 /* Type units have no code. They must be skipped by their header, whatever they contain. */
 START_TEST(units_of_types) {
     begin();
@@ -494,8 +514,8 @@ END_TEST
 
 int main(void) {
     TCase *units = tcase_create("units"), *limits = tcase_create("limits");
-    add_tests(units, claims_of_units_are_not_trusted, code_at_0, claims_by_aranges, units_of_types,
-              units_of_unknown_versions, tables_of_names_are_not_read, tables_of_abbreviations);
+    add_tests(units, claims_of_units_are_not_trusted, code_at_0, claims_by_aranges, first_entries_of_any_length,
+              units_of_types, units_of_unknown_versions, tables_of_names_are_not_read, tables_of_abbreviations);
     add_tests(units, index_of_the_same_bytes);
     add_loop_tests(units, 0, 8, versions_and_widths);
     add_tests(limits, units_that_share_a_large_table, tables_that_lie_in_each_other, units_that_share_a_list,

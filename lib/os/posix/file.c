@@ -52,6 +52,8 @@ static int open_regular(const char *path, struct uspi_os_file *file, struct uspi
     file->descriptor = opened;
     file->size = (uint64_t)status.st_size;
     file->modified = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
+    file->device = (uint64_t)status.st_dev;
+    file->inode = (uint64_t)status.st_ino;
     return USP_OK;
 }
 
@@ -65,6 +67,14 @@ int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_e
     close(file->descriptor);
     file->descriptor = -1;
     return USP_OK;
+}
+
+int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path) {
+    struct uspi_os_file again = {.descriptor = -1};
+    if (open_regular(path, &again, NULL) != USP_OK) return -1;
+    if (again.device == file->device && again.inode == file->inode && again.size == file->size) return again.descriptor;
+    close(again.descriptor);
+    return -1;
 }
 
 /* pread uses no file position, so threads need no lock. */

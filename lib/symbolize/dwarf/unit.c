@@ -115,10 +115,11 @@ bool uspi_dwarf_reference(const struct uspi_dwarf_file *file, const struct uspi_
 
 /* ---- headers ---- */
 
-bool uspi_dwarf_read_header(const struct uspi_dwarf_file *file, uint64_t offset, struct uspi_dwarf_unit *unit) {
-    struct uspi_cursor_at c = over(file, USPI_DEBUG_INFO, offset);
-    const uint8_t *section = file->sections.all[USPI_DEBUG_INFO].bytes;
-    *unit = (struct uspi_dwarf_unit){.offset = offset, .line_table = USPI_NO_OFFSET};
+/* Reads the header with which a piece of the section begins. Returns false when it is not valid. If unit->end is not 0
+ * then, *unit is filled up to that field. */
+static bool read_header(const struct uspi_section_piece *piece, size_t section_size, struct uspi_dwarf_unit *unit) {
+    struct uspi_cursor_at c = uspi_cursor_over(piece->bytes, piece->size, 0);
+    *unit = (struct uspi_dwarf_unit){.offset = piece->from, .line_table = USPI_NO_OFFSET};
     uint64_t length = uspi_cursor_number(&c, 4);
     unit->encoding.offset_size = 4;
     if (length == UINT32_MAX) {
@@ -127,9 +128,10 @@ bool uspi_dwarf_read_header(const struct uspi_dwarf_file *file, uint64_t offset,
     } else if (length >= 0xfffffff0) {
         return false;
     }
-    if (c.is_bad || length > (uint64_t)(c.end - c.p)) return false;
-    unit->end = (uint64_t)(c.p - section) + length;
-    c.end = section + (size_t)unit->end;
+    const uint64_t after = piece->from + (uint64_t)(c.p - piece->bytes);
+    if (c.is_bad || length > section_size - after) return false;
+    unit->end = after + length;
+    if (length < (uint64_t)(c.end - c.p)) c.end = c.p + (size_t)length;
     unit->encoding.version = (uint8_t)uspi_cursor_number(&c, 2);
     if (unit->encoding.version < 2 || unit->encoding.version > 5) return false;
     unit->type = DW_UT_compile;
@@ -143,7 +145,7 @@ bool uspi_dwarf_read_header(const struct uspi_dwarf_file *file, uint64_t offset,
     }
     if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile) unit->split_id = uspi_cursor_number(&c, 8);
     const unsigned size = unit->encoding.address_size;
-    unit->first = (uint64_t)(c.p - section);
+    unit->first = piece->from + (uint64_t)(c.p - piece->bytes);
     return !c.is_bad && (size == 2 || size == 4 || size == 8);
 }
 
@@ -165,6 +167,7 @@ static uint16_t language_of(const struct uspi_attributes *a) {
 /* State of listing the units. Most abbreviation tables belong to one unit, whose first entry uses the first
  * abbreviation. Such a table is read only up to that one. A table that several units share is compiled. */
 struct listing {
+    struct uspi_section_pieces pieces;      /* of .debug_info */
     struct uspi_abbreviation_cache *tables; /* NULL: no table was met twice */
     uint64_t next;                          /* no table so far begins at this offset or after it */
     uint64_t budget;                        /* how many more bytes of tables may be read; counts down */
@@ -174,8 +177,16 @@ struct listing {
  * only where tables overlap, by damage or malice. */
 #define TABLE_READINGS 64
 
+/* A unit's first entry. Offsets of strings in it count from `bytes`. */
+struct first_entry {
+    struct uspi_cursor_at at;
+    const uint8_t *bytes;
+    uint64_t tag;
+    struct uspi_attributes attributes;
+};
+
 static int read_shared(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, struct listing *listing,
-                       struct uspi_cursor_at *c, uint64_t *tag, struct uspi_attributes *a) {
+                       struct first_entry *entry) {
     const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     int status;
     if (listing->tables == NULL) listing->tables = uspi_abbreviation_cache_create();
@@ -185,38 +196,63 @@ static int read_shared(const struct uspi_dwarf_file *file, const struct uspi_dwa
         listing->tables, section->bytes, section->size, unit->abbreviations, unit->encoding, &status);
     const uint64_t compiled = uspi_abbreviation_cache_compiled(listing->tables) - before;
     listing->budget -= compiled < listing->budget ? compiled : listing->budget;
-    const struct uspi_abbreviation *own = table != NULL ? uspi_abbreviation(table, uspi_cursor_uleb(c)) : NULL;
+    const struct uspi_abbreviation *own = table != NULL ? uspi_abbreviation(table, uspi_cursor_uleb(&entry->at)) : NULL;
     if (own == NULL) return status != USP_OK ? status : USP_ERROR_FORMAT;
-    *tag = own->tag;
-    uspi_entry_read(table, own, c, file->sections.all[USPI_DEBUG_INFO].bytes, a);
-    return c->is_bad ? USP_ERROR_FORMAT : USP_OK;
+    entry->tag = own->tag;
+    uspi_entry_read(table, own, &entry->at, entry->bytes, &entry->attributes);
+    return entry->at.is_bad ? USP_ERROR_FORMAT : USP_OK;
 }
 
 static int read_once(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, struct listing *listing,
-                     struct uspi_cursor_at *c, uint64_t *tag, struct uspi_attributes *a) {
+                     struct first_entry *entry) {
     struct uspi_cursor_at own = over(file, USPI_DEBUG_ABBREV, unit->abbreviations);
     const uint8_t *begin = own.p;
-    const bool is_there = uspi_abbreviation_seek(&own, uspi_cursor_uleb(c));
+    const bool is_there = uspi_abbreviation_seek(&own, uspi_cursor_uleb(&entry->at));
     const uint64_t passed = (uint64_t)(own.p - begin);
     listing->budget -= passed < listing->budget ? passed : listing->budget;
-    listing->next = unit->abbreviations + 1;
     const bool is_read =
-        is_there && uspi_entry_read_by(&own, unit->encoding, c, file->sections.all[USPI_DEBUG_INFO].bytes, tag, a);
+        is_there && uspi_entry_read_by(&own, unit->encoding, &entry->at, entry->bytes, &entry->tag, &entry->attributes);
     return is_read ? USP_OK : USP_ERROR_FORMAT;
 }
 
-/* Reads the first entry of a unit. Returns USP_OK, USP_ERROR_FORMAT when it cannot be read, USP_ERROR_NO_MEMORY. */
-static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit, struct listing *listing) {
-    struct uspi_cursor_at c = over(file, USPI_DEBUG_INFO, unit->first);
-    struct uspi_attributes a = {.has = 0};
-    uint64_t tag, address;
-    c.end = file->sections.all[USPI_DEBUG_INFO].bytes + (size_t)unit->end;
-    if (listing->budget == 0) return USP_ERROR_FORMAT;
+/* Reads a unit's first entry from a piece of the section. *is_cut: the piece ends before the unit does, so the entry
+ * may not have ended. */
+static int read_in_piece(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                         struct listing *listing, const struct uspi_section_piece *piece, struct first_entry *entry,
+                         bool *is_cut) {
+    const uint64_t size = unit->end - piece->from;
+    *is_cut = piece->size < size;
+    *entry = (struct first_entry){
+        .at = uspi_cursor_over(piece->bytes, *is_cut ? piece->size : (size_t)size, unit->first - piece->from),
+        .bytes = piece->bytes};
     const bool is_new = unit->abbreviations >= listing->next;
-    const int status =
-        is_new ? read_once(file, unit, listing, &c, &tag, &a) : read_shared(file, unit, listing, &c, &tag, &a);
+    const int status = is_new ? read_once(file, unit, listing, entry) : read_shared(file, unit, listing, entry);
+    static const enum uspi_attribute texts[] = {USPI_AT_NAME, USPI_AT_COMP_DIR, USPI_AT_DWO_NAME};
+    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct uspi_attribute_value *text = &entry->attributes.all[texts[i]];
+        if (uspi_has(&entry->attributes, texts[i]) && text->form == DW_FORM_string) text->number += piece->from;
+    }
+    return status;
+}
+
+/* Reads the first entry of a unit, whose header is at the beginning of the piece. Returns USP_OK, USP_ERROR_FORMAT when
+ * it cannot be read, USP_ERROR_NO_MEMORY. */
+static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit, struct listing *listing,
+                            const struct uspi_section_piece *piece) {
+    const struct uspi_section_bytes *section = listing->pieces.section;
+    struct first_entry entry;
+    uint64_t address;
+    bool is_cut;
+    if (listing->budget == 0) return USP_ERROR_FORMAT;
+    int status = read_in_piece(file, unit, listing, piece, &entry, &is_cut);
+    if (status == USP_ERROR_FORMAT && is_cut) {
+        const struct uspi_section_piece all = {section->bytes, 0, section->size};
+        status = read_in_piece(file, unit, listing, &all, &entry, &is_cut);
+    }
+    if (unit->abbreviations >= listing->next) listing->next = unit->abbreviations + 1;
     if (status != USP_OK) return status;
-    unit->is_partial = tag == DW_TAG_partial_unit;
+    const struct uspi_attributes a = entry.attributes;
+    unit->is_partial = entry.tag == DW_TAG_partial_unit;
     unit->code = (struct uspi_unit_code){a.has, a.all[USPI_AT_LOW_PC], a.all[USPI_AT_HIGH_PC], a.all[USPI_AT_RANGES]};
     /* By default, a base is after the header of the section's part (DWARF 5, 7.26 to 7.28). Before version 5, there was
      * no header. */
@@ -255,18 +291,12 @@ bool uspi_dwarf_is_code(const struct uspi_debug_sections *sections, uint64_t hig
     return extent != NULL && high <= extent->high;
 }
 
-/* The bytes of units after which their pages are released: each header brings pages around it into memory. */
-#define LISTED_MAX (UINT64_C(16) << 20)
-
 static int list_units(struct uspi_dwarf_file *file, struct listing *listing, struct uspi_error *error) {
-    const size_t size = uspi_debug_section(&file->sections, USPI_DEBUG_INFO)->size;
-    for (uint64_t at = 0, released = 0; at < size;) {
-        if (at - released > LISTED_MAX) {
-            uspi_debug_section_release(&file->sections, USPI_DEBUG_INFO, released, at);
-            released = at;
-        }
+    const size_t size = listing->pieces.section->size;
+    for (uint64_t at = 0; at < size;) {
         struct uspi_dwarf_unit unit;
-        const bool is_good = uspi_dwarf_read_header(file, at, &unit);
+        const struct uspi_section_piece piece = uspi_section_piece(&listing->pieces, at);
+        const bool is_good = read_header(&piece, size, &unit);
         if (unit.end <= at) {
             uspi_dwarf_describe(file, USPI_DEBUG_INFO, at, "the header of a unit is damaged", error);
             break;
@@ -278,7 +308,7 @@ static int list_units(struct uspi_dwarf_file *file, struct listing *listing, str
         at = unit.end;
         if (!is_code) continue;
         const bool is_exhausted = listing->budget == 0;
-        const int status = read_first_entry(file, &unit, listing);
+        const int status = read_first_entry(file, &unit, listing, &piece);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK) {
             uspi_dwarf_describe(file, USPI_DEBUG_INFO, unit.first,
@@ -297,7 +327,9 @@ int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error
     const uint64_t size = (uint64_t)uspi_debug_section(&file->sections, USPI_DEBUG_INFO)->size +
                           uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV)->size;
     struct listing listing = {.budget = size <= UINT64_MAX / TABLE_READINGS ? size * TABLE_READINGS : UINT64_MAX};
+    uspi_section_pieces_open(&listing.pieces, &file->sections, USPI_DEBUG_INFO);
     const int status = list_units(file, &listing, error);
+    uspi_section_pieces_close(&listing.pieces);
     uspi_abbreviation_cache_free(listing.tables);
     return status;
 }

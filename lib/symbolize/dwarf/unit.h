@@ -55,10 +55,6 @@ const struct uspi_dwarf_unit *uspi_dwarf_unit_at(const struct uspi_dwarf_file *f
 /* Returns the unit whose header is at an offset; NULL: none. */
 const struct uspi_dwarf_unit *uspi_dwarf_unit_from(const struct uspi_dwarf_file *file, uint64_t offset);
 
-/* Reads the header at an offset. Returns false when it is not valid. If unit->end is not 0 then, *unit is filled up to
- * that field. */
-bool uspi_dwarf_read_header(const struct uspi_dwarf_file *file, uint64_t offset, struct uspi_dwarf_unit *unit);
-
 /* ---- values ---- */
 
 /* Reads entry `index` of the unit's part of .debug_addr. Returns false when there is none. */
