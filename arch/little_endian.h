@@ -10,6 +10,19 @@ static inline void uspi_store_le(uint8_t *to, uint64_t value, unsigned width) {
     for (unsigned i = 0; i < width; i++) to[i] = (uint8_t)(value >> 8 * i);
 }
 
+/* These functions are written out, so that compilers make one store of each. */
+static inline void uspi_store_le32(uint8_t *to, uint32_t value) {
+    to[0] = (uint8_t)value;
+    to[1] = (uint8_t)(value >> 8);
+    to[2] = (uint8_t)(value >> 16);
+    to[3] = (uint8_t)(value >> 24);
+}
+
+static inline void uspi_store_le64(uint8_t *to, uint64_t value) {
+    uspi_store_le32(to, (uint32_t)value);
+    uspi_store_le32(to + 4, (uint32_t)(value >> 32));
+}
+
 /* Returns a number of `width` bytes (0 … 8). */
 static inline uint64_t uspi_le(const uint8_t *p, unsigned width) {
     uint64_t value = 0;

@@ -223,17 +223,15 @@ static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *
 static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *claims, struct uspi_range_list *list,
                           bool *has_claim) {
     struct uspi_claim_set set = {0};
-    int got;
-    list->count = 0;
-    while ((got = uspi_dwarf_next_claims(file, &set, list)) > 0) {
+    while (uspi_dwarf_next_claims(file, &set)) {
         const struct uspi_dwarf_unit *unit = uspi_dwarf_unit_from(file, set.unit);
-        if (unit != NULL && !unit_has_ranges(unit)) {
-            has_claim[unit - file->units] |= list->count > 0;
-            if (!add_claims(claims, list, (size_t)(unit - file->units))) return false;
-        }
+        if (unit == NULL || unit_has_ranges(unit)) continue;
         list->count = 0;
+        if (!uspi_dwarf_claims(file, &set, list)) return false;
+        has_claim[unit - file->units] |= list->count > 0;
+        if (!add_claims(claims, list, (size_t)(unit - file->units))) return false;
     }
-    return got == 0;
+    return true;
 }
 
 static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_range **ranges, size_t *count,

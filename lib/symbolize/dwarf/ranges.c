@@ -3,6 +3,7 @@
 #include "lib/symbolize/dwarf/ranges.h"
 
 #include "lib/base/array.h"
+#include "lib/base/merge_sort.h"
 #include "lib/symbolize/dwarf/constants.h"
 
 static uint64_t highest_address(const struct uspi_dwarf_unit *unit) {
@@ -106,20 +107,20 @@ static bool find_list(const struct uspi_dwarf_file *file, const struct uspi_dwar
     return !c.is_bad && uspi_sum(*offset, unit->rnglists_base, offset);
 }
 
-static int by_low(const void *a, const void *b) {
+/* A uspi_before function. */
+static bool range_before(const void *a, const void *b) {
     const struct uspi_address_range *x = a, *y = b;
-    if (x->low != y->low) return x->low < y->low ? -1 : 1;
-    return (x->high > y->high) - (x->high < y->high);
+    return x->low < y->low;
 }
 
-/* Sorts and joins the ranges from `from` on. */
-static void join(struct uspi_range_list *list, size_t from) {
-    struct uspi_address_range *all = list->all + from;
+/* Sorts and joins the ranges from `from` on. Returns false when memory is exhausted. */
+static bool join(struct uspi_range_list *list, size_t from) {
     const size_t count = list->count - from;
     size_t kept = 0;
-    bool is_sorted = true;
-    for (size_t i = 1; i < count; i++) is_sorted = is_sorted && all[i - 1].low <= all[i].low;
-    if (!is_sorted) qsort(all, count, sizeof *all, by_low);
+    if (count < 2) return true;
+    if (!uspi_room_for(&list->all, &list->room, list->count, count, sizeof *list->all)) return false;
+    struct uspi_address_range *all = list->all + from;
+    uspi_merge_sort(all, all + count, count, sizeof *all, range_before);
     for (size_t i = 0; i < count; i++) {
         if (kept > 0 && all[i].low <= all[kept - 1].high) {
             if (all[i].high > all[kept - 1].high) all[kept - 1].high = all[i].high;
@@ -128,6 +129,7 @@ static void join(struct uspi_range_list *list, size_t from) {
         }
     }
     list->count = from + kept;
+    return true;
 }
 
 bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
@@ -143,8 +145,7 @@ bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwa
             unit->encoding.version < 5 ? read_old_list(file, unit, offset, list) : read_list(file, unit, offset, list);
         if (!is_done) return false;
         if (list->count > from) *first = list->all[from].low;
-        if (list->count - from > 1) join(list, from);
-        return true;
+        return join(list, from);
     }
     if (!has_low || !uspi_has(attributes, USPI_AT_HIGH_PC)) return true;
     const struct uspi_attribute_value *end = &attributes->all[USPI_AT_HIGH_PC];
@@ -156,37 +157,43 @@ bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwa
     return add(file, unit, low, high, list);
 }
 
-int uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim_set *set,
-                           struct uspi_range_list *list) {
+bool uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim_set *set) {
     const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_ARANGES);
-    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, set->offset);
-    struct uspi_dwarf_unit like = {.encoding = {.offset_size = 4}};
-    if (c.p == c.end) return 0;
+    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, set->next);
+    const uint8_t *begin = c.p;
+    unsigned offset_size = 4;
+    if (c.p == c.end) return false;
     uint64_t length = uspi_cursor_number(&c, 4);
     if (length == UINT32_MAX) {
         length = uspi_cursor_number(&c, 8);
-        like.encoding.offset_size = 8;
+        offset_size = 8;
     }
-    if (c.is_bad || length > (uint64_t)(c.end - c.p)) return 0;
+    if (c.is_bad || length > (uint64_t)(c.end - c.p)) return false;
     c.end = c.p + (size_t)length;
-    const uint64_t from = set->offset;
-    set->offset = (uint64_t)(c.end - section->bytes);
+    set->next = (uint64_t)(c.end - section->bytes);
     uspi_cursor_number(&c, 2);
-    set->unit = uspi_cursor_number(&c, like.encoding.offset_size);
-    const unsigned size = like.encoding.address_size = uspi_cursor_byte(&c);
+    set->unit = uspi_cursor_number(&c, offset_size);
+    const unsigned size = set->address_size = uspi_cursor_byte(&c);
     uspi_cursor_byte(&c);
-    if (c.is_bad || (size != 4 && size != 8)) return 1;
+    if (size != 4 && size != 8) uspi_cursor_fail(&c);
     /* Pairs are aligned to their size, counted from the start of the set. */
-    const uint64_t used = (uint64_t)(c.p - section->bytes) - from;
-    uspi_cursor_skip(&c, (2 * size - used % (2 * size)) % (2 * size));
-    while (c.end - c.p >= (ptrdiff_t)(2 * size)) {
+    if (!c.is_bad) uspi_cursor_skip(&c, (2 * size - (uint64_t)(c.p - begin) % (2 * size)) % (2 * size));
+    set->pairs = c;
+    return true;
+}
+
+bool uspi_dwarf_claims(const struct uspi_dwarf_file *file, const struct uspi_claim_set *set,
+                       struct uspi_range_list *list) {
+    const struct uspi_dwarf_unit like = {.encoding = {.address_size = set->address_size}};
+    const unsigned size = set->address_size;
+    struct uspi_cursor_at c = set->pairs;
+    while (c.end - c.p >= (ptrdiff_t)(2 * size) && !c.is_bad) {
         const uint64_t low = uspi_cursor_number(&c, size), count = uspi_cursor_number(&c, size);
         uint64_t high;
         /* Entries whose end overflows are skipped. */
-        if (!uspi_sum(low, count, &high)) continue;
-        if (!add(file, &like, low, high, list)) return USP_ERROR_NO_MEMORY;
+        if (uspi_sum(low, count, &high) && !add(file, &like, low, high, list)) return false;
     }
-    return 1;
+    return true;
 }
 
 bool uspi_dwarf_intersect(struct uspi_range_list *list, size_t from, size_t count, size_t outer, size_t outer_count) {

@@ -22,16 +22,20 @@ struct uspi_range_list {
 bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
                        const struct uspi_attributes *attributes, struct uspi_range_list *list, uint64_t *first);
 
-/* An iteration over the sets of .debug_aranges. Begin with {0}. */
+/* A set of .debug_aranges: code that a unit claims in addition to its first entry. */
 struct uspi_claim_set {
-    uint64_t offset; /* of the next set */
-    uint64_t unit;   /* offset of the unit's header in .debug_info */
+    uint64_t next;               /* offset of the next set */
+    uint64_t unit;               /* offset of the unit's header in .debug_info */
+    struct uspi_cursor_at pairs; /* of addresses and lengths */
+    uint8_t address_size;
 };
 
-/* Appends the ranges of the next set: code that a unit claims in addition to its first entry. Returns 1, 0 after the
- * last set that can be read, or USP_ERROR_NO_MEMORY. */
-int uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim_set *set,
-                           struct uspi_range_list *list);
+/* Finds the next set. Begin with {0}. Returns false after the last set that can be read. */
+bool uspi_dwarf_next_claims(const struct uspi_dwarf_file *file, struct uspi_claim_set *set);
+
+/* Appends the ranges of a set. Returns false when memory is exhausted. */
+bool uspi_dwarf_claims(const struct uspi_dwarf_file *file, const struct uspi_claim_set *set,
+                       struct uspi_range_list *list);
 
 /* Appends the intersections of the `count` ranges from `from` on with the `outer_count` ranges from `outer` on. All are
  * in `list`, and sorted. It stops when the budget is used up. Returns false when memory is exhausted. */

@@ -11,6 +11,7 @@
 
 #include "arch/little_endian.h"
 #include "lib/base/array.h"
+#include "lib/base/merge_sort.h"
 
 #include <string.h>
 
@@ -36,11 +37,12 @@ struct writing {
     bool is_out_of_memory;
 };
 
-static int by_low(const void *a, const void *b) {
+/* A uspi_before function. */
+static bool range_before(const void *a, const void *b) {
     const struct uspi_map_range *x = a, *y = b;
-    if (x->low != y->low) return x->low < y->low ? -1 : 1;
-    if (x->block != y->block) return x->block < y->block ? -1 : 1;
-    return (x->high > y->high) - (x->high < y->high);
+    if (x->low != y->low) return x->low < y->low;
+    if (x->block != y->block) return x->block < y->block;
+    return x->high < y->high;
 }
 
 /* Adds an entry: from `start` on, the open blocks apply. */
@@ -145,15 +147,18 @@ static int lay_out(struct writing *w, uint32_t blocks, uint8_t **bytes, size_t *
             *values = starts + w->count * start_width;
     uint8_t *sets = values + w->count * value_width;
     uint64_t next = 0;
+    /* Eight bytes are stored of each number. What is after it is stored later. */
     for (size_t i = 0; i < w->count; i++) {
         const struct entry *entry = &w->entries[i];
-        for (; next <= (entry->start - base) >> shift; next++) uspi_store_le(bucket + 4 * next, i, 4);
-        uspi_store_le(starts + i * start_width, entry->start - base, start_width);
-        const uint64_t value = (entry->value & SET) != 0 ? 1 + (uint64_t)blocks + (entry->value & ~SET) : entry->value;
-        uspi_store_le(values + i * value_width, value, value_width);
+        for (; next <= (entry->start - base) >> shift; next++) uspi_store_le32(bucket + 4 * next, (uint32_t)i);
+        uspi_store_le64(starts + i * start_width, entry->start - base);
     }
-    for (; next <= buckets; next++) uspi_store_le(bucket + 4 * next, w->count, 4);
-    for (size_t i = 0; i < w->set_count; i++) uspi_store_le(sets + 4 * i, w->sets[i], 4);
+    for (size_t i = 0; i < w->count; i++) {
+        const uint64_t value = w->entries[i].value;
+        uspi_store_le64(values + i * value_width, (value & SET) != 0 ? 1 + (uint64_t)blocks + (value & ~SET) : value);
+    }
+    for (; next <= buckets; next++) uspi_store_le32(bucket + 4 * next, (uint32_t)w->count);
+    for (size_t i = 0; i < w->set_count; i++) uspi_store_le32(sets + 4 * i, w->sets[i]);
     *bytes = to;
     *size = (size_t)all;
     return USP_OK;
@@ -162,7 +167,10 @@ static int lay_out(struct writing *w, uint32_t blocks, uint8_t **bytes, size_t *
 int uspi_map_write(struct uspi_map_range *ranges, size_t count, uint8_t **bytes, size_t *size) {
     struct writing w = {0};
     uint32_t blocks = 0;
-    if (count > 1) qsort(ranges, count, sizeof *ranges, by_low);
+    struct uspi_map_range *spare = malloc((count + 1) * sizeof *spare);
+    if (spare == NULL) return USP_ERROR_NO_MEMORY;
+    uspi_merge_sort(ranges, spare, count, sizeof *ranges, range_before);
+    free(spare);
     for (size_t i = 0; i < count && !w.is_out_of_memory; i++) {
         if (ranges[i].low >= ranges[i].high) continue;
         close_until(&w, ranges[i].low);

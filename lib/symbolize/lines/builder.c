@@ -3,6 +3,7 @@
  * the bytes. */
 #include "lib/symbolize/lines/builder.h"
 
+#include "lib/base/merge_sort.h"
 #include "lib/symbolize/lines/block_write.h"
 #include "lib/symbolize/lines/strings.h"
 
@@ -213,26 +214,12 @@ void uspi_builder_row(struct uspi_builder *b, const struct uspi_row *row) {
 
 /* ---- sorting ---- */
 
-static bool range_before(const struct uspi_built_range *x, const struct uspi_built_range *y) {
+/* A uspi_before function. */
+static bool range_before(const void *a, const void *b) {
+    const struct uspi_built_range *x = a, *y = b;
     if (x->low != y->low) return x->low < y->low;
     if (x->high != y->high) return x->high > y->high;
     return x->node < y->node;
-}
-
-/* Merges sorted runs. Most runs are in order already, because the order of the source is nearly that of the
- * addresses. */
-static void sort_ranges(struct uspi_built_range *all, struct uspi_built_range *spare, size_t count) {
-    for (size_t width = 1; width < count; width *= 2) {
-        for (size_t from = 0; from + width < count; from += 2 * width) {
-            const size_t middle = from + width, end = count - middle < width ? count : middle + width;
-            if (!range_before(&all[middle], &all[middle - 1])) continue;
-            size_t i = from, k = middle, to = from;
-            memcpy(spare + from, all + from, (end - from) * sizeof *all);
-            while (i < middle && k < end) all[to++] = range_before(&spare[k], &spare[i]) ? spare[k++] : spare[i++];
-            while (i < middle) all[to++] = spare[i++];
-            while (k < end) all[to++] = spare[k++];
-        }
-    }
 }
 
 static int by_start(const void *a, const void *b) {
@@ -315,7 +302,8 @@ int uspi_builder_finish(struct uspi_builder *b, const uint8_t **bytes, size_t *s
         b->is_out_of_memory = true;
     }
     if (b->is_out_of_memory) return USP_ERROR_NO_MEMORY;
-    sort_ranges(b->ranges.all, b->scratch, b->ranges.count);
+    /* The order of the source is nearly that of the addresses. */
+    uspi_merge_sort(b->ranges.all, b->scratch, b->ranges.count, sizeof *b->ranges.all, range_before);
     if (b->parts.count > 1) qsort(b->parts.all, b->parts.count, sizeof *b->parts.all, by_start);
     lay_all(b);
     if (b->is_out_of_memory) return USP_ERROR_NO_MEMORY;
