@@ -512,11 +512,39 @@ START_TEST(index_of_the_same_bytes) {
 }
 END_TEST
 
+/* Ranges that several units share have a set of units. Equal sets must be in the map once, and the answers must be the
+ * units of each range. */
+START_TEST(equal_sets_of_units) {
+    enum { COUNT = 1000, SETS = 3 };
+    struct uspi_map_range ranges[3 * COUNT];
+    struct uspi_map map;
+    uint8_t *bytes;
+    size_t size, count = 0;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        const uint64_t low = 0x1000 + 0x20 * (uint64_t)i;
+        for (uint32_t k = 0; k < 2 + (i % SETS == 0); k++) {
+            ranges[count++] = (struct uspi_map_range){low, low + 0x10, i % SETS + 10 * k};
+        }
+    }
+    ck_assert_int_eq(uspi_map_write(ranges, count, &bytes, &size), USP_OK);
+    ck_assert_int_eq(uspi_map_open(&map, bytes, size, NULL), USP_OK);
+    ck_assert_uint_eq(map.sets, 4 + 3 + 3);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t blocks[USPI_MAP_BLOCKS];
+        const int found = uspi_map_find(&map, 0x1000 + 0x20 * (uint64_t)i, blocks);
+        ck_assert_int_eq(found, 2 + (i % SETS == 0));
+        for (int k = 0; k < found; k++) ck_assert_uint_eq(blocks[k], i % SETS + 10 * (uint32_t)k);
+        ck_assert_int_eq(uspi_map_find(&map, 0x1010 + 0x20 * (uint64_t)i, blocks), 0);
+    }
+    free(bytes);
+}
+END_TEST
+
 int main(void) {
     TCase *units = tcase_create("units"), *limits = tcase_create("limits");
     add_tests(units, claims_of_units_are_not_trusted, code_at_0, claims_by_aranges, first_entries_of_any_length,
               units_of_types, units_of_unknown_versions, tables_of_names_are_not_read, tables_of_abbreviations);
-    add_tests(units, index_of_the_same_bytes);
+    add_tests(units, index_of_the_same_bytes, equal_sets_of_units);
     add_loop_tests(units, 0, 8, versions_and_widths);
     add_tests(limits, units_that_share_a_large_table, tables_that_lie_in_each_other, units_that_share_a_list,
               units_that_share_a_line_table, entries_without_end, functions_of_too_many_ranges,

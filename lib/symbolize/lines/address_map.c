@@ -34,8 +34,12 @@ struct writing {
     uint32_t *open; /* blocks with a range here, ascending */
     uint64_t *ends; /* where the range of each open block ends */
     size_t open_count, open_room, end_room;
+    size_t *seen; /* by hashes: 1 + the place of the last set with such a hash; 0: none */
     bool is_out_of_memory;
 };
+
+/* The number of bits of a hash of a set. */
+#define SEEN_BITS 12u
 
 /* A uspi_before function. */
 static bool range_before(const void *a, const void *b) {
@@ -45,30 +49,33 @@ static bool range_before(const void *a, const void *b) {
     return x->high < y->high;
 }
 
+/* Returns the value for the open blocks, of which there are several. Many functions are in the same units, so an equal
+ * set is used again. */
+static uint64_t value_of_set(struct writing *w) {
+    const size_t count = w->open_count, bytes = count * sizeof *w->open;
+    uint32_t hash = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) hash = (hash ^ w->open[i]) * UINT32_C(0x9e3779b1);
+    size_t *seen = &w->seen[hash >> (32 - SEEN_BITS)];
+    if (*seen != 0 && w->sets[*seen - 1] == count && memcmp(w->sets + *seen, w->open, bytes) == 0)
+        return SET | (*seen - 1);
+    if (!uspi_room_for(&w->sets, &w->set_room, w->set_count, count + 1, sizeof *w->sets)) {
+        w->is_out_of_memory = true;
+        return 0;
+    }
+    const size_t at = w->set_count;
+    w->sets[at] = (uint32_t)count;
+    memcpy(w->sets + at + 1, w->open, bytes);
+    w->set_count += count + 1;
+    *seen = at + 1;
+    return SET | at;
+}
+
 /* Adds an entry: from `start` on, the open blocks apply. */
 static void add_entry(struct writing *w, uint64_t start) {
     uint64_t value = 0;
-    const size_t told = w->open_count < USPI_MAP_BLOCKS ? w->open_count : USPI_MAP_BLOCKS;
-    if (told == 1) value = 1 + (uint64_t)w->open[0];
-    if (told > 1) {
-        /* Folded functions are often in the same few units, so the set before is often the same. */
-        const bool is_same =
-            w->count > 1 && (w->entries[w->count - 2].value & SET) != 0 &&
-            w->sets[w->entries[w->count - 2].value & ~SET] == told &&
-            memcmp(&w->sets[(w->entries[w->count - 2].value & ~SET) + 1], w->open, told * sizeof *w->open) == 0;
-        if (is_same) {
-            value = w->entries[w->count - 2].value;
-        } else {
-            if (!uspi_room_for(&w->sets, &w->set_room, w->set_count, told + 1, sizeof *w->sets)) {
-                w->is_out_of_memory = true;
-                return;
-            }
-            value = SET | w->set_count;
-            w->sets[w->set_count++] = (uint32_t)told;
-            memcpy(w->sets + w->set_count, w->open, told * sizeof *w->open);
-            w->set_count += told;
-        }
-    }
+    if (w->open_count == 1) value = 1 + (uint64_t)w->open[0];
+    if (w->open_count > 1) value = value_of_set(w);
+    if (w->is_out_of_memory) return;
     if (w->count > 0 && w->entries[w->count - 1].start == start) w->count--;
     if (w->count > 0 && w->entries[w->count - 1].value == value) return;
     if (!uspi_room_for(&w->entries, &w->room, w->count, 1, sizeof *w->entries)) {
@@ -171,17 +178,26 @@ int uspi_map_write(struct uspi_map_range *ranges, size_t count, uint8_t **bytes,
     if (spare == NULL) return USP_ERROR_NO_MEMORY;
     uspi_merge_sort(ranges, spare, count, sizeof *ranges, range_before);
     free(spare);
+    w.seen = calloc((size_t)1 << SEEN_BITS, sizeof *w.seen);
+    if (w.seen == NULL) return USP_ERROR_NO_MEMORY;
+    bool has_begun = false; /* a range begins at this address */
     for (size_t i = 0; i < count && !w.is_out_of_memory; i++) {
-        if (ranges[i].low >= ranges[i].high) continue;
-        close_until(&w, ranges[i].low);
-        open_range(&w, &ranges[i]);
-        add_entry(&w, ranges[i].low);
-        if (ranges[i].block >= blocks) blocks = ranges[i].block + 1;
+        const struct uspi_map_range *range = &ranges[i];
+        if (range->low < range->high) {
+            if (!has_begun) close_until(&w, range->low);
+            has_begun = true;
+            open_range(&w, range);
+            if (range->block >= blocks) blocks = range->block + 1;
+        }
+        if (i + 1 < count && range[1].low == range->low) continue;
+        if (has_begun) add_entry(&w, range->low);
+        has_begun = false;
     }
     close_until(&w, UINT64_MAX);
     int status = w.is_out_of_memory ? USP_ERROR_NO_MEMORY : lay_out(&w, blocks, bytes, size);
     free(w.entries);
     free(w.sets);
+    free(w.seen);
     free(w.open);
     free(w.ends);
     return status;
