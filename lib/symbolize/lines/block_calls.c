@@ -3,6 +3,7 @@
  * function whose tail calls are all known. So a call of a function in the block is kept if that function makes tail
  * calls, all of which are known. Tail calls are kept if all those of their function are known. The builder knows
  * nothing about functions outside the block. */
+#include "lib/base/merge_sort.h"
 #include "lib/symbolize/lines/block_write.h"
 
 #include <string.h>
@@ -16,6 +17,9 @@ static int by_address(const void *a, const void *b) {
     if (x->is_start != y->is_start) return x->is_start ? 1 : -1;
     return x->to != y->to ? by_number(x->to, y->to) : by_number(x->text, y->text);
 }
+
+/* A uspi_before function. */
+static bool is_before(const void *a, const void *b) { return by_address(a, b) < 0; }
 
 static int by_function(const void *a, const void *b) {
     const struct uspi_built_call *x = a, *y = b;
@@ -75,16 +79,20 @@ static bool makes_tail_calls(const struct uspi_builder *b, uint32_t node) {
     return low < b->tail_calls.count && b->tail_calls.all[low].from == node;
 }
 
-static void choose_other_calls(struct uspi_builder *b) {
+/* Keeps the other calls from which frames can be inferred. Returns false when memory is exhausted. */
+static bool choose_other_calls(struct uspi_builder *b) {
     struct uspi_built_call *all = b->calls.all;
     size_t kept = 0;
-    if (b->calls.count > 1) qsort(all, b->calls.count, sizeof *all, by_address);
+    void *spare = uspi_builder_scratch(b, b->calls.count * sizeof *all);
+    if (spare == NULL) return false;
+    uspi_merge_sort(all, spare, b->calls.count, sizeof *all, is_before);
     for (size_t i = 0, end; i < b->calls.count; i = end) {
         for (end = i + 1; end < b->calls.count && all[end].address == all[i].address; end++) continue;
         const bool is_one = by_address(&all[i], &all[end - 1]) == 0 && has_callee(b, &all[i]) && !all[i].is_start;
         if (is_one && (all[i].to == 0 || makes_tail_calls(b, all[i].to))) all[kept++] = all[i];
     }
     b->calls.count = kept;
+    return true;
 }
 
 /* Returns the position of a name among the callees' names, from 0. */
@@ -123,7 +131,7 @@ static void number_functions(const struct uspi_builder *b, struct uspi_built_cal
 bool uspi_block_choose_calls(struct uspi_builder *b) {
     if (!find_first_parts(b)) return false;
     choose_tail_calls(b);
-    choose_other_calls(b);
+    if (!choose_other_calls(b)) return false;
     if (!gather_callees(b, b->calls.all, b->calls.count)) return false;
     if (!gather_callees(b, b->tail_calls.all, b->tail_calls.count)) return false;
     size_t kept = 0;

@@ -71,7 +71,7 @@ static void permute(void *all, size_t count, size_t element, const uint32_t *num
 
 static void renumber(struct numbering *n) {
     struct uspi_builder *b = n->b;
-    uint8_t *spare = (uint8_t *)b->scratch;
+    uint8_t *spare = b->scratch;
     size_t kept = 0;
     permute(b->folders.all, b->folders.count, sizeof *b->folders.all, n->folders, spare);
     permute(b->files.all, b->files.count, sizeof *b->files.all, n->files, spare);
@@ -126,9 +126,7 @@ int uspi_block_number(struct uspi_builder *b) {
     uint32_t *starts[5];
     for (unsigned i = 0; i < 5; i++) all += counts[i] + 1;
     if (!uspi_room_for(&b->numbers, &b->numbers_room, 0, all, sizeof *b->numbers)) return USP_ERROR_NO_MEMORY;
-    /* Elsewhere, the scratch room is counted in ranges. */
-    const size_t in_ranges = largest(bytes, 5) / sizeof *b->ranges.all + 1;
-    if (!uspi_room_for(&b->scratch, &b->scratch_room, 0, in_ranges, sizeof *b->ranges.all)) return USP_ERROR_NO_MEMORY;
+    if (uspi_builder_scratch(b, largest(bytes, 5)) == NULL) return USP_ERROR_NO_MEMORY;
     memset(b->numbers, 0, all * sizeof *b->numbers);
     starts[0] = b->numbers;
     for (unsigned i = 1; i < 5; i++) starts[i] = starts[i - 1] + counts[i - 1] + 1;

@@ -73,8 +73,8 @@ struct uspi_builder {
     USPI_GROWING(struct uspi_built_entry) entries;
     USPI_GROWING(struct uspi_built_range) open; /* ranges that have begun and not ended yet */
     USPI_GROWING(uint8_t) text;
-    USPI_GROWING(uint8_t) bytes;      /* of the block */
-    struct uspi_built_range *scratch; /* room for all ranges, or for another table */
+    USPI_GROWING(uint8_t) bytes; /* of the block */
+    void *scratch;               /* room for a copy of one of the tables */
     size_t scratch_room;
     uint32_t *hash; /* of folders, files, sites and nodes; 0: empty */
     size_t hash_size, hashed;
@@ -82,6 +82,9 @@ struct uspi_builder {
     size_t numbers_room;
     bool is_out_of_memory;
 };
+
+/* Returns room for `size` bytes, which is overwritten by its next user; NULL when memory is exhausted. (builder.c) */
+void *uspi_builder_scratch(struct uspi_builder *builder, size_t size);
 
 /* Numbers everything that entries use, in the order in which they use it, and drops the rest. Afterwards the builder's
  * tables are in that order. Returns USP_OK or USP_ERROR_NO_MEMORY. */

@@ -222,11 +222,28 @@ static bool range_before(const void *a, const void *b) {
     return x->node < y->node;
 }
 
-static int by_start(const void *a, const void *b) {
+/* A uspi_before function. */
+static bool part_before(const void *a, const void *b) {
     const struct uspi_built_part *x = a, *y = b;
-    if (x->low != y->low) return x->low < y->low ? -1 : 1;
-    if (x->high != y->high) return x->high < y->high ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
+    if (x->low != y->low) return x->low < y->low;
+    if (x->high != y->high) return x->high < y->high;
+    return x->node < y->node;
+}
+
+void *uspi_builder_scratch(struct uspi_builder *b, size_t size) {
+    return uspi_room_for(&b->scratch, &b->scratch_room, 0, size + 1, 1) ? b->scratch : NULL;
+}
+
+/* Sorts ranges and parts. The order of the source is nearly that of the addresses. Returns false when memory is
+ * exhausted. */
+static bool sort_code(struct uspi_builder *b) {
+    void *spare = uspi_builder_scratch(b, b->ranges.count * sizeof *b->ranges.all);
+    if (spare == NULL) return false;
+    uspi_merge_sort(b->ranges.all, spare, b->ranges.count, sizeof *b->ranges.all, range_before);
+    spare = uspi_builder_scratch(b, b->parts.count * sizeof *b->parts.all);
+    if (spare == NULL) return false;
+    uspi_merge_sort(b->parts.all, spare, b->parts.count, sizeof *b->parts.all, part_before);
+    return true;
 }
 
 static int by_node(const void *a, const void *b) {
@@ -298,13 +315,7 @@ static void lay_all(struct uspi_builder *b) {
 int uspi_builder_finish(struct uspi_builder *b, const uint8_t **bytes, size_t *size) {
     *bytes = NULL;
     *size = 0;
-    if (!uspi_room_for(&b->scratch, &b->scratch_room, 0, b->ranges.count + 1, sizeof *b->ranges.all)) {
-        b->is_out_of_memory = true;
-    }
-    if (b->is_out_of_memory) return USP_ERROR_NO_MEMORY;
-    /* The order of the source is nearly that of the addresses. */
-    uspi_merge_sort(b->ranges.all, b->scratch, b->ranges.count, sizeof *b->ranges.all, range_before);
-    if (b->parts.count > 1) qsort(b->parts.all, b->parts.count, sizeof *b->parts.all, by_start);
+    if (b->is_out_of_memory || !sort_code(b)) return USP_ERROR_NO_MEMORY;
     lay_all(b);
     if (b->is_out_of_memory) return USP_ERROR_NO_MEMORY;
     if (b->entries.count == 0) return USP_OK;
