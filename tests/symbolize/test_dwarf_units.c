@@ -354,6 +354,30 @@ END_TEST
 
 /* ---- impossible sizes ---- */
 
+/* A unit ends in an entry that is of no use. What is before it must count, and the damage must be reported. */
+START_TEST(entries_that_are_cut_off) {
+    begin();
+    put_abbreviation(&f, OWN, 0x34, false, PAIRS(0x03, 0x0e, 0x3b, 0x06));
+    begin_unit(&f, "one.c", 0x1000, 0x40);
+    put_leb(&f.info, OWN);
+    put(&f.info, 8, 0);
+    put_function(&f, FUNCTION, "whole", 0x1000, 0x20);
+    put_leb(&f.info, OWN);
+    put(&f.info, 8, 0);
+    end_entry(&f);
+    put_leb(&f.info, OWN);
+    put(&f.info, 7, 0);
+    end_length(&f, &f.info, f.unit);
+    put_plain_lines(0x1000, 4);
+    put_unit("two.c", 0x2000, 0x20, "next", 0x2000, 0x20);
+    open_file();
+    expect(0x1010, 0, "whole", 11);
+    expect_said("an entry that reaches out of its unit", true);
+    expect(0x2010, 0, "next", 11);
+    close_file();
+}
+END_TEST
+
 /* Entries nested without end, and a unit that exceeds the section. */
 START_TEST(entries_without_end) {
     begin();
@@ -547,8 +571,8 @@ int main(void) {
     add_tests(units, index_of_the_same_bytes, equal_sets_of_units);
     add_loop_tests(units, 0, 8, versions_and_widths);
     add_tests(limits, units_that_share_a_large_table, tables_that_lie_in_each_other, units_that_share_a_list,
-              units_that_share_a_line_table, entries_without_end, functions_of_too_many_ranges,
-              sections_that_end_early);
+              units_that_share_a_line_table, entries_that_are_cut_off, entries_without_end,
+              functions_of_too_many_ranges, sections_that_end_early);
     add_loop_tests(limits, 0, 5, line_tables_with_strange_numbers);
     tcase_set_timeout(limits, 60);
     return run_suite("dwarf units", units, limits);

@@ -244,9 +244,8 @@ static uint8_t reading_of(uint64_t form, uint32_t width) {
 
 /* Adds an attribute of an entry that is read. Attributes that are skipped and have a fixed width are merged. */
 static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t attribute, uint64_t form,
-                     int64_t implicit) {
+                     uint32_t width, int64_t implicit) {
     struct uspi_abbreviation_table *t = k->table;
-    const uint32_t width = width_of(form, k->encoding);
     const uint8_t which = which_attribute(attribute);
     if (which == USPI_ATTRIBUTES && width < UNKNOWN && UINT32_MAX - a->rest > width) {
         a->rest += width;
@@ -289,7 +288,7 @@ static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct usp
         const uint16_t skipped = is_variable ? (uint16_t)(form <= UINT16_MAX ? form : UINT16_MAX) : 0;
         if (!add_skip(k, a, is_variable ? 0 : width, skipped)) return USP_ERROR_NO_MEMORY;
         if (a->kind == USPI_ENTRY_OTHER) continue;
-        if (!add_read(k, a, attribute, form, implicit)) return USP_ERROR_NO_MEMORY;
+        if (!add_read(k, a, attribute, form, width, implicit)) return USP_ERROR_NO_MEMORY;
     }
     const uint32_t code = UINT32_C(1) << USPI_AT_LOW_PC | UINT32_C(1) << USPI_AT_RANGES;
     if (a->kind == USPI_ENTRY_FUNCTION && (a->has & code) == 0) a->kind = USPI_ENTRY_DECLARED;
@@ -329,6 +328,15 @@ static bool sort_table(struct uspi_abbreviation_table *t) {
     return true;
 }
 
+/* Finds the entries that uspi_plain_entries_skip skips. */
+static void find_plain(struct uspi_abbreviation_table *t) {
+    for (unsigned code = 1; code < sizeof t->plain / sizeof t->plain[0]; code++) {
+        const struct uspi_abbreviation *a = uspi_abbreviation(t, code);
+        const bool is_plain = a != NULL && a->kind == USPI_ENTRY_OTHER && !a->has_children && a->fixed < UINT16_MAX;
+        t->plain[code] = is_plain ? (uint16_t)(1 + a->fixed) : 0;
+    }
+}
+
 void uspi_abbreviations_free(struct uspi_abbreviation_table *table) {
     if (table == NULL) return;
     free(table->all);
@@ -358,6 +366,7 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
     t->length = offset <= size ? size - offset - (uint64_t)(c.end - c.p) : 0;
     const bool is_empty = t->count == 0;
     if (got >= 0 && !sort_table(t)) got = USP_ERROR_NO_MEMORY;
+    if (got >= 0) find_plain(t);
     if (got < 0 || is_empty) {
         *status = got < 0 ? got : USP_ERROR_FORMAT;
         uspi_abbreviations_free(t);

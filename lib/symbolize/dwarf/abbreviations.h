@@ -115,6 +115,7 @@ struct uspi_abbreviation_table {
     bool is_by_code;
     struct uspi_skip *skips;
     struct uspi_attribute_form *reads;
+    uint16_t plain[128]; /* by code: the bytes of entries without children that are of no use here; 0: other entries */
     size_t memory;
     uint64_t length; /* of the table in .debug_abbrev, in bytes */
 };
@@ -159,6 +160,13 @@ static inline void uspi_entry_skip(const struct uspi_abbreviation_table *table, 
         uspi_cursor_skip(c, skip[i].bytes);
         if (skip[i].form != 0 && !uspi_form_skip(c, skip[i].form, table->encoding)) uspi_cursor_fail(c);
     }
+}
+
+/* Skips entries that are of no use here, up to one that may be. */
+static inline void uspi_plain_entries_skip(const struct uspi_abbreviation_table *table, struct uspi_cursor_at *c) {
+    const uint8_t *p = c->p;
+    while (p < c->end && *p < 128 && table->plain[*p] != 0 && table->plain[*p] <= c->end - p) p += table->plain[*p];
+    c->p = p;
 }
 
 /* Reads the attributes of an entry, from after its code. Offsets of strings count from `section`. */

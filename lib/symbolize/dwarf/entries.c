@@ -313,7 +313,9 @@ static bool walk_unit(struct walk *w) {
     size_t depth = 0;
     if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 2, sizeof *reader->stack)) return false;
     reader->stack[0] = (struct uspi_walk_scope){0};
-    while (c.p < c.end) {
+    for (;;) {
+        if (depth > 0) uspi_plain_entries_skip(w->table, &c);
+        if (c.p >= c.end) break;
         const uint64_t offset = (uint64_t)(c.p - section->bytes), code = uspi_cursor_uleb(&c);
         if (code == 0) {
             if (depth <= 1) break;

@@ -83,8 +83,10 @@ struct uspi_builder {
     bool is_out_of_memory;
 };
 
-/* Returns room for `size` bytes, which is overwritten by its next user; NULL when memory is exhausted. (builder.c) */
-void *uspi_builder_scratch(struct uspi_builder *builder, size_t size);
+/* Returns room for `size` bytes, which is overwritten by its next user; NULL when memory is exhausted. */
+static inline void *uspi_builder_scratch(struct uspi_builder *builder, size_t size) {
+    return uspi_room_for(&builder->scratch, &builder->scratch_room, 0, size + 1, 1) ? builder->scratch : NULL;
+}
 
 /* Numbers everything that entries use, in the order in which they use it, and drops the rest. Afterwards the builder's
  * tables are in that order. Returns USP_OK or USP_ERROR_NO_MEMORY. */

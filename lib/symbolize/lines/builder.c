@@ -230,10 +230,6 @@ static bool part_before(const void *a, const void *b) {
     return x->node < y->node;
 }
 
-void *uspi_builder_scratch(struct uspi_builder *b, size_t size) {
-    return uspi_room_for(&b->scratch, &b->scratch_room, 0, size + 1, 1) ? b->scratch : NULL;
-}
-
 /* Sorts ranges and parts. The order of the source is nearly that of the addresses. Returns false when memory is
  * exhausted. */
 static bool sort_code(struct uspi_builder *b) {
