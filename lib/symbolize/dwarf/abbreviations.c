@@ -446,8 +446,7 @@ bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding,
 
 /* ---- the cache of tables ---- */
 
-#define SLOTS      1024u
-#define MEMORY_MAX ((size_t)32 << 20)
+#define SLOTS 1024u
 
 struct uspi_abbreviation_cache {
     struct slot {
@@ -455,12 +454,14 @@ struct uspi_abbreviation_cache {
         struct uspi_abbreviation_table *table;
     } slots[SLOTS];
     struct uspi_abbreviation_table *last; /* was evicted by the last call that compiled */
-    size_t memory;
+    size_t memory, memory_max;
     uint64_t compiled;
 };
 
-struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(void) {
-    return calloc(1, sizeof(struct uspi_abbreviation_cache));
+struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(size_t memory_max) {
+    struct uspi_abbreviation_cache *cache = calloc(1, sizeof *cache);
+    if (cache != NULL) cache->memory_max = memory_max;
+    return cache;
 }
 
 static void empty(struct uspi_abbreviation_cache *cache) {
@@ -495,7 +496,7 @@ const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_ab
     cache->last = kept;
     if (kept != NULL) cache->memory -= kept->memory;
     *slot = (struct slot){NULL, NULL};
-    if (cache->memory + made->memory > MEMORY_MAX) empty(cache);
+    if (cache->memory + made->memory > cache->memory_max) empty(cache);
     *slot = (struct slot){section, made};
     cache->memory += made->memory;
     return made;

@@ -186,7 +186,13 @@ bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding,
 
 struct uspi_abbreviation_cache;
 
-struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(void);
+/* Bytes that a cache may keep. Most units have a table that no other unit uses, so not many tables need to be kept of
+ * units that are read. Entries can refer to many other units in turn. */
+#define USPI_TABLES_OF_UNITS ((size_t)1 << 20)
+#define USPI_TABLES_REFERRED ((size_t)32 << 20)
+
+/* Returns a cache that keeps one table, or more as long as they take at most memory_max bytes. */
+struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(size_t memory_max);
 void uspi_abbreviation_cache_free(struct uspi_abbreviation_cache *cache);
 
 /* Returns the table at an offset of a section, and compiles it when it is not cached. It stays valid at least until the

@@ -12,8 +12,8 @@ struct uspi_dwarf_reader *uspi_dwarf_reader_create(void) {
     struct uspi_dwarf_reader *reader = calloc(1, sizeof *reader);
     if (reader == NULL) return NULL;
     reader->builder = uspi_builder_create();
-    reader->tables = uspi_abbreviation_cache_create();
-    reader->other_tables = uspi_abbreviation_cache_create();
+    reader->tables = uspi_abbreviation_cache_create(USPI_TABLES_OF_UNITS);
+    reader->other_tables = uspi_abbreviation_cache_create(USPI_TABLES_REFERRED);
     if (reader->builder != NULL && reader->tables != NULL && reader->other_tables != NULL) return reader;
     uspi_dwarf_reader_free(reader);
     return NULL;

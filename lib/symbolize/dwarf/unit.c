@@ -189,7 +189,7 @@ static int read_shared(const struct uspi_dwarf_file *file, const struct uspi_dwa
                        struct first_entry *entry) {
     const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     int status;
-    if (listing->tables == NULL) listing->tables = uspi_abbreviation_cache_create();
+    if (listing->tables == NULL) listing->tables = uspi_abbreviation_cache_create(USPI_TABLES_REFERRED);
     if (listing->tables == NULL) return USP_ERROR_NO_MEMORY;
     const uint64_t before = uspi_abbreviation_cache_compiled(listing->tables);
     const struct uspi_abbreviation_table *table = uspi_abbreviation_cache_get(
