@@ -266,6 +266,38 @@ START_TEST(indirect_forms_and_implicit_values) {
 }
 END_TEST
 
+/* Entries whose attributes all have a fixed size, in forms of each width and in a constant. Bytes follow the entry in
+ * one unit, and none in the other, which ends with it. */
+START_TEST(fixed_forms) {
+    begin();
+    put_abbreviation(&f, OWN, DW_TAG_subprogram, false,
+                     PAIRS(DW_AT_decl_line, DW_FORM_data16, DW_AT_name, DW_FORM_strp, DW_AT_external,
+                           DW_FORM_flag_present, DW_AT_low_pc, DW_FORM_addr, DW_AT_decl_file, DW_FORM_implicit_const, 2,
+                           DW_AT_declaration, DW_FORM_flag, 0x203b, DW_FORM_data2, DW_AT_high_pc, DW_FORM_data4));
+    for (unsigned i = 0; i < 2; i++) {
+        begin_unit(&f, "one.c", 0x1000 + 0x100 * i, 0x20);
+        put_leb(&f.info, OWN);
+        put(&f.info, 8, UINT64_MAX);
+        put(&f.info, 8, UINT64_MAX);
+        put(&f.info, 4, add_string(&f.str, "fixed"));
+        put(&f.info, 8, 0x1000 + 0x100 * i);
+        put(&f.info, 1, 0xff);
+        put(&f.info, 2, 0xffff);
+        put(&f.info, 4, 0x20);
+        for (unsigned k = 0; i == 0 && k < 16; k++) end_entry(&f);
+        end_length(&f, &f.info, f.unit);
+        put_plain_lines(0x1000 + 0x100 * i, 2);
+    }
+    open_file();
+    for (unsigned i = 0; i < 2; i++) {
+        expect(0x1010 + 0x100 * i, 0, "fixed", 11);
+        expect_nothing(0x1020 + 0x100 * i);
+    }
+    expect_said("damaged", false);
+    close_file();
+}
+END_TEST
+
 /* ---- files ---- */
 
 /* Puts one row at 0x1000, of file 1. */
@@ -431,7 +463,7 @@ int main(void) {
     add_loop_tests(forms, 0, 10, strings_by_number);
     add_loop_tests(forms, 0, 5, strings_that_are_not_there);
     add_loop_tests(forms, 0, 7, addresses_by_number);
-    add_tests(forms, range_lists_by_number, indirect_forms_and_implicit_values);
+    add_tests(forms, range_lists_by_number, indirect_forms_and_implicit_values, fixed_forms);
     add_tests(files, files_with_md5_and_source, columns);
     add_loop_tests(files, 0, 2 * PATHS, paths_are_joined);
     return run_suite("dwarf forms", forms, files);

@@ -253,9 +253,10 @@ static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t 
     }
     struct uspi_attribute_form read = {.which = which,
                                        .reading = reading_of(form, width),
-                                       .width = width <= 8 ? (uint8_t)width : 0,
+                                       .width = width <= 16 ? (uint8_t)width : 0,
                                        .form = (uint16_t)(form <= UINT16_MAX ? form : UINT16_MAX),
                                        .before = a->rest,
+                                       .mask = width >= 1 && width <= 8 ? UINT64_MAX >> (64 - 8 * width) : 0,
                                        .implicit = form == DW_FORM_flag_present ? 1 : implicit};
     a->rest = 0;
     if (which != USPI_ATTRIBUTES) a->has |= UINT32_C(1) << which;
@@ -383,6 +384,20 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
                      struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes) {
     const struct uspi_attribute_form *read = table->reads + a->reads;
     struct uspi_attribute_value skipped;
+    attributes->has = a->has;
+    /* Nearly all entries have a fixed size, and at least eight bytes can be read from each attribute on. */
+    if (a->fixed != UINT32_MAX && (uint64_t)a->fixed + 8 <= (uint64_t)(c->end - c->p)) {
+        const uint8_t *p = c->p;
+        for (const struct uspi_attribute_form *end = read + a->read_count; read < end; read++) {
+            struct uspi_attribute_value *value =
+                read->which != USPI_ATTRIBUTES ? &attributes->all[read->which] : &skipped;
+            p += read->before;
+            *value = (struct uspi_attribute_value){(uspi_le64(p) & read->mask) | (uint64_t)read->implicit, read->form};
+            p += read->width;
+        }
+        c->p += a->fixed;
+        return;
+    }
     for (uint32_t i = 0; i < a->read_count; i++, read++) {
         struct uspi_attribute_value *value = read->which != USPI_ATTRIBUTES ? &attributes->all[read->which] : &skipped;
         uspi_cursor_skip(c, read->before);
@@ -397,7 +412,6 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
         }
     }
     uspi_cursor_skip(c, a->rest);
-    attributes->has = a->has;
 }
 
 /* Skips the attributes of an abbreviation. Optimized, because most tables are searched for one abbreviation only. */

@@ -89,10 +89,11 @@ enum uspi_reading { USPI_READ_FIXED, USPI_READ_CONSTANT, USPI_READ_ULEB, USPI_RE
 struct uspi_attribute_form {
     uint8_t which;   /* enum uspi_attribute; USPI_ATTRIBUTES: it is skipped */
     uint8_t reading; /* enum uspi_reading */
-    uint8_t width;   /* of a fixed form, in bytes: 1 … 8 */
+    uint8_t width;   /* of a fixed form, in bytes: 0 … 16 */
     uint16_t form;
     uint32_t before;  /* bytes of attributes to skip before it */
-    int64_t implicit; /* the value of a constant */
+    uint64_t mask;    /* of a fixed form: the bits that its bytes have; otherwise 0 */
+    int64_t implicit; /* the value of a constant; otherwise 0 */
 };
 
 struct uspi_abbreviation {
