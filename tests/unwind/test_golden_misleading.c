@@ -194,17 +194,23 @@ START_TEST(about_to_enter_a_function) {
 }
 END_TEST
 
-/* A return removes an argument from the stack, in a function of which only the start is known. Its caller removes the
- * other arguments. */
+/* A return removes an argument from the stack, in a function of which only the start is known; a trap may precede the
+ * return. Its caller removes the other arguments. */
 START_TEST(argument_taken_by_the_callee) {
+    const usp_addr pc = FUNCTION + (_i == 0 ? 11 : 15);
     struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
-    CODE8(&f->memory, FUNCTION, /* sub $8, %esp */ 0x83, 0xec, 8, /* je */ 0x74, 6, /* add $8, %esp */ 0x83, 0xc4, 8,
-          /* ret $4 */ 0xc2, 4, 0, /* nop; hlt */ 0x90, 0xf4);
+    if (_i == 0) {
+        CODE8(&f->memory, FUNCTION, /* sub $8, %esp */ 0x83, 0xec, 8, /* je */ 0x74, 6, /* add $8, %esp */ 0x83, 0xc4,
+              8, /* ret $4 */ 0xc2, 4, 0, /* nop; hlt */ 0x90, 0xf4);
+    } else {
+        CODE8(&f->memory, FUNCTION, /* sub $8, %esp */ 0x83, 0xec, 8, /* je */ 0x74, 10, /* jne +2; ud2 */ 0x75, 2,
+              0x0f, 0x0b, /* add $8, %esp */ 0x83, 0xc4, 8, /* ret $4 */ 0xc2, 4, 0, /* nop; hlt */ 0x90, 0xf4);
+    }
     CODE8(&f->memory, CALLER - 5, /* call FUNCTION */ 0xe8, 0, 2, 0, 0, /* add $12, %esp; ret */ 0x83, 0xc4, 12, 0xc3);
     CODE8(&f->memory, RA2 - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
     WORDS(&f->memory, STACK, 4, 0, 0, CALLER, /* arguments: */ 7, 7, 7, 7, RA2, 0);
-    set_registers(f, FUNCTION + 11, STACK, 0);
-    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 11, CALLER, RA2);
+    set_registers(f, pc, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, pc, CALLER, RA2);
     ck_assert_uint_eq(f->frames[1].cfa, STACK + 32);
 }
 END_TEST
@@ -491,6 +497,66 @@ START_TEST(called_through_a_table) {
 }
 END_TEST
 
+static struct fixture *begin_i386(void) {
+    struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
+    CODE8(&f->memory, CALLER - 2, /* call *%eax */ 0xff, 0xd0, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, STALE - 2, /* call *%eax */ 0xff, 0xd0, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, RA2 - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
+    return f;
+}
+
+/* i386: a call that never returns has its arguments on the stack, and the code behind it, which a jump leads to, does
+ * not remove them. All other calls return. */
+START_TEST(arguments_that_stay) {
+    static const struct {
+        usp_addr at; /* offset of the pc */
+        unsigned sp; /* offset of sp */
+        uint8_t code[32];
+    } cases[] = {
+        /* sub $12, %esp; call OTHER; je +5; call *%edx; jmp +5; hlt; push $1; call *%edx; add $12, %esp; ret */
+        {0, 12, {0x83, 0xec, 12,   0xe8, 0xf8, 0,    0,    0,    0x74, 5,  0xff, 0xd2,
+                 0xeb, 5,    0xf4, 0x6a, 1,    0xff, 0xd2, 0x83, 0xc4, 12, 0xc3}},
+        /* the same after the prologue */
+        {8, 0, {0x83, 0xec, 12,   0xe8, 0xf8, 0,    0,    0,    0x74, 5,  0xff, 0xd2,
+                0xeb, 5,    0xf4, 0x6a, 1,    0xff, 0xd2, 0x83, 0xc4, 12, 0xc3}},
+        /* The call that never returns is in the other branch. */
+        {0, 12, {0x83, 0xec, 12,   0xe8, 0xf8, 0,  0,    0,    0x74, 8,    0x6a,
+                 1,    0xff, 0xd2, 0x83, 0xc4, 12, 0xc3, 0xff, 0xd2, 0xeb, 0xf8}},
+        /* A prologue pushes no arguments: sub $8, %esp; push %ebx; call *%edx; je +9; push $1; call *%edx; pop %ebx;
+         * add $8, %esp; ret; call *%edx; jmp -9 */
+        {0, 12, {0x83, 0xec, 8,    0x53, 0xff, 0xd2, 0x74, 9,    0x6a, 1,   0xff,
+                 0xd2, 0x5b, 0x83, 0xc4, 8,    0xc3, 0xff, 0xd2, 0xeb, 0xf7}},
+        /* Two calls' arguments are removed together: je +6; call *%edx; add $8, %esp; ret; push $1; call *%edx; push $2;
+         * call *%edx; add $8, %esp; add $12, %esp; ret. Here the call that never returns has no arguments. */
+        {0, 0, {0x74, 6, 0xff, 0xd2, 0x83, 0xc4, 8, 0xc3, 0x6a, 1,  0xff, 0xd2,
+                0x6a, 2, 0xff, 0xd2, 0x83, 0xc4, 8, 0x83, 0xc4, 12, 0xc3}},
+    };
+    struct fixture *f = begin_i386();
+    CODE8(&f->memory, OTHER, /* mov (%esp), %eax; ret */ 0x8b, 0x04, 0x24, 0xc3);
+    image_bytes(&f->memory, FUNCTION, cases[_i].code, sizeof cases[_i].code);
+    WORDS(&f->memory, STACK, 4, 0, 0, STALE, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + cases[_i].at, STACK + cases[_i].sp, STACK + 16);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + cases[_i].at, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
+}
+END_TEST
+
+/* i386: behind such a call is the next function, whose epilogue would confirm any record. In the second case there are
+ * two such calls; the second one reuses the space of the first one's argument. */
+START_TEST(epilogue_behind_arguments) {
+    static const uint8_t codes[][24] = {
+        /* call *%edx; je +1; ret; push $1; call *%edx; jmp +0; leave; ret */
+        {0xff, 0xd2, 0x74, 1, 0xc3, 0x6a, 1, 0xff, 0xd2, 0xeb, 0, 0xc9, 0xc3},
+        /* je +3; call *%edx; ret; push $1; call *%edx; add $4, %esp; push $2; call *%edx; jmp +0; leave; ret */
+        {0x74, 3, 0xff, 0xd2, 0xc3, 0x6a, 1, 0xff, 0xd2, 0x83, 0xc4, 4, 0x6a, 2, 0xff, 0xd2, 0xeb, 0, 0xc9, 0xc3}};
+    struct fixture *f = begin_i386();
+    image_bytes(&f->memory, FUNCTION, codes[_i], sizeof codes[_i]);
+    WORDS(&f->memory, STACK, 4, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 4);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+}
+END_TEST
+
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
@@ -498,8 +564,8 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
-    add_tests(ways, argument_taken_by_the_callee, large_function, stale_link_register_is_stored,
-              jump_through_linkage_tables);
+    add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables);
+    tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
@@ -507,5 +573,7 @@ int main(void) {
     tcase_add_loop_test(ways, registers_in_a_block, 0, 11);
     tcase_add_loop_test(ways, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(ways, called_through_a_table, 0, 4);
+    tcase_add_loop_test(ways, arguments_that_stay, 0, 5);
+    tcase_add_loop_test(ways, epilogue_behind_arguments, 0, 2);
     return run_suite("misleading instructions", ways);
 }

@@ -65,25 +65,53 @@ bool uspi_carry_out(struct uspi_explorer *x, struct uspi_way *way, const struct 
     return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, way, sp);
 }
 
+/* Maximum number of branches over the following code that are remembered. */
+#define LATER_MAX 8
+
+/* Targets of branches that lead over code which may end without a return. */
+struct later {
+    unsigned count;
+    usp_addr targets[LATER_MAX];
+};
+
+static void remember_branch(struct later *later, usp_addr target) {
+    if (later->count == LATER_MAX) {
+        memmove(&later->targets[0], &later->targets[1], (LATER_MAX - 1) * sizeof later->targets[0]);
+        later->count--;
+    }
+    later->targets[later->count++] = target;
+}
+
+/* Removes and returns the newest target behind an address, or returns 0. */
+static usp_addr next_branch(struct later *later, usp_addr address) {
+    while (later->count > 0) {
+        const usp_addr target = later->targets[--later->count];
+        if (target > address) return target;
+    }
+    return 0;
+}
+
 /* Finds how many bytes of arguments a callee removes from the stack; see uspi_code_popped_by. *budget is the maximum
  * number of instructions, and becomes the number left. */
 static bool find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped) {
     const struct uspi_backend *b = code->backend;
     struct uspi_instruction i;
+    struct later later = {.count = 0};
     const usp_addr start = callee;
     *popped = 0;
     for (; *budget > 0 && callee != 0 && uspi_code_decode(code, callee, mode, &i); --*budget) {
         /* A jump back closes a loop, whose exit leads to the code after the jump. So the jump is not followed. */
         bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
         bool jumps = i.flow == USPI_JUMP && !is_loop;
-        callee = jumps ? i.target : callee + i.length;
-        mode = jumps ? i.target_mode : i.mode;
-        if (i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN) return false;
+        bool ends = i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN;
+        if (i.flow == USPI_BRANCH) remember_branch(&later, i.target);
         for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
             const struct uspi_effect *e = &i.effects[k];
             if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) *popped = e->value - b->call_push;
         }
         if (i.flow == USPI_RETURN) return true;
+        callee = ends ? next_branch(&later, callee) : jumps ? i.target : callee + i.length;
+        mode = jumps ? i.target_mode : i.mode;
     }
     return false;
 }

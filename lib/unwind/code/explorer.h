@@ -13,7 +13,8 @@ enum uspi_doubt {
     USPI_DOUBT_LAST_CALL = 1 << 1, /* USPI_TO_GOAL: that call is directly before the goal */
     USPI_DOUBT_SWITCH = 1 << 2,    /* it treats the code after an indirect jump as one of the jump's destinations */
     USPI_DOUBT_TAIL_CALL = 1 << 3, /* it treats an indirect jump as a tail call */
-    USPI_DOUBT_ANY = 15
+    USPI_DOUBT_ARGUMENTS = 1 << 4, /* i386: it continues after a call whose arguments stay on the stack behind it */
+    USPI_DOUBT_ANY = 31
 };
 
 enum uspi_purpose {
@@ -56,6 +57,9 @@ struct uspi_explorer {
     bool has_jump;          /* USPI_TO_GOAL: `jump` is valid */
     bool is_cut;            /* a path ended at code that cannot be read */
     struct uspi_way jump;   /* the path at the newest indirect jump, which may also leave the function */
+    /* i386: the highest sp in the straight-line code, after its prologue. */
+    struct uspi_value level;
+    bool level_is_exact; /* no arguments can be above it */
     unsigned pending_count;
     struct uspi_log log;
     struct uspi_runs runs;

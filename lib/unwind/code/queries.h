@@ -13,4 +13,13 @@ bool uspi_code_keeps(struct uspi_code *code, const struct usp_registers *registe
 bool uspi_code_next_store(struct uspi_code *code, const struct usp_registers *registers, usp_addr slot, uint32_t mode,
                           unsigned *reg);
 
+/* Returns whether a callee certainly returns: a few instructions without a branch or a store lead to its return. i386
+ * code obtains its own address from such a callee. */
+bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode);
+
+/* Returns whether the code after a call removes the call's arguments, or a part of them, from the stack: it raises sp
+ * before it branches, by at most `most` bytes. Code after a call that never returns is another part of the function,
+ * which has no arguments to remove. */
+bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32_t mode, int64_t most);
+
 #endif
