@@ -557,6 +557,73 @@ START_TEST(epilogue_behind_arguments) {
 }
 END_TEST
 
+/* A frame is made and undone before an indirect jump, as when a dynamic linker binds a function. Whatever follows the
+ * jump is no case of a switch. */
+START_TEST(frame_made_and_given_up) {
+    const usp_addr caller = UINT64_C(0x100600);
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, caller - 4, /* blr x8 */ 0xd63f0100, /* ret */ 0xd65f03c0);
+    CODE32(&f->memory, FUNCTION, /* stp x17, x30, [sp, #-16]! */ 0xa9bf7bf1, /* blr x9 */ 0xd63f0120,
+           /* ldp x17, x30, [sp], #16 */ 0xa8c17bf1, /* br x16 */ 0xd61f0200,
+           /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK);
+    usp_registers_set_lr(&f->registers, caller);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, caller, RA2);
+}
+END_TEST
+
+static void set_register(struct fixture *f, unsigned reg, usp_addr value) {
+    f->registers.value[reg] = value;
+    f->registers.known |= UINT64_C(1) << reg;
+}
+
+/* An indirect jump through a register that has its value already: it leads there, to another function, and not to the
+ * code after it, which would undo the caller's record. */
+START_TEST(jump_to_a_register) {
+    const usp_addr caller = UINT64_C(0x100600);
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, caller - 4, /* blr x8 */ 0xd63f0100, /* ret */ 0xd65f03c0);
+    CODE32(&f->memory, FUNCTION, /* br x16 */ 0xd61f0200, /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd,
+           /* ret */ 0xd65f03c0);
+    CODE32(&f->memory, OTHER, /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK);
+    set_register(f, 16, OTHER);
+    usp_registers_set_lr(&f->registers, caller);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, caller, RA2);
+}
+END_TEST
+
+/* The same through a pointer beside such a register, as in an i386 linkage table. */
+START_TEST(jump_beside_a_register) {
+    const usp_addr table = UINT64_C(0x100700);
+    struct fixture *f = begin_i386();
+    CODE8(&f->memory, FUNCTION, /* jmp *12(%ebx) */ 0xff, 0x63, 12, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    WORDS(&f->memory, table + 12, 4, OTHER);
+    WORDS(&f->memory, STACK, 4, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 4);
+    set_register(f, 3, table);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+}
+END_TEST
+
+/* i386: a function obtains its own address in ebp, from a callee that changes this register, although functions
+ * preserve it. The caller's value was pushed before. */
+START_TEST(own_address_in_a_preserved_register) {
+    const usp_addr caller = UINT64_C(0x100280);
+    struct fixture *f = begin_i386();
+    CODE8(&f->memory, caller - 5, /* call FUNCTION */ 0xe8, 0x80, 1, 0, 0, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, FUNCTION, /* push %ebp; call OTHER */ 0x55, 0xe8, 0xfa, 0, 0, 0,
+          /* call *%edx; pop %ebp; ret */ 0xff, 0xd2, 0x5d, 0xc3);
+    CODE8(&f->memory, OTHER, /* mov (%esp), %ebp; ret */ 0x8b, 0x2c, 0x24, 0xc3);
+    WORDS(&f->memory, STACK, 4, FUNCTION + 6, /* ebp: */ STACK + 12, caller, /* the caller's record: */ 0, RA2);
+    set_registers(f, OTHER + 3, STACK, FUNCTION + 6);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER + 3, FUNCTION + 6, caller, RA2);
+}
+END_TEST
+
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
@@ -564,7 +631,8 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
-    add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables);
+    add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
+              jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register);
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);

@@ -165,21 +165,37 @@ static bool jumps_back(const struct uspi_explorer *x, struct uspi_value to, stru
            to.base == b->sp && sp.offset == to.offset + (int32_t)b->call_push;
 }
 
-/* Finds the destination of an indirect jump to a constant, or through a pointer at a fixed address. Such a jump reaches
- * distant code or another image; it is not a switch. Returns false for other jumps, and when the pointer cannot be read
- * or is still 0. */
+/* Adds a register's value at the origin to an offset. Returns false when it is not known, and for registers that point
+ * to the stack: a word there may be any return address. */
+static bool add_to_register(const struct uspi_explorer *x, struct uspi_value v, usp_addr *sum) {
+    const struct uspi_backend *b = x->backend;
+    const struct usp_registers *registers = x->question.registers;
+    bool is_known = registers != NULL && v.base < b->register_count && (registers->known >> v.base & 1) != 0;
+    if (!is_known || v.base == b->sp || v.base == b->fp) return false;
+    *sum = (registers->value[v.base] + (usp_addr)(int64_t)v.offset) & b->word_mask;
+    return true;
+}
+
+/* Finds the destination of an indirect jump to a constant or to a register's value at the origin, or through a pointer
+ * at such an address. Such a jump reaches distant code or another image; it is not a switch. Returns false for other
+ * jumps, and when the pointer cannot be read or is still 0. A register's value may also be a return address. */
 static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *target, uint32_t *mode) {
     const struct uspi_backend *b = x->backend;
     const struct usp_memory *data = x->question.data;
     usp_addr pointer = uspi_constant_address(&x->log, to);
     uint8_t bytes[8];
-    if (to.kind != USPI_CONSTANT && to.kind != USPI_GLOBAL) return false;
-    if (to.kind == USPI_GLOBAL) {
+    const bool by_register = to.kind == USPI_ADDRESS || (to.kind == USPI_CONTENT && to.addend == 0);
+    if (by_register ? !add_to_register(x, to, &pointer) : to.kind != USPI_CONSTANT && to.kind != USPI_GLOBAL) {
+        return false;
+    }
+    if (to.kind == USPI_GLOBAL || to.kind == USPI_CONTENT) {
         if (data == NULL || data->read(data->context, pointer, bytes, b->word) != 0) return false;
         pointer = uspi_le(bytes, b->word) & b->word_mask;
     }
     *mode = b->has_thumb && (pointer & 1) != 0 ? USPI_MODE_THUMB : 0;
     *target = *mode != 0 ? pointer - 1 : pointer;
+    usp_addr callee;
+    if (by_register && uspi_code_call_before(x->code, *target, *mode != 0, &callee) == USPI_CALL_BEFORE) return false;
     return pointer != 0;
 }
 
@@ -191,11 +207,15 @@ static struct uspi_value target_value(const struct uspi_explorer *x, const struc
 }
 
 /* Whether the path has removed the frame: the link register was loaded from a slot that is now below the stack pointer.
- * A jump then leaves the function. */
+ * The path may itself have saved the register there. A jump then leaves the function. */
 static bool has_given_up_frame(const struct uspi_explorer *x, const struct uspi_way *way, struct uspi_value sp) {
     const struct uspi_backend *b = x->backend;
     if (b->lr == USPI_NO_REGISTER || sp.kind != USPI_ADDRESS) return false;
     const struct uspi_value lr = uspi_register_value(&x->log, way, b->lr);
+    int32_t slot;
+    if (uspi_is_address(lr, b->lr, 0)) {
+        return sp.base == b->sp && uspi_find_saved(&x->log, way, b->lr, &slot) && slot < sp.offset;
+    }
     return lr.kind == USPI_CONTENT && lr.addend == 0 && lr.base == sp.base && lr.offset < sp.offset;
 }
 
@@ -279,12 +299,19 @@ static void update_level(struct uspi_explorer *x, const struct uspi_way *way, co
     x->level = uspi_register_value(&x->log, way, x->backend->sp);
 }
 
-/* Returns why a path that continues after a call may be wrong. Where arguments are on the stack, the code shows more: a
- * callee without a branch returns, and code that a call returns to removes the call's arguments. */
-static unsigned doubts_of_call(struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i) {
+/* Whether a call certainly returns. *written becomes the registers that the callee writes. The question arises where
+ * arguments are on the stack: such code obtains its own address by a call. */
+static bool comes_back(const struct uspi_explorer *x, const struct uspi_instruction *call, uint64_t *written) {
+    return uspi_callees_pop(x->backend) && call->target != 0 &&
+           uspi_code_returns_soon(x->code, call->target, call->target_mode, written);
+}
+
+/* Returns why a path that continues after a call may be wrong. Code that a call returns to removes the call's arguments
+ * from the stack. */
+static unsigned doubts_of_call(const struct uspi_explorer *x, const struct uspi_way *way,
+                               const struct uspi_instruction *i) {
     const unsigned more = USPI_DOUBT_CALL | USPI_DOUBT_ARGUMENTS;
     if (!uspi_callees_pop(x->backend) || (way->doubts & more) == more) return USPI_DOUBT_CALL;
-    if (i->target != 0 && uspi_code_returns_soon(x->code, i->target, i->target_mode)) return 0;
     const int64_t size = bytes_below_level(x, way), most = x->level_is_exact ? size : INT64_MAX;
     bool remain = size > 0 && !uspi_code_removes_arguments(x->code, way->pc + i->length, i->mode, most);
     return remain ? more : USPI_DOUBT_CALL;
@@ -293,7 +320,12 @@ static unsigned doubts_of_call(struct uspi_explorer *x, const struct uspi_way *w
 /* Follows a call. If it makes a path more doubtful, the path waits until less doubtful ones have ended. */
 static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
     const usp_addr next = way->pc + i->length;
+    uint64_t written;
     if (x->question.purpose == USPI_REACH) return ENDED;
+    if (comes_back(x, i, &written)) {
+        way->unknown |= written;
+        return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
+    }
     const unsigned doubts = doubts_of_call(x, way, i);
     if (!uspi_carry_call(x, way, i)) return ENDED;
     /* The goal is directly after this call. If the call never returns, only jumps lead to the goal, and on i386 the
@@ -303,9 +335,10 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, co
         return ENDED;
     }
     if ((doubts & ~(unsigned)way->doubts) != 0 && x->pending_count > 0) {
-        bool comes_back = !leaves_bounds(x, way->pc, next) && !begins_function(x, next, i->mode);
         way->is_behind_call = true;
-        if (comes_back) take_later(x, way, next, i->mode, doubts);
+        if (!leaves_bounds(x, way->pc, next) && !begins_function(x, next, i->mode)) {
+            take_later(x, way, next, i->mode, doubts);
+        }
         return ENDED;
     }
     way->doubts |= (uint8_t)doubts;

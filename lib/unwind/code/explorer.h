@@ -41,6 +41,8 @@ struct uspi_question {
     unsigned budget;     /* maximum number of instructions */
     unsigned allowed;    /* enum uspi_doubt: doubts that a path may have */
     const struct usp_memory *data; /* for function pointers at fixed addresses; NULL: they are not read */
+    /* Registers at `from`, for indirect jumps through those that keep their values until then; NULL: not known. */
+    const struct usp_registers *registers;
 };
 
 #define USPI_PENDING_MAX 64

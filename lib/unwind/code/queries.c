@@ -68,12 +68,17 @@ bool uspi_code_next_store(struct uspi_code *code, const struct usp_registers *re
     return false;
 }
 
-bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode) {
+bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode, uint64_t *written) {
+    const struct uspi_backend *b = code->backend;
     struct uspi_instruction i;
+    *written = 0;
     for (unsigned n = 0; n < SOON_MAX && uspi_code_decode(code, callee, mode, &i); n++) {
         for (unsigned k = 0; k < i.effect_count; k++) {
-            if (i.effects[k].op == USPI_STORE) return false;
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_STORE) return false;
+            if (e->reg < b->register_count && e->reg != b->sp && e->reg != b->pc) *written |= UINT64_C(1) << e->reg;
         }
+        *written |= i.clobbers;
         if (i.flow != USPI_NEXT) return i.flow == USPI_RETURN;
         callee += i.length;
         mode = i.mode;

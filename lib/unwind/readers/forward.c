@@ -178,7 +178,8 @@ static void follow_ways(struct ways *ways) {
                                      .pops = USPI_POPS_NOTHING,
                                      .budget = frame->exact ? USPI_BUDGET_EXACT : BUDGET_RETURN,
                                      .allowed = USPI_DOUBT_ANY,
-                                     .data = &e->walk->target.memory};
+                                     .data = &e->walk->target.memory,
+                                     .registers = frame->exact ? &frame->registers : NULL};
     /* A conditional instruction may do something else the next time, so its rule is neither cached nor recalled. */
     bool depends = depends_on_flags(e, question.from, question.mode);
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
