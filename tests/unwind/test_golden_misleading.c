@@ -624,6 +624,19 @@ START_TEST(own_address_in_a_preserved_register) {
 }
 END_TEST
 
+/* A loop changes a register that the function has saved. Only the second round finds it changed, and the path from the
+ * function's start reaches the pc in the first one. */
+START_TEST(register_changed_in_a_loop) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* push %rbp; call *%rax */ 0x55, 0xff, 0xd0, /* mov %rdi, %rbp */ 0x48, 0x89, 0xfd,
+          /* jmp -7 */ 0xeb, 0xf9);
+    WORDS(&f->memory, STACK, 8, /* rbp: */ STACK + 16, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION + 3, STACK, 7);
+    offer_function(f, 8);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 3, CALLER, RA2);
+}
+END_TEST
+
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
@@ -632,7 +645,8 @@ int main(void) {
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
-              jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register);
+              jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
+              register_changed_in_a_loop);
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);

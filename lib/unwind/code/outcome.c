@@ -154,6 +154,12 @@ static struct uspi_location saved_below(const struct uspi_log *log, const struct
     return uspi_in_memory(anchor, (int32_t)((int64_t)slot - below));
 }
 
+/* Whether a slot is in the part of the stack that is in use. */
+static bool is_in_use(const struct uspi_log *log, const struct uspi_way *way, int32_t slot) {
+    const struct uspi_value sp = uspi_register_value(log, way, log->backend->sp);
+    return sp.kind != USPI_ADDRESS || sp.base != log->backend->sp || slot >= sp.offset;
+}
+
 bool uspi_rule_at_goal(const struct uspi_log *log, const struct uspi_way *way, struct uspi_rule *rule) {
     const struct uspi_backend *b = log->backend;
     const struct uspi_location start = find_start(log, way);
@@ -167,8 +173,12 @@ bool uspi_rule_at_goal(const struct uspi_log *log, const struct uspi_way *way, s
     if (rule->return_address.kind == USPI_LOST) return false;
     for (unsigned reg = 0; reg < b->register_count; reg++) {
         if ((b->callee_saved >> reg & 1) == 0) continue;
-        if (uspi_is_address(uspi_register_value(log, way, reg), reg, 0)) continue;
-        if (uspi_find_saved(log, way, reg, &slot)) {
+        /* A function saves a register that it will change. It may have done that on the way here, in a loop that this
+         * path has not been through. */
+        const bool is_saved = uspi_find_saved(log, way, reg, &slot);
+        const bool is_same = uspi_is_address(uspi_register_value(log, way, reg), reg, 0);
+        if (is_same && !(is_saved && is_in_use(log, way, slot))) continue;
+        if (is_saved) {
             uspi_rule_add(rule, reg, in_slot(log, start, slot));
         } else {
             uspi_rule_add(rule, reg, saved_below(log, way, reg));
