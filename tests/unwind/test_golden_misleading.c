@@ -624,6 +624,19 @@ START_TEST(own_address_in_a_preserved_register) {
 }
 END_TEST
 
+/* i386: a callee of two instructions removes its argument. It certainly returns, and the path must count what it has
+ * removed. */
+START_TEST(argument_taken_by_a_short_callee) {
+    struct fixture *f = begin_i386();
+    CODE8(&f->memory, FUNCTION, /* sub $4, %esp; call OTHER; ret */ 0x83, 0xec, 4, 0xe8, 0xf8, 0, 0, 0, 0xc3);
+    CODE8(&f->memory, OTHER, /* mov 4(%esp), %eax; ret $4 */ 0x8b, 0x44, 0x24, 4, 0xc2, 4, 0);
+    WORDS(&f->memory, STACK - 4, 4, 7, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 4);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 4);
+}
+END_TEST
+
 /* A loop changes a register that the function has saved. Only the second round finds it changed, and the path from the
  * function's start reaches the pc in the first one. */
 START_TEST(register_changed_in_a_loop) {
@@ -646,7 +659,7 @@ int main(void) {
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
-              register_changed_in_a_loop);
+              argument_taken_by_a_short_callee, register_changed_in_a_loop);
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);

@@ -251,26 +251,27 @@ static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwar
     }
     if (unit->abbreviations >= listing->next) listing->next = unit->abbreviations + 1;
     if (status != USP_OK) return status;
-    const struct uspi_attributes a = entry.attributes;
+    const struct uspi_attributes *a = &entry.attributes;
     unit->is_partial = entry.tag == DW_TAG_partial_unit;
-    unit->code = (struct uspi_unit_code){a.has, a.all[USPI_AT_LOW_PC], a.all[USPI_AT_HIGH_PC], a.all[USPI_AT_RANGES]};
+    unit->code =
+        (struct uspi_unit_code){a->has, a->all[USPI_AT_LOW_PC], a->all[USPI_AT_HIGH_PC], a->all[USPI_AT_RANGES]};
     /* By default, a base is after the header of the section's part (DWARF 5, 7.26 to 7.28). Before version 5, there was
      * no header. */
     const uint64_t header = unit->encoding.offset_size == 8 ? 16 : 8;
     const bool is_five = unit->encoding.version >= 5;
-    unit->str_offsets_base = offset_or(&a, USPI_AT_STR_OFFSETS_BASE, is_five ? header : 0);
-    unit->addr_base = offset_or(&a, USPI_AT_ADDR_BASE, is_five ? header : 0);
-    unit->rnglists_base = offset_or(&a, USPI_AT_RNGLISTS_BASE, is_five ? header + 4 : 0);
-    unit->ranges_base = offset_or(&a, USPI_AT_RANGES_BASE, 0);
-    unit->line_table = offset_or(&a, USPI_AT_STMT_LIST, USPI_NO_OFFSET);
-    unit->split_id = offset_or(&a, USPI_AT_DWO_ID, unit->split_id);
-    unit->language = language_of(&a);
-    if (uspi_has(&a, USPI_AT_LOW_PC) && uspi_dwarf_address(file, unit, &a.all[USPI_AT_LOW_PC], &address)) {
+    unit->str_offsets_base = offset_or(a, USPI_AT_STR_OFFSETS_BASE, is_five ? header : 0);
+    unit->addr_base = offset_or(a, USPI_AT_ADDR_BASE, is_five ? header : 0);
+    unit->rnglists_base = offset_or(a, USPI_AT_RNGLISTS_BASE, is_five ? header + 4 : 0);
+    unit->ranges_base = offset_or(a, USPI_AT_RANGES_BASE, 0);
+    unit->line_table = offset_or(a, USPI_AT_STMT_LIST, USPI_NO_OFFSET);
+    unit->split_id = offset_or(a, USPI_AT_DWO_ID, unit->split_id);
+    unit->language = language_of(a);
+    if (uspi_has(a, USPI_AT_LOW_PC) && uspi_dwarf_address(file, unit, &a->all[USPI_AT_LOW_PC], &address)) {
         unit->base = address;
     }
-    if (uspi_has(&a, USPI_AT_NAME)) unit->name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_NAME]);
-    if (uspi_has(&a, USPI_AT_COMP_DIR)) unit->folder = uspi_dwarf_text(file, unit, &a.all[USPI_AT_COMP_DIR]);
-    if (uspi_has(&a, USPI_AT_DWO_NAME)) unit->split_name = uspi_dwarf_text(file, unit, &a.all[USPI_AT_DWO_NAME]);
+    if (uspi_has(a, USPI_AT_NAME)) unit->name = uspi_dwarf_text(file, unit, &a->all[USPI_AT_NAME]);
+    if (uspi_has(a, USPI_AT_COMP_DIR)) unit->folder = uspi_dwarf_text(file, unit, &a->all[USPI_AT_COMP_DIR]);
+    if (uspi_has(a, USPI_AT_DWO_NAME)) unit->split_name = uspi_dwarf_text(file, unit, &a->all[USPI_AT_DWO_NAME]);
     /* A split unit also has the name of its file. Only a skeleton is in the file that has the addresses. */
     unit->is_split = unit->split_name != 0 && file->addresses == file;
     return USP_OK;

@@ -68,24 +68,6 @@ bool uspi_code_next_store(struct uspi_code *code, const struct usp_registers *re
     return false;
 }
 
-bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode, uint64_t *written) {
-    const struct uspi_backend *b = code->backend;
-    struct uspi_instruction i;
-    *written = 0;
-    for (unsigned n = 0; n < SOON_MAX && uspi_code_decode(code, callee, mode, &i); n++) {
-        for (unsigned k = 0; k < i.effect_count; k++) {
-            const struct uspi_effect *e = &i.effects[k];
-            if (e->op == USPI_STORE) return false;
-            if (e->reg < b->register_count && e->reg != b->sp && e->reg != b->pc) *written |= UINT64_C(1) << e->reg;
-        }
-        *written |= i.clobbers;
-        if (i.flow != USPI_NEXT) return i.flow == USPI_RETURN;
-        callee += i.length;
-        mode = i.mode;
-    }
-    return false;
-}
-
 /* Finds by how many bytes an instruction raises sp. Returns false when sp gets another base than sp. */
 static bool find_rise(const struct uspi_backend *b, const struct uspi_instruction *i, int64_t *rise) {
     *rise = 0;
@@ -96,6 +78,27 @@ static bool find_rise(const struct uspi_backend *b, const struct uspi_instructio
         *rise += e->value;
     }
     return true;
+}
+
+bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode, uint64_t *written) {
+    const struct uspi_backend *b = code->backend;
+    struct uspi_instruction i;
+    int64_t rise, raised = 0;
+    *written = 0;
+    for (unsigned n = 0; n < SOON_MAX && uspi_code_decode(code, callee, mode, &i); n++) {
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_STORE) return false;
+            if (e->reg < b->register_count && e->reg != b->sp && e->reg != b->pc) *written |= UINT64_C(1) << e->reg;
+        }
+        *written |= i.clobbers;
+        if (!find_rise(b, &i, &rise)) return false;
+        raised += rise;
+        if (i.flow != USPI_NEXT) return i.flow == USPI_RETURN && raised == b->call_push;
+        callee += i.length;
+        mode = i.mode;
+    }
+    return false;
 }
 
 /* Whether an instruction loads a register that a function preserves from the stack. */
