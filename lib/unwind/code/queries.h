@@ -14,8 +14,8 @@ bool uspi_code_next_store(struct uspi_code *code, const struct usp_registers *re
                           unsigned *reg);
 
 /* Returns whether a callee certainly returns, and removes nothing but its return address from the stack: a few
- * instructions without a branch or a store lead to its return. *written becomes the registers that they write. i386 code obtains its own address from such a callee, in any
- * register. */
+ * instructions without a branch or a store lead to its return. *written becomes the registers that they write. i386
+ * code obtains its own address from such a callee, in any register. */
 bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode, uint64_t *written);
 
 /* Returns whether the code after a call removes the call's arguments, or a part of them, from the stack: it raises sp
