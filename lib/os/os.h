@@ -29,14 +29,18 @@ uint32_t uspi_os_kind(void);
  * Locks for threads that may wait for each other: in symbolication and for lists of images, never in captures. Not
  * recursive, not async-signal-safe. The thread that holds one is not cancelled (pthread_cancel).
  *
- * In the child of a fork every lock can be taken, whatever the parent's other threads held. USPI_LOCK_ABANDONED then
- * says that one of them held it, and that the protected data may be half changed. Locks that are released in the
- * reverse order of taking restore the thread's cancel state. (lib/os/posix/lock.c) */
+ * fork waits for the holders of locks that uspi_lock_create made, for 0.1 s at most, so the child finds complete data.
+ * In the child every lock can be taken, whatever the parent's other threads held. USPI_LOCK_ABANDONED then says that
+ * one of them held it, and that the protected data may be half changed. Locks that are released in the reverse order of
+ * taking restore the thread's cancel state. (lib/os/posix/lock.c) */
 
 /* All zero: free. */
 struct uspi_lock {
     _Atomic(uint32_t) holder; /* 0: free; otherwise the holder's process (lock.c, `mark`) and whether others may wait */
     int cancel_state;         /* the holder's cancel state before it took the lock */
+    bool is_kept_by_fork;     /* the thread that forks has taken it */
+    struct uspi_lock *next;   /* in the list of locks that uspi_lock_create made */
+    struct uspi_lock **link;  /* the pointer to this lock in that list */
 };
 
 enum uspi_lock_taken {

@@ -4,6 +4,7 @@
  * This file is compiled without frame pointers. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux/calls.h"
+#include "lib/os/os.h"
 #include "tests/support/linux_threads.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
@@ -322,6 +323,102 @@ START_TEST(fork_during_the_first_prepare) {
 }
 END_TEST
 
+/* Two counters that are equal except while a thread that holds both locks changes them. */
+static struct uspi_lock *outer_lock, *inner_lock;
+static unsigned first_counter, second_counter;
+static _Atomic(bool) has_changed;
+
+static void *change_both_counters(void *context) {
+    while (!atomic_load(&may_end)) {
+        uspi_lock_take(outer_lock);
+        uspi_lock_take(inner_lock);
+        first_counter++;
+        for (uint64_t then = usp_clock() + MS / 10; usp_clock() < then;) continue;
+        second_counter++;
+        uspi_lock_give(inner_lock);
+        uspi_lock_give(outer_lock);
+        atomic_store(&has_changed, true);
+        usleep(20);
+    }
+    return context;
+}
+
+static void expect_complete_data(void) {
+    alarm(30);
+    if (uspi_lock_take(outer_lock) != USPI_LOCK_TAKEN) _exit(31);
+    if (uspi_lock_take(inner_lock) != USPI_LOCK_TAKEN) _exit(32);
+    if (first_counter != second_counter) _exit(33);
+    uspi_lock_give(inner_lock);
+    uspi_lock_give(outer_lock);
+    struct uspi_lock *another = uspi_lock_create();
+    if (another == NULL || uspi_lock_take(another) != USPI_LOCK_TAKEN) _exit(34);
+    uspi_lock_give(another);
+    uspi_lock_free(another);
+    _exit(0);
+}
+
+/* A child crashed in a table of stacks to which the parent's other thread was adding a stack: the child had a copy that
+ * was half changed. _i: which lock is first in the library's list. */
+START_TEST(fork_while_data_is_changed) {
+    pthread_t thread;
+    if (USP_SANITIZED || is_user_emulated()) return;
+    outer_lock = _i == 0 ? uspi_lock_create() : NULL;
+    inner_lock = uspi_lock_create();
+    if (_i != 0) outer_lock = uspi_lock_create();
+    ck_assert_int_eq(pthread_create(&thread, NULL, change_both_counters, NULL), 0);
+    while (!atomic_load(&has_changed)) usleep(100);
+    for (unsigned i = 0; i < 60 / stride(); i++) {
+        usleep(i % 20 * 7);
+        pid_t child = fork();
+        if (child == 0) expect_complete_data();
+        expect_all_right(child);
+    }
+    atomic_store(&may_end, true);
+    pthread_join(thread, NULL);
+    uspi_lock_free(outer_lock);
+    uspi_lock_free(inner_lock);
+}
+END_TEST
+
+static sem_t holds_lock, may_give;
+
+static void *hold_lock(void *context) {
+    uspi_lock_take(outer_lock);
+    sem_post(&holds_lock);
+    while (sem_wait(&may_give) != 0) continue;
+    uspi_lock_give(outer_lock);
+    return context;
+}
+
+/* A fork must not wait for ever for a lock. The child is told that the data may be half changed, and so is a child of
+ * the child. */
+START_TEST(fork_while_a_lock_is_held_for_long) {
+    pthread_t thread;
+    if (USP_SANITIZED || is_user_emulated()) return;
+    sem_init(&holds_lock, 0, 0);
+    sem_init(&may_give, 0, 0);
+    outer_lock = uspi_lock_create();
+    ck_assert_int_eq(pthread_create(&thread, NULL, hold_lock, NULL), 0);
+    while (sem_wait(&holds_lock) != 0) continue;
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(30);
+        pid_t grandchild = fork();
+        if (grandchild == 0) _exit(uspi_lock_take(outer_lock) == USPI_LOCK_ABANDONED ? 0 : 41);
+        expect_all_right(grandchild);
+        if (uspi_lock_take(outer_lock) != USPI_LOCK_ABANDONED) _exit(42);
+        uspi_lock_give(outer_lock);
+        _exit(uspi_lock_take(outer_lock) == USPI_LOCK_TAKEN ? 0 : 43);
+    }
+    expect_all_right(child);
+    sem_post(&may_give);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(uspi_lock_take(outer_lock), USPI_LOCK_TAKEN);
+    uspi_lock_give(outer_lock);
+    uspi_lock_free(outer_lock);
+}
+END_TEST
+
 /* Holds the list of images. This thread does not exist in a forked child. */
 static void *hold_images(void *holds) {
     uint32_t ticket;
@@ -372,7 +469,8 @@ int main(void) {
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, a_thread_64_calls_deep, 0, 2);
     tcase_add_loop_test(tests, a_scratch_value_as_the_frame_pointer, 0, 4);
+    tcase_add_loop_test(tests, fork_while_data_is_changed, 0, 2);
     add_tests(tests, a_library_that_is_loaded_later, fork_while_lists_are_made, fork_during_the_first_prepare,
-              a_chain_of_forks);
+              fork_while_a_lock_is_held_for_long, a_chain_of_forks);
     return run_suite("linux_defaults", tests);
 }

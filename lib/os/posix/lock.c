@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Locks between the threads of this process, for all our systems. A lock is a word that identifies its holder's
  * process. So a lock that a fork copied without its holder is known to be abandoned. Waiting threads sleep on one
- * condition variable, which the child of a fork initializes again. */
+ * condition variable, which the child of a fork initializes again.
+ *
+ * The thread that forks takes all locks that were created, so that the child's copies of what they protect are
+ * complete. It waits for other holders for a limited time only: a holder may read a large file, or be this very
+ * thread. */
 #include "lib/os/os.h"
 
 #include <errno.h>
@@ -16,6 +20,9 @@
 
 #define NANOSECONDS UINT64_C(1000000000)
 
+/* For how long a fork waits for the holders of locks, ns. */
+#define FORK_PATIENCE (NANOSECONDS / 10)
+
 /* What all locks share. It owns nothing, and lasts as long as the process: symbolizers use locks before usp_prepare and
  * after usp_shutdown. */
 static struct {
@@ -24,22 +31,55 @@ static struct {
     /* Where threads sleep. */
     pthread_mutex_t mutex;
     pthread_cond_t given;
-} locks = {NEXT_MARK, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
+    /* The locks that were created. */
+    pthread_mutex_t list_mutex;
+    struct uspi_lock *first;
+    /* What was changed of the thread that forks. */
+    struct uspi_undisturbed forks;
+} locks = {
+    .mark = NEXT_MARK,
+    .mutex = PTHREAD_MUTEX_INITIALIZER,
+    .given = PTHREAD_COND_INITIALIZER,
+    .list_mutex = PTHREAD_MUTEX_INITIALIZER,
+};
 
-static void start_afresh(void) {
-    static const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static const pthread_cond_t given = PTHREAD_COND_INITIALIZER;
-    atomic_fetch_add(&locks.mark, NEXT_MARK);
-    locks.mutex = mutex;
-    locks.given = given;
+/* ---- the list of locks ---- */
+
+/* Opens the list for this thread alone. Signals are deferred, because a handler that forks needs the list too. */
+static void enter_list(struct uspi_undisturbed *kept) {
+    uspi_os_undisturbed_begin(kept);
+    pthread_mutex_lock(&locks.list_mutex);
 }
 
-/* Registered when the library is loaded, before any lock is taken. */
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, start_afresh); }
+static void leave_list(const struct uspi_undisturbed *kept) {
+    pthread_mutex_unlock(&locks.list_mutex);
+    uspi_os_undisturbed_end(kept);
+}
 
-struct uspi_lock *uspi_lock_create(void) { return calloc(1, sizeof(struct uspi_lock)); }
+struct uspi_lock *uspi_lock_create(void) {
+    struct uspi_lock *lock = calloc(1, sizeof *lock);
+    struct uspi_undisturbed kept;
+    if (lock == NULL) return NULL;
+    enter_list(&kept);
+    lock->next = locks.first;
+    lock->link = &locks.first;
+    if (lock->next != NULL) lock->next->link = &lock->next;
+    locks.first = lock;
+    leave_list(&kept);
+    return lock;
+}
 
-void uspi_lock_free(struct uspi_lock *lock) { free(lock); }
+void uspi_lock_free(struct uspi_lock *lock) {
+    struct uspi_undisturbed kept;
+    if (lock == NULL) return;
+    enter_list(&kept);
+    *lock->link = lock->next;
+    if (lock->next != NULL) lock->next->link = lock->link;
+    leave_list(&kept);
+    free(lock);
+}
+
+/* ---- taking and giving ---- */
 
 /* Takes a lock that is free or abandoned. */
 static enum uspi_lock_taken take_at_once(struct uspi_lock *lock, uint32_t own) {
@@ -104,12 +144,80 @@ enum uspi_lock_taken uspi_lock_take_within(struct uspi_lock *lock, uint64_t time
     return take(lock, true, &until);
 }
 
+static void give(struct uspi_lock *lock) {
+    if ((atomic_exchange(&lock->holder, 0) & IS_AWAITED) == 0) return;
+    pthread_mutex_lock(&locks.mutex);
+    pthread_cond_broadcast(&locks.given);
+    pthread_mutex_unlock(&locks.mutex);
+}
+
 void uspi_lock_give(struct uspi_lock *lock) {
     int cancel_state = lock->cancel_state;
-    if ((atomic_exchange(&lock->holder, 0) & IS_AWAITED) != 0) {
-        pthread_mutex_lock(&locks.mutex);
-        pthread_cond_broadcast(&locks.given);
-        pthread_mutex_unlock(&locks.mutex);
-    }
+    give(lock);
     pthread_setcancelstate(cancel_state, NULL);
 }
+
+/* ---- fork ---- */
+
+/* Takes each lock of the list that is free. Returns whether no other one is held; abandoned ones stay abandoned. */
+static bool keep_locks(uint32_t own) {
+    bool none_is_held = true;
+    for (struct uspi_lock *lock = locks.first; lock != NULL; lock = lock->next) {
+        uint32_t holder = 0;
+        lock->is_kept_by_fork = atomic_compare_exchange_strong(&lock->holder, &holder, own);
+        if (!lock->is_kept_by_fork && (holder & ~IS_AWAITED) == own) none_is_held = false;
+    }
+    return none_is_held;
+}
+
+/* Gives back what keep_locks took. */
+static void give_kept(void) {
+    for (struct uspi_lock *lock = locks.first; lock != NULL; lock = lock->next) {
+        if (lock->is_kept_by_fork) give(lock);
+        lock->is_kept_by_fork = false;
+    }
+}
+
+/* Waits until a lock is given back, or for 0.1 ms. */
+static void wait_shortly(void) {
+    const struct timespec until = time_after(100000);
+    pthread_mutex_lock(&locks.mutex);
+    pthread_cond_timedwait(&locks.given, &locks.mutex, &until);
+    pthread_mutex_unlock(&locks.mutex);
+}
+
+/* The list stays closed until the fork is over. While this thread waits for a holder it keeps no lock, because the
+ * holder may need another one. */
+static void before_fork(void) {
+    const uint32_t own = atomic_load_explicit(&locks.mark, memory_order_relaxed);
+    const uint64_t end = uspi_os_clock() + FORK_PATIENCE;
+    struct uspi_undisturbed kept;
+    enter_list(&kept);
+    while (!keep_locks(own) && uspi_os_clock() < end) {
+        give_kept();
+        pthread_mutex_unlock(&locks.list_mutex);
+        wait_shortly();
+        pthread_mutex_lock(&locks.list_mutex);
+    }
+    locks.forks = kept;
+}
+
+static void after_fork(void) {
+    const struct uspi_undisturbed kept = locks.forks;
+    give_kept();
+    leave_list(&kept);
+}
+
+static void start_afresh(void) {
+    static const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static const pthread_cond_t given = PTHREAD_COND_INITIALIZER;
+    const struct uspi_undisturbed kept = locks.forks;
+    atomic_fetch_add(&locks.mark, NEXT_MARK);
+    locks.mutex = locks.list_mutex = mutex;
+    locks.given = given;
+    give_kept();
+    uspi_os_undisturbed_end(&kept);
+}
+
+/* Registered when the library is loaded, before any lock is taken. */
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(before_fork, after_fork, start_afresh); }
