@@ -193,14 +193,15 @@ USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *
  *   USP_ERROR_NOT_PREPARED  usp_prepare was not called
  *   USP_ERROR_NO_THREAD     the thread does not exist or has ended
  *   USP_ERROR_TIMEOUT       the thread did not answer. Returned after 4 ms when the system says that it cannot: it is
- *                           stopped, or sleeps with the signal blocked, or waits for the signal
+ *                           stopped, or sleeps with the signal blocked, or blocks it and has run since, or waits for
+ *                           the signal
  *   USP_ERROR_STACK_FULL    the thread's stack has no room for an answer
  *   USP_ERROR_BUSY          1023 other threads are capturing (Apple systems: 256, or others stopped threads for the
  *                           whole timeout)
  *   USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED
- * Capturing threads do not wait for each other. The calling thread's signals and cancellation are deferred until the
- * call returns. Not async-signal-safe. Do not call it while holding a lock that a signal handler of the target may
- * need. */
+ * Capturing threads do not wait for each other, except on Apple systems while another one has stopped a thread. The
+ * calling thread's signals and cancellation are deferred until the call returns. Not async-signal-safe. Do not call it
+ * while holding a lock that a signal handler of the target may need. */
 USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
                                struct usp_stack *stack);
 
