@@ -79,8 +79,11 @@ enum uspi_ability uspi_thread_ability(pid_t tid) {
     case 't': return USPI_THREAD_UNABLE;
     default: break;
     }
-    if ((stat.blocked & signal) != 0) return stat.state == 'R' ? USPI_THREAD_BLOCKS : USPI_THREAD_UNABLE;
-    if ((stat.pending & signal) != 0) return USPI_THREAD_ASKED;
+    const bool is_pending = (stat.pending & signal) != 0;
+    /* If the signal is not pending any more, the kernel has delivered it, and its handler is about to begin. */
+    if ((stat.blocked & signal) != 0 && stat.state == 'R') return is_pending ? USPI_THREAD_BLOCKS : USPI_THREAD_ASKED;
+    if ((stat.blocked & signal) != 0) return USPI_THREAD_UNABLE;
+    if (is_pending) return USPI_THREAD_ASKED;
     return stat.state == 'S' && waits_for(tid, signal) ? USPI_THREAD_UNABLE : USPI_THREAD_UNASKED;
 }
 
