@@ -46,7 +46,7 @@ patient='/test_linux_(exec|no_trace|process_sampler|sampler|shared_signal)$'
 
 # lively NAME: prints the suites of a build that depend on the kernel. Left out are suites that repeat for minutes what
 # depends on neither the processor nor libc; the lanes check, clang, i686 and asan run these.
-lively() { programs "$1" live '/test_linux_(contention|faults|storm_bare|walks)$'; }
+lively() { programs "$1" live '/test_linux_(faults|storm_bare|walks)$'; }
 
 # check_rest NAME SCRIPT...: runs these scripts of make check in build/NAME, where the programs they need are built.
 # Leaves out scripts that have passed there since .ci/run began, unless a package was installed since: the same build
@@ -116,4 +116,12 @@ check_for() {
   rm -f "$cache/$1/root/usr/lib/$2"/libsubunit.so
   export PKG_CONFIG_SYSROOT_DIR=$cache/$1/root
   export PKG_CONFIG_LIBDIR=$PKG_CONFIG_SYSROOT_DIR/usr/lib/$2/pkgconfig
+}
+
+# build_armv7: configures and builds the library and the command for 32-bit arm, Thumb, in build/armv7. clang's frame
+# records are Apple's.
+build_armv7() {
+  check_for armhf arm-linux-gnueabihf
+  configure_in armv7 --disable-static --host=arm-linux-gnueabihf --enable-werror "CC=clang-19 --target=arm-linux-gnueabihf -mthumb"
+  make_in armv7 all
 }

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: a real arm64 kernel with pointer authentication, booted by qemu-system-aarch64, runs the tests with pac-ret code
-need_build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio
+need_build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio clang-19 gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+# The kernel runs 32-bit programs too. These suites depend on what the kernel does with signals; the user-mode emulator of
+# the lane armv7 does that by rules of its own.
+suites_armv7=()
+for name in blocking_calls exec unable; do suites_armv7+=("tests/capture/test_linux_$name"); done
+build_armv7
+make_in armv7 "${suites_armv7[@]}"
 check_for arm64 aarch64-linux-gnu
 unpack_for arm64 busybox-static
 
@@ -40,6 +46,12 @@ for applet in sh awk cat grep ls mkdir mktemp rm rmdir sleep; do ln -s busybox "
 for library in ld-linux-aarch64.so.1 libc.so.6 libm.so.6 libdl.so.2 librt.so.1 libpthread.so.0 libgcc_s.so.1; do
   cp -L "/usr/aarch64-linux-gnu/lib/$library" "$root/lib/"
 done
+mkdir -p "$root/lib/arm-linux-gnueabihf" "$root$top/build/armv7/tests/capture"
+cp -L /usr/arm-linux-gnueabihf/lib/ld-linux-armhf.so.3 "$root/lib/"
+for library in libc.so.6 libm.so.6 libgcc_s.so.1; do
+  cp -L "/usr/arm-linux-gnueabihf/lib/$library" "$root/lib/arm-linux-gnueabihf/"
+done
+for suite in "${suites_armv7[@]}"; do cp "$top/build/armv7/$suite" "$root$top/build/armv7/$suite"; done
 (
   cd "$build" || exit
   find . -path ./kernel -prune -o \( -type l -o -perm -u+x -o -name '*.so*' \) -not -type d -print | grep -vE '/(config\.status|libtool)$' |
@@ -57,6 +69,7 @@ chmod +x "$root/bin/stacks"
   # The lane aarch64 runs the suites over bytes. Suites of monitors and samplers are left out: they take long, and use
   # captures like any other program.
   lively aarch64-pac | tr ' ' '\n' | grep -vE '^(tests/(monitor|sampler)/.*)?$' | sed "s,^,$build/,"
+  printf "$top/build/armv7/%s\n" "${suites_armv7[@]}"
   echo /bin/stacks
 } >"$root/tests"
 (cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$build/kernel/initrd.gz"

@@ -254,6 +254,10 @@ static bool can_be_interrupted(word number, const word *arguments) {
 #ifdef SYS_accept
     case SYS_accept:
 #endif
+#ifdef SYS_recv /* arm */
+    case SYS_recv:
+    case SYS_send:
+#endif
 #ifdef SYS_socketcall
     case SYS_socketcall:
 #endif
