@@ -395,6 +395,8 @@ static void *capture_and_leave(void *call) {
     calls_to_go = (unsigned)(uintptr_t)call;
     (void)usp_capture_thread(&target.thread, NULL, &stack);
     if (usp_snapshot_create_self(NULL, &snapshot) == USP_OK) usp_snapshot_free(snapshot);
+    /* musl cancels a thread that was cancelled during the capture only here. */
+    pthread_testcancel();
     if (calls_to_go == 0) abort();
     return NULL;
 }
