@@ -25,3 +25,12 @@ bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from,
     }
     return true;
 }
+
+bool uspi_checked_damage(const struct uspi_checked *checked, uint64_t *offset) {
+    for (uint64_t from = 0; from < checked->size; from += USPI_CHECKED_PAGE) {
+        if (atomic_load_explicit(&checked->states[from / USPI_CHECKED_PAGE], memory_order_relaxed) != 2) continue;
+        *offset = from;
+        return true;
+    }
+    return false;
+}

@@ -21,6 +21,10 @@ struct uspi_checked {
 /* Like uspi_checked_range, for ranges of several pages and for pages that were not read before. */
 bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from, uint64_t size);
 
+/* Finds the first page whose checksum was found to be wrong. Returns false if there is none; else *offset becomes that of
+ * the page in the file. */
+bool uspi_checked_damage(const struct uspi_checked *checked, uint64_t *offset);
+
 /* Returns whether the pages that hold a range of the file have the right checksums. Nearly every range lies in one page
  * that was checked before. */
 static inline bool uspi_checked_range(const struct uspi_checked *checked, const uint8_t *from, uint64_t size) {

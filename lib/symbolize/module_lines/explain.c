@@ -2,6 +2,7 @@
 /* See module_lines.h: uspi_lines_explain, which says where lines are from or why there are none. */
 #include "lib/symbolize/module_lines/state.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* Returns whether object files were tried, and none could be used. The caller holds the lock. */
@@ -18,8 +19,13 @@ int uspi_lines_explain(const struct uspi_lines *lines, char *text, size_t size) 
     const struct uspi_lines *fallback = atomic_load_explicit(&lines->fallback, memory_order_acquire);
     if (fallback != NULL) {
         char rest[USPI_ERROR_TEXT];
+        char where[32] = "";
+        uint64_t offset;
         (void)uspi_lines_explain(fallback, rest, sizeof rest);
-        snprintf(text, size, "%s: the index is damaged; %s", lines->file_path, rest);
+        if (uspi_checked_damage(&lines->index->checked, &offset)) {
+            snprintf(where, sizeof where, " at offset 0x%" PRIx64, offset);
+        }
+        snprintf(text, size, "%s: the index is damaged%s; %s", lines->file_path, where, rest);
         return USP_ERROR_FORMAT;
     }
     uspi_lock_take(lines->lock);

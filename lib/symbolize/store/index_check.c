@@ -76,8 +76,10 @@ static bool check_symbols(const struct uspi_index_file *index) {
 int uspi_index_file_check(const struct uspi_index_file *index, struct uspi_error *error) {
     const struct uspi_bytes all = uspi_file_bytes(index->file);
     const uint8_t *bytes = index->checked.bytes;
+    uint64_t damage = 0;
     if (!uspi_checked_range(&index->checked, bytes, index->checked.size)) {
-        return uspi_bytes_error(error, all, 0, USP_ERROR_FORMAT, "a checksum of the index is wrong");
+        (void)uspi_checked_damage(&index->checked, &damage);
+        return uspi_bytes_error(error, all, damage, USP_ERROR_FORMAT, "a checksum of the index is wrong");
     }
     for (uint64_t i = 0; i < index->blocks; i++) {
         int status = check_block(index, i);
