@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 # Tests index files: they give the same answers as the debug information at every address where the answer can change.
 # They are the same whichever command makes them, are refused or ignored when they are damaged, and replace files that
-# are absent. Runs in the folder of the build.
+# are absent. `--verify` finds each kind of difference. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
-need_tools gcc g++ clang-19 clang++-19 ld64.lld-19 dsymutil-19 ld.lld-19 python3 llvm-nm-19
+need_tools gcc g++ clang-19 clang++-19 ld64.lld-19 dsymutil-19 ld.lld-19 python3 llvm-nm-19 llvm-strip-19
 unspool=$PWD/tools/unspool dump=$PWD/tests/symbolize/lines_dump
 [[ -x $unspool && -x $dump ]] || skip "tools/unspool was not built"
 make_work
@@ -79,6 +79,58 @@ for kind, at in changes:
 print(f'{len(changes)} kinds of damage, {wrong} wrong')
 sys.exit(wrong > 0)
 END
+
+# ---- --verify must find an index that differs from its source in one answer: a line, a column, a file, a name, the line
+# of an inlined call, a range. Both builds of the source have one build id.
+cat >right.c <<'END'
+static inline __attribute__((always_inline)) int inner(int a) { return a / 7; }
+int outer(int a) { return inner(a) + 2; }
+int last(int a) { return a * 31; }
+END
+build_right() { gcc -O1 -g -shared -fPIC -nostdlib '-Wl,--build-id=0x0102030405060708' -o "$1" -x c -; }
+build_right right <right.c
+"$unspool" index --quiet -o right-store right || fail "index: exit status $?"
+"$unspool" index --verify -o right-store right >verified || fail "--verify of what is equal: $(cat verified)"
+differ() {
+  local what=$1 status=0
+  sed "$2" right.c | build_right different
+  "$unspool" index --verify -o right-store different >verified 2>said || status=$?
+  [[ $status -eq 1 ]] || fail "--verify: another $what is not found: exit status $status"
+  grep -q '^unspool: different: address 0x[0-9a-f]*: another answer than by the source$' said ||
+    fail "--verify: another $what: $(cat said)"
+}
+differ line '3s/^/\n/'
+differ column '3s/return a/return  a/'
+differ file '3s/^/#line 3 "other.c"\n/'
+differ name 's/inner/other/g'
+differ call '2s/return inner/return\n#line 7\n inner/'
+differ range '3s/31/33554431 \/ (a | 1)/'
+"$unspool" index --verify -o empty right >verified 2>said && fail "--verify without an index"
+
+# ---- names that only the metadata of Objective-C has: by the index alone they are those of the file
+clang-19 -target arm64-apple-macos13 -fobjc-runtime=macosx-13.0 -fblocks -O1 -w -c -o objc.o "$fixtures/objc_fixture.m"
+ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib objc.o "$fixtures/objc_fixture.tbd" -o objc
+llvm-strip-19 objc
+"$unspool" symbols objc >by-file
+[[ $(grep -c ' objc-metadata [-+]\[' by-file) -ge 16 ]] || fail "the fixture has no methods: $(cat by-file)"
+"$unspool" index --quiet -o objc-store objc >said 2>&1 || fail "index of a stripped program: $(cat said)"
+uuid=$("$unspool" images objc | awk '$4 == "arm64" { print $5 }')
+rm objc
+python3 - "$uuid" by-file "$unspool" objc-store <<'END' || fail "names of methods by the index alone"
+import json, subprocess, sys
+uuid, by_file, unspool, store = sys.argv[1:]
+named = [line.split(None, 3) for line in open(by_file)]
+# In the middle of each function, as a frame that a signal interrupted.
+records = ''.join(json.dumps({'frames': [{'image': 'objc', 'uuid': uuid, 'offset': int(start, 16) + int(size, 16) // 2}]}) + '\n'
+                  for start, size, _, _ in named)
+ran = subprocess.run([unspool, 'symbolize', '--records', '--index', store], input=records, capture_output=True, text=True)
+answers = [json.loads(line) for line in ran.stdout.splitlines()]
+wrong = [(name, answer) for (_, _, _, name), answer in zip(named, answers)
+         if answer['frames'][0].get('symbol') != name.rstrip('\n')]
+print(f'{len(named)} functions, {len(wrong)} with another name: {wrong[:2]}')
+sys.exit(len(answers) != len(named) or len(wrong) > 0)
+END
+
 # ---- files without anything to index
 echo 'int f(void) { return 1; }' | gcc -shared -fPIC -nostdlib '-Wl,--build-id=none' -g -x c -o nameless -
 "$unspool" index -o one nameless >/dev/null 2>said && fail "what has no build-id was indexed"
