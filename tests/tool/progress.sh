@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tests the progress line: it is shown on a terminal only, and erased before the command ends. The delay is set, so that
-# the result does not depend on time.
+# Tests the progress line of `unspool stack` and `unspool index`: it is shown on a terminal only, and erased before the
+# command ends. The delay is set, so that the result does not depend on time.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -45,4 +45,20 @@ UNSPOOL_PROGRESS_DELAY=0 TERM=xterm run 0 stack "$work/capture.raw"
 err_is_empty
 # The names are the same.
 cmp -s <(grep -E '^[0-9]+ ' "$work/out") <(grep -E '^[0-9]+ ' "$work/watched") || fail 'other frames on a terminal'
+
+# `unspool index`, while it reads the units of debug information, and while it compares them.
+if part_needs gcc; then
+  # --verify shows progress after every few thousand addresses.
+  for ((i = 0; i < 1000; i++)); do echo "int answer_$i(int a) { return a * $i; }"; done >"$work/one.c"
+  gcc -g -shared -fPIC -nostdlib -Wl,--build-id=sha1 -o "$work/one" "$work/one.c"
+  for action in --force --verify; do
+    index=(index "$action" -o "$work/store" "$work/one")
+    said=$(UNSPOOL_PROGRESS_DELAY=0 TERM=xterm python3 "$top/tests/tool/on_terminal.py" "$work/out" "$unspool" "${index[@]}" && echo .)
+    [[ $said == "$erase"*" of 1000: $work/one$erase." ]] || fail "index $action on a terminal: $(printf %q "$said")"
+    said=$(UNSPOOL_PROGRESS_DELAY=3600000 TERM=xterm python3 "$top/tests/tool/on_terminal.py" "$work/out" "$unspool" "${index[@]}" && echo .)
+    [[ $said == . ]] || fail "index $action, too early: $(printf %q "$said")"
+    UNSPOOL_PROGRESS_DELAY=0 TERM=xterm run 0 "${index[@]}"
+    err_is_empty
+  done
+fi
 verdict
