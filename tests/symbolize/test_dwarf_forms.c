@@ -349,7 +349,7 @@ START_TEST(files_with_md5_and_source) {
 }
 END_TEST
 
-enum { PATHS = 20 };
+enum { PATHS = 22 };
 
 /* A path consists of the compiler's directory, a directory of the table, and a name; an absolute part replaces those
  * before it. Names that do not belong to a file are not joined. Windows paths have drive letters and other
@@ -373,6 +373,9 @@ START_TEST(paths_are_joined) {
         {"/src", "sub", "<compiler-generated>", NULL, "<compiler-generated>"},
         {"/src", "sub", "<stdin>", NULL, "<stdin>"},
         {"/src", "sub", "<swift-imported-modules>", NULL, "<swift-imported-modules>"},
+        /* Bitcode builds put placeholders in place of all parts of paths (see names_with_underscores). */
+        {"__hidden#3_", NULL, "__hidden#2_", "__hidden#3_", "__hidden#2_"},
+        {"__hidden#3_", "__hidden#4_", "__hidden#2_", "__hidden#3_/__hidden#4_", "__hidden#2_"},
         {"C:\\src", "sub", "one.c", "C:\\src/sub", "one.c"},
         {"/src", "C:\\other", "one.c", "C:\\other", "one.c"},
         {"/src", "sub", "C:\\tmp\\one.c", "C:\\tmp", "one.c"},
@@ -416,6 +419,37 @@ START_TEST(paths_are_joined) {
     put_one_row();
     open_file();
     expect_in(0x1010, 0, NULL, cases[i].expected_folder, cases[i].expected_name, 10);
+    close_file();
+}
+END_TEST
+
+/* Two units divide the path of one file in two ways. The answers must be the same. */
+START_TEST(one_file_in_two_ways) {
+    begin();
+    for (unsigned i = 0; i < 2; i++) {
+        begin_header(&f);
+        put_leb(&f.info, UNIT);
+        put_text(&f.info, "unit");
+        put_text(&f.info, i == 0 ? "/src" : "/src/sub");
+        put_offset(&f, &f.info, f.line.size);
+        put(&f.info, 8, 0x1000 + 0x1000 * i);
+        put(&f.info, 8, 0x20);
+        end_unit(&f);
+        begin_line_header(&f);
+        if (i == 0) put_text(&f.line, "sub/deep");
+        put(&f.line, 1, 0);
+        put_text(&f.line, i == 0 ? "one.c" : "deep/one.c");
+        put_leb(&f.line, i == 0 ? 1 : 0);
+        put(&f.line, 3, 0);
+        end_line_header(&f);
+        put_address(&f, 0x1000 + 0x1000 * i);
+        put_row(&f, 0, 9);
+        put_end(&f, 0x20);
+        end_lines(&f);
+    }
+    open_file();
+    expect_in(0x1010, 0, NULL, "/src/sub/deep", "one.c", 10);
+    expect_in(0x2010, 0, NULL, "/src/sub/deep", "one.c", 10);
     close_file();
 }
 END_TEST
@@ -464,7 +498,7 @@ int main(void) {
     add_loop_tests(forms, 0, 5, strings_that_are_not_there);
     add_loop_tests(forms, 0, 7, addresses_by_number);
     add_tests(forms, range_lists_by_number, indirect_forms_and_implicit_values, fixed_forms);
-    add_tests(files, files_with_md5_and_source, columns);
+    add_tests(files, files_with_md5_and_source, one_file_in_two_ways, columns);
     add_loop_tests(files, 0, 2 * PATHS, paths_are_joined);
     return run_suite("dwarf forms", forms, files);
 }
