@@ -71,9 +71,13 @@ Binary Images:
        0x100000000 -        0x100003fff prog arm64  <$uuid> /Users/x/prog
 END_LOG
 
-# Nothing is reported about intact ones, also if there are two copies.
+# Nothing is reported about intact ones, also if there are two copies, and if macOS has left an AppleDouble file beside
+# one ("._NAME"). Such a file has no code; here it is another build with the same UUID, so that reading it would show.
 copy good copies/one
 copy good copies/two
+cp "$work/twin/$inside/prog" "$work/copies/one/$inside/._prog"
+change "$work/copies/one/$inside/._prog" "$work/good/$inside/prog"
+cp "$work/copies/one/$inside/._prog" "$work/copies/._prog"
 run 0 symbolize --log "$work/log" --search "$work/copies"
 out_has ' alpha \+ 4 \(main.c:2\)$'
 [[ $(wc -l <"$work/err") -eq 1 ]] || fail "$(cat "$work/err")"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Tests `unspool symbolize --records`: each line gets one answer in its place, whatever it contains; memory does not
 # grow, and the index stays mapped. records.py sends the records; this script compiles the program that they are about.
-# Records and answers conform to their schemas.
+# Records and answers conform to their schemas. Return addresses in Thumb code name their call.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -49,6 +49,33 @@ with open(sys.argv[1], encoding="utf-8") as file:
 frame = answers[3]["frames"][0]
 assert (frame["symbol"], frame["symbol_offset"]) == ("innermost", 2), frame
 END
+
+# ---- return addresses in Thumb code are odd. The call that never returns is the last instruction of its function, so
+# that one byte less than the odd address would be the next function.
+if part_needs clang-19 ld.lld-19; then
+  cat >"$work/thumb.c" <<'END_C'
+__attribute__((noreturn)) extern void stop(int);
+__attribute__((noinline)) void dies(int x) {
+  stop(x);
+}
+__attribute__((noinline)) int next(int x) { return x * 3; }
+END_C
+  clang-19 --target=armv7a-linux-gnueabihf -mthumb -O1 -g -shared -fPIC -nostdlib -fuse-ld=lld-19 -Wl,--build-id=sha1 \
+    -o "$work/thumb.so" "$work/thumb.c"
+  run 0 index --quiet -o "$work/thumb.store" "$work/thumb.so"
+  build_id=$(readelf -n "$work/thumb.so" | sed -n 's/.*Build ID: //p')
+  next=$((16#$(nm "$work/thumb.so" | awk '$3 == "next" { print $1 }') & ~1))
+  for address in $next $((next + 1)); do
+    record='{"frames":[{"build_id":"'$build_id'","offset":1},{"build_id":"'$build_id'","offset":'$address'}]}'
+    for way in --search="$work/thumb.so" --index="$work/thumb.store"; do
+      run 0 symbolize --records "$way" <<<"$record"
+      out_has "\"symbol\":\"dies\",\"symbol_offset\":$((address - next + 4)),.*\"source_line\":3\}"
+    done
+    printf './thumb.so(+0x%x) [0x%x]\n' 1 1 "$address" "$address" >"$work/thumb.log"
+    run 0 symbolize --log "$work/thumb.log" --search "$work/thumb.so"
+    out_has "\(dies\+0x$((address - next + 4)) \(thumb\.c:3\)\)"
+  done
+fi
 validate record-answer "$work/damaged.out"
 open_keys=('' frames)
 validate record "$work/records"
