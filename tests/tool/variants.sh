@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Tests arm64 and arm64e in one file: a fat program and a fat dSYM with a slice for each are listed, selected, indexed
-# and symbolicated as two images, and a report of one of them uses the slice with its UUID.
+# and symbolicated as two images, and a report of one of them uses the slice with its UUID. Also tests the lines and
+# inlined calls that such a report gets.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -105,6 +106,33 @@ for arch in arm64 arm64e; do
   out_has " two $arch <${uuid[$arch]}>"
   run 0 report --json "$work/$arch.crash"
   cp "$work/out" "$work/$arch.json"
+done
+
+# Reports as JSON get the file, the line, and a frame for each inlined call, as in Apple's own reports. The frame is the
+# return address of the call that the inlined function makes.
+for arch in arm64 arm64e; do
+  outer=$(address_of $arch outer)
+  for ((at = outer; ; at += 4)); do
+    [[ $at -lt $((outer + 64)) ]] || fail "$arch: no inlined call"
+    run 0 symbolize -i --arch $arch -o "$program.dSYM" "$(printf '0x%x' "$at")"
+    [[ $(head -n 1 "$work/out") != 'inner '* ]] || break
+  done
+  {
+    echo '{"app_name":"two","bug_type":"309"}'
+    echo '{"threads":[{"frames":[{"imageOffset":0,"imageIndex":0},{"imageOffset":'$((at + 4 - 0x100000000))',"imageIndex":0}]}],'
+    echo '"usedImages":[{"source":"P","arch":"'$arch'","base":4294967296,"size":16384,"uuid":"'"${uuid[$arch]}"'","name":"two"}]}'
+  } >"$work/$arch.ips"
+  for way in --search="$program.dSYM" --index="$work/store"; do
+    run 0 symbolize --quiet --log "$work/$arch.ips" "$way"
+    python3 - "$work/out" $((at + 4 - outer)) <<'END' || fail "$arch.ips, $way: $(cat "$work/out")"
+import json, sys
+frames = json.loads(open(sys.argv[1]).read().split('\n', 1)[1])['threads'][0]['frames'][1:]
+told = [{key: value for key, value in frame.items() if not key.startswith('image')} for frame in frames]
+assert told == [{'inline': True, 'symbol': 'inner', 'sourceFile': 'two.c', 'sourceLine': 3},
+                {'symbol': 'outer', 'symbolLocation': int(sys.argv[2]), 'sourceFile': 'two.c', 'sourceLine': 5}], told
+assert len({(frame['imageIndex'], frame['imageOffset']) for frame in frames}) == 1, frames
+END
+  done
 done
 grep -q '"variant": "arm64e"' "$work/arm64e.json" || fail "report --json: no variant"
 ! grep -q '"variant"' "$work/arm64.json" || fail "report --json: arm64 has a variant"
