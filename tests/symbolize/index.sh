@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Tests index files: they give the same answers as the debug information at every address where the answer can change.
 # They are the same whichever command makes them, are refused or ignored when they are damaged, and replace files that
-# are absent. `--verify` finds each kind of difference. Runs in the folder of the build.
+# are absent. A reader by doc/index-format.md alone gives the same answers. `--verify` finds each kind of difference. Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -41,6 +41,17 @@ diff -r one before >/dev/null || fail "made again, an index differs"
 find one -type f ! -name index | grep -c . >/dev/null && fail "files are left beside the indexes"
 "$unspool" index --verify -o one files >verified || fail "an index differs from its source: $(cat verified)"
 [[ $(grep -c 'addresses are equal' verified) -ge 9 ]] || fail "not all were compared: $(cat verified)"
+
+# ---- a reader that was written by doc/index-format.md alone gives the same answers
+for file in files/*; do
+  [[ -f $file ]] || continue
+  rm -rf single
+  "$unspool" index --quiet -o single "$file"
+  python3 -B "$fixtures/index_format.py" "$(find single -name index)" >by-page || fail "$file: not as doc/index-format.md has it"
+  grep '^0x' by-page | "$dump" -s single "$file" 2>/dev/null | sed 's/\t[^\t]*$//' >by-library
+  [[ $(grep -c '^0x' by-page) -gt 20 ]] || fail "$file: hardly anything was asked"
+  cmp -s by-page by-library || fail "$file: other answers by doc/index-format.md: $(diff by-page by-library | head -n 4)"
+done
 
 # ---- an index of another build is not used, and a missing one causes no message
 addresses=$(llvm-nm-19 --defined-only files/gcc | awk '$2 ~ /[tT]/ { print $1 }')
