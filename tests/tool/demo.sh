@@ -27,6 +27,9 @@ else
   ! ldd tools/demo | grep -c libobjc >/dev/null || fail "no method is named"
   expect_frames ' \(main\)' bar foo viewDidLoad demo_load_view main
 fi
+if [[ $(readelf -S tools/demo 2>/dev/null) == *.debug_line* ]]; then
+  out_has ' (bar|-\[ViewController bar\]) \+ [0-9]+ \(demo_view\.[cm]:[0-9]+\)$'
+fi
 for chain in 'draw_frame render' 'save_settings autosave'; do
   [[ " $(frames '' | tr '\n' ' ') " == *" $chain "* ]] || fail "no stack has: $chain" "$(cat "$work/out")"
 done
