@@ -352,6 +352,44 @@ START_TEST(units_that_share_a_line_table) {
 }
 END_TEST
 
+enum { DISCARDED = 200 };
+
+/* A symbolizer with little memory discards blocks. Names and paths that it gave before must stay, and a block that is
+ * made again must give the same pointers. */
+START_TEST(strings_of_discarded_blocks) {
+    struct usp_symbolizer_options options;
+    struct usp_symbolizer_usage usage;
+    const char *functions[DISCARDED], *directories[DISCARDED];
+    char name[32];
+    begin();
+    for (unsigned i = 0; i < DISCARDED; i++) {
+        snprintf(name, sizeof name, "function_%u", i);
+        put_unit("one.c", 0x1000 + 0x20 * i, 0x20, name, 0x1000 + 0x20 * i, 0x20);
+    }
+    open_file();
+    usp_symbolizer_free(symbolizer);
+    usp_symbolizer_options_init(&options);
+    options.memory_limit = 4096;
+    ck_assert_int_eq(usp_symbolizer_create(images, &options, &symbolizer), USP_OK);
+    for (unsigned i = 0; i < DISCARDED; i++) {
+        ck_assert_uint_eq(ask(0x1000 + 0x20 * i), 1);
+        functions[i] = frames[0].function;
+        directories[i] = frames[0].directory;
+    }
+    ck_assert_int_eq(usp_symbolizer_get_usage(symbolizer, &usage), USP_OK);
+    ck_assert_uint_le(usage.memory, options.memory_limit);
+    for (unsigned i = 0; i < DISCARDED; i++) {
+        snprintf(name, sizeof name, "function_%u", i);
+        ck_assert_str_eq(functions[i], name);
+        ck_assert_str_eq(directories[i], "/src");
+        ck_assert_uint_eq(ask(0x1000 + 0x20 * i), 1);
+        ck_assert_ptr_eq(frames[0].function, functions[i]);
+        ck_assert_ptr_eq(frames[0].directory, directories[i]);
+    }
+    close_file();
+}
+END_TEST
+
 /* ---- impossible sizes ---- */
 
 /* A unit ends in an entry that is of no use. What is before it must count, and the damage must be reported. */
@@ -571,7 +609,7 @@ int main(void) {
     add_tests(units, index_of_the_same_bytes, equal_sets_of_units);
     add_loop_tests(units, 0, 8, versions_and_widths);
     add_tests(limits, units_that_share_a_large_table, tables_that_lie_in_each_other, units_that_share_a_list,
-              units_that_share_a_line_table, entries_that_are_cut_off, entries_without_end,
+              units_that_share_a_line_table, strings_of_discarded_blocks, entries_that_are_cut_off, entries_without_end,
               functions_of_too_many_ranges, sections_that_end_early);
     add_loop_tests(limits, 0, 5, line_tables_with_strange_numbers);
     tcase_set_timeout(limits, 60);
