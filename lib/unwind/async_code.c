@@ -15,9 +15,6 @@
 /* Bytes before the pc in which a prologue is searched for, if no table gives the function's bounds. */
 #define SCAN_BACK 16384u
 
-/* Maximum number of instructions that are executed from a function's start to the pc. */
-#define BUDGET 4096u
-
 struct function {
     usp_addr start, end; /* `end` is the first address past it; 0: not known */
 };
@@ -266,7 +263,7 @@ static USPI_APART bool trace_context(const struct uspi_walk *walk, struct uspi_c
                                            .goal = uspi_pc_of(walk, frame),
                                            .low = function->start,
                                            .high = function->end + 1,
-                                           .budget = BUDGET,
+                                           .budget = USPI_EXPLORE_MAX,
                                            .allowed = USPI_DOUBT_CALL};
     uspi_explore_begin(&explorer, code, &question);
     if (!uspi_explore_next(&explorer, &rule, &doubts) || !uspi_apply_rule(walk, frame, &rule, &applied)) return false;

@@ -235,6 +235,23 @@ START_TEST(large_function) {
 }
 END_TEST
 
+/* A large function, between one of its calls and its return (libcrypto's key generation). */
+START_TEST(return_is_far_from_the_call) {
+    static const uint8_t call[] = {/* call FUNCTION */ 0xe8, 0xfb, 0xfe, 0xff, 0xff};
+    static const uint8_t way_out[] = {/* add rsp, 16; ret */ 0x48, 0x83, 0xc4, 16, 0xc3};
+    struct fixture *f = begin_x86_64();
+    uint8_t code[3000];
+    memset(code, /* nop */ 0x90, sizeof code);
+    memcpy(code, call, sizeof call);
+    memcpy(code + sizeof code - sizeof way_out, way_out, sizeof way_out);
+    image_bytes(&f->memory, OTHER, code, sizeof code);
+    CODE8(&f->memory, FUNCTION, /* ret */ 0xc3);
+    WORDS(&f->memory, STACK, 8, OTHER + sizeof call, 7, 7, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 32);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, OTHER + sizeof call, CALLER, RA2);
+}
+END_TEST
+
 /* Behind a call the link register is stale. A path leads to code that stores it in a frame of its own, loads it and
  * returns: to where, is not known. The word that was in the slot before looks like a return address. */
 START_TEST(stale_link_register_is_stored) {
@@ -248,6 +265,21 @@ START_TEST(stale_link_register_is_stored) {
     usp_registers_set_lr(&f->registers, 0);
     EXPECT(f, USP_STOP_FP_ZERO, OTHER, CALLER, RA2);
     ck_assert_uint_eq(f->frames[0].cfa, STACK + 32);
+}
+END_TEST
+
+/* Go's code begins a function again after it has called for a larger stack. A path that gets there behind another call
+ * would push a stale link register, and reach the way out before the path that is right. */
+START_TEST(function_begun_again) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, OTHER, /* str x30, [sp, #-32]! */ 0xf81e0ffe, /* cbz x1, OTHER + 24 */ 0xb40000a1,
+           /* bl OTHER + 0x40 */ 0x9400000e, /* cbz x0, OTHER + 32 */ 0xb40000a0, /* bl OTHER + 0x40 */ 0x9400000c,
+           /* nop */ 0xd503201f, /* ldr x30, [sp], #32 */ 0xf84207fe, /* ret */ 0xd65f03c0,
+           /* bl OTHER + 0x40 */ 0x94000008, /* b OTHER */ 0x17fffff7);
+    WORDS(&f->memory, STACK, 8, CALLER, 7, 7, 7, /* the caller's record: */ 0, RA2);
+    set_registers(f, OTHER + 12, STACK, STACK + 32);
+    usp_registers_set_lr(&f->registers, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER + 12, CALLER, RA2);
 }
 END_TEST
 
@@ -342,6 +374,25 @@ static struct fixture *begin_armv7(void) {
     CODE32(&f->memory, RA2 - 4, /* blx r3 */ 0xe12fff33, /* udf */ 0xe7f000f0);
     return f;
 }
+
+/* Code with many branches computes addresses in the link register, as clang does for ARM in functions with large frames.
+ * What the way out needs to know has to stay in the log. */
+START_TEST(addresses_in_the_link_register) {
+    struct fixture *f = begin_armv7();
+    uint64_t code[64 * 3 + 2];
+    for (uint32_t i = 0; i < 64; i++) {
+        code[3 * i] = 0xe28de000 | i;     /* add lr, sp, #i */
+        code[3 * i + 1] = 0xe28d0000 | i; /* add r0, sp, #i */
+        code[3 * i + 2] = 0x0affffff;     /* beq to the next instruction */
+    }
+    code[192] = 0xe28dd008; /* add sp, sp, #8 */
+    code[193] = 0xe49df004; /* pop {pc} */
+    image_words(&f->memory, OTHER, 4, code, 194);
+    WORDS(&f->memory, STACK, 4, 7, 7, CALLER, RA2);
+    set_registers(f, OTHER, STACK, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, CALLER, RA2);
+}
+END_TEST
 
 /* A pop and the branch after it have one condition, so after the branch nothing has been popped (glibc's memcpy for
  * NEON). */
@@ -657,6 +708,7 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
+    add_tests(ways, return_is_far_from_the_call, function_begun_again, addresses_in_the_link_register);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);

@@ -408,6 +408,22 @@ static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct us
     return true;
 }
 
+/* Whether an instruction pushes a link register that a call has overwritten. Only a function's first instructions push
+ * it, so the path has left the function behind a call that never returns, or begins the function again, as Go's code
+ * does after it has got a larger stack. */
+static bool begins_again(const struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i) {
+    const struct uspi_backend *b = x->backend;
+    bool stores = false, lowers = false;
+    if (b->lr == USPI_NO_REGISTER || x->question.purpose != USPI_TO_RETURN || (way->unknown >> b->lr & 1) == 0)
+        return false;
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        const struct uspi_effect *e = &i->effects[n];
+        stores |= e->op == USPI_STORE && e->reg == b->lr;
+        lowers |= e->op == USPI_SET && e->reg == b->sp && e->base == b->sp && e->value < 0;
+    }
+    return stores && lowers;
+}
+
 /* Follows one path to its end. */
 static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, struct find *found) {
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
@@ -424,6 +440,7 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
         if (!visit(x, &way, &i, &run)) return ENDED;
         /* The next function begins directly after the call, so the callee does not return. */
         if (behind_call && i.start_hint) return ENDED;
+        if (begins_again(x, &way, &i)) return ENDED;
         if (i.start_hint && way.pc != x->question.from && to_return) {
             found->doubts = way.doubts | USPI_DOUBT_TAIL_CALL;
             if ((USPI_DOUBT_TAIL_CALL & ~x->question.allowed) != 0) return ENDED;

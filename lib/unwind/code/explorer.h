@@ -30,6 +30,9 @@ enum uspi_pops {
     USPI_POPS_AS_TAKEN_AGAIN /* the same; if it is not known, what the next instruction subtracts from sp again */
 };
 
+/* A budget for paths through a whole function, which has some hundred instructions as a rule. */
+#define USPI_EXPLORE_MAX 4096u
+
 struct uspi_question {
     enum uspi_purpose purpose;
     usp_addr from, goal;

@@ -95,14 +95,24 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
     return v.offset != 0 && v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED;
 }
 
+/* Whether a value is the address of a variable on the stack: no return restores it or goes to it. Not in the registers
+ * from which an epilogue restores sp, nor the value of sp, which code with arrays of variable length saves. */
+static bool is_variable(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, struct uspi_value v) {
+    const struct uspi_backend *b = log->backend;
+    if (reg == b->sp || reg == b->fp || v.kind != USPI_ADDRESS) return false;
+    if (v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED) return false;
+    return v.offset != 0 && !is_same(v, uspi_register_value(log, way, b->sp));
+}
+
 /* Most values that code computes do not concern the stack. An unknown value needs no log entry. Values that no return
- * restores (is_of_no_frame) are logged only in the first half of the log, unless they are assigned to sp or lr. An
- * epilogue can need them briefly: the size of a large frame, a saved stack pointer. */
+ * restores (is_of_no_frame, is_variable) are logged only in the first half of the log, other values of sp and lr
+ * always. An epilogue can need them briefly: the size of a large frame, a saved stack pointer. */
 bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned reg, struct uspi_value v) {
     if (reg == USPI_NO_REGISTER) return true;
-    bool is_logged = is_same(logged_value(log, way, reg), v);
-    bool is_spare =
-        reg != log->backend->sp && reg != log->backend->lr && log->count >= USPI_LOG_MAX / 2 && is_of_no_frame(log, v);
+    const bool is_link = reg == log->backend->sp || reg == log->backend->lr;
+    const bool is_logged = is_same(logged_value(log, way, reg), v);
+    const bool is_of_no_use = is_variable(log, way, reg, v) || (!is_link && is_of_no_frame(log, v));
+    const bool is_spare = log->count >= USPI_LOG_MAX / 2 && is_of_no_use;
     if (v.kind == USPI_UNKNOWN || (is_spare && !is_logged)) {
         way->unknown |= UINT64_C(1) << reg;
         return true;

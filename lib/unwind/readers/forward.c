@@ -16,9 +16,8 @@
 #include "lib/unwind/readers/start.h"
 
 /* Maximum numbers of instructions. */
-#define BUDGET_RETURN 1024 /* from the pc of a frame after a call to its return */
-#define BUDGET_STALE  512  /* from the link register's address back to the pc */
-#define BUDGET_NEAR   256  /* from the pc to a near return */
+#define BUDGET_STALE 512 /* from the link register's address back to the pc */
+#define BUDGET_NEAR  256 /* from the pc to a near return */
 
 /* Results of the paths so far. */
 struct ways {
@@ -176,7 +175,7 @@ static void follow_ways(struct ways *ways) {
                                      .mode = uspi_frame_mode(e->walk, frame),
                                      .unknown = frame->exact ? 0 : uspi_lost_by_call(e->walk->backend),
                                      .pops = USPI_POPS_NOTHING,
-                                     .budget = frame->exact ? USPI_BUDGET_EXACT : BUDGET_RETURN,
+                                     .budget = USPI_EXPLORE_MAX,
                                      .allowed = USPI_DOUBT_ANY,
                                      .data = &e->walk->target.memory,
                                      .registers = frame->exact ? &frame->registers : NULL};

@@ -45,7 +45,7 @@ bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, stru
                                      .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
                                      .is_interrupted = e->frame->exact,
                                      .pops = uspi_callees_pop(b) ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
-                                     .budget = USPI_BUDGET_EXACT,
+                                     .budget = USPI_EXPLORE_MAX,
                                      .allowed = USPI_DOUBT_ANY,
                                      .data = &e->walk->target.memory};
     struct uspi_candidate again;

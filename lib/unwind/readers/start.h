@@ -5,9 +5,6 @@
 
 #include "lib/unwind/readers/evidence.h"
 
-/* Limit of instructions. The path from a function's start to its return rarely has more than some hundred. */
-#define USPI_BUDGET_EXACT 4096u
-
 /* Makes the candidate of the path from `start`, in a function that ends at `end` (0: not known). */
 bool uspi_from_start(struct uspi_evidence *evidence, usp_addr start, usp_addr end, struct uspi_candidate *candidate);
 
