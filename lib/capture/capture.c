@@ -171,9 +171,9 @@ static struct uspi_page_cache *take_text_pages(void) {
 }
 
 static void give_text_pages(struct uspi_page_cache *pages) {
-    for (unsigned i = 0; i < USPI_TEXT_PAGES && pages != NULL; i++) {
+    for (unsigned i = 0; i < USPI_TEXT_PAGES; i++) {
         struct uspi_page_cache *none = NULL;
-        if (atomic_compare_exchange_strong(&uspi_capture_state.text_pages[i], &none, pages)) pages = NULL;
+        if (atomic_compare_exchange_strong(&uspi_capture_state.text_pages[i], &none, pages)) return;
     }
     free(pages);
 }

@@ -5,7 +5,7 @@ need_build gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm cpio clan
 # The kernel runs 32-bit programs too. These suites depend on what the kernel does with signals; the user-mode emulator of
 # the lane armv7 does that by rules of its own.
 suites_armv7=()
-for name in blocking_calls exec unable; do suites_armv7+=("tests/capture/test_linux_$name"); done
+for name in blocking_calls exec handlers unable; do suites_armv7+=("tests/capture/test_linux_$name"); done
 build_armv7
 make_in armv7 "${suites_armv7[@]}"
 check_for arm64 aarch64-linux-gnu
