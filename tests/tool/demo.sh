@@ -67,45 +67,5 @@ for stack in (hang["heaviest"], hang["first"], hang["threads"][0]):
 END
 cp "$work/out" "$work/hang.json"
 
-# 139: ended by signal 11, as without the handler.
-crash=$PWD/doc/examples/crash
-cd "$work"
-finishes 139 60 "$crash"
-[[ ! -s $work/out ]] || fail "crash writes to standard output"
-run 0 stack crash.raw
-out_has '^Process [0-9]+ .*/crash, .*1 thread, ended by signal 11$'
-out_has '^0 +crash +0x[0-9a-f]+ (read_setting|main)(\.[a-z]+)? \+ [0-9]+( \([^ ]+\))?$'
-
-# crashed SIGNAL ARGUMENT...: checks that the example ends by this signal, and that its stack reaches the program's
-# start.
-crashed() {
-  local number=$1 status=0
-  shift
-  rm -f crash.raw
-  timeout 60 "$crash" "$@" 2>"$work/err" || status=$?
-  [[ $status -eq $((128 + number)) ]] || fail "crash $*: exit status $status"
-  run 0 stack crash.raw
-  out_has ", ended by signal $number\$"
-}
-for name in ABRT TRAP ILL FPE BUS SYS SEGV; do
-  crashed "$(kill -l "$name")" "$(kill -l "$name")"
-  out_has ' main(\.cold)? \+ [0-9]+( \([^ ]+\))?$'
-  out_has '^    ends: (the outermost frame was reached|the frame pointer is zero)$'
-done
-# With earlier handlers: one returns, the other ends the process.
-former=${crash%/doc/examples/crash}/tests/tool/crash_former
-for case in '0 TRAP plain' '3 ILL info'; do
-  read -r expected name says <<<"$case"
-  status=0
-  rm -f crash.raw
-  timeout 60 "$former" "$(kill -l "$name")" >"$work/out" 2>"$work/err" || status=$?
-  [[ $status -eq $expected ]] || fail "crash_former $name: exit status $status instead of $expected"
-  [[ $(<"$work/out") == "$says" ]] || fail "the former handler of $name is not called: $(<"$work/out")"
-  run 0 stack crash.raw
-  out_has ' main \+ [0-9]+( \([^ ]+\))?$'
-done
-# A thread that runs out of stack; the handler runs on a stack of its own.
-crashed 11 overflow
-out_has ' call_without_end(\.[a-z0-9]+)* \+ [0-9]+( \([^ ]+\))?$'
 validate hang "$work/hang.json"
 verdict
