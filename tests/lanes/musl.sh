@@ -48,4 +48,5 @@ configure_in musl --disable-static --enable-werror --without-lzma --without-zlib
 make_in musl all
 # Which system calls a signal interrupts depends on libc too: the table of test_linux_blocking_calls is glibc's.
 check_in musl "CPPFLAGS=-idirafter $musl/kernel" \
-  "TESTS=$(lively musl | sed 's/[^ ]*blocking_calls //') tests/images/linked.sh tests/tool/process.sh tests/tool/raw.sh tests/tool/core.sh"
+  "TESTS=$(lively musl | sed 's/[^ ]*blocking_calls //') tests/images/linked.sh tests/tool/process.sh tests/tool/raw.sh tests/tool/core.sh \
+  tests/tool/musl.sh"

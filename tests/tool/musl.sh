@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Checks that `unspool stack` gives no wrong name to the waiting threads of a stripped program with musl. musl's
+# functions in assembly have no size in the symbol tables, and must not name the code behind them.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+need_tools musl-gcc strip
+cd "$work"
+
+# waiting PROGRAM PATTERN NAMES: starts the program and shows its stacks until two lines match, which takes a moment:
+# its threads have to reach their waits. Checks that the stacks reach the program's code, and that all names in them
+# match NAMES.
+waiting() {
+  local program=$1 names wrong i
+  start "./$program"
+  for ((i = 0; i < 100; i++)); do
+    run 0 stack "$pid"
+    [[ $(grep -cE "$2" out) -lt 2 ]] || break
+    sleep 0.05
+  done
+  ((i < 100)) || fail "$program: the two threads do not wait" "$(<out)"
+  [[ $(grep -cE "^[0-9]+ +$program +0x" out) -ge 3 ]] || fail "$program: the stacks are incomplete" "$(<out)"
+  # Where a function has no name, its image's stands.
+  names=$(awk '/^[0-9]+ +[^ ]+ +0x/ && $4 != $2 { print $4 }' out | sort -u)
+  wrong=$(grep -vxE "$3" <<<"$names" || :)
+  [[ -z $wrong ]] || fail "$program: these functions do not wait: ${wrong//$'\n'/ }" "$(<out)"
+}
+
+musl-gcc -O2 -o dynamic "$top/tests/tool/musl_waits.c"
+strip dynamic
+waits='(pause|(clock_)?nanosleep)'
+waiting dynamic " $waits \\+ " "$waits"
+out_has ' pause \+ '
+out_has ' nanosleep \+ '
+
+musl-gcc -O2 -static -o static "$top/tests/tool/musl_waits.c"
+strip -K memset -K memcpy static
+waiting static '^Thread .*, sleeping' ''
+verdict
