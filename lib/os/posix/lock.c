@@ -213,10 +213,10 @@ static void start_afresh(void) {
     static const pthread_cond_t given = PTHREAD_COND_INITIALIZER;
     const struct uspi_undisturbed kept = locks.forks;
     atomic_fetch_add(&locks.mark, NEXT_MARK);
-    locks.mutex = locks.list_mutex = mutex;
+    locks.mutex = mutex;
     locks.given = given;
     give_kept();
-    uspi_os_undisturbed_end(&kept);
+    leave_list(&kept);
 }
 
 /* Registered when the library is loaded, before any lock is taken. */
