@@ -95,11 +95,12 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
     return v.offset != 0 && v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED;
 }
 
-/* Whether a value is the address of a variable on the stack: no return restores it or goes to it. Not in the registers
- * from which an epilogue restores sp, nor the value of sp, which code with arrays of variable length saves. */
+/* Whether a value is the address of a variable on the stack: no return restores it or goes to it. Not in the frame
+ * pointer, from which an epilogue restores sp; nor the value of sp, which code with arrays of variable length saves; nor
+ * on x86, where code restores sp from any register. */
 static bool is_variable(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, struct uspi_value v) {
     const struct uspi_backend *b = log->backend;
-    if (reg == b->sp || reg == b->fp || v.kind != USPI_ADDRESS) return false;
+    if (b->lr == USPI_NO_REGISTER || reg == b->sp || reg == b->fp || v.kind != USPI_ADDRESS) return false;
     if (v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED) return false;
     return v.offset != 0 && !is_same(v, uspi_register_value(log, way, b->sp));
 }
