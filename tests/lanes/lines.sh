@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: lines of Debian's largest debug information (a JVM, ceph-osd, a kernel) and of published dSYMs, compared with llvm-symbolizer and eu-addr2line
+# About: lines of Debian's largest debug information (a JVM, ceph-osd, a kernel) and of published dSYMs, compared with llvm-symbolizer and eu-addr2line, and with indexes
 
 need_build clang-19 lld-19 llvm-19 elfutils python3
 configure_in check
-make_in check tests/symbolize/lines_dump
+make_in check tools/unspool tests/symbolize/lines_dump
 
 # fetch_debug_files PACKAGE...: downloads packages with debug information for amd64, without their dependencies, and
 # unpacks them in the cache once.
@@ -33,6 +33,10 @@ fi
 compared=0
 while read -r file; do
   python3 -B "$top/tests/symbolize/lines_oracle.py" --dump "$top/build/check/tests/symbolize/lines_dump" --elfutils 1000 --least 100 "$file"
+  # The index of the file has the same answers as the file, at each address where one can change.
+  "$top/build/check/tools/unspool" index --quiet -o "$work/store" "$file"
+  "$top/build/check/tools/unspool" index --verify -o "$work/store" "$file" | tee "$work/verified"
+  grep -qE ' [0-9]{5,} addresses are equal ' "$work/verified"
   compared=$((compared + 1))
 done < <(find "$cache/debug-files/root" -type f \( -name '*.debug' -size +5M -o -name 'vmlinux-*' \) | sort)
 [[ $compared -ge 6 ]]
