@@ -293,33 +293,25 @@ static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image
     int status = find_image(symbolizer, address, &view, &image);
     if (status != USP_OK) return status;
     const bool is_listed = image != NULL && (wanted == NULL || is_same_image(image, wanted));
-    if (!is_listed) {
-        image = wanted;
-        if (image == NULL) {
-            *query = (struct uspi_query){.address = address, .names = symbolizer->names, .lines = query->lines};
-            status = ask_generated(symbolizer, view, query, symbol);
-            return status == USP_OK ? USP_ERROR_ABSENT : status;
-        }
-        if (address < image->load_address || address >= image->end) return USP_ERROR_NOT_FOUND;
+    if (!is_listed) image = wanted;
+    if (image == NULL) {
+        *query = (struct uspi_query){.address = address, .names = symbolizer->names, .lines = query->lines};
+        status = ask_generated(symbolizer, view, query, symbol);
+        return status == USP_OK ? USP_ERROR_ABSENT : status;
     }
+    if (address < image->load_address || address >= image->end) return USP_ERROR_NOT_FOUND;
     struct uspi_module *module = is_listed ? module_of(symbolizer, view, image) : module_of_file(symbolizer, image);
     if (module == NULL) return USP_ERROR_NO_MEMORY;
     symbol->image_path = uspi_module_path(module);
     symbol->image_load = image->load_address;
     symbol->build_id_size = image->build_id_size;
     memcpy(symbol->build_id, image->build_id, sizeof symbol->build_id);
-    /* Field by field: a compiler would clear the whole struct first, at each look-up. */
-    query->address = address;
-    query->image = image;
-    query->module = module;
-    query->expected = NULL;
-    query->names = symbolizer->names;
-    query->in_process = symbolizer->in_process && is_listed;
-    query->is_named = false;
-    query->named_start = 0;
-    query->runtime = is_listed ? symbolizer->runtime : NULL;
-    query->generated = (struct uspi_generated_line){NULL, 0};
-    query->lines = NULL;
+    *query = (struct uspi_query){.address = address,
+                                 .image = image,
+                                 .module = module,
+                                 .names = symbolizer->names,
+                                 .in_process = symbolizer->in_process && is_listed,
+                                 .runtime = is_listed ? symbolizer->runtime : NULL};
     return USP_OK;
 }
 
@@ -337,8 +329,7 @@ int uspi_symbolize_expecting(struct usp_symbolizer *symbolizer, const struct usp
     uspi_clear(symbol, sizeof *symbol);
     if (symbolizer == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_epoch *readers = &symbolizer->cache.readers;
-    struct uspi_query query;
-    query.lines = NULL;
+    struct uspi_query query = {0};
     uint32_t ticket = uspi_epoch_enter(readers);
     int status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, symbol);
     uspi_epoch_leave(readers, ticket);
