@@ -34,8 +34,9 @@ static struct {
     /* The locks that were created. */
     pthread_mutex_t list_mutex;
     struct uspi_lock *first;
-    /* What was changed of the thread that forks. */
-    struct uspi_undisturbed forks;
+    /* The thread that has the list open while it forks (pthread_self; 0: none), and what was changed of it. */
+    _Atomic(uintptr_t) forker;
+    struct uspi_undisturbed changed;
 } locks = {
     .mark = NEXT_MARK,
     .mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -45,37 +46,24 @@ static struct {
 
 /* ---- the list of locks ---- */
 
-/* Opens the list for this thread alone. Signals are deferred, because a handler that forks needs the list too. */
-static void enter_list(struct uspi_undisturbed *kept) {
-    uspi_os_undisturbed_begin(kept);
-    pthread_mutex_lock(&locks.list_mutex);
-}
-
-static void leave_list(const struct uspi_undisturbed *kept) {
-    pthread_mutex_unlock(&locks.list_mutex);
-    uspi_os_undisturbed_end(kept);
-}
-
 struct uspi_lock *uspi_lock_create(void) {
     struct uspi_lock *lock = calloc(1, sizeof *lock);
-    struct uspi_undisturbed kept;
     if (lock == NULL) return NULL;
-    enter_list(&kept);
+    pthread_mutex_lock(&locks.list_mutex);
     lock->next = locks.first;
     lock->link = &locks.first;
     if (lock->next != NULL) lock->next->link = &lock->next;
     locks.first = lock;
-    leave_list(&kept);
+    pthread_mutex_unlock(&locks.list_mutex);
     return lock;
 }
 
 void uspi_lock_free(struct uspi_lock *lock) {
-    struct uspi_undisturbed kept;
     if (lock == NULL) return;
-    enter_list(&kept);
+    pthread_mutex_lock(&locks.list_mutex);
     *lock->link = lock->next;
     if (lock->next != NULL) lock->next->link = lock->link;
-    leave_list(&kept);
+    pthread_mutex_unlock(&locks.list_mutex);
     free(lock);
 }
 
@@ -178,45 +166,60 @@ static void give_kept(void) {
     }
 }
 
-/* Waits until a lock is given back, or for 0.1 ms. */
-static void wait_shortly(void) {
-    const struct timespec until = time_after(100000);
-    pthread_mutex_lock(&locks.mutex);
-    pthread_cond_timedwait(&locks.given, &locks.mutex, &until);
-    pthread_mutex_unlock(&locks.mutex);
+/* Opens the list for this thread alone and takes all locks in it. Returns false, with the list closed, if one of them is
+ * held (not in the last try), or if another thread, or code that this handler has interrupted, has the list open. */
+static bool open_for_fork(uint32_t own, bool is_last_try) {
+    if (pthread_mutex_trylock(&locks.list_mutex) != 0) return false;
+    if (keep_locks(own) || is_last_try) return true;
+    give_kept();
+    pthread_mutex_unlock(&locks.list_mutex);
+    return false;
 }
 
-/* The list stays closed until the fork is over. While this thread waits for a holder it keeps no lock, because the
- * holder may need another one. */
+/* Keeps the list open until the fork is over, and defers signals, because a handler may make locks. Keeps no lock while
+ * it waits for a holder, which may need another one. */
 static void before_fork(void) {
     const uint32_t own = atomic_load_explicit(&locks.mark, memory_order_relaxed);
     const uint64_t end = uspi_os_clock() + FORK_PATIENCE;
-    struct uspi_undisturbed kept;
-    enter_list(&kept);
-    while (!keep_locks(own) && uspi_os_clock() < end) {
-        give_kept();
-        pthread_mutex_unlock(&locks.list_mutex);
-        wait_shortly();
-        pthread_mutex_lock(&locks.list_mutex);
+    const struct timespec shortly = {0, 100000};
+    struct uspi_undisturbed changed;
+    bool is_last_try = false, is_open = false;
+    uspi_os_undisturbed_begin(&changed);
+    while (!(is_open = open_for_fork(own, is_last_try)) && !is_last_try) {
+        nanosleep(&shortly, NULL);
+        is_last_try = uspi_os_clock() >= end;
     }
-    locks.forks = kept;
+    if (is_open) {
+        locks.changed = changed;
+        atomic_store(&locks.forker, (uintptr_t)pthread_self());
+    } else {
+        uspi_os_undisturbed_end(&changed);
+    }
 }
 
+static bool is_forker(void) { return atomic_load(&locks.forker) == (uintptr_t)pthread_self(); }
+
 static void after_fork(void) {
-    const struct uspi_undisturbed kept = locks.forks;
+    if (!is_forker()) return;
+    const struct uspi_undisturbed changed = locks.changed;
+    atomic_store(&locks.forker, 0);
     give_kept();
-    leave_list(&kept);
+    pthread_mutex_unlock(&locks.list_mutex);
+    uspi_os_undisturbed_end(&changed);
 }
 
 static void start_afresh(void) {
     static const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static const pthread_cond_t given = PTHREAD_COND_INITIALIZER;
-    const struct uspi_undisturbed kept = locks.forks;
     atomic_fetch_add(&locks.mark, NEXT_MARK);
     locks.mutex = mutex;
     locks.given = given;
-    give_kept();
-    leave_list(&kept);
+    if (is_forker()) {
+        after_fork();
+    } else {
+        locks.list_mutex = mutex;
+        atomic_store(&locks.forker, 0);
+    }
 }
 
 /* Registered when the library is loaded, before any lock is taken. */
