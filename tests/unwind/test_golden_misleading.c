@@ -375,15 +375,20 @@ static struct fixture *begin_armv7(void) {
     return f;
 }
 
-/* Code with many branches computes addresses in the link register, as clang does for ARM in functions with large frames.
- * What the way out needs to know has to stay in the log. */
-START_TEST(addresses_in_the_link_register) {
+/* Code with many branches loads variables, and computes constants and addresses of variables, in the link register too,
+ * as compilers do for ARM in functions with large frames. What the way out needs to know has to stay in the log. */
+START_TEST(variables_of_many_branches) {
     struct fixture *f = begin_armv7();
     uint64_t code[64 * 3 + 2];
     for (uint32_t i = 0; i < 64; i++) {
-        code[3 * i] = 0xe28de000 | i;     /* add lr, sp, #i */
-        code[3 * i + 1] = 0xe28d0000 | i; /* add r0, sp, #i */
-        code[3 * i + 2] = 0x0affffff;     /* beq to the next instruction */
+        if (_i == 0) {
+            code[3 * i] = 0xe28de000 | i;     /* add lr, sp, #i */
+            code[3 * i + 1] = 0xe28d0000 | i; /* add r0, sp, #i */
+        } else {
+            code[3 * i] = 0xe300e000 | i;         /* movw lr, #i */
+            code[3 * i + 1] = 0xe51b3000 | 4 * i; /* ldr r3, [r11, #-4 * i] */
+        }
+        code[3 * i + 2] = 0x0affffff; /* beq to the next instruction */
     }
     code[192] = 0xe28dd008; /* add sp, sp, #8 */
     code[193] = 0xe49df004; /* pop {pc} */
@@ -708,11 +713,12 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
-    add_tests(ways, return_is_far_from_the_call, function_begun_again, addresses_in_the_link_register);
+    add_tests(ways, return_is_far_from_the_call, function_begun_again);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
+    tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);

@@ -95,20 +95,25 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
     return v.offset != 0 && v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED;
 }
 
-/* Whether a value is a variable on the stack, in a register that calls change, or the address of one: no return restores
- * it or goes to it. Not the addresses in the frame pointer, from which an epilogue restores sp; nor the value of sp,
- * which code with arrays of variable length saves; nor the word at sp, which a return may go to (pop {r3}; bx r3). On x86
- * code restores sp from any register. */
+/* Whether no return restores a value or goes to it, although it is the kind of value that returns do restore:
+ * - The address of a variable on the stack. But an epilogue may restore sp from the frame pointer, and from the value of
+ *   sp, which code with arrays of variable length saves.
+ * - A word in memory, in a register that calls change. But a return may go to the word at sp (pop {r3}; bx r3).
+ * - A constant in the link register that is no address nearby. ARM code computes there; mov lr, pc begins a call.
+ * On x86 code restores sp from any register. */
 static bool is_variable(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, struct uspi_value v) {
     const struct uspi_backend *b = log->backend;
     const struct uspi_value sp = uspi_register_value(log, way, b->sp);
-    const bool is_on_stack = v.base == b->sp || v.base == b->fp || v.base == USPI_BASE_ALIGNED;
-    if (b->lr == USPI_NO_REGISTER || reg == b->sp || reg == b->fp || !is_on_stack) return false;
+    if (b->lr == USPI_NO_REGISTER || reg == b->sp || reg == b->pc) return false;
+    if (v.kind == USPI_ADDRESS) {
+        const bool is_on_stack = v.base == b->sp || v.base == b->fp || v.base == USPI_BASE_ALIGNED;
+        return is_on_stack && reg != b->fp && v.offset != 0 && !is_same(v, sp);
+    }
     if (v.kind == USPI_CONTENT) {
         const bool is_at_sp = v.base == sp.base && v.offset <= sp.offset && v.offset >= sp.offset - 8;
-        return reg != b->lr && reg != b->pc && (b->callee_saved >> reg & 1) == 0 && !is_at_sp;
+        return reg != b->lr && (b->callee_saved >> reg & 1) == 0 && !is_at_sp;
     }
-    return v.kind == USPI_ADDRESS && v.offset != 0 && !is_same(v, sp);
+    return v.kind == USPI_CONSTANT && reg == b->lr && uspi_constant_address(log, v) - way->pc + 64 > 128;
 }
 
 /* Most values that code computes do not concern the stack. An unknown value needs no log entry. Values that no return
