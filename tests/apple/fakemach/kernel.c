@@ -624,6 +624,13 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
     return 0;
 }
 
+int pthread_mutex_trylock(pthread_mutex_t *mutex) {
+    fails(FAKE_LIBPTHREAD);
+    if (mutex->__opaque[0] != 0) return EBUSY;
+    mutex->__opaque[0]++;
+    return 0;
+}
+
 int pthread_mutex_unlock(pthread_mutex_t *mutex) {
     fails(FAKE_LIBPTHREAD);
     if (--mutex->__opaque[0] != 0) fake_account.errors++;

@@ -17,6 +17,7 @@
 #define pthread_once           fake_pthread_once
 #define pthread_atfork         fake_pthread_atfork
 #define pthread_mutex_lock     fake_pthread_mutex_lock
+#define pthread_mutex_trylock  fake_pthread_mutex_trylock
 #define pthread_mutex_unlock   fake_pthread_mutex_unlock
 #define pthread_sigmask        fake_pthread_sigmask
 #define pthread_setcancelstate fake_pthread_setcancelstate

@@ -11,7 +11,6 @@ typedef enum {
 #define CLOCK_MONOTONIC _CLOCK_MONOTONIC
 
 int clock_gettime(clockid_t clock, struct timespec *now);
-int nanosleep(const struct timespec *time, struct timespec *left);
 time_t time(time_t *now);
 
 #endif

@@ -16,6 +16,7 @@ struct tm {
     char *tm_zone;
 };
 
+int nanosleep(const struct timespec *time, struct timespec *left);
 struct tm *gmtime_r(const time_t *restrict time, struct tm *restrict broken_down);
 
 #endif
