@@ -13,6 +13,7 @@ extern int *__error(void);
 #define EIO          5
 #define ENOMEM       12
 #define EACCES       13
+#define EBUSY        16
 #define EEXIST       17
 #define ENOTDIR      20
 #define EINVAL       22
