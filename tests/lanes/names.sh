@@ -7,7 +7,7 @@ need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elf
 configure_in check
 make_in check all
 make_in check test-programs
-# The lane go runs go.sh.
+# The lanes go and s390x run go.sh and index_hosts.sh.
 mapfile -t scripts < <(cd "$top" &&
-  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store,debuginfod,report,records}*.sh tests/tool/completion.sh tests/report/formats.sh | grep -v /go.sh)
+  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store,debuginfod,report,records}*.sh tests/tool/completion.sh tests/report/formats.sh | grep -vE '/(go|index_hosts)\.sh$')
 check_rest check "${scripts[@]}"
