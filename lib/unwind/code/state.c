@@ -95,36 +95,41 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
     return v.offset != 0 && v.base != b->sp && v.base != b->fp && v.base != USPI_BASE_ALIGNED;
 }
 
-/* Whether no return restores a value or goes to it, although it is the kind of value that returns do restore:
+/* Maximum distance of a return address from the instruction that makes it (mov lr, pc), and number of bytes that the
+ * instruction before a return pops (pop {r3}; bx r3). */
+#define NEAR       64u
+#define POPPED_MAX 8
+
+/* Whether no return restores this value of a register, or goes to it. Besides values of no frame these are:
  * - The address of a variable on the stack. But an epilogue may restore sp from the frame pointer, and from the value of
  *   sp, which code with arrays of variable length saves.
- * - A word in memory, in a register that calls change. But a return may go to the word at sp (pop {r3}; bx r3).
- * - A constant in the link register that is no address nearby. ARM code computes there; mov lr, pc begins a call.
+ * - A word in memory, in a register that calls change. But a return may go to the word at sp.
+ * - A constant in the link register that is no address nearby: ARM code computes there.
  * On x86 code restores sp from any register. */
-static bool is_variable(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, struct uspi_value v) {
+static bool is_of_no_return(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, struct uspi_value v) {
     const struct uspi_backend *b = log->backend;
+    if (reg == b->sp) return false;
+    if (reg != b->lr && is_of_no_frame(log, v)) return true;
+    if (b->lr == USPI_NO_REGISTER || reg == b->pc) return false;
     const struct uspi_value sp = uspi_register_value(log, way, b->sp);
-    if (b->lr == USPI_NO_REGISTER || reg == b->sp || reg == b->pc) return false;
     if (v.kind == USPI_ADDRESS) {
         const bool is_on_stack = v.base == b->sp || v.base == b->fp || v.base == USPI_BASE_ALIGNED;
         return is_on_stack && reg != b->fp && v.offset != 0 && !is_same(v, sp);
     }
     if (v.kind == USPI_CONTENT) {
-        const bool is_at_sp = v.base == sp.base && v.offset <= sp.offset && v.offset >= sp.offset - 8;
+        const bool is_at_sp = v.base == sp.base && v.offset <= sp.offset && v.offset >= sp.offset - POPPED_MAX;
         return reg != b->lr && (b->callee_saved >> reg & 1) == 0 && !is_at_sp;
     }
-    return v.kind == USPI_CONSTANT && reg == b->lr && uspi_constant_address(log, v) - way->pc + 64 > 128;
+    return v.kind == USPI_CONSTANT && reg == b->lr && uspi_constant_address(log, v) - way->pc + NEAR > 2 * NEAR;
 }
 
-/* Most values that code computes do not concern the stack. An unknown value needs no log entry. Values that no return
- * restores (is_of_no_frame, is_variable) are logged only in the first half of the log, other values of sp and lr
- * always. An epilogue can need them briefly: the size of a large frame, a saved stack pointer. */
+/* Most values that code computes do not concern the stack. An unknown value needs no log entry. Values of no return are
+ * logged only in the first half of the log, because an epilogue can need them briefly: the size of a large frame, a
+ * saved stack pointer. */
 bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned reg, struct uspi_value v) {
     if (reg == USPI_NO_REGISTER) return true;
-    const bool is_link = reg == log->backend->sp || reg == log->backend->lr;
     const bool is_logged = is_same(logged_value(log, way, reg), v);
-    const bool is_of_no_use = is_variable(log, way, reg, v) || (!is_link && is_of_no_frame(log, v));
-    const bool is_spare = log->count >= USPI_LOG_MAX / 2 && is_of_no_use;
+    const bool is_spare = log->count >= USPI_LOG_MAX / 2 && is_of_no_return(log, way, reg, v);
     if (v.kind == USPI_UNKNOWN || (is_spare && !is_logged)) {
         way->unknown |= UINT64_C(1) << reg;
         return true;
