@@ -15,7 +15,7 @@ rules=$started_in/tests/unwind/table_rules
 dump=$started_in/tests/symbolize/lines_dump
 cache=${XDG_CACHE_HOME:-$started_in}/${XDG_CACHE_HOME:+unspool/}corpus
 [[ -x $names && -x $methods && -x $rules && -x $dump ]] || skip "tests/symbolize/macho_names was not built"
-need_tools npm sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 llvm-dwarfdump-19 python3
+need_tools sha256sum tar llvm-lipo-19 llvm-strip-19 llvm-nm-19 llvm-objdump-19 llvm-symbolizer-19 llvm-dwarfdump-19 python3
 make_work
 mkdir -p "$cache"
 
@@ -29,6 +29,7 @@ package() {
   given=${USP_CORPUS_DIR-}/${given//[\/@]/-}.tgz
   if [[ -n ${USP_CORPUS_DIR-} && -f $given && ! -f $archive ]]; then cp "$given" "$archive"; fi
   if [[ ! -f $archive ]]; then
+    command -v npm >/dev/null || skip "there is no npm to download $1 with, and it is not in USP_CORPUS_DIR"
     mkdir "$work/download"
     if ! answer=$(npm pack --ignore-scripts --silent --fetch-retries=1 --pack-destination "$work/download" "$1" 2>&1); then
       # npm's codes for a package that isn't there; whatever else goes wrong is the way to it.

@@ -4,7 +4,7 @@
 the code; function, path, line, column, and the whole chain of inlined calls.
 
 Answers may differ only by the rules of doc/symbolize.md ("Lines, where others answer differently"), each of which is a function
-here; anything else is a failure. A line where no other tool has one is invented, and fails whatever the rule.
+here; anything else is a failure. A line that no other tool has, in any frame, is invented, and fails whatever the rule.
 lines_truth.py uses the same rules for what the tests compile.
 """
 import argparse
@@ -69,11 +69,13 @@ class Symbols:
         is_file_macho = is_macho(path)
         for line in output('llvm-nm' + LLVM, '--defined-only', '--print-size', path).splitlines():
             found = re.match(r'([0-9a-f]+) (?:([0-9a-f]+) )?(\w) (.*)$', line)
-            if not found or found.group(3) in 'UabBdDrRsSN':
+            if not found:
                 continue
             address, name = int(found.group(1), 16), found.group(4).split('@')[0]
             if int(found.group(2) or '0', 16) == 0:
                 self.labels.add(name)
+            if found.group(3) in 'UabBdDrRsSN':
+                continue
             if is_file_macho and name.startswith('_') and not name.startswith('__hidden#'):
                 name = name[1:]
             self.by_name[name].add(address)
@@ -189,9 +191,10 @@ class Rules:
         return is_outermost and self.symbols.are_aliases(ours, theirs)
 
     def label(self, ours, theirs, is_outermost):
-        """A symbol without a size that stands inside of a function."""
+        """A symbol without a size that stands inside of a function, or at the end of the section before."""
         starts, labels = self.symbols.by_name.get(ours), self.symbols.by_name.get(theirs)
-        return is_outermost and theirs in self.symbols.labels and bool(starts) and min(starts) <= max(labels)
+        is_inside = not ours or (bool(starts) and bool(labels) and min(starts) <= max(labels))
+        return is_outermost and theirs in self.symbols.labels and is_inside
 
     def scope(self, ours, theirs, _):
         return bool(theirs) and ours.endswith('::' + theirs)
@@ -231,10 +234,6 @@ class Rules:
     def stray(self, ours, theirs):
         return self.has_stray and len(ours) < len(theirs) and place_of(ours[0]) == place_of(theirs[0])
 
-    def claimed(self, ours, theirs, address):
-        """Several units claim the code, of which llvm-symbolizer asks one, and we the one that has a function there."""
-        return ours[-1].function == theirs[-1].function and self.units.count(address) > 1
-
     def padding(self, ours, theirs):
         """Behind a function's end eu-addr2line gives the calls of the one before."""
         return len(ours) == 1 and not ours[0].function and not theirs[0].function and len(theirs) > 1 and \
@@ -254,7 +253,7 @@ class Rules:
                 return None
         return found
 
-    def explain(self, ours, theirs, address):
+    def explain(self, ours, theirs):
         """The rules by which two answers differ, as a set, which is empty when they do not; None when no rule explains it."""
         if len(ours) == len(theirs):
             found, is_explained = set(), True
@@ -270,16 +269,16 @@ class Rules:
         for rule in (self.symbol, self.folded, self.stray, self.padding):
             if rule(ours, theirs):
                 return {rule.__name__}
-        return {'claimed'} if self.claimed(ours, theirs, address) else None
+        return None
 
     def explain_elfutils(self, ours, theirs, address, is_as_llvm, before):
         """The same for eu-addr2line. before(address): our frames of the last byte before the function at the address.
 
         Of inlined calls that overlap eu-addr2line takes the first in the file and not the innermost, and of a function that is
         inlined into itself only one. Where a sequence of rows begins at the end of another, it may take the line of that other
-        one. Behind a function's end it may go on with the last line. All of them count only where llvm-symbolizer answers as we
-        do."""
-        found = self.explain(ours, theirs, address)
+        one. Behind a function's end it may go on with the last line. Of units that claim the same code it may ask another than the
+        first. All of them count only where llvm-symbolizer answers as we do."""
+        found = self.explain(ours, theirs)
         if found is not None or not is_as_llvm:
             return found
         if place_of(ours[0]) == place_of(theirs[0]):
@@ -288,7 +287,7 @@ class Rules:
             return {'padding'}
         if place_of(before(address)[0]) == place_of(theirs[0]):
             return {'ended'}
-        return None
+        return {'claimed'} if self.units.count(address) > 1 else None
 
 
 # ---- a whole file
@@ -336,12 +335,20 @@ class Comparison:
 
 
 def find_invented(addresses, ours, theirs, path):
-    """The addresses of which only we have a line. By the rules "claimed" and "folded" llvm-symbolizer may have none, since it asks
-    another unit or function; then eu-addr2line must have one."""
-    only_ours = [address for address, a, b in zip(addresses, ours, theirs) if a[0].line != 0 and b[0].line == 0]
+    """The addresses with a frame, inlined calls included, whose line no other tool has there. By the rule "folded" llvm-symbolizer may
+    have another function; then eu-addr2line must have the line."""
+    def place(frame):
+        return (re.sub(r'^.*/(?=<[^/]+>$)', '', os.path.normpath(frame.path or '/')), frame.line, frame.column)
+
+    def is_only_in(frames, others):
+        said = {place(frame) for frame in others}
+        return any(frame.line != 0 and place(frame) not in said for frame in frames)
+
+    only_ours = {address: (a, b) for address, a, b in zip(addresses, ours, theirs) if is_only_in(a, b)}
     if not only_ours or is_macho(path):
-        return only_ours
-    return [address for address, b in zip(only_ours, ask_elfutils(path, only_ours)) if b[0].line == 0]
+        return list(only_ours)
+    return [address for (address, (a, b)), c in zip(only_ours.items(), ask_elfutils(path, list(only_ours)))
+            if is_only_in(a, b + c)]
 
 
 def compare(options, folder):
@@ -357,11 +364,11 @@ def compare(options, folder):
     name = os.path.basename(options.file) + (f' ({options.arch})' if options.arch else '')
     by_llvm, explained = Comparison('llvm-symbolizer'), {}
     for address, a, b in zip(addresses, ours, theirs):
-        explained[address] = rules.explain(a, b, address)
+        explained[address] = rules.explain(a, b)
         by_llvm.add(address, explained[address], a, b)
     by_llvm.tell(name, len(addresses))
     invented = find_invented(addresses, ours, theirs, path)
-    print(f'{name}: {len(invented)} invented lines')
+    print(f'{name}: {len(invented)} addresses with an invented line, of {sum(map(len, ours))} frames')
     for address in invented[:5]:
         print(f'  0x{address:x} is invented')
     wrong = by_llvm.wrong + len(invented)

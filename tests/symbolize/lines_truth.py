@@ -127,7 +127,7 @@ def check(options):
         rules = lines_oracle.Rules(options.llvm, symbols, options.stray)
         theirs = lines_oracle.ask_llvm(options.llvm, addresses)
         for (address, name), frames, other in zip(places, answers, theirs):
-            if rules.explain(frames, other, address) is None:
+            if rules.explain(frames, other) is None:
                 report(name, address, frames, 'llvm-symbolizer says', lines_oracle.show(other))
     print(f'{os.path.basename(options.program)}: {len(places)} instructions, {wrong} wrong')
     return wrong

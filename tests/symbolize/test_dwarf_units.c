@@ -29,6 +29,24 @@ START_TEST(claims_of_units_are_not_trusted) {
 }
 END_TEST
 
+/* Two units have a function with its thunk, for which debug information has rows and no entry. The linker kept the code
+ * of the first, and the addresses of the second lead to it too, although its thunk is behind the function. The thunk
+ * must not get the lines of the function. */
+START_TEST(a_thunk_that_two_units_claim) {
+    begin();
+    begin_unit(&f, "kept.c", 0x1000, 0x40);
+    put_function(&f, FUNCTION, "function", 0x1020, 0x20);
+    end_entry(&f);
+    end_unit(&f);
+    put_plain_lines(0x1000, 4);
+    put_unit("discarded.c", 0x1000, 0x40, "function", 0x1000, 0x20);
+    open_file();
+    expect_in(0x1008, 0, NULL, "/src", "one.c", 10);
+    expect_in(0x1028, 0, "function", "/src", "one.c", 12);
+    close_file();
+}
+END_TEST
+
 /* Code may be at address 0: in object files, kernels, and images that are linked near 0. Removed code must be
  * recognized by its place, not by that number. */
 START_TEST(code_at_0) {
@@ -604,8 +622,9 @@ END_TEST
 
 int main(void) {
     TCase *units = tcase_create("units"), *limits = tcase_create("limits");
-    add_tests(units, claims_of_units_are_not_trusted, code_at_0, claims_by_aranges, first_entries_of_any_length,
-              units_of_types, units_of_unknown_versions, tables_of_names_are_not_read, tables_of_abbreviations);
+    add_tests(units, claims_of_units_are_not_trusted, a_thunk_that_two_units_claim, code_at_0, claims_by_aranges,
+              first_entries_of_any_length, units_of_types, units_of_unknown_versions, tables_of_names_are_not_read,
+              tables_of_abbreviations);
     add_tests(units, index_of_the_same_bytes, equal_sets_of_units);
     add_loop_tests(units, 0, 8, versions_and_widths);
     add_tests(limits, units_that_share_a_large_table, tables_that_lie_in_each_other, units_that_share_a_list,

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-/* Returns whether `a` is the better answer. A function is better than rows alone, a smaller range better than a larger
- * one, a lower block number better than a higher one. */
+/* Returns whether `a` is the better answer: the function with the smaller range, if both are functions; otherwise the
+ * one of the unit that is first in the file. Of equal sections a linker keeps the first, and the other units' addresses
+ * may lead there too. Where the first unit has rows and no function, as in GCC's thunks, it is right about that too. */
 static bool is_better(const struct uspi_lines_answer *a, const struct uspi_lines_answer *b) {
-    if ((a->place.node != 0) != (b->place.node != 0)) return a->place.node != 0;
-    if (a->place.node != 0 && a->part.size != b->part.size) return a->part.size < b->part.size;
-    return a->number < b->number;
+    const bool are_functions = a->place.node != 0 && b->place.node != 0;
+    return are_functions && a->part.size != b->part.size ? a->part.size < b->part.size : a->number < b->number;
 }
 
 /* Asks one block. Returns 1 when it has an answer, 0 when it has none, or a status. */
