@@ -448,6 +448,30 @@ START_TEST(functions_that_change_stacks) {
 }
 END_TEST
 
+/* A function waits in a call before it changes the stack, and in one after that. In the first its instructions show the
+ * caller; in the second nothing does, and no word of the other stack must be taken for a return address. */
+START_TEST(calls_around_a_change_of_stacks) {
+    const struct processor *p = &processors[_i];
+    for (unsigned changed = 0; changed < 2 && !has_lr(p); changed++) {
+        struct fixture *f = begin_image(p, USP_READER_GO | USP_READER_INSTRUCTIONS);
+        const usp_addr outer_cfa = TOP_OF_STACK, sp = sp_of(p, outer_cfa) - 2 * p->word, waits = AT(SWITCH) + 16;
+        uint8_t *code = f->memory.regions[0].bytes + (AT(SWITCH) - TEXT);
+        if (changed) memcpy(code + 8, p->word == 8 ? "\x48\x8b\x20\x90" : "\x8b\x20\x90\x90", 4); /* mov sp, [ax] */
+        begin_stack(f);
+        set_word(f, p, ra_place(p, outer_cfa), AT(GOEXIT) + p->quantum);
+        set_word(f, p, sp, waits);
+        set_word(f, p, sp + p->word, AT(OUTER) + 16);
+        set_registers(f, AT(INNER), sp, 0);
+        if (changed) {
+            EXPECT(f, USP_STOP_NO_RECORD, AT(INNER), waits);
+        } else {
+            EXPECT(f, USP_STOP_ROOT, AT(INNER), waits, AT(OUTER) + 16, AT(GOEXIT) + p->quantum);
+        }
+        free_table();
+    }
+}
+END_TEST
+
 /* Go's stacks end in several functions. Those that C has called must have a caller; a thread's and a goroutine's first
  * function must not. */
 START_TEST(tops_of_stacks) {
@@ -527,7 +551,7 @@ int main(void) {
     add_tests(rules, lists_that_make_no_sense, endless_lists);
     tcase_add_checked_fixture(walks, NULL, free_table);
     add_loop_tests(walks, 0, ELEMENTS(processors), walks_from_each_instruction, a_call_that_a_signal_made,
-                   functions_that_change_stacks, tops_of_stacks);
+                   functions_that_change_stacks, calls_around_a_change_of_stacks, tops_of_stacks);
     add_loop_tests(images, USPI_GO_1_2, USPI_GO_1_20 + 1, a_loaded_program);
     return run_suite("go_frames", rules, walks, images);
 }

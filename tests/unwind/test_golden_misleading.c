@@ -268,6 +268,31 @@ START_TEST(stale_link_register_is_stored) {
 }
 END_TEST
 
+/* glibc's rawmemchr for arm64 knows that strlen preserves x15, and keeps its return address there while it calls it:
+ * "mov x15, x30; bl strlen; add x0, x14, x0; ret x15". Its caller must not be skipped in a loop of strlen. Where x15 has
+ * another value, the frame record must be used. */
+START_TEST(return_address_kept_over_a_call) {
+    for (unsigned i = 0; i < 2; i++) {
+        struct fixture *f = begin_arm64();
+        CODE32(&f->memory, FUNCTION, /* mov x15, x30 */ 0xaa1e03ef,
+               /* bl OTHER */ 0x94000000 | (OTHER - FUNCTION - 4) / 4,
+               /* add x0, x14, x0 */ 0x8b0001c0, /* ret x15 */ 0xd65f01e0);
+        CODE32(&f->memory, OTHER, /* ldrb w1, [x0], #1 */ 0x38401401, /* cbnz w1, OTHER */ 0x35ffffe1,
+               /* ret */ 0xd65f03c0);
+        WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
+        set_registers(f, OTHER + 4, STACK, STACK);
+        usp_registers_set_lr(&f->registers, FUNCTION + 8);
+        f->registers.known |= 1u << 15;
+        f->registers.value[15] = i == 0 ? CALLER : STACK;
+        if (i == 0) {
+            EXPECT(f, USP_STOP_FP_ZERO, OTHER + 4, FUNCTION + 8, CALLER, RA2);
+        } else {
+            EXPECT(f, USP_STOP_FP_ZERO, OTHER + 4, FUNCTION + 8, RA2);
+        }
+    }
+}
+END_TEST
+
 /* Go's code begins a function again after it has called for a larger stack. A path that gets there behind another call
  * would push a stale link register, and reach the way out before the path that is right. */
 START_TEST(function_begun_again) {
@@ -713,7 +738,7 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
-    add_tests(ways, return_is_far_from_the_call, function_begun_again);
+    add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);

@@ -18,24 +18,58 @@ static void describe_extended(struct uspi_evidence *e, usp_addr record, struct u
     if (extended->in_register && uspi_known(registers, reg)) extended->context = registers->value[reg];
 }
 
-/* Marks the caller as exact if its next instruction copies its return address from a scratch register to the link
- * register. The frame's own return address must be in the link register, and the frame must preserve the scratch
- * register. Code of LLVM's machine outliner does this: it has called a piece of itself that the compiler shares between
- * functions. Such a caller may be at any instruction, even in an epilogue, like an interrupted frame. It gets the
- * scratch register's value. */
+/* Maximum number of instructions from a caller's pc to its return through a scratch register. */
+#define RETURN_MAX 4
+
+/* Finds the scratch register from which the caller takes its return address: its next instruction copies it to the link
+ * register, or a few instructions lead to a return through it (*returns). Returns USPI_NO_REGISTER when there is
+ * none. */
+static unsigned scratch_of(struct uspi_evidence *e, const struct uspi_frame_state *caller, bool *returns) {
+    const struct uspi_backend *b = e->walk->backend;
+    usp_addr at = uspi_pc_of(e->walk, caller);
+    uint32_t mode = uspi_frame_mode(e->walk, caller);
+    uint64_t written = b->callee_saved | UINT64_C(1) << b->pc | UINT64_C(1) << b->sp;
+    struct uspi_instruction i;
+    *returns = false;
+    for (unsigned n = 0; n < RETURN_MAX && uspi_code_decode(&e->aside, at, mode, &i); n++) {
+        const struct uspi_effect *first = &i.effects[0];
+        if (n == 0 && i.effect_count == 1 && first->op == USPI_SET && first->reg == b->lr && first->value == 0) {
+            return first->base;
+        }
+        *returns = i.flow == USPI_RETURN && i.target_register < b->register_count;
+        if (*returns) return (written >> i.target_register & 1) == 0 ? i.target_register : USPI_NO_REGISTER;
+        if (i.flow != USPI_NEXT) break;
+        written |= i.clobbers;
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            if (i.effects[k].reg < b->register_count) written |= UINT64_C(1) << i.effects[k].reg;
+        }
+        at += i.length;
+        mode = i.mode;
+    }
+    return USPI_NO_REGISTER;
+}
+
+/* Marks the caller as exact if it has its own return address in a scratch register over the call, and the frame, whose
+ * return address is in the link register, preserves that one. Such a caller has no frame that a call requires, like an
+ * interrupted function. It gets the scratch register's value.
+ *
+ * Code of LLVM's machine outliner does this: it has called a piece of itself that the compiler shares between
+ * functions, and that may use the register for its own return address. glibc's rawmemchr for arm64 does it with a
+ * function that it knows to preserve x15 (strlen). Its return address has to follow a call, because the paths through
+ * that function are too many to follow. */
 static void resume_caller(struct uspi_evidence *e, struct uspi_frame_state *caller) {
     const struct uspi_backend *b = e->walk->backend;
     const struct usp_registers *registers = &e->frame->registers;
-    struct uspi_instruction i;
-    if (!e->frame->exact) return;
-    if (!uspi_code_decode(&e->aside, caller->registers.value[b->pc], uspi_frame_mode(e->walk, caller), &i)) return;
-    const struct uspi_effect *effect = &i.effects[0];
-    bool takes_register = i.effect_count == 1 && effect->op == USPI_SET && effect->reg == b->lr &&
-                          effect->base < b->register_count && effect->value == 0 && uspi_known(registers, effect->base);
-    if (!takes_register || !uspi_code_keeps(&e->aside, registers, uspi_frame_mode(e->walk, e->frame), effect->base)) {
+    bool returns;
+    if (!e->frame->exact || b->lr == USPI_NO_REGISTER) return;
+    const unsigned reg = scratch_of(e, caller, &returns);
+    if (reg >= b->register_count || reg == b->lr || !uspi_known(registers, reg)) return;
+    const usp_addr value = registers->value[reg];
+    if (returns ? uspi_judge_return_address(e->walk, &e->aside, value).credit != USPI_VERIFIED
+                : !uspi_code_keeps(&e->aside, registers, uspi_frame_mode(e->walk, e->frame), reg)) {
         return;
     }
-    uspi_set(&caller->registers, effect->base, registers->value[effect->base]);
+    uspi_set(&caller->registers, reg, value);
     /* The decoding mode of an exact frame comes from its flags register. */
     if ((caller->flags & USP_FRAME_THUMB) != 0) {
         usp_registers_set_pc(&caller->registers, caller->registers.value[b->pc] | 1);

@@ -162,8 +162,12 @@ static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, st
     }
     /* USPI_CANNOT_UNWIND counts as not described: compilers write it for code that they were not asked to describe. In
      * Go's table it is certain and ends the search. Go's linker also makes call frame information from the same lists,
-     * and that describes such code wrongly. */
-    if (d.answer == USPI_CANNOT_UNWIND && kind->method == USP_FRAME_METHOD_GO) e->next_table = KINDS;
+     * and that describes such code wrongly. The instructions from the function's start may tell more. */
+    if (d.answer == USPI_CANNOT_UNWIND && kind->method == USP_FRAME_METHOD_GO) {
+        e->next_table = KINDS;
+        e->named_start = d.entry.start;
+        e->named_end = d.entry.end;
+    }
     if (d.answer != USPI_DESCRIBED) return false;
     const enum uspi_described_as as = take_as(e, &d);
     const struct uspi_location *cfa = &d.entry.rule.cfa;

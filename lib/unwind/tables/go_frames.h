@@ -39,7 +39,8 @@
 /* Looks up the code at pc (for a caller: of the call). Reads at most 16,384 runs.
  *   exact   the frame was interrupted at pc. The table is not valid in functions that write to sp in other ways (they
  *           switch stacks). It is valid for a frame that waits after a call of such a function, runtime.cgocallback
- *   entry   written completely; a location of fp in the rule is valid only while fp points there
+ *   entry   written completely; a location of fp in the rule is valid only while fp points there. Of code that is not
+ *           described, only the bounds may be known
  *   is_top  Go's stacks end in this function. C may have called it, or a kernel as a signal handler
  * Returns USPI_CANNOT_UNWIND in functions that switch stacks, and after a call that was made without a frame; no other
  * table describes these. Thread-safe; async-signal-safe if the source of the bytes is. */
