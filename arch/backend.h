@@ -162,9 +162,10 @@ struct uspi_backend {
     /* The register in which Swift passes an async function its context, if such functions are also recognised by their
      * code (lib/unwind/async_code.h); 0: they are not. */
     uint8_t async_context;
-    uint8_t has_thumb;                 /* bit 0 of a code address is the Thumb state */
-    uint64_t word_mask;                /* the significant bits of a stored value (arm64_32: the low 32 of 64) */
-    uint64_t callee_saved;             /* registers that a function preserves, with fp, without sp */
+    uint8_t has_thumb;          /* bit 0 of a code address is the Thumb state */
+    uint64_t word_mask;         /* the significant bits of a stored value (arm64_32: the low 32 of 64) */
+    uint64_t callee_saved;      /* registers that a function preserves, with fp, without sp */
+    uint64_t linkage_registers; /* linkage tables and tail calls jump through them; they hold no return address */
     const char *const *register_names; /* register_count names */
     const struct uspi_state_layout *states;
     size_t state_count;

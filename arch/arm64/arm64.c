@@ -77,6 +77,7 @@ const struct uspi_backend uspi_arm64 = {
     .has_async = 1,
     .word_mask = UINT64_MAX,
     .callee_saved = USPI_ARM64_CALLEE_SAVED,
+    .linkage_registers = USPI_ARM64_LINKAGE,
     .register_names = uspi_arm64_register_names,
     .states = uspi_arm64_states,
     .state_count = USPI_ARM64_STATES,

@@ -16,6 +16,9 @@
 /* x19…x29 (Arm, "Procedure Call Standard for the Arm 64-bit Architecture", 6.1.1). */
 #define USPI_ARM64_CALLEE_SAVED (((UINT64_C(1) << 11) - 1) << 19)
 
+/* x16 and x17, which a linker's code may change at any branch (the same section). */
+#define USPI_ARM64_LINKAGE (UINT64_C(3) << 16)
+
 #define USPI_ARM64_INSTRUCTION 4u   /* size of every instruction in bytes */
 #define USPI_ARM64_SLOT        8u   /* size of a frame record's slot in bytes, for both sizes of pointers */
 #define USPI_ARM64_RED_ZONE    128u /* Apple, "Writing ARM64 code for Apple platforms" */

@@ -21,6 +21,7 @@ const struct uspi_backend uspi_arm64_32 = {
     .has_async = 1,
     .word_mask = UINT32_MAX,
     .callee_saved = USPI_ARM64_CALLEE_SAVED,
+    .linkage_registers = USPI_ARM64_LINKAGE,
     .register_names = uspi_arm64_register_names,
     .states = uspi_arm64_states,
     .state_count = USPI_ARM64_DARWIN_STATES,

@@ -186,6 +186,20 @@ static bool still_kept(struct shadow *s, const struct shadow_kept *k, bool is_ne
 /* How many of the innermost frames are compared: only they, or functions that they call, overwrite their contents. */
 #define COMPARED 3u
 
+/* The size of the largest function that calls another without a frame of its own. */
+#define FRAMELESS_MAX 256u
+
+/* Drops newest frames that begin where the code at pc now calls another function: they have been left by an exception,
+ * and their caller goes on. A function without a frame, which keeps its return address in a register, stays. Where
+ * calls push nothing. */
+static void give_up_beside(struct shadow *s, usp_addr pc, usp_addr sp) {
+    const struct shadow_frame *f;
+    while ((f = shadow_newest(s)) != NULL && f->kind == SHADOW_CALL && f->cfa == sp &&
+           (pc - f->callee > FRAMELESS_MAX || !is_in_register(s, f->return_address))) {
+        drop(s, s->now, false);
+    }
+}
+
 bool shadow_is_known(struct shadow *s) {
     const struct shadow_stack *stack = s->now;
     if (stack->is_moving || (!stack->is_whole && stack->count == 0)) return false;
@@ -312,6 +326,7 @@ bool shadow_step(struct shadow *s, const struct usp_registers *before) {
     if (is_call(s, before, &return_address)) {
         /* The call overwrites its stack slot. */
         give_up_below(s, pushes(s) ? sp + b->word : sp - 1);
+        if (!pushes(s)) give_up_beside(s, before->value[b->pc], sp);
         s->now->is_moving = false;
         return push(s, return_address, sp + b->call_push, SHADOW_CALL, before);
     }

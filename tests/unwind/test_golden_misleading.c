@@ -268,6 +268,20 @@ START_TEST(stale_link_register_is_stored) {
 }
 END_TEST
 
+/* Data follows a call that never returns. As code it moves sp and jumps to the way out, before the path that is right
+ * gets there. */
+START_TEST(data_that_leads_to_the_return) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, FUNCTION, /* cbz x0, FUNCTION + 16 */ 0xb4000080, /* bl OTHER */ 0x9400003f,
+           /* ldr x30, [sp], #32 */ 0xf84207fe, /* ret */ 0xd65f03c0, /* bl OTHER */ 0x9400003c,
+           /* add sp, sp, #16 */ 0x910043ff, /* b FUNCTION + 8 */ 0x17fffffc);
+    WORDS(&f->memory, STACK, 8, CALLER, 7, 7, 7, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 32);
+    usp_registers_set_lr(&f->registers, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+}
+END_TEST
+
 /* glibc's rawmemchr for arm64 knows that strlen preserves x15, and keeps its return address there while it calls it:
  * "mov x15, x30; bl strlen; add x0, x14, x0; ret x15". Its caller must not be skipped in a loop of strlen. Where x15 has
  * another value, the frame record must be used. */
@@ -660,14 +674,15 @@ static void set_register(struct fixture *f, unsigned reg, usp_addr value) {
 }
 
 /* An indirect jump through a register that has its value already: it leads there, to another function, and not to the
- * code after it, which would undo the caller's record. */
+ * code after it, which would undo the caller's record. The other function looks like a return address, because the one
+ * before it ends with a call that never returns. */
 START_TEST(jump_to_a_register) {
     const usp_addr caller = UINT64_C(0x100600);
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, caller - 4, /* blr x8 */ 0xd63f0100, /* ret */ 0xd65f03c0);
     CODE32(&f->memory, FUNCTION, /* br x16 */ 0xd61f0200, /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd,
            /* ret */ 0xd65f03c0);
-    CODE32(&f->memory, OTHER, /* ret */ 0xd65f03c0);
+    CODE32(&f->memory, OTHER - 4, /* bl OTHER + 0x40 */ 0x94000011, /* OTHER: ret */ 0xd65f03c0);
     WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
     set_registers(f, FUNCTION, STACK, STACK);
     set_register(f, 16, OTHER);
@@ -681,7 +696,7 @@ START_TEST(jump_beside_a_register) {
     const usp_addr table = UINT64_C(0x100700);
     struct fixture *f = begin_i386();
     CODE8(&f->memory, FUNCTION, /* jmp *12(%ebx) */ 0xff, 0x63, 12, /* leave; ret */ 0xc9, 0xc3);
-    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    CODE8(&f->memory, OTHER - 2, /* call *%eax */ 0xff, 0xd0, /* OTHER: ret */ 0xc3);
     WORDS(&f->memory, table + 12, 4, OTHER);
     WORDS(&f->memory, STACK, 4, CALLER, /* the caller's record: */ 0, RA2);
     set_registers(f, FUNCTION, STACK, STACK + 4);
@@ -738,7 +753,8 @@ int main(void) {
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
-    add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again);
+    add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
+              data_that_leads_to_the_return);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);

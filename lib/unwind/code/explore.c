@@ -22,12 +22,13 @@ static void take_later(struct uspi_explorer *x, const struct uspi_way *way, usp_
     x->log.shared = x->log.count;
 }
 
-/* Removes and returns the pending path with the lowest `doubts`, the newest one if several. Drops the log entries that
+/* Removes and returns the pending path with the lowest `doubts`; if several, the newest or the oldest one. Drops the log entries that
  * only ended paths used. */
 static struct uspi_way take_next(struct uspi_explorer *x) {
     unsigned best = x->pending_count - 1;
     for (unsigned i = best; i-- > 0;) {
-        if (x->pending[i].doubts < x->pending[best].doubts) best = i;
+        const bool is_older = x->question.oldest_first && x->pending[i].doubts == x->pending[best].doubts;
+        if (is_older || x->pending[i].doubts < x->pending[best].doubts) best = i;
     }
     struct uspi_way way = x->pending[best];
     memmove(&x->pending[best], &x->pending[best + 1], (x->pending_count - best - 1) * sizeof way);
@@ -195,7 +196,8 @@ static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *
     *mode = b->has_thumb && (pointer & 1) != 0 ? USPI_MODE_THUMB : 0;
     *target = *mode != 0 ? pointer - 1 : pointer;
     usp_addr callee;
-    if (by_register && uspi_code_call_before(x->code, *target, *mode != 0, &callee) == USPI_CALL_BEFORE) return false;
+    const bool may_return = to.kind == USPI_ADDRESS && (b->linkage_registers >> to.base & 1) == 0;
+    if (may_return && uspi_code_call_before(x->code, *target, *mode != 0, &callee) == USPI_CALL_BEFORE) return false;
     return pointer != 0;
 }
 

@@ -40,6 +40,7 @@ struct uspi_question {
     uint32_t mode;       /* decoding mode at `from`, with the condition flags if they are known (USPI_MODE_FLAGS) */
     uint64_t unknown;    /* registers whose values from before `from` are lost */
     bool is_interrupted; /* USPI_TO_GOAL: the goal is interrupted code, so no call need precede it */
+    bool oldest_first;   /* of equally doubtful paths, the one that branched off first is the next, not the last */
     enum uspi_pops pops; /* what callees are assumed to remove */
     unsigned budget;     /* maximum number of instructions */
     unsigned allowed;    /* enum uspi_doubt: doubts that a path may have */

@@ -164,6 +164,13 @@ static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode
            i.conditional != 0;
 }
 
+static bool has_sure_way(const struct ways *ways) {
+    return ways->best->found && (ways->best->credit == USPI_VERIFIED || ways->best->is_record);
+}
+
+/* Explores again while nothing is sure: an instruction is visited once, so a wrong path may have been there before the
+ * right one (behind a call that never returns, data can look like code), or a long one may have used the budget. In the
+ * other order the right path comes first. On i386, callees may remove arguments instead. */
 static void follow_ways(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     const struct uspi_frame_state *frame = e->frame;
@@ -184,10 +191,13 @@ static void follow_ways(struct ways *ways) {
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
     if (!depends && recall(ways)) return;
     explore(ways, &question, !depends);
-    for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_TAKEN_AGAIN; pops++) {
-        const struct uspi_candidate *best = ways->best;
-        bool is_doubtful = !best->found || (best->credit != USPI_VERIFIED && !best->is_record);
-        if (!uspi_callees_pop(e->walk->backend) || !is_doubtful) break;
+    if (has_sure_way(ways)) return;
+    if (!uspi_callees_pop(e->walk->backend)) {
+        question.oldest_first = true;
+        explore(ways, &question, false);
+        return;
+    }
+    for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_TAKEN_AGAIN && !has_sure_way(ways); pops++) {
         question.pops = pops;
         explore(ways, &question, false);
     }
