@@ -504,6 +504,29 @@ START_TEST(strange_entries) {
 }
 END_TEST
 
+/* What is below a declaration or an enumeration is skipped, unless its sibling is invalid. */
+START_TEST(skipped_entries) {
+    begin();
+    put_abbreviation(
+        &f, OWN, DW_TAG_subprogram, true,
+        PAIRS(DW_AT_linkage_name, DW_FORM_strp, DW_AT_declaration, DW_FORM_flag_present, DW_AT_sibling, DW_FORM_ref4));
+    begin_unit(&f, "one.c", 0x1000, 0x20);
+    put_leb(&f.info, OWN);
+    put(&f.info, 4, 0);
+    put(&f.info, 4, here(&f) + 5);
+    put_leb(&f.info, STRANGE);
+    put_leb(&f.info, WITH_SIBLING);
+    put(&f.info, 4, UINT32_MAX);
+    end_entry(&f);
+    put_function(&f, FAR_CODE, "behind", 0x1000, 0x20);
+    end_unit(&f);
+    put_plain_lines(0x1000, 2);
+    open_file();
+    expect(0x1010, 0, "behind", 11);
+    close_file();
+}
+END_TEST
+
 #ifdef HAVE_ZLIB
 enum { ZLIB = 1, UNKNOWN_WAY = 77 };
 
@@ -671,7 +694,8 @@ int main(void) {
     add_tests(traps, plain_information, removed_functions_are_nowhere, rows_of_removed_functions_are_nowhere,
               children_of_removed_functions, range_lists, inlined_calls_outside_of_their_function, folded_functions,
               rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address, line_0, calls_of_line_0,
-              rows_of_other_files, functions_and_rows_that_do_not_meet, chains_through_blocks, strange_entries);
+              rows_of_other_files, functions_and_rows_that_do_not_meet, chains_through_blocks, strange_entries,
+              skipped_entries);
 #ifdef HAVE_ZLIB
     add_tests(traps, compressed_sections, compressed_sections_in_part, compressed_sections_without_memory,
               compressed_units_that_are_damaged);

@@ -208,23 +208,8 @@ static uint8_t kind_of(uint64_t tag) {
 struct compiling {
     struct uspi_abbreviation_table *table;
     struct uspi_encoding encoding;
-    size_t abbreviation_room, skip_room, skip_count, read_room, read_count;
+    size_t abbreviation_room, read_room, read_count;
 };
-
-static bool add_skip(struct compiling *k, struct uspi_abbreviation *a, uint32_t bytes, uint16_t form) {
-    struct uspi_abbreviation_table *t = k->table;
-    /* Merge consecutive fixed widths. */
-    if (a->skip_count > 0 && t->skips[k->skip_count - 1].form == 0 &&
-        UINT32_MAX - t->skips[k->skip_count - 1].bytes > bytes) {
-        t->skips[k->skip_count - 1].bytes += bytes;
-        t->skips[k->skip_count - 1].form = form;
-        return true;
-    }
-    if (!uspi_room_for(&t->skips, &k->skip_room, k->skip_count, 1, sizeof *t->skips)) return false;
-    t->skips[k->skip_count++] = (struct uspi_skip){bytes, form};
-    a->skip_count++;
-    return true;
-}
 
 static uint8_t reading_of(uint64_t form, uint32_t width) {
     switch (form) {
@@ -238,15 +223,17 @@ static uint8_t reading_of(uint64_t form, uint32_t width) {
     case DW_FORM_loclistx:
     case DW_FORM_GNU_addr_index:
     case DW_FORM_GNU_str_index: return USPI_READ_ULEB;
+    case DW_FORM_block:
+    case DW_FORM_exprloc: return USPI_READ_BLOCK;
     default: return width >= 1 && width <= 8 ? USPI_READ_FIXED : USPI_READ_OTHER;
     }
 }
 
-/* Adds an attribute of an entry that is read. Attributes that are skipped and have a fixed width are merged. */
+/* Adds an attribute. Those that are skipped and have a fixed width are merged. */
 static bool add_read(struct compiling *k, struct uspi_abbreviation *a, uint64_t attribute, uint64_t form,
                      uint32_t width, int64_t implicit) {
     struct uspi_abbreviation_table *t = k->table;
-    const uint8_t which = which_attribute(attribute);
+    const uint8_t which = a->kind == USPI_ENTRY_OTHER ? USPI_ATTRIBUTES : which_attribute(attribute);
     if (which == USPI_ATTRIBUTES && width < UNKNOWN && UINT32_MAX - a->rest > width) {
         a->rest += width;
         return true;
@@ -273,28 +260,27 @@ static int compile_one(struct compiling *k, struct uspi_cursor_at *c, struct usp
     a->tag = tag <= UINT16_MAX ? (uint16_t)tag : 0;
     a->kind = kind_of(tag);
     a->has_children = uspi_cursor_byte(c) != 0;
-    a->skips = (uint32_t)k->skip_count;
     a->reads = (uint32_t)k->read_count;
     uint64_t fixed = 0;
-    bool is_known = true;
+    a->sibling = UINT32_MAX;
     while (!c->is_bad) {
         const uint64_t attribute = uspi_cursor_uleb(c), form = uspi_cursor_uleb(c);
         if (attribute == 0 && form == 0) break;
         const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(c) : 0;
         const uint32_t width = width_of(form, k->encoding);
-        if (width == UNKNOWN) is_known = false;
-        const bool is_variable = width == VARIABLE || width == UNKNOWN;
-        fixed = is_variable || fixed == UINT32_MAX ? UINT32_MAX : fixed + width;
-        if (fixed > UINT32_MAX) fixed = UINT32_MAX;
-        const uint16_t skipped = is_variable ? (uint16_t)(form <= UINT16_MAX ? form : UINT16_MAX) : 0;
-        if (!add_skip(k, a, is_variable ? 0 : width, skipped)) return USP_ERROR_NO_MEMORY;
-        if (a->kind == USPI_ENTRY_OTHER) continue;
+        if (attribute == DW_AT_sibling && form == DW_FORM_ref4) a->sibling = (uint32_t)fixed;
+        /* An unknown form is found when an entry uses it. The table's other abbreviations can be used. */
+        fixed = width < UNKNOWN && fixed < UNKNOWN ? fixed + width : UNKNOWN;
         if (!add_read(k, a, attribute, form, width, implicit)) return USP_ERROR_NO_MEMORY;
     }
     const uint32_t code = UINT32_C(1) << USPI_AT_LOW_PC | UINT32_C(1) << USPI_AT_RANGES;
-    if (a->kind == USPI_ENTRY_FUNCTION && (a->has & code) == 0) a->kind = USPI_ENTRY_DECLARED;
-    /* An unknown form is found when an entry uses it. The table's other abbreviations can be used. */
-    a->fixed = is_known ? (uint32_t)fixed : UINT32_MAX;
+    const uint32_t declared = UINT32_C(1) << USPI_AT_DECLARATION | UINT32_C(1) << USPI_AT_LINKAGE_NAME;
+    if (a->kind == USPI_ENTRY_FUNCTION && (a->has & code) == 0) {
+        /* Without a sibling, the children are walked, which is faster for entries that are not read. */
+        const bool is_passed = (a->has & declared) == declared && (!a->has_children || a->sibling != UINT32_MAX);
+        a->kind = is_passed ? USPI_ENTRY_LEAF : USPI_ENTRY_DECLARED;
+    }
+    a->fixed = fixed < UNKNOWN ? (uint32_t)fixed : UINT32_MAX;
     return c->is_bad ? 0 : 1;
 }
 
@@ -333,15 +319,19 @@ static bool sort_table(struct uspi_abbreviation_table *t) {
 static void find_plain(struct uspi_abbreviation_table *t) {
     for (unsigned code = 1; code < sizeof t->plain / sizeof t->plain[0]; code++) {
         const struct uspi_abbreviation *a = uspi_abbreviation(t, code);
-        const bool is_plain = a != NULL && a->kind == USPI_ENTRY_OTHER && !a->has_children && a->fixed < UINT16_MAX;
-        t->plain[code] = is_plain ? (uint16_t)(1 + a->fixed) : 0;
+        if (a == NULL || a->fixed >= UINT16_MAX) continue;
+        const uint16_t bytes = (uint16_t)(1 + a->fixed);
+        if (!a->has_children && (a->kind == USPI_ENTRY_OTHER || a->kind == USPI_ENTRY_LEAF)) {
+            t->plain[code] = (struct uspi_plain_entry){bytes, 0};
+        } else if (a->kind == USPI_ENTRY_LEAF && a->sibling != UINT32_MAX) {
+            t->plain[code] = (struct uspi_plain_entry){bytes, (uint16_t)(1 + a->sibling)};
+        }
     }
 }
 
 void uspi_abbreviations_free(struct uspi_abbreviation_table *table) {
     if (table == NULL) return;
     free(table->all);
-    free(table->skips);
     free(table->reads);
     free(table);
 }
@@ -374,25 +364,48 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
         return NULL;
     }
     const size_t room = t->is_by_code ? t->count : k.abbreviation_room;
-    t->memory = sizeof *t + room * sizeof *t->all + k.skip_room * sizeof *t->skips + k.read_room * sizeof *t->reads;
+    t->memory = sizeof *t + room * sizeof *t->all + k.read_room * sizeof *t->reads;
     return t;
 }
 
 /* ---- entries ---- */
+
+void uspi_entry_skip(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
+                     struct uspi_cursor_at *c) {
+    if (a->fixed != UINT32_MAX) {
+        uspi_cursor_skip(c, a->fixed);
+        return;
+    }
+    const struct uspi_attribute_form *read = table->reads + a->reads;
+    for (const struct uspi_attribute_form *end = read + a->read_count; read < end; read++) {
+        uspi_cursor_skip(c, read->before);
+        switch ((enum uspi_reading)read->reading) {
+        case USPI_READ_FIXED: uspi_cursor_skip(c, read->width); break;
+        case USPI_READ_CONSTANT: break;
+        case USPI_READ_ULEB: uspi_cursor_uleb(c); break;
+        case USPI_READ_BLOCK: uspi_cursor_skip(c, uspi_cursor_uleb(c)); break;
+        case USPI_READ_OTHER:
+            if (!uspi_form_skip(c, read->form, table->encoding)) uspi_cursor_fail(c);
+            break;
+        }
+    }
+    uspi_cursor_skip(c, a->rest);
+}
 
 void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
                      struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes) {
     const struct uspi_attribute_form *read = table->reads + a->reads;
     struct uspi_attribute_value skipped;
     attributes->has = a->has;
-    /* Nearly all entries have a fixed size, and at least eight bytes can be read from each attribute on. */
+    /* Nearly all entries have a fixed size, and at least eight bytes can be read from each attribute on. Attributes that
+     * are skipped have been merged then. */
     if (a->fixed != UINT32_MAX && (uint64_t)a->fixed + 8 <= (uint64_t)(c->end - c->p)) {
         const uint8_t *p = c->p;
         for (const struct uspi_attribute_form *end = read + a->read_count; read < end; read++) {
-            struct uspi_attribute_value *value =
-                read->which != USPI_ATTRIBUTES ? &attributes->all[read->which] : &skipped;
+            struct uspi_attribute_value *value = &attributes->all[read->which];
             p += read->before;
-            *value = (struct uspi_attribute_value){(uspi_le64(p) & read->mask) | (uint64_t)read->implicit, read->form};
+            value->number = (uspi_le64(p) & read->mask) | (uint64_t)read->implicit;
+            value->form = read->form;
             p += read->width;
         }
         c->p += a->fixed;
@@ -406,6 +419,10 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
         case USPI_READ_FIXED: value->number = uspi_cursor_number(c, read->width); break;
         case USPI_READ_CONSTANT: value->number = (uint64_t)read->implicit; break;
         case USPI_READ_ULEB: value->number = uspi_cursor_uleb(c); break;
+        case USPI_READ_BLOCK:
+            value->number = 0;
+            uspi_cursor_skip(c, uspi_cursor_uleb(c));
+            break;
         case USPI_READ_OTHER:
             if (!read_value(c, read->form, read->implicit, table->encoding, section, value)) uspi_cursor_fail(c);
             break;

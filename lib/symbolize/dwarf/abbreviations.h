@@ -74,18 +74,13 @@ enum uspi_entry_kind {
     USPI_ENTRY_FUNCTION, /* a function that may have code */
     USPI_ENTRY_INLINED,
     USPI_ENTRY_CALL_SITE,
-    USPI_ENTRY_LEAF /* a type without code in it: what is below it can be skipped */
-};
-
-/* A step that skips attributes: some bytes, then a value whose length is in the entry. */
-struct uspi_skip {
-    uint32_t bytes;
-    uint16_t form; /* of the value; 0: none */
+    USPI_ENTRY_LEAF /* a type or a declaration, which has no code below it: that can be skipped */
 };
 
 /* How an attribute is read, for forms that do not depend on the unit. */
-enum uspi_reading { USPI_READ_FIXED, USPI_READ_CONSTANT, USPI_READ_ULEB, USPI_READ_OTHER };
+enum uspi_reading { USPI_READ_FIXED, USPI_READ_CONSTANT, USPI_READ_ULEB, USPI_READ_BLOCK, USPI_READ_OTHER };
 
+/* An attribute that is read, or one that is skipped and whose length is in the entry. */
 struct uspi_attribute_form {
     uint8_t which;   /* enum uspi_attribute; USPI_ATTRIBUTES: it is skipped */
     uint8_t reading; /* enum uspi_reading */
@@ -96,16 +91,22 @@ struct uspi_attribute_form {
     int64_t implicit; /* the value of a constant; otherwise 0 */
 };
 
+/* An entry that is of no use here, nor is any below it. */
+struct uspi_plain_entry {
+    uint16_t bytes;   /* of the entry with its code; 0: other entries */
+    uint16_t sibling; /* bytes before its DW_AT_sibling; 0: it has no children */
+};
+
 struct uspi_abbreviation {
     uint64_t code;
     uint16_t tag;
     uint8_t kind; /* enum uspi_entry_kind */
     bool has_children;
-    uint32_t fixed; /* bytes of the entry after its code if all forms have a fixed width; otherwise UINT32_MAX */
-    uint32_t skips, skip_count; /* how to skip the whole entry: elements of the table's `skips` */
-    uint32_t reads, read_count; /* how to read it: elements of the table's `reads`; `rest` bytes are left after them */
-    uint32_t rest;
-    uint32_t has; /* the attributes that are read, as in struct uspi_attributes; 0 for USPI_ENTRY_OTHER */
+    uint32_t fixed;   /* bytes of the entry after its code if all forms have a fixed width; otherwise UINT32_MAX */
+    uint32_t sibling; /* bytes before its DW_AT_sibling if that has four bytes; otherwise UINT32_MAX */
+    uint32_t reads, read_count; /* elements of the table's `reads` */
+    uint32_t rest;              /* bytes after them */
+    uint32_t has;               /* the attributes that are read, as in struct uspi_attributes; 0 for USPI_ENTRY_OTHER */
 };
 
 struct uspi_abbreviation_table {
@@ -114,9 +115,8 @@ struct uspi_abbreviation_table {
     struct uspi_abbreviation *all; /* by code, with gaps of code 0; or sorted by code, where codes are too far apart */
     size_t count;
     bool is_by_code;
-    struct uspi_skip *skips;
     struct uspi_attribute_form *reads;
-    uint16_t plain[128]; /* by code: the bytes of entries without children that are of no use here; 0: other entries */
+    struct uspi_plain_entry plain[128]; /* by code */
     size_t memory;
     uint64_t length; /* of the table in .debug_abbrev, in bytes */
 };
@@ -150,23 +150,25 @@ static inline const struct uspi_abbreviation *uspi_abbreviation(const struct usp
 bool uspi_form_skip(struct uspi_cursor_at *c, uint64_t form, struct uspi_encoding encoding);
 
 /* Skips an entry, from after its code. */
-static inline void uspi_entry_skip(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
-                                   struct uspi_cursor_at *c) {
-    if (a->fixed != UINT32_MAX) {
-        uspi_cursor_skip(c, a->fixed);
-        return;
-    }
-    const struct uspi_skip *skip = table->skips + a->skips;
-    for (uint32_t i = 0; i < a->skip_count; i++) {
-        uspi_cursor_skip(c, skip[i].bytes);
-        if (skip[i].form != 0 && !uspi_form_skip(c, skip[i].form, table->encoding)) uspi_cursor_fail(c);
-    }
-}
+void uspi_entry_skip(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
+                     struct uspi_cursor_at *c);
 
-/* Skips entries that are of no use here, up to one that may be. */
-static inline void uspi_plain_entries_skip(const struct uspi_abbreviation_table *table, struct uspi_cursor_at *c) {
+/* Skips entries that are of no use here, up to one that may be. Offsets of siblings count from the unit's header. */
+static inline void uspi_plain_entries_skip(const struct uspi_abbreviation_table *table, struct uspi_cursor_at *c,
+                                           const uint8_t *unit) {
     const uint8_t *p = c->p;
-    while (p < c->end && *p < 128 && table->plain[*p] != 0 && table->plain[*p] <= c->end - p) p += table->plain[*p];
+    while (p < c->end && *p < 128) {
+        const struct uspi_plain_entry plain = table->plain[*p];
+        if (plain.bytes == 0 || plain.bytes > c->end - p) break;
+        if (plain.sibling == 0) {
+            p += plain.bytes;
+            continue;
+        }
+        const uint32_t sibling = uspi_le32(p + plain.sibling);
+        /* An offset that leads backwards or out of the unit is invalid. */
+        if (sibling <= (size_t)(p - unit) + plain.bytes || sibling >= (size_t)(c->end - unit)) break;
+        p = unit + sibling;
+    }
     c->p = p;
 }
 

@@ -279,7 +279,12 @@ static bool read_entry(struct walk *w, const struct uspi_abbreviation *ab, struc
     switch ((enum uspi_entry_kind)ab->kind) {
     case USPI_ENTRY_FUNCTION:
         return pass_function(w, ab, offset, depth) && (!w->needs_code || enter_function(reader, &a, offset, inside));
-    case USPI_ENTRY_INLINED: return !w->needs_code || enter_inlined(reader, &a, offset, around, inside);
+    case USPI_ENTRY_INLINED:
+        if (!w->needs_code) return true;
+        if (!enter_inlined(reader, &a, offset, around, inside)) return false;
+        /* An inlined call without code has none below it. */
+        if (inside->node == 0) skip_children(w, &a, c, has_children);
+        return true;
     case USPI_ENTRY_CALL_SITE:
         skip_children(w, &a, c, has_children);
         return !w->needs_code || around->root == 0 ||
@@ -314,7 +319,7 @@ static bool walk_unit(struct walk *w) {
     if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 2, sizeof *reader->stack)) return false;
     reader->stack[0] = (struct uspi_walk_scope){0};
     for (;;) {
-        if (depth > 0) uspi_plain_entries_skip(w->table, &c);
+        if (depth > 0) uspi_plain_entries_skip(w->table, &c, section->bytes + w->unit->offset);
         if (c.p >= c.end) break;
         const uint64_t offset = (uint64_t)(c.p - section->bytes), code = uspi_cursor_uleb(&c);
         if (code == 0) {
