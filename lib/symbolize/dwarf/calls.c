@@ -5,7 +5,7 @@
 #include "lib/symbolize/dwarf/reader.h"
 
 /* A table of numbers with more slots than this is not kept for the next unit, because clearing it would take long. */
-#define TABLE_KEPT ((size_t)1 << 14)
+#define TABLE_KEPT ((size_t)1 << 11)
 
 void uspi_dwarf_calls_reset(struct uspi_dwarf_calls *calls) {
     calls->root_count = calls->site_count = calls->callee_count = 0;

@@ -6,7 +6,7 @@
 #include "lib/symbolize/dwarf/constants.h"
 
 /* Hash tables with more slots than this are not kept for the next unit. */
-#define TABLE_KEPT ((size_t)1 << 14)
+#define TABLE_KEPT ((size_t)1 << 11)
 
 struct uspi_dwarf_reader *uspi_dwarf_reader_create(void) {
     struct uspi_dwarf_reader *reader = calloc(1, sizeof *reader);

@@ -303,7 +303,7 @@ static struct table begin_table(struct uspi_builder *b, uint64_t count, unsigned
 }
 
 static void put_field(struct table *table, unsigned width, uint64_t value) {
-    uspi_packed_put(table->bytes, table->bit, width, value);
+    uspi_packed_put(table->bytes, table->bit, value);
     table->bit += width;
 }
 
@@ -404,7 +404,7 @@ static bool put_groups(struct uspi_builder *b, size_t entries_at, const uint32_t
     const size_t size = (size_t)uspi_packed_size(groups, record);
     if (!reserve(b, size + USPI_PACKED_SLACK)) return false;
     memmove(b->bytes.all + entries_at + size, b->bytes.all + entries_at, entry_bytes);
-    /* Only the table's own bytes are written: fields never touch the bytes after it. */
+    /* Writing a field does not change the bytes after the table, which are the entries. */
     memset(b->bytes.all + entries_at, 0, size);
     struct table t = {b->bytes.all + entries_at, 0};
     for (size_t i = 0; i < groups; i++) {

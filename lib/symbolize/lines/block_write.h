@@ -8,7 +8,7 @@
 #include "lib/symbolize/lines/builder.h"
 
 /* A hash table larger than this is freed after the unit that needed it. */
-#define HASH_KEPT ((size_t)1 << 20)
+#define HASH_KEPT ((size_t)1 << 15)
 
 /* A slot of the hash table: the high bits say which table the element is in, the low bits are its number there. */
 #define SLOT_SHIFT  29

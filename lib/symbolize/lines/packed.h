@@ -14,15 +14,10 @@ static inline uint64_t uspi_packed_get(const uint8_t *bytes, uint64_t bit, unsig
     return uspi_le64(bytes + (size_t)(bit / 8)) >> (bit % 8) & ((UINT64_C(1) << width) - 1);
 }
 
-/* Writes a field into bytes whose bits are 0 there. */
-static inline void uspi_packed_put(uint8_t *bytes, uint64_t bit, unsigned width, uint64_t value) {
+/* Writes a field into bytes whose bits are 0 there. The value needs at most as many bits as the field has. */
+static inline void uspi_packed_put(uint8_t *bytes, uint64_t bit, uint64_t value) {
     uint8_t *at = bytes + (size_t)(bit / 8);
-    unsigned shift = (unsigned)(bit % 8);
-    for (unsigned done = 0; done < width; at++) {
-        *at = (uint8_t)(*at | (value >> done) << shift);
-        done += 8 - shift;
-        shift = 0;
-    }
+    uspi_store_le64(at, uspi_le64(at) | value << (bit % 8));
 }
 
 /* Returns how many bits a value needs. */
