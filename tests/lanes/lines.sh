@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: lines of Debian's largest debug information (a JVM, ceph-osd, a kernel) and of published dSYMs, compared with llvm-symbolizer and eu-addr2line, and with indexes
+# About: every program of lines_matrix.sh; lines of Debian's largest debug information (a JVM, ceph-osd, a kernel) and of published dSYMs, compared with llvm-symbolizer and eu-addr2line, and with indexes
 
-need_build clang-19 lld-19 llvm-19 elfutils python3
+need_build clang-19 lld-19 llvm-19 lld-13 elfutils python3 dwz g++=g++ gobjc \
+  g++-i686-linux-gnu g++-aarch64-linux-gnu g++-arm-linux-gnueabihf \
+  gobjc-i686-linux-gnu gobjc-aarch64-linux-gnu gobjc-arm-linux-gnueabihf
 configure_in check
 make_in check tools/unspool tests/symbolize/lines_dump
+
+# CI runs a sample of these.
+(cd "$top/build/check" && USP_TEST_SCALE=10 "$top/tests/symbolize/lines_matrix.sh")
 
 # fetch_debug_files PACKAGE...: downloads packages with debug information for amd64, without their dependencies, and
 # unpacks them in the cache once.

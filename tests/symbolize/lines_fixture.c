@@ -3,7 +3,6 @@
  * executed, tail calls, lines from another file. It uses no library. */
 #include "lines_fixture.h"
 
-extern volatile int sink;
 volatile int sink;
 
 __attribute__((noinline, cold)) void rare(int a) {
@@ -61,5 +60,5 @@ __attribute__((noinline)) int generated(int a) {
 int entry(int a, int b) {
     int all[8];
     for (int i = 0; i < 8; i++) all[i] = choose(i, a) + generated(b);
-    return with_cold_part(all, 8);
+    return other_unit(with_cold_part(all, 8));
 }

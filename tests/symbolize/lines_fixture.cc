@@ -3,7 +3,6 @@
 // constructors. It uses nothing of any library.
 #include "lines_fixture.h"
 
-extern volatile int sink;
 volatile int sink;
 
 namespace {
@@ -63,5 +62,5 @@ __attribute__((noinline)) int call(Base &base, int a) { return base.run(a); }
 
 extern "C" int entry(int a, int b) {
     Derived derived;
-    return call(derived, header_mixed(a, b));
+    return other_unit(call(derived, header_mixed(a, b)));
 }

@@ -221,6 +221,11 @@ class Rules:
         return ours.path[:1] not in ('', '/') and theirs.path.endswith('/' + ours.path) and theirs.path[0] != '/' and \
             place_of(ours)[1:] == place_of(theirs)[1:]
 
+    def shared_folder(self, ours, theirs):
+        """dwz has moved the compiler's directory to another file, which llvm-symbolizer does not read."""
+        return self.has_shared and theirs.path[:1] not in ('', '/') and ours.path.endswith('/' + theirs.path) and \
+            place_of(ours)[1:] == place_of(theirs)[1:]
+
     # whole answers
 
     def symbol(self, ours, theirs):
@@ -260,7 +265,7 @@ class Rules:
             for a, b in zip(ours, theirs):
                 if place_of(a) == place_of(b):
                     continue
-                rules = [rule.__name__ for rule in (self.artificial, self.file_symbol, self.twice) if rule(a, b)]
+                rules = [rule.__name__ for rule in (self.artificial, self.file_symbol, self.twice, self.shared_folder) if rule(a, b)]
                 is_explained = is_explained and bool(rules)
                 found.update(rules[:1])
             names = self.names(ours, theirs)

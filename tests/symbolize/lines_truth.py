@@ -20,11 +20,11 @@ INSTRUCTION = re.compile(r'^\s+[a-zA-Z][\w.]*(\s|$)')
 LOC = re.compile(r'^\s+\.loc\s+(\d+)\s+(\d+)(?:\s+(\d+))?')
 FILE = re.compile(r'^\s+\.file\s+(\d+)\s+"((?:[^"\\]|\\.)*)"(?:\s+"((?:[^"\\]|\\.)*)")?')
 SECTION = re.compile(r'^\s+\.(?:(section|pushsection)\s+([^\s,]+(?:,\s*__\w+)?)|(text|data|bss)\b|(popsection|previous)\b)')
-# Symbols of functions. Symbols that begin with a dot, and in Mach-O with an L or an l, are the assembler's.
-LABEL = re.compile(r'^(?:"([^"]+)"|([A-Za-z_$][\w.$]*)):')
+# Symbols of functions. Symbols that begin with .L, and in Mach-O with an L or an l, are the assembler's.
+LABEL = re.compile(r'^(?:"([^"]+)"|((?!\.L)[A-Za-z_$.][\w.$]*)):')
 MACHO_LABEL = re.compile(r'^(?:"([^"]+)"|(_[\w.$]*)):')
 
-Said = collections.namedtuple('Said', 'function path line column')
+Said = collections.namedtuple('Said', 'function path line column is_silent')
 
 
 def label(source, to, table, prefix, pointers, folder):
@@ -32,6 +32,7 @@ def label(source, to, table, prefix, pointers, folder):
     to a linker they begin with an L, and a section of pointers to them is what is left of them."""
     is_macho = prefix.startswith('L')
     files, places, functions, stack, section = {}, {}, {}, [], '.text'
+    silent = set()  # sections in which a function has begun and no .loc has followed
     count = 0
     with open(source) as lines, open(to, 'w') as out, open(table, 'w') as told:
         for line in lines:
@@ -54,16 +55,20 @@ def label(source, to, table, prefix, pointers, folder):
                     section = stack.pop()
             found = LOC.match(line)
             if found:
+                silent.discard(section)
                 places[section] = (int(found.group(1)), int(found.group(2)), int(found.group(3) or 0))
             found = (MACHO_LABEL if is_macho else LABEL).match(line)
             if found:
                 name = found.group(1) or found.group(2)
                 functions[section] = name[1:] if is_macho and name.startswith('_') else name
+                silent.add(section)
             is_code = INSTRUCTION.match(line) and not line.lstrip().startswith('.')
-            if is_code and section in places and not section.startswith(('.debug', '__DWARF')):
-                file, line_number, column = places[section]
+            if is_code and not section.startswith(('.debug', '__DWARF')):
                 out.write(f'{prefix}{count}:\n')
-                said = [f'{prefix}{count}', functions.get(section, ''), files.get(file, '?'), line_number, column]
+                said = [f'{prefix}{count}', functions.get(section, ''), '', 0, 0, section in silent]
+                if section in places:
+                    file, line_number, column = places[section]
+                    said[2:5] = files.get(file, '?'), line_number, column
                 told.write(json.dumps(said) + '\n')
                 count += 1
             out.write(line)
@@ -115,19 +120,30 @@ def check(options):
     by_address = collections.defaultdict(set)
     for address, name in places:
         by_address[address].add(said[name])
+        # Of a function that the compiler has made itself it says nothing. The line table may go on with the last row of the
+        # function before, if the debug information describes this one.
+        if said[name].is_silent:
+            by_address[address].add(Said(said[name].function, '', 0, 0, True))
     for (address, name), frames in zip(places, answers):
         expected = by_address[address]
         innermost, outermost = frames[0], frames[-1]
         if (innermost.path, innermost.line, innermost.column) not in {(s.path, s.line, s.column) for s in expected}:
             report(name, address, frames, 'the compiler says', expected)
-        elif not any(outermost.function == s.function or symbols.are_aliases(outermost.function, s.function)
+        # Code without debug information has the name of a label here.
+        elif innermost.path and not any(outermost.function == s.function or symbols.are_aliases(outermost.function, s.function)
                      for s in expected):
             report(name, address, frames, 'the compiler says', expected)
+    folded = {address for address, expected in by_address.items() if len({s.function for s in expected}) > 1}
+    if options.folded and not folded:
+        sys.exit(f'{options.program}: no function was folded')
     if options.llvm:
         rules = lines_oracle.Rules(options.llvm, symbols, options.stray)
         theirs = lines_oracle.ask_llvm(options.llvm, addresses)
         for (address, name), frames, other in zip(places, answers, theirs):
             if rules.explain(frames, other) is None:
+                # It may have chosen another one of the folded functions.
+                if address in folded and other[0][1:4] in {(s.path, s.line, s.column) for s in by_address[address]}:
+                    continue
                 report(name, address, frames, 'llvm-symbolizer says', lines_oracle.show(other))
     print(f'{os.path.basename(options.program)}: {len(places)} instructions, {wrong} wrong')
     return wrong
@@ -149,6 +165,7 @@ def main():
     checks.add_argument('--dump', required=True)
     checks.add_argument('--llvm', help='the file that llvm-symbolizer is asked of')
     checks.add_argument('--stray', action='store_true', help='inlined calls lie outside of their functions (DWARF 2)')
+    checks.add_argument('--folded', action='store_true', help='instructions of folded functions must be among them')
     checks.add_argument('--places', help='the contents of the section of pointers')
     checks.add_argument('--pointers', type=int)
     checks.add_argument('--clear-low-bit', action='store_true', help='addresses of Thumb functions are odd')
