@@ -22,8 +22,8 @@ static void take_later(struct uspi_explorer *x, const struct uspi_way *way, usp_
     x->log.shared = x->log.count;
 }
 
-/* Removes and returns the pending path with the lowest `doubts`; if several, the newest or the oldest one. Drops the log entries that
- * only ended paths used. */
+/* Removes and returns the pending path with the lowest `doubts`; if several, the newest or the oldest one. Drops the log
+ * entries that only ended paths used. */
 static struct uspi_way take_next(struct uspi_explorer *x) {
     unsigned best = x->pending_count - 1;
     for (unsigned i = best; i-- > 0;) {

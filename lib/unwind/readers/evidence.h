@@ -105,7 +105,7 @@ struct uspi_evidence {
     bool is_kept;          /* the rule came from the cache */
     usp_addr start, end;   /* the described function or functions; 0: not known */
     usp_addr named_start,
-        named_end; /* a function that compact unwind or Go's table lists without a rule; 0: none, or the end is not known */
+        named_end; /* a function that compact unwind or Go's table lists without a rule; 0: none, or no end is known */
     bool is_below_fp; /* the body's frame is relative to fp, or there is no table */
 
     /* The instructions. */
