@@ -282,6 +282,27 @@ START_TEST(data_that_leads_to_the_return) {
 }
 END_TEST
 
+/* A constructor copies many words into its object by way of registers that it has saved (node's Isolate::Isolate). What
+ * a path knows of the object must not leave too little room for what it knows of the frame. */
+START_TEST(object_of_many_fields) {
+    uint64_t code[2 * 120 + 3];
+    unsigned count = 0;
+    struct fixture *f = begin_arm64();
+    for (uint32_t i = 0; i < 120; i++) {
+        code[count++] = 0xf9400034 | i << 10; /* ldr x20, [x1, #8 * i] */
+        code[count++] = 0xf9000014 | i << 10; /* str x20, [x0, #8 * i] */
+    }
+    code[count++] = 0xf9400bf4; /* ldr x20, [sp, #16] */
+    code[count++] = 0xf84207fe; /* ldr x30, [sp], #32 */
+    code[count++] = 0xd65f03c0; /* ret */
+    image_words(&f->memory, FUNCTION, 4, code, count);
+    WORDS(&f->memory, STACK, 8, CALLER, 7, 7, 7, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 32);
+    usp_registers_set_lr(&f->registers, 0);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+}
+END_TEST
+
 /* glibc's rawmemchr for arm64 knows that strlen preserves x15, and keeps its return address there while it calls it:
  * "mov x15, x30; bl strlen; add x0, x14, x0; ret x15". Its caller must not be skipped in a loop of strlen. Where x15 has
  * another value, the frame record must be used. */
@@ -754,7 +775,7 @@ int main(void) {
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
     add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
-              data_that_leads_to_the_return);
+              data_that_leads_to_the_return, object_of_many_fields);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);

@@ -166,22 +166,31 @@ struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct usp
     return (struct uspi_value){.kind = USPI_CONTENT, .base = at.base, .offset = at.offset};
 }
 
-/* The log has no room for every spilled variable. It keeps stores that may save a register, and stores to slots that it
+/* Whether a store may save a register, or its value be needed by a return. The original value of a register that no
+ * function preserves (the anchor of a realigned stack, an argument) counts while half of the log is free. So does, on
+ * processors with a link register, what is stored beside another register than sp and fp: mostly fields of an object.
+ * A stored link register always counts, also if its value is unknown: what a later return loads from the slot is this
+ * value, not the word that was in the slot before. */
+static bool may_be_needed(const struct uspi_log *log, struct uspi_value at, unsigned reg, struct uspi_value v) {
+    const struct uspi_backend *b = log->backend;
+    const bool is_half_full = log->count >= USPI_LOG_MAX / 2;
+    const bool is_in_frame = at.base == b->sp || at.base == b->fp || at.base == USPI_BASE_ALIGNED;
+    if (reg != USPI_NO_REGISTER && reg == b->lr) return true;
+    if (is_of_no_frame(log, v) || (is_half_full && !is_in_frame && b->lr != USPI_NO_REGISTER)) return false;
+    if (reg != USPI_NO_REGISTER && uspi_is_restored(log, reg)) return true;
+    return v.kind == USPI_ADDRESS && (uspi_is_restored(log, v.base) || !is_half_full);
+}
+
+/* The log has no room for every spilled variable. It keeps stores that may be needed, and stores to slots that it
  * already contains. No return restores other stored values, so the path remembers only the newest such store. A return
  * may go to its value (push %eax; ret). It may also be the return address, moved from below the arguments to its place
- * (pop %rcx; lea 8(%r15), %rsp; push %rcx). The original value of any other register (the anchor of a realigned stack,
- * an argument) is logged while half of the log is free. A stored link register is always logged, also if its value is
- * unknown: what a later return loads from the slot is this value, not the word that was in the slot before. */
+ * (pop %rcx; lea 8(%r15), %rsp; push %rcx). */
 bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg) {
     if (at.kind != USPI_ADDRESS) return true;
     uint8_t where = (uint8_t)(USPI_SLOT | at.base);
     struct uspi_value v = reg == USPI_NO_REGISTER ? uspi_unknown : uspi_register_value(log, way, reg);
     struct uspi_value kept;
-    bool saves = !is_of_no_frame(log, v) &&
-                 ((reg != USPI_NO_REGISTER && uspi_is_restored(log, reg)) ||
-                  (v.kind == USPI_ADDRESS && (uspi_is_restored(log, v.base) || log->count < USPI_LOG_MAX / 2)));
-    if (reg != USPI_NO_REGISTER && reg == log->backend->lr) saves = true;
-    if (!saves && !find_value(log, way->newest, where, at.offset, &kept)) {
+    if (!may_be_needed(log, at, reg, v) && !find_value(log, way->newest, where, at.offset, &kept)) {
         remember_stored(way, at, v);
         return true;
     }
