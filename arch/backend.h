@@ -133,6 +133,16 @@ struct uspi_instruction {
     struct uspi_effect effects[USPI_EFFECTS_MAX]; /* in order */
 };
 
+/* Returns the registers that an instruction writes, a bit for each. */
+static inline uint64_t uspi_written_by(const struct uspi_instruction *i) {
+    uint64_t written = i->clobbers;
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        const struct uspi_effect *e = &i->effects[n];
+        if (e->op != USPI_STORE && e->reg != USPI_NO_REGISTER) written |= UINT64_C(1) << e->reg;
+    }
+    return written;
+}
+
 /* Bits of the decoding mode, which armv7 needs in addition to the bytes. */
 #define USPI_MODE_THUMB    1u
 #define USPI_MODE_IT_SHIFT 8u /* bits 8–15: ITSTATE, as the manual's pseudocode keeps it; 0 outside IT blocks */

@@ -343,7 +343,8 @@ def find_invented(addresses, ours, theirs, path):
     """The addresses with a frame, inlined calls included, whose line no other tool has there. By the rule "folded" llvm-symbolizer may
     have another function; then eu-addr2line must have the line."""
     def place(frame):
-        return (re.sub(r'^.*/(?=<[^/]+>$)', '', os.path.normpath(frame.path or '/')), frame.line, frame.column)
+        path, *where = place_of(frame)
+        return (re.sub(r'^.*/(?=<[^/]+>$)', '', path), *where)
 
     def is_only_in(frames, others):
         said = {place(frame) for frame in others}

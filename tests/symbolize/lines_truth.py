@@ -130,8 +130,8 @@ def check(options):
         if (innermost.path, innermost.line, innermost.column) not in {(s.path, s.line, s.column) for s in expected}:
             report(name, address, frames, 'the compiler says', expected)
         # Code without debug information has the name of a label here.
-        elif innermost.path and not any(outermost.function == s.function or symbols.are_aliases(outermost.function, s.function)
-                     for s in expected):
+        elif innermost.path and not any(
+                outermost.function == s.function or symbols.are_aliases(outermost.function, s.function) for s in expected):
             report(name, address, frames, 'the compiler says', expected)
     folded = {address for address, expected in by_address.items() if len({s.function for s in expected}) > 1}
     if options.folded and not folded:

@@ -29,6 +29,11 @@ static void offer_function(struct fixture *f, usp_addr size) {
     f->target.function_start = function_start;
 }
 
+static void set_register(struct fixture *f, unsigned reg, usp_addr value) {
+    f->registers.value[reg] = value;
+    f->registers.known |= UINT64_C(1) << reg;
+}
+
 static struct fixture *begin_arm64(void) {
     struct fixture *f = begin(USP_ARCH_ARM64, USP_OS_LINUX);
     CODE32(&f->memory, CALLER - 4, /* bl FUNCTION */ 0x94000081, /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd,
@@ -108,8 +113,7 @@ START_TEST(return_address_in_another_register) {
            /* br x11 */ 0xd61f0160);
     WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
     set_registers(f, FUNCTION + 8, STACK, STACK);
-    f->registers.value[11] = CALLER;
-    f->registers.known |= UINT64_C(1) << 11;
+    set_register(f, 11, CALLER);
     usp_registers_set_lr(&f->registers, 0);
     offer_function(f, 16);
     EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + 8, CALLER, RA2);
@@ -317,8 +321,7 @@ START_TEST(return_address_kept_over_a_call) {
         WORDS(&f->memory, STACK, 8, /* the caller's record: */ 0, RA2);
         set_registers(f, OTHER + 4, STACK, STACK);
         usp_registers_set_lr(&f->registers, FUNCTION + 8);
-        f->registers.known |= 1u << 15;
-        f->registers.value[15] = i == 0 ? CALLER : STACK;
+        set_register(f, 15, i == 0 ? CALLER : STACK);
         if (i == 0) {
             EXPECT(f, USP_STOP_FP_ZERO, OTHER + 4, FUNCTION + 8, CALLER, RA2);
         } else {
@@ -688,11 +691,6 @@ START_TEST(frame_made_and_given_up) {
     EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, caller, RA2);
 }
 END_TEST
-
-static void set_register(struct fixture *f, unsigned reg, usp_addr value) {
-    f->registers.value[reg] = value;
-    f->registers.known |= UINT64_C(1) << reg;
-}
 
 /* An indirect jump through a register that has its value already: it leads there, to another function, and not to the
  * code after it, which would undo the caller's record. The other function looks like a return address, because the one

@@ -142,10 +142,7 @@ static bool keeps_number(const uint8_t *code, size_t n, word at) {
     struct uspi_instruction i;
     for (size_t done = 0; done < n; done += i.length) {
         if (!b->decode(code + done, n - done, at + done, 0, &i) || i.length == 0 || i.flow != USPI_NEXT) return false;
-        if ((i.clobbers >> NUMBER_REGISTER & 1) != 0 || i.length > n - done) return false;
-        for (unsigned k = 0; k < i.effect_count; k++) {
-            if (i.effects[k].op != USPI_STORE && i.effects[k].reg == NUMBER_REGISTER) return false;
-        }
+        if ((uspi_written_by(&i) >> NUMBER_REGISTER & 1) != 0 || i.length > n - done) return false;
     }
     return true;
 }

@@ -103,7 +103,7 @@ struct uspi_abbreviation {
     uint8_t kind; /* enum uspi_entry_kind */
     bool has_children;
     uint32_t fixed;   /* bytes of the entry after its code if all forms have a fixed width; otherwise UINT32_MAX */
-    uint32_t sibling; /* bytes before its DW_AT_sibling if that has four bytes; otherwise UINT32_MAX */
+    uint32_t sibling; /* UINT32_MAX: no DW_AT_sibling of four bytes; otherwise, with `fixed`, bytes before it */
     uint32_t reads, read_count; /* elements of the table's `reads` */
     uint32_t rest;              /* bytes after them */
     uint32_t has;               /* the attributes that are read, as in struct uspi_attributes; 0 for USPI_ENTRY_OTHER */

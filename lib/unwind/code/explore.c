@@ -52,11 +52,7 @@ static bool matters(const struct uspi_explorer *x, const struct uspi_instruction
     const struct uspi_backend *b = x->backend;
     uint64_t restored = b->callee_saved | UINT64_C(1) << b->sp;
     if (b->lr != USPI_NO_REGISTER) restored |= UINT64_C(1) << b->lr;
-    *written = i->clobbers;
-    for (unsigned n = 0; n < i->effect_count; n++) {
-        const struct uspi_effect *e = &i->effects[n];
-        if (e->op != USPI_STORE && e->reg != USPI_NO_REGISTER) *written |= UINT64_C(1) << e->reg;
-    }
+    *written = uspi_written_by(i);
     return i->flow != USPI_NEXT || (*written & restored) != 0;
 }
 

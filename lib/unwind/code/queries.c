@@ -18,11 +18,7 @@ bool uspi_code_keeps(struct uspi_code *code, const struct usp_registers *registe
     usp_addr pc = registers->value[code->backend->pc];
     struct uspi_instruction i;
     for (unsigned n = 0; n < OUTLINED_MAX && uspi_code_decode(code, pc, mode, &i); n++) {
-        bool is_written = (i.clobbers >> reg & 1) != 0;
-        for (unsigned k = 0; k < i.effect_count; k++) {
-            is_written |= i.effects[k].reg == reg && i.effects[k].op != USPI_STORE;
-        }
-        if (is_written || i.conditional != 0) return false;
+        if ((uspi_written_by(&i) >> reg & 1) != 0 || i.conditional != 0) return false;
         if (i.flow == USPI_RETURN) return true;
         if (i.flow != USPI_NEXT && i.flow != USPI_JUMP) return false;
         pc = i.flow == USPI_JUMP ? i.target : pc + i.length;

@@ -28,7 +28,7 @@ static unsigned scratch_of(struct uspi_evidence *e, const struct uspi_frame_stat
     const struct uspi_backend *b = e->walk->backend;
     usp_addr at = uspi_pc_of(e->walk, caller);
     uint32_t mode = uspi_frame_mode(e->walk, caller);
-    uint64_t written = b->callee_saved | UINT64_C(1) << b->pc | UINT64_C(1) << b->sp;
+    uint64_t others = b->callee_saved | UINT64_C(1) << b->pc | UINT64_C(1) << b->sp;
     struct uspi_instruction i;
     *returns = false;
     for (unsigned n = 0; n < RETURN_MAX && uspi_code_decode(&e->aside, at, mode, &i); n++) {
@@ -37,12 +37,9 @@ static unsigned scratch_of(struct uspi_evidence *e, const struct uspi_frame_stat
             return first->base;
         }
         *returns = i.flow == USPI_RETURN && i.target_register < b->register_count;
-        if (*returns) return (written >> i.target_register & 1) == 0 ? i.target_register : USPI_NO_REGISTER;
+        if (*returns) return (others >> i.target_register & 1) == 0 ? i.target_register : USPI_NO_REGISTER;
         if (i.flow != USPI_NEXT) break;
-        written |= i.clobbers;
-        for (unsigned k = 0; k < i.effect_count; k++) {
-            if (i.effects[k].reg < b->register_count) written |= UINT64_C(1) << i.effects[k].reg;
-        }
+        others |= uspi_written_by(&i);
         at += i.length;
         mode = i.mode;
     }

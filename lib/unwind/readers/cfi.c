@@ -68,11 +68,7 @@ static bool correct_popped(struct uspi_evidence *e, struct uspi_rule *rule) {
 }
 
 static bool changes_sp(const struct uspi_backend *b, const struct uspi_instruction *i) {
-    for (unsigned n = 0; n < i->effect_count; n++) {
-        const struct uspi_effect *effect = &i->effects[n];
-        if (effect->op != USPI_STORE && effect->reg == b->sp) return true;
-    }
-    return (i->clobbers >> b->sp & 1) != 0;
+    return (uspi_written_by(i) >> b->sp & 1) != 0;
 }
 
 /* Maximum number of instructions between a push and the row that describes it. */
