@@ -45,7 +45,7 @@ static void go_relative(const struct uspi_x86_code *c, struct uspi_instruction *
 }
 
 /* Numbered as in the opcodes and in ModRM's reg. */
-enum { PLUS = 0, AND = 4, MINUS = 5, EXCLUSIVE_OR = 6, COMPARE = 7 };
+enum { PLUS = 0, OR = 1, AND = 4, MINUS = 5, EXCLUSIVE_OR = 6, COMPARE = 7 };
 
 static void arithmetic(const struct uspi_x86_code *c, struct uspi_instruction *out, unsigned operation, unsigned to,
                        unsigned from) {
@@ -95,10 +95,16 @@ static void describe_arithmetic(const struct uspi_x86_code *c, struct uspi_instr
     }
 }
 
+/* A memory barrier of compilers is "lock or $0, (sp)", where a leaf function has its return address. */
+static bool keeps_memory(const struct uspi_x86_code *c, unsigned operation) {
+    const bool by_zero = operation == PLUS || operation == OR || operation == MINUS || operation == EXCLUSIVE_OR;
+    return c->mod != 3 && by_zero && c->immediate == 0;
+}
+
 /* 80 to 83: an immediate and rm. */
 static void describe_arithmetic_group(const struct uspi_x86_code *c, struct uspi_instruction *out) {
     unsigned operation = c->reg & 7;
-    if (operation == COMPARE) return;
+    if (operation == COMPARE || keeps_memory(c, operation)) return;
     if ((c->opcode & 1) == 0) {
         clobber_rm_byte(c, out);
     } else if (c->mod == 3) {

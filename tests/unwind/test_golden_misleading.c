@@ -346,6 +346,18 @@ START_TEST(function_begun_again) {
 }
 END_TEST
 
+/* A memory barrier is a locked operation on the word at sp, which it leaves as it is: in a leaf function, the return
+ * address (sqlite3's sqlite3MemoryBarrier, "lock or $0, (sp); ret"). */
+START_TEST(barrier_on_the_return_address) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, OTHER - 2, /* call *%rax; ret */ 0xff, 0xd0, 0xc3);
+    CODE8(&f->memory, FUNCTION, /* lock orq $0, (%rsp) */ 0xf0, 0x48, 0x83, 0x0c, 0x24, 0, /* ret */ 0xc3);
+    WORDS(&f->memory, STACK, 8, OTHER, 0, 0, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 24);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, OTHER, RA2);
+}
+END_TEST
+
 /* One case of a switch tail-calls a function with a frame and a switch of its own. The other case, which only the first
  * switch reaches, has no frame. */
 START_TEST(switch_beside_anothers) {
@@ -773,7 +785,7 @@ int main(void) {
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
     add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
-              data_that_leads_to_the_return, object_of_many_fields);
+              data_that_leads_to_the_return, object_of_many_fields, barrier_on_the_return_address);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);
