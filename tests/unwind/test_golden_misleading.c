@@ -529,6 +529,19 @@ START_TEST(condition_that_changes) {
 }
 END_TEST
 
+/* The condition that is known leads to a switch, through which no path goes on. The other branch leads to the return. */
+START_TEST(known_condition_before_a_switch) {
+    struct fixture *f = begin_armv7();
+    CODE32(&f->memory, FUNCTION, /* bhi FUNCTION + 16 */ 0x8a000002, /* ldr pc, [pc, r0, lsl #2] */ 0xe79ff100,
+           /* udf #0 */ 0xe7f000f0, 0xe7f000f0, /* pop {r4, pc} */ 0xe8bd8010);
+    WORDS(&f->memory, STACK, 4, 7, STALE, 7, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 12);
+    usp_registers_set_lr(&f->registers, 0);
+    f->registers.flags = 0x40000010; /* zero: not higher */
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, STALE, RA2);
+}
+END_TEST
+
 /* A linker's veneer and an entry of a linkage table: each jumps to a computed address, the second through a pointer.
  * They make no frame, although the stack holds the caller's record. */
 START_TEST(jumps_to_numbers) {
@@ -785,7 +798,8 @@ int main(void) {
               switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
               way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
     add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
-              data_that_leads_to_the_return, object_of_many_fields, barrier_on_the_return_address);
+              data_that_leads_to_the_return, object_of_many_fields, barrier_on_the_return_address,
+              known_condition_before_a_switch);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);

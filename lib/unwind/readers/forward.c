@@ -170,7 +170,8 @@ static bool has_sure_way(const struct ways *ways) {
 
 /* Explores again while nothing is sure: an instruction is visited once, so a wrong path may have been there before the
  * right one (behind a call that never returns, data can look like code), or a long one may have used the budget. In the
- * other order the right path comes first. On i386, callees may remove arguments instead. */
+ * other order the right path comes first. On i386, callees may remove arguments instead. A condition that is known may
+ * lead to a switch alone, and the other branch to the return. */
 static void follow_ways(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     const struct uspi_frame_state *frame = e->frame;
@@ -192,6 +193,7 @@ static void follow_ways(struct ways *ways) {
     if (!depends && recall(ways)) return;
     explore(ways, &question, !depends);
     if (has_sure_way(ways)) return;
+    question.mode = uspi_frame_mode(e->walk, frame);
     if (!uspi_callees_pop(e->walk->backend)) {
         question.oldest_first = true;
         explore(ways, &question, false);
