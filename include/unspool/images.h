@@ -52,9 +52,10 @@ struct usp_image {
  * async-signal-safe. */
 USP_API int usp_images_create_self(struct usp_images **images);
 
-/* Lists the images of another process. On success the caller frees *images. Returns USP_OK, USP_ERROR_NO_THREAD,
- * USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or USP_ERROR_BUSY while its
- * loader changes the list (try again). Not async-signal-safe. */
+/* Lists the images of another process. On success the caller frees *images. Returns USP_OK, USP_ERROR_NO_THREAD when
+ * there is no such process (a thread's id is not a process's), USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_UNSUPPORTED (Linux: also for a thread of the kernel, and without /proc), USP_ERROR_SYSTEM, or
+ * USP_ERROR_BUSY while its loader changes the list (try again). Not async-signal-safe. */
 USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
 
 /* Makes a list from recorded images, such as those of a crash report or a server's records. The entries and their

@@ -193,13 +193,17 @@ static bool is_directional(uint32_t character) {
            (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
 }
 
+/* Returns whether a character that put_plain stopped at may not reach a terminal as it is: ASCII, which includes the
+ * control characters, their second set (C1), and characters that would reorder the line. */
+static bool is_harmful(uint32_t character) { return character < 0xa0 || is_directional(character); }
+
 void uspi_put_harmless(struct uspi_text *text, struct uspi_span span, const char *also) {
     for (;;) {
         uint32_t character;
         size_t length = put_plain(text, &span, also, &character);
         if (span.length == 0) return;
-        /* ASCII in `also`, control characters, C1, invalid UTF-8, and characters that would reorder the line. */
-        if (character < 0xa0 || is_directional(character)) {
+        /* Includes ASCII in `also` and invalid UTF-8, whose character is 0. */
+        if (is_harmful(character)) {
             if (length == 0) length = 1;
             for (size_t i = 0; i < length; i++) {
                 uspi_put(text, "\\x", 2);
@@ -227,10 +231,10 @@ void uspi_put_json_text(struct uspi_text *text, struct uspi_span span) {
         } else if (character == '\t') {
             /* As Apple's systems write it in reports, lines of which are written again. */
             uspi_put_string(text, "\\t");
-        } else if (character < 0x80) {
-            const uint8_t byte = (uint8_t)character;
-            uspi_put_string(text, "\\u00");
-            uspi_put_bytes(text, &byte, 1);
+        } else if (is_harmful(character)) {
+            const uint8_t bytes[2] = {(uint8_t)(character >> 8), (uint8_t)character};
+            uspi_put_string(text, "\\u");
+            uspi_put_bytes(text, bytes, 2);
         } else {
             uspi_put(text, span.bytes, length);
         }

@@ -63,8 +63,9 @@ void uspi_put_build_id(struct uspi_text *text, const uint8_t *bytes, uint32_t si
  * text, bytes that are not UTF-8, and the ASCII characters in `also`. */
 void uspi_put_harmless(struct uspi_text *text, struct uspi_span span, const char *also);
 
-/* Writes an untrusted string as the inside of a JSON string (RFC 8259). A byte that is not UTF-8 becomes U+FFFD,
- * because JSON cannot express it. */
+/* Writes an untrusted string as the inside of a JSON string (RFC 8259), which is safe on a terminal too: what
+ * uspi_put_harmless escapes is written as \uNNNN. A byte that is not UTF-8 becomes U+FFFD, because JSON cannot express
+ * it. */
 void uspi_put_json_text(struct uspi_text *text, struct uspi_span span);
 
 /* Decodes the UTF-8 character at the beginning of n > 0 bytes. Returns its length in bytes, or 0 when it is not

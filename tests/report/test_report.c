@@ -398,7 +398,13 @@ START_TEST(escapes) {
                   "a\\xe2\\x80\\xae\\xe2\\x81\\xa6\\xd8\\x9c\\xe2\\x80\\x8f\xc3\xa9\xe2\x80\xaf");
     check_escaped(USP_ESCAPE_TERMINAL, mixed, sizeof mixed - 1, "a\\x00b\\x0a\\x7f;\"\\\xc3\xa9\\xff\\xc2\\x80");
     check_escaped(USP_ESCAPE_FOLDED, mixed, sizeof mixed - 1, "a\\x00b\\x0a\\x7f\\x3b\"\\\xc3\xa9\\xff\\xc2\\x80");
-    check_escaped(USP_ESCAPE_JSON, mixed, sizeof mixed - 1, "a\\u0000b\\u000a\\u007f;\\\"\\\\\xc3\xa9\\ufffd\xc2\x80");
+    check_escaped(USP_ESCAPE_JSON, mixed, sizeof mixed - 1, "a\\u0000b\\u000a\\u007f;\\\"\\\\\xc3\xa9\\ufffd\\u0080");
+    /* The bytes of a program reach a terminal in JSON too: CSI as one character, and a text direction override. */
+    check_escaped(USP_ESCAPE_JSON,
+                  "\xc2\x9b"
+                  "31m\xe2\x80\xae",
+                  8, "\\u009b31m\\u202e");
+    check_escaped(USP_ESCAPE_JSON, "\xc2\xa0\xe2\x81\xa9\xd8\x9c", 7, "\xc2\xa0\\u2069\\u061c");
     check_escaped(USP_ESCAPE_JSON, "", 0, "");
     /* RFC 3629: overlong, a surrogate, above U+10FFFF, cut off; then the highest valid character. */
     check_escaped(USP_ESCAPE_JSON, "\xc0\x80", 2, "\\ufffd\\ufffd");

@@ -65,22 +65,30 @@ run 0 stack "$pid"
 out_has ' main \+'
 
 # Ids of threads and of ended processes: the message must say what the id is.
+# refused ID TEXT: checks this for every command that reads a process.
+refused() {
+  local command
+  for command in stack images 'symbolize -p' 'record --duration 1'; do
+    # shellcheck disable=SC2086 # words of a command
+    run 3 $command "$1"
+    err_has "$2"
+  done
+}
 task=$(for task in /proc/"$pid"/task/*; do echo "${task##*/}"; done | grep -vx "$pid" | head -n 1)
-run 3 stack "$task"
-err_has "^unspool: $task is a thread of process $pid, not a process"
+refused "$task" "^unspool: $task is a thread of process $pid, not a process"
 if [[ $(id -u) -eq 0 && $(cut -d ' ' -f 2 /proc/2/stat 2>/dev/null) == '(kthreadd)' ]]; then
-  run 3 stack 2
-  err_has '^unspool: process 2 is a thread of the kernel'
+  refused 2 '^unspool: process 2 is a thread of the kernel'
 fi
 start "$stuck" zombie
 zombie=$(cat "/proc/$pid/task/$pid/children")
-run 3 stack "${zombie% }"
-err_has "^unspool: process ${zombie% } has ended, and its parent $pid has not waited for it"
+refused "${zombie% }" "^unspool: process ${zombie% } has ended, and its parent $pid has not waited for it"
 if unshare --mount true 2>/dev/null; then
-  status=0
-  unshare --mount sh -c "umount -l /proc && exec '$unspool' stack $pid" >"$work/out" 2>"$work/err" || status=$?
-  [[ $status -eq 3 ]] || fail "without /proc: exit status $status instead of 3"
-  err_has '^unspool: .*/proc cannot be read'
+  for command in stack images 'symbolize -p' 'record --duration 1'; do
+    status=0
+    unshare --mount sh -c "umount -l /proc && exec '$unspool' $command $pid" >"$work/out" 2>"$work/err" || status=$?
+    [[ $status -eq 3 ]] || fail "$command without /proc: exit status $status instead of 3"
+    err_has '^unspool: .*/proc cannot be read'
+  done
 fi
 
 # Threads that end before they are stopped are no failure.

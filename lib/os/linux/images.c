@@ -12,6 +12,7 @@
 #include "lib/base/page_cache.h"
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/proc.h"
+#include "lib/os/linux/refusal.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -157,6 +158,8 @@ int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
     struct work w = {.found = found};
     int fd, status = USP_OK;
     if (pid <= 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
+    struct uspi_refusal refusal = {.pid = (int)pid};
+    if (uspi_refuse_no_process(&refusal) != USP_OK) return refusal.status;
     long living = uspi_linux_living_thread(pid);
     if (living < 0) return uspi_linux_status(living);
     pid = living;
