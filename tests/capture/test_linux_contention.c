@@ -23,11 +23,6 @@ static void begin_each(void) {
     uspi_linux = &calls;
 }
 
-static unsigned scale(void) {
-    const char *text = getenv("USP_TEST_SCALE");
-    return text != NULL && atoi(text) > 0 ? (unsigned)atoi(text) : 1;
-}
-
 /* ---- threads that capture each other ---- */
 
 #define CROWD_MAX 500u
@@ -128,7 +123,7 @@ static void run_crowd(unsigned size, unsigned depth, void (*work)(struct standin
 }
 
 START_TEST(a_hundred_threads_capture_each_other) {
-    run_crowd(is_slowed() || USP_SANITIZED ? 20 : 100, DEPTH, capture_others, 2000 * scale());
+    run_crowd(is_slowed() || USP_SANITIZED ? 20 : 100, DEPTH, capture_others, 2000 * test_scale());
 }
 END_TEST
 
@@ -141,12 +136,14 @@ START_TEST(a_hundred_threads_capture_each_other_with_defaults) {
 }
 END_TEST
 
-START_TEST(five_hundred_threads_capture_each_other) { run_crowd(CROWD_MAX, DEPTH, capture_others, 2000 * scale()); }
+START_TEST(five_hundred_threads_capture_each_other) {
+    run_crowd(CROWD_MAX, DEPTH, capture_others, 2000 * test_scale());
+}
 END_TEST
 
 /* While twenty threads take snapshots at the same time, none of them may be kept from its turn. */
 START_TEST(twenty_threads_take_snapshots) {
-    run_crowd(is_slowed() || USP_SANITIZED ? 5 : 20, 10, take_snapshots, 2000 * scale());
+    run_crowd(is_slowed() || USP_SANITIZED ? 5 : 20, 10, take_snapshots, 2000 * test_scale());
 }
 END_TEST
 
@@ -301,7 +298,7 @@ static void begin_target(struct usp_capture_usage *usage) {
 /* A thread that is cancelled during a capture would leave a request behind that no other thread can use. Both deferred
  * and asynchronous cancellation are tried. */
 START_TEST(a_thread_that_captures_is_cancelled) {
-    const unsigned rounds = (is_slowed() ? 50 : 1000) * scale();
+    const unsigned rounds = (is_slowed() ? 50 : 1000) * test_scale();
     struct usp_capture_usage usage;
     begin_target(&usage);
     for (unsigned i = 0; i < rounds; i++) {
@@ -334,7 +331,7 @@ static void jump_away(int number) {
 
 /* A timer's handler leaves the interrupted code by siglongjmp, again and again. Captures must still work afterwards. */
 START_TEST(a_handler_jumps_away_around_captures) {
-    const unsigned rounds = (is_slowed() ? 20 : 500) * scale();
+    const unsigned rounds = (is_slowed() ? 20 : 500) * test_scale();
     struct usp_capture_usage usage;
     struct sigaction action;
     begin_target(&usage);
@@ -519,7 +516,7 @@ static void use_everything(void) {
 }
 
 START_TEST(a_child_works_whatever_the_parents_threads_did) {
-    const unsigned rounds = 150 / stride() * scale();
+    const unsigned rounds = 150 / stride() * test_scale();
     struct usp_capture_usage usage;
     pthread_t others[3];
     begin_target(&usage);
@@ -560,7 +557,7 @@ static void fork_meanwhile(unsigned microseconds) {
 }
 
 START_TEST(a_child_of_the_first_prepare_works) {
-    const unsigned rounds = 40 / stride() * scale();
+    const unsigned rounds = 40 / stride() * test_scale();
     for (unsigned i = 0; i < rounds; i++) {
         int status;
         pid_t child = fork();

@@ -162,8 +162,7 @@ static const struct {
 } ways[] = {{"exec", 1000}, {"thread", 500}, {"fork", 500}, {"spawn", 500}, {"vfork", 500}};
 
 START_TEST(a_new_program_is_left_alone) {
-    const char *scale = getenv("USP_TEST_SCALE");
-    unsigned long count = ways[_i].count * (scale != NULL && atol(scale) > 0 ? strtoul(scale, NULL, 10) : 1);
+    unsigned long count = (unsigned long)ways[_i].count * test_scale();
     char text[24];
     int status;
     if (is_slowed()) count /= 20;

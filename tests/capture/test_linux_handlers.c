@@ -60,11 +60,7 @@ static void init_stack(struct usp_stack *stack, struct usp_frame *frames) { usp_
 #endif
 
 /* Returns a number of interruptions: `n`, less where execution is slow, multiplied by USP_TEST_SCALE. */
-static unsigned scaled(unsigned n) {
-    const char *text = getenv("USP_TEST_SCALE");
-    int scale = text != NULL ? atoi(text) : 1;
-    return (is_slowed() ? n / 4 : n) * (scale > 0 ? (unsigned)scale : 1);
-}
+static unsigned scaled(unsigned n) { return (is_slowed() ? n / 4 : n) * test_scale(); }
 
 /* ---- the handler ---- */
 

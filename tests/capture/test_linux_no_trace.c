@@ -22,11 +22,6 @@
 
 static struct uspi_linux_calls calls;
 
-static unsigned scale(void) {
-    const char *text = getenv("USP_TEST_SCALE");
-    return text != NULL && atoi(text) > 0 ? (unsigned)atoi(text) : 1;
-}
-
 static void begin_each(void) {
     calls = uspi_linux_real;
     leave_out_emulator(&calls);
@@ -206,7 +201,7 @@ static void run_threads(unsigned n, unsigned busy, uint64_t time) {
     end_threads(s, n);
 }
 
-static uint64_t time_for(unsigned milliseconds) { return (is_slowed() ? 1 : scale()) * milliseconds * MS; }
+static uint64_t time_for(unsigned milliseconds) { return (is_slowed() ? 1 : test_scale()) * milliseconds * MS; }
 
 START_TEST(a_few_threads) { run_threads(8, 2, time_for(4000)); }
 END_TEST
@@ -284,7 +279,7 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("no_trace");
-    tcase_set_timeout(c, 120 + 30 * (double)scale());
+    tcase_set_timeout(c, 120 + 30 * (double)test_scale());
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_tests(c, a_few_threads, thousands_of_threads);
     /* An emulator has mappings and threads of its own; valgrind examines each mapping. */

@@ -49,17 +49,10 @@ static struct {
     uint64_t stopped_ns, longest_ns;
 } tally;
 
-/* Returns a positive number from the environment, or `otherwise`. */
-static unsigned setting(const char *name, unsigned otherwise) {
-    const char *text = getenv(name);
-    int n = text != NULL ? atoi(text) : 0;
-    return n > 0 ? (unsigned)n : otherwise;
-}
-
 /* Sanitizers and emulators make each capture many times slower. */
 static unsigned captures_wanted(void) {
     bool slow = USP_SANITIZED || is_slowed();
-    return (slow ? CAPTURES_SLOW : CAPTURES / stride()) * setting("USP_TEST_SCALE", 1);
+    return (slow ? CAPTURES_SLOW : CAPTURES / stride()) * test_scale();
 }
 
 #ifdef __GLIBC__

@@ -7,6 +7,8 @@ make_in soak all
 make_in soak test-programs
 # Each of about ten tests takes minutes.
 export USP_TEST_SCALE=${USP_SOAK_SCALE:-80}
+# Check's own limits are for `make check`.
+export CK_TIMEOUT_MULTIPLIER=10
 (
   cd build/soak || exit
   for suite in no_trace contention exec; do "./tests/capture/test_linux_$suite"; done

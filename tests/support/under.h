@@ -28,6 +28,12 @@ static inline bool is_user_emulated(void) { return strncmp(test_under(), "qemu-"
  * not a power of two, so that no kind of field is left out. */
 static inline unsigned stride(void) { return is_slowed() || getenv("USP_TEST_PART") != NULL ? 7 : 1; }
 
+/* By how much more of the same a test is to try, or to last; 1 in `make check`. Lanes for people set it. */
+static inline unsigned test_scale(void) {
+    const char *text = getenv("USP_TEST_SCALE");
+    return text != NULL && atoi(text) > 0 ? (unsigned)atoi(text) : 1;
+}
+
 /* How long a test waits for something that must happen, from the time where nothing slows it. */
 static inline uint64_t patience(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
 
