@@ -173,6 +173,10 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
             return status;
         }
         index->blocks = source->units;
+        /* A file that several share is opened with the source, and its units report nothing about it. */
+        if (why.status == USP_OK && atomic_load_explicit(&source->lacks_files, memory_order_relaxed)) {
+            uspi_lines_explain(lines, why.text, sizeof why.text);
+        }
     } else if (uspi_lines_explain(lines, why.text, sizeof why.text) == USP_OK) {
         /* Object files change with the next build, and nothing in them identifies their build. */
         snprintf(why.text, sizeof why.text, "its lines are in object files; dsymutil makes a dSYM of them");
