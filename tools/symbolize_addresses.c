@@ -120,14 +120,15 @@ static void put_json(const struct session *session, const char *word, usp_addr a
         uspi_json_string(&json, "symbol", name);
         if (strcmp(name, symbol->name) != 0) uspi_json_string(&json, "mangled", symbol->name);
         uspi_json_number(&json, "symbol_offset", symbol->offset);
-        if (lines->count > 0 && lines->frames[lines->count - 1].file != NULL) {
-            uspi_json_source(&json, &lines->frames[lines->count - 1]);
-        } else if (symbol->source_file != NULL) {
-            uspi_json_string(&json, "source_file", symbol->source_file);
-        }
-        put_json_inlined(session, &json, lines);
-        uspi_json_string(&json, "named_by", usp_strategy_string(symbol->strategy));
     }
+    /* Code of no function has lines, too: padding, and what is written in assembly language. */
+    if (lines->count > 0 && lines->frames[lines->count - 1].file != NULL) {
+        uspi_json_source(&json, &lines->frames[lines->count - 1]);
+    } else if (symbol->name != NULL && symbol->source_file != NULL) {
+        uspi_json_string(&json, "source_file", symbol->source_file);
+    }
+    put_json_inlined(session, &json, lines);
+    if (symbol->name != NULL) uspi_json_string(&json, "named_by", usp_strategy_string(symbol->strategy));
     uspi_json_end_object(&json);
     uspi_text_flush(&text);
 }

@@ -61,28 +61,36 @@ static struct uspi_index_file *open_kept(const char *store, const struct usp_ima
 }
 
 /* How much an index can say about lines. */
-enum richness { SYMBOLS_ALONE, PARTIAL_LINES, DEBUG_INFORMATION };
+enum richness { SYMBOLS_ALONE, PARTIAL_LINES, LACKING_INFORMATION, DEBUG_INFORMATION };
 
-static enum richness richness_of(uint64_t blocks, bool is_partial) {
+/* flags: enum uspi_index_flags. */
+static enum richness richness_of(uint64_t blocks, uint32_t flags) {
     if (blocks == 0) return SYMBOLS_ALONE;
-    return is_partial ? PARTIAL_LINES : DEBUG_INFORMATION;
+    if ((flags & (USPI_INDEX_PARTIAL | USPI_INDEX_RELATIVE)) != 0) return PARTIAL_LINES;
+    return (flags & USPI_INDEX_LACKING) != 0 ? LACKING_INFORMATION : DEBUG_INFORMATION;
 }
 
 static enum richness richness_of_index(const struct uspi_index_file *index) {
-    return richness_of(index->blocks, (index->flags & (USPI_INDEX_PARTIAL | USPI_INDEX_RELATIVE)) != 0);
+    return richness_of(index->blocks, index->flags);
 }
 
-static void keep(struct uspi_index_file *kept, struct usp_index *index) {
+static void describe_kept(const struct uspi_index_file *kept, struct usp_index *index) {
     index->is_kept = 1;
-    index->message[0] = '\0';
     index->index_bytes = uspi_file_bytes(kept->file).size;
     index->blocks = kept->blocks;
     index->symbols = uspi_index_symbol_count(kept);
 }
 
-/* Returns whether an index says at least as much as what was just read. Lines count first, then symbols. */
+static void keep(const struct uspi_index_file *kept, struct usp_index *index) {
+    describe_kept(kept, index);
+    index->message[0] = '\0'; /* it is about what was read, not about the index */
+}
+
+/* Returns whether an index says at least as much as what was just read. Lines count first, then symbols. Of two that
+ * lack parts, publish chooses. */
 static bool is_as_rich(const struct uspi_index_file *kept, enum richness richness, const struct usp_index *index) {
     if (richness_of_index(kept) != richness) return richness_of_index(kept) > richness;
+    if (richness == LACKING_INFORMATION) return false;
     return uspi_index_symbol_count(kept) >= index->symbols;
 }
 
@@ -97,12 +105,20 @@ static bool keeps_lines(const struct usp_image *image, enum richness richness, s
     return stays;
 }
 
+/* Writes the index, unless both `kept` (may be NULL) and this one lack parts, and this one is not larger: another file
+ * of the build may have found more parts. */
 static int publish(const char *path, struct uspi_index_writer *writer, const struct uspi_index_header *header,
-                   struct usp_index *index) {
+                   const struct uspi_index_file *kept, struct usp_index *index) {
     uint8_t *bytes;
     size_t size;
     int status = uspi_index_finish(writer, header, &bytes, &size);
     if (status != USP_OK) return status;
+    if (kept != NULL && (kept->flags & header->flags & USPI_INDEX_LACKING) != 0 &&
+        uspi_file_bytes(kept->file).size >= size) {
+        describe_kept(kept, index);
+        free(bytes);
+        return USP_OK;
+    }
     index->index_bytes = size;
     status = uspi_os_publish(path, bytes, size);
     if (status != USP_OK) snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
@@ -120,11 +136,11 @@ static int finish(struct uspi_index_writer *writer, const struct uspi_index_head
     const int lock = uspi_os_lock_folder(path);
     struct uspi_index_file *kept = may_keep ? open_kept(index->store, image) : NULL;
     int status = USP_OK;
-    const enum richness richness = richness_of(index->blocks, (header->flags & USPI_INDEX_PARTIAL) != 0);
+    const enum richness richness = richness_of(index->blocks, header->flags);
     if (kept != NULL && is_as_rich(kept, richness, index)) {
         keep(kept, index);
     } else {
-        status = publish(path, writer, header, index);
+        status = publish(path, writer, header, kept, index);
     }
     uspi_index_file_close(kept);
     uspi_os_unlock_folder(lock);
@@ -157,6 +173,10 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
             return status;
         }
         index->blocks = source->units;
+        /* A file that several share is opened with the source, and its units report nothing about it. */
+        if (why.status == USP_OK && atomic_load_explicit(&source->lacks_files, memory_order_relaxed)) {
+            uspi_lines_explain(lines, why.text, sizeof why.text);
+        }
     } else if (uspi_lines_explain(lines, why.text, sizeof why.text) == USP_OK) {
         /* Object files change with the next build, and nothing in them identifies their build. */
         snprintf(why.text, sizeof why.text, "its lines are in object files; dsymutil makes a dSYM of them");
@@ -167,9 +187,11 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     if (status == 1 || (source != NULL && !uspi_index_visit_callees(writer, add_callee, &naming)))
         return USP_ERROR_NO_MEMORY;
     if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || source == NULL)) return status;
-    const struct uspi_index_header header = {.flags = (is_macho ? (uint32_t)USPI_INDEX_MACHO : 0) |
-                                                      (is_relative ? (uint32_t)USPI_INDEX_RELATIVE : 0) |
-                                                      (is_partial ? (uint32_t)USPI_INDEX_PARTIAL : 0),
+    const bool lacks_files = source != NULL && atomic_load_explicit(&source->lacks_files, memory_order_relaxed);
+    const uint32_t flags =
+        (is_macho ? (uint32_t)USPI_INDEX_MACHO : 0) | (is_relative ? (uint32_t)USPI_INDEX_RELATIVE : 0) |
+        (is_partial ? (uint32_t)USPI_INDEX_PARTIAL : 0) | (lacks_files ? (uint32_t)USPI_INDEX_LACKING : 0);
+    const struct uspi_index_header header = {.flags = flags,
                                              .arch = image->arch,
                                              .variant = image->variant,
                                              .header = image->load_address - image->slide - adding.moved,

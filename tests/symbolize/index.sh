@@ -142,6 +142,38 @@ print(f'{len(named)} functions, {len(wrong)} with another name: {wrong[:2]}')
 sys.exit(len(answers) != len(named) or len(wrong) > 0)
 END
 
+# ---- an index that was made without the split units lacks calls. It must be replaced when they are there, and must not
+# replace one that has them.
+gcc -O2 -g -gsplit-dwarf -shared -fPIC -nostdlib "${id[@]}" -o split "$fixtures/lines_fixture.c"
+mkdir apart
+mv ./*.dwo apart
+"$unspool" index -o split-store split >/dev/null 2>said || fail "index without the split units: exit status $?"
+grep -q 'split off, and was not found' said || fail "the split units are missing: $(cat said)"
+"$unspool" index -o split-store split 2>said | grep -c 'bytes are there' >/dev/null || fail "an equal index was written again"
+grep -q 'split off, and was not found' said || fail "the split units are missing again: $(cat said)"
+mv apart/*.dwo .
+"$unspool" index -o split-store split >said 2>&1
+grep -q ' bytes of ' said || fail "the index without the split units stays: $(cat said)"
+"$unspool" index --verify -o split-store split >verified 2>&1 || fail "with the split units: $(cat verified)"
+rm ./*.dwo
+"$unspool" index -o split-store split | grep -c 'bytes are there' >/dev/null || fail "the index with the split units was replaced"
+
+# So is one that was made without the file that several share.
+shared_file() {
+  gcc -O2 -g -shared -fPIC -nostdlib "${id[@]}" -o sharing "$fixtures/lines_fixture.c"
+  cp sharing other
+  dwz -m common -r sharing other
+  mv common apart
+  "$unspool" index -o shared-store sharing >/dev/null 2>said || fail "index without the shared file: exit status $?"
+  grep -q 'shares debugging information that was not found' said || fail "the shared file is missing: $(cat said)"
+  mv apart/common .
+  "$unspool" index -o shared-store sharing >said 2>&1
+  grep -q ' bytes of ' said || fail "the index without the shared file stays: $(cat said)"
+  ! grep -q 'not found' said || fail "the shared file is there: $(cat said)"
+  "$unspool" index --verify -o shared-store sharing >verified 2>&1 || fail "with the shared file: $(cat verified)"
+}
+! part_needs dwz || shared_file
+
 # ---- files without anything to index
 echo 'int f(void) { return 1; }' | gcc -shared -fPIC -nostdlib '-Wl,--build-id=none' -g -x c -o nameless -
 "$unspool" index -o one nameless >/dev/null 2>said && fail "what has no build-id was indexed"

@@ -164,6 +164,17 @@ answer = json.load(open(sys.argv[1], encoding="utf-8"))
 assert (answer["symbol"], answer["source_file"], answer["source_line"]) == ("outermost", "lines.c", 4)
 assert [(i["symbol"], i["source_line"]) for i in answer["inlined"]] == [("innermost", 2), ("middle", 3)]
 END_OF_PROGRAM
+  # Code of no function: text and JSON both have its line.
+  printf '.globl named\n.type named,%%function\nnamed: nop\n.size named, . - named\n.Lloose: nop\n' >"$work/loose.s"
+  (cd "$work" && gcc -g -shared -nostdlib -o loose loose.s)
+  read -r start size < <(nm -S "$work/loose" | awk '$4 == "named" { print $1, $2 }')
+  loose=$(plus "$start" "$((16#$size))")
+  run 0 symbolize -o "$work/loose" "$loose"
+  expect '??? (in loose) (loose.s:5)'
+  run 0 symbolize --json -o "$work/loose" "$loose"
+  out_has '"source_file": "loose.s", "source_line": 5}$'
+  out_lacks '"symbol"'
+  cp "$work/out" "$work/loose.json"
 fi
 if [[ $(readelf -S "$work/with_lines") == *.debug_line* ]]; then
   run 0 symbolize -o "$work/with_lines" "$(plus "$inner" 1)"
@@ -207,4 +218,5 @@ refused 'either from -f' symbolize -o x -f y 1
 refused 'not supported' symbolize -o x -textExecAddress 1 1
 refused 'fly' symbolize --fly
 validate symbolize "$work/answers.json"
+if have gcc; then validate symbolize "$work/loose.json"; fi
 verdict

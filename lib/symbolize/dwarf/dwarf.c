@@ -123,7 +123,10 @@ static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, con
     if (status == USP_ERROR_NO_MEMORY) return status;
     if (status == USP_OK) {
         dwarf->file.shared = &dwarf->shared;
-    } else if (error != NULL && error->status == USP_OK) {
+        return USP_OK;
+    }
+    dwarf->contract.lacks_files = true;
+    if (error != NULL && error->status == USP_OK) {
         uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: shares debugging information that was not found: %s",
                        dwarf->path, why.status != USP_OK ? why.text : name);
     }
@@ -280,7 +283,10 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
     find_damage(dwarf, split, &damage);
     /* Damage and missing files cause what the reader reports, so they are reported instead. */
     if (damage.status != USP_OK && error != NULL) *error = damage;
-    if (missing.status != USP_OK && error != NULL) *error = missing;
+    if (missing.status != USP_OK) {
+        atomic_store_explicit(&of->lacks_files, true, memory_order_relaxed);
+        if (error != NULL) *error = missing;
+    }
     return status;
 }
 
@@ -346,6 +352,7 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
                                                .units = made->file.count,
                                                .size = total_size(made),
                                                .header = made->contract.header,
+                                               .lacks_files = made->contract.lacks_files,
                                                .unit_size = unit_size,
                                                .claims = unit_claims,
                                                .create_reader = create_reader,

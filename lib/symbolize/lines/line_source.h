@@ -7,6 +7,8 @@
 #include "lib/symbolize/lines/address_map.h"
 #include "lib/symbolize/lines/strings.h"
 
+#include <stdatomic.h>
+
 /* The first member of each implementation. */
 struct uspi_line_source {
     const char *what; /* for messages, such as "debug information" */
@@ -15,6 +17,8 @@ struct uspi_line_source {
     usp_addr header;  /* address of the file's first byte as linked; for a dSYM, of its image's first byte */
     bool is_relative; /* addresses count from the header, also for ELF images: Breakpad's symbols */
     bool is_partial;  /* it says less than debug information does: GSYM, Breakpad's symbols, Go's function table */
+    /* Files to which it refers were not found. Threads that build blocks set it. */
+    atomic_bool lacks_files;
 
     /* Returns the bytes that are read for a unit, which is what its block costs to make. */
     uint64_t (*unit_size)(const struct uspi_line_source *source, size_t unit);

@@ -27,7 +27,8 @@ enum uspi_index_section {
 enum uspi_index_flags {
     USPI_INDEX_MACHO = 1,
     USPI_INDEX_RELATIVE = 2, /* addresses count from the image's first byte; for Mach-O they always do */
-    USPI_INDEX_PARTIAL = 4   /* the lines are not from debug information (uspi_line_source.is_partial) */
+    USPI_INDEX_PARTIAL = 4,  /* the lines are not from debug information (uspi_line_source.is_partial) */
+    USPI_INDEX_LACKING = 8   /* a part of the debug information was not found (uspi_line_source.lacks_files) */
 };
 
 /* The size of the header: see doc/index-format.md. */
