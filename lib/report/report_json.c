@@ -72,14 +72,15 @@ static void put_inlined(struct uspi_json *json, const struct uspi_report *report
     uspi_json_end_array(json);
 }
 
-/* Writes the function of a frame, if it has a name. */
+/* Writes what is known of a frame's code: function, line, inlined calls. Code without a function can have lines. */
 static void put_function(struct uspi_json *json, const struct uspi_report *report, const struct uspi_shown *shown) {
     const struct usp_symbol *symbol = &shown->named.symbol;
-    if (symbol->name == NULL) return;
-    uspi_json_string(json, "symbol", symbol->name);
-    if (strcmp(symbol->name, shown->mangled) != 0) uspi_json_string(json, "mangled", shown->mangled);
-    uspi_json_number(json, "symbol_offset", uspi_target_offset(shown->backend, shown->frame->pc, symbol->start));
-    uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
+    if (symbol->name != NULL) {
+        uspi_json_string(json, "symbol", symbol->name);
+        if (strcmp(symbol->name, shown->mangled) != 0) uspi_json_string(json, "mangled", shown->mangled);
+        uspi_json_number(json, "symbol_offset", uspi_target_offset(shown->backend, shown->frame->pc, symbol->start));
+        uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
+    }
     uspi_json_source(json, &shown->named.source);
     put_inlined(json, report, shown);
 }

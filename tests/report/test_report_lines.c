@@ -7,6 +7,10 @@
 
 #include <unspool/unspool.h>
 
+/* The function's code in bytes. The last row lies beyond it where it is SHORT. */
+#define LONG  0x40
+#define SHORT 0x30
+
 /* Number of inlined calls for which the report has to enlarge its array. */
 #define DEEP 40
 
@@ -16,15 +20,15 @@ static struct usp_format_options options;
 static char path[64];
 static struct usp_frame frames[3];
 
-/* Opens a file with a function of 64 bytes, which has a row for each 16 bytes: lines 10 to 13. The second 16 bytes have
- * `depth` inlined calls. */
-static void open_file(unsigned depth) {
+/* Opens a file with 64 bytes of code, which has a row for each 16 bytes: lines 10 to 13. Its function begins there and
+ * has `size` bytes. The second 16 bytes have `depth` inlined calls. */
+static void open_file_of(unsigned depth, uint64_t size) {
     struct dwarf_file f = {0};
     char error[512];
     put_abbreviations(&f);
     begin_unit(&f, "one.c", 0x1000, 0x40);
     const uint32_t inner = put_abstract(&f, "_RNvC4demo5inner", 5);
-    put_function(&f, FUNCTION, "outer", 0x1000, 0x40);
+    put_function(&f, FUNCTION, "outer", 0x1000, size);
     for (unsigned i = 0; i < depth; i++) put_inlined(&f, inner, 0x1010, 0x10, 20 + i);
     for (unsigned i = 0; i < depth; i++) end_entry(&f);
     end_entry(&f);
@@ -49,6 +53,8 @@ static void open_file(unsigned depth) {
     options.flags = USP_FORMAT_LINES;
     ck_assert_int_eq(usp_demangler_create(USP_DEMANGLE_FULL, &options.demangler), USP_OK);
 }
+
+static void open_file(unsigned depth) { open_file_of(depth, LONG); }
 
 static void close_file(void) {
     usp_demangler_free(options.demangler);
@@ -150,6 +156,22 @@ START_TEST(json_with_lines) {
 }
 END_TEST
 
+/* Code of no function has its line in JSON as in text: padding, and code written in assembly language. */
+START_TEST(lines_without_a_function) {
+    open_file_of(0, SHORT);
+    char *text = text_of(USP_FORMAT_JSON);
+    const char *last = strstr(text, "\"index\": 2");
+    ck_assert_ptr_nonnull(last);
+    ck_assert_ptr_null(strstr(last, "\"symbol\""));
+    ck_assert_ptr_nonnull(strstr(last, "\"source_line\": 13"));
+    free(text);
+    text = text_of(USP_FORMAT_PLAIN);
+    ck_assert_ptr_nonnull(strstr(text, "(one.c:13)\n"));
+    free(text);
+    close_file();
+}
+END_TEST
+
 /* Without the flag, and with symbols from the caller, the text has no lines. */
 START_TEST(not_wanted) {
     static const struct usp_symbol symbols[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
@@ -204,7 +226,7 @@ END_TEST
 
 int main(void) {
     TCase *all = tcase_create("all");
-    add_tests(all, styles_with_lines, whole_paths, json_with_lines, not_wanted, frames_by_their_call_sites,
-              many_inlined_calls);
+    add_tests(all, styles_with_lines, whole_paths, json_with_lines, lines_without_a_function, not_wanted,
+              frames_by_their_call_sites, many_inlined_calls);
     return run_suite("report lines", all);
 }
