@@ -474,6 +474,37 @@ START_TEST(variables_of_many_branches) {
 }
 END_TEST
 
+/* A function with many branches, whose other paths soon join the path that is followed, as in code that looks at one
+ * option after the other (clang's ParseDiagnosticArgs). Between them it loads variables into registers that it has
+ * saved (0), or the last of its branches is the only way out (1). */
+START_TEST(paths_that_join) {
+    static const uint8_t loads[] = {/* mov 0(%rsp), %rbx */ 0x48, 0x8b, 0x5c, 0x24, 0,
+                                    /* mov 0(%rsp), %r12 */ 0x4c, 0x8b, 0x64, 0x24, 0,
+                                    /* mov 0(%rsp), %r13 */ 0x4c, 0x8b, 0x6c, 0x24, 0};
+    static const uint8_t way_out[] = {/* je +2; ud2 */ 0x74,         2,    0x0f, 0x0b,
+                                      /* add $16, %rsp; ret */ 0x48, 0x83, 0xc4, 16,   0xc3};
+    struct fixture *f = begin_x86_64();
+    uint8_t code[70 * (sizeof loads + 2) + sizeof way_out];
+    size_t size = 0;
+    for (unsigned i = 0; i < 70; i++) {
+        if (_i == 0) {
+            memcpy(code + size, loads, sizeof loads);
+            /* In every other round another variable. */
+            for (unsigned k = 1; k <= 3; k++) code[size + 5 * k - 1] = (uint8_t)(8 * (i & 1));
+            size += sizeof loads;
+        }
+        code[size++] = /* je +0 */ 0x74;
+        code[size++] = 0;
+    }
+    memcpy(code + size, way_out, sizeof way_out);
+    image_bytes(&f->memory, OTHER, code, size + sizeof way_out);
+    WORDS(&f->memory, STACK, 8, 7, 7, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, OTHER, STACK, STACK + 24);
+    EXPECT(f, USP_STOP_FP_ZERO, OTHER, CALLER, RA2);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK + 24);
+}
+END_TEST
+
 /* A pop and the branch after it have one condition, so after the branch nothing has been popped (glibc's memcpy for
  * NEON). */
 START_TEST(pop_and_branch_together) {
@@ -805,6 +836,7 @@ int main(void) {
               argument_taken_by_a_short_callee, register_changed_in_a_loop);
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
+    tcase_add_loop_test(ways, paths_that_join, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);

@@ -4,6 +4,7 @@
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/outcome.h"
 #include "lib/unwind/code/queries.h"
+#include "lib/unwind/code/room.h"
 
 /* Number of callee instructions that may be decoded for each instruction of the question's budget. They show how many
  * bytes of arguments a callee removes from the stack. */
@@ -33,10 +34,7 @@ static struct uspi_way take_next(struct uspi_explorer *x) {
     struct uspi_way way = x->pending[best];
     memmove(&x->pending[best], &x->pending[best + 1], (x->pending_count - best - 1) * sizeof way);
     x->pending_count--;
-    x->log.shared = x->has_jump ? uspi_entries_of(&x->jump) : 0;
-    for (unsigned i = 0; i < x->pending_count; i++) {
-        if (uspi_entries_of(&x->pending[i]) > x->log.shared) x->log.shared = uspi_entries_of(&x->pending[i]);
-    }
+    uspi_find_shared(x);
     x->log.count = x->log.shared;
     if (uspi_entries_of(&way) > x->log.count) x->log.count = uspi_entries_of(&way);
     return way;
@@ -97,12 +95,6 @@ static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, str
 }
 
 /* ---- control flow ---- */
-
-/* Returns an address relative to the origin, as runs of visited code contain it. Addresses 4 GB apart are not
- * distinguished. */
-static int32_t relative(const struct uspi_explorer *x, usp_addr pc) {
-    return (int32_t)(uint32_t)(pc - x->question.from);
-}
 
 static bool inside(const struct uspi_explorer *x, usp_addr pc) {
     return x->question.high == 0 || (pc >= x->question.low && pc < x->question.high);
@@ -386,7 +378,7 @@ static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, stru
  * instruction; NULL: none. */
 static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct uspi_instruction *i,
                   struct uspi_code_run **run) {
-    const int32_t at = relative(x, way->pc);
+    const int32_t at = uspi_from_origin(x, way->pc);
     const bool again = uspi_runs_hold(&x->runs, at);
     if (again && way->assumed == 0) return false;
     if (again) *run = NULL;
@@ -444,6 +436,7 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
             if ((USPI_DOUBT_TAIL_CALL & ~x->question.allowed) != 0) return ENDED;
             return uspi_rule_at_tail_call(&x->log, &way, found->rule) ? HAS_RULE : ENDED;
         }
+        if (uspi_needs_room(x)) uspi_make_room(x, &way);
         if (!resolve_condition(x, &way, &i)) {
             behind_call = false;
             move(&way, &i, false);
@@ -465,7 +458,7 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
  * visited code at or below the goal. Returns false when there is no such address, or when the question does not allow a
  * switch. */
 static bool enter_case(struct uspi_explorer *x) {
-    const int32_t goal = relative(x, x->question.goal);
+    const int32_t goal = uspi_from_origin(x, x->question.goal);
     if (((x->jump.doubts | USPI_DOUBT_SWITCH) & ~x->question.allowed) != 0) return false;
     if (!x->has_jump || x->has_found) return false;
     const int32_t nearest = uspi_runs_end_below(&x->runs, goal);
@@ -489,6 +482,7 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->flags = question->mode & flags;
     x->budget = question->budget;
     x->callee_budget = CALLEE_SHARE * question->budget;
+    x->room_budget = question->budget;
     x->has_found = x->has_jump = x->is_cut = false;
     x->log.count = x->log.shared = x->runs.count = 0;
     x->pending_count = 1;

@@ -51,6 +51,10 @@ struct uspi_question {
 
 #define USPI_PENDING_MAX 64
 
+/* The number of instructions after which room is made again at the earliest: looking for it takes as long as following
+ * a path for some instructions. */
+#define USPI_ROOM_GAP 16u
+
 /* About 5 KB. */
 struct uspi_explorer {
     struct uspi_code *code;
@@ -59,6 +63,7 @@ struct uspi_explorer {
     uint32_t flags;         /* condition flags at the origin: see USPI_MODE_FLAGS; 0 after their use */
     unsigned budget;        /* instructions left */
     unsigned callee_budget; /* instructions of callees left */
+    unsigned room_budget;   /* room is not made again before `budget` has fallen to this */
     bool has_found;         /* a rule or the goal was found */
     bool has_jump;          /* USPI_TO_GOAL: `jump` is valid */
     bool is_cut;            /* a path ended at code that cannot be read */
@@ -71,5 +76,11 @@ struct uspi_explorer {
     struct uspi_runs runs;
     struct uspi_way pending[USPI_PENDING_MAX];
 };
+
+/* Returns an address relative to the origin, as runs of visited code contain it. Addresses 4 GB apart are not
+ * distinguished. */
+static inline int32_t uspi_from_origin(const struct uspi_explorer *x, usp_addr pc) {
+    return (int32_t)(uint32_t)(pc - x->question.from);
+}
 
 #endif
