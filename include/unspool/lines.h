@@ -156,8 +156,8 @@ USP_API void usp_index_init(struct usp_index *index, const char *store);
 /* Makes the index of an image in the list and stores it as STORE/ab/cdef…/index, where abcdef… is the image's build id
  * or UUID. The file is replaced atomically. The same input gives the same bytes on every host. Debug information is
  * found as in usp_symbolize_lines. For USP_INDEX_KEEP, whole debug information counts as richer than debug information
- * of which files were not found, that as richer than GSYM, Breakpad symbols and Go's function table, and these as
- * richer than symbols alone.
+ * that lacks files (split units, a file that several share), that as richer than GSYM, Breakpad symbols and Go's
+ * function table, and these as richer than symbols alone.
  *
  * Returns USP_OK, USP_ERROR_NOT_FOUND when no source describes the image's code, USP_ERROR_UNSUPPORTED when the image
  * has no build id, USP_ERROR_FORMAT when the index would be larger than 16 times the debug information plus one
