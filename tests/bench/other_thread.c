@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures usp_capture_thread: how long the other thread is stopped, how long the call takes, and how many system calls
- * the requester makes. Compiled twice: with frame records, and (FRAMELESS) without, where the walk needs the unwind
+ * the requester makes. The peer is what any capture by a signal needs at least: a signal to the same thread, whose
+ * handler only wakes the sender. Compiled twice: with frame records, and (FRAMELESS) without, where the walk needs the unwind
  * tables. The frames are counted, because a walk that ends too early is quick. The kernel counts the system calls: it
  * stops the requester at each for a tracer in a process of its own. No code of the library takes part in the
  * counting. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 
+#include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -126,6 +129,27 @@ static bool count_kernel_calls(unsigned depth, unsigned counts[2]) {
     return is_told && marks == 4;
 }
 
+/* ---- the peer ---- */
+
+static _Atomic(uint32_t) replied;
+
+static void reply(int number) {
+    const int kept = errno;
+    (void)number;
+    atomic_store(&replied, 1);
+    syscall(SYS_futex, &replied, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = kept;
+}
+
+static void run_signal(void *context, unsigned times) {
+    const struct usp_thread *thread = context;
+    for (unsigned i = 0; i < times; i++) {
+        atomic_store(&replied, 0);
+        if (syscall(SYS_tgkill, getpid(), (pid_t)thread->id, SIGUSR1) != 0) exit(1);
+        while (atomic_load(&replied) == 0) syscall(SYS_futex, &replied, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    }
+}
+
 /* ---- time ---- */
 
 struct watch {
@@ -145,12 +169,17 @@ static void run_capture(void *context, unsigned times) {
 
 static void print_depth(unsigned *depth, const unsigned *counts) {
     struct watch watch = {.thread = start_thread(depth)};
-    struct subject subject = {.name = "usp_capture_thread", .run = run_capture, .context = &watch, .times = 1};
-    time_subjects(&subject, 1, ROUNDS);
-    const double call = median(subject.rounds, ROUNDS) / 1000;
+    struct subject subjects[] = {
+        {.name = "usp_capture_thread", .run = run_capture, .context = &watch, .times = 1},
+        {.name = "a signal and its answer", .run = run_signal, .context = &watch.thread, .times = 1},
+    };
+    time_subjects(subjects, 2, ROUNDS);
+    const double call = median(subjects[0].rounds, ROUNDS) / 1000;
     printf("%5u calls, %4u frames%s: stopped for %6.1f us, the call %7.1f us", *depth, watch.last.count,
            watch.last.count > *depth ? "" : " (INCOMPLETE)", median(watch.stopped, ROUNDS) / 1000, call);
     if (*depth == GOAL_DEPTH) printf(", at most %.0f: %s", CALL_GOAL, verdict(call <= CALL_GOAL));
+    printf("; %.2f of %s (%.1f us)", ratio(&subjects[0], &subjects[1], ROUNDS), subjects[1].name,
+           median(subjects[1].rounds, ROUNDS) / 1000);
     if (counts != NULL) {
         printf("; %u kernel calls (the first time %u), at most %u: %s\n", counts[1], counts[0], KERNEL_CALLS,
                verdict(counts[1] <= KERNEL_CALLS));
@@ -164,7 +193,8 @@ int main(void) {
     enum { DEPTHS = sizeof depths / sizeof *depths };
     unsigned counts[DEPTHS][2];
     bool is_counted[DEPTHS];
-    if (pipe(never) != 0) return 1;
+    const struct sigaction action = {.sa_handler = reply, .sa_flags = SA_RESTART};
+    if (pipe(never) != 0 || sigaction(SIGUSR1, &action, NULL) != 0) return 1;
     /* Runs first, so that each child begins in a process in which no thread was captured. */
     for (unsigned i = 0; i < DEPTHS; i++) is_counted[i] = count_kernel_calls(depths[i], counts[i]);
     printf("another thread, waiting in the kernel, its code " CODE "; medians of %u\n", ROUNDS);
