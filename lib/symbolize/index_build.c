@@ -74,23 +74,20 @@ static enum richness richness_of_index(const struct uspi_index_file *index) {
     return richness_of(index->blocks, index->flags);
 }
 
-static void describe_kept(const struct uspi_index_file *kept, struct usp_index *index) {
+static void keep(const struct uspi_index_file *kept, struct usp_index *index) {
     index->is_kept = 1;
     index->index_bytes = uspi_file_bytes(kept->file).size;
     index->blocks = kept->blocks;
     index->symbols = uspi_index_symbol_count(kept);
+    /* The message is about what was read. It holds for an index that lacks parts, too. */
+    if (richness_of_index(kept) != LACKING_INFORMATION) index->message[0] = '\0';
 }
 
-static void keep(const struct uspi_index_file *kept, struct usp_index *index) {
-    describe_kept(kept, index);
-    index->message[0] = '\0'; /* it is about what was read, not about the index */
-}
-
-/* Returns whether an index says at least as much as what was just read. Lines count first, then symbols. Of two that
- * lack parts, publish chooses. */
+/* Returns whether an index says at least as much as what was just read: lines count first, then symbols. Of two that
+ * lack parts, the larger one found more of them. */
 static bool is_as_rich(const struct uspi_index_file *kept, enum richness richness, const struct usp_index *index) {
     if (richness_of_index(kept) != richness) return richness_of_index(kept) > richness;
-    if (richness == LACKING_INFORMATION) return false;
+    if (richness == LACKING_INFORMATION) return uspi_file_bytes(kept->file).size >= index->index_bytes;
     return uspi_index_symbol_count(kept) >= index->symbols;
 }
 
@@ -105,45 +102,37 @@ static bool keeps_lines(const struct usp_image *image, enum richness richness, s
     return stays;
 }
 
-/* Writes the index, unless both `kept` (may be NULL) and this one lack parts, and this one is not larger: another file
- * of the build may have found more parts. */
-static int publish(const char *path, struct uspi_index_writer *writer, const struct uspi_index_header *header,
-                   const struct uspi_index_file *kept, struct usp_index *index) {
-    uint8_t *bytes;
-    size_t size;
-    int status = uspi_index_finish(writer, header, &bytes, &size);
-    if (status != USP_OK) return status;
-    if (kept != NULL && (kept->flags & header->flags & USPI_INDEX_LACKING) != 0 &&
-        uspi_file_bytes(kept->file).size >= size) {
-        describe_kept(kept, index);
-        free(bytes);
-        return USP_OK;
-    }
-    index->index_bytes = size;
-    status = uspi_os_publish(path, bytes, size);
-    if (status != USP_OK) snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
-    free(bytes);
-    return status;
-}
-
-/* Puts the index into the store. With USP_INDEX_KEEP, a poorer index does not replace a richer one, even if another
- * process has stored that one meanwhile. */
-static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header,
-                  const struct usp_image *image, struct usp_index *index) {
-    const bool may_keep = (index->flags & USP_INDEX_KEEP) != 0;
-    char *path = uspi_index_path(index->store, header->build_id, header->build_id_size);
-    if (path == NULL) return USP_ERROR_NO_MEMORY;
+/* Puts the index's bytes at `path` in the store. With USP_INDEX_KEEP, a poorer index does not replace a richer one, even
+ * if another process has stored that one meanwhile. */
+static int publish(const char *path, const uint8_t *bytes, enum richness richness, const struct usp_image *image,
+                   struct usp_index *index) {
     const int lock = uspi_os_lock_folder(path);
-    struct uspi_index_file *kept = may_keep ? open_kept(index->store, image) : NULL;
+    struct uspi_index_file *kept = (index->flags & USP_INDEX_KEEP) != 0 ? open_kept(index->store, image) : NULL;
     int status = USP_OK;
-    const enum richness richness = richness_of(index->blocks, header->flags);
     if (kept != NULL && is_as_rich(kept, richness, index)) {
         keep(kept, index);
     } else {
-        status = publish(path, writer, header, kept, index);
+        status = uspi_os_publish(path, bytes, (size_t)index->index_bytes);
+        if (status != USP_OK) {
+            snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
+        }
     }
     uspi_index_file_close(kept);
     uspi_os_unlock_folder(lock);
+    return status;
+}
+
+static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header,
+                  const struct usp_image *image, struct usp_index *index) {
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    char *path = uspi_index_path(index->store, header->build_id, header->build_id_size);
+    int status = path != NULL ? uspi_index_finish(writer, header, &bytes, &size) : USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) {
+        index->index_bytes = size;
+        status = publish(path, bytes, richness_of(index->blocks, header->flags), image, index);
+    }
+    free(bytes);
     free(path);
     return status;
 }

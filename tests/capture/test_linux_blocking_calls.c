@@ -321,18 +321,15 @@ static void read_all(void) {
     ck_assert_int_gt(read(ends[0], bytes, sizeof bytes), 0);
 }
 /* Reads until the call has written all of its bytes. */
-static void read_much(void) {
+static void read_until_ended(int from) {
     char bytes[65536];
-    ck_assert_int_eq(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
-    while (!has_ended()) (void)!read(ends[0], bytes, sizeof bytes);
+    ck_assert_int_eq(fcntl(from, F_SETFL, O_NONBLOCK), 0);
+    while (!has_ended()) (void)!read(from, bytes, sizeof bytes);
 }
+static void read_much(void) { read_until_ended(ends[0]); }
 static void close_peer(void) { ck_assert_int_eq(shutdown(sockets[1], SHUT_WR), 0); }
 static void send_byte(void) { ck_assert_int_eq(send(sockets[1], "x", 1, 0), 1); }
-/* Reads from the socket until the call has written all of its bytes. */
-static void receive_all(void) {
-    char bytes[65536];
-    while (!has_ended()) (void)!recv(sockets[1], bytes, sizeof bytes, MSG_DONTWAIT);
-}
+static void receive_all(void) { read_until_ended(sockets[1]); }
 static void connect_once(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/socket", folder);
