@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See carry.h. */
 #include "lib/unwind/code/carry.h"
-
-/* Maximum number of instructions of one callee that are decoded to find its return. */
-#define CALLEE_MAX 1024
+#include "lib/unwind/code/callee.h"
 
 static struct uspi_value literal(struct uspi_explorer *x, usp_addr at) {
     const uint8_t *bytes;
@@ -65,78 +63,6 @@ bool uspi_carry_out(struct uspi_explorer *x, struct uspi_way *way, const struct 
     return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, way, sp);
 }
 
-/* Maximum number of branches over the following code that are remembered. */
-#define LATER_MAX 8
-
-/* Targets of branches that lead over code which may end without a return. */
-struct later {
-    unsigned count;
-    usp_addr targets[LATER_MAX];
-};
-
-static void remember_branch(struct later *later, usp_addr target) {
-    if (later->count == LATER_MAX) {
-        memmove(&later->targets[0], &later->targets[1], (LATER_MAX - 1) * sizeof later->targets[0]);
-        later->count--;
-    }
-    later->targets[later->count++] = target;
-}
-
-/* Removes and returns the newest target behind an address, or returns 0. */
-static usp_addr next_branch(struct later *later, usp_addr address) {
-    while (later->count > 0) {
-        const usp_addr target = later->targets[--later->count];
-        if (target > address) return target;
-    }
-    return 0;
-}
-
-/* Finds how many bytes of arguments a callee removes from the stack; see uspi_code_popped_by. *budget is the maximum
- * number of instructions, and becomes the number left. */
-static bool find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped) {
-    const struct uspi_backend *b = code->backend;
-    struct uspi_instruction i;
-    struct later later = {.count = 0};
-    const usp_addr start = callee;
-    *popped = 0;
-    for (; *budget > 0 && callee != 0 && uspi_code_decode(code, callee, mode, &i); --*budget) {
-        /* A jump back closes a loop, whose exit leads to the code after the jump. So the jump is not followed. */
-        bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
-        bool jumps = i.flow == USPI_JUMP && !is_loop;
-        bool ends = i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN;
-        if (i.flow == USPI_BRANCH) remember_branch(&later, i.target);
-        for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
-            const struct uspi_effect *e = &i.effects[k];
-            if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) *popped = e->value - b->call_push;
-        }
-        if (i.flow == USPI_RETURN) return true;
-        callee = ends ? next_branch(&later, callee) : jumps ? i.target : callee + i.length;
-        mode = jumps ? i.target_mode : i.mode;
-    }
-    return false;
-}
-
-bool uspi_code_popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode, int64_t *popped) {
-    unsigned budget = CALLEE_MAX;
-    return find_popped(code, callee, mode, &budget, popped);
-}
-
-/* Returns how many bytes the instruction after a call subtracts from sp, for a callee that is not known. Without
- * optimization, clang keeps stack space reserved for arguments. After a callee has removed its arguments, the caller
- * reserves the space again. */
-static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mode) {
-    const uint8_t sp = code->backend->sp;
-    struct uspi_instruction i;
-    if (!uspi_code_decode(code, behind, mode, &i) || i.effect_count != 1) return 0;
-    const struct uspi_effect *e = &i.effects[0];
-    return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
-}
-
-int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind) {
-    int64_t popped;
-    return uspi_code_popped_by(code, callee, mode, &popped) ? popped : taken_again(code, behind, mode);
-}
-
 uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
     const uint64_t all = (UINT64_C(1) << b->register_count) - 1;
     return all & ~(b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc);
@@ -149,13 +75,13 @@ bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct
     if (x->question.pops != USPI_POPS_NOTHING) {
         struct uspi_value sp = uspi_register_value(&x->log, way, b->sp);
         int64_t popped;
-        unsigned budget = x->callee_budget < CALLEE_MAX ? x->callee_budget : CALLEE_MAX;
+        unsigned budget = x->callee_budget < USPI_CALLEE_MAX ? x->callee_budget : USPI_CALLEE_MAX;
         x->callee_budget -= budget;
-        bool is_known = find_popped(x->code, call->target, call->target_mode, &budget, &popped);
-        x->callee_budget += budget;
-        if (!is_known && x->question.pops == USPI_POPS_AS_TAKEN_AGAIN) {
-            popped = taken_again(x->code, way->pc + call->length, call->mode);
+        bool is_known = uspi_code_find_popped(x->code, call->target, call->target_mode, &budget, &popped);
+        if (!is_known && x->question.pops == USPI_POPS_AS_CALLER) {
+            popped = uspi_code_popped_before(x->code, way->pc + call->length, call->mode, &budget);
         }
+        x->callee_budget += budget;
         if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;
     }
     way->unknown |= uspi_lost_by_call(b);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* See explore.h. Follows one path until it ends, then the next. Branches that a path did not take wait in `pending`. */
 #include "lib/unwind/code/explore.h"
+#include "lib/unwind/code/callee.h"
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/outcome.h"
-#include "lib/unwind/code/queries.h"
 #include "lib/unwind/code/room.h"
 
 /* Number of callee instructions that may be decoded for each instruction of the question's budget. They show how many
@@ -311,7 +311,6 @@ static unsigned doubts_of_call(const struct uspi_explorer *x, const struct uspi_
 static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
     const usp_addr next = way->pc + i->length;
     uint64_t written;
-    if (x->question.purpose == USPI_REACH) return ENDED;
     if (comes_back(x, i, &written)) {
         way->unknown |= written;
         return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
@@ -488,6 +487,10 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->pending_count = 1;
     x->pending[0] = (struct uspi_way){
         .pc = question->from, .unknown = question->unknown, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
+    if (question->popped != 0) {
+        const uint8_t sp = x->backend->sp;
+        (void)uspi_assign_register(&x->log, &x->pending[0], sp, uspi_address(sp, question->popped));
+    }
 }
 
 bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned *doubts) {

@@ -20,14 +20,14 @@ enum uspi_doubt {
 enum uspi_purpose {
     USPI_TO_RETURN, /* from a frame's pc: the rule is what a return restores */
     USPI_TO_GOAL,   /* from a function's start: the rule is what is known where the path reaches the goal */
-    USPI_REACH      /* whether the goal can be reached without a call: the rule is empty */
+    USPI_REACH      /* whether a path leads to the goal: the rule is empty */
 };
 
 /* What callees remove from the stack besides the return address (x86). */
 enum uspi_pops {
     USPI_POPS_NOTHING,
-    USPI_POPS_AS_CALLEE,     /* what the callee's first return removes, if the call has a constant target: takes time */
-    USPI_POPS_AS_TAKEN_AGAIN /* the same; if it is not known, what the next instruction subtracts from sp again */
+    USPI_POPS_AS_CALLEE, /* what the callee's first return removes, if the call has a constant target: takes time */
+    USPI_POPS_AS_CALLER  /* the same; if it is not known, what the code after the call shows */
 };
 
 /* A budget for paths through a whole function, which has some hundred instructions as a rule. */
@@ -42,6 +42,7 @@ struct uspi_question {
     bool is_interrupted; /* USPI_TO_GOAL: the goal is interrupted code, so no call need precede it */
     bool oldest_first;   /* of equally doubtful paths, the one that branched off first is the next, not the last */
     enum uspi_pops pops; /* what callees are assumed to remove */
+    uint32_t popped;     /* bytes that a callee still removes before the code at `from` runs */
     unsigned budget;     /* maximum number of instructions */
     unsigned allowed;    /* enum uspi_doubt: doubts that a path may have */
     const struct usp_memory *data; /* for function pointers at fixed addresses; NULL: they are not read */

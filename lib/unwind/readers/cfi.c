@@ -11,7 +11,7 @@
  *   - Apple's compilers omit epilogues, and describe a prologue by the state at its end. LLVM for arm64 does the same
  *     when it is to write small tables (at -Oz, and without -fasynchronous-unwind-tables).
  *   - clang for i386 omits that a callee has just removed its stack arguments, and describes some pushes late. */
-#include "lib/unwind/code/carry.h"
+#include "lib/unwind/code/callee.h"
 #include "lib/unwind/readers/table.h"
 #include "lib/unwind/tables/dwarf_find.h"
 #include "lib/unwind/tables/dwarf_row.h"

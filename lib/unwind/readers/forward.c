@@ -8,6 +8,7 @@
  * each other (rank.c) and with other evidence. What is decided here besides is when to stop following paths, and
  * whether a link register can still hold the return address: questions about the paths, which other readers do not
  * answer. */
+#include "lib/unwind/code/callee.h"
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/proof.h"
@@ -18,6 +19,7 @@
 /* Maximum numbers of instructions. */
 #define BUDGET_STALE 512 /* from the link register's address back to the pc */
 #define BUDGET_NEAR  256 /* from the pc to a near return */
+#define NEXT_CALL    64  /* from one call to the next */
 
 /* Results of the paths so far. */
 struct ways {
@@ -25,7 +27,10 @@ struct ways {
     struct uspi_candidate *best;
     struct uspi_candidate by_register; /* best doubtful one from a link register that may be stale; compared last */
     unsigned heard;
-    bool is_cut; /* a path ended at code that could not be read */
+    bool is_cut;         /* a path ended at code that could not be read */
+    bool first_suffices; /* no other path than the first one was needed: `first` is its rule */
+    struct uspi_rule first;
+    unsigned first_doubts;
 };
 
 static bool is_better(const struct ways *ways, const struct uspi_candidate *a, const struct uspi_candidate *b) {
@@ -101,9 +106,8 @@ static bool recall(struct ways *ways) {
     return false;
 }
 
-/* Follows paths until one suffices. If the first path suffices, it will also be the first the next time, so its rule is
- * cached. */
-USPI_APART static void explore(struct ways *ways, const struct uspi_question *question, bool keeps) {
+/* Follows paths until one suffices. */
+USPI_APART static void explore(struct ways *ways, const struct uspi_question *question) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_explorer x;
     struct uspi_rule rule;
@@ -114,15 +118,18 @@ USPI_APART static void explore(struct ways *ways, const struct uspi_question *qu
         if (!hear(ways, &rule, doubts)) continue;
         /* If code can be read the next time, another path may be the first one. */
         const bool is_sure = !x.is_cut || uspi_is_steady(ways->best);
-        if (keeps && is_first && is_sure)
-            uspi_keep_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_EXPLORED, &rule, doubts);
+        if (is_first && is_sure) {
+            ways->first_suffices = true;
+            ways->first = rule;
+            ways->first_doubts = doubts;
+        }
         break;
     }
     ways->is_cut = ways->is_cut || x.is_cut;
 }
 
-/* Whether a path leads from an instruction to the pc without a call. */
-USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from) {
+/* Whether a path leads from an instruction to the pc. allowed: enum uspi_doubt. */
+USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from, unsigned allowed) {
     struct uspi_explorer x;
     struct uspi_rule rule;
     unsigned doubts;
@@ -131,7 +138,7 @@ USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from) {
                                            .goal = uspi_pc_of(e->walk, e->frame),
                                            .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
                                            .budget = BUDGET_STALE,
-                                           .allowed = USPI_DOUBT_ANY};
+                                           .allowed = allowed};
     uspi_explore_begin(&x, &e->code, &question);
     return uspi_explore_next(&x, &rule, &doubts);
 }
@@ -142,7 +149,7 @@ USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from) {
  * return address. */
 static bool register_is_fresh(struct uspi_evidence *e, const struct uspi_candidate *c) {
     struct uspi_candidate from_callee;
-    if (!e->frame->exact || reaches_pc(e, c->ra.pc)) return false;
+    if (!e->frame->exact || reaches_pc(e, c->ra.pc, USPI_DOUBT_ANY & ~USPI_DOUBT_CALL)) return false;
     if (!uspi_has_record(e) || e->record_ra.credit != USPI_VERIFIED) return true;
     if (e->record_ra.pc == c->ra.pc) return false;
     return c->ra.callee == 0 || uspi_proves_itself(e, &c->ra, &from_callee) || e->leaves;
@@ -164,14 +171,26 @@ static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode
            i.conditional != 0;
 }
 
+/* Drops a return address that an earlier call of the frame's own has left on the stack. On i386 a path can find it:
+ * behind a call whose effect on sp was misjudged, and one that never returns, is the next function, with sp where that
+ * call had pushed the address. The code at the address leads to the pc, and the call before it does not. */
+static void drop_old(struct ways *ways) {
+    struct uspi_evidence *e = ways->evidence;
+    struct uspi_candidate *c = ways->best, from_callee;
+    const bool may_be_old = c->found && (c->doubts & USPI_DOUBT_CALL) != 0 && c->ra.callee != 0 && !c->is_record;
+    if (!may_be_old || uspi_proves_itself(e, &c->ra, &from_callee)) return;
+    if (reaches_pc(e, c->ra.pc, USPI_DOUBT_ANY)) c->found = false;
+}
+
 static bool has_sure_way(const struct ways *ways) {
     return ways->best->found && (ways->best->credit == USPI_VERIFIED || ways->best->is_record);
 }
 
 /* Explores again while nothing is sure: an instruction is visited once, so a wrong path may have been there before the
  * right one (behind a call that never returns, data can look like code), or a long one may have used the budget. In the
- * other order the right path comes first. On i386, callees may remove arguments instead. A condition that is known may
- * lead to a switch alone, and the other branch to the return. */
+ * other order the right path comes first. On i386, callees may remove arguments instead; so may the one that was
+ * called last, if it has not begun (the dynamic linker is looking for it). A condition that is known may lead to a
+ * switch alone, and the other branch to the return. */
 static void follow_ways(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     const struct uspi_frame_state *frame = e->frame;
@@ -191,18 +210,27 @@ static void follow_ways(struct ways *ways) {
     bool depends = depends_on_flags(e, question.from, question.mode);
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
     if (!depends && recall(ways)) return;
-    explore(ways, &question, !depends);
+    explore(ways, &question);
+    if (uspi_callees_pop(e->walk->backend)) drop_old(ways);
+    /* The path that sufficed will be the first one the next time, too. */
+    if (!depends && ways->first_suffices && ways->best->found)
+        uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &ways->first, ways->first_doubts);
     if (has_sure_way(ways)) return;
     question.mode = uspi_frame_mode(e->walk, frame);
     if (!uspi_callees_pop(e->walk->backend)) {
         question.oldest_first = true;
-        explore(ways, &question, false);
+        explore(ways, &question);
         return;
     }
-    for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_TAKEN_AGAIN && !has_sure_way(ways); pops++) {
+    for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_CALLER && !has_sure_way(ways); pops++) {
         question.pops = pops;
-        explore(ways, &question, false);
+        explore(ways, &question);
+        drop_old(ways);
     }
+    if (frame->exact || has_sure_way(ways)) return;
+    unsigned budget = NEXT_CALL;
+    question.popped = (uint32_t)uspi_code_popped_before(&e->aside, question.from, question.mode, &budget);
+    if (question.popped != 0) explore(ways, &question);
 }
 
 void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {

@@ -2,7 +2,7 @@
 /* See start.h. Also the two readers that explore from a function's start: from a known one, and from one that is found
  * by scanning back. */
 #include "lib/unwind/readers/start.h"
-#include "lib/unwind/code/carry.h"
+#include "lib/unwind/code/callee.h"
 #include "lib/unwind/code/explore.h"
 #include "lib/unwind/readers/readers.h"
 
@@ -53,7 +53,7 @@ bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, stru
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
     bool found = explore(e, &question, false, c);
     if (!uspi_callees_pop(b) || (found && c->credit == USPI_VERIFIED)) return found;
-    question.pops = USPI_POPS_AS_TAKEN_AGAIN;
+    question.pops = USPI_POPS_AS_CALLER;
     if (!explore(e, &question, true, &again)) return found;
     *c = again;
     return true;

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* See callee.h. */
+#include "lib/unwind/code/callee.h"
+
+/* Maximum numbers of instructions of a callee that certainly returns, after a call until its arguments are removed, and
+ * until the next call. */
+#define SOON_MAX      4
+#define ARGUMENTS_MAX 16
+#define NEXT_CALL_MAX 64
+
+/* At a call, sp is a multiple of this (System V ABI, Intel386 Architecture Processor Supplement 1.1, 2.2.2). */
+#define ALIGNMENT 16
+
+/* Finds by how many bytes an instruction raises sp. Returns false when sp gets another base than sp. */
+static bool find_rise(const struct uspi_backend *b, const struct uspi_instruction *i, int64_t *rise) {
+    *rise = 0;
+    for (unsigned k = 0; k < i->effect_count; k++) {
+        const struct uspi_effect *e = &i->effects[k];
+        if (e->op == USPI_STORE || e->reg != b->sp) continue;
+        if (e->op != USPI_SET || e->base != b->sp) return false;
+        *rise += e->value;
+    }
+    return true;
+}
+
+bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode, uint64_t *written) {
+    const struct uspi_backend *b = code->backend;
+    struct uspi_instruction i;
+    int64_t rise, raised = 0;
+    *written = 0;
+    for (unsigned n = 0; n < SOON_MAX && uspi_code_decode(code, callee, mode, &i); n++) {
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_STORE) return false;
+            if (e->reg < b->register_count && e->reg != b->sp && e->reg != b->pc) *written |= UINT64_C(1) << e->reg;
+        }
+        *written |= i.clobbers;
+        if (!find_rise(b, &i, &rise)) return false;
+        raised += rise;
+        if (i.flow != USPI_NEXT) return i.flow == USPI_RETURN && raised == b->call_push;
+        callee += i.length;
+        mode = i.mode;
+    }
+    return false;
+}
+
+/* Whether an instruction loads a register that a function preserves from the stack. */
+static bool restores_register(const struct uspi_backend *b, const struct uspi_instruction *i) {
+    for (unsigned k = 0; k < i->effect_count; k++) {
+        const struct uspi_effect *e = &i->effects[k];
+        if (e->op != USPI_LOAD || e->base != b->sp || e->reg >= b->register_count) continue;
+        if ((b->callee_saved >> e->reg & 1) != 0) return true;
+    }
+    return false;
+}
+
+bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32_t mode, int64_t most) {
+    const struct uspi_backend *b = code->backend;
+    struct uspi_instruction i;
+    int64_t rise, raised = 0;
+    for (unsigned n = 0; n < ARGUMENTS_MAX && uspi_code_decode(code, behind, mode, &i); n++) {
+        if (i.flow != USPI_NEXT && i.flow != USPI_CALL) return false;
+        /* Only the frame pointer gives sp another base, and the arguments are below it. */
+        if (!find_rise(b, &i, &rise)) return true;
+        /* An epilogue pops into such a register; arguments are popped into others. */
+        if (rise > 0 && restores_register(b, &i)) return false;
+        raised += rise;
+        if (raised > 0) return raised <= most;
+        behind += i.length;
+        mode = i.mode;
+    }
+    return false;
+}
+
+/* ---- what callees remove ---- */
+
+/* Maximum number of branches over the following code that are remembered. */
+#define LATER_MAX 8
+
+/* Targets of branches that lead over code which may end without a return. */
+struct later {
+    unsigned count;
+    usp_addr targets[LATER_MAX];
+};
+
+static void remember_branch(struct later *later, usp_addr target) {
+    if (later->count == LATER_MAX) {
+        memmove(&later->targets[0], &later->targets[1], (LATER_MAX - 1) * sizeof later->targets[0]);
+        later->count--;
+    }
+    later->targets[later->count++] = target;
+}
+
+/* Removes and returns the newest target behind an address, or returns 0. */
+static usp_addr next_branch(struct later *later, usp_addr address) {
+    while (later->count > 0) {
+        const usp_addr target = later->targets[--later->count];
+        if (target > address) return target;
+    }
+    return 0;
+}
+
+bool uspi_code_find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped) {
+    const struct uspi_backend *b = code->backend;
+    struct uspi_instruction i;
+    struct later later = {.count = 0};
+    const usp_addr start = callee;
+    *popped = 0;
+    for (; *budget > 0 && callee != 0 && uspi_code_decode(code, callee, mode, &i); --*budget) {
+        /* A jump back closes a loop, whose exit leads to the code after the jump. So the jump is not followed. */
+        bool is_loop = i.flow == USPI_JUMP && i.target >= start && i.target <= callee;
+        bool jumps = i.flow == USPI_JUMP && !is_loop;
+        bool ends = i.flow == USPI_END || i.flow == USPI_JUMP_UNKNOWN;
+        if (i.flow == USPI_BRANCH) remember_branch(&later, i.target);
+        for (unsigned k = 0; i.flow == USPI_RETURN && k < i.effect_count; k++) {
+            const struct uspi_effect *e = &i.effects[k];
+            if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) *popped = e->value - b->call_push;
+        }
+        if (i.flow == USPI_RETURN) return true;
+        callee = ends ? next_branch(&later, callee) : jumps ? i.target : callee + i.length;
+        mode = jumps ? i.target_mode : i.mode;
+    }
+    return false;
+}
+
+/* Returns how many bytes the instruction after a call subtracts from sp, for a callee that is not known. Without
+ * optimization, clang keeps stack space reserved for arguments. After a callee has removed its arguments, the caller
+ * reserves the space again. */
+static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mode) {
+    const uint8_t sp = code->backend->sp;
+    struct uspi_instruction i;
+    if (!uspi_code_decode(code, behind, mode, &i) || i.effect_count != 1) return 0;
+    const struct uspi_effect *e = &i.effects[0];
+    return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
+}
+
+/* Finds by how much sp moves from the instruction behind a call to the next call, along straight-line code. */
+static bool find_moved(struct uspi_code *code, usp_addr pc, uint32_t mode, unsigned *budget, int64_t *moved) {
+    struct uspi_instruction i;
+    int64_t rise;
+    *moved = 0;
+    for (unsigned n = 0; n < NEXT_CALL_MAX && *budget > 0 && uspi_code_decode(code, pc, mode, &i); n++) {
+        --*budget;
+        if (i.flow == USPI_CALL) return true;
+        const bool jumps = i.flow == USPI_JUMP;
+        if (i.flow != USPI_NEXT && i.flow != USPI_BRANCH && !jumps) return false;
+        if (!find_rise(code->backend, &i, &rise)) return false;
+        *moved += rise;
+        pc = jumps ? i.target : pc + i.length;
+        mode = jumps ? i.target_mode : i.mode;
+    }
+    return false;
+}
+
+int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_t mode, unsigned *budget) {
+    const int64_t again = taken_again(code, behind, mode), address = code->backend->word;
+    int64_t moved;
+    if (!find_moved(code, behind, mode, budget, &moved) || (moved + again) % ALIGNMENT == 0) return again;
+    if (moved % ALIGNMENT == 0) return 0;
+    return (moved + address) % ALIGNMENT == 0 ? address : again;
+}
+
+bool uspi_code_popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode, int64_t *popped) {
+    unsigned budget = USPI_CALLEE_MAX;
+    return uspi_code_find_popped(code, callee, mode, &budget, popped);
+}
+
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind) {
+    int64_t popped;
+    unsigned budget = USPI_CALLEE_MAX;
+    if (uspi_code_find_popped(code, callee, mode, &budget, &popped)) return popped;
+    budget = NEXT_CALL_MAX;
+    return uspi_code_popped_before(code, behind, mode, &budget);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What callees do to the stack pointer: whether they return, and which of their arguments they remove. Compilers make
+ * callees of 32-bit x86 code remove arguments; the first one, the address of a struct that is returned, by the ABI. */
+#ifndef USPI_CALLEE_H
+#define USPI_CALLEE_H
+
+#include "lib/unwind/frame/code.h"
+
+/* Maximum number of instructions of one callee that are decoded to find its return. */
+#define USPI_CALLEE_MAX 1024u
+
+/* Returns whether callees can remove their arguments from the stack, as in 32-bit x86 code (ret $4). */
+static inline bool uspi_callees_pop(const struct uspi_backend *backend) { return backend->call_push == 4; }
+
+/* Returns whether a callee certainly returns, and removes nothing but its return address from the stack: a few
+ * instructions without a branch or a store lead to its return. *written becomes the registers that they write. i386
+ * code obtains its own address from such a callee, in any register. */
+bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode, uint64_t *written);
+
+/* Returns whether the code after a call removes the call's arguments, or a part of them, from the stack: it raises sp
+ * before it branches, by at most `most` bytes. Code after a call that never returns is another part of the function,
+ * which has no arguments to remove. */
+bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32_t mode, int64_t most);
+
+/* Finds how many bytes of arguments a callee removes from the stack, from its first return instruction: compilers give
+ * all returns of a function the same operand. Returns false, with *popped 0, when it is not known (the callee is a
+ * linkage table's entry, or 0). *budget is the maximum number of instructions, and becomes the number left. */
+bool uspi_code_find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped);
+
+/* Returns how many bytes a callee that is not known has removed before `behind`, the address after the call. The
+ * caller's code shows it: sp is equally aligned at this call and at the next one. Where no call follows, the number of
+ * bytes that the next instruction subtracts from sp again. *budget as above. */
+int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_t mode, unsigned *budget);
+
+/* The first of these has a budget of its own. The second returns the bytes that the callee shows, otherwise those that
+ * the code after the call shows. */
+bool uspi_code_popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode, int64_t *popped);
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind);
+
+#endif
