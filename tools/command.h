@@ -3,6 +3,8 @@
 #ifndef TOOL_COMMAND_H
 #define TOOL_COMMAND_H
 
+#include <unspool/images.h>
+
 #include <stdint.h>
 
 /* Part of the public interface: doc/man/unspool.1 lists them. */
@@ -36,8 +38,7 @@ void complain(const char *format, ...)
 #endif
     ;
 
-/* Complains that the images of a process cannot be listed, with the reason and a remedy. status: the result of
- * usp_images_create_process, not USP_OK. Returns the exit status. */
-int complain_of_process(int64_t pid, int status);
+/* Lists the images of a process, or complains that they cannot be listed. Returns the exit status. */
+int list_process(int64_t pid, struct usp_images **images);
 
 #endif

@@ -75,10 +75,9 @@ static int open_target(const char *target, struct listed *listed) {
     int64_t pid;
     if (!parse_target(target, &pid)) return EXIT_USAGE;
     if (pid == 0) return open_file(target, listed);
-    int status = usp_images_create_process(pid, &listed->owned);
-    if (status != USP_OK) return complain_of_process(pid, status);
+    int result = list_process(pid, &listed->owned);
     listed->images = listed->owned;
-    return EXIT_ALL_WELL;
+    return result;
 }
 
 static void put_json(const struct usp_images *images) {

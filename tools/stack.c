@@ -296,6 +296,10 @@ static struct usp_tasks *find_tasks(const struct request *request, const struct 
     return tasks;
 }
 
+/* Names the frames of the report. It is not freed: the end of the process unmaps hundreds of files in a fraction of the
+ * time that usp_symbolizer_free takes. */
+static struct usp_symbolizer *symbolizer;
+
 /* Creates the filter, demangler and symbolizer. Returns an enum usp_status. */
 static int equip(const struct request *request, struct usp_filter **filter, struct stack_report *report) {
     const struct usp_images *images = usp_snapshot_images(report->snapshot);
@@ -311,7 +315,8 @@ static int equip(const struct request *request, struct usp_filter **filter, stru
         struct usp_symbolizer_options names;
         usp_symbolizer_options_init(&names);
         char *store = use_line_options(&request->lines, &names);
-        status = usp_symbolizer_create_for_snapshot(report->snapshot, &names, &report->format.symbolizer);
+        status = usp_symbolizer_create_for_snapshot(report->snapshot, &names, &symbolizer);
+        report->format.symbolizer = symbolizer;
         free(store);
     }
     if (!request->no_lines) report->format.flags |= USP_FORMAT_LINES;
@@ -354,7 +359,6 @@ static int write_report(const struct request *request, const struct usp_snapshot
         status = stack_write_text(&report, stdout);
     }
     if (status == USP_OK && !request->no_lines) warn_of_lines(&report, request->wants_lines);
-    usp_symbolizer_free(report.format.symbolizer);
     usp_demangler_free(report.format.demangler);
     usp_filter_free(filter);
     /* main reports a failure to write standard output. */

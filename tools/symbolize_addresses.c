@@ -247,8 +247,7 @@ static int answer_all(struct session *session) {
 
 static int find_images(const struct address_options *options, struct usp_images **images) {
     if (options->process == 0) return choose_image(&options->image, images);
-    int status = usp_images_create_process(options->process, images);
-    return status == USP_OK ? EXIT_ALL_WELL : complain_of_process(options->process, status);
+    return list_process(options->process, images);
 }
 
 static int create_symbolizer(const struct address_options *options, struct session *session) {

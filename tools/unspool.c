@@ -5,7 +5,6 @@
 #include <unspool/base.h>
 #include <unspool/format.h>
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,37 +26,11 @@ void complain(const char *format, ...) {
     fprintf(stderr, "unspool: %s\n", harmless);
 }
 
-/* Prints why there are no images of this process: what a capture of it says, which is refused for the same reason before
- * any thread is stopped. */
-static void complain_of_target(int64_t pid, const char *otherwise) {
-    char text[1024] = "";
-    struct usp_snapshot_options options;
-    struct usp_snapshot *snapshot = NULL;
-    usp_snapshot_options_init(&options);
-    options.max_frames = 1;
-    options.unwind.tail = 0;
-    if (usp_snapshot_create_process(pid, &options, &snapshot, text, sizeof text) == USP_OK) text[0] = '\0';
-    usp_snapshot_free(snapshot);
-    if (text[0] != '\0') {
-        complain("%s", text);
-    } else {
-        complain("%s %" PRId64, otherwise, pid);
-    }
-}
-
-int complain_of_process(int64_t pid, int status) {
-    switch (status) {
-    case USP_ERROR_NO_THREAD: complain_of_target(pid, "there is no process"); break;
-    case USP_ERROR_PERMISSION:
-        complain("process %" PRId64
-                 " may not be read: run as root, or as the user that it belongs to; in a container with "
-                 "CAP_SYS_PTRACE, on macOS signed with com.apple.security.cs.debugger",
-                 pid);
-        break;
-    case USP_ERROR_BUSY: complain("process %" PRId64 " is loading or unloading libraries: try again", pid); break;
-    case USP_ERROR_UNSUPPORTED: complain_of_target(pid, "this system cannot list the images of process"); break;
-    default: complain("the images of process %" PRId64 " cannot be listed: %s", pid, usp_status_string(status)); break;
-    }
+int list_process(int64_t pid, struct usp_images **images) {
+    char error[1024];
+    int status = usp_images_create_process(pid, images, error, sizeof error);
+    if (status == USP_OK) return EXIT_ALL_WELL;
+    complain("%s", error);
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 

@@ -52,11 +52,12 @@ struct usp_image {
  * async-signal-safe. */
 USP_API int usp_images_create_self(struct usp_images **images);
 
-/* Lists the images of another process. On success the caller frees *images. Returns USP_OK, USP_ERROR_NO_THREAD when
- * there is no such process (a thread's id is not a process's), USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY,
- * USP_ERROR_UNSUPPORTED (Linux: also for a thread of the kernel, and without /proc), USP_ERROR_SYSTEM, or
- * USP_ERROR_BUSY while its loader changes the list (try again). Not async-signal-safe. */
-USP_API int usp_images_create_process(int64_t pid, struct usp_images **images);
+/* Lists the images of another process. On success the caller frees *images. On failure `error` (may be NULL,
+ * `error_size` bytes) receives a sentence that says why, as from usp_snapshot_create_process; on success it is empty.
+ * Returns USP_OK, USP_ERROR_NO_THREAD when there is no such process (a thread's id is not a process's),
+ * USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED (Linux: also for a thread of the kernel, and without
+ * /proc), USP_ERROR_SYSTEM, or USP_ERROR_BUSY while its loader changes the list (try again). Not async-signal-safe. */
+USP_API int usp_images_create_process(int64_t pid, struct usp_images **images, char *error, size_t error_size);
 
 /* Makes a list from recorded images, such as those of a crash report or a server's records. The entries and their
  * paths (NULL: "") are copied and sorted. The caller sets every field. A symbolizer for the list looks for files as it

@@ -25,6 +25,7 @@ void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behin
     cache->behind = behind;
     cache->clock = cache->epoch = 1;
     cache->dropped = false;
+    cache->last = 0;
     memset(cache->pages, 0, cache->page_count * sizeof *cache->pages);
     forget_unreadable(cache);
 }
@@ -62,6 +63,17 @@ void uspi_walk_pages_init(struct uspi_walk_pages *pages, struct usp_memory behin
     cache->bytes = pages->bytes;
     cache->again = NULL;
     uspi_page_cache_init(cache, behind);
+}
+
+struct usp_memory uspi_header_pages_init(struct uspi_header_pages *pages, struct usp_memory behind) {
+    struct uspi_page_cache *cache = &pages->cache;
+    cache->page_size = USPI_HEADER_PAGE_SIZE;
+    cache->page_count = USPI_HEADER_PAGES;
+    cache->pages = pages->pages;
+    cache->bytes = pages->bytes;
+    cache->again = NULL;
+    uspi_page_cache_init(cache, behind);
+    return (struct usp_memory){uspi_page_cache_read, cache};
 }
 
 void uspi_page_cache_begin(struct uspi_page_cache *cache) {
@@ -130,6 +142,7 @@ static bool read_in_page(struct uspi_page_cache *cache, usp_addr from, uint8_t *
         cache->pages[i].page = page;
     }
     cache->pages[i].used = cache->clock;
+    cache->last = i;
     memcpy(to, bytes + (size_t)(from - page), n);
     return true;
 }
@@ -137,6 +150,14 @@ static bool read_in_page(struct uspi_page_cache *cache, usp_addr from, uint8_t *
 int uspi_page_cache_read(void *context, usp_addr from, void *to, size_t n) {
     struct uspi_page_cache *cache = context;
     uint8_t *at = to;
+    /* Tables are read byte by byte. */
+    struct uspi_cached_page *last = &cache->pages[cache->last];
+    const usp_addr behind = from - last->page;
+    if (last->page != 0 && behind < cache->page_size && n <= cache->page_size - behind) {
+        last->used = ++cache->clock;
+        memcpy(to, cache->bytes + (size_t)cache->last * cache->page_size + (size_t)behind, n);
+        return USP_OK;
+    }
     while (n > 0) {
         size_t to_page_end = (size_t)(cache->page_size - (from & (cache->page_size - 1)));
         size_t piece = n < to_page_end ? n : to_page_end;

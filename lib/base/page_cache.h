@@ -23,6 +23,7 @@ struct uspi_page_cache {
     uint64_t epoch;           /* value of `clock` at the last uspi_page_cache_begin */
     bool dropped;             /* a page that needs confirmation was replaced by another one */
     uint32_t page_size, page_count;
+    uint32_t last; /* the page that was read last */
     struct uspi_cached_page *pages;
     uint8_t *bytes; /* contents of all pages */
     uint8_t *again; /* a second buffer of this size for uspi_page_cache_confirm; NULL: the cache cannot be confirmed */
@@ -62,6 +63,21 @@ struct uspi_walk_pages {
 
 /* Async-signal-safe. */
 void uspi_walk_pages_init(struct uspi_walk_pages *pages, struct usp_memory behind);
+
+/* ---- on the stack or in another struct, for the headers of one image after the other ---- */
+
+#define USPI_HEADER_PAGES     2u
+#define USPI_HEADER_PAGE_SIZE 1024u
+
+/* A cache of pieces in which most images' headers fit: one read for each image, into memory that is used again. */
+struct uspi_header_pages {
+    struct uspi_page_cache cache;
+    struct uspi_cached_page pages[USPI_HEADER_PAGES];
+    uint8_t bytes[USPI_HEADER_PAGES * USPI_HEADER_PAGE_SIZE];
+};
+
+/* Returns `behind`, read through the cache. *pages must stay where it is. */
+struct usp_memory uspi_header_pages_init(struct uspi_header_pages *pages, struct usp_memory behind);
 
 /* ---- all caches ---- */
 

@@ -29,9 +29,17 @@ int uspi_image_list_add_data(struct uspi_image_list *list, usp_addr low, usp_add
  * USP_ERROR_NO_MEMORY. */
 int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **images);
 
-/* Makes a sealed list of the images that `find` adds; `find` gets `context`. Returns what `find` returned if it failed,
- * otherwise what uspi_image_list_seal returns. Defined in lib/images/images.c. */
 struct uspi_images_found; /* lib/os/os.h */
+
+/* Makes *found add to a list. Both must stay where they are until the list is sealed or cleared. Defined in
+ * lib/images/images.c, as are the following functions. */
+void uspi_images_receive(struct uspi_images_found *found, struct uspi_image_list *list);
+
+/* Seals the list that *found added to. `status`: why the finder failed, which clears the list and is returned; or
+ * USP_OK. Otherwise returns what uspi_image_list_seal returns. */
+int uspi_images_seal_received(const struct uspi_images_found *found, int status, struct usp_images **images);
+
+/* Does both with the images that `find` adds; `find` gets `context`, and its result is the status. */
 int uspi_images_seal_found(int (*find)(void *context, struct uspi_images_found *found), void *context,
                            struct usp_images **images);
 

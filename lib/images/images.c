@@ -4,33 +4,60 @@
 #include "lib/images/image_list.h"
 #include "lib/os/os.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static int add(void *list, const struct usp_image *image) { return uspi_image_list_add(list, image); }
 
 static int add_data(void *list, usp_addr low, usp_addr high) { return uspi_image_list_add_data(list, low, high); }
 
-int uspi_images_seal_found(int (*find)(void *context, struct uspi_images_found *found), void *context,
-                           struct usp_images **images) {
-    struct uspi_image_list list = {0};
-    struct uspi_images_found found = {.add = add, .add_data = add_data, .context = &list};
+void uspi_images_receive(struct uspi_images_found *found, struct uspi_image_list *list) {
+    *list = (struct uspi_image_list){0};
+    *found = (struct uspi_images_found){.add = add, .add_data = add_data, .context = list};
+}
+
+int uspi_images_seal_received(const struct uspi_images_found *found, int status, struct usp_images **images) {
+    struct uspi_image_list *list = found->context;
     *images = NULL;
-    int status = find(context, &found);
     if (status != USP_OK) {
-        uspi_image_list_clear(&list);
+        uspi_image_list_clear(list);
         return status;
     }
-    list.has_cache = found.has_cache;
-    list.cache = found.cache;
-    return uspi_image_list_seal(&list, images);
+    list->has_cache = found->has_cache;
+    list->cache = found->cache;
+    return uspi_image_list_seal(list, images);
 }
 
-static int find_of_process(void *pid, struct uspi_images_found *found) {
-    return uspi_os_images_process(*(const int64_t *)pid, found);
+int uspi_images_seal_found(int (*find)(void *context, struct uspi_images_found *found), void *context,
+                           struct usp_images **images) {
+    struct uspi_image_list list;
+    struct uspi_images_found found;
+    uspi_images_receive(&found, &list);
+    return uspi_images_seal_received(&found, find(context, &found), images);
 }
 
-int usp_images_create_process(int64_t pid, struct usp_images **images) {
-    return images != NULL ? uspi_images_seal_found(find_of_process, &pid, images) : USP_ERROR_ARGUMENT;
+/* Arguments of uspi_os_images_process. */
+struct process {
+    int64_t pid;
+    char *error;
+    size_t error_size;
+};
+
+static int find_of_process(void *context, struct uspi_images_found *found) {
+    const struct process *process = context;
+    return uspi_os_images_process(process->pid, found, process->error, process->error_size);
+}
+
+int usp_images_create_process(int64_t pid, struct usp_images **images, char *error, size_t error_size) {
+    struct process process = {pid, error, error != NULL ? error_size : 0};
+    if (process.error_size > 0) error[0] = '\0';
+    if (images == NULL) return USP_ERROR_ARGUMENT;
+    int status = uspi_images_seal_found(find_of_process, &process, images);
+    if (status != USP_OK && process.error_size > 0 && error[0] == '\0') {
+        snprintf(error, process.error_size, "process %" PRId64 ": %s", pid, usp_status_string(status));
+    }
+    return status;
 }
 
 #define KNOWN_FLAGS                                                                                                    \

@@ -90,9 +90,14 @@ static int read_header(struct uspi_elf *elf, struct uspi_error *error) {
 
 static int read_section(const struct uspi_elf *elf, uint64_t offset, struct uspi_elf_section *section,
                         struct uspi_error *error) {
-    uint8_t raw[SECTION_64];
-    int status = uspi_bytes_read(elf->bytes, offset, raw, elf->wide ? SECTION_64 : SECTION_32, "section header", error);
-    if (status != USP_OK) return status;
+    uint8_t copy[SECTION_64];
+    const size_t size = elf->wide ? SECTION_64 : SECTION_32;
+    const uint8_t *raw = uspi_bytes_in_place(elf->bytes, offset, size);
+    if (raw == NULL) {
+        int status = uspi_bytes_read(elf->bytes, offset, copy, size, "section header", error);
+        if (status != USP_OK) return status;
+        raw = copy;
+    }
     section->name = uspi_le32(raw);
     section->type = uspi_le32(raw + 4);
     if (elf->wide) {
@@ -192,13 +197,18 @@ int uspi_elf_open_image(struct uspi_elf *elf, struct uspi_bytes bytes, struct us
 
 int uspi_elf_segment(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_segment *segment,
                      struct uspi_error *error) {
-    uint8_t raw[SEGMENT_64];
+    uint8_t copy[SEGMENT_64];
     if (i >= elf->segment_count) {
         return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no program header %" PRIu64, i);
     }
-    int status = uspi_bytes_read(elf->bytes, elf->segment_offset + i * elf->segment_size, raw,
-                                 elf->wide ? SEGMENT_64 : SEGMENT_32, "program header", error);
-    if (status != USP_OK) return status;
+    const uint64_t offset = elf->segment_offset + i * elf->segment_size;
+    const size_t size = elf->wide ? SEGMENT_64 : SEGMENT_32;
+    const uint8_t *raw = uspi_bytes_in_place(elf->bytes, offset, size);
+    if (raw == NULL) {
+        int status = uspi_bytes_read(elf->bytes, offset, copy, size, "program header", error);
+        if (status != USP_OK) return status;
+        raw = copy;
+    }
     segment->type = uspi_le32(raw);
     if (elf->wide) {
         segment->flags = uspi_le32(raw + 4);

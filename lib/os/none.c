@@ -114,16 +114,22 @@ int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopp
     return USP_ERROR_UNSUPPORTED;
 }
 
-int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
-                         char *error, size_t error_size) {
+static int refuse_process(char *error, size_t error_size) {
     static const char text[] = "this build of the library has no way to other processes";
-    (void)pid;
     if (error != NULL && error_size > 0) {
         size_t n = sizeof text < error_size ? sizeof text - 1 : error_size - 1;
         memcpy(error, text, n);
         error[n] = '\0';
     }
-    return uspi_os_stop_self(options, out);
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
+                         char *error, size_t error_size) {
+    (void)pid;
+    (void)options;
+    memset(out, 0, sizeof *out);
+    return refuse_process(error, error_size);
 }
 
 uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
@@ -153,10 +159,10 @@ bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_im
 
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded) { (void)loaded; }
 
-int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
+int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *error, size_t error_size) {
     (void)pid;
     (void)found;
-    return USP_ERROR_UNSUPPORTED;
+    return refuse_process(error, error_size);
 }
 
 int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size) {

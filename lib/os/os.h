@@ -366,15 +366,20 @@ static inline void uspi_os_free_stopped(struct uspi_stopped_process *process) {
     memset(process, 0, sizeof *process);
 }
 
+struct uspi_images_found;
+
 /* How a process is stopped. */
 struct uspi_stop_options {
     uint64_t timeout;     /* ns, for the whole operation */
     uint64_t only_thread; /* thread id; 0: all threads */
     bool by_helper;       /* this process only: see enum usp_snapshot_means */
-    /* Collects data about the process before any thread is stopped; may be NULL. Returns the code range of Swift's
-     * concurrency runtime if async contexts are to be copied too, otherwise all zero. Called at most once, and not on
-     * all systems. */
-    struct usp_region (*before_stop)(void *context);
+    /* Another process: receives its images before any thread is stopped; NULL: they are not wanted. Used only where
+     * before_stop is called. */
+    struct uspi_images_found *images;
+    /* Collects data about the process before any thread is stopped; may be NULL. `listed`: USP_OK, or why `images` did
+     * not receive all images. Returns the code range of Swift's concurrency runtime if async contexts are to be copied
+     * too, otherwise all zero. Called at most once, and not on all systems. */
+    struct usp_region (*before_stop)(void *context, int listed);
     void *context;
 };
 
@@ -419,8 +424,8 @@ bool uspi_os_loaded_has(const struct uspi_os_loaded *loaded, const struct usp_im
 /* NULL is ignored. */
 void uspi_os_loaded_free(struct uspi_os_loaded *loaded);
 
-/* Finds all images of another process. */
-int uspi_os_images_process(int64_t pid, struct uspi_images_found *found);
+/* Finds all images of another process. `error` as in usp_images_create_process. */
+int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *error, size_t error_size);
 
 /* Finds the image of this process that contains an address, by data that its loader provides without a lock. `path`,
  * of path_size > 0 bytes, receives its path, cut to fit. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_BUSY while the

@@ -8,6 +8,9 @@
 /* Bytes that are buffered, on the stack, before the caller's function gets them. */
 #define GATHERED 512
 
+/* A frame's pc is at most this many bytes behind its call site (usp_frame_call_site). */
+#define BEHIND_SITE 2u
+
 void usp_format_options_init(struct usp_format_options *options) {
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
@@ -15,15 +18,18 @@ void usp_format_options_init(struct usp_format_options *options) {
     options->count = 1;
 }
 
-/* The `visit` of struct uspi_expected: passes all call sites of all threads. */
-static void visit_sites(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address),
-                        void *context) {
+/* The `visit` of struct uspi_expected: passes the call sites of all threads. */
+static void visit_sites(const struct uspi_expected *expected, usp_addr low, usp_addr high,
+                        bool (*take)(void *context, usp_addr address), void *context) {
     const struct uspi_report *report = (const struct uspi_report *)expected;
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) {
         const struct usp_stack *stack = &thread->stack;
         for (uint32_t k = 0; thread->status == USP_OK && k < stack->count; k++) {
-            if (!take(context, usp_frame_call_site(stack->arch, &stack->frames[k]))) return;
+            const struct usp_frame *frame = &stack->frames[k];
+            if (frame->pc - low >= high - low + BEHIND_SITE) continue;
+            const usp_addr site = usp_frame_call_site(stack->arch, frame);
+            if (site >= low && site < high && !take(context, site)) return;
         }
     }
 }

@@ -76,7 +76,7 @@ static int take_images(struct uspi_other_world *w, struct usp_images *fresh) {
 static int list_images(struct uspi_other_world *w) {
     struct usp_images *fresh = NULL;
     uint64_t began = uspi_os_clock(), mapped = uspi_os_other_mapped(w->other);
-    int status = usp_images_create_process(w->pid, &fresh);
+    int status = usp_images_create_process(w->pid, &fresh, NULL, 0);
     if (status == USP_OK) {
         w->memory = uspi_os_other_memory(w->other);
         if (w->images != NULL && are_same(w->images, fresh)) {

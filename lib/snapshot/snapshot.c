@@ -8,6 +8,7 @@
 #include "lib/base/sized.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/roots.h"
+#include "lib/images/image_list.h"
 #include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/async.h"
 #include "lib/unwind/unwind.h"
@@ -325,6 +326,9 @@ struct before_stop {
     int64_t pid;
     bool wants_async;
     struct usp_images *images; /* may be NULL */
+    /* Another process: receives the images; empty once they are in `images`. */
+    struct uspi_images_found found;
+    struct uspi_image_list list;
 };
 
 /* Returns the text range of Swift's concurrency runtime; all zero if there is none, or if no async callers are
@@ -344,8 +348,9 @@ static struct usp_region find_executor(const struct before_stop *before) {
     return executor;
 }
 
-static struct usp_region learn_of_self(void *context) {
+static struct usp_region learn_of_self(void *context, int listed) {
     struct before_stop *before = context;
+    (void)listed;
     if (before->wants_async && usp_images_create_self(&before->images) != USP_OK) before->images = NULL;
     const struct usp_region executor = find_executor(before);
     usp_images_free(before->images);
@@ -392,28 +397,28 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
     return status;
 }
 
-static void list_images(struct before_stop *before) {
-    if (usp_images_create_process(before->pid, &before->images) != USP_OK) before->images = NULL;
-}
-
-static struct usp_region learn_of_process(void *context) {
-    list_images(context);
-    return find_executor(context);
+static struct usp_region learn_of_process(void *context, int listed) {
+    struct before_stop *before = context;
+    (void)uspi_images_seal_received(&before->found, listed, &before->images);
+    return find_executor(before);
 }
 
 static int create_of_process(const struct usp_snapshot_options *options, struct before_stop *before,
                              struct uspi_snapshot_source *source, char *error, size_t error_size) {
     const struct uspi_stop_options how = {.timeout = options->timeout,
                                           .only_thread = options->only_thread,
+                                          .images = &before->found,
                                           .before_stop = learn_of_process,
                                           .context = before};
     uspi_roots_learn();
     source->info.time = uspi_os_wall_clock();
+    uspi_images_receive(&before->found, &before->list);
     int status = uspi_os_stop_process(before->pid, &how, &source->process, error, error_size);
+    uspi_image_list_clear(&before->list);
     if (status != USP_OK || (before->images != NULL && !source->process.has_moved)) return status;
     /* If the process has ended since, its stacks have no images. */
     usp_images_free(before->images);
-    list_images(before);
+    if (usp_images_create_process(before->pid, &before->images, NULL, 0) != USP_OK) before->images = NULL;
     return USP_OK;
 }
 

@@ -116,6 +116,11 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
     return strcmp(own->path, image->path) == 0;
 }
 
+uint64_t uspi_module_hash(const struct usp_image *image) {
+    return uspi_mix(uspi_hash_bytes(image->path, path_length(image)),
+                    uspi_hash_bytes((const char *)image->build_id, image->build_id_size));
+}
+
 static int open_elf(struct uspi_module *module, struct uspi_tables **tables) {
     int status = module->file != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
     if (status == USP_OK) {
@@ -233,17 +238,16 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
 /* The context of add_expected, which adds the expected addresses of the image to the excerpt. */
 struct plan {
     struct uspi_excerpt *excerpt;
-    const struct usp_image *image;
+    usp_addr slide;   /* of the image */
     usp_addr address; /* the address that is looked up, as linked */
     bool is_alone, has_room;
 };
 
 static bool add_expected(void *context, usp_addr address) {
     struct plan *plan = context;
-    const struct usp_image *image = plan->image;
-    if (address < image->load_address || address >= image->end) return true;
-    plan->is_alone = plan->is_alone && address - image->slide == plan->address;
-    plan->has_room = uspi_excerpt_add(plan->excerpt, address - image->slide);
+    const usp_addr linked = address - plan->slide;
+    plan->is_alone = plan->is_alone && linked == plan->address;
+    plan->has_room = uspi_excerpt_add(plan->excerpt, linked);
     return plan->has_room;
 }
 
@@ -251,11 +255,15 @@ static bool add_expected(void *context, usp_addr address) {
  * only the symbol that holds this one. Returns false when the addresses need more windows than an excerpt has. */
 static bool plan_excerpt(const struct uspi_module *module, const struct uspi_tables *tables,
                          const struct lookup *lookup, struct uspi_excerpt *excerpt) {
+    const struct usp_image *image = &module->image;
+    const struct uspi_expected *expected = lookup->expected;
     usp_addr start;
     uspi_excerpt_begin(excerpt);
-    struct plan plan = {excerpt, &module->image, lookup->address, lookup->expected != NULL,
+    struct plan plan = {excerpt, image->slide, lookup->address, expected != NULL,
                         uspi_excerpt_add(excerpt, lookup->address)};
-    if (plan.has_room && lookup->expected != NULL) lookup->expected->visit(lookup->expected, add_expected, &plan);
+    if (plan.has_room && expected != NULL) {
+        expected->visit(expected, image->load_address, image->end, add_expected, &plan);
+    }
     const bool is_alone = plan.is_alone && tables->nearest != NULL;
     if (is_alone && tables->nearest(tables, lookup->address, &start)) {
         uspi_excerpt_begin_at(excerpt, start, lookup->address);

@@ -41,6 +41,9 @@ const char *uspi_module_path(const struct uspi_module *module);
  * was made for qualifies, at the same address. */
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image);
 
+/* Returns a hash of an image that is the same for all images for which the same module can be used. */
+uint64_t uspi_module_hash(const struct usp_image *image);
+
 /* Callers of the following functions have signed in at the cache (lib/base/epoch.h). */
 
 /* Returns whether there are symbol tables; builds an index if there is none. */

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A module in the symbolizer's list. Modules are kept until the symbolizer is freed or trimmed, because names and paths
+/* Number of lists of modules. */
+#define MODULE_LISTS 128u
+
+/* A module in one of the symbolizer's lists. Modules are kept until the symbolizer is freed or trimmed, because names and paths
  * point into them. A library that is loaded again gets its old module. */
 struct module_link {
     struct module_link *next;
@@ -26,10 +29,10 @@ struct usp_symbolizer {
     struct uspi_places files;          /* for images that are not in the list: the same files, no memory */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
-    struct uspi_jit *jit;             /* NULL: no process, memory or file can name generated code */
-    struct uspi_cache cache;          /* its lock also protects `view` and `modules` */
-    _Atomic(struct uspi_view *) view; /* a given list's view never changes; NULL: not made yet */
-    struct module_link *modules;
+    struct uspi_jit *jit;                      /* NULL: no process, memory or file can name generated code */
+    struct uspi_cache cache;                   /* its lock also protects `view` and `modules` */
+    _Atomic(struct uspi_view *) view;          /* a given list's view never changes; NULL: not made yet */
+    struct module_link *modules[MODULE_LISTS]; /* by uspi_module_hash */
     struct uspi_source_paths paths;
 };
 
@@ -103,11 +106,13 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
 /* Frees all modules and what was made from their files. No other thread may use the symbolizer. */
 static void drop_modules(struct usp_symbolizer *symbolizer) {
     uspi_cache_empty(&symbolizer->cache);
-    while (symbolizer->modules != NULL) {
-        struct module_link *link = symbolizer->modules;
-        symbolizer->modules = link->next;
-        uspi_module_free(link->module);
-        free(link);
+    for (unsigned i = 0; i < MODULE_LISTS; i++) {
+        while (symbolizer->modules[i] != NULL) {
+            struct module_link *link = symbolizer->modules[i];
+            symbolizer->modules[i] = link->next;
+            uspi_module_free(link->module);
+            free(link);
+        }
     }
 }
 
@@ -194,11 +199,12 @@ static int find_image(struct usp_symbolizer *symbolizer, usp_addr address, struc
     return status;
 }
 
-/* Returns the module of an image for the given places, and makes it if the list has none. Returns NULL when memory is
+/* Returns the module of an image for the given places, and makes it if there is none. Returns NULL when memory is
  * exhausted. */
 static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const struct usp_image *image,
                                       const struct uspi_places *places) {
-    for (struct module_link *link = symbolizer->modules; link != NULL; link = link->next) {
+    struct module_link **list = &symbolizer->modules[uspi_module_hash(image) % MODULE_LISTS];
+    for (struct module_link *link = *list; link != NULL; link = link->next) {
         if (link->places == places && uspi_module_is_of(link->module, image)) return link->module;
     }
     struct module_link *link = malloc(sizeof *link);
@@ -207,8 +213,8 @@ static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const s
         free(link);
         return NULL;
     }
-    *link = (struct module_link){symbolizer->modules, module, places};
-    symbolizer->modules = link;
+    *link = (struct module_link){*list, module, places};
+    *list = link;
     return module;
 }
 

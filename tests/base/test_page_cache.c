@@ -70,6 +70,21 @@ END_TEST
 
 /* A library is unloaded, and another one takes its place while a stack through the first is walked. The walk must not
  * use the new library's instructions: the page stays unreadable for this walk. */
+START_TEST(a_header_is_read_once) {
+    struct uspi_header_pages pages;
+    uint8_t bytes[64];
+    const struct usp_memory memory = uspi_header_pages_init(&pages, (struct usp_memory){read_process, NULL});
+    for (unsigned image = 0; image < PAGES; image++) {
+        const uint64_t load = (uint64_t)image * PAGE;
+        for (unsigned at = 0; at < USPI_HEADER_PAGE_SIZE; at += sizeof bytes) {
+            ck_assert_int_eq(memory.read(memory.context, BASE + load + at, bytes, sizeof bytes), USP_OK);
+            ck_assert_mem_eq(bytes, process.bytes + load + at, sizeof bytes);
+        }
+        ck_assert_uint_eq(process.reads, image + 1);
+    }
+}
+END_TEST
+
 START_TEST(what_was_gone_stays_gone_for_a_walk) {
     process.gone[2] = true;
     uspi_page_cache_begin(cache);
@@ -125,7 +140,7 @@ END_TEST
 int main(void) {
     TCase *c = tcase_create("page_cache");
     tcase_add_checked_fixture(c, begin, end);
-    add_tests(c, a_page_is_read_once, what_was_gone_stays_gone_for_a_walk, what_was_kept_is_confirmed,
-              what_is_no_longer_so_is_read_again);
+    add_tests(c, a_page_is_read_once, a_header_is_read_once, what_was_gone_stays_gone_for_a_walk,
+              what_was_kept_is_confirmed, what_is_no_longer_so_is_read_again);
     return run_suite("page_cache", c);
 }

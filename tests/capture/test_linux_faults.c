@@ -282,7 +282,7 @@ static int try_lists(void) {
     REQUIRE((other == USP_OK) == (images != NULL));
     if (other == USP_OK) usp_images_free(images);
     if (status == USP_OK) status = other;
-    other = usp_images_create_process(child.pid, &images);
+    other = usp_images_create_process(child.pid, &images, NULL, 0);
     if (other == USP_OK) usp_images_free(images);
     return status == USP_OK ? other : status;
 }

@@ -486,6 +486,66 @@ START_TEST(an_image_that_is_loaded_last_is_known) {
 }
 END_TEST
 
+/* ---- what is read of a process ---- */
+
+static unsigned mappings_opened, statuses_opened, headers_read;
+static usp_addr header; /* address of the image whose header's reads are counted */
+
+static bool ends_with(const char *text, const char *end) {
+    const size_t length = strlen(text), n = strlen(end);
+    return length >= n && strcmp(text + length - n, end) == 0;
+}
+
+static long open_and_count(int directory, const char *path, int flags) {
+    if (ends_with(path, "/maps")) mappings_opened++;
+    if (ends_with(path, "/status")) statuses_opened++;
+    return uspi_linux_real.open(directory, path, flags);
+}
+
+static long pread_and_count(int fd, void *to, size_t n, uint64_t offset) {
+    if (offset == header) headers_read++;
+    return uspi_linux_real.pread(fd, to, n, offset);
+}
+
+/* One snapshot reads the mappings once, for the stacks and for the images, and checks the id once. It reads an image's
+ * header to list the image, and again for the unwind tables only if a frame is in it. */
+START_TEST(what_is_known_is_not_read_again) {
+    struct child c = start_child(TARGET, "", NULL, 0);
+    usp_addr loader = 0, main = 0;
+    struct usp_snapshot *snapshot = snapshot_of(&c);
+    const struct usp_images *images = usp_snapshot_images(snapshot);
+    const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, 0)->stack;
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        const struct usp_image *image = usp_images_get(images, i);
+        if ((image->flags & USP_IMAGE_LOADER) != 0) loader = image->load_address;
+        if ((image->flags & USP_IMAGE_MAIN) != 0) main = image->load_address;
+    }
+    bool is_on_stack = false;
+    for (uint32_t i = 0; i < stack->count; i++) {
+        const struct usp_image *image = usp_images_find(images, stack->frames[i].pc);
+        if (image != NULL && image->load_address == main) is_on_stack = true;
+        ck_assert(image == NULL || image->load_address != loader);
+    }
+    ck_assert(is_on_stack);
+    usp_snapshot_free(snapshot);
+    table = uspi_linux_real;
+    table.open = open_and_count;
+    table.pread = pread_and_count;
+    uspi_linux = &table;
+    header = loader;
+    usp_snapshot_free(snapshot_of(&c));
+    ck_assert_uint_eq(mappings_opened, 1);
+    ck_assert_uint_eq(statuses_opened, 1);
+    if (loader != 0) ck_assert_uint_eq(headers_read, 1);
+    header = main;
+    headers_read = 0;
+    usp_snapshot_free(snapshot_of(&c));
+    ck_assert_uint_eq(headers_read, 2);
+    uspi_linux = &uspi_linux_real;
+    end_child(&c);
+}
+END_TEST
+
 /* ---- one moment ---- */
 
 static _Atomic(unsigned) copies, too_early;
@@ -621,6 +681,16 @@ static void expect_refusal(int64_t pid, int expected, const char *text) {
     ck_assert_msg(strstr(error, text) != NULL, "\"%s\" does not say \"%s\"", error, text);
 }
 
+/* The images are refused for the same reason as the snapshot. */
+static void expect_no_images(int64_t pid, int expected, const char *text) {
+    struct usp_images *images = (struct usp_images *)&images;
+    char error[512];
+    ck_assert_int_eq(usp_images_create_process(pid, &images, error, sizeof error), expected);
+    ck_assert_ptr_null(images);
+    ck_assert_msg(strstr(error, text) != NULL, "\"%s\" does not say \"%s\"", error, text);
+    ck_assert_int_eq(usp_images_create_process(pid, &images, NULL, 0), expected);
+}
+
 static volatile sig_atomic_t heard;
 
 static void hear(int number) {
@@ -672,7 +742,6 @@ END_TEST
 
 START_TEST(no_such_process) {
     struct usp_snapshot *snapshot;
-    struct usp_images *images;
     int status;
     expect_refusal(0x7ffffff0, USP_ERROR_NO_THREAD, "no process");
     expect_refusal(0, USP_ERROR_NO_THREAD, "no process");
@@ -681,13 +750,16 @@ START_TEST(no_such_process) {
     expect_refusal(getpid(), USP_ERROR_ARGUMENT, "usp_snapshot_create_self");
     ck_assert_int_eq(usp_snapshot_create_process(1, NULL, NULL, NULL, 0), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_snapshot_create_process(-5, NULL, &snapshot, NULL, 0), USP_ERROR_NO_THREAD);
-    ck_assert_int_eq(usp_images_create_process(0x7ffffff0, &images), USP_ERROR_NO_THREAD);
+    expect_no_images(0x7ffffff0, USP_ERROR_NO_THREAD, "there is no process 2147483632");
+    expect_no_images(-5, USP_ERROR_NO_THREAD, "-5 is no process id");
+    ck_assert_int_eq(usp_images_create_process(1, NULL, NULL, 0), USP_ERROR_ARGUMENT);
     /* A process that has ended: its parent's wait must still get its exit status. */
     pid_t child = fork();
     if (child == 0) _exit(17);
     siginfo_t info;
     ck_assert_int_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-    expect_refusal(child, USP_ERROR_NO_THREAD, "");
+    expect_refusal(child, USP_ERROR_NO_THREAD, "has ended");
+    expect_no_images(child, USP_ERROR_NO_THREAD, "has ended");
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 17);
 }
@@ -707,7 +779,9 @@ static void refuse_as(unsigned uid, pid_t pid, const char *text) {
             _exit(2);
         }
         struct usp_images *images;
-        _exit(usp_images_create_process(pid, &images) == USP_ERROR_PERMISSION ? 0 : 4);
+        memset(error, 0, sizeof error);
+        if (usp_images_create_process(pid, &images, error, sizeof error) != USP_ERROR_PERMISSION) _exit(4);
+        _exit(strstr(error, text) != NULL ? 0 : 5);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "check %d failed", WEXITSTATUS(status));
@@ -797,7 +871,9 @@ START_TEST(without_ptrace_it_is_said) {
     struct usp_images *images;
     if (!can_trace()) expect_refusal(c.pid, USP_ERROR_UNSUPPORTED, "cannot be stopped");
     /* Functions that stop no thread must work. */
-    ck_assert_int_eq(usp_images_create_process(c.pid, &images), USP_OK);
+    char error[16] = "old";
+    ck_assert_int_eq(usp_images_create_process(c.pid, &images, error, sizeof error), USP_OK);
+    ck_assert_str_eq(error, "");
     ck_assert_uint_gt(usp_images_count(images), 0);
     usp_images_free(images);
     end_child(&c);
@@ -817,10 +893,10 @@ int main(void) {
                   a_child_of_the_32_bit_sibling, a_stopped_process_stays_stopped, a_process_that_blocks_all_signals,
                   threads_come_and_go, a_thread_that_waits_for_its_vfork_child, a_main_thread_that_has_ended,
                   no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost,
-                  an_image_that_is_loaded_last_is_known, everybody_stands_while_stacks_are_copied,
-                  a_thread_that_stops_late_was_not_stopped_before, no_thread_is_traced_any_more,
-                  stops_are_heard_of_once, no_such_process, an_undumpable_process, another_users_process,
-                  a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
+                  an_image_that_is_loaded_last_is_known, what_is_known_is_not_read_again,
+                  everybody_stands_while_stacks_are_copied, a_thread_that_stops_late_was_not_stopped_before,
+                  no_thread_is_traced_any_more, stops_are_heard_of_once, no_such_process, an_undumpable_process,
+                  another_users_process, a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);
 }

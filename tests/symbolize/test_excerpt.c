@@ -315,11 +315,13 @@ struct sites {
 };
 static _Atomic(unsigned) visits;
 
-static void visit_sites(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address),
-                        void *context) {
+static void visit_sites(const struct uspi_expected *expected, usp_addr low, usp_addr high,
+                        bool (*take)(void *context, usp_addr address), void *context) {
     const struct sites *sites = (const struct sites *)expected;
     visits++;
-    for (unsigned i = 0; i < sites->count && take(context, sites->all[i]);) i++;
+    for (unsigned i = 0; i < sites->count; i++) {
+        if (sites->all[i] >= low && sites->all[i] < high && !take(context, sites->all[i])) return;
+    }
 }
 
 /* Compares the answer of a symbolizer that is made for this look-up, and to which no other one was announced. Sets

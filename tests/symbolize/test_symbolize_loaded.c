@@ -231,7 +231,7 @@ START_TEST(another_process_without_the_file) {
     struct usp_symbolizer_options options;
     struct usp_symbolizer *symbolizer;
     struct usp_symbol symbol;
-    ck_assert_int_eq(usp_images_create_process(child, &images), USP_OK);
+    ck_assert_int_eq(usp_images_create_process(child, &images, NULL, 0), USP_OK);
     usp_symbolizer_options_init(&options);
     /* Nothing tells whose memory it is. */
     ck_assert_int_eq(usp_symbolizer_create(images, &options, &symbolizer), USP_OK);

@@ -19,18 +19,18 @@ refused() {
   [[ $(wc -l <"$work/err") -eq 1 ]] || fail "not one line: $(cat "$work/err")"
   err_has "$text"
 }
-images_refused() {
-  refused "^unspool: process $pid may not be read: run as root" images
-  refused "^unspool: process $pid may not be read: run as root" symbolize -p
+# refused_by_all TEXT: checks this for every command that reads a process.
+refused_by_all() {
+  refused "$1" stack
+  refused "$1" images
+  refused "$1" symbolize -p
 }
 # Another user's process.
 start "$stuck"
-refused '^unspool: .*(as root|as that user)' stack
-images_refused
+refused_by_all "^unspool: process $pid belongs to user 0, this is user 65534: run as that user, or as root"
 # The user's own process, which has forbidden it.
 start "${nobody[@]}" "$stuck" undumpable
-refused '^unspool: .*(PR_SET_DUMPABLE|CAP_SYS_PTRACE)' stack
-images_refused
+refused_by_all '^unspool: .*(PR_SET_DUMPABLE|CAP_SYS_PTRACE)'
 run 0 stack "$pid"
 # The user's own process.
 start "${nobody[@]}" "$stuck"

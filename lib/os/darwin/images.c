@@ -189,15 +189,18 @@ static int images_of(task_t task, struct uspi_images_found *found) {
     return status;
 }
 
-int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
+int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *error, size_t error_size) {
     task_t task;
     int status = uspi_darwin_task_of(pid, &task);
-    if (status != USP_OK) return status;
-    status = images_of(task, found);
-    uspi_darwin_release(task);
-    /* Unreadable memory or an invalid list means that the process is ending or damaged. */
-    bool is_damaged = status == USP_ERROR_UNREADABLE || status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED;
-    return is_damaged ? USP_ERROR_SYSTEM : status;
+    if (status == USP_OK) {
+        status = images_of(task, found);
+        uspi_darwin_release(task);
+        /* Unreadable memory or an invalid list means that the process is ending or damaged. */
+        bool is_damaged = status == USP_ERROR_UNREADABLE || status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED;
+        if (is_damaged) status = USP_ERROR_SYSTEM;
+    }
+    uspi_darwin_explain(status, pid, 0, error, error_size);
+    return status;
 }
 
 /* Apple systems offer no other way to a mapped file than its path. */

@@ -87,6 +87,9 @@ void uspi_darwin_explain(int status, int64_t pid, uint64_t only, char *error, si
                  "forbids it",
                  pid);
         break;
+    case USP_ERROR_BUSY:
+        snprintf(error, n, "process %" PRId64 " is loading or unloading libraries: try again", pid);
+        break;
     default: snprintf(error, n, "process %" PRId64 ": %s", pid, usp_status_string(status)); break;
     }
 }

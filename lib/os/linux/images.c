@@ -83,11 +83,14 @@ struct data {
     bool is_anonymous; /* it has no file, and no name from the kernel: generated code can be written there */
 };
 
-/* A list of images that is being made. An image has headers in the first mapping of its file, and executable memory of
- * the same file after it. This excludes data files, and libraries that a tool only reads. */
-struct work {
+/* An image has headers in the first mapping of its file, and executable memory of the same file after it. This excludes
+ * data files, and libraries that a tool only reads. */
+struct uspi_image_listing {
     struct uspi_images_found *found;
-    struct uspi_source source; /* the process's memory */
+    int status; /* USP_OK, or the first failure */
+    struct uspi_header_pages pages;
+    struct usp_memory memory;  /* the process's memory, through `pages` */
+    struct uspi_source source; /* of `memory` */
     struct auxiliary auxiliary;
     bool pending; /* `image` is filled in, and its executable memory was not found yet */
     uint64_t inode;
@@ -98,7 +101,7 @@ struct work {
     bool has_generated_code; /* anonymous memory is executable */
 };
 
-static uint32_t flags_of(const struct work *w, const struct usp_image *image) {
+static uint32_t flags_of(const struct uspi_image_listing *w, const struct usp_image *image) {
     unsigned word = image->arch == USP_ARCH_ARM64 || image->arch == USP_ARCH_X86_64 ? 8 : 4;
     usp_addr headers = auxiliary_value(&w->auxiliary, AT_PHDR, word);
     uint32_t flags = 0;
@@ -108,7 +111,7 @@ static uint32_t flags_of(const struct work *w, const struct usp_image *image) {
     return flags;
 }
 
-static int take_mapping(struct work *w, const struct uspi_mapping *m) {
+static int take_mapping(struct uspi_image_listing *w, const struct uspi_mapping *m) {
     bool has_file = m->inode != 0, is_vdso = strcmp(m->path, "[vdso]") == 0;
     struct usp_image image;
     struct uspi_elf elf;
@@ -133,7 +136,7 @@ static bool is_anonymous(const struct uspi_mapping *m) {
     return m->inode == 0 && (m->path[0] == '\0' || strncmp(m->path, "[anon", 5) == 0);
 }
 
-static int note_data(struct work *w, const struct uspi_mapping *m) {
+static int note_data(struct uspi_image_listing *w, const struct uspi_mapping *m) {
     if (m->executable) w->has_generated_code = w->has_generated_code || is_anonymous(m);
     if (!m->readable || m->executable) return USP_OK;
     if (!uspi_room_for(&w->data, &w->data_room, w->data_count, 1, sizeof *w->data)) return USP_ERROR_NO_MEMORY;
@@ -143,7 +146,7 @@ static int note_data(struct work *w, const struct uspi_mapping *m) {
 
 /* Adds the ranges without code. In a process with generated code, anonymous memory is left out: it may have been
  * executable a moment earlier, or become so a moment later. */
-static int hand_over_data(const struct work *w) {
+static int hand_over_data(const struct uspi_image_listing *w) {
     int status = USP_OK;
     for (size_t i = 0; i < w->data_count && status == USP_OK; i++) {
         if (w->has_generated_code && w->data[i].is_anonymous) continue;
@@ -152,38 +155,54 @@ static int hand_over_data(const struct work *w) {
     return status;
 }
 
-int uspi_os_images_process(int64_t pid, struct uspi_images_found *found) {
+struct uspi_image_listing *uspi_image_listing_begin(int64_t living, int memory, struct uspi_images_found *found) {
+    struct uspi_image_listing *w = calloc(1, sizeof *w);
+    if (w == NULL) return NULL;
+    w->found = found;
+    const struct usp_memory behind = {uspi_proc_memory_read, (void *)(intptr_t)memory};
+    w->memory = uspi_header_pages_init(&w->pages, behind);
+    w->source = uspi_source_of_memory(&w->memory, "image");
+    w->auxiliary.size = uspi_proc_read(living, 0, "auxv", (char *)w->auxiliary.bytes, sizeof w->auxiliary.bytes);
+    return w;
+}
+
+void uspi_image_listing_take(struct uspi_image_listing *w, const struct uspi_mapping *mapping) {
+    if (w->status == USP_OK) w->status = take_mapping(w, mapping);
+    if (w->status == USP_OK) w->status = note_data(w, mapping);
+}
+
+int uspi_image_listing_end(struct uspi_image_listing *w) {
+    int status = w->status == USP_OK ? hand_over_data(w) : w->status;
+    free(w->data);
+    free(w);
+    return status;
+}
+
+/* Lists the images of a process whose memory is open. */
+static int list_images(int64_t living, int memory, struct uspi_images_found *found, struct uspi_refusal *refusal) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
-    struct work w = {.found = found};
-    int fd, status = USP_OK;
-    if (pid <= 0 || pid > INT32_MAX) return USP_ERROR_NO_THREAD;
-    struct uspi_refusal refusal = {.pid = (int)pid};
-    if (uspi_refuse_no_process(&refusal) != USP_OK) return refusal.status;
-    long living = uspi_linux_living_thread(pid);
-    if (living < 0) return uspi_linux_status(living);
-    pid = living;
-    int e = uspi_proc_memory_open(pid, &fd);
-    if (e < 0) return uspi_linux_status(e);
-    e = uspi_proc_maps_open(&maps, pid);
-    if (e < 0) {
-        uspi_linux->close(fd);
-        return uspi_linux_status(e);
-    }
-    struct usp_memory memory = {uspi_proc_memory_read, (void *)(intptr_t)fd};
-    struct uspi_page_cache *pages = uspi_page_cache_before(&memory);
-    w.source = uspi_source_of_memory(&memory, "image");
-    w.auxiliary.size = uspi_proc_read(pid, 0, "auxv", (char *)w.auxiliary.bytes, sizeof w.auxiliary.bytes);
-    while (status == USP_OK && uspi_proc_maps_next(&maps, &m)) {
-        status = take_mapping(&w, &m);
-        if (status == USP_OK) status = note_data(&w, &m);
-    }
-    if (status == USP_OK && maps.error < 0) status = uspi_linux_status(maps.error);
-    if (status == USP_OK) status = hand_over_data(&w);
+    int e = uspi_proc_maps_open(&maps, living);
+    if (e < 0) return uspi_refuse_system(refusal, e, "/proc/PID/maps");
+    struct uspi_image_listing *listing = uspi_image_listing_begin(living, memory, found);
+    while (listing != NULL && uspi_proc_maps_next(&maps, &m)) uspi_image_listing_take(listing, &m);
+    int status = listing != NULL ? uspi_image_listing_end(listing) : USP_ERROR_NO_MEMORY;
     uspi_proc_maps_close(&maps);
-    free(w.data);
-    free(pages);
-    uspi_linux->close(fd);
+    if (status != USP_OK)
+        return uspi_refuse(refusal, status, "process %d: %s", refusal->pid, usp_status_string(status));
+    return maps.error < 0 ? uspi_refuse_system(refusal, maps.error, "/proc/PID/maps") : USP_OK;
+}
+
+int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *error, size_t error_size) {
+    struct uspi_refusal refusal = {.text = error, .text_size = error_size};
+    int memory;
+    if (uspi_refuse_no_process(&refusal, pid) != USP_OK) return refusal.status;
+    long living = uspi_linux_living_thread(pid);
+    if (living < 0) return uspi_refuse_system(&refusal, living, "/proc/PID/task");
+    int e = uspi_proc_memory_open(living, &memory);
+    if (e < 0) return uspi_refuse_system(&refusal, e, "/proc/PID/mem");
+    int status = list_images(living, memory, found, &refusal);
+    uspi_linux->close(memory);
     return status;
 }
 

@@ -81,12 +81,11 @@ int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid) {
     struct uspi_refusal *refusal = &tracing->refusal;
     const bool is_own = tracing->pid == uspi_linux->own_process();
     long e;
-    if (tracing->pid == 0) return uspi_refuse(refusal, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", pid);
     if (is_own && tracing->except == 0) {
         return uspi_refuse(refusal, USP_ERROR_ARGUMENT, "process %d is this one: usp_snapshot_create_self captures it",
                            tracing->pid);
     }
-    if (uspi_refuse_no_process(refusal) != USP_OK) return refusal->status;
+    if (uspi_refuse_no_process(refusal, pid) != USP_OK) return refusal->status;
     if ((e = is_own ? tracing->except : uspi_linux_living_thread(pid)) < 0) {
         return uspi_refuse_system(refusal, e, "/proc/PID/task");
     }
@@ -108,6 +107,7 @@ static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *optio
     tracing->only = options->only_thread <= INT32_MAX ? (pid_t)options->only_thread : -1;
     tracing->except = except;
     tracing->timeout = options->timeout;
+    tracing->images = options->images;
     tracing->before_stop = options->before_stop;
     tracing->context = options->context;
     tracing->refusal = refusal;

@@ -7,13 +7,14 @@
 #include "lib/os/linux/ranges.h"
 
 #include "lib/base/array.h"
+#include "lib/os/linux/images.h"
 #include "lib/os/linux/proc.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid) {
+long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid, struct uspi_image_listing *listing) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
     long mappings = 0;
@@ -22,6 +23,7 @@ long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid) {
     if (e < 0) return e;
     while (uspi_proc_maps_next(&maps, &m)) {
         mappings++;
+        if (listing != NULL) uspi_image_listing_take(listing, &m);
         if (!m.readable || !(m.writable || m.executable)) continue;
         if (!uspi_room_for(&ranges->list, &ranges->room, ranges->count, 1, sizeof *ranges->list)) {
             maps.error = -ENOMEM;

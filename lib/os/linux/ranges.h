@@ -11,6 +11,8 @@
 /* Maximum number of bytes copied of a stack with an unknown end: the usual limit of a stack's size. */
 #define USPI_STACK_MAX ((uint64_t)8 << 20)
 
+struct uspi_image_listing; /* lib/os/linux/images.h */
+
 /* A readable mapping. */
 struct uspi_range {
     usp_addr low, high;
@@ -24,8 +26,9 @@ struct uspi_ranges {
     size_t count, room;
 };
 
-/* Reads the mappings again. Returns the number of all mappings of the process, or a negative error number. */
-long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid);
+/* Reads the mappings again, and passes each to `listing` too (NULL: none). Returns the number of all mappings of the
+ * process, or a negative error number. */
+long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid, struct uspi_image_listing *listing);
 
 /* Returns the mapping that contains an address, or NULL. The first thread's stack may have grown downward since the
  * mappings were read. Async-signal-safe. */

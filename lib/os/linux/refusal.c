@@ -85,10 +85,13 @@ int uspi_refuse_system(struct uspi_refusal *refusal, long e, const char *what) {
     }
 }
 
-int uspi_refuse_no_process(struct uspi_refusal *refusal) {
+int uspi_refuse_no_process(struct uspi_refusal *refusal, int64_t id) {
     struct uspi_proc_status status;
     struct uspi_proc_stat stat;
-    const int pid = refusal->pid;
+    if (id <= 0 || id > INT32_MAX) {
+        return uspi_refuse(refusal, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", id);
+    }
+    const int pid = refusal->pid = (int)id;
     int e = uspi_proc_status(pid, 0, &status);
     if (e == 0) e = uspi_proc_stat(pid, 0, &stat);
     if (e < 0) {

@@ -25,8 +25,9 @@ int uspi_refuse(struct uspi_refusal *refusal, int status, const char *format, ..
  *   what  what was requested, in an administrator's terms */
 int uspi_refuse_system(struct uspi_refusal *refusal, long e, const char *what);
 
-/* Checks that the id belongs to a process with threads of its own. Returns USP_OK, or records a refusal and returns
- * its status. If the process is invisible for another reason, the following system calls report it. */
-int uspi_refuse_no_process(struct uspi_refusal *refusal);
+/* Sets refusal->pid, and checks that the id belongs to a process with threads of its own. Returns USP_OK, or records a
+ * refusal and returns its status. If the process is invisible for another reason, the following system calls report
+ * it. */
+int uspi_refuse_no_process(struct uspi_refusal *refusal, int64_t id);
 
 #endif

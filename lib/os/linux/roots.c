@@ -34,25 +34,24 @@ static __attribute__((noinline)) int record_c11_caller(void *to) {
 }
 #endif
 
-static bool ask_posix_thread(uintptr_t *root) {
-    pthread_t thread;
-    return pthread_create(&thread, NULL, record_caller, root) == 0 && pthread_join(thread, NULL) == 0;
-}
-
 uint32_t uspi_os_thread_roots(usp_addr roots[USPI_THREAD_ROOTS]) {
-    uintptr_t root = 0;
+    uintptr_t found[2] = {0, 0};
+    pthread_t posix;
     uint32_t n = 0;
     sigset_t all, mask;
     /* No handler of the program may run on a thread that the program does not know. */
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &mask) != 0) return 0;
-    if (ask_posix_thread(&root)) roots[n++] = root;
+    /* Both threads are started before either is waited for, because on a busy machine each wait is long. */
+    const bool has_posix = pthread_create(&posix, NULL, record_caller, &found[0]) == 0;
 #ifndef __STDC_NO_THREADS__
     /* glibc's start_thread calls the functions of C11 threads at another place. */
-    thrd_t thread;
-    if (thrd_create(&thread, record_c11_caller, &root) == thrd_success && thrd_join(thread, NULL) == thrd_success) {
-        roots[n++] = root;
-    }
+    thrd_t c11;
+    const bool has_c11 = thrd_create(&c11, record_c11_caller, &found[1]) == thrd_success;
+#endif
+    if (has_posix && pthread_join(posix, NULL) == 0) roots[n++] = found[0];
+#ifndef __STDC_NO_THREADS__
+    if (has_c11 && thrd_join(c11, NULL) == thrd_success) roots[n++] = found[1];
 #endif
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return n;

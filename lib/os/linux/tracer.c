@@ -7,6 +7,7 @@
 #define _GNU_SOURCE 1
 #include "lib/os/linux/alternate.h"
 #include "lib/os/linux/contexts.h"
+#include "lib/os/linux/images.h"
 #include "lib/os/linux/tracer.h"
 
 #include "arch/backend.h"
@@ -48,8 +49,8 @@
 
 /* ---- before the stop ---- */
 
-static int read_ranges(struct uspi_tracing *tracing) {
-    const long mappings = uspi_ranges_read(&tracing->ranges, tracing->living);
+static int read_ranges(struct uspi_tracing *tracing, struct uspi_image_listing *listing) {
+    const long mappings = uspi_ranges_read(&tracing->ranges, tracing->living, listing);
     if (mappings < 0) return uspi_refuse_system(&tracing->refusal, mappings, "/proc/PID/maps");
     if (mappings > 0) return USP_OK;
     return uspi_refuse(&tracing->refusal, USP_ERROR_NO_THREAD,
@@ -63,6 +64,19 @@ static uint64_t mapped_size(const struct uspi_tracing *tracing) {
     char text[256];
     if (uspi_proc_read(tracing->living, 0, "statm", text, sizeof text) < 0) return 0;
     return strtoull(text, NULL, 10);
+}
+
+/* Reads the mappings, and with `images` set lists the images. *listed: USP_OK, or why the images could not be listed. */
+static int read_mappings(struct uspi_tracing *tracing, int *listed) {
+    struct uspi_image_listing *listing = NULL;
+    *listed = USP_OK;
+    if (tracing->images != NULL) {
+        listing = uspi_image_listing_begin(tracing->living, tracing->memory, tracing->images);
+        if (listing == NULL) *listed = USP_ERROR_NO_MEMORY;
+    }
+    int status = read_ranges(tracing, listing);
+    if (listing != NULL) *listed = uspi_image_listing_end(listing);
+    return status;
 }
 
 /* Returns the mapping that contains a stack pointer; NULL: there was none. */
@@ -589,10 +603,11 @@ int uspi_trace(struct uspi_tracing *tracing) {
     size_t room = expected_threads(tracing);
     /* No handler of the program may run on the tracer. */
     uspi_os_undisturbed_begin(&kept);
-    int status = read_ranges(tracing);
-    if (status == USP_OK) {
-        tracing->mapped = mapped_size(tracing);
-        if (tracing->before_stop != NULL) tracing->executor = tracing->before_stop(tracing->context);
+    int listed;
+    tracing->mapped = mapped_size(tracing);
+    int status = read_mappings(tracing, &listed);
+    if (status == USP_OK && tracing->before_stop != NULL) {
+        tracing->executor = tracing->before_stop(tracing->context, listed);
     }
     for (unsigned attempt = 0; status == USP_OK && attempt < ATTEMPTS; attempt++) {
         unmap_arenas(tracing);
@@ -629,7 +644,7 @@ int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *thre
     tracing->refusal.status = USP_OK;
     if (tracing->ranges.count == 0 || tracing->has_unknown_stack) {
         tracing->has_unknown_stack = false;
-        status = read_ranges(tracing);
+        status = read_ranges(tracing, NULL);
     }
     if (status == USP_OK && !take_given(tracing, threads, count)) status = fail_to_list(tracing, -ENOMEM);
     if (status == USP_OK) status = run_thread(tracing);

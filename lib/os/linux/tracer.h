@@ -52,7 +52,8 @@ struct uspi_tracing {
     int memory; /* descriptor */
     struct uspi_proc_threads list;
     struct uspi_refusal refusal;
-    struct usp_region (*before_stop)(void *context); /* as in struct uspi_stop_options */
+    struct uspi_images_found *images; /* this field and the next two: as in struct uspi_stop_options */
+    struct usp_region (*before_stop)(void *context, int listed);
     void *context;
 
     /* The result. */
@@ -67,7 +68,7 @@ struct uspi_tracing {
     struct uspi_context_table contexts;
     uint32_t arch;
     uint64_t pac_mask; /* see struct usp_target */
-    bool has_moved;    /* mappings have changed since before_stop */
+    bool has_moved;    /* mappings have changed since they were read */
     /* When the first thread was asked to stop, and when the last one was seen running again; usp_clock. After
      * uspi_trace_given: when the tracer ended, which resumes the threads. The caller itself may have to wait for a
      * processor while they run, and would count that as well. */
@@ -76,7 +77,7 @@ struct uspi_tracing {
     /* Private. */
     struct uspi_ranges ranges;
     struct usp_region executor; /* result of before_stop */
-    uint64_t mapped;            /* how much memory was mapped before before_stop; 0: not known */
+    uint64_t mapped;            /* how much memory was mapped before the mappings were read; 0: not known */
     size_t room;                /* capacity of `threads`, `traced` and `tids` */
     bool is_short;              /* there were more threads than `room` */
     bool is_given;              /* the caller has listed the threads */

@@ -8,9 +8,10 @@
 
 /* The expected lookups. The caller embeds it in its own data about them. */
 struct uspi_expected {
-    /* Passes each expected address (in the target) to `take`, until that returns false. Called only before tables are
-     * read. */
-    void (*visit)(const struct uspi_expected *expected, bool (*take)(void *context, usp_addr address), void *context);
+    /* Passes each expected address (in the target) from `low` up to and excluding `high` to `take`, until that returns
+     * false. Called only before tables are read, once for each image: so it skips other addresses fast. */
+    void (*visit)(const struct uspi_expected *expected, usp_addr low, usp_addr high,
+                  bool (*take)(void *context, usp_addr address), void *context);
 };
 
 /* Like usp_symbolize or, where `image` is not NULL, like usp_symbolize_image. `expected` may be NULL, and never changes

@@ -25,6 +25,11 @@ struct uspi_image_tables {
     struct usp_images *images;
     struct usp_unwind_tables *tables; /* of each image; NULL: none */
     struct still *still;              /* of each image */
+    /* Another process: what is needed to locate tables later. */
+    struct uspi_lock *lock;     /* held while tables are located; NULL: all were located at first */
+    _Atomic(bool) *are_located; /* of each image */
+    struct usp_memory memory;
+    struct uspi_places places;
 };
 
 static struct usp_memory_range segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
@@ -174,19 +179,27 @@ static int learn_all(struct uspi_image_tables *made, const struct usp_memory *me
     return USP_OK;
 }
 
-int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
-                             const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables) {
+/* Allocates the tables, still empty. NULL when memory is exhausted. */
+static struct uspi_image_tables *allocate(const struct usp_images *images, uint64_t limit) {
     size_t count = usp_images_count(images);
     struct uspi_image_tables *made = calloc(1, sizeof *made);
-    *tables = NULL;
-    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    if (made == NULL) return NULL;
     atomic_init(&made->holders, 1);
     made->images = uspi_images_keep(images);
     made->still = calloc(count + 1, sizeof *made->still);
     bool has_room = limit / sizeof *made->tables >= count;
     if (has_room) made->tables = calloc(count + 1, sizeof *made->tables);
-    int status = made->still == NULL || (has_room && made->tables == NULL) ? USP_ERROR_NO_MEMORY : USP_OK;
-    if (status == USP_OK) status = learn_all(made, memory, places, limit);
+    if (made->still != NULL && (made->tables != NULL || !has_room)) return made;
+    uspi_image_tables_free(made);
+    return NULL;
+}
+
+int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
+                             const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables) {
+    struct uspi_image_tables *made = allocate(images, limit);
+    *tables = NULL;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    int status = learn_all(made, memory, places, limit);
     if (status != USP_OK) {
         uspi_image_tables_free(made);
         return status;
@@ -197,11 +210,31 @@ int uspi_image_tables_create(const struct usp_images *images, const struct usp_m
 
 int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory,
                                  const struct uspi_places *places, struct uspi_image_tables **tables) {
-    struct usp_memory by_page = *memory;
-    struct uspi_page_cache *pages = uspi_page_cache_before(&by_page);
-    int status = uspi_image_tables_create(images, &by_page, places, UINT64_MAX, tables);
-    free(pages);
-    return status;
+    struct uspi_image_tables *made = *tables = allocate(images, UINT64_MAX);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->memory = *memory;
+    made->places = *places;
+    made->lock = uspi_lock_create();
+    made->are_located = calloc(usp_images_count(images) + 1, sizeof *made->are_located);
+    if (made->lock != NULL && made->are_located != NULL) return USP_OK;
+    uspi_image_tables_free(made);
+    *tables = NULL;
+    return USP_ERROR_NO_MEMORY;
+}
+
+/* Locates the tables of image i, if no thread has done so yet. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+static int locate(struct uspi_image_tables *tables, size_t i) {
+    struct uspi_header_pages pages;
+    const struct usp_memory memory = uspi_header_pages_init(&pages, tables->memory);
+    bool is_located = true;
+    uspi_lock_take(tables->lock);
+    if (!atomic_load_explicit(&tables->are_located[i], memory_order_relaxed)) {
+        is_located =
+            learn(usp_images_get(tables->images, i), &memory, &tables->places, &tables->tables[i], &tables->still[i]);
+        atomic_store_explicit(&tables->are_located[i], is_located, memory_order_release);
+    }
+    uspi_lock_give(tables->lock);
+    return is_located ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
 struct uspi_image_tables *uspi_image_tables_keep(struct uspi_image_tables *tables) {
@@ -216,6 +249,8 @@ void uspi_image_tables_free(struct uspi_image_tables *tables) {
     }
     free(tables->tables);
     free(tables->still);
+    free((void *)tables->are_located);
+    uspi_lock_free(tables->lock);
     usp_images_free(tables->images);
     free(tables);
 }
@@ -233,10 +268,15 @@ uint64_t uspi_image_tables_still_size(const struct uspi_image_tables *tables) {
 }
 
 int uspi_image_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *found) {
-    const struct uspi_image_tables *tables = context;
+    struct uspi_image_tables *tables = context;
     const struct usp_image *image = tables->tables != NULL ? usp_images_find(tables->images, pc) : NULL;
     if (image == NULL) return USP_ERROR_NOT_FOUND;
-    *found = tables->tables[image - usp_images_get(tables->images, 0)];
+    const size_t i = (size_t)(image - usp_images_get(tables->images, 0));
+    if (tables->lock != NULL && !atomic_load_explicit(&tables->are_located[i], memory_order_acquire)) {
+        int status = locate(tables, i);
+        if (status != USP_OK) return status;
+    }
+    *found = tables->tables[i];
     return USP_OK;
 }
 

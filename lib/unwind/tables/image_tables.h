@@ -6,7 +6,7 @@
 
 #include "lib/images/image_file.h"
 
-/* The tables of a list's images. Immutable once made; reference-counted. */
+/* The tables of a list's images; reference-counted. */
 struct uspi_image_tables;
 
 /* Locates the tables of each image of the list from the headers in memory. If an ELF image's headers have none, they
@@ -16,8 +16,9 @@ struct uspi_image_tables;
 int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
                              const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables);
 
-/* Does the same for another process, without a limit. Each read of its memory costs a system call, so headers are read
- * by pages. */
+/* Does the same for another process, without a limit. Each read of its memory costs a system call, and a stack runs
+ * through few of the images: uspi_image_tables_at locates an image's tables when it is first asked for them, and is not
+ * async-signal-safe then. What `memory` and `places` point to must live as long as the tables. */
 int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory,
                                  const struct uspi_places *places, struct uspi_image_tables **tables);
 
@@ -30,7 +31,8 @@ void uspi_image_tables_free(struct uspi_image_tables *tables);
 /* Returns the bytes that the tables take in this process: their locations, and copies of tables that are not loaded. */
 uint64_t uspi_image_tables_size(const struct uspi_image_tables *tables);
 
-/* Implements target.unwind_tables_at; the context is a struct uspi_image_tables. Async-signal-safe. */
+/* Implements target.unwind_tables_at; the context is a struct uspi_image_tables. Thread-safe. Async-signal-safe for
+ * tables that uspi_image_tables_create made. */
 int uspi_image_tables_at(void *tables, usp_addr pc, struct usp_unwind_tables *found);
 
 /* Implements target.image_at, with the same context, by the list of images (uspi_images_region_at).

@@ -180,7 +180,7 @@ static int run_image_at(void) {
 
 static int run_images_of_process(void) {
     struct usp_images *images;
-    int status = usp_images_create_process(FAKE_OTHER_PID, &images);
+    int status = usp_images_create_process(FAKE_OTHER_PID, &images, NULL, 0);
     usp_images_free(images);
     return status;
 }

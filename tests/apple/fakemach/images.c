@@ -240,7 +240,7 @@ START_TEST(test_images_of_process) {
     struct usp_images *list;
     struct usp_shared_cache cache;
     struct fake_account before = fake_account;
-    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_OK);
+    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list, NULL, 0), USP_OK);
     ck_assert_uint_eq(usp_images_count(list), 3);
     check_image(list, PROGRAM, paths[PROGRAM], USP_IMAGE_MAIN);
     check_image(list, LIBRARY, paths[LIBRARY], 0);
@@ -249,13 +249,15 @@ START_TEST(test_images_of_process) {
     usp_images_free(list);
     /* An older loader's list has no fields about the shared cache. */
     put32((uint8_t *)infos[FAKE_OTHER], 14);
-    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_OK);
+    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list, NULL, 0), USP_OK);
     ck_assert_int_eq(usp_images_shared_cache(list, &cache), USP_ERROR_NOT_FOUND);
     ck_assert_uint_eq(cache.base, 0);
     usp_images_free(list);
-    ck_assert_int_eq(usp_images_create_process(99, &list), USP_ERROR_NO_THREAD);
+    char error[128];
+    ck_assert_int_eq(usp_images_create_process(99, &list, error, sizeof error), USP_ERROR_NO_THREAD);
+    ck_assert_str_eq(error, "process 99 does not exist, or has ended");
     fake.dyld_infos[FAKE_OTHER] = 8;
-    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list, NULL, 0), USP_ERROR_SYSTEM);
     check_clean(&before, "images of a process");
 }
 END_TEST
@@ -266,9 +268,11 @@ static void complete_list(void) { write_infos(infos[FAKE_OTHER], 2, (uintptr_t)e
 START_TEST(test_changing_list) {
     struct usp_images *list;
     struct usp_snapshot *s;
+    char error[128];
     write_infos(infos[FAKE_OTHER], 2, 0);
     struct fake_account before = fake_account;
-    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_ERROR_BUSY);
+    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list, error, sizeof error), USP_ERROR_BUSY);
+    ck_assert_ptr_nonnull(strstr(error, "is loading or unloading libraries"));
     check_clean(&before, "a list that is being changed");
     /* The threads are captured all the same. */
     ck_assert_int_eq(usp_snapshot_create_process(FAKE_OTHER_PID, NULL, &s, NULL, 0), USP_OK);
@@ -276,13 +280,13 @@ START_TEST(test_changing_list) {
     usp_snapshot_free(s);
     fake.hook = complete_list;
     fake.hook_at = fake_account.calls[FAKE_VM_READ] + 2;
-    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_OK);
+    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list, NULL, 0), USP_OK);
     ck_assert_uint_eq(usp_images_count(list), 3);
     usp_images_free(list);
     write_infos(infos[FAKE_OTHER], UINT32_MAX, (uintptr_t)entries);
-    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list, NULL, 0), USP_ERROR_SYSTEM);
     write_infos(infos[FAKE_OTHER], 2, 8);
-    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_images_create_process(FAKE_OTHER_PID, &list, NULL, 0), USP_ERROR_SYSTEM);
     check_clean(&before, "nonsense");
 }
 END_TEST
