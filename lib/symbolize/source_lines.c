@@ -55,11 +55,32 @@ static const char *function_name(const struct uspi_lines_answer *answer, uint32_
     return uspi_lines_text(answer, function.name, names);
 }
 
-/* Gives the name of the function whose code holds the address of an answer. */
-static const char *own_name(const struct uspi_lines_answer *answer, struct uspi_names *names) {
+/* Returns function number i of those that have the code of an answer, which all are in its block; 0 after the last. */
+static uint32_t function_at(const struct uspi_lines_answer *answer, uint32_t i) {
     struct uspi_block_node of;
-    if (answer->part.size == 0 || uspi_block_node(answer->block, answer->part.node, &of) != USP_OK) return NULL;
-    return function_name(answer, of.function, names);
+    if (answer->part.size == 0) return 0;
+    if (i > 0) return uspi_block_alias(answer->block, answer->part.node, i - 1);
+    return uspi_block_node(answer->block, answer->part.node, &of) == USP_OK ? of.function : 0;
+}
+
+/* Returns the number of the function whose lines an answer has. If several have the code, it is the one that is
+ * declared last at or before the line of the first row: a line table has the rows of one of them, which need not be the
+ * one that is described first. */
+static uint32_t described_function(const struct uspi_lines_answer *answer) {
+    const uint32_t first = function_at(answer, 0);
+    struct uspi_block_place row;
+    uint32_t nearest = first, line = 0;
+    if (function_at(answer, 1) == 0 || uspi_block_find(answer->block, answer->part.start, &row) != USP_OK) return first;
+    /* The line of an inlined call says nothing about the function that contains it. */
+    if (row.node != answer->part.node) return first;
+    for (uint32_t i = 0, number; (number = function_at(answer, i)) != 0; i++) {
+        struct uspi_block_function function;
+        if (uspi_block_function(answer->block, number, &function) != USP_OK) break;
+        if (function.file != row.file || function.line > row.line || function.line <= line) continue;
+        line = function.line;
+        nearest = number;
+    }
+    return nearest;
 }
 
 /* Visits the names of the functions that have the code, as debug information gives them. A name may come twice. */
@@ -67,13 +88,8 @@ static int visit_described(const struct uspi_lines_answer *answers, int count, s
                            usp_name_visitor visit, void *context) {
     int answered = 0;
     for (int i = 0; i < count && answered == 0; i++) {
-        const struct uspi_lines_answer *answer = &answers[i];
-        if (answer->part.size == 0) continue;
-        const char *name = own_name(answer, names);
-        if (name != NULL) answered = visit(context, name);
-        for (uint32_t k = 0, number;
-             answered == 0 && (number = uspi_block_alias(answer->block, answer->part.node, k)) != 0; k++) {
-            name = function_name(answer, number, names);
+        for (uint32_t k = 0, number; answered == 0 && (number = function_at(&answers[i], k)) != 0; k++) {
+            const char *name = function_name(&answers[i], number, names);
             if (name != NULL) answered = visit(context, name);
         }
     }
@@ -100,10 +116,8 @@ static int count_name(void *context, const char *name) {
 static struct folding find_folding(const struct uspi_lines_answer *answers, int count, struct uspi_names *names,
                                    const char *symbol) {
     struct folding folding = {.symbol = symbol};
-    const bool is_alone =
-        count == 1 && (answers->part.size == 0 || uspi_block_alias(answers->block, answers->part.node, 0) == 0);
-    if (count <= 0 || is_alone) return folding;
-    folding.described = own_name(answers, names);
+    if (count <= 0 || (count == 1 && function_at(answers, 1) == 0)) return folding;
+    folding.described = function_name(answers, described_function(answers), names);
     visit_described(answers, count, names, count_name, &folding);
     return folding;
 }
@@ -133,6 +147,7 @@ static void complete_last(struct usp_lines *lines, const struct uspi_lines_answe
         if (answer->part.size != 0 && answer->part.is_cold) last->flags |= USP_SOURCE_COLD;
     }
     if (lines->folded > 0) last->flags |= USP_SOURCE_FOLDED;
+    if (folding->described != NULL) last->function = folding->described;
     if (!is_named_by_symbol(symbol, last->function, last->start, folding)) return;
     last->function = symbol->name;
     last->named_by = symbol->strategy;
@@ -230,11 +245,12 @@ static int visit_list(struct name_list *list, const char *first, usp_name_visito
     return answered;
 }
 
-static int visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit, void *context) {
+static int visit_names(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                       usp_name_visitor visit, void *context) {
     struct uspi_query query = {0};
     struct usp_symbol symbol = {0};
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
-    int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    int status = uspi_symbolizer_ask(symbolizer, image, address, NULL, &query, &symbol);
     if (query.module == NULL && status == USP_OK) return visit(context, symbol.name);
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
     struct uspi_lines *source = uspi_module_lines(query.module);
@@ -243,7 +259,7 @@ static int visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_
     if (count < 0) count = 0;
     const struct folding folding = find_folding(answers, count, query.names, symbol.name);
     const usp_addr start = count > 0 ? start_of(answers, query.image->slide) : 0;
-    const char *described = count > 0 ? own_name(answers, query.names) : NULL;
+    const char *described = count > 0 ? function_name(answers, described_function(answers), query.names) : NULL;
     const char *first = is_named_by_symbol(&symbol, described, start, &folding) ? symbol.name : described;
     struct name_list list = {.all = NULL};
     status = visit_described(answers, count, query.names, add_name, &list);
@@ -253,14 +269,19 @@ static int visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_
     return status != USP_OK || is_known ? status : USP_ERROR_NOT_FOUND;
 }
 
-int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
-                               void *context) {
+int uspi_visit_names_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                               usp_name_visitor visit, void *context) {
     if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
     const uint32_t ticket = uspi_epoch_enter(readers);
-    int status = visit_names(symbolizer, address, visit, context);
+    int status = visit_names(symbolizer, image, address, visit, context);
     uspi_epoch_leave(readers, ticket);
     return status;
+}
+
+int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
+                               void *context) {
+    return uspi_visit_names_expecting(symbolizer, NULL, address, visit, context);
 }
 
 int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,

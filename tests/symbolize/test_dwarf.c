@@ -175,6 +175,37 @@ START_TEST(inlined_calls_outside_of_their_function) {
 }
 END_TEST
 
+/* A usp_write_function: appends to a string of 4096 bytes, without blanks and line ends. */
+static int append(void *context, const char *bytes, size_t n) {
+    char *text = context;
+    size_t length = strlen(text);
+    ck_assert_uint_lt(length + n, 4096);
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != ' ' && bytes[i] != '\n') text[length++] = bytes[i];
+    }
+    text[length] = '\0';
+    return USP_OK;
+}
+
+/* Checks that the JSON of a stack whose only frame is at 0x1010 contains these words,
+ * which have no blanks. */
+static void expect_json(const char *words) {
+    static char text[4096];
+    struct usp_frame frame = {.pc = 0x1010, .kind = USP_FRAME_KIND_INTERRUPTED};
+    struct usp_format_options options;
+    struct usp_stack stack;
+    usp_stack_init(&stack, &frame, 1);
+    stack.arch = USP_ARCH_X86_64;
+    stack.count = stack.physical = 1;
+    usp_format_options_init(&options);
+    options.style = USP_FORMAT_JSON;
+    options.symbolizer = symbolizer;
+    options.flags = USP_FORMAT_LINES;
+    text[0] = '\0';
+    ck_assert_int_eq(usp_format_stack(&stack, NULL, &options, append, text), USP_OK);
+    ck_assert_msg(strstr(text, words) != NULL, "%s", text);
+}
+
 struct names {
     char all[256];
 };
@@ -209,6 +240,7 @@ START_TEST(folded_functions) {
     ck_assert_str_eq(names.all, "first second third ");
     ck_assert_uint_eq(frames[0].start, 0x1000);
     ck_assert_str_eq(usp_strategy_string(frames[0].named_by), "debug-info");
+    expect_json("\"named_by\":\"debug-info\",\"aliases\":[\"second\",\"third\"]");
     close_file();
 }
 END_TEST
@@ -229,6 +261,7 @@ START_TEST(merged_functions_are_not_folded) {
     ck_assert_uint_eq(lines.folded, 0);
     ck_assert_int_eq(usp_symbolizer_visit_names(symbolizer, 0x1010, add_name, &names), USP_OK);
     ck_assert_str_eq(names.all, "symbol merged ");
+    expect_json("\"named_by\":\"symtab\",\"source_directory\"");
     close_file();
 }
 END_TEST
