@@ -279,6 +279,7 @@ void log_names_trim(struct log_names *names) { usp_builds_trim(names->builds); }
 
 static void look_for_lines(struct log_names *names, const struct usp_place *place, const struct usp_answer *answer) {
     struct usp_place *lineless = &names->lineless;
+    if ((answer->flags & USP_ANSWER_LINE) != 0) names->has_lines = true;
     if (names->has_lines || answer->count == 0) return;
     for (uint32_t i = 0; i < answer->count; i++) {
         if (uspi_has_source(&answer->frames[i])) names->has_lines = true;

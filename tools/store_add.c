@@ -68,6 +68,33 @@ static const char *name_of(const struct store_adding *adding, const char *path, 
     return room;
 }
 
+/* Whether a message names a file: at its end, or before a colon. */
+static bool names_file(const char *message, const char *path) {
+    const size_t length = strlen(path);
+    for (const char *at = message; (at = strstr(at, path)) != NULL; at++) {
+        const bool begins = at == message || at[-1] == ' ';
+        if (begins && (at[length] == ':' || at[length] == '\0')) return true;
+    }
+    return false;
+}
+
+/* Complains of a file with the library's message, which may name the file, too, or another one in the same archive. Each
+ * path stands in the message once. */
+static void complain_of_index(const struct store_adding *adding, const char *path, const char *message) {
+    const size_t unpacked = adding->archive != NULL ? strlen(adding->unpacked) : 0;
+    const char *found = unpacked > 0 ? strstr(message, adding->unpacked) : NULL;
+    char room[4096];
+    if (found != NULL) {
+        snprintf(room, sizeof room, "%.*s%s%s", (int)(found - message), message, adding->archive, found + unpacked);
+        message = room;
+    }
+    if (names_file(message, path)) {
+        complain("%s", message);
+    } else {
+        complain("%s: %s", path, message);
+    }
+}
+
 static void put_build_id(const struct usp_image *image) {
     for (uint32_t i = 0; i < image->build_id_size; i++) printf("%02x", image->build_id[i]);
 }
@@ -123,7 +150,7 @@ static void work_on(struct store_adding *adding, const struct usp_images *images
         note(adding, EXIT_INCOMPLETE);
     }
     if (status == USP_OK && !adding->is_verification) compare_with_earlier(adding, image, index.is_kept != 0);
-    if (index.message[0] != '\0') complain("%s: %s", path, index.message);
+    if (index.message[0] != '\0') complain_of_index(adding, path, index.message);
     if (status == USP_OK) return;
     if (status == USP_ERROR_UNSUPPORTED) {
         complain("%s: has no UUID or build-id by which its index could be found", path);

@@ -45,6 +45,8 @@ static void usage(FILE *out) {
           "  --offset           the addresses are offsets from the image's beginning\n"
           "  -f FILE            read the addresses from FILE\n"
           "  -i, -inlineFrames  also print a line for each inlined call, innermost first\n"
+          "  --aliases          also print a line for each other function that shares the\n"
+          "                     code, because the linker folded identical functions\n"
           "  -fullPath          show a source file's path instead of its name\n"
           "  --columns          show the column after the line, where it is known\n"
           "  --map-path OLD=NEW\n"
@@ -111,6 +113,7 @@ enum {
     OPTION_INDEX,
     OPTION_FULL_PATH,
     OPTION_COLUMNS,
+    OPTION_ALIASES,
     OPTION_MAP_PATH,
     OPTION_NO_EFFECT,
     OPTION_TEXT_EXEC
@@ -139,6 +142,7 @@ static const struct option options[] = {
     {"inlineFrames", no_argument, NULL, 'i'},
     {"fullPath", no_argument, NULL, OPTION_FULL_PATH},
     {"columns", no_argument, NULL, OPTION_COLUMNS},
+    {"aliases", no_argument, NULL, OPTION_ALIASES},
     {"map-path", required_argument, NULL, OPTION_MAP_PATH},
     {"printHeader", no_argument, NULL, OPTION_NO_EFFECT},
     {"textExecAddress", required_argument, NULL, OPTION_TEXT_EXEC},
@@ -200,6 +204,7 @@ static bool parse_option(int option, struct request *request) {
     case 'i': wanted->inlined = true; return true;
     case OPTION_FULL_PATH: wanted->line_flags |= USP_FORMAT_FULL_PATHS; return true;
     case OPTION_COLUMNS: wanted->line_flags |= USP_FORMAT_COLUMNS; return true;
+    case OPTION_ALIASES: wanted->aliases = true; return true;
     case OPTION_MAP_PATH: return add_path_map(&wanted->lines, optarg);
     case 'd':
     case OPTION_NO_EFFECT: return true;
@@ -251,7 +256,9 @@ static bool check_log(const struct request *request) {
     }
     bool has_image = image->path != NULL || others->process != 0 || image->place != IMAGE_LINKED ||
                      image->arch != USP_ARCH_NONE || image->build_id_size > 0;
-    if (!has_image && others->input == NULL && !others->json && others->line_flags == 0) return true;
+    if (!has_image && others->input == NULL && !others->json && !others->aliases && others->line_flags == 0) {
+        return true;
+    }
     complain("%s has its own options: --search, --index, --map-path, --demangle and those that --help lists with it",
              what);
     return false;

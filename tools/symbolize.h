@@ -17,6 +17,7 @@ struct address_options {
     uint32_t demangling; /* enum usp_demangle_style */
     bool json;
     bool inlined; /* also write a line for each inlined call */
+    bool aliases; /* also write a line for each other function that shares the code */
 };
 
 /* Writes a line for each address. Complains. Returns an enum exit_status. */

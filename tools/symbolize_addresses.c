@@ -55,6 +55,18 @@ static const char *image_text(struct image_text *kept, const char *path) {
     return text;
 }
 
+/* Returns the function that holds the address, as debug information names it where the symbol table does not. */
+static struct usp_symbol function_of(const struct usp_lines *lines) {
+    const struct usp_source_frame *own = lines->count > 0 ? &lines->frames[lines->count - 1] : NULL;
+    struct usp_symbol symbol = lines->symbol;
+    if (own != NULL && own->function != NULL && own->start != 0 && own->named_by == USP_STRATEGY_DEBUG_INFO) {
+        symbol.name = own->function;
+        symbol.offset = own->address - own->start;
+        symbol.strategy = own->named_by;
+    }
+    return symbol;
+}
+
 /* Puts a source frame like atos: with the line, or if that is not known, with the offset. */
 static void put_frame(struct session *session, struct uspi_text *text, const struct usp_lines *lines, uint32_t i) {
     const struct usp_source_frame *frame = &lines->frames[i];
@@ -68,12 +80,42 @@ static void put_frame(struct session *session, struct uspi_text *text, const str
         uspi_put_source(text, frame, session->options->line_flags);
     } else if (i + 1 == lines->count) {
         uspi_put_string(text, " + ");
-        uspi_put_decimal(text, lines->symbol.offset, 0);
+        uspi_put_decimal(text, function_of(lines).offset, 0);
     }
     uspi_put(text, "\n", 1);
 }
 
-static void put_lines(struct session *session, const char *word, const struct usp_lines *lines) {
+/* Receives the names of the functions that share the code at an address. */
+struct aliases {
+    struct session *session;
+    const char *shown;      /* the one that the answer names */
+    struct uspi_text *text; /* where lines are written; NULL: nowhere */
+    struct uspi_json *json; /* where strings are written; NULL: nowhere */
+};
+
+/* A usp_name_visitor. */
+static int put_alias(void *context, const char *name) {
+    const struct aliases *aliases = context;
+    if (aliases->shown != NULL && strcmp(name, aliases->shown) == 0) return 0;
+    name = usp_demangle(aliases->session->demangler, name);
+    if (aliases->json != NULL) uspi_json_string(aliases->json, NULL, name);
+    if (aliases->text == NULL) return 0;
+    uspi_put_string(aliases->text, "    alias ");
+    uspi_put_harmless(aliases->text, uspi_span_of(name), "");
+    uspi_put(aliases->text, "\n", 1);
+    return 0;
+}
+
+static bool are_folded(const struct usp_lines *lines) {
+    return lines->count > 0 && (lines->frames[lines->count - 1].flags & USP_SOURCE_FOLDED) != 0;
+}
+
+static void visit_aliases(const struct usp_lines *lines, usp_addr address, struct aliases *aliases) {
+    aliases->shown = lines->frames[lines->count - 1].function;
+    usp_symbolizer_visit_names(aliases->session->symbolizer, address, put_alias, aliases);
+}
+
+static void put_lines(struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
     char room[TEXT_ROOM];
     struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
     if (lines->count == 0) {
@@ -82,6 +124,9 @@ static void put_lines(struct session *session, const char *word, const struct us
     }
     const uint32_t first = session->options->inlined || lines->count == 0 ? 0 : lines->count - 1;
     for (uint32_t i = first; i < lines->count; i++) put_frame(session, &text, lines, i);
+    if (session->options->aliases && are_folded(lines)) {
+        visit_aliases(lines, address, &(struct aliases){.session = session, .text = &text});
+    }
     uspi_text_flush(&text);
 }
 
@@ -100,7 +145,22 @@ static void put_json_inlined(const struct session *session, struct uspi_json *js
     uspi_json_end_array(json);
 }
 
-static void put_json(const struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
+static void put_json_function(struct session *session, struct uspi_json *json, usp_addr address,
+                              const struct usp_lines *lines) {
+    const struct usp_symbol symbol = function_of(lines);
+    if (symbol.name == NULL) return;
+    const char *name = usp_demangle(session->demangler, symbol.name);
+    uspi_json_string(json, "symbol", name);
+    if (strcmp(name, symbol.name) != 0) uspi_json_string(json, "mangled", symbol.name);
+    uspi_json_number(json, "symbol_offset", symbol.offset);
+    uspi_json_string(json, "named_by", usp_strategy_string(symbol.strategy));
+    if (!are_folded(lines)) return;
+    uspi_json_begin_array(json, "aliases");
+    visit_aliases(lines, address, &(struct aliases){.session = session, .json = json});
+    uspi_json_end_array(json);
+}
+
+static void put_json(struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
     const struct usp_symbol *symbol = &lines->symbol;
     char room[TEXT_ROOM];
     struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
@@ -115,12 +175,7 @@ static void put_json(const struct session *session, const char *word, usp_addr a
                            symbol->build_id_size);
         uspi_json_address(&json, "image_offset", address - symbol->image_load);
     }
-    if (symbol->name != NULL) {
-        const char *name = usp_demangle(session->demangler, symbol->name);
-        uspi_json_string(&json, "symbol", name);
-        if (strcmp(name, symbol->name) != 0) uspi_json_string(&json, "mangled", symbol->name);
-        uspi_json_number(&json, "symbol_offset", symbol->offset);
-    }
+    put_json_function(session, &json, address, lines);
     /* Code of no function has lines, too: padding, and what is written in assembly language. */
     if (lines->count > 0 && lines->frames[lines->count - 1].file != NULL) {
         uspi_json_source(&json, &lines->frames[lines->count - 1]);
@@ -128,7 +183,6 @@ static void put_json(const struct session *session, const char *word, usp_addr a
         uspi_json_string(&json, "source_file", symbol->source_file);
     }
     put_json_inlined(session, &json, lines);
-    if (symbol->name != NULL) uspi_json_string(&json, "named_by", usp_strategy_string(symbol->strategy));
     uspi_json_end_object(&json);
     uspi_text_flush(&text);
 }
@@ -149,7 +203,7 @@ static bool answer(struct session *session, const char *word) {
     if (session->options->json) {
         put_json(session, word, address, &lines);
     } else {
-        put_lines(session, word, &lines);
+        put_lines(session, word, address, &lines);
     }
     return true;
 }

@@ -41,8 +41,10 @@ struct usp_place {
 };
 
 enum usp_answer_flags {
-    USP_ANSWER_NO_FILE = 1 << 0,   /* no file was found for the image */
-    USP_ANSWER_TRAMPOLINE = 1 << 1 /* the function returns from a signal handler: its caller was interrupted */
+    USP_ANSWER_NO_FILE = 1 << 0,    /* no file was found for the image */
+    USP_ANSWER_TRAMPOLINE = 1 << 1, /* the function returns from a signal handler: its caller was interrupted */
+    /* No name was found, so `count` is 0; but frames[0] has the file and the line of the code. */
+    USP_ANSWER_LINE = 1 << 2
 };
 
 /* The source frames at a place. The functions that give or receive an answer state who owns `frames` and their
@@ -139,7 +141,8 @@ USP_API void usp_builds_free(struct usp_builds *builds);
  * set. When a place has no build id, the image's name identifies the build; only `find` can use it. A failing place
  * does not affect the others. An answer's status is
  *   USP_OK               there is a name
- *   USP_ERROR_NOT_FOUND  there is none; the flags say whether a file or index of the build was found
+ *   USP_ERROR_NOT_FOUND  there is none; the flags say whether a file or index of the build was found, and whether code
+ *                        without a function has a line (USP_ANSWER_LINE)
  *   USP_ERROR_ARGUMENT   the place is invalid: its build id is too long, its base unknown, or its image has a length
  *                        but no name
  *   USP_ERROR_NO_MEMORY, or the status that `find` returned

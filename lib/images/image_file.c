@@ -83,7 +83,7 @@ static int open_by_build_id(const struct usp_image *image, const struct uspi_sea
                             struct uspi_file **debug, struct uspi_error *error) {
     char path[sizeof DEBUG_FOLDER + 2 * USP_BUILD_ID_MAX + sizeof "/.debug"];
     if (image->build_id_size < 2 || image->build_id_size > USP_BUILD_ID_MAX) {
-        return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: has no build-id", image->path);
+        return uspi_error_set(error, USP_ERROR_NOT_FOUND, "it has no build-id");
     }
     struct uspi_text text = uspi_text_in(path, sizeof path);
     uspi_put_string(&text, DEBUG_FOLDER);
@@ -124,9 +124,13 @@ static int open_by_link(const struct usp_image *image, const struct uspi_file *f
     static const struct uspi_search as_named = {.as_named = true};
     struct uspi_debug_link link;
     struct uspi_elf elf;
-    int status = uspi_elf_open(&elf, uspi_file_bytes(file), error);
-    if (status == USP_OK) status = uspi_debug_link_read(&elf, &link, error);
-    if (status != USP_OK) return status;
+    int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
+    if (status == USP_OK) status = uspi_debug_link_read(&elf, &link, NULL);
+    if (status != USP_OK) {
+        return uspi_error_set(error, status, "%s",
+                              status == USP_ERROR_NOT_FOUND ? "it names no debug file (.gnu_debuglink)"
+                                                            : "the name of its debug file is damaged (.gnu_debuglink)");
+    }
     status = open_linked(&as_named, "", uspi_file_path(file), "", &link, debug);
     if (status != USP_OK && status != USP_ERROR_NO_MEMORY) {
         status = open_linked(&as_named, "", uspi_file_path(file), ".debug/", &link, debug);
@@ -147,9 +151,12 @@ int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *
         if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
         return uspi_macho_debug_open(image, &own, debug, error);
     }
-    int status = open_by_build_id(image, &installed, debug, error);
+    struct uspi_error by_id = {0}, by_link = {0};
+    int status = open_by_build_id(image, &installed, debug, &by_id);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-    return open_by_link(image, file, &installed, debug, error);
+    status = open_by_link(image, file, &installed, debug, &by_link);
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    return uspi_error_set(error, status, "%s; %s", by_id.text, by_link.text);
 }
 
 /* ---- memory ---- */

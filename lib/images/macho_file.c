@@ -88,7 +88,7 @@ int uspi_macho_debug_open(const struct usp_image *image, const struct uspi_searc
     struct uspi_search by_path = *search;
     *file = NULL;
     if (uspi_slice_of_image(image).uuid == NULL) {
-        return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: has no UUID", image->path);
+        return uspi_error_set(error, USP_ERROR_NOT_FOUND, "it has no UUID");
     }
     int status = USP_ERROR_NOT_FOUND;
     if (search->file != NULL) status = search_beside(image, &as_given, search->file, file, error);

@@ -72,6 +72,30 @@ static void put_inlined(struct uspi_json *json, const struct uspi_report *report
     uspi_json_end_array(json);
 }
 
+/* The names of the functions that share a frame's code. */
+struct aliases {
+    struct uspi_json *json;
+    const struct uspi_report *report;
+    const char *shown; /* the one that is written as the frame's own */
+};
+
+/* A usp_name_visitor. */
+static int put_alias(void *context, const char *name) {
+    const struct aliases *aliases = context;
+    if (strcmp(name, aliases->shown) == 0) return 0;
+    uspi_json_string(aliases->json, NULL, usp_demangle(aliases->report->options.demangler, name));
+    return 0;
+}
+
+static void put_aliases(struct uspi_json *json, const struct uspi_report *report, const struct uspi_shown *shown) {
+    const struct usp_source_frame *source = &shown->named.source;
+    struct aliases aliases = {json, report, shown->mangled};
+    if (shown->mangled == NULL || (source->flags & USP_SOURCE_FOLDED) == 0) return;
+    uspi_json_begin_array(json, "aliases");
+    uspi_visit_names_expecting(report->options.symbolizer, shown->image, source->address, put_alias, &aliases);
+    uspi_json_end_array(json);
+}
+
 /* Writes what is known of a frame's code: function, line, inlined calls. Code without a function can have lines. */
 static void put_function(struct uspi_json *json, const struct uspi_report *report, const struct uspi_shown *shown) {
     const struct usp_symbol *symbol = &shown->named.symbol;
@@ -81,6 +105,7 @@ static void put_function(struct uspi_json *json, const struct uspi_report *repor
         uspi_json_number(json, "symbol_offset", uspi_target_offset(shown->backend, shown->frame->pc, symbol->start));
         uspi_json_string(json, "named_by", usp_strategy_string(symbol->strategy));
     }
+    put_aliases(json, report, shown);
     uspi_json_source(json, &shown->named.source);
     put_inlined(json, report, shown);
 }

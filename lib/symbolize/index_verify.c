@@ -168,7 +168,9 @@ static int compare_all(struct comparing *c, const struct usp_image *image) {
     if (source == NULL || indexed == NULL) return USP_ERROR_NO_MEMORY;
     if (uspi_lines_index(indexed) == NULL) {
         int status = uspi_lines_explain(indexed, index->message, sizeof index->message);
-        return status == USP_OK || status == USP_ERROR_NOT_FOUND ? USP_ERROR_NOT_FOUND : USP_ERROR_FORMAT;
+        if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return USP_ERROR_FORMAT;
+        snprintf(index->message, sizeof index->message, "%s: has no index of it", index->store);
+        return USP_ERROR_NOT_FOUND;
     }
     if (uspi_lines_source(source) == NULL) {
         uspi_lines_explain(source, index->message, sizeof index->message);

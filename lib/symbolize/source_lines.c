@@ -3,6 +3,7 @@
  * function. */
 #include "lib/symbolize/symbolizer.h"
 
+#include "lib/base/array.h"
 #include "lib/base/clear.h"
 #include "lib/symbolize/index/expected.h"
 
@@ -45,31 +46,109 @@ static int put_generated(const struct uspi_source_paths *paths, const struct usp
     return USP_OK;
 }
 
-static uint32_t count_folded(const struct uspi_lines_answer *answers, int count) {
-    uint32_t folded = (uint32_t)count - 1;
-    for (int i = 0; i < count; i++) {
-        for (uint32_t k = 0;
-             answers[i].part.size != 0 && uspi_block_alias(answers[i].block, answers[i].part.node, k) != 0;) {
-            k++;
-            folded++;
+/* ---- functions that share their code ---- */
+
+/* Gives the name of function `number` in an answer's block; NULL: it has none. */
+static const char *function_name(const struct uspi_lines_answer *answer, uint32_t number, struct uspi_names *names) {
+    struct uspi_block_function function;
+    if (number == 0 || uspi_block_function(answer->block, number, &function) != USP_OK) return NULL;
+    return uspi_lines_text(answer, function.name, names);
+}
+
+/* Returns function number i of those that have the code of an answer, which all are in its block; 0 after the last. */
+static uint32_t function_at(const struct uspi_lines_answer *answer, uint32_t i) {
+    struct uspi_block_node of;
+    if (answer->part.size == 0) return 0;
+    if (i > 0) return uspi_block_alias(answer->block, answer->part.node, i - 1);
+    return uspi_block_node(answer->block, answer->part.node, &of) == USP_OK ? of.function : 0;
+}
+
+/* Returns the number of the function whose lines an answer has. If several have the code, it is the one that is
+ * declared last at or before the line of the first row: a line table has the rows of one of them, which need not be the
+ * one that is described first. */
+static uint32_t described_function(const struct uspi_lines_answer *answer) {
+    const uint32_t first = function_at(answer, 0);
+    struct uspi_block_place row;
+    uint32_t nearest = first, line = 0;
+    if (function_at(answer, 1) == 0 || uspi_block_find(answer->block, answer->part.start, &row) != USP_OK) return first;
+    /* The line of an inlined call says nothing about the function that contains it. */
+    if (row.node != answer->part.node) return first;
+    for (uint32_t i = 0, number; (number = function_at(answer, i)) != 0; i++) {
+        struct uspi_block_function function;
+        if (uspi_block_function(answer->block, number, &function) != USP_OK) break;
+        if (function.file != row.file || function.line > row.line || function.line <= line) continue;
+        line = function.line;
+        nearest = number;
+    }
+    return nearest;
+}
+
+/* Visits the names of the functions that have the code, as debug information gives them. A name may come twice. */
+static int visit_described(const struct uspi_lines_answer *answers, int count, struct uspi_names *names,
+                           usp_name_visitor visit, void *context) {
+    int answered = 0;
+    for (int i = 0; i < count && answered == 0; i++) {
+        for (uint32_t k = 0, number; answered == 0 && (number = function_at(&answers[i], k)) != 0; k++) {
+            const char *name = function_name(&answers[i], number, names);
+            if (name != NULL) answered = visit(context, name);
         }
     }
-    return folded;
+    return answered;
+}
+
+/* What debug information says about further functions that have the code at an address. */
+struct folding {
+    const char *described; /* the function whose lines are given; NULL: it has no name */
+    const char *symbol;    /* the function that the symbol table names; NULL: none */
+    uint32_t others;       /* number of names other than `described` */
+    bool has_symbol;       /* `symbol` is one of them */
+};
+
+/* A usp_name_visitor. Units that hold the same template, of which the linker has kept one, have the same name. */
+static int count_name(void *context, const char *name) {
+    struct folding *folding = context;
+    if (folding->described != NULL && strcmp(name, folding->described) == 0) return 0;
+    folding->others++;
+    if (folding->symbol != NULL && strcmp(name, folding->symbol) == 0) folding->has_symbol = true;
+    return 0;
+}
+
+static struct folding find_folding(const struct uspi_lines_answer *answers, int count, struct uspi_names *names,
+                                   const char *symbol) {
+    struct folding folding = {.symbol = symbol};
+    if (count <= 0 || (count == 1 && function_at(answers, 1) == 0)) return folding;
+    folding.described = function_name(answers, described_function(answers), names);
+    visit_described(answers, count, names, count_name, &folding);
+    return folding;
+}
+
+/* Returns the address at which the function of an answer begins; 0: it is not known. */
+static usp_addr start_of(const struct uspi_lines_answer *answer, usp_addr slide) {
+    return answer->part.size != 0 ? answer->part.start + answer->moved + slide : 0;
+}
+
+/* Whether the outermost function, which debug information describes from `start` on, is named as in the symbol table. A
+ * symbol that begins below it is another function's. Of functions that share their code, the one whose lines are given
+ * is named. */
+static bool is_named_by_symbol(const struct usp_symbol *symbol, const char *described, usp_addr start,
+                               const struct folding *folding) {
+    if (symbol->name == NULL || described == NULL) return symbol->name != NULL;
+    return symbol->start >= start && !folding->has_symbol;
 }
 
 /* Completes the outermost frame with the symbol. */
-static void complete_last(struct usp_lines *lines, const struct uspi_lines_answer *answer, usp_addr slide) {
+static void complete_last(struct usp_lines *lines, const struct uspi_lines_answer *answer,
+                          const struct folding *folding, usp_addr slide) {
     if (lines->count == 0 || lines->count > lines->capacity) return;
     struct usp_source_frame *last = &lines->frames[lines->count - 1];
     const struct usp_symbol *symbol = &lines->symbol;
-    if (answer != NULL && answer->part.size != 0) {
-        last->start = answer->part.start + answer->moved + slide;
-        if (answer->part.is_cold) last->flags |= USP_SOURCE_COLD;
+    if (answer != NULL) {
+        last->start = start_of(answer, slide);
+        if (answer->part.size != 0 && answer->part.is_cold) last->flags |= USP_SOURCE_COLD;
     }
     if (lines->folded > 0) last->flags |= USP_SOURCE_FOLDED;
-    /* A symbol that begins below the function that the debug information knows is another function's. */
-    const bool is_its = symbol->name != NULL && (last->function == NULL || symbol->start >= last->start);
-    if (!is_its) return;
+    if (folding->described != NULL) last->function = folding->described;
+    if (!is_named_by_symbol(symbol, last->function, last->start, folding)) return;
     last->function = symbol->name;
     last->named_by = symbol->strategy;
     last->start = symbol->start;
@@ -83,7 +162,7 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
     int count = 0, status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, &lines->symbol);
     if (query.module == NULL && status == USP_OK) {
         if (lines->count == 0) status = put_generated(paths, &query, address, lines);
-        if (status == USP_OK) complete_last(lines, NULL, 0);
+        if (status == USP_OK) complete_last(lines, NULL, &(struct folding){0}, 0);
     }
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
     const usp_addr slide = query.image->slide;
@@ -105,11 +184,12 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
             count = 0;
         }
     }
-    if (count > 0) lines->folded = count_folded(answers, count);
+    const struct folding folding = find_folding(answers, count, query.names, lines->symbol.name);
+    lines->folded = folding.others;
     if (lines->count == 0 && lines->symbol.name != NULL) {
         uspi_put_source_frame(lines, &(struct usp_source_frame){.address = address});
     }
-    complete_last(lines, count > 0 ? answers : NULL, slide);
+    complete_last(lines, count > 0 ? answers : NULL, &folding, slide);
     return lines->count > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
@@ -133,49 +213,75 @@ int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, str
 
 /* ---- other names, and the origin of lines ---- */
 
-/* Visits the names of a block's function and of those that were folded into it. `first` was visited already. */
-static int visit_answer(const struct uspi_lines_answer *answer, struct uspi_names *names, const char *first,
-                        usp_name_visitor visit, void *context) {
-    struct uspi_block_node of;
-    struct uspi_block_function function;
-    if (answer->part.size == 0 || uspi_block_node(answer->block, answer->part.node, &of) != USP_OK) return 0;
-    for (uint32_t i = 0, number = of.function; number != 0;
-         number = uspi_block_alias(answer->block, answer->part.node, i++)) {
-        if (uspi_block_function(answer->block, number, &function) != USP_OK) return 0;
-        const char *name = uspi_lines_text(answer, function.name, names);
-        if (name == NULL || (first != NULL && strcmp(name, first) == 0)) continue;
-        int answered = visit(context, name);
-        if (answered != 0) return answered;
-    }
+struct name_list {
+    const char **all;
+    size_t count, room;
+};
+
+/* A usp_name_visitor. */
+static int add_name(void *context, const char *name) {
+    struct name_list *list = context;
+    if (!uspi_room_for(&list->all, &list->room, list->count, 1, sizeof *list->all)) return USP_ERROR_NO_MEMORY;
+    list->all[list->count++] = name;
     return 0;
 }
 
-static int visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit, void *context) {
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Visits each name in a list once, `first` before the others, which follow in alphabetical order. */
+static int visit_list(struct name_list *list, const char *first, usp_name_visitor visit, void *context) {
+    int answered = first != NULL ? visit(context, first) : 0;
+    const char *before = NULL;
+    if (list->count > 1) qsort(list->all, list->count, sizeof *list->all, compare_names);
+    for (size_t i = 0; i < list->count && answered == 0; i++) {
+        const char *name = list->all[i];
+        const bool is_seen =
+            (first != NULL && strcmp(name, first) == 0) || (before != NULL && strcmp(name, before) == 0);
+        before = name;
+        if (!is_seen) answered = visit(context, name);
+    }
+    return answered;
+}
+
+static int visit_names(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                       usp_name_visitor visit, void *context) {
     struct uspi_query query = {0};
     struct usp_symbol symbol = {0};
     struct uspi_lines_answer answers[USPI_MAP_BLOCKS];
-    int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    int status = uspi_symbolizer_ask(symbolizer, image, address, NULL, &query, &symbol);
     if (query.module == NULL && status == USP_OK) return visit(context, symbol.name);
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
     struct uspi_lines *source = uspi_module_lines(query.module);
     int count = source != NULL ? uspi_lines_find(source, address - query.image->slide, answers) : USP_ERROR_NO_MEMORY;
     if (count == USP_ERROR_NO_MEMORY) return count;
-    int answered = symbol.name != NULL ? visit(context, symbol.name) : 0;
-    for (int i = 0; i < count && answered == 0; i++) {
-        answered = visit_answer(&answers[i], query.names, symbol.name, visit, context);
-    }
-    if (answered != 0) return answered;
-    return symbol.name != NULL || (count > 0 && answers[0].part.size != 0) ? USP_OK : USP_ERROR_NOT_FOUND;
+    if (count < 0) count = 0;
+    const struct folding folding = find_folding(answers, count, query.names, symbol.name);
+    const usp_addr start = count > 0 ? start_of(answers, query.image->slide) : 0;
+    const char *described = count > 0 ? function_name(answers, described_function(answers), query.names) : NULL;
+    const char *first = is_named_by_symbol(&symbol, described, start, &folding) ? symbol.name : described;
+    struct name_list list = {.all = NULL};
+    status = visit_described(answers, count, query.names, add_name, &list);
+    if (status == USP_OK) status = visit_list(&list, first, visit, context);
+    const bool is_known = first != NULL || list.count > 0;
+    free(list.all);
+    return status != USP_OK || is_known ? status : USP_ERROR_NOT_FOUND;
+}
+
+int uspi_visit_names_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                               usp_name_visitor visit, void *context) {
+    if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
+    struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
+    const uint32_t ticket = uspi_epoch_enter(readers);
+    int status = visit_names(symbolizer, image, address, visit, context);
+    uspi_epoch_leave(readers, ticket);
+    return status;
 }
 
 int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                void *context) {
-    if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
-    struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
-    const uint32_t ticket = uspi_epoch_enter(readers);
-    int status = visit_names(symbolizer, address, visit, context);
-    uspi_epoch_leave(readers, ticket);
-    return status;
+    return uspi_visit_names_expecting(symbolizer, NULL, address, visit, context);
 }
 
 int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,

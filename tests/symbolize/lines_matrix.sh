@@ -50,6 +50,8 @@ exists() {
   # Without optimization there is no cold part. GCC makes none for size, nor for 32-bit ARM.
   hotcold) [[ $5 != 0 && ($4 == clang || $5 != s && ! $2 =~ arm$|thumb) ]] ;;
   blocks) [[ $2$4 == x86_64clang ]] ;;
+  # GCC has none. Without optimization no function is imported.
+  thinlto) [[ $4 == clang && $5 != 0 ]] ;;
   object) [[ $2 == macho-* ]] ;;
   # dwz refuses .debug_addr, which clang's version 5 has.
   dwz) [[ $4 == gcc || $6 == 4 ]] ;;
@@ -224,6 +226,20 @@ elf_lto() {
   link_compiled
   compare
 }
+# Units stay apart, and each gets copies of functions of the other one.
+elf_thinlto() {
+  local two=(-DLINES_TWO_UNITS -flto=thin -fPIC)
+  "$compiler" "${flags[@]}" "${two[@]}" -c -o one.o "sources/$source"
+  "$for_c" "${flags[@]}" "${two[@]}" -w -c -o two.o sources/lines_fixture_other.c
+  ld.lld-19 -shared "--lto-O${level/s/2}" --lto-emit-asm -o lto one.o two.o
+  mv lto.lto.one.s "$name.plain.s"
+  assemble "$name" "$PWD" "$compiler" "${flags[@]}"
+  is_inlined_across_units
+  "$for_c" "${flags[@]}" -Wno-unused-command-line-argument -c -o other.o lto.lto.two.s
+  link+=(other.o)
+  link_compiled
+  compare
+}
 macho_lto() {
   local target pointers linker
   macho_target "${processor#macho-}"
@@ -286,7 +302,7 @@ elf_gz() {
   done
 }
 
-shapes=(plain object hotcold blocks icf lto split gz)
+shapes=(plain object hotcold blocks icf lto thinlto split gz)
 ! part_needs dwz || shapes+=(dwz)
 processors=(x86_64 i386 aarch64 arm thumb macho-arm64 macho-x86_64 macho-arm64_32)
 ! part_needs ld64.lld.darwinold-13 || processors+=(macho-armv7 macho-i386)

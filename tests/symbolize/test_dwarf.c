@@ -175,6 +175,37 @@ START_TEST(inlined_calls_outside_of_their_function) {
 }
 END_TEST
 
+/* A usp_write_function: appends to a string of 4096 bytes, without blanks and line ends. */
+static int append(void *context, const char *bytes, size_t n) {
+    char *text = context;
+    size_t length = strlen(text);
+    ck_assert_uint_lt(length + n, 4096);
+    for (size_t i = 0; i < n; i++) {
+        if (bytes[i] != ' ' && bytes[i] != '\n') text[length++] = bytes[i];
+    }
+    text[length] = '\0';
+    return USP_OK;
+}
+
+/* Checks that the JSON of a stack whose only frame is at 0x1010 contains these words,
+ * which have no blanks. */
+static void expect_json(const char *words) {
+    static char text[4096];
+    struct usp_frame frame = {.pc = 0x1010, .kind = USP_FRAME_KIND_INTERRUPTED};
+    struct usp_format_options options;
+    struct usp_stack stack;
+    usp_stack_init(&stack, &frame, 1);
+    stack.arch = USP_ARCH_X86_64;
+    stack.count = stack.physical = 1;
+    usp_format_options_init(&options);
+    options.style = USP_FORMAT_JSON;
+    options.symbolizer = symbolizer;
+    options.flags = USP_FORMAT_LINES;
+    text[0] = '\0';
+    ck_assert_int_eq(usp_format_stack(&stack, NULL, &options, append, text), USP_OK);
+    ck_assert_msg(strstr(text, words) != NULL, "%s", text);
+}
+
 struct names {
     char all[256];
 };
@@ -186,11 +217,13 @@ static int add_name(void *context, const char *name) {
     return 0;
 }
 
-/* Several functions have one range, in one unit and in two: templates that a linker has merged, or folded code (ICF).
- * All names must be there, and the first one must have the lines. */
+/* Several functions have one range, in one unit and in two: folded code (ICF). All names must be there, and the first
+ * one must have the lines. Its name must be shown with them, though the symbol table's rules prefer another one's. */
 START_TEST(folded_functions) {
+    static const struct dwarf_symbol symbols[] = {{"second", 0x1000, 0x20}, {NULL, 0, 0}};
     struct names names = {""};
     begin();
+    f.symbols = _i == 0 ? NULL : symbols;
     begin_unit(&f, "one.c", 0x1000, 0x20);
     put_function(&f, FUNCTION, "first", 0x1000, 0x20);
     end_entry(&f);
@@ -205,6 +238,30 @@ START_TEST(folded_functions) {
     ck_assert_uint_eq(lines.folded, 2);
     ck_assert_int_eq(usp_symbolizer_visit_names(symbolizer, 0x1010, add_name, &names), USP_OK);
     ck_assert_str_eq(names.all, "first second third ");
+    ck_assert_uint_eq(frames[0].start, 0x1000);
+    ck_assert_str_eq(usp_strategy_string(frames[0].named_by), "debug-info");
+    expect_json("\"named_by\":\"debug-info\",\"aliases\":[\"second\",\"third\"]");
+    close_file();
+}
+END_TEST
+
+/* Two units hold a template, of which the linker has kept one. Nothing was folded, and the name is the symbol table's,
+ * as for other functions. */
+START_TEST(merged_functions_are_not_folded) {
+    static const struct dwarf_symbol symbols[] = {{"symbol", 0x1000, 0x20}, {NULL, 0, 0}};
+    struct names names = {""};
+    begin();
+    f.symbols = symbols;
+    put_unit("one.c", 0x1000, 0x20, "merged", 0x1000, 0x20);
+    put_plain_lines(0x1000, 2);
+    put_unit("two.c", 0x1000, 0x20, "merged", 0x1000, 0x20);
+    open_file();
+    expect(0x1010, 0, "symbol", 11);
+    ck_assert_uint_eq(frames[0].flags & USP_SOURCE_FOLDED, 0);
+    ck_assert_uint_eq(lines.folded, 0);
+    ck_assert_int_eq(usp_symbolizer_visit_names(symbolizer, 0x1010, add_name, &names), USP_OK);
+    ck_assert_str_eq(names.all, "symbol merged ");
+    expect_json("\"named_by\":\"symtab\",\"source_directory\"");
     close_file();
 }
 END_TEST
@@ -692,14 +749,15 @@ END_TEST
 int main(void) {
     TCase *traps = tcase_create("traps"), *options = tcase_create("options");
     add_tests(traps, plain_information, removed_functions_are_nowhere, rows_of_removed_functions_are_nowhere,
-              children_of_removed_functions, range_lists, inlined_calls_outside_of_their_function, folded_functions,
-              rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address, line_0, calls_of_line_0,
-              rows_of_other_files, functions_and_rows_that_do_not_meet, chains_through_blocks, strange_entries,
-              skipped_entries);
+              children_of_removed_functions, range_lists, inlined_calls_outside_of_their_function,
+              merged_functions_are_not_folded, rows_by_sequence, sequences, addresses_that_go_back, rows_at_one_address,
+              line_0, calls_of_line_0, rows_of_other_files, functions_and_rows_that_do_not_meet, chains_through_blocks,
+              strange_entries, skipped_entries);
 #ifdef HAVE_ZLIB
     add_tests(traps, compressed_sections, compressed_sections_in_part, compressed_sections_without_memory,
               compressed_units_that_are_damaged);
 #endif
+    add_loop_tests(traps, 0, 2, folded_functions);
     add_tests(options, paths_are_mapped, inlined_calls_are_limited);
     return run_suite("dwarf", traps, options);
 }

@@ -76,6 +76,17 @@ expect_frames() {
   [[ " $found" == *" $* "* ]] || fail "$heading: \"$found\" lacks \"$*\""
 }
 
+# paths_once WHAT MESSAGE: checks that standard error is this message alone, an extended regular expression, and that no
+# word with a slash and no file of this folder stands in it twice.
+paths_once() {
+  local twice
+  [[ $(wc -l <"$work/err") -eq 1 ]] || fail "$1: not one message: $(cat "$work/err")"
+  err_has "^unspool: $2\$"
+  twice=$(tr -s ' ' '\n' <"$work/err" | sed 's/[:;,]*$//' | sort | uniq -d |
+    while read -r word; do if [[ $word == */* || -e $word ]]; then echo "$word"; fi; done)
+  [[ -z $twice ]] || fail "$1: \"$twice\" stands twice: $(cat "$work/err")"
+}
+
 # validate SCHEMA FILE...: checks that the JSON in the files conforms to doc/schema/. Where no validator is installed,
 # the rest of the test is skipped, so this comes last. open_keys lists the keys whose objects may have any members.
 open_keys=()

@@ -164,6 +164,18 @@ run 0 symbolize -i -o inlined "$address" "$address"
 [[ $(grep -c 'lines need debug information' err) -eq 1 ]] || fail "symbolize -i: $(cat err)"
 run 0 symbolize -o inlined "$address"
 err_is_empty
+# Logs get the names that they get without lines, and one message for all of them, which says where lines were looked for.
+run 0 stack --image inlined --no-lines --style plain raw
+cp out bare
+run 0 symbolize --log log --log log --search inlined --binary-images binary-images
+cat bare bare | cmp -s - out || fail "logs without debug information: $(diff bare out)"
+[[ $(grep -c 'lines need debug information' err) -eq 1 ]] || fail "not one message for two logs: $(cat err)"
+err_has "^unspool: .*inlined [0-9a-f]{40}: lines need debug information .*: neither is in --search or in $work/\\.cache/unspool/index\$"
+run 0 symbolize --log log --search inlined --binary-images binary-images --index elsewhere
+err_has ': neither is in --search or in elsewhere$'
+run 0 symbolize --log log --search whole --binary-images binary-images
+out_has ' \[inlined\] \(inlined\.c:'
+! grep 'lines need' err || fail "there are lines"
 
 # ---- an index of another build is not used; a damaged one is reported, and the debug information is used
 index=$(find store -name index)

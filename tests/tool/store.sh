@@ -83,6 +83,28 @@ run 0 store add --force -o store one.sym
 grep -q told_by_breakpad "$(index_of one)" || fail "--force keeps what is richer"
 run 0 store add --force -o store one
 
+# ---- messages: each path stands in them once
+strip -g -o bare one
+debug_file=/usr/lib/debug/.build-id/$(id_of one | sed 's/^../&\//').debug
+run 0 index --quiet -o messages bare
+paths_once 'without debug information' "bare: has no debug information; looked for: $debug_file: no such file; it names no debug file \\(\\.gnu_debuglink\\)"
+cp more/two two
+objcopy --add-gnu-debuglink=two bare linked
+rm two
+run 0 index --quiet --force -o messages linked
+paths_once 'without the debug file' "linked: has no debug information; looked for: $debug_file: no such file; two: .*"
+run 1 index --verify -o nowhere one
+paths_once 'without an index' 'one: nowhere: has no index of it'
+run 0 index --quiet --force -o messages one
+index=messages/$(index_of one | cut -d/ -f2-)
+truncate -s 100 "$index"
+run 1 index --verify -o messages one
+paths_once 'a damaged index' "one: $index: offset 0x[0-9a-f]+: .*"
+mkdir file
+: >file/messages
+run 4 index --quiet -o file/messages one
+paths_once 'a store that cannot be written' 'one: file/messages/[^ ]*: .*'
+
 # ---- damage
 run 0 store add -o store more
 damaged=$(index_of more/two)

@@ -5,7 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-need_tools gcc python3 readelf
+need_tools gcc objcopy python3 readelf
 cd "$work"
 export TMPDIR=$work/temporary HOME=$work/home
 mkdir "$TMPDIR"
@@ -67,6 +67,12 @@ for archive in lib.dSYM.zip stored.zip zeros.zip; do
   out_has "^$id .* lines +lib$"
   nothing_left "$archive"
 done
+# A message names the file in the archive, not where it was unpacked.
+objcopy --strip-debug lib bare
+python3 -c 'import zipfile; zipfile.ZipFile("bare.zip", "w").write("bare")'
+run 0 store add --quiet -o bare-store bare.zip
+paths_once 'a file without debug information' 'bare\.zip/bare: has no debug information; looked for: .*'
+nothing_left bare.zip
 # An archive in a folder.
 mkdir folder
 cp lib.dSYM.zip folder

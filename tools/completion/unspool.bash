@@ -10,7 +10,7 @@ _unspool_options() {
       --no-system --image --sysroot --program -h --help'
     ;;
   symbolize)
-    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --map-path --index --demangle --json --log --search --binary-images
+    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --demangle --json --log --search --binary-images
       --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --output --strict --quiet --records -h --help'
     ;;
   record)

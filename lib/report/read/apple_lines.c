@@ -291,6 +291,7 @@ const struct uspi_line_shape uspi_apple_lines = {
     .image_bytes = USPI_HAS_X | USPI_HAS_ANGLE,
     .image_begins = USPI_BEGINS_0X | USPI_BEGINS_MARK,
     .frame = find_frame,
+    .takes_line = true,
     .image = uspi_apple_image,
     .heading = find_heading,
 };

@@ -279,7 +279,9 @@ static int take_frame(struct walk *walk, const struct uspi_json_object *object, 
                                                                        : (answer.flags & USP_ANSWER_TRAMPOLINE) != 0;
     if (array != NULL) array->trampoline = is_trampoline ? array->elements : 0;
     if (walk->take != NULL) return walk->take(walk->context, object, frame, &located, &answer);
-    return answer.count > 0 ? uspi_edits_add_frame(&documents->edits, &documents->document, frame, &answer) : USP_OK;
+    if (answer.count > 0) return uspi_edits_add_frame(&documents->edits, &documents->document, frame, &answer);
+    if ((answer.flags & USP_ANSWER_LINE) == 0) return USP_OK;
+    return uspi_edits_add_line(&documents->edits, &documents->document, frame, &answer);
 }
 
 /* ---- texts in strings ---- */

@@ -185,6 +185,13 @@ static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_d
     return uspi_edit_end(edits, &edit, document->nodes[frame->node].from, 0);
 }
 
+/* Whether a frame has a source line, which an earlier run may have added to code without a function. */
+static bool has_source(const struct uspi_json_document *document, const struct uspi_json_frame *frame) {
+    const struct uspi_json_shape *shape = frame->shape;
+    const struct uspi_span key = shape->source_key.length > 0 ? shape->source_key : shape->file_key;
+    return key.length > 0 && uspi_json_member(document, frame->node, key) != USPI_JSON_NONE;
+}
+
 int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_document *document,
                          const struct uspi_json_frame *frame, const struct usp_answer *answer) {
     const struct usp_source_frame *source = &answer->frames[answer->count - 1];
@@ -213,8 +220,19 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
         put_key(out, &style, frame->shape->offset_key);
         put_offset(out, frame, answer);
     }
-    put_source(out, &style, frame, source);
+    if (!has_source(document, frame)) put_source(out, &style, frame, source);
     put_inlined(out, &style, frame, answer);
+    if (edit.text.length == 0) return USP_OK;
+    size_t at = begin_of_value(document, frame->anchor) + length_of_value(document, frame->anchor);
+    return uspi_edit_end(edits, &edit, at, 0);
+}
+
+int uspi_edits_add_line(struct uspi_edits *edits, const struct uspi_json_document *document,
+                        const struct uspi_json_frame *frame, const struct usp_answer *answer) {
+    struct uspi_edit_text edit;
+    if (document->nodes[frame->node].kind == USPI_JSON_ARRAY || has_source(document, frame)) return USP_OK;
+    const struct style style = style_of(document, frame->anchor);
+    put_source(uspi_edit_begin(edits, &edit), &style, frame, &answer->frames[0]);
     if (edit.text.length == 0) return USP_OK;
     size_t at = begin_of_value(document, frame->anchor) + length_of_value(document, frame->anchor);
     return uspi_edit_end(edits, &edit, at, 0);

@@ -35,6 +35,10 @@ int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t 
 int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_document *document,
                          const struct uspi_json_frame *frame, const struct usp_answer *answer);
 
+/* Adds the source line of code without a function, answer->frames[0], to a frame that has none. Returns as above. */
+int uspi_edits_add_line(struct uspi_edits *edits, const struct uspi_json_document *document,
+                        const struct uspi_json_frame *frame, const struct usp_answer *answer);
+
 /* Adds a member "unspool" with the counts since `before` to the outermost object, or replaces the value of its
  * `member` (USPI_JSON_NONE: appends it). Returns as above. */
 int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_document *document,

@@ -173,6 +173,11 @@ static bool take_file_at(struct uspi_span line, size_t at, struct uspi_frame *fr
     return close < line.length && uspi_take_file_line(uspi_span_part(line, at, close), frame);
 }
 
+size_t uspi_behind_source(struct uspi_span line, size_t at) {
+    struct uspi_frame frame = {.line = 0};
+    return take_file_at(line, at, &frame) ? uspi_span_find(line, at, USPI_SPAN(")")) + 1 : at;
+}
+
 void uspi_take_source(struct uspi_span line, struct uspi_frame *frame) {
     static const struct uspi_span inlined = USPI_SPAN_INIT(" [inlined]");
     struct uspi_span *name = &frame->name;

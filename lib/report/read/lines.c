@@ -3,6 +3,7 @@
 #include "lib/report/read/lines.h"
 
 #include "lib/base/clear.h"
+#include "lib/base/source.h"
 #include "lib/report/read/line.h"
 
 #include <stdlib.h>
@@ -367,6 +368,8 @@ static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(ou
 static void put_line(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
                      const struct usp_answer *answer) {
     size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
+    /* The line of code that had no name before. */
+    if (uspi_has_source(&answer->frames[answer->count - 1])) end = uspi_behind_source(line, end);
     const uint32_t count = (frame->flags & USPI_FRAME_ONE_LINE) != 0 ? 1 : answer->count;
     for (uint32_t i = 0; i < count; i++) {
         put_span(out, uspi_span_part(line, 0, at));
@@ -374,6 +377,18 @@ static void put_line(struct uspi_text *out, struct uspi_span line, const struct 
         put_span(out, uspi_span_behind(line, end));
         if (i + 1 < count && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
     }
+}
+
+/* Writes a line with one frame that has no name, and after its place the source line. Returns false if the source line
+ * is there, or has no place in such a line. */
+static bool put_nameless(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
+                         const struct usp_answer *answer) {
+    const size_t end = (size_t)(frame->replaced.bytes - line.bytes) + frame->replaced.length;
+    if (!frame->shape->takes_line || uspi_behind_source(line, end) != end) return false;
+    put_span(out, uspi_span_part(line, 0, end));
+    uspi_put_source_line(out, answer, 0);
+    put_span(out, uspi_span_behind(line, end));
+    return true;
 }
 
 /* Writes an address of a list on lines of its own, one for each source frame, as in crash reports. */
@@ -460,9 +475,12 @@ int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here
     int status = uspi_lines_ask(lines, &located, &answer);
     if (status != USP_OK) return status;
     remember(lines, &located.frame, &answer);
-    if (answer.count == 0) return USP_OK;
-    put_line(out, line->text, &located.frame, &answer);
-    *is = USPI_LINE_WRITTEN;
+    if (answer.count > 0) {
+        put_line(out, line->text, &located.frame, &answer);
+        *is = USPI_LINE_WRITTEN;
+    } else if ((answer.flags & USP_ANSWER_LINE) != 0 && put_nameless(out, line->text, &located.frame, &answer)) {
+        *is = USPI_LINE_WRITTEN;
+    }
     return USP_OK;
 }
 

@@ -37,12 +37,12 @@ static size_t size_of(uint32_t frames) {
 static void put(struct uspi_answers *answers, struct uspi_kept_answer *kept) {
     struct uspi_kept_answer **slot = &answers->slots[slot_of(&kept->key, answers->room)];
     if (*slot != NULL) {
-        answers->bytes -= size_of((*slot)->answer.count);
+        answers->bytes -= size_of(uspi_answer_frames(&(*slot)->answer));
         answers->count--;
         free(*slot);
     }
     *slot = kept;
-    answers->bytes += size_of(kept->answer.count);
+    answers->bytes += size_of(uspi_answer_frames(&kept->answer));
     answers->count++;
 }
 
@@ -63,7 +63,8 @@ static bool make_room(struct uspi_answers *answers) {
 
 void uspi_answers_keep(struct uspi_answers *answers, const struct uspi_answer_key *key,
                        const struct usp_answer *answer) {
-    const size_t size = size_of(answer->count);
+    const uint32_t frames = uspi_answer_frames(answer);
+    const size_t size = size_of(frames);
     if (!make_room(answers)) return;
     if (answers->bytes + size > USPI_ANSWERS_LIMIT) {
         uspi_answers_clear(answers);
@@ -74,7 +75,7 @@ void uspi_answers_keep(struct uspi_answers *answers, const struct uspi_answer_ke
     kept->key = *key;
     kept->answer = *answer;
     kept->answer.frames = NULL;
-    if (answer->count > 0) memcpy(kept->frames, answer->frames, answer->count * sizeof *answer->frames);
+    if (frames > 0) memcpy(kept->frames, answer->frames, frames * sizeof *answer->frames);
     put(answers, kept);
 }
 

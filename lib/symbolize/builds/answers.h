@@ -16,6 +16,11 @@ struct uspi_answer_key {
     uint32_t base, flags; /* of the place; only USP_PLACE_EXACT of its flags */
 };
 
+/* Returns the number of frames that an answer has room for: its frames, or the line of code without a function. */
+static inline uint32_t uspi_answer_frames(const struct usp_answer *answer) {
+    return answer->count + ((answer->flags & USP_ANSWER_LINE) != 0 ? 1 : 0);
+}
+
 struct uspi_kept_answer {
     struct uspi_answer_key key;
     struct usp_answer answer; /* `frames` is NULL */

@@ -333,7 +333,12 @@ static int ask_build(struct usp_builds *builds, struct build *build, const struc
     const uint32_t told = lines.count < USP_ANSWER_FRAMES ? lines.count : USP_ANSWER_FRAMES;
     answer->count = keep_named(frames, told, build->demangler);
     answer->frames = frames;
-    return answer->count > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
+    if (answer->count > 0) return USP_OK;
+    if (told > 0 && frames[told - 1].file != NULL && frames[told - 1].line > 0) {
+        frames[0] = frames[told - 1];
+        answer->flags |= USP_ANSWER_LINE;
+    }
+    return USP_ERROR_NOT_FOUND;
 }
 
 static bool is_place(const struct usp_place *place) {
@@ -358,13 +363,13 @@ static void answer_place(struct usp_builds *builds, const struct usp_place *plac
     const struct uspi_kept_answer *kept = uspi_answers_find(&builds->answers, &key);
     if (kept != NULL) {
         *answer = kept->answer;
-        memcpy(builds->frames + builds->frame_count, kept->frames, kept->answer.count * sizeof *kept->frames);
+        memcpy(builds->frames + builds->frame_count, kept->frames, uspi_answer_frames(answer) * sizeof *kept->frames);
     } else {
         answer->status = ask_build(builds, build, place, answer);
         const bool is_final = answer->status == USP_OK || answer->status == USP_ERROR_NOT_FOUND;
         if (is_final) uspi_answers_keep(&builds->answers, &key, answer);
     }
-    builds->frame_count += answer->count;
+    builds->frame_count += uspi_answer_frames(answer);
 }
 
 int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *places, struct usp_answer *answers,
@@ -379,8 +384,9 @@ int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *plac
     /* From now on the frames do not move. */
     const struct usp_source_frame *frames = builds->frames;
     for (size_t i = 0; i < count; i++) {
-        answers[i].frames = answers[i].count > 0 ? frames : NULL;
-        if (answers[i].count > 0) frames += answers[i].count;
+        const uint32_t own = uspi_answer_frames(&answers[i]);
+        answers[i].frames = own > 0 ? frames : NULL;
+        if (own > 0) frames += own;
     }
     return status;
 }

@@ -78,7 +78,7 @@ static int find_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
     if (is_macho && file != NULL) status = open_dwarf(lines, image, places, file);
     if (status == USP_ERROR_NOT_FOUND) {
         uspi_error_set(&lines->problem, status, "%s: has no debug information%s%s", image->path,
-                       why.text[0] != '\0' ? "; looked for beside it: " : "", why.text);
+                       why.text[0] != '\0' ? "; looked for: " : "", why.text);
     }
     return status;
 }
