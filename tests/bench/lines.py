@@ -45,12 +45,14 @@ print(f'{os.path.basename(file)}: {dwarf / 1e6:.0f} MB of debug information, {si
 
 # ---- without an index
 
-ours, theirs = in_turn(([dump, file], 'many'), (LLVM, 'many'))
+# The command, because it demangles names as llvm-symbolizer does.
+COMMAND = [unspool, 'symbolize', '-i', '--index', work + '/none', '-o', file]
+ours, theirs = in_turn((COMMAND, 'many'), (LLVM, 'many'))
 row('60,000 addresses, llvm-symbolizer', ours, theirs, 5, 4)
 slow = 'many' if os.environ.get('USP_BENCH_SLOW') else 'some'
 ours, theirs = in_turn(([dump, file], slow), (['eu-addr2line', '-i', '-f', '-e', file], slow, range(256)), rounds=1)
 row(f'{"60,000" if slow == "many" else "3,000"} addresses, eu-addr2line', ours, theirs, 5, 4)
-ours, theirs = in_turn(([unspool, 'symbolize', '-i', '--index', work + '/none', '-o', file], 'one'), (LLVM, 'one'), rounds=9)
+ours, theirs = in_turn((COMMAND, 'one'), (LLVM, 'one'), rounds=9)
 row('first answer, llvm-symbolizer', ours, theirs, 4)
 
 # ---- the index
