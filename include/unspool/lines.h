@@ -90,10 +90,9 @@ USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_
 typedef int (*usp_name_visitor)(void *context, const char *name);
 
 /* Visits every function that has the code at an address, which may be several when the linker folded identical ones.
- * The first is the one that usp_symbolize_lines names. The others come from debug information, each once, sorted as they
- * are mangled. Returns USP_OK, the
- * result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no function holds the address,
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * The first is the one that usp_symbolize_lines names. The others come from debug information, each once, in the order of
+ * their mangled names. Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no
+ * function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                        void *context);
 

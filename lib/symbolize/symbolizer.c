@@ -15,8 +15,8 @@
 /* Number of lists of modules. */
 #define MODULE_LISTS 128u
 
-/* A module in one of the symbolizer's lists. Modules are kept until the symbolizer is freed or trimmed, because names and paths
- * point into them. A library that is loaded again gets its old module. */
+/* A module in one of the symbolizer's lists. Modules are kept until the symbolizer is freed or trimmed, because names
+ * and paths point into them. A library that is loaded again gets its old module. */
 struct module_link {
     struct module_link *next;
     struct uspi_module *module;
