@@ -27,10 +27,10 @@ struct ways {
     struct uspi_candidate *best;
     struct uspi_candidate by_register; /* best doubtful one from a link register that may be stale; compared last */
     unsigned heard;
-    bool is_cut;         /* a path ended at code that could not be read */
-    bool first_suffices; /* no other path than the first one was needed: `first` is its rule */
-    struct uspi_rule first;
-    unsigned first_doubts;
+    bool is_cut;           /* a path ended at code that could not be read */
+    bool first_suffices;   /* no other path than the first one was needed */
+    struct uspi_rule rule; /* of the path that was followed last */
+    unsigned doubts;       /* about that path: enum uspi_doubt */
 };
 
 static bool is_better(const struct ways *ways, const struct uspi_candidate *a, const struct uspi_candidate *b) {
@@ -70,16 +70,17 @@ static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule
     return may_enter_function(e->walk->backend, rule) ? look_above(e, rule, doubts, found, c) : found;
 }
 
-/* Evaluates the next rule. Returns true when no more paths are needed: it has no doubts, or the record or the table
+/* Evaluates ways->rule. Returns true when no more paths are needed: it has no doubts, or the record or the table
  * confirms it. */
-static bool hear(struct ways *ways, const struct uspi_rule *rule, unsigned doubts) {
+static bool hear(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_candidate c;
+    unsigned doubts = ways->doubts;
     const bool is_behind_call = (doubts & USPI_DOUBT_CALL) != 0;
     /* This doubt is unnecessary if there is a link register. A call destroys the register, so a path past the
      * function's end returns to an unknown address. */
     if (e->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
-    if (!make_candidate(e, rule, doubts, &c)) return false;
+    if (!make_candidate(e, &ways->rule, doubts, &c)) return false;
     bool is_less_than_record = c.credit == USPI_UNVERIFIED && !c.is_record && uspi_has_record(e);
     if (is_less_than_record && e->record_ra.credit == USPI_VERIFIED) return false;
     struct uspi_candidate *place = c.from_register && doubts != 0 ? &ways->by_register : ways->best;
@@ -98,10 +99,9 @@ static bool hear(struct ways *ways, const struct uspi_rule *rule, unsigned doubt
 /* Whether the cached rule for this pc suffices here too. If it does not, its candidate is dropped. */
 static bool recall(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
-    struct uspi_rule rule;
-    unsigned doubts;
-    if (!uspi_recall_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_EXPLORED, &rule, &doubts)) return false;
-    if (hear(ways, &rule, doubts)) return true;
+    if (!uspi_recall_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_EXPLORED, &ways->rule, &ways->doubts))
+        return false;
+    if (hear(ways)) return true;
     ways->best->found = ways->by_register.found = false;
     return false;
 }
@@ -110,21 +110,14 @@ static bool recall(struct ways *ways) {
 USPI_APART static void explore(struct ways *ways, const struct uspi_question *question) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_explorer x;
-    struct uspi_rule rule;
-    unsigned doubts;
+    bool suffices = false;
     uspi_explore_begin(&x, &e->code, question);
-    while (uspi_explore_next(&x, &rule, &doubts)) {
-        bool is_first = ways->heard++ == 0;
-        if (!hear(ways, &rule, doubts)) continue;
-        /* If code can be read the next time, another path may be the first one. */
-        const bool is_sure = !x.is_cut || uspi_is_steady(ways->best);
-        if (is_first && is_sure) {
-            ways->first_suffices = true;
-            ways->first = rule;
-            ways->first_doubts = doubts;
-        }
-        break;
+    while (!suffices && uspi_explore_next(&x, &ways->rule, &ways->doubts)) {
+        ways->heard++;
+        suffices = hear(ways);
     }
+    /* If code can be read the next time, another path may be the first one. */
+    ways->first_suffices = suffices && ways->heard == 1 && (!x.is_cut || uspi_is_steady(ways->best));
     ways->is_cut = ways->is_cut || x.is_cut;
 }
 
@@ -174,7 +167,7 @@ static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode
 /* Drops a return address that an earlier call of the frame's own has left on the stack. On i386 a path can find it:
  * behind a call whose effect on sp was misjudged, and one that never returns, is the next function, with sp where that
  * call had pushed the address. The code at the address leads to the pc, and the call before it does not. */
-static void drop_old(struct ways *ways) {
+USPI_APART static void drop_old(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_candidate *c = ways->best, from_callee;
     const bool may_be_old = c->found && (c->doubts & USPI_DOUBT_CALL) != 0 && c->ra.callee != 0 && !c->is_record;
@@ -214,7 +207,7 @@ static void follow_ways(struct ways *ways) {
     if (uspi_callees_pop(e->walk->backend)) drop_old(ways);
     /* The path that sufficed will be the first one the next time, too. */
     if (!depends && ways->first_suffices && ways->best->found)
-        uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &ways->first, ways->first_doubts);
+        uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &ways->rule, ways->doubts);
     if (has_sure_way(ways)) return;
     question.mode = uspi_frame_mode(e->walk, frame);
     if (!uspi_callees_pop(e->walk->backend)) {
