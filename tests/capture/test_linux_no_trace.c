@@ -249,7 +249,7 @@ START_TEST(threads_that_come_and_go) {
     struct standing *s = start_threads(8, 1);
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
-    unsigned long captures = 0, late = 0;
+    unsigned long captures = 0;
     prepare();
     atomic_store(&ending, 0);
     for (unsigned i = 0; i < 3; i++) {
@@ -260,17 +260,13 @@ START_TEST(threads_that_come_and_go) {
     const struct state before = look();
     for (uint64_t began = usp_clock(), time = time_for(3000); usp_clock() - began < time; captures++) {
         usp_stack_init(&stack, frames, FRAMES);
-        /* With six busy threads, the kernel may not let one run in time. */
-        const int status = usp_capture_thread(&s[captures % 8].thread, NULL, &stack);
-        late += status == USP_ERROR_TIMEOUT;
-        if (status != USP_ERROR_TIMEOUT) ck_assert_int_eq(status, USP_OK);
+        ck_assert_int_eq(usp_capture_thread(&s[captures % 8].thread, NULL, &stack), USP_OK);
     }
     atomic_store(&ending, 1);
     for (unsigned i = 0; i < 3; i++) pthread_join(others[i], NULL);
     const struct state after = look();
-    printf("while threads came and went: %lu captures, %lu too late; mappings %u, then %u\n", captures, late,
-           before.mappings, after.mappings);
-    ck_assert_uint_le(late, captures / 1000 + 2);
+    printf("while threads came and went: %lu captures; mappings %u, then %u\n", captures, before.mappings,
+           after.mappings);
     ck_assert_uint_le(after.files, before.files);
     /* libc caches the stacks of threads that have ended. */
     if (!USP_SANITIZED) ck_assert_uint_le(after.mappings, before.mappings + 40);

@@ -150,15 +150,17 @@ bool uspi_ask(struct uspi_request *r, pid_t tid) {
 }
 
 /* Whether a snapshot may hold the thread that is asked. A held thread sleeps with every signal blocked, and answers
- * afterwards. */
-static bool may_be_held(const struct uspi_request *r) {
-    return r != uspi_request_at(USPI_SNAPSHOT_PLACE) && atomic_load(&uspi_capturing.asked[USPI_SNAPSHOT_PLACE]) != 0;
+ * afterwards. It is still in its handler for a moment when the snapshot has ended. */
+static bool may_be_held(const struct uspi_request *r, pid_t tid) {
+    return r != uspi_request_at(USPI_SNAPSHOT_PLACE) &&
+           (atomic_load(&uspi_capturing.asked[USPI_SNAPSHOT_PLACE]) != 0 || atomic_load(uspi_handlers_of(tid)) != 0);
 }
 
 static void look_after(struct uspi_request *r, struct uspi_slot *s) {
     pid_t tid = uspi_slot_thread(s);
+    const bool was_held = may_be_held(r, tid);
     const enum uspi_ability ability = ability_since(r, s, uspi_thread_ability(tid));
-    if (ability == USPI_THREAD_UNABLE && may_be_held(r)) return;
+    if (ability == USPI_THREAD_UNABLE && (was_held || may_be_held(r, tid))) return;
     switch (ability) {
     case USPI_THREAD_GONE:
         /* An ended main thread keeps its id as long as the process lives. */
