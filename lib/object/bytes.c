@@ -88,13 +88,10 @@ int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n
 
 int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, uint64_t *value, const char *what,
                     struct uspi_error *error) {
-    uint8_t raw[8];
-    const uint8_t *there = uspi_bytes_in_place(bytes, offset, width);
-    if (there == NULL) {
-        int status = uspi_bytes_read(bytes, offset, raw, width, what, error);
-        if (status != USP_OK) return status;
-        there = raw;
-    }
+    struct uspi_piece piece;
+    int status = uspi_bytes_piece(bytes, offset, width, &piece, what, error);
+    if (status != USP_OK) return status;
+    const uint8_t *there = piece.at;
     switch (width) {
     case 1: *value = there[0]; break;
     case 4: *value = uspi_le32(there); break;

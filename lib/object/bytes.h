@@ -104,6 +104,24 @@ static inline const uint8_t *uspi_bytes_in_place(struct uspi_bytes bytes, uint64
 int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,
                     struct uspi_error *error);
 
+/* Maximum size of a piece. */
+#define USPI_PIECE_MAX 64u
+
+/* Some bytes: in place or, where they cannot be, a copy. */
+struct uspi_piece {
+    const uint8_t *at;
+    uint8_t copy[USPI_PIECE_MAX];
+};
+
+/* Gives the n bytes at `offset`, at most USPI_PIECE_MAX, at piece->at. Otherwise like uspi_bytes_read. */
+static inline int uspi_bytes_piece(struct uspi_bytes bytes, uint64_t offset, size_t n, struct uspi_piece *piece,
+                                   const char *what, struct uspi_error *error) {
+    piece->at = uspi_bytes_in_place(bytes, offset, n);
+    if (piece->at != NULL) return USP_OK;
+    piece->at = piece->copy;
+    return uspi_bytes_read(bytes, offset, piece->copy, n, what, error);
+}
+
 /* Loads a little-endian number of `width` bytes: 1 … 8. */
 int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, uint64_t *value, const char *what,
                     struct uspi_error *error);

@@ -90,14 +90,11 @@ static int read_header(struct uspi_elf *elf, struct uspi_error *error) {
 
 static int read_section(const struct uspi_elf *elf, uint64_t offset, struct uspi_elf_section *section,
                         struct uspi_error *error) {
-    uint8_t copy[SECTION_64];
-    const size_t size = elf->wide ? SECTION_64 : SECTION_32;
-    const uint8_t *raw = uspi_bytes_in_place(elf->bytes, offset, size);
-    if (raw == NULL) {
-        int status = uspi_bytes_read(elf->bytes, offset, copy, size, "section header", error);
-        if (status != USP_OK) return status;
-        raw = copy;
-    }
+    struct uspi_piece piece;
+    int status =
+        uspi_bytes_piece(elf->bytes, offset, elf->wide ? SECTION_64 : SECTION_32, &piece, "section header", error);
+    if (status != USP_OK) return status;
+    const uint8_t *raw = piece.at;
     section->name = uspi_le32(raw);
     section->type = uspi_le32(raw + 4);
     if (elf->wide) {
@@ -197,18 +194,14 @@ int uspi_elf_open_image(struct uspi_elf *elf, struct uspi_bytes bytes, struct us
 
 int uspi_elf_segment(const struct uspi_elf *elf, uint64_t i, struct uspi_elf_segment *segment,
                      struct uspi_error *error) {
-    uint8_t copy[SEGMENT_64];
+    struct uspi_piece piece;
     if (i >= elf->segment_count) {
         return uspi_bytes_error(error, elf->bytes, 0, USP_ERROR_NOT_FOUND, "no program header %" PRIu64, i);
     }
-    const uint64_t offset = elf->segment_offset + i * elf->segment_size;
-    const size_t size = elf->wide ? SEGMENT_64 : SEGMENT_32;
-    const uint8_t *raw = uspi_bytes_in_place(elf->bytes, offset, size);
-    if (raw == NULL) {
-        int status = uspi_bytes_read(elf->bytes, offset, copy, size, "program header", error);
-        if (status != USP_OK) return status;
-        raw = copy;
-    }
+    int status = uspi_bytes_piece(elf->bytes, elf->segment_offset + i * elf->segment_size,
+                                  elf->wide ? SEGMENT_64 : SEGMENT_32, &piece, "program header", error);
+    if (status != USP_OK) return status;
+    const uint8_t *raw = piece.at;
     segment->type = uspi_le32(raw);
     if (elf->wide) {
         segment->flags = uspi_le32(raw + 4);

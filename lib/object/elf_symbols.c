@@ -38,15 +38,12 @@ int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_sectio
 
 int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct uspi_elf_symbol *symbol,
                     struct uspi_error *error) {
-    uint8_t copy[USPI_ELF_SYMBOL_64];
+    struct uspi_piece piece;
     size_t size = symbols->wide ? USPI_ELF_SYMBOL_64 : ENTRY_32;
     if (i >= symbols->count) return uspi_error_set(error, USP_ERROR_NOT_FOUND, "no such symbol");
-    const uint8_t *raw = uspi_bytes_in_place(symbols->entries, i * size, size);
-    if (raw == NULL) {
-        int status = uspi_bytes_read(symbols->entries, i * size, copy, size, "symbol", error);
-        if (status != USP_OK) return status;
-        raw = copy;
-    }
+    int status = uspi_bytes_piece(symbols->entries, i * size, size, &piece, "symbol", error);
+    if (status != USP_OK) return status;
+    const uint8_t *raw = piece.at;
     uint8_t info;
     symbol->name = uspi_le32(raw);
     if (symbols->wide) {

@@ -32,18 +32,15 @@ int uspi_macho_symbols(const struct uspi_macho *macho, struct uspi_macho_symbols
 
 int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, struct uspi_macho_symbol *symbol,
                       struct uspi_error *error) {
-    uint8_t copy[NLIST_64];
+    struct uspi_piece piece;
     size_t size = symbols->wide ? NLIST_64 : NLIST_32;
     if (i >= symbols->count) {
         return uspi_bytes_error(error, symbols->entries, 0, USP_ERROR_NOT_FOUND, "no symbol %llu",
                                 (unsigned long long)i);
     }
-    const uint8_t *raw = uspi_bytes_in_place(symbols->entries, i * size, size);
-    if (raw == NULL) {
-        int status = uspi_bytes_read(symbols->entries, i * size, copy, size, "symbol", error);
-        if (status != USP_OK) return status;
-        raw = copy;
-    }
+    int status = uspi_bytes_piece(symbols->entries, i * size, size, &piece, "symbol", error);
+    if (status != USP_OK) return status;
+    const uint8_t *raw = piece.at;
     symbol->name = uspi_le32(raw);
     symbol->type = raw[4];
     symbol->section = raw[5];

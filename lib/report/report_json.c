@@ -92,7 +92,7 @@ static void put_aliases(struct uspi_json *json, const struct uspi_report *report
     struct aliases aliases = {json, report, shown->mangled};
     if (shown->mangled == NULL || (source->flags & USP_SOURCE_FOLDED) == 0) return;
     uspi_json_begin_array(json, "aliases");
-    uspi_visit_names_expecting(report->options.symbolizer, shown->image, source->address, put_alias, &aliases);
+    uspi_visit_names_of(report->options.symbolizer, shown->image, source->address, put_alias, &aliases);
     uspi_json_end_array(json);
 }
 

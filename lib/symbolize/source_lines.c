@@ -269,8 +269,8 @@ static int visit_names(struct usp_symbolizer *symbolizer, const struct usp_image
     return status != USP_OK || is_known ? status : USP_ERROR_NOT_FOUND;
 }
 
-int uspi_visit_names_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
-                               usp_name_visitor visit, void *context) {
+int uspi_visit_names_of(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                        usp_name_visitor visit, void *context) {
     if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
     const uint32_t ticket = uspi_epoch_enter(readers);
@@ -281,7 +281,7 @@ int uspi_visit_names_expecting(struct usp_symbolizer *symbolizer, const struct u
 
 int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                void *context) {
-    return uspi_visit_names_expecting(symbolizer, NULL, address, visit, context);
+    return uspi_visit_names_of(symbolizer, NULL, address, visit, context);
 }
 
 int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,

@@ -24,7 +24,7 @@ int uspi_symbolize_lines_expecting(struct usp_symbolizer *symbolizer, const stru
                                    const struct uspi_expected *expected, struct usp_lines *lines);
 
 /* Like usp_symbolizer_visit_names, with `image` as above. */
-int uspi_visit_names_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
-                               usp_name_visitor visit, void *context);
+int uspi_visit_names_of(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                        usp_name_visitor visit, void *context);
 
 #endif

@@ -2,11 +2,10 @@
 /* See callee.h. */
 #include "lib/unwind/code/callee.h"
 
-/* Maximum numbers of instructions of a callee that certainly returns, after a call until its arguments are removed, and
- * until the next call. */
+/* Maximum numbers of instructions of a callee that certainly returns, and after a call until its arguments are
+ * removed. */
 #define SOON_MAX      4
 #define ARGUMENTS_MAX 16
-#define NEXT_CALL_MAX 64
 
 /* At a call, sp is a multiple of this (System V ABI, Intel386 Architecture Processor Supplement 1.1, 2.2.2). */
 #define ALIGNMENT 16
@@ -139,7 +138,7 @@ static bool find_moved(struct uspi_code *code, usp_addr pc, uint32_t mode, unsig
     struct uspi_instruction i;
     int64_t rise;
     *moved = 0;
-    for (unsigned n = 0; n < NEXT_CALL_MAX && *budget > 0 && uspi_code_decode(code, pc, mode, &i); n++) {
+    for (unsigned n = 0; n < USPI_NEXT_CALL_MAX && *budget > 0 && uspi_code_decode(code, pc, mode, &i); n++) {
         --*budget;
         if (i.flow == USPI_CALL) return true;
         const bool jumps = i.flow == USPI_JUMP;
@@ -169,6 +168,6 @@ int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode,
     int64_t popped;
     unsigned budget = USPI_CALLEE_MAX;
     if (uspi_code_find_popped(code, callee, mode, &budget, &popped)) return popped;
-    budget = NEXT_CALL_MAX;
+    budget = USPI_NEXT_CALL_MAX;
     return uspi_code_popped_before(code, behind, mode, &budget);
 }

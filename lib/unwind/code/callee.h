@@ -9,6 +9,9 @@
 /* Maximum number of instructions of one callee that are decoded to find its return. */
 #define USPI_CALLEE_MAX 1024u
 
+/* Maximum number of instructions from one call to the next. */
+#define USPI_NEXT_CALL_MAX 64u
+
 /* Returns whether callees can remove their arguments from the stack, as in 32-bit x86 code (ret $4). */
 static inline bool uspi_callees_pop(const struct uspi_backend *backend) { return backend->call_push == 4; }
 

@@ -19,7 +19,6 @@
 /* Maximum numbers of instructions. */
 #define BUDGET_STALE 512 /* from the link register's address back to the pc */
 #define BUDGET_NEAR  256 /* from the pc to a near return */
-#define NEXT_CALL    64  /* from one call to the next */
 
 /* Results of the paths so far. */
 struct ways {
@@ -221,7 +220,7 @@ static void follow_ways(struct ways *ways) {
         drop_old(ways);
     }
     if (frame->exact || has_sure_way(ways)) return;
-    unsigned budget = NEXT_CALL;
+    unsigned budget = USPI_NEXT_CALL_MAX;
     question.popped = (uint32_t)uspi_code_popped_before(&e->aside, question.from, question.mode, &budget);
     if (question.popped != 0) explore(ways, &question);
 }
