@@ -507,8 +507,16 @@ static long pread_and_count(int fd, void *to, size_t n, uint64_t offset) {
     return uspi_linux_real.pread(fd, to, n, offset);
 }
 
+static bool is_on_stack(const struct usp_stack *stack, const struct usp_images *images, const struct usp_image *image) {
+    for (uint32_t i = 0; i < stack->count; i++) {
+        if (usp_images_find(images, stack->frames[i].pc) == image) return true;
+    }
+    return false;
+}
+
 /* One snapshot reads the mappings once, for the stacks and for the images, and checks the id once. It reads an image's
- * header to list the image, and again for the unwind tables only if a frame is in it. */
+ * header to list the image, and again for the unwind tables only if a frame is in it. musl's loader is its libc, in
+ * which the child waits: there, as in a static program, no such image is without a frame. */
 START_TEST(what_is_known_is_not_read_again) {
     struct child c = start_child(TARGET, "", NULL, 0);
     usp_addr loader = 0, main = 0;
@@ -517,16 +525,11 @@ START_TEST(what_is_known_is_not_read_again) {
     const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, 0)->stack;
     for (size_t i = 0; i < usp_images_count(images); i++) {
         const struct usp_image *image = usp_images_get(images, i);
-        if ((image->flags & USP_IMAGE_LOADER) != 0) loader = image->load_address;
-        if ((image->flags & USP_IMAGE_MAIN) != 0) main = image->load_address;
+        const bool has_a_frame = is_on_stack(stack, images, image);
+        if ((image->flags & USP_IMAGE_LOADER) != 0 && !has_a_frame) loader = image->load_address;
+        if ((image->flags & USP_IMAGE_MAIN) != 0 && has_a_frame) main = image->load_address;
     }
-    bool is_on_stack = false;
-    for (uint32_t i = 0; i < stack->count; i++) {
-        const struct usp_image *image = usp_images_find(images, stack->frames[i].pc);
-        if (image != NULL && image->load_address == main) is_on_stack = true;
-        ck_assert(image == NULL || image->load_address != loader);
-    }
-    ck_assert(is_on_stack);
+    ck_assert_uint_ne(main, 0);
     usp_snapshot_free(snapshot);
     table = uspi_linux_real;
     table.open = open_and_count;
