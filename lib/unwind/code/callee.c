@@ -73,28 +73,38 @@ bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32
 
 /* ---- what callees remove ---- */
 
-/* Maximum number of branches over the following code that are remembered. */
-#define LATER_MAX 8
+/* Maximum number of branches that are remembered. */
+#define LATER_MAX 16
 
-/* Targets of branches that lead over code which may end without a return. */
+/* Targets of branches, in the order in which they were met. Each is taken once. */
 struct later {
     unsigned count;
-    usp_addr targets[LATER_MAX];
+    struct {
+        usp_addr target;
+        bool is_taken;
+    } branches[LATER_MAX];
 };
 
 static void remember_branch(struct later *later, usp_addr target) {
+    for (unsigned i = 0; i < later->count; i++) {
+        if (later->branches[i].target == target) return;
+    }
     if (later->count == LATER_MAX) {
-        memmove(&later->targets[0], &later->targets[1], (LATER_MAX - 1) * sizeof later->targets[0]);
+        memmove(&later->branches[0], &later->branches[1], (LATER_MAX - 1) * sizeof later->branches[0]);
         later->count--;
     }
-    later->targets[later->count++] = target;
+    later->branches[later->count].target = target;
+    later->branches[later->count++].is_taken = false;
 }
 
-/* Removes and returns the newest target behind an address, or returns 0. */
-static usp_addr next_branch(struct later *later, usp_addr address) {
-    while (later->count > 0) {
-        const usp_addr target = later->targets[--later->count];
-        if (target > address) return target;
+/* Takes the newest target that is not in the code from `low` to `high`, which has just been decoded. Returns 0 if there
+ * is none. */
+static usp_addr take_branch(struct later *later, usp_addr low, usp_addr high) {
+    for (unsigned i = later->count; i-- > 0;) {
+        const usp_addr target = later->branches[i].target;
+        if (later->branches[i].is_taken || (target >= low && target <= high)) continue;
+        later->branches[i].is_taken = true;
+        return target;
     }
     return 0;
 }
@@ -104,6 +114,7 @@ bool uspi_code_find_popped(struct uspi_code *code, usp_addr callee, uint32_t mod
     struct uspi_instruction i;
     struct later later = {.count = 0};
     const usp_addr start = callee;
+    usp_addr low = callee;
     *popped = 0;
     for (; *budget > 0 && callee != 0 && uspi_code_decode(code, callee, mode, &i); --*budget) {
         /* A jump back closes a loop, whose exit leads to the code after the jump. So the jump is not followed. */
@@ -116,7 +127,8 @@ bool uspi_code_find_popped(struct uspi_code *code, usp_addr callee, uint32_t mod
             if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) *popped = e->value - b->call_push;
         }
         if (i.flow == USPI_RETURN) return true;
-        callee = ends ? next_branch(&later, callee) : jumps ? i.target : callee + i.length;
+        callee = ends ? take_branch(&later, low, callee) : jumps ? i.target : callee + i.length;
+        if (ends || jumps) low = callee;
         mode = jumps ? i.target_mode : i.mode;
     }
     return false;
@@ -133,17 +145,31 @@ static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mod
     return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
 }
 
-/* Finds by how much sp moves from the instruction behind a call to the next call, along straight-line code. */
+/* Whether a call only obtains the code's address, of the next instruction or from a function of a few instructions. The
+ * stack pointer need not be aligned at such a call. */
+static bool reads_pc(struct uspi_code *code, usp_addr pc, const struct uspi_instruction *call) {
+    uint64_t written;
+    return call->target == pc + call->length ||
+           (call->target != 0 && uspi_code_returns_soon(code, call->target, call->target_mode, &written));
+}
+
+/* Finds by how much sp moves from the instruction behind a call to the next call, along straight-line code, or until a
+ * return has popped its address: to where the caller's call was. */
 static bool find_moved(struct uspi_code *code, usp_addr pc, uint32_t mode, unsigned *budget, int64_t *moved) {
     struct uspi_instruction i;
     int64_t rise;
     *moved = 0;
     for (unsigned n = 0; n < USPI_NEXT_CALL_MAX && *budget > 0 && uspi_code_decode(code, pc, mode, &i); n++) {
         --*budget;
-        if (i.flow == USPI_CALL) return true;
+        if (i.flow == USPI_CALL && !reads_pc(code, pc, &i)) return true;
+        if (i.flow == USPI_RETURN) {
+            *moved += code->backend->call_push;
+            return true;
+        }
         const bool jumps = i.flow == USPI_JUMP;
-        if (i.flow != USPI_NEXT && i.flow != USPI_BRANCH && !jumps) return false;
+        if (i.flow != USPI_NEXT && i.flow != USPI_CALL && i.flow != USPI_BRANCH && !jumps) return false;
         if (!find_rise(code->backend, &i, &rise)) return false;
+        if (i.flow == USPI_CALL && i.target == pc + i.length) rise -= code->backend->call_push;
         *moved += rise;
         pc = jumps ? i.target : pc + i.length;
         mode = jumps ? i.target_mode : i.mode;

@@ -31,8 +31,8 @@ bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32
 bool uspi_code_find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped);
 
 /* Returns how many bytes a callee that is not known has removed before `behind`, the address after the call. The
- * caller's code shows it: sp is equally aligned at this call and at the next one. Where no call follows, the number of
- * bytes that the next instruction subtracts from sp again. *budget as above. */
+ * caller's code shows it: sp is equally aligned at this call, at the next one, and behind the caller's own return. Where
+ * neither follows, the number of bytes that the next instruction subtracts from sp again. *budget as above. */
 int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_t mode, unsigned *budget);
 
 /* The first of these has a budget of its own. The second returns the bytes that the callee shows, otherwise those that

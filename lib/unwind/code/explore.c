@@ -224,8 +224,9 @@ static enum course follow_unknown_jump(struct uspi_explorer *x, const struct usp
     const bool leaves = to_return && has_given_up_frame(x, way, sp);
     if (find_bound(x, to, &target, &mode)) {
         take_later(x, way, target, mode, 0);
-    } else if (to.kind != USPI_GLOBAL && !leaves && !leaves_bounds(x, way->pc, next)) {
-        take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
+    } else if (to.kind != USPI_GLOBAL) {
+        remember_jump(x, way, i->mode);
+        if (!leaves && !leaves_bounds(x, way->pc, next)) take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
     }
     found->doubts = way->doubts | (leaves ? 0 : USPI_DOUBT_TAIL_CALL);
     if (!to_return || (found->doubts & ~x->question.allowed) != 0) return ENDED;
@@ -360,7 +361,7 @@ static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, stru
         if (!jumps) way->doubts |= USPI_DOUBT_SWITCH;
         if ((way->doubts & ~x->question.allowed) != 0) return ENDED;
         break;
-    case USPI_JUMP_UNKNOWN: remember_jump(x, way, i->mode); return follow_unknown_jump(x, way, i, found);
+    case USPI_JUMP_UNKNOWN: return follow_unknown_jump(x, way, i, found);
     case USPI_RETURN: return follow_return(x, way, i, found);
     default: return ENDED;
     }

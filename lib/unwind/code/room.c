@@ -15,23 +15,59 @@ static bool ends_at_once(const struct uspi_explorer *x, const struct uspi_way *w
     return !is_at_goal && way->assumed == 0 && uspi_runs_hold(&x->runs, uspi_from_origin(x, way->pc));
 }
 
+/* Whether another pending path, which is followed before this one, begins at the same instruction. */
+static bool is_preceded(const struct uspi_explorer *x, unsigned i) {
+    const struct uspi_way *way = &x->pending[i];
+    const unsigned low = x->question.oldest_first ? 0 : i + 1, high = x->question.oldest_first ? i : x->pending_count;
+    for (unsigned k = low; k < high; k++) {
+        const struct uspi_way *other = &x->pending[k];
+        if (other->pc == way->pc && other->doubts <= way->doubts && other->assumed == way->assumed) return true;
+    }
+    return false;
+}
+
 static void remove_ended(struct uspi_explorer *x) {
+    bool ends[USPI_PENDING_MAX];
     unsigned kept = 0;
+    for (unsigned i = 0; i < x->pending_count; i++) ends[i] = ends_at_once(x, &x->pending[i]) || is_preceded(x, i);
     for (unsigned i = 0; i < x->pending_count; i++) {
-        if (!ends_at_once(x, &x->pending[i])) x->pending[kept++] = x->pending[i];
+        if (!ends[i]) x->pending[kept++] = x->pending[i];
     }
     x->pending_count = kept;
 }
 
-/* Marks the entries that a path can see: of those for one register the newest, and none if the register's value is
- * unknown. Entries for slots are few, so all are marked. */
+/* Slots of neighbouring words are in different places of a table of this size. */
+#define NEIGHBORS 64
+
+/* Whether a newer entry for the same slot hides this one. entries[n] is the entry that was asked about last among those
+ * whose slots belong in place n; it may be another slot's, and then nothing is hidden. */
+static bool is_hidden(const struct uspi_log *log, uint8_t *entries, uint8_t i) {
+    const struct uspi_log_entry *e = &log->entries[i];
+    uint8_t *newer = &entries[(uint32_t)e->slot / 4 % NEIGHBORS];
+    if (*newer != USPI_LOG_ROOT && log->entries[*newer].where == e->where && log->entries[*newer].slot == e->slot)
+        return true;
+    *newer = i;
+    return false;
+}
+
+/* Whether a slot is below the stack pointer, where nothing is kept. */
+static bool is_below_sp(const struct uspi_log *log, struct uspi_value sp, const struct uspi_log_entry *e) {
+    return sp.kind == USPI_ADDRESS && e->where == (USPI_SLOT | sp.base) &&
+           e->slot < sp.offset - (int32_t)log->backend->red_zone;
+}
+
+/* Marks the entries that a path can see: of those for one register or slot the newest, and none if the register's value
+ * is unknown or the slot is below the stack pointer. */
 static void mark_seen(const struct uspi_log *log, const struct uspi_way *way, bool *is_seen) {
     uint64_t hidden = way->unknown;
+    uint8_t slots[NEIGHBORS];
+    const struct uspi_value sp = uspi_register_value(log, way, log->backend->sp);
+    memset(slots, USPI_LOG_ROOT, sizeof slots);
     for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
-        const uint8_t where = log->entries[i].where;
-        const bool is_register = where < USP_REGISTERS_MAX;
-        if (is_register && (hidden >> where & 1) != 0) continue;
-        if (is_register) hidden |= UINT64_C(1) << where;
+        const struct uspi_log_entry *e = &log->entries[i];
+        const uint64_t bit = e->where < USP_REGISTERS_MAX ? UINT64_C(1) << e->where : 0;
+        if (bit != 0 ? (hidden & bit) != 0 : is_below_sp(log, sp, e) || is_hidden(log, slots, i)) continue;
+        hidden |= bit;
         is_seen[i] = true;
     }
 }

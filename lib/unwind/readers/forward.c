@@ -180,20 +180,21 @@ static bool has_sure_way(const struct ways *ways) {
 
 /* Explores again while nothing is sure: an instruction is visited once, so a wrong path may have been there before the
  * right one (behind a call that never returns, data can look like code), or a long one may have used the budget. In the
- * other order the right path comes first. On i386, callees may remove arguments instead; so may the one that was
- * called last, if it has not begun (the dynamic linker is looking for it). A condition that is known may lead to a
- * switch alone, and the other branch to the return. */
+ * other order the right path comes first. On i386 the arguments that callees remove have been counted, and now are not.
+ * After that the one that was called last is taken as not begun (the dynamic linker is looking for it). A condition that
+ * is known may lead to a switch alone, and the other branch to the return. */
 static void follow_ways(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     const struct uspi_frame_state *frame = e->frame;
     const struct uspi_bounds bounds = uspi_bounds_of(e, false);
+    const bool pops = uspi_callees_pop(e->walk->backend);
     struct uspi_question question = {.purpose = USPI_TO_RETURN,
                                      .from = uspi_pc_of(e->walk, frame),
                                      .low = bounds.low,
                                      .high = bounds.high,
                                      .mode = uspi_frame_mode(e->walk, frame),
                                      .unknown = frame->exact ? 0 : uspi_lost_by_call(e->walk->backend),
-                                     .pops = USPI_POPS_NOTHING,
+                                     .pops = pops ? USPI_POPS_AS_CALLER : USPI_POPS_NOTHING,
                                      .budget = USPI_EXPLORE_MAX,
                                      .allowed = USPI_DOUBT_ANY,
                                      .data = &e->walk->target.memory,
@@ -203,24 +204,23 @@ static void follow_ways(struct ways *ways) {
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
     if (!depends && recall(ways)) return;
     explore(ways, &question);
-    if (uspi_callees_pop(e->walk->backend)) drop_old(ways);
+    if (pops) drop_old(ways);
     /* The path that sufficed will be the first one the next time, too. */
     if (!depends && ways->first_suffices && ways->best->found)
         uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &ways->rule, ways->doubts);
     if (has_sure_way(ways)) return;
     question.mode = uspi_frame_mode(e->walk, frame);
-    if (!uspi_callees_pop(e->walk->backend)) {
+    if (!pops) {
         question.oldest_first = true;
         explore(ways, &question);
         return;
     }
-    for (enum uspi_pops pops = USPI_POPS_AS_CALLEE; pops <= USPI_POPS_AS_CALLER && !has_sure_way(ways); pops++) {
-        question.pops = pops;
-        explore(ways, &question);
-        drop_old(ways);
-    }
+    question.pops = USPI_POPS_NOTHING;
+    explore(ways, &question);
+    drop_old(ways);
     if (frame->exact || has_sure_way(ways)) return;
     unsigned budget = USPI_NEXT_CALL_MAX;
+    question.pops = USPI_POPS_AS_CALLER;
     question.popped = (uint32_t)uspi_code_popped_before(&e->aside, question.from, question.mode, &budget);
     if (question.popped != 0) explore(ways, &question);
 }

@@ -11,11 +11,15 @@
 #define SCAN_TRIES   4          /* maximum number of apparent starts that are tried */
 #define RECORD_MAX   4          /* maximum number of instructions from the push of fp until fp is set */
 
-/* Moves the rule's CFA up by the arguments that the function's own return removes from the stack. */
-static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_rule *rule) {
-    int64_t popped;
-    if (!uspi_callees_pop(e->walk->backend) || !uspi_code_popped_by(&e->aside, start, 0, &popped)) return;
-    *(rule->cfa.kind == USPI_MEMORY ? &rule->cfa.addend : &rule->cfa.offset) += (int32_t)popped;
+/* Moves a candidate's CFA up by the arguments that the function's own return removes from the stack: those that its
+ * code shows, otherwise those that the caller's code shows. A table's CFA, with which candidates are compared, is always
+ * directly above the return address. */
+static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_candidate *c) {
+    const struct uspi_backend *b = e->walk->backend;
+    if (!uspi_callees_pop(b) || (e->described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0) return;
+    const usp_addr popped = (usp_addr)uspi_code_popped(&e->aside, start, 0, c->ra.pc);
+    c->caller.registers.value[b->sp] += popped;
+    c->caller.low = c->cfa += popped;
 }
 
 /* Makes the candidate of the first rule that gives a possible return address; `verified`: a verified one. */
@@ -27,9 +31,9 @@ USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_questi
     bool found = false;
     uspi_explore_begin(&x, &e->code, question);
     while (!found && uspi_explore_next(&x, &rule, &doubts)) {
-        add_popped(e, question->from, &rule);
         found = uspi_make_candidate(e, &rule, doubts, c) && (!verified || c->credit == USPI_VERIFIED);
     }
+    if (found) add_popped(e, question->from, c);
     e->leaves = x.has_jump;
     return found;
 }
