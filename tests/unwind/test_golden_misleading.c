@@ -476,7 +476,7 @@ END_TEST
 
 /* A function with many branches, whose other paths soon join the path that is followed, as in code that looks at one
  * option after the other (clang's ParseDiagnosticArgs). Between them it loads variables into registers that it has
- * saved (0), or the last of its branches is the only way out (1). */
+ * saved (0), or the last of its branches is the only way out (1), or it stores such registers to the same slots (2). */
 START_TEST(paths_that_join) {
     static const uint8_t loads[] = {/* mov 0(%rsp), %rbx */ 0x48, 0x8b, 0x5c, 0x24, 0,
                                     /* mov 0(%rsp), %r12 */ 0x4c, 0x8b, 0x64, 0x24, 0,
@@ -487,10 +487,13 @@ START_TEST(paths_that_join) {
     uint8_t code[70 * (sizeof loads + 2) + sizeof way_out];
     size_t size = 0;
     for (unsigned i = 0; i < 70; i++) {
-        if (_i == 0) {
+        if (_i != 1) {
             memcpy(code + size, loads, sizeof loads);
             /* In every other round another variable. */
-            for (unsigned k = 1; k <= 3; k++) code[size + 5 * k - 1] = (uint8_t)(8 * (i & 1));
+            for (unsigned k = 0; k < 3; k++) {
+                if (_i == 2) code[size + 5 * k + 1] = /* mov %reg, 0(%rsp) */ 0x89;
+                code[size + 5 * k + 4] = (uint8_t)(8 * ((_i == 2 ? i + k : i) & 1));
+            }
             size += sizeof loads;
         }
         code[size++] = /* je +0 */ 0x74;
@@ -836,7 +839,7 @@ int main(void) {
               argument_taken_by_a_short_callee, register_changed_in_a_loop);
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
-    tcase_add_loop_test(ways, paths_that_join, 0, 2);
+    tcase_add_loop_test(ways, paths_that_join, 0, 3);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);

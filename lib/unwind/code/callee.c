@@ -74,7 +74,7 @@ bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32
 /* ---- what callees remove ---- */
 
 /* Maximum number of branches that are remembered. */
-#define LATER_MAX 16
+#define LATER_MAX 8
 
 /* Targets of branches, in the order in which they were met. Each is taken once. */
 struct later {
@@ -109,7 +109,10 @@ static usp_addr take_branch(struct later *later, usp_addr low, usp_addr high) {
     return 0;
 }
 
-bool uspi_code_find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped) {
+/* Finds how many bytes of arguments a callee removes from the stack, from its first return instruction: compilers give
+ * all returns of a function the same operand. Returns false, with *popped 0, when it is not known (the callee is a
+ * linkage table's entry, or 0). */
+static bool find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped) {
     const struct uspi_backend *b = code->backend;
     struct uspi_instruction i;
     struct later later = {.count = 0};
@@ -145,12 +148,10 @@ static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mod
     return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
 }
 
-/* Whether a call only obtains the code's address, of the next instruction or from a function of a few instructions. The
- * stack pointer need not be aligned at such a call. */
-static bool reads_pc(struct uspi_code *code, usp_addr pc, const struct uspi_instruction *call) {
+/* Whether a call only obtains the code's address. The stack pointer need not be aligned there. */
+static bool reads_pc(struct uspi_code *code, const struct uspi_instruction *call) {
     uint64_t written;
-    return call->target == pc + call->length ||
-           (call->target != 0 && uspi_code_returns_soon(code, call->target, call->target_mode, &written));
+    return call->target != 0 && uspi_code_returns_soon(code, call->target, call->target_mode, &written);
 }
 
 /* Finds by how much sp moves from the instruction behind a call to the next call, along straight-line code, or until a
@@ -159,9 +160,8 @@ static bool find_moved(struct uspi_code *code, usp_addr pc, uint32_t mode, unsig
     struct uspi_instruction i;
     int64_t rise;
     *moved = 0;
-    for (unsigned n = 0; n < USPI_NEXT_CALL_MAX && *budget > 0 && uspi_code_decode(code, pc, mode, &i); n++) {
-        --*budget;
-        if (i.flow == USPI_CALL && !reads_pc(code, pc, &i)) return true;
+    for (; *budget > 0 && uspi_code_decode(code, pc, mode, &i); --*budget) {
+        if (i.flow == USPI_CALL && !reads_pc(code, &i)) return true;
         if (i.flow == USPI_RETURN) {
             *moved += code->backend->call_push;
             return true;
@@ -169,7 +169,6 @@ static bool find_moved(struct uspi_code *code, usp_addr pc, uint32_t mode, unsig
         const bool jumps = i.flow == USPI_JUMP;
         if (i.flow != USPI_NEXT && i.flow != USPI_CALL && i.flow != USPI_BRANCH && !jumps) return false;
         if (!find_rise(code->backend, &i, &rise)) return false;
-        if (i.flow == USPI_CALL && i.target == pc + i.length) rise -= code->backend->call_push;
         *moved += rise;
         pc = jumps ? i.target : pc + i.length;
         mode = jumps ? i.target_mode : i.mode;
@@ -185,15 +184,21 @@ int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_
     return (moved + address) % ALIGNMENT == 0 ? address : again;
 }
 
-bool uspi_code_popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode, int64_t *popped) {
-    unsigned budget = USPI_CALLEE_MAX;
-    return uspi_code_find_popped(code, callee, mode, &budget, popped);
+/* Takes at most `most` instructions from a budget. What is left of them is added to it again. */
+static unsigned borrow(unsigned *budget, unsigned most) {
+    const unsigned borrowed = *budget < most ? *budget : most;
+    *budget -= borrowed;
+    return borrowed;
 }
 
-int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind) {
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind, unsigned *budget) {
     int64_t popped;
-    unsigned budget = USPI_CALLEE_MAX;
-    if (uspi_code_find_popped(code, callee, mode, &budget, &popped)) return popped;
-    budget = USPI_NEXT_CALL_MAX;
-    return uspi_code_popped_before(code, behind, mode, &budget);
+    unsigned borrowed = borrow(budget, USPI_CALLEE_MAX);
+    const bool is_known = find_popped(code, callee, mode, &borrowed, &popped);
+    *budget += borrowed;
+    if (is_known || behind == 0) return popped;
+    borrowed = borrow(budget, USPI_NEXT_CALL_MAX);
+    popped = uspi_code_popped_before(code, behind, mode, &borrowed);
+    *budget += borrowed;
+    return popped;
 }

@@ -25,19 +25,18 @@ bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mo
  * which has no arguments to remove. */
 bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32_t mode, int64_t most);
 
-/* Finds how many bytes of arguments a callee removes from the stack, from its first return instruction: compilers give
- * all returns of a function the same operand. Returns false, with *popped 0, when it is not known (the callee is a
- * linkage table's entry, or 0). *budget is the maximum number of instructions, and becomes the number left. */
-bool uspi_code_find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, unsigned *budget, int64_t *popped);
-
 /* Returns how many bytes a callee that is not known has removed before `behind`, the address after the call. The
  * caller's code shows it: sp is equally aligned at this call, at the next one, and behind the caller's own return. Where
- * neither follows, the number of bytes that the next instruction subtracts from sp again. *budget as above. */
+ * neither follows, the number of bytes that the next instruction subtracts from sp again. *budget is the maximum number
+ * of instructions, and becomes the number left. */
 int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_t mode, unsigned *budget);
 
-/* The first of these has a budget of its own. The second returns the bytes that the callee shows, otherwise those that
- * the code after the call shows. */
-bool uspi_code_popped_by(struct uspi_code *code, usp_addr callee, uint32_t mode, int64_t *popped);
-int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind);
+/* The number of instructions that uspi_code_popped decodes at most. */
+#define USPI_POPPED_MAX (USPI_CALLEE_MAX + USPI_NEXT_CALL_MAX)
+
+/* Returns how many bytes of arguments a callee has removed before `behind`, the address after the call: those that the
+ * callee's first return removes, otherwise those that the caller's code shows. behind 0: the caller's code is not asked.
+ * callee 0: it is not known. *budget as above. */
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind, unsigned *budget);
 
 #endif

@@ -68,34 +68,14 @@ uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
     return all & ~(b->callee_saved | UINT64_C(1) << b->sp | UINT64_C(1) << b->pc);
 }
 
-/* Takes at most `most` instructions from the callees' budget. What is left of them is added again. */
-static unsigned borrow(struct uspi_explorer *x, unsigned most) {
-    const unsigned budget = x->callee_budget < most ? x->callee_budget : most;
-    x->callee_budget -= budget;
-    return budget;
-}
-
-/* Returns how many bytes of arguments a callee removes from the stack (uspi_question.pops). */
-static int64_t popped_by_callee(struct uspi_explorer *x, const struct uspi_way *way,
-                                const struct uspi_instruction *call) {
-    int64_t popped;
-    unsigned budget = borrow(x, USPI_CALLEE_MAX);
-    const bool is_known = uspi_code_find_popped(x->code, call->target, call->target_mode, &budget, &popped);
-    x->callee_budget += budget;
-    if (is_known || x->question.pops != USPI_POPS_AS_CALLER) return popped;
-    budget = borrow(x, USPI_NEXT_CALL_MAX);
-    popped = uspi_code_popped_before(x->code, way->pc + call->length, call->mode, &budget);
-    x->callee_budget += budget;
-    return popped;
-}
-
 /* A callee preserves the callee-saved registers and sp, and may change all others. On x86 it may remove its arguments
  * from the stack. */
 bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *call) {
     const struct uspi_backend *b = x->backend;
     if (x->question.pops != USPI_POPS_NOTHING) {
         const struct uspi_value sp = uspi_register_value(&x->log, way, b->sp);
-        const int64_t popped = popped_by_callee(x, way, call);
+        const usp_addr behind = x->question.pops == USPI_POPS_AS_CALLER ? way->pc + call->length : 0;
+        const int64_t popped = uspi_code_popped(x->code, call->target, call->target_mode, behind, &x->callee_budget);
         if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;
     }
     way->unknown |= uspi_lost_by_call(b);

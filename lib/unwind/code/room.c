@@ -15,23 +15,10 @@ static bool ends_at_once(const struct uspi_explorer *x, const struct uspi_way *w
     return !is_at_goal && way->assumed == 0 && uspi_runs_hold(&x->runs, uspi_from_origin(x, way->pc));
 }
 
-/* Whether another pending path, which is followed before this one, begins at the same instruction. */
-static bool is_preceded(const struct uspi_explorer *x, unsigned i) {
-    const struct uspi_way *way = &x->pending[i];
-    const unsigned low = x->question.oldest_first ? 0 : i + 1, high = x->question.oldest_first ? i : x->pending_count;
-    for (unsigned k = low; k < high; k++) {
-        const struct uspi_way *other = &x->pending[k];
-        if (other->pc == way->pc && other->doubts <= way->doubts && other->assumed == way->assumed) return true;
-    }
-    return false;
-}
-
 static void remove_ended(struct uspi_explorer *x) {
-    bool ends[USPI_PENDING_MAX];
     unsigned kept = 0;
-    for (unsigned i = 0; i < x->pending_count; i++) ends[i] = ends_at_once(x, &x->pending[i]) || is_preceded(x, i);
     for (unsigned i = 0; i < x->pending_count; i++) {
-        if (!ends[i]) x->pending[kept++] = x->pending[i];
+        if (!ends_at_once(x, &x->pending[i])) x->pending[kept++] = x->pending[i];
     }
     x->pending_count = kept;
 }

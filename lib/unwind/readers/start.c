@@ -17,7 +17,8 @@
 static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_candidate *c) {
     const struct uspi_backend *b = e->walk->backend;
     if (!uspi_callees_pop(b) || (e->described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0) return;
-    const usp_addr popped = (usp_addr)uspi_code_popped(&e->aside, start, 0, c->ra.pc);
+    unsigned budget = USPI_POPPED_MAX;
+    const usp_addr popped = (usp_addr)uspi_code_popped(&e->aside, start, 0, c->ra.pc, &budget);
     c->caller.registers.value[b->sp] += popped;
     c->caller.low = c->cfa += popped;
 }
