@@ -539,6 +539,36 @@ START_TEST(metrickit_orders) {
 }
 END_TEST
 
+/* A frame that is in no array begins a thread, too. Without one, it was written before the array of threads, or into
+ * the thread of the preceding report. */
+START_TEST(frame_in_no_array) {
+    check_report("{\"callStackRootFrames\":" FRAME_IN("App", 4294967312, 16, 3) "}}\n"
+                                                                                "{\"callStackRootFrames\":" FRAME_IN(
+                                                                                    "App", 4294967328, 32, 5) "}}",
+                 "Thread 0:\n"
+                 "Heaviest stack:\n"
+                 "  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
+                 "Call tree:\n"
+                 "  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n"
+                 "----\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "Heaviest stack:\n"
+                 "  5    f20 + 4 (a.c:9) (in App) [0x100000020]\n"
+                 "Call tree:\n"
+                 "  5    f20 + 4 (a.c:9) (in App) [0x100000020]\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - ??? App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
 /* Collects whether the places are exact: first a root, then the frame below it. */
 static int tell_exact(void *context, const struct usp_place *place, struct usp_answer *answer) {
     unsigned *exact = context;
@@ -886,7 +916,8 @@ int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
     add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
               text_of_apple, application_backtrace, panics, metrickit, metrickit_fields, metrickit_events,
-              metrickit_orders, metrickit_exact, without_a_root, trees, folded, every_format, refused, deep);
+              metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded, every_format,
+              refused, deep);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

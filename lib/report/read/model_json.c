@@ -250,7 +250,9 @@ static int take_frame(void *context, const struct uspi_json_object *object, cons
     }
     /* The children of a node are in arrays of their own, and belong to the same tree. */
     bool is_below = part->thread_count > 0 && uspi_span_is(object->list_key, USPI_SPAN("subFrames"));
-    if (!is_below && object->list != builder->list && !begin_thread(builder, object)) return USP_ERROR_NO_MEMORY;
+    /* Frames in no array are of one thread, which the first of them begins. */
+    bool begins = part->thread_count == 0 || (!is_below && object->list != builder->list);
+    if (begins && !begin_thread(builder, object)) return USP_ERROR_NO_MEMORY;
     if (frame->shape != NULL && frame->frame.count > 0 && !object->is_stack) {
         copy.frame.flags |= USPI_FRAME_NODE;
         copy.frame.depth = object->depth > builder->depth ? (object->depth - builder->depth) / 2 : 0;
