@@ -22,12 +22,15 @@ static inline struct uspi_span uspi_span_of(const char *string) {
     return (struct uspi_span){string, string != NULL ? strlen(string) : 0};
 }
 
-/* Returns bytes `from` … `to` − 1 of a span, which must have them. */
+/* Returns bytes `from` … `to` − 1 of a span, as far as it has them; an empty span if `to` is before `from`, as between
+ * two marks of a damaged text that share characters. */
 static inline struct uspi_span uspi_span_part(struct uspi_span text, size_t from, size_t to) {
+    if (to > text.length) to = text.length;
+    if (from > to) from = to;
     return (struct uspi_span){text.bytes != NULL ? text.bytes + from : NULL, to - from};
 }
 
-/* Returns the rest after the first `from` bytes; the span must have that many. */
+/* Returns the rest after the first `from` bytes. */
 static inline struct uspi_span uspi_span_behind(struct uspi_span text, size_t from) {
     return uspi_span_part(text, from, text.length);
 }

@@ -10,6 +10,7 @@
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"
 #include "lib/report/read/tables.h"
+#include "tests/support/report_texts.h"
 #include "tests/support/suite.h"
 
 #define UUID "0123ABCD-4567-89AB-CDEF-0123456789AB"
@@ -215,6 +216,71 @@ START_TEST(no_frames) {
 }
 END_TEST
 
+/* Maximum length of a line here. */
+#define LINE_LENGTH_MAX 200
+
+/* A span is a part of the line, or a text of the reader's own; none is longer. */
+static void check_span(struct uspi_span span, struct uspi_span line) {
+    bool is_wrong = span.length > LINE_LENGTH_MAX || (span.length > 0 && memchr(span.bytes, '\n', span.length) != NULL);
+    if (is_wrong) ck_abort_msg("%zu bytes of \"%.*s\"", span.length, (int)line.length, line.bytes);
+}
+
+/* Checks what a shape finds in a line. */
+static void check_spans(const struct uspi_line_shape *shape, struct uspi_span line) {
+    struct uspi_frame frame = {.shape = shape};
+    struct uspi_read_image image = {.first = 0};
+    struct uspi_heading heading = {.kind = 0};
+    if (shape->frame != NULL && shape->frame(line, 0, &frame)) {
+        check_span(frame.replaced, line);
+        check_span(frame.name, line);
+        check_span(frame.image, line);
+        check_span(frame.before, line);
+        check_span(frame.file, line);
+    }
+    if (shape->image != NULL && shape->image(line, &image)) {
+        check_span(image.ident, line);
+        check_span(image.path, line);
+    }
+    if (shape->heading != NULL && shape->heading(line, &heading)) {
+        check_span(heading.name, line);
+        check_span(heading.queue, line);
+        check_span(heading.value, line);
+    }
+}
+
+/* Checks a line in which any one part is missing. */
+static void check_damaged(const struct uspi_line_shape *shape, struct uspi_span line) {
+    char damaged[LINE_LENGTH_MAX];
+    if (line.length > sizeof damaged) line.length = sizeof damaged;
+    for (size_t from = 0; from <= line.length; from++) {
+        for (size_t to = from; to <= line.length; to++) {
+            memcpy(damaged, line.bytes, from);
+            memcpy(damaged + from, line.bytes + to, line.length - to);
+            check_spans(shape, (struct uspi_span){damaged, from + line.length - to});
+        }
+    }
+}
+
+static void check_text(const struct text *text) {
+    for (size_t i = 0; uspi_line_shapes[i] != NULL; i++) {
+        if (strcmp(uspi_line_shapes[i]->name, text->format) != 0) continue;
+        for (const char *line = text->in; *line != '\0';) {
+            const size_t length = strcspn(line, "\n");
+            check_damaged(uspi_line_shapes[i], (struct uspi_span){line, length});
+            line += length + (line[length] == '\n');
+        }
+    }
+}
+
+/* A line of which a part is missing, as logs lose it. In a line of sample(1), the mark of the image and that of the
+ * address may then share their blanks ("  (in  [0x1]"), which gave a name of -1 bytes. */
+START_TEST(damaged_lines) {
+    for (size_t i = 0; i < sizeof apple_texts / sizeof *apple_texts; i++) check_text(&apple_texts[i]);
+    for (size_t i = 0; i < sizeof linux_texts / sizeof *linux_texts; i++) check_text(&linux_texts[i]);
+    for (size_t i = 0; i < sizeof named_texts / sizeof *named_texts; i++) check_text(&named_texts[i]);
+}
+END_TEST
+
 /* ---- lists of images ---- */
 
 static bool image_of(struct uspi_span line, struct uspi_read_image *image) {
@@ -410,7 +476,7 @@ END_TEST
 int main(void) {
     TCase *tcase = tcase_create("read");
     add_tests(tcase, call_stack_symbols, unknown_frames, full_columns, crash_reports, bs_backtraces, glibc,
-              without_an_address, named_frames, no_frames, image_lines, image_tables, json_nodes, json_positions,
-              json_depth, json_text);
+              without_an_address, named_frames, no_frames, damaged_lines, image_lines, image_tables, json_nodes,
+              json_positions, json_depth, json_text);
     return run_suite("read", tcase);
 }
