@@ -146,18 +146,22 @@ mkdir -p "$seeds/fuzz_swift"
 grep -vE '^( |#)' "$top/tests/demangle/swift_names.txt" | (cd "$seeds/fuzz_swift" && awk '{ printf "%s", $0 >NR; close(NR) }')
 
 # A raw capture that a program wrote of itself, and the same in the styles of logs. A byte before each selects the mode
-# of fuzz_log.
-make_in fuzz tests/tool/captures_itself >/dev/null
-"$top/build/fuzz/tests/tool/captures_itself" "$seeds/fuzz_raw/program" >/dev/null
-for style in call-stack-symbols backtrace-symbols bs-backtrace crash-report portable; do
-  for mode in '\1' '\4'; do
-    {
-      # shellcheck disable=SC2059 # an escape on purpose
-      printf "$mode"
-      "$top/build/fuzz/tools/unspool" stack --no-symbols --style "$style" "$seeds/fuzz_raw/program"
-    } >"$seeds/fuzz_log/$style${mode#?}"
+# of fuzz_log. Its addresses differ each time.
+add_captures() {
+  local style mode
+  make_in fuzz tests/tool/captures_itself >/dev/null
+  "$top/build/fuzz/tests/tool/captures_itself" "$seeds/fuzz_raw/program" >/dev/null
+  for style in call-stack-symbols backtrace-symbols bs-backtrace crash-report portable; do
+    for mode in '\1' '\4'; do
+      {
+        # shellcheck disable=SC2059 # an escape on purpose
+        printf "$mode"
+        "$top/build/fuzz/tools/unspool" stack --no-symbols --style "$style" "$seeds/fuzz_raw/program"
+      } >"$seeds/fuzz_log/$style${mode#?}"
+    done
   done
-done
+}
+[[ -z ${USP_FUZZ_SECONDS-} ]] || add_captures
 
 # run NAME: runs a fuzzer. The inputs that it found interesting are kept for the next run, unless all runs are to be the
 # same.
@@ -178,7 +182,8 @@ run() {
   if ! "$own/$fuzzer" $limits -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$own/artifacts/" "$own/corpus" "$seeds/$fuzzer" >"$own/log" 2>&1; then
     tail -n 60 "$own/log"
-    echo "$fuzzer failed; its input is in $own/artifacts"
+    echo "$fuzzer failed; its input is in $own/artifacts, in base64:"
+    base64 "$own"/artifacts/*
     return 1
   fi
   executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$own/log")
