@@ -824,6 +824,31 @@ START_TEST(register_changed_in_a_loop) {
 }
 END_TEST
 
+/* A function that never returns, such as an event loop, with a large frame and no frame record, waits in a call (0) or is
+ * interrupted (1). Its call is found on the stack. Two old return addresses are there, too: one follows a call of code
+ * nearer before the pc, and the other one is where that code would have the first one. */
+START_TEST(function_that_never_returns) {
+    const usp_addr behind = FUNCTION + 9, old = OTHER + 64;
+    struct fixture *f = begin_x86_64();
+    uint64_t words[1 + 33 + 2] = {behind};
+    CODE8(&f->memory, FUNCTION, /* sub $0x108, %rsp */ 0x48, 0x81, 0xec, 8, 1, 0, 0, /* call *%rax */ 0xff, 0xd0,
+          /* jmp to the call */ 0xeb, 0xfc);
+    CODE8(&f->memory, old - 5, /* call the call */ 0xe8, 0xc7, 0xfe, 0xff, 0xff, 0xf4);
+    CODE8(&f->memory, OTHER, 0xc3);
+    for (unsigned i = 1; i < 34; i++) words[i] = i == 20 ? old : 7;
+    words[1] = STALE;
+    words[34] = CALLER;
+    image_words(&f->memory, STACK, 8, words, sizeof words / sizeof *words);
+    set_registers(f, _i == 0 ? OTHER : behind, _i == 0 ? STACK : STACK + 8, 0);
+    if (_i == 0) {
+        EXPECT(f, USP_STOP_FP_ZERO, OTHER, behind, CALLER);
+    } else {
+        EXPECT(f, USP_STOP_FP_ZERO, behind, CALLER);
+    }
+    ck_assert_uint_eq(f->frames[1 - _i].cfa, STACK + 8 * 35);
+}
+END_TEST
+
 int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
@@ -840,6 +865,7 @@ int main(void) {
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
     tcase_add_loop_test(ways, paths_that_join, 0, 3);
+    tcase_add_loop_test(ways, function_that_never_returns, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);

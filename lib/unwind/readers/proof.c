@@ -5,7 +5,9 @@
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/readers/start.h"
 
-#define STACK_WORDS 8 /* words from sp on that are tried as return addresses when nothing better is known */
+#define STACK_WORDS  8    /* words from sp on that are tried as return addresses when nothing better is known */
+#define SEARCH_WORDS 1024 /* words from sp on whose callees are tried when nothing is known */
+#define SEARCH_TRIES 4    /* maximum number of these callees */
 
 bool uspi_proves_itself(struct uspi_evidence *e, const struct uspi_return_address *ra, struct uspi_candidate *c) {
     if (ra->callee == 0) return false;
@@ -31,11 +33,48 @@ static bool link_register(struct uspi_evidence *e, struct uspi_candidate *c) {
     return ra.credit != USPI_REFUTED && uspi_proves_itself(e, &ra, c);
 }
 
+/* Where called functions begin, nearest before the pc first. */
+struct starts {
+    usp_addr at[SEARCH_TRIES];
+    unsigned count;
+};
+
+static void add_start(struct starts *starts, usp_addr start) {
+    unsigned i = 0;
+    while (i < starts->count && starts->at[i] > start) i++;
+    if (i == SEARCH_TRIES || (i < starts->count && starts->at[i] == start)) return;
+    if (starts->count < SEARCH_TRIES) starts->count++;
+    for (unsigned k = starts->count - 1; k > i; k--) starts->at[k] = starts->at[k - 1];
+    starts->at[i] = start;
+}
+
+/* Searches the stack for the call of the function that the pc is in: a path from the function's start leads to the pc,
+ * and has the return address where it is. For functions without a way to a return: event loops, and very long ones. */
+static bool called_from_stack(struct uspi_evidence *e, struct uspi_candidate *c) {
+    const struct uspi_walk *walk = e->walk;
+    const struct uspi_backend *b = walk->backend;
+    const usp_addr pc = uspi_pc_of(walk, e->frame);
+    struct starts starts = {.count = 0};
+    uint64_t word;
+    for (unsigned i = 0; e->frame->sp_known && i < SEARCH_WORDS; i++) {
+        if (!uspi_read_slot(walk, e->frame->registers.value[b->sp] + i * b->slot, &word)) break;
+        struct uspi_return_address ra = uspi_judge_return_address(walk, &e->aside, word);
+        if (ra.credit == USPI_VERIFIED && ra.callee != 0 && ra.callee <= pc) add_start(&starts, ra.callee);
+    }
+    for (unsigned i = 0; i < starts.count; i++) {
+        bool found = uspi_from_start(e, starts.at[i], 0, c) && c->credit == USPI_VERIFIED;
+        if (found && c->ra.callee == starts.at[i] && !c->from_register) return true;
+    }
+    return false;
+}
+
 void uspi_read_proof(struct uspi_evidence *e, struct uspi_candidate *c) {
     if (!uspi_can_read_code(e)) return;
     const struct uspi_candidate *forward = uspi_candidate_of(e, USPI_BY_FORWARD);
     bool found = (forward->found && uspi_proves_itself(e, &forward->ra, c)) ||
                  (uspi_has_record(e) && uspi_proves_itself(e, &e->record_ra, c)) ||
                  (e->frame->exact && (one_of_words(e, c) || link_register(e, c)));
+    const bool is_unknown = !found && !forward->found && !(uspi_has_record(e) && e->record_ra.credit == USPI_VERIFIED);
+    if (is_unknown) found = called_from_stack(e, c);
     if (!found) c->found = false;
 }
