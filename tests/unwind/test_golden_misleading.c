@@ -13,6 +13,7 @@
 #define STALE    UINT64_C(0x100304) /* the instruction after another call */
 #define FUNCTION UINT64_C(0x100400)
 #define OTHER    UINT64_C(0x100500)
+#define LONG     UINT64_C(0x100800)
 
 static usp_addr function_end;
 
@@ -824,26 +825,32 @@ START_TEST(register_changed_in_a_loop) {
 }
 END_TEST
 
-/* A function that never returns, such as an event loop, with a large frame and no frame record, waits in a call (0) or is
+/* A long function in which no way to a return is found, with a large frame and no frame record, waits in a call (0) or is
  * interrupted (1). Its call is found on the stack. Two old return addresses are there, too: one follows a call of code
  * nearer before the pc, and the other one is where that code would have the first one. */
-START_TEST(function_that_never_returns) {
-    const usp_addr behind = FUNCTION + 9, old = OTHER + 64;
+START_TEST(long_function_without_a_way_to_a_return) {
+    static const uint8_t begin_of_function[] = {
+        /* sub $0x108, %rsp; call *%rax */ 0x48, 0x81, 0xec, 8, 1, 0, 0, 0xff, 0xd0};
+    const usp_addr behind = LONG + sizeof begin_of_function, old = OTHER + 64;
     struct fixture *f = begin_x86_64();
     uint64_t words[1 + 33 + 2] = {behind};
-    CODE8(&f->memory, FUNCTION, /* sub $0x108, %rsp */ 0x48, 0x81, 0xec, 8, 1, 0, 0, /* call *%rax */ 0xff, 0xd0,
-          /* jmp to the call */ 0xeb, 0xfc);
-    CODE8(&f->memory, old - 5, /* call the call */ 0xe8, 0xc7, 0xfe, 0xff, 0xff, 0xf4);
-    CODE8(&f->memory, OTHER, 0xc3);
+    uint8_t code[1200];
+    memset(code, /* nop */ 0x90, sizeof code);
+    memcpy(code, begin_of_function, sizeof begin_of_function);
+    code[sizeof code - 1] = /* hlt */ 0xf4;
+    image_bytes(&f->memory, LONG, code, sizeof code);
+    CODE8(&f->memory, OTHER, /* ret */ 0xc3);
+    CODE8(&f->memory, OTHER + 32 - 5, /* call LONG */ 0xe8, 0xe0, 2, 0, 0, /* leave; ret */ 0xc9, 0xc3);
+    CODE8(&f->memory, old - 5, /* call the call in LONG */ 0xe8, 0xc7, 2, 0, 0, /* hlt */ 0xf4);
     for (unsigned i = 1; i < 34; i++) words[i] = i == 20 ? old : 7;
     words[1] = STALE;
-    words[34] = CALLER;
+    words[34] = OTHER + 32;
     image_words(&f->memory, STACK, 8, words, sizeof words / sizeof *words);
     set_registers(f, _i == 0 ? OTHER : behind, _i == 0 ? STACK : STACK + 8, 0);
     if (_i == 0) {
-        EXPECT(f, USP_STOP_FP_ZERO, OTHER, behind, CALLER);
+        EXPECT(f, USP_STOP_FP_ZERO, OTHER, behind, OTHER + 32);
     } else {
-        EXPECT(f, USP_STOP_FP_ZERO, behind, CALLER);
+        EXPECT(f, USP_STOP_FP_ZERO, behind, OTHER + 32);
     }
     ck_assert_uint_eq(f->frames[1 - _i].cfa, STACK + 8 * 35);
 }
@@ -865,7 +872,7 @@ int main(void) {
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
     tcase_add_loop_test(ways, paths_that_join, 0, 3);
-    tcase_add_loop_test(ways, function_that_never_returns, 0, 2);
+    tcase_add_loop_test(ways, long_function_without_a_way_to_a_return, 0, 2);
     tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);

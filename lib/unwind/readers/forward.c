@@ -20,6 +20,8 @@
 #define BUDGET_STALE 512 /* from the link register's address back to the pc */
 #define BUDGET_NEAR  256 /* from the pc to a near return */
 
+#define LONG 1024 /* the number of instructions from which on a function is long */
+
 /* Results of the paths so far. */
 struct ways {
     struct uspi_evidence *evidence;
@@ -27,6 +29,7 @@ struct ways {
     struct uspi_candidate by_register; /* best doubtful one from a link register that may be stale; compared last */
     unsigned heard;
     bool is_cut;           /* a path ended at code that could not be read */
+    bool is_long;          /* more than LONG instructions were followed in one exploration */
     bool first_suffices;   /* no other path than the first one was needed */
     struct uspi_rule rule; /* of the path that was followed last */
     unsigned doubts;       /* about that path: enum uspi_doubt */
@@ -118,6 +121,7 @@ USPI_APART static void explore(struct ways *ways, const struct uspi_question *qu
     /* If code can be read the next time, another path may be the first one. */
     ways->first_suffices = suffices && ways->heard == 1 && (!x.is_cut || uspi_is_steady(ways->best));
     ways->is_cut = ways->is_cut || x.is_cut;
+    ways->is_long = ways->is_long || question->budget - x.budget > LONG;
 }
 
 /* Whether a path leads from an instruction to the pc. allowed: enum uspi_doubt. */
@@ -239,6 +243,7 @@ void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
         *ways.best = *other;
     }
     c->is_cut = ways.is_cut;
+    c->is_long = ways.is_long;
 }
 
 /* Whether a rule describes a frame on the stack that the thread uses, not a switch to another context (setcontext). A

@@ -6,7 +6,7 @@
 #include "lib/unwind/readers/start.h"
 
 #define STACK_WORDS  8    /* words from sp on that are tried as return addresses when nothing better is known */
-#define SEARCH_WORDS 1024 /* words from sp on whose callees are tried when nothing is known */
+#define SEARCH_WORDS 1024 /* words from sp on whose callees are tried in a long function */
 #define SEARCH_TRIES 4    /* maximum number of these callees */
 
 bool uspi_proves_itself(struct uspi_evidence *e, const struct uspi_return_address *ra, struct uspi_candidate *c) {
@@ -49,7 +49,8 @@ static void add_start(struct starts *starts, usp_addr start) {
 }
 
 /* Searches the stack for the call of the function that the pc is in: a path from the function's start leads to the pc,
- * and has the return address where it is. For functions without a way to a return: event loops, and very long ones. */
+ * and has the return address where it is. This takes as long as exploring the rest of a long function, so it is for
+ * those in which that found nothing. */
 static bool called_from_stack(struct uspi_evidence *e, struct uspi_candidate *c) {
     const struct uspi_walk *walk = e->walk;
     const struct uspi_backend *b = walk->backend;
@@ -74,7 +75,7 @@ void uspi_read_proof(struct uspi_evidence *e, struct uspi_candidate *c) {
     bool found = (forward->found && uspi_proves_itself(e, &forward->ra, c)) ||
                  (uspi_has_record(e) && uspi_proves_itself(e, &e->record_ra, c)) ||
                  (e->frame->exact && (one_of_words(e, c) || link_register(e, c)));
-    const bool is_unknown = !found && !forward->found && !(uspi_has_record(e) && e->record_ra.credit == USPI_VERIFIED);
-    if (is_unknown) found = called_from_stack(e, c);
+    const bool is_lost = !found && !forward->found && forward->is_long;
+    if (is_lost && !(uspi_has_record(e) && e->record_ra.credit == USPI_VERIFIED)) found = called_from_stack(e, c);
     if (!found) c->found = false;
 }
