@@ -542,30 +542,19 @@ END_TEST
 /* A frame that is in no array begins a thread, too. Without one, it was written before the array of threads, or into
  * the thread of the preceding report. */
 START_TEST(frame_in_no_array) {
-    check_report("{\"callStackRootFrames\":" FRAME_IN("App", 4294967312, 16, 3) "}}\n"
-                                                                                "{\"callStackRootFrames\":" FRAME_IN(
-                                                                                    "App", 4294967328, 32, 5) "}}",
-                 "Thread 0:\n"
-                 "Heaviest stack:\n"
-                 "  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
-                 "Call tree:\n"
-                 "  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n"
-                 "\n"
-                 "Binary Images:\n"
-                 "0x100000000 - ??? App\n"
-                 "\n"
-                 "----\n"
-                 "\n"
-                 "Thread 0:\n"
-                 "Heaviest stack:\n"
-                 "  5    f20 + 4 (a.c:9) (in App) [0x100000020]\n"
-                 "Call tree:\n"
-                 "  5    f20 + 4 (a.c:9) (in App) [0x100000020]\n"
-                 "\n"
-                 "Binary Images:\n"
-                 "0x100000000 - ??? App\n"
-                 "\n",
+#define ROOT(frame) "{\"callStackRootFrames\":" frame "}}\n"
+#define TREE_OF(line)                                                                                                  \
+    "Thread 0:\n"                                                                                                      \
+    "Heaviest stack:\n" line "Call tree:\n" line "\n"                                                                  \
+    "Binary Images:\n"                                                                                                 \
+    "0x100000000 - ??? App\n"                                                                                          \
+    "\n"
+    check_report(ROOT(FRAME_IN("App", 4294967312, 16, 3)) ROOT(FRAME_IN("App", 4294967328, 32, 5)),
+                 TREE_OF("  3    f10 + 4 (a.c:9) (in App) [0x100000010]\n") "----\n\n" TREE_OF(
+                     "  5    f20 + 4 (a.c:9) (in App) [0x100000020]\n"),
                  USP_REPORT_TEXT);
+#undef ROOT
+#undef TREE_OF
 }
 END_TEST
 

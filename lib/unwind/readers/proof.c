@@ -14,13 +14,19 @@ bool uspi_proves_itself(struct uspi_evidence *e, const struct uspi_return_addres
     return uspi_from_start(e, ra->callee, 0, c) && c->ra.pc == ra->pc && (uspi_is_steady(c) || !c->from_register);
 }
 
-static bool one_of_words(struct uspi_evidence *e, struct uspi_candidate *c) {
-    const struct uspi_walk *walk = e->walk;
-    const struct uspi_backend *b = walk->backend;
+/* Judges a word of the stack, counted from sp. Returns false when it cannot be read. */
+static bool judge_word(struct uspi_evidence *e, unsigned i, struct uspi_return_address *ra) {
+    const struct uspi_backend *b = e->walk->backend;
     uint64_t word;
-    for (unsigned i = 0; e->frame->sp_known && i < STACK_WORDS; i++) {
-        if (!uspi_read_slot(walk, e->frame->registers.value[b->sp] + i * b->slot, &word)) break;
-        struct uspi_return_address ra = uspi_judge_return_address(walk, &e->aside, word);
+    if (!e->frame->sp_known || !uspi_read_slot(e->walk, e->frame->registers.value[b->sp] + i * b->slot, &word))
+        return false;
+    *ra = uspi_judge_return_address(e->walk, &e->aside, word);
+    return true;
+}
+
+static bool one_of_words(struct uspi_evidence *e, struct uspi_candidate *c) {
+    struct uspi_return_address ra;
+    for (unsigned i = 0; i < STACK_WORDS && judge_word(e, i, &ra); i++) {
         if (ra.credit == USPI_VERIFIED && uspi_proves_itself(e, &ra, c)) return true;
     }
     return false;
@@ -52,14 +58,10 @@ static void add_start(struct starts *starts, usp_addr start) {
  * and has the return address where it is. This takes as long as exploring the rest of a long function, so it is for
  * those in which that found nothing. */
 static bool called_from_stack(struct uspi_evidence *e, struct uspi_candidate *c) {
-    const struct uspi_walk *walk = e->walk;
-    const struct uspi_backend *b = walk->backend;
-    const usp_addr pc = uspi_pc_of(walk, e->frame);
+    const usp_addr pc = uspi_pc_of(e->walk, e->frame);
     struct starts starts = {.count = 0};
-    uint64_t word;
-    for (unsigned i = 0; e->frame->sp_known && i < SEARCH_WORDS; i++) {
-        if (!uspi_read_slot(walk, e->frame->registers.value[b->sp] + i * b->slot, &word)) break;
-        struct uspi_return_address ra = uspi_judge_return_address(walk, &e->aside, word);
+    struct uspi_return_address ra;
+    for (unsigned i = 0; i < SEARCH_WORDS && judge_word(e, i, &ra); i++) {
         if (ra.credit == USPI_VERIFIED && ra.callee != 0 && ra.callee <= pc) add_start(&starts, ra.callee);
     }
     for (unsigned i = 0; i < starts.count; i++) {
