@@ -373,6 +373,39 @@ START_TEST(switch_beside_anothers) {
 }
 END_TEST
 
+/* Code behind a switch belongs to a branch that pushes a word and has a switch of its own: with that word on the stack, the
+ * next code returns to what is no return address. A further case of the first switch leads to the return (0), unless the
+ * function is known to end before it (1). */
+START_TEST(switch_with_several_cases) {
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* nop; jmp *%rax */ 0x90, 0xff, 0xe0, /* push %rcx; jmp *%rax */ 0x51, 0xff, 0xe0,
+          /* add $8, %rsp; ret */ 0x48, 0x83, 0xc4, 8, 0xc3, /* the same */ 0x48, 0x83, 0xc4, 8, 0xc3);
+    WORDS(&f->memory, STACK, 8, 7, CALLER, /* the caller's record: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 16);
+    if (_i == 0) {
+        EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
+    } else {
+        offer_function(f, 11);
+        EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, RA2);
+    }
+}
+END_TEST
+
+/* An indirect tail call of a function without a frame. The code behind it is no further case of a switch: it undoes another
+ * function's frame. */
+START_TEST(tail_call_before_an_epilogue) {
+    struct fixture *f = begin_arm64();
+    CODE32(&f->memory, FUNCTION, /* ldr x1, [x2] */ 0xf9400041, /* br x1 */ 0xd61f0020, /* udf #0 */ 0,
+           /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd, /* ret */ 0xd65f03c0);
+    CODE32(&f->memory, OTHER - 4, /* blr x8 */ 0xd63f0100, /* ldp x29, x30, [sp], #16 */ 0xa8c17bfd,
+           /* ret */ 0xd65f03c0);
+    WORDS(&f->memory, STACK, 8, /* the caller's record: */ STACK + 16, STALE, /* its caller's: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK);
+    usp_registers_set_lr(&f->registers, OTHER);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, OTHER, STALE, RA2);
+}
+END_TEST
+
 /* An old return address lies below the frame of a function with a switch: the switch's jump must not be taken for a
  * tail call. */
 START_TEST(switch_above_an_old_return_address) {
@@ -861,14 +894,16 @@ int main(void) {
     add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
-              switch_above_an_old_return_address, operand_that_looks_like_a_push, behind_a_call_that_does_not_return,
-              way_to_the_return_cannot_be_read, skipped_together, pop_and_branch_together);
+              tail_call_before_an_epilogue, switch_above_an_old_return_address, operand_that_looks_like_a_push,
+              behind_a_call_that_does_not_return, way_to_the_return_cannot_be_read, skipped_together,
+              pop_and_branch_together);
     add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
               data_that_leads_to_the_return, object_of_many_fields, barrier_on_the_return_address,
               known_condition_before_a_switch);
     add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
               jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);
+    tcase_add_loop_test(ways, switch_with_several_cases, 0, 2);
     tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
     tcase_add_loop_test(ways, paths_that_join, 0, 3);

@@ -124,9 +124,12 @@ static bool can_lead_to_goal(const struct uspi_explorer *x, const struct uspi_wa
     return inside(x, jump->pc) && jump->pc >= x->question.from && jump->pc < x->question.goal;
 }
 
+/* Remembers an indirect jump for enter_case: on the way to a goal the newest, on the way to a return the first, which is
+ * the least doubtful. */
 static void remember_jump(struct uspi_explorer *x, const struct uspi_way *way, uint32_t mode) {
-    if (x->question.purpose != USPI_TO_GOAL) return;
-    if (x->has_jump && can_lead_to_goal(x, &x->jump) && !can_lead_to_goal(x, way)) return;
+    if (x->question.purpose == USPI_REACH) return;
+    const bool to_return = x->question.purpose == USPI_TO_RETURN;
+    if (x->has_jump && (to_return || (can_lead_to_goal(x, &x->jump) && !can_lead_to_goal(x, way)))) return;
     x->jump = *way;
     x->jump.mode = mode;
     x->has_jump = true;
@@ -453,24 +456,33 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
     return ENDED;
 }
 
-/* Adds a pending path when no path from the function's start has reached the goal: the remembered indirect jump may be
- * a switch that leads there. The cases of a switch are adjacent. So the next address to try is the nearest end of
- * visited code at or below the goal. Returns false when there is no such address, or when the question does not allow a
- * switch. */
-static bool enter_case(struct uspi_explorer *x) {
-    const int32_t goal = uspi_from_origin(x, x->question.goal);
-    if (((x->jump.doubts | USPI_DOUBT_SWITCH) & ~x->question.allowed) != 0) return false;
-    if (!x->has_jump || x->has_found) return false;
-    const int32_t nearest = uspi_runs_end_below(&x->runs, goal);
-    if (nearest == INT32_MIN) return false;
-    /* The goal itself is tried once, even if no rule results. */
-    if (nearest == goal) {
-        struct uspi_code_run *run = uspi_runs_begin(&x->runs, goal);
-        if (run == NULL) return false;
-        run->to = goal + 1;
+/* Returns where the next case of the remembered jump may begin, relative to the origin, or INT32_MIN. The cases of a
+ * switch are adjacent, so it is an end of visited code: the nearest one at or below the goal, or behind the jump. */
+static int32_t next_case(struct uspi_explorer *x) {
+    if (x->question.purpose == USPI_TO_RETURN) {
+        const int32_t at = uspi_runs_end_above(&x->runs, uspi_from_origin(x, x->jump.pc));
+        const usp_addr pc = x->question.from + (usp_addr)(int64_t)at;
+        return at == INT32_MIN || leaves_bounds(x, x->jump.pc, pc) ? INT32_MIN : at;
     }
+    const int32_t goal = uspi_from_origin(x, x->question.goal), at = uspi_runs_end_below(&x->runs, goal);
+    if (at != goal) return at;
+    /* The goal itself is tried once, even if no rule results. */
+    struct uspi_code_run *run = uspi_runs_begin(&x->runs, goal);
+    if (run == NULL) return INT32_MIN;
+    run->to = goal + 1;
+    return at;
+}
+
+/* Adds a pending path when no other has reached the goal, or a return that suffices: the remembered indirect jump may be
+ * a switch that leads there. Returns false when there is nothing to add, or when the question does not allow it. */
+static bool enter_case(struct uspi_explorer *x) {
+    const bool is_wanted = x->question.purpose == USPI_TO_RETURN ? x->question.all_cases : !x->has_found;
+    if (!x->has_jump || !is_wanted) return false;
+    if (((x->jump.doubts | USPI_DOUBT_SWITCH) & ~x->question.allowed) != 0) return false;
+    const int32_t at = next_case(x);
+    if (at == INT32_MIN) return false;
     x->log.count = uspi_entries_of(&x->jump);
-    take_later(x, &x->jump, x->question.from + (usp_addr)(int64_t)nearest, x->jump.mode, USPI_DOUBT_SWITCH);
+    take_later(x, &x->jump, x->question.from + (usp_addr)(int64_t)at, x->jump.mode, USPI_DOUBT_SWITCH);
     return true;
 }
 

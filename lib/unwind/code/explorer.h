@@ -40,6 +40,7 @@ struct uspi_question {
     uint32_t mode;       /* decoding mode at `from`, with the condition flags if they are known (USPI_MODE_FLAGS) */
     uint64_t unknown;    /* registers whose values from before `from` are lost */
     bool is_interrupted; /* USPI_TO_GOAL: the goal is interrupted code, so no call need precede it */
+    bool all_cases;      /* USPI_TO_RETURN: all code behind a switch is tried as its cases, one by one */
     bool oldest_first;   /* of equally doubtful paths, the one that branched off first is the next, not the last */
     enum uspi_pops pops; /* what callees are assumed to remove */
     uint32_t popped;     /* bytes that a callee still removes before the code at `from` runs */
@@ -66,9 +67,9 @@ struct uspi_explorer {
     unsigned callee_budget; /* instructions of callees left */
     unsigned room_budget;   /* room is not made again before `budget` has fallen to this */
     bool has_found;         /* a rule or the goal was found */
-    bool has_jump;          /* USPI_TO_GOAL: `jump` is valid */
+    bool has_jump;          /* `jump` is valid */
     bool is_cut;            /* a path ended at code that cannot be read */
-    struct uspi_way jump;   /* the path at the newest indirect jump, which may also leave the function */
+    struct uspi_way jump;   /* the path at an indirect jump, which may be a switch or leave the function */
     /* i386: the highest sp in the straight-line code, after its prologue. */
     struct uspi_value level;
     bool level_is_exact; /* no arguments can be above it */

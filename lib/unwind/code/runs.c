@@ -51,3 +51,12 @@ int32_t uspi_runs_end_below(const struct uspi_runs *r, int32_t goal) {
     }
     return nearest;
 }
+
+int32_t uspi_runs_end_above(const struct uspi_runs *r, int32_t at) {
+    int32_t nearest = INT32_MIN;
+    for (unsigned i = 0; i < r->count; i++) {
+        int32_t end = r->runs[i].to;
+        if (end > at && (end < nearest || nearest == INT32_MIN) && !uspi_runs_hold(r, end)) nearest = end;
+    }
+    return nearest;
+}

@@ -24,4 +24,7 @@ struct uspi_code_run *uspi_runs_begin(struct uspi_runs *runs, int32_t at);
 /* Returns the nearest end of a run at or below `goal` that was not visited itself, or INT32_MIN. */
 int32_t uspi_runs_end_below(const struct uspi_runs *runs, int32_t goal);
 
+/* The same above `at`. */
+int32_t uspi_runs_end_above(const struct uspi_runs *runs, int32_t at);
+
 #endif

@@ -29,6 +29,7 @@ struct ways {
     struct uspi_candidate by_register; /* best doubtful one from a link register that may be stale; compared last */
     unsigned heard;
     bool is_cut;           /* a path ended at code that could not be read */
+    bool has_jump;         /* a path came to an indirect jump, which may be a switch */
     bool is_long;          /* more than LONG instructions were followed in one exploration */
     bool first_suffices;   /* no other path than the first one was needed */
     struct uspi_rule rule; /* of the path that was followed last */
@@ -108,6 +109,10 @@ static bool recall(struct ways *ways) {
     return false;
 }
 
+static bool has_sure_way(const struct ways *ways) {
+    return ways->best->found && (ways->best->credit == USPI_VERIFIED || ways->best->is_record);
+}
+
 /* Follows paths until one suffices. */
 USPI_APART static void explore(struct ways *ways, const struct uspi_question *question) {
     struct uspi_evidence *e = ways->evidence;
@@ -116,12 +121,14 @@ USPI_APART static void explore(struct ways *ways, const struct uspi_question *qu
     uspi_explore_begin(&x, &e->code, question);
     while (!suffices && uspi_explore_next(&x, &ways->rule, &ways->doubts)) {
         ways->heard++;
-        suffices = hear(ways);
+        suffices = hear(ways) || (question->all_cases && has_sure_way(ways));
     }
     /* If code can be read the next time, another path may be the first one. */
     ways->first_suffices = suffices && ways->heard == 1 && (!x.is_cut || uspi_is_steady(ways->best));
     ways->is_cut = ways->is_cut || x.is_cut;
-    ways->is_long = ways->is_long || question->budget - x.budget > LONG;
+    ways->has_jump = ways->has_jump || x.has_jump;
+    /* With all cases, code of other functions is followed, too. */
+    ways->is_long = ways->is_long || (!question->all_cases && question->budget - x.budget > LONG);
 }
 
 /* Whether a path leads from an instruction to the pc. allowed: enum uspi_doubt. */
@@ -173,20 +180,41 @@ static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode
 USPI_APART static void drop_old(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_candidate *c = ways->best, from_callee;
+    if (!uspi_callees_pop(e->walk->backend)) return;
     const bool may_be_old = c->found && (c->doubts & USPI_DOUBT_CALL) != 0 && c->ra.callee != 0 && !c->is_record;
     if (!may_be_old || uspi_proves_itself(e, &c->ra, &from_callee)) return;
     if (reaches_pc(e, c->ra.pc, USPI_DOUBT_ANY)) c->found = false;
 }
 
-static bool has_sure_way(const struct ways *ways) {
-    return ways->best->found && (ways->best->credit == USPI_VERIFIED || ways->best->is_record);
-}
-
 /* Explores again while nothing is sure: an instruction is visited once, so a wrong path may have been there before the
  * right one (behind a call that never returns, data can look like code), or a long one may have used the budget. In the
  * other order the right path comes first. On i386 the arguments that callees remove have been counted, and now are not.
- * After that the one that was called last is taken as not begun (the dynamic linker is looking for it). A condition that
- * is known may lead to a switch alone, and the other branch to the return. */
+ * After that the one that was called last is taken as not begun (the dynamic linker is looking for it). Last of all, all
+ * code behind a switch is tried as its cases, but not where the link register may have the return address: there the
+ * jump may be a tail call. */
+static void explore_again(struct ways *ways, struct uspi_question question) {
+    struct uspi_evidence *e = ways->evidence;
+    if (question.pops == USPI_POPS_NOTHING) {
+        question.oldest_first = true;
+        explore(ways, &question);
+    } else {
+        question.pops = USPI_POPS_NOTHING;
+        explore(ways, &question);
+        drop_old(ways);
+        question.pops = USPI_POPS_AS_CALLER;
+        unsigned budget = USPI_NEXT_CALL_MAX;
+        if (!e->frame->exact && !has_sure_way(ways))
+            question.popped = (uint32_t)uspi_code_popped_before(&e->aside, question.from, question.mode, &budget);
+        if (question.popped != 0) explore(ways, &question);
+    }
+    if (has_sure_way(ways) || ways->by_register.found || !ways->has_jump) return;
+    question.oldest_first = false;
+    question.popped = 0;
+    question.all_cases = true;
+    explore(ways, &question);
+    drop_old(ways);
+}
+
 static void follow_ways(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     const struct uspi_frame_state *frame = e->frame;
@@ -208,25 +236,14 @@ static void follow_ways(struct ways *ways) {
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
     if (!depends && recall(ways)) return;
     explore(ways, &question);
-    if (pops) drop_old(ways);
+    drop_old(ways);
     /* The path that sufficed will be the first one the next time, too. */
     if (!depends && ways->first_suffices && ways->best->found)
         uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &ways->rule, ways->doubts);
     if (has_sure_way(ways)) return;
+    /* A condition that is known may lead to a switch alone, and the other branch to the return. */
     question.mode = uspi_frame_mode(e->walk, frame);
-    if (!pops) {
-        question.oldest_first = true;
-        explore(ways, &question);
-        return;
-    }
-    question.pops = USPI_POPS_NOTHING;
-    explore(ways, &question);
-    drop_old(ways);
-    if (frame->exact || has_sure_way(ways)) return;
-    unsigned budget = USPI_NEXT_CALL_MAX;
-    question.pops = USPI_POPS_AS_CALLER;
-    question.popped = (uint32_t)uspi_code_popped_before(&e->aside, question.from, question.mode, &budget);
-    if (question.popped != 0) explore(ways, &question);
+    explore_again(ways, question);
 }
 
 void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
