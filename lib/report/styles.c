@@ -8,7 +8,7 @@
 /* Bytes that are buffered, on the stack, before the caller's function gets them. */
 #define GATHERED 512
 
-/* A frame's pc is at most this many bytes behind its call site (usp_frame_call_site). */
+/* A frame's pc is at most this many bytes after its call site (usp_frame_call_site). */
 #define BEHIND_SITE 2u
 
 void usp_format_options_init(struct usp_format_options *options) {

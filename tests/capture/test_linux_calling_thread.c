@@ -83,7 +83,7 @@ START_TEST(every_return_address_once) {
 }
 END_TEST
 
-/* A buffer that is too small holds the innermost frames, and nothing is written behind its end. */
+/* A buffer that is too small holds the innermost frames, and nothing is written past its end. */
 static void take_with_little_room(void) {
     void *few[FRAMES];
     take();
@@ -241,7 +241,7 @@ static void take_and_leave(void) {
 }
 
 /* Machine code of a function that makes a frame record and calls its argument with the page's last instruction. The
- * return address points behind the page, where nothing can be read. */
+ * return address points past the page, where nothing can be read. */
 static void call_at_the_end(void) {
     static const uint8_t x86_64[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7};
     static const uint8_t arm64[] = {0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00, 0x3f, 0xd6};
@@ -277,7 +277,7 @@ static void take_both(void) {
     int n = usp_backtrace(addresses, FRAMES);
     usp_stack_init(&stack, frames, FRAMES);
     ck_assert_int_eq(usp_capture_self(NULL, &stack), USP_OK);
-    /* Where libc keeps frame records, the fast walk, which knows no roots, also finds the frame behind the thread's
+    /* Where libc keeps frame records, the fast walk, which knows no roots, also finds the frame beyond the thread's
      * start. */
     ck_assert_uint_ge(stack.count + 1, (unsigned)n);
     for (int i = 1; i < n && i < (int)stack.count; i++) ck_assert_uint_eq(frames[i].pc, (uintptr_t)addresses[i]);
@@ -460,7 +460,7 @@ START_TEST(records_on_an_unknown_stack) {
         run_coroutine(room);
         ck_assert_msg(frames_found == cases[i].frames, "%td bytes: %d frames", distance, frames_found);
     }
-    /* First the record lies behind the last readable page; then only its first word can be read. */
+    /* First the record lies past the last readable page; then only its first word can be read. */
     ck_assert_int_eq(mprotect(room + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
     forge = forge_pointer;
     for (unsigned i = 0; i < 2; i++) {
@@ -499,7 +499,7 @@ END_TEST
 /* ---- Swift async records ---- */
 
 #define MARK ((uintptr_t)(UINT64_C(1) << 60))
-/* Reserves addresses that cannot appear on the stack otherwise. A function that the linker placed behind another one
+/* Reserves addresses that cannot appear on the stack otherwise. A function that the linker placed after another one
  * might be a real caller. */
 #define RESUME_ROOM 256u
 BOUNDS(never_called);

@@ -200,7 +200,7 @@ static BOUNDED(go_down) void go_down(unsigned depth) {
 
 /* A walk over frames without frame pointers would make a failing system call at every frame. It must find out once per
  * walk that an address is unreadable, and must not read the same memory again for each look at it. _i: what the scratch
- * value points to: behind the stack, an invalid address, data, or null. */
+ * value points to: past the stack, an invalid address, data, or null. */
 START_TEST(a_scratch_value_as_the_frame_pointer) {
     static struct uspi_linux_calls counted;
     const unsigned depth = 300, few = 20;

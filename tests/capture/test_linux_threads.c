@@ -737,7 +737,7 @@ static KEPT void take_room(void) {
     __asm__ volatile("" : : "r"(room) : "memory");
 }
 
-/* Calls take_room, so that its own frame record lies behind the room on every processor. */
+/* Calls take_room, so that its own frame record lies beyond the room on every processor. */
 static KEPT void have_room_taken(void) {
     take_room();
     atomic_fetch_add(&standing_sink, 1);

@@ -86,7 +86,7 @@ START_TEST(rust_v0_names) {
 }
 END_TEST
 
-/* If the buffer is too small, at any size, there must be no result, and nothing may be written behind it. */
+/* If the buffer is too small, at any size, there must be no result, and nothing may be written past it. */
 START_TEST(rust_v0_room) {
     const struct mangled *m = &rust_v0[_i];
     char text[512];

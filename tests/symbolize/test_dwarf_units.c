@@ -30,7 +30,7 @@ START_TEST(claims_of_units_are_not_trusted) {
 END_TEST
 
 /* Two units have a function with its thunk, for which debug information has rows and no entry. The linker kept the code
- * of the first, and the addresses of the second lead to it too, although its thunk is behind the function. The thunk
+ * of the first, and the addresses of the second lead to it too, although its thunk is after the function. The thunk
  * must not get the lines of the function. */
 START_TEST(a_thunk_that_two_units_claim) {
     begin();

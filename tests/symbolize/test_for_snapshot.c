@@ -160,7 +160,7 @@ START_TEST(elf_core) {
 }
 END_TEST
 
-/* Returns the offset of dyld's list in a core of build_macho_core: put_dyld has the library's name behind it. */
+/* Returns the offset of dyld's list in a core of build_macho_core: put_dyld has the library's name after it. */
 static size_t find_dyld_list(const struct builder *b) {
     const void *name = memmem(b->bytes, b->size, "/usr/lib/libnamed.dylib", 24);
     ck_assert_ptr_nonnull(name);

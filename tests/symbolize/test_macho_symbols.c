@@ -332,7 +332,7 @@ static int index_starts(const struct uspi_macho *macho, struct uspi_index *index
     return status;
 }
 
-/* Each function by itself, named or not, and nothing behind the section; also when each allocation fails in turn. */
+/* Each function by itself, named or not, and nothing after the section; also when each allocation fails in turn. */
 START_TEST(functions_without_names_have_their_starts) {
     static const uint32_t starts[] = {0x1000, 0x1100, 0x1180, 0x1200, 0};
     const usp_addr base = macho_base(archs[_i]);
@@ -583,7 +583,7 @@ END_TEST
 static const struct macho_symbol one_function[] = {{"_one", 0x1000, SECT | EXT, IN_TEXT, 0}, END};
 static const struct macho_symbol other_function[] = {{"_other", 0x1000, SECT | EXT, IN_TEXT, 0}, END};
 
-/* Two slices of one processor behind a table of the 32- or 64-bit kind, at these offsets of the file. */
+/* Two slices of one processor after a table of the 32- or 64-bit kind, at these offsets of the file. */
 static void write_fat(const char *to, bool wide, uint32_t arch, const uint64_t offsets[2]) {
     struct builder table = {0}, slices[2];
     put_be(&table, 4, wide ? 0xcafebabf : 0xcafebabe);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* For tests/tool/raw.sh: captures itself in a signal handler below a call that never returns, writes the capture at
  * once, and prints the names that the process itself finds. The caller ends with that call, so the return address lies
- * behind the function.
+ * after the function.
  *
  * captures_itself FILE [JSON]
  *

@@ -580,7 +580,7 @@ static const uint32_t async_archs[] = {USP_ARCH_ARM64, USP_ARCH_ARM64_32, USP_AR
 static struct fixture *begin_async(int i, uint64_t second_parent) {
     struct fixture *f = begin(async_archs[i], USP_OS_DARWIN);
     unsigned word = async_archs[i] == USP_ARCH_ARM64_32 ? 4 : 8;
-    /* [context][fp | mark][ra] at STACK + 16, a plain record behind it */
+    /* [context][fp | mark][ra] at STACK + 16, a plain record after it */
     WORDS(&f->memory, STACK, 8, 0, CONTEXTS, (STACK + 32) | MARK, RA1, 0, RA2);
     WORDS(&f->memory, CONTEXTS, word, CONTEXTS + 0x40, RESUME1);
     WORDS(&f->memory, CONTEXTS + 0x40, word, second_parent, RESUME2);

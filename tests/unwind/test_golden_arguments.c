@@ -108,7 +108,7 @@ START_TEST(callee_with_its_return_in_the_middle) {
 }
 END_TEST
 
-/* The first return behind the callee's start is the next function's, after a call that never returns. So the callee seems
+/* The first return after the callee's start is the next function's, after a call that never returns. So the callee seems
  * to remove an argument, and does not. */
 START_TEST(return_of_the_function_behind_the_callee) {
     struct fixture *f = begin_i386();
@@ -202,7 +202,7 @@ START_TEST(call_that_reads_the_pc) {
 END_TEST
 
 /* An old return address at sp follows a call of a bound entry of the linkage table. The entry's jump leads to one place
- * only, and is no switch with the code behind it as a case. Otherwise the address would seem to be the caller, whose
+ * only, and is no switch with the code after it as a case. Otherwise the address would seem to be the caller, whose
  * callee leads here. */
 START_TEST(old_call_of_a_bound_function) {
     const usp_addr entry = FUNCTION - 6, old = OLD + 5;

@@ -257,7 +257,7 @@ START_TEST(return_is_far_from_the_call) {
 }
 END_TEST
 
-/* Behind a call the link register is stale. A path leads to code that stores it in a frame of its own, loads it and
+/* After a call the link register is stale. A path leads to code that stores it in a frame of its own, loads it and
  * returns: to where, is not known. The word that was in the slot before looks like a return address. */
 START_TEST(stale_link_register_is_stored) {
     struct fixture *f = begin_arm64();
@@ -332,7 +332,7 @@ START_TEST(return_address_kept_over_a_call) {
 }
 END_TEST
 
-/* Go's code begins a function again after it has called for a larger stack. A path that gets there behind another call
+/* Go's code begins a function again after it has called for a larger stack. A path that gets there after another call
  * would push a stale link register, and reach the way out before the path that is right. */
 START_TEST(function_begun_again) {
     struct fixture *f = begin_arm64();
@@ -373,7 +373,7 @@ START_TEST(switch_beside_anothers) {
 }
 END_TEST
 
-/* Code behind a switch belongs to a branch that pushes a word and has a switch of its own: with that word on the stack, the
+/* Code after a switch belongs to a branch that pushes a word and has a switch of its own: with that word on the stack, the
  * next code returns to what is no return address. A further case of the first switch leads to the return (0), unless the
  * function is known to end before it (1). */
 START_TEST(switch_with_several_cases) {
@@ -391,7 +391,7 @@ START_TEST(switch_with_several_cases) {
 }
 END_TEST
 
-/* An indirect tail call of a function without a frame. The code behind it is no further case of a switch: it undoes another
+/* An indirect tail call of a function without a frame. The code after it is no further case of a switch: it undoes another
  * function's frame. */
 START_TEST(tail_call_before_an_epilogue) {
     struct fixture *f = begin_arm64();
@@ -448,7 +448,7 @@ START_TEST(behind_a_call_that_does_not_return) {
 }
 END_TEST
 
-/* The way to the function's return leads through code that cannot be read. What remains leads behind a call that never
+/* The way to the function's return leads through code that cannot be read. What remains leads past a call that never
  * returns to the next function, where it looks like a tail call: a stale word at sp must not replace the record. */
 START_TEST(way_to_the_return_cannot_be_read) {
     const usp_addr unreadable = 0x300100;
@@ -717,7 +717,7 @@ static struct fixture *begin_i386(void) {
     return f;
 }
 
-/* i386: a call that never returns has its arguments on the stack, and the code behind it, which a jump leads to, does
+/* i386: a call that never returns has its arguments on the stack, and the code after it, which a jump leads to, does
  * not remove them. All other calls return. */
 START_TEST(arguments_that_stay) {
     static const struct {
@@ -753,7 +753,7 @@ START_TEST(arguments_that_stay) {
 }
 END_TEST
 
-/* i386: behind such a call is the next function, whose epilogue would confirm any record. In the second case there are
+/* i386: after such a call is the next function, whose epilogue would confirm any record. In the second case there are
  * two such calls; the second one reuses the space of the first one's argument. */
 START_TEST(epilogue_behind_arguments) {
     static const uint8_t codes[][24] = {

@@ -154,7 +154,7 @@ static bool reads_pc(struct uspi_code *code, const struct uspi_instruction *call
     return call->target != 0 && uspi_code_returns_soon(code, call->target, call->target_mode, &written);
 }
 
-/* Finds by how much sp moves from the instruction behind a call to the next call, along straight-line code, or until a
+/* Finds by how much sp moves from the instruction after a call to the next call, along straight-line code, or until a
  * return has popped its address: to where the caller's call was. */
 static bool find_moved(struct uspi_code *code, usp_addr pc, uint32_t mode, unsigned *budget, int64_t *moved) {
     struct uspi_instruction i;

@@ -26,7 +26,7 @@ bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mo
 bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32_t mode, int64_t most);
 
 /* Returns how many bytes a callee that is not known has removed before `behind`, the address after the call. The
- * caller's code shows it: sp is equally aligned at this call, at the next one, and behind the caller's own return. Where
+ * caller's code shows it: sp is equally aligned at this call, at the next one, and after the caller's own return. Where
  * neither follows, the number of bytes that the next instruction subtracts from sp again. *budget is the maximum number
  * of instructions, and becomes the number left. */
 int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_t mode, unsigned *budget);

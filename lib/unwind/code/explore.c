@@ -402,7 +402,7 @@ static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct us
 }
 
 /* Whether an instruction pushes a link register that a call has overwritten. Only a function's first instructions push
- * it, so the path has left the function behind a call that never returns, or begins the function again, as Go's code
+ * it, so the path has left the function after a call that never returns, or begins the function again, as Go's code
  * does after it has got a larger stack. */
 static bool begins_again(const struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i) {
     const struct uspi_backend *b = x->backend;
@@ -457,7 +457,7 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
 }
 
 /* Returns where the next case of the remembered jump may begin, relative to the origin, or INT32_MIN. The cases of a
- * switch are adjacent, so it is an end of visited code: the nearest one at or below the goal, or behind the jump. */
+ * switch are adjacent, so it is an end of visited code: the nearest one at or below the goal, or after the jump. */
 static int32_t next_case(struct uspi_explorer *x) {
     if (x->question.purpose == USPI_TO_RETURN) {
         const int32_t at = uspi_runs_end_above(&x->runs, uspi_from_origin(x, x->jump.pc));

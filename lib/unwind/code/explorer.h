@@ -13,7 +13,7 @@ enum uspi_doubt {
     USPI_DOUBT_LAST_CALL = 1 << 1, /* USPI_TO_GOAL: that call is directly before the goal */
     USPI_DOUBT_SWITCH = 1 << 2,    /* it treats the code after an indirect jump as one of the jump's destinations */
     USPI_DOUBT_TAIL_CALL = 1 << 3, /* it treats an indirect jump as a tail call */
-    USPI_DOUBT_ARGUMENTS = 1 << 4, /* i386: it continues after a call whose arguments stay on the stack behind it */
+    USPI_DOUBT_ARGUMENTS = 1 << 4, /* i386: it continues after a call whose arguments stay on the stack after it */
     USPI_DOUBT_ANY = 31
 };
 
@@ -40,7 +40,7 @@ struct uspi_question {
     uint32_t mode;       /* decoding mode at `from`, with the condition flags if they are known (USPI_MODE_FLAGS) */
     uint64_t unknown;    /* registers whose values from before `from` are lost */
     bool is_interrupted; /* USPI_TO_GOAL: the goal is interrupted code, so no call need precede it */
-    bool all_cases;      /* USPI_TO_RETURN: all code behind a switch is tried as its cases, one by one */
+    bool all_cases;      /* USPI_TO_RETURN: all code after a switch is tried as its cases, one by one */
     bool oldest_first;   /* of equally doubtful paths, the one that branched off first is the next, not the last */
     enum uspi_pops pops; /* what callees are assumed to remove */
     uint32_t popped;     /* bytes that a callee still removes before the code at `from` runs */

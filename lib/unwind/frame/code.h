@@ -25,7 +25,7 @@ size_t uspi_code_read(struct uspi_code *code, usp_addr at, size_t n, const uint8
 /* Decodes the instruction at pc. Returns false when its bytes cannot be read or decoded. */
 bool uspi_code_decode(struct uspi_code *code, usp_addr pc, uint32_t mode, struct uspi_instruction *out);
 
-/* Returns whether an instruction at pc, where uspi_code_decode was called last, may reach behind the readable code. */
+/* Returns whether an instruction at pc, where uspi_code_decode was called last, may reach past the readable code. */
 bool uspi_code_ends(const struct uspi_code *code, usp_addr pc);
 
 /* What the code before a return address shows. The address is stripped, and its bit 0 is in `thumb`. */

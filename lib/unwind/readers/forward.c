@@ -175,7 +175,7 @@ static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode
 }
 
 /* Drops a return address that an earlier call of the frame's own has left on the stack. On i386 a path can find it:
- * behind a call whose effect on sp was misjudged, and one that never returns, is the next function, with sp where that
+ * after a call whose effect on sp was misjudged, and one that never returns, is the next function, with sp where that
  * call had pushed the address. The code at the address leads to the pc, and the call before it does not. */
 USPI_APART static void drop_old(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
@@ -187,10 +187,10 @@ USPI_APART static void drop_old(struct ways *ways) {
 }
 
 /* Explores again while nothing is sure: an instruction is visited once, so a wrong path may have been there before the
- * right one (behind a call that never returns, data can look like code), or a long one may have used the budget. In the
+ * right one (after a call that never returns, data can look like code), or a long one may have used the budget. In the
  * other order the right path comes first. On i386 the arguments that callees remove have been counted, and now are not.
  * After that the one that was called last is taken as not begun (the dynamic linker is looking for it). Last of all, all
- * code behind a switch is tried as its cases, but not where the link register may have the return address: there the
+ * code after a switch is tried as its cases, but not where the link register may have the return address: there the
  * jump may be a tail call. */
 static void explore_again(struct ways *ways, struct uspi_question question) {
     struct uspi_evidence *e = ways->evidence;
