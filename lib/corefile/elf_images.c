@@ -382,7 +382,7 @@ static int images_from_loader(struct work *w, const struct found *program) {
         uint8_t raw[4 * 8];
         struct uspi_error error;
         if (uspi_bytes_read(uspi_bytes_at(&w->source, at), 0, raw, 4 * word, "the loader's list", &error) != USP_OK) {
-            uspi_core_say(w->core, 0, "%s; libraries behind it are not known", error.text);
+            uspi_core_say(w->core, 0, "%s; libraries after it are not known", error.text);
             return USP_OK;
         }
         usp_addr load = uspi_le(raw, word), name = uspi_le(raw + word, word), dynamic = uspi_le(raw + 2 * word, word);

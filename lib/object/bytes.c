@@ -53,7 +53,7 @@ static int too_short(struct uspi_bytes bytes, uint64_t offset, uint64_t size, co
                      struct uspi_error *error) {
     if (offset > bytes.size) {
         return uspi_bytes_error(error, bytes, offset, USP_ERROR_TRUNCATED,
-                                "%s lies behind the end, which is at 0x%" PRIx64, what, bytes.from + bytes.size);
+                                "%s lies past the end, which is at 0x%" PRIx64, what, bytes.from + bytes.size);
     }
     return uspi_bytes_error(error, bytes, offset, USP_ERROR_TRUNCATED,
                             "%s needs %" PRIu64 " bytes, %" PRIu64 " are left", what, size, bytes.size - offset);

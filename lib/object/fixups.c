@@ -187,7 +187,7 @@ static int import_name(const struct uspi_fixups *fixups, uint32_t ordinal, uint6
     if (status != USP_OK) return status;
     uint64_t offset = (uint64_t)fixups->symbols + (format == IMPORT_ADDEND64 ? raw >> 32 : raw >> 9);
     if (offset >= chains.size) {
-        return uspi_bytes_error(error, chains, offset, USP_ERROR_TRUNCATED, "an import's name lies behind the fixups");
+        return uspi_bytes_error(error, chains, offset, USP_ERROR_TRUNCATED, "an import's name lies past the fixups");
     }
     *name = chains.from - fixups->space->macho.bytes.from + offset;
     return USP_OK;

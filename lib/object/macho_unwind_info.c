@@ -134,7 +134,7 @@ static int find_in_page(const struct uspi_unwind_info *info, const struct page *
     if (status != USP_OK) return status;
     if (i == list.count) {
         return uspi_bytes_error(error, info->bytes, page->offset, USP_ERROR_FORMAT,
-                                "the page begins behind offset 0x%" PRIx64, offset);
+                                "the page begins past offset 0x%" PRIx64, offset);
     }
     status = load_key(&list, i, &entry->start, error);
     if (status == USP_OK && i + 1 < list.count) status = load_key(&list, i + 1, &entry->end, error);

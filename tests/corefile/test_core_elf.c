@@ -533,7 +533,7 @@ START_TEST(list_of_libraries_leads_away) {
     struct builder b = {0};
     build_with_loader(&b, archs[_i], 0x10);
     struct uspi_core *opened = open_bytes(&b, NULL);
-    EXPECT_SAYS(opened, "libraries behind it are not known");
+    EXPECT_SAYS(opened, "libraries after it are not known");
     ck_assert_uint_eq(usp_images_count(opened->images), 2);
     uspi_core_close(opened);
     builder_free(&b);

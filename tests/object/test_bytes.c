@@ -27,7 +27,7 @@ START_TEST(sub_views) {
     ck_assert_int_eq(uspi_bytes_sub(part, 0, 5, "thing", &inner, &error), USP_ERROR_TRUNCATED);
     ck_assert_str_eq(error.text, "buffer: offset 0x2: thing needs 5 bytes, 4 are left");
     ck_assert_int_eq(uspi_bytes_sub(part, 5, 0, "thing", &inner, &error), USP_ERROR_TRUNCATED);
-    ck_assert_str_eq(error.text, "buffer: offset 0x7: thing lies behind the end, which is at 0x6");
+    ck_assert_str_eq(error.text, "buffer: offset 0x7: thing lies past the end, which is at 0x6");
     ck_assert_int_eq(uspi_bytes_sub(part, UINT64_MAX, 2, "x", &inner, NULL), USP_ERROR_TRUNCATED);
     ck_assert_int_eq(uspi_bytes_sub(part, 2, UINT64_MAX, "x", &inner, NULL), USP_ERROR_TRUNCATED);
 }

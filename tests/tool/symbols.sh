@@ -77,7 +77,7 @@ for words in "symbols $work/half" "symbolize -o $work/half 1"; do
   # shellcheck disable=SC2086 # words
   run 3 $words
   [[ ! -s $work/out ]] || fail "$words: $(cat "$work/out")"
-  err_has "^unspool: $work/half: offset 0x[0-9a-f]+: section header lies behind the end, which is at 0x[0-9a-f]+$"
+  err_has "^unspool: $work/half: offset 0x[0-9a-f]+: section header lies past the end, which is at 0x[0-9a-f]+$"
 done
 run 2 symbols
 err_has 'a file is missing'
