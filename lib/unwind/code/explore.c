@@ -460,11 +460,12 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
  * switch are adjacent, so it is an end of visited code: the nearest one at or below the goal, or after the jump. */
 static int32_t next_case(struct uspi_explorer *x) {
     if (x->question.purpose == USPI_TO_RETURN) {
-        const int32_t at = uspi_runs_end_above(&x->runs, uspi_from_origin(x, x->jump.pc));
-        const usp_addr pc = x->question.from + (usp_addr)(int64_t)at;
-        return at == INT32_MIN || leaves_bounds(x, x->jump.pc, pc) ? INT32_MIN : at;
+        const int32_t at = uspi_runs_nearest_end(&x->runs, uspi_from_origin(x, x->jump.pc), USPI_ABOVE);
+        const bool is_outside = at != INT32_MIN && leaves_bounds(x, x->jump.pc, uspi_at_origin(x, at));
+        return is_outside ? INT32_MIN : at;
     }
-    const int32_t goal = uspi_from_origin(x, x->question.goal), at = uspi_runs_end_below(&x->runs, goal);
+    const int32_t goal = uspi_from_origin(x, x->question.goal);
+    const int32_t at = uspi_runs_nearest_end(&x->runs, goal, USPI_BELOW);
     if (at != goal) return at;
     /* The goal itself is tried once, even if no rule results. */
     struct uspi_code_run *run = uspi_runs_begin(&x->runs, goal);
@@ -482,7 +483,7 @@ static bool enter_case(struct uspi_explorer *x) {
     const int32_t at = next_case(x);
     if (at == INT32_MIN) return false;
     x->log.count = uspi_entries_of(&x->jump);
-    take_later(x, &x->jump, x->question.from + (usp_addr)(int64_t)at, x->jump.mode, USPI_DOUBT_SWITCH);
+    take_later(x, &x->jump, uspi_at_origin(x, at), x->jump.mode, USPI_DOUBT_SWITCH);
     return true;
 }
 

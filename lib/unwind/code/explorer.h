@@ -85,4 +85,9 @@ static inline int32_t uspi_from_origin(const struct uspi_explorer *x, usp_addr p
     return (int32_t)(uint32_t)(pc - x->question.from);
 }
 
+/* Returns the address that is `at` bytes from the origin: the inverse. */
+static inline usp_addr uspi_at_origin(const struct uspi_explorer *x, int32_t at) {
+    return x->question.from + (usp_addr)(int64_t)at;
+}
+
 #endif

@@ -43,20 +43,15 @@ struct uspi_code_run *uspi_runs_begin(struct uspi_runs *r, int32_t at) {
     return run;
 }
 
-int32_t uspi_runs_end_below(const struct uspi_runs *r, int32_t goal) {
+int32_t uspi_runs_nearest_end(const struct uspi_runs *r, int32_t at, enum uspi_side side) {
     int32_t nearest = INT32_MIN;
+    int64_t least = INT64_MAX;
     for (unsigned i = 0; i < r->count; i++) {
-        int32_t end = r->runs[i].to;
-        if (end <= goal && end > nearest && !uspi_runs_hold(r, end)) nearest = end;
-    }
-    return nearest;
-}
-
-int32_t uspi_runs_end_above(const struct uspi_runs *r, int32_t at) {
-    int32_t nearest = INT32_MIN;
-    for (unsigned i = 0; i < r->count; i++) {
-        int32_t end = r->runs[i].to;
-        if (end > at && (end < nearest || nearest == INT32_MIN) && !uspi_runs_hold(r, end)) nearest = end;
+        const int32_t end = r->runs[i].to;
+        const int64_t distance = side == USPI_BELOW ? (int64_t)at - end : (int64_t)end - at;
+        if (distance < 0 || distance >= least || uspi_runs_hold(r, end)) continue;
+        nearest = end;
+        least = distance;
     }
     return nearest;
 }

@@ -21,10 +21,9 @@ bool uspi_runs_hold(const struct uspi_runs *runs, int32_t at);
 /* Returns the run for the unvisited instruction at `at`, or NULL when there is no room. */
 struct uspi_code_run *uspi_runs_begin(struct uspi_runs *runs, int32_t at);
 
-/* Returns the nearest end of a run at or below `goal` that was not visited itself, or INT32_MIN. */
-int32_t uspi_runs_end_below(const struct uspi_runs *runs, int32_t goal);
+enum uspi_side { USPI_BELOW, USPI_ABOVE };
 
-/* The same above `at`. */
-int32_t uspi_runs_end_above(const struct uspi_runs *runs, int32_t at);
+/* Returns the nearest end of a run at or below (or above) `at` that was not visited itself, or INT32_MIN. */
+int32_t uspi_runs_nearest_end(const struct uspi_runs *runs, int32_t at, enum uspi_side side);
 
 #endif
