@@ -39,17 +39,17 @@ static const char *last_part(const char *path) {
 }
 
 static const char *image_text(struct image_text *kept, const char *path) {
-    static const char before[] = " (in ", behind[] = ")";
+    static const char before[] = " (in ", after[] = ")";
     const char *name = last_part(path);
     if (kept->path == path) return kept->text;
     int length = usp_format_escaped(NULL, 0, USP_ESCAPE_TERMINAL, name, strlen(name));
-    char *text = length >= 0 ? malloc((size_t)length + sizeof before + sizeof behind) : NULL;
+    char *text = length >= 0 ? malloc((size_t)length + sizeof before + sizeof after) : NULL;
     /* Without memory the line lacks its image. */
     if (text == NULL) return "";
     memcpy(text, before, sizeof before);
     char *at = text + sizeof before - 1;
     usp_format_escaped(at, (size_t)length + 1, USP_ESCAPE_TERMINAL, name, strlen(name));
-    memcpy(at + length, behind, sizeof behind);
+    memcpy(at + length, after, sizeof after);
     free(kept->text);
     *kept = (struct image_text){path, text};
     return text;

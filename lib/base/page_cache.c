@@ -147,10 +147,10 @@ int uspi_page_cache_read(void *context, usp_addr from, void *to, size_t n) {
     uint8_t *at = to;
     /* Tables are read byte by byte. */
     struct uspi_cached_page *last = &cache->pages[cache->last];
-    const usp_addr behind = from - last->page;
-    if (last->page != 0 && behind < cache->page_size && n <= cache->page_size - behind) {
+    const usp_addr offset = from - last->page;
+    if (last->page != 0 && offset < cache->page_size && n <= cache->page_size - offset) {
         last->used = ++cache->clock;
-        memcpy(to, cache->bytes + (size_t)cache->last * cache->page_size + (size_t)behind, n);
+        memcpy(to, cache->bytes + (size_t)cache->last * cache->page_size + (size_t)offset, n);
         return USP_OK;
     }
     while (n > 0) {

@@ -32,7 +32,7 @@ size_t uspi_span_find_last(struct uspi_span text, struct uspi_span needle) {
 struct uspi_span uspi_span_file_name(struct uspi_span path) {
     size_t from = path.length;
     while (from > 0 && path.bytes[from - 1] != '/') from--;
-    return uspi_span_behind(path, from);
+    return uspi_span_after(path, from);
 }
 
 struct uspi_span uspi_scan_word(struct uspi_span text, size_t *at) {

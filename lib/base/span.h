@@ -31,7 +31,7 @@ static inline struct uspi_span uspi_span_part(struct uspi_span text, size_t from
 }
 
 /* Returns the rest after the first `from` bytes. */
-static inline struct uspi_span uspi_span_behind(struct uspi_span text, size_t from) {
+static inline struct uspi_span uspi_span_after(struct uspi_span text, size_t from) {
     return uspi_span_part(text, from, text.length);
 }
 
@@ -44,12 +44,12 @@ static inline bool uspi_span_begins(struct uspi_span text, struct uspi_span begi
 }
 
 static inline bool uspi_span_ends(struct uspi_span text, struct uspi_span end) {
-    return text.length >= end.length && uspi_span_is(uspi_span_behind(text, text.length - end.length), end);
+    return text.length >= end.length && uspi_span_is(uspi_span_after(text, text.length - end.length), end);
 }
 
 /* Returns whether the text has `beginning` at position `at`. */
 static inline bool uspi_span_has_at(struct uspi_span text, size_t at, struct uspi_span beginning) {
-    return at <= text.length && uspi_span_begins(uspi_span_behind(text, at), beginning);
+    return at <= text.length && uspi_span_begins(uspi_span_after(text, at), beginning);
 }
 
 /* Compares two spans. Returns less than, equal to or greater than 0, like memcmp; a span that is the other's beginning
@@ -82,7 +82,7 @@ static inline int uspi_hex_digit(char c) {
 static inline struct uspi_span uspi_span_trim_left(struct uspi_span text) {
     size_t from = 0;
     while (from < text.length && uspi_is_blank(text.bytes[from])) from++;
-    return uspi_span_behind(text, from);
+    return uspi_span_after(text, from);
 }
 static inline struct uspi_span uspi_span_trim_right(struct uspi_span text) {
     while (text.length > 0 && uspi_is_blank(text.bytes[text.length - 1])) text.length--;

@@ -178,16 +178,16 @@ struct file_note {
     size_t names_size;
 };
 
-/* Reads a line: {start, end, offset in pages}. Each must begin at or after the end of the previous one, `behind`. */
-static int read_mapping(const struct file_note *note, uint64_t i, usp_addr behind, struct uspi_core_mapping *mapping,
-                        struct uspi_error *error) {
+/* Reads a line: {start, end, offset in pages}. Each must begin at or after the previous one's end, `previous_end`. */
+static int read_mapping(const struct file_note *note, uint64_t i, usp_addr previous_end,
+                        struct uspi_core_mapping *mapping, struct uspi_error *error) {
     const struct uspi_bytes entries = note->lines;
     const unsigned word = note->word;
     uint8_t raw[24];
     int status = uspi_bytes_read(entries, i * 3 * word, raw, 3 * word, "a mapping of NT_FILE", error);
     if (status != USP_OK) return status;
     usp_addr low = uspi_le(raw, word), high = uspi_le(raw + word, word);
-    if (low < behind || high <= low) {
+    if (low < previous_end || high <= low) {
         return uspi_bytes_error(error, entries, i * 3 * word, USP_ERROR_FORMAT,
                                 "the mappings of NT_FILE are not in order");
     }
@@ -202,10 +202,10 @@ static int read_mapping(const struct file_note *note, uint64_t i, usp_addr behin
 static int name_mappings(struct reading *r, const struct file_note *note, struct uspi_error *error) {
     struct uspi_core_process *p = &r->process;
     char *path = r->paths, *end = r->paths + note->names_size;
-    usp_addr behind = 0;
+    usp_addr previous_end = 0;
     for (uint64_t i = 0; i < note->count; i++) {
         struct uspi_core_mapping *mapping = &p->mappings[i];
-        int status = read_mapping(note, i, behind, mapping, error);
+        int status = read_mapping(note, i, previous_end, mapping, error);
         if (status != USP_OK) return status;
         if (path >= end) {
             return uspi_bytes_error(error, note->lines, note->lines.size, USP_ERROR_TRUNCATED,
@@ -214,7 +214,7 @@ static int name_mappings(struct reading *r, const struct file_note *note, struct
         char *next = path + strlen(path) + 1;
         mapping->deleted = cut_deleted(path);
         mapping->path = path;
-        behind = mapping->low + mapping->size;
+        previous_end = mapping->low + mapping->size;
         path = next;
         p->mapping_count++;
     }

@@ -245,7 +245,7 @@ struct replacement {
 
 /* Returns the names of an answer (struct answer). NULL when memory lacks. */
 static const char *keep(struct uspi_region *kept, const struct replacement *r) {
-    const size_t behind = r->part.before + r->part.length, rest = r->length - behind;
+    const size_t end = r->part.before + r->part.length, rest = r->length - end;
     const size_t demangled_length = r->text != NULL ? r->part.before + r->text_length + rest : 0;
     char *names = uspi_region_take(kept, r->length + 1 + demangled_length + 1);
     if (names == NULL) return NULL;
@@ -255,7 +255,7 @@ static const char *keep(struct uspi_region *kept, const struct replacement *r) {
     if (r->text == NULL) return names;
     memcpy(demangled, r->name, r->part.before);
     memcpy(demangled + r->part.before, r->text, r->text_length);
-    memcpy(demangled + r->part.before + r->text_length, r->name + behind, rest);
+    memcpy(demangled + r->part.before + r->text_length, r->name + end, rest);
     return names;
 }
 

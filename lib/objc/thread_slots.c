@@ -41,14 +41,14 @@ struct found {
     size_t capacity, count;
 };
 
-static void add(struct found *found, size_t at, uint32_t behind) {
+static void add(struct found *found, size_t at, uint32_t in_table) {
     if (found->count < found->capacity) {
-        found->slots[found->count] = (struct uspi_thread_slot){(uint32_t)(at * sizeof(uintptr_t)), behind};
+        found->slots[found->count] = (struct uspi_thread_slot){(uint32_t)(at * sizeof(uintptr_t)), in_table};
     }
     found->count++;
 }
 
-static void look_behind(struct found *found, size_t at, uintptr_t table, usp_addr value) {
+static void find_in_table(struct found *found, size_t at, uintptr_t table, usp_addr value) {
     uintptr_t words[TABLE_WORDS];
     if (table == 0 || table % sizeof table != 0) return;
     size_t n = read_words(table, words, TABLE_WORDS);
@@ -69,7 +69,7 @@ int uspi_thread_slots_find(const struct usp_thread_info *thread, usp_addr value,
         if (words[i] == value) {
             add(&found, i, USP_NO_INDEX);
         } else {
-            look_behind(&found, i, words[i], value);
+            find_in_table(&found, i, words[i], value);
         }
     }
     *count = found.count;
@@ -83,8 +83,8 @@ int uspi_thread_slot_read(const struct usp_thread_info *thread, const struct usp
     *value = 0;
     if (thread->data == 0) return USP_ERROR_UNSUPPORTED;
     int status = read_checked(thread->data + slot->at, &word, sizeof word);
-    if (status == USP_OK && slot->behind != USP_NO_INDEX) {
-        status = read_checked((usp_addr)word + slot->behind, &word, sizeof word);
+    if (status == USP_OK && slot->in_table != USP_NO_INDEX) {
+        status = read_checked((usp_addr)word + slot->in_table, &word, sizeof word);
     }
     if (status == USP_OK) *value = word;
     return status;

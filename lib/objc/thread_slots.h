@@ -9,8 +9,8 @@
 
 /* A place in the data of every thread. */
 struct uspi_thread_slot {
-    uint32_t at;     /* offset from usp_thread_info.data in bytes */
-    uint32_t behind; /* offset in bytes from the pointer at `at`; USP_NO_INDEX: the value is at `at` itself */
+    uint32_t at;       /* offset from usp_thread_info.data in bytes */
+    uint32_t in_table; /* offset in bytes from the pointer at `at`; USP_NO_INDEX: the value is at `at` itself */
 };
 
 /* Finds the places at which a value is in a thread's data: directly, or one pointer away.

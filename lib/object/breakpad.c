@@ -26,7 +26,7 @@ static struct uspi_span take_word(struct uspi_span *text) {
     const char *end = text->length > 0 ? memchr(text->bytes, ' ', text->length) : NULL;
     const size_t length = end != NULL ? (size_t)(end - text->bytes) : text->length;
     const struct uspi_span word = uspi_span_part(*text, 0, length);
-    *text = uspi_span_behind(*text, end != NULL ? length + 1 : length);
+    *text = uspi_span_after(*text, end != NULL ? length + 1 : length);
     return word;
 }
 
@@ -86,7 +86,7 @@ static void find_code_id(struct uspi_breakpad *b) {
     for (unsigned i = 0; i < LINES_SEARCHED && at < b->text.length; i++) {
         const struct uspi_span line = take_line(b->text, &at);
         if (!uspi_span_begins(line, code_id)) continue;
-        struct uspi_span rest = uspi_span_behind(line, code_id.length);
+        struct uspi_span rest = uspi_span_after(line, code_id.length);
         uint8_t id[USP_BUILD_ID_MAX];
         uint32_t size;
         if (!read_bytes(take_word(&rest), id, &size)) return;
@@ -103,7 +103,7 @@ int uspi_breakpad_open(struct uspi_breakpad *b, struct uspi_bytes bytes, struct 
         (b->text.bytes = (const char *)uspi_bytes_in_place(bytes, 0, (size_t)bytes.size)) == NULL)
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "too large to be read in one piece");
     b->text.length = (size_t)bytes.size;
-    struct uspi_span rest = uspi_span_behind(take_line(b->text, &b->first), module.length);
+    struct uspi_span rest = uspi_span_after(take_line(b->text, &b->first), module.length);
     const struct uspi_span os = take_word(&rest), arch = take_word(&rest), id = take_word(&rest);
     if (uspi_span_is(os, USPI_SPAN("windows")))
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "the symbols of a Windows image");
@@ -136,7 +136,7 @@ static bool read_named(struct uspi_span rest, struct uspi_breakpad_record *r) {
 
 /* Skips "m", which means that several symbols share this code. */
 static void skip_multiple(struct uspi_span *rest) {
-    if (uspi_span_begins(*rest, USPI_SPAN("m "))) *rest = uspi_span_behind(*rest, 2);
+    if (uspi_span_begins(*rest, USPI_SPAN("m "))) *rest = uspi_span_after(*rest, 2);
 }
 
 static bool read_function(struct uspi_span rest, struct uspi_breakpad_record *r) {
@@ -188,7 +188,7 @@ bool uspi_breakpad_next(const struct uspi_breakpad *b, size_t *at, struct uspi_b
     for (size_t i = 0; line.length > 0 && line.bytes[0] >= 'F' && i < sizeof records / sizeof *records; i++) {
         if (!uspi_span_begins(line, records[i].word)) continue;
         const bool is_read =
-            records[i].read != NULL && records[i].read(uspi_span_behind(line, records[i].word.length), record);
+            records[i].read != NULL && records[i].read(uspi_span_after(line, records[i].word.length), record);
         record->kind = is_read ? records[i].kind : USPI_BREAKPAD_OTHER;
         return true;
     }

@@ -96,8 +96,8 @@ static inline const uint8_t *uspi_bytes_in_place(struct uspi_bytes bytes, uint64
     const uint64_t at = bytes.from + offset;
     if (offset > bytes.size || n > bytes.size - offset) return NULL;
     if (source->mapped != NULL) return source->mapped + (size_t)at;
-    const uint64_t behind = at - source->direct.address;
-    return behind < source->direct.size && n <= source->direct.size - behind ? (const uint8_t *)(uintptr_t)at : NULL;
+    const uint64_t before = at - source->direct.address;
+    return before < source->direct.size && n <= source->direct.size - before ? (const uint8_t *)(uintptr_t)at : NULL;
 }
 
 /* Copies the n bytes at `offset`. */

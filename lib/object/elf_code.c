@@ -50,7 +50,7 @@ int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
     const bool is_unlinked = elf->type == USPI_ET_REL, sections = is_unlinked || elf->section_count > 0;
     const uint64_t count = sections ? elf->section_count : elf->segment_count;
     size_t room = 0;
-    usp_addr behind = 0;
+    usp_addr end = 0;
     memset(code, 0, sizeof *code);
     code->is_unlinked = is_unlinked;
     const bool has_addresses = is_unlinked && is_loaded(elf);
@@ -62,9 +62,9 @@ int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
             is_code = is_code && range.low != 0;
         } else if (status == USP_OK && is_code && is_unlinked) {
             const uint64_t size = range.high - range.low;
-            range.low = behind;
-            is_code = uspi_sum(behind, size, &behind);
-            range.high = behind;
+            range.low = end;
+            is_code = uspi_sum(end, size, &end);
+            range.high = end;
         }
         if (status == USP_OK && is_code) {
             struct uspi_code_range *grown = uspi_array_reserve(code->by_address, &room, code->count + 1, sizeof *grown);

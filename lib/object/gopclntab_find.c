@@ -81,8 +81,8 @@ static const uint8_t *look(struct window *w, const struct piece *piece, uint64_t
     w->bytes = uspi_bytes_in_place(piece->bytes, at, (size_t)w->size);
     if (w->bytes != NULL) return w->bytes;
     /* Do not read across a page boundary if the n bytes end before it: the next page may not be mapped. */
-    const uint64_t behind = (piece->bytes.from + at) % WINDOW;
-    if (w->size > WINDOW - behind && WINDOW - behind >= n) w->size = WINDOW - behind;
+    const uint64_t in_window = (piece->bytes.from + at) % WINDOW;
+    if (w->size > WINDOW - in_window && WINDOW - in_window >= n) w->size = WINDOW - in_window;
     const bool is_read =
         at < LOOKED_AT && uspi_bytes_read(piece->bytes, at, w->copy, (size_t)w->size, "", NULL) == USP_OK;
     w->bytes = w->copy;

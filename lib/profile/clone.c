@@ -239,7 +239,7 @@ static int by_load(const void *a, const void *b) {
 static bool place_images(struct usp_profile *clone) {
     const uint32_t count = clone->images.count;
     struct uspi_profile_image **sorted = malloc(((size_t)count + 1) * sizeof(struct uspi_profile_image *));
-    usp_addr end = 0, behind = 0;
+    usp_addr end = 0, past_all = 0;
     uint32_t n = 0;
     if (sorted == NULL) return false;
     for (uint32_t i = 0; i < clone->images.begun; i++) {
@@ -247,7 +247,7 @@ static bool place_images(struct usp_profile *clone) {
     }
     qsort(sorted, n, sizeof *sorted, by_load);
     for (uint32_t i = 0; i < n; i++) {
-        if (sorted[i]->image.end > behind) behind = sorted[i]->image.end;
+        if (sorted[i]->image.end > past_all) past_all = sorted[i]->image.end;
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct usp_image *image = &sorted[i]->image;
@@ -255,8 +255,8 @@ static bool place_images(struct usp_profile *clone) {
             sorted[i]->placed = image->load_address;
             end = image->end;
         } else {
-            sorted[i]->placed = behind = (behind + 0xffff) & ~UINT64_C(0xffff);
-            behind += image->end - image->load_address;
+            sorted[i]->placed = past_all = (past_all + 0xffff) & ~UINT64_C(0xffff);
+            past_all += image->end - image->load_address;
         }
     }
     free(sorted);

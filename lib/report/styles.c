@@ -9,7 +9,7 @@
 #define GATHERED 512
 
 /* A frame's pc is at most this many bytes after its call site (usp_frame_call_site). */
-#define BEHIND_SITE 2u
+#define PAST_SITE 2u
 
 void usp_format_options_init(struct usp_format_options *options) {
     memset(options, 0, sizeof *options);
@@ -27,7 +27,7 @@ static void visit_sites(const struct uspi_expected *expected, usp_addr low, usp_
         const struct usp_stack *stack = &thread->stack;
         for (uint32_t k = 0; thread->status == USP_OK && k < stack->count; k++) {
             const struct usp_frame *frame = &stack->frames[k];
-            if (frame->pc - low >= high - low + BEHIND_SITE) continue;
+            if (frame->pc - low >= high - low + PAST_SITE) continue;
             const usp_addr site = usp_frame_call_site(stack->arch, frame);
             if (site >= low && site < high && !take(context, site)) return;
         }

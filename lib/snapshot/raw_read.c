@@ -388,8 +388,8 @@ static void trim(struct usp_stack *stack, const struct usp_snapshot_options *opt
         const uint32_t tail = options->unwind.tail < max ? options->unwind.tail : max - 1;
         uint32_t head = max - tail;
         if (stack->omitted_at != USP_NO_INDEX) {
-            const uint32_t gap = stack->omitted_at < physical ? stack->omitted_at : physical, behind = physical - gap;
-            if (max > behind && head < max - behind) head = max - behind;
+            const uint32_t gap = stack->omitted_at < physical ? stack->omitted_at : physical, after = physical - gap;
+            if (max > after && head < max - after) head = max - after;
             if (head > gap) head = gap;
         }
         const uint32_t dropped = physical - max, resumes = head + dropped;

@@ -601,7 +601,7 @@ static void check_cut(const struct uspi_core *opened, bool cut) {
     if (!cut) ck_assert_uint_eq(opened->thread_count, 2);
     for (size_t t = 0; t < opened->thread_count; t++) {
         ck_assert_uint_eq(opened->threads[t].id, 1000 + t);
-        ck_assert_uint_eq(usp_registers_pc(&opened->threads[t].registers), behind_call(core.arch, INNER));
+        ck_assert_uint_eq(usp_registers_pc(&opened->threads[t].registers), after_call(core.arch, INNER));
     }
     ck_assert_int_eq(read_at(opened, STACK + stack.size - 4, raw, 4), cut ? USP_ERROR_ABSENT : USP_OK);
     builder_free(&stack);

@@ -414,7 +414,7 @@ static void check_cut(const struct uspi_core *opened, bool cut) {
         ck_assert_uint_ge(w.stack.count, 1);
         ck_assert_uint_le(w.stack.count, 3);
         for (unsigned f = INNER; f < w.stack.count; f++) {
-            ck_assert_uint_eq(w.frames[f].pc, behind_call(opened->arch, (enum function)f));
+            ck_assert_uint_eq(w.frames[f].pc, after_call(opened->arch, (enum function)f));
         }
     }
 }

@@ -83,7 +83,7 @@ START_TEST(backing) {
     static const struct {
         uint64_t stored, promised;
         uint32_t access;
-        int there, behind;
+        int there, after;
     } cases[] = {{50, 50, USPI_CORE_READ, 0xfe, 0xfe},
                  {50, 60, USPI_CORE_READ, USP_ERROR_ABSENT, 0xfe},
                  {50, 50, USPI_CORE_READ | USPI_CORE_WRITE, USP_ERROR_ABSENT, USP_ERROR_ABSENT}};
@@ -99,7 +99,7 @@ START_TEST(backing) {
     uspi_core_memory_seal(&memory);
     ck_assert_int_eq(byte_at(149), 56);
     ck_assert_int_eq(byte_at(150), cases[_i].there);
-    ck_assert_int_eq(byte_at(165), cases[_i].behind);
+    ck_assert_int_eq(byte_at(165), cases[_i].after);
     ck_assert_int_eq(byte_at(195), USP_ERROR_ABSENT);
     ck_assert_int_eq(byte_at(205), USP_ERROR_UNREADABLE);
     ck_assert_int_eq(byte_at(214), 0xfe);

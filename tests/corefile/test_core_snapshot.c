@@ -60,7 +60,7 @@ START_TEST(elf_core) {
         ck_assert_uint_eq(thread->stack_high, STACK + STACK_SIZE);
         ck_assert_uint_eq(thread->stack.count, 3);
         for (unsigned f = INNER; f <= OUTER; f++) {
-            ck_assert_uint_eq(thread->stack.frames[f].pc, behind_call(core.arch, (enum function)f));
+            ck_assert_uint_eq(thread->stack.frames[f].pc, after_call(core.arch, (enum function)f));
         }
     }
     /* A walk by the caller must find the same frames. */

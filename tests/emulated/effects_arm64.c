@@ -220,10 +220,10 @@ static bool complain(uint32_t word, const char *what, unsigned n, uint64_t is, u
 
 static bool next_is_right(uint32_t word, const struct uspi_instruction *i, uint64_t pc, const uint64_t *before,
                           const struct promise *p, uint64_t next) {
-    uint64_t behind = pc + i->length, want = behind;
+    uint64_t after = pc + i->length, want = after;
     switch (i->flow) {
     case USPI_JUMP: want = i->target; break;
-    case USPI_BRANCH: want = next == behind ? behind : i->target; break;
+    case USPI_BRANCH: want = next == after ? after : i->target; break;
     case USPI_CALL:
         /* blr and its variants have the register in bits 9:5; 31 is the zero register */
         want = i->target;

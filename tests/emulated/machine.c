@@ -220,7 +220,7 @@ void machine_moment(struct machine *m, usp_addr pc, uint32_t length, struct mome
  * moments are the next one's with another pc. */
 static void add_skipped(struct run *run, usp_addr pc) {
     struct machine *m = run->machine;
-    usp_addr skipped = m->behind_last;
+    usp_addr skipped = m->after_last;
     while (skipped < pc && pc <= m->it_end && it_state_at(m, skipped) != 0 && m->error == NULL) {
         struct moment now;
         uint32_t length = thumb_length(m, skipped);
@@ -244,7 +244,7 @@ static void on_code(uc_engine *uc, uint64_t pc, uint32_t length, void *user) {
         (half & 15) != 0) {
         begin_it_block(m, pc, (uint8_t)half);
     }
-    m->behind_last = pc + length;
+    m->after_last = pc + length;
     run->each_moment(run->context, &now);
 }
 

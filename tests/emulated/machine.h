@@ -29,7 +29,7 @@ struct machine {
     usp_addr it_pc[4];
     uint8_t it_state[4];
     usp_addr it_end;
-    usp_addr behind_last;       /* address after the last executed instruction */
+    usp_addr after_last;        /* address after the last executed instruction */
     int ids[USP_REGISTERS_MAX]; /* Unicorn's register numbers, by the library's number */
     uint64_t raw[USP_REGISTERS_MAX];
     void *places[USP_REGISTERS_MAX];

@@ -160,12 +160,12 @@ static const char *check_mode(const struct prediction *p, const struct moment *n
 /* Checks that the library sees a call before a call's return address. */
 static const char *check_call_site(const struct prediction *p, const struct moment *now) {
     const struct uspi_backend *b = p->machine->backend;
-    usp_addr behind = p->before.pc + p->before.length, callee = 0;
+    usp_addr after = p->before.pc + p->before.length, callee = 0;
     uint8_t bytes[32];
     size_t n = b->call_window;
-    while (n > 0 && !machine_read(p->machine, behind - n, bytes, n)) n -= b->code_align;
+    while (n > 0 && !machine_read(p->machine, after - n, bytes, n)) n -= b->code_align;
     if (p->instruction.flow != USPI_CALL) return "a call that was not seen as one";
-    if (!b->follows_call(bytes, n, behind, (mode_of(p, &p->before) & USPI_MODE_THUMB) != 0, &callee)) {
+    if (!b->follows_call(bytes, n, after, (mode_of(p, &p->before) & USPI_MODE_THUMB) != 0, &callee)) {
         return "a return address that does not seem to follow a call";
     }
     return callee == 0 || callee == now->pc ? NULL : "a call site that names another callee";

@@ -55,15 +55,15 @@ void truth_begin(struct truth *t, const struct machine *machine) {
 
 static bool is_call(const struct truth *t, const struct moment *before, const struct moment *now) {
     const struct uspi_backend *b = t->machine->backend;
-    usp_addr behind = before->pc + before->length;
+    usp_addr after = before->pc + before->length;
     uint64_t word;
-    if (now->pc == behind) return false;
+    if (now->pc == after) return false;
     if (b->lr != USPI_NO_REGISTER) {
         usp_addr lr = now->registers.value[b->lr];
-        return (b->has_thumb ? lr & ~UINT64_C(1) : lr) == behind;
+        return (b->has_thumb ? lr & ~UINT64_C(1) : lr) == after;
     }
     return sp_of(t, now) + b->word == sp_of(t, before) && machine_load(t->machine, sp_of(t, now), b->word, &word) &&
-           word == behind;
+           word == after;
 }
 
 bool truth_step(struct truth *t, const struct moment *before, const struct moment *now) {

@@ -257,7 +257,7 @@ NOINLINE static unsigned ends_dead(unsigned a) {
     die_plain("end", a);
 }
 
-NOINLINE static unsigned behind_dead(unsigned a) { return a * 3 + one; }
+NOINLINE static unsigned after_dead(unsigned a) { return a * 3 + one; }
 
 /* ---- frame pointers on request, and registers that outlive calls ---- */
 
@@ -267,7 +267,7 @@ NOINLINE static unsigned asks_for_frame(unsigned a) {
 }
 
 NOINLINE static unsigned asks_for_caller(unsigned a) {
-    return __builtin_return_address(0) != NULL ? mix(a, 7) + behind_dead(a) : 0;
+    return __builtin_return_address(0) != NULL ? mix(a, 7) + after_dead(a) : 0;
 }
 
 NOINLINE static unsigned sum(unsigned n, ...) {
@@ -316,7 +316,7 @@ unsigned usp_workload(unsigned rounds) {
         for (unsigned i = 0; i < 16; i++) h = mix(h, choose_of_many(h, i));
         h = mix(h, chain(h, 1));
         h = mix(h, ends_dead(h));
-        h = mix(h, behind_dead(h));
+        h = mix(h, after_dead(h));
         h = mix(h, asks_for_frame(h));
         h = mix(h, asks_for_caller(h));
         h = mix(h, through(7, h));

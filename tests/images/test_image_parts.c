@@ -48,7 +48,7 @@ static void tear_down(void) {
 /* Values count from the sections' beginnings. Both sections have a function at 0. */
 static const struct file_symbol unlinked[] = {
     {"text_first", 0, 0x20, FUNC, GLOBAL, TEXT},    {"text_second", 0x20, 0x10, FUNC, LOCAL, TEXT},
-    {"init_first", 0, 0x40, FUNC, GLOBAL, INIT},    {"init_behind_its_section", 0x100, 0x40, FUNC, GLOBAL, INIT},
+    {"init_first", 0, 0x40, FUNC, GLOBAL, INIT},    {"init_past_its_section", 0x100, 0x40, FUNC, GLOBAL, INIT},
     {"elsewhere", 0x30, 0, FUNC, GLOBAL, ABSOLUTE}, {NULL, 0, 0, 0, 0, 0}};
 
 /* An object whose sections have no names: the one of 0x1000 bytes is TEXT, the one of 0x100 INIT. */

@@ -767,12 +767,12 @@ static void hang_in_allocator(void *context) {
     hang_with_file();
     signal(SIGSEGV, spin_in_handler);
     /* Large blocks surround the page, so that no other thread uses it. */
-    void *volatile before = malloc(1 << 20), *volatile freed = malloc(1 << 20), *volatile behind = malloc(1 << 20);
+    void *volatile before = malloc(1 << 20), *volatile freed = malloc(1 << 20), *volatile after = malloc(1 << 20);
     void *first = (void *)((uintptr_t)freed & ~(page - 1));
     free(freed);
     ck_assert_int_eq(mprotect(first, page, PROT_NONE), 0);
-    behind = malloc(1 << 19);
-    _exit(before != NULL && behind != NULL ? 3 : 4);
+    after = malloc(1 << 19);
+    _exit(before != NULL && after != NULL ? 3 : 4);
 }
 #endif
 

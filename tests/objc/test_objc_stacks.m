@@ -148,8 +148,8 @@ STAND void look_at_source(void) {
     NSString *text = [stack backtrace];
     NSString *inlined = [NSString stringWithFormat:@"inlined_0 [inlined] (test_objc_stacks.m:%u)", capture_line];
     ck_assert(mentions(text, [inlined UTF8String]));
-    NSString *behind = [NSString stringWithFormat:@" (%@)\n", place];
-    ck_assert(mentions(text, [behind UTF8String]));
+    NSString *ending = [NSString stringWithFormat:@" (%@)\n", place];
+    ck_assert(mentions(text, [ending UTF8String]));
     ck_assert(!mentions([stack backtraceWithoutSymbols], "test_objc_stacks.m"));
     /* There is one line for each frame, as in +[NSThread callStackSymbols]. */
     ck_assert_uint_eq([[stack callStackSymbols] count], [[stack returnAddresses] count]);

@@ -54,9 +54,9 @@ START_TEST(directly_and_one_pointer_away) {
     ck_assert_int_eq(uspi_thread_slots_find(&thread, value, slots, 16, &count), USP_OK);
     ck_assert_uint_eq(count, 2);
     ck_assert_uint_eq(slots[0].at, 3 * WORD);
-    ck_assert_uint_eq(slots[0].behind, USP_NO_INDEX);
+    ck_assert_uint_eq(slots[0].in_table, USP_NO_INDEX);
     ck_assert_uint_eq(slots[1].at, 5 * WORD);
-    ck_assert_uint_eq(slots[1].behind, 8 * WORD);
+    ck_assert_uint_eq(slots[1].in_table, 8 * WORD);
     for (unsigned i = 0; i < 2; i++) {
         ck_assert_int_eq(uspi_thread_slot_read(&thread, &slots[i], &read), USP_OK);
         ck_assert_uint_eq(read, value);
@@ -164,7 +164,7 @@ static void find_threads(bool away) {
     ck_assert_int_eq(status, has_lists ? USP_OK : USP_ERROR_UNSUPPORTED);
     for (size_t i = 0; i < count; i++) {
         bool holds = uspi_thread_slot_read(&first, &slots[i], &value) == USP_OK && value == (uintptr_t)&own[0];
-        if (holds && (slots[i].behind != USP_NO_INDEX) == away) slots[kept++] = slots[i];
+        if (holds && (slots[i].in_table != USP_NO_INDEX) == away) slots[kept++] = slots[i];
     }
     ck_assert(status != USP_OK || kept > 0);
     for (size_t i = 1; i < THREADS && status == USP_OK; i++) {

@@ -222,8 +222,8 @@ START_TEST(what_was_not_copied_of_a_stack_is_not_read_later) {
         ck_assert_uint_eq(count_frames(stack, c.low, c.high), TARGET_DEPTH + 1);
         ck_assert_uint_eq(stack->stop, USP_STOP_NOT_COPIED);
         ck_assert_int_eq(usp_snapshot_target(snapshot, i, &target), USP_OK);
-        usp_addr behind = usp_registers_sp(&usp_snapshot_get_thread(snapshot, i)->registers) + (10u << 20);
-        ck_assert_int_lt(target.memory.read(target.memory.context, behind, &byte, 1), 0);
+        usp_addr not_copied = usp_registers_sp(&usp_snapshot_get_thread(snapshot, i)->registers) + (10u << 20);
+        ck_assert_int_lt(target.memory.read(target.memory.context, not_copied, &byte, 1), 0);
     }
     usp_snapshot_free(snapshot);
     expect_running(c.pid);

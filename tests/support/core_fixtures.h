@@ -32,7 +32,7 @@ enum function { INNER, CALLER, OUTER };
 static inline usp_addr function_at(enum function f) { return CODE + 0x20u * (unsigned)f; }
 
 /* The address after the call in a function; the thread is there in inner, which has no call. */
-static inline usp_addr behind_call(uint32_t arch, enum function f) {
+static inline usp_addr after_call(uint32_t arch, enum function f) {
     unsigned distance = arch == USP_ARCH_X86_64 ? 9 : arch == USP_ARCH_I386 || arch == USP_ARCH_ARMV7 ? 8 : 12;
     return function_at(f) + distance;
 }
@@ -100,10 +100,10 @@ static inline void put_stack(struct builder *b, uint32_t arch, unsigned threads,
         usp_addr sp = thread_sp(t);
         pad_to(b, from + (size_t)(sp - STACK));
         put(b, slot, sp + 0x40);
-        put(b, slot, behind_call(arch, CALLER) | thumb | signature);
+        put(b, slot, after_call(arch, CALLER) | thumb | signature);
         pad_to(b, from + (size_t)(sp + 0x40 - STACK));
         put(b, slot, sp + 0x80);
-        put(b, slot, behind_call(arch, OUTER) | thumb | signature);
+        put(b, slot, after_call(arch, OUTER) | thumb | signature);
         pad_to(b, from + (size_t)(sp + 0x80 - STACK));
         put(b, slot, 0);
         put(b, slot, 0);
@@ -118,7 +118,7 @@ static inline void put_registers_arm64(struct builder *b, unsigned thread) {
     put(b, 8, thread_sp(thread));
     put(b, 8, 0);
     put(b, 8, thread_sp(thread));
-    put(b, 8, behind_call(USP_ARCH_ARM64, INNER));
+    put(b, 8, after_call(USP_ARCH_ARM64, INNER));
     put(b, 8, 0);
 }
 
@@ -127,7 +127,7 @@ static inline void put_registers_arm(struct builder *b, unsigned thread) {
     for (unsigned i = 0; i < 13; i++) put(b, 4, i == 7 ? thread_sp(thread) : 0);
     put(b, 4, thread_sp(thread));
     put(b, 4, 0);
-    put(b, 4, behind_call(USP_ARCH_ARMV7, INNER));
+    put(b, 4, after_call(USP_ARCH_ARMV7, INNER));
     put(b, 4, 0x20);
 }
 
@@ -135,7 +135,7 @@ static inline void put_registers_arm(struct builder *b, unsigned thread) {
 static inline void put_registers_x86(struct builder *b, uint32_t arch, unsigned words, unsigned fp, unsigned sp,
                                      unsigned pc, unsigned thread) {
     for (unsigned i = 0; i < words; i++) {
-        uint64_t value = i == fp || i == sp ? thread_sp(thread) : i == pc ? behind_call(arch, INNER) : 0;
+        uint64_t value = i == fp || i == sp ? thread_sp(thread) : i == pc ? after_call(arch, INNER) : 0;
         put(b, arch_is_64(arch) ? 8 : 4, value);
     }
 }

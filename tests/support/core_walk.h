@@ -81,7 +81,7 @@ static inline void expect_fixture_stacks(const struct uspi_core *core, uint32_t 
         walk_thread(core, &core->threads[t], &w);
         ck_assert_msg(w.stack.count == 3, "%u frames, then %s", w.stack.count, usp_stop_reason_string(w.stack.stop));
         for (unsigned f = INNER; f <= OUTER; f++) {
-            ck_assert_uint_eq(w.frames[f].pc, behind_call(arch, (enum function)f));
+            ck_assert_uint_eq(w.frames[f].pc, after_call(arch, (enum function)f));
         }
         ck_assert_uint_eq(core->threads[t].stack_low, STACK);
         ck_assert_uint_eq(core->threads[t].stack_high, STACK + STACK_SIZE);

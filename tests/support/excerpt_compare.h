@@ -22,9 +22,9 @@ static inline void make_windows(struct uspi_excerpt *excerpt, usp_addr low, usp_
     uspi_excerpt_begin(excerpt);
     for (uint32_t i = 0; i < count; i++) {
         const usp_addr first = low + part * i + (uint64_t)rand() % (part / 2 + 1);
-        usp_addr behind = first + 1 + (uint64_t)rand() % width;
-        if (behind >= low + part * (i + 1)) behind = low + part * (i + 1) - 1;
-        if (behind > first) excerpt->windows[excerpt->count++] = (struct uspi_window){first, behind, first};
+        usp_addr end = first + 1 + (uint64_t)rand() % width;
+        if (end >= low + part * (i + 1)) end = low + part * (i + 1) - 1;
+        if (end > first) excerpt->windows[excerpt->count++] = (struct uspi_window){first, end, first};
     }
 }
 

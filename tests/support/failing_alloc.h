@@ -18,7 +18,7 @@
 #include <dlfcn.h>
 #define WRAPPED(name) name
 
-static void *behind(_Atomic(void *) *found, const char *name) {
+static void *next_function(_Atomic(void *) *found, const char *name) {
     void *function = *found;
     if (function == NULL) *found = function = dlsym(RTLD_NEXT, name);
     if (function == NULL) abort();
@@ -27,22 +27,22 @@ static void *behind(_Atomic(void *) *found, const char *name) {
 
 static void *__real_malloc(size_t size) {
     static _Atomic(void *) found;
-    return ((void *(*)(size_t))behind(&found, "malloc"))(size);
+    return ((void *(*)(size_t))next_function(&found, "malloc"))(size);
 }
 
 static void *__real_calloc(size_t count, size_t size) {
     static _Atomic(void *) found;
-    return ((void *(*)(size_t, size_t))behind(&found, "calloc"))(count, size);
+    return ((void *(*)(size_t, size_t))next_function(&found, "calloc"))(count, size);
 }
 
 static void *__real_realloc(void *p, size_t size) {
     static _Atomic(void *) found;
-    return ((void *(*)(void *, size_t))behind(&found, "realloc"))(p, size);
+    return ((void *(*)(void *, size_t))next_function(&found, "realloc"))(p, size);
 }
 
 static void __real_free(void *p) {
     static _Atomic(void *) found;
-    ((void (*)(void *))behind(&found, "free"))(p);
+    ((void (*)(void *))next_function(&found, "free"))(p);
 }
 #else
 #define WRAPPED(name) __wrap_##name

@@ -7,7 +7,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 started_in=$PWD
 failures=0
 
-# Behind a pipe, scripts count (grep -c) instead of stopping at the first match (grep -q, awk's exit): with pipefail, a
+# After a pipe, scripts count (grep -c) instead of stopping at the first match (grep -q, awk's exit): with pipefail, a
 # command that writes to a closed pipe fails.
 
 # fail TEXT...: reports an error; the script continues and ends with `verdict`.

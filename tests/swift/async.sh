@@ -48,7 +48,7 @@ for program in plain optimized small marked; do
   compare lines "$work/says" "${ways[@]}"
 done
 for program in optimized plain marked; do
-  for scene in deep asyncLet group actor main sequence continuation behindContinuation; do
+  for scene in deep asyncLet group actor main sequence continuation afterContinuation; do
     stand "$work/$program" "$scene"
     look "$program-$scene" "$pid"
     if [[ $scene == deep || $scene == continuation ]]; then

@@ -11,7 +11,7 @@ need_tools gdb
 [[ -e lib/.libs/libunspool.so && -x tests/demangle/demangle_lines ]] || skip "the library is static, or demangle_lines is not built"
 read -ra cc <<<"${CC:-cc}"
 "${cc[@]}" -O2 -c "$here/observe.c" -I"$top/include" -o "$work/observe.o"
-scenes=(deep throwing resumed asyncLet group insideGroup detached actor main sequence continuation behindContinuation)
+scenes=(deep throwing resumed asyncLet group insideGroup detached actor main sequence continuation afterContinuation)
 grep -oE 'from\("[A-Za-z.]+"\)' "$here/scenes.swift" | sed 's/.*("\(.*\)")/\1/' | sort -u >"$work/own"
 
 # stands PROGRAM SCENE: starts the program and waits until it has reached the scene. False: it has ended before.

@@ -3,11 +3,11 @@
 
     elf_oracle.py ELF_NAMES SYMBOLIZER FILE [--tables FILE]... [--whole FILE] [--plt OBJDUMP|lld-arm]
 
-For every function start, one byte before and behind it, and 10,000 random addresses of the code: name and start equal
+For every function start, one byte before and after it, and 10,000 random addresses of the code: name and start equal
 llvm-symbolizer's, or the difference is one of the rules of doc/symbolize.md, each of which is worked out here from the
 symbol tables by a search that looks at everything. --tables: files whose tables count (the file itself unless given).
 --whole: the file before it lost symbols. Each name begins where that file has it; of a symbol without a size no name at
-all is right too, where what stands behind it has lost its symbol.
+all is right too, where what follows it has lost its symbol.
 --plt: the linkage table's entries equal those that the disassembler labels, or for lld on ARM, which none can tell,
 stand in the order of their relocations.
 """
@@ -145,7 +145,7 @@ def explain(tables, address, mine, other):
         if mine is not None and mine[1].endswith('@plt') and tables.expected(address) is None:
             return 'linkage table entry'
         if mine is None and not tables.names_all and tables.sized(address) is None:
-            return 'behind what surely belongs to a symbol without a size'
+            return 'past what surely belongs to a symbol without a size'
         return None
     if other is None:
         return 'they look at functions alone'
@@ -158,7 +158,7 @@ def explain(tables, address, mine, other):
     if not holds:
         return 'they take mapping symbols and private labels'
     if mine is None:
-        return 'behind the end of a symbol or its section' if not any(
+        return 'past the end of a symbol or its section' if not any(
             s.start <= address < s.start + s.size for s in holds) else None
     if mine[0] > other[0]:
         return 'nearer symbol'

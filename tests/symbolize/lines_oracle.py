@@ -240,7 +240,7 @@ class Rules:
         return self.has_stray and len(ours) < len(theirs) and place_of(ours[0]) == place_of(theirs[0])
 
     def padding(self, ours, theirs):
-        """Behind a function's end eu-addr2line gives the calls of the one before."""
+        """Past a function's end eu-addr2line gives the calls of the one before."""
         return len(ours) == 1 and not ours[0].function and not theirs[0].function and len(theirs) > 1 and \
             place_of(ours[0]) == place_of(theirs[0])
 
@@ -281,7 +281,7 @@ class Rules:
 
         Of inlined calls that overlap eu-addr2line takes the first in the file and not the innermost, and of a function that is
         inlined into itself only one. Where a sequence of rows begins at the end of another, it may take the line of that other
-        one. Behind a function's end it may go on with the last line. Of units that claim the same code it may ask another than the
+        one. Past a function's end it may go on with the last line. Of units that claim the same code it may ask another than the
         first. All of them count only where llvm-symbolizer answers as we do."""
         found = self.explain(ours, theirs)
         if found is not None or not is_as_llvm:

@@ -15,14 +15,14 @@ output:
     bound     a function without a name begins between the symbol and the address: no name
     unbound   the file does not say where functions begin, nor does its table name all of them (__unwind_info says nothing
               where neighbours are unwound alike): no name where the instructions do not lead
-    size      the address lies behind the size that the debug map gives the function: no name
+    size      the address lies past the size that the debug map gives the function: no name
     private   llvm-symbolizer's symbol is a label (L…, l…): the function around it, or no name where the linker made a
               function of the label
     alias     another symbol with the same start, preferred by the rules
     export    a name that only the exports have: the twin's symbol table has the same, or llvm-objdump reads it there
     method    Objective-C's metadata names a method, maybe without its category, which a linker may have merged into the
               class, or the thunk of a Swift method, whose own symbol ends in "To": where the symbol was stripped, or
-              behind the size that the debug map gives it
+              past the size that the debug map gives it
     cut       llvm-symbolizer, which takes a size in the debug map for a symbol's address, has none: the symbol below
     neither   llvm-symbolizer has no name either
 
@@ -173,7 +173,7 @@ def main():
     counts, unexplained = {}, []
 
     def bounded(start, address):
-        """Whether a function begins behind the symbol and up to the address."""
+        """Whether a function begins after the symbol and up to the address."""
         i = bisect.bisect_right(begins, address)
         return i > 0 and begins[i - 1] > start
 

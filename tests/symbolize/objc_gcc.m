@@ -50,11 +50,11 @@ __attribute__((noinline)) static void plain(void) { kept += 3; }
 }
 @end
 
-__attribute__((noinline)) static void plain_behind(void) { kept += 7; }
+__attribute__((noinline)) static void plain_after(void) { kept += 7; }
 
 @implementation ViewController (More)
 - (int)more:(int)x {
-    plain_behind();
+    plain_after();
     return x * 11;
 }
 @end
@@ -80,7 +80,7 @@ const struct fixture_function *fixture_functions(void) {
         {"-[ViewController more:]", more},
         {"-[Unused bar]", unused},
         {"", plain},
-        {"", plain_behind},
+        {"", plain_after},
         {0, 0},
     };
     return functions;

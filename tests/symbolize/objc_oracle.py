@@ -5,7 +5,7 @@
 objc_oracle.py --names PROGRAM --arch ARCH [--objdump FILE] [--foreign] --least N STRIPPED TWIN
 
 Every byte of __text is asked for. Inside of a function that the twin calls -[...] or +[...] the answer must be that name and
-the distance from its start; inside of any other function, and behind them all, there must be none. With --objdump the
+the distance from its start; inside of any other function, and after them all, there must be none. With --objdump the
 methods are also compared with those in llvm-objdump's output for the twin.
 
 With --foreign, for files that Apple's tools have made, every method's start and its neighbours and 10,000 random addresses

@@ -546,7 +546,7 @@ START_TEST(strange_entries) {
     put_function(&f, FUNCTION, "before", 0x2000, 0x10);
     end_entry(&f);
     put_leb(&f.info, STRANGE);
-    put_function(&f, FUNCTION, "behind", 0x2010, 0x10);
+    put_function(&f, FUNCTION, "after", 0x2010, 0x10);
     end_entry(&f);
     end_unit(&f);
     put_plain_lines(0x2000, 2);
@@ -575,11 +575,11 @@ START_TEST(skipped_entries) {
     put_leb(&f.info, WITH_SIBLING);
     put(&f.info, 4, UINT32_MAX);
     end_entry(&f);
-    put_function(&f, FAR_CODE, "behind", 0x1000, 0x20);
+    put_function(&f, FAR_CODE, "after", 0x1000, 0x20);
     end_unit(&f);
     put_plain_lines(0x1000, 2);
     open_file();
-    expect(0x1010, 0, "behind", 11);
+    expect(0x1010, 0, "after", 11);
     close_file();
 }
 END_TEST

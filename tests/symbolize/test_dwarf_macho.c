@@ -130,7 +130,7 @@ END_TEST
 
 /* Offsets of sections have 32 bits and wrap around in a file of more than 4 GB. The segment's offset, which has 64
  * bits, must be used. */
-START_TEST(sections_behind_4_gb) {
+START_TEST(sections_past_4_gb) {
     begin();
     put_plain_unit(0x1000, "outer", "inner");
     save_macho(&(struct dwarf_macho){MACHO_DSYM, 0, ONE_UUID, UINT64_C(5) << 30}, in_folder("large"));
@@ -146,6 +146,6 @@ int main(void) {
     tcase_add_checked_fixture(c, make_folder, remove_folder);
     add_loop_tests(c, 0, 2, dsym_at_another_address);
     add_loop_tests(c, 0, 6, names_with_underscores);
-    add_tests(c, dsym_of_another_build, sections_with_short_names, sections_behind_4_gb);
+    add_tests(c, dsym_of_another_build, sections_with_short_names, sections_past_4_gb);
     return run_suite("dwarf_macho", c);
 }

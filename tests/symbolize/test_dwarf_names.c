@@ -79,13 +79,13 @@ START_TEST(names_in_other_units) {
     put(&f.info, cases[_i].size, named);
     put(&f.info, 8, 0x1000);
     put(&f.info, 8, 0x20);
-    put_function(&f, FUNCTION, "behind", 0x1010, 8);
+    put_function(&f, FUNCTION, "after", 0x1010, 8);
     end_entry(&f);
     end_unit(&f);
     put_plain_lines(0x1000, 2);
     open_file();
     expect(0x1000, 0, "named", 10);
-    expect(0x1010, 0, "behind", 11);
+    expect(0x1010, 0, "after", 11);
     close_file();
 }
 END_TEST

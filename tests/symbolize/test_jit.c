@@ -254,7 +254,7 @@ static void read_lines(const struct dump_line *lines, const char *name, uint32_t
 
 /* V8 adds the size of an ELF header to each address, of the 64-bit or of the 32-bit one. Lines would be shifted by
  * it. */
-START_TEST(lines_behind_an_elf_header) {
+START_TEST(lines_after_an_elf_header) {
     static const struct dump_line lines[] = {{64, 1, "a.js", 0}, {80, 2, "a.js", 0}, {0, 0, NULL, 0}};
     read_lines(lines, "wide", 62);
     ck_assert_str_eq(line_at(0x1000), "a.js:1");
@@ -669,7 +669,7 @@ int main(void) {
     add_tests(pieces, lines_of_a_perf_map, a_perf_map_that_grows, a_perf_map_of_many_pieces);
     add_loop_tests(pieces, 0, 2, records_of_a_jitdump);
     add_tests(pieces, a_jitdump_that_grows, jitdumps_that_are_none, a_jitdump_of_many_records);
-    add_tests(pieces, lines_behind_an_elf_header, lines_of_the_code_itself, lines_with_damaged_paths,
+    add_tests(pieces, lines_after_an_elf_header, lines_of_the_code_itself, lines_with_damaged_paths,
               lines_that_make_no_sense);
     add_loop_tests(pieces, 0, 2, functions_of_an_object);
     add_tests(pieces, lists_of_objects);

@@ -177,7 +177,7 @@ static const char some_functions[] = "\x85\xff\x74\x05\x75\xfa\xc3" /* 0, loops:
                                      "\xe8\xf0\xff\xff\xff\xc3"     /* b, calls: call 0; ret */
                                      "\xe8\x00\x00\x00\x00\x90"     /* 11, ends: call 16; nop; */
                                      "\xe8\x02\x00\x00\x00"         /* 17: call 1e */
-                                     "\x90\xc3"                     /* 1c, behind: nop; ret */
+                                     "\x90\xc3"                     /* 1c, after: nop; ret */
                                      "\xeb\xfe"                     /* 1e, endless: jmp 1e */
                                      "\x90\xc3";                    /* 20, last: nop; ret */
 
@@ -193,7 +193,7 @@ START_TEST(unknown_sizes_of_stripped_files) {
                                              {"branched", 0x1009, 0, FUNC, LOCAL, TEXT},
                                              {"calls", 0x100b, 0, FUNC, GLOBAL, TEXT},
                                              {"ends", 0x1011, 0, NOTYPE, GLOBAL, TEXT},
-                                             {"behind", 0x101c, 0, FUNC, LOCAL, TEXT},
+                                             {"after", 0x101c, 0, FUNC, LOCAL, TEXT},
                                              {"endless", 0x101e, 0, FUNC, LOCAL, TEXT},
                                              {"last", 0x1020, 0, NOTYPE, LOCAL, TEXT},
                                              {0}};
@@ -204,7 +204,7 @@ START_TEST(unknown_sizes_of_stripped_files) {
     } rows[] = {
         {0x1000, 0x1000, "loops", true},     {0x1006, 0x1000, "loops", true}, {0x1007, 0x1007, "between", false},
         {0x1009, 0x1009, "branched", false}, {0x100b, 0x100b, "calls", true}, {0x1010, 0x100b, "calls", true},
-        {0x1011, 0x1011, "ends", true},      {0x101b, 0x1011, "ends", true},  {0x101c, 0x101c, "behind", false},
+        {0x1011, 0x1011, "ends", true},      {0x101b, 0x1011, "ends", true},  {0x101c, 0x101c, "after", false},
         {0x101e, 0x101e, "endless", false},  {0x1020, 0x1020, "last", false}, {0x1fff, 0x1020, "last", false},
     };
     struct symbol_file file = {.wide = true,

@@ -42,7 +42,7 @@ def command(bytes, kind):
 
 
 symtab = command(data, 0x2)
-if how == 'behind':  # the names lie behind the file's end
+if how == 'past':  # the names lie past the file's end
     struct.pack_into('<I', data, symtab + 16, 0x7ffffff0)
 elif how == 'short':  # the file ends in its names
     del data[struct.unpack_from('<I', data, symtab + 16)[0] + 4:]
@@ -117,7 +117,7 @@ for command in index 'store add'; do
 done
 
 # Damaged names.
-for how in behind short; do
+for how in past short; do
   copy good "$how"
   change "$work/$how/$inside/prog" "$how"
   run 3 symbolize -o "$work/$how/prog.dSYM" "$address"
@@ -139,7 +139,7 @@ for how in behind short; do
   err_has "$how.pair/$how/$inside/prog: offset 0x[0-9a-f]+: names of symbols "
 done
 # The functions of debug information, without symbols: offsets count from their starts.
-run 0 symbolize --log "$work/log" --search "$work/behind"
+run 0 symbolize --log "$work/log" --search "$work/past"
 out_has ' alpha \+ 4 \(main.c:2\)$'
 
 # A dSYM without a whole header, in a folder.

@@ -27,11 +27,11 @@ assert sys.argv[3] in paths and len(set(paths)) == len(paths), paths
 assert [image["path"] for image in images if "main" in image] == [sys.argv[3]]
 addresses = [int(image["load_address"], 16) for image in images]
 assert addresses == sorted(addresses)
-for image, behind in zip(images, addresses[1:] + [2**64]):
+for image, after in zip(images, addresses[1:] + [2**64]):
     load, end = int(image["load_address"], 16), int(image["end"], 16)
     mapping = "[vdso]" if "vdso" in image["path"] else image["path"]
     assert first[mapping] == load, (image, hex(first[mapping]))
-    assert load < end <= behind, (image, hex(behind))
+    assert load < end <= after, (image, hex(after))
     assert load <= int(image["text_low"], 16) < int(image["text_high"], 16) <= end, image
 END_OF_PROGRAM
 run 0 images "$pid"

@@ -138,7 +138,7 @@ cmp "$work/stuck.plain.named" "$work/logs/one" || fail "--in-place"
 [[ $(find "$work/logs" -type f | wc -l) -eq 2 ]] || fail "--in-place leaves files behind"
 # A log that cannot be read must not keep the others from being written.
 run 3 symbolize --search "$work/files" --log "$work/absent" --log "$work/logs/one"
-expect "$work/stuck.plain.named" "behind one that is absent"
+expect "$work/stuck.plain.named" "after one that is absent"
 
 # ---- --strict
 run 0 symbolize --strict --search "$work/files" --log "$work/stuck.plain.in"

@@ -58,7 +58,7 @@ without_lines() {
 }
 expect() { cmp -s "$work/out" "$1" || fail "$2: differs: $(diff -a "$1" "$work/out" | head -n 6)"; }
 
-reports=(crash crash-dos log log-behind ips)
+reports=(crash crash-dos log log-after ips)
 check_arch() {
   local arch=$1 folder=$work/$1 report
   python3 "$top/tests/tool/log_reports.py" "$folder" "$arch" "$folder/linked/$program" "$folder/linked/$library"

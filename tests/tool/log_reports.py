@@ -67,7 +67,7 @@ class Frame:
 
 def stack(rng, images, missing, length=24):
     """Frames with their names. The first is where a thread stood: often a function's first byte. The others are what calls
-    return to: often what lies behind a function that ends in a call. A signal interrupts the sixth."""
+    return to: often what lies after a function that ends in a call. A signal interrupts the sixth."""
     frames = []
     for index in range(length):
         if index == 4:
@@ -206,7 +206,7 @@ def main():
         listed = list(image_lines(images + [missing]))
         write(folder, "bare" + end, own)
         write(folder, "log" + end, own + ["Binary Images:"] + listed)
-        write(folder, "log-behind" + end, listed + [""] + own)
+        write(folder, "log-after" + end, listed + [""] + own)
         write(folder, "ips" + end, ips(stacks[0], images + [missing], named))
     write(folder, "images", listed)
 

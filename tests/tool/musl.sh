@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Checks that `unspool stack` gives no wrong name to the waiting threads of a stripped program with musl. musl's
-# functions in assembly have no size in the symbol tables, and must not name the code behind them.
+# functions in assembly have no size in the symbol tables, and must not name the code after them.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"

@@ -16,7 +16,7 @@ err_is_empty
 tail -n +2 "$work/out" >"$work/later"
 cmp -s "$work/in-process" "$work/later" || fail "named later it differs: $(diff "$work/in-process" "$work/later")"
 
-# The function ends with the call: the return address lies behind it, but the name must be the caller's.
+# The function ends with the call: the return address lies after it, but the name must be the caller's.
 size=$(nm -S "$program" | awk '$4 == "ends_in_noreturn" { print $2 }')
 out_has " ends_in_noreturn \\+ $((16#$size))\$"
 out_has ' calls_it \+ [0-9]+$'

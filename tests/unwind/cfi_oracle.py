@@ -69,11 +69,11 @@ def expected_rows(text, section, renamed):
         # An FDE without instructions has its CIE's row.
         rows = rows or [(low, *row[1:]) for row in cies[parent][-1:]]
         bounds = [row[0] for row in rows[1:]] + [high]
-        for (first, cfa, places), behind in zip(rows, bounds):
+        for (first, cfa, places), end in zip(rows, bounds):
             # Of several rows for one address the last one applies; an empty range has no row.
-            if first >= behind:
+            if first >= end:
                 continue
-            for pc in {first, behind - 1}:
+            for pc in {first, end - 1}:
                 if pc in found:
                     twice += 1
                 found[pc] = canonical(cfa, places, renamed)

@@ -5,7 +5,7 @@
     ehabi_oracle.py --rules PROGRAM [--least N] [--calls N] FILE
 
 For each entry of the index, at the first and the last byte of its function and between: the library's answer is what comes
-of the instructions that readelf -u prints, carried out here (it prints none behind a personality routine that it does not
+of the instructions that readelf -u prints, carried out here (it prints none after a personality routine that it does not
 know: then the answer is a rule). Where the file has .debug_frame as well: at each call (which
 llvm-objdump finds) the rule is the CFI's row (llvm-dwarfdump --debug-frame).
 
@@ -41,7 +41,7 @@ class Program:
         self.refuses = False
 
     def carry_out(self, line):
-        """False behind the end of the program."""
+        """False past the end of the program."""
         match = re.search(r"vsp = vsp ([+-]) (\d+)", line)
         if match:
             self.vsp = (self.vsp[0], self.vsp[1] + int(match[1] + match[2]))

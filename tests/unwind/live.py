@@ -9,7 +9,7 @@ COMMAND says "ready" when it is where it should be. It is held by SIGSTOP while 
 writes of it then. Inlined functions are no frames of their own here, and neither are functions that have left by a tail
 call. Not compared is
 - what a tool shows below a stack's known end (the caller of main, a thread's start routine);
-- what a tool shows behind code that no file holds (a just-in-time compiler's) or behind an address that is no code: there
+- what a tool shows after code that no file holds (a just-in-time compiler's) or after an address that is no code: there
   it is lost, and a line says so. Ours may go on by frame records, and may end nowhere but in such code;
 - what only ours shows where eu-stack ends for a reason of its own, and a line says which:
   . it says that it has no table for a frame. Where that frame keeps a frame record, ours goes on;
@@ -36,7 +36,7 @@ for thread in gdb.selected_inferior().threads():
         frame = frame.older()
     print("STACK", thread.ptid[1], *pcs)
 """
-BEHIND_THE_END_MAX = 3
+PAST_THE_END_MAX = 3
 LONG_ENOUGH = 120  # seconds for a program to get where it should be
 ENOUGH = "the outermost frame was reached"
 
@@ -133,13 +133,13 @@ def compare(tool, thread, ours, end, theirs, ranges, early):
     known = trusted(theirs, ranges)
     may_end = end == ENOUGH or (ours and trusted(ours[-1:], ranges) == 0)
     if known < len(theirs) and may_end:
-        print(f"thread {thread}: {tool} is lost behind frame {known - 1}, ours has {len(ours)} (ends: {end})")
+        print(f"thread {thread}: {tool} is lost after frame {known - 1}, ours has {len(ours)} (ends: {end})")
         if ours[:known] == theirs[:known]:
             return known
-    elif ours == theirs[:len(ours)] and end == ENOUGH and len(theirs) - len(ours) <= BEHIND_THE_END_MAX:
+    elif ours == theirs[:len(ours)] and end == ENOUGH and len(theirs) - len(ours) <= PAST_THE_END_MAX:
         return len(ours)
     elif early and may_end and theirs == ours[:known]:
-        print(f"thread {thread}: {tool} ends behind frame {known - 1} ({early}), ours has {len(ours)} (ends: {end})")
+        print(f"thread {thread}: {tool} ends after frame {known - 1} ({early}), ours has {len(ours)} (ends: {end})")
         return known
     print(f"thread {thread} (ends: {end})")
     for i in range(max(len(ours), len(theirs))):

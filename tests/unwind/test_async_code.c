@@ -314,7 +314,7 @@ END_TEST
 
 /* The search for the context follows no jump table. If the pc can only be reached by an indirect jump, the search must
  * give up; it retried the same case without end. */
-START_TEST(behind_an_indirect_jump) {
+START_TEST(after_an_indirect_jump) {
     struct uspi_code window;
     struct uspi_explorer explorer;
     struct uspi_rule rule;
@@ -433,7 +433,7 @@ int main(void) {
     tcase_add_loop_test(tests, no_context, 0, 6);
     tcase_add_loop_test(tests, interrupted_anywhere, 0, 28);
     tcase_add_loop_test(tests, merged, 0, 2);
-    add_tests(tests, called_by_the_executor, called_by_another, register_not_known, behind_an_indirect_jump, run_on,
+    add_tests(tests, called_by_the_executor, called_by_another, register_not_known, after_an_indirect_jump, run_on,
               table_of_contexts);
     tcase_add_loop_test(tests, contexts_copied, 0, 4);
     return run_suite("async_code", tests);

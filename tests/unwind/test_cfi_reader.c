@@ -249,7 +249,7 @@ END_TEST
 /* A function begins with a landing pad, and only the row after it describes what holds at its start: that the caller's
  * lr lies on the stack, or that there is no caller. The later row must apply at the landing pad; any other first
  * instruction has its own row. */
-START_TEST(told_behind_a_landing_pad) {
+START_TEST(told_after_a_landing_pad) {
     const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "41 11 1e 7f");     /* lr in [CFA + 8] */
     put_fde(&c, cie, CODE + 0x40, 0x40, "41 07 1e"); /* no caller */
@@ -274,7 +274,7 @@ END_TEST
 
 /* The table entry of a program's first function covers a second function too, a jump. That one has a caller, to which
  * the target of the jump returns. The first function must have no caller, whatever the link register holds. */
-START_TEST(jump_behind_the_first_function) {
+START_TEST(jump_after_the_first_function) {
     const size_t cie = begin_arm64();
     put_fde(&c, cie, CODE, 0x40, "07 1e");
     struct fixture *f = end_arm64(cie);
@@ -911,8 +911,8 @@ int main(void) {
     TCase *tests = tcase_create("bytes");
     tcase_add_checked_fixture(tests, NULL, free_table);
     add_tests(tests, frameless, prologue, noreturn_call, link_register, linkage_table, signal_frame);
-    add_tests(tests, jump_to_linkage_table, forgotten_epilogue, saved_above_cfa, told_behind_a_landing_pad,
-              jump_behind_the_first_function, return_takes_arguments, realigned_stack);
+    add_tests(tests, jump_to_linkage_table, forgotten_epilogue, saved_above_cfa, told_after_a_landing_pad,
+              jump_after_the_first_function, return_takes_arguments, realigned_stack);
     tcase_add_loop_test(tests, rows_beside_their_instruction, 0, 3);
     tcase_add_loop_test(tests, apple_i386_signal_frame, 0, 4);
     add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call,

@@ -242,7 +242,7 @@ static const struct {
     {"a spare instruction in the index", 4, 0x80ffb0b0, INLINE, CORRUPT},
     {"refuses to unwind", 4, 0x808000b0, INLINE, REFUSED},
     {"an entry before the image", 8 * MODEL_0 + 4, 0x7fff0000, MODEL_0, CORRUPT},
-    {"an entry behind the image", 8 * MODEL_0 + 4, 0x00001000, MODEL_0, CORRUPT},
+    {"an entry after the image", 8 * MODEL_0 + 4, 0x00001000, MODEL_0, CORRUPT},
     {"a reserved model", AT_0, 0x83008408, MODEL_0, CORRUPT},
     {"reserved bits", AT_0, 0xc0008408, MODEL_0, CORRUPT},
     {"more words than there are", AT_1, 0x81ff9784, MODEL_1, CORRUPT},

@@ -486,7 +486,7 @@ END_TEST
 
 /* The pc can only be reached by an indirect jump, with sp unknown. The record must be used, and the search for a path
  * to the pc must end. */
-START_TEST(x86_64_behind_an_indirect_jump) {
+START_TEST(x86_64_after_an_indirect_jump) {
     static const uint8_t code[] = {
         0xf3, 0x0f, 0x1e, 0xfa, /* 0 endbr64 */
         0x48, 0x89, 0xc4,       /* 4 mov rsp, rax */
@@ -735,7 +735,7 @@ int main(void) {
     tcase_add_loop_test(first, arm64_every_instruction, 0, 10);
     add_tests(first, armv7_leaf, armv7_scratch_lr, armv7_mixed_states);
     tcase_add_loop_test(first, x86_64_every_instruction, 0, 7);
-    add_tests(first, x86_64_behind_an_indirect_jump, i386_prologue, null_call_x86_64, null_call_arm64);
+    add_tests(first, x86_64_after_an_indirect_jump, i386_prologue, null_call_x86_64, null_call_arm64);
 
     TCase *pac = tcase_create("pointer authentication");
     tcase_add_test(pac, pac_field_value);

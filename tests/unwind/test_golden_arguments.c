@@ -110,7 +110,7 @@ END_TEST
 
 /* The first return after the callee's start is the next function's, after a call that never returns. So the callee seems
  * to remove an argument, and does not. */
-START_TEST(return_of_the_function_behind_the_callee) {
+START_TEST(return_of_the_function_after_the_callee) {
     struct fixture *f = begin_i386();
     CODE8(&f->memory, TAKES, /* je +5; call *%eax */ 0x74, 5, 0xff, 0xd0, /* ret $4 */ 0xc2, 4, 0, /* ret */ 0xc3);
     CODE8(&f->memory, FUNCTION, /* push %ecx, four times */ 0x51, 0x51, 0x51, 0x51, /* call TAKES */ 0xe8, 0xf7, 1, 0,
@@ -221,7 +221,7 @@ int main(void) {
     TCase *ways = tcase_create("ways");
     add_tests(ways, one_of_the_pushed_arguments, space_reserved_again_and_alignment,
               argument_of_a_call_that_is_not_bound, old_return_address_below_an_argument, last_call_before_the_return,
-              callee_with_its_return_in_the_middle, return_of_the_function_behind_the_callee,
+              callee_with_its_return_in_the_middle, return_of_the_function_after_the_callee,
               old_return_address_of_another_function, argument_removed_by_a_long_function, arguments_of_many_calls,
               old_call_of_a_bound_function);
     tcase_add_loop_test(ways, call_that_reads_the_pc, 0, 2);

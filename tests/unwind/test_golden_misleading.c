@@ -435,7 +435,7 @@ START_TEST(operand_that_looks_like_a_push) {
 END_TEST
 
 /* Code after a call that never returns is reached by a jump, with the stack as it was before the call's arguments. */
-START_TEST(behind_a_call_that_does_not_return) {
+START_TEST(after_a_call_that_does_not_return) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* push rbx; call OTHER */ 0x53, 0xe8, 0xfa, 0, 0, 0, /* je */ 0x74, 9,
           /* sub rsp, 16; call OTHER */ 0x48, 0x83, 0xec, 16, 0xe8, 0xef, 0, 0, 0, /* nop; hlt */ 0x90, 0xf4);
@@ -561,9 +561,9 @@ END_TEST
  * pointers of the entries contain shows the way. Without them, a path from the entry that the caller's caller calls
  * leads to the same place, through the code that binds functions, and the caller is missing. */
 START_TEST(jump_through_linkage_tables) {
-    const usp_addr behind = OTHER + 0x200, table = FUNCTION, entry = FUNCTION + 16;
+    const usp_addr after = OTHER + 0x200, table = FUNCTION, entry = FUNCTION + 16;
     struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_LINUX);
-    CODE8(&f->memory, behind - 5, /* call table + 32 */ 0xe8, 0x20, 0xfd, 0xff, 0xff, /* hlt */ 0xf4);
+    CODE8(&f->memory, after - 5, /* call table + 32 */ 0xe8, 0x20, 0xfd, 0xff, 0xff, /* hlt */ 0xf4);
     CODE8(&f->memory, CALLER - 6, /* push %rbx */ 0x53, /* call OTHER */ 0xe8, 0, 3, 0, 0, /* pop %rbx; ret */ 0x5b,
           0xc3);
     /* push 0x1fa(%rip); jmp *0x1fc(%rip); nop; then entries: jmp *N(%rip); push; jmp table */
@@ -575,9 +575,9 @@ START_TEST(jump_through_linkage_tables) {
     CODE8(&f->memory, OTHER + 16, /* nop */ 0x90, /* jmp entry */ 0xe9, 0xfa, 0xfe, 0xff, 0xff);
     CODE8(&f->memory, OTHER + 32, /* push %rbx; pop %rbx; ret */ 0x53, 0x5b, 0xc3);
     WORDS(&f->memory, OTHER + 0x100, 8, 0, 0, CALLER - 6, OTHER + 32, OTHER + 16);
-    WORDS(&f->memory, STACK, 8, CALLER, 7, behind, 0);
+    WORDS(&f->memory, STACK, 8, CALLER, 7, after, 0);
     set_registers(f, entry, STACK, 0);
-    EXPECT(f, USP_STOP_FP_ZERO, entry, CALLER, behind);
+    EXPECT(f, USP_STOP_FP_ZERO, entry, CALLER, after);
 }
 END_TEST
 
@@ -755,7 +755,7 @@ END_TEST
 
 /* i386: after such a call is the next function, whose epilogue would confirm any record. In the second case there are
  * two such calls; the second one reuses the space of the first one's argument. */
-START_TEST(epilogue_behind_arguments) {
+START_TEST(epilogue_after_arguments) {
     static const uint8_t codes[][24] = {
         /* call *%edx; je +1; ret; push $1; call *%edx; jmp +0; leave; ret */
         {0xff, 0xd2, 0x74, 1, 0xc3, 0x6a, 1, 0xff, 0xd2, 0xeb, 0, 0xc9, 0xc3},
@@ -864,9 +864,9 @@ END_TEST
 START_TEST(long_function_without_a_way_to_a_return) {
     static const uint8_t begin_of_function[] = {
         /* sub $0x108, %rsp; call *%rax */ 0x48, 0x81, 0xec, 8, 1, 0, 0, 0xff, 0xd0};
-    const usp_addr behind = LONG + sizeof begin_of_function, old = OTHER + 64;
+    const usp_addr after = LONG + sizeof begin_of_function, old = OTHER + 64;
     struct fixture *f = begin_x86_64();
-    uint64_t words[1 + 33 + 2] = {behind};
+    uint64_t words[1 + 33 + 2] = {after};
     uint8_t code[1200];
     memset(code, /* nop */ 0x90, sizeof code);
     memcpy(code, begin_of_function, sizeof begin_of_function);
@@ -879,11 +879,11 @@ START_TEST(long_function_without_a_way_to_a_return) {
     words[1] = STALE;
     words[34] = OTHER + 32;
     image_words(&f->memory, STACK, 8, words, sizeof words / sizeof *words);
-    set_registers(f, _i == 0 ? OTHER : behind, _i == 0 ? STACK : STACK + 8, 0);
+    set_registers(f, _i == 0 ? OTHER : after, _i == 0 ? STACK : STACK + 8, 0);
     if (_i == 0) {
-        EXPECT(f, USP_STOP_FP_ZERO, OTHER, behind, OTHER + 32);
+        EXPECT(f, USP_STOP_FP_ZERO, OTHER, after, OTHER + 32);
     } else {
-        EXPECT(f, USP_STOP_FP_ZERO, behind, OTHER + 32);
+        EXPECT(f, USP_STOP_FP_ZERO, after, OTHER + 32);
     }
     ck_assert_uint_eq(f->frames[1 - _i].cfa, STACK + 8 * 35);
 }
@@ -895,7 +895,7 @@ int main(void) {
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               tail_call_before_an_epilogue, switch_above_an_old_return_address, operand_that_looks_like_a_push,
-              behind_a_call_that_does_not_return, way_to_the_return_cannot_be_read, skipped_together,
+              after_a_call_that_does_not_return, way_to_the_return_cannot_be_read, skipped_together,
               pop_and_branch_together);
     add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
               data_that_leads_to_the_return, object_of_many_fields, barrier_on_the_return_address,
@@ -916,6 +916,6 @@ int main(void) {
     tcase_add_loop_test(ways, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(ways, called_through_a_table, 0, 4);
     tcase_add_loop_test(ways, arguments_that_stay, 0, 5);
-    tcase_add_loop_test(ways, epilogue_behind_arguments, 0, 2);
+    tcase_add_loop_test(ways, epilogue_after_arguments, 0, 2);
     return run_suite("misleading instructions", ways);
 }

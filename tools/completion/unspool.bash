@@ -35,7 +35,7 @@ _unspool_processes() {
 _unspool_reply() {
   mapfile -t COMPREPLY < <(compgen "${@:3}" -- "$2")
   case $1 in
-  # A slash is put behind folders, and quotes around what needs them.
+  # A slash is put after folders, and quotes around what needs them.
   files) compopt -o filenames 2>/dev/null ;;
   esac
 }

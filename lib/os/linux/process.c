@@ -29,7 +29,7 @@ static void release(void *owned) {
 
 /* Returns the part of a stack that was not copied. It counts as unreadable, because the thread runs again and changes
  * it. */
-static struct uspi_hole behind(const struct uspi_stack_extent *e) {
+static struct uspi_hole not_copied(const struct uspi_stack_extent *e) {
     if (e->room == 0) return (struct uspi_hole){0, 0};
     usp_addr from = e->from + e->copied, high = e->high != 0 ? e->high : from + USPI_STACK_MAX;
     return (struct uspi_hole){from, high > from ? high : from};
@@ -45,7 +45,7 @@ static void describe_copy(const struct uspi_tracing *tracing, size_t i) {
     for (unsigned k = 0; k < USPI_STACKS; k++) {
         const struct uspi_stack_extent *e = &from->extents[k];
         to->copy.parts[k] = (struct uspi_copied){e->bytes, e->from, e->copied};
-        to->copy.dead[k] = behind(e);
+        to->copy.dead[k] = not_copied(e);
     }
 }
 

@@ -58,7 +58,7 @@ static void define_prefixes(struct writer *writer, struct uspi_span text) {
 static struct uspi_span name_of(struct uspi_span path) {
     size_t from = path.length;
     while (from > 0 && !uspi_is_separator(path.bytes[from - 1])) from--;
-    return uspi_span_behind(path, from);
+    return uspi_span_after(path, from);
 }
 
 /* Writes "/NAME.framework/Versions/V/NAME", where V is one character, in its short form. Returns false for any other
@@ -80,7 +80,7 @@ static void put_path(struct writer *writer, struct uspi_span path) {
     size_t number, length;
     while (rest.length > 0 && (number = find_prefix(writer, rest, &length)) != SIZE_MAX) {
         put_prefix(writer, number);
-        rest = uspi_span_behind(rest, length);
+        rest = uspi_span_after(rest, length);
     }
     if (put_framework(writer, rest, name_of(path))) return;
     define_prefixes(writer, rest);
@@ -88,7 +88,7 @@ static void put_path(struct writer *writer, struct uspi_span path) {
         const size_t part = rest.length < USPI_PATH_COUNT_MAX ? rest.length : USPI_PATH_COUNT_MAX;
         uspi_compact_put(&writer->out, (uint8_t)part);
         uspi_compact_put_bytes(&writer->out, rest.bytes, part);
-        rest = uspi_span_behind(rest, part);
+        rest = uspi_span_after(rest, part);
     }
     uspi_compact_put(&writer->out, USPI_PATH_END);
 }

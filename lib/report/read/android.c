@@ -17,22 +17,22 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     uspi_skip_blanks(line, &at);
     if (at == begin) return false;
     /* The path goes up to " (", or to the end of the line. It may contain blanks. */
-    size_t end = uspi_span_find(line, at, USPI_SPAN(" (")), behind = end;
-    struct uspi_span rest = uspi_span_trim_right(uspi_span_behind(line, at));
-    if (end == line.length) behind = at + rest.length;
-    frame->image = uspi_span_trim(uspi_span_part(line, at, behind));
+    size_t end = uspi_span_find(line, at, USPI_SPAN(" (")), after = end;
+    struct uspi_span rest = uspi_span_trim_right(uspi_span_after(line, at));
+    if (end == line.length) after = at + rest.length;
+    frame->image = uspi_span_trim(uspi_span_part(line, at, after));
     size_t inner = uspi_span_find_last(frame->image, USPI_SPAN("!"));
-    if (inner < frame->image.length) frame->image = uspi_span_behind(frame->image, inner + 1);
+    if (inner < frame->image.length) frame->image = uspi_span_after(frame->image, inner + 1);
     frame->flags |= USPI_FRAME_OFFSET | USPI_FRAME_CALL_SITE;
     frame->base = USP_PLACE_LINKED;
-    uspi_take_build_id(line, behind, frame);
-    size_t next = behind;
+    uspi_take_build_id(line, after, frame);
+    size_t next = after;
     if (uspi_skip(line, &next, USPI_SPAN(" (offset 0x"))) {
-        behind = uspi_span_find(line, next, USPI_SPAN(")")) + 1;
-        if (behind > line.length) return false;
+        after = uspi_span_find(line, next, USPI_SPAN(")")) + 1;
+        if (after > line.length) return false;
     }
-    frame->replaced = uspi_span_part(line, behind, behind);
-    next = behind;
+    frame->replaced = uspi_span_part(line, after, after);
+    next = after;
     if (uspi_skip(line, &next, USPI_SPAN(" (")) && !uspi_span_has_at(line, next, USPI_SPAN("BuildId: "))) {
         size_t close = uspi_span_find(line, next, USPI_SPAN(")"));
         const size_t id = uspi_span_find(line, next, USPI_SPAN(" (BuildId: ")),
@@ -40,7 +40,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         /* A demangled name may contain parentheses: the closing one is the first after the offset. */
         if (found < id) close = uspi_span_find(line, found, USPI_SPAN(")"));
         frame->name = uspi_span_part(line, next, close);
-        frame->replaced = uspi_span_part(line, behind, close < line.length ? close + 1 : close);
+        frame->replaced = uspi_span_part(line, after, close < line.length ? close + 1 : close);
         frame->flags |= USPI_FRAME_NAMED;
         uspi_take_name_offset(line, frame);
     }
@@ -76,7 +76,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     };
     /* logcat writes its own fields before the text. */
     size_t tag = uspi_span_find(line, 0, USPI_SPAN(" DEBUG   : "));
-    if (tag < line.length) line = uspi_span_behind(line, tag + 11);
+    if (tag < line.length) line = uspi_span_after(line, tag + 11);
     size_t at = uspi_span_find(line, 0, USPI_SPAN(", tid: ")), name = uspi_span_find(line, at, USPI_SPAN(", name: "));
     size_t process = uspi_span_find(line, name, USPI_SPAN("  >>> "));
     if (uspi_span_begins(line, USPI_SPAN("pid: ")) && name < line.length) {

@@ -38,24 +38,24 @@ static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
     size_t at = 0;
     struct uspi_span text = uspi_span_trim_left(before);
     while (text.length > 0 && (text.bytes[0] == '"' || text.bytes[0] == '(')) {
-        text = uspi_span_trim_left(uspi_span_behind(text, 1));
+        text = uspi_span_trim_left(uspi_span_after(text, 1));
     }
     bool is_long = uspi_length_of_long_index(text) > 0;
     if (uspi_scan_decimal(text, &at, &frame->index) && at < text.length &&
         (is_long || text.bytes[at] == ' ' || text.bytes[at] == '\t')) {
         frame->flags |= USPI_FRAME_INDEX;
-        text = uspi_span_trim_left(uspi_span_behind(text, at));
+        text = uspi_span_trim_left(uspi_span_after(text, at));
     }
     bool is_none = uspi_span_is(text, USPI_SPAN("???")) || uspi_span_begins(text, USPI_SPAN("0x"));
     frame->image = is_none ? (struct uspi_span)USPI_SPAN_INIT("") : text;
 }
 
-static bool take_address_line(struct uspi_span line, size_t at_address, size_t behind_address,
+static bool take_address_line(struct uspi_span line, size_t at_address, size_t after_address,
                               struct uspi_frame *frame) {
     uint64_t offset, load;
     size_t at = 0;
     struct uspi_span before = uspi_span_trim_right(ahead(line, at_address));
-    if (!uspi_take_symbol(uspi_span_trim_left(uspi_span_behind(line, behind_address)), frame, &offset)) return false;
+    if (!uspi_take_symbol(uspi_span_trim_left(uspi_span_after(line, after_address)), frame, &offset)) return false;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
     if (uspi_span_is(frame->name, USPI_SPAN("<redacted>"))) {
@@ -113,7 +113,7 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
         return false;
     if (end >= text.length || !uspi_is_blank(text.bytes[end])) return false;
     take_columns(uspi_span_trim_right(ahead(text, at)), frame);
-    frame->name = uspi_span_trim_left(uspi_span_behind(text, end));
+    frame->name = uspi_span_trim_left(uspi_span_after(text, end));
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NAMED;
     uspi_take_source(line, frame);
     const bool is_told = frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0;
@@ -125,7 +125,7 @@ static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *
     struct uspi_span text = uspi_span_trim_right(line);
     const size_t blank = uspi_span_find_last(text, USPI_SPAN(" "));
     if (from > 0 || blank == text.length) return false;
-    const struct uspi_span word = uspi_span_behind(text, blank + 1);
+    const struct uspi_span word = uspi_span_after(text, blank + 1);
     if (!uspi_span_is(word, USPI_SPAN("???")) && !uspi_span_is(word, USPI_SPAN("[unknown]"))) return false;
     const struct uspi_span rest = uspi_span_trim_right(ahead(text, blank));
     size_t begin = rest.length;
@@ -133,7 +133,7 @@ static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *
     size_t at = begin;
     const struct uspi_span columns = uspi_span_trim_right(ahead(rest, begin));
     if (!uspi_scan_hex(rest, &at, &frame->address) || at != rest.length) return false;
-    if (columns.length < 3 || !uspi_span_is(uspi_span_behind(columns, columns.length - 3), USPI_SPAN("???")))
+    if (columns.length < 3 || !uspi_span_is(uspi_span_after(columns, columns.length - 3), USPI_SPAN("???")))
         return false;
     uspi_take_index_before(ahead(columns, columns.length - 3), frame);
     frame->flags |= USPI_FRAME_ADDRESS;
@@ -179,14 +179,14 @@ static bool take_range(struct uspi_span line, size_t *at, struct uspi_read_image
 bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     size_t at = 0, id_begin, id_end;
     if (!take_range(line, &at, image) || !take_id(line, at, &id_begin, &id_end, image)) return false;
-    image->path = uspi_span_trim(uspi_span_behind(line, id_end));
+    image->path = uspi_span_trim(uspi_span_after(line, id_end));
     /* Between the addresses and the id are the identifier, a version in parentheses, and the processor; the last two
      * may be missing. A + marks images that are not Apple's. */
     struct uspi_span middle = uspi_span_trim(uspi_span_part(line, at, id_begin));
-    if (middle.length > 0 && middle.bytes[0] == '+') middle = uspi_span_behind(middle, 1);
+    if (middle.length > 0 && middle.bytes[0] == '+') middle = uspi_span_after(middle, 1);
     size_t last = middle.length;
     while (last > 0 && middle.bytes[last - 1] != ' ') last--;
-    image->arch = uspi_scan_arch(uspi_span_behind(middle, last), &image->variant);
+    image->arch = uspi_scan_arch(uspi_span_after(middle, last), &image->variant);
     if (image->arch != USP_ARCH_NONE) middle = uspi_span_trim_right(ahead(middle, last));
     size_t version = uspi_span_find(middle, 0, USPI_SPAN(" ("));
     image->ident = uspi_span_trim_right(ahead(middle, version));
@@ -235,7 +235,7 @@ static void take_thread_name(struct uspi_span text, struct uspi_heading *heading
     static const struct uspi_span queue = USPI_SPAN_INIT("Dispatch queue:");
     size_t at = uspi_span_find(text, 0, queue);
     heading->name = uspi_span_trim(ahead(text, at));
-    if (at < text.length) heading->queue = uspi_span_trim(uspi_span_behind(text, at + queue.length));
+    if (at < text.length) heading->queue = uspi_span_trim(uspi_span_after(text, at + queue.length));
 }
 
 /* Reads "Thread 0:", "Thread 0 Crashed:", "Thread 0 name:  …", "Thread 0 Crashed:: …", "Thread 0:: …". */
@@ -246,18 +246,18 @@ static bool thread_heading(struct uspi_span line, struct uspi_heading *heading) 
     heading->flags = USPI_THREAD_NUMBER;
     if (uspi_skip(line, &at, USPI_SPAN(" name:"))) {
         heading->flags |= USPI_THREAD_NAME_ONLY;
-        take_thread_name(uspi_span_behind(line, at), heading);
+        take_thread_name(uspi_span_after(line, at), heading);
         return true;
     }
     if (uspi_skip(line, &at, USPI_SPAN(" Crashed"))) heading->flags |= USPI_THREAD_CRASHED;
     /* The registers of a thread follow; they are no frames. */
-    if (uspi_span_has(uspi_span_behind(line, at), USPI_SPAN(" Thread State"))) {
+    if (uspi_span_has(uspi_span_after(line, at), USPI_SPAN(" Thread State"))) {
         heading->kind = USPI_HEADING_END;
         return true;
     }
     if (!uspi_skip(line, &at, USPI_SPAN(":"))) return false;
     uspi_skip(line, &at, USPI_SPAN(":"));
-    take_thread_name(uspi_span_behind(line, at), heading);
+    take_thread_name(uspi_span_after(line, at), heading);
     return true;
 }
 
@@ -278,7 +278,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
         size_t at = uspi_span_find(line, 0, stacks[i]);
         if (at == line.length) continue;
         heading->kind = USPI_HEADING_STACK;
-        heading->name = uspi_span_trim(uspi_span_behind(line, at));
+        heading->name = uspi_span_trim(uspi_span_after(line, at));
         while (heading->name.length > 0 && heading->name.bytes[heading->name.length - 1] == ':') heading->name.length--;
         return true;
     }

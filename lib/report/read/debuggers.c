@@ -58,16 +58,16 @@ static size_t end_of_arguments(struct uspi_span text, size_t open) {
 /* Reads "NAME (ARGUMENTS)" at `at`, and " at FILE:LINE" or " from IMAGE" after it. Names may contain parentheses, too:
  * "std::function<void (int)>::operator() (this=0x1)". */
 static bool take_call(struct uspi_span line, size_t at, struct uspi_frame *frame) {
-    const struct uspi_span text = uspi_span_trim_right(uspi_span_behind(line, at));
+    const struct uspi_span text = uspi_span_trim_right(uspi_span_after(line, at));
     size_t open = uspi_span_find(text, 0, USPI_SPAN(" ("));
     for (unsigned i = 0; i < PARENTHESES && open < text.length; i++) {
         const size_t end = end_of_arguments(text, open + 1);
-        const struct uspi_span rest = uspi_span_behind(text, end);
+        const struct uspi_span rest = uspi_span_after(text, end);
         const bool is_at = uspi_span_begins(rest, USPI_SPAN(" at ")),
                    is_from = uspi_span_begins(rest, USPI_SPAN(" from "));
         frame->name = uspi_span_part(text, 0, open);
-        if (is_at) return uspi_take_file_line(uspi_span_behind(rest, 4), frame);
-        if (is_from) frame->image = uspi_span_trim(uspi_span_behind(rest, 6));
+        if (is_at) return uspi_take_file_line(uspi_span_after(rest, 4), frame);
+        if (is_from) frame->image = uspi_span_trim(uspi_span_after(rest, 6));
         if (is_from || rest.length == 0) return true;
         open = uspi_span_find(text, open + 1, USPI_SPAN(" ("));
     }
@@ -75,22 +75,22 @@ static bool take_call(struct uspi_span line, size_t at, struct uspi_frame *frame
 }
 
 static bool find_gdb(struct uspi_span line, size_t from, struct uspi_frame *frame) {
-    size_t at = 0, behind;
+    size_t at = 0, after;
     uspi_skip_blanks(line, &at);
     if (from > 0 || !uspi_span_has_at(line, at, USPI_SPAN("#")) || !uspi_take_hash_index(line, &at, frame))
         return false;
-    behind = at;
-    if (uspi_skip(line, &behind, USPI_SPAN("<signal handler called>"))) {
-        frame->name = uspi_span_part(line, at, behind);
+    after = at;
+    if (uspi_skip(line, &after, USPI_SPAN("<signal handler called>"))) {
+        frame->name = uspi_span_part(line, at, after);
         frame->flags |= USPI_FRAME_NAMED;
         return true;
     }
-    const bool has_address = uspi_scan_hex(line, &behind, &frame->address);
+    const bool has_address = uspi_scan_hex(line, &after, &frame->address);
     if (has_address) {
-        uspi_skip_blanks(line, &behind);
-        if (!uspi_skip(line, &behind, USPI_SPAN("in "))) return false;
+        uspi_skip_blanks(line, &after);
+        if (!uspi_skip(line, &after, USPI_SPAN("in "))) return false;
         frame->flags |= USPI_FRAME_ADDRESS;
-        at = behind;
+        at = after;
     }
     if (!take_call(line, at, frame) || (!has_address && frame->file.length == 0)) return false;
     frame->replaced = frame->name;
@@ -204,7 +204,7 @@ static bool coredumpctl_heading(struct uspi_span line, struct uspi_heading *head
     at = 0;
     uspi_skip_blanks(line, &at);
     if (at == 0) return false;
-    return uspi_take_field(uspi_span_behind(line, at), labels, sizeof labels / sizeof *labels, heading);
+    return uspi_take_field(uspi_span_after(line, at), labels, sizeof labels / sizeof *labels, heading);
 }
 
 const struct uspi_line_shape uspi_coredumpctl_lines = {
@@ -225,17 +225,17 @@ const struct uspi_line_shape uspi_coredumpctl_lines = {
 static bool find_eu_stack(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     size_t at = 0;
     if (from > 0 || !take_address(line, &at, frame)) return false;
-    size_t behind = at;
-    struct uspi_span rest = uspi_span_trim_right(uspi_span_behind(line, at));
+    size_t after = at;
+    struct uspi_span rest = uspi_span_trim_right(uspi_span_after(line, at));
     /* With " - 1" the call site is the address minus 1. */
     if (uspi_skip(rest, &(size_t){0}, USPI_SPAN(" - 1"))) {
-        behind += 4;
-        rest = uspi_span_behind(rest, 4);
+        after += 4;
+        rest = uspi_span_after(rest, 4);
     }
     size_t dash = uspi_span_find(rest, 0, USPI_SPAN(" - "));
-    if (dash < rest.length) frame->image = uspi_span_trim(uspi_span_behind(rest, dash + 3));
+    if (dash < rest.length) frame->image = uspi_span_trim(uspi_span_after(rest, dash + 3));
     frame->name = uspi_span_trim(uspi_span_part(rest, 0, dash));
-    frame->replaced = uspi_span_part(line, behind, behind);
+    frame->replaced = uspi_span_part(line, after, after);
     if (frame->name.length > 0) frame->flags |= USPI_FRAME_NAMED;
     /* A name that begins with "in " shows that the line is gdb's. */
     return !uspi_span_begins(frame->name, USPI_SPAN("in "));

@@ -398,10 +398,10 @@ static int read_text(struct walk *walk, size_t node) {
     }
     if (status == USP_OK && !uspi_lines_rewind(&lines, text.length)) status = USP_ERROR_NO_MEMORY;
     for (size_t at = 0; status == USP_OK && at < text.length; at = next) {
-        size_t end = end_of_line(text, at, &next), behind;
+        size_t end = end_of_line(text, at, &next), after_next;
         line.here.following = (struct uspi_span){"", 0};
         /* Nodes of trees need the next line. Its escapes may stay, because only its depth counts. */
-        if (next < text.length) line.here.following = uspi_span_part(text, next, end_of_line(text, next, &behind));
+        if (next < text.length) line.here.following = uspi_span_part(text, next, end_of_line(text, next, &after_next));
         line.here.position = at;
         line.raw = uspi_span_part(text, at, end);
         if (!line_of(documents, text, at, end, &line.here.text)) status = USP_ERROR_NO_MEMORY;

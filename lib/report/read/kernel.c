@@ -89,7 +89,7 @@ static bool fault_heading(struct uspi_span line, struct uspi_heading *heading) {
         if (at == line.length) continue;
         heading->kind = USPI_HEADING_FIELD;
         heading->field = USPI_FIELD_EXCEPTION_TYPE;
-        heading->value = uspi_span_trim(uspi_span_behind(line, at + events[i].skipped));
+        heading->value = uspi_span_trim(uspi_span_after(line, at + events[i].skipped));
         return true;
     }
     if (!uspi_span_has(line, USPI_SPAN("Call Trace:")) && !uspi_span_has(line, USPI_SPAN("Call trace:"))) return false;
@@ -164,7 +164,7 @@ static bool take_named(struct uspi_span line, size_t at, struct uspi_frame *fram
     frame->image = USPI_SPAN("vmlinux");
     frame->flags |= USPI_FRAME_NAMED;
     uspi_take_name_offset(line, frame);
-    struct uspi_span rest = uspi_span_trim(uspi_span_behind(line, at));
+    struct uspi_span rest = uspi_span_trim(uspi_span_after(line, at));
     if (uspi_span_begins(rest, USPI_SPAN("["))) {
         size_t name = 1;
         frame->image = uspi_scan_word(rest, &name);
@@ -184,7 +184,7 @@ static bool find_kernel(struct uspi_span line, size_t from, struct uspi_frame *f
     if (!uspi_scan_hex(line, &at, &frame->address)) return take_named(line, begin, frame);
     if (frame->address < KERNEL_LOWEST) return false;
     if (at < line.length && !uspi_is_blank(line.bytes[at])) return false;
-    if (uspi_span_trim(uspi_span_behind(line, at)).length > 0) return false;
+    if (uspi_span_trim(uspi_span_after(line, at)).length > 0) return false;
     frame->replaced = uspi_span_part(line, begin, at);
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET | USPI_FRAME_GUESS;
     frame->image = USPI_SPAN("vmlinux");

@@ -25,15 +25,15 @@ static bool find_rust(struct uspi_span line, size_t from, struct uspi_frame *fra
     if (!uspi_skip(line, &at, USPI_SPAN(": "))) return false;
     uspi_skip_blanks(line, &at);
     frame->flags |= USPI_FRAME_INDEX;
-    size_t behind = at;
-    if (uspi_scan_hex(line, &behind, &frame->address) && uspi_skip(line, &behind, USPI_SPAN(" - "))) {
+    size_t next = at;
+    if (uspi_scan_hex(line, &next, &frame->address) && uspi_skip(line, &next, USPI_SPAN(" - "))) {
         if (frame->address < LOWEST) return false;
         frame->flags |= USPI_FRAME_ADDRESS;
-        at = behind;
+        at = next;
     } else {
         frame->flags |= USPI_FRAME_UNSURE;
     }
-    frame->name = frame->replaced = uspi_span_trim_right(uspi_span_behind(line, at));
+    frame->name = frame->replaced = uspi_span_trim_right(uspi_span_after(line, at));
     if (!uspi_is_placeholder(frame->name)) frame->flags |= USPI_FRAME_NAMED;
     return frame->name.length > 0 && (frame->flags & (USPI_FRAME_ADDRESS | USPI_FRAME_NAMED)) != 0;
 }
@@ -43,7 +43,7 @@ static bool rust_source(struct uspi_span line, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim(line);
     const bool is_indented = line.length > 0 && uspi_is_blank(line.bytes[0]);
     return is_indented && uspi_span_begins(text, USPI_SPAN("at ")) &&
-           uspi_take_file_line(uspi_span_behind(text, 3), frame);
+           uspi_take_file_line(uspi_span_after(text, 3), frame);
 }
 
 static void put_rust(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
@@ -85,7 +85,7 @@ static bool find_go(struct uspi_span line, size_t from, struct uspi_frame *frame
     frame->replaced = uspi_span_part(line, at, at);
     frame->flags |= USPI_FRAME_ADDRESS;
     if (is_signal) frame->flags |= USPI_FRAME_CALL_SITE | USPI_FRAME_ONE_LINE;
-    frame->name = uspi_span_trim(uspi_span_behind(line, at));
+    frame->name = uspi_span_trim(uspi_span_after(line, at));
     if (is_signal && uspi_span_ends(frame->name, USPI_SPAN("]"))) frame->name.length--;
     if (frame->name.length == 0) return true;
     frame->flags |= USPI_FRAME_NAMED;
@@ -171,7 +171,7 @@ static bool find_java(struct uspi_span line, size_t from, struct uspi_frame *fra
     if (from == 0 && uspi_skip(line, &at, USPI_SPAN("C  0x"))) {
         frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NOWHERE;
         return uspi_scan_hex_digits(line, &at, &frame->address) &&
-               uspi_span_trim(uspi_span_behind(line, at)).length == 0;
+               uspi_span_trim(uspi_span_after(line, at)).length == 0;
     }
     if (from > 0 || (!uspi_skip(line, &at, USPI_SPAN("C  [")) && !uspi_skip(line, &at, USPI_SPAN("V  ["))))
         return false;
@@ -185,7 +185,7 @@ static bool find_java(struct uspi_span line, size_t from, struct uspi_frame *fra
     if (line.bytes[0] == '#') frame->flags |= USPI_FRAME_CALL_SITE;
     frame->replaced = uspi_span_part(line, at, at);
     uspi_skip_blanks(line, &at);
-    frame->name = uspi_span_trim_right(uspi_span_behind(line, at));
+    frame->name = uspi_span_trim_right(uspi_span_after(line, at));
     if (frame->name.length == 0) return true;
     frame->flags |= USPI_FRAME_NAMED;
     uspi_take_name_offset(line, frame);
@@ -201,7 +201,7 @@ static bool find_java_code(struct uspi_span line, size_t from, struct uspi_frame
     if (from > 0 || text.length < 4) return false;
     frame->flags |= USPI_FRAME_NAMED;
     if (uspi_span_begins(text, USPI_SPAN("v  ~"))) {
-        frame->name = uspi_span_behind(text, 3);
+        frame->name = uspi_span_after(text, 3);
         return true;
     }
     if (uspi_span_begins(text, USPI_SPAN("j  "))) {

@@ -173,7 +173,7 @@ static bool take_file_at(struct uspi_span line, size_t at, struct uspi_frame *fr
     return close < line.length && uspi_take_file_line(uspi_span_part(line, at, close), frame);
 }
 
-size_t uspi_behind_source(struct uspi_span line, size_t at) {
+size_t uspi_end_of_source(struct uspi_span line, size_t at) {
     struct uspi_frame frame = {.line = 0};
     return take_file_at(line, at, &frame) ? uspi_span_find(line, at, USPI_SPAN(")")) + 1 : at;
 }
@@ -222,7 +222,7 @@ bool uspi_is_header(struct uspi_span name) {
         USPI_SPAN_INIT("_mh_dylib_header"),
         USPI_SPAN_INIT("_mh_bundle_header"),
     };
-    while (uspi_span_begins(name, USPI_SPAN("__"))) name = uspi_span_behind(name, 1);
+    while (uspi_span_begins(name, USPI_SPAN("__"))) name = uspi_span_after(name, 1);
     return name.length >= 16 && is_one_of(name, headers, sizeof headers / sizeof *headers);
 }
 
@@ -289,7 +289,7 @@ bool uspi_take_field(struct uspi_span line, const struct uspi_field_label *label
         if (!uspi_span_begins(line, labels[i].label)) continue;
         heading->kind = USPI_HEADING_FIELD;
         heading->field = labels[i].field;
-        heading->value = uspi_span_trim(uspi_span_behind(line, labels[i].is_in_value ? 0 : labels[i].label.length));
+        heading->value = uspi_span_trim(uspi_span_after(line, labels[i].is_in_value ? 0 : labels[i].label.length));
         return true;
     }
     return false;

@@ -47,7 +47,7 @@ bool uspi_take_file_line(struct uspi_span text, struct uspi_frame *frame);
 void uspi_take_source(struct uspi_span line, struct uspi_frame *frame);
 
 /* Returns the position after " (FILE:LINE)" at `at`, or `at` if there is none. */
-size_t uspi_behind_source(struct uspi_span line, size_t at);
+size_t uspi_end_of_source(struct uspi_span line, size_t at);
 
 /* Reads "(BuildId: HEX)" at or after `from` as the id of the frame's image. */
 void uspi_take_build_id(struct uspi_span line, size_t from, struct uspi_frame *frame);

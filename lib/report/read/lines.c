@@ -101,8 +101,8 @@ static size_t candidates_of(const struct uspi_line_reader *lines, struct candida
     size_t count = given_candidates(lines->given, lines->given_table, candidates),
            known = uspi_tables_count(&lines->tables);
     /* A table with frames between its lines begins before these frames, so the next one is not theirs. */
-    bool is_behind = lines->next < known && !(lines->next > 0 && uspi_tables_is_scattered(&lines->tables, lines->next));
-    if (is_behind) candidates[count++] = (struct candidate){&lines->tables, lines->next};
+    bool has_next = lines->next < known && !(lines->next > 0 && uspi_tables_is_scattered(&lines->tables, lines->next));
+    if (has_next) candidates[count++] = (struct candidate){&lines->tables, lines->next};
     if (lines->next > 0) candidates[count++] = (struct candidate){&lines->tables, lines->next - 1};
     return count;
 }
@@ -369,12 +369,12 @@ static void put_line(struct uspi_text *out, struct uspi_span line, const struct 
                      const struct usp_answer *answer) {
     size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
     /* The line of code that had no name before. */
-    if (uspi_has_source(&answer->frames[answer->count - 1])) end = uspi_behind_source(line, end);
+    if (uspi_has_source(&answer->frames[answer->count - 1])) end = uspi_end_of_source(line, end);
     const uint32_t count = (frame->flags & USPI_FRAME_ONE_LINE) != 0 ? 1 : answer->count;
     for (uint32_t i = 0; i < count; i++) {
         put_span(out, uspi_span_part(line, 0, at));
         put_answer(out, frame, answer, i);
-        put_span(out, uspi_span_behind(line, end));
+        put_span(out, uspi_span_after(line, end));
         if (i + 1 < count && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
     }
 }
@@ -384,10 +384,10 @@ static void put_line(struct uspi_text *out, struct uspi_span line, const struct 
 static bool put_nameless(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
                          const struct usp_answer *answer) {
     const size_t end = (size_t)(frame->replaced.bytes - line.bytes) + frame->replaced.length;
-    if (!frame->shape->takes_line || uspi_behind_source(line, end) != end) return false;
+    if (!frame->shape->takes_line || uspi_end_of_source(line, end) != end) return false;
     put_span(out, uspi_span_part(line, 0, end));
     uspi_put_source_line(out, answer, 0);
-    put_span(out, uspi_span_behind(line, end));
+    put_span(out, uspi_span_after(line, end));
     return true;
 }
 
@@ -449,7 +449,7 @@ static int write_several(struct uspi_line_reader *lines, struct uspi_span line, 
         }
     }
     if (status == USP_OK) *is = answered > 0 ? USPI_LINE_WRITTEN : USPI_LINE_FRAMES;
-    if (*is == USPI_LINE_WRITTEN) put_span(out, uspi_span_behind(line, written));
+    if (*is == USPI_LINE_WRITTEN) put_span(out, uspi_span_after(line, written));
     for (size_t i = 0; pieces != NULL && i < count; i++) free(pieces[i].sources);
     free(pieces);
     return status;

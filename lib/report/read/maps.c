@@ -66,7 +66,7 @@ static bool find_maps(struct uspi_span line, struct uspi_read_image *image) {
         if (!uspi_scan_decimal(line, &at, &size)) return false; /* the inode */
     }
     image->base = USP_PLACE_FILE;
-    return take_path(uspi_span_behind(line, at), image);
+    return take_path(uspi_span_after(line, at), image);
 }
 
 static bool find_gdb_maps(struct uspi_span line, struct uspi_read_image *image) {
@@ -86,7 +86,7 @@ static bool find_gdb_maps(struct uspi_span line, struct uspi_read_image *image) 
     if (scan_rights(line, &rights)) at = rights;
     image->last--;
     image->base = USP_PLACE_FILE;
-    return take_path(uspi_span_behind(line, at), image);
+    return take_path(uspi_span_after(line, at), image);
 }
 
 const struct uspi_line_shape uspi_maps_lines = {

@@ -229,10 +229,10 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
         return;
     }
     put_value(out, document, value, paths[which].meaning);
-    const size_t behind = more != NULL && out->length > 0 ? find_value(document, object, more) : USPI_JSON_NONE;
-    if (behind == USPI_JSON_NONE || document->nodes[behind].length == 0) return;
+    const size_t more_value = more != NULL && out->length > 0 ? find_value(document, object, more) : USPI_JSON_NONE;
+    if (more_value == USPI_JSON_NONE || document->nodes[more_value].length == 0) return;
     uspi_put_string(out, " (");
-    put_value(out, document, behind, paths[which].more_meaning);
+    put_value(out, document, more_value, paths[which].more_meaning);
     uspi_put_string(out, ")");
 }
 

@@ -14,7 +14,7 @@ struct builder {
     bool has_name;            /* `name` belongs to the thread with its number, which follows */
     struct uspi_heading name; /* its spans point into the text */
     size_t table;             /* the first table of images that no report has yet */
-    bool is_behind_document;  /* the last report is a document in a line */
+    bool is_after_document;   /* the last report is a document in a line */
 };
 
 static struct uspi_model_part *part_of(const struct builder *builder) {
@@ -38,9 +38,9 @@ static bool begin_part(struct builder *builder, const struct uspi_heading *headi
     bool is_first_field = heading->field == USPI_FIELD_PROCESS || heading->field == USPI_FIELD_INCIDENT ||
                           heading->field == USPI_FIELD_DATE || heading->field == USPI_FIELD_EXCEPTION_TYPE;
     bool is_next = part != NULL && part->thread_count > 0 && is_first_field && part->fields[heading->field].length > 0;
-    if (part != NULL && !is_next && !builder->is_behind_document) return true;
-    if (!builder->is_behind_document && !take_tables(builder, position)) return false;
-    builder->is_in_thread = builder->is_waiting = builder->is_behind_document = false;
+    if (part != NULL && !is_next && !builder->is_after_document) return true;
+    if (!builder->is_after_document && !take_tables(builder, position)) return false;
+    builder->is_in_thread = builder->is_waiting = builder->is_after_document = false;
     return uspi_model_add_part(builder->model) != NULL;
 }
 
@@ -53,8 +53,8 @@ static bool take_field(struct builder *builder, const struct uspi_heading *headi
 
 /* Adds a thread; after a document in a line, to a new report. NULL when memory is exhausted. */
 static struct uspi_model_thread *add_thread(struct builder *builder) {
-    if (builder->is_behind_document && uspi_model_add_part(builder->model) == NULL) return NULL;
-    builder->is_behind_document = false;
+    if (builder->is_after_document && uspi_model_add_part(builder->model) == NULL) return NULL;
+    builder->is_after_document = false;
     return uspi_model_add_thread(builder->model);
 }
 
@@ -145,12 +145,11 @@ static int read_document(struct builder *builder, const struct uspi_line *line, 
     const struct uspi_model *model = builder->model;
     const size_t frames = model->frame_count;
     bool is_done = uspi_lines_pass(&reader->lines, line->position, line->raw);
-    if (model->part_count > 0 && !builder->is_behind_document)
-        is_done = is_done && take_tables(builder, line->position);
+    if (model->part_count > 0 && !builder->is_after_document) is_done = is_done && take_tables(builder, line->position);
     const int status = is_done ? uspi_model_read_documents(builder->model, reader, document) : USP_ERROR_NO_MEMORY;
     uspi_tables_clear(&reader->documents.tables);
     builder->is_in_thread = builder->is_waiting = false;
-    if (model->frame_count > frames) builder->is_behind_document = true;
+    if (model->frame_count > frames) builder->is_after_document = true;
     return status;
 }
 
@@ -172,7 +171,7 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
      * taken first. */
     const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);
     if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
-    const struct uspi_line_here here = {line->position, line->raw, line->behind, true};
+    const struct uspi_line_here here = {line->position, line->raw, line->following, true};
     status = uspi_lines_read(&reader->lines, &here, take_frame, builder);
     if (status != USP_OK || is_first || builder->model->frame_count > frames) return status;
     bool is_done = has_heading ? take_heading(builder, &heading, line->position)
@@ -206,7 +205,7 @@ int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, s
     uspi_split_clear(&reader->split);
     if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = each_line(&builder, text, false);
-    const bool has_own = model->part_count > 0 && !builder.is_behind_document;
+    const bool has_own = model->part_count > 0 && !builder.is_after_document;
     if (status == USP_OK && has_own && !take_tables(&builder, UINT64_MAX)) status = USP_ERROR_NO_MEMORY;
     return status;
 }

@@ -37,10 +37,10 @@ static bool is_arm64(uint64_t address) { return address >> 36 == 0xfffffff || ad
 /* Reads the name of a frame, "mach_kernel : _thread_unstop + 0x1771", or without the image. */
 static void take_name(struct uspi_span line, size_t at, struct uspi_frame *frame) {
     static const struct uspi_span divider = USPI_SPAN_INIT(" : "), plus = USPI_SPAN_INIT(" + 0x");
-    const struct uspi_span rest = uspi_span_trim_right(uspi_span_behind(line, at));
+    const struct uspi_span rest = uspi_span_trim_right(uspi_span_after(line, at));
     const size_t divided = uspi_span_find(rest, 0, divider);
     if (divided < rest.length) frame->image = uspi_span_part(rest, 0, divided);
-    frame->name = divided < rest.length ? uspi_span_behind(rest, divided + divider.length) : rest;
+    frame->name = divided < rest.length ? uspi_span_after(rest, divided + divider.length) : rest;
     frame->replaced = frame->name;
     frame->flags |= USPI_FRAME_NAMED;
     const size_t offset = uspi_span_find_last(frame->name, plus);
@@ -67,7 +67,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     }
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_RETURN;
     frame->replaced = uspi_span_part(line, at, at);
-    if (uspi_span_trim(uspi_span_behind(line, at)).length == 0) return true;
+    if (uspi_span_trim(uspi_span_after(line, at)).length == 0) return true;
     if (!uspi_is_blank(line.bytes[at])) return false;
     uspi_skip_blanks(line, &at);
     take_name(line, at, frame);
@@ -110,7 +110,7 @@ static bool find_kernel(struct uspi_span line, struct uspi_read_image *image) {
     if (!uspi_skip(line, &at, USPI_SPAN("Kernel "))) return false;
     if (uspi_skip(line, &at, USPI_SPAN("UUID: "))) {
         image->module_is = USPI_MODULE_TOLD;
-        image->id_size = uspi_scan_id(uspi_span_trim(uspi_span_behind(line, at)), image->id, sizeof image->id);
+        image->id_size = uspi_scan_id(uspi_span_trim(uspi_span_after(line, at)), image->id, sizeof image->id);
         return image->id_size > 0;
     }
     const bool is_code = uspi_skip(line, &at, USPI_SPAN("text exec base:"));
@@ -153,7 +153,7 @@ static bool take_process(struct uspi_span line, struct uspi_heading *heading) {
     if (at == line.length) return false;
     heading->kind = USPI_HEADING_FIELD;
     heading->field = USPI_FIELD_PROCESS;
-    heading->value = uspi_span_trim(uspi_span_behind(line, at + 2));
+    heading->value = uspi_span_trim(uspi_span_after(line, at + 2));
     return true;
 }
 

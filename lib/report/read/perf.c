@@ -81,7 +81,7 @@ static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
     rights += 3;
     uspi_scan_word(line, &rights);
     uspi_skip_blanks(line, &rights);
-    image->path = image->ident = uspi_span_trim_right(uspi_span_behind(line, rights));
+    image->path = image->ident = uspi_span_trim_right(uspi_span_after(line, rights));
     image->base = USP_PLACE_FILE;
     image->is_scattered = true;
     return image->path.length > 0;

@@ -37,7 +37,7 @@ static bool find_portable(struct uspi_span line, size_t from, struct uspi_frame 
     if (frame->id_size == 0 && !uspi_span_is(id, USPI_SPAN("???"))) return false;
     frame->flags |= USPI_FRAME_OFFSET;
     frame->replaced = uspi_span_part(line, begin, at);
-    frame->image = uspi_span_trim(uspi_span_behind(line, at));
+    frame->image = uspi_span_trim(uspi_span_after(line, at));
     uspi_take_index_before(uspi_span_part(line, 0, begin), frame);
     return frame->id_size != 0 || frame->image.length > 0;
 }
@@ -51,10 +51,10 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
     text = uspi_span_trim(uspi_span_part(text, at, path));
     if (path >= line.length) return false;
     frame->flags |= USPI_FRAME_INDEX | USPI_FRAME_NAMED;
-    frame->image = uspi_span_trim(uspi_span_behind(line, path));
+    frame->image = uspi_span_trim(uspi_span_after(line, path));
     if (uspi_take_symbol(text, frame, &frame->name_offset)) {
         frame->flags |= USPI_FRAME_NAME_OFFSET;
-        const struct uspi_span rest = uspi_span_behind(text, frame->replaced.length);
+        const struct uspi_span rest = uspi_span_after(text, frame->replaced.length);
         return rest.length == 0 || rest.bytes[1] == '(';
     }
     frame->name = text;

@@ -105,7 +105,7 @@ static void put_wide(struct usp_reader *reader, struct uspi_span text) {
         bool is_big_endian = reader->split.encoding == USPI_ENCODING_UTF16_BIG;
         size_t length = uspi_utf16_encode(uspi_span_part(text, 0, part), is_big_endian, units);
         put_raw(reader, (struct uspi_span){units, length});
-        text = uspi_span_behind(text, part);
+        text = uspi_span_after(text, part);
     }
 }
 
@@ -203,7 +203,7 @@ bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line,
     *status = USP_OK;
     if (brace == NULL || reader->documents.is_record) return false;
     const size_t begin = (size_t)(brace - line.bytes);
-    struct uspi_json_document probe = {.text = uspi_span_behind(line, begin)};
+    struct uspi_json_document probe = {.text = uspi_span_after(line, begin)};
     if (!looks_like_report(probe.text)) return false;
     *status = uspi_json_read(&probe);
     uspi_json_clear(&probe);
@@ -214,7 +214,7 @@ bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line,
     }
     found->before = uspi_span_part(line, 0, begin);
     found->text = uspi_span_part(line, begin, begin + probe.at);
-    found->behind = uspi_span_behind(line, begin + probe.at);
+    found->after = uspi_span_after(line, begin + probe.at);
     *status = expand(reader, &found->text);
     return *status == USP_OK;
 }
@@ -240,15 +240,15 @@ static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struc
 }
 
 /* Returns the text after a line in UTF-8. Of a UTF-16 text it converts only the next line, which is enough. */
-static struct uspi_span following_of(struct usp_reader *reader, struct uspi_span behind) {
+static struct uspi_span following_of(struct usp_reader *reader, struct uspi_span rest) {
     struct uspi_span text;
     int status;
-    if (reader->split.encoding == USPI_ENCODING_UTF8) return behind;
-    const char *end = behind.length > 0 ? memchr(behind.bytes, '\n', behind.length) : NULL;
-    size_t length = end != NULL ? (size_t)(end - behind.bytes) + 2 : behind.length;
-    if (length > behind.length) length = behind.length;
+    if (reader->split.encoding == USPI_ENCODING_UTF8) return rest;
+    const char *end = rest.length > 0 ? memchr(rest.bytes, '\n', rest.length) : NULL;
+    size_t length = end != NULL ? (size_t)(end - rest.bytes) + 2 : rest.length;
+    if (length > rest.length) length = rest.length;
     length &= ~(size_t)1;
-    return characters_of(reader, uspi_span_part(behind, 0, length), &text, &status) ? text : (struct uspi_span){"", 0};
+    return characters_of(reader, uspi_span_part(rest, 0, length), &text, &status) ? text : (struct uspi_span){"", 0};
 }
 
 static int hold(struct usp_reader *reader, const struct uspi_line *line) {
@@ -266,7 +266,7 @@ static int write_line_of_document(struct usp_reader *reader, const struct uspi_l
     if (!uspi_lines_pass(&reader->lines, line->position, text)) return USP_ERROR_NO_MEMORY;
     put(reader, document->before);
     const int status = write_documents(reader, document->text, put);
-    put(reader, document->behind);
+    put(reader, document->after);
     /* Its images are valid only in this document. */
     uspi_tables_clear(&reader->documents.tables);
     return status == USP_OK ? reader->out.status : status;
@@ -292,11 +292,11 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     if (is_wide) {
         /* Both texts are in `decoded`, which following_of may move. */
         reader->decoded_size = text.length;
-        following = following_of(reader, line->behind);
+        following = following_of(reader, line->following);
         text.bytes = reader->decoded;
         reader->decoded_size += following.length;
     } else {
-        following = line->behind;
+        following = line->following;
     }
     char room[512];
     struct uspi_text gathered = uspi_text_through(uspi_gathered_append, &reader->gathered, room, sizeof room);
@@ -315,10 +315,10 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
 }
 
 /* Writes the held line, now that the line after it has arrived. */
-static int write_held(struct usp_reader *reader, struct uspi_span behind, bool is_last) {
+static int write_held(struct usp_reader *reader, struct uspi_span following, bool is_last) {
     if (reader->held_size == 0) return USP_OK;
     struct uspi_line line = {
-        .position = reader->held_position, .raw = {reader->held, reader->held_size}, .behind = behind};
+        .position = reader->held_position, .raw = {reader->held, reader->held_size}, .following = following};
     reader->held_size = 0;
     return write_line(reader, &line, is_last);
 }
@@ -383,9 +383,9 @@ static enum uspi_input_kind decide(struct uspi_span text, bool is_last) {
     int status = uspi_json_read(&first);
     uspi_json_clear(&first);
     if (status != USP_OK) return USPI_INPUT_JSON;
-    size_t behind = skip_blank(text, end);
-    if (behind == text.length) return is_last || text.length >= HEAD_MAX ? USPI_INPUT_JSON : USPI_INPUT_UNDECIDED;
-    return text.bytes[behind] == '{' || text.bytes[behind] == '[' ? USPI_INPUT_JSON : USPI_INPUT_LINES;
+    size_t after = skip_blank(text, end);
+    if (after == text.length) return is_last || text.length >= HEAD_MAX ? USPI_INPUT_JSON : USPI_INPUT_UNDECIDED;
+    return text.bytes[after] == '{' || text.bytes[after] == '[' ? USPI_INPUT_JSON : USPI_INPUT_LINES;
 }
 
 static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, bool is_last) {
@@ -396,7 +396,7 @@ static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, boo
     if (bytes.length < 3 && !is_last) return USP_OK;
     reader->split.encoding = uspi_encoding_of(bytes, &mark);
     reader->mark_length = mark;
-    text = uspi_span_behind(text, mark);
+    text = uspi_span_after(text, mark);
     if (text.length > HEAD_MAX) text.length = HEAD_MAX;
     if (reader->split.encoding != USPI_ENCODING_UTF8) {
         text.length &= ~(size_t)1;
@@ -423,7 +423,7 @@ static struct uspi_span take_mark(struct usp_reader *reader, struct uspi_span by
     struct uspi_span mark = uspi_span_part(bytes, 0, reader->mark_length);
     if (!is_learning) put_raw(reader, mark);
     reader->split.position += mark.length;
-    return uspi_span_behind(bytes, mark.length);
+    return uspi_span_after(bytes, mark.length);
 }
 
 /* ---- texts that are documents ---- */

@@ -43,7 +43,7 @@ void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at);
 
 /* A JSON document in a line of text. */
 struct uspi_line_document {
-    struct uspi_span before, behind; /* the rest of the line */
+    struct uspi_span before, after; /* the rest of the line */
     /* The document, with expanded Swift backtraces; valid as long as reader->expanded. */
     struct uspi_span text;
 };

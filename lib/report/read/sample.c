@@ -43,7 +43,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
             frame->flags |= USPI_FRAME_NAME_OFFSET;
         }
         frame->replaced = uspi_span_part(line, at, offset < open ? offset : open);
-        if (bracket < line.length) uspi_take_file_line(uspi_span_trim(uspi_span_behind(line, bracket)), frame);
+        if (bracket < line.length) uspi_take_file_line(uspi_span_trim(uspi_span_after(line, bracket)), frame);
         return true;
     }
     frame->replaced = uspi_span_part(line, at, open);
@@ -88,7 +88,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
         if (!uspi_scan_decimal(line, &at, &heading->id)) return false;
         heading->flags |= USPI_THREAD_ID;
     }
-    struct uspi_span rest = uspi_span_trim(uspi_span_behind(line, at));
+    struct uspi_span rest = uspi_span_trim(uspi_span_after(line, at));
     size_t queue = uspi_span_find(rest, 0, USPI_SPAN("DispatchQueue_")), label = queue;
     if (queue < rest.length) {
         label = uspi_span_find(rest, queue, USPI_SPAN(": "));
@@ -97,7 +97,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     }
     heading->name = uspi_span_trim(uspi_span_part(rest, 0, queue));
     if (uspi_span_begins(heading->name, USPI_SPAN(":"))) {
-        heading->name = uspi_span_trim(uspi_span_behind(heading->name, 1));
+        heading->name = uspi_span_trim(uspi_span_after(heading->name, 1));
     }
     return true;
 }

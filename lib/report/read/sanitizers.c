@@ -37,16 +37,16 @@ static void take_name(struct uspi_span text, struct uspi_frame *frame) {
     if (file == text.length) file = uspi_span_find_last(text, USPI_SPAN(" "));
     frame->flags |= USPI_FRAME_NAMED;
     frame->name = text;
-    if (file == text.length || !uspi_take_file_line(uspi_span_behind(text, file + 1), frame)) return;
+    if (file == text.length || !uspi_take_file_line(uspi_span_after(text, file + 1), frame)) return;
     frame->name.length = file;
 }
 
 /* Reads a frame without a module. It has a name after its address, but no arguments after that, unlike frames of
  * gdb. */
 static bool take_symbolized(struct uspi_span line, size_t at, struct uspi_frame *frame) {
-    const struct uspi_span text = uspi_span_trim_right(uspi_span_behind(line, at));
+    const struct uspi_span text = uspi_span_trim_right(uspi_span_after(line, at));
     if ((frame->flags & USPI_FRAME_ADDRESS) == 0 || !uspi_span_begins(text, USPI_SPAN("in "))) return false;
-    take_name(uspi_span_behind(text, 3), frame);
+    take_name(uspi_span_after(text, 3), frame);
     if (frame->file.length > 0) return !uspi_span_ends(frame->name, USPI_SPAN(") at"));
     return frame->name.length > 0 && !uspi_span_has(frame->name, USPI_SPAN(" ("));
 }
@@ -73,7 +73,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     } else if (has_address && between.length == 0) {
         frame->replaced = uspi_span_part(line, at, at);
     } else {
-        take_name(uspi_span_begins(between, USPI_SPAN("in ")) ? uspi_span_behind(between, 3) : between, frame);
+        take_name(uspi_span_begins(between, USPI_SPAN("in ")) ? uspi_span_after(between, 3) : between, frame);
     }
     return true;
 }
@@ -121,7 +121,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
         size_t from = uspi_span_begins(errors[i], USPI_SPAN(": "))
                           ? at + 2
                           : at + uspi_span_find(errors[i], 0, USPI_SPAN(" ")) + 1;
-        heading->value = uspi_span_trim(uspi_span_behind(line, from));
+        heading->value = uspi_span_trim(uspi_span_after(line, from));
         return true;
     }
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {

@@ -42,7 +42,7 @@ static bool find_image(struct uspi_span line, size_t from, size_t *open, size_t 
             if (inner < image.length) break; /* the parenthesis of the image comes later */
             if (in < image.length) {
                 take_source_line(uspi_span_part(image, 0, in), frame);
-                image = uspi_span_behind(image, in + 4);
+                image = uspi_span_after(image, in + 4);
             }
             frame->image = image;
             *open = at + 1;
@@ -111,7 +111,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     if (uspi_skip(line, &at, USPI_SPAN("Powerstats for:"))) {
         heading->kind = USPI_HEADING_THREAD;
         heading->flags = USPI_THREAD_TREE;
-        heading->name = uspi_span_trim(uspi_span_behind(line, at));
+        heading->name = uspi_span_trim(uspi_span_after(line, at));
         return true;
     }
     uspi_skip_blanks(line, &at);

@@ -38,9 +38,9 @@ static size_t end_of_line(const struct uspi_split *split, struct uspi_span text,
     return 0;
 }
 
-static void give(struct uspi_split *split, struct uspi_span raw, struct uspi_span behind, bool ends,
+static void give(struct uspi_split *split, struct uspi_span raw, struct uspi_span rest, bool ends,
                  struct uspi_line *line) {
-    *line = (struct uspi_line){split->position, raw, behind, split->is_in_long || !ends, !split->is_in_long && !ends};
+    *line = (struct uspi_line){split->position, raw, rest, split->is_in_long || !ends, !split->is_in_long && !ends};
     split->position += raw.length;
     split->is_in_long = !ends;
 }
@@ -68,7 +68,7 @@ static bool next_kept(struct uspi_split *split, struct uspi_span bytes, size_t *
     struct uspi_span kept = {split->kept, split->kept_size};
     size_t from = before > 2 ? before - 2 : 0, end = end_of_line(split, kept, from);
     if (end == 0 && split->kept_size < USPI_LINE_MAX) return false;
-    give(split, kept, uspi_span_behind(bytes, *at), end != 0, line);
+    give(split, kept, uspi_span_after(bytes, *at), end != 0, line);
     split->kept_size = 0;
     return true;
 }
@@ -82,7 +82,7 @@ bool uspi_split_next(struct uspi_split *split, struct uspi_span bytes, size_t *a
             if (*status != USP_OK) return false;
             continue;
         }
-        struct uspi_span left = uspi_span_behind(bytes, *at);
+        struct uspi_span left = uspi_span_after(bytes, *at);
         struct uspi_span seen = uspi_span_part(left, 0, left.length < USPI_LINE_MAX ? left.length : USPI_LINE_MAX);
         size_t end = end_of_line(split, seen, 0);
         if (end == 0 && left.length < USPI_LINE_MAX) {
@@ -93,7 +93,7 @@ bool uspi_split_next(struct uspi_split *split, struct uspi_span bytes, size_t *a
         bool ends = end != 0;
         if (!ends) end = USPI_LINE_MAX;
         *at += end;
-        give(split, uspi_span_part(left, 0, end), uspi_span_behind(left, end), ends, line);
+        give(split, uspi_span_part(left, 0, end), uspi_span_after(left, end), ends, line);
         return true;
     }
     return false;

@@ -27,10 +27,10 @@ void uspi_split_clear(struct uspi_split *split);
 
 struct uspi_line {
     uint64_t position;
-    struct uspi_span raw;    /* including the line's end */
-    struct uspi_span behind; /* text that has arrived after the line */
-    bool is_piece;           /* it is a piece of a line that is too long */
-    bool is_first_piece;     /* it is the first piece of such a line */
+    struct uspi_span raw;       /* including the line's end */
+    struct uspi_span following; /* text that has arrived after the line */
+    bool is_piece;              /* it is a piece of a line that is too long */
+    bool is_first_piece;        /* it is the first piece of such a line */
 };
 
 /* Gives the next line of `bytes`, of which *at were used before. Returns false when there is no further line; the rest

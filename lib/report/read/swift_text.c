@@ -28,18 +28,18 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     if (!uspi_scan_hex(line, &at, &frame->address) || (at - digits != 18 && at - digits != 10)) return false;
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_INDEX;
     if (!is_return) frame->flags |= USPI_FRAME_CALL_SITE;
-    struct uspi_span rest = uspi_span_trim_right(uspi_span_behind(line, at));
+    struct uspi_span rest = uspi_span_trim_right(uspi_span_after(line, at));
     frame->replaced = uspi_span_part(line, at, at);
     if (rest.length == 0) return true;
     if (!uspi_skip(line, &at, USPI_SPAN(" "))) return false;
-    rest = uspi_span_trim_right(uspi_span_behind(line, at));
+    rest = uspi_span_trim_right(uspi_span_after(line, at));
     size_t file = uspi_span_find_last(rest, USPI_SPAN(" at "));
-    const bool has_file = file < rest.length && uspi_take_file_line(uspi_span_behind(rest, file + 4), frame);
+    const bool has_file = file < rest.length && uspi_take_file_line(uspi_span_after(rest, file + 4), frame);
     if (has_file) rest.length = file;
     size_t in = uspi_span_find_last(rest, USPI_SPAN(" in "));
     /* If there is no image, a reader has written the name. */
     if (in < rest.length) {
-        frame->image = uspi_span_behind(rest, in + 4);
+        frame->image = uspi_span_after(rest, in + 4);
         /* A file without a line: "//<compiler-generated>". */
         frame->image.length = uspi_span_find(frame->image, 0, USPI_SPAN(" at "));
     }
@@ -71,7 +71,7 @@ static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
     image->id_size = uspi_scan_id(id, image->id, sizeof image->id);
     uspi_skip_blanks(line, &at);
     image->ident = uspi_scan_word(line, &at);
-    image->path = uspi_span_trim(uspi_span_behind(line, at));
+    image->path = uspi_span_trim(uspi_span_after(line, at));
     if (image->path.length == 0) image->path = image->ident;
     return true;
 }

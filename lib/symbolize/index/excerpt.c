@@ -14,17 +14,17 @@ bool uspi_excerpt_add(struct uspi_excerpt *excerpt, usp_addr address) {
     if (uspi_excerpt_window(excerpt, address) != NULL) return true;
     usp_addr low = address > USPI_EXCERPT_BELOW ? address - USPI_EXCERPT_BELOW : 0;
     usp_addr high = address < UINT64_MAX - USPI_EXCERPT_ABOVE ? address + USPI_EXCERPT_ABOVE : UINT64_MAX;
-    /* The windows that touch the new one, from `first` up to `behind`, are merged with it. */
-    uint32_t first = 0, behind;
+    /* The windows that touch the new one, from `first` up to `end`, are merged with it. */
+    uint32_t first = 0, end;
     while (first < excerpt->count && windows[first].high < low) first++;
-    for (behind = first; behind < excerpt->count && windows[behind].low <= high; behind++) {
-        if (windows[behind].low < low) low = windows[behind].low;
-        if (windows[behind].high > high) high = windows[behind].high;
+    for (end = first; end < excerpt->count && windows[end].low <= high; end++) {
+        if (windows[end].low < low) low = windows[end].low;
+        if (windows[end].high > high) high = windows[end].high;
     }
-    if (behind == first && excerpt->count == USPI_EXCERPT_WINDOWS) return false;
-    memmove(&windows[first + 1], &windows[behind], (excerpt->count - behind) * sizeof *windows);
+    if (end == first && excerpt->count == USPI_EXCERPT_WINDOWS) return false;
+    memmove(&windows[first + 1], &windows[end], (excerpt->count - end) * sizeof *windows);
     windows[first] = (struct uspi_window){low, high, low};
-    excerpt->count = excerpt->count - (behind - first) + 1;
+    excerpt->count = excerpt->count - (end - first) + 1;
     return address < high;
 }
 

@@ -29,7 +29,7 @@ struct entries {
 };
 
 /* Returns whether a name can end before these bytes. Of them, n were read; `left` bytes of the record are left. */
-static bool is_behind_name(const struct entries *e, const uint8_t *next, size_t n, uint64_t left) {
+static bool can_follow_name(const struct entries *e, const uint8_t *next, size_t n, uint64_t left) {
     if (e->more == 0) return left <= FILLING_MAX;
     if (n < ENTRY) return false;
     const usp_addr address = uspi_jitdump_number(e->state, next, 8);
@@ -45,7 +45,7 @@ static int read_name(struct entries *e, uint8_t *name, size_t name_room, size_t 
         if (status != USP_OK) return status;
         for (const uint8_t *end = name; (end = memchr(end, 0, n - (size_t)(end - name))) != NULL;) {
             const size_t used = (size_t)(++end - name);
-            if (!is_behind_name(e, end, n - used, e->left - used)) continue;
+            if (!can_follow_name(e, end, n - used, e->left - used)) continue;
             *length = used - 1;
             e->at += used;
             e->left -= used;

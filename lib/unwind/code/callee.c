@@ -53,11 +53,11 @@ static bool restores_register(const struct uspi_backend *b, const struct uspi_in
     return false;
 }
 
-bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32_t mode, int64_t most) {
+bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr next, uint32_t mode, int64_t most) {
     const struct uspi_backend *b = code->backend;
     struct uspi_instruction i;
     int64_t rise, raised = 0;
-    for (unsigned n = 0; n < ARGUMENTS_MAX && uspi_code_decode(code, behind, mode, &i); n++) {
+    for (unsigned n = 0; n < ARGUMENTS_MAX && uspi_code_decode(code, next, mode, &i); n++) {
         if (i.flow != USPI_NEXT && i.flow != USPI_CALL) return false;
         /* Only the frame pointer gives sp another base, and the arguments are below it. */
         if (!find_rise(b, &i, &rise)) return true;
@@ -65,7 +65,7 @@ bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32
         if (rise > 0 && restores_register(b, &i)) return false;
         raised += rise;
         if (raised > 0) return raised <= most;
-        behind += i.length;
+        next += i.length;
         mode = i.mode;
     }
     return false;
@@ -140,10 +140,10 @@ static bool find_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, 
 /* Returns how many bytes the instruction after a call subtracts from sp, for a callee that is not known. Without
  * optimization, clang keeps stack space reserved for arguments. After a callee has removed its arguments, the caller
  * reserves the space again. */
-static int64_t taken_again(struct uspi_code *code, usp_addr behind, uint32_t mode) {
+static int64_t taken_again(struct uspi_code *code, usp_addr next, uint32_t mode) {
     const uint8_t sp = code->backend->sp;
     struct uspi_instruction i;
-    if (!uspi_code_decode(code, behind, mode, &i) || i.effect_count != 1) return 0;
+    if (!uspi_code_decode(code, next, mode, &i) || i.effect_count != 1) return 0;
     const struct uspi_effect *e = &i.effects[0];
     return e->op == USPI_SET && e->reg == sp && e->base == sp && e->value < 0 ? -e->value : 0;
 }
@@ -176,10 +176,10 @@ static bool find_moved(struct uspi_code *code, usp_addr pc, uint32_t mode, unsig
     return false;
 }
 
-int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_t mode, unsigned *budget) {
-    const int64_t again = taken_again(code, behind, mode), address = code->backend->word;
+int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr next, uint32_t mode, unsigned *budget) {
+    const int64_t again = taken_again(code, next, mode), address = code->backend->word;
     int64_t moved;
-    if (!find_moved(code, behind, mode, budget, &moved) || (moved + again) % ALIGNMENT == 0) return again;
+    if (!find_moved(code, next, mode, budget, &moved) || (moved + again) % ALIGNMENT == 0) return again;
     if (moved % ALIGNMENT == 0) return 0;
     return (moved + address) % ALIGNMENT == 0 ? address : again;
 }
@@ -191,14 +191,14 @@ static unsigned borrow(unsigned *budget, unsigned most) {
     return borrowed;
 }
 
-int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind, unsigned *budget) {
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr next, unsigned *budget) {
     int64_t popped;
     unsigned borrowed = borrow(budget, USPI_CALLEE_MAX);
     const bool is_known = find_popped(code, callee, mode, &borrowed, &popped);
     *budget += borrowed;
-    if (is_known || behind == 0) return popped;
+    if (is_known || next == 0) return popped;
     borrowed = borrow(budget, USPI_NEXT_CALL_MAX);
-    popped = uspi_code_popped_before(code, behind, mode, &borrowed);
+    popped = uspi_code_popped_before(code, next, mode, &borrowed);
     *budget += borrowed;
     return popped;
 }

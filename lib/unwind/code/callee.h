@@ -23,20 +23,20 @@ bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mo
 /* Returns whether the code after a call removes the call's arguments, or a part of them, from the stack: it raises sp
  * before it branches, by at most `most` bytes. Code after a call that never returns is another part of the function,
  * which has no arguments to remove. */
-bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr behind, uint32_t mode, int64_t most);
+bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr next, uint32_t mode, int64_t most);
 
-/* Returns how many bytes a callee that is not known has removed before `behind`, the address after the call. The
+/* Returns how many bytes a callee that is not known has removed before `next`, the address after the call. The
  * caller's code shows it: sp is equally aligned at this call, at the next one, and after the caller's own return. Where
  * neither follows, the number of bytes that the next instruction subtracts from sp again. *budget is the maximum number
  * of instructions, and becomes the number left. */
-int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr behind, uint32_t mode, unsigned *budget);
+int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr next, uint32_t mode, unsigned *budget);
 
 /* The number of instructions that uspi_code_popped decodes at most. */
 #define USPI_POPPED_MAX (USPI_CALLEE_MAX + USPI_NEXT_CALL_MAX)
 
-/* Returns how many bytes of arguments a callee has removed before `behind`, the address after the call: those that the
- * callee's first return removes, otherwise those that the caller's code shows. behind 0: the caller's code is not asked.
+/* Returns how many bytes of arguments a callee has removed before `next`, the address after the call: those that the
+ * callee's first return removes, otherwise those that the caller's code shows. next 0: the caller's code is not asked.
  * callee 0: it is not known. *budget as above. */
-int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr behind, unsigned *budget);
+int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr next, unsigned *budget);
 
 #endif

@@ -272,8 +272,8 @@ static int64_t bytes_below_level(const struct uspi_explorer *x, const struct usp
 static void begin_level(struct uspi_explorer *x, struct uspi_way *way) {
     if (!uspi_callees_pop(x->backend)) return;
     x->level = uspi_register_value(&x->log, way, x->backend->sp);
-    x->level_is_exact = way->pc != x->question.from && !way->is_behind_call;
-    way->is_behind_call = false;
+    x->level_is_exact = way->pc != x->question.from && !way->is_after_call;
+    way->is_after_call = false;
 }
 
 static bool writes_sp(const struct uspi_explorer *x, const struct uspi_instruction *i) {
@@ -328,7 +328,7 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, co
         return ENDED;
     }
     if ((doubts & ~(unsigned)way->doubts) != 0 && x->pending_count > 0) {
-        way->is_behind_call = true;
+        way->is_after_call = true;
         if (!leaves_bounds(x, way->pc, next) && !begins_function(x, next, i->mode)) {
             take_later(x, way, next, i->mode, doubts);
         }
@@ -420,7 +420,7 @@ static bool begins_again(const struct uspi_explorer *x, const struct uspi_way *w
 /* Follows one path to its end. */
 static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, struct find *found) {
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
-    bool behind_call = false;
+    bool after_call = false;
     struct uspi_code_run *run = NULL;
     begin_level(x, &way);
     while (x->budget > 0) {
@@ -432,7 +432,7 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
         }
         if (!visit(x, &way, &i, &run)) return ENDED;
         /* The next function begins directly after the call, so the callee does not return. */
-        if (behind_call && i.start_hint) return ENDED;
+        if (after_call && i.start_hint) return ENDED;
         if (begins_again(x, &way, &i)) return ENDED;
         if (i.start_hint && way.pc != x->question.from && to_return) {
             found->doubts = way.doubts | USPI_DOUBT_TAIL_CALL;
@@ -441,13 +441,13 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
         }
         if (uspi_needs_room(x)) uspi_make_room(x, &way);
         if (!resolve_condition(x, &way, &i)) {
-            behind_call = false;
+            after_call = false;
             move(&way, &i, false);
             continue;
         }
         if (!uspi_carry_out(x, &way, &i)) return ENDED;
         if (i.flow == USPI_JUMP_UNKNOWN && is_call(x, &way, way.pc + i.length)) i.flow = USPI_CALL;
-        behind_call = i.flow == USPI_CALL;
+        after_call = i.flow == USPI_CALL;
         if (i.flow == USPI_JUMP || i.flow == USPI_JUMP_TABLE) run = NULL;
         enum course course = take_flow(x, &way, &i, found);
         if (course != GOES_ON) return course;

@@ -67,10 +67,10 @@ bool uspi_has_record(struct uspi_evidence *e) {
 static usp_addr popped_arguments(const struct uspi_evidence *e, const struct uspi_rule *rule) {
     const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
     const unsigned push = e->walk->backend->call_push;
-    int64_t behind = (int64_t)cfa->offset - ra->offset - push;
+    int64_t popped = (int64_t)cfa->offset - ra->offset - push;
     bool is_known = (e->described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0 && push != 0 &&
                     cfa->kind == USPI_REGISTER && ra->kind == USPI_MEMORY && cfa->base == ra->base;
-    return is_known && behind > 0 ? (usp_addr)behind : 0;
+    return is_known && popped > 0 ? (usp_addr)popped : 0;
 }
 
 /* Whether a candidate comes from the frame record at fp. If the body's frame is not relative to fp, that record is a

@@ -79,7 +79,7 @@ static bool hear(struct ways *ways) {
     struct uspi_evidence *e = ways->evidence;
     struct uspi_candidate c;
     unsigned doubts = ways->doubts;
-    const bool is_behind_call = (doubts & USPI_DOUBT_CALL) != 0;
+    const bool is_after_call = (doubts & USPI_DOUBT_CALL) != 0;
     /* This doubt is unnecessary if there is a link register. A call destroys the register, so a path past the
      * function's end returns to an unknown address. */
     if (e->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
@@ -91,7 +91,7 @@ static bool hear(struct ways *ways) {
     const struct uspi_candidate *best = ways->best, *body = uspi_candidate_of(e, USPI_BY_TABLE);
     const bool has_body = e->described_as == USPI_AS_BODY && body->found;
     /* After a call that never returns there can be data. */
-    bool is_clear = doubts == 0 && (!is_behind_call || c.credit == USPI_VERIFIED);
+    bool is_clear = doubts == 0 && (!is_after_call || c.credit == USPI_VERIFIED);
     if (is_clear || best->is_record) return true;
     if (has_body && best->found && uspi_is_steady(best) && uspi_agree(e, best, body)) return true;
     /* Without a record or table to compare with, a verified return address is the best possible result of a path with a

@@ -16,10 +16,10 @@ struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_
     size_t needed = sizeof(struct uspi_rule_cache) + LINE + count * sizeof(struct uspi_kept_rule);
     struct uspi_rule_cache *cache = calloc(1, needed);
     if (cache == NULL) return NULL;
-    uintptr_t behind = (uintptr_t)(cache + 1);
+    uintptr_t end = (uintptr_t)(cache + 1);
     cache->still = still;
     cache->set_mask = (count / USPI_RULE_WAYS - 1) * USPI_RULE_WAYS * sizeof(struct uspi_kept_rule);
-    cache->entries = (struct uspi_kept_rule *)((behind + LINE - 1) & ~(uintptr_t)(LINE - 1));
+    cache->entries = (struct uspi_kept_rule *)((end + LINE - 1) & ~(uintptr_t)(LINE - 1));
     if (bytes != NULL) *bytes = needed;
     return cache;
 }

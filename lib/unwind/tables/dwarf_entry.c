@@ -98,11 +98,11 @@ int uspi_dwarf_cie(const struct uspi_dwarf_section *section, uint64_t offset, st
     cie->return_column = cie->version == 1 ? uspi_dwarf_take(&r, 1) : uspi_dwarf_take_uleb(&r);
     cie->has_augmentation = letters[0] == 'z';
     if (cie->has_augmentation) {
-        uint64_t length = uspi_dwarf_take_uleb(&r), behind;
-        if (!uspi_sum(r.at, length, &behind) || behind > entry.next) uspi_dwarf_fail(&r, USP_ERROR_TRUNCATED);
+        uint64_t length = uspi_dwarf_take_uleb(&r), after;
+        if (!uspi_sum(r.at, length, &after) || after > entry.next) uspi_dwarf_fail(&r, USP_ERROR_TRUNCATED);
         read_augmentation(&r, letters + 1, cie);
-        if (r.at > behind) uspi_dwarf_fail(&r, USP_ERROR_FORMAT);
-        r.at = behind;
+        if (r.at > after) uspi_dwarf_fail(&r, USP_ERROR_FORMAT);
+        r.at = after;
     } else {
         read_augmentation(&r, is_old ? letters + 2 : letters, cie);
     }
@@ -124,9 +124,9 @@ int uspi_dwarf_fde(const struct uspi_dwarf_section *section, const struct uspi_d
     uint64_t length = uspi_dwarf_take_pointer(&r, fde->cie.encoding & USPI_PE_FORMAT & (uint8_t)~USPI_PE_SIGNED, 0);
     within->slide = slide;
     if (fde->cie.has_augmentation) {
-        uint64_t skipped = uspi_dwarf_take_uleb(&r), behind;
-        if (!uspi_sum(r.at, skipped, &behind) || behind > entry->next) uspi_dwarf_fail(&r, USP_ERROR_TRUNCATED);
-        r.at = behind;
+        uint64_t skipped = uspi_dwarf_take_uleb(&r), after;
+        if (!uspi_sum(r.at, skipped, &after) || after > entry->next) uspi_dwarf_fail(&r, USP_ERROR_TRUNCATED);
+        r.at = after;
     }
     uint64_t end = 0;
     if (r.status == USP_OK && (!uspi_sum(fde->start, length, &end) || end > section->backend->word_mask)) {

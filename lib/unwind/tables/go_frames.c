@@ -92,8 +92,8 @@ enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const st
     if (!read_function(table, i, &function, name)) return USPI_TABLE_CORRUPT;
     entry->start = function.start;
     entry->end = function.end;
-    const bool is_behind_call = !exact && strcmp(name, "runtime.cgocallback") == 0;
-    if ((function.flags & USPI_GO_SP_WRITE) != 0 && !is_behind_call) return USPI_CANNOT_UNWIND;
+    const bool is_after_call = !exact && strcmp(name, "runtime.cgocallback") == 0;
+    if ((function.flags & USPI_GO_SP_WRITE) != 0 && !is_after_call) return USPI_CANNOT_UNWIND;
     if (!find_depth(table, &function, pc, &depth) || depth.delta < 0 || depth.frame < 0) return USPI_NOT_DESCRIBED;
     if (!is_depth(b, depth.delta) || !is_depth(b, depth.frame)) return USPI_TABLE_CORRUPT;
     make_rule(b, depth, is_injected(name), &entry->rule);

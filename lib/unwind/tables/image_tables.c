@@ -62,8 +62,8 @@ static void add_still(struct still *still, usp_addr low, usp_addr size) {
             *range = (struct usp_memory_range){low, size};
             return;
         }
-        bool is_behind = i + 1 == STILL_RANGES || still->ranges[i + 1].size == 0;
-        if (!is_behind || low < range->address || (low & ~(page - 1)) > ((end + page - 1) & ~(page - 1))) continue;
+        bool is_last = i + 1 == STILL_RANGES || still->ranges[i + 1].size == 0;
+        if (!is_last || low < range->address || (low & ~(page - 1)) > ((end + page - 1) & ~(page - 1))) continue;
         if (low + size > end) range->size = low + size - range->address;
         return;
     }

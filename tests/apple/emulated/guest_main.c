@@ -169,7 +169,7 @@ static __attribute__((noinline)) void sigtramp(void (*handles)(int, void *, void
     (void)style;
     handles(signal, info, ucontext);
     test_park();
-    expect(token == 1, "a thread goes on behind its signal");
+    expect(token == 1, "a thread goes on after its signal");
     __builtin_trap();
 }
 
@@ -258,7 +258,7 @@ static __attribute__((noinline)) void list(void) {
     usp_thread_release(&main_thread);
 }
 
-static __attribute__((noinline)) void everyone(unsigned first, unsigned behind) {
+static __attribute__((noinline)) void everyone(unsigned first, unsigned end) {
     struct usp_snapshot *snapshot = NULL;
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
@@ -269,11 +269,11 @@ static __attribute__((noinline)) void everyone(unsigned first, unsigned behind) 
     }
     expect(status == USP_OK, "usp_snapshot_create_self");
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
-    expect(info->thread_count == behind && info->missed == 0, "all threads are in the snapshot");
+    expect(info->thread_count == end && info->missed == 0, "all threads are in the snapshot");
     expect(info->stopped_ns > 0, "how long they were stopped");
     const struct usp_snapshot_thread *own = usp_snapshot_get_thread(snapshot, 0);
     expect((own->info.flags & USP_THREAD_REQUESTER) != 0 && own->stack.count >= 2, "the requester's own stack");
-    for (unsigned i = first; i < behind; i++) {
+    for (unsigned i = first; i < end; i++) {
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
         expect(t->status == USP_OK, "each thread has a stack");
         test_registers(i);

@@ -231,7 +231,7 @@ static bool follow_all(struct work *w) {
     uint64_t count, offset;
     struct uspi_bytes starts;
     struct uspi_error *error = &w->image->error;
-    if (w->fixups.chains.size < w->fixups.starts) return refuse(w, "chain starts behind the fixups");
+    if (w->fixups.chains.size < w->fixups.starts) return refuse(w, "chain starts past the end of the fixups");
     if (uspi_bytes_sub(w->fixups.chains, w->fixups.starts, w->fixups.chains.size - w->fixups.starts, "chain starts",
                        &starts, error) != USP_OK ||
         uspi_bytes_load(starts, 0, 4, &count, "chain starts", error) != USP_OK) {

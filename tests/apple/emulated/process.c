@@ -443,7 +443,7 @@ void guest_return64(struct guest *g, uint64_t value) {
     machine_set(&g->machine, g->machine.backend->arch == USP_ARCH_ARMV7 ? 1 : 2, value >> 32);
 }
 
-void guest_registers_behind(const struct guest *g, struct usp_registers *registers) {
+void guest_registers_after_call(const struct guest *g, struct usp_registers *registers) {
     const struct uspi_backend *b = g->machine.backend;
     usp_addr pc;
     *registers = g->current->now.registers;

@@ -161,7 +161,7 @@ void guest_return(struct guest *guest, uint64_t value);
 void guest_return64(struct guest *guest, uint64_t value);
 
 /* The current thread's registers as they are right after the call that led into the trap. */
-void guest_registers_behind(const struct guest *guest, struct usp_registers *registers);
+void guest_registers_after_call(const struct guest *guest, struct usp_registers *registers);
 
 #define GUEST_TRAP 16u
 /* Where vm_allocate's memory begins (guest_place). */

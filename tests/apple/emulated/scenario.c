@@ -133,7 +133,7 @@ static void walk_self(bool async, struct usp_frame frames[FRAMES], struct usp_st
     options.skip = 1;
     options.async = async;
     usp_stack_init(stack, frames, FRAMES);
-    guest_registers_behind(&test.guest, &registers);
+    guest_registers_after_call(&test.guest, &registers);
     walk(test.guest.current, &registers, &options, stack);
 }
 

@@ -280,7 +280,7 @@ static void check_told(const struct scenario *s, size_t call, size_t at, int exp
                  usp_status_string(status), usp_status_string(thread_status), usp_status_string(expected));
 }
 
-static void fail_each(const struct scenario *s, bool all_behind) {
+static void fail_each(const struct scenario *s, bool all_later) {
     /* Calls that cannot fail, or whose failure does not matter. */
     static const bool certain[FAKE_CALLS] = {
         [FAKE_CLOCK] = true, [FAKE_TIMEBASE] = true, [FAKE_FREE] = true, [FAKE_LIBPTHREAD] = true};
@@ -296,7 +296,7 @@ static void fail_each(const struct scenario *s, bool all_behind) {
     for (size_t call = 0; call < FAKE_CALLS; call++) {
         if (certain[call]) continue;
         /* If no thread can ever be resumed, the library cannot help. */
-        if (all_behind && (call == FAKE_THREAD_RESUME || call == FAKE_SEMAPHORE_SIGNAL)) continue;
+        if (all_later && (call == FAKE_THREAD_RESUME || call == FAKE_SEMAPHORE_SIGNAL)) continue;
         for (size_t at = 1; at <= whole.calls[call]; at += stride()) {
             for (size_t r = 0; r < (plain[call] ? 1 : sizeof reasons / sizeof reasons[0]); r++) {
                 /* These results mean that the thread runs or has ended. A real kernel does not return them for a
@@ -307,12 +307,12 @@ static void fail_each(const struct scenario *s, bool all_behind) {
                 fake.fail_call = (enum fake_call)call;
                 fake.fail_at = at;
                 fake.fail_result = reasons[r].result;
-                fake.fail_all = all_behind;
+                fake.fail_all = all_later;
                 thread_status = USP_OK;
                 int status = run(s);
                 check_told(s, call, at, reasons[r].status, status);
                 /* A wait for the captures' turn that a signal interrupts goes on. */
-                bool interrupted = call == FAKE_SEMAPHORE_WAIT && reasons[r].result == ABORTED && !all_behind;
+                bool interrupted = call == FAKE_SEMAPHORE_WAIT && reasons[r].result == ABORTED && !all_later;
                 if (interrupted) ck_assert_int_eq(status, USP_OK);
                 check_end(s, status, &before, fake_call_names[call], at);
                 failures++;

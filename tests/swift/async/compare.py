@@ -4,9 +4,9 @@
     compare.py lines FILE WAY...    what the program captured of itself: each scene in each of these ways
     compare.py json TRUTH FILE      what `unspool stack --async --demangle short --json` shows of a thread in observe()
     compare.py tasks TRUTH FILE     what `unspool stack --tasks --demangle short --json` shows of suspended.swift, which wrote TRUTH
-    compare.py moving FILE          the same of busy.swift, as JSON documents one behind the other; prints how many tasks they have
+    compare.py moving FILE          the same of busy.swift, as JSON documents one after the other; prints how many tasks they have
     compare.py busy FILE            what `unspool stack --async --demangle short --json` shows of busy.swift, as JSON documents one
-                                    behind the other: at least 10 chains, and at least nine times as many as were dropped
+                                    after the other: at least 10 chains, and at least nine times as many as were dropped
 
 Every name that the program gives must be in the chain, in its order, and nothing between them but what the compiler and the
 runtime put there; what Swift's own unwinder found must not be more."""
@@ -43,7 +43,7 @@ def judge(where, truth, join, chain):
 
 
 SCENES = ("deep throwing before resumed asyncLet group insideGroup detached actor main sequence continuation "
-          "behindContinuation").split()
+          "afterContinuation").split()
 
 
 def lines(path, *ways):

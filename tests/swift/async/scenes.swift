@@ -178,11 +178,11 @@ struct Numbers: AsyncSequence, AsyncIteratorProtocol {
     return value + 1
 }
 
-@inline(never) func behindContinuation(_ trace: Trace) async -> Int {
+@inline(never) func afterContinuation(_ trace: Trace) async -> Int {
     let value: Int = await withCheckedContinuation { continuation in
         Task.detached { continuation.resume(returning: 3) }
     }
-    observe(trace.from("behindContinuation"))
+    observe(trace.from("afterContinuation"))
     return value
 }
 
@@ -191,8 +191,8 @@ struct Numbers: AsyncSequence, AsyncIteratorProtocol {
     return value + 1
 }
 
-@inline(never) func awaitsBehind(_ trace: Trace) async -> Int {
-    let value = await behindContinuation(trace.from("awaitsBehind"))
+@inline(never) func awaitsAfter(_ trace: Trace) async -> Int {
+    let value = await afterContinuation(trace.from("awaitsAfter"))
     return value + 1
 }
 
@@ -209,7 +209,7 @@ struct Numbers: AsyncSequence, AsyncIteratorProtocol {
         ("main", { await awaitsOnMain($0) }),
         ("sequence", { await readsSequence($0) }),
         ("continuation", { await awaitsContinuation($0) }),
-        ("behindContinuation", { await awaitsBehind($0) }),
+        ("afterContinuation", { await awaitsAfter($0) }),
     ]
     static func main() async {
         let wanted = CommandLine.arguments.dropFirst().first
