@@ -6,10 +6,12 @@
 jobs=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # configure_in NAME ARGUMENT...: configures build/NAME, unless it was configured with the same arguments, the same
-# environment of configure and the same configure script (make itself notices a changed configure.ac).
+# environment of configure and the same configure script (make itself notices a changed configure.ac). With
+# USP_BUILD_ONCE, files are not compiled again when a header changes, which saves a sixth of the time.
 configure_in() {
   name=$1
   shift
+  [ -z "${USP_BUILD_ONCE-}" ] || set -- --disable-dependency-tracking "$@"
   if [ -f "$top/config.status" ]; then
     echo "The source tree is configured in place, so nothing can be built outside of it: make distclean first." >&2
     exit 1

@@ -83,7 +83,9 @@ END
 export PATH=$mac/bin:$PATH PKG_CONFIG_LIBDIR=$mac/check
 rm -rf "$work/root"
 # Configure would ask the kernel for the maximum length of a command (sysctl kern.argmax: 1 MB on macOS).
-configure_in "$name" --build="$other" --host="$host" --enable-werror CFLAGS=-O0 lt_cv_sys_max_cmd_len=786432
+# Which programs include a header is read from the files that dependency tracking leaves.
+configure_in "$name" --build="$other" --host="$host" --enable-werror --enable-dependency-tracking CFLAGS=-O0 \
+  lt_cv_sys_max_cmd_len=786432
 make_in "$name" all
 make_in "$name" install DESTDIR="$work/root"
 # Builds every program, and runs the scripts that examine what was built.

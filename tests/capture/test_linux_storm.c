@@ -29,7 +29,7 @@
 
 #define WORKERS       50u
 #define CAPTURES      (USP_TEST_RECORDS ? 30000u : 10000u)
-#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 250u)
+#define CAPTURES_SLOW (USP_SANITIZED ? 500u : 100u)
 #define FRAMES        300u
 /* On a busy machine the test ends after this time (ns) with fewer captures, and prints how many. */
 #define LONG_ENOUGH patience(UINT64_C(300000000000))
@@ -362,7 +362,7 @@ START_TEST(storm) {
         }
         capture_one(&storm_workers[i * 7 % WORKERS]);
         if (i % 100 == 99) capture_all();
-        if (i == 200) mappings = count_mappings();
+        if (i == n / 2) mappings = count_mappings();
     }
     storm_end();
     ck_assert_uint_eq(count_files(), files);

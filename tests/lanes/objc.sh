@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # About: gcc with every warning an error, including tests and benchmarks; the Objective-C layer with GNUstep; a hang monitor in GLib's main loop; the layer compiled for every Apple slice with and without ARC
 need_build clang-19 gobjc libglib2.0-dev libgnustep-base-dev pkg-config
-configure_in objc --disable-static --enable-werror --enable-objc
+configure_in objc --disable-static --enable-werror --enable-objc CFLAGS=-O2
 # Xcode's Debug builds define DEBUG, so no name of the library may be the same.
 make_in objc all CPPFLAGS=-DDEBUG=1
 make_in objc test-programs benchmarks

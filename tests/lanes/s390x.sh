@@ -9,7 +9,7 @@ make_in check tools/unspool
 check_for s390x s390x-linux-gnu
 run_tests_by_emulator qemu-s390x -L /usr/s390x-linux-gnu
 # This host has no backend, so live captures cannot be tested here: only stacks, cores and files from bytes.
-configure_in s390x --disable-static --host=s390x-linux-gnu --enable-werror
+configure_in s390x --disable-static --host=s390x-linux-gnu --enable-werror CFLAGS=-O2
 make_in s390x all
 make_in s390x bytes-check VERBOSE=1 "${check_arguments[@]}"
 # Also tests files that linkers write for the supported processors.
