@@ -516,7 +516,7 @@ static void use_everything(void) {
 }
 
 START_TEST(a_child_works_whatever_the_parents_threads_did) {
-    const unsigned rounds = 60 / stride() * test_scale();
+    const unsigned rounds = 150 / stride() * test_scale();
     struct usp_capture_usage usage;
     pthread_t others[3];
     begin_target(&usage);

@@ -23,8 +23,6 @@ cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
 # shellcheck disable=SC2086 # words on purpose
 need_build() { need $build_packages check liblzma-dev zlib1g-dev libzstd-dev libarchive-dev libdebuginfod-dev "$@"; }
 
-# Most lanes compile without debug information, which takes a quarter of gcc's time.
-
 # build_and_check NAME ARGUMENT...: configures, builds and runs the unit tests. The scripts inspect the same source in
 # each lane, so only the lanes check and format run them. The static library, for which everything is compiled a second
 # time, is built by the lanes check, apple, fuzz and distcheck.
@@ -124,6 +122,6 @@ check_for() {
 # records are Apple's.
 build_armv7() {
   check_for armhf arm-linux-gnueabihf
-  configure_in armv7 --disable-static --host=arm-linux-gnueabihf --enable-werror CFLAGS=-O2 "CC=clang-19 --target=arm-linux-gnueabihf -mthumb"
+  configure_in armv7 --disable-static --host=arm-linux-gnueabihf --enable-werror "CC=clang-19 --target=arm-linux-gnueabihf -mthumb"
   make_in armv7 all
 }

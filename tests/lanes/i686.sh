@@ -9,5 +9,5 @@ export USP_TEST_PART=1
 left_out='/test_linux_(no_trace|process_sampler|sampler)$'
 # Uses the cross compiler's own libc, because the system may have no i386 one. The old form of a run path also applies
 # to libraries that libc itself loads: libgcc_s, when a thread is cancelled.
-build_and_check i686 --host=i686-linux-gnu --enable-werror CFLAGS=-O2 \
+build_and_check i686 --host=i686-linux-gnu --enable-werror \
   "LDFLAGS=-Wl,--disable-new-dtags,-rpath,/usr/i686-linux-gnu/lib -Wl,--dynamic-linker=/usr/i686-linux-gnu/lib/ld-linux.so.2"

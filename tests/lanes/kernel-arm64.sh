@@ -29,8 +29,7 @@ if [[ ! -s $kernel ]]; then
 fi
 
 build=$top/build/aarch64-pac
-# Without debug information, so that the machine's file system is small.
-configure_in aarch64-pac --disable-static --host=aarch64-linux-gnu "CFLAGS=-O2 -mbranch-protection=pac-ret"
+configure_in aarch64-pac --disable-static --host=aarch64-linux-gnu "CFLAGS=-O2 -g -mbranch-protection=pac-ret"
 make_in aarch64-pac all
 # The lane aarch64 runs the suites over bytes. Suites of monitors and samplers are left out: they take long, and use
 # captures like any other program.

@@ -67,13 +67,13 @@ for gcc in gcc i686-linux-gnu-gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc;
   done
 done
 
-# is_sampled PROCESSOR LANGUAGE COMPILER LEVEL VERSION: whether CI makes this plain program. Levels but 2 have one version;
-# x86-64's show what differs between versions. Levels 1 and 3 are x86-64's.
+# is_sampled PROCESSOR LANGUAGE COMPILER LEVEL VERSION: whether CI makes this plain program. For most processors levels
+# but 2 have one version: those of x86-64 show what differs between versions.
 is_sampled() {
   case $1 in
-  macho-*) [[ $4 == 2 || $4 =~ [0s] && $5 == 4 ]] ;;
-  x86_64) [[ $5 == 5 || $4 =~ [02] && $2 != m ]] ;;
-  *) [[ $4 == 2 && ($2 != m || $5 == 5) || $4 =~ [0s] && $2 != m && $5 == 5 ]] ;;
+  macho-*) [[ $4 == 2 || $5 == 4 ]] ;;
+  x86_64) [[ $2 != m || $5 == 5 ]] ;;
+  *) [[ $2 != m && $4 == 2 || $5 == 5 && ($2 != m || $4 == 2) ]] ;;
   esac
 }
 
