@@ -5,8 +5,8 @@
  * system that it is compiled for, reads no memory of the target itself, keeps no state, and calls nothing but mem*. So
  * all five backends are in every build, and an s390x host decodes an iPhone's stack. lib/unwind/ interprets decoded
  * instructions and makes every decision. */
-#ifndef USPI_BACKEND_H
-#define USPI_BACKEND_H
+#ifndef USPI_ARCH_BACKEND_H
+#define USPI_ARCH_BACKEND_H
 
 #include "arch/little_endian.h"
 

@@ -14,8 +14,8 @@
  * The functions are always inlined, with the record's shape and the way to memory as constants. With a direct load
  * inside known bounds, the result is as fast as hand-written code; with a callback it walks any memory. This file does
  * not judge return addresses, and does not depend on the host. */
-#ifndef USPI_FRAME_H
-#define USPI_FRAME_H
+#ifndef USPI_ARCH_FRAME_H
+#define USPI_ARCH_FRAME_H
 
 #include "arch/backend.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tells which processor the library is compiled for; no other file asks. Provides constants for the fast local walk.
  * All other code uses the table of backends. */
-#ifndef USPI_HOST_H
-#define USPI_HOST_H
+#ifndef USPI_ARCH_HOST_H
+#define USPI_ARCH_HOST_H
 
 #include "arch/backend.h"
 #include "arch/frame.h"

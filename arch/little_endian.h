@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads and writes little-endian numbers on any host. */
-#ifndef USPI_LITTLE_ENDIAN_H
-#define USPI_LITTLE_ENDIAN_H
+#ifndef USPI_ARCH_LITTLE_ENDIAN_H
+#define USPI_ARCH_LITTLE_ENDIAN_H
 
 #include <unspool/base.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Parsers for arguments that several sub-commands have: options, numbers, words, addresses, build ids. A function that
  * does not complain leaves that to its caller. */
-#ifndef TOOL_ARGUMENTS_H
-#define TOOL_ARGUMENTS_H
+#ifndef TOOLS_ARGUMENTS_H
+#define TOOLS_ARGUMENTS_H
 
 #include <getopt.h>
 

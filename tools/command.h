@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the sub-commands of `unspool` share: the list of commands, exit statuses, messages. */
-#ifndef TOOL_COMMAND_H
-#define TOOL_COMMAND_H
+#ifndef TOOLS_COMMAND_H
+#define TOOLS_COMMAND_H
 
 #include <unspool/images.h>
 

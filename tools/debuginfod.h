@@ -2,8 +2,8 @@
 /* Fetches files of builds from debuginfod servers (--debuginfod) with elfutils' libdebuginfod. The library is loaded
  * only if it is needed. It asks the servers in $DEBUGINFOD_URLS, and stores files in its own cache, which layouts.h
  * knows. */
-#ifndef TOOL_DEBUGINFOD_H
-#define TOOL_DEBUGINFOD_H
+#ifndef TOOLS_DEBUGINFOD_H
+#define TOOLS_DEBUGINFOD_H
 
 #include "tools/fetched.h"
 

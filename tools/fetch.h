@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Fetches files of builds that are not on this machine: with a command of the user's (--fetch; without a shell), or
  * from debuginfod servers (--debuginfod). */
-#ifndef TOOL_FETCH_H
-#define TOOL_FETCH_H
+#ifndef TOOLS_FETCH_H
+#define TOOLS_FETCH_H
 
 #include "tools/fetched.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What all ways of fetching a file share (fetch.h): the request, its result, the folder for caches, the clock. */
-#ifndef TOOL_FETCHED_H
-#define TOOL_FETCHED_H
+#ifndef TOOLS_FETCHED_H
+#define TOOLS_FETCHED_H
 
 #include <unspool/images.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes and removes folders. */
-#ifndef TOOL_FOLDERS_H
-#define TOOL_FOLDERS_H
+#ifndef TOOLS_FOLDERS_H
+#define TOOLS_FOLDERS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Selects the image of a file for a sub-command: which image of a fat file or archive, and where it was loaded. */
-#ifndef TOOL_IMAGE_CHOICE_H
-#define TOOL_IMAGE_CHOICE_H
+#ifndef TOOLS_IMAGE_CHOICE_H
+#define TOOLS_IMAGE_CHOICE_H
 
 #include <unspool/unspool.h>
 

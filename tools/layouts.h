@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds debug files of a build in the folders of symbol servers and their caches. The path follows from the UUID or
  * build id, so that no folder has to be searched. */
-#ifndef TOOL_LAYOUTS_H
-#define TOOL_LAYOUTS_H
+#ifndef TOOLS_LAYOUTS_H
+#define TOOLS_LAYOUTS_H
 
 #include <unspool/images.h>
 

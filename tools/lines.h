@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines in the commands' output: which store of indexes they come from, and messages about images that have none. */
-#ifndef TOOL_LINES_H
-#define TOOL_LINES_H
+#ifndef TOOLS_LINES_H
+#define TOOLS_LINES_H
 
 #include <unspool/unspool.h>
 

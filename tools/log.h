@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool symbolize --log`: writes logs and reports with names for their frames that have none, everything else byte
  * for byte. The library reads the texts (<unspool/report.h>); this part handles files and messages. */
-#ifndef TOOL_LOG_H
-#define TOOL_LOG_H
+#ifndef TOOLS_LOG_H
+#define TOOLS_LOG_H
 
 #include "tools/fetch.h"
 #include "tools/lines.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Collects the files that a command reads from the files and folders of its arguments, and their paths in an output
  * folder. */
-#ifndef TOOL_LOG_FILES_H
-#define TOOL_LOG_FILES_H
+#ifndef TOOLS_LOG_FILES_H
+#define TOOLS_LOG_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the file of --binary-images, which lists images for logs that do not list them. */
-#ifndef TOOL_LOG_IMAGES_H
-#define TOOL_LOG_IMAGES_H
+#ifndef TOOLS_LOG_IMAGES_H
+#define TOOLS_LOG_IMAGES_H
 
 #include <unspool/report.h>
 

@@ -3,8 +3,8 @@
  * memory, a large one is read again. A stream cannot be read again: its first LOG_KEPT_MAX bytes are kept, and the rest
  * is read once. Kept bytes beyond LOG_MEMORY_MAX go into an unnamed file in $TMPDIR or /var/tmp; if it cannot be
  * written, they stay in memory. */
-#ifndef TOOL_LOG_INPUT_H
-#define TOOL_LOG_INPUT_H
+#ifndef TOOLS_LOG_INPUT_H
+#define TOOLS_LOG_INPUT_H
 
 #include "lib/base/span.h"
 

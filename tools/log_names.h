@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the function at a place in an image with the files that --search has found, and reports images without files.
  * Readers find the image and the place of a frame (<unspool/report.h>). */
-#ifndef TOOL_LOG_NAMES_H
-#define TOOL_LOG_NAMES_H
+#ifndef TOOLS_LOG_NAMES_H
+#define TOOLS_LOG_NAMES_H
 
 #include "tools/fetch.h"
 #include "tools/lines.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of a log: standard output, a file in a folder, or the log's own path, which is replaced when all is
  * written. */
-#ifndef TOOL_LOG_OUTPUT_H
-#define TOOL_LOG_OUTPUT_H
+#ifndef TOOLS_LOG_OUTPUT_H
+#define TOOLS_LOG_OUTPUT_H
 
 #include "tools/log.h"
 #include "tools/log_files.h"

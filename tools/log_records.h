@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `unspool symbolize --records`: a filter for data processing engines that split work by lines. */
-#ifndef TOOL_LOG_RECORDS_H
-#define TOOL_LOG_RECORDS_H
+#ifndef TOOLS_LOG_RECORDS_H
+#define TOOLS_LOG_RECORDS_H
 
 #include "tools/log_names.h"
 

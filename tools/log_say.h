@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages on standard error and exit statuses of the commands that read logs. */
-#ifndef TOOL_LOG_SAY_H
-#define TOOL_LOG_SAY_H
+#ifndef TOOLS_LOG_SAY_H
+#define TOOLS_LOG_SAY_H
 
 #include <unspool/report.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds object files in the folders of --search, by build id or UUID and by name. It reads no symbols. It first looks
  * at the paths of the known layouts (layouts.h). The folders are searched only on request, and once. */
-#ifndef TOOL_LOG_SEARCH_H
-#define TOOL_LOG_SEARCH_H
+#ifndef TOOLS_LOG_SEARCH_H
+#define TOOLS_LOG_SEARCH_H
 
 #include <unspool/images.h>
 

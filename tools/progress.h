@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A progress line: only on a terminal, only if the work takes long, and erased when it is done. Not for messages that
  * must remain. */
-#ifndef TOOL_PROGRESS_H
-#define TOOL_PROGRESS_H
+#ifndef TOOLS_PROGRESS_H
+#define TOOLS_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the parts of `unspool record` share. */
-#ifndef TOOL_RECORD_H
-#define TOOL_RECORD_H
+#ifndef TOOLS_RECORD_H
+#define TOOLS_RECORD_H
 
 #include "tools/lines.h"
 

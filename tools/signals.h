@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Catches the signals that end a command, if it has to clean up first. */
-#ifndef TOOL_SIGNALS_H
-#define TOOL_SIGNALS_H
+#ifndef TOOLS_SIGNALS_H
+#define TOOLS_SIGNALS_H
 
 /* From now on SIGINT, SIGTERM and SIGHUP are recorded; a second signal of the same kind ends the command. */
 void catch_signals(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the parts of `unspool stack` share. */
-#ifndef TOOL_STACK_H
-#define TOOL_STACK_H
+#ifndef TOOLS_STACK_H
+#define TOOLS_STACK_H
 
 #include <unspool/unspool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads symbols for `unspool stack` before the report, with a progress line. */
-#ifndef TOOL_STACK_NAMES_H
-#define TOOL_STACK_NAMES_H
+#ifndef TOOLS_STACK_NAMES_H
+#define TOOLS_STACK_NAMES_H
 
 #include "tools/stack.h"
 

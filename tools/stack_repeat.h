@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats the lines of equal stacks once, for the report of `unspool stack`: the threads of a pool often have the same
  * stack. */
-#ifndef TOOL_STACK_REPEAT_H
-#define TOOL_STACK_REPEAT_H
+#ifndef TOOLS_STACK_REPEAT_H
+#define TOOLS_STACK_REPEAT_H
 
 #include <unspool/unspool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The actions of `unspool store`, one function each. argv[0] is the action's word. Each returns an enum exit_status. */
-#ifndef TOOL_STORE_H
-#define TOOL_STORE_H
+#ifndef TOOLS_STORE_H
+#define TOOLS_STORE_H
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes indexes of files, folders and archives in a store, or compares them with their source, for `unspool store add`
  * and `unspool index`. */
-#ifndef TOOL_STORE_ADD_H
-#define TOOL_STORE_ADD_H
+#ifndef TOOLS_STORE_ADD_H
+#define TOOLS_STORE_ADD_H
 
 #include "tools/progress.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Visits a store of indexes (doc/index-format.md): STORE/ab/cdef.../index, and files that killed commands have left
  * there. */
-#ifndef TOOL_STORE_WALK_H
-#define TOOL_STORE_WALK_H
+#ifndef TOOLS_STORE_WALK_H
+#define TOOLS_STORE_WALK_H
 
 #include <unspool/unspool.h>
 

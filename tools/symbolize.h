@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of `unspool symbolize` for addresses. */
-#ifndef TOOL_SYMBOLIZE_H
-#define TOOL_SYMBOLIZE_H
+#ifndef TOOLS_SYMBOLIZE_H
+#define TOOLS_SYMBOLIZE_H
 
 #include "tools/image_choice.h"
 #include "tools/lines.h"

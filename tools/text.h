@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes text for people: escapes untrusted names, and uses colours on a terminal. */
-#ifndef TOOL_TEXT_H
-#define TOOL_TEXT_H
+#ifndef TOOLS_TEXT_H
+#define TOOLS_TEXT_H
 
 #include <stdint.h>
 #include <stdio.h>

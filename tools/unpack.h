@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Unpacks zip archives to a temporary folder with libarchive, which is loaded if it is needed. Only files that begin
  * like object files are unpacked, no links, nothing outside the folder, and no more than a limit. */
-#ifndef TOOL_UNPACK_H
-#define TOOL_UNPACK_H
+#ifndef TOOLS_UNPACK_H
+#define TOOLS_UNPACK_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Declares what the backends arm64 and arm64_32 share: instructions, registers, thread states. Only these two use
  * it. */
-#ifndef USPI_ARM64_DECODE_H
-#define USPI_ARM64_DECODE_H
+#ifndef USPI_ARCH_ARM64_DECODE_H
+#define USPI_ARCH_ARM64_DECODE_H
 
 #include "arch/backend.h"
 

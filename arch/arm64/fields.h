@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers of decode.c and memory.c: fields of the instruction word, and functions that add effects. */
-#ifndef USPI_ARM64_FIELDS_H
-#define USPI_ARM64_FIELDS_H
+#ifndef USPI_ARCH_ARM64_FIELDS_H
+#define USPI_ARCH_ARM64_FIELDS_H
 
 #include "arch/arm64/decode.h"
 

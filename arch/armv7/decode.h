@@ -3,8 +3,8 @@
  * memory transfers, and the coprocessor space, which both encode alike. Source of every encoding: Arm Architecture
  * Reference Manual, ARMv7-A/R edition (DDI 0406C), chapters A5 to A8. For ARMv8's additions to AArch32: DDI 0487,
  * chapter F3; armv7 programs use these in libraries that choose code at run time. */
-#ifndef USPI_ARMV7_DECODE_H
-#define USPI_ARMV7_DECODE_H
+#ifndef USPI_ARCH_ARMV7_DECODE_H
+#define USPI_ARCH_ARMV7_DECODE_H
 
 #include "arch/backend.h"
 

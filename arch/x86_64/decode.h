@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The instruction decoder that x86_64 and i386 share. The functions implement the contract in arch/backend.h. They
  * ignore their arguments `mode` and `thumb`, because x86 has no such state. */
-#ifndef USPI_X86_64_DECODE_H
-#define USPI_X86_64_DECODE_H
+#ifndef USPI_ARCH_X86_64_DECODE_H
+#define USPI_ARCH_X86_64_DECODE_H
 
 #include "arch/backend.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions with which decode.c and writes.c describe a parsed instruction. All of them add to `out`. */
-#ifndef USPI_X86_64_DESCRIBE_H
-#define USPI_X86_64_DESCRIBE_H
+#ifndef USPI_ARCH_X86_64_DESCRIBE_H
+#define USPI_ARCH_X86_64_DESCRIBE_H
 
 #include "arch/x86_64/parse.h"
 

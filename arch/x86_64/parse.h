@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses an x86 instruction into prefixes, opcode, operands and immediate. decode.c and writes.c describe its
  * effects. */
-#ifndef USPI_X86_64_PARSE_H
-#define USPI_X86_64_PARSE_H
+#ifndef USPI_ARCH_X86_64_PARSE_H
+#define USPI_ARCH_X86_64_PARSE_H
 
 #include "arch/x86_64/decode.h"
 

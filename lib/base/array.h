@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Growing arrays with elements of any type. */
-#ifndef USPI_ARRAY_H
-#define USPI_ARRAY_H
+#ifndef USPI_BASE_ARRAY_H
+#define USPI_BASE_ARRAY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes Base64 (RFC 4648, section 4) as Swift and Foundation write it: with or without padding, without line ends. */
-#ifndef USPI_BASE64_H
-#define USPI_BASE64_H
+#ifndef USPI_BASE_BASE64_H
+#define USPI_BASE_BASE64_H
 
 #include "lib/base/span.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Clears small structs faster than memset. For sizes between 100 bytes and 8 KB, compilers for x86 turn memset into
  * one instruction (rep stos) whose start-up costs more than the whole loop here. */
-#ifndef USPI_CLEAR_H
-#define USPI_CLEAR_H
+#ifndef USPI_BASE_CLEAR_H
+#define USPI_BASE_CLEAR_H
 
 #include "arch/frame.h"
 

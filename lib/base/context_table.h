@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A hash table of Swift async contexts by address, with their bytes as they were copied while the process's threads
  * were stopped. Its size is fixed before the threads are stopped, so that a tracer can fill it without allocating. */
-#ifndef USPI_CONTEXT_TABLE_H
-#define USPI_CONTEXT_TABLE_H
+#ifndef USPI_BASE_CONTEXT_TABLE_H
+#define USPI_BASE_CONTEXT_TABLE_H
 
 #include "arch/little_endian.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* CRC-32 (ISO 3309), the checksum of raw captures, gzip files and the monitor's record. */
-#ifndef USPI_CRC32_H
-#define USPI_CRC32_H
+#ifndef USPI_BASE_CRC32_H
+#define USPI_BASE_CRC32_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * one. It is freed once each place that counts readers has been seen empty.
  *
  * Entering and leaving are two atomic additions, on one of several cache lines. Both are async-signal-safe. */
-#ifndef USPI_EPOCH_H
-#define USPI_EPOCH_H
+#ifndef USPI_BASE_EPOCH_H
+#define USPI_BASE_EPOCH_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A growing buffer to which bytes are appended. */
-#ifndef USPI_GATHERED_H
-#define USPI_GATHERED_H
+#ifndef USPI_BASE_GATHERED_H
+#define USPI_BASE_GATHERED_H
 
 #include "lib/base/array.h"
 #include "lib/base/span.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A fast hash of bytes for tables in memory. It is not written to files, and does not resist bytes that are chosen to
  * collide. */
-#ifndef USPI_HASH_H
-#define USPI_HASH_H
+#ifndef USPI_BASE_HASH_H
+#define USPI_BASE_HASH_H
 
 #include "arch/little_endian.h"
 

@@ -3,8 +3,8 @@
  *
  * Strings may contain any bytes (uspi_put_json_text). Addresses are strings ("0x7f…"), because many JSON readers store
  * numbers as doubles, which lose bits above 2^53. */
-#ifndef USPI_JSON_H
-#define USPI_JSON_H
+#ifndef USPI_BASE_JSON_H
+#define USPI_BASE_JSON_H
 
 #include "lib/base/text.h"
 

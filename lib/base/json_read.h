@@ -2,8 +2,8 @@
 /* Reads JSON (RFC 8259) into a flat list of nodes in the order of the text. Each node has its position in the text, so
  * that callers can replace parts of a document. The callers interpret the nodes. There is no recursion and no limit of
  * depth: each value takes 20 bytes. Numbers are only checked for valid characters. */
-#ifndef USPI_JSON_READ_H
-#define USPI_JSON_READ_H
+#ifndef USPI_BASE_JSON_READ_H
+#define USPI_BASE_JSON_READ_H
 
 #include "lib/base/span.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorts arrays that are nearly sorted, such as ranges of code in the order of the source. Equal elements keep their
  * order. */
-#ifndef USPI_MERGE_SORT_H
-#define USPI_MERGE_SORT_H
+#ifndef USPI_BASE_MERGE_SORT_H
+#define USPI_BASE_MERGE_SORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

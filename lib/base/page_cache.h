@@ -3,8 +3,8 @@
  * read. Walking stacks reads the same few pages again and again, and also tries unreadable addresses repeatedly, from
  * leftover values that look like pointers. Use it only for readers whose calls are expensive; the walker does not
  * depend on it. */
-#ifndef USPI_PAGE_CACHE_H
-#define USPI_PAGE_CACHE_H
+#ifndef USPI_BASE_PAGE_CACHE_H
+#define USPI_BASE_PAGE_CACHE_H
 
 #include "arch/backend.h"
 

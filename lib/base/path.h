@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The last component of a path. */
-#ifndef USPI_PATH_H
-#define USPI_PATH_H
+#ifndef USPI_BASE_PATH_H
+#define USPI_BASE_PATH_H
 
 #include <string.h>
 

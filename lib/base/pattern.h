@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Matches names against patterns. */
-#ifndef USPI_PATTERN_H
-#define USPI_PATTERN_H
+#ifndef USPI_BASE_PATTERN_H
+#define USPI_BASE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool of items of equal size in bounded memory. Items have a number and are found by a hash. The pool's owner
  * interprets them. */
-#ifndef USPI_POOL_H
-#define USPI_POOL_H
+#ifndef USPI_BASE_POOL_H
+#define USPI_BASE_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Decodes Punycode (RFC 3492): Unicode written in ASCII, in identifiers of Rust and Swift. "_" is the delimiter, and
  * letters are lower-case. */
-#ifndef USPI_PUNYCODE_H
-#define USPI_PUNYCODE_H
+#ifndef USPI_BASE_PUNYCODE_H
+#define USPI_BASE_PUNYCODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

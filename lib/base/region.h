@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A region: memory that is taken in pieces and given back as a whole. A limit bounds what one use of it may take. */
-#ifndef USPI_REGION_H
-#define USPI_REGION_H
+#ifndef USPI_BASE_REGION_H
+#define USPI_BASE_REGION_H
 
 #include <stdbool.h>
 #include <stddef.h>

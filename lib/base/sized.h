@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Structs that begin with their size in bytes, so that callers compiled against another version of the library can pass
  * theirs. */
-#ifndef USPI_SIZED_H
-#define USPI_SIZED_H
+#ifndef USPI_BASE_SIZED_H
+#define USPI_BASE_SIZED_H
 
 #include <stdbool.h>
 #include <stddef.h>

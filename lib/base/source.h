@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a source frame's file and line as text and as JSON, for the library's reports and for the command, which links
  * its own copy. */
-#ifndef USPI_SOURCE_H
-#define USPI_SOURCE_H
+#ifndef USPI_BASE_SOURCE_H
+#define USPI_BASE_SOURCE_H
 
 #include "lib/base/json.h"
 

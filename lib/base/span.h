@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Spans: pieces of text with a length instead of a NUL at the end, and functions that read them. They may contain any
  * bytes. */
-#ifndef USPI_SPAN_H
-#define USPI_SPAN_H
+#ifndef USPI_BASE_SPAN_H
+#define USPI_BASE_SPAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes text piece by piece, into the caller's buffer, which may be too small, or through the caller's function. All
  * report styles use it. It needs no stdio and no allocation: writing to a buffer is async-signal-safe. */
-#ifndef USPI_TEXT_H
-#define USPI_TEXT_H
+#ifndef USPI_BASE_TEXT_H
+#define USPI_BASE_TEXT_H
 
 #include "lib/base/span.h"
 

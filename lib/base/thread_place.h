@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Spreads threads over places, such as counters on separate cache lines. */
-#ifndef USPI_THREAD_PLACE_H
-#define USPI_THREAD_PLACE_H
+#ifndef USPI_BASE_THREAD_PLACE_H
+#define USPI_BASE_THREAD_PLACE_H
 
 #include <stdint.h>
 

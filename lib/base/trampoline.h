@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Signal trampolines: functions that return from signal handlers. The code whose frame follows theirs was interrupted
  * and made no call. */
-#ifndef USPI_TRAMPOLINE_H
-#define USPI_TRAMPOLINE_H
+#ifndef USPI_BASE_TRAMPOLINE_H
+#define USPI_BASE_TRAMPOLINE_H
 
 #include "lib/base/span.h"
 

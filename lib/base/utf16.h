@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Converts between UTF-16 and UTF-8, for texts that tools on Windows and some editors write. */
-#ifndef USPI_UTF16_H
-#define USPI_UTF16_H
+#ifndef USPI_BASE_UTF16_H
+#define USPI_BASE_UTF16_H
 
 #include "lib/base/span.h"
 

@@ -5,8 +5,8 @@
  * memory is bounded. lib/base/epoch.h is for many objects whose readers all leave soon.
  *
  * Entering and leaving are two atomic additions on one of several cache lines. */
-#ifndef USPI_VERSIONS_H
-#define USPI_VERSIONS_H
+#ifndef USPI_BASE_VERSIONS_H
+#define USPI_BASE_VERSIONS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  *
  * An entry says only "this was a return address once". Code that is unloaded later makes the entry useless, never
  * harmful. */
-#ifndef USPI_CALL_SITES_H
-#define USPI_CALL_SITES_H
+#ifndef USPI_CAPTURE_CALL_SITES_H
+#define USPI_CAPTURE_CALL_SITES_H
 
 #include "arch/host.h"
 #include "lib/capture/state.h"

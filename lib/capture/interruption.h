@@ -2,8 +2,8 @@
 /* Finds the code that a signal handler interrupted, for the fast walk. A handler's frame record leads to the
  * interrupted function's record or, on arm, to one that the kernel or _sigtramp made, which may contain a stale link
  * register. No record contains the interrupted pc. The typed walk's readers of signal frames find it. */
-#ifndef USPI_INTERRUPTION_H
-#define USPI_INTERRUPTION_H
+#ifndef USPI_CAPTURE_INTERRUPTION_H
+#define USPI_CAPTURE_INTERRUPTION_H
 
 #include "arch/host.h"
 

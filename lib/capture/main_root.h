@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds where the stack of a process's first thread ends: the return address in the caller of main. No symbol names
  * that place (glibc's __libc_start_call_main is local), but its code is unmistakable: it exits with main's result. */
-#ifndef USPI_MAIN_ROOT_H
-#define USPI_MAIN_ROOT_H
+#ifndef USPI_CAPTURE_MAIN_ROOT_H
+#define USPI_CAPTURE_MAIN_ROOT_H
 
 #include <unspool/unwind.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Data about this process's code for walks of its stacks: the images, their unwind tables, memory that stays mapped,
  * and cached rules. It is made with each list of images (lib/images/own_images.h), published and freed with it. */
-#ifndef USPI_OWN_CODE_H
-#define USPI_OWN_CODE_H
+#ifndef USPI_CAPTURE_OWN_CODE_H
+#define USPI_CAPTURE_OWN_CODE_H
 
 #include "lib/unwind/rule_cache/kept_rules.h"
 #include "lib/unwind/tables/image_tables.h"

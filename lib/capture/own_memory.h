@@ -5,8 +5,8 @@
  *   - memory that stays mapped, in images that are never unloaded (lib/unwind/tables/image_tables.h), is read
  *     directly;
  *   - everything else is copied with a check, page by page; unreadable pages are remembered (lib/base/page_cache.h). */
-#ifndef USPI_OWN_MEMORY_H
-#define USPI_OWN_MEMORY_H
+#ifndef USPI_CAPTURE_OWN_MEMORY_H
+#define USPI_CAPTURE_OWN_MEMORY_H
 
 #include "lib/base/page_cache.h"
 #include "lib/os/os.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The stack that the calling thread runs on, which can be read directly: it stays mapped while the thread runs on
  * it. */
-#ifndef USPI_OWN_STACK_H
-#define USPI_OWN_STACK_H
+#ifndef USPI_CAPTURE_OWN_STACK_H
+#define USPI_CAPTURE_OWN_STACK_H
 
 #include "lib/os/os.h"
 

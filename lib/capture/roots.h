@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The return addresses at which stacks end: in the caller of main, and in the caller of a thread's start routine. They
  * are found once for this process, and are also valid in another process that runs the same libc. */
-#ifndef USPI_ROOTS_H
-#define USPI_ROOTS_H
+#ifndef USPI_CAPTURE_ROOTS_H
+#define USPI_CAPTURE_ROOTS_H
 
 #include <unspool/images.h>
 #include <unspool/unwind.h>

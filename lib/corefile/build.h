@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of lib/corefile/ share while a core is being opened. No other file includes this
  * header. */
-#ifndef USPI_CORE_BUILD_H
-#define USPI_CORE_BUILD_H
+#ifndef USPI_COREFILE_BUILD_H
+#define USPI_COREFILE_BUILD_H
 
 #include "lib/corefile/core.h"
 #include "lib/images/image_list.h"

@@ -2,8 +2,8 @@
 /* A core file as a stopped process: its threads, memory and images. Reads ELF cores of Linux (x86_64, i386, aarch64,
  * arm) and Mach-O cores (all five processors), on any host. It neither walks stacks nor finds names;
  * lib/snapshot/core.c combines it with the walker. */
-#ifndef USPI_CORE_H
-#define USPI_CORE_H
+#ifndef USPI_COREFILE_CORE_H
+#define USPI_COREFILE_CORE_H
 
 #include "lib/corefile/memory.h"
 

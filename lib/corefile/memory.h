@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a core: bytes in the core file, ranges that it only lists, and files that replace missing bytes. The
  * readers of core formats add segments and backings; this module does not read the formats. */
-#ifndef USPI_CORE_MEMORY_H
-#define USPI_CORE_MEMORY_H
+#ifndef USPI_COREFILE_MEMORY_H
+#define USPI_COREFILE_MEMORY_H
 
 #include "lib/object/bytes.h"
 

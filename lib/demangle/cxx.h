@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Demangles C++ names with the C++ runtime's __cxa_demangle. demangle.c decides which names are C++ names. */
-#ifndef USPI_CXX_H
-#define USPI_CXX_H
+#ifndef USPI_DEMANGLE_CXX_H
+#define USPI_DEMANGLE_CXX_H
 
 #include <stdbool.h>
 #include <stddef.h>

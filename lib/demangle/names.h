@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps one copy of each string. It is for names whose memory may be freed (a library's own tables, a read buffer).
  * Names in a mapped file need no copy. */
-#ifndef USPI_NAMES_H
-#define USPI_NAMES_H
+#ifndef USPI_DEMANGLE_NAMES_H
+#define USPI_DEMANGLE_NAMES_H
 
 #include <stddef.h>
 

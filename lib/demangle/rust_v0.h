@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Demangles names of Rust's v0 mangling (RFC 2603, "Rust Symbol Name Mangling v0"; The rustc book, "v0 Symbol Format").
  * demangle.c handles the legacy scheme, which is based on that of C++. */
-#ifndef USPI_RUST_V0_H
-#define USPI_RUST_V0_H
+#ifndef USPI_DEMANGLE_RUST_V0_H
+#define USPI_DEMANGLE_RUST_V0_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * with addresses of code and with offsets in other debug sections. An executable that still has them (ld --emit-relocs)
  * already contains the values and is not relocated. Sources: the System V ABI supplements of the processors; ELF for
  * the Arm Architecture. */
-#ifndef USPI_DEBUG_RELOCATIONS_H
-#define USPI_DEBUG_RELOCATIONS_H
+#ifndef USPI_IMAGES_DEBUG_RELOCATIONS_H
+#define USPI_IMAGES_DEBUG_RELOCATIONS_H
 
 #include "lib/images/debug_sections.h"
 

@@ -6,8 +6,8 @@
  *
  * Sources: DWARF 5 Appendix B and 7.3; System V gABI "Compressed Section"; LLVM
  * llvm/lib/DebugInfo/DWARF/DWARFContext.cpp for .zdebug and for Mach-O's names, which are cut to 16 bytes. */
-#ifndef USPI_DEBUG_SECTIONS_H
-#define USPI_DEBUG_SECTIONS_H
+#ifndef USPI_IMAGES_DEBUG_SECTIONS_H
+#define USPI_IMAGES_DEBUG_SECTIONS_H
 
 #include "lib/images/packed_section.h"
 #include "lib/object/elf.h"

@@ -3,8 +3,8 @@
  * --without-zlib, --without-zstd, --without-lzma). They are loaded when the first compressed data is met, so that other
  * processes do not carry them. The callers know what is compressed and how large it may become. Do not call these
  * functions where the loader must not be called. */
-#ifndef USPI_DECOMPRESS_H
-#define USPI_DECOMPRESS_H
+#ifndef USPI_IMAGES_DECOMPRESS_H
+#define USPI_IMAGES_DECOMPRESS_H
 
 #include <stddef.h>
 #include <stdint.h>

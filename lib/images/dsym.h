@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* dSYM bundles: the folder NAME.dSYM into which dsymutil and Xcode put a program's debugging symbols. The Mach-O file
  * inside is read like any other. Its name varies, so its UUID decides whether it is the right one. */
-#ifndef USPI_DSYM_H
-#define USPI_DSYM_H
+#ifndef USPI_IMAGES_DSYM_H
+#define USPI_IMAGES_DSYM_H
 
 #include "lib/images/file.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads ELF sections that may be compressed: SHF_COMPRESSED (gABI chapter 4 "Compressed Section"), and the ELF file of
  * symbols in .gnu_debugdata ("MiniDebugInfo", gdb's manual). */
-#ifndef USPI_ELF_UNPACK_H
-#define USPI_ELF_UNPACK_H
+#ifndef USPI_IMAGES_ELF_UNPACK_H
+#define USPI_IMAGES_ELF_UNPACK_H
 
 #include "lib/object/elf.h"
 

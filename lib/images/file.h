@@ -4,8 +4,8 @@
  * A file is mapped if possible. A file that does not fit into the address space (a large core file on a 32-bit host, a
  * limit of the process) is read piece by piece instead. Then the kernel's page cache keeps the pieces, and neither
  * memory nor address space grows with the file. */
-#ifndef USPI_FILE_H
-#define USPI_FILE_H
+#ifndef USPI_IMAGES_FILE_H
+#define USPI_IMAGES_FILE_H
 
 #include "lib/object/bytes.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens the file that an image was loaded from, the file with its split debugging symbols, and the memory that it lies
  * in. A file of another build is refused, because its names would be wrong. */
-#ifndef USPI_IMAGE_FILE_H
-#define USPI_IMAGE_FILE_H
+#ifndef USPI_IMAGES_IMAGE_FILE_H
+#define USPI_IMAGES_IMAGE_FILE_H
 
 #include "lib/images/pointers.h"
 #include "lib/images/search.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds a list of images. A source of images (the loader, /proc/PID/maps, a core file) adds them one by one. Sealing
  * turns the list into the public, sorted, immutable struct usp_images. */
-#ifndef USPI_IMAGE_LIST_H
-#define USPI_IMAGE_LIST_H
+#ifndef USPI_IMAGES_IMAGE_LIST_H
+#define USPI_IMAGES_IMAGE_LIST_H
 
 #include <unspool/images.h>
 #include <unspool/unwind.h>

@@ -2,8 +2,8 @@
 /* Opens the files of a Mach-O image: the file it was loaded from, and the dSYM with its symbols. The image's UUID
  * decides whether a file is accepted, and which slice of it. Callers use image_file.h, which serves images of any
  * format. */
-#ifndef USPI_MACHO_FILE_H
-#define USPI_MACHO_FILE_H
+#ifndef USPI_IMAGES_MACHO_FILE_H
+#define USPI_IMAGES_MACHO_FILE_H
 
 #include "lib/images/search.h"
 #include "lib/object/fat.h"

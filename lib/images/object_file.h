@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens the object files that a linked image names as the source of its code: FILE.o, or LIB.a(MEMBER.o). They have no
  * build id; their modification time tells whether they are the files that were linked. */
-#ifndef USPI_OBJECT_FILE_H
-#define USPI_OBJECT_FILE_H
+#ifndef USPI_IMAGES_OBJECT_FILE_H
+#define USPI_IMAGES_OBJECT_FILE_H
 
 #include "lib/images/search.h"
 #include "lib/object/fat.h"

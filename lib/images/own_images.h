@@ -5,8 +5,8 @@
  *
  * The public part is usp_images_create_self, usp_images_acquire, usp_images_release, usp_image_at,
  * usp_images_generation. */
-#ifndef USPI_OWN_IMAGES_H
-#define USPI_OWN_IMAGES_H
+#ifndef USPI_IMAGES_OWN_IMAGES_H
+#define USPI_IMAGES_OWN_IMAGES_H
 
 #include <stdbool.h>
 #include <unspool/images.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A compressed section that is decompressed when its bytes are first read; with zlib only as far as they are read. Its
  * address and size are known from the beginning. Bytes that are not decompressed yet read as zeros. */
-#ifndef USPI_PACKED_SECTION_H
-#define USPI_PACKED_SECTION_H
+#ifndef USPI_IMAGES_PACKED_SECTION_H
+#define USPI_IMAGES_PACKED_SECTION_H
 
 #include "lib/images/decompress.h"
 #include "lib/images/elf_unpack.h"

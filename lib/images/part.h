@@ -2,8 +2,8 @@
 /* Paths of parts of a file, as linkers write them in messages: a member of an archive, LIB.a(MEMBER.o); a section of an
  * unlinked object, FILE.o:(.text.name); and both, LIB.a(MEMBER.o):(.text.name). Such a path can also be a file's plain
  * name. So each reading of it is tried on the files that exist. */
-#ifndef USPI_PART_H
-#define USPI_PART_H
+#ifndef USPI_IMAGES_PART_H
+#define USPI_IMAGES_PART_H
 
 #include "lib/images/search.h"
 #include "lib/object/archive.h"

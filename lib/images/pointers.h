@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a reader must know of a process to follow pointers in its memory. */
-#ifndef USPI_POINTERS_H
-#define USPI_POINTERS_H
+#ifndef USPI_IMAGES_POINTERS_H
+#define USPI_IMAGES_POINTERS_H
 
 #include <unspool/base.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks for the file that a process, a core file or a log names, on a machine where it may lie elsewhere. */
-#ifndef USPI_SEARCH_H
-#define USPI_SEARCH_H
+#ifndef USPI_IMAGES_SEARCH_H
+#define USPI_IMAGES_SEARCH_H
 
 #include "lib/images/file.h"
 

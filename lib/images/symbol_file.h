@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Files with the symbols of an image and without its code: GSYM (lib/object/gsym.h) and Breakpad
  * (lib/object/breakpad.h). The functions tell which image a file belongs to, and where the image's code lies. */
-#ifndef USPI_SYMBOL_FILE_H
-#define USPI_SYMBOL_FILE_H
+#ifndef USPI_IMAGES_SYMBOL_FILE_H
+#define USPI_IMAGES_SYMBOL_FILE_H
 
 #include "lib/object/bytes.h"
 

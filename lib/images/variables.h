@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds variables of a loaded ELF image by their names. Programs and libraries describe themselves to debuggers in such
  * variables. */
-#ifndef USPI_VARIABLES_H
-#define USPI_VARIABLES_H
+#ifndef USPI_IMAGES_VARIABLES_H
+#define USPI_IMAGES_VARIABLES_H
 
 #include "lib/images/image_file.h"
 

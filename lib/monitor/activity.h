@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The watched thread's reports to its monitor: three stores for a turn of its loop, and one system call for a turn
  * that wakes a sleeping monitor. One thread reports at a time; the monitor's thread reads. */
-#ifndef USPI_ACTIVITY_H
-#define USPI_ACTIVITY_H
+#ifndef USPI_MONITOR_ACTIVITY_H
+#define USPI_MONITOR_ACTIVITY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

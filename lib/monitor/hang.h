@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The hang that a monitor observes: data collected while it lasts, and the report made of it. All memory that is
  * needed while the watched thread hangs is allocated beforehand. */
-#ifndef USPI_HANG_H
-#define USPI_HANG_H
+#ifndef USPI_MONITOR_HANG_H
+#define USPI_MONITOR_HANG_H
 
 #include "lib/sampler/clocked.h"
 #include "lib/sampler/world.h"

@@ -2,8 +2,8 @@
 /* A hang in a mapped file, which survives if the process is killed: the file is valid at every moment. It has room for
  * two states of the report. The state to which the newer header does not refer is overwritten, then the older header
  * is replaced. Headers and states have checksums, so that half-written ones are not used. */
-#ifndef USPI_HANG_FILE_H
-#define USPI_HANG_FILE_H
+#ifndef USPI_MONITOR_HANG_FILE_H
+#define USPI_MONITOR_HANG_FILE_H
 
 #include "lib/os/os.h"
 

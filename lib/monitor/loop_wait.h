@@ -7,8 +7,8 @@
  * one of those callers is the second or third frame there. A nested loop, or one in another mode, has the same
  * callers. Code that only waits for an answer does not: the run loop called it from further away, or other libraries
  * are in between. */
-#ifndef USPI_LOOP_WAIT_H
-#define USPI_LOOP_WAIT_H
+#ifndef USPI_MONITOR_LOOP_WAIT_H
+#define USPI_MONITOR_LOOP_WAIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * A turn's duration is the time that the monitor observed. The monitor chooses the time of its next look. A look is
  * late if the system suspended the process, a debugger stopped it, or the machine slept or was too busy to run the
  * monitor. The watched thread may not have run in that time either, so the delay is not counted. */
-#ifndef USPI_WATCH_H
-#define USPI_WATCH_H
+#ifndef USPI_MONITOR_WATCH_H
+#define USPI_MONITOR_WATCH_H
 
 #include "lib/monitor/activity.h"
 

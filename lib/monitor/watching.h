@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A monitor without a thread: performs one look and computes when the next one is due. monitor.c has the thread that
  * sleeps between looks; tests use a script instead. */
-#ifndef USPI_WATCHING_H
-#define USPI_WATCHING_H
+#ifndef USPI_MONITOR_WATCHING_H
+#define USPI_MONITOR_WATCHING_H
 
 #include "lib/monitor/activity.h"
 #include "lib/monitor/hang.h"

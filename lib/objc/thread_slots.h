@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds threads of this process by a pointer that a runtime keeps in each thread's own data. No interface tells the
  * place: it is learned on threads whose pointer is known, and read on the others. Nothing is written. */
-#ifndef USPI_THREAD_SLOTS_H
-#define USPI_THREAD_SLOTS_H
+#ifndef USPI_OBJC_THREAD_SLOTS_H
+#define USPI_OBJC_THREAD_SLOTS_H
 
 #include <unspool/base.h>
 #include <unspool/capture.h>

@@ -2,8 +2,8 @@
 /* Reads the members of archives of object files (static libraries) in the formats of BSD and Apple and of System V and
  * GNU. Other files read the members' contents. Sources: macOS ar(5), <mach-o/ranlib.h>; GNU binutils ar.h, System V
  * gABI "Archive Files". */
-#ifndef USPI_ARCHIVE_H
-#define USPI_ARCHIVE_H
+#ifndef USPI_OBJECT_ARCHIVE_H
+#define USPI_OBJECT_ARCHIVE_H
 
 #include "lib/object/bytes.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Interprets the bind opcodes of LC_DYLD_INFO, which tell the loader which import to write where. Keeps no results.
  * Source: xnu EXTERNAL_HEADERS/mach-o/loader.h (BIND_OPCODE_*). */
-#ifndef USPI_BIND_OPCODES_H
-#define USPI_BIND_OPCODES_H
+#ifndef USPI_OBJECT_BIND_OPCODES_H
+#define USPI_OBJECT_BIND_OPCODES_H
 
 #include "lib/object/macho_space.h"
 

@@ -10,8 +10,8 @@
  *
  * Sources: google/breakpad, docs/symbol_files.md, src/processor/basic_source_line_resolver.cc (INLINE);
  * mozilla/dump_syms (INFO CODE_ID). */
-#ifndef USPI_BREAKPAD_H
-#define USPI_BREAKPAD_H
+#ifndef USPI_OBJECT_BREAKPAD_H
+#define USPI_OBJECT_BREAKPAD_H
 
 #include "lib/base/span.h"
 #include "lib/object/bytes.h"

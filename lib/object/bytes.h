@@ -2,8 +2,8 @@
 /* Untrusted bytes: ranges of a file or of target memory. Every access is checked against the range. All readers of
  * lib/object/ and lib/corefile/ use these helpers, which have one function for each kind of check. On failure they
  * write a message that says what is wrong and where. They do not interpret the bytes. */
-#ifndef USPI_BYTES_H
-#define USPI_BYTES_H
+#ifndef USPI_OBJECT_BYTES_H
+#define USPI_OBJECT_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>

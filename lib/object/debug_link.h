@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the section .gnu_debuglink: the name and checksum of the file with a program's split debugging symbols. The
  * callers look for the file. Source: gdb(1), "Debugging Information in Separate Files". */
-#ifndef USPI_DEBUG_LINK_H
-#define USPI_DEBUG_LINK_H
+#ifndef USPI_OBJECT_DEBUG_LINK_H
+#define USPI_OBJECT_DEBUG_LINK_H
 
 #include "lib/object/elf.h"
 

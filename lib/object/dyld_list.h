@@ -3,8 +3,8 @@
  * macho.h reads the images.
  *
  * Source of the layout: dyld include/mach-o/dyld_images.h. */
-#ifndef USPI_DYLD_LIST_H
-#define USPI_DYLD_LIST_H
+#ifndef USPI_OBJECT_DYLD_LIST_H
+#define USPI_OBJECT_DYLD_LIST_H
 
 #include "lib/object/bytes.h"
 

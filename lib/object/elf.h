@@ -4,8 +4,8 @@
  *
  * Sources: System V gABI chapters 4 and 5; Linux include/uapi/linux/elf.h. Unless stated otherwise, functions return
  * USP_OK or a negative enum usp_status with *error written. Several threads may call them for the same object. */
-#ifndef USPI_ELF_H
-#define USPI_ELF_H
+#ifndef USPI_OBJECT_ELF_H
+#define USPI_OBJECT_ELF_H
 
 #include "lib/object/bytes.h"
 

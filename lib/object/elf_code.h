@@ -6,8 +6,8 @@
  * after the other from 0, in the order of their numbers, so that one index can contain them all. Runtimes that generate
  * code register unlinked objects whose sections have the addresses at which they were loaded (LLVM, LuaJIT, V8). If any
  * code section has an address, each is placed at its own, and sections without one are left out. */
-#ifndef USPI_ELF_CODE_H
-#define USPI_ELF_CODE_H
+#ifndef USPI_OBJECT_ELF_CODE_H
+#define USPI_OBJECT_ELF_CODE_H
 
 #include "lib/object/elf_symbols.h"
 

@@ -2,8 +2,8 @@
 /* Finds the dynamic symbols of an ELF image from its program headers alone, as the loader does: for images in memory
  * and for files without section headers. Sources: System V gABI chapter 5 "Dynamic Section", "Hash Table"; the GNU hash
  * table as glibc's elf/dl-lookup.c reads it. */
-#ifndef USPI_ELF_DYNAMIC_H
-#define USPI_ELF_DYNAMIC_H
+#ifndef USPI_OBJECT_ELF_DYNAMIC_H
+#define USPI_OBJECT_ELF_DYNAMIC_H
 
 #include "lib/object/elf_symbols.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the symbol tables of an ELF file, entry by entry. The callers decide which symbols name code, and which of
  * several names is right. Sources: System V gABI chapter 4 "Symbol Table"; Linux elf.h. */
-#ifndef USPI_ELF_SYMBOLS_H
-#define USPI_ELF_SYMBOLS_H
+#ifndef USPI_OBJECT_ELF_SYMBOLS_H
+#define USPI_OBJECT_ELF_SYMBOLS_H
 
 #include "lib/object/elf.h"
 

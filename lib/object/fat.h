@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads fat Mach-O files: a table of slices, each a thin file for one processor, with 32- or 64-bit offsets. Source:
  * xnu EXTERNAL_HEADERS/mach-o/fat.h (big-endian). macho.h reads the slices. */
-#ifndef USPI_FAT_H
-#define USPI_FAT_H
+#ifndef USPI_OBJECT_FAT_H
+#define USPI_OBJECT_FAT_H
 
 #include "lib/object/macho.h"
 

@@ -7,8 +7,8 @@
  *
  * Source: Apple dyld include/mach-o/fixup-chains.h, common/MachOFile.cpp; xnu EXTERNAL_HEADERS/mach-o/loader.h (bind
  * opcodes). */
-#ifndef USPI_FIXUPS_H
-#define USPI_FIXUPS_H
+#ifndef USPI_OBJECT_FIXUPS_H
+#define USPI_OBJECT_FIXUPS_H
 
 #include "lib/object/macho_space.h"
 

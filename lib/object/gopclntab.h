@@ -12,8 +12,8 @@
  * Sources: Go's src/runtime/symtab.go, symtabinl.go, runtime2.go (moduledata, pcHeader, _func, inlinedCall),
  * src/internal/abi/symtab.go, src/debug/gosym/pclntab.go; "Go 1.2 Runtime Symbol Information"
  * (golang.org/s/go12symtab). */
-#ifndef USPI_GOPCLNTAB_H
-#define USPI_GOPCLNTAB_H
+#ifndef USPI_OBJECT_GOPCLNTAB_H
+#define USPI_OBJECT_GOPCLNTAB_H
 
 #include "lib/object/bytes.h"
 

@@ -2,8 +2,8 @@
 /* Finds Go's function table (gopclntab.h) in a file or a loaded image, even without symbols: by the name of its
  * section, or by its first bytes. The module data (Go's src/runtime/symtab.go, moduledata) point to the table and its
  * parts. They tell where the code begins, and where the trees of inlined calls are. */
-#ifndef USPI_GOPCLNTAB_FIND_H
-#define USPI_GOPCLNTAB_FIND_H
+#ifndef USPI_OBJECT_GOPCLNTAB_FIND_H
+#define USPI_OBJECT_GOPCLNTAB_FIND_H
 
 #include "lib/object/elf.h"
 #include "lib/object/gopclntab.h"

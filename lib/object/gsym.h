@@ -7,8 +7,8 @@
  *
  * Sources: llvm/include/llvm/DebugInfo/GSYM/Header.h, FunctionInfo.h, LineTable.h, InlineInfo.h, and their .cpp
  * files. */
-#ifndef USPI_GSYM_H
-#define USPI_GSYM_H
+#ifndef USPI_OBJECT_GSYM_H
+#define USPI_OBJECT_GSYM_H
 
 #include "lib/object/bytes.h"
 

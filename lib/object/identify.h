@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Identifies the format of a file by its first four bytes. */
-#ifndef USPI_IDENTIFY_H
-#define USPI_IDENTIFY_H
+#ifndef USPI_OBJECT_IDENTIFY_H
+#define USPI_OBJECT_IDENTIFY_H
 
 #include "lib/object/bytes.h"
 

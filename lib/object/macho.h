@@ -5,8 +5,8 @@
  * Sources of all layouts and numbers: xnu EXTERNAL_HEADERS/mach-o/loader.h, osfmk/mach/machine.h. Unless stated
  * otherwise, functions return USP_OK or a negative enum usp_status with *error written. Several threads may call them
  * for the same object. */
-#ifndef USPI_MACHO_H
-#define USPI_MACHO_H
+#ifndef USPI_OBJECT_MACHO_H
+#define USPI_OBJECT_MACHO_H
 
 #include "lib/object/bytes.h"
 

@@ -2,8 +2,8 @@
 /* Reads the exports of a Mach-O file: a trie of names that the linker writes for the loader. It survives when the
  * symbol table is stripped. Sources: xnu EXTERNAL_HEADERS/mach-o/loader.h (EXPORT_SYMBOL_FLAGS_…), dyld
  * mach_o/ExportsTrie.cpp. */
-#ifndef USPI_MACHO_EXPORTS_H
-#define USPI_MACHO_EXPORTS_H
+#ifndef USPI_OBJECT_MACHO_EXPORTS_H
+#define USPI_OBJECT_MACHO_EXPORTS_H
 
 #include "lib/object/macho.h"
 

@@ -2,8 +2,8 @@
 /* Reads the bytes of a Mach-O image by address: from its file, by linked addresses, or from the memory of a process
  * that has loaded it, by loaded addresses. Code that follows pointers reads both in the same way. fixups.h decodes the
  * pointers in a file. */
-#ifndef USPI_MACHO_SPACE_H
-#define USPI_MACHO_SPACE_H
+#ifndef USPI_OBJECT_MACHO_SPACE_H
+#define USPI_OBJECT_MACHO_SPACE_H
 
 #include "lib/object/macho.h"
 

@@ -2,8 +2,8 @@
 /* Reads a Mach-O file's symbol table, indirect symbol table and starts of functions, entry by entry and unchanged.
  * macho_exports.h reads exports, macho_unwind_info.h unwind information. The callers decide which symbols name code,
  * and which of several names is right. Sources: xnu EXTERNAL_HEADERS/mach-o/nlist.h, stab.h, loader.h. */
-#ifndef USPI_MACHO_SYMBOLS_H
-#define USPI_MACHO_SYMBOLS_H
+#ifndef USPI_OBJECT_MACHO_SYMBOLS_H
+#define USPI_OBJECT_MACHO_SYMBOLS_H
 
 #include "lib/object/macho.h"
 

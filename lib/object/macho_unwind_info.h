@@ -2,8 +2,8 @@
 /* Reads a Mach-O file's section __unwind_info ("compact unwind"): where functions start, and which encoding applies at
  * an address. Every linked image has it for the sake of exceptions, even if it is stripped. lib/unwind/tables/compact.h
  * interprets the encodings. Source: libunwind include/mach-o/compact_unwind_encoding.h. */
-#ifndef USPI_MACHO_UNWIND_INFO_H
-#define USPI_MACHO_UNWIND_INFO_H
+#ifndef USPI_OBJECT_MACHO_UNWIND_INFO_H
+#define USPI_OBJECT_MACHO_UNWIND_INFO_H
 
 #include "lib/object/macho.h"
 

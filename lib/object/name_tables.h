@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks whether the tables that name code lie completely in their file, as far as their headers tell: for messages
  * about damaged files. Look-ups do not need this check; they use the tables that are whole. */
-#ifndef USPI_NAME_TABLES_H
-#define USPI_NAME_TABLES_H
+#ifndef USPI_OBJECT_NAME_TABLES_H
+#define USPI_OBJECT_NAME_TABLES_H
 
 #include "lib/object/elf.h"
 #include "lib/object/macho.h"

@@ -4,8 +4,8 @@
  *
  * Only lib/os/ uses system headers. Functions marked async-signal-safe may be called in a signal handler and while
  * threads are stopped: they allocate nothing, take no lock, do not call the loader, and preserve errno. */
-#ifndef USPI_OS_H
-#define USPI_OS_H
+#ifndef USPI_OS_OS_H
+#define USPI_OS_OS_H
 
 #include "arch/frame.h"
 #include "lib/base/context_table.h"

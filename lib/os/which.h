@@ -5,8 +5,8 @@
  *
  * The compiler's target decides, unless the build defines USPI_OS as one of the three values. configure does so
  * (--with-os), and so do the tests that run the Darwin layer on Linux. */
-#ifndef USPI_WHICH_H
-#define USPI_WHICH_H
+#ifndef USPI_OS_WHICH_H
+#define USPI_OS_WHICH_H
 
 #define USPI_OS_NONE   0
 #define USPI_OS_LINUX  1

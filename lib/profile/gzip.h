@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes bytes in gzip format (RFC 1952) without compressing them (RFC 1951, stored blocks). Readers of pprof require
  * the format, and stored blocks need no library. */
-#ifndef USPI_GZIP_H
-#define USPI_GZIP_H
+#ifndef USPI_PROFILE_GZIP_H
+#define USPI_PROFILE_GZIP_H
 
 #include "lib/base/text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The data of a profile: images, threads, the tree's nodes, totals, and the time line of samples. profile.c fills it,
  * clone.c copies it, and the writers read copies. */
-#ifndef USPI_PROFILE_H
-#define USPI_PROFILE_H
+#ifndef USPI_PROFILE_PROFILE_H
+#define USPI_PROFILE_PROFILE_H
 
 #include "lib/base/hash.h"
 #include "lib/base/pool.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes one frame as a line of text, in each style. Used by usp_format_frame and by the stacks and reports that
  * lib/report/ writes. */
-#ifndef USPI_FORMAT_H
-#define USPI_FORMAT_H
+#ifndef USPI_REPORT_FORMAT_H
+#define USPI_REPORT_FORMAT_H
 
 #include "arch/backend.h"
 #include "lib/base/source.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds what reports, hangs and profiles show of a frame: the name of its call site, its source line and the calls that
  * were inlined there. */
-#ifndef USPI_NAMING_H
-#define USPI_NAMING_H
+#ifndef USPI_REPORT_NAMING_H
+#define USPI_REPORT_NAMING_H
 
 #include "lib/symbolize/index/expected.h"
 

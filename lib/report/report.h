@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Data and functions that the styles of usp_format_stack and usp_format_snapshot share: which threads there are, and
  * how a frame gets its name. Each style is in a file of its own. */
-#ifndef USPI_REPORT_H
-#define USPI_REPORT_H
+#ifndef USPI_REPORT_REPORT_H
+#define USPI_REPORT_REPORT_H
 
 #include "lib/report/format.h"
 #include "lib/report/naming.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides by a thread's processor clock whether it has run since it was captured: for samplers and monitors. */
-#ifndef USPI_CLOCKED_H
-#define USPI_CLOCKED_H
+#ifndef USPI_SAMPLER_CLOCKED_H
+#define USPI_SAMPLER_CLOCKED_H
 
 #include <stdbool.h>
 #include <stdint.h>

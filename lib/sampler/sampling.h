@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Sampling without a thread: performs one tick and computes when the next one is due. sampler.c has the thread that
  * sleeps between ticks; tests use a script instead. */
-#ifndef USPI_SAMPLING_H
-#define USPI_SAMPLING_H
+#ifndef USPI_SAMPLER_SAMPLING_H
+#define USPI_SAMPLER_SAMPLING_H
 
 #include "lib/sampler/world.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The interface of samplers and monitors to clocks, threads and captures. It is implemented for this process, for
  * another process, and by tests as a script. It makes no decisions. */
-#ifndef USPI_WORLD_H
-#define USPI_WORLD_H
+#ifndef USPI_SAMPLER_WORLD_H
+#define USPI_SAMPLER_WORLD_H
 
 #include "lib/os/os.h"
 

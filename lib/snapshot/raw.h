@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Constants of the raw capture format that its writer and its reader share; doc/raw-format.md describes it. Numbers are
  * little-endian. */
-#ifndef USPI_RAW_H
-#define USPI_RAW_H
+#ifndef USPI_SNAPSHOT_RAW_H
+#define USPI_SNAPSHOT_RAW_H
 
 #include "lib/base/crc32.h"
 #include "lib/object/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes a snapshot of a stopped process or of a core file: both provide a struct uspi_snapshot_source. */
-#ifndef USPI_SNAPSHOT_H
-#define USPI_SNAPSHOT_H
+#ifndef USPI_SNAPSHOT_SNAPSHOT_H
+#define USPI_SNAPSHOT_SNAPSHOT_H
 
 #include "lib/os/os.h"
 

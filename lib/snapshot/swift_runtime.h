@@ -5,8 +5,8 @@
  * Sources: Swift include/swift/ABI/Task.h (Job, AsyncTask), stdlib/public/Concurrency/TaskPrivate.h (PrivateStorage,
  * ActiveTaskStatus), include/swift/ABI/TaskStatus.h (TaskDependencyStatusRecord), include/swift/ABI/MetadataValues.h
  * (JobFlags), stdlib/public/Concurrency/Debug.h (the variables). */
-#ifndef USPI_SWIFT_RUNTIME_H
-#define USPI_SWIFT_RUNTIME_H
+#ifndef USPI_SNAPSHOT_SWIFT_RUNTIME_H
+#define USPI_SNAPSHOT_SWIFT_RUNTIME_H
 
 #include "lib/images/image_file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Searches memory for Swift tasks, in a live process or a core. */
-#ifndef USPI_TASKS_H
-#define USPI_TASKS_H
+#ifndef USPI_SNAPSHOT_TASKS_H
+#define USPI_SNAPSHOT_TASKS_H
 
 #include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/frame/walk.h"

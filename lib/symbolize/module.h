@@ -3,8 +3,8 @@
  * file; other threads that need the file wait for that. Later lookups take no lock. The first addresses get the index
  * of an excerpt (excerpt.h); when the excerpt cannot decide, the whole file is indexed. The index is in a cache, which
  * may discard it. The files stay open as long as the module, because names point into them. */
-#ifndef USPI_MODULE_H
-#define USPI_MODULE_H
+#ifndef USPI_SYMBOLIZE_MODULE_H
+#define USPI_SYMBOLIZE_MODULE_H
 
 #include "lib/images/image_file.h"
 #include "lib/symbolize/cache/cache.h"

@@ -2,8 +2,8 @@
 /* The methods that the Objective-C runtime of this process knows: Apple's, GCC's libobjc or GNUstep's. The runtime is
  * asked through the public functions that all three share. They are looked up when needed, never linked. No message is
  * sent and no class is initialized. */
-#ifndef USPI_OBJC_RUNTIME_H
-#define USPI_OBJC_RUNTIME_H
+#ifndef USPI_SYMBOLIZE_OBJC_RUNTIME_H
+#define USPI_SYMBOLIZE_OBJC_RUNTIME_H
 
 #include "lib/symbolize/index/tables.h"
 

@@ -8,8 +8,8 @@
  *
  * Code that a program generated is in no image, so no strategy of this list is asked for it. symbolizer.c asks
  * jit/jit.h for such addresses only, so a name of generated code never competes with an image's symbol. */
-#ifndef USPI_STRATEGY_H
-#define USPI_STRATEGY_H
+#ifndef USPI_SYMBOLIZE_STRATEGY_H
+#define USPI_SYMBOLIZE_STRATEGY_H
 
 #include "lib/symbolize/module.h"
 #include "lib/symbolize/objc_runtime.h"

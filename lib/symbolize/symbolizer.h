@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions that the parts of the symbolizer share. For example, source_lines.c asks symbolizer.c for the module
  * and the symbol of an address. */
-#ifndef USPI_SYMBOLIZER_H
-#define USPI_SYMBOLIZER_H
+#ifndef USPI_SYMBOLIZE_SYMBOLIZER_H
+#define USPI_SYMBOLIZE_SYMBOLIZER_H
 
 #include "lib/symbolize/module_lines/frames.h"
 #include "lib/symbolize/strategy.h"

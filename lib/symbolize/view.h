@@ -2,8 +2,8 @@
 /* A view is a list of images with a slot for each image's module. The view of a given list lives as long as its
  * symbolizer. The view of this process is replaced and retired (lib/base/epoch.h) when libraries are loaded or
  * unloaded. */
-#ifndef USPI_VIEW_H
-#define USPI_VIEW_H
+#ifndef USPI_SYMBOLIZE_VIEW_H
+#define USPI_SYMBOLIZE_VIEW_H
 
 #include "lib/base/epoch.h"
 #include "lib/symbolize/module.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The chain of Swift async contexts that begins at an extended frame record. The walker (walker.h) handles the OS
  * stack. */
-#ifndef USPI_ASYNC_H
-#define USPI_ASYNC_H
+#ifndef USPI_UNWIND_ASYNC_H
+#define USPI_UNWIND_ASYNC_H
 
 #include "lib/os/os.h"
 #include "lib/unwind/frame/walk.h"

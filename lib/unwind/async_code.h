@@ -15,8 +15,8 @@
  * running it. Sources: LLVM lib/Target/X86/X86FrameLowering.cpp (emitPrologue), Swift
  * lib/Frontend/CompilerInvocation.cpp (marks on Darwin only), stdlib/public/Concurrency/Actor.cpp
  * (runJobInEstablishedExecutorContext). */
-#ifndef USPI_ASYNC_CODE_H
-#define USPI_ASYNC_CODE_H
+#ifndef USPI_UNWIND_ASYNC_CODE_H
+#define USPI_UNWIND_ASYNC_CODE_H
 
 #include "lib/unwind/frame/walk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* usp_unwind for the library's own captures. */
-#ifndef USPI_UNWIND_H
-#define USPI_UNWIND_H
+#ifndef USPI_UNWIND_UNWIND_H
+#define USPI_UNWIND_UNWIND_H
 
 #include "lib/unwind/walker.h"
 

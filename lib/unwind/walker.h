@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The walk from frame to frame, with the checks that hold for every frame reader. usp_cursor and usp_unwind are built
  * on it. It uses the frame readers through lib/unwind/readers/decide.h. */
-#ifndef USPI_WALKER_H
-#define USPI_WALKER_H
+#ifndef USPI_UNWIND_WALKER_H
+#define USPI_UNWIND_WALKER_H
 
 #include "lib/unwind/frame/step.h"
 #include "lib/unwind/rule_cache/kept_rules.h"

@@ -2,8 +2,8 @@
 /* Declarations of Apple's headers that programs need and the stand-in SDK lacks, because it has only what the library
  * uses: enough to compile doc/examples/ios/checklist.c and doc/examples/crash.c. The compiler includes it by -include;
  * layouts do not matter here. */
-#ifndef STANDIN_PROGRAM_H
-#define STANDIN_PROGRAM_H
+#ifndef TESTS_APPLE_PROGRAM_H
+#define TESTS_APPLE_PROGRAM_H
 
 #include <TargetConditionals.h>
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers of test_arm64 and test_arm64_32: tables of instructions with the expected results of the decoder, and thread
  * states by the offsets in the kernels' headers. Not for other processors. */
-#ifndef ARM64_EXPECT_H
-#define ARM64_EXPECT_H
+#ifndef TESTS_ARCH_ARM64_EXPECT_H
+#define TESTS_ARCH_ARM64_EXPECT_H
 
 #include <check.h>
 

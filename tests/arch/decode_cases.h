@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of instructions with the expected results of a backend's decoder, and the loop that compares them.
  * Instructions are written as hexadecimal text with their disassembly beside it. */
-#ifndef TESTS_DECODE_CASES_H
-#define TESTS_DECODE_CASES_H
+#ifndef TESTS_ARCH_DECODE_CASES_H
+#define TESTS_ARCH_DECODE_CASES_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Threads that do all the time what programs do: they allocate, take locks, sort, load and unload libraries, send each
  * other signals, end and are replaced. Each keeps its true stack in a shadow stack (linux_shadow.h). The tests that
  * include this capture the threads and check the stacks. */
-#ifndef TESTS_LINUX_STORM_H
-#define TESTS_LINUX_STORM_H
+#ifndef TESTS_CAPTURE_LINUX_STORM_H
+#define TESTS_CAPTURE_LINUX_STORM_H
 
 #include <pthread.h>
 #include <stdatomic.h>

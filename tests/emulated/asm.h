@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Helpers of the assembly files: how a symbol is spelled and a function begins, in ELF and in Mach-O. */
-#ifndef USP_TESTS_ASM_H
-#define USP_TESTS_ASM_H
+#ifndef TESTS_EMULATED_ASM_H
+#define TESTS_EMULATED_ASM_H
 
 #define JOIN_(a, b)  a##b
 #define JOIN(a, b)   JOIN_(a, b)

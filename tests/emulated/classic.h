@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The algorithm of today's tools, for comparison: the pc, then the link register if the processor has one, always, then
  * frame records from the frame pointer on, without a check. */
-#ifndef USP_TESTS_CLASSIC_H
-#define USP_TESTS_CLASSIC_H
+#ifndef TESTS_EMULATED_CLASSIC_H
+#define TESTS_EMULATED_CLASSIC_H
 
 #include "machine.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A linked program, loaded into memory for the emulator: ELF or Mach-O, 32 or 64 bits. Does not use the library's own
  * object readers, so that an error there cannot hide one here. */
-#ifndef USP_TESTS_IMAGE_H
-#define USP_TESTS_IMAGE_H
+#ifndef TESTS_EMULATED_IMAGE_H
+#define TESTS_EMULATED_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The emulated processor with an image and a stack: Unicorn, by the library's register numbers. Makes no decisions
  * about stacks. */
-#ifndef USP_TESTS_MACHINE_H
-#define USP_TESTS_MACHINE_H
+#ifndef TESTS_EMULATED_MACHINE_H
+#define TESTS_EMULATED_MACHINE_H
 
 #include <unicorn/unicorn.h>
 

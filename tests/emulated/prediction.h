@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares a backend's decoder with the processor: the predicted effects of an instruction on registers, stack and
  * flow, and the real ones. */
-#ifndef USP_TESTS_PREDICTION_H
-#define USP_TESTS_PREDICTION_H
+#ifndef TESTS_EMULATED_PREDICTION_H
+#define TESTS_EMULATED_PREDICTION_H
 
 #include "machine.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts how well walked stacks agree with true ones, and keeps each kind of difference with its place. Prints lines of
  * tab-separated words, which report.py reads. */
-#ifndef USP_TESTS_SCORE_H
-#define USP_TESTS_SCORE_H
+#ifndef TESTS_EMULATED_SCORE_H
+#define TESTS_EMULATED_SCORE_H
 
 #include "image.h"
 

@@ -3,8 +3,8 @@
  * with authentication leave the pointer unchanged there, so their effect is applied right before them.
  *
  * The signature is a hash, not the processor's cipher: only its place in the pointer and its check matter. */
-#ifndef USP_TESTS_SIGNING_H
-#define USP_TESTS_SIGNING_H
+#ifndef TESTS_EMULATED_SIGNING_H
+#define TESTS_EMULATED_SIGNING_H
 
 #include "machine.h"
 

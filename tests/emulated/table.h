@@ -3,8 +3,8 @@
  * processor. Such tables describe a function's body: its calls, and the instructions between two calls. There the rule
  * must give the frame's CFA, its return address and every callee-saved register as the caller had it. Which table a
  * reader would ask, and when, is not tested here. */
-#ifndef USP_TESTS_TABLE_H
-#define USP_TESTS_TABLE_H
+#ifndef TESTS_EMULATED_TABLE_H
+#define TESTS_EMULATED_TABLE_H
 
 #include "lib/object/bytes.h"
 #include "lib/unwind/tables/compact.h"

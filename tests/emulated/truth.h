@@ -7,8 +7,8 @@
  *     a return   the processor is at the newest return address, and sp is at least its value after the call
  *
  * A tail call is neither and changes nothing. */
-#ifndef USP_TESTS_TRUTH_H
-#define USP_TESTS_TRUTH_H
+#ifndef TESTS_EMULATED_TRUTH_H
+#define TESTS_EMULATED_TRUTH_H
 
 #include "machine.h"
 

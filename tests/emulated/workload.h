@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the emulated programs share: their only entry, and names for attributes. Only for code that runs in
  * the emulator. */
-#ifndef USP_TESTS_WORKLOAD_H
-#define USP_TESTS_WORKLOAD_H
+#ifndef TESTS_EMULATED_WORKLOAD_H
+#define TESTS_EMULATED_WORKLOAD_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that workload_tail.c and workload_tail_2.c share. */
-#ifndef USP_TESTS_WORKLOAD_TAIL_H
-#define USP_TESTS_WORKLOAD_TAIL_H
+#ifndef TESTS_EMULATED_WORKLOAD_TAIL_H
+#define TESTS_EMULATED_WORKLOAD_TAIL_H
 
 #include "workload.h"
 

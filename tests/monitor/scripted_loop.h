@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A scripted run loop and its monitor. The test decides what the main thread does, for how long, and when the whole
  * process does not run; the monitor looks when it asked to. Every report is recorded. Include it once in a program. */
-#ifndef TESTS_SCRIPTED_LOOP_H
-#define TESTS_SCRIPTED_LOOP_H
+#ifndef TESTS_MONITOR_SCRIPTED_LOOP_H
+#define TESTS_MONITOR_SCRIPTED_LOOP_H
 
 #include "lib/monitor/watching.h"
 #include "tests/sampler/scripted_world.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads for the tests of the Objective-C layer. Each waits in a function with a known name until it is released. */
-#ifndef TESTS_OBJC_THREADS_H
-#define TESTS_OBJC_THREADS_H
+#ifndef TESTS_OBJC_OBJC_THREADS_H
+#define TESTS_OBJC_OBJC_THREADS_H
 
 #import <Foundation/Foundation.h>
 #import <unspool-objc/unspool-objc.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The stepped program's mappings: its images with their unwind tables, and its memory as the library reads it. Code is
  * cached from one look to the next; all other memory is read again for each moment. */
-#ifndef USP_TESTS_REAL_GUEST_H
-#define USP_TESTS_REAL_GUEST_H
+#ifndef TESTS_REAL_GUEST_H
+#define TESTS_REAL_GUEST_H
 
 #include "victim.h"
 

@@ -10,8 +10,8 @@
  *     right       the walk has all pcs of the stack, from the innermost to the outermost known one, and no more if the
  *                 whole stack is known. Partly and without: a walk also counts as right that ends or goes wrong in a
  *                 frame that never returned, because no way to a return was seen there */
-#ifndef USP_TESTS_REAL_JUDGE_H
-#define USP_TESTS_REAL_JUDGE_H
+#ifndef TESTS_REAL_JUDGE_H
+#define TESTS_REAL_JUDGE_H
 
 #include <stdio.h>
 

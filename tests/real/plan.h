@@ -6,8 +6,8 @@
  * functions are stepped through more often, because they lead to where the program does its work. A function that did
  * not return when it ran is always stepped through. A loop in which nothing new is seen runs for some rounds, or to the
  * function's end. */
-#ifndef USP_TESTS_REAL_PLAN_H
-#define USP_TESTS_REAL_PLAN_H
+#ifndef TESTS_REAL_PLAN_H
+#define TESTS_REAL_PLAN_H
 
 #include <stdbool.h>
 #include <stdint.h>

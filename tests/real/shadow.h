@@ -12,8 +12,8 @@
  *     switch    sp is on another stack (swapcontext, goroutines): the frames of this one wait
  *
  * A tail call is none of these and changes nothing. */
-#ifndef USP_TESTS_REAL_SHADOW_H
-#define USP_TESTS_REAL_SHADOW_H
+#ifndef TESTS_REAL_SHADOW_H
+#define TESTS_REAL_SHADOW_H
 
 #include "guest.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that runs one instruction at a time: natively by ptrace (victim_ptrace.c), or in a user-mode emulator by
  * gdb's remote protocol (victim_gdb.c). Only its first thread is stepped; its other threads run freely. */
-#ifndef USP_TESTS_REAL_VICTIM_H
-#define USP_TESTS_REAL_VICTIM_H
+#ifndef TESTS_REAL_VICTIM_H
+#define TESTS_REAL_VICTIM_H
 
 #include <stdbool.h>
 #include <sys/types.h>

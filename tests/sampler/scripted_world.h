@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A scripted world for samplers and monitors: a clock that the test moves, threads that run or wait as the test
  * decides, and the stacks that follow. No real thread is stopped or sleeps. Include it once in a program. */
-#ifndef TESTS_SCRIPTED_WORLD_H
-#define TESTS_SCRIPTED_WORLD_H
+#ifndef TESTS_SAMPLER_SCRIPTED_WORLD_H
+#define TESTS_SAMPLER_SCRIPTED_WORLD_H
 
 #include "lib/sampler/world.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Checks every file of the project: the licence line in sources, clean whitespace, no path of a machine, no notes to
-# self.
+# self. Each header's include guard follows from its path.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -49,6 +49,28 @@ for my $file (@ARGV) {
 }
 END
 while read -r line; do fail "$line"; done <"$work/found"
+
+# An include guard is the header's path in capitals, below include/ or lib/; those of lib/ and arch/ begin with USPI_. So
+# no two headers share one, which would make the second of them empty.
+perl - "${files[@]}" >"$work/guards" <<'END' || fail "perl"
+use strict;
+use warnings;
+my %owner;
+for my $file (grep { /\.h$/ } @ARGV) {
+    open my $in, '<', $file or die "$file: $!\n";
+    my $text = do { local $/; <$in> } // '';
+    my $guard = $file;
+    $guard =~ s{^include/}{} or $guard =~ s{^lib/}{USPI_} or $guard =~ s{^arch/}{USPI_ARCH_};
+    $guard =~ s/[^A-Za-z0-9]+/_/g;
+    $guard = uc $guard;
+    print "$file: $owner{$guard} has the same include guard\n" if defined $owner{$guard};
+    $owner{$guard} = $file;
+    # Only comments and blank lines are before the guard, and nothing is after it.
+    (my $code = $text) =~ s{/\*.*?\*/}{}gs;
+    print "$file: its include guard is not $guard\n" if $code !~ /\A\s*#ifndef $guard\n#define $guard\n.*^#endif\s*\z/ms;
+}
+END
+while read -r line; do fail "$line"; done <"$work/guards"
 
 # A function with more than six parameters should take a struct.
 perl - "${files[@]}" >"$work/parameters" <<'END' || fail "perl"

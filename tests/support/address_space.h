@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Forbids that this process gets more address space, as where memory is short: no file is mapped, no thread begins. */
-#ifndef TESTS_ADDRESS_SPACE_H
-#define TESTS_ADDRESS_SPACE_H
+#ifndef TESTS_SUPPORT_ADDRESS_SPACE_H
+#define TESTS_SUPPORT_ADDRESS_SPACE_H
 
 #include "tests/support/sanitized.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds archives from members that the test makes. */
-#ifndef TESTS_ARCHIVE_FILE_H
-#define TESTS_ARCHIVE_FILE_H
+#ifndef TESTS_SUPPORT_ARCHIVE_FILE_H
+#define TESTS_SUPPORT_ARCHIVE_FILE_H
 
 #include "tests/support/file_builder.h"
 

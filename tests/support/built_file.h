@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A built file for readers: its bytes, and the same bytes in a process's memory at IMAGE. */
-#ifndef TESTS_BUILT_FILE_H
-#define TESTS_BUILT_FILE_H
+#ifndef TESTS_SUPPORT_BUILT_FILE_H
+#define TESTS_SUPPORT_BUILT_FILE_H
 
 #include "lib/object/bytes.h"
 #include "tests/support/core_fixtures.h"

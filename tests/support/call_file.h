@@ -3,8 +3,8 @@
  * build id. A function's name is one letter. A function has 64 bytes of code, in the order in which the units list them
  * from CODE_LOW on, and a row for each 8 bytes. Function number k has the lines from 100 × (k + 1) on. Its n-th call,
  * counted from 0, ends 8 × (n + 1) bytes after its beginning, so it is in line 100 × (k + 1) + n. */
-#ifndef TESTS_CALL_FILE_H
-#define TESTS_CALL_FILE_H
+#ifndef TESTS_SUPPORT_CALL_FILE_H
+#define TESTS_SUPPORT_CALL_FILE_H
 
 #include "tests/support/dwarf_file.h"
 

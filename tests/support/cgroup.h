@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A control group of Linux that limits a process's processor time, with version 1 or 2 of the kernel's interface
  * (Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst). */
-#ifndef TESTS_CGROUP_H
-#define TESTS_CGROUP_H
+#ifndef TESTS_SUPPORT_CGROUP_H
+#define TESTS_SUPPORT_CGROUP_H
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compilers that tests run. If one is missing, the tests that need it are left out. In the lane that has all of them
  * (USP_REQUIRE_COMPILERS), a missing one is a failure. */
-#ifndef TESTS_COMPILERS_H
-#define TESTS_COMPILERS_H
+#ifndef TESTS_SUPPORT_COMPILERS_H
+#define TESTS_SUPPORT_COMPILERS_H
 
 #include <check.h>
 #include <stdbool.h>

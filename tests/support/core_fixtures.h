@@ -7,8 +7,8 @@
  *      IMAGE + 0x1000   code: inner, caller, outer      + 0x100  record of inner   {+ 0x140, return into caller}
  *                                                       + 0x140  record of caller  {+ 0x180, return into outer}
  *                                                       + 0x180  record of outer   {0, 0} */
-#ifndef TESTS_CORE_FIXTURES_H
-#define TESTS_CORE_FIXTURES_H
+#ifndef TESTS_SUPPORT_CORE_FIXTURES_H
+#define TESTS_SUPPORT_CORE_FIXTURES_H
 
 #include <unspool/unspool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the tests of cores: opening a core in the test's folder, and walking its threads. */
-#ifndef TESTS_CORE_WALK_H
-#define TESTS_CORE_WALK_H
+#ifndef TESTS_SUPPORT_CORE_WALK_H
+#define TESTS_SUPPORT_CORE_WALK_H
 
 #include <check.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /* Builds debug information entry by entry, in an ELF file whose code is at CODE_LOW … CODE_HIGH: for forms that only
  * some compilers write, or none. DWARF 2 to 5, offsets of 4 and of 8 bytes, x86-64. dwarf_macho.h makes a Mach-O file
  * of it. */
-#ifndef TESTS_DWARF_FILE_H
-#define TESTS_DWARF_FILE_H
+#ifndef TESTS_SUPPORT_DWARF_FILE_H
+#define TESTS_SUPPORT_DWARF_FILE_H
 
 #include "lib/symbolize/dwarf/constants.h"
 #include "tests/support/file_builder.h"

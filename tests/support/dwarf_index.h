@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a file of dwarf_file.h as a source of lines, and makes its index. Include it once in a program, which must be
  * linked with the library's internals. */
-#ifndef TESTS_DWARF_INDEX_H
-#define TESTS_DWARF_INDEX_H
+#ifndef TESTS_SUPPORT_DWARF_INDEX_H
+#define TESTS_SUPPORT_DWARF_INDEX_H
 
 #include "lib/symbolize/dwarf/dwarf.h"
 #include "lib/symbolize/store/index_write.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds Mach-O files (arm64, 64 bits) from the debug information of dwarf_file.h: dSYMs and programs. Addresses in the
  * debug information are not changed. */
-#ifndef TESTS_DWARF_MACHO_H
-#define TESTS_DWARF_MACHO_H
+#ifndef TESTS_SUPPORT_DWARF_MACHO_H
+#define TESTS_SUPPORT_DWARF_MACHO_H
 
 #include "tests/support/dwarf_file.h"
 #include "tests/support/macho_commands.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a file of dwarf_file.h, opens it, looks up source frames, and removes it. Include it once in a program, which
  * must be linked with the library's internals. */
-#ifndef TESTS_DWARF_QUESTIONS_H
-#define TESTS_DWARF_QUESTIONS_H
+#ifndef TESTS_SUPPORT_DWARF_QUESTIONS_H
+#define TESTS_SUPPORT_DWARF_QUESTIONS_H
 
 #include "tests/support/dwarf_file.h"
 #include "tests/support/suite.h"

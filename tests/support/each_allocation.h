@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lets each allocation of a piece of work fail in turn. For programs that failing_alloc.h is for. */
-#ifndef TESTS_EACH_ALLOCATION_H
-#define TESTS_EACH_ALLOCATION_H
+#ifndef TESTS_SUPPORT_EACH_ALLOCATION_H
+#define TESTS_SUPPORT_EACH_ALLOCATION_H
 
 #include "tests/support/failing_alloc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds ARM exception tables: an index with one function of each form, followed by its .ARM.extab. */
-#ifndef TESTS_EHABI_TABLE_H
-#define TESTS_EHABI_TABLE_H
+#ifndef TESTS_SUPPORT_EHABI_TABLE_H
+#define TESTS_SUPPORT_EHABI_TABLE_H
 
 #include "tests/support/file_builder.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares an excerpt's index with the whole index: for tables of any format, and for candidates only. The windows have
  * any width, so that many symbols begin before a window and extend into it. */
-#ifndef TESTS_EXCERPT_COMPARE_H
-#define TESTS_EXCERPT_COMPARE_H
+#ifndef TESTS_SUPPORT_EXCERPT_COMPARE_H
+#define TESTS_SUPPORT_EXCERPT_COMPARE_H
 
 #include <check.h>
 #include <stdlib.h>

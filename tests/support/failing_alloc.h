@@ -3,8 +3,8 @@
  * and, where the linker is not Apple's, -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free: it
  * counts only allocations of their own objects, not those of libcheck and inside libc. Many threads may allocate while
  * no allocation is to fail. Include it once in a program. */
-#ifndef TESTS_FAILING_ALLOC_H
-#define TESTS_FAILING_ALLOC_H
+#ifndef TESTS_SUPPORT_FAILING_ALLOC_H
+#define TESTS_SUPPORT_FAILING_ALLOC_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

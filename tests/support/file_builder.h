@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds files from numbers: a growing buffer, little-endian on every host unless stated otherwise; and temporary
  * files. Independent of any format. */
-#ifndef TESTS_FILE_BUILDER_H
-#define TESTS_FILE_BUILDER_H
+#ifndef TESTS_SUPPORT_FILE_BUILDER_H
+#define TESTS_SUPPORT_FILE_BUILDER_H
 
 #include <ctype.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A temporary folder for a test's files. make_folder and remove_folder are a test case's fixture, or part of it. */
-#ifndef TESTS_FOLDER_H
-#define TESTS_FOLDER_H
+#ifndef TESTS_SUPPORT_FOLDER_H
+#define TESTS_SUPPORT_FOLDER_H
 
 #include <check.h>
 #include <stdio.h>

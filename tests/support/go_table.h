@@ -7,8 +7,8 @@
  *     0x18 … 0x20       main.deep, /src/lib/b.go:31, inlined into main.leaf
  *     0x20 … 0x30   main.main, /src/a.go:12; padding after it
  *     0x40 … 0x80   main.tail, /src/a.go:40 */
-#ifndef TESTS_GO_TABLE_H
-#define TESTS_GO_TABLE_H
+#ifndef TESTS_SUPPORT_GO_TABLE_H
+#define TESTS_SUPPORT_GO_TABLE_H
 
 #include "lib/object/gopclntab.h"
 #include "tests/support/file_builder.h"

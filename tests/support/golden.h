@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A walk over a target that the test makes, and its expected result. target_image.h holds the target's memory. */
-#ifndef TESTS_GOLDEN_H
-#define TESTS_GOLDEN_H
+#ifndef TESTS_SUPPORT_GOLDEN_H
+#define TESTS_SUPPORT_GOLDEN_H
 
 #include <check.h>
 #include <unspool/unspool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the tests of signal frames: a function that is interrupted at every kind of instruction, and its handler,
  * on each processor, with the interrupted function's stack. Each test makes the kernel's part between the two. */
-#ifndef TESTS_INTERRUPTED_H
-#define TESTS_INTERRUPTED_H
+#ifndef TESTS_SUPPORT_INTERRUPTED_H
+#define TESTS_SUPPORT_INTERRUPTED_H
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds jitdumps and objects of the GDB JIT interface from numbers. */
-#ifndef TESTS_JIT_FILES_H
-#define TESTS_JIT_FILES_H
+#ifndef TESTS_SUPPORT_JIT_FILES_H
+#define TESTS_SUPPORT_JIT_FILES_H
 
 #include <unspool/base.h>
 

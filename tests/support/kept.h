@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Marks functions of test programs that must have a frame, and a name, of their own. Includes nothing, so that programs
  * that do not use the library can include it, too. */
-#ifndef TESTS_KEPT_H
-#define TESTS_KEPT_H
+#ifndef TESTS_SUPPORT_KEPT_H
+#define TESTS_SUPPORT_KEPT_H
 
 /* gcc makes specialized copies of a function even if it may not inline it. clang makes none and does not know the
  * attribute. */

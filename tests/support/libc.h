@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the C libraries support. Tests are compiled for all of them, and check this before they use something that musl
  * lacks. */
-#ifndef TESTS_LIBC_H
-#define TESTS_LIBC_H
+#ifndef TESTS_SUPPORT_LIBC_H
+#define TESTS_SUPPORT_LIBC_H
 
 #include <stdlib.h>
 #include <ucontext.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts tests/snapshot/linux_target.c as a child, and reads the states of its threads. */
-#ifndef TESTS_LINUX_CHILD_H
-#define TESTS_LINUX_CHILD_H
+#ifndef TESTS_SUPPORT_LINUX_CHILD_H
+#define TESTS_SUPPORT_LINUX_CHILD_H
 
 #include "tests/support/linux_threads.h"
 

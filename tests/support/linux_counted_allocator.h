@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Replaces a program's allocator and its calls of the loader, and counts calls while `guarded` is set on the calling
  * thread. So a test notices calls that a capture must not make. Include it once in a program. */
-#ifndef TESTS_LINUX_COUNTED_ALLOCATOR_H
-#define TESTS_LINUX_COUNTED_ALLOCATOR_H
+#ifndef TESTS_SUPPORT_LINUX_COUNTED_ALLOCATOR_H
+#define TESTS_SUPPORT_LINUX_COUNTED_ALLOCATOR_H
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a function of the test before each system call of a capture or a snapshot, which counts the calls or leaves
  * there. */
-#ifndef TESTS_LINUX_EACH_CALL_H
-#define TESTS_LINUX_EACH_CALL_H
+#ifndef TESTS_SUPPORT_LINUX_EACH_CALL_H
+#define TESTS_SUPPORT_LINUX_EACH_CALL_H
 
 #include "lib/os/linux/calls.h"
 

@@ -2,8 +2,8 @@
 /* A user-mode emulator has a thread of its own in the process that it runs (QEMU util/rcu.c), with every signal
  * blocked. It does not belong to the program, and each capture of all threads would wait for it. Tests under such an
  * emulator remove it from the kernel's list. */
-#ifndef TESTS_LINUX_EMULATOR_H
-#define TESTS_LINUX_EMULATOR_H
+#ifndef TESTS_SUPPORT_LINUX_EMULATOR_H
+#define TESTS_SUPPORT_LINUX_EMULATOR_H
 
 #include <dirent.h>
 #include <stdint.h>

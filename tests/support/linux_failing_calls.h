@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls of the Linux layer, one of which fails: for tests that let each fail in turn. A test puts them into a
  * table of its own (lib/os/linux/calls.h), with others made by fails() and UNLESS. Many threads may make calls. */
-#ifndef TESTS_LINUX_FAILING_CALLS_H
-#define TESTS_LINUX_FAILING_CALLS_H
+#ifndef TESTS_SUPPORT_LINUX_FAILING_CALLS_H
+#define TESTS_SUPPORT_LINUX_FAILING_CALLS_H
 
 #include <errno.h>
 #include <stdatomic.h>

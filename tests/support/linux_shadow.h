@@ -8,8 +8,8 @@
  * An entry that is 0 is being entered or left: its function's frame may exist or not. So may a function that was
  * interrupted before it entered or after it left: it adds one frame that the shadow stack lacks, as the innermost one,
  * or the innermost one under a signal. */
-#ifndef TESTS_LINUX_SHADOW_H
-#define TESTS_LINUX_SHADOW_H
+#ifndef TESTS_SUPPORT_LINUX_SHADOW_H
+#define TESTS_SUPPORT_LINUX_SHADOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that wait at a known place until they are released, for tests that capture them. */
-#ifndef TESTS_LINUX_THREADS_H
-#define TESTS_LINUX_THREADS_H
+#ifndef TESTS_SUPPORT_LINUX_THREADS_H
+#define TESTS_SUPPORT_LINUX_THREADS_H
 
 #include <check.h>
 #include <pthread.h>

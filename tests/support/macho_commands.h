@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds the beginning of Mach-O files: header and load commands. Source: xnu EXTERNAL_HEADERS/mach-o/loader.h. */
-#ifndef TESTS_MACHO_COMMANDS_H
-#define TESTS_MACHO_COMMANDS_H
+#ifndef TESTS_SUPPORT_MACHO_COMMANDS_H
+#define TESTS_SUPPORT_MACHO_COMMANDS_H
 
 #include <stdbool.h>
 

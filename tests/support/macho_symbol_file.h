@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds Mach-O files from symbols, function starts, exports and stubs of the test: as small as the readers accept, not
  * executable. Offsets in memory and in the file are the same. */
-#ifndef TESTS_MACHO_SYMBOL_FILE_H
-#define TESTS_MACHO_SYMBOL_FILE_H
+#ifndef TESTS_SUPPORT_MACHO_SYMBOL_FILE_H
+#define TESTS_SUPPORT_MACHO_SYMBOL_FILE_H
 
 #include "tests/support/core_fixtures.h"
 

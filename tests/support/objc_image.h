@@ -5,8 +5,8 @@
  *
  *      0x0800  code, sixteen bytes a function     0x1000  data of the runtime (__DATA)
  *      0x0900  strings, 0x20 bytes each           0x2000  function starts, fixups (__LINKEDIT) */
-#ifndef TESTS_OBJC_IMAGE_H
-#define TESTS_OBJC_IMAGE_H
+#ifndef TESTS_SUPPORT_OBJC_IMAGE_H
+#define TESTS_SUPPORT_OBJC_IMAGE_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes that a test has built, as a process's memory at an address, with nothing mapped around them. */
-#ifndef TESTS_PLACED_H
-#define TESTS_PLACED_H
+#ifndef TESTS_SUPPORT_PLACED_H
+#define TESTS_SUPPORT_PLACED_H
 
 #include <unspool/unwind.h>
 

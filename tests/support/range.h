@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a test's bytes as memory at an address, with nothing around them: the core of a usp_memory.read function. */
-#ifndef TESTS_RANGE_H
-#define TESTS_RANGE_H
+#ifndef TESTS_SUPPORT_RANGE_H
+#define TESTS_SUPPORT_RANGE_H
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A small text for every format that readers know, made after the source that each names, and what the reader writes
  * with the answers of tests/report/test_reader.c. Fuzzers use the texts as seeds. */
-#ifndef TESTS_REPORT_TEXTS_H
-#define TESTS_REPORT_TEXTS_H
+#ifndef TESTS_SUPPORT_REPORT_TEXTS_H
+#define TESTS_SUPPORT_REPORT_TEXTS_H
 
 #include <stddef.h>
 

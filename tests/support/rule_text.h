@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes an unwind rule as one line, for comparisons: "cfa=x29+16 ra=[x29+8] x29=[x29+0] x19=[x29-8]". Registers are in
  * the order of their numbers; those that the rule does not change are left out. */
-#ifndef TESTS_RULE_TEXT_H
-#define TESTS_RULE_TEXT_H
+#ifndef TESTS_SUPPORT_RULE_TEXT_H
+#define TESTS_SUPPORT_RULE_TEXT_H
 
 #include <stdio.h>
 #include <string.h>

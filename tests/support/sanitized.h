@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a sanitizer with a memory and an allocator of its own is compiled in: USP_SANITIZED is 1 or 0. */
-#ifndef TESTS_SANITIZED_H
-#define TESTS_SANITIZED_H
+#ifndef TESTS_SUPPORT_SANITIZED_H
+#define TESTS_SUPPORT_SANITIZED_H
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define USP_SANITIZED 1

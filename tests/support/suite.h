@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What every suite's main needs of Check: adds lists of tests to a case, and runs a suite's cases. Check's own
  * functions set time limits and fixtures. */
-#ifndef TESTS_SUITE_H
-#define TESTS_SUITE_H
+#ifndef TESTS_SUPPORT_SUITE_H
+#define TESTS_SUPPORT_SUITE_H
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds ELF files from symbols of the test: one page of code (.text), a little more (.init), data, and the tables. As
  * small as the readers accept; not executable. */
-#ifndef TESTS_SYMBOL_FILE_H
-#define TESTS_SYMBOL_FILE_H
+#ifndef TESTS_SUPPORT_SYMBOL_FILE_H
+#define TESTS_SUPPORT_SYMBOL_FILE_H
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
  *     0x20 … 0x30   outer, /src/a.c:12
  *     0x40 … 0x50   tail, /src/a.c:40
  *     0x60 …        label: a symbol of unknown size */
-#ifndef TESTS_SYMBOL_FILES_H
-#define TESTS_SYMBOL_FILES_H
+#ifndef TESTS_SUPPORT_SYMBOL_FILES_H
+#define TESTS_SUPPORT_SYMBOL_FILES_H
 
 #include "tests/support/file_builder.h"
 

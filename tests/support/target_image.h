@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A target made of the test's words: memory regions at chosen addresses, little-endian on every host. It does not read
  * files or processes. */
-#ifndef TESTS_TARGET_IMAGE_H
-#define TESTS_TARGET_IMAGE_H
+#ifndef TESTS_SUPPORT_TARGET_IMAGE_H
+#define TESTS_SUPPORT_TARGET_IMAGE_H
 
 #include <string.h>
 #include <unspool/unwind.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Images, stacks and gathered text for the tests of output that is made of stacks. */
-#ifndef TESTS_TEXT_FIXTURES_H
-#define TESTS_TEXT_FIXTURES_H
+#ifndef TESTS_SUPPORT_TEXT_FIXTURES_H
+#define TESTS_SUPPORT_TEXT_FIXTURES_H
 
 #include <check.h>
 #include <stdio.h>

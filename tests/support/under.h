@@ -2,8 +2,8 @@
 /* What runs a test program, by the environment's USP_TEST_UNDER: nothing (unset), "valgrind", "kernel" (the emulated
  * machine of tests/kernel/), or the whole command of a user-mode emulator ("qemu-arm -L …"). Each of them makes
  * everything many times slower. */
-#ifndef TESTS_UNDER_H
-#define TESTS_UNDER_H
+#ifndef TESTS_SUPPORT_UNDER_H
+#define TESTS_SUPPORT_UNDER_H
 
 #include <stdbool.h>
 #include <stdint.h>

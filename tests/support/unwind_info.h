@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds sections __unwind_info from numbers. */
-#ifndef TESTS_UNWIND_INFO_H
-#define TESTS_UNWIND_INFO_H
+#ifndef TESTS_SUPPORT_UNWIND_INFO_H
+#define TESTS_SUPPORT_UNWIND_INFO_H
 
 #include "tests/support/file_builder.h"
 

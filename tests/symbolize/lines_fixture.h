@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions in a header that all fixtures of lines.sh and lines_matrix.sh have. */
-#ifndef LINES_FIXTURE_H
-#define LINES_FIXTURE_H
+#ifndef TESTS_SYMBOLIZE_LINES_FIXTURE_H
+#define TESTS_SYMBOLIZE_LINES_FIXTURE_H
 
 extern volatile int sink;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A runtime with the classes of a script. The library under test finds its public functions by name, as it finds
  * Apple's, GNUstep's or GCC's. The test finds `scripted_classes` and `scripted_calls` in the same way. */
-#ifndef TESTS_OBJC_SCRIPTED_RUNTIME_H
-#define TESTS_OBJC_SCRIPTED_RUNTIME_H
+#ifndef TESTS_SYMBOLIZE_OBJC_SCRIPTED_RUNTIME_H
+#define TESTS_SYMBOLIZE_OBJC_SCRIPTED_RUNTIME_H
 
 struct scripted_method {
     const char *selector;

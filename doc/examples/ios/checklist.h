@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A function for a test app (see main.m) that checks what only a device can confirm (doc/apple.md). */
-#ifndef CHECKLIST_H
-#define CHECKLIST_H
+#ifndef DOC_EXAMPLES_IOS_CHECKLIST_H
+#define DOC_EXAMPLES_IOS_CHECKLIST_H
 
 /* Receives a line without its newline: "ok: …", "FAILED: …", "left out: …" or "note: …", which is a figure to look
  * at. */

@@ -4,8 +4,8 @@
  *
  * Source of the kinds and of the words with which they are written: swift docs/ABI/Mangling.rst, and the output of
  * `swift demangle`. */
-#ifndef USPI_SWIFT_KINDS_H
-#define USPI_SWIFT_KINDS_H
+#ifndef USPI_DEMANGLE_SWIFT_KINDS_H
+#define USPI_DEMANGLE_SWIFT_KINDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

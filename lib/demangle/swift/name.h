@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses a whole mangled name into a tree. */
-#ifndef USPI_SWIFT_NAME_H
-#define USPI_SWIFT_NAME_H
+#ifndef USPI_DEMANGLE_SWIFT_NAME_H
+#define USPI_DEMANGLE_SWIFT_NAME_H
 
 #include "lib/base/region.h"
 #include "lib/demangle/swift/node.h"

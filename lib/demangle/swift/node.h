@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The tree into which a Swift name is parsed. A node can have several parents: a part of a name that is referred to
  * again is not copied. Nodes, and the texts to which they point, live until their memory is taken back. */
-#ifndef USPI_SWIFT_NODE_H
-#define USPI_SWIFT_NODE_H
+#ifndef USPI_DEMANGLE_SWIFT_NODE_H
+#define USPI_DEMANGLE_SWIFT_NODE_H
 
 #include "lib/base/region.h"
 #include "lib/demangle/swift/kinds.h"

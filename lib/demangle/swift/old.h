@@ -5,8 +5,8 @@
  * It is in prefix order: an operator precedes its operands. Instead of recursive functions, the parser has a list of
  * steps that are still to be done, so that names may be nested deeply. A step reads a little, and pushes nodes on the
  * stack or adds further steps to the list. */
-#ifndef USPI_SWIFT_OLD_H
-#define USPI_SWIFT_OLD_H
+#ifndef USPI_DEMANGLE_SWIFT_OLD_H
+#define USPI_DEMANGLE_SWIFT_OLD_H
 
 #include "lib/demangle/swift/parse.h"
 

@@ -4,8 +4,8 @@
  * The current mangling is in postfix order: each operator pops what it needs from a stack of nodes and pushes the node
  * that it makes. So the parser is a loop over operators (name.c), without recursion. The old mangling (until Swift 3)
  * is in prefix order; old.h declares its parser. */
-#ifndef USPI_SWIFT_PARSE_H
-#define USPI_SWIFT_PARSE_H
+#ifndef USPI_DEMANGLE_SWIFT_PARSE_H
+#define USPI_DEMANGLE_SWIFT_PARSE_H
 
 #include "lib/base/region.h"
 #include "lib/demangle/swift/node.h"

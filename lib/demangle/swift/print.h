@@ -4,8 +4,8 @@
  * A node is written by scheduling its parts: texts, nodes, lists of nodes, in their order. Scheduled items are kept in
  * a list instead of the processor's stack, so that names may be nested to any depth. A text that is scheduled first is
  * written at once. */
-#ifndef USPI_SWIFT_PRINT_H
-#define USPI_SWIFT_PRINT_H
+#ifndef USPI_DEMANGLE_SWIFT_PRINT_H
+#define USPI_DEMANGLE_SWIFT_PRINT_H
 
 #include "lib/base/region.h"
 #include "lib/demangle/swift/node.h"

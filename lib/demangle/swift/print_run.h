@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a whole tree as text. */
-#ifndef USPI_SWIFT_PRINT_RUN_H
-#define USPI_SWIFT_PRINT_RUN_H
+#ifndef USPI_DEMANGLE_SWIFT_PRINT_RUN_H
+#define USPI_DEMANGLE_SWIFT_PRINT_RUN_H
 
 #include "lib/demangle/swift/print.h"
 

@@ -2,8 +2,8 @@
 /* The changes that the optimizer made to an argument of a specialized function: the index of a node of kind
  * SWIFT_ARGUMENT_CHANGE. It is one value of the first group, or bits of the second. Source of the numbers: swift
  * include/swift/Demangling/Demangle.h, FunctionSigSpecializationParamKind. */
-#ifndef USPI_SWIFT_SPECIALIZATION_H
-#define USPI_SWIFT_SPECIALIZATION_H
+#ifndef USPI_DEMANGLE_SWIFT_SPECIALIZATION_H
+#define USPI_DEMANGLE_SWIFT_SPECIALIZATION_H
 
 enum uspi_swift_change {
     USPI_SWIFT_CONSTANT_FUNCTION = 0,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Demangles Swift names of all manglings, with the output of `swift demangle`. (swift docs/ABI/Mangling.rst,
  * docs/ABI/OldMangling.rst) */
-#ifndef USPI_SWIFT_H
-#define USPI_SWIFT_H
+#ifndef USPI_DEMANGLE_SWIFT_SWIFT_H
+#define USPI_DEMANGLE_SWIFT_SWIFT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /* Functions that the Darwin files share: a task's memory, its threads, its images, statuses. window.h stops threads.
  *
  * Rights to ports are counted: each function says which right it gives, and to whom. */
-#ifndef USPI_OS_DARWIN_H
-#define USPI_OS_DARWIN_H
+#ifndef USPI_OS_DARWIN_DARWIN_H
+#define USPI_OS_DARWIN_DARWIN_H
 
 #include "lib/os/os.h"
 

@@ -2,8 +2,8 @@
 /* Signal handlers on an alternate stack (sigaltstack(2)): finds the stack that they interrupted. The bytes of the
  * thread's current stack show it. The thread may be of this process or another one, of this processor or its 32-bit
  * variant. */
-#ifndef USPI_LINUX_ALTERNATE_H
-#define USPI_LINUX_ALTERNATE_H
+#ifndef USPI_OS_LINUX_ALTERNATE_H
+#define USPI_OS_LINUX_ALTERNATE_H
 
 #include "lib/os/os.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Our signal handler's part of a request (request.h): a thread reports its registers and its stack. */
-#ifndef USPI_LINUX_ANSWER_H
-#define USPI_LINUX_ANSWER_H
+#ifndef USPI_OS_LINUX_ANSWER_H
+#define USPI_OS_LINUX_ANSWER_H
 
 #include "lib/os/linux/request.h"
 

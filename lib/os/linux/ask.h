@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Asking threads of this process by a request (request.h), waiting for their answers, and letting them go. */
-#ifndef USPI_LINUX_ASK_H
-#define USPI_LINUX_ASK_H
+#ifndef USPI_OS_LINUX_ASK_H
+#define USPI_OS_LINUX_ASK_H
 
 #include "lib/os/linux/request.h"
 

@@ -4,8 +4,8 @@
  *
  * Every entry returns the kernel's result or a negative error number. It preserves errno, allocates nothing and takes
  * no lock, so it may be used in a signal handler and while threads are stopped. */
-#ifndef USPI_LINUX_CALLS_H
-#define USPI_LINUX_CALLS_H
+#ifndef USPI_OS_LINUX_CALLS_H
+#define USPI_OS_LINUX_CALLS_H
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -6,8 +6,8 @@
  * No lock that a signal handler would take protects it. A child after a fork starts afresh (start_afresh in stop.c),
  * whatever the parent's other threads were doing, because every important change is one atomic step. usp_shutdown
  * resets each part; comments name those that stay. */
-#ifndef USPI_LINUX_CAPTURING_H
-#define USPI_LINUX_CAPTURING_H
+#ifndef USPI_OS_LINUX_CAPTURING_H
+#define USPI_OS_LINUX_CAPTURING_H
 
 #include "lib/os/linux/linux.h"
 

@@ -4,8 +4,8 @@
  * register and every word of a stack that points into writable memory counts as one. If a context's second word is an
  * address of code, its first word counts as the parent's address. A stack is searched only if the runtime has called a
  * function on it. Async-signal-safe. */
-#ifndef USPI_LINUX_CONTEXTS_H
-#define USPI_LINUX_CONTEXTS_H
+#ifndef USPI_OS_LINUX_CONTEXTS_H
+#define USPI_OS_LINUX_CONTEXTS_H
 
 #include "lib/base/context_table.h"
 #include "lib/os/linux/ranges.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that images.c (another process) and loaded.c (this one) share. */
-#ifndef USPI_LINUX_IMAGES_H
-#define USPI_LINUX_IMAGES_H
+#ifndef USPI_OS_LINUX_IMAGES_H
+#define USPI_OS_LINUX_IMAGES_H
 
 #include "lib/object/elf.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the loaded images that stay as long as the process runs: the program, its direct and indirect dependencies,
  * and images linked with -z nodelete. Images loaded by dlopen may be unloaded. */
-#ifndef USPI_LINUX_LINKED_H
-#define USPI_LINUX_LINKED_H
+#ifndef USPI_OS_LINUX_LINKED_H
+#define USPI_OS_LINUX_LINKED_H
 
 #include "lib/object/elf.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that the Linux files share. Only lib/os/ uses them. */
-#ifndef USPI_LINUX_H
-#define USPI_LINUX_H
+#ifndef USPI_OS_LINUX_LINUX_H
+#define USPI_OS_LINUX_LINUX_H
 
 #include "lib/os/linux/calls.h"
 #include "lib/os/os.h"

@@ -3,8 +3,8 @@
  * called while threads are stopped. Layouts: Linux Documentation/filesystems/proc.rst.
  *
  * pid 0 means this process; tid 0 means the process itself instead of one of its threads. */
-#ifndef USPI_LINUX_PROC_H
-#define USPI_LINUX_PROC_H
+#ifndef USPI_OS_LINUX_PROC_H
+#define USPI_OS_LINUX_PROC_H
 
 #include <unspool/base.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that all stops by a tracer share: of another process or of this one, once or repeatedly. */
-#ifndef USPI_LINUX_PROCESS_H
-#define USPI_LINUX_PROCESS_H
+#ifndef USPI_OS_LINUX_PROCESS_H
+#define USPI_OS_LINUX_PROCESS_H
 
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/tracer.h"

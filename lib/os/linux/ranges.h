@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The mappings of a process that a tracer needs: stacks, heaps and code. They are read before any thread is stopped. */
-#ifndef USPI_LINUX_RANGES_H
-#define USPI_LINUX_RANGES_H
+#ifndef USPI_OS_LINUX_RANGES_H
+#define USPI_OS_LINUX_RANGES_H
 
 #include <unspool/base.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why another process could not be captured: a status for programs, a sentence for users. Callers find the reason. */
-#ifndef USPI_LINUX_REFUSAL_H
-#define USPI_LINUX_REFUSAL_H
+#ifndef USPI_OS_LINUX_REFUSAL_H
+#define USPI_OS_LINUX_REFUSAL_H
 
 #include <unspool/base.h>
 

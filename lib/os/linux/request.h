@@ -25,8 +25,8 @@
  *   - A request that holds threads (a capture of all threads) resumes them by changing its round. A held thread
  *     accesses only the round's word meanwhile. It resumes by itself after a time that exceeds what a working
  *     requester needs. */
-#ifndef USPI_LINUX_REQUEST_H
-#define USPI_LINUX_REQUEST_H
+#ifndef USPI_OS_LINUX_REQUEST_H
+#define USPI_OS_LINUX_REQUEST_H
 
 #include "lib/os/linux/capturing.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls that our signal interrupts. The kernel restarts most calls (SA_RESTART); this handles the others.
  * doc/signal-safety.md has the table of all calls. */
-#ifndef USPI_LINUX_RESTART_H
-#define USPI_LINUX_RESTART_H
+#ifndef USPI_OS_LINUX_RESTART_H
+#define USPI_OS_LINUX_RESTART_H
 
 #include "lib/os/linux/linux.h"
 

@@ -12,8 +12,8 @@
  * again. Each time our handler replaces another one, it is a different function, a layer, which always stands for the
  * same replaced action. So a program may restore the action that it found, and a handler that calls the previous one
  * does not create a cycle. */
-#ifndef USPI_LINUX_SIGNAL_H
-#define USPI_LINUX_SIGNAL_H
+#ifndef USPI_OS_LINUX_SIGNAL_H
+#define USPI_OS_LINUX_SIGNAL_H
 
 #include "lib/os/linux/capturing.h"
 

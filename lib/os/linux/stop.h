@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that the stops of one thread and of all threads of this process share. */
-#ifndef USPI_LINUX_STOP_H
-#define USPI_LINUX_STOP_H
+#ifndef USPI_OS_LINUX_STOP_H
+#define USPI_OS_LINUX_STOP_H
 
 #include "lib/os/linux/ask.h"
 

@@ -18,8 +18,8 @@
  *
  * wait(2) is used only for a tracer that is a process. Otherwise it would take statuses from the rest of this process,
  * or lose them to it. A request for a thread's registers shows whether it has stopped. */
-#ifndef USPI_LINUX_TRACER_H
-#define USPI_LINUX_TRACER_H
+#ifndef USPI_OS_LINUX_TRACER_H
+#define USPI_OS_LINUX_TRACER_H
 
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/proc.h"

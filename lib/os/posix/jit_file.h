@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens files that other users' programs write, component by component from a folder. */
-#ifndef USPI_POSIX_JIT_FILE_H
-#define USPI_POSIX_JIT_FILE_H
+#ifndef USPI_OS_POSIX_JIT_FILE_H
+#define USPI_OS_POSIX_JIT_FILE_H
 
 #include "lib/os/os.h"
 

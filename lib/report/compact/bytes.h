@@ -4,8 +4,8 @@
  *
  * Sources: swiftlang/swift docs/CompactBacktraceFormat.md and docs/CompactImageMapFormat.md; CompactBacktrace.swift and
  * CompactImageMap.swift in stdlib/public/RuntimeModule for what the documents leave open. */
-#ifndef USPI_COMPACT_BYTES_H
-#define USPI_COMPACT_BYTES_H
+#ifndef USPI_REPORT_COMPACT_BYTES_H
+#define USPI_REPORT_COMPACT_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the frames of a compact backtrace one after the other. Used by usp_compact_stack_read, and for reports that
  * contain such a backtrace. */
-#ifndef USPI_COMPACT_ITEMS_H
-#define USPI_COMPACT_ITEMS_H
+#ifndef USPI_REPORT_COMPACT_ITEMS_H
+#define USPI_REPORT_COMPACT_ITEMS_H
 
 #include "lib/report/compact/bytes.h"
 

@@ -2,8 +2,8 @@
 /* Prefixes of paths in compact image maps. Each has a number. The fixed prefixes are not written in the map; paths
  * define further ones, which are numbered from USPI_PREFIX_FIRST on. Each slash or backslash in the literal part of a
  * path, except at its first character, defines a prefix: the text of that part before it. */
-#ifndef USPI_COMPACT_PREFIXES_H
-#define USPI_COMPACT_PREFIXES_H
+#ifndef USPI_REPORT_COMPACT_PREFIXES_H
+#define USPI_REPORT_COMPACT_PREFIXES_H
 
 #include "lib/base/span.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that the readers of Apple's reports share: lines of Binary Images, header fields, the order of MetricKit's
  * frames. */
-#ifndef USPI_APPLE_H
-#define USPI_APPLE_H
+#ifndef USPI_REPORT_READ_APPLE_H
+#define USPI_REPORT_READ_APPLE_H
 
 #include "lib/report/read/read.h"
 

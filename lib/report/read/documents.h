@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON documents: finds the objects that are frames, the lists of images that they refer to, and the changes to the
  * text. Strings with several lines of text are read as lines. */
-#ifndef USPI_DOCUMENTS_H
-#define USPI_DOCUMENTS_H
+#ifndef USPI_REPORT_READ_DOCUMENTS_H
+#define USPI_REPORT_READ_DOCUMENTS_H
 
 #include "lib/report/read/edits.h"
 #include "lib/report/read/json_slots.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes to the text of a JSON document: adds members with names, in the document's own formatting. */
-#ifndef USPI_EDITS_H
-#define USPI_EDITS_H
+#ifndef USPI_REPORT_READ_EDITS_H
+#define USPI_REPORT_READ_EDITS_H
 
 #include "lib/base/gathered.h"
 #include "lib/report/read/read.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Expands backtraces that Swift's Runtime module has encoded, {"architecture": …, "backtrace": base64, "imageMap":
  * base64}, to frames and images as in Swift's crash logs (json_reporters.c). */
-#ifndef USPI_EXPAND_H
-#define USPI_EXPAND_H
+#ifndef USPI_REPORT_READ_EXPAND_H
+#define USPI_REPORT_READ_EXPAND_H
 
 #include "lib/base/gathered.h"
 

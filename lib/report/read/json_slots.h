@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The members of JSON objects that describe frames and images. */
-#ifndef USPI_JSON_SLOTS_H
-#define USPI_JSON_SLOTS_H
+#ifndef USPI_REPORT_READ_JSON_SLOTS_H
+#define USPI_REPORT_READ_JSON_SLOTS_H
 
 #include "lib/report/read/read.h"
 

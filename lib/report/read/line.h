@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that the shapes of lines share: words, columns, placeholders for names, formatting of answers. */
-#ifndef USPI_LINE_H
-#define USPI_LINE_H
+#ifndef USPI_REPORT_READ_LINE_H
+#define USPI_REPORT_READ_LINE_H
 
 #include "lib/base/trampoline.h"
 #include "lib/report/read/read.h"

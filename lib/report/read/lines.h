@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines of a text, in order: finds the frames, determines each frame's image from its surroundings and whether it is a
  * return address, and writes the line with the answer. reader.c handles whole texts and line ends. */
-#ifndef USPI_LINES_H
-#define USPI_LINES_H
+#ifndef USPI_REPORT_READ_LINES_H
+#define USPI_REPORT_READ_LINES_H
 
 #include "lib/report/read/tables.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The contents of a text, independent of its format: reports with fields, threads, frames and images. Built from lines
  * or JSON; written by translated_text.c and translated_json.c. */
-#ifndef USPI_MODEL_H
-#define USPI_MODEL_H
+#ifndef USPI_REPORT_READ_MODEL_H
+#define USPI_REPORT_READ_MODEL_H
 
 #include "lib/report/read/reader.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fields of reports in JSON: where each format has them. */
-#ifndef USPI_MODEL_FIELDS_H
-#define USPI_MODEL_FIELDS_H
+#ifndef USPI_REPORT_READ_MODEL_FIELDS_H
+#define USPI_REPORT_READ_MODEL_FIELDS_H
 
 #include "lib/report/read/model.h"
 

@@ -4,8 +4,8 @@
  * whether it is a return address), nor where names come from.
  *
  * To add a shape, add a file with a struct uspi_line_shape or uspi_json_shape, and an entry to the list in shapes.c. */
-#ifndef USPI_READ_H
-#define USPI_READ_H
+#ifndef USPI_REPORT_READ_READ_H
+#define USPI_REPORT_READ_READ_H
 
 #include "lib/base/json_read.h"
 #include "lib/base/text.h"

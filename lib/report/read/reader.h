@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of <unspool/report.h>, shared by its own file and by report.c. */
-#ifndef USPI_READER_H
-#define USPI_READER_H
+#ifndef USPI_REPORT_READ_READER_H
+#define USPI_REPORT_READ_READER_H
 
 #include "lib/report/read/documents.h"
 #include "lib/report/read/expand.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All shapes. Each shape's file describes it. */
-#ifndef USPI_SHAPES_H
-#define USPI_SHAPES_H
+#ifndef USPI_REPORT_READ_SHAPES_H
+#define USPI_REPORT_READ_SHAPES_H
 
 #include "lib/report/read/read.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Cuts a text that arrives in pieces into lines, in any supported encoding. Lines that are too long for a report are
  * passed on in pieces. */
-#ifndef USPI_SPLIT_H
-#define USPI_SPLIT_H
+#ifndef USPI_REPORT_READ_SPLIT_H
+#define USPI_REPORT_READ_SPLIT_H
 
 #include "lib/base/span.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The images in a text: one table for each list (Binary Images, mappings), in the order of the text. A log of several
  * launches has several, with the same images at different addresses. */
-#ifndef USPI_TABLES_H
-#define USPI_TABLES_H
+#ifndef USPI_REPORT_READ_TABLES_H
+#define USPI_REPORT_READ_TABLES_H
 
 #include "lib/report/read/read.h"
 

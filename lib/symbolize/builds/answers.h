@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A cache of answers with a fixed memory limit: the reports of a fleet repeat the same frames again and again. A new
  * answer replaces the one in its slot. */
-#ifndef USPI_ANSWERS_H
-#define USPI_ANSWERS_H
+#ifndef USPI_SYMBOLIZE_BUILDS_ANSWERS_H
+#define USPI_SYMBOLIZE_BUILDS_ANSWERS_H
 
 #include <unspool/places.h>
 

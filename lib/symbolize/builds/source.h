@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One source of a build: an object file or an index. It is opened when it is first asked. */
-#ifndef USPI_BUILD_SOURCE_H
-#define USPI_BUILD_SOURCE_H
+#ifndef USPI_SYMBOLIZE_BUILDS_SOURCE_H
+#define USPI_SYMBOLIZE_BUILDS_SOURCE_H
 
 #include <unspool/places.h>
 #include <unspool/symbolize.h>

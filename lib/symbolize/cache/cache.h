@@ -2,8 +2,8 @@
 /* A cache with a limit in bytes for the indexes of a symbolizer. Lookups use a cached object without a lock. When all
  * objects together exceed the limit, the least recently used ones are evicted. The cache knows neither what the objects
  * are nor how they are made. */
-#ifndef USPI_CACHE_H
-#define USPI_CACHE_H
+#ifndef USPI_SYMBOLIZE_CACHE_CACHE_H
+#define USPI_SYMBOLIZE_CACHE_CACHE_H
 
 #include "lib/base/epoch.h"
 #include "lib/os/os.h"

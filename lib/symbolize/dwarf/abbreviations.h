@@ -2,8 +2,8 @@
 /* Compiled abbreviation tables. For each kind of entry they say what it is, which of its attributes are read, and how
  * the others are skipped, several in one step. A table is compiled once for all units that share it and have the same
  * width of addresses and offsets. */
-#ifndef USPI_ABBREVIATIONS_H
-#define USPI_ABBREVIATIONS_H
+#ifndef USPI_SYMBOLIZE_DWARF_ABBREVIATIONS_H
+#define USPI_SYMBOLIZE_DWARF_ABBREVIATIONS_H
 
 #include "lib/symbolize/dwarf/cursor.h"
 

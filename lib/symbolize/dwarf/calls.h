@@ -2,8 +2,8 @@
 /* The calls that a unit's functions make, as its call sites describe them (DWARF 5, 3.4; GNU's DW_TAG_GNU_call_site
  * before that). They are gathered while the unit is walked. When its functions have names, the callee of each call is
  * found. */
-#ifndef USPI_DWARF_CALLS_H
-#define USPI_DWARF_CALLS_H
+#ifndef USPI_SYMBOLIZE_DWARF_CALLS_H
+#define USPI_SYMBOLIZE_DWARF_CALLS_H
 
 #include "lib/symbolize/dwarf/ranges.h"
 #include "lib/symbolize/lines/numbers.h"

@@ -3,8 +3,8 @@
  * tables), 7.25 (range lists); GCC include/dwarf2.def for GNU's extensions; LLVM
  * llvm/include/llvm/BinaryFormat/Dwarf.def for LLVM's extensions and for the names of languages, which are from version
  * 6. */
-#ifndef USPI_DWARF_CONSTANTS_H
-#define USPI_DWARF_CONSTANTS_H
+#ifndef USPI_SYMBOLIZE_DWARF_CONSTANTS_H
+#define USPI_SYMBOLIZE_DWARF_CONSTANTS_H
 
 enum {
     DW_TAG_class_type = 0x02,

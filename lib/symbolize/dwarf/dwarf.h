@@ -2,8 +2,8 @@
 /* The DWARF debug information of one file, and what other files hold of it: the file that several share (dwz,
  * .gnu_debugaltlink), and those of split units (.dwo, .dwp). It is a source of blocks
  * (lib/symbolize/lines/line_source.h), which reader.h makes. */
-#ifndef USPI_DWARF_H
-#define USPI_DWARF_H
+#ifndef USPI_SYMBOLIZE_DWARF_DWARF_H
+#define USPI_SYMBOLIZE_DWARF_DWARF_H
 
 #include "lib/images/file.h"
 #include "lib/object/fat.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A unit's line table (DWARF 5, 6.2; versions 2 to 5): its files, and the rows that its program produces. Rows are kept
  * in sequences, each in ascending order of addresses. Sequences of removed code are left out. */
-#ifndef USPI_LINE_TABLE_H
-#define USPI_LINE_TABLE_H
+#ifndef USPI_SYMBOLIZE_DWARF_LINE_TABLE_H
+#define USPI_SYMBOLIZE_DWARF_LINE_TABLE_H
 
 #include "lib/symbolize/dwarf/unit.h"
 

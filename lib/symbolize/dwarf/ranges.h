@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The ranges of code of an entry: DW_AT_low_pc and DW_AT_high_pc, or a list in .debug_ranges or .debug_rnglists. Each
  * range whose code was removed, that lies in no code or that is inverted is left out. */
-#ifndef USPI_DWARF_RANGES_H
-#define USPI_DWARF_RANGES_H
+#ifndef USPI_SYMBOLIZE_DWARF_RANGES_H
+#define USPI_SYMBOLIZE_DWARF_RANGES_H
 
 #include "lib/symbolize/dwarf/unit.h"
 

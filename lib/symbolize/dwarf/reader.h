@@ -2,8 +2,8 @@
 /* Makes the block of a compile unit. It walks the unit's entries, runs its line program, and adds what it finds to a
  * builder (lib/symbolize/lines/builder.h). A reader keeps its memory for the next unit. Each thread has its own
  * reader. */
-#ifndef USPI_DWARF_READER_H
-#define USPI_DWARF_READER_H
+#ifndef USPI_SYMBOLIZE_DWARF_READER_H
+#define USPI_SYMBOLIZE_DWARF_READER_H
 
 #include "lib/base/array.h"
 #include "lib/symbolize/dwarf/calls.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Split units (DWARF 5, 7.3.2; GNU's before that). The program has a skeleton unit with the addresses. A .dwo file, or
  * a package of many of them (.dwp), has the entries. */
-#ifndef USPI_DWARF_SPLIT_H
-#define USPI_DWARF_SPLIT_H
+#ifndef USPI_SYMBOLIZE_DWARF_SPLIT_H
+#define USPI_SYMBOLIZE_DWARF_SPLIT_H
 
 #include "lib/images/file.h"
 #include "lib/symbolize/dwarf/unit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The compile units of a file's debug information: their headers, what their first entries say, and the meaning of
  * values that depend on the unit (addresses, strings, references). reader.h reads the entries below the first one. */
-#ifndef USPI_DWARF_UNIT_H
-#define USPI_DWARF_UNIT_H
+#ifndef USPI_SYMBOLIZE_DWARF_UNIT_H
+#define USPI_SYMBOLIZE_DWARF_UNIT_H
 
 #include "lib/images/debug_sections.h"
 #include "lib/symbolize/dwarf/abbreviations.h"

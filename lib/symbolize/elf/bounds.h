@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds how far an ELF symbol without a size reaches, where the symbol tables do not name the code after it. Uses call
  * frame information, ARM's index of functions and the instructions. Addresses are as linked. */
-#ifndef USPI_ELF_BOUNDS_H
-#define USPI_ELF_BOUNDS_H
+#ifndef USPI_SYMBOLIZE_ELF_BOUNDS_H
+#define USPI_SYMBOLIZE_ELF_BOUNDS_H
 
 #include "lib/object/elf_symbols.h"
 #include "lib/unwind/tables/dwarf_find.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The entries of an ELF file's procedure linkage table. No symbol names them. Each jumps through a word (its slot) that
  * a relocation fills with a symbol's address, and is named after that symbol. */
-#ifndef USPI_ELF_PLT_H
-#define USPI_ELF_PLT_H
+#ifndef USPI_SYMBOLIZE_ELF_PLT_H
+#define USPI_SYMBOLIZE_ELF_PLT_H
 
 #include "lib/object/elf.h"
 

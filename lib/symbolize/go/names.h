@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of Go's table (lib/object/gopclntab.h) as symbols of a file without symbols
  * (lib/symbolize/index/tables.h). */
-#ifndef USPI_GO_NAMES_H
-#define USPI_GO_NAMES_H
+#ifndef USPI_SYMBOLIZE_GO_NAMES_H
+#define USPI_SYMBOLIZE_GO_NAMES_H
 
 #include "lib/object/gopclntab.h"
 #include "lib/symbolize/index/tables.h"

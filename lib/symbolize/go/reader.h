@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the block of a run of functions of Go's table. It follows each function's lists of files, lines and inlined
  * calls, and adds what it finds to a builder (lib/symbolize/lines/builder.h). */
-#ifndef USPI_GO_READER_H
-#define USPI_GO_READER_H
+#ifndef USPI_SYMBOLIZE_GO_READER_H
+#define USPI_SYMBOLIZE_GO_READER_H
 
 #include "lib/object/gopclntab.h"
 #include "lib/symbolize/lines/strings.h"

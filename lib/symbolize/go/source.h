@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Go's function table (lib/object/gopclntab.h) as a source of blocks (lib/symbolize/lines/line_source.h): the files,
  * lines and inlined calls of programs without DWARF. A unit is a run of functions. */
-#ifndef USPI_GO_SOURCE_H
-#define USPI_GO_SOURCE_H
+#ifndef USPI_SYMBOLIZE_GO_SOURCE_H
+#define USPI_SYMBOLIZE_GO_SOURCE_H
 
 #include "lib/object/fat.h"
 #include "lib/object/gopclntab.h"

@@ -2,8 +2,8 @@
 /* A hash table from the names in an image's symbol tables to the starts of their functions. It is made at the first
  * search for a name. Each name is represented by a key of 64 bits, which the tables make (tables.h). A name that
  * several functions have is ambiguous, and is not found. */
-#ifndef USPI_BY_NAME_H
-#define USPI_BY_NAME_H
+#ifndef USPI_SYMBOLIZE_INDEX_BY_NAME_H
+#define USPI_SYMBOLIZE_INDEX_BY_NAME_H
 
 #include <unspool/base.h>
 

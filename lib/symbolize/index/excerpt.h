@@ -5,8 +5,8 @@
  * are read once, and a symbol that touches no window is skipped by its address alone, before its name is read. An
  * excerpt's index either gives the answer that the whole image's index would give, or it is known that it cannot
  * decide. */
-#ifndef USPI_EXCERPT_H
-#define USPI_EXCERPT_H
+#ifndef USPI_SYMBOLIZE_INDEX_EXCERPT_H
+#define USPI_SYMBOLIZE_INDEX_EXCERPT_H
 
 #include <unspool/base.h>
 

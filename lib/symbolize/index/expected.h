@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Symbolicates an address when the caller knows which addresses follow. Then one pass over the symbol tables of an
  * image serves all of them. */
-#ifndef USPI_EXPECTED_H
-#define USPI_EXPECTED_H
+#ifndef USPI_SYMBOLIZE_INDEX_EXPECTED_H
+#define USPI_SYMBOLIZE_INDEX_EXPECTED_H
 
 #include <unspool/lines.h>
 

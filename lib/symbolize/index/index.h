@@ -22,8 +22,8 @@
  * cannot tell the symbol's end: when other symbols lie inside it (f), or when it ends far before the next start.
  *
  * The index of an excerpt (excerpt.h) is made in the same way from fewer symbols. */
-#ifndef USPI_INDEX_H
-#define USPI_INDEX_H
+#ifndef USPI_SYMBOLIZE_INDEX_INDEX_H
+#define USPI_SYMBOLIZE_INDEX_INDEX_H
 
 #include "lib/symbolize/index/excerpt.h"
 

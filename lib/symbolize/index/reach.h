@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the end of a function from its instructions, when only its start is known. */
-#ifndef USPI_REACH_H
-#define USPI_REACH_H
+#ifndef USPI_SYMBOLIZE_INDEX_REACH_H
+#define USPI_SYMBOLIZE_INDEX_REACH_H
 
 #include "lib/unwind/frame/code.h"
 

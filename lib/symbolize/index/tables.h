@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The symbol tables of a file behind one contract, whatever the file's format. The index is made from them, and the
  * names stay in them. Addresses are as linked. */
-#ifndef USPI_TABLES_H
-#define USPI_TABLES_H
+#ifndef USPI_SYMBOLIZE_INDEX_TABLES_H
+#define USPI_SYMBOLIZE_INDEX_TABLES_H
 
 #include "lib/demangle/names.h"
 #include "lib/images/file.h"

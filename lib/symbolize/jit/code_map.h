@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A sorted map of address ranges to pieces of generated code, with their names and lines. Where pieces overlap, the
  * newest one holds the address. The pieces are read elsewhere (perf_map.h, jitdump.h, gdb_jit.h). */
-#ifndef USPI_JIT_CODE_MAP_H
-#define USPI_JIT_CODE_MAP_H
+#ifndef USPI_SYMBOLIZE_JIT_CODE_MAP_H
+#define USPI_SYMBOLIZE_JIT_CODE_MAP_H
 
 #include "lib/demangle/names.h"
 

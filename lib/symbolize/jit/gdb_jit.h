@@ -2,8 +2,8 @@
 /* The GDB JIT interface: a runtime links ELF objects for its generated code into a list in its memory. The list begins
  * at the variable __jit_debug_descriptor (GDB manual, "JIT Compilation Interface"). Reads the functions of
  * little-endian ELF objects, and their lines when asked for (object_lines.h). Mach-O objects are not read. */
-#ifndef USPI_JIT_GDB_H
-#define USPI_JIT_GDB_H
+#ifndef USPI_SYMBOLIZE_JIT_GDB_JIT_H
+#define USPI_SYMBOLIZE_JIT_GDB_JIT_H
 
 #include "lib/images/image_file.h"
 #include "lib/symbolize/jit/code_map.h"

@@ -2,8 +2,8 @@
 /* Names and lines of generated code, which is in no image. Asks the GDB JIT interface, a jitdump and a perf map of a
  * process, in this order. Knows where these are and when they must be read again. gdb_jit.h, jitdump.h and perf_map.h
  * read them. */
-#ifndef USPI_JIT_H
-#define USPI_JIT_H
+#ifndef USPI_SYMBOLIZE_JIT_JIT_H
+#define USPI_SYMBOLIZE_JIT_JIT_H
 
 #include "lib/demangle/names.h"
 #include "lib/images/image_file.h"

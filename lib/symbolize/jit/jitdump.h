@@ -2,8 +2,8 @@
 /* Jitdump, jit-PID.dump: records of generated code, with times (Linux
  * tools/perf/Documentation/jitdump-specification.txt). Reads the records of code that was loaded or moved, and of its
  * lines. Unwind tables are not read. */
-#ifndef USPI_JIT_DUMP_H
-#define USPI_JIT_DUMP_H
+#ifndef USPI_SYMBOLIZE_JIT_JITDUMP_H
+#define USPI_SYMBOLIZE_JIT_JITDUMP_H
 
 #include "lib/object/bytes.h"
 #include "lib/symbolize/jit/code_map.h"

@@ -6,8 +6,8 @@
  * header, because perf puts one before the code (src/diagnostics/perf-jit.cc, LogWriteDebugInfo). So none of V8's
  * addresses is less than that size above the code's start. With other writers, the first address of nearly every
  * function is. One such address shows that nothing was added in the whole file. */
-#ifndef USPI_JIT_DUMP_LINES_H
-#define USPI_JIT_DUMP_LINES_H
+#ifndef USPI_SYMBOLIZE_JIT_JITDUMP_LINES_H
+#define USPI_SYMBOLIZE_JIT_JITDUMP_LINES_H
 
 #include "lib/base/span.h"
 #include "lib/symbolize/jit/jitdump.h"

@@ -3,8 +3,8 @@
  * target's memory when a line is first asked for. Code sections must have the addresses at which they are loaded.
  * Relocations of the debug information are applied if the object has them. Other files that it names are not searched
  * for, because the program could name any file. */
-#ifndef USPI_JIT_OBJECT_LINES_H
-#define USPI_JIT_OBJECT_LINES_H
+#ifndef USPI_SYMBOLIZE_JIT_OBJECT_LINES_H
+#define USPI_SYMBOLIZE_JIT_OBJECT_LINES_H
 
 #include "lib/symbolize/module_lines/frames.h"
 

@@ -2,8 +2,8 @@
 /* Perf maps, /tmp/perf-PID.map: a line "START SIZE NAME" for each piece of generated code, with hexadecimal numbers
  * (Linux tools/perf/Documentation/jit-interface.txt). The file only grows. A later line replaces earlier ones for the
  * same addresses. */
-#ifndef USPI_JIT_PERF_MAP_H
-#define USPI_JIT_PERF_MAP_H
+#ifndef USPI_SYMBOLIZE_JIT_PERF_MAP_H
+#define USPI_SYMBOLIZE_JIT_PERF_MAP_H
 
 #include "lib/object/bytes.h"
 #include "lib/symbolize/jit/code_map.h"

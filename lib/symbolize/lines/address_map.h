@@ -2,8 +2,8 @@
 /* A map from addresses to the blocks that know something about them. It is made once from the ranges of all blocks, and
  * only read afterwards. An index file has it in the same form as memory (doc/index-format.md). Where several blocks
  * have ranges at one address (folded code, units that claim other units' code), it gives all of them. */
-#ifndef USPI_ADDRESS_MAP_H
-#define USPI_ADDRESS_MAP_H
+#ifndef USPI_SYMBOLIZE_LINES_ADDRESS_MAP_H
+#define USPI_SYMBOLIZE_LINES_ADDRESS_MAP_H
 
 #include "lib/symbolize/lines/checked.h"
 #include "lib/symbolize/lines/packed.h"

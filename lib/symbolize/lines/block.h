@@ -14,8 +14,8 @@
  *
  * Numbers of files, functions, sites and nodes begin at 1; 0 means none. Everything is little-endian, and offsets count
  * from the block's first byte. Untrusted bytes may be opened: contradictions are refused when they are met. */
-#ifndef USPI_BLOCK_H
-#define USPI_BLOCK_H
+#ifndef USPI_SYMBOLIZE_LINES_BLOCK_H
+#define USPI_SYMBOLIZE_LINES_BLOCK_H
 
 #include "lib/symbolize/lines/packed.h"
 

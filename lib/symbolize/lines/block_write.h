@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a builder has gathered, and the writer that makes a block's bytes from it. Used only by block_*.c and
  * builder.c. */
-#ifndef USPI_BLOCK_WRITE_H
-#define USPI_BLOCK_WRITE_H
+#ifndef USPI_SYMBOLIZE_LINES_BLOCK_WRITE_H
+#define USPI_SYMBOLIZE_LINES_BLOCK_WRITE_H
 
 #include "lib/base/array.h"
 #include "lib/symbolize/lines/builder.h"

@@ -5,8 +5,8 @@
  *
  * One builder makes many blocks, one after the other, and keeps its memory for the next. When a call finds no memory,
  * uspi_builder_finish fails later. The same calls make the same bytes on every host. */
-#ifndef USPI_BUILDER_H
-#define USPI_BUILDER_H
+#ifndef USPI_SYMBOLIZE_LINES_BUILDER_H
+#define USPI_SYMBOLIZE_LINES_BUILDER_H
 
 #include "lib/symbolize/lines/block.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes of an index file with a checksum for each page. A checksum is compared before its page is first read. */
-#ifndef USPI_CHECKED_H
-#define USPI_CHECKED_H
+#ifndef USPI_SYMBOLIZE_LINES_CHECKED_H
+#define USPI_SYMBOLIZE_LINES_CHECKED_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A source of blocks (block.h), behind one contract: the units of DWARF debug information (lib/symbolize/dwarf), or
  * runs of functions of Go's table (lib/symbolize/go) or of a symbol file (lib/symbolize/symfile). */
-#ifndef USPI_LINE_SOURCE_H
-#define USPI_LINE_SOURCE_H
+#ifndef USPI_SYMBOLIZE_LINES_LINE_SOURCE_H
+#define USPI_SYMBOLIZE_LINES_LINE_SOURCE_H
 
 #include "lib/symbolize/lines/address_map.h"
 #include "lib/symbolize/lines/strings.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Remembers the numbers of files and functions that a reader has already added to a builder (builder.h). */
-#ifndef USPI_NUMBERS_H
-#define USPI_NUMBERS_H
+#ifndef USPI_SYMBOLIZE_LINES_NUMBERS_H
+#define USPI_SYMBOLIZE_LINES_NUMBERS_H
 
 #include "lib/base/span.h"
 #include "lib/symbolize/lines/builder.h"

@@ -2,8 +2,8 @@
 /* Arrays of records whose fields have as many bits as their largest value needs. Most tables of a block have this form
  * (block.h). Bit n of such an array is bit n % 8 of byte n / 8, on every host. A field has at most 56 bits. Eight bytes
  * may be read from the byte where it begins, so code that makes such an array leaves eight bytes after it. */
-#ifndef USPI_PACKED_H
-#define USPI_PACKED_H
+#ifndef USPI_SYMBOLIZE_LINES_PACKED_H
+#define USPI_SYMBOLIZE_LINES_PACKED_H
 
 #include "lib/object/bytes.h"
 

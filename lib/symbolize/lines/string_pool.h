@@ -2,8 +2,8 @@
 /* The strings of an index file: sorted and without duplicates. Each is written as the length of what it shares with the
  * one before it, and the rest. A string's number is its position in that order, from 1; 0 is none. doc/index-format.md
  * describes the bytes. */
-#ifndef USPI_STRING_POOL_H
-#define USPI_STRING_POOL_H
+#ifndef USPI_SYMBOLIZE_LINES_STRING_POOL_H
+#define USPI_SYMBOLIZE_LINES_STRING_POOL_H
 
 #include "lib/demangle/names.h"
 #include "lib/symbolize/lines/checked.h"

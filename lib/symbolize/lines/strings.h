@@ -2,8 +2,8 @@
 /* Where the strings of blocks are. A block refers to a string by a number. In a block made of debug information, it is
  * an offset in one of the sections, so that no string is copied. In a block of an index file, it is the string's number
  * in the file's pool (string_pool.h). */
-#ifndef USPI_STRINGS_H
-#define USPI_STRINGS_H
+#ifndef USPI_SYMBOLIZE_LINES_STRINGS_H
+#define USPI_SYMBOLIZE_LINES_STRINGS_H
 
 #include "lib/object/bytes.h"
 

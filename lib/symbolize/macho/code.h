@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections of a Mach-O file that hold code. An address in none of them belongs to no function. */
-#ifndef USPI_MACHO_CODE_H
-#define USPI_MACHO_CODE_H
+#ifndef USPI_SYMBOLIZE_MACHO_CODE_H
+#define USPI_SYMBOLIZE_MACHO_CODE_H
 
 #include "lib/object/macho_symbols.h"
 #include "lib/object/macho_unwind_info.h"

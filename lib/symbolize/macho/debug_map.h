@@ -8,8 +8,8 @@
  *
  * The object files are opened elsewhere. Source: xnu EXTERNAL_HEADERS/mach-o/stab.h; LLVM
  * llvm/tools/dsymutil/MachODebugMapParser.cpp for the order of the entries. */
-#ifndef USPI_DEBUG_MAP_H
-#define USPI_DEBUG_MAP_H
+#ifndef USPI_SYMBOLIZE_MACHO_DEBUG_MAP_H
+#define USPI_SYMBOLIZE_MACHO_DEBUG_MAP_H
 
 #include "lib/object/macho_symbols.h"
 

@@ -2,8 +2,8 @@
 /* Finds the ends of functions of a Mach-O file that gives only some of their starts: it has no LC_FUNCTION_STARTS, and
  * its symbol tables are incomplete. Unwind information does not help, because neighbours that are unwound alike share
  * one entry. So the instructions are decoded. */
-#ifndef USPI_MACHO_ENDS_H
-#define USPI_MACHO_ENDS_H
+#ifndef USPI_SYMBOLIZE_MACHO_ENDS_H
+#define USPI_SYMBOLIZE_MACHO_ENDS_H
 
 #include "lib/object/macho_space.h"
 #include "lib/symbolize/index/reach.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The exports of a Mach-O file as names of its code, where they name more than its symbol tables. macho_exports.h reads
  * the trie. */
-#ifndef USPI_MACHO_EXPORTED_H
-#define USPI_MACHO_EXPORTED_H
+#ifndef USPI_SYMBOLIZE_MACHO_EXPORTED_H
+#define USPI_SYMBOLIZE_MACHO_EXPORTED_H
 
 #include "lib/object/macho_exports.h"
 #include "lib/object/macho_symbols.h"

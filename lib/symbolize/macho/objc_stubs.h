@@ -3,8 +3,8 @@
  * selector and jumps to objc_msgSend. Linkers give the stubs local symbols, which stripping removes. The selector that
  * a stub loads still gives its name.
  * Source: LLVM lld/MachO/Arch/ARM64Common.h, ARM64.cpp, ARM64_32.cpp, X86_64.cpp (objcStubs…Code). */
-#ifndef USPI_MACHO_OBJC_STUBS_H
-#define USPI_MACHO_OBJC_STUBS_H
+#ifndef USPI_SYMBOLIZE_MACHO_OBJC_STUBS_H
+#define USPI_SYMBOLIZE_MACHO_OBJC_STUBS_H
 
 #include "lib/demangle/names.h"
 #include "lib/object/fixups.h"

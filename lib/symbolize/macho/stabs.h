@@ -3,8 +3,8 @@
  * other entries lack: a function's exact size and its source file.
  * Source: xnu EXTERNAL_HEADERS/mach-o/stab.h; LLVM llvm/tools/dsymutil/MachODebugMapParser.cpp for the order of the
  * entries. */
-#ifndef USPI_MACHO_STABS_H
-#define USPI_MACHO_STABS_H
+#ifndef USPI_SYMBOLIZE_MACHO_STABS_H
+#define USPI_SYMBOLIZE_MACHO_STABS_H
 
 #include "lib/demangle/names.h"
 #include "lib/object/macho_symbols.h"

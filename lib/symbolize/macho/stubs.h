@@ -2,8 +2,8 @@
 /* Stubs: the few instructions through which Mach-O code calls into other libraries. They have no symbols of their own.
  * The indirect symbol table gives the symbol to which each one leads.
  * Source: xnu EXTERNAL_HEADERS/mach-o/loader.h, section type S_SYMBOL_STUBS. */
-#ifndef USPI_MACHO_STUBS_H
-#define USPI_MACHO_STUBS_H
+#ifndef USPI_SYMBOLIZE_MACHO_STUBS_H
+#define USPI_SYMBOLIZE_MACHO_STUBS_H
 
 #include "lib/object/macho_symbols.h"
 

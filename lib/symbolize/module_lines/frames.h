@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes source frames from a block's answer, innermost inlined call first. */
-#ifndef USPI_MODULE_LINES_FRAMES_H
-#define USPI_MODULE_LINES_FRAMES_H
+#ifndef USPI_SYMBOLIZE_MODULE_LINES_FRAMES_H
+#define USPI_SYMBOLIZE_MODULE_LINES_FRAMES_H
 
 #include "lib/symbolize/module_lines/module_lines.h"
 

@@ -3,8 +3,8 @@
  * that a Mach-O image was linked from, from Go's function table, or from a symbol file. All of them are looked up as
  * blocks. Blocks of an index file are used in place. Other blocks are made when a lookup needs them. The symbolizer
  * caches them and may discard them. */
-#ifndef USPI_MODULE_LINES_H
-#define USPI_MODULE_LINES_H
+#ifndef USPI_SYMBOLIZE_MODULE_LINES_MODULE_LINES_H
+#define USPI_SYMBOLIZE_MODULE_LINES_MODULE_LINES_H
 
 #include "lib/demangle/names.h"
 #include "lib/images/image_file.h"

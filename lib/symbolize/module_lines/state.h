@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Data shared by the files behind module_lines.h: the opened lines of a module (open.c), blocks made of a source
  * (blocks.c), the object files of a debug map (objects.c). */
-#ifndef USPI_MODULE_LINES_STATE_H
-#define USPI_MODULE_LINES_STATE_H
+#ifndef USPI_SYMBOLIZE_MODULE_LINES_STATE_H
+#define USPI_SYMBOLIZE_MODULE_LINES_STATE_H
 
 #include "lib/symbolize/lines/line_source.h"
 #include "lib/symbolize/macho/debug_map.h"

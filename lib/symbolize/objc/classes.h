@@ -2,8 +2,8 @@
 /* Walks the classes and categories of an image to their method lists.
  * Source of the layouts: Apple objc4 runtime/objc-runtime-new.h (objc_class, class_ro_t, class_rw_t, class_rw_ext_t,
  * category_t), runtime/isa.h. */
-#ifndef USPI_OBJC_CLASSES_H
-#define USPI_OBJC_CLASSES_H
+#ifndef USPI_SYMBOLIZE_OBJC_CLASSES_H
+#define USPI_SYMBOLIZE_OBJC_CLASSES_H
 
 #include "lib/symbolize/objc/names.h"
 

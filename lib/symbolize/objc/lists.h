@@ -2,8 +2,8 @@
 /* Method lists, absolute and relative ones, and the three ways in which the runtime combines several lists.
  * Source of the layouts: Apple objc4 runtime/objc-runtime-new.h (method_t, entsize_list_tt, list_array_tt,
  * relative_list_list_t). */
-#ifndef USPI_OBJC_LISTS_H
-#define USPI_OBJC_LISTS_H
+#ifndef USPI_SYMBOLIZE_OBJC_LISTS_H
+#define USPI_SYMBOLIZE_OBJC_LISTS_H
 
 #include "lib/symbolize/objc/source.h"
 

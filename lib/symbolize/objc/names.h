@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds the names of methods: -[Class selector], +[Class(Category) selector]. */
-#ifndef USPI_OBJC_NAMES_H
-#define USPI_OBJC_NAMES_H
+#ifndef USPI_SYMBOLIZE_OBJC_NAMES_H
+#define USPI_SYMBOLIZE_OBJC_NAMES_H
 
 #include "lib/symbolize/objc/source.h"
 

@@ -3,8 +3,8 @@
  * loader and the runtime have changed. Reads by address and resolves pointers; does not know classes.
  *
  * Addresses are those of the source: as linked in a file, as loaded in memory. */
-#ifndef USPI_OBJC_SOURCE_H
-#define USPI_OBJC_SOURCE_H
+#ifndef USPI_SYMBOLIZE_OBJC_SOURCE_H
+#define USPI_SYMBOLIZE_OBJC_SOURCE_H
 
 #include "lib/images/pointers.h"
 #include "lib/object/fixups.h"

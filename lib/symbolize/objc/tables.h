@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The methods in an image's Objective-C metadata, as a table of symbols (tables.h). */
-#ifndef USPI_OBJC_TABLES_H
-#define USPI_OBJC_TABLES_H
+#ifndef USPI_SYMBOLIZE_OBJC_TABLES_H
+#define USPI_SYMBOLIZE_OBJC_TABLES_H
 
 #include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/objc/source.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An index file: what debug information and symbol tables say about the code of one build, in blocks that are used in
  * place. doc/index-format.md describes every byte. A page's checksum is compared when the page is first read. */
-#ifndef USPI_INDEX_FILE_H
-#define USPI_INDEX_FILE_H
+#ifndef USPI_SYMBOLIZE_STORE_INDEX_FILE_H
+#define USPI_SYMBOLIZE_STORE_INDEX_FILE_H
 
 #include "lib/images/file.h"
 #include "lib/symbolize/lines/address_map.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes index files (index_file.h) from the units of a source of lines, read by several threads, and from symbols. The
  * bytes depend only on what is indexed. */
-#ifndef USPI_INDEX_WRITE_H
-#define USPI_INDEX_WRITE_H
+#ifndef USPI_SYMBOLIZE_STORE_INDEX_WRITE_H
+#define USPI_SYMBOLIZE_STORE_INDEX_WRITE_H
 
 #include "lib/symbolize/lines/line_source.h"
 #include "lib/symbolize/store/index_file.h"

@@ -2,8 +2,8 @@
 /* The contract of a symbol file, GSYM or Breakpad: its functions in the order of their starts, and the lines and
  * inlined calls of each; and how both formats add them to a block. tables.h and source.h make symbols and lines from
  * it. */
-#ifndef USPI_SYMFILE_READING_H
-#define USPI_SYMFILE_READING_H
+#ifndef USPI_SYMBOLIZE_SYMFILE_READING_H
+#define USPI_SYMBOLIZE_SYMFILE_READING_H
 
 #include "lib/demangle/names.h"
 #include "lib/symbolize/lines/builder.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of a symbol file (symfile.h) as blocks. Each block is made of a run of functions. */
-#ifndef USPI_SYMFILE_SOURCE_H
-#define USPI_SYMFILE_SOURCE_H
+#ifndef USPI_SYMBOLIZE_SYMFILE_SOURCE_H
+#define USPI_SYMBOLIZE_SYMFILE_SOURCE_H
 
 #include "lib/symbolize/lines/line_source.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a symbol file, GSYM or Breakpad, behind one contract (reading.h). */
-#ifndef USPI_SYMFILE_H
-#define USPI_SYMFILE_H
+#ifndef USPI_SYMBOLIZE_SYMFILE_SYMFILE_H
+#define USPI_SYMBOLIZE_SYMFILE_SYMFILE_H
 
 #include "lib/symbolize/symfile/reading.h"
 

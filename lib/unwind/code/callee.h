@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What callees do to the stack pointer: whether they return, and which of their arguments they remove. Compilers make
  * callees of 32-bit x86 code remove arguments; the first one, the address of a struct that is returned, by the ABI. */
-#ifndef USPI_CALLEE_H
-#define USPI_CALLEE_H
+#ifndef USPI_UNWIND_CODE_CALLEE_H
+#define USPI_UNWIND_CODE_CALLEE_H
 
 #include "lib/unwind/frame/code.h"
 

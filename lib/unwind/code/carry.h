@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Applies one instruction's effects to a path's state. explore.c decides where the path goes from there. */
-#ifndef USPI_CARRY_H
-#define USPI_CARRY_H
+#ifndef USPI_UNWIND_CODE_CARRY_H
+#define USPI_UNWIND_CODE_CARRY_H
 
 #include "lib/unwind/code/explorer.h"
 

@@ -8,8 +8,8 @@
  *
  * It does not look at memory or registers of a real thread. It gives one rule at a time, the least doubtful first; the
  * caller judges them. */
-#ifndef USPI_EXPLORE_H
-#define USPI_EXPLORE_H
+#ifndef USPI_UNWIND_CODE_EXPLORE_H
+#define USPI_UNWIND_CODE_EXPLORE_H
 
 #include "lib/unwind/code/explorer.h"
 #include "lib/unwind/frame/rule.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The request and the state of an exploration of code. explore.h advances it. */
-#ifndef USPI_EXPLORER_H
-#define USPI_EXPLORER_H
+#ifndef USPI_UNWIND_CODE_EXPLORER_H
+#define USPI_UNWIND_CODE_EXPLORER_H
 
 #include "lib/unwind/code/runs.h"
 #include "lib/unwind/code/state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes unwind rules of states: at a return, at a tail call, and at a goal. */
-#ifndef USPI_OUTCOME_H
-#define USPI_OUTCOME_H
+#ifndef USPI_UNWIND_CODE_OUTCOME_H
+#define USPI_UNWIND_CODE_OUTCOME_H
 
 #include "lib/unwind/code/state.h"
 #include "lib/unwind/frame/rule.h"

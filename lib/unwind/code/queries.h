@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries about code that need no rule. */
-#ifndef USPI_QUERIES_H
-#define USPI_QUERIES_H
+#ifndef USPI_UNWIND_CODE_QUERIES_H
+#define USPI_UNWIND_CODE_QUERIES_H
 
 #include "lib/unwind/frame/code.h"
 

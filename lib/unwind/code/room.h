@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes room in the log and among the pending paths of an exploration. In a function with many branches, most entries
  * and many pending paths are needed no more when one of the two is full. */
-#ifndef USPI_ROOM_H
-#define USPI_ROOM_H
+#ifndef USPI_UNWIND_CODE_ROOM_H
+#define USPI_UNWIND_CODE_ROOM_H
 
 #include "lib/unwind/code/explorer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The addresses that an exploration has visited, as linear runs of code. */
-#ifndef USPI_RUNS_H
-#define USPI_RUNS_H
+#ifndef USPI_UNWIND_CODE_RUNS_H
+#define USPI_UNWIND_CODE_RUNS_H
 
 #include "arch/backend.h"
 

@@ -5,8 +5,8 @@
  * All states of an exploration share one log of assignments, which grows as a tree. A state is identified by its
  * newest entry. The value of a register or slot is in the first entry for it on the way to the root; without an entry,
  * it is unchanged. So a branch costs one number, and paths can be continued in any order. */
-#ifndef USPI_STATE_H
-#define USPI_STATE_H
+#ifndef USPI_UNWIND_CODE_STATE_H
+#define USPI_UNWIND_CODE_STATE_H
 
 #include "arch/backend.h"
 

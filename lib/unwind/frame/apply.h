@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Applies an unwind rule to a frame's registers and memory. */
-#ifndef USPI_APPLY_H
-#define USPI_APPLY_H
+#ifndef USPI_UNWIND_FRAME_APPLY_H
+#define USPI_UNWIND_FRAME_APPLY_H
 
 #include "lib/unwind/frame/rule.h"
 #include "lib/unwind/frame/walk.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A window on the target's code: reads it in pieces and decodes the instruction at an address. The explorer interprets
  * what an instruction does to the stack. */
-#ifndef USPI_CODE_H
-#define USPI_CODE_H
+#ifndef USPI_UNWIND_FRAME_CODE_H
+#define USPI_UNWIND_FRAME_CODE_H
 
 #include "arch/backend.h"
 

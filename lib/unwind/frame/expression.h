@@ -2,8 +2,8 @@
 /* Evaluates DWARF expressions in unwind tables on a frame's registers and memory, with limits on steps and stack
  * depth. The caller knows which register or CFA an expression describes. Source: DWARF 5, 2.5 "DWARF Expressions",
  * 6.4.2 "Call Frame Instructions", 7.7.1 (the opcodes). */
-#ifndef USPI_EXPRESSION_H
-#define USPI_EXPRESSION_H
+#ifndef USPI_UNWIND_FRAME_EXPRESSION_H
+#define USPI_UNWIND_FRAME_EXPRESSION_H
 
 #include "lib/object/bytes.h"
 #include "lib/unwind/frame/walk.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Judges whether a word can be a return address, and finds where it leads. */
-#ifndef USPI_RETURN_ADDRESS_H
-#define USPI_RETURN_ADDRESS_H
+#ifndef USPI_UNWIND_FRAME_RETURN_ADDRESS_H
+#define USPI_UNWIND_FRAME_RETURN_ADDRESS_H
 
 #include "lib/unwind/frame/code.h"
 #include "lib/unwind/frame/walk.h"

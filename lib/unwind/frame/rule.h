@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An unwind rule: how to find the caller's registers at one pc. Rules come from code and from tables; apply.h applies
  * them to a frame's registers and memory. */
-#ifndef USPI_RULE_H
-#define USPI_RULE_H
+#ifndef USPI_UNWIND_FRAME_RULE_H
+#define USPI_UNWIND_FRAME_RULE_H
 
 #include "arch/backend.h"
 

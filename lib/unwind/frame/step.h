@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The decision about a frame's caller. */
-#ifndef USPI_STEP_H
-#define USPI_STEP_H
+#ifndef USPI_UNWIND_FRAME_STEP_H
+#define USPI_UNWIND_FRAME_STEP_H
 
 #include "lib/unwind/frame/walk.h"
 

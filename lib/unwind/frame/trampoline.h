@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Recognizes the code to which a signal handler returns on Linux by its bytes. lib/unwind/readers/signal.c reads what
  * it finds on the stack. */
-#ifndef USPI_TRAMPOLINE_H
-#define USPI_TRAMPOLINE_H
+#ifndef USPI_UNWIND_FRAME_TRAMPOLINE_H
+#define USPI_UNWIND_FRAME_TRAMPOLINE_H
 
 #include "lib/unwind/frame/code.h"
 #include "lib/unwind/frame/walk.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Data of one walk about its target, and the unwinder's internal form of a frame. All other folders of lib/unwind use
  * this folder, which uses none of them. */
-#ifndef USPI_WALK_H
-#define USPI_WALK_H
+#ifndef USPI_UNWIND_FRAME_WALK_H
+#define USPI_UNWIND_FRAME_WALK_H
 
 #include "arch/frame.h"
 #include "lib/object/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes the caller from the chosen candidate. */
-#ifndef USPI_ACCEPT_H
-#define USPI_ACCEPT_H
+#ifndef USPI_UNWIND_READERS_ACCEPT_H
+#define USPI_UNWIND_READERS_ACCEPT_H
 
 #include "lib/unwind/frame/step.h"
 #include "lib/unwind/readers/evidence.h"

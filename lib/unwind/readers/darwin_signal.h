@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Darwin part of the signal frame reader. */
-#ifndef USPI_DARWIN_SIGNAL_H
-#define USPI_DARWIN_SIGNAL_H
+#ifndef USPI_UNWIND_READERS_DARWIN_SIGNAL_H
+#define USPI_UNWIND_READERS_DARWIN_SIGNAL_H
 
 #include "lib/unwind/readers/evidence.h"
 

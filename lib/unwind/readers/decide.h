@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Decides what a frame's caller is. */
-#ifndef USPI_DECIDE_H
-#define USPI_DECIDE_H
+#ifndef USPI_UNWIND_READERS_DECIDE_H
+#define USPI_UNWIND_READERS_DECIDE_H
 
 #include "lib/unwind/frame/step.h"
 #include "lib/unwind/rule_cache/kept_rules.h"

@@ -7,8 +7,8 @@
  * (enum uspi_room). rank.c has the tables that order candidates, decide.c the function that chooses one.
  *
  * doc/design.md says how to add a reader. */
-#ifndef USPI_EVIDENCE_H
-#define USPI_EVIDENCE_H
+#ifndef USPI_UNWIND_READERS_EVIDENCE_H
+#define USPI_UNWIND_READERS_EVIDENCE_H
 
 #include "lib/unwind/frame/apply.h"
 #include "lib/unwind/frame/return_address.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Return addresses that prove themselves. */
-#ifndef USPI_PROOF_H
-#define USPI_PROOF_H
+#ifndef USPI_UNWIND_READERS_PROOF_H
+#define USPI_UNWIND_READERS_PROOF_H
 
 #include "lib/unwind/readers/evidence.h"
 

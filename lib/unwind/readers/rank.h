@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of candidates, by one set of conditions. decide.c chooses between readers by it, forward.c between its
  * paths. */
-#ifndef USPI_RANK_H
-#define USPI_RANK_H
+#ifndef USPI_UNWIND_READERS_RANK_H
+#define USPI_UNWIND_READERS_RANK_H
 
 #include "lib/unwind/readers/evidence.h"
 

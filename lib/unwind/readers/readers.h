@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The frame readers, one function each; see evidence.h. A candidate is cleared before the call. A reader that finds
  * one sets `found`. */
-#ifndef USPI_READERS_H
-#define USPI_READERS_H
+#ifndef USPI_UNWIND_READERS_READERS_H
+#define USPI_UNWIND_READERS_READERS_H
 
 #include "lib/unwind/readers/evidence.h"
 

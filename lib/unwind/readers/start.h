@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes the path from a function's start to a frame's pc from the instructions. */
-#ifndef USPI_START_H
-#define USPI_START_H
+#ifndef USPI_UNWIND_READERS_START_H
+#define USPI_UNWIND_READERS_START_H
 
 #include "lib/unwind/readers/evidence.h"
 

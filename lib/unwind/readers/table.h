@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks up a frame in the unwind tables, one function for each kind. lib/unwind/tables/ decodes them. */
-#ifndef USPI_READ_TABLE_H
-#define USPI_READ_TABLE_H
+#ifndef USPI_UNWIND_READERS_TABLE_H
+#define USPI_UNWIND_READERS_TABLE_H
 
 #include "lib/unwind/readers/evidence.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Optional data that makes a walk faster: cached rules of earlier walks, and stack memory in this process. This file
  * decides which code a cached rule is for; rule_cache.h stores the rules. */
-#ifndef USPI_KEPT_RULES_H
-#define USPI_KEPT_RULES_H
+#ifndef USPI_UNWIND_RULE_CACHE_KEPT_RULES_H
+#define USPI_UNWIND_RULE_CACHE_KEPT_RULES_H
 
 #include "lib/os/os.h"
 #include "lib/unwind/frame/walk.h"

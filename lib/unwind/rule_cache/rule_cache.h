@@ -5,8 +5,8 @@
  *
  * It contains rules, not judgements of where they lead. Users judge a return address again, except when the cache
  * states that it is certain (USPI_RULE_CERTAIN). kept_rules.h decides which code a rule is for. */
-#ifndef USPI_RULE_CACHE_H
-#define USPI_RULE_CACHE_H
+#ifndef USPI_UNWIND_RULE_CACHE_RULE_CACHE_H
+#define USPI_UNWIND_RULE_CACHE_RULE_CACHE_H
 
 #include "arch/frame.h"
 #include "lib/unwind/frame/rule.h"

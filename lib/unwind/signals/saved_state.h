@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Registers that a kernel saved in memory, to which a signal handler returns. The readers of signal frames find where
  * they are. */
-#ifndef USPI_SAVED_STATE_H
-#define USPI_SAVED_STATE_H
+#ifndef USPI_UNWIND_SIGNALS_SAVED_STATE_H
+#define USPI_UNWIND_SIGNALS_SAVED_STATE_H
 
 #include "arch/backend.h"
 

@@ -3,8 +3,8 @@
  * between prologue and epilogue. The rule does not hold within a prologue or an epilogue, and the encoding does not
  * say where they are. So for an exact pc the caller has to examine the instructions. At a call the rule always holds.
  * Source: libunwind include/mach-o/compact_unwind_encoding.h. */
-#ifndef USPI_COMPACT_H
-#define USPI_COMPACT_H
+#ifndef USPI_UNWIND_TABLES_COMPACT_H
+#define USPI_UNWIND_TABLES_COMPACT_H
 
 #include "lib/unwind/tables/compact_encoding.h"
 

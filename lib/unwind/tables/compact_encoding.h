@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The encodings of compact unwind (compact.h), each read by the file of its processor. */
-#ifndef USPI_COMPACT_ENCODING_H
-#define USPI_COMPACT_ENCODING_H
+#ifndef USPI_UNWIND_TABLES_COMPACT_ENCODING_H
+#define USPI_UNWIND_TABLES_COMPACT_ENCODING_H
 
 #include "lib/unwind/tables/table.h"
 

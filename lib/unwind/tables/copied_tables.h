@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of call frame information that is not loaded or has no sorted table. They are copied from an image's file or
  * its file of debugging symbols, and sorted, so that a capture reads only memory of this process. */
-#ifndef USPI_KEPT_TABLES_H
-#define USPI_KEPT_TABLES_H
+#ifndef USPI_UNWIND_TABLES_COPIED_TABLES_H
+#define USPI_UNWIND_TABLES_COPIED_TABLES_H
 
 #include "lib/images/image_file.h"
 

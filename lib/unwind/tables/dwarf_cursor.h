@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a part of a call frame information section field by field: entries' headers and instructions. The first
  * failure is kept, and later reads give 0. dwarf_entry.c and dwarf_row.c interpret the fields. */
-#ifndef USPI_DWARF_CURSOR_H
-#define USPI_DWARF_CURSOR_H
+#ifndef USPI_UNWIND_TABLES_DWARF_CURSOR_H
+#define USPI_UNWIND_TABLES_DWARF_CURSOR_H
 
 #include "lib/unwind/tables/dwarf_section.h"
 

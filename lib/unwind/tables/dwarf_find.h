@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the FDE that describes an address: with the sorted table .eh_frame_hdr or, without one, entry by entry. Source
  * of the table's format: Linux Standard Base Core 5.0, 10.6.2 "The .eh_frame_hdr section". */
-#ifndef USPI_DWARF_FIND_H
-#define USPI_DWARF_FIND_H
+#ifndef USPI_UNWIND_TABLES_DWARF_FIND_H
+#define USPI_UNWIND_TABLES_DWARF_FIND_H
 
 #include "lib/unwind/tables/dwarf_section.h"
 

@@ -3,8 +3,8 @@
  * which becomes an unwind rule. Reads no registers and no memory of the target. Sources: DWARF 5, 6.4.2 "Call Frame
  * Instructions", 7.24 (the opcodes); Linux Standard Base Core 5.0, 10.5.1.1 (GNU's); DWARF for the Arm 64-bit
  * Architecture, "Call frame instructions". */
-#ifndef USPI_DWARF_ROW_H
-#define USPI_DWARF_ROW_H
+#ifndef USPI_UNWIND_TABLES_DWARF_ROW_H
+#define USPI_UNWIND_TABLES_DWARF_ROW_H
 
 #include "lib/unwind/frame/rule.h"
 #include "lib/unwind/tables/dwarf_section.h"

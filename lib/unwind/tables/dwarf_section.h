@@ -6,8 +6,8 @@
  *
  * All functions return USP_OK or a negative enum usp_status. They allocate nothing and are async-signal-safe if the
  * section's source is. */
-#ifndef USPI_DWARF_SECTION_H
-#define USPI_DWARF_SECTION_H
+#ifndef USPI_UNWIND_TABLES_DWARF_SECTION_H
+#define USPI_UNWIND_TABLES_DWARF_SECTION_H
 
 #include "arch/backend.h"
 #include "lib/object/bytes.h"

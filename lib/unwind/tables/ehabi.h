@@ -3,8 +3,8 @@
  * its frame (in the index or in .ARM.extab). Like compact unwind, it holds between prologue and epilogue, and at every
  * call. Personality routines and their data, which serve exceptions, are ignored. Source: Arm "Exception Handling ABI
  * for the Arm Architecture" (ehabi32). */
-#ifndef USPI_EHABI_H
-#define USPI_EHABI_H
+#ifndef USPI_UNWIND_TABLES_EHABI_H
+#define USPI_UNWIND_TABLES_EHABI_H
 
 #include "lib/unwind/tables/table.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds function starts in LC_FUNCTION_STARTS, a table that Apple's linkers write for debuggers and that stripped
  * images keep. It does not describe what a function does to the stack. */
-#ifndef USPI_FUNCTION_STARTS_H
-#define USPI_FUNCTION_STARTS_H
+#ifndef USPI_UNWIND_TABLES_FUNCTION_STARTS_H
+#define USPI_UNWIND_TABLES_FUNCTION_STARTS_H
 
 #include "arch/backend.h"
 #include "lib/object/bytes.h"

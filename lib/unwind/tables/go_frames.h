@@ -30,8 +30,8 @@
  * src/cmd/internal/obj/{x86/obj6,arm64/obj7,arm/obj5}.go (preprocess: prologues and epilogues),
  * src/runtime/signal_{amd64,386,arm64,arm}.go (preparePanic, pushCall), src/runtime/proc.go (newproc1),
  * src/internal/abi/symtab.go (FuncFlag). */
-#ifndef USPI_GO_FRAMES_H
-#define USPI_GO_FRAMES_H
+#ifndef USPI_UNWIND_TABLES_GO_FRAMES_H
+#define USPI_UNWIND_TABLES_GO_FRAMES_H
 
 #include "lib/object/gopclntab.h"
 #include "lib/unwind/tables/table.h"

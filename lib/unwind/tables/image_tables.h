@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The unwind tables of loaded images, located beforehand by their headers: a capture only searches the list. The frame
  * readers read the tables. */
-#ifndef USPI_IMAGE_TABLES_H
-#define USPI_IMAGE_TABLES_H
+#ifndef USPI_UNWIND_TABLES_IMAGE_TABLES_H
+#define USPI_UNWIND_TABLES_IMAGE_TABLES_H
 
 #include "lib/images/image_file.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Results of unwind table decoders. A decoder computes a rule from a table's bytes and a pc. It reads no stack and no
  * registers. The frame readers (readers/readers.h) decide which table is used and whether its result is accepted. */
-#ifndef USPI_TABLE_H
-#define USPI_TABLE_H
+#ifndef USPI_UNWIND_TABLES_TABLE_H
+#define USPI_UNWIND_TABLES_TABLE_H
 
 #include "lib/object/bytes.h"
 #include "lib/unwind/frame/rule.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions through which the emulated program calls the test around it (scenario.c), and what the program's own
  * files share. */
-#ifndef USP_TESTS_APPLE_GUEST_H
-#define USP_TESTS_APPLE_GUEST_H
+#ifndef TESTS_APPLE_EMULATED_GUEST_H
+#define TESTS_APPLE_EMULATED_GUEST_H
 
 #include <stdbool.h>
 #include <stddef.h>

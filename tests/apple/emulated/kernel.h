@@ -6,8 +6,8 @@
  *
  * Sources: xnu osfmk/mach/{thread_info,task_info,vm_region,semaphore}.h, osfmk/mach/{arm,i386}/_structs.h,
  * bsd/sys/_types/_ucontext.h; dyld include/mach-o/dyld_images.h. */
-#ifndef USP_TESTS_APPLE_KERNEL_H
-#define USP_TESTS_APPLE_KERNEL_H
+#ifndef TESTS_APPLE_EMULATED_KERNEL_H
+#define TESTS_APPLE_EMULATED_KERNEL_H
 
 #include "process.h"
 

@@ -3,8 +3,8 @@
  * it was not linked for, and fixes up its pointers by chained fixups, or by rebase and bind opcodes. Reads the files
  * with the library's own readers (lib/object/). Those look at one pointer at a time, so this file follows the chains
  * itself, and decodes the opcodes that only a loader needs. */
-#ifndef USP_TESTS_APPLE_LOADER_H
-#define USP_TESTS_APPLE_LOADER_H
+#ifndef TESTS_APPLE_EMULATED_LOADER_H
+#define TESTS_APPLE_EMULATED_LOADER_H
 
 #include "lib/images/file.h"
 #include "lib/object/fixups.h"

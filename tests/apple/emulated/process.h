@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An emulated process of an Apple system: its memory, its images, its threads. kernel.h executes its calls into the
  * system, scenario.c checks its results. There is one process, and one of its threads runs at a time. */
-#ifndef USP_TESTS_APPLE_PROCESS_H
-#define USP_TESTS_APPLE_PROCESS_H
+#ifndef TESTS_APPLE_EMULATED_PROCESS_H
+#define TESTS_APPLE_EMULATED_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

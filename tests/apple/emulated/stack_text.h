@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints every field of stacks and other results as text. Compiled for the emulated process and for this system, so
  * that equal results give equal texts. */
-#ifndef USP_TESTS_APPLE_STACK_TEXT_H
-#define USP_TESTS_APPLE_STACK_TEXT_H
+#ifndef TESTS_APPLE_EMULATED_STACK_TEXT_H
+#define TESTS_APPLE_EMULATED_STACK_TEXT_H
 
 #include <unspool/unspool.h>
 

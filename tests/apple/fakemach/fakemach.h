@@ -5,8 +5,8 @@
  *
  * The interface has no types of either system: kernel.c is compiled with the stand-in SDK, tests with this system's
  * headers. */
-#ifndef FAKEMACH_H
-#define FAKEMACH_H
+#ifndef TESTS_APPLE_FAKEMACH_FAKEMACH_H
+#define TESTS_APPLE_FAKEMACH_FAKEMACH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Renames the functions that the Darwin layer calls, so that it calls the scripted kernel while all other files use
  * this system's C library. Included first in each file of lib/os/darwin/. */
-#ifndef FAKEMACH_NAMES_H
-#define FAKEMACH_NAMES_H
+#ifndef TESTS_APPLE_FAKEMACH_NAMES_H
+#define TESTS_APPLE_FAKEMACH_NAMES_H
 
 #define getpid                 fake_getpid
 #define kill                   fake_kill

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads with known stacks for the tests on the scripted kernel, and checks that everything was returned. */
-#ifndef FAKEMACH_STACKS_H
-#define FAKEMACH_STACKS_H
+#ifndef TESTS_APPLE_FAKEMACH_STACKS_H
+#define TESTS_APPLE_FAKEMACH_STACKS_H
 
 #include <check.h>
 #include <unspool/unspool.h>

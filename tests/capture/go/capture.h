@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* For programs in Go: a thread that captures every thread of the process again and again, without a pause. */
-#ifndef TESTS_GO_CAPTURE_H
-#define TESTS_GO_CAPTURE_H
+#ifndef TESTS_CAPTURE_GO_CAPTURE_H
+#define TESTS_CAPTURE_GO_CAPTURE_H
 
 /* Prepares the library and starts the capturing thread. Returns usp_prepare's status. */
 int capture_begin(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: classes of characters. */
-#ifndef STANDIN_MACOS_CTYPE_H
-#define STANDIN_MACOS_CTYPE_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_CTYPE_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_CTYPE_H
 
 #include_next <ctype.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: folders in sorted order. */
-#ifndef STANDIN_MACOS_DIRENT_H
-#define STANDIN_MACOS_DIRENT_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_DIRENT_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_DIRENT_H
 
 #include_next <dirent.h>
 

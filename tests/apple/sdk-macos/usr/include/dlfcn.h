@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: the next definition of a symbol after the caller's image (dyld include/dlfcn.h). */
-#ifndef STANDIN_MACOS_DLFCN_H
-#define STANDIN_MACOS_DLFCN_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_DLFCN_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_DLFCN_H
 
 #include_next <dlfcn.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: error numbers (xnu bsd/sys/errno.h). */
-#ifndef STANDIN_MACOS_ERRNO_H
-#define STANDIN_MACOS_ERRNO_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_ERRNO_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_ERRNO_H
 
 #include_next <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: flags with which programs open files (xnu bsd/sys/fcntl.h). */
-#ifndef STANDIN_MACOS_FCNTL_H
-#define STANDIN_MACOS_FCNTL_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_FCNTL_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_FCNTL_H
 
 #include_next <fcntl.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: trees of folders (Apple's Libc ftw.h). */
-#ifndef STANDIN_MACOS_FTW_H
-#define STANDIN_MACOS_FTW_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_FTW_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_FTW_H
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: long options (Apple's Libc getopt.h). */
-#ifndef STANDIN_MACOS_GETOPT_H
-#define STANDIN_MACOS_GETOPT_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_GETOPT_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_GETOPT_H
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: formats of fixed-width types that only programs print, not the library. */
-#ifndef STANDIN_MACOS_INTTYPES_H
-#define STANDIN_MACOS_INTTYPES_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_INTTYPES_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_INTTYPES_H
 
 #include_next <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: the maximum length of paths (xnu bsd/sys/syslimits.h). */
-#ifndef STANDIN_MACOS_LIMITS_H
-#define STANDIN_MACOS_LIMITS_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_LIMITS_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_LIMITS_H
 
 #include_next <limits.h>
 

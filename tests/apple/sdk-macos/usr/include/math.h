@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: the functions that Check's header and the sampler's suite use (Apple's Libm math.h). */
-#ifndef STANDIN_MACOS_MATH_H
-#define STANDIN_MACOS_MATH_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_MATH_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_MATH_H
 
 #define INFINITY __builtin_huge_valf()
 #define isnan(x) __builtin_isnan(x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: waiting for files (xnu bsd/sys/poll.h). */
-#ifndef STANDIN_MACOS_POLL_H
-#define STANDIN_MACOS_POLL_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_POLL_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_POLL_H
 
 struct pollfd {
     int fd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: thread stacks that the caller allocates. */
-#ifndef STANDIN_MACOS_PTHREAD_H
-#define STANDIN_MACOS_PTHREAD_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_PTHREAD_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_PTHREAD_H
 
 #include_next <pthread.h>
 

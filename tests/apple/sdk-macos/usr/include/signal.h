@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: handlers (xnu bsd/sys/signal.h). */
-#ifndef STANDIN_MACOS_SIGNAL_H
-#define STANDIN_MACOS_SIGNAL_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SIGNAL_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SIGNAL_H
 
 #include_next <signal.h>
 

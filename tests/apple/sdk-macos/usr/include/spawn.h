@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: starting commands (xnu bsd/sys/spawn.h, libsyscall spawn.h). */
-#ifndef STANDIN_MACOS_SPAWN_H
-#define STANDIN_MACOS_SPAWN_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SPAWN_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SPAWN_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: streams. */
-#ifndef STANDIN_MACOS_STDIO_H
-#define STANDIN_MACOS_STDIO_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STDIO_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STDIO_H
 
 #include_next <stdio.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: the functions that programs use in addition to the library's. */
-#ifndef STANDIN_MACOS_STDLIB_H
-#define STANDIN_MACOS_STDLIB_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STDLIB_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STDLIB_H
 
 #include <stdint.h>
 #include_next <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: the functions that programs use in addition to the library's. */
-#ifndef STANDIN_MACOS_STRING_H
-#define STANDIN_MACOS_STRING_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STRING_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STRING_H
 
 #include_next <string.h>
 #include <strings.h>

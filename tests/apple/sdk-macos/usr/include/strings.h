@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: comparing strings without regard to case. */
-#ifndef STANDIN_MACOS_STRINGS_H
-#define STANDIN_MACOS_STRINGS_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STRINGS_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_STRINGS_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: clocks (Apple's Libc time.h). */
-#ifndef STANDIN_MACOS_TIME_H
-#define STANDIN_MACOS_TIME_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_TIME_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_TIME_H
 
 #include_next <time.h>
 

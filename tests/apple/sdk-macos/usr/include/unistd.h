@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: files, processes, terminals. */
-#ifndef STANDIN_MACOS_UNISTD_H
-#define STANDIN_MACOS_UNISTD_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_UNISTD_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_UNISTD_H
 
 #include_next <unistd.h>
 

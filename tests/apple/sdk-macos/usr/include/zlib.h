@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: zlib, which is part of macOS. */
-#ifndef STANDIN_MACOS_ZLIB_H
-#define STANDIN_MACOS_ZLIB_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_ZLIB_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_ZLIB_H
 
 #define ZLIB_VERSION "1.2.12"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: availability attributes. Names as in Apple's Availability.h, which defines the same Clang
  * attributes. */
-#ifndef STANDIN_AVAILABILITY_H
-#define STANDIN_AVAILABILITY_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_AVAILABILITY_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_AVAILABILITY_H
 
 #if defined(__has_feature)
 #if __has_feature(attribute_availability_with_message)

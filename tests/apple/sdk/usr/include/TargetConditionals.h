@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the platform, from the compiler's target. Names and values as in Apple's TargetConditionals.h. It has
  * that header's include guard: included first, it gives the right platform if the SDK is another platform's. */
-#ifndef __TARGETCONDITIONALS__
-#define __TARGETCONDITIONALS__
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_TARGETCONDITIONALS_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_TARGETCONDITIONALS_H
 
 #define TARGET_OS_MAC 1
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: folders (xnu bsd/sys/dirent.h). */
-#ifndef STANDIN_DIRENT_H
-#define STANDIN_DIRENT_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_DIRENT_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_DIRENT_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: symbols of loaded images (dyld include/dlfcn.h). */
-#ifndef STANDIN_DLFCN_H
-#define STANDIN_DLFCN_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_DLFCN_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_DLFCN_H
 
 typedef struct dl_info {
     const char *dli_fname;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: error numbers (xnu bsd/sys/errno.h). */
-#ifndef STANDIN_ERRNO_H
-#define STANDIN_ERRNO_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_ERRNO_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_ERRNO_H
 
 extern int *__error(void);
 #define errno (*__error())

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of Apple's fcntl.h that the library uses (xnu bsd/sys/fcntl.h). */
-#ifndef STANDIN_FCNTL_H
-#define STANDIN_FCNTL_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_FCNTL_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_FCNTL_H
 
 #define O_RDONLY            0x0000
 #define O_WRONLY            0x0001

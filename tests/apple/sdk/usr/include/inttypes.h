@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: formats of the fixed-width types, which are int and long long on every Apple processor. */
-#ifndef STANDIN_INTTYPES_H
-#define STANDIN_INTTYPES_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_INTTYPES_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_INTTYPES_H
 
 #include <stdint.h>
 

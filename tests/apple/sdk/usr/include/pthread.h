@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: threads (libpthread include/pthread/pthread.h). The types have the sizes of Apple's
  * (include/sys/_pthread/_pthread_types.h). */
-#ifndef STANDIN_PTHREAD_H
-#define STANDIN_PTHREAD_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_PTHREAD_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_PTHREAD_H
 
 #include <Availability.h>
 #include <mach/port.h>

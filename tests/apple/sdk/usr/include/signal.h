@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: sets of signals and the context of a handler (xnu bsd/sys/signal.h, bsd/sys/_types/_ucontext.h). */
-#ifndef STANDIN_SIGNAL_H
-#define STANDIN_SIGNAL_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SIGNAL_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SIGNAL_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of Apple's stdio.h that the library uses. */
-#ifndef STANDIN_STDIO_H
-#define STANDIN_STDIO_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_STDIO_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_STDIO_H
 
 #include <stdarg.h>
 #include <stddef.h>

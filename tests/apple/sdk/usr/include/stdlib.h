@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of Apple's stdlib.h that the library uses. */
-#ifndef STANDIN_STDLIB_H
-#define STANDIN_STDLIB_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_STDLIB_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_STDLIB_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of Apple's string.h that the library uses. */
-#ifndef STANDIN_STRING_H
-#define STANDIN_STRING_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_STRING_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_STRING_H
 
 #include <stddef.h>
 

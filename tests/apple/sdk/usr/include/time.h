@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of Apple's time.h that the library uses. */
-#ifndef STANDIN_TIME_H
-#define STANDIN_TIME_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_TIME_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_TIME_H
 
 #include <sys/types.h>
 

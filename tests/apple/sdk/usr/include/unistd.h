@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of Apple's unistd.h that the library uses. */
-#ifndef STANDIN_UNISTD_H
-#define STANDIN_UNISTD_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_UNISTD_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_UNISTD_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: anonymous memory (xnu bsd/sys/mman.h). */
-#ifndef STANDIN_MACOS_SYS_MMAN_H
-#define STANDIN_MACOS_SYS_MMAN_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_MMAN_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_MMAN_H
 
 #include_next <sys/mman.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: resource limits and usage (xnu bsd/sys/resource.h). */
-#ifndef STANDIN_MACOS_SYS_RESOURCE_H
-#define STANDIN_MACOS_SYS_RESOURCE_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_RESOURCE_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_RESOURCE_H
 
 #include <sys/time.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: file status, and changes of it (xnu bsd/sys/stat.h). */
-#ifndef STANDIN_MACOS_SYS_STAT_H
-#define STANDIN_MACOS_SYS_STAT_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_STAT_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_STAT_H
 
 #include_next <sys/stat.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK, native builds: waiting for children and their exit status (xnu bsd/sys/wait.h). */
-#ifndef STANDIN_MACOS_SYS_WAIT_H
-#define STANDIN_MACOS_SYS_WAIT_H
+#ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_WAIT_H
+#define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_WAIT_H
 
 #include <signal.h>
 

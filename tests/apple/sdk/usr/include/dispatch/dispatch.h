@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: queues (libdispatch dispatch/queue.h, dispatch/object.h). In C a queue is a pointer to an opaque struct. */
-#ifndef STANDIN_DISPATCH_DISPATCH_H
-#define STANDIN_DISPATCH_DISPATCH_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_DISPATCH_DISPATCH_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_DISPATCH_DISPATCH_H
 
 #include <os/availability.h>
 #include <sys/cdefs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the loader (dyld include/mach-o/dyld.h). */
-#ifndef STANDIN_MACH_O_DYLD_H
-#define STANDIN_MACH_O_DYLD_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_O_DYLD_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_O_DYLD_H
 
 #include <stdint.h>
 #include <sys/cdefs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: results of kernel calls (xnu osfmk/mach/kern_return.h). */
-#ifndef STANDIN_MACH_KERN_RETURN_H
-#define STANDIN_MACH_KERN_RETURN_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_KERN_RETURN_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_KERN_RETURN_H
 
 typedef int kern_return_t;
 

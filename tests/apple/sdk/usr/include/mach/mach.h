@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the Mach headers that a program includes (xnu libsyscall/mach/mach/mach.h). */
-#ifndef STANDIN_MACH_MACH_H
-#define STANDIN_MACH_MACH_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_H
 
 #include <mach/mach_init.h>
 #include <mach/mach_port.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: a program's initial ports, and traps (xnu libsyscall/mach/mach/mach_init.h,
  * osfmk/mach/mach_traps.h). */
-#ifndef STANDIN_MACH_MACH_INIT_H
-#define STANDIN_MACH_MACH_INIT_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_INIT_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_INIT_H
 
 #include <Availability.h>
 #include <mach/mach_types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: port rights (xnu osfmk/mach/mach_port.defs). */
-#ifndef STANDIN_MACH_MACH_PORT_H
-#define STANDIN_MACH_MACH_PORT_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_PORT_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_PORT_H
 
 #include <mach/mach_types.h>
 #include <sys/cdefs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the clock (xnu osfmk/mach/mach_time.h). */
-#ifndef STANDIN_MACH_MACH_TIME_H
-#define STANDIN_MACH_MACH_TIME_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_TIME_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_TIME_H
 
 #include <mach/mach_types.h>
 #include <sys/cdefs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: kernel objects, for which a program has ports (xnu osfmk/mach/mach_types.h). */
-#ifndef STANDIN_MACH_MACH_TYPES_H
-#define STANDIN_MACH_MACH_TYPES_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_TYPES_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_TYPES_H
 
 #include <mach/kern_return.h>
 #include <mach/port.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: memory of any task. Only macOS has it: for other systems Apple's file contains only this error (xnu
  * libsyscall/xcodescripts/mach_install_mig.sh). */
-#ifndef STANDIN_MACH_MACH_VM_H
-#define STANDIN_MACH_MACH_VM_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_VM_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_VM_H
 
 #include <TargetConditionals.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: port names (xnu osfmk/mach/port.h, osfmk/mach/message.h). */
-#ifndef STANDIN_MACH_PORT_H
-#define STANDIN_MACH_PORT_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_PORT_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_PORT_H
 
 #include <mach/machine/vm_types.h>
 

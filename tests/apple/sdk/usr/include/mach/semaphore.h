@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: semaphores (xnu osfmk/mach/semaphore.h, osfmk/mach/sync_policy.h, osfmk/mach/clock_types.h). */
-#ifndef STANDIN_MACH_SEMAPHORE_H
-#define STANDIN_MACH_SEMAPHORE_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_SEMAPHORE_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_SEMAPHORE_H
 
 #include <mach/mach_types.h>
 #include <sys/cdefs.h>

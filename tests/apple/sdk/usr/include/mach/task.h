@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: tasks (xnu osfmk/mach/task.defs). */
-#ifndef STANDIN_MACH_TASK_H
-#define STANDIN_MACH_TASK_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_TASK_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_TASK_H
 
 #include <Availability.h>
 #include <mach/mach_types.h>

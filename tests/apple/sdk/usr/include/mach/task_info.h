@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the kernel's information about a task (xnu osfmk/mach/task_info.h, where the structs are packed to 4
  * bytes). */
-#ifndef STANDIN_MACH_TASK_INFO_H
-#define STANDIN_MACH_TASK_INFO_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_TASK_INFO_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_TASK_INFO_H
 
 #include <mach/port.h>
 

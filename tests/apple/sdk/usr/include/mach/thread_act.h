@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: threads (xnu osfmk/mach/thread_act.defs). */
-#ifndef STANDIN_MACH_THREAD_ACT_H
-#define STANDIN_MACH_THREAD_ACT_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_THREAD_ACT_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_THREAD_ACT_H
 
 #include <Availability.h>
 #include <mach/mach_types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the kernel's information about a thread (xnu osfmk/mach/thread_info.h). */
-#ifndef STANDIN_MACH_THREAD_INFO_H
-#define STANDIN_MACH_THREAD_INFO_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_THREAD_INFO_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_THREAD_INFO_H
 
 #include <mach/port.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: thread states (xnu osfmk/mach/thread_status.h). */
-#ifndef STANDIN_MACH_THREAD_STATUS_H
-#define STANDIN_MACH_THREAD_STATUS_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_THREAD_STATUS_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_THREAD_STATUS_H
 
 #include <mach/machine/thread_status.h>
 

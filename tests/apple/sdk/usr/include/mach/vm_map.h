@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: memory, with addresses as wide as the calling task's (xnu osfmk/mach/vm_map.defs). */
-#ifndef STANDIN_MACH_VM_MAP_H
-#define STANDIN_MACH_VM_MAP_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_VM_MAP_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_VM_MAP_H
 
 #include <mach/mach_types.h>
 #include <sys/cdefs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the kernel's information about a range of memory (xnu osfmk/mach/vm_region.h, packed to 4 bytes). */
-#ifndef STANDIN_MACH_VM_REGION_H
-#define STANDIN_MACH_VM_REGION_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_VM_REGION_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_VM_REGION_H
 
 #include <mach/port.h>
 #include <mach/vm_types.h>

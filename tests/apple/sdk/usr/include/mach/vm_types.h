@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: addresses and sizes of the calling task (xnu osfmk/mach/vm_types.h). */
-#ifndef STANDIN_MACH_VM_TYPES_H
-#define STANDIN_MACH_VM_TYPES_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_VM_TYPES_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_VM_TYPES_H
 
 #include <mach/machine/vm_types.h>
 

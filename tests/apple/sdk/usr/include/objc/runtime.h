@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in for Apple's objc/runtime.h: the functions that tools/demo_view.m calls. */
-#ifndef STANDIN_OBJC_RUNTIME_H
-#define STANDIN_OBJC_RUNTIME_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_OBJC_RUNTIME_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_OBJC_RUNTIME_H
 
 #include <stddef.h>
 

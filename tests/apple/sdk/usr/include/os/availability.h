@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: Availability.h's attributes under their public name. */
-#ifndef STANDIN_OS_AVAILABILITY_H
-#define STANDIN_OS_AVAILABILITY_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_OS_AVAILABILITY_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_OS_AVAILABILITY_H
 
 #include <Availability.h>
 

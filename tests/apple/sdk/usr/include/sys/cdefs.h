@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: marks C declarations for C++. */
-#ifndef STANDIN_SYS_CDEFS_H
-#define STANDIN_SYS_CDEFS_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_CDEFS_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_CDEFS_H
 
 #ifdef __cplusplus
 #define __BEGIN_DECLS extern "C" {

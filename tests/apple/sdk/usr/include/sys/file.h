@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: file locks (xnu bsd/sys/fcntl.h). */
-#ifndef STANDIN_SYS_FILE_H
-#define STANDIN_SYS_FILE_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_FILE_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_FILE_H
 
 #define LOCK_EX 0x02
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: mapped files (xnu bsd/sys/mman.h). */
-#ifndef STANDIN_SYS_MMAN_H
-#define STANDIN_SYS_MMAN_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_MMAN_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_MMAN_H
 
 #include <sys/types.h>
 

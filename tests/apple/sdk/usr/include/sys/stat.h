@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: file status (xnu bsd/sys/stat.h, with 64-bit inode numbers). */
-#ifndef STANDIN_SYS_STAT_H
-#define STANDIN_SYS_STAT_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_STAT_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_STAT_H
 
 #include <sys/types.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the system's information about itself and its processes. */
-#ifndef STANDIN_SYS_SYSCTL_H
-#define STANDIN_SYS_SYSCTL_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_SYSCTL_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_SYSCTL_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the time of day (xnu bsd/sys/time.h). */
-#ifndef STANDIN_SYS_TIME_H
-#define STANDIN_SYS_TIME_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_TIME_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_TIME_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: types of system calls, with the widths of Apple's (xnu bsd/sys/_types.h). */
-#ifndef STANDIN_SYS_TYPES_H
-#define STANDIN_SYS_TYPES_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_TYPES_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_TYPES_H
 
 #include <stddef.h>
 #include <stdint.h>

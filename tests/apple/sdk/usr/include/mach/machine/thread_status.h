@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: thread states of the target's processor (xnu osfmk/mach/arm/thread_status.h,
  * osfmk/mach/i386/thread_status.h). */
-#ifndef STANDIN_MACH_MACHINE_THREAD_STATUS_H
-#define STANDIN_MACH_MACHINE_THREAD_STATUS_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACHINE_THREAD_STATUS_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACHINE_THREAD_STATUS_H
 
 #include <mach/machine/vm_types.h>
 #include <mach/port.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: addresses and sizes (xnu osfmk/mach/arm/vm_types.h, osfmk/mach/i386/vm_types.h). */
-#ifndef STANDIN_MACH_MACHINE_VM_TYPES_H
-#define STANDIN_MACH_MACHINE_VM_TYPES_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACHINE_VM_TYPES_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACHINE_VM_TYPES_H
 
 #include <stdint.h>
 

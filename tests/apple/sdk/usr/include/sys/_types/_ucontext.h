@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the interrupted registers, as a signal handler gets them (xnu bsd/sys/_types/_ucontext.h). */
-#ifndef STANDIN_SYS_UCONTEXT_H
-#define STANDIN_SYS_UCONTEXT_H
+#ifndef TESTS_APPLE_SDK_USR_INCLUDE_SYS_TYPES_UCONTEXT_H
+#define TESTS_APPLE_SDK_USR_INCLUDE_SYS_TYPES_UCONTEXT_H
 
 #include <sys/types.h>
 

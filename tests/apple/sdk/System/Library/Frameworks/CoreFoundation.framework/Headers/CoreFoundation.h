@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of CoreFoundation that libunspool-objc uses, declared as in Apple's headers (CFBase.h,
  * CFArray.h, CFRunLoop.h), in one header. */
-#ifndef STANDIN_COREFOUNDATION_H
-#define STANDIN_COREFOUNDATION_H
+#ifndef TESTS_APPLE_SDK_SYSTEM_LIBRARY_FRAMEWORKS_COREFOUNDATION_FRAMEWORK_HEADERS_COREFOUNDATION_H
+#define TESTS_APPLE_SDK_SYSTEM_LIBRARY_FRAMEWORKS_COREFOUNDATION_FRAMEWORK_HEADERS_COREFOUNDATION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Stand-in SDK: the part of Foundation and the Objective-C runtime that libunspool-objc uses, declared as in Apple's
  * headers (names, types, nullability, generics, attributes). It is one header, where Apple has many. */
-#ifndef STANDIN_FOUNDATION_H
-#define STANDIN_FOUNDATION_H
+#ifndef TESTS_APPLE_SDK_SYSTEM_LIBRARY_FRAMEWORKS_FOUNDATION_FRAMEWORK_HEADERS_FOUNDATION_H
+#define TESTS_APPLE_SDK_SYSTEM_LIBRARY_FRAMEWORKS_FOUNDATION_FRAMEWORK_HEADERS_FOUNDATION_H
 
 #include <os/availability.h>
 #include <stdbool.h>
