@@ -16,6 +16,9 @@
 #define SIZE_SIZE 10
 #define END_AT    58
 
+/* The maximum number of tables before the first object: COFF has two symbol tables, and the long names. */
+#define TABLES_MAX 4
+
 int uspi_archive_open(struct uspi_archive *archive, struct uspi_bytes bytes, struct uspi_error *error) {
     char magic[MAGIC_SIZE];
     int status = uspi_bytes_read(bytes, 0, magic, sizeof magic, "archive", error);
@@ -100,42 +103,54 @@ static bool is_symbol_table(const char *name) {
     return strcmp(name, "/") == 0 || strcmp(name, "/SYM64/") == 0 || strncmp(name, "__.SYMDEF", 9) == 0;
 }
 
-int uspi_archive_next(struct uspi_archive *archive, struct uspi_member *member, struct uspi_error *error) {
+/* Reads the member at archive->offset and advances past it. *is_table: it is a symbol table, the long names or a file of
+ * Apple's extended attributes, not an object. Returns as uspi_archive_next. */
+static int read_member(struct uspi_archive *archive, struct uspi_member *member, bool *is_table,
+                       struct uspi_error *error) {
     const struct uspi_bytes bytes = archive->bytes;
-    while (archive->offset < bytes.size) {
-        char header[HEADER];
-        uint64_t size;
-        int status = uspi_bytes_read(bytes, archive->offset, header, sizeof header, "header of a member", error);
-        if (status != USP_OK) return status;
-        if (memcmp(header + END_AT, "`\n", 2) != 0 || !read_number(header + SIZE_AT, SIZE_SIZE, &size)) {
-            return uspi_bytes_error(error, bytes, archive->offset, USP_ERROR_FORMAT, "not a member's header");
-        }
-        status = uspi_bytes_sub(bytes, archive->offset + HEADER, size, "member", &member->bytes, error);
-        if (status == USP_OK) status = read_name(archive, header, member, error);
-        if (status != USP_OK) return status;
-        member->offset = archive->offset;
-        if (!read_number(header + DATE_AT, DATE_SIZE, &member->modified)) member->modified = 0;
-        /* Members begin at even offsets. */
-        archive->offset += HEADER + size + (size & 1);
-        if (strcmp(member->name, "//") == 0) {
-            archive->long_names = member->bytes;
-        } else if (!is_symbol_table(member->name) && strncmp(member->name, "._", 2) != 0) {
-            return 1;
-        }
+    char header[HEADER];
+    uint64_t size;
+    if (archive->offset >= bytes.size) return 0;
+    int status = uspi_bytes_read(bytes, archive->offset, header, sizeof header, "header of a member", error);
+    if (status != USP_OK) return status;
+    if (memcmp(header + END_AT, "`\n", 2) != 0 || !read_number(header + SIZE_AT, SIZE_SIZE, &size)) {
+        return uspi_bytes_error(error, bytes, archive->offset, USP_ERROR_FORMAT, "not a member's header");
     }
-    return 0;
+    status = uspi_bytes_sub(bytes, archive->offset + HEADER, size, "member", &member->bytes, error);
+    if (status == USP_OK) status = read_name(archive, header, member, error);
+    if (status != USP_OK) return status;
+    member->offset = archive->offset;
+    if (!read_number(header + DATE_AT, DATE_SIZE, &member->modified)) member->modified = 0;
+    /* Members begin at even offsets. */
+    archive->offset += HEADER + size + (size & 1);
+    const bool is_names = strcmp(member->name, "//") == 0;
+    if (is_names) archive->long_names = member->bytes;
+    *is_table = is_names || is_symbol_table(member->name) || strncmp(member->name, "._", 2) == 0;
+    return 1;
+}
+
+int uspi_archive_next(struct uspi_archive *archive, struct uspi_member *member, struct uspi_error *error) {
+    bool is_table = true;
+    int got = 1;
+    while (got > 0 && is_table) got = read_member(archive, member, &is_table, error);
+    return got;
 }
 
 int uspi_archive_at(struct uspi_archive *archive, uint64_t offset, struct uspi_member *member,
                     struct uspi_error *error) {
-    /* Reading the first member also reads the long names, which precede it. */
-    int got = uspi_archive_next(archive, member, error);
-    if (got > 0 && member->offset < offset) {
+    bool is_table = true;
+    int got = 1;
+    /* The long names precede the first object. Each member is found in this way, so a hostile archive's other tables are
+     * not read each time. */
+    for (unsigned i = 0; i < TABLES_MAX && got > 0 && is_table && archive->offset < offset; i++) {
+        got = read_member(archive, member, &is_table, error);
+    }
+    if (got > 0 && (archive->offset <= offset || !is_table)) {
         archive->offset = offset;
-        got = uspi_archive_next(archive, member, error);
+        got = read_member(archive, member, &is_table, error);
     }
     if (got < 0) return got;
-    if (got > 0 && member->offset == offset) return USP_OK;
+    if (got > 0 && !is_table && member->offset == offset) return USP_OK;
     return uspi_bytes_error(error, archive->bytes, offset < archive->bytes.size ? offset : archive->bytes.size,
                             USP_ERROR_NOT_FOUND, "no member");
 }

@@ -11,6 +11,25 @@
 #define ENTRY_32     20
 #define ENTRY_64     32
 
+/* Returns whether b begins in a. */
+static bool begins_in(struct uspi_bytes b, struct uspi_bytes a) { return b.from >= a.from && b.from - a.from < a.size; }
+
+/* Returns whether two slices share bytes. A slice that reaches past the end of the file shares none: it cannot be
+ * read. */
+static bool is_overlapping(const struct uspi_fat *fat) {
+    struct uspi_bytes slices[USPI_FAT_SLICES_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < fat->count; i++) {
+        struct uspi_bytes slice;
+        if (uspi_fat_slice(fat, i, &slice, NULL) != USP_OK || slice.size == 0) continue;
+        for (uint32_t k = 0; k < count; k++) {
+            if (begins_in(slice, slices[k]) || begins_in(slices[k], slice)) return true;
+        }
+        slices[count++] = slice;
+    }
+    return false;
+}
+
 int uspi_fat_open(struct uspi_fat *fat, struct uspi_bytes bytes, struct uspi_error *error) {
     uint8_t raw[HEADER];
     int status = uspi_bytes_read(bytes, 0, raw, sizeof raw, "fat header", error);
@@ -20,9 +39,14 @@ int uspi_fat_open(struct uspi_fat *fat, struct uspi_bytes bytes, struct uspi_err
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "not a fat Mach-O file");
     }
     *fat = (struct uspi_fat){.bytes = bytes, .wide = magic == FAT_MAGIC_64, .count = uspi_be32(raw + 4)};
-    return uspi_bytes_array(bytes,
-                            (struct uspi_array){HEADER, fat->count, fat->wide ? ENTRY_64 : ENTRY_32, "table of slices"},
-                            &fat->table, error);
+    const struct uspi_array table = {HEADER, fat->count, fat->wide ? ENTRY_64 : ENTRY_32, "table of slices"};
+    status = uspi_bytes_array(bytes, table, &fat->table, error);
+    if (status != USP_OK) return status;
+    if (fat->count > USPI_FAT_SLICES_MAX) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "more than %u slices", USPI_FAT_SLICES_MAX);
+    }
+    if (is_overlapping(fat)) return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "slices that overlap");
+    return USP_OK;
 }
 
 int uspi_fat_slice(const struct uspi_fat *fat, uint32_t i, struct uspi_bytes *slice, struct uspi_error *error) {

@@ -105,6 +105,28 @@ START_TEST(at_an_offset) {
 }
 END_TEST
 
+/* Each member of an archive is found by its offset. Reading all tables before it each time would take n * n steps. */
+START_TEST(many_tables) {
+    for (unsigned tables = 3; tables <= 4; tables++) {
+        begin();
+        for (unsigned i = 0; i < tables; i++) put_member("/", "table");
+        put_member("//", "a_rather_long_member_name.o/\n");
+        put_member("/0", "one");
+        put_member("last.o/", "two");
+        open_archive();
+        expect("a_rather_long_member_name.o", "one");
+        const uint64_t long_named = member.offset;
+        expect("last.o", "two");
+        const uint64_t last = member.offset;
+        open_archive();
+        ck_assert_int_eq(uspi_archive_at(&archive, last, &member, &error), USP_OK);
+        open_archive();
+        ck_assert_int_eq(uspi_archive_at(&archive, long_named, &member, &error),
+                         tables == 3 ? USP_OK : USP_ERROR_TRUNCATED);
+    }
+}
+END_TEST
+
 START_TEST(empty_archive) {
     begin();
     open_archive();
@@ -168,7 +190,7 @@ END_TEST
 int main(void) {
     TCase *t = tcase_create("archive");
     tcase_add_checked_fixture(t, NULL, free_file);
-    add_tests(t, bsd, system_v, at_an_offset, empty_archive, thin);
+    add_tests(t, bsd, system_v, at_an_offset, many_tables, empty_archive, thin);
     tcase_add_loop_test(t, damage, 0, ELEMENTS(damaged));
     tcase_add_test(t, every_truncation);
     return run_suite("archive", t);

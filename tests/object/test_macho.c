@@ -364,6 +364,47 @@ START_TEST(lying_number_of_slices) {
 }
 END_TEST
 
+/* Appends slices of `size` bytes, the first one at `first`, each `step` bytes after the one before it. */
+static void build_slices(bool wide, uint32_t count, uint64_t first, uint64_t step, uint64_t size) {
+    builder_free(&file);
+    put_be(&file, 4, wide ? 0xcafebabf : 0xcafebabe);
+    put_be(&file, 4, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_be(&file, 4, 0x0100000c);
+        put_be(&file, 4, 0);
+        put_be(&file, wide ? 8 : 4, first + i * step);
+        put_be(&file, wide ? 8 : 4, size);
+        put_be(&file, 4, 0);
+        if (wide) put_be(&file, 4, 0);
+    }
+    pad_to(&file, 4 * PAGE);
+}
+
+START_TEST(number_of_slices) {
+    struct uspi_fat fat;
+    build_slices(_i == 1, 64, PAGE, 8, 8);
+    ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_OK);
+    build_slices(_i == 1, 65, PAGE, 8, 8);
+    ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_ERROR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(error.text, "more than 64 slices"));
+}
+END_TEST
+
+START_TEST(overlapping_slices) {
+    struct uspi_fat fat;
+    build_slices(_i == 1, 3, PAGE, 16, 17);
+    ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_ERROR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(error.text, "slices that overlap"));
+    build_slices(_i == 1, 2, PAGE, 0, 16);
+    ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_ERROR_FORMAT);
+    build_slices(_i == 1, 3, PAGE, 16, 16);
+    ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_OK);
+    /* Empty slices share no byte. */
+    build_slices(_i == 1, 3, PAGE, 0, 0);
+    ck_assert_int_eq(uspi_fat_open(&fat, all(), &error), USP_OK);
+}
+END_TEST
+
 START_TEST(thin_is_picked_too) {
     build_macho_program(&file, archs[_i], UUID, 2);
     ck_assert_int_eq(pick(archs[_i], USP_VARIANT_NONE), USP_OK);
@@ -388,6 +429,8 @@ int main(void) {
     tcase_add_test(fat, variants);
     tcase_add_loop_test(fat, slices_outside_of_the_file, 0, 5);
     tcase_add_loop_test(fat, lying_number_of_slices, 0, 2);
+    tcase_add_loop_test(fat, number_of_slices, 0, 2);
+    tcase_add_loop_test(fat, overlapping_slices, 0, 2);
     tcase_add_loop_test(fat, thin_is_picked_too, 0, ARCHS);
     return run_suite("Mach-O", thin, fat);
 }
