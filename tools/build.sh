@@ -45,13 +45,9 @@ make_in() {
   make -C "$top/build/$name" --no-print-directory -j"$jobs" "$@"
 }
 
-# check_in NAME ARGUMENT...: runs make check in build/NAME. A test that fails is shown with its output and run once
-# more, alone: on a busy machine a thread can answer too late, which is no error in the code. A test that fails twice
-# has failed.
+# check_in NAME ARGUMENT...: runs make check in build/NAME. A test that fails is shown with its output.
 check_in() {
   name=$1
   shift
-  if make_in "$name" check VERBOSE=1 "$@"; then return 0; fi
-  echo "$name: once more, what failed"
-  make_in "$name" -j1 recheck VERBOSE=1 "$@"
+  make_in "$name" check VERBOSE=1 "$@"
 }

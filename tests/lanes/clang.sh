@@ -8,5 +8,3 @@ export USP_TEST_PART=1
 # shellcheck disable=SC2034 # for build_and_check
 left_out="$patient|/test_linux_(contention|faults|monitor)\$"
 build_and_check clang CC=clang-19 --enable-werror
-# Together with the lanes check and musl, captures run for two minutes and leave no trace.
-(cd "$top/build/clang" && USP_TEST_SCALE=5 ./tests/capture/test_linux_no_trace)

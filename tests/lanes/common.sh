@@ -17,6 +17,18 @@ work=$top/build/lanes/$lane.work
 rm -rf "$work"
 mkdir -p "$work"
 
+# lacks REASON: reports what the lane cannot prove on this machine. CI's last line names it.
+lacks() {
+  echo "left out: $*"
+  echo "$*" >>"$top/build/lanes/$lane.without"
+}
+
+# without REASON: ends the lane, because Debian does not have what it needs.
+without() {
+  lacks "$*"
+  exit 77
+}
+
 # A folder for downloads, which is kept when a clone is deleted.
 cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
 

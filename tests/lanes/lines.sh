@@ -30,8 +30,7 @@ fetch_debug_files() {
 wanted=(openjdk-17-dbg ceph-osd-dbg)
 if [[ ! -e $cache/debug-files/done ]] &&
   ! patiently "$top/build/lanes/debug-files.log" fetch_debug_files "${wanted[@]}"; then
-  echo "skipped: the packages cannot be fetched"
-  exit 0
+  without "the packages cannot be fetched"
 fi
 
 # Compares large files only: a JDK has hundreds of similar small libraries, and kernel modules are not linked.
@@ -49,5 +48,5 @@ done < <(find "$cache/debug-files/root" -type f \( -name '*.debug' -size +5M -o 
 if [[ -n ${USP_CORPUS_DIR-} ]] || command -v npm >/dev/null; then
   make_in check check-corpus
 else
-  echo "left out: published dSYMs, which npm fetches"
+  lacks "published dSYMs, which npm fetches"
 fi

@@ -7,18 +7,12 @@ sample=()
 [[ $lane != real-sample ]] || sample=(--sample)
 
 # Programs that run natively need an x86_64 processor; the other programs alone would be too small a sample.
-if [[ $(uname -m) != x86_64 ]]; then
-  echo "skipped: programs for x86_64 and i386 are stepped natively"
-  exit 0
-fi
+[[ $(uname -m) == x86_64 ]] || without "programs for x86_64 and i386 are stepped natively"
 need_build python3 qemu-user libc6-i386 llvm-19 clang-19 g++ g++-i686-linux-gnu g++-aarch64-linux-gnu \
   g++-arm-linux-gnueabihf
 configure_in check
 make_in check tests/real/stepper
-if ! "$top/build/check/tests/real/stepper" --steps 100 --runs 1 /bin/true >/dev/null; then
-  echo "skipped: programs cannot be traced here"
-  exit 0
-fi
+"$top/build/check/tests/real/stepper" --steps 100 --runs 1 /bin/true >/dev/null || without "programs cannot be traced"
 
 # has_programs FOLDER PACKAGE...: returns whether these packages were unpacked there.
 has_programs() {
@@ -50,11 +44,8 @@ for processor in amd64 i386 arm64 armhf; do
   if patiently "$top/build/lanes/programs-$processor.log" fetch_programs "$processor" "${packages[@]}"; then
     chosen+=(--processor "$processor")
   else
-    echo "left out: the programs for $processor cannot be fetched"
+    lacks "the programs for $processor cannot be fetched"
   fi
 done
-if [[ ${#chosen[@]} -eq 0 ]]; then
-  echo "skipped: there are no programs to step"
-  exit 0
-fi
+[[ ${#chosen[@]} -gt 0 ]] || without "there are no programs to step"
 (cd "$top/build/check" && "$top/tests/real/run.sh" "${sample[@]}" --roots "$cache" --jobs "$jobs" "${chosen[@]}")
