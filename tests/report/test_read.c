@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/report/read/apple.h"
+#include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"
 #include "lib/report/read/tables.h"
@@ -473,10 +474,56 @@ START_TEST(json_text) {
 }
 END_TEST
 
+/* A package's path may begin with a digit. Other lines that end with a parenthesis are no frames of Go. */
+START_TEST(go_functions) {
+    static const char *const others[] = {"#define PAGE size(0x1000)", "[[ x ]] || sum+=(y)", "12/(3-3)", "$(id)",
+                                         "(x)"};
+    ck_assert_span_eq(frame_of("9fans.net/go/acme.(*Win).Open(0xc000012345)").name, "9fans.net/go/acme.(*Win).Open");
+    ck_assert_span_eq(frame_of("panic({0x4a5c60?, 0x4e6b30?})").name, "panic");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct uspi_frame none;
+        ck_assert_msg(!find_frame(span_of(others[i]), &none), "%s", others[i]);
+    }
+}
+END_TEST
+
+/* Each key of the list is found, as a key alone and as a member; keys that differ in one character are not. */
+START_TEST(json_slots) {
+#define KEY(slot, key) {key, USPI_SLOT_##slot},
+    static const struct {
+        const char *key;
+        enum uspi_slot slot;
+    } keys[] = {USPI_SLOTS(KEY)};
+#undef KEY
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char text[64], other[64];
+        enum uspi_slot slot;
+        ck_assert_msg(uspi_slot_find(span_of(keys[i].key), &slot), "%s", keys[i].key);
+        ck_assert_uint_eq(slot, keys[i].slot);
+        snprintf(text, sizeof text, "{\"%s\":[]}", keys[i].key);
+        struct uspi_json_document json = {.text = span_of(text)};
+        ck_assert_int_eq(uspi_json_read(&json), USP_OK);
+        struct uspi_json_object object = {.document = &json};
+        uspi_slots_read(&object);
+        ck_assert_uint_eq(object.has, USPI_SLOT_BIT(keys[i].slot));
+        ck_assert_uint_eq(object.slots[keys[i].slot], 1);
+        uspi_json_clear(&json);
+        snprintf(other, sizeof other, "%s", keys[i].key);
+        other[0] = '-';
+        ck_assert(!uspi_slot_find(span_of(other), &slot));
+        snprintf(other, sizeof other, "%s-", keys[i].key);
+        ck_assert(!uspi_slot_find(span_of(other), &slot));
+    }
+    enum uspi_slot none;
+    ck_assert(!uspi_slot_find(span_of(""), &none));
+    ck_assert(!uspi_slot_find(span_of("a key that is longer than all of them"), &none));
+}
+END_TEST
+
 int main(void) {
     TCase *tcase = tcase_create("read");
     add_tests(tcase, call_stack_symbols, unknown_frames, full_columns, crash_reports, bs_backtraces, glibc,
               without_an_address, named_frames, no_frames, damaged_lines, image_lines, image_tables, json_nodes,
-              json_positions, json_depth, json_text);
+              json_positions, json_depth, json_text, json_slots, go_functions);
     return run_suite("read", tcase);
 }

@@ -361,7 +361,8 @@ START_TEST(text_of_apple) {
 }
 END_TEST
 
-/* Two diagnostics of a payload give two reports. A crash's stack begins with the innermost frame. */
+/* Two diagnostics of a payload give two reports. A crash's stack begins with the innermost frame. Each has the thread
+ * that it is about, but only that of the crash has crashed. */
 START_TEST(metrickit) {
     check_report(
         "{\"crashDiagnostics\":[{\"diagnosticMetaData\":{\"bundleIdentifier\":\"com.example\",\"exceptionType\":1},"
@@ -371,7 +372,7 @@ START_TEST(metrickit) {
         "\"binaryUUID\":\"" UUID_B
         "\",\"offsetIntoBinaryTextSegment\":512,\"address\":8589935104,\"binaryName\":\"libz.dylib\"}]}]}]}}],"
         "\"hangDiagnostics\":[{\"diagnosticMetaData\":{\"hangDuration\":\"20 sec\"},\"callStackTree\":{\"callStacks\":"
-        "[{\"callStackRootFrames\":[{\"binaryUUID\":\"" UUID_A
+        "[{\"threadAttributed\":true,\"callStackRootFrames\":[{\"binaryUUID\":\"" UUID_A
         "\",\"offsetIntoBinaryTextSegment\":256,\"binaryName\":\"App\",\"address\":4294967552,\"sampleCount\":9,"
         "\"subFrames\":[{\"binaryUUID\":\"" UUID_A
         "\",\"offsetIntoBinaryTextSegment\":1,\"binaryName\":\"App\",\"address\":4294967297,\"sampleCount\":2},"
@@ -410,6 +411,28 @@ START_TEST(metrickit) {
         "0x200000000 - ??? libz.dylib <b000000000000000000000000000000b>\n"
         "\n",
         USP_REPORT_TEXT);
+}
+END_TEST
+
+/* Diagnostics without the key of their kind around them: only the data of a crash says that its thread crashed. */
+START_TEST(metrickit_alone) {
+#define ALONE(data)                                                                                                    \
+    "{" data "\"callStackTree\":{\"callStacks\":[{\"threadAttributed\":true,\"callStackRootFrames\":[{"                \
+    "\"offsetIntoBinaryTextSegment\":256,\"binaryName\":\"App\",\"address\":4294967552}]}]}}"
+#define STACK(words)                                                                                                   \
+    "Thread 0" words ":\n"                                                                                             \
+    "0   " APP "0x0000000100000100 f100 + 4 (a.c:9)\n"                                                                 \
+    "\n"                                                                                                               \
+    "Binary Images:\n"                                                                                                 \
+    "0x100000000 - ??? App\n"                                                                                          \
+    "\n"
+    check_report(ALONE(""), STACK(""), USP_REPORT_TEXT);
+    check_report(ALONE("\"diagnosticMetaData\":{\"hangDuration\":\"2 sec\"},"),
+                 "Duration:            2 sec\n\n" STACK(""), USP_REPORT_TEXT);
+    check_report(ALONE("\"diagnosticMetaData\":{\"signal\":11},"), "Exception Type:      SIGSEGV\n\n" STACK(" Crashed"),
+                 USP_REPORT_TEXT);
+#undef ALONE
+#undef STACK
 }
 END_TEST
 
@@ -904,9 +927,9 @@ END_TEST
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
     add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
-              text_of_apple, application_backtrace, panics, metrickit, metrickit_fields, metrickit_events,
-              metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded, every_format,
-              refused, deep);
+              text_of_apple, application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields,
+              metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded,
+              every_format, refused, deep);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

@@ -422,6 +422,28 @@ START_TEST(deep_trees) {
 }
 END_TEST
 
+/* ---- MetricKit ---- */
+
+/* A frame of a hang, and the members after its address, which begin with its name. */
+#define NODE(address, members)                                                                                         \
+    "{\"offsetIntoBinaryTextSegment\":" #address ",\"address\":" #address members ",\"binaryName\":\"App\"}"
+#define NAME(text)   ",\"symbolName\":\"App:" text "\",\"offsetIntoSymbol\":7"
+#define BELOW(frame) ",\"sampleCount\":5,\"subFrames\":[" frame "]"
+#define HANG(frame)                                                                                                    \
+    "{\"hangDiagnostics\":[{\"callStackTree\":{\"callStacks\":[{\"callStackRootFrames\":[" frame "]}]}}]}"
+#define PARENTS(first, second, leaf) HANG(NODE(4438, first BELOW(NODE(4421, second BELOW(NODE(4410, leaf))))))
+
+/* A frame with frames below it has called them, so that its address is a return address, also when its offset is that
+ * of the address itself. Only the frame at the end, which may have an empty list, is looked up as an instruction. */
+START_TEST(metrickit_parents) {
+    struct session *session = calloc(1, sizeof *session);
+    ck_assert_ptr_nonnull(session);
+    check_text(session, PARENTS("", "", ""), PARENTS(NAME("1156"), NAME("1145"), NAME("113a!")), NULL);
+    check_text(session, PARENTS("", "", BELOW("")), PARENTS(NAME("1156"), NAME("1145"), NAME("113a!") BELOW("")), NULL);
+    free(session);
+}
+END_TEST
+
 /* ---- records, images of another text, refused arguments ---- */
 
 START_TEST(records) {
@@ -532,7 +554,7 @@ int main(void) {
     TCase *tcase = tcase_create("reader");
     add_tests(tcase, texts_of_apple, texts_of_linux, texts_with_names, texts_in_json, inlined_calls, utf_16,
               broken_utf_16, damage, nearly_json, long_lines, deep_trees, records, images_of_another_text,
-              what_callers_return);
+              metrickit_parents, what_callers_return);
     add_loop_tests(tcase, 0, 8, damaged_backtraces_stay);
     return run_suite("reader", tcase);
 }

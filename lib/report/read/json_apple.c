@@ -165,19 +165,25 @@ bool uspi_metrickit_order(const struct uspi_json_document *document, size_t list
     return is_told ? is_innermost_first : is_start(last.binary) && !is_start(root.binary);
 }
 
+/* Whether a frame has frames below it: an empty list of them counts as none. */
+static bool has_below(const struct uspi_json_object *object) {
+    if ((object->has & USPI_SLOT_BIT(USPI_SLOT_SUB_FRAMES)) == 0) return false;
+    const size_t list = object->slots[USPI_SLOT_SUB_FRAMES];
+    return object->document->nodes[list].next > list + 1;
+}
+
 /* Reads a frame. In crashes the root is the innermost frame, and the frames below it are its callers. Trees of samples
  * may have the opposite order. */
 static bool find_metrickit_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t offset, count;
     if (!uspi_slot_uint(object, USPI_SLOT_TEXT_OFFSET, &offset)) return false;
     if (!uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) return false;
-    const bool has_parts = (object->has & USPI_SLOT_BIT(USPI_SLOT_SUB_FRAMES)) != 0;
     frame->frame.flags = USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET;
     take_text_offset(frame->frame.address, offset, &frame->frame);
     const bool is_plain = (frame->frame.flags & USPI_FRAME_LEAF) != 0;
     const bool is_root = uspi_span_is(object->list_key, USPI_SPAN("callStackRootFrames"));
     frame->frame.flags &= ~(unsigned)USPI_FRAME_LEAF;
-    bool is_exact = object->is_innermost_first ? is_root : is_plain && !has_parts;
+    bool is_exact = object->is_innermost_first ? is_root : is_plain && !has_below(object);
     if (is_exact) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     if (uspi_slot_uint(object, USPI_SLOT_SAMPLE_COUNT, &count)) frame->frame.count = count;
     frame->frame.image = uspi_slot_text(object, USPI_SLOT_BINARY_NAME);

@@ -6,64 +6,24 @@
 
 #include <string.h>
 
-static const struct {
-    struct uspi_span key;
-    enum uspi_slot slot;
-} slot_keys[] = {
-    {USPI_SPAN_INIT("address"), USPI_SLOT_ADDRESS},
-    {USPI_SPAN_INIT("base"), USPI_SLOT_BASE},
-    {USPI_SPAN_INIT("binary_images"), USPI_SLOT_BINARY_IMAGES},
-    {USPI_SPAN_INIT("binaryImages"), USPI_SLOT_BINARY_IMAGES_APPLE},
-    {USPI_SPAN_INIT("binaryName"), USPI_SLOT_BINARY_NAME},
-    {USPI_SPAN_INIT("binaryUUID"), USPI_SLOT_BINARY_UUID},
-    {USPI_SPAN_INIT("build_id"), USPI_SLOT_BUILD_ID},
-    {USPI_SPAN_INIT("callStackTree"), USPI_SLOT_CALL_STACK_TREE},
-    {USPI_SPAN_INIT("debug_meta"), USPI_SLOT_DEBUG_META},
-    {USPI_SPAN_INIT("exact"), USPI_SLOT_EXACT},
-    {USPI_SPAN_INIT("frames"), USPI_SLOT_FRAMES},
-    {USPI_SPAN_INIT("function"), USPI_SLOT_FUNCTION},
-    {USPI_SPAN_INIT("image"), USPI_SLOT_IMAGE},
-    {USPI_SPAN_INIT("image_addr"), USPI_SLOT_IMAGE_ADDR},
-    {USPI_SPAN_INIT("imageIndex"), USPI_SLOT_IMAGE_INDEX},
-    {USPI_SPAN_INIT("imageMap"), USPI_SLOT_IMAGE_MAP},
-    {USPI_SPAN_INIT("imageOffset"), USPI_SLOT_IMAGE_OFFSET},
-    {USPI_SPAN_INIT("instruction_addr"), USPI_SLOT_INSTRUCTION_ADDR},
-    {USPI_SPAN_INIT("kind"), USPI_SLOT_KIND},
-    {USPI_SPAN_INIT("load_address"), USPI_SLOT_LOAD_ADDRESS},
-    {USPI_SPAN_INIT("object_addr"), USPI_SLOT_OBJECT_ADDR},
-    {USPI_SPAN_INIT("object_name"), USPI_SLOT_OBJECT_NAME},
-    {USPI_SPAN_INIT("object_uuid"), USPI_SLOT_OBJECT_UUID},
-    {USPI_SPAN_INIT("offset"), USPI_SLOT_OFFSET},
-    {USPI_SPAN_INIT("offsetIntoBinaryTextSegment"), USPI_SLOT_TEXT_OFFSET},
-    {USPI_SPAN_INIT("offsetIntoSymbol"), USPI_SLOT_OFFSET_INTO_SYMBOL},
-    {USPI_SPAN_INIT("package"), USPI_SLOT_PACKAGE},
-    {USPI_SPAN_INIT("sampleCount"), USPI_SLOT_SAMPLE_COUNT},
-    {USPI_SPAN_INIT("subFrames"), USPI_SLOT_SUB_FRAMES},
-    {USPI_SPAN_INIT("symbol"), USPI_SLOT_SYMBOL},
-    {USPI_SPAN_INIT("symbol_addr"), USPI_SLOT_SYMBOL_ADDR},
-    {USPI_SPAN_INIT("symbolLocation"), USPI_SLOT_SYMBOL_LOCATION},
-    {USPI_SPAN_INIT("symbol_name"), USPI_SLOT_SYMBOL_NAME},
-    {USPI_SPAN_INIT("symbolName"), USPI_SLOT_SYMBOL_NAME_APPLE},
-    {USPI_SPAN_INIT("symbol_offset"), USPI_SLOT_SYMBOL_OFFSET},
-    {USPI_SPAN_INIT("usedImages"), USPI_SLOT_USED_IMAGES},
-    {USPI_SPAN_INIT("uuid"), USPI_SLOT_UUID},
-};
+#define KEY_OF(slot, key) [USPI_SLOT_##slot] = USPI_SPAN_INIT(key),
+static const struct uspi_span keys[USPI_SLOT_COUNT] = {USPI_SLOTS(KEY_OF)};
 
-/* The lengths of all keys above, as bits, so that one test rejects most other keys. */
-#define KEY_LENGTH_MAX 27
-#define LENGTH(n)      (UINT32_C(1) << (n))
-static const uint32_t key_lengths = LENGTH(4) | LENGTH(5) | LENGTH(6) | LENGTH(7) | LENGTH(8) | LENGTH(10) |
-                                    LENGTH(11) | LENGTH(12) | LENGTH(13) | LENGTH(14) | LENGTH(16) | LENGTH(27);
+/* The lengths of all keys, as bits, so that one test rejects most other keys. */
+#define LENGTH_BITS          32
+#define LENGTH_OF(slot, key) | UINT32_C(1) << (sizeof(key) - 1)
+static const uint32_t key_lengths = 0 USPI_SLOTS(LENGTH_OF);
 
-static bool find_slot(struct uspi_span key, enum uspi_slot *slot) {
-    if (key.length > KEY_LENGTH_MAX || (key_lengths & LENGTH(key.length)) == 0) return false;
-    for (size_t i = 0; i < sizeof slot_keys / sizeof *slot_keys; i++) {
-        if (slot_keys[i].key.length != key.length ||
-            slot_keys[i].key.bytes[key.length - 1] != key.bytes[key.length - 1]) {
-            continue;
-        }
-        if (memcmp(slot_keys[i].key.bytes, key.bytes, key.length) != 0) continue;
-        *slot = slot_keys[i].slot;
+/* One bit of `has` for each key, one bit of key_lengths for each length. */
+#define FITS(slot, key) sizeof(key) - 1 < LENGTH_BITS &&
+_Static_assert(USPI_SLOTS(FITS) USPI_SLOT_COUNT <= 64, "a key is too long, or there are too many");
+
+bool uspi_slot_find(struct uspi_span key, enum uspi_slot *slot) {
+    if (key.length >= LENGTH_BITS || (key_lengths >> key.length & 1) == 0) return false;
+    for (unsigned i = 0; i < USPI_SLOT_COUNT; i++) {
+        if (keys[i].length != key.length || keys[i].bytes[key.length - 1] != key.bytes[key.length - 1]) continue;
+        if (memcmp(keys[i].bytes, key.bytes, key.length) != 0) continue;
+        *slot = (enum uspi_slot)i;
         return true;
     }
     return false;
@@ -76,7 +36,7 @@ void uspi_slots_read(struct uspi_json_object *object) {
     object->has = 0;
     if (document->nodes[object->node].kind != USPI_JSON_OBJECT) return;
     for (size_t i = object->node + 1; i < end; i = document->nodes[i].next) {
-        if (!find_slot(uspi_json_key(document, i), &slot) || (object->has & USPI_SLOT_BIT(slot)) != 0) continue;
+        if (!uspi_slot_find(uspi_json_key(document, i), &slot) || (object->has & USPI_SLOT_BIT(slot)) != 0) continue;
         object->has |= USPI_SLOT_BIT(slot);
         object->slots[slot] = (uint32_t)i;
     }

@@ -5,6 +5,9 @@
 
 #include "lib/report/read/read.h"
 
+/* Returns whether a key has a slot, and sets *slot. */
+bool uspi_slot_find(struct uspi_span key, enum uspi_slot *slot);
+
 /* Finds the members of object->node that have a slot. */
 void uspi_slots_read(struct uspi_json_object *object);
 

@@ -104,6 +104,14 @@ static bool go_source(struct uspi_span line, struct uspi_frame *frame) {
     return true;
 }
 
+/* Whether a text may be the name of a function. It begins with a letter; only the path of a package may begin with a
+ * digit ("9fans.net/go/acme.Open"). */
+static bool is_go_name(struct uspi_span name) {
+    const char c = name.length > 0 ? name.bytes[0] : '\0';
+    if (uspi_is_digit(c)) return uspi_span_has(name, USPI_SPAN("."));
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (unsigned char)c >= 0x80;
+}
+
 /* "main.(*T).work(0xc000012345, {0x4, 0x5})"; "created by main.main in goroutine 1". */
 static bool find_go_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     static const struct uspi_span created = USPI_SPAN_INIT("created by ");
@@ -123,7 +131,7 @@ static bool find_go_frame(struct uspi_span line, size_t from, struct uspi_frame 
         depth -= text.bytes[open] == '(';
     }
     frame->name = uspi_span_part(text, 0, open);
-    return open > 0 && !uspi_is_blank(text.bytes[open - 1]);
+    return is_go_name(frame->name) && !uspi_is_blank(text.bytes[open - 1]);
 }
 
 static void put_go(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
@@ -158,7 +166,7 @@ const struct uspi_line_shape uspi_go_lines = {
 
 const struct uspi_line_shape uspi_go_frames = {
     .name = "go",
-    .frame_begins = USPI_BEGINS_LETTER | USPI_BEGINS_M | USPI_BEGINS_OTHER,
+    .frame_begins = USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_M | USPI_BEGINS_OTHER,
     .frame = find_go_frame,
     .source = go_source,
 };

@@ -25,6 +25,7 @@ struct builder {
     uint32_t depth;  /* of the elements of that array */
     size_t threads;  /* threads of the last report so far; the number of the next thread, if it has none itself */
     struct thread_facts facts; /* of the last thread; kept because one object may contain many arrays */
+    bool is_crash;             /* the last report is MetricKit's diagnostic of a crash */
     size_t payload;            /* the object around the last report that holds several; USPI_JSON_NONE: none was read */
     struct uspi_payload_times times; /* of that object */
     size_t *shown;                   /* for each table of images, the last report that got its images, counted from 1 */
@@ -62,6 +63,19 @@ static struct uspi_span event_of(const struct uspi_documents *documents, size_t 
     return (struct uspi_span){"", 0};
 }
 
+/* Whether a report is MetricKit's diagnostic of a crash, by the key around it. A diagnostic that was written alone has no
+ * such key; only a crash has an exception, a signal or a reason of its termination. */
+static bool is_crash(const struct uspi_json_document *document, size_t report, struct uspi_span event) {
+    static const struct uspi_span facts[] = {USPI_SPAN_INIT("exceptionType"), USPI_SPAN_INIT("signal"),
+                                             USPI_SPAN_INIT("terminationReason")};
+    if (event.length > 0) return uspi_span_is(event, USPI_SPAN("crash"));
+    const size_t data = uspi_json_member(document, report, USPI_SPAN("diagnosticMetaData"));
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        if (uspi_json_member(document, data, facts[i]) != USPI_JSON_NONE) return true;
+    }
+    return false;
+}
+
 /* Finds the times in the object that contains the report, once for all reports of that object. */
 static void find_times(struct builder *builder, size_t report_depth) {
     const struct uspi_documents *documents = &builder->reader->documents;
@@ -91,7 +105,9 @@ static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
     if (!goes_on && uspi_model_add_part(model) == NULL) return false;
     find_times(builder, report_depth);
     if (!uspi_model_take_fields(model, document, report, &builder->times)) return false;
-    return uspi_model_set_field(model, USPI_FIELD_EVENT, event_of(documents, report_depth));
+    const struct uspi_span event = event_of(documents, report_depth);
+    builder->is_crash = is_crash(document, report, event);
+    return uspi_model_set_field(model, USPI_FIELD_EVENT, event);
 }
 
 /* Adds the images of a table to the last report, once. */
@@ -128,17 +144,21 @@ static bool take_number(const struct uspi_json_document *document, size_t object
     return member != USPI_JSON_NONE && uspi_json_uint(document, member, value, &is_hex);
 }
 
+/* Whether an object describes the thread that crashed. MetricKit marks the thread that every kind of diagnostic is
+ * about; only that of a crash has crashed. */
+static bool describes_crashed(const struct builder *builder, size_t holder) {
+    const struct uspi_json_document *document = &builder->reader->documents.document;
+    return has_true(document, holder, USPI_SPAN("triggered")) || has_true(document, holder, USPI_SPAN("crashed")) ||
+           (builder->is_crash && has_true(document, holder, USPI_SPAN("threadAttributed")));
+}
+
 static bool read_facts(struct builder *builder, size_t holder) {
-    static const struct uspi_span crashed[] = {USPI_SPAN_INIT("triggered"), USPI_SPAN_INIT("crashed"),
-                                               USPI_SPAN_INIT("threadAttributed")};
     const struct uspi_json_document *document = &builder->reader->documents.document;
     struct thread_facts *facts = &builder->facts;
     if (holder != USPI_JSON_NONE && facts->holder == holder) return true;
     *facts = (struct thread_facts){.holder = holder};
     if (holder == USPI_JSON_NONE) return true;
-    for (size_t i = 0; i < sizeof crashed / sizeof *crashed; i++) {
-        if (has_true(document, holder, crashed[i])) facts->flags |= USPI_THREAD_CRASHED;
-    }
+    if (describes_crashed(builder, holder)) facts->flags |= USPI_THREAD_CRASHED;
     if (take_number(document, holder, USPI_SPAN("index"), &facts->number)) facts->flags |= USPI_THREAD_NUMBER;
     if (take_number(document, holder, USPI_SPAN("id"), &facts->id)) facts->flags |= USPI_THREAD_ID;
     return copy_member(builder, holder, USPI_SPAN("name"), &facts->name) &&

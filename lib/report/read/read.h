@@ -186,46 +186,52 @@ extern const struct uspi_line_shape *const uspi_line_shapes[];
 
 /* ---- JSON documents ---- */
 
-/* Members of objects in reports. A table in json_slots.c has the key of each. */
+/* Members of objects in reports, each with its key. This is the only list of them: what follows from it are enum
+ * uspi_slot, and the table of keys and their lengths in json_slots.c. */
+#define USPI_SLOTS(X)                                                                                                  \
+    X(ADDRESS, "address")                                                                                              \
+    X(BASE, "base")                                                                                                    \
+    X(BINARY_IMAGES, "binary_images")                                                                                  \
+    X(BINARY_IMAGES_APPLE, "binaryImages")                                                                             \
+    X(BINARY_NAME, "binaryName")                                                                                       \
+    X(BINARY_UUID, "binaryUUID")                                                                                       \
+    X(BUILD_ID, "build_id")                                                                                            \
+    X(CALL_STACK_TREE, "callStackTree")                                                                                \
+    X(DEBUG_META, "debug_meta")                                                                                        \
+    X(EXACT, "exact")                                                                                                  \
+    X(FRAMES, "frames")                                                                                                \
+    X(FUNCTION, "function")                                                                                            \
+    X(IMAGE, "image")                                                                                                  \
+    X(IMAGE_ADDR, "image_addr")                                                                                        \
+    X(IMAGE_INDEX, "imageIndex")                                                                                       \
+    X(IMAGE_MAP, "imageMap")                                                                                           \
+    X(IMAGE_OFFSET, "imageOffset")                                                                                     \
+    X(INSTRUCTION_ADDR, "instruction_addr")                                                                            \
+    X(KIND, "kind")                                                                                                    \
+    X(LOAD_ADDRESS, "load_address")                                                                                    \
+    X(OBJECT_ADDR, "object_addr")                                                                                      \
+    X(OBJECT_NAME, "object_name")                                                                                      \
+    X(OBJECT_UUID, "object_uuid")                                                                                      \
+    X(OFFSET, "offset")                                                                                                \
+    X(TEXT_OFFSET, "offsetIntoBinaryTextSegment")                                                                      \
+    X(OFFSET_INTO_SYMBOL, "offsetIntoSymbol")                                                                          \
+    X(PACKAGE, "package")                                                                                              \
+    X(SAMPLE_COUNT, "sampleCount")                                                                                     \
+    X(SUB_FRAMES, "subFrames")                                                                                         \
+    X(SYMBOL, "symbol")                                                                                                \
+    X(SYMBOL_ADDR, "symbol_addr")                                                                                      \
+    X(SYMBOL_LOCATION, "symbolLocation")                                                                               \
+    X(SYMBOL_NAME, "symbol_name")                                                                                      \
+    X(SYMBOL_NAME_APPLE, "symbolName")                                                                                 \
+    X(SYMBOL_OFFSET, "symbol_offset")                                                                                  \
+    X(USED_IMAGES, "usedImages")                                                                                       \
+    X(UUID, "uuid")
+
 enum uspi_slot {
-    USPI_SLOT_ADDRESS,
-    USPI_SLOT_BASE,
-    USPI_SLOT_BINARY_IMAGES,
-    USPI_SLOT_BINARY_IMAGES_APPLE,
-    USPI_SLOT_BINARY_NAME,
-    USPI_SLOT_BINARY_UUID,
-    USPI_SLOT_BUILD_ID,
-    USPI_SLOT_CALL_STACK_TREE,
-    USPI_SLOT_DEBUG_META,
-    USPI_SLOT_EXACT,
-    USPI_SLOT_FRAMES,
-    USPI_SLOT_FUNCTION,
-    USPI_SLOT_IMAGE,
-    USPI_SLOT_IMAGE_ADDR,
-    USPI_SLOT_IMAGE_INDEX,
-    USPI_SLOT_IMAGE_MAP,
-    USPI_SLOT_IMAGE_OFFSET,
-    USPI_SLOT_INSTRUCTION_ADDR,
-    USPI_SLOT_KIND,
-    USPI_SLOT_LOAD_ADDRESS,
-    USPI_SLOT_OBJECT_ADDR,
-    USPI_SLOT_OBJECT_NAME,
-    USPI_SLOT_OBJECT_UUID,
-    USPI_SLOT_OFFSET,
-    USPI_SLOT_OFFSET_INTO_SYMBOL,
-    USPI_SLOT_PACKAGE,
-    USPI_SLOT_SAMPLE_COUNT,
-    USPI_SLOT_SUB_FRAMES,
-    USPI_SLOT_SYMBOL,
-    USPI_SLOT_SYMBOL_ADDR,
-    USPI_SLOT_SYMBOL_LOCATION,
-    USPI_SLOT_SYMBOL_NAME,
-    USPI_SLOT_SYMBOL_NAME_APPLE,
-    USPI_SLOT_SYMBOL_OFFSET,
-    USPI_SLOT_TEXT_OFFSET,
-    USPI_SLOT_USED_IMAGES,
-    USPI_SLOT_UUID,
-    USPI_SLOT_COUNT
+#define USPI_SLOT_VALUE(slot, key) USPI_SLOT_##slot,
+    USPI_SLOTS(USPI_SLOT_VALUE)
+#undef USPI_SLOT_VALUE
+        USPI_SLOT_COUNT
 };
 #define USPI_SLOT_BIT(slot) (UINT64_C(1) << (slot))
 
