@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements folders.h. */
-#ifdef HAVE_CONFIG_H
-#include "config.h" /* requests the extensions of which nftw is one */
-#endif
+#define _GNU_SOURCE 1 /* for nftw, O_PATH */
 
 #include "tools/folders.h"
 
 #include <errno.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 bool make_folders_of(char *path, mode_t mode) {
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -29,3 +30,50 @@ static int remove_entry(const char *path, const struct stat *found, int kind, st
 }
 
 void remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+
+int open_folder_of(const char *path, const char **name) {
+    const char *slash = strrchr(path, '/');
+    *name = slash != NULL ? slash + 1 : path;
+    if (slash == NULL) return open(".", FOLDER_FLAGS);
+    char *folder = strndup(path, (size_t)(*name - path));
+    if (folder == NULL) return -1;
+    const int opened = open(folder, FOLDER_FLAGS);
+    const int error = errno;
+    free(folder);
+    errno = error;
+    return opened;
+}
+
+/* Users who may not enter a folder cannot reach what is below it. */
+static void take_reach(int folder, mode_t *reach) {
+    struct stat found;
+    if (reach == NULL || fstat(folder, &found) != 0) return;
+    for (unsigned bits = 0; bits <= 6; bits += 3) {
+        if ((found.st_mode >> bits & 1) == 0) *reach &= ~((mode_t)7 << bits);
+    }
+}
+
+int open_folder_below(int folder, const char *relative, bool makes, mode_t *reach) {
+    char part[NAME_MAX + 1];
+    int opened = openat(folder, ".", FOLDER_FLAGS);
+    const char *slash;
+    if (opened >= 0) take_reach(opened, reach);
+    for (; opened >= 0 && (slash = strchr(relative, '/')) != NULL; relative = slash + 1) {
+        const size_t n = (size_t)(slash - relative);
+        int next = -1;
+        errno = ENAMETOOLONG;
+        if (n == 0) continue;
+        if (n < sizeof part) {
+            memcpy(part, relative, n);
+            part[n] = '\0';
+            if (makes) (void)mkdirat(opened, part, 0777);
+            next = openat(opened, part, FOLDER_FLAGS | O_NOFOLLOW);
+        }
+        const int error = errno;
+        close(opened);
+        opened = next;
+        errno = error;
+        if (opened >= 0) take_reach(opened, reach);
+    }
+    return opened;
+}

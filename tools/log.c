@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements log.h: reads each log, and writes it with names. */
+#define _GNU_SOURCE 1 /* for realpath */
 #include "tools/log.h"
 
 #include "tools/command.h"
@@ -16,6 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- one log ---- */
 
@@ -70,23 +72,48 @@ static int write_log(struct usp_reader *reader, struct log_input *input, const c
     return log_output_has_failed(&session->output) ? log_output_fail(&session->output) : log_fail(path, status);
 }
 
+/* Opens a log for reading. Complains. Returns an enum exit_status. */
+static int open_log(const struct session *session, const struct log_file_name *name, struct log_input *input,
+                    struct log_place *place) {
+    const bool is_in_place = session->options->is_in_place;
+    if (is_in_place && strcmp(name->path, "-") == 0) {
+        complain("standard input has no place that could be written");
+        return EXIT_USAGE;
+    }
+    int fd = log_file_open(name, is_in_place, place);
+    if (fd < 0 && errno == ELOOP && is_in_place) {
+        complain("%s: is a symbolic link; --follow replaces the file that it leads to", name->path);
+        return EXIT_NO_TARGET;
+    }
+    if (fd < 0 && errno == EINVAL) {
+        complain("%s: is no regular file", name->path);
+        return EXIT_NO_TARGET;
+    }
+    if (log_input_take(input, fd)) return EXIT_ALL_WELL;
+    const int error = errno;
+    if (place->folder >= 0) close(place->folder);
+    errno = error;
+    if (errno != EINVAL) return log_fail_to_read(name->path, errno);
+    complain("%s: the output goes into this file", name->path);
+    return EXIT_NO_TARGET;
+}
+
 static int rewrite_log(struct session *session, const struct log_file_name *name) {
     struct log_input input;
+    struct log_place place;
     struct usp_reader *reader;
     struct usp_reader_options options;
     struct usp_reader_counts counts;
     const char *path = name->path;
-    if (!log_input_open(&input, path)) {
-        if (errno != EINVAL) return log_fail_to_read(path, errno);
-        complain("%s: the output goes into this file", path);
-        return EXIT_NO_TARGET;
-    }
+    int status = open_log(session, name, &input, &place);
+    if (status != EXIT_ALL_WELL) return status;
     usp_reader_options_init(&options);
     options.find = find_place;
     options.write = write_out;
     options.context = session;
     options.images = session->images;
-    int status = log_output_open(&session->output, session->options, name);
+    status = log_output_open(&session->output, session->options, name, &place, &input.status);
+    if (place.folder >= 0) close(place.folder);
     if (status != EXIT_ALL_WELL) {
         log_input_close(&input);
         return status;
@@ -109,6 +136,18 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
     return status;
 }
 
+/* Replaces a log, or with --follow the file that a link leads to. */
+static int rewrite_named(struct session *session, const struct log_file_name *name) {
+    const struct log_options *options = session->options;
+    const bool is_path = options->is_in_place && options->follows && !name->is_found && strcmp(name->path, "-") != 0;
+    if (!is_path) return rewrite_log(session, name);
+    const struct log_file_name followed = {.path = realpath(name->path, NULL)};
+    if (followed.path == NULL) return log_fail_to_read(name->path, errno);
+    int status = rewrite_log(session, &followed);
+    free(followed.path);
+    return status;
+}
+
 /* ---- all logs ---- */
 
 static int rewrite_logs(struct session *session) {
@@ -118,9 +157,10 @@ static int rewrite_logs(struct session *session) {
     for (size_t i = 0; i < options->log_count; i++) result = log_worse(result, log_files_add(&names, options->logs[i]));
     gather_output();
     for (size_t i = 0; result != EXIT_FAILED && i < names.count; i++) {
-        result = log_worse(result, rewrite_log(session, &names.names[i]));
+        result = log_worse(result, rewrite_named(session, &names.names[i]));
     }
     if (names.count > 1 && !options->is_quiet) log_counts_say("all", &session->counts);
+    if (!options->is_quiet) log_files_say_links(&names);
     log_files_clear(&names);
     return result;
 }

@@ -21,6 +21,7 @@ struct log_options {
     struct fetch_options fetch;
     const char *output; /* folder for one output file per log; NULL: standard output */
     bool is_in_place;   /* replace each log */
+    bool follows;       /* replace also the files that links lead to, and files of other users */
     bool is_strict;     /* fail if a frame has no name */
     bool is_quiet;      /* print nothing about missing files */
     /* Read one JSON object per line instead. Only `search`, `lines`, `fetch` and `demangling` apply then. */

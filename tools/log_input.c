@@ -3,13 +3,16 @@
 #include "tools/log_input.h"
 
 #include "lib/base/array.h"
+#include "tools/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 #include <unistd.h>
 
 static bool fail(struct log_input *input, int error) {
@@ -19,10 +22,24 @@ static bool fail(struct log_input *input, int error) {
 }
 
 bool log_input_open(struct log_input *input, const char *path) {
+    return log_input_take(input, strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO);
+}
+
+/* Of a file with an access control list, the group's permissions are the most that users in the list can have. */
+static void heed_list(struct log_input *input) {
+#ifdef __linux__
+    if (fgetxattr(input->fd, "system.posix_acl_access", NULL, 0) > 0) input->status.st_mode &= ~(mode_t)070;
+#else
+    (void)input;
+#endif
+}
+
+bool log_input_take(struct log_input *input, int fd) {
     struct stat file, out;
-    *input = (struct log_input){.fd = STDIN_FILENO, .piece = LOG_PIECE, .spool = -1};
-    if (strcmp(path, "-") != 0) input->fd = open(path, O_RDONLY | O_CLOEXEC);
+    *input = (struct log_input){.fd = fd, .piece = LOG_PIECE, .spool = -1};
     if (input->fd < 0 || fstat(input->fd, &file) != 0) return false;
+    input->status = file;
+    heed_list(input);
     if (S_ISDIR(file.st_mode)) {
         log_input_close(input);
         errno = EISDIR;
@@ -52,24 +69,11 @@ void log_input_close(struct log_input *input) {
 
 /* ---- the spool: a temporary file ---- */
 
-static int open_unnamed(void) {
-    const char *folder = getenv("TMPDIR");
-    char path[PATH_MAX];
-    if (folder == NULL || folder[0] == '\0') folder = "/var/tmp";
-    const int length = snprintf(path, sizeof path, "%s/unspool.XXXXXX", folder);
-    if (length < 0 || (size_t)length >= sizeof path) return -1;
-    const int fd = mkstemp(path);
-    if (fd < 0) return -1;
-    unlink(path);
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    return fd;
-}
-
 /* Moves kept bytes from memory into the spool. If that fails they stay in memory. */
 static void spool(struct log_input *input) {
     size_t written = 0;
     if (input->has_no_spool) return;
-    if (input->spool < 0) input->spool = open_unnamed();
+    if (input->spool < 0) input->spool = output_open_unnamed();
     while (input->spool >= 0 && written < input->size) {
         const off_t at = (off_t)(input->spooled + written);
         const ssize_t n = pwrite(input->spool, input->bytes + written, input->size - written, at);

@@ -8,6 +8,8 @@
 
 #include "lib/base/span.h"
 
+#include <sys/stat.h>
+
 #define LOG_KEPT_MAX   ((size_t)256 << 20)
 #define LOG_MEMORY_MAX ((size_t)4 << 20)
 
@@ -16,9 +18,10 @@
 
 struct log_input {
     int fd;
-    bool is_file;  /* it can be read again */
-    bool is_small; /* a file shorter than a piece */
-    size_t piece;  /* room for the first read: for a small file, one byte more than its size */
+    struct stat status; /* its owner and permissions */
+    bool is_file;       /* it can be read again */
+    bool is_small;      /* a file shorter than a piece */
+    size_t piece;       /* room for the first read: for a small file, one byte more than its size */
     int64_t start;
     char *bytes; /* of a large file: one piece; otherwise all bytes read so far, until the rewind */
     size_t size, room;
@@ -32,9 +35,12 @@ struct log_input {
     int error;
 };
 
-/* Opens an input. path "-": standard input. Returns false with errno: EINVAL for the file to which standard output
- * goes, which would have no end. */
+/* Opens an input. path "-": standard input. Returns false with errno, as log_input_take does. */
 bool log_input_open(struct log_input *input, const char *path);
+
+/* The same for an open descriptor, which the input owns from now on, unless it is standard input's. -1: errno is the
+ * reason. Returns false with errno: EINVAL for the file to which standard output goes, which would have no end. */
+bool log_input_take(struct log_input *input, int fd);
 
 void log_input_close(struct log_input *input);
 

@@ -6,17 +6,21 @@
 
 #include "tools/log.h"
 #include "tools/log_files.h"
+#include "tools/output.h"
 
 #include <stdio.h>
 
 struct log_output {
     FILE *file;
-    char *path, *temporary; /* NULL: standard output */
+    bool is_named;         /* not standard output */
+    struct output written; /* the file, if it has a name */
     bool has_failed;
 };
 
-/* Opens the output of a log. Complains. Returns an enum exit_status. */
-int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name);
+/* Opens the output of a log. `place`: its folder, if it is replaced; the output owns the descriptor then. `source`: its
+ * status. Complains. Returns an enum exit_status. */
+int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name,
+                    struct log_place *place, const struct stat *source);
 
 /* Writes bytes. Returns false on failure. */
 bool log_output_write(struct log_output *output, const char *bytes, size_t n);

@@ -440,7 +440,7 @@ static int record_process(struct recording *r) {
         complain("%s", error[0] != '\0' ? error : usp_status_string(status));
         return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
     }
-    if (r->output.file == NULL && !record_open(&r->output)) {
+    if (r->output.out == NULL && !record_open(&r->output)) {
         usp_sampler_free(sampler);
         return EXIT_FAILED;
     }
@@ -486,7 +486,7 @@ static int run(int argc, char **argv) {
         decline_signals_of_stops();
         result = r.program != NULL ? record_program(&r) : record_process(&r);
     }
-    if (r.output.path != NULL && r.output.file != NULL) fclose(r.output.file);
+    record_discard(&r.output);
     line_options_clear(&r.output.lines);
     free(r.threads);
     free(r.ids);

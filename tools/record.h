@@ -4,6 +4,7 @@
 #define TOOLS_RECORD_H
 
 #include "tools/lines.h"
+#include "tools/output.h"
 
 #include <unspool/unspool.h>
 
@@ -25,8 +26,9 @@ int wait_for_program(pid_t pid);
 /* ---- the output (record_write.c) ---- */
 
 struct record_output {
-    const char *path; /* NULL: standard output */
-    FILE *file;
+    const char *path;                         /* NULL: standard output */
+    struct output file;                       /* of the path; `out` is its stream, or standard output */
+    FILE *out;                                /* NULL: not open */
     struct usp_profile_write_options options; /* without symbolizer, images and demangler */
     uint32_t demangling;
     struct line_options lines;
@@ -39,7 +41,10 @@ uint32_t format_of_path(const char *path);
 /* Opens the file. Complains. */
 bool record_open(struct record_output *output);
 
-/* Writes the profile and closes the file. process: the recorded process if it is alive, otherwise 0. Complains. Returns
+/* Removes the file, unless it was written. */
+void record_discard(struct record_output *output);
+
+/* Writes the profile and puts the file in its place. process: the recorded process if it is alive, otherwise 0. Complains. Returns
  * an enum exit_status. */
 int record_write(struct record_output *output, struct usp_profile *profile, int64_t process);
 

@@ -4,7 +4,6 @@
 #include "tools/record.h"
 #include "tools/text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,10 +31,17 @@ uint32_t format_of_path(const char *path) {
 }
 
 bool record_open(struct record_output *output) {
-    output->file = output->path != NULL ? fopen(output->path, "wb") : stdout;
-    if (output->file != NULL) return true;
-    complain("%s: %s", output->path, strerror(errno));
-    return false;
+    if (output->path == NULL) {
+        output->out = stdout;
+    } else if (output_open(&output->file, output->path)) {
+        output->out = output->file.file;
+    }
+    return output->out != NULL;
+}
+
+void record_discard(struct record_output *output) {
+    if (output->path != NULL && output->out != NULL) (void)output_close(&output->file, false);
+    output->out = NULL;
 }
 
 static int write_named(struct record_output *output, struct usp_profile *profile, int64_t process) {
@@ -51,7 +57,7 @@ static int write_named(struct record_output *output, struct usp_profile *profile
         free(store);
     }
     output->options.images = images;
-    if (status == USP_OK) status = usp_profile_write(profile, &output->options, write_to_file, output->file);
+    if (status == USP_OK) status = usp_profile_write(profile, &output->options, write_to_file, output->out);
     usp_symbolizer_free(output->options.symbolizer);
     usp_demangler_free(output->options.demangler);
     usp_images_free(images);
@@ -61,16 +67,9 @@ static int write_named(struct record_output *output, struct usp_profile *profile
 int record_write(struct record_output *output, struct usp_profile *profile, int64_t process) {
     int status = write_named(output, profile, process);
     bool is_written = true;
-    if (output->path != NULL) {
-        is_written = ferror(output->file) == 0;
-        if (fclose(output->file) != 0) is_written = false;
-        output->file = NULL;
-    }
     /* main reports a failure to write standard output when it flushes it. */
-    if (!is_written) {
-        complain("%s could not be written", output->path);
-    } else if (status != USP_OK && status != USP_ERROR_SYSTEM) {
-        complain("%s", usp_status_string(status));
-    }
+    if (status != USP_OK && status != USP_ERROR_SYSTEM) complain("%s", usp_status_string(status));
+    if (output->path != NULL) is_written = output_close(&output->file, status == USP_OK || status == USP_ERROR_SYSTEM);
+    output->out = NULL;
     return is_written && (status == USP_OK || status == USP_ERROR_SYSTEM) ? EXIT_ALL_WELL : EXIT_FAILED;
 }

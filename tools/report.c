@@ -78,14 +78,16 @@ static int find_place(void *context, const struct usp_place *place, struct usp_a
 }
 
 /* Reads a whole file; the caller frees *bytes. Complains. Returns an enum exit_status. */
-static int read_all(const char *path, char **bytes, size_t *size) {
+static int read_all(const struct log_file_name *name, char **bytes, size_t *size) {
+    const char *path = name->path;
     struct log_input input;
+    struct log_place place;
     struct uspi_span piece;
     size_t room = 0;
     int status = EXIT_ALL_WELL;
     *bytes = NULL;
     *size = 0;
-    if (!log_input_open(&input, path)) return log_fail_to_read(path, errno);
+    if (!log_input_take(&input, log_file_open(name, false, &place))) return log_fail_to_read(path, errno);
     /* The input need not keep bytes for a second reading. */
     bool is_ready = log_input_rewind(&input);
     while (is_ready && status == EXIT_ALL_WELL && log_input_read(&input, &piece)) {
@@ -123,12 +125,13 @@ static int show(const struct session *session, const struct usp_report *report, 
                                                                                        : EXIT_ALL_WELL;
 }
 
-static int report_file(struct session *session, const char *path) {
+static int report_file(struct session *session, const struct log_file_name *name) {
+    const char *path = name->path;
     struct usp_report *report;
     struct usp_reader_options options;
     char *bytes, error[512];
     size_t size;
-    int result = read_all(path, &bytes, &size);
+    int result = read_all(name, &bytes, &size);
     if (result == EXIT_ALL_WELL) {
         usp_reader_options_init(&options);
         options.find = session->names != NULL ? find_place : NULL;
@@ -160,8 +163,9 @@ static int report_files(struct session *session, char *const *paths, size_t coun
     session->has_several = names.count > 1;
     gather_output();
     for (size_t i = 0; result != EXIT_FAILED && i < names.count; i++) {
-        result = log_worse(result, report_file(session, names.names[i].path));
+        result = log_worse(result, report_file(session, &names.names[i]));
     }
+    if (!session->is_quiet) log_files_say_links(&names);
     log_files_clear(&names);
     return result;
 }

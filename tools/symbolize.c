@@ -17,7 +17,7 @@ static void usage(FILE *out) {
           "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
           "       unspool symbolize --log FILE|DIR|-... [--search DIR]... [--index STORE]\n"
           "                         [--binary-images FILE] [--map-path OLD=NEW]...\n"
-          "                         [--demangle MODE] [--in-place | --output DIR]\n"
+          "                         [--demangle MODE] [--in-place [--follow] | --output DIR]\n"
           "                         [--strict] [--quiet] [--fetch COMMAND | --debuginfod]\n"
           "                         [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
           "       unspool symbolize --records [--search DIR]... [--index STORE]\n"
@@ -73,7 +73,11 @@ static void usage(FILE *out) {
           "                     where there is a store of indexes\n"
           "  --binary-images FILE\n"
           "                     file that lists the images, if the log itself does not\n" FETCH_USAGE
-          "  --in-place         replace each log instead of writing to standard output\n"
+          "  --in-place         replace each log instead of writing to standard output; a log\n"
+          "                     that is a symbolic link or belongs to another user is\n"
+          "                     refused\n"
+          "  --follow           --in-place: replace also the files that links lead to, and\n"
+          "                     logs of other users, who keep them\n"
           "  --output DIR       write each log to a file of its name in the folder DIR\n"
           "  --strict           fail when a frame of a known image has no name, or when no\n"
           "                     frame of a log is recognized\n"
@@ -106,6 +110,7 @@ enum {
     OPTION_FETCH_CACHE,
     OPTION_FETCH_TIMEOUT,
     OPTION_IN_PLACE,
+    OPTION_FOLLOW,
     OPTION_OUTPUT,
     OPTION_STRICT,
     OPTION_QUIET,
@@ -134,6 +139,7 @@ static const struct option options[] = {
     {"fetch-cache", required_argument, NULL, OPTION_FETCH_CACHE},
     {"fetch-timeout", required_argument, NULL, OPTION_FETCH_TIMEOUT},
     {"in-place", no_argument, NULL, OPTION_IN_PLACE},
+    {"follow", no_argument, NULL, OPTION_FOLLOW},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
@@ -191,6 +197,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_SEARCH: request->search[request->log.search_count++] = optarg; return true;
     case OPTION_BINARY_IMAGES: request->log.binary_images = optarg; return true;
     case OPTION_IN_PLACE: request->log.is_in_place = true; return true;
+    case OPTION_FOLLOW: request->log.follows = true; return true;
     case OPTION_OUTPUT: request->log.output = optarg; return true;
     case OPTION_STRICT: request->log.is_strict = true; return true;
     case OPTION_QUIET: request->log.is_quiet = true; return true;
@@ -254,6 +261,10 @@ static bool check_log(const struct request *request) {
         complain("either --in-place or --output");
         return false;
     }
+    if (log->follows && !log->is_in_place) {
+        complain("--follow goes with --in-place");
+        return false;
+    }
     bool has_image = image->path != NULL || others->process != 0 || image->place != IMAGE_LINKED ||
                      image->arch != USP_ARCH_NONE || image->build_id_size > 0;
     if (!has_image && others->input == NULL && !others->json && !others->aliases && others->line_flags == 0) {
@@ -268,11 +279,11 @@ static bool check(const struct request *request) {
     const struct log_options *log = &request->log;
     if (log->log_count > 0 || log->are_records) return check_log(request);
     bool is_for_logs = log->search_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
-                       fetches(log) || log->fetch.cache != NULL;
+                       log->follows || fetches(log) || log->fetch.cache != NULL;
     if (!is_for_logs && !log->is_strict && !log->is_quiet) return check_addresses(&request->addresses);
     complain(
         "--search, --fetch, --debuginfod and --fetch-cache are for --log and --records; --binary-images, --in-place, "
-        "--output, --strict and --quiet are for --log");
+        "--follow, --output, --strict and --quiet are for --log");
     return false;
 }
 

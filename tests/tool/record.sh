@@ -143,7 +143,7 @@ run 4 record --duration 0.1 -o "$work/nowhere/file.json" "$sampled"
 err_has "^unspool: $work/nowhere/file\.json: "
 if [[ -w /dev/full ]]; then
   run 4 record --duration 0.1 --format json -o /dev/full "$sampled"
-  err_has '^unspool: /dev/full could not be written'
+  err_has '^unspool: /dev/full: could not be written'
 fi
 validate profile "$work/whole.json" "$work/early.json"
 verdict
