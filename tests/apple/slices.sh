@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Tests tools/build-apple with the stand-in xcrun and SDK: every slice compiles without a warning, and an app can use
-# the result. The result is in build/apple. Or, with
+# the result. The result is in build/apple. With
+#   --processors       builds one slice for each processor. Or, with
 #   --headers FOLDER   only compiles every slice, with Apple's own headers (the usr/include of a macOS SDK),
 #                      if you have them; not in CI.
 set -euo pipefail
@@ -41,13 +42,15 @@ compile_with_headers() {
     echo "$slice: ${#sources[@]} files"
   done < <(apple_targets)
 }
+processors=''
 case ${1-} in
+--processors) processors=1 ;;
 --headers)
   compile_with_headers "$(cd "${2:?--headers needs a folder}" && pwd)"
   verdict
   ;;
 '') ;;
-*) echo "usage: ${0##*/} [--headers FOLDER]" >&2 && exit 2 ;;
+*) echo "usage: ${0##*/} [--processors | --headers FOLDER]" >&2 && exit 2 ;;
 esac
 
 # ---- at least one slice for each of Apple's platforms, and for its simulator
@@ -87,11 +90,15 @@ PATH=/usr/bin:/bin says 1 'no xcrun'
 # ---- all slices
 # Optimization changes which functions of libSystem are called, but no warning of clang's. Xcode's Debug builds define
 # DEBUG: no name of the library may be the same.
-if [[ -n ${USP_TEST_PART-} ]]; then
-  # watchos-arm64_32 is built further down.
+# watchos-arm64_32 is built further down.
+if [[ -n $processors ]]; then
+  list=$(grep -E '^(ios-arm64|ios-arm64e|ios-armv7|ios-simulator-i386|macos-x86_64|watchos-armv7k) ' <<<"$all")
+elif [[ -n ${USP_TEST_PART-} ]]; then
   left_out='ios-simulator-(arm64|x86_64)|maccatalyst-arm64|watchos-(arm64|arm64_32|simulator-.*)'
   left_out+='|macos-arm64|tvos-(arm64|simulator-x86_64)|visionos-.*'
   list=$(grep -vE "^($left_out) " <<<"$all")
+fi
+if [[ $list != "$all" ]]; then
   while read -r slice _; do some+=(--slice "$slice"); done <<<"$list"
 fi
 arguments=(--enable-werror CPPFLAGS=-DDEBUG=1 CFLAGS="${USP_APPLE_CFLAGS--O1}")
