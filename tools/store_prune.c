@@ -21,7 +21,9 @@
 /* Minimum age of a leftover temporary file. A command writes its file in one go after all data is known, so the file of
  * a running command is younger. */
 #define SECONDS_TEMPORARY (60 * 60)
-#define SECONDS_A_DAY     (24 * 60 * 60)
+/* How often a lock is tried, every 10 ms. */
+#define LOCK_TRIES    100
+#define SECONDS_A_DAY (24 * 60 * 60)
 
 struct pruning {
     time_t now;
@@ -31,10 +33,10 @@ struct pruning {
     int result;
 };
 
-static void remove_file(struct pruning *pruning, const char *path, uint64_t size, const char *why) {
-    if (!pruning->is_dry && unlink(path) != 0) {
+static void remove_file(struct pruning *pruning, const struct store_entry *entry, uint64_t size, const char *why) {
+    if (!pruning->is_dry && unlinkat(entry->at, entry->name, 0) != 0) {
         if (errno == ENOENT) return;
-        complain("%s: %s", path, strerror(errno));
+        complain("%s: %s", entry->path, strerror(errno));
         pruning->result = EXIT_INCOMPLETE;
         return;
     }
@@ -42,7 +44,7 @@ static void remove_file(struct pruning *pruning, const char *path, uint64_t size
     pruning->bytes += size;
     if (pruning->is_quiet) return;
     printf("%s  ", why);
-    put_harmless(stdout, path);
+    put_harmless(stdout, entry->path);
     putchar('\n');
 }
 
@@ -66,11 +68,16 @@ static const char *judge_index(struct pruning *pruning, const struct store_entry
 }
 
 /* Locks a build's folder. Commands that add an index take the same lock, so that a new index is not removed in place of
- * a damaged one. */
-static int lock(const char *folder) {
-    const int locked = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (locked >= 0) (void)flock(locked, LOCK_EX);
-    return locked;
+ * a damaged one. A user can keep the lock, so this does not wait for long. */
+static bool lock(const struct store_entry *entry) {
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (unsigned i = 0; i < LOCK_TRIES; i++) {
+        /* On a file system without locks it goes on without one. */
+        if (flock(entry->at, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR)) return true;
+        nanosleep(&pause, NULL);
+    }
+    complain("%s: another command keeps its folder locked; the file stays", entry->path);
+    return false;
 }
 
 /* Implements store_visitor. */
@@ -79,20 +86,23 @@ static int take_entry(void *context, const struct store_entry *entry) {
     struct stat found;
     if (entry->kind == STORE_FOLDER) {
         /* Removed only if it is empty. */
-        if (!pruning->is_dry) (void)rmdir(entry->path);
+        if (!pruning->is_dry) (void)unlinkat(entry->at, entry->name, AT_REMOVEDIR);
         return EXIT_ALL_WELL;
     }
-    const int locked = lock(entry->folder);
-    if (lstat(entry->path, &found) == 0 && S_ISREG(found.st_mode)) {
+    if (!lock(entry)) {
+        pruning->result = EXIT_INCOMPLETE;
+        return EXIT_ALL_WELL;
+    }
+    if (fstatat(entry->at, entry->name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode)) {
         const char *why = NULL;
         if (entry->kind == STORE_INDEX) {
             why = judge_index(pruning, entry, &found);
         } else if (pruning->now - found.st_mtime >= SECONDS_TEMPORARY) {
             why = "left over";
         }
-        if (why != NULL) remove_file(pruning, entry->path, (uint64_t)found.st_size, why);
+        if (why != NULL) remove_file(pruning, entry, (uint64_t)found.st_size, why);
     }
-    if (locked >= 0) close(locked);
+    (void)flock(entry->at, LOCK_UN);
     return EXIT_ALL_WELL;
 }
 

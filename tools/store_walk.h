@@ -14,8 +14,9 @@ enum store_kind {
 
 struct store_entry {
     enum store_kind kind;
-    const char *path;
-    const char *folder;                 /* folder of the build */
+    const char *path;                   /* for messages and for reading */
+    int at;                             /* descriptor of the folder that holds it */
+    const char *name;                   /* its name in that folder; it is removed with both, not by its path */
     uint8_t build_id[USP_BUILD_ID_MAX]; /* according to the path */
     uint32_t build_id_size;
 };
@@ -24,7 +25,7 @@ struct store_entry {
 typedef int (*store_visitor)(void *context, const struct store_entry *entry);
 
 /* Calls `visit` for each entry, in the order of the build ids; files with other names are ignored. Complains of folders
- * that cannot be listed. Returns an enum exit_status: the result of `visit`, EXIT_NO_TARGET, EXIT_FAILED or
+ * that cannot be listed, and of links below the store, which are not followed: another user could have made them. Returns an enum exit_status: the result of `visit`, EXIT_NO_TARGET, EXIT_FAILED or
  * EXIT_ALL_WELL. */
 int store_walk(const char *store, store_visitor visit, void *context);
 

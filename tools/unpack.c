@@ -32,6 +32,12 @@
 #define BYTES_ALWAYS (UINT64_C(64) << 20)
 #define BYTES_MAX    (UINT64_C(64) << 30)
 
+/* Limits of folders. Each has to be made, listed and removed. A dSYM has four and takes two kilobytes at least. The
+ * kernel looks at each part of a path again, so long paths take n * n steps. */
+#define PARTS_MAX         64
+#define FOLDERS_ALWAYS    1000
+#define BYTES_OF_A_FOLDER 512
+
 /* libarchive's functions, as archive.h declares them. */
 struct library {
     struct archive *(*create)(void);
@@ -75,7 +81,8 @@ struct unpacking {
     struct library library;
     struct archive *archive;
     const char *folder;
-    uint64_t left; /* bytes that may still be unpacked */
+    uint64_t left;         /* bytes that may still be unpacked */
+    uint64_t folders_left; /* folders that may still be made */
     uint32_t entries;
     char *error;
     size_t error_size;
@@ -94,6 +101,14 @@ static int refuse_system(const struct unpacking *u, const char *what) {
 static int refuse_archive(const struct unpacking *u) {
     const char *why = u->library.error(u->archive);
     return refuse(u, USP_ERROR_FORMAT, why != NULL ? why : "cannot be read");
+}
+
+/* Explains why a file or folder could not be made, by errno. */
+static int refuse_creation(const struct unpacking *u) {
+    if (errno == EEXIST || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG) {
+        return refuse(u, USP_ERROR_FORMAT, "has two files of one name, or names that are too long");
+    }
+    return refuse_system(u, "temporary file");
 }
 
 /* Whether a path stays below the folder. */
@@ -119,10 +134,37 @@ static bool is_object(const uint8_t *b, size_t n) {
     return false;
 }
 
-/* Makes the folders above a file, and the file, which must not exist. Returns its descriptor, or -1 with errno. */
-static int create_file(char *path) {
-    if (!make_folders_of(path, 0700)) return -1;
-    return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+/* Makes the folders of an entry below the folder for the whole archive, whose name has `top` bytes. */
+static int make_entry_folders(struct unpacking *u, char *path, size_t top) {
+    unsigned parts = 0;
+    for (char *slash = strchr(path + top + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        if (++parts == PARTS_MAX) return refuse(u, USP_ERROR_FORMAT, "has a name of more than 64 parts");
+        *slash = '\0';
+        const int made = mkdir(path, 0700), error = errno;
+        *slash = '/';
+        if (made != 0 && error == EEXIST) continue;
+        errno = error;
+        if (made != 0) return refuse_creation(u);
+        if (u->folders_left == 0)
+            return refuse(u, USP_ERROR_FORMAT, "holds too many folders for an archive of its size");
+        u->folders_left--;
+    }
+    return USP_OK;
+}
+
+/* Makes an entry's file, which must not exist. On success *file is its descriptor. */
+static int create_file(struct unpacking *u, const char *name, int *file) {
+    const size_t top = strlen(u->folder), room = top + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path == NULL) return refuse(u, USP_ERROR_NO_MEMORY, "out of memory");
+    snprintf(path, room, "%s/%s", u->folder, name);
+    int status = make_entry_folders(u, path, top);
+    if (status == USP_OK) {
+        *file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (*file < 0) status = refuse_creation(u);
+    }
+    free(path);
+    return status;
 }
 
 static bool write_all(int file, const uint8_t *bytes, size_t n) {
@@ -154,17 +196,9 @@ static int take_entry(struct unpacking *u, const char *name) {
     const la_ssize_t got = u->library.read(u->archive, piece, sizeof piece);
     if (got < 0) return refuse_archive(u);
     if (!is_object(piece, (size_t)got)) return USP_OK;
-    const size_t room = strlen(u->folder) + strlen(name) + 2;
-    char *path = malloc(room);
-    if (path == NULL) return refuse(u, USP_ERROR_NO_MEMORY, "out of memory");
-    snprintf(path, room, "%s/%s", u->folder, name);
-    const int file = create_file(path);
-    free(path);
-    if (file < 0 && (errno == EEXIST || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG)) {
-        return refuse(u, USP_ERROR_FORMAT, "has two files of one name, or names that are too long");
-    }
-    if (file < 0) return refuse_system(u, "temporary file");
-    int status = copy_entry(u, file, piece, sizeof piece, (size_t)got);
+    int file, status = create_file(u, name, &file);
+    if (status != USP_OK) return status;
+    status = copy_entry(u, file, piece, sizeof piece, (size_t)got);
     if (close(file) != 0 && status == USP_OK) status = refuse_system(u, "temporary file");
     return status;
 }
@@ -194,6 +228,7 @@ static int open_archive(struct unpacking *u, const char *path) {
     }
     const uint64_t size = (uint64_t)found.st_size;
     u->left = size < BYTES_MAX / TIMES_MAX ? size * TIMES_MAX + BYTES_ALWAYS : BYTES_MAX;
+    u->folders_left = FOLDERS_ALWAYS + size / BYTES_OF_A_FOLDER;
     u->archive = u->library.create();
     if (u->archive == NULL) return refuse(u, USP_ERROR_NO_MEMORY, "out of memory");
     if (u->library.support_zip(u->archive) < ARCHIVE_WARN || u->library.open(u->archive, path, 1 << 16) != ARCHIVE_OK) {

@@ -75,13 +75,16 @@ unsigned uspi_os_processors(void);
 /* ---- files and functions ---- */
 
 /* Writes a file atomically, and creates the folders of its path. Other processes see either the complete new file or
- * the previous state. Returns USP_OK, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
-int uspi_os_publish(const char *path, const void *bytes, size_t n);
+ * the previous state. The folder that the path's first `top` bytes name may be reached through links. Below it a link in
+ * the place of a folder is refused: another user may have made it. Returns USP_OK, USP_ERROR_PERMISSION (also for such
+ * a link), USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
+int uspi_os_publish(const char *path, size_t top, const void *bytes, size_t n);
 
-/* Creates the folder of a path and waits until it can lock it against other processes and threads. Returns the
- * argument of uspi_os_unlock_folder; -1 when the folder cannot be locked or created (such as on a file system without
- * locks): the caller goes on without the lock. The system releases the lock of a process that is killed. */
-int uspi_os_lock_folder(const char *path);
+/* Creates the folder of a path, as uspi_os_publish does, and waits until it can lock it against other processes and
+ * threads, at most ten seconds. Returns the argument of uspi_os_unlock_folder; -1 when the folder cannot be locked or
+ * created (such as on a file system without locks): the caller goes on without the lock. The system releases the lock
+ * of a process that is killed. */
+int uspi_os_lock_folder(const char *path, size_t top);
 void uspi_os_unlock_folder(int lock);
 
 /* Writes all of n bytes to an open file; continues after interrupted and partial writes. Returns USP_OK or

@@ -106,13 +106,14 @@ static bool keeps_lines(const struct usp_image *image, enum richness richness, s
  * if another process has stored that one meanwhile. */
 static int publish(const char *path, const uint8_t *bytes, enum richness richness, const struct usp_image *image,
                    struct usp_index *index) {
-    const int lock = uspi_os_lock_folder(path);
+    const size_t top = strlen(index->store);
+    const int lock = uspi_os_lock_folder(path, top);
     struct uspi_index_file *kept = (index->flags & USP_INDEX_KEEP) != 0 ? open_kept(index->store, image) : NULL;
     int status = USP_OK;
     if (kept != NULL && is_as_rich(kept, richness, index)) {
         keep(kept, index);
     } else {
-        status = uspi_os_publish(path, bytes, (size_t)index->index_bytes);
+        status = uspi_os_publish(path, top, bytes, (size_t)index->index_bytes);
         if (status != USP_OK) {
             snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
         }

@@ -23,7 +23,7 @@ if grep -q 'without libarchive\|not installed' err; then
 fi
 
 python3 - <<'END'
-import zipfile
+import os, zipfile
 def archive(name, *entries, kind=zipfile.ZIP_DEFLATED):
     with zipfile.ZipFile(name, 'w', kind) as out:
         for path, content in entries:
@@ -37,6 +37,14 @@ archive('middle.zip', ('a/../../outside', whole))
 archive('absolute.zip', ('/outside', whole))
 archive('backslash.zip', ('..\\outside', whole))
 archive('twice.zip', ('lib', whole), ('lib', whole))
+# As many parts as are allowed, and one more.
+archive('parts.zip', ('a/' * 63 + 'lib', whole))
+archive('more-parts.zip', ('a/' * 64 + 'lib', whole))
+# Each entry has a folder of its own, and begins like an object file.
+archive('folders.zip', *(('%x/%x/lib' % (i // 600, i), whole[:4]) for i in range(3000)))
+# A large archive may have more.
+archive('large.zip', ('lib', whole), ('padding', os.urandom(900 << 10)),
+        *(('%x/%x/lib' % (i // 600, i), whole[:4]) for i in range(3000)))
 archive('below-file.zip', ('lib', whole), ('lib/lib', whole))
 archive('bomb.zip', ('lib', whole[:4] + bytes(200 << 20)))
 # A file that is no object file is not unpacked, however large it is.
@@ -59,7 +67,7 @@ nothing_left() {
   [[ -z $(find "$work" -name outside) && ! -e /outside ]] || fail "$1: a file was written outside: $(find "$work" -name outside)"
 }
 
-for archive in lib.dSYM.zip stored.zip zeros.zip; do
+for archive in lib.dSYM.zip stored.zip zeros.zip parts.zip large.zip; do
   rm -rf store
   run 0 store add -o store "$archive"
   out_has "^$id .*  $archive/"
@@ -94,6 +102,8 @@ backslash.zip outside of the archive
 twice.zip two files of one name
 below-file.zip two files of one name
 bomb.zip too much
+more-parts.zip a name of more than 64 parts
+folders.zip too many folders for an archive of its size
 cut.zip .
 damaged.zip .
 empty.zip .
