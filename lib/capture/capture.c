@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Typed capture in this process: the calling thread, a signal's context, another thread. Connects the walker with the
  * OS layer. lib/os/ has the system calls, lib/snapshot/snapshot.c captures all threads at once. */
+#include "lib/base/sized.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/own_memory.h"
@@ -181,11 +182,7 @@ static void give_text_pages(struct uspi_page_cache *pages) {
 int usp_prepare(const struct usp_prepare_options *options) {
     struct usp_prepare_options completed;
     usp_prepare_options_init(&completed);
-    if (options != NULL) {
-        if (options->size < offsetof(struct usp_prepare_options, max_threads)) return USP_ERROR_ARGUMENT;
-        memcpy(&completed, options, options->size < sizeof completed ? options->size : sizeof completed);
-        completed.size = sizeof completed;
-    }
+    if (!USPI_COMPLETE(&completed, options)) return USP_ERROR_ARGUMENT;
     if (completed.kept_rules > USPI_RULES_MAX) return USP_ERROR_ARGUMENT;
     /* The list of images comes first, because roots are searched in images. It is made even where no thread can be
      * stopped. Captures also work without it, by the instructions alone. */

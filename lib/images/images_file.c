@@ -24,8 +24,7 @@ void usp_image_file_options_init(struct usp_image_file_options *options) {
 /* Fills in defaults for options of an older caller. Returns false when the options are invalid. */
 static bool complete_options(const struct usp_image_file_options *options, struct usp_image_file_options *completed) {
     usp_image_file_options_init(completed);
-    const size_t least = offsetof(struct usp_image_file_options, variant);
-    if (!uspi_complete_sized(completed, sizeof *completed, options, least)) return false;
+    if (!USPI_COMPLETE(completed, options)) return false;
     const uint32_t known = USP_IMAGE_FILE_LOADED | USP_IMAGE_FILE_LINKED | USP_IMAGE_FILE_NAMED;
     return completed->arch <= USP_ARCH_I386 && completed->variant <= USP_VARIANT_X86_64H &&
            completed->build_id_size <= USP_BUILD_ID_MAX && (completed->flags & ~known) == 0;

@@ -342,9 +342,8 @@ int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_write_opti
     struct writing w = {.hang = hang, .text = uspi_text_through(write, context, gathered, sizeof gathered)};
     if (hang == NULL || write == NULL || hang->profile == NULL || hang->threads == NULL) return USP_ERROR_ARGUMENT;
     usp_hang_write_options_init(&w.options);
-    if (!uspi_complete_sized(&w.options, sizeof w.options, options,
-                             offsetof(struct usp_hang_write_options, reserved)) ||
-        w.options.style > USP_HANG_JSON || (w.options.flags & ~(uint32_t)(USP_HANG_LINES | USP_HANG_BRIEF)) != 0) {
+    if (!USPI_COMPLETE(&w.options, options) || w.options.style > USP_HANG_JSON ||
+        (w.options.flags & ~(uint32_t)(USP_HANG_LINES | USP_HANG_BRIEF)) != 0) {
         return USP_ERROR_ARGUMENT;
     }
     usp_profile_write_options_init(&w.how);

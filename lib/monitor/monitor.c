@@ -37,8 +37,7 @@ void usp_monitor_options_init(struct usp_monitor_options *options) {
 
 static bool complete(const struct usp_monitor_options *given, struct usp_monitor_options *options) {
     usp_monitor_options_init(options);
-    if (!uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_monitor_options, reserved)))
-        return false;
+    if (!USPI_COMPLETE(options, given)) return false;
     const uint64_t longest = UINT64_C(3600000000000);
     if ((options->flags & ~(uint32_t)(USP_MONITOR_WHILE_TRACED | USP_MONITOR_QUEUE)) != 0) return false;
     if (options->late < 1000000 || options->hang <= options->late || options->hang > longest) return false;

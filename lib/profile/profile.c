@@ -77,8 +77,7 @@ static bool make_growing(struct usp_profile *p) {
 static bool complete(const struct usp_profile_options *given, struct usp_profile_options *options) {
     const uint32_t known = USP_PROFILE_FIXED | USP_PROFILE_ROLLING | USP_PROFILE_TOTALS;
     usp_profile_options_init(options);
-    if (!uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_profile_options, reserved)))
-        return false;
+    if (!USPI_COMPLETE(options, given)) return false;
     bool rolls = (options->flags & USP_PROFILE_ROLLING) != 0, is_fixed = (options->flags & USP_PROFILE_FIXED) != 0;
     if (rolls && (!is_fixed || (options->flags & USP_PROFILE_TOTALS) != 0)) return false;
     return options->memory >= MEMORY_LEAST && (options->flags & ~known) == 0;

@@ -36,8 +36,8 @@ void usp_profile_write_options_init(struct usp_profile_write_options *options) {
 static bool complete(const struct usp_profile_write_options *given, struct usp_profile_write_options *options) {
     const uint32_t known = USP_PROFILE_MERGE_THREADS | USP_PROFILE_NATIVE_IDS | USP_PROFILE_LINES;
     usp_profile_write_options_init(options);
-    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_profile_write_options, reserved)) &&
-           is_format(options->format) && options->value <= USP_PROFILE_CPU && (options->flags & ~known) == 0;
+    return USPI_COMPLETE(options, given) && is_format(options->format) && options->value <= USP_PROFILE_CPU &&
+           (options->flags & ~known) == 0;
 }
 
 int usp_profile_write(struct usp_profile *profile, const struct usp_profile_write_options *options,

@@ -137,8 +137,7 @@ static bool are_strings(const char *const *strings, size_t count) {
 
 static bool complete(const struct usp_filter_options *given, struct usp_filter_options *options) {
     usp_filter_options_init(options);
-    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_filter_options, reserved)) &&
-           are_strings(options->patterns, options->pattern_count) &&
+    return USPI_COMPLETE(options, given) && are_strings(options->patterns, options->pattern_count) &&
            are_strings(options->folders, options->folder_count);
 }
 

@@ -529,9 +529,8 @@ void usp_stack_table_get_statistics(struct usp_stack_table *table, struct usp_st
 
 static bool complete(const struct usp_stack_table_options *given, struct usp_stack_table_options *options) {
     usp_stack_table_options_init(options);
-    const size_t least = offsetof(struct usp_stack_table_options, reserved);
-    return uspi_complete_sized(options, sizeof *options, given, least) && options->max_stacks > 0 &&
-           options->max_stacks <= 1u << 24 && options->max_frames > 0;
+    return USPI_COMPLETE(options, given) && options->max_stacks > 0 && options->max_stacks <= 1u << 24 &&
+           options->max_frames > 0;
 }
 
 static bool make_parts(struct usp_stack_table *table) {

@@ -57,7 +57,7 @@ static int write_report(struct uspi_report *report, usp_write_function write, vo
 
 static bool complete(const struct usp_format_options *given, struct usp_format_options *options) {
     usp_format_options_init(options);
-    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_format_options, flags));
+    return USPI_COMPLETE(options, given);
 }
 
 int usp_format_stack(const struct usp_stack *stack, const struct usp_thread_info *thread,

@@ -33,8 +33,7 @@ void usp_sampler_options_init(struct usp_sampler_options *options) {
 static bool complete(const struct usp_sampler_options *given, struct usp_sampler_options *options) {
     const uint32_t known = USP_SAMPLER_KEEP | USP_SAMPLER_ASYNC;
     usp_sampler_options_init(options);
-    if (!uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_sampler_options, reserved)))
-        return false;
+    if (!USPI_COMPLETE(options, given)) return false;
     if (options->which > USP_SAMPLER_NAMED || (options->flags & ~known) != 0 || options->memory < 65536) return false;
     if (options->thread_count > 0 && options->threads == NULL) return false;
     if (options->name_count > 0 && options->names == NULL) return false;

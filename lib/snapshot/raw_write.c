@@ -253,8 +253,7 @@ int usp_raw_write(int fd, const struct usp_raw_capture *raw) {
     struct usp_raw_capture completed;
     struct sink sink;
     usp_raw_capture_init(&completed);
-    const size_t least = offsetof(struct usp_raw_capture, reserved);
-    if (raw == NULL || !uspi_complete_sized(&completed, sizeof completed, raw, least)) return USP_ERROR_ARGUMENT;
+    if (raw == NULL || !USPI_COMPLETE(&completed, raw)) return USP_ERROR_ARGUMENT;
     if (completed.threads == NULL && completed.thread_count > 0) return USP_ERROR_ARGUMENT;
     sink.fd = fd;
     sink.status = USP_OK;

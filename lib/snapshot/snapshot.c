@@ -52,9 +52,8 @@ void usp_snapshot_options_init(struct usp_snapshot_options *options) {
 
 bool uspi_complete_snapshot_options(const struct usp_snapshot_options *given, struct usp_snapshot_options *options) {
     usp_snapshot_options_init(options);
-    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_snapshot_options, sp_bytes)) &&
-           options->max_frames > 0 && options->max_frames <= 1u << 24 && options->sp_bytes <= 1u << 24 &&
-           options->means <= USP_SNAPSHOT_BY_HELPER;
+    return USPI_COMPLETE(options, given) && options->max_frames > 0 && options->max_frames <= 1u << 24 &&
+           options->sp_bytes <= 1u << 24 && options->means <= USP_SNAPSHOT_BY_HELPER;
 }
 
 /* ---- memory ---- */

@@ -28,8 +28,8 @@ void usp_tasks_options_init(struct usp_tasks_options *options) {
 
 static bool complete_options(const struct usp_tasks_options *given, struct usp_tasks_options *options) {
     usp_tasks_options_init(options);
-    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_tasks_options, reserved)) &&
-           options->max_frames > 0 && options->max_frames <= 1u << 20 && options->max_tasks > 0;
+    return USPI_COMPLETE(options, given) && options->max_frames > 0 && options->max_frames <= 1u << 20 &&
+           options->max_tasks > 0;
 }
 
 struct ranges {

@@ -17,8 +17,7 @@ int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
     struct usp_shared_cache cache;
     char root[32];
     usp_symbolizer_options_init(&completed);
-    const size_t least = offsetof(struct usp_symbolizer_options, reserved);
-    if (snapshot == NULL || !uspi_complete_sized(&completed, sizeof completed, options, least)) {
+    if (snapshot == NULL || !USPI_COMPLETE(&completed, options)) {
         if (symbolizer != NULL) *symbolizer = NULL;
         return USP_ERROR_ARGUMENT;
     }

@@ -2,6 +2,7 @@
 /* Makes the index of an image (lines.h) from its debug information, and from its symbols as the symbolizer finds
  * them. */
 #include "lib/base/path.h"
+#include "lib/base/sized.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/store/index_write.h"
 #include "lib/symbolize/symbolizer.h"
@@ -193,7 +194,7 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
 
 int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index) {
     if (images == NULL || image == NULL || index == NULL || index->store == NULL) return USP_ERROR_ARGUMENT;
-    if (index->size < offsetof(struct usp_index, reserved)) return USP_ERROR_ARGUMENT;
+    if (index->size < USPI_LEAST_SIZE(index)) return USP_ERROR_ARGUMENT;
     struct usp_symbolizer *symbolizer = NULL;
     struct usp_images *one = NULL;
     index->message[0] = '\0';

@@ -2,6 +2,7 @@
 /* Compares an index with the debug information from which it was made (lines.h). Both are asked at each address where
  * an answer can change, and at the addresses next to it. */
 #include "lib/base/hash.h"
+#include "lib/base/sized.h"
 #include "lib/symbolize/store/index_file.h"
 #include "lib/symbolize/symbolizer.h"
 
@@ -191,7 +192,7 @@ static int compare_all(struct comparing *c, const struct usp_image *image) {
 
 int usp_index_verify(const struct usp_images *images, const struct usp_image *image, struct usp_index *index) {
     if (images == NULL || image == NULL || index == NULL || index->store == NULL) return USP_ERROR_ARGUMENT;
-    if (index->size < offsetof(struct usp_index, reserved)) return USP_ERROR_ARGUMENT;
+    if (index->size < USPI_LEAST_SIZE(index)) return USP_ERROR_ARGUMENT;
     struct usp_symbolizer_options options;
     struct usp_images *one = NULL;
     struct comparing c = {.index = index, .slide = image->slide, .frames = calloc(2 * FRAMES, sizeof *c.frames)};

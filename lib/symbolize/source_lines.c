@@ -5,6 +5,7 @@
 
 #include "lib/base/array.h"
 #include "lib/base/clear.h"
+#include "lib/base/sized.h"
 #include "lib/symbolize/index/expected.h"
 
 #include <stdio.h>
@@ -195,8 +196,7 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
 
 int uspi_symbolize_lines_expecting(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                                    const struct uspi_expected *expected, struct usp_lines *lines) {
-    if (symbolizer == NULL || lines == NULL || lines->size < offsetof(struct usp_lines, reserved))
-        return USP_ERROR_ARGUMENT;
+    if (symbolizer == NULL || lines == NULL || lines->size < USPI_LEAST_SIZE(lines)) return USP_ERROR_ARGUMENT;
     if (lines->frames == NULL && lines->capacity > 0) return USP_ERROR_ARGUMENT;
     lines->count = lines->folded = 0;
     uspi_clear(&lines->symbol, sizeof lines->symbol);

@@ -66,8 +66,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     *symbolizer = NULL;
     struct usp_symbolizer_options completed;
     usp_symbolizer_options_init(&completed);
-    const size_t least = offsetof(struct usp_symbolizer_options, index_store);
-    if (!uspi_complete_sized(&completed, sizeof completed, options, least)) return USP_ERROR_ARGUMENT;
+    if (!USPI_COMPLETE(&completed, options)) return USP_ERROR_ARGUMENT;
     if (!uspi_path_maps_are_whole(completed.path_maps, completed.path_map_count)) return USP_ERROR_ARGUMENT;
     struct usp_symbolizer *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;

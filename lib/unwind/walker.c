@@ -38,7 +38,7 @@ static usp_addr value_if_known(const struct usp_registers *r, unsigned reg) {
 
 bool uspi_complete_target(const struct usp_target *given, struct usp_target *target) {
     memset(target, 0, sizeof *target);
-    if (!uspi_complete_sized(target, sizeof *target, given, offsetof(struct usp_target, code))) return false;
+    if (!USPI_COMPLETE(target, given)) return false;
     return uspi_backend_find(target->arch) != NULL && target->memory.read != NULL &&
            (target->roots != NULL || target->root_count == 0) &&
            (target->stack_high == 0 || target->stack_low < target->stack_high);
@@ -46,7 +46,7 @@ bool uspi_complete_target(const struct usp_target *given, struct usp_target *tar
 
 bool uspi_complete_options(const struct usp_unwind_options *given, struct usp_unwind_options *options) {
     usp_unwind_options_init(options);
-    return uspi_complete_sized(options, sizeof *options, given, offsetof(struct usp_unwind_options, skip));
+    return USPI_COMPLETE(options, given);
 }
 
 int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, const struct usp_registers *registers,

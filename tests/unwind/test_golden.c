@@ -323,15 +323,16 @@ START_TEST(permuted_stacks_have_other_hashes) {
 }
 END_TEST
 
-/* ---- a target or options of an older, smaller size; invalid arguments ---- */
+/* ---- a target and options of an older, smaller size; invalid arguments ---- */
 
+/* The fields past a struct's size have their defaults, whatever the memory after it contains. */
 START_TEST(older_sizes) {
     struct fixture *f = begin_records(_i);
     three_records(f, archs[_i].slot);
-    f->target.size = (uint32_t)offsetof(struct usp_target, roots);
-    f->target.root_count = 77; /* beyond the size: must not be read */
-    f->options.size = (uint32_t)offsetof(struct usp_unwind_options, step_limit);
-    f->options.step_limit = 1;
+    f->target.size = (uint32_t)offsetof(struct usp_target, reserved);
+    f->options.size = (uint32_t)offsetof(struct usp_unwind_options, reserved);
+    memset(f->target.reserved, 0xff, sizeof f->target.reserved);
+    memset(f->options.reserved, 0xff, sizeof f->options.reserved);
     EXPECT(f, USP_STOP_FP_ZERO, PC, RA1, RA2, RA3);
 }
 END_TEST

@@ -24,7 +24,7 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     if (reader == NULL) return USP_ERROR_ARGUMENT;
     *reader = NULL;
     usp_reader_options_init(&completed);
-    if (!uspi_complete_sized(&completed, sizeof completed, options, offsetof(struct usp_reader_options, reserved))) {
+    if (!USPI_COMPLETE(&completed, options)) {
         return USP_ERROR_ARGUMENT;
     }
     struct usp_reader *made = calloc(1, sizeof *made);

@@ -59,8 +59,7 @@ int usp_builds_create(const struct usp_builds_options *options, struct usp_build
     if (builds == NULL) return USP_ERROR_ARGUMENT;
     *builds = NULL;
     usp_builds_options_init(&completed);
-    const size_t least = offsetof(struct usp_builds_options, path_maps);
-    if (!uspi_complete_sized(&completed, sizeof completed, options, least)) return USP_ERROR_ARGUMENT;
+    if (!USPI_COMPLETE(&completed, options)) return USP_ERROR_ARGUMENT;
     if (!uspi_path_maps_are_whole(completed.path_maps, completed.path_map_count)) return USP_ERROR_ARGUMENT;
     struct usp_demangler *demangler;
     int status = usp_demangler_create(completed.demangling, &demangler);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a whole index file to check that it is intact (index_file.h), and returns what it says about itself
  * (lines.h). */
+#include "lib/base/sized.h"
 #include "lib/symbolize/store/index_file.h"
 
 #include <unspool/lines.h>
@@ -101,7 +102,7 @@ void usp_index_info_init(struct usp_index_info *info) {
 int usp_index_examine(const char *path, uint32_t flags, struct usp_index_info *info, char *error, size_t error_size) {
     struct uspi_error why = {0};
     struct uspi_index_file *index;
-    if (path == NULL || info == NULL || info->size < offsetof(struct usp_index_info, reserved)) {
+    if (path == NULL || info == NULL || info->size < USPI_LEAST_SIZE(info)) {
         return USP_ERROR_ARGUMENT;
     }
     int status = uspi_index_file_open(path, &index, &why);
