@@ -318,16 +318,6 @@ struct uspi_thread_copy {
     _Atomic(bool) was_cut_off; /* something was read past the copied part of a stack */
 };
 
-/* Reads n bytes at `from` from a copy. Returns USP_OK, USP_ERROR_UNREADABLE where there was nothing at that moment, or
- * USP_ERROR_ABSENT if the copy does not contain it. (lib/capture/capture.c) */
-int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n);
-
-/* Does the same for memory that is not code; memory in copy->unsure counts as unknown. (lib/capture/capture.c) */
-int uspi_read_stacks(struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n);
-
-/* Sets a walk's stop reason to USP_STOP_NOT_COPIED if it ended because of the copy's end. (lib/capture/capture.c) */
-void uspi_note_cut(const struct uspi_thread_copy *copy, struct usp_stack *stack);
-
 /* Returns usp_prepare_options.timeout as passed to usp_prepare, in ns; 0 before. */
 uint64_t uspi_os_capture_timeout(void);
 

@@ -4,6 +4,7 @@
 
 #include "lib/base/page_cache.h"
 #include "lib/capture/roots.h"
+#include "lib/capture/thread_copy.h"
 #include "lib/unwind/tables/image_tables.h"
 #include "lib/unwind/unwind.h"
 

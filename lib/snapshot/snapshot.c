@@ -8,6 +8,7 @@
 #include "lib/base/sized.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/roots.h"
+#include "lib/capture/thread_copy.h"
 #include "lib/images/image_list.h"
 #include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/async.h"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Checks the layers of doc/design.md, from the object files of this build or of the given folder. No file uses a later
-# layer, no two folders need each other, no files of one folder form a circle.
+# layer, no two folders need each other, no files of one folder form a circle, no header declares functions of another
+# layer.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -17,7 +18,8 @@ find arch lib -name '*.o' -not -name 'tests_*' -path '*/.libs/*' | sort >>"$work
 [[ $(wc -l <"$work/objects") -gt 100 ]] || fail "no objects to look at"
 tr '\n' '\0' <"$work/objects" | xargs -0 "${nm[@]}" -A -g >"$work/symbols" 2>/dev/null || :
 [[ $(wc -l <"$work/symbols") -gt 5000 ]] || fail "the objects have no symbols that ${nm[0]} can read"
-perl "$top/tests/source/layers.pl" <"$work/symbols" >"$work/found" || fail "layers.pl"
+mapfile -t headers < <(code arch lib | grep '\.h$')
+perl "$top/tests/source/layers.pl" "$top" "${headers[@]}" <"$work/symbols" >"$work/found" || fail "layers.pl"
 while read -r line; do fail "$line"; done <"$work/found"
 echo "$(wc -l <"$work/objects") objects"
 verdict

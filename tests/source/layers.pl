@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Prints violations of the layers of doc/design.md, from the output of nm -A -g on standard input: a file that uses one
-# in a later layer, two folders that need each other, a circle of files in a folder. Used by
-# tests/source/check-layers.sh.
+# Prints violations of the layers of doc/design.md, from the output of nm -A -g on standard input and the headers that
+# the arguments name, relative to the project's folder, which is the first argument: a file that uses one in a later
+# layer, two folders that need each other, a circle of files in a folder, a header that declares a function of another
+# layer. Used by tests/source/check-layers.sh.
 use strict;
 use warnings;
 
@@ -26,6 +27,7 @@ sub folder {
     return $file;
 }
 
+my ($top, @headers) = @ARGV;
 my (%defined_in, %used);
 while (<STDIN>) {
     my ($object, $kind, $name) = /^(\S+?):\s*(?:[0-9a-f]+)?\s+(\w)\s+(\S+)$/ or next;
@@ -59,6 +61,17 @@ for my $user (sort keys %edges) {
 for my $one (sort keys %between) {
     for my $other (sort keys %{ $between{$one} }) {
         print "$one and $other need each other: $between{$one}{$other}; $between{$other}{$one}\n" if $one lt $other and $between{$other}{$one};
+    }
+}
+
+# A header declares only functions of its own layer.
+for my $header (@headers) {
+    open my $in, '<', "$top/$header" or die "$header: $!\n";
+    my $text = do { local $/; <$in> } // '';
+    $text =~ s{/\*.*?\*/}{}gs;
+    while ($text =~ /^(?!static|typedef|#)[A-Za-z_][\w *]*?\b(uspi_\w+)\(/gm) {
+        my $definer = $defined_in{$1} // next;
+        print "$header declares $1, which $definer defines\n" if layer($definer) != layer($header);
     }
 }
 

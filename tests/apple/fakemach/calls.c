@@ -10,7 +10,7 @@
 #include <unspool/unspool.h>
 
 #include "arch/host.h"
-#include "lib/os/os.h"
+#include "lib/capture/thread_copy.h"
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 
