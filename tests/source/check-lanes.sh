@@ -14,6 +14,9 @@ while read -r lane path; do
   [[ -e $path ]] || fail "tools/ci-lane: the lane $lane has the path $path, which does not exist"
 done < <(tools/ci-lane --paths)
 
+# The faults of the lane sabotage must fit the source.
+tests/sabotage/run.sh --fit || fail "tests/sabotage: see above"
+
 # Copies what the command needs, and replaces each lane.
 clone=$work/clone
 mkdir -p "$clone/tests/lanes" "$clone/tests/support" "$clone/tools" "$clone/.ci"
