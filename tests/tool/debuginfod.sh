@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Tests --debuginfod of `symbolize --log` and `report`. Debian's server has the debug file of a stripped program; other
-# servers have nothing, send another build's file, or do not answer. Without the option the command must ask no server.
+# servers have nothing, send another build's file, or do not answer. Hostile ones lead elsewhere, lie about sizes or never
+# end. Without the option the command must ask no server.
 # Runs in the folder of the build.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
@@ -36,13 +37,60 @@ trap end EXIT
 # ---- a server whose answers depend on its URL; it appends its requests to `asked`
 port=$(free_port)
 python3 - "$port" <<'END' &
-import http.server, sys, time
+import gzip, http.server, os, sys, time
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    def hostile(self, how):
+        """Answers as a hostile server. Returns False for other servers."""
+        def head(status, *headers):
+            self.send_response(status)
+            for name, value in headers:
+                self.send_header(name, value)
+            self.end_headers()
+        right = open("served/lib.debug", "rb").read()
+        if how == "to-file":
+            head(302, ("Location", "file://" + os.path.abspath("served/lib.debug")))
+        elif how == "to-host":
+            head(302, ("Location", f"http://localhost:{sys.argv[1]}/other/a"))
+        elif how == "to-itself":
+            head(302, ("Location", self.path))
+        elif how == "cut":
+            head(200, ("Content-Length", str(len(right))))
+            self.wfile.write(right[:len(right) // 2])
+        elif how == "huge":
+            head(200, ("Content-Length", str(1 << 40)))
+            self.wfile.write(right)
+            time.sleep(100)
+        elif how == "endless":
+            head(200)
+            while True:
+                self.wfile.write(right[:4096].ljust(4096, b"x"))
+        elif how == "slow":
+            head(200, ("Content-Length", str(len(right))))
+            for byte in right:
+                self.wfile.write(bytes([byte]))
+                time.sleep(0.1)
+        elif how == "bomb":
+            packed = gzip.compress(right + bytes(50 << 20))
+            head(200, ("Content-Encoding", "gzip"), ("Content-Length", str(len(packed))))
+            self.wfile.write(packed)
+        elif how == "names":
+            head(200, ("Content-Length", str(len(right))), ("X-DEBUGINFOD-FILE", "../../../outside"),
+                 ("X-DEBUGINFOD-ARCHIVE", "../outside"), ("Content-Disposition", "attachment; filename=../../outside"))
+            self.wfile.write(right)
+        else:
+            return False
+        return True
+
     def do_GET(self):
         with open("asked", "a") as asked:
             asked.write(self.path + "\n")
         how = self.path.split("/")[1]
+        try:
+            if self.hostile(how):
+                return
+        except OSError:
+            return  # the client has closed the connection
         if how == "hang":
             time.sleep(1000)
         body = open("other", "rb").read() if how == "other" else b""
@@ -92,6 +140,36 @@ for command in 'symbolize --log report' 'report report'; do
   err_has 'not together'
 done
 run 2 symbolize -o lib --debuginfod 0x10
+
+# ---- hostile servers. A file of more than a megabyte is refused.
+command=(symbolize --log report)
+export DEBUGINFOD_MAXSIZE=1000000
+# refused HOW MESSAGE: asks such a server. Nothing large is left in the cache.
+refused() {
+  ask "$1" --debuginfod --fetch-timeout "${3:-20}"
+  err_has "^unspool: lib $id: --debuginfod: $2"
+  out_lacks answer
+  [[ -z $(find cache -size +1000k) ]] || fail "$1: in the cache: $(find cache -size +1000k -ls)"
+  [[ -z $(find . -name outside) ]] || fail "$1: a file outside of the cache"
+}
+refused to-file .
+refused to-host 'a server sent the file of another build'
+refused to-itself . 1
+refused cut .
+refused huge 'a file of more than 1000000 bytes; .DEBUGINFOD_MAXSIZE can allow it'
+refused endless .
+refused bomb .
+refused slow 'has not ended within 1 seconds' 1
+# Names that a server gives are not used.
+ask names --debuginfod
+out_has 'answer \+ 2 \(lib.c:1\)'
+[[ -z $(find . -name outside) ]] || fail "a server gave a file's name"
+unset DEBUGINFOD_MAXSIZE
+# Nor are names that a log gives in the place of a build id.
+sed "s/<$id>/<..\/..\/outside>/" report >names
+command=(symbolize --log names)
+ask none --debuginfod
+[[ ! -s asked ]] || fail "a server was asked for a name of a log: $(cat asked)"
 
 # ---- Debian's server
 port=$(free_port)
