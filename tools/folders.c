@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements folders.h. */
-#define _GNU_SOURCE 1 /* for nftw, O_PATH */
+#define _GNU_SOURCE 1 /* for O_PATH */
 
 #include "tools/folders.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,13 +23,34 @@ bool make_folders_of(char *path, mode_t mode) {
     return true;
 }
 
-static int remove_entry(const char *path, const struct stat *found, int kind, struct FTW *where) {
-    (void)found, (void)kind, (void)where;
-    remove(path);
-    return 0;
+/* The maximum depth of folders that are removed. Each takes a descriptor. */
+#define DEPTH_MAX 200
+
+/* Removes all that is in an open folder, which it closes. Nothing is reached by a path: another user may put a link in
+ * the place of a folder at any time. */
+static void empty_folder(int folder, unsigned depth) {
+    DIR *entries = fdopendir(folder);
+    if (entries == NULL) {
+        close(folder);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+        if (unlinkat(dirfd(entries), name, 0) == 0 || depth == DEPTH_MAX) continue;
+        const int below = openat(dirfd(entries), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0) continue;
+        empty_folder(below, depth + 1);
+        (void)unlinkat(dirfd(entries), name, AT_REMOVEDIR);
+    }
+    closedir(entries);
 }
 
-void remove_folder(const char *path) { nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS); }
+void remove_folder(const char *path) {
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder >= 0) empty_folder(folder, 0);
+    (void)rmdir(path);
+}
 
 int open_folder_of(const char *path, const char **name) {
     const char *slash = strrchr(path, '/');
