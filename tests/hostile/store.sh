@@ -84,18 +84,19 @@ import fcntl, os, sys, time
 folder = os.open("store/" + sys.argv[1], os.O_RDONLY)
 fcntl.flock(folder, fcntl.LOCK_EX)
 open("locked", "w")
-time.sleep(30)
+time.sleep(600)
 END
 running+=($!)
 until [[ -e locked ]]; do sleep 0.02; done
 run 1 store prune store
 err_has 'another command keeps its folder locked; the file stays$'
 [[ -e store/$folder/index ]] || fail "a locked index was removed"
-kill "${running[@]}"
+kill -KILL "${running[@]}"
+running=()
 
 # The folder that a command of --fetch writes to is removed with its links, not with what they lead to.
 make_outside
-cat >get <<END
+cat >getter <<END
 #!/bin/sh
 to=\$(dirname "\$1")
 mkdir -p "\$to/a/b"
@@ -103,10 +104,10 @@ ln -s "$work/outside" "\$to/link"
 ln -s "$work/outside" "\$to/a/b/link"
 exit 1
 END
-chmod +x get
+chmod +x getter
 printf 'Process: lib [1]\n\nThread 0 Crashed:\n0   lib  0x0000000010000010 0x10000000 + 16\n\nBinary Images:\n0x10000000 - 0x10ffffff lib x86_64 <%s> /gone/lib\n' \
   "${folder//\//}" >report
-run 0 symbolize --fetch './get {dest} {uuid}' --fetch-cache fetched --log report
+run 0 symbolize --fetch './getter {dest} {uuid}' --fetch-cache fetched --log report
 err_has '^unspool: lib .*: --fetch: exit status 1$'
 stays 'a folder of --fetch'
 [[ -z $(find fetched -mindepth 1) ]] || fail "left by --fetch: $(find fetched)"
