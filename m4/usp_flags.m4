@@ -101,3 +101,35 @@ AC_DEFUN([USP_TOOL_LIBRARY], [
      AS_IF([test "$with_lib$1" = yes && test $usp_lib$1 = no],
        [AC_MSG_ERROR([--with-lib$1: the library was not found])])])
 ])
+
+# USP_LIBRARY_ONCE: sets LIBRARY_ONCE to the Libtool flags with which each source of the library is compiled once, as
+# position-independent code, for the shared and the static library. That halves the time of the build. The option
+# --with-nonpic compiles the static library's objects a second time, without position-independent code; so does
+# Libtool's --without-pic. Libtool must make both forms on Windows.
+AC_DEFUN([USP_LIBRARY_ONCE], [
+  AC_ARG_WITH([nonpic], [AS_HELP_STRING([--with-nonpic],
+    [compile the static library a second time, as position-dependent code])], [], [with_nonpic=no])
+  LIBRARY_ONCE= usp_forms=
+  AS_IF([test "$enable_shared,$enable_static" = yes,yes],
+    [usp_forms=", compiled twice"
+     AS_CASE([$host_os,$with_nonpic,$pic_mode],
+       [cygwin*|mingw*|pw32*|os2*|cegcc*], [],
+       [*,no,no], [],
+       [*,no,*], [LIBRARY_ONCE=--tag=disable-static usp_forms=", compiled once"])])
+  AC_SUBST([LIBRARY_ONCE])
+])
+
+# USP_TESTS_CFLAGS: sets TESTS_RULES to lines for GNU make that compile the tests' own code without optimization, which
+# takes a fraction of the time. The library keeps its flags. The tests get CFLAGS without their level of optimization;
+# a test that needs a level states it in a CFLAGS variable of its own. Benchmarks, fuzzers and the emulated runs keep
+# all of CFLAGS. The lines are left out for other makes, and where _FORTIFY_SOURCE needs optimization.
+AC_DEFUN([USP_TESTS_CFLAGS], [
+  TESTS_RULES=
+  AS_CASE([" $CPPFLAGS $CFLAGS "], [*_FORTIFY_SOURCE*], [],
+    [AS_IF([${MAKE-make} --version 2>/dev/null | grep 'GNU Make' >/dev/null],
+      [usp_tests_cflags=`AS_ECHO([" $CFLAGS "]) | $SED ['s/ -O[0-9a-z]* / /g']`
+       TESTS_RULES="tests/%.$OBJEXT tests/%.lo: CFLAGS =$usp_tests_cflags
+tests/bench/%.$OBJEXT tests/fuzz/%.$OBJEXT tests/emulated/%.$OBJEXT tests/apple/emulated/%.$OBJEXT: CFLAGS = $CFLAGS"])])
+  AC_SUBST([TESTS_RULES])
+  AM_SUBST_NOTMAKE([TESTS_RULES])
+])

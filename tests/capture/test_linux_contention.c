@@ -123,7 +123,7 @@ static void run_crowd(unsigned size, unsigned depth, void (*work)(struct standin
 }
 
 START_TEST(a_hundred_threads_capture_each_other) {
-    run_crowd(is_slowed() || USP_SANITIZED ? 20 : 100, DEPTH, capture_others, 2000 * test_scale());
+    run_crowd(is_slowed() || USP_SANITIZED ? 20 : 100, DEPTH, capture_others, sampled(300, 2000) * test_scale());
 }
 END_TEST
 
@@ -131,19 +131,20 @@ END_TEST
  * because other threads capture. */
 START_TEST(a_hundred_threads_capture_each_other_with_defaults) {
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
-    const unsigned long all = work_in_crowd(is_slowed() || USP_SANITIZED ? 20 : 100, DEPTH, capture_others, 500);
+    const unsigned long all =
+        work_in_crowd(is_slowed() || USP_SANITIZED ? 20 : 100, DEPTH, capture_others, sampled(200, 500));
     ck_assert_uint_eq(all, atomic_load(&statuses[0]) + atomic_load(&statuses[-USP_ERROR_TIMEOUT]));
 }
 END_TEST
 
 START_TEST(five_hundred_threads_capture_each_other) {
-    run_crowd(CROWD_MAX, DEPTH, capture_others, 2000 * test_scale());
+    run_crowd(CROWD_MAX, DEPTH, capture_others, sampled(300, 2000) * test_scale());
 }
 END_TEST
 
 /* While twenty threads take snapshots at the same time, none of them may be kept from its turn. */
 START_TEST(twenty_threads_take_snapshots) {
-    run_crowd(is_slowed() || USP_SANITIZED ? 5 : 20, 10, take_snapshots, 2000 * test_scale());
+    run_crowd(is_slowed() || USP_SANITIZED ? 5 : 20, 10, take_snapshots, sampled(300, 2000) * test_scale());
 }
 END_TEST
 
@@ -298,7 +299,7 @@ static void begin_target(struct usp_capture_usage *usage) {
 /* A thread that is cancelled during a capture would leave a request behind that no other thread can use. Both deferred
  * and asynchronous cancellation are tried. */
 START_TEST(a_thread_that_captures_is_cancelled) {
-    const unsigned rounds = (is_slowed() ? 50 : 1000) * test_scale();
+    const unsigned rounds = (is_slowed() ? 50 : sampled(200, 1000)) * test_scale();
     struct usp_capture_usage usage;
     begin_target(&usage);
     for (unsigned i = 0; i < rounds; i++) {
@@ -331,7 +332,7 @@ static void jump_away(int number) {
 
 /* A timer's handler leaves the interrupted code by siglongjmp, again and again. Captures must still work afterwards. */
 START_TEST(a_handler_jumps_away_around_captures) {
-    const unsigned rounds = (is_slowed() ? 20 : 500) * test_scale();
+    const unsigned rounds = (is_slowed() ? 20 : sampled(100, 500)) * test_scale();
     struct usp_capture_usage usage;
     struct sigaction action;
     begin_target(&usage);
@@ -516,7 +517,7 @@ static void use_everything(void) {
 }
 
 START_TEST(a_child_works_whatever_the_parents_threads_did) {
-    const unsigned rounds = 150 / stride() * test_scale();
+    const unsigned rounds = sampled(12, 150 / stride()) * test_scale();
     struct usp_capture_usage usage;
     pthread_t others[3];
     begin_target(&usage);
@@ -557,11 +558,11 @@ static void fork_meanwhile(unsigned microseconds) {
 }
 
 START_TEST(a_child_of_the_first_prepare_works) {
-    const unsigned rounds = 40 / stride() * test_scale();
+    const unsigned rounds = sampled(8, 40 / stride()) * test_scale();
     for (unsigned i = 0; i < rounds; i++) {
         int status;
         pid_t child = fork();
-        if (child == 0) fork_meanwhile(i % 40 * 25);
+        if (child == 0) fork_meanwhile(i % rounds * 1000 / rounds);
         ck_assert_int_eq(waitpid(child, &status, 0), child);
         ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "round %u: status %#x", i, (unsigned)status);
     }
@@ -569,6 +570,7 @@ START_TEST(a_child_of_the_first_prepare_works) {
 END_TEST
 
 int main(void) {
+    note_sample();
     TCase *c = tcase_create("contention");
     tcase_set_timeout(c, 300);
     tcase_add_checked_fixture(c, begin_each, NULL);

@@ -283,7 +283,7 @@ START_TEST(fork_while_lists_are_made) {
     if (USP_SANITIZED || is_user_emulated()) return;
     prepare();
     for (unsigned i = 0; i < 2; i++) ck_assert_int_eq(pthread_create(&threads[i], NULL, prepare_and_refresh, NULL), 0);
-    for (unsigned i = 0; i < 60 / stride(); i++) {
+    for (unsigned i = 0; i < sampled(8, 60 / stride()); i++) {
         pid_t child = fork();
         if (child == 0) use_everything();
         expect_all_right(child);
@@ -303,7 +303,7 @@ static void *prepare_once(void *context) {
 /* Each attempt runs in a process of its own, because the library keeps what its first call learns. */
 START_TEST(fork_during_the_first_prepare) {
     if (USP_SANITIZED || is_user_emulated()) return;
-    for (unsigned i = 0; i < 40 / stride(); i++) {
+    for (unsigned i = 0; i < sampled(6, 40 / stride()); i++) {
         pid_t parent = fork();
         if (parent == 0) {
             static _Atomic(int) begins;
@@ -312,7 +312,7 @@ START_TEST(fork_during_the_first_prepare) {
             alarm(60);
             if (pthread_create(&pthread, NULL, prepare_once, &begins) != 0) _exit(11);
             while (atomic_load(&begins) == 0) continue;
-            for (uint64_t then = usp_clock() + i * MS / 20; usp_clock() < then;) continue;
+            for (uint64_t then = usp_clock() + i * MS / sampled(4, 20); usp_clock() < then;) continue;
             pid_t child = fork();
             if (child == 0) use_everything();
             if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) _exit(12);
@@ -367,7 +367,7 @@ START_TEST(fork_while_data_is_changed) {
     if (_i != 0) outer_lock = uspi_lock_create();
     ck_assert_int_eq(pthread_create(&thread, NULL, change_both_counters, NULL), 0);
     while (!atomic_load(&has_changed)) usleep(100);
-    for (unsigned i = 0; i < 60 / stride(); i++) {
+    for (unsigned i = 0; i < sampled(8, 60 / stride()); i++) {
         usleep(i % 20 * 7);
         pid_t child = fork();
         if (child == 0) expect_complete_data();
@@ -465,6 +465,7 @@ START_TEST(a_chain_of_forks) {
 END_TEST
 
 int main(void) {
+    note_sample();
     TCase *tests = tcase_create("defaults");
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, a_thread_64_calls_deep, 0, 2);

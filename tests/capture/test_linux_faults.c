@@ -360,8 +360,9 @@ START_TEST(each_call_fails_once) {
     int (*attempt)(void) = tries[_i / 2];
     bool traced = attempt == try_snapshot_process || attempt == try_snapshot_by_helper;
     unsigned failed = 0, refused = 0, by_kind[CALLS] = {0};
-    /* Where execution is slow, only some positions are tried: native runs try each. */
-    const unsigned stride = is_slowed() ? 7 : 1;
+    /* At the full size each position is tried with both reasons. A sample tries every fourth with the one, and those
+     * in the middle between them with the other. */
+    const unsigned stride = is_slowed() ? 7 : sampled(4, 1), first = stride > 1 ? 1 + 2 * ((unsigned)_i % 2) : 1;
     begin();
     script.variant = (unsigned)_i % 2;
     /* The first attempt learns what is learned once per process. After it, positions of calls stay the same. */
@@ -369,7 +370,7 @@ START_TEST(each_call_fails_once) {
     ck_assert(expected == USP_OK || (traced && !can_trace()));
     unsigned files = count_open_files();
     expect_unharmed(files);
-    for (unsigned n = 1;; n += stride) {
+    for (unsigned n = first;; n += stride) {
         atomic_store(&script.count, 0);
         atomic_store(&script.failed, CALLS);
         atomic_store(&script.failing, n);
@@ -406,6 +407,8 @@ START_TEST(each_kind_of_call_fails_always) {
     script.variant = (unsigned)_i % 2;
     for (int attempt = 0; attempt < TRIES; attempt++) {
         for (int kind = 0; kind < CALLS; kind++) {
+            /* A sample tries each kind with one of the reasons. */
+            if (sampled(1, 0) && (attempt + kind) % 2 != _i % 2) continue;
             atomic_store(&script.always, kind);
             uint64_t before = usp_clock();
             int status = tries[attempt]();
@@ -622,7 +625,7 @@ START_TEST(each_allocation_fails_once) {
     int expected = attempt_in_time(attempt);
     unsigned files = count_open_files();
     expect_unharmed(files);
-    for (long n = 1;; n++) {
+    for (long n = 1;; n += sampled(3, 1)) {
         fail_allocation(n);
         int status = attempt();
         bool none_failed = allocation_still_to_fail();
@@ -786,6 +789,7 @@ START_TEST(a_warm_capture_reads_once) {
 END_TEST
 
 int main(void) {
+    note_sample();
     TCase *c = tcase_create("faults");
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, each_call_fails_once, 0, 2 * TRIES);

@@ -30,6 +30,11 @@ skip() {
   exit 77
 }
 
+# The size of tests: see tests/support/under.h. is_full_size: whether a large test is to run as a whole. note_sample: for
+# large tests; prints the line by which `make check` counts the samples.
+is_full_size() { [[ ${USP_TEST_SCALE:-0} -ge 1 ]]; }
+note_sample() { is_full_size || echo "sample: this test ran a part of its full size"; }
+
 # runnable PROGRAM FOLDER: prints the file to run for a program that was built: itself or, where tests/support/under.h
 # names an emulator, a script in the folder that runs it in the emulator.
 runnable() {

@@ -7,9 +7,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tests/support/sanitized.h"
 
 static inline const char *test_under(void) {
     const char *under = getenv("USP_TEST_UNDER");
@@ -24,14 +27,28 @@ static inline bool is_on_emulated_kernel(void) { return strcmp(test_under(), "ke
 static inline bool is_user_emulated(void) { return strncmp(test_under(), "qemu-", 5) == 0; }
 
 /* The step from one input to the next, if a test has many of one kind. All of them are tried where nothing slows the
- * test. Elsewhere only the host differs, and a part of them shows that, as in lanes that set USP_TEST_PART. The step is
- * not a power of two, so that no kind of field is left out. */
-static inline unsigned stride(void) { return is_slowed() || getenv("USP_TEST_PART") != NULL ? 7 : 1; }
+ * test. Elsewhere only the host differs, and a part of them shows that. The step is not a power of two, so that no kind
+ * of field is left out. */
+static inline unsigned stride(void) { return is_slowed() || USP_SANITIZED ? 7 : 1; }
 
-/* By how much more of the same a test is to try, or to last; 1 in `make check`. Lanes for people set it. */
-static inline unsigned test_scale(void) {
+/* The size of tests, by the environment's USP_TEST_SCALE: 0, which is the default, runs a sample of the large tests,
+ * and 1 runs them at their full size. A larger number multiplies repetitions and durations. */
+static inline unsigned test_size(void) {
     const char *text = getenv("USP_TEST_SCALE");
-    return text != NULL && atoi(text) > 0 ? (unsigned)atoi(text) : 1;
+    return text != NULL && atoi(text) > 0 ? (unsigned)atoi(text) : 0;
+}
+
+/* By how much a test multiplies its full size; also 1 where it runs a sample. */
+static inline unsigned test_scale(void) { return test_size() > 0 ? test_size() : 1; }
+
+/* Returns `sample` where the large tests run a sample, else `full`. */
+static inline unsigned sampled(unsigned sample, unsigned full) { return test_size() == 0 ? sample : full; }
+
+/* For the main function of a large test: prints the line by which `make check` counts the samples. */
+static inline void note_sample(void) {
+    if (test_size() > 0) return;
+    puts("sample: this test ran a part of its full size");
+    fflush(stdout);
 }
 
 /* How long a test waits for something that must happen, from the time where nothing slows it. */

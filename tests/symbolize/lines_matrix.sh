@@ -5,7 +5,8 @@
 # with split, shared or compressed debug information. Each instruction is compared with what the compiler's assembly
 # states about it (lines_truth.py), and its chain of inlined calls with llvm-symbolizer's (lines_oracle.py). Runs in the
 # folder of the build.
-#     tests/symbolize/lines_matrix.sh                        most plain programs, one of each shape for each processor
+#     tests/symbolize/lines_matrix.sh                        a sample: the shapes that lines.sh has not, once each
+#     USP_TEST_SCALE=1 tests/symbolize/lines_matrix.sh       most plain programs, one of each shape for each processor
 #     USP_TEST_SCALE=10 tests/symbolize/lines_matrix.sh      all of them
 # USP_LINES_ONLY is a pattern of the programs' names.
 # shellcheck disable=SC2317 # functions are called by `beside`
@@ -14,6 +15,7 @@ set -euo pipefail
 . "$(dirname "$0")/../support/script.sh"
 # shellcheck source=tests/support/lines_build.sh
 . "$(dirname "$0")/../support/lines_build.sh"
+note_sample
 is_whole=$([[ ${USP_TEST_SCALE:-1} -le 1 ]] || echo yes)
 
 # gcc_of PROCESSOR: prints the gcc that compiles for it.
@@ -67,7 +69,7 @@ for gcc in gcc i686-linux-gnu-gcc aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc;
   done
 done
 
-# is_sampled PROCESSOR LANGUAGE COMPILER LEVEL VERSION: whether CI makes this plain program. For most processors levels
+# is_sampled PROCESSOR LANGUAGE COMPILER LEVEL VERSION: whether the full size has this plain program. For most processors levels
 # but 2 have one version: those of x86-64 show what differs between versions.
 is_sampled() {
   case $1 in
@@ -77,8 +79,8 @@ is_sampled() {
   esac
 }
 
-# each SHAPE PROCESSOR: runs all programs of the shape for the processor, or CI's sample: one, each time of another
-# language, compiler or version.
+# each SHAPE PROCESSOR: runs all programs of the shape for the processor, or one of them, each time of another language,
+# compiler or version.
 each() {
   local i count=${#programs[@]}
   [[ -n $is_whole || $1 == plain ]] || count=$of_level_2
@@ -302,6 +304,30 @@ elf_gz() {
   done
 }
 
+# Each shape with another processor, language, compiler and version.
+sample() {
+  local program
+  while read -r program; do
+    # shellcheck disable=SC2086 # words on purpose
+    if exists $program; then beside run $program; else echo "left out: $program"; fi
+  done <<'END'
+hotcold macho-arm64 cc clang 2 4
+blocks x86_64 c clang 1 5
+icf aarch64 c clang 2 5
+lto x86_64 cc gcc 2 5
+thinlto i386 c clang s 4
+object macho-i386 c clang 2 4
+plain thumb c clang 3 4
+plain arm c gcc 0 5
+plain macho-arm64_32 m clang 2 5
+split aarch64 c gcc 2 5
+gz i386 c clang 1 4
+END
+  beside_ended || fail "not all programs are right"
+  verdict
+}
+
+is_full_size || sample
 shapes=(plain object hotcold blocks icf lto thinlto split gz)
 ! part_needs dwz || shapes+=(dwz)
 processors=(x86_64 i386 aarch64 arm thumb macho-arm64 macho-x86_64 macho-arm64_32)

@@ -44,6 +44,13 @@ start() {
   [[ $said == ready ]] || skip "$* does not start"
 }
 
+# stop: ends the program that `start` has started last, so that it takes no more of the processors' time.
+stop() {
+  kill -KILL "${running[-1]}"
+  wait "${running[-1]}" 2>/dev/null || :
+  unset 'running[-1]'
+}
+
 # run STATUS ARGUMENT...: runs unspool with these arguments; output in $work/out, $work/err. Fails unless the exit
 # status is STATUS.
 run() {

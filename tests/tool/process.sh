@@ -6,7 +6,7 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
 
-start "$stuck"
+start "$stuck" busy
 run 0 stack "$pid"
 err_is_empty
 out_has "^Process $pid $stuck, [a-z0-9_]+, 3 threads, stopped for [0-9]+\.[0-9]+ ms$"
@@ -27,6 +27,10 @@ run 0 stack --no-symbols "$pid"
 out_has '^0 +stuck +0x[0-9a-f]+ stuck \+ [0-9]+$'
 out_lacks 'inner'
 
+# What follows needs no busy program.
+stop
+start "$stuck"
+run 0 stack --no-symbols "$pid"
 worker=$(sed -n 's/^Thread \([0-9]*\) "w.*/\1/p' "$work/out")
 run 0 stack --thread "$worker" "$pid"
 [[ $(grep -c '^Thread ' "$work/out") -eq 1 ]] || fail "--thread gives more than one thread"

@@ -2,13 +2,14 @@
 /* A program for the command to examine: waits in functions that the tests know, reports that it is ready, and waits to
  * be killed.
  *
- * stuck [undumpable] [held] [deep] [zombie] [churn] [pool]
+ * stuck [undumpable] [held] [deep] [zombie] [churn] [pool] [busy]
  *   undumpable  forbids other processes to examine it
  *   held        one thread cannot be stopped: the kernel holds it until the child of its vfork ends
  *   deep        the main thread waits 1,000 calls deep
  *   zombie      has a child that has ended, and does not wait for it
  *   churn       threads begin and end all the time
- *   pool        20 more threads wait in one place */
+ *   pool        20 more threads wait in one place
+ *   busy        the main thread and the worker use the processors instead of waiting */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <signal.h>
@@ -24,11 +25,29 @@
 
 static atomic_int standing, waiting;
 static volatile bool goes_on; /* never set */
+static bool is_busy;
 
-/* Busy, so that the innermost frame is this program's and not libc's. */
+/* Waits for a signal, by a system call in the caller's own code: the innermost frame is then this program's and not
+ * libc's. On other processors the caller is busy. */
+static inline __attribute__((always_inline)) void wait_here(void) {
+#if defined __x86_64__
+    long result = 34; /* pause */
+    if (!is_busy) __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+#elif defined __aarch64__
+    register long number __asm__("x8") = 73; /* ppoll of nothing */
+    register long fds __asm__("x0") = 0, count __asm__("x1") = 0, time __asm__("x2") = 0, mask __asm__("x3") = 0;
+    if (!is_busy) {
+        __asm__ volatile("svc #0" : "+r"(fds) : "r"(number), "r"(count), "r"(time), "r"(mask) : "memory");
+    }
+#endif
+}
+
 KEPT static int inner(int n) {
     atomic_fetch_add(&standing, 1);
-    while (!goes_on) n++;
+    while (!goes_on) {
+        n++;
+        wait_here();
+    }
     return n;
 }
 
@@ -44,7 +63,10 @@ KEPT static int descend(int n) {
 
 KEPT static int work_inner(int n) {
     atomic_fetch_add(&standing, 1);
-    while (!goes_on) n = (n + 3) & 0xffff;
+    while (!goes_on) {
+        n = (n + 3) & 0xffff;
+        wait_here();
+    }
     return n;
 }
 
@@ -116,6 +138,7 @@ int main(int argc, char **argv) {
     static int pool;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
+        if (strcmp(argv[i], "busy") == 0) is_busy = true;
         if (strcmp(argv[i], "held") == 0) is_held = true;
         if (strcmp(argv[i], "deep") == 0) is_deep = true;
         if (strcmp(argv[i], "churn") == 0) is_churning = true;
