@@ -46,8 +46,9 @@ start() {
 
 # stop: ends the program that `start` has started last, so that it takes no more of the processors' time.
 stop() {
+  # Without a message of the shell's.
+  disown "${running[-1]}"
   kill -KILL "${running[-1]}"
-  wait "${running[-1]}" 2>/dev/null || :
   unset 'running[-1]'
 }
 

@@ -27,26 +27,32 @@ static atomic_int standing, waiting;
 static volatile bool goes_on; /* never set */
 static bool is_busy;
 
-/* Waits for a signal, by a system call in the caller's own code: the innermost frame is then this program's and not
- * libc's. On other processors the caller is busy. */
-static inline __attribute__((always_inline)) void wait_here(void) {
+/* WAIT_HERE() waits for a signal, by a system call in the function's own code: the innermost frame is then this
+ * program's and not libc's, nor an inlined function's. On other processors the thread is busy. */
 #if defined __x86_64__
-    long result = 34; /* pause */
-    if (!is_busy) __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");
+#define WAIT_HERE()                                                                                                    \
+    do {                                                                                                               \
+        long result = 34; /* pause */                                                                                  \
+        if (!is_busy) __asm__ volatile("syscall" : "+a"(result) : : "rcx", "r11", "memory");                           \
+    } while (0)
 #elif defined __aarch64__
-    register long number __asm__("x8") = 73; /* ppoll of nothing */
-    register long fds __asm__("x0") = 0, count __asm__("x1") = 0, time __asm__("x2") = 0, mask __asm__("x3") = 0;
-    if (!is_busy) {
-        __asm__ volatile("svc #0" : "+r"(fds) : "r"(number), "r"(count), "r"(time), "r"(mask) : "memory");
-    }
+#define WAIT_HERE()                                                                                                    \
+    do {                                                                                                               \
+        register long number __asm__("x8") = 73; /* ppoll of nothing */                                                \
+        register long fds __asm__("x0") = 0, count __asm__("x1") = 0, time __asm__("x2") = 0, mask __asm__("x3") = 0;  \
+        if (!is_busy) {                                                                                                \
+            __asm__ volatile("svc #0" : "+r"(fds) : "r"(number), "r"(count), "r"(time), "r"(mask) : "memory");         \
+        }                                                                                                              \
+    } while (0)
+#else
+#define WAIT_HERE() ((void)is_busy)
 #endif
-}
 
 KEPT static int inner(int n) {
     atomic_fetch_add(&standing, 1);
     while (!goes_on) {
         n++;
-        wait_here();
+        WAIT_HERE();
     }
     return n;
 }
@@ -65,7 +71,7 @@ KEPT static int work_inner(int n) {
     atomic_fetch_add(&standing, 1);
     while (!goes_on) {
         n = (n + 3) & 0xffff;
-        wait_here();
+        WAIT_HERE();
     }
     return n;
 }
