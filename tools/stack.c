@@ -43,6 +43,11 @@ static void usage(FILE *out) {
           "  --tail N         when a stack has more frames, keep N of the outermost and\n"
           "                   leave out the middle. Default: 64, or a quarter of --max if\n"
           "                   that is less; 0: keep only the innermost frames\n"
+          "  --whole-stack    copy large stacks of a process as a whole. Without this option,\n"
+          "                   their innermost 4 MB and outermost 256 KB are copied, and\n"
+          "                   frames between are left out\n"
+          "  --timeout MS     stop a process for at most this time, in milliseconds (default\n"
+          "                   100); what was not copied until then is left out\n"
           "  --async          Swift: include the chain of async callers\n"
           "  --tasks          Swift on x86_64 and arm64 Linux: also show the tasks that\n"
           "                   no thread runs, each with its parent task and async callers\n"
@@ -105,6 +110,8 @@ enum {
     OPTION_THREAD = 256,
     OPTION_MAX,
     OPTION_TAIL,
+    OPTION_WHOLE_STACK,
+    OPTION_TIMEOUT,
     OPTION_ASYNC,
     OPTION_TASKS,
     OPTION_MERGE,
@@ -130,6 +137,8 @@ static const struct option options[] = {
     {"thread", required_argument, NULL, OPTION_THREAD},
     {"max", required_argument, NULL, OPTION_MAX},
     {"tail", required_argument, NULL, OPTION_TAIL},
+    {"whole-stack", no_argument, NULL, OPTION_WHOLE_STACK},
+    {"timeout", required_argument, NULL, OPTION_TIMEOUT},
     {"async", no_argument, NULL, OPTION_ASYNC},
     {"tasks", no_argument, NULL, OPTION_TASKS},
     {"merge", no_argument, NULL, OPTION_MERGE},
@@ -173,6 +182,11 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
             if (!parse_option_number("tail", 0, 999999, &value)) return EXIT_USAGE;
             request->options.unwind.tail = (uint32_t)value;
             has_tail = true;
+            break;
+        case OPTION_WHOLE_STACK: request->options.whole_stacks = 1; break;
+        case OPTION_TIMEOUT:
+            if (!parse_option_number("timeout", 1, 3600000, &value)) return EXIT_USAGE;
+            request->options.timeout = value * 1000000;
             break;
         case OPTION_ASYNC: request->options.unwind.async = 1; break;
         case OPTION_TASKS: request->wants_tasks = true; break;

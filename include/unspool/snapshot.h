@@ -41,13 +41,17 @@ struct usp_snapshot_options {
     /* This process only: number of the calling thread's innermost frames to leave out. Default 0. */
     uint32_t skip_own;
     uint64_t only_thread; /* id of the only thread to capture; 0: all threads. Default 0 */
-    /* Time limit for stopping the threads, in ns. In this process, at most half of it is spent waiting for a loader
+    /* Time limit of the stop, in ns: for stopping the threads and for copying large stacks. In this process, at most half of it is spent waiting for a loader
      * that keeps changing its list. Default 100,000,000. */
     uint64_t timeout;
     const char *sysroot; /* cores: folder in which the mapped files are searched for first. Default NULL */
     const char *program; /* cores: the program's file, if the core does not name it. Default NULL */
     struct usp_unwind_options unwind;
-    uint64_t reserved[4];
+    /* Linux: nonzero copies large stacks as a whole. Otherwise at most their innermost 4 MB and outermost 256 KB are
+     * copied, 64 MB of all of them together; frames between are omitted. Default 0. */
+    uint32_t whole_stacks;
+    uint32_t reserved0;
+    uint64_t reserved[3];
 };
 
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */

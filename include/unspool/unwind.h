@@ -42,7 +42,10 @@ enum usp_frame_method {
     USP_FRAME_METHOD_COMPACT = 7,       /* Mach-O compact unwind */
     USP_FRAME_METHOD_CFI = 8,           /* DWARF call frame information */
     USP_FRAME_METHOD_EHABI = 9,         /* the exception tables of 32-bit ARM */
-    USP_FRAME_METHOD_GO = 10            /* Go's function table */
+    USP_FRAME_METHOD_GO = 10,           /* Go's function table */
+    /* A return address that a search of the stack found, past memory or registers that are not known. The walk from it
+     * reaches the outermost frame. Frames before it can be missing. */
+    USP_FRAME_METHOD_SEARCH = 11
 };
 
 enum usp_frame_flags {
@@ -103,7 +106,9 @@ enum usp_stack_flags {
     USP_STACK_TASK_ID = 1 << 2,         /* `task_id` is valid */
     USP_STACK_ASYNC_BROKEN = 1 << 3,    /* the async chain ended at a cycle or an unreadable context (async_stop) */
     /* An unwind table contradicts itself or the stack; the walk went on without it. */
-    USP_STACK_CORRUPT_TABLE = 1 << 4
+    USP_STACK_CORRUPT_TABLE = 1 << 4,
+    /* Part of the stack was not copied: `omitted` is the least number of omitted frames. */
+    USP_STACK_OMITTED_MORE = 1 << 5
 };
 
 #define USP_NO_INDEX UINT32_MAX
@@ -119,7 +124,8 @@ struct usp_stack {
     uint32_t count;
     uint32_t physical;
     uint32_t omitted_at; /* index; USP_NO_INDEX when no frame was omitted */
-    /* Number of omitted OS frames; exact, except that after USP_STOP_CAPACITY 1 means "one or more". */
+    /* Number of omitted OS frames; exact, except that after USP_STOP_CAPACITY 1 means "one or more", and that
+     * with USP_STACK_OMITTED_MORE there can be more. */
     uint64_t omitted;
     uint64_t async_omitted; /* number of async frames that did not fit */
     uint32_t arch;          /* enum usp_arch */

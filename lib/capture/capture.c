@@ -298,7 +298,7 @@ static int walk_target(struct usp_target *target, struct copied_surroundings *co
 static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_options *options, struct usp_stack *stack) {
     struct usp_target target;
     struct uspi_own_code code;
-    struct uspi_shortcuts shortcuts = {.stack = copy->parts[0]};
+    struct uspi_shortcuts shortcuts = {.stack = copy->parts[0], .parts = copy->parts};
     struct copied_surroundings copied = {.copy = copy};
     uint32_t ticket = uspi_own_code_enter(&code);
     usp_target_init(&target, USPI_HOST_ARCH);

@@ -4,7 +4,7 @@
 
 int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
     bool is_dead = false;
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < USPI_PARTS; i++) {
         if (uspi_read_copied(&copy->parts[i], from, to, n)) return USP_OK;
     }
     for (unsigned i = 0; i < sizeof copy->dead / sizeof *copy->dead; i++) {
@@ -15,7 +15,7 @@ int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to
 
 /* Whether an address is beyond the copied part of a stack that continues there. */
 static bool is_cut_off(const struct uspi_thread_copy *copy, usp_addr from) {
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < USPI_PARTS; i++) {
         const usp_addr end = copy->parts[i].from + copy->parts[i].size;
         if (from < end || end == 0) continue;
         if (end >= copy->unsure.low && from < copy->unsure.high) return true;

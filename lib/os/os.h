@@ -298,12 +298,24 @@ static inline bool uspi_read_copied(const struct uspi_copied *copied, usp_addr f
     return true;
 }
 
+enum { USPI_OUTER_PART = 2, USPI_PARTS = 4 };
+
+/* Maximum distance of a stack pointer from a stack that has overflowed, in bytes. */
+#define USPI_STACK_OVERFLOW ((uint64_t)8 << 20)
+
+/* How many bytes are copied of a stack that is larger: the innermost part, and the outermost part. */
+#define USPI_COPY_INNER ((uint64_t)4 << 20)
+#define USPI_COPY_OUTER ((uint64_t)256 << 10)
+/* Limit for all large stacks together, in bytes. */
+#define USPI_COPY_LARGE ((uint64_t)64 << 20)
+
 /* A stopped thread's registers and a copy of the live part of its stack. The bytes are valid until
  * uspi_os_release_copy or uspi_os_free_stopped. */
 struct uspi_thread_copy {
     struct usp_registers registers;
-    /* The stack that it ran on; if that is an alternate signal stack, also the interrupted one. */
-    struct uspi_copied parts[2];
+    /* The stack that it ran on; if that is an alternate signal stack, also the interrupted one. Then the outermost parts
+     * of both, if a stack was too large to be copied as a whole. */
+    struct uspi_copied parts[USPI_PARTS];
     usp_addr stack_low, stack_high; /* bounds of the whole stack; 0, 0 unknown */
     /* Ranges of the thread's stacks outside the parts. They were not in use at that moment, whatever they contain
      * now. */
@@ -366,6 +378,7 @@ struct uspi_stop_options {
     uint64_t timeout;     /* ns, for the whole operation */
     uint64_t only_thread; /* thread id; 0: all threads */
     bool by_helper;       /* this process only: see enum usp_snapshot_means */
+    bool whole_stacks;    /* see struct usp_snapshot_options */
     /* Another process: receives its images before any thread is stopped; NULL: they are not wanted. Used only where
      * before_stop is called. */
     struct uspi_images_found *images;

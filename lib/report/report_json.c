@@ -26,6 +26,7 @@ static const char *method_name(uint32_t method) {
     case USP_FRAME_METHOD_CFI: return "cfi";
     case USP_FRAME_METHOD_EHABI: return "ehabi";
     case USP_FRAME_METHOD_GO: return "go";
+    case USP_FRAME_METHOD_SEARCH: return "search";
     default: return "unknown";
     }
 }
@@ -172,6 +173,7 @@ static void put_stack(struct uspi_json *json, const struct uspi_report *report, 
     uspi_json_address(json, "ends_at", stack->stop_address);
     uspi_json_number(json, "omitted", stack->omitted);
     if (stack->omitted_at != USP_NO_INDEX) uspi_json_number(json, "omitted_at", stack->omitted_at);
+    if ((stack->flags & USP_STACK_OMITTED_MORE) != 0) uspi_json_bool(json, "omitted_more", true);
     if ((stack->flags & USP_STACK_NO_INSTRUCTIONS) != 0) uspi_json_bool(json, "without_instructions", true);
     if ((stack->flags & USP_STACK_CORRUPT_TABLE) != 0) uspi_json_bool(json, "corrupt_table", true);
     if (stack->extended != USP_NO_INDEX) uspi_json_number(json, "async_record_at", stack->extended);

@@ -43,7 +43,13 @@ static void put_omitted_words(struct uspi_text *text, const struct usp_stack *st
         uspi_put_string(text, "further frames left out");
         return;
     }
+    const bool has_more = (stack->flags & USP_STACK_OMITTED_MORE) != 0;
+    if (has_more && stack->omitted == 1) {
+        uspi_put_string(text, "some frames left out");
+        return;
+    }
     uspi_put_decimal(text, stack->omitted, 0);
+    if (has_more) uspi_put_string(text, " or more");
     uspi_put_string(text, stack->omitted == 1 ? " frame left out" : " frames left out");
 }
 

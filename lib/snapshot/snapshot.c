@@ -185,7 +185,8 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
         take_own(t, room->own, room->frames);
     } else if (t->status == USP_OK) {
         if (room->text.read != NULL) target.code = room->text;
-        const struct uspi_shortcuts shortcuts = {.rules = room->rules, .stack = from->copy.parts[0]};
+        const struct uspi_shortcuts shortcuts = {
+            .rules = room->rules, .stack = from->copy.parts[0], .parts = from->copy.parts};
         t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;
         if (s->source.is_live && target.os == USP_OS_LINUX) {
@@ -368,6 +369,7 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
     struct before_stop before = {.pid = uspi_os_process_id(), .wants_async = completed.unwind.async != 0};
     struct uspi_stop_options how = {.only_thread = completed.only_thread,
                                     .by_helper = completed.means == USP_SNAPSHOT_BY_HELPER,
+                                    .whole_stacks = completed.whole_stacks != 0,
                                     .before_stop = learn_of_self,
                                     .context = &before};
     uspi_os_undisturbed_begin(&kept);
@@ -406,6 +408,7 @@ static struct usp_region learn_of_process(void *context, int listed) {
 static int create_of_process(const struct usp_snapshot_options *options, struct before_stop *before,
                              struct uspi_snapshot_source *source, char *error, size_t error_size) {
     const struct uspi_stop_options how = {.timeout = options->timeout,
+                                          .whole_stacks = options->whole_stacks != 0,
                                           .only_thread = options->only_thread,
                                           .images = &before->found,
                                           .before_stop = learn_of_process,

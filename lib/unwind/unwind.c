@@ -5,6 +5,7 @@
 #include "lib/base/clear.h"
 #include "lib/unwind/async.h"
 #include "lib/unwind/async_code.h"
+#include "lib/unwind/resume.h"
 
 #include <unspool/images.h>
 
@@ -72,6 +73,7 @@ struct frame_ring {
     struct usp_stack *stack;
     uint32_t head, tail;
     uint64_t seen; /* number of frames that were written, without skipped ones */
+    uint64_t lost; /* number of frames between head and tail that were dropped, or never seen, besides */
 };
 
 static uint32_t place_of(const struct frame_ring *ring, uint64_t n) {
@@ -82,18 +84,36 @@ static uint32_t place_of(const struct frame_ring *ring, uint64_t n) {
 static void settle_ring(struct frame_ring *ring) {
     struct usp_stack *stack = ring->stack;
     uint64_t kept = (uint64_t)ring->head + ring->tail;
+    stack->omitted = ring->lost + (ring->seen > kept ? ring->seen - kept : 0);
+    if (stack->omitted > 0) stack->omitted_at = ring->head;
     if (ring->seen <= kept) {
         stack->physical = (uint32_t)ring->seen;
         return;
     }
     stack->physical = (uint32_t)kept;
-    stack->omitted = ring->seen - kept;
-    stack->omitted_at = ring->head;
     uint32_t oldest = (uint32_t)((ring->seen - ring->head) % ring->tail);
     struct usp_frame *tail = stack->frames + ring->head;
     reverse(tail, oldest);
     reverse(tail + oldest, ring->tail - oldest);
     reverse(tail, ring->tail);
+}
+
+/* Resumes a walk that cannot go on. Frames that are missing then are omitted between head and tail, so that there is
+ * one place with omitted frames: the head ends with the last frame that was kept in its place, and the tail gets the
+ * rest of the array. */
+static bool resume(struct uspi_walker *w, struct frame_ring *ring) {
+    switch (uspi_walker_resume(w)) {
+    case USPI_NOT_RESUMED: return false;
+    case USPI_RESUMED_PAST_REGISTERS: return true;
+    case USPI_RESUMED_PAST_GAP: break;
+    }
+    const uint64_t head = ring->seen < ring->head ? ring->seen : ring->head;
+    ring->lost = ring->seen - head + 1;
+    ring->tail += ring->head - (uint32_t)head;
+    ring->head = (uint32_t)head;
+    ring->seen = head;
+    ring->stack->flags |= USP_STACK_OMITTED_MORE;
+    return ring->tail > 0;
 }
 
 /* Returns the index of the n-th frame in the array; USP_NO_INDEX: it was overwritten. */
@@ -191,7 +211,10 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
                 break;
             }
         }
-        if (!uspi_walker_step(w, &frame)) break;
+        if (!uspi_walker_step(w, &frame)) {
+            if (!resume(w, &ring)) break;
+            continue;
+        }
         const bool is_left_out = n++ < options->skip || !is_above_start;
         is_above_start = is_above_start || last_frame_holds(w, options->start_fp);
         if (is_left_out) continue;

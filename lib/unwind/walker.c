@@ -150,6 +150,8 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
 void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcuts *shortcuts) {
     /* Cached rules were found with the readers in the library's order. */
     if (w->readers_first == 0) w->shortcuts = *shortcuts;
+    w->shortcuts.parts = shortcuts->parts;
+    w->shortcuts.lacks_registers = shortcuts->lacks_registers;
 }
 
 uint32_t uspi_walker_leap(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {

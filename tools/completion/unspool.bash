@@ -6,8 +6,8 @@
 _unspool_options() {
   case $1 in
   stack)
-    echo '--thread --max --tail --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns --map-path --index --app
-      --no-system --image --sysroot --program -h --help'
+    echo '--thread --max --tail --whole-stack --timeout --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns
+      --map-path --index --app --no-system --image --sysroot --program -h --help'
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --demangle --json --log --search --binary-images
@@ -60,7 +60,7 @@ _unspool() {
   *:--program | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
-  *:--thread | *:--threads | *:--max | *:--tail | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--map-path | symbolize:-[ls] | \
+  *:--thread | *:--threads | *:--max | *:--tail | *:--timeout | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--map-path | symbolize:-[ls] | \
     *:--duration | *:--rate | *:--budget | *:--memory) ;;
   *)
     if [[ $word == -* ]]; then

@@ -25,8 +25,16 @@ USPI_NO_ASAN static void copy_words(const struct uspi_extent *extent, uint8_t *t
     for (size_t i = 0; i < n / sizeof *words; i++) words[i] = from[i];
 }
 
-size_t uspi_extent_copy(const struct uspi_extent *extent, uint8_t *to, size_t room) {
+size_t uspi_extent_copy(const struct uspi_request *r, const struct uspi_extent *extent, uint8_t *to, size_t room,
+                        size_t *outer) {
     size_t n = extent->size < room ? extent->size : room;
+    *outer = 0;
+    if (uspi_extent_need(r, extent) < extent->size && uspi_extent_need(r, extent) <= room) {
+        const struct uspi_extent outermost = {extent->from + (extent->size - USPI_COPY_OUTER), USPI_COPY_OUTER, true};
+        *outer = USPI_COPY_OUTER;
+        n = r->inner_most;
+        copy_words(&outermost, to + n, *outer);
+    }
     if (!extent->is_known) return uspi_linux_read_some(extent->from, to, n);
     n &= ~(sizeof(uintptr_t) - 1);
     copy_words(extent, to, n);
@@ -50,6 +58,17 @@ bool uspi_has_answer_room(const void *context) {
     return true;
 }
 
+/* Returns where the readable part of the thread's own stack begins, for a stack pointer below it: the stack has
+ * overflowed. Returns 0 if sp is not there. */
+static uintptr_t overflowed_from(uintptr_t sp) {
+    const uintptr_t low = uspi_own_stack.low;
+    uintptr_t page = sp & ~(uintptr_t)(USPI_LINUX_PAGE - 1);
+    if (sp >= low || low - sp >= USPI_STACK_OVERFLOW || uspi_os_can_read(sp)) return 0;
+    /* The known part of the first thread's stack may begin above its lowest page. */
+    while (page < low && !uspi_os_can_read(page)) page += USPI_LINUX_PAGE;
+    return page < low ? page : low;
+}
+
 /* Returns where the live part of a stack begins: at sp, or below it where code may use a red zone, if that is
  * readable. */
 static uintptr_t live_from(uintptr_t sp) {
@@ -65,8 +84,9 @@ static void describe_alternate_stack(struct uspi_slot *s, uintptr_t from, const 
     const struct uspi_alternate alternate = {(uintptr_t)stack->ss_sp, top};
     const struct uspi_copied bytes = {(const uint8_t *)from, from, top - from};
     uintptr_t sp = (uintptr_t)uspi_alternate_interrupted(USPI_HOST_ARCH, alternate, &bytes);
-    uintptr_t below = sp != 0 ? live_from(sp) : uspi_own_stack.low;
-    if (sp == 0 || uspi_os_stack(sp, &high)) {
+    const uintptr_t overflowed = sp != 0 && !uspi_os_stack(sp, &high) ? overflowed_from(sp) : 0;
+    uintptr_t below = overflowed != 0 ? overflowed : sp != 0 ? live_from(sp) : uspi_own_stack.low;
+    if (sp == 0 || overflowed != 0 || uspi_os_stack(sp, &high)) {
         s->extents[1] = (struct uspi_extent){below, (uspi_own_stack.high - below) & ~(uintptr_t)15, true};
         s->dead_high = below;
     } else {
@@ -116,8 +136,9 @@ static __attribute__((noinline)) void describe(struct uspi_request *r, struct us
         s->cpu_ns = cpu > 0 ? (uint64_t)cpu : 0;
     } else {
         s->offset = 0;
-        s->copied[0] = uspi_extent_copy(&s->extents[0], r->arena, r->arena_size);
-        s->copied[1] = uspi_extent_copy(&s->extents[1], r->arena + s->copied[0], r->arena_size - s->copied[0]);
+        s->copied[0] = uspi_extent_copy(r, &s->extents[0], r->arena, r->arena_size, &s->outer[0]);
+        const size_t used = s->copied[0] + s->outer[0];
+        s->copied[1] = uspi_extent_copy(r, &s->extents[1], r->arena + used, r->arena_size - used, &s->outer[1]);
     }
 }
 

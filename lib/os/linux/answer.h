@@ -22,7 +22,9 @@ void uspi_answer_requests(const void *context);
  * statically may bind them at the first call, for which the linker needs about 3 KB of stack. */
 void uspi_answer_prepare(void);
 
-/* Copies an extent of a stopped thread. Returns how many bytes it copied. Async-signal-safe. */
-size_t uspi_extent_copy(const struct uspi_extent *extent, uint8_t *to, size_t room);
+/* Copies an extent of a stopped thread: its first bytes, and of a large stack the outermost ones directly after them
+ * (*outer bytes). Returns how many of the first bytes it copied. Async-signal-safe. */
+size_t uspi_extent_copy(const struct uspi_request *request, const struct uspi_extent *extent, uint8_t *to, size_t room,
+                        size_t *outer);
 
 #endif

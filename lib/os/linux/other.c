@@ -68,6 +68,7 @@ void uspi_os_other_close(struct uspi_os_other *other) {
     free(other->clocks);
     if (other->size >= 0) uspi_linux->close(other->size);
     if (other->tracing != NULL && other->tracing->memory >= 0) uspi_linux->close(other->tracing->memory);
+    if (other->tracing != NULL && other->tracing->pagemap >= 0) uspi_linux->close(other->tracing->pagemap);
     uspi_tracing_free(other->tracing);
     free(other);
 }
@@ -123,6 +124,8 @@ struct usp_memory uspi_os_other_memory(struct uspi_os_other *other) {
     if (uspi_proc_memory_open(tracing->living, &fd) == 0) {
         if (tracing->memory >= 0) uspi_linux->close(tracing->memory);
         tracing->memory = fd;
+        if (tracing->pagemap >= 0) uspi_linux->close(tracing->pagemap);
+        tracing->pagemap = uspi_proc_pagemap_open(tracing->living);
     }
     return (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)tracing->memory};
 }

@@ -278,6 +278,8 @@ int uspi_proc_memory_open(int64_t pid, int *fd) {
     return *fd < 0 ? *fd : 0;
 }
 
+int uspi_proc_pagemap_open(int64_t pid) { return open_proc(pid, 0, "pagemap", O_RDONLY); }
+
 int uspi_proc_memory_read(void *context, usp_addr from, void *to, size_t n) {
     int fd = (int)(intptr_t)context;
     if (n == 0) return USP_OK;
@@ -332,6 +334,7 @@ static bool parse_mapping(char *line, struct uspi_mapping *m) {
     m->readable = at[0] == 'r';
     m->writable = at[1] == 'w';
     m->executable = at[2] == 'x';
+    m->shared = at[3] == 's';
     at += 4;
     if (!take_char(&at, ' ') || !take_number(&at, 16, &m->offset) || !take_char(&at, ' ') ||
         !take_number(&at, 16, &major) || !take_char(&at, ':') || !take_number(&at, 16, &minor) ||

@@ -87,11 +87,14 @@ int uspi_proc_memory_open(int64_t pid, int *fd);
 /* Implements usp_memory.read with such a descriptor; context is its number. */
 int uspi_proc_memory_read(void *context, usp_addr from, void *to, size_t n);
 
+/* Opens /proc/PID/pagemap. Returns its descriptor or a negative error number. */
+int uspi_proc_pagemap_open(int64_t pid);
+
 struct uspi_mapping {
     usp_addr low, high;
     uint64_t offset; /* in its file, in bytes */
     uint64_t inode;  /* 0: no file */
-    bool readable, writable, executable;
+    bool readable, writable, executable, shared;
     bool deleted;     /* its file was deleted, or another file has its name */
     const char *path; /* without " (deleted)"; "" for none. Valid until the next call */
 };

@@ -15,19 +15,19 @@
 
 struct kept {
     int memory;
-    struct uspi_arena arenas[USPI_STACKS];
+    struct uspi_arena arenas[USPI_ARENAS];
 };
 
 static void release(void *owned) {
     struct kept *kept = owned;
     uspi_linux->close(kept->memory);
-    for (unsigned i = 0; i < USPI_STACKS; i++) {
+    for (unsigned i = 0; i < USPI_ARENAS; i++) {
         if (kept->arenas[i].bytes != NULL) uspi_linux->unmap(kept->arenas[i].bytes, kept->arenas[i].size);
     }
     free(kept);
 }
 
-/* Returns the part of a stack that was not copied. It counts as unreadable, because the thread runs again and changes
+/* Returns the part of a stack in which the innermost part ends that was copied. What was not copied of it counts as unreadable, because the thread runs again and changes
  * it. */
 static struct uspi_hole not_copied(const struct uspi_stack_extent *e) {
     if (e->room == 0) return (struct uspi_hole){0, 0};
@@ -45,6 +45,7 @@ static void describe_copy(const struct uspi_tracing *tracing, size_t i) {
     for (unsigned k = 0; k < USPI_STACKS; k++) {
         const struct uspi_stack_extent *e = &from->extents[k];
         to->copy.parts[k] = (struct uspi_copied){e->bytes, e->from, e->copied};
+        to->copy.parts[USPI_OUTER_PART + k] = (struct uspi_copied){e->outer.bytes, e->outer.from, e->outer.copied};
         to->copy.dead[k] = not_copied(e);
     }
 }
@@ -92,6 +93,7 @@ int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid) {
     tracing->living = (pid_t)e;
     e = uspi_proc_memory_open(tracing->living, &tracing->memory);
     if (e < 0) return uspi_refuse_system(refusal, e, "/proc/PID/mem");
+    tracing->pagemap = uspi_proc_pagemap_open(tracing->living);
     e = uspi_proc_threads_open(&tracing->list, pid, tracing->listing, sizeof tracing->listing);
     return e < 0 ? uspi_refuse_system(refusal, e, "/proc/PID/task") : USP_OK;
 }
@@ -107,6 +109,7 @@ static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *optio
     tracing->only = options->only_thread <= INT32_MAX ? (pid_t)options->only_thread : -1;
     tracing->except = except;
     tracing->timeout = options->timeout;
+    tracing->whole_stacks = options->whole_stacks;
     tracing->images = options->images;
     tracing->before_stop = options->before_stop;
     tracing->context = options->context;
@@ -116,6 +119,7 @@ static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *optio
     if (status == USP_OK) status = uspi_trace(tracing);
     if (status == USP_OK) status = hand_over(tracing, out);
     if (tracing->memory >= 0) uspi_linux->close(tracing->memory);
+    if (tracing->pagemap >= 0) uspi_linux->close(tracing->pagemap);
     uspi_tracing_free(tracing);
     return status;
 }

@@ -29,8 +29,8 @@ long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid, struct uspi_image
             maps.error = -ENOMEM;
             break;
         }
-        ranges->list[ranges->count++] =
-            (struct uspi_range){m.low, m.high, m.writable, m.executable, strcmp(m.path, "[stack]") == 0};
+        ranges->list[ranges->count++] = (struct uspi_range){
+            m.low, m.high, m.writable, m.executable, strcmp(m.path, "[stack]") == 0, m.inode == 0 && !m.shared};
     }
     uspi_proc_maps_close(&maps);
     if (maps.error >= 0) return mappings;
@@ -38,7 +38,7 @@ long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid, struct uspi_image
     return maps.error;
 }
 
-const struct uspi_range *uspi_ranges_find(const struct uspi_ranges *ranges, usp_addr address) {
+const struct uspi_range *uspi_ranges_above(const struct uspi_ranges *ranges, usp_addr address) {
     size_t low = 0, high = ranges->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -48,8 +48,12 @@ const struct uspi_range *uspi_ranges_find(const struct uspi_ranges *ranges, usp_
             high = middle;
         }
     }
-    if (low == ranges->count) return NULL;
-    const struct uspi_range *r = &ranges->list[low];
+    return low < ranges->count ? &ranges->list[low] : NULL;
+}
+
+const struct uspi_range *uspi_ranges_find(const struct uspi_ranges *ranges, usp_addr address) {
+    const struct uspi_range *r = uspi_ranges_above(ranges, address);
+    if (r == NULL) return NULL;
     return address >= r->low || (r->grows && r->low - address < USPI_STACK_MAX) ? r : NULL;
 }
 

@@ -17,7 +17,8 @@ struct uspi_image_listing; /* lib/os/linux/images.h */
 struct uspi_range {
     usp_addr low, high;
     bool writable, executable;
-    bool grows; /* the first thread's stack */
+    bool grows;        /* the first thread's stack */
+    bool is_anonymous; /* private memory without a file: a page that does not exist was never written */
 };
 
 /* All zero: none. */
@@ -29,6 +30,9 @@ struct uspi_ranges {
 /* Reads the mappings again, and passes each to `listing` too (NULL: none). Returns the number of all mappings of the
  * process, or a negative error number. */
 long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid, struct uspi_image_listing *listing);
+
+/* Returns the mapping that contains an address, or the next one above it; NULL: there is none. Async-signal-safe. */
+const struct uspi_range *uspi_ranges_above(const struct uspi_ranges *ranges, usp_addr address);
 
 /* Returns the mapping that contains an address, or NULL. The first thread's stack may have grown downward since the
  * mappings were read. Async-signal-safe. */

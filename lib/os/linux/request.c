@@ -30,6 +30,7 @@ static struct uspi_request *map_request(size_t slot_count, size_t arena_size) {
     uint8_t *bytes = (uint8_t *)r;
     r->mapped = before + arena;
     r->slot_count = slot_count;
+    r->inner_most = USPI_COPY_INNER;
     r->slots = (struct uspi_slot *)(void *)(bytes + header);
     r->listing = (char *)bytes + header + slots;
     r->listing_size = listing;

@@ -56,7 +56,8 @@ struct uspi_slot {
      * stack. */
     struct uspi_extent extents[2];
     size_t offset;                   /* offset of the copies in the arena */
-    size_t copied[2];                /* copied bytes of each extent; the copies are adjacent */
+    size_t copied[2];                /* copied bytes of each extent, from its beginning */
+    size_t outer[2];                 /* copied bytes at its end, adjacent to the former; then comes the next extent */
     uintptr_t stack_low, stack_high; /* bounds of its own stack, if it runs on it; otherwise 0, 0 */
     uintptr_t dead_high;             /* beginning of the live part of its own stack; 0 not known */
     uint64_t arrived, left;          /* usp_clock() */
@@ -81,6 +82,7 @@ struct uspi_request {
     size_t index_mask;
     uint8_t *arena;
     uint64_t patience; /* ns after which a held thread resumes by itself */
+    size_t inner_most; /* bytes that are copied of a stack that is larger, without its outermost part */
     bool is_late;      /* requester only: the threads asked now keep all others waiting */
     /* Threads wait after they have answered; otherwise they copy their stacks themselves. */
     bool holds;
@@ -90,6 +92,12 @@ struct uspi_request {
     _Atomic(uint32_t) used;       /* slots that were asked in this round */
     struct uspi_request *retired; /* the next request to unmap */
 };
+
+/* Returns how many bytes of a stack are copied. The end of an unknown stack is not known. */
+static inline size_t uspi_extent_need(const struct uspi_request *r, const struct uspi_extent *extent) {
+    const size_t most = r->inner_most + USPI_COPY_OUTER;
+    return extent->is_known && extent->size > most ? most : extent->size;
+}
 
 static inline enum uspi_phase uspi_slot_phase(const struct uspi_slot *slot) {
     return (enum uspi_phase)(atomic_load(&slot->word) & ((1u << USPI_PHASE_BITS) - 1));

@@ -135,7 +135,9 @@ size_t uspi_os_reserved(void) { return atomic_load(&uspi_capturing.mapped); }
 
 /* ---- answers ---- */
 
-size_t uspi_slot_need(const struct uspi_slot *s) { return s->extents[0].size + s->extents[1].size; }
+size_t uspi_slot_need(const struct uspi_request *r, const struct uspi_slot *s) {
+    return uspi_extent_need(r, &s->extents[0]) + uspi_extent_need(r, &s->extents[1]);
+}
 
 /* Marks the part of a stack that was not copied, because the thread runs again and changes it. */
 static void note_rest(struct uspi_thread_copy *copy, const struct uspi_slot *s, unsigned i) {
@@ -154,8 +156,13 @@ void uspi_slot_to_copy(const struct uspi_slot *s, const uint8_t *arena, struct u
     copy->dead[0] = (struct uspi_hole){s->dead_high > DEAD ? s->dead_high - DEAD : 0, s->dead_high};
     for (unsigned i = 0; i < 2; i++) note_rest(copy, s, i);
     copy->stopped_ns = s->left - s->arrived;
-    copy->parts[0] = (struct uspi_copied){bytes, s->extents[0].from, s->copied[0]};
-    copy->parts[1] = (struct uspi_copied){bytes + s->copied[0], s->extents[1].from, s->copied[1]};
+    for (unsigned i = 0; i < 2; i++) {
+        const usp_addr end = (usp_addr)s->extents[i].from + s->extents[i].size;
+        copy->parts[i] = (struct uspi_copied){bytes, s->extents[i].from, s->copied[i]};
+        bytes += s->copied[i];
+        copy->parts[USPI_OUTER_PART + i] = (struct uspi_copied){bytes, end - s->outer[i], s->outer[i]};
+        bytes += s->outer[i];
+    }
 }
 
 /* ---- one thread ---- */
@@ -186,7 +193,7 @@ int uspi_os_copy_thread(const struct usp_thread *thread, uint64_t deadline, stru
         /* After a failure the thread may still write its answer, so the request is not replaced. */
         if (status != USP_OK) break;
         const struct uspi_request *r = uspi_request_at(place);
-        const size_t need = uspi_slot_need(&r->slots[0]);
+        const size_t need = uspi_slot_need(r, &r->slots[0]);
         if (need <= r->arena_size || attempt == USPI_STOP_ATTEMPTS) break;
         if (!uspi_request_replace(place, 1, need + need / 4)) break;
     }

@@ -12,7 +12,7 @@
 uint64_t uspi_stop_patience(uint64_t timeout);
 
 /* Returns the bytes that a thread's stack needs. */
-size_t uspi_slot_need(const struct uspi_slot *slot);
+size_t uspi_slot_need(const struct uspi_request *request, const struct uspi_slot *slot);
 
 /* Describes an answer as a copy. `arena` is the request's arena, or a copy of it. */
 void uspi_slot_to_copy(const struct uspi_slot *slot, const uint8_t *arena, struct uspi_thread_copy *copy);

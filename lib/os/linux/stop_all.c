@@ -84,6 +84,7 @@ struct stop {
     const struct notes *notes;
     pid_t self, only;
     uint64_t deadline, ended, stopped_ns;
+    bool whole_stacks;   /* see struct usp_snapshot_options */
     bool met_self;       /* the listing has the requester's id */
     bool is_abandoned;   /* a handler still owns a slot */
     size_t slots, arena; /* how many are needed */
@@ -124,14 +125,31 @@ static int ask_everyone(struct stop *stop) {
     return 0;
 }
 
+/* Returns how much is copied of the innermost part of a large stack, so that all of them together keep the limit. */
+static size_t inner_most(const struct stop *stop) {
+    const struct uspi_request *r = stop->r;
+    const uint32_t used = atomic_load(&r->used);
+    size_t large = 0;
+    if (stop->whole_stacks) return SIZE_MAX / 2;
+    for (uint32_t i = 0; i < used; i++) {
+        const struct uspi_extent *e = r->slots[i].extents;
+        if (!uspi_slot_ready(&r->slots[i])) continue;
+        large += (size_t)(e[0].size > USPI_COPY_OUTER) + (size_t)(e[1].size > USPI_COPY_OUTER);
+    }
+    const size_t share = large > 0 ? (size_t)USPI_COPY_LARGE / large : (size_t)USPI_COPY_LARGE;
+    if (share >= USPI_COPY_INNER + USPI_COPY_OUTER) return USPI_COPY_INNER;
+    return share > 2 * USPI_COPY_OUTER ? (share - USPI_COPY_OUTER) & ~(size_t)15 : USPI_COPY_OUTER;
+}
+
 static void copy_stacks(struct stop *stop, bool all_that_fits) {
     struct uspi_request *r = stop->r;
     uint32_t used = atomic_load(&r->used), ready = 0;
     size_t at = 0;
+    r->inner_most = inner_most(stop);
     stop->arena = stop->copied = 0;
     for (uint32_t i = 0; i < used; i++) {
         if (!uspi_slot_ready(&r->slots[i])) continue;
-        stop->arena += uspi_slot_need(&r->slots[i]);
+        stop->arena += uspi_slot_need(r, &r->slots[i]);
         ready++;
     }
     if (stop->arena > r->arena_size && !all_that_fits) return;
@@ -142,11 +160,11 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
         s->offset = at;
         size_t room = r->arena_size - at < share ? r->arena_size - at : share;
         for (unsigned part = 0; part < 2; part++) {
-            s->copied[part] = uspi_extent_copy(&s->extents[part], r->arena + at, room);
+            s->copied[part] = uspi_extent_copy(r, &s->extents[part], r->arena + at, room, &s->outer[part]);
             /* The next copy begins at a multiple of 16 bytes. */
             s->copied[part] &= ~(size_t)15;
-            at += s->copied[part];
-            room -= s->copied[part];
+            at += s->copied[part] + s->outer[part];
+            room -= s->copied[part] + s->outer[part];
         }
         /* The thread may have resumed by itself while it was copied. */
         if (!uspi_slot_ready(s)) s->status = USP_ERROR_TIMEOUT;
@@ -336,6 +354,7 @@ static int stop_by_helper(struct stop *stop, const struct uspi_stop_options *opt
 int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopped_process *out) {
     struct stop stop = {.self = uspi_linux->own_thread()};
     memset(out, 0, sizeof *out);
+    stop.whole_stacks = options->whole_stacks;
     stop.only = options->only_thread <= INT32_MAX ? (pid_t)options->only_thread : -1;
     int status = options->by_helper ? stop_by_helper(&stop, options, out) : stop_by_signals(&stop, options, out);
     if (status == USP_OK && options->only_thread != 0 && out->thread_count == 0) {

@@ -5,8 +5,8 @@
 #if USPI_OS == USPI_OS_LINUX
 
 #define _GNU_SOURCE 1
-#include "lib/os/linux/alternate.h"
 #include "lib/os/linux/contexts.h"
+#include "lib/os/linux/copies.h"
 #include "lib/os/linux/images.h"
 #include "lib/os/linux/tracer.h"
 
@@ -19,19 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
-/* Bytes that are copied of a stack whose mapping is not known. */
-#define UNSURE_COPY ((uint64_t)256 << 10)
-/* Limit for all stacks together, in bytes. */
-#define ARENA_MAX ((uint64_t)(sizeof(size_t) > 4 ? 4096 : 512) << 20)
-/* Number of stacks that one call reads. The kernel accepts up to 1024 (uio.h, UIO_MAXIOV). */
-#define BATCH 32u
 /* Maximum number of listings until no thread is new. */
 #define LISTINGS 64u
 /* NT_ARM_PAC_MASK (Linux include/uapi/linux/elf.h), which some versions of <elf.h> lack. */
 #define PAC_MASK_SET 0x406
-/* Bytes that suffice for the live part of most threads' stacks. */
-#define USUAL_STACK ((size_t)8 << 10)
 /* Stack size of a tracer that is a process. */
 #define TRACER_STACK ((size_t)128 << 10)
 /* Time in ns between two checks whether the tracer has ended, or the first two whether threads have stopped; and the
@@ -40,6 +33,8 @@
 #define LOOKS 10000u
 /* How late a tracer's sleeps may end, in ns. Threads are stopped while it sleeps; the usual slack is 50 us. */
 #define SLACK 1000u
+/* The last 1 / COPY_SHARE of a stop's time is kept for copying: threads that do not stop take only the rest. */
+#define COPY_SHARE 4u
 /* Maximum number of stops, each with room for more threads. */
 #define ATTEMPTS 4u
 /* Maximum number of listed threads for whose Swift contexts room is reserved. */
@@ -77,12 +72,6 @@ static int read_mappings(struct uspi_tracing *tracing, int *listed) {
     int status = read_ranges(tracing, listing);
     if (listing != NULL) *listed = uspi_image_listing_end(listing);
     return status;
-}
-
-/* Returns the mapping that contains a stack pointer; NULL: there was none. */
-static const struct uspi_range *find_stack(const struct uspi_tracing *tracing, usp_addr sp) {
-    const struct uspi_range *r = uspi_ranges_find(&tracing->ranges, sp);
-    return r != NULL && r->writable ? r : NULL;
 }
 
 /* ---- threads ---- */
@@ -272,135 +261,6 @@ static void learn_processor(struct uspi_tracing *tracing) {
     if (e >= 0 && set.iov_len == sizeof masks) tracing->pac_mask = masks.code;
 }
 
-/* ---- stacks ---- */
-
-/* Returns where a thread's stack ends that lies in a mapping, above `from`; 0: not known. The kernel may have merged
- * adjacent mappings, so a large one may contain more than the stack. libc keeps the thread's control block at the
- * stack's top (see threads.c on robust_list). */
-static usp_addr end_of_stack(pid_t tid, const struct uspi_range *r, usp_addr from) {
-    uintptr_t data;
-    if (r->grows || r->high - from <= USPI_STACK_MAX) return r->high;
-    if (uspi_linux->robust_list(tid, &data) < 0 || data <= from || data >= r->high) return 0;
-    return (data | (USPI_LINUX_PAGE - 1)) + 1;
-}
-
-/* Returns the part to copy of the stack that sp points to. */
-static struct uspi_stack_extent extent_at(struct uspi_tracing *tracing, size_t i, usp_addr sp) {
-    const struct uspi_backend *b = uspi_backend_find(tracing->threads[i].copy.registers.arch);
-    const struct uspi_range *r = find_stack(tracing, sp);
-    struct uspi_stack_extent e = {.from = sp >= b->red_zone ? (sp - b->red_zone) & ~UINT64_C(15) : 0};
-    uint64_t want = UNSURE_COPY;
-    tracing->has_unknown_stack |= r == NULL;
-    if (r != NULL) {
-        usp_addr end = end_of_stack(tracing->tids[i], r, e.from);
-        e.low = r->low < e.from ? r->low : e.from;
-        e.high = r->high;
-        want = end != 0 ? end - e.from : USPI_STACK_MAX;
-    }
-    e.room = e.from > UINTPTR_MAX ? 0 : want < SIZE_MAX ? (size_t)want : SIZE_MAX;
-    return e;
-}
-
-/* Reserves the room for copies that most processes need, before any thread is stopped. */
-static void make_room(struct uspi_tracing *tracing) {
-    struct uspi_arena *arena = &tracing->arenas[USPI_OWN_STACK];
-    const size_t threads = expected_threads(tracing);
-    if (threads > ARENA_MAX / USUAL_STACK) return;
-    arena->size = threads * USUAL_STACK;
-    arena->bytes = uspi_linux->map(arena->size, true);
-}
-
-/* Assigns room to one extent of each thread, one after another. */
-static void lay_out(struct uspi_tracing *tracing, unsigned which) {
-    struct uspi_arena *arena = &tracing->arenas[which];
-    size_t total = 0;
-    for (size_t i = 0; i < tracing->count; i++) {
-        struct uspi_traced *t = &tracing->traced[i];
-        const struct uspi_stopped_thread *thread = &tracing->threads[i];
-        if (!t->stopped || thread->status != USP_OK || (which == USPI_INTERRUPTED_STACK && t->interrupted == 0)) {
-            continue;
-        }
-        struct uspi_stack_extent *e = &t->extents[which];
-        *e =
-            extent_at(tracing, i, which == USPI_OWN_STACK ? usp_registers_sp(&thread->copy.registers) : t->interrupted);
-        if (e->room > ARENA_MAX - total) e->room = (size_t)(ARENA_MAX - total);
-        total += e->room;
-    }
-    if (arena->bytes == NULL || arena->size < total) {
-        if (arena->bytes != NULL) uspi_linux->unmap(arena->bytes, arena->size);
-        arena->size = total;
-        arena->bytes = total > 0 ? uspi_linux->map(total, true) : NULL;
-    }
-    uint8_t *at = arena->bytes;
-    for (size_t i = 0; i < tracing->count; i++) {
-        struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
-        if (at == NULL) e->room = 0;
-        if (e->room == 0) continue;
-        e->bytes = at;
-        at += e->room;
-    }
-}
-
-/* Stacks that one call reads into adjacent room. */
-struct batch {
-    size_t threads[BATCH];                    /* indexes of the threads */
-    struct uspi_stack_extent *extents[BATCH]; /* the extent of each thread */
-    struct iovec remote[BATCH];
-    size_t count, size;
-};
-
-static void read_each(const struct uspi_tracing *tracing, const struct batch *batch) {
-    for (size_t i = 0; i < batch->count; i++) {
-        struct uspi_stack_extent *e = batch->extents[i];
-        long got = e->from <= INT64_MAX ? uspi_linux->pread(tracing->memory, e->bytes, e->room, e->from) : 0;
-        e->copied = got > 0 ? (size_t)got : 0;
-    }
-}
-
-/* Reads a batch of stacks. The kernel stops at the first byte that cannot be read. Returns how many stacks are done. */
-static size_t read_batch(const struct uspi_tracing *tracing, const struct batch *batch) {
-    struct iovec local = {batch->extents[0]->bytes, batch->size};
-    long got = uspi_linux->read_process(tracing->living, &local, batch->remote, batch->count);
-    if (got < 0 && got != -EFAULT) {
-        read_each(tracing, batch);
-        return batch->count;
-    }
-    size_t left = got > 0 ? (size_t)got : 0, n = 0;
-    while (n < batch->count) {
-        struct uspi_stack_extent *e = batch->extents[n++];
-        e->copied = left < e->room ? left : e->room;
-        left -= e->copied;
-        if (e->copied < e->room) break;
-    }
-    return n;
-}
-
-static void look_for_interrupted(const struct uspi_tracing *tracing, size_t i) {
-    struct uspi_traced *t = &tracing->traced[i];
-    const struct uspi_stack_extent *e = &t->extents[USPI_OWN_STACK];
-    const struct uspi_copied bytes = {e->bytes, e->from, e->copied};
-    t->interrupted = uspi_alternate_search(tracing->threads[i].copy.registers.arch, &bytes);
-}
-
-static void copy_stacks(struct uspi_tracing *tracing, unsigned which) {
-    struct batch batch;
-    for (size_t i = 0; i < tracing->count;) {
-        batch.count = batch.size = 0;
-        for (; i < tracing->count && batch.count < BATCH; i++) {
-            struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
-            if (e->room == 0) continue;
-            batch.threads[batch.count] = i;
-            batch.extents[batch.count] = e;
-            batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)e->from, e->room};
-            batch.size += e->room;
-        }
-        if (batch.count == 0) return;
-        size_t done = read_batch(tracing, &batch);
-        for (size_t k = 0; k < done && which == USPI_OWN_STACK; k++) look_for_interrupted(tracing, batch.threads[k]);
-        i = batch.threads[done - 1] + 1;
-    }
-}
-
 /* ---- Swift's async contexts ---- */
 
 static bool have_contexts(const struct uspi_backend *b) { return b != NULL && b->has_async && b->word == 8; }
@@ -423,8 +283,7 @@ static void copy_contexts(struct uspi_tracing *tracing) {
         const struct usp_registers *registers = &tracing->threads[i].copy.registers;
         if (!tracing->traced[i].stopped || tracing->threads[i].status != USP_OK) continue;
         for (unsigned which = 0; which < USPI_STACKS; which++) {
-            const struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
-            const struct uspi_copied stack = {e->bytes, e->from, e->copied};
+            const struct uspi_copied stack = uspi_extent_outermost(&tracing->traced[i].extents[which]);
             uspi_contexts_add_thread(&search, registers, &stack);
         }
     }
@@ -486,7 +345,8 @@ static bool have_stopped(const struct uspi_tracing *tracing) {
 
 static void stop_all(struct uspi_tracing *tracing) {
     tracing->began = uspi_os_clock();
-    tracing->deadline = tracing->began + tracing->timeout;
+    tracing->copy_deadline = tracing->began + tracing->timeout;
+    tracing->deadline = tracing->copy_deadline - tracing->timeout / COPY_SHARE;
     size_t from = 0;
     for (unsigned i = 0; i < LISTINGS; i++) {
         interrupt(tracing, from);
@@ -506,10 +366,7 @@ static void seize_and_copy(struct uspi_tracing *tracing) {
     stop_all(tracing);
     learn_processor(tracing);
     tracing->has_moved = tracing->mapped == 0 || mapped_size(tracing) != tracing->mapped;
-    for (unsigned which = 0; which < USPI_STACKS; which++) {
-        lay_out(tracing, which);
-        copy_stacks(tracing, which);
-    }
+    uspi_copies_take(tracing);
     copy_contexts(tracing);
 }
 
@@ -532,7 +389,9 @@ static int trace_as_process(void *context) {
 
 struct uspi_tracing *uspi_tracing_create(void) {
     struct uspi_tracing *tracing = calloc(1, sizeof *tracing);
-    if (tracing != NULL) tracing->memory = tracing->list.fd = -1;
+    const long page = sysconf(_SC_PAGESIZE);
+    if (tracing != NULL) tracing->page = page > 0 ? (size_t)page : USPI_LINUX_PAGE;
+    if (tracing != NULL) tracing->memory = tracing->pagemap = tracing->list.fd = -1;
     return tracing;
 }
 
@@ -574,14 +433,6 @@ static int list_threads(struct uspi_tracing *tracing) {
     return USP_OK;
 }
 
-static void unmap_arenas(struct uspi_tracing *tracing) {
-    for (unsigned i = 0; i < USPI_STACKS; i++) {
-        struct uspi_arena *arena = &tracing->arenas[i];
-        if (arena->bytes != NULL) uspi_linux->unmap(arena->bytes, arena->size);
-        *arena = (struct uspi_arena){NULL, 0};
-    }
-}
-
 /* Stops the process once. If is_short is set afterwards, there were more threads than room, and the caller repeats the
  * stop. */
 static int trace_once(struct uspi_tracing *tracing) {
@@ -590,7 +441,7 @@ static int trace_once(struct uspi_tracing *tracing) {
     if (status != USP_OK || tracing->is_short) return status;
     /* There is no thread to stop besides the requesting one, which is not stopped. */
     if (tracing->count == 0 && tracing->except != 0) return USP_OK;
-    make_room(tracing);
+    uspi_copies_reserve(tracing, expected_threads(tracing));
     make_room_for_contexts(tracing);
     status = tracing->except != 0 ? run_process(tracing) : run_thread(tracing);
     tracing->ended = uspi_os_clock();
@@ -610,7 +461,7 @@ int uspi_trace(struct uspi_tracing *tracing) {
         tracing->executor = tracing->before_stop(tracing->context, listed);
     }
     for (unsigned attempt = 0; status == USP_OK && attempt < ATTEMPTS; attempt++) {
-        unmap_arenas(tracing);
+        uspi_copies_clear(tracing);
         room += room / 4 + 16;
         status = reserve(tracing, room) ? trace_once(tracing) : fail_to_list(tracing, -ENOMEM);
         if (!tracing->is_short) break;
@@ -657,7 +508,7 @@ int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *thre
 void uspi_tracing_free(struct uspi_tracing *tracing) {
     if (tracing == NULL) return;
     uspi_proc_threads_close(&tracing->list);
-    unmap_arenas(tracing);
+    uspi_copies_clear(tracing);
     uspi_ranges_free(&tracing->ranges);
     uspi_context_table_free(&tracing->contexts);
     free(tracing->threads);

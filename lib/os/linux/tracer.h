@@ -29,11 +29,22 @@
 /* The current stack of a thread, and the one that a handler on an alternate stack interrupted. */
 enum { USPI_OWN_STACK, USPI_INTERRUPTED_STACK, USPI_STACKS };
 
-/* The copied part of a stack. */
+/* Memory for copies: for each kind of stack one arena for usual ones, then one for large ones. */
+enum { USPI_ARENAS = 2 * USPI_STACKS };
+
+/* The copied parts of a stack. A large stack (copies.h) has an outermost part too, and memory between the parts that is
+ * not copied. */
 struct uspi_stack_extent {
     usp_addr from, low, high; /* beginning of the live part, and bounds of the whole stack: 0, 0 not known */
-    size_t room, copied;
+    size_t room, copied;      /* of the innermost part */
     uint8_t *bytes;
+    bool is_large;
+    bool may_skip; /* pages that are not present were never written */
+    struct {
+        usp_addr from;
+        size_t room, copied;
+        uint8_t *bytes;
+    } outer;
 };
 
 struct uspi_traced {
@@ -45,11 +56,13 @@ struct uspi_traced {
 
 struct uspi_tracing {
     /* The task: set before uspi_trace. */
-    pid_t pid, only; /* only: the only thread to stop; 0: all */
-    pid_t except;    /* the requesting thread, in this process; 0: none */
-    pid_t living;    /* the thread by which the process's memory is accessed */
-    uint64_t timeout;
-    int memory; /* descriptor */
+    pid_t pid, only;   /* only: the only thread to stop; 0: all */
+    pid_t except;      /* the requesting thread, in this process; 0: none */
+    pid_t living;      /* the thread by which the process's memory is accessed */
+    uint64_t timeout;  /* for the whole stop, in ns: waiting for the threads, and copying */
+    bool whole_stacks; /* large stacks are copied as a whole */
+    int memory;        /* descriptor */
+    int pagemap;       /* descriptor; -1: it is not known which pages are present */
     struct uspi_proc_threads list;
     struct uspi_refusal refusal;
     struct uspi_images_found *images; /* this field and the next two: as in struct uspi_stop_options */
@@ -64,7 +77,7 @@ struct uspi_tracing {
     struct uspi_arena {
         uint8_t *bytes; /* memory for the extents' bytes; NULL: none */
         size_t size;
-    } arenas[USPI_STACKS];
+    } arenas[USPI_ARENAS];
     struct uspi_context_table contexts;
     uint32_t arch;
     uint64_t pac_mask; /* see struct usp_target */
@@ -85,7 +98,10 @@ struct uspi_tracing {
     uint64_t spent;             /* processor time of tracers that were threads, in ns */
     size_t expected;            /* of the listing: index in `tids` of the next expected thread */
     size_t found;               /* new threads in the last listing */
-    uint64_t deadline;
+    uint64_t deadline;          /* for waiting; usp_clock */
+    uint64_t copy_deadline;     /* for copying */
+    size_t page;                /* size of a page of memory */
+    uint64_t left;              /* bytes that may still be copied of large stacks */
     pid_t tracer_id;
     char listing[65536];
 };
@@ -102,7 +118,7 @@ int uspi_trace(struct uspi_tracing *tracing);
  * shows that they have changed. Memory is kept between calls. */
 int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count);
 
-/* Frees a tracing and its data, except the descriptor of memory. NULL is ignored. */
+/* Frees a tracing and its data, except the descriptor of memory and that of the page map. NULL is ignored. */
 void uspi_tracing_free(struct uspi_tracing *tracing);
 
 #endif

@@ -16,6 +16,10 @@ struct uspi_shortcuts {
     const struct usp_images *images;
     uint64_t generation;      /* number that changes when images are loaded or unloaded */
     struct uspi_copied stack; /* a part of the stack that can be read directly; size 0: none */
+    /* The copied parts of stacks (struct uspi_thread_copy), where a walk that cannot go on is resumed; NULL: it is
+     * not. */
+    const struct uspi_copied *parts;
+    bool lacks_registers; /* the registers are not all known: they are those that a system call shows */
 };
 
 /* Recall or cache a rule for one frame's pc. kind is

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* See resume.h. */
+#include "lib/unwind/resume.h"
+
+#include "lib/unwind/frame/return_address.h"
+
+/* Maximum numbers of return addresses from which a walk is tried, and of the frames of all these walks. */
+#define TRIALS      256u
+#define TRIAL_STEPS 200000u
+/* Number of frames that are walked at once. */
+#define LEAP 16u
+/* Bytes of stack that are searched for a frame whose registers are known only in part. */
+#define SEARCHED ((size_t)64 << 10)
+
+/* A search for the frame at which a walk goes on. */
+struct search {
+    struct uspi_walker *walker;
+    struct uspi_code code;
+    struct uspi_copied stack;
+    unsigned trials, steps;
+};
+
+/* Walks from a copy of the walker to the stack's end. Returns whether that is its root. */
+static bool reaches_root(struct search *search, const struct uspi_frame_state *from) {
+    struct uspi_walker trial = *search->walker;
+    struct usp_frame frames[LEAP];
+    trial.next = *from;
+    trial.stop = USP_STOP_NONE;
+    trial.shortcuts.stack = search->stack;
+    search->trials++;
+    while (search->steps < TRIAL_STEPS) {
+        const uint32_t leapt = uspi_walker_leap(&trial, frames, LEAP, true);
+        search->steps += leapt;
+        if (leapt > 0) continue;
+        if (!uspi_walker_step(&trial, frames)) break;
+        search->steps++;
+    }
+    return trial.stop == USP_STOP_ROOT;
+}
+
+/* Makes the frame that a return address at stack slot `at` leads to. with_record: the slot below it has the frame's
+ * frame pointer. */
+static bool make_frame(struct search *search, usp_addr at, uint64_t word, bool with_record,
+                       struct uspi_frame_state *frame) {
+    const struct uspi_walk *walk = &search->walker->walk;
+    const struct uspi_backend *b = walk->backend;
+    uint64_t saved;
+    const struct uspi_return_address ra = uspi_judge_return_address(walk, &search->code, word);
+    if (ra.credit != USPI_VERIFIED) return false;
+    memset(frame, 0, sizeof *frame);
+    usp_registers_init(&frame->registers, walk->target.arch);
+    frame->low = at + b->slot;
+    /* A link register is saved at any place of a frame; a call pushes its return address last. */
+    if (b->lr == USPI_NO_REGISTER) {
+        uspi_set(&frame->registers, b->sp, frame->low);
+        frame->sp_known = true;
+    }
+    if (with_record) {
+        if (at - search->stack.from < b->slot || !uspi_read_slot(walk, at - b->slot, &saved)) return false;
+        uspi_set(&frame->registers, b->fp, saved & b->word_mask);
+    }
+    uspi_set_caller(walk, frame, &ra, USP_FRAME_KIND_RETURN_ADDRESS, USP_FRAME_METHOD_SEARCH);
+    return true;
+}
+
+static bool find_frame(struct search *search, struct uspi_frame_state *frame) {
+    const unsigned slot = search->walker->walk.backend->slot;
+    size_t at = (size_t)(-search->stack.from & (slot - 1));
+    for (; at + slot <= search->stack.size && search->trials < TRIALS && search->steps < TRIAL_STEPS; at += slot) {
+        const uint64_t word = uspi_le(search->stack.bytes + at, slot);
+        if (!make_frame(search, search->stack.from + at, word, true, frame)) continue;
+        if (reaches_root(search, frame)) return true;
+        uspi_forget(&frame->registers, search->walker->walk.backend->fp);
+        if (reaches_root(search, frame)) return true;
+    }
+    return false;
+}
+
+/* Returns the part of the copied stack from the last frame on; size 0: that frame is not on this stack. */
+static struct uspi_copied rest_of(const struct uspi_walker *w, const struct uspi_copied *part) {
+    const usp_addr skipped = w->frame.low - part->from;
+    if (w->frame.low < part->from || skipped > part->size) return (struct uspi_copied){NULL, 0, 0};
+    return (struct uspi_copied){part->bytes + (size_t)skipped, w->frame.low, part->size - (size_t)skipped};
+}
+
+/* Chooses the stack to search. */
+static enum uspi_resumed choose_stack(const struct uspi_walker *w, struct uspi_copied *stack) {
+    for (unsigned i = 0; i < USPI_OUTER_PART; i++) {
+        const struct uspi_copied *inner = &w->shortcuts.parts[i], *outer = &w->shortcuts.parts[USPI_OUTER_PART + i];
+        /* The stack pointer of a stack that has overflowed is below the first part. */
+        const bool is_before = w->frame.low < outer->from &&
+                               (w->frame.low >= inner->from || inner->from - w->frame.low < USPI_STACK_OVERFLOW);
+        if (outer->size > 0 && outer->from > inner->from + inner->size && is_before) {
+            *stack = *outer;
+            return USPI_RESUMED_PAST_GAP;
+        }
+        *stack = rest_of(w, inner);
+        if (stack->size > 0 && w->shortcuts.lacks_registers) {
+            if (stack->size > SEARCHED) stack->size = SEARCHED;
+            return USPI_RESUMED_PAST_REGISTERS;
+        }
+    }
+    return USPI_NOT_RESUMED;
+}
+
+static bool may_resume(const struct uspi_walker *w) {
+    if (w->shortcuts.parts == NULL) return false;
+    switch (w->stop) {
+    case USP_STOP_NONE:
+    case USP_STOP_ROOT:
+    case USP_STOP_CAPACITY:
+    case USP_STOP_CYCLE:
+    case USP_STOP_STEP_LIMIT:
+    case USP_STOP_DEADLINE: return false;
+    default: return true;
+    }
+}
+
+enum uspi_resumed uspi_walker_resume(struct uspi_walker *w) {
+    struct search search = {.walker = w};
+    struct uspi_frame_state frame;
+    if (!may_resume(w)) return USPI_NOT_RESUMED;
+    const enum uspi_resumed how = choose_stack(w, &search.stack);
+    if (how == USPI_NOT_RESUMED) return how;
+    uspi_code_init(&search.code, w->walk.backend, uspi_code_memory(&w->walk));
+    if (!find_frame(&search, &frame)) return USPI_NOT_RESUMED;
+    w->next = frame;
+    w->stop = USP_STOP_NONE;
+    w->stop_address = 0;
+    w->shortcuts.stack = search.stack;
+    /* The walk reaches the root from there. */
+    w->shortcuts.parts = NULL;
+    return how;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Resumes a walk that cannot go on from its last frame: past stack that was not copied, and where the frame's registers
+ * are not known. It searches the stack for the return address of a frame further out. */
+#ifndef USPI_UNWIND_RESUME_H
+#define USPI_UNWIND_RESUME_H
+
+#include "lib/unwind/walker.h"
+
+/* What was missing at the walk's last frame. */
+enum uspi_resumed {
+    USPI_NOT_RESUMED,
+    USPI_RESUMED_PAST_GAP,      /* stack that was not copied: frames are missing, and their number is not known */
+    USPI_RESUMED_PAST_REGISTERS /* registers */
+};
+
+/* Resumes a walk whose last step found no caller, if shortcuts.parts has a part of the stack to search. A return
+ * address is believed only if it follows a call and the walk from there reaches the stack's root. Async-signal-safe.
+ * Needs about 6 KB of stack. */
+enum uspi_resumed uspi_walker_resume(struct uspi_walker *walker);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* A process with a large stack, which tests capture. The first argument says what is on it, the second how many
+ * bytes. Prints "ready LOW HIGH", the bounds of the function of which the stack has frames. Does not use the library. */
+#define _GNU_SOURCE 1
+#include <alloca.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/support/kept.h"
+
+#define DEPTH 7u
+/* Room for the frames around the large one. */
+#define SPARE ((size_t)1 << 20)
+
+extern const char __start_bounded_target[], __stop_bounded_target[];
+
+static volatile unsigned sink;
+static volatile int may_go;
+static size_t size;
+static bool is_touched;
+
+static KEPT void wait_for_end(void) {
+    printf("ready %llx %llx\n", (unsigned long long)(size_t)__start_bounded_target,
+           (unsigned long long)(size_t)__stop_bounded_target);
+    fflush(stdout);
+    while (!may_go) pause();
+}
+
+static KEPT void take_room(void) {
+    volatile char *room = alloca(size);
+    if (is_touched) memset((char *)room, 1, size);
+    room[0] = 1;
+    wait_for_end();
+    sink += (unsigned)room[0];
+}
+
+static KEPT __attribute__((section("bounded_target"))) void descend(unsigned depth) {
+    if (depth == 0) {
+        take_room();
+    } else {
+        descend(depth - 1);
+    }
+    sink++;
+}
+
+static void *run_large(void *context) {
+    descend(DEPTH);
+    return context;
+}
+
+static void handle(int number) {
+    (void)number;
+    wait_for_end();
+}
+
+static KEPT __attribute__((section("bounded_target"))) unsigned overflow(unsigned n) {
+    volatile char room[1000];
+    room[0] = (char)n;
+    if (may_go) return n;
+    return overflow(n + 1) + (unsigned)room[0];
+}
+
+static void *run_overflow(void *context) {
+    stack_t alternate = {.ss_size = 65536};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handle;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGSEGV, &action, NULL);
+    alternate.ss_sp = malloc(alternate.ss_size);
+    sigaltstack(&alternate, NULL);
+    sink += overflow(0);
+    return context;
+}
+
+int main(int count, char **arguments) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    const char *what = count > 1 ? arguments[1] : "";
+    const bool is_overflow = strcmp(what, "overflow") == 0;
+    size = count > 2 ? (size_t)strtoull(arguments[2], NULL, 10) : 0;
+    is_touched = strcmp(what, "touched") == 0;
+    /* Not calloc, nor libc's own stack: no page may exist before it is used. */
+    const size_t room = size + SPARE;
+    char *stack = mmap(NULL, room + SPARE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack == MAP_FAILED || mprotect(stack, SPARE, PROT_NONE) != 0) return 77;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stack + SPARE, room);
+    if (pthread_create(&thread, &attributes, is_overflow ? run_overflow : run_large, NULL) != 0) return 2;
+    pthread_join(thread, NULL);
+    return 0;
+}
