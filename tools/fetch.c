@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements fetch.h: runs the user's command or asks debuginfod servers, and checks the files. */
+#define _GNU_SOURCE 1 /* for O_PATH */
 #include "tools/fetch.h"
 
 #include "lib/base/array.h"
@@ -243,17 +244,43 @@ static const char *judge(const char *path, const struct fetch_build *build) {
     return "debuginfo";
 }
 
+static const char *last_part(const char *path) { return strrchr(path, '/') + 1; }
+
+/* Sets the mode of a fetched file, which the command can have written for one user only. The file of another user, or
+ * one that has other names, keeps its mode. */
+static bool open_to_readers(int file) {
+    struct stat found;
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return false;
+    if (found.st_uid == geteuid() && found.st_nlink == 1) (void)fchmod(file, 0666 & ~mask);
+    return true;
+}
+
+/* Moves a file within the cache. The cache's owner may be another user, so links in it are not followed. */
+static bool move(const struct fetch *fetch, const char *place, const char *published) {
+    const size_t below = strlen(fetch->cache) + 1;
+    const int cache = open(fetch->cache, FOLDER_FLAGS);
+    const int from = cache >= 0 ? open_folder_below(cache, place + below, false, NULL) : -1;
+    const int to = from >= 0 ? open_folder_below(cache, published + below, true, NULL) : -1;
+    const int file =
+        to >= 0 ? openat(from, last_part(place), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    const bool is_moved =
+        file >= 0 && open_to_readers(file) && renameat(from, last_part(place), to, last_part(published)) == 0;
+    const int opened[] = {cache, from, to, file};
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
+        if (opened[i] >= 0) close(opened[i]);
+    }
+    return is_moved;
+}
+
 /* Moves the file that the command has written to its place in the cache. */
 static enum fetched publish(const struct fetch *fetch, const struct fetch_build *build, const char *place,
                             char error[FETCH_ERROR]) {
     const char *name = judge(place, build);
     char *published = name != NULL ? layouts_unified(fetch->cache, build->id, build->id_size, name) : NULL;
-    const bool is_done = published != NULL && make_folders_of(published, 0777) && rename(place, published) == 0;
+    const bool is_done = published != NULL && move(fetch, place, published);
     if (!is_done) snprintf(error, FETCH_ERROR, "wrote no file of this build to {dest}");
-    /* Temporary files have a mode for one user only. */
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (is_done) (void)chmod(published, 0666 & ~mask);
     free(published);
     return is_done ? FETCH_DONE : FETCH_FAILED;
 }

@@ -112,7 +112,7 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
     options.write = write_out;
     options.context = session;
     options.images = session->images;
-    status = log_output_open(&session->output, session->options, name, &place, &input.status);
+    status = log_output_open(&session->output, session->options, name, &place, &input);
     if (place.folder >= 0) close(place.folder);
     if (status != EXIT_ALL_WELL) {
         log_input_close(&input);

@@ -25,21 +25,11 @@ bool log_input_open(struct log_input *input, const char *path) {
     return log_input_take(input, strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO);
 }
 
-/* Of a file with an access control list, the group's permissions are the most that users in the list can have. */
-static void heed_list(struct log_input *input) {
-#ifdef __linux__
-    if (fgetxattr(input->fd, "system.posix_acl_access", NULL, 0) > 0) input->status.st_mode &= ~(mode_t)070;
-#else
-    (void)input;
-#endif
-}
-
 bool log_input_take(struct log_input *input, int fd) {
     struct stat file, out;
     *input = (struct log_input){.fd = fd, .piece = LOG_PIECE, .spool = -1};
     if (input->fd < 0 || fstat(input->fd, &file) != 0) return false;
     input->status = file;
-    heed_list(input);
     if (S_ISDIR(file.st_mode)) {
         log_input_close(input);
         errno = EISDIR;
@@ -56,6 +46,13 @@ bool log_input_take(struct log_input *input, int fd) {
     input->is_small = file.st_size < (off_t)LOG_PIECE;
     if (input->is_small) input->piece = (size_t)file.st_size + 1;
     return true;
+}
+
+mode_t log_input_mode(const struct log_input *input) {
+#ifdef __linux__
+    if (fgetxattr(input->fd, "system.posix_acl_access", NULL, 0) > 0) return input->status.st_mode & ~(mode_t)070;
+#endif
+    return input->status.st_mode;
 }
 
 void log_input_close(struct log_input *input) {

@@ -18,7 +18,7 @@
 
 struct log_input {
     int fd;
-    struct stat status; /* its owner and permissions */
+    struct stat status; /* its owner, and its permissions: see log_input_mode */
     bool is_file;       /* it can be read again */
     bool is_small;      /* a file shorter than a piece */
     size_t piece;       /* room for the first read: for a small file, one byte more than its size */
@@ -41,6 +41,10 @@ bool log_input_open(struct log_input *input, const char *path);
 /* The same for an open descriptor, which the input owns from now on, unless it is standard input's. -1: errno is the
  * reason. Returns false with errno: EINVAL for the file to which standard output goes, which would have no end. */
 bool log_input_take(struct log_input *input, int fd);
+
+/* Returns the input's type and permissions. Those of the group are missing if the file has an access control list: then
+ * they are the most that any user in the list can have. */
+mode_t log_input_mode(const struct log_input *input);
 
 void log_input_close(struct log_input *input);
 

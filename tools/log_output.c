@@ -16,25 +16,26 @@ static bool may_replace(const struct log_options *options, const char *path, con
 }
 
 int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name,
-                    struct log_place *place, const struct stat *source) {
+                    struct log_place *place, const struct log_input *input) {
+    struct stat source = input->status;
     const int folder = place->folder;
     const char *copy;
     char *path;
     *output = (struct log_output){.file = stdout, .written.folder = -1};
     if (options->output == NULL && !options->is_in_place) return EXIT_ALL_WELL;
     output->is_named = true;
+    source.st_mode = log_input_mode(input);
     if (options->is_in_place) {
-        if (!may_replace(options, name->path, source)) return EXIT_NO_TARGET;
+        if (!may_replace(options, name->path, &source)) return EXIT_NO_TARGET;
         place->folder = -1;
-        if (!output_open_in(&output->written, folder, place->name, name->path, OUTPUT_REPLACEMENT, source)) {
+        if (!output_open_in(&output->written, folder, place->name, name->path, OUTPUT_REPLACEMENT, &source)) {
             return EXIT_FAILED;
         }
     } else {
         const int opened = log_files_open_in(options->output, name, &path, &copy);
         if (opened < 0) return EXIT_FAILED;
-        struct stat reached = *source;
-        reached.st_mode &= ~(mode_t)0777 | place->reach;
-        const bool is_open = output_open_in(&output->written, opened, copy, path, OUTPUT_COPY, &reached);
+        source.st_mode &= ~(mode_t)0777 | place->reach;
+        const bool is_open = output_open_in(&output->written, opened, copy, path, OUTPUT_COPY, &source);
         free(path);
         if (!is_open) return EXIT_FAILED;
     }

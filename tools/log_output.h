@@ -6,6 +6,7 @@
 
 #include "tools/log.h"
 #include "tools/log_files.h"
+#include "tools/log_input.h"
 #include "tools/output.h"
 
 #include <stdio.h>
@@ -17,10 +18,10 @@ struct log_output {
     bool has_failed;
 };
 
-/* Opens the output of a log. `place`: its folder, if it is replaced; the output owns the descriptor then. `source`: its
- * status. Complains. Returns an enum exit_status. */
+/* Opens the output of a log. `place`: its folder, if it is replaced; the output owns the descriptor then. `input`: the
+ * open log. Complains. Returns an enum exit_status. */
 int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name,
-                    struct log_place *place, const struct stat *source);
+                    struct log_place *place, const struct log_input *input);
 
 /* Writes bytes. Returns false on failure. */
 bool log_output_write(struct log_output *output, const char *bytes, size_t n);

@@ -4,6 +4,7 @@
 
 #include "tools/command.h"
 #include "tools/damage.h"
+#include "tools/signals.h"
 #include "tools/text.h"
 #include "tools/unpack.h"
 
@@ -56,8 +57,10 @@ static void remember(struct store_adding *adding, const struct usp_image *image)
 static int tell(void *context, uint64_t done, uint64_t all) {
     struct store_adding *adding = context;
     /* Thousandths fit into any size_t. */
-    progress_say(&adding->progress, all > 0 ? (size_t)(done * 1000 / all) : 0, 1000, adding->path);
-    return 0;
+    if (progress_is_watched(&adding->progress)) {
+        progress_say(&adding->progress, all > 0 ? (size_t)(done * 1000 / all) : 0, 1000, adding->path);
+    }
+    return caught_signal() != 0 ? USP_ERROR_SYSTEM : 0;
 }
 
 /* Returns the displayed name of a file. A file in an archive is named as if the archive were a folder. */
@@ -138,13 +141,12 @@ static void work_on(struct store_adding *adding, const struct usp_images *images
     index.flags = adding->is_forced ? 0 : USP_INDEX_KEEP;
     adding->path = path;
     progress_begin(&adding->progress, stderr);
-    if (progress_is_watched(&adding->progress)) {
-        index.progress = tell;
-        index.context = adding;
-    }
+    index.progress = tell;
+    index.context = adding;
     int status =
         adding->is_verification ? usp_index_verify(images, image, &index) : usp_index_write(images, image, &index);
     progress_end(&adding->progress);
+    if (caught_signal() != 0) return;
     if (status == USP_OK) describe_index(image, &index, path, adding);
     if (complain_of_names(image->path, image->build_id, image->build_id_size, adding->archive)) {
         note(adding, EXIT_INCOMPLETE);
@@ -176,7 +178,8 @@ static void take_file(struct store_adding *adding, const char *path) {
         note(adding, EXIT_NO_TARGET);
         return;
     }
-    for (size_t i = 0; i < usp_images_count(images); i++) work_on(adding, images, usp_images_get(images, i));
+    for (size_t i = 0; caught_signal() == 0 && i < usp_images_count(images); i++)
+        work_on(adding, images, usp_images_get(images, i));
     usp_images_free(images);
 }
 
@@ -213,28 +216,32 @@ static void take_folder(struct store_adding *adding, const char *path, unsigned 
     }
     adding->is_searching = true;
     for (int i = 0; i < count; i++) {
-        if (entries[i]->d_name[0] != '.' && depth < DEPTH_MAX) take_entry(adding, path, entries[i]->d_name, depth + 1);
+        const bool is_taken = entries[i]->d_name[0] != '.' && depth < DEPTH_MAX && caught_signal() == 0;
+        if (is_taken) take_entry(adding, path, entries[i]->d_name, depth + 1);
         free(entries[i]);
     }
     free(entries);
     adding->is_searching = was_searching;
 }
 
-/* Adds the files of an archive as if it were a folder. Archives in it are not unpacked. */
+/* Adds the files of an archive as if it were a folder. Archives in it are not unpacked. A signal that ends the command
+ * does so when the unpacked files are removed. */
 static void take_archive(struct store_adding *adding, const char *path) {
     char error[512], *folder = NULL;
+    catch_signals();
     int status = unpack_begin(path, &folder, error, sizeof error);
     if (status == USP_OK) {
         adding->archive = path;
         adding->unpacked = folder;
         take_folder(adding, folder, 0);
         adding->archive = NULL;
-    } else {
+    } else if (caught_signal() == 0) {
         complain("%s: %s", path, error);
         const bool is_ours = status == USP_ERROR_SYSTEM || status == USP_ERROR_NO_MEMORY;
         note(adding, is_ours ? EXIT_FAILED : adding->is_searching ? EXIT_INCOMPLETE : EXIT_NO_TARGET);
     }
     unpack_end(folder);
+    release_signals();
 }
 
 static void take_path(struct store_adding *adding, const char *path, unsigned depth) {

@@ -5,6 +5,7 @@
 #endif
 
 #include "tools/folders.h"
+#include "tools/signals.h"
 #include "tools/unpack.h"
 
 #include <unspool/base.h>
@@ -181,6 +182,7 @@ static bool write_all(int file, const uint8_t *bytes, size_t n) {
 /* Copies an entry's bytes to a file. The first n bytes are in `piece`. */
 static int copy_entry(struct unpacking *u, int file, uint8_t *piece, size_t room, size_t n) {
     while (n > 0) {
+        if (caught_signal() != 0) return refuse(u, USP_ERROR_SYSTEM, "interrupted");
         if (n > u->left) return refuse(u, USP_ERROR_FORMAT, "holds too much for an archive of its size");
         u->left -= n;
         if (!write_all(file, piece, n)) return refuse_system(u, "temporary file");
@@ -208,6 +210,7 @@ static int take_entries(struct unpacking *u) {
     int got;
     while ((got = u->library.next(u->archive, &entry)) == ARCHIVE_OK || got == ARCHIVE_WARN) {
         const char *name = u->library.path_of(entry);
+        if (caught_signal() != 0) return refuse(u, USP_ERROR_SYSTEM, "interrupted");
         if (++u->entries > ENTRIES_MAX) return refuse(u, USP_ERROR_FORMAT, "holds too many files");
         if (name == NULL || !is_below(name)) {
             return refuse(u, USP_ERROR_FORMAT, "names a file outside of the archive");

@@ -41,7 +41,9 @@ static void write_stack(int signal, void *ucontext) {
     struct usp_raw_capture raw;
     const struct usp_raw_thread thread = {.stack = &stack};
     uint32_t ticket;
-    int file = open("crash.raw", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    /* A new file: another user can have put a link or a pipe in its place. */
+    unlink("crash.raw");
+    int file = open("crash.raw", O_WRONLY | O_CREAT | O_EXCL, 0600);
 
     usp_stack_init(&stack, frames, 256);
     usp_capture_context(ucontext, NULL, &stack);

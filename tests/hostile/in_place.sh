@@ -95,6 +95,23 @@ cp "$work/open" "$work/log"
 chmod 666 "$work/log"
 run 0 symbolize --quiet --search "$work/files" --output "$work/copies" --log "$work/log"
 expect_state "a copy that is replaced" "$work/copies/log" "640 0 0"
+# A file with an access control list, in which only the other user may read besides the owner: the group's permissions
+# are the list's mask.
+make "$work/listed" 600 0 "$other"
+if have python3 && python3 - "$work/listed" "$other" 2>/dev/null <<'END'
+import os, struct, sys
+path, user = sys.argv[1], int(sys.argv[2])
+entries = [(1, 6, 0xffffffff), (2, 4, user), (4, 0, 0xffffffff), (0x10, 4, 0xffffffff), (0x20, 0, 0xffffffff)]
+os.setxattr(path, 'system.posix_acl_access', struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *e) for e in entries))
+END
+then
+  expect_state "a mask" "$work/listed" "640 0 $other"
+  in_place 0 --log "$work/listed"
+  is_named "$work/listed" "a file with a list"
+  expect_state "a file with a list" "$work/listed" "600 0 $other"
+else
+  echo "left out: access control lists"
+fi
 # What only root can reach because of its folder.
 mkdir -m 700 "$work/closed"
 make "$work/closed/log" 644 0 0

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes files atomically, and locks folders for one writer, for all our systems: rename, flock. */
+/* Writes files atomically, and locks folders for one writer, for all our systems: rename, flock. On Linux a file
+ * has no name while it is written, so that a killed process leaves nothing behind. */
+#define _GNU_SOURCE 1 /* for O_TMPFILE */
 #include "lib/os/os.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- folders ---- */
 
 /* How often a lock is tried, every 10 ms. */
 #define LOCK_TRIES 1000
@@ -58,70 +63,98 @@ static int open_folder(char *path, size_t top, char **name) {
     return folder;
 }
 
-/* Maximum number of attempts to create a file: another process may remove an empty folder before a file is in it, or
- * have a file of this name. */
+/* ---- files ---- */
+
+/* Maximum number of attempts: another process may remove an empty folder before a file is in it, or have a file with
+ * the same temporary name. */
 #define TRIES 100
 
-/* The end of a temporary file's name: a dot, the process, six digits. */
-#define SUFFIX_MAX 48
-
-struct publishing {
-    int folder;      /* descriptor; negative: a status */
-    char *name;      /* of the file, in `path` */
-    char *temporary; /* of the file that is written first, in the same folder */
-    char *path;
-};
-
-/* Creates a new file and the folders of its path. Returns its descriptor, or a negative status. */
-static int create_temporary(struct publishing *publishing, size_t top) {
-    int status = USP_ERROR_SYSTEM;
-    for (unsigned i = 0; i < TRIES; i++) {
-        struct timespec now = {0};
-        publishing->folder = open_folder(publishing->path, top, &publishing->name);
-        if (publishing->folder < 0 && errno != ENOENT) return publishing->folder;
-        if (publishing->folder < 0) continue;
-        /* The temporary file has a name of its own, so that others may write the same file meanwhile. */
-        (void)clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(publishing->temporary, strlen(publishing->name) + SUFFIX_MAX, "%s.%ld.%06ld", publishing->name,
-                 (long)getpid(), (now.tv_nsec + (long)i) % 1000000);
-        const int file = openat(publishing->folder, publishing->temporary,
-                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (file >= 0) return file;
-        status = refusal();
-        const int error = errno;
-        close(publishing->folder);
-        publishing->folder = status;
-        if (error != ENOENT && error != EEXIST) break;
-    }
-    return status;
+/* Makes a temporary name, so that others may write the same file meanwhile. It need not be secret, because no file that
+ * exists is opened. */
+static void make_name(const char *name, char temporary[NAME_MAX + 1]) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(temporary, NAME_MAX + 1, "%.200s.%ld.%06lx", name, (long)getpid(), (unsigned long)now.tv_nsec & 0xffffff);
 }
 
-/* Writes the temporary file and renames it. */
-static int write_file(const struct publishing *publishing, int file, const void *bytes, size_t n) {
-    int status = uspi_os_write(file, bytes, n);
+/* Opens a file without a name. Returns -1 where it could not be given one later. */
+static int open_nameless(int folder, char link[64]) {
+#ifdef O_TMPFILE
+    const int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0) return -1;
+    snprintf(link, 64, "/proc/self/fd/%d", fd);
+    if (faccessat(AT_FDCWD, link, F_OK, 0) == 0) return fd;
+    close(fd);
+#else
+    (void)folder, (void)link;
+#endif
+    return -1;
+}
+
+/* A file that is being written. */
+struct writing {
+    int folder, file;
+    const char *name;
+    char temporary[NAME_MAX + 1]; /* empty: it has no name */
+    char link[64];                /* path of a file without a name */
+};
+
+static int begin(struct writing *w) {
+    w->temporary[0] = '\0';
+    w->file = open_nameless(w->folder, w->link);
+    for (unsigned i = 0; i < TRIES && w->file < 0; i++) {
+        make_name(w->name, w->temporary);
+        w->file = openat(w->folder, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (w->file < 0 && errno != EEXIST) break;
+    }
+    return w->file >= 0 ? 0 : -1;
+}
+
+/* Gives a file its name, in place of a file that has it. Returns 0, or -1 with errno. */
+static int finish(struct writing *w) {
+    if (w->temporary[0] == '\0') {
+        if (linkat(AT_FDCWD, w->link, w->folder, w->name, AT_SYMLINK_FOLLOW) == 0) return 0;
+        int linked = -1;
+        for (unsigned i = 0; i < TRIES && linked != 0 && errno == EEXIST; i++) {
+            make_name(w->name, w->temporary);
+            linked = linkat(AT_FDCWD, w->link, w->folder, w->temporary, AT_SYMLINK_FOLLOW);
+        }
+        if (linked != 0) w->temporary[0] = '\0';
+        if (linked != 0) return -1;
+    }
+    return renameat(w->folder, w->temporary, w->folder, w->name);
+}
+
+/* Writes a file. Returns an enum usp_status; USP_ERROR_NOT_FOUND: its folder was removed. */
+static int write_in(int folder, const char *name, const void *bytes, size_t n) {
+    struct writing w = {.folder = folder, .name = name};
+    if (begin(&w) != 0) return errno == ENOENT ? USP_ERROR_NOT_FOUND : refusal();
+    int status = uspi_os_write(w.file, bytes, n);
     const mode_t mask = umask(0);
     umask(mask);
-    if (status == USP_OK && fchmod(file, 0666 & ~mask) != 0) status = USP_ERROR_SYSTEM;
-    if (close(file) != 0 && status == USP_OK) status = USP_ERROR_SYSTEM;
-    if (status == USP_OK &&
-        renameat(publishing->folder, publishing->temporary, publishing->folder, publishing->name) != 0) {
-        status = USP_ERROR_SYSTEM;
-    }
-    if (status != USP_OK) (void)unlinkat(publishing->folder, publishing->temporary, 0);
+    if (status == USP_OK && fchmod(w.file, 0666 & ~mask) != 0) status = USP_ERROR_SYSTEM;
+    /* Network file systems report some errors when a descriptor is closed. */
+    if (status == USP_OK && close(dup(w.file)) != 0) status = USP_ERROR_SYSTEM;
+    if (status == USP_OK && finish(&w) != 0) status = errno == ENOENT ? USP_ERROR_NOT_FOUND : USP_ERROR_SYSTEM;
+    if (status != USP_OK && w.temporary[0] != '\0') unlinkat(folder, w.temporary, 0);
+    close(w.file);
     return status;
 }
 
 int uspi_os_publish(const char *path, size_t top, const void *bytes, size_t n) {
-    struct publishing publishing = {.folder = -1, .path = strdup(path), .temporary = malloc(strlen(path) + SUFFIX_MAX)};
-    int status = USP_ERROR_NO_MEMORY;
-    if (publishing.path != NULL && publishing.temporary != NULL) {
-        const int file = create_temporary(&publishing, top);
-        status = file >= 0 ? write_file(&publishing, file, bytes, n) : file;
-        if (publishing.folder >= 0) close(publishing.folder);
+    char *copy = strdup(path), *name;
+    int status = copy != NULL ? USP_ERROR_NOT_FOUND : USP_ERROR_NO_MEMORY;
+    for (unsigned i = 0; i < TRIES && status == USP_ERROR_NOT_FOUND; i++) {
+        const int folder = open_folder(copy, top, &name);
+        if (folder >= 0) {
+            status = write_in(folder, name, bytes, n);
+            close(folder);
+        } else if (errno != ENOENT) {
+            status = folder;
+        }
     }
-    free(publishing.temporary);
-    free(publishing.path);
-    return status;
+    free(copy);
+    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_SYSTEM : status;
 }
 
 int uspi_os_lock_folder(const char *path, size_t top) {

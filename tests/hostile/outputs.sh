@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tests that links, pipes and setuid files of a user do not lead root's outputs elsewhere: profiles, indexes, fetched
+# files, and logs whose folder is exchanged for a link while others are read.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/../tool/common.sh"
+# shellcheck source=tests/hostile/users.sh
+. "$(dirname "$0")/users.sh"
+cd "$work"
+echo secret >secret
+is_intact() { [[ $(cat "$work/secret") == secret ]] || fail "$1: written through a link"; }
+start "$stuck"
+record() { run "$1" record --quiet --duration 0.02 --format json -o "$2" "$pid"; }
+
+# ---- profiles
+as_other ln -s "$work/secret" "$theirs/link"
+record 4 "$theirs/link"
+err_has '^unspool: .*/link: is a symbolic link of another user$'
+is_intact "a link"
+as_other mkfifo "$theirs/pipe"
+timeout 20 "$unspool" record --quiet --duration 0.02 --format json -o "$theirs/pipe" "$pid" 2>err && fail "a pipe is written"
+err_has '^unspool: .*/pipe: is a pipe of another user$'
+# A link of one's own that leads to another user's.
+ln -s "$theirs/link" mine
+record 4 mine
+is_intact "a link to a link"
+ln -s profile link
+record 0 link
+[[ -L link && -s profile ]] || fail "a link of one's own: $(ls -l)"
+# A file is replaced, not written to, and loses the setuid bit.
+ln profile other-name
+before=$(cat other-name)
+chmod 4750 profile
+echo old >other-name
+record 0 profile
+[[ $(cat other-name) == old && -s profile ]] || fail "a file with two names: $before"
+expect_state "a profile that is replaced" profile "750 0 0"
+as_other cp /bin/sh "$theirs/shell"
+as_other chmod 4755 "$theirs/shell"
+record 0 "$theirs/shell"
+[[ ! -u $theirs/shell ]] || fail "a setuid file has root's bytes: $(state "$theirs/shell")"
+[[ $(stat -c %a "$theirs/shell") == "$(printf '%o' $((0666 & ~0$(umask))))" ]] || fail "a new file: $(state "$theirs/shell")"
+# A profile that cannot be taken leaves the former one.
+cp profile kept
+run 3 record --quiet --format json -o kept 999999999
+cmp -s profile kept || fail "the former profile is gone"
+[[ -z $(find . "$theirs" -name '*.unspool-*') ]] || fail "left over: $(find . -name '*.unspool-*')"
+# Devices, open descriptors and pipes of one's own are written as they are.
+record 0 /dev/null
+[[ -c /dev/null ]] || fail "/dev/null was replaced"
+record 0 /dev/stdout
+[[ -s out ]] || fail "/dev/stdout: nothing"
+record 0 >(cat >piped)
+wait $!
+[[ -s piped ]] || fail "a pipe: nothing"
+
+# ---- indexes: a folder of the store is a link
+id=$(readelf -n "$unspool" | sed -n 's/.*Build ID: //p')
+mkdir etc
+if [[ -n $id ]]; then
+  as_other mkdir "$theirs/store"
+  ln -s "$work/etc" "$theirs/store/${id:0:2}"
+  run 3 index --quiet -o "$theirs/store" "$unspool"
+  [[ -z $(ls -A etc) ]] || fail "an index outside of the store: $(find etc)"
+  # The store itself may be a link, because the caller has named it.
+  mkdir real
+  ln -s real store
+  run 0 index --quiet -o store "$unspool"
+  [[ -s real/${id:0:2}/${id:2}/index ]] || fail "a store that is a link: $(find real)"
+  expect_state "an index" "real/${id:0:2}/${id:2}/index" "$(printf '%o 0 0' $((0666 & ~0$(umask))))"
+
+  # ---- fetched files: a folder of the cache is a link
+  as_other mkdir "$theirs/cache"
+  ln -s "$work/etc" "$theirs/cache/${id:0:2}"
+  printf '%s\n' "0   App   0x0000000000004a10 0x0 + 18960" '' 'Binary Images:' \
+    "0x0 - 0xfffff unspool x86_64 <$id> /opt/unspool" >log
+  printf '3   %s + 0x4a10 /opt/unspool\n' "$id" >log
+  run 0 symbolize --log log --fetch "cp $unspool {dest} {uuid}" --fetch-cache "$theirs/cache"
+  cat err out >said
+  [[ -z $(ls -A etc) ]] || fail "a fetched file outside of the cache: $(find etc)"
+fi
+
+# ---- a folder of logs that is exchanged for a link when the first log has been read
+as_other mkdir -p "$theirs/logs/b"
+report='3   0123ABCD-4567-89AB-CDEF-0123456789AB + 0x4a10 /opt/App'
+echo "$report" >"$theirs/logs/a"
+echo theirs >"$theirs/logs/b/passwd"
+echo "root's" >etc/passwd
+cat >exchange.sh <<END
+mv "$theirs/logs/b" "$theirs/logs/c"
+ln -s "$work/etc" "$theirs/logs/b"
+exit 1
+END
+for how in "--in-place" "--output copies"; do
+  # shellcheck disable=SC2086 # words on purpose
+  run 3 symbolize --quiet $how --log "$theirs/logs" --fetch "sh $work/exchange.sh {uuid} {dest}"
+  err_has 'logs/b/passwd: Not a directory$'
+  [[ ! -e copies/b/passwd ]] || fail "copied through a link: $(cat copies/b/passwd)"
+  rm "$theirs/logs/b"
+  mv "$theirs/logs/c" "$theirs/logs/b"
+done
+verdict
