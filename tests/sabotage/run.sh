@@ -125,7 +125,7 @@ try() {
   cat "$work/original" >"$file"
 }
 for name in "${names[@]}"; do try "$name"; done
-run_make all && rm "$work/unfinished"
+run_make all && run_make test-programs && rm "$work/unfinished"
 echo "$found of ${#names[@]} faults are found"
 [[ $found -ge $least ]] || fail "at least $least must be found"
 verdict
