@@ -27,9 +27,9 @@ static inline bool is_on_emulated_kernel(void) { return strcmp(test_under(), "ke
 static inline bool is_user_emulated(void) { return strncmp(test_under(), "qemu-", 5) == 0; }
 
 /* The step from one input to the next, if a test has many of one kind. All of them are tried where nothing slows the
- * test. Elsewhere only the host differs, and a part of them shows that. The step is not a power of two, so that no kind
- * of field is left out. */
-static inline unsigned stride(void) { return is_slowed() || USP_SANITIZED ? 7 : 1; }
+ * test. Elsewhere only the host differs, and a part of them shows that, as in lanes that set USP_TEST_PART. The step is
+ * not a power of two, so that no kind of field is left out. */
+static inline unsigned stride(void) { return is_slowed() || USP_SANITIZED || getenv("USP_TEST_PART") != NULL ? 7 : 1; }
 
 /* The size of tests, by the environment's USP_TEST_SCALE: 0, which is the default, runs a sample of the large tests,
  * and 1 runs them at their full size. A larger number multiplies repetitions and durations. */
