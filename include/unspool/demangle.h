@@ -27,7 +27,7 @@ enum usp_mangling {
     USP_MANGLING_CXX = 1,         /* Itanium C++ ABI: _Z…; blocks in it: __Z…_block_invoke */
     USP_MANGLING_RUST_LEGACY = 2, /* the same with a hash as its last part: _ZN…17h0123456789abcdefE */
     USP_MANGLING_RUST_V0 = 3,     /* RFC 2603: _R… */
-    USP_MANGLING_SWIFT = 4        /* $s…, $S…, $e…, _$s…, _T0… */
+    USP_MANGLING_SWIFT = 4        /* $s…, $S…, $e…, _$s…, _T0…, the Objective-C runtime's _TtC…, _TtGC…, _TtP… */
 };
 
 /* Returns the language (enum usp_mangling), judged by the name's form alone. Async-signal-safe, thread-safe. */

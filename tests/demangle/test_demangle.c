@@ -169,7 +169,7 @@ START_TEST(languages) {
         {"_T04main3fooyyF", USP_MANGLING_SWIFT},
         {"$S4main3fooyyF", USP_MANGLING_SWIFT},
         {"$e4main3fooyyF", USP_MANGLING_SWIFT},
-        {"_TF4main3fooFT_T_", USP_MANGLING_SWIFT},
+        {"_TF4main3fooFT_T_", USP_MANGLING_NONE},
         {"_TtC4main1A", USP_MANGLING_SWIFT},
         {"_TtGCs23_ContiguousArrayStorageSi_", USP_MANGLING_SWIFT},
         {"@__swiftmacro_4main3foo1mfMf_", USP_MANGLING_SWIFT},

@@ -143,21 +143,9 @@ struct uspi_swift_node *uspi_swift_parse_identifier(struct uspi_swift_parser *pa
     return uspi_swift_remember(parser, name);
 }
 
-/* "o" after an identifier: its letters mean the characters of operators. */
-struct uspi_swift_node *uspi_swift_parse_operator_identifier(struct uspi_swift_parser *parser, uint16_t kind) {
-    const struct uspi_swift_node *name = uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER);
-    char *text = name != NULL ? uspi_region_take(parser->memory, name->length) : NULL;
-    if (text == NULL || !uspi_swift_decode_operator(name->text, name->length, text)) return NULL;
-    switch (uspi_swift_next(parser)) {
-    case 'i': kind = SWIFT_INFIX_OPERATOR; break;
-    case 'p': kind = SWIFT_PREFIX_OPERATOR; break;
-    case 'P': kind = SWIFT_POSTFIX_OPERATOR; break;
-    default: return NULL;
-    }
-    return uspi_swift_node_with_text(parser->memory, kind, text, name->length);
-}
-
-bool uspi_swift_decode_operator(const char *letters, size_t length, char *text) {
+/* Writes the characters of an operator for its letters; `text` has room for as many. False: a letter means no
+ * character. */
+static bool operator_characters(const char *letters, size_t length, char *text) {
     static const char characters[26] = {'&', 0,   '@', '/', '=', 0,   '>', 0, 0, 0, 0,   '<', '*',
                                         '!', '|', '+', '?', '%', '-', '~', 0, 0, 0, '^', 0,   '.'};
     for (size_t i = 0; i < length; i++) {
@@ -167,6 +155,20 @@ bool uspi_swift_decode_operator(const char *letters, size_t length, char *text) 
         text[i] = c;
     }
     return true;
+}
+
+/* "o" after an identifier: its letters mean the characters of operators. */
+struct uspi_swift_node *uspi_swift_parse_operator_identifier(struct uspi_swift_parser *parser, uint16_t kind) {
+    const struct uspi_swift_node *name = uspi_swift_pop_kind(parser, SWIFT_IDENTIFIER);
+    char *text = name != NULL ? uspi_region_take(parser->memory, name->length) : NULL;
+    if (text == NULL || !operator_characters(name->text, name->length, text)) return NULL;
+    switch (uspi_swift_next(parser)) {
+    case 'i': kind = SWIFT_INFIX_OPERATOR; break;
+    case 'p': kind = SWIFT_PREFIX_OPERATOR; break;
+    case 'P': kind = SWIFT_POSTFIX_OPERATOR; break;
+    default: return NULL;
+    }
+    return uspi_swift_node_with_text(parser->memory, kind, text, name->length);
 }
 
 /* "L": a name that is distinguished from others with the same text: by the file ("LL", or "Ll" for a file alone), by a

@@ -2,8 +2,8 @@
 /* Shared declarations of the parser, which makes a tree of a mangled Swift name.
  *
  * The current mangling is in postfix order: each operator pops what it needs from a stack of nodes and pushes the node
- * that it makes. So the parser is a loop over operators (name.c), without recursion. The old mangling (until Swift 3)
- * is in prefix order; old.h declares its parser. */
+ * that it makes. So the parser is a loop over operators (name.c), without recursion. What is left of the old mangling,
+ * until Swift 3, has its own parser (old.h). */
 #ifndef USPI_DEMANGLE_SWIFT_PARSE_H
 #define USPI_DEMANGLE_SWIFT_PARSE_H
 
@@ -133,9 +133,6 @@ struct uspi_swift_node *uspi_swift_parse_operator(struct uspi_swift_parser *pars
 /* Makes a node of a kind whose text is written in Punycode; NULL when it is malformed or memory lacks. */
 struct uspi_swift_node *uspi_swift_decode_punycode(struct uspi_region *memory, uint16_t kind, const char *piece,
                                                    size_t length);
-/* Writes the characters of an operator for its letters; `text` has room for as many. False: a letter means no
- * character. */
-bool uspi_swift_decode_operator(const char *letters, size_t length, char *text);
 USPI_SWIFT_OPERATOR(identifier);
 USPI_SWIFT_OPERATOR(operator_identifier);
 USPI_SWIFT_OPERATOR(local_identifier);
@@ -181,8 +178,6 @@ bool uspi_swift_pop_generic_arguments(struct uspi_swift_parser *parser, struct u
                                       struct uspi_swift_node **conformances);
 struct uspi_swift_node *uspi_swift_pop_associated_type_name(struct uspi_swift_parser *parser);
 struct uspi_swift_node *uspi_swift_pop_associated_type_path(struct uspi_swift_parser *parser);
-/* Returns the words for a letter of LAYOUT-CONSTRAINT, and how many numbers follow it; NULL: it is none. */
-const char *uspi_swift_layout(char letter, unsigned *numbers);
 struct uspi_swift_node *uspi_swift_pop_requirements(struct uspi_swift_parser *parser);
 
 /* parse_conformances.c */
@@ -223,9 +218,6 @@ USPI_SWIFT_OPERATOR(differentiability_witness);
 /* Returns the words for the character of a function's differentiability ("@differentiable(reverse)"); NULL: it is
  * none. */
 const char *uspi_swift_differentiability(char c);
-
-/* Returns the name of the value witness with these two letters, or NULL. */
-const char *uspi_swift_value_witness(char first, char second);
 
 /* parse_specializations.c */
 USPI_SWIFT_OPERATOR(generic_specialization);

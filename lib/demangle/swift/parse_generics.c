@@ -309,7 +309,8 @@ static struct uspi_swift_node *read_subject(struct uspi_swift_parser *parser, co
     }
 }
 
-const char *uspi_swift_layout(char letter, unsigned *numbers) {
+/* Returns the words for a letter of LAYOUT-CONSTRAINT, and how many numbers follow it; NULL: it is none. */
+static const char *layout_words(char letter, unsigned *numbers) {
     *numbers = letter == 'E' || letter == 'M' ? 2 : letter == 'e' || letter == 'm' || letter == 'S' ? 1 : 0;
     switch (letter) {
     case 'U': return "_UnknownLayout";
@@ -330,7 +331,7 @@ const char *uspi_swift_layout(char letter, unsigned *numbers) {
 
 static struct uspi_swift_node *read_layout(struct uspi_swift_parser *parser, struct uspi_swift_node *subject) {
     unsigned numbers;
-    const char *words = uspi_swift_layout(uspi_swift_next(parser), &numbers);
+    const char *words = layout_words(uspi_swift_next(parser), &numbers);
     if (words == NULL || subject == NULL) return NULL;
     struct uspi_swift_node *requirement = uspi_swift_node_with_string(parser->memory, SWIFT_LAYOUT_REQUIREMENT, words);
     if (!uspi_swift_add(parser->memory, requirement, subject)) return NULL;

@@ -127,7 +127,8 @@ struct uspi_swift_node *uspi_swift_parse_field_offset(struct uspi_swift_parser *
     return uspi_swift_make(parser, kind, directness, uspi_swift_pop_entity(parser));
 }
 
-const char *uspi_swift_value_witness(char first, char second) {
+/* Returns the name of the value witness with these two letters, or NULL. */
+static const char *witness_name(char first, char second) {
     static const struct {
         char letters[3];
         const char *name;
@@ -165,7 +166,7 @@ const char *uspi_swift_value_witness(char first, char second) {
 
 struct uspi_swift_node *uspi_swift_parse_value_witness(struct uspi_swift_parser *parser, uint16_t kind) {
     char first = uspi_swift_next(parser);
-    const char *name = uspi_swift_value_witness(first, uspi_swift_next(parser));
+    const char *name = witness_name(first, uspi_swift_next(parser));
     if (name == NULL) return NULL;
     struct uspi_swift_node *witness = uspi_swift_node_with_string(parser->memory, kind, name);
     return uspi_swift_add(parser->memory, witness, uspi_swift_pop_type(parser)) ? witness : NULL;

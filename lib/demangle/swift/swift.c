@@ -4,6 +4,7 @@
 
 #include "lib/base/region.h"
 #include "lib/demangle/swift/name.h"
+#include "lib/demangle/swift/old.h"
 #include "lib/demangle/swift/print_run.h"
 
 #include <unspool/demangle.h>
@@ -50,24 +51,10 @@ static bool begins_with(const char *name, const char *beginning) {
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
-/* Returns whether what follows "_T" has the form of the old mangling: a letter for the kind; for a declaration, letters
- * for its contexts, and then a name's length or a substitution. Other libraries also have names that begin with "_T"
- * (_TIFFmalloc). */
-static bool has_old_form(const char *name) {
-    static const char contexts[] = "FIviZCVOPEeG", substitutions[] = "oCabcdfiVvPpqQRrSu_0123456789";
-    if (name[0] != '\0' && strchr("0TMWwt", name[0]) != NULL) return name[1] != '\0';
-    if (name[0] == 'P' && name[1] == 'A') return true;
-    if (name[0] == '\0' || strchr("FIviZCVOPS", name[0]) == NULL) return false;
-    while (*name != '\0' && strchr(contexts, *name) != NULL) name++;
-    if (*name == 's') name++;
-    if (*name == 'X' || *name == 'o' || *name == 'L') return true;
-    if (*name == 'S') return name[1] != '\0' && strchr(substitutions, name[1]) != NULL;
-    return *name >= '0' && *name <= '9';
-}
-
 bool uspi_swift_is_mangled(const char *name) {
     if (begins_with(name, "@__swiftmacro_")) return true;
-    if (begins_with(name, "_T")) return has_old_form(name + 2);
+    if (begins_with(name, "_T"))
+        return begins_with(name, "_T0") ? name[3] != '\0' : uspi_old_is_name(name, strlen(name));
     if (*name == '_') name++;
     return name[0] == '$' && (name[1] == 's' || name[1] == 'S' || name[1] == 'e');
 }
