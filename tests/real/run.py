@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 VIEWS = ["tables", "partly", "alone"]
 
 # Minimum percentage of judged stacks that must be right: with unwind tables, and without.
-GOALS = {"amd64": (100, 99.9), "i386": (100, 99.9), "arm64": (100, 99.9), "armhf": (99.99, 99.9)}
+GOALS = {"amd64": (100, 99.9), "i386": (100, 97), "arm64": (100, 99.9), "armhf": (99.99, 99.9)}
 
 # torture.cc: names, suffixes of the target's compilers, flags.
 TORTURE = {

@@ -121,12 +121,12 @@ SEEDS = [
 # The sample: minimum percentage of judged stacks that must be right, with the unwind tables that exist and without any.
 # The measured value was 100 where the floor is 99.9, and 0.2 higher elsewhere, when this was written.
 FLOORS = {
-    "bash": {"amd64": (99.9, 99.9), "i386": (99.9, 99.9), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
-    "openssl dgst": {"amd64": (99.9, 99.9), "i386": (99.9, 99.9), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
-    "xz": {"amd64": (99.9, 99.9), "i386": (99.9, 99.9), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
-    "rg (Rust)": {"amd64": (99.9, 99.9), "i386": (99.9, 99.9), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
-    "fzf (Go)": {"amd64": (99.9, 99.9), "i386": (99.9, 99.9), "arm64": (99.6, 99.9), "armhf": (99.9, 99.9)},
-    "torture clang -Oz": {"amd64": (99.9, 99.9), "i386": (99.9, 99.9), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
+    "bash": {"amd64": (99.9, 99.9), "i386": (99.9, 99.7), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
+    "openssl dgst": {"amd64": (99.9, 99.9), "i386": (99.9, 99.6), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
+    "xz": {"amd64": (99.9, 99.9), "i386": (99.9, 99.6), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
+    "rg (Rust)": {"amd64": (99.9, 99.9), "i386": (99.9, 99.6), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
+    "fzf (Go)": {"amd64": (99.9, 99.9), "i386": (99.9, 99.3), "arm64": (99.6, 99.9), "armhf": (99.9, 99.9)},
+    "torture clang -Oz": {"amd64": (99.9, 99.9), "i386": (99.9, 97.3), "arm64": (99.9, 99.9), "armhf": (99.9, 99.9)},
 }
 
 

@@ -182,23 +182,6 @@ START_TEST(return_to_what_was_stored) {
 }
 END_TEST
 
-/* The same code, interrupted while the function's address is in a register, when it is stored, and at the return. */
-START_TEST(about_to_enter_a_function) {
-    static const unsigned at[] = {0, 6, 10};
-    struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
-    CODE8(&f->memory, FUNCTION, /* mov (%esp), %ecx */ 0x8b, 0xc, 0x24, /* mov %eax, (%esp) */ 0x89, 4, 0x24,
-          /* mov 4(%esp), %eax */ 0x8b, 0x44, 0x24, 4, /* ret $12 */ 0xc2, 12, 0);
-    CODE8(&f->memory, OTHER, /* nop; ret */ 0x90, 0xc3);
-    CODE8(&f->memory, CALLER - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
-    WORDS(&f->memory, STACK, 4, OTHER, 7, 7, 7, CALLER, 0);
-    set_registers(f, FUNCTION + at[_i], STACK, 0);
-    f->registers.value[0] = OTHER; /* eax */
-    f->registers.known |= 1;
-    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + at[_i], CALLER);
-    ck_assert_uint_eq(f->frames[0].cfa, STACK + 20);
-}
-END_TEST
-
 /* A return removes an argument from the stack, in a function of which only the start is known; a trap may precede the
  * return. Its caller removes the other arguments. */
 START_TEST(argument_taken_by_the_callee) {
@@ -717,58 +700,6 @@ static struct fixture *begin_i386(void) {
     return f;
 }
 
-/* i386: a call that never returns has its arguments on the stack, and the code after it, which a jump leads to, does
- * not remove them. All other calls return. */
-START_TEST(arguments_that_stay) {
-    static const struct {
-        usp_addr at; /* offset of the pc */
-        unsigned sp; /* offset of sp */
-        uint8_t code[32];
-    } cases[] = {
-        /* sub $12, %esp; call OTHER; je +5; call *%edx; jmp +5; hlt; push $1; call *%edx; add $12, %esp; ret */
-        {0, 12, {0x83, 0xec, 12,   0xe8, 0xf8, 0,    0,    0,    0x74, 5,  0xff, 0xd2,
-                 0xeb, 5,    0xf4, 0x6a, 1,    0xff, 0xd2, 0x83, 0xc4, 12, 0xc3}},
-        /* the same after the prologue */
-        {8, 0, {0x83, 0xec, 12,   0xe8, 0xf8, 0,    0,    0,    0x74, 5,  0xff, 0xd2,
-                0xeb, 5,    0xf4, 0x6a, 1,    0xff, 0xd2, 0x83, 0xc4, 12, 0xc3}},
-        /* The call that never returns is in the other branch. */
-        {0, 12, {0x83, 0xec, 12,   0xe8, 0xf8, 0,  0,    0,    0x74, 8,    0x6a,
-                 1,    0xff, 0xd2, 0x83, 0xc4, 12, 0xc3, 0xff, 0xd2, 0xeb, 0xf8}},
-        /* A prologue pushes no arguments: sub $8, %esp; push %ebx; call *%edx; je +9; push $1; call *%edx; pop %ebx;
-         * add $8, %esp; ret; call *%edx; jmp -9 */
-        {0, 12, {0x83, 0xec, 8,    0x53, 0xff, 0xd2, 0x74, 9,    0x6a, 1,   0xff,
-                 0xd2, 0x5b, 0x83, 0xc4, 8,    0xc3, 0xff, 0xd2, 0xeb, 0xf7}},
-        /* Two calls' arguments are removed together: je +6; call *%edx; add $8, %esp; ret; push $1; call *%edx; push $2;
-         * call *%edx; add $8, %esp; add $12, %esp; ret. Here the call that never returns has no arguments. */
-        {0, 0, {0x74, 6, 0xff, 0xd2, 0x83, 0xc4, 8, 0xc3, 0x6a, 1,  0xff, 0xd2,
-                0x6a, 2, 0xff, 0xd2, 0x83, 0xc4, 8, 0x83, 0xc4, 12, 0xc3}},
-    };
-    struct fixture *f = begin_i386();
-    CODE8(&f->memory, OTHER, /* mov (%esp), %eax; ret */ 0x8b, 0x04, 0x24, 0xc3);
-    image_bytes(&f->memory, FUNCTION, cases[_i].code, sizeof cases[_i].code);
-    WORDS(&f->memory, STACK, 4, 0, 0, STALE, CALLER, /* the caller's record: */ 0, RA2);
-    set_registers(f, FUNCTION + cases[_i].at, STACK + cases[_i].sp, STACK + 16);
-    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION + cases[_i].at, CALLER, RA2);
-    ck_assert_uint_eq(f->frames[0].cfa, STACK + 16);
-}
-END_TEST
-
-/* i386: after such a call is the next function, whose epilogue would confirm any record. In the second case there are
- * two such calls; the second one reuses the space of the first one's argument. */
-START_TEST(epilogue_after_arguments) {
-    static const uint8_t codes[][24] = {
-        /* call *%edx; je +1; ret; push $1; call *%edx; jmp +0; leave; ret */
-        {0xff, 0xd2, 0x74, 1, 0xc3, 0x6a, 1, 0xff, 0xd2, 0xeb, 0, 0xc9, 0xc3},
-        /* je +3; call *%edx; ret; push $1; call *%edx; add $4, %esp; push $2; call *%edx; jmp +0; leave; ret */
-        {0x74, 3, 0xff, 0xd2, 0xc3, 0x6a, 1, 0xff, 0xd2, 0x83, 0xc4, 4, 0x6a, 2, 0xff, 0xd2, 0xeb, 0, 0xc9, 0xc3}};
-    struct fixture *f = begin_i386();
-    image_bytes(&f->memory, FUNCTION, codes[_i], sizeof codes[_i]);
-    WORDS(&f->memory, STACK, 4, CALLER, /* the caller's record: */ 0, RA2);
-    set_registers(f, FUNCTION, STACK, STACK + 4);
-    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, CALLER, RA2);
-}
-END_TEST
-
 /* A frame is made and undone before an indirect jump, as when a dynamic linker binds a function. Whatever follows the
  * jump is no case of a switch. */
 START_TEST(frame_made_and_given_up) {
@@ -908,14 +839,11 @@ int main(void) {
     tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
     tcase_add_loop_test(ways, paths_that_join, 0, 3);
     tcase_add_loop_test(ways, long_function_without_a_way_to_a_return, 0, 2);
-    tcase_add_loop_test(ways, about_to_enter_a_function, 0, 3);
     tcase_add_loop_test(ways, condition_that_changes, 0, 6);
     tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
     tcase_add_loop_test(ways, jumps_to_numbers, 0, 2);
     tcase_add_loop_test(ways, registers_in_a_block, 0, 11);
     tcase_add_loop_test(ways, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(ways, called_through_a_table, 0, 4);
-    tcase_add_loop_test(ways, arguments_that_stay, 0, 5);
-    tcase_add_loop_test(ways, epilogue_after_arguments, 0, 2);
     return run_suite("misleading instructions", ways);
 }

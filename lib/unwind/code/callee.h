@@ -9,9 +9,6 @@
 /* Maximum number of instructions of one callee that are decoded to find its return. */
 #define USPI_CALLEE_MAX 1024u
 
-/* Maximum number of instructions from one call to the next. */
-#define USPI_NEXT_CALL_MAX 64u
-
 /* Returns whether callees can remove their arguments from the stack, as in 32-bit x86 code (ret $4). */
 static inline bool uspi_callees_pop(const struct uspi_backend *backend) { return backend->call_push == 4; }
 
@@ -20,23 +17,9 @@ static inline bool uspi_callees_pop(const struct uspi_backend *backend) { return
  * code obtains its own address from such a callee, in any register. */
 bool uspi_code_returns_soon(struct uspi_code *code, usp_addr callee, uint32_t mode, uint64_t *written);
 
-/* Returns whether the code after a call removes the call's arguments, or a part of them, from the stack: it raises sp
- * before it branches, by at most `most` bytes. Code after a call that never returns is another part of the function,
- * which has no arguments to remove. */
-bool uspi_code_removes_arguments(struct uspi_code *code, usp_addr next, uint32_t mode, int64_t most);
-
-/* Returns how many bytes a callee that is not known has removed before `next`, the address after the call. The
- * caller's code shows it: sp is equally aligned at this call, at the next one, and after the caller's own return. Where
- * neither follows, the number of bytes that the next instruction subtracts from sp again. *budget is the maximum number
- * of instructions, and becomes the number left. */
-int64_t uspi_code_popped_before(struct uspi_code *code, usp_addr next, uint32_t mode, unsigned *budget);
-
-/* The number of instructions that uspi_code_popped decodes at most. */
-#define USPI_POPPED_MAX (USPI_CALLEE_MAX + USPI_NEXT_CALL_MAX)
-
 /* Returns how many bytes of arguments a callee has removed before `next`, the address after the call: those that the
- * callee's first return removes, otherwise those that the caller's code shows. next 0: the caller's code is not asked.
- * callee 0: it is not known. *budget as above. */
+ * callee's first return removes, or else those that the caller reserves again at once. callee 0: it is not known.
+ * *budget is the maximum number of instructions of callees, and becomes the number left. */
 int64_t uspi_code_popped(struct uspi_code *code, usp_addr callee, uint32_t mode, usp_addr next, unsigned *budget);
 
 #endif

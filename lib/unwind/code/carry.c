@@ -72,9 +72,9 @@ uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
  * from the stack. */
 bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *call) {
     const struct uspi_backend *b = x->backend;
-    if (x->question.pops != USPI_POPS_NOTHING) {
+    if (x->question.counts_arguments) {
         const struct uspi_value sp = uspi_register_value(&x->log, way, b->sp);
-        const usp_addr next = x->question.pops == USPI_POPS_AS_CALLER ? way->pc + call->length : 0;
+        const usp_addr next = way->pc + call->length;
         const int64_t popped = uspi_code_popped(x->code, call->target, call->target_mode, next, &x->callee_budget);
         if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;
     }

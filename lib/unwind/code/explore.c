@@ -249,50 +249,6 @@ static enum course follow_return(struct uspi_explorer *x, const struct uspi_way 
     return has_rule ? HAS_RULE : ENDED;
 }
 
-/* Whether an instruction saves a register of the caller. */
-static bool saves_register(const struct uspi_explorer *x, const struct uspi_way *way,
-                           const struct uspi_instruction *i) {
-    for (unsigned n = 0; n < i->effect_count; n++) {
-        const struct uspi_effect *e = &i->effects[n];
-        bool stores = e->op == USPI_STORE && e->reg < x->backend->register_count && uspi_is_restored(&x->log, e->reg);
-        if (stores && uspi_is_address(uspi_register_value(&x->log, way, e->reg), e->reg, 0)) return true;
-    }
-    return false;
-}
-
-/* Returns how far sp is below the level of the straight-line code: the bytes of arguments there. */
-static int64_t bytes_below_level(const struct uspi_explorer *x, const struct uspi_way *way) {
-    const struct uspi_value now = uspi_register_value(&x->log, way, x->backend->sp);
-    const bool is_known = now.kind == USPI_ADDRESS && x->level.kind == USPI_ADDRESS && now.base == x->level.base;
-    return is_known ? (int64_t)x->level.offset - now.offset : 0;
-}
-
-/* Sets the level where straight-line code begins. At the question's origin, and after a call, arguments may be on the
- * stack already. */
-static void begin_level(struct uspi_explorer *x, struct uspi_way *way) {
-    if (!uspi_callees_pop(x->backend)) return;
-    x->level = uspi_register_value(&x->log, way, x->backend->sp);
-    x->level_is_exact = way->pc != x->question.from && !way->is_after_call;
-    way->is_after_call = false;
-}
-
-static bool writes_sp(const struct uspi_explorer *x, const struct uspi_instruction *i) {
-    for (unsigned n = 0; n < i->effect_count; n++) {
-        if (i->effects[n].op != USPI_STORE && i->effects[n].reg == x->backend->sp) return true;
-    }
-    return false;
-}
-
-/* Updates the level after an instruction. A prologue is at the beginning. */
-static void update_level(struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i) {
-    const bool is_straight = i->flow == USPI_NEXT || i->flow == USPI_CALL;
-    if (!uspi_callees_pop(x->backend) || (is_straight && !writes_sp(x, i))) return;
-    const bool is_prologue = !x->level_is_exact && saves_register(x, way, i);
-    if (!is_straight) x->level_is_exact = true;
-    if (is_straight && !is_prologue && bytes_below_level(x, way) > 0) return;
-    x->level = uspi_register_value(&x->log, way, x->backend->sp);
-}
-
 /* Whether a call certainly returns. *written becomes the registers that the callee writes. The question arises where
  * arguments are on the stack: such code obtains its own address by a call. */
 static bool comes_back(const struct uspi_explorer *x, const struct uspi_instruction *call, uint64_t *written) {
@@ -300,18 +256,7 @@ static bool comes_back(const struct uspi_explorer *x, const struct uspi_instruct
            uspi_code_returns_soon(x->code, call->target, call->target_mode, written);
 }
 
-/* Returns why a path that continues after a call may be wrong. Code that a call returns to removes the call's arguments
- * from the stack. */
-static unsigned doubts_of_call(const struct uspi_explorer *x, const struct uspi_way *way,
-                               const struct uspi_instruction *i) {
-    const unsigned more = USPI_DOUBT_CALL | USPI_DOUBT_ARGUMENTS;
-    if (!uspi_callees_pop(x->backend) || (way->doubts & more) == more) return USPI_DOUBT_CALL;
-    const int64_t size = bytes_below_level(x, way), most = x->level_is_exact ? size : INT64_MAX;
-    bool remain = size > 0 && !uspi_code_removes_arguments(x->code, way->pc + i->length, i->mode, most);
-    return remain ? more : USPI_DOUBT_CALL;
-}
-
-/* Follows a call. If it makes a path more doubtful, the path waits until less doubtful ones have ended. */
+/* Follows a call. If it makes a path doubtful, the path waits until less doubtful ones have ended. */
 static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
     const usp_addr next = way->pc + i->length;
     uint64_t written;
@@ -319,7 +264,6 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, co
         way->unknown |= written;
         return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
     }
-    const unsigned doubts = doubts_of_call(x, way, i);
     if (!uspi_carry_call(x, way, i)) return ENDED;
     /* The goal is directly after this call. If the call never returns, only jumps lead to the goal, and on i386 the
      * call's arguments are not on the stack there. So this path waits. */
@@ -327,14 +271,13 @@ static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, co
         take_later(x, way, next, i->mode, USPI_DOUBT_CALL | USPI_DOUBT_LAST_CALL);
         return ENDED;
     }
-    if ((doubts & ~(unsigned)way->doubts) != 0 && x->pending_count > 0) {
-        way->is_after_call = true;
+    if ((way->doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
         if (!leaves_bounds(x, way->pc, next) && !begins_function(x, next, i->mode)) {
-            take_later(x, way, next, i->mode, doubts);
+            take_later(x, way, next, i->mode, USPI_DOUBT_CALL);
         }
         return ENDED;
     }
-    way->doubts |= (uint8_t)doubts;
+    way->doubts |= USPI_DOUBT_CALL;
     if ((way->doubts & ~x->question.allowed) != 0) return ENDED;
     return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
 }
@@ -422,7 +365,6 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
     bool after_call = false;
     struct uspi_code_run *run = NULL;
-    begin_level(x, &way);
     while (x->budget > 0) {
         struct uspi_instruction i;
         if (!to_return && way.pc == x->question.goal) {
@@ -451,7 +393,6 @@ static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, stru
         if (i.flow == USPI_JUMP || i.flow == USPI_JUMP_TABLE) run = NULL;
         enum course course = take_flow(x, &way, &i, found);
         if (course != GOES_ON) return course;
-        update_level(x, &way, &i);
     }
     return ENDED;
 }
@@ -501,10 +442,6 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->pending_count = 1;
     x->pending[0] = (struct uspi_way){
         .pc = question->from, .unknown = question->unknown, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
-    if (question->popped != 0) {
-        const uint8_t sp = x->backend->sp;
-        (void)uspi_assign_register(&x->log, &x->pending[0], sp, uspi_address(sp, question->popped));
-    }
 }
 
 bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned *doubts) {

@@ -13,8 +13,7 @@ enum uspi_doubt {
     USPI_DOUBT_LAST_CALL = 1 << 1, /* USPI_TO_GOAL: that call is directly before the goal */
     USPI_DOUBT_SWITCH = 1 << 2,    /* it treats the code after an indirect jump as one of the jump's destinations */
     USPI_DOUBT_TAIL_CALL = 1 << 3, /* it treats an indirect jump as a tail call */
-    USPI_DOUBT_ARGUMENTS = 1 << 4, /* i386: it continues after a call whose arguments stay on the stack after it */
-    USPI_DOUBT_ANY = 31
+    USPI_DOUBT_ANY = 15
 };
 
 enum uspi_purpose {
@@ -23,29 +22,21 @@ enum uspi_purpose {
     USPI_REACH      /* whether a path leads to the goal: the rule is empty */
 };
 
-/* What callees remove from the stack besides the return address (x86). */
-enum uspi_pops {
-    USPI_POPS_NOTHING,
-    USPI_POPS_AS_CALLEE, /* what the callee's first return removes, if the call has a constant target: takes time */
-    USPI_POPS_AS_CALLER  /* the same; if it is not known, what the code after the call shows */
-};
-
 /* A budget for paths through a whole function, which has some hundred instructions as a rule. */
 #define USPI_EXPLORE_MAX 4096u
 
 struct uspi_question {
     enum uspi_purpose purpose;
     usp_addr from, goal;
-    usp_addr low, high;  /* linear flow stays in this range, jumps may leave it; high 0: no limits */
-    uint32_t mode;       /* decoding mode at `from`, with the condition flags if they are known (USPI_MODE_FLAGS) */
-    uint64_t unknown;    /* registers whose values from before `from` are lost */
-    bool is_interrupted; /* USPI_TO_GOAL: the goal is interrupted code, so no call need precede it */
-    bool all_cases;      /* USPI_TO_RETURN: all code after a switch is tried as its cases, one by one */
-    bool oldest_first;   /* of equally doubtful paths, the one that branched off first is the next, not the last */
-    enum uspi_pops pops; /* what callees are assumed to remove */
-    uint32_t popped;     /* bytes that a callee still removes before the code at `from` runs */
-    unsigned budget;     /* maximum number of instructions */
-    unsigned allowed;    /* enum uspi_doubt: doubts that a path may have */
+    usp_addr low, high;    /* linear flow stays in this range, jumps may leave it; high 0: no limits */
+    uint32_t mode;         /* decoding mode at `from`, with the condition flags if they are known (USPI_MODE_FLAGS) */
+    uint64_t unknown;      /* registers whose values from before `from` are lost */
+    bool is_interrupted;   /* USPI_TO_GOAL: the goal is interrupted code, so no call need precede it */
+    bool all_cases;        /* USPI_TO_RETURN: all code after a switch is tried as its cases, one by one */
+    bool oldest_first;     /* of equally doubtful paths, the one that branched off first is the next, not the last */
+    bool counts_arguments; /* i386: the arguments that callees remove are counted (uspi_code_popped): takes time */
+    unsigned budget;       /* maximum number of instructions */
+    unsigned allowed;      /* enum uspi_doubt: doubts that a path may have */
     const struct usp_memory *data; /* for function pointers at fixed addresses; NULL: they are not read */
     /* Registers at `from`, for indirect jumps through those that keep their values until then; NULL: not known. */
     const struct usp_registers *registers;
@@ -70,9 +61,6 @@ struct uspi_explorer {
     bool has_jump;          /* `jump` is valid */
     bool is_cut;            /* a path ended at code that cannot be read */
     struct uspi_way jump;   /* the path at an indirect jump, which may be a switch or leave the function */
-    /* i386: the highest sp in the straight-line code, after its prologue. */
-    struct uspi_value level;
-    bool level_is_exact; /* no arguments can be above it */
     unsigned pending_count;
     struct uspi_log log;
     struct uspi_runs runs;

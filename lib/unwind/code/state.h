@@ -59,7 +59,6 @@ struct uspi_way {
     uint8_t stored;      /* USPI_SLOT | base of the newest store, if the log does not have it and it is near; 0: none */
     uint8_t stored_base; /* the stored value is the word at this base, at stored_offset; USPI_NO_REGISTER: unknown */
     int16_t stored_slot, stored_offset;
-    bool is_after_call; /* pending: the path continues directly after a call */
 };
 
 static const struct uspi_value uspi_unknown = {.kind = USPI_UNKNOWN};

@@ -61,7 +61,7 @@ static bool correct_popped(struct uspi_evidence *e, struct uspi_rule *rule) {
     const usp_addr pc = uspi_pc_of(e->walk, e->frame);
     usp_addr callee;
     if (uspi_code_call_before(&e->aside, pc, false, &callee) != USPI_CALL_BEFORE) return false;
-    unsigned budget = USPI_POPPED_MAX;
+    unsigned budget = USPI_CALLEE_MAX;
     const int64_t popped = uspi_code_popped(&e->aside, callee, 0, pc, &budget);
     if (popped <= 0 || popped > rule->cfa.offset) return false;
     rule->cfa.offset -= (int32_t)popped;

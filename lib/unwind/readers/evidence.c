@@ -119,7 +119,7 @@ bool uspi_agree(const struct uspi_evidence *e, const struct uspi_candidate *a, c
 }
 
 bool uspi_is_steady(const struct uspi_candidate *c) {
-    return (c->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL | USPI_DOUBT_ARGUMENTS)) == 0;
+    return (c->doubts & (USPI_DOUBT_SWITCH | USPI_DOUBT_TAIL_CALL)) == 0;
 }
 
 /* Finds the bounds of a function in the image's list of function starts. */

@@ -144,7 +144,7 @@ bool uspi_make_candidate(struct uspi_evidence *evidence, const struct uspi_rule 
 /* Returns whether two candidates are the same caller. */
 bool uspi_agree(const struct uspi_evidence *evidence, const struct uspi_candidate *a, const struct uspi_candidate *b);
 
-/* Returns whether the path has no doubts except that calls return, and the code after them looks as if they do. */
+/* Returns whether the path has no doubts except that calls return. */
 bool uspi_is_steady(const struct uspi_candidate *candidate);
 
 /* Returns whether the code at the pc is readable. */

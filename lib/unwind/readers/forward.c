@@ -40,37 +40,17 @@ static bool is_better(const struct ways *ways, const struct uspi_candidate *a, c
     return !b->found || uspi_rank_path(ways->evidence, a) < uspi_rank_path(ways->evidence, b);
 }
 
-/* Whether a return may enter a function instead of returning to the caller: it goes to a register's value, or removes
- * more than its address from the stack. Only if callees can remove arguments. */
-static bool may_enter_function(const struct uspi_backend *b, const struct uspi_rule *rule) {
+/* Whether a return enters a function, by the table: the caller's return address is directly above what the return
+ * removes. i386's dynamic linker enters the function that it has found so (ret $12). The function's start can look like a
+ * return address, because a call that never returns may precede it. */
+static bool enters_function(struct uspi_evidence *e, const struct uspi_rule *rule, const struct uspi_candidate *c) {
+    const struct uspi_backend *b = e->walk->backend;
     const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
-    if (!uspi_callees_pop(b) || cfa->kind != USPI_REGISTER || cfa->offset > INT32_MAX - (int32_t)b->call_push)
+    if (!uspi_callees_pop(b) || cfa->kind != USPI_REGISTER || ra->kind != USPI_MEMORY || ra->base != cfa->base)
         return false;
-    if (ra->kind == USPI_REGISTER) return true;
-    return ra->kind == USPI_MEMORY && ra->base == cfa->base && (int64_t)cfa->offset - ra->offset > b->call_push;
-}
-
-/* Tries the word above those that a return removes. A dynamic linker for i386 enters the function that it has found
- * with a return, and the caller's return address is above. The function's start can look like a return address, because
- * a call that never returns may precede it. Separate function, because other processors do not need the stack that it
- * uses. */
-USPI_APART static bool look_above(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts, bool found,
-                                  struct uspi_candidate *c) {
-    struct uspi_candidate other;
-    struct uspi_rule above = *rule;
-    above.return_address = uspi_in_memory(rule->cfa.base, rule->cfa.offset);
-    above.cfa.offset += e->walk->backend->call_push;
-    if (!uspi_make_candidate(e, &above, doubts, &other)) return found;
-    const bool knows_more = !found || (c->credit != USPI_VERIFIED && other.credit == USPI_VERIFIED);
-    if (knows_more || uspi_agree(e, &other, uspi_candidate_of(e, USPI_BY_TABLE))) *c = other;
-    return true;
-}
-
-/* Makes the candidate of a rule. If its return may enter a function, tries look_above too. */
-static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts,
-                           struct uspi_candidate *c) {
-    const bool found = uspi_make_candidate(e, rule, doubts, c);
-    return may_enter_function(e->walk->backend, rule) ? look_above(e, rule, doubts, found, c) : found;
+    const int64_t removed = (int64_t)cfa->offset - ra->offset;
+    const struct uspi_candidate *table = uspi_candidate_of(e, USPI_BY_TABLE);
+    return removed > b->call_push && table->found && table->cfa == c->cfa + (usp_addr)removed;
 }
 
 /* Evaluates ways->rule. Returns true when no more paths are needed: it has no doubts, or the record or the table
@@ -83,7 +63,7 @@ static bool hear(struct ways *ways) {
     /* This doubt is unnecessary if there is a link register. A call destroys the register, so a path past the
      * function's end returns to an unknown address. */
     if (e->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
-    if (!make_candidate(e, &ways->rule, doubts, &c)) return false;
+    if (!uspi_make_candidate(e, &ways->rule, doubts, &c) || enters_function(e, &ways->rule, &c)) return false;
     bool is_less_than_record = c.credit == USPI_UNVERIFIED && !c.is_record && uspi_has_record(e);
     if (is_less_than_record && e->record_ra.credit == USPI_VERIFIED) return false;
     struct uspi_candidate *place = c.from_register && doubts != 0 ? &ways->by_register : ways->best;
@@ -131,8 +111,8 @@ USPI_APART static void explore(struct ways *ways, const struct uspi_question *qu
     ways->is_long = ways->is_long || (!question->all_cases && question->budget - x.budget > LONG);
 }
 
-/* Whether a path leads from an instruction to the pc. allowed: enum uspi_doubt. */
-USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from, unsigned allowed) {
+/* Whether a path without a call leads from an instruction to the pc. */
+USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from) {
     struct uspi_explorer x;
     struct uspi_rule rule;
     unsigned doubts;
@@ -141,7 +121,7 @@ USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from, unsign
                                            .goal = uspi_pc_of(e->walk, e->frame),
                                            .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
                                            .budget = BUDGET_STALE,
-                                           .allowed = allowed};
+                                           .allowed = USPI_DOUBT_ANY & ~USPI_DOUBT_CALL};
     uspi_explore_begin(&x, &e->code, &question);
     return uspi_explore_next(&x, &rule, &doubts);
 }
@@ -152,7 +132,7 @@ USPI_APART static bool reaches_pc(struct uspi_evidence *e, usp_addr from, unsign
  * return address. */
 static bool register_is_fresh(struct uspi_evidence *e, const struct uspi_candidate *c) {
     struct uspi_candidate from_callee;
-    if (!e->frame->exact || reaches_pc(e, c->ra.pc, USPI_DOUBT_ANY & ~USPI_DOUBT_CALL)) return false;
+    if (!e->frame->exact || reaches_pc(e, c->ra.pc)) return false;
     if (!uspi_has_record(e) || e->record_ra.credit != USPI_VERIFIED) return true;
     if (e->record_ra.pc == c->ra.pc) return false;
     return c->ra.callee == 0 || uspi_proves_itself(e, &c->ra, &from_callee) || e->leaves;
@@ -174,45 +154,20 @@ static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode
            i.conditional != 0;
 }
 
-/* Drops a return address that an earlier call of the frame's own has left on the stack. On i386 a path can find it:
- * after a call whose effect on sp was misjudged, and one that never returns, is the next function, with sp where that
- * call had pushed the address. The code at the address leads to the pc, and the call before it does not. */
-USPI_APART static void drop_old(struct ways *ways) {
-    struct uspi_evidence *e = ways->evidence;
-    struct uspi_candidate *c = ways->best, from_callee;
-    if (!uspi_callees_pop(e->walk->backend)) return;
-    const bool may_be_old = c->found && (c->doubts & USPI_DOUBT_CALL) != 0 && c->ra.callee != 0 && !c->is_record;
-    if (!may_be_old || uspi_proves_itself(e, &c->ra, &from_callee)) return;
-    if (reaches_pc(e, c->ra.pc, USPI_DOUBT_ANY)) c->found = false;
-}
-
 /* Explores again while nothing is sure: an instruction is visited once, so a wrong path may have been there before the
  * right one (after a call that never returns, data can look like code), or a long one may have used the budget. In the
  * other order the right path comes first. On i386 the arguments that callees remove have been counted, and now are not.
- * After that the one that was called last is taken as not begun (the dynamic linker is looking for it). Last of all, all
- * code after a switch is tried as its cases, but not where the link register may have the return address: there the
- * jump may be a tail call. */
+ * Last of all, all code after a switch is tried as its cases, but not where the link register may have the return
+ * address: there the jump may be a tail call. */
 static void explore_again(struct ways *ways, struct uspi_question question) {
-    struct uspi_evidence *e = ways->evidence;
-    if (question.pops == USPI_POPS_NOTHING) {
-        question.oldest_first = true;
-        explore(ways, &question);
-    } else {
-        question.pops = USPI_POPS_NOTHING;
-        explore(ways, &question);
-        drop_old(ways);
-        question.pops = USPI_POPS_AS_CALLER;
-        unsigned budget = USPI_NEXT_CALL_MAX;
-        if (!e->frame->exact && !has_sure_way(ways))
-            question.popped = (uint32_t)uspi_code_popped_before(&e->aside, question.from, question.mode, &budget);
-        if (question.popped != 0) explore(ways, &question);
-    }
+    question.oldest_first = !question.counts_arguments;
+    question.counts_arguments = false;
+    explore(ways, &question);
     if (has_sure_way(ways) || ways->by_register.found || !ways->has_jump) return;
     question.oldest_first = false;
-    question.popped = 0;
+    question.counts_arguments = uspi_callees_pop(ways->evidence->walk->backend);
     question.all_cases = true;
     explore(ways, &question);
-    drop_old(ways);
 }
 
 static void follow_ways(struct ways *ways) {
@@ -220,13 +175,17 @@ static void follow_ways(struct ways *ways) {
     const struct uspi_frame_state *frame = e->frame;
     const struct uspi_bounds bounds = uspi_bounds_of(e, false);
     const bool pops = uspi_callees_pop(e->walk->backend);
+    /* On i386 a path past a call that never returns can end at a return address that an earlier call has left in the
+     * frame. Such calls are mostly in branches at the function's end, so there the path that branched off first is
+     * followed first. */
     struct uspi_question question = {.purpose = USPI_TO_RETURN,
                                      .from = uspi_pc_of(e->walk, frame),
                                      .low = bounds.low,
                                      .high = bounds.high,
                                      .mode = uspi_frame_mode(e->walk, frame),
                                      .unknown = frame->exact ? 0 : uspi_lost_by_call(e->walk->backend),
-                                     .pops = pops ? USPI_POPS_AS_CALLER : USPI_POPS_NOTHING,
+                                     .oldest_first = pops,
+                                     .counts_arguments = pops,
                                      .budget = USPI_EXPLORE_MAX,
                                      .allowed = USPI_DOUBT_ANY,
                                      .data = &e->walk->target.memory,
@@ -236,7 +195,6 @@ static void follow_ways(struct ways *ways) {
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
     if (!depends && recall(ways)) return;
     explore(ways, &question);
-    drop_old(ways);
     /* The path that sufficed will be the first one the next time, too. */
     if (!depends && ways->first_suffices && ways->best->found)
         uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &ways->rule, ways->doubts);
@@ -288,6 +246,6 @@ void uspi_read_return(struct uspi_evidence *e, struct uspi_candidate *c) {
     if (depends_on_flags(e, question.from, question.mode) || e->rule.signal_frame) return;
     uspi_explore_begin(&x, &e->code, &question);
     bool found = uspi_explore_next(&x, &rule, &doubts) && is_of_frame(e->walk->backend, &rule) &&
-                 make_candidate(e, &rule, doubts, c);
+                 uspi_make_candidate(e, &rule, doubts, c) && !enters_function(e, &rule, c);
     if (!found) c->found = false;
 }

@@ -8,7 +8,7 @@
 /* Conditions that a row sets for a candidate. */
 enum condition {
     CLEAR = 1 << 0,          /* its path has no doubts */
-    STEADY = 1 << 1,         /* its path has no doubts about indirect jumps and about calls' arguments */
+    STEADY = 1 << 1,         /* its path has no doubts about indirect jumps */
     VERIFIED = 1 << 2,       /* its return address follows a call */
     CONFIRMED = 1 << 3,      /* the same, or it is in an image; or this is a signal's frame or the end of the stack */
     AT_RECORD = 1 << 4,      /* it comes from the frame record at fp */

@@ -17,14 +17,14 @@
 static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_candidate *c) {
     const struct uspi_backend *b = e->walk->backend;
     if (!uspi_callees_pop(b) || (e->described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0) return;
-    unsigned budget = USPI_POPPED_MAX;
+    unsigned budget = USPI_CALLEE_MAX;
     const usp_addr popped = (usp_addr)uspi_code_popped(&e->aside, start, 0, c->ra.pc, &budget);
     c->caller.registers.value[b->sp] += popped;
     c->caller.low = c->cfa += popped;
 }
 
-/* Makes the candidate of the first rule that gives a possible return address; `verified`: a verified one. */
-USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_question *question, bool verified,
+/* Makes the candidate of the first rule that gives a possible return address. */
+USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_question *question,
                                struct uspi_candidate *c) {
     struct uspi_explorer x;
     struct uspi_rule rule;
@@ -32,7 +32,7 @@ USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_questi
     bool found = false;
     uspi_explore_begin(&x, &e->code, question);
     while (!found && uspi_explore_next(&x, &rule, &doubts)) {
-        found = uspi_make_candidate(e, &rule, doubts, c) && (!verified || c->credit == USPI_VERIFIED);
+        found = uspi_make_candidate(e, &rule, doubts, c);
     }
     if (found) add_popped(e, question->from, c);
     e->leaves = x.has_jump;
@@ -42,26 +42,20 @@ USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_questi
 bool uspi_from_start(struct uspi_evidence *e, usp_addr start, usp_addr end, struct uspi_candidate *c) {
     const struct uspi_backend *b = e->walk->backend;
     const usp_addr pc = uspi_pc_of(e->walk, e->frame);
-    struct uspi_question question = {.purpose = USPI_TO_GOAL,
-                                     .from = start,
-                                     .goal = pc,
-                                     .low = start,
-                                     .high = end,
-                                     .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
-                                     .is_interrupted = e->frame->exact,
-                                     .pops = uspi_callees_pop(b) ? USPI_POPS_AS_CALLEE : USPI_POPS_NOTHING,
-                                     .budget = USPI_EXPLORE_MAX,
-                                     .allowed = USPI_DOUBT_ANY,
-                                     .data = &e->walk->target.memory};
-    struct uspi_candidate again;
+    const struct uspi_question question = {.purpose = USPI_TO_GOAL,
+                                           .from = start,
+                                           .goal = pc,
+                                           .low = start,
+                                           .high = end,
+                                           .mode = uspi_frame_mode(e->walk, e->frame) & USPI_MODE_THUMB,
+                                           .is_interrupted = e->frame->exact,
+                                           .counts_arguments = uspi_callees_pop(b),
+                                           .budget = USPI_EXPLORE_MAX,
+                                           .allowed = USPI_DOUBT_ANY,
+                                           .data = &e->walk->target.memory};
     /* A tail call may have led to a function at a lower address than the one that was called. */
     if (pc - start > FUNCTION_MAX && start - pc > FUNCTION_MAX) return false;
-    bool found = explore(e, &question, false, c);
-    if (!uspi_callees_pop(b) || (found && c->credit == USPI_VERIFIED)) return found;
-    question.pops = USPI_POPS_AS_CALLER;
-    if (!explore(e, &question, true, &again)) return found;
-    *c = again;
-    return true;
+    return explore(e, &question, c);
 }
 
 void uspi_read_start(struct uspi_evidence *e, struct uspi_candidate *c) {
