@@ -2,6 +2,7 @@
 /* Implements memory.h: the sorted segments and files of a core, and reads from them. */
 #include "lib/corefile/memory.h"
 #include "lib/base/array.h"
+#include "lib/base/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,18 +104,9 @@ void uspi_core_memory_clear(struct uspi_core_memory *memory) {
 /* Returns how many entries begin at or below the address. Each entry has `size` bytes and begins with its lowest
  * address. */
 static size_t count_up_to(const void *entries, size_t count, size_t size, usp_addr address) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        usp_addr begin;
-        memcpy(&begin, (const char *)entries + middle * size, sizeof begin);
-        if (begin <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t i;
+    USPI_FIRST(i, 0, count, *(const usp_addr *)(const void *)((const char *)entries + i * size) > address);
+    return i;
 }
 
 _Static_assert(offsetof(struct uspi_core_segment, low) == 0 && offsetof(struct uspi_core_backing, low) == 0,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See debug_relocations.h. */
 #include "lib/images/debug_relocations.h"
+#include "lib/base/bisect.h"
 
 #include "arch/little_endian.h"
 #include "lib/object/elf_code.h"
@@ -53,18 +54,10 @@ struct tables {
 /* Returns the code range of a section by its number; NULL: the section has no code. uspi_elf_code_of does not serve
  * here: the end of a section lies in no range, but debug information refers to it. */
 static const struct uspi_code_range *find_section(const struct uspi_elf_code *code, uint64_t number) {
-    size_t low = 0, high = code->by_section != NULL ? code->count : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code->by_section[middle].section < number) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < code->count && code->by_section != NULL && code->by_section[low].section == number
-               ? &code->by_section[low]
-               : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, code->by_section != NULL ? code->count : 0, code->by_section[i].section >= number);
+    return i < code->count && code->by_section != NULL && code->by_section[i].section == number ? &code->by_section[i]
+                                                                                                : NULL;
 }
 
 /* Gives a symbol's value: for code its address as laid out by uspi_elf_code_read, for anything else its offset in its

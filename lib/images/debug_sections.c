@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See debug_sections.h. */
 #include "lib/images/debug_sections.h"
+#include "lib/base/bisect.h"
 
 #include "lib/images/debug_relocations.h"
 #include "lib/object/elf_code.h"
@@ -92,16 +93,9 @@ uint32_t uspi_debug_sections_shortages(const struct uspi_debug_sections *section
 }
 
 const struct uspi_code_extent *uspi_debug_sections_code(const struct uspi_debug_sections *sections, usp_addr address) {
-    size_t low = 0, high = sections->code_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sections->code[middle].low <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && address < sections->code[low - 1].high ? &sections->code[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, sections->code_count, sections->code[i].low > address);
+    return i > 0 && address < sections->code[i - 1].high ? &sections->code[i - 1] : NULL;
 }
 
 static void own(struct uspi_debug_sections *sections, enum uspi_debug_section which, uint8_t *bytes, size_t size) {

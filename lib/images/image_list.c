@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of images: building, sorting, searching. Its callers find the images. */
 #include "lib/images/image_list.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 
@@ -122,31 +123,17 @@ const struct usp_image *usp_images_get(const struct usp_images *images, size_t i
 
 const struct usp_image *usp_images_find(const struct usp_images *images, usp_addr address) {
     if (images == NULL) return NULL;
-    size_t low = 0, high = images->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (images->images[middle].load_address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    const struct usp_image *image = low != 0 ? &images->images[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, images->count, images->images[i].load_address > address);
+    const struct usp_image *image = i != 0 ? &images->images[i - 1] : NULL;
     if (image == NULL || address >= image->end) return NULL;
     return address - image->load_address - image->hole_offset < image->hole_size ? NULL : image;
 }
 
 static bool is_data(const struct usp_images *images, usp_addr address) {
-    size_t low = 0, high = images->data_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (images->data[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low != 0 && address - images->data[low - 1].address < images->data[low - 1].size;
+    size_t i;
+    USPI_FIRST(i, 0, images->data_count, images->data[i].address > address);
+    return i != 0 && address - images->data[i - 1].address < images->data[i - 1].size;
 }
 
 int uspi_images_region_at(const struct usp_images *images, usp_addr address, struct usp_region *region) {

@@ -2,6 +2,7 @@
 /* See elf_code.h. */
 #include "lib/object/elf_code.h"
 #include "lib/base/array.h"
+#include "lib/base/bisect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,16 +100,9 @@ void uspi_elf_code_clear(struct uspi_elf_code *code) {
 /* Returns the last range whose section number or address is not above `key`; NULL when there is none. */
 static const struct uspi_code_range *last_not_above(const struct uspi_code_range *ranges, size_t count, bool by_address,
                                                     uint64_t key) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((by_address ? ranges[middle].low : ranges[middle].section) <= key) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 ? &ranges[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, count, (by_address ? ranges[i].low : ranges[i].section) > key);
+    return i > 0 ? &ranges[i - 1] : NULL;
 }
 
 /* Returns the range of the section with that number; NULL when the section has no code. */

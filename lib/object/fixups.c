@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See fixups.h. */
 #include "lib/object/fixups.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/object/bind_opcodes.h"
@@ -226,17 +227,10 @@ static int page_format(const struct uspi_fixups *fixups, usp_addr location, uint
 }
 
 static const struct uspi_bind *find_bind(const struct uspi_fixups *fixups, usp_addr location) {
-    size_t low = 0, high = fixups->bind_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (fixups->binds[middle].location < location) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    bool is_there = low < fixups->bind_count && fixups->binds[low].location == location;
-    return is_there ? &fixups->binds[low] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, fixups->bind_count, fixups->binds[i].location >= location);
+    bool is_there = i < fixups->bind_count && fixups->binds[i].location == location;
+    return is_there ? &fixups->binds[i] : NULL;
 }
 
 int uspi_fixups_pointer(const struct uspi_fixups *fixups, usp_addr location, struct uspi_pointer *pointer,

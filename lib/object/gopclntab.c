@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See gopclntab.h. */
 #include "lib/object/gopclntab.h"
+#include "lib/base/bisect.h"
 
 #include <string.h>
 
@@ -101,19 +102,12 @@ bool uspi_go_start(const struct uspi_go_table *t, uint64_t i, usp_addr *start) {
 }
 
 bool uspi_go_find(const struct uspi_go_table *t, usp_addr address, uint64_t *i) {
-    uint64_t low = 0, high = t->count;
+    uint64_t next;
     usp_addr start;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (!uspi_go_start(t, middle, &start)) return false;
-        if (start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *i = low - 1;
-    return low > 0 && uspi_go_start(t, low, &start) && address < start;
+    bool is_bad = false;
+    USPI_FIRST(next, 0, t->count, is_bad || (is_bad = !uspi_go_start(t, next, &start)) || start > address);
+    *i = next - 1;
+    return !is_bad && next > 0 && uspi_go_start(t, next, &start) && address < start;
 }
 
 /* Returns whether a name or path begins at an offset. From 1.16 on, the byte before it ends another one. */

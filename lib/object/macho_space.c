@@ -2,6 +2,7 @@
 /* See macho_space.h. */
 #include "lib/object/macho_space.h"
 #include "lib/base/array.h"
+#include "lib/base/bisect.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -85,16 +86,9 @@ void uspi_macho_space_close(struct uspi_macho_space *space) {
 
 const struct uspi_macho_range *uspi_macho_space_find(const struct uspi_macho_space *space, usp_addr address) {
     const struct uspi_macho_range *ranges = space->sorted;
-    uint32_t low = 0, high = space->sorted_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ranges[middle].low <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && address < ranges[low - 1].high ? &ranges[low - 1] : NULL;
+    uint32_t i;
+    USPI_FIRST(i, 0, space->sorted_count, ranges[i].low > address);
+    return i > 0 && address < ranges[i - 1].high ? &ranges[i - 1] : NULL;
 }
 
 int uspi_macho_space_at(const struct uspi_macho_space *space, usp_addr address, const char *what,

@@ -2,6 +2,7 @@
 /* See macho_unwind_info.h. The section is an index of pages. A page lists functions; neighbours with equal encodings
  * share one entry. */
 #include "lib/object/macho_unwind_info.h"
+#include "lib/base/bisect.h"
 
 #include <inttypes.h>
 
@@ -75,20 +76,13 @@ static int load_key(const struct list *list, uint32_t i, uint64_t *key, struct u
 
 /* Finds the last entry that begins at or before `offset`; *i becomes `count` when there is none. */
 static int find_last(const struct list *list, uint64_t offset, uint32_t *i, struct uspi_error *error) {
-    uint32_t low = 0, high = list->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        uint64_t key;
-        int status = load_key(list, middle, &key, error);
-        if (status != USP_OK) return status;
-        if (key <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *i = low > 0 ? low - 1 : list->count;
-    return USP_OK;
+    uint64_t key;
+    uint32_t next;
+    int status = USP_OK;
+    USPI_FIRST(next, 0, list->count,
+               status != USP_OK || (status = load_key(list, next, &key, error)) != USP_OK || key > offset);
+    *i = next > 0 ? next - 1 : list->count;
+    return status;
 }
 
 /* Gives the encoding of entry i of a compressed page. The entry's top byte is its number: common encodings first, then

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Filters: sorted address ranges that are kept or not. The path of each image decides that once, when the filter is
  * made. See filter.h. */
+#include "lib/base/bisect.h"
 #include "lib/base/path.h"
 #include "lib/base/pattern.h"
 #include "lib/base/sized.h"
@@ -165,17 +166,10 @@ void usp_filter_free(struct usp_filter *filter) { free(filter); }
 
 bool usp_filter_keeps(const struct usp_filter *filter, usp_addr address) {
     if (filter == NULL) return true;
-    size_t low = 0, high = filter->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (filter->ranges[middle].low <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || address >= filter->ranges[low - 1].high) return filter->keeps_unknown;
-    return filter->ranges[low - 1].is_kept;
+    size_t i;
+    USPI_FIRST(i, 0, filter->count, filter->ranges[i].low > address);
+    if (i == 0 || address >= filter->ranges[i - 1].high) return filter->keeps_unknown;
+    return filter->ranges[i - 1].is_kept;
 }
 
 bool usp_filter_keeps_frame(const struct usp_filter *filter, uint32_t arch, const struct usp_frame *frame) {

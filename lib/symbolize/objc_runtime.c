@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See objc_runtime.h. Also has the strategy "Objective-C runtime". */
 #include "lib/symbolize/objc_runtime.h"
+#include "lib/base/bisect.h"
 
 #include "arch/backend.h"
 #include "lib/base/array.h"
@@ -172,17 +173,10 @@ static int read_methods(struct uspi_objc_runtime *runtime, uint64_t generation) 
 
 /* Returns the first of the methods with the highest start at or below the address. */
 static const struct method *search(const struct uspi_objc_runtime *runtime, usp_addr address) {
-    size_t low = 0, high = runtime->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runtime->methods[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) return NULL;
-    const struct method *found = &runtime->methods[low - 1];
+    size_t i;
+    USPI_FIRST(i, 0, runtime->count, runtime->methods[i].start > address);
+    if (i == 0) return NULL;
+    const struct method *found = &runtime->methods[i - 1];
     while (found > runtime->methods && found[-1].start == found->start) found--;
     return found;
 }

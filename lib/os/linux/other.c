@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Repeated queries about another process on Linux: its threads and their clocks by /proc, with files that stay open,
  * and their stacks by tracer.h. */
+#include "lib/base/bisect.h"
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -213,16 +214,9 @@ int uspi_os_other_describe(struct uspi_os_other *other, const struct usp_thread 
 
 /* Returns the index of a thread's clock, or where it would be inserted. */
 static size_t place_of(const struct uspi_os_other *other, pid_t tid) {
-    size_t low = 0, high = other->clock_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (other->clocks[middle].tid < tid) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t i;
+    USPI_FIRST(i, 0, other->clock_count, other->clocks[i].tid >= tid);
+    return i;
 }
 
 /* Opens the scheduler's count of a thread: "RUN-TIME WAIT-TIME RUNS" (Documentation/scheduler/sched-stats.rst). */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See ranges.h. */
+#include "lib/base/bisect.h"
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX
@@ -39,16 +40,9 @@ long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid, struct uspi_image
 }
 
 const struct uspi_range *uspi_ranges_above(const struct uspi_ranges *ranges, usp_addr address) {
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->list[middle].high <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < ranges->count ? &ranges->list[low] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, ranges->count, ranges->list[i].high > address);
+    return i < ranges->count ? &ranges->list[i] : NULL;
 }
 
 const struct uspi_range *uspi_ranges_find(const struct uspi_ranges *ranges, usp_addr address) {

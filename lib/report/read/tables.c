@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of the images in a text. See tables.h. */
 #include "lib/report/read/tables.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/report/read/line.h"
@@ -258,16 +259,9 @@ static bool is_called(const struct uspi_image_entry *image, const struct uspi_fr
 
 /* Returns the last entry that begins at or below an address. */
 static const struct uspi_image_entry *find_below(const struct uspi_table *table, uint64_t address) {
-    size_t low = 0, high = table->placed;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->by_address[middle]->first <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 ? table->by_address[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, table->placed, table->by_address[i]->first > address);
+    return i > 0 ? table->by_address[i - 1] : NULL;
 }
 
 const struct uspi_image_entry *uspi_tables_find(const struct uspi_text_tables *tables, size_t i,
@@ -289,14 +283,7 @@ const struct uspi_image_entry *uspi_tables_find(const struct uspi_text_tables *t
 const struct uspi_image_entry *uspi_tables_find_name(const struct uspi_text_tables *tables, size_t i,
                                                      struct uspi_span name) {
     const struct uspi_table *table = &tables->tables[i];
-    size_t low = 0, high = table->settled;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (uspi_span_compare(table->by_name[middle]->name, name) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < table->settled && uspi_span_is(table->by_name[low]->name, name) ? table->by_name[low] : NULL;
+    size_t at;
+    USPI_FIRST(at, 0, table->settled, uspi_span_compare(table->by_name[at]->name, name) >= 0);
+    return at < table->settled && uspi_span_is(table->by_name[at]->name, name) ? table->by_name[at] : NULL;
 }

@@ -5,6 +5,7 @@
 #ifndef USPI_SYMBOLIZE_DWARF_ABBREVIATIONS_H
 #define USPI_SYMBOLIZE_DWARF_ABBREVIATIONS_H
 
+#include "lib/base/bisect.h"
 #include "lib/symbolize/dwarf/cursor.h"
 
 /* What the width of some forms depends on. */
@@ -132,16 +133,9 @@ void uspi_abbreviations_free(struct uspi_abbreviation_table *table);
 static inline const struct uspi_abbreviation *uspi_abbreviation(const struct uspi_abbreviation_table *table,
                                                                 uint64_t code) {
     if (table->is_by_code) return code < table->count && table->all[code].code != 0 ? &table->all[code] : NULL;
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->all[middle].code < code) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < table->count && table->all[low].code == code ? &table->all[low] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, table->count, table->all[i].code >= code);
+    return i < table->count && table->all[i].code == code ? &table->all[i] : NULL;
 }
 
 /* ---- entries ---- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See calls.h: finds the functions to which call sites refer. */
+#include "lib/base/bisect.h"
 #include "lib/symbolize/dwarf/reader.h"
 
 static int by_text(const void *a, const void *b) {
@@ -22,34 +23,20 @@ static bool sort_names(struct uspi_dwarf_reader *reader) {
 
 /* Returns the function with code that an entry describes; NULL: none. */
 static const struct uspi_dwarf_root *root_at(const struct uspi_dwarf_calls *calls, uint64_t offset) {
-    size_t low = 0, high = calls->root_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (calls->roots[middle].offset < offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < calls->root_count && calls->roots[low].offset == offset ? &calls->roots[low] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, calls->root_count, calls->roots[i].offset >= offset);
+    return i < calls->root_count && calls->roots[i].offset == offset ? &calls->roots[i] : NULL;
 }
 
 /* Counts the functions with code that have a name, up to 2. *node becomes the first one's. Names are compared as
  * references: a declaration and its definition refer to the same string. */
 static unsigned count_named(const struct uspi_dwarf_calls *calls, uint64_t text, uint32_t *node) {
-    size_t low = 0, high = calls->root_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (calls->names[middle].text < text) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t i;
+    USPI_FIRST(i, 0, calls->root_count, calls->names[i].text >= text);
     unsigned count = 0;
-    for (; low < calls->root_count && calls->names[low].text == text && count < 2; low++) {
-        if (count == 0 || calls->names[low].node != *node) count++;
-        if (count == 1) *node = calls->names[low].node;
+    for (; i < calls->root_count && calls->names[i].text == text && count < 2; i++) {
+        if (count == 0 || calls->names[i].node != *node) count++;
+        if (count == 1) *node = calls->names[i].node;
     }
     return count;
 }

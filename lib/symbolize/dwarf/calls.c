@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See calls.h: notes call sites while a unit is walked. */
 #include "lib/symbolize/dwarf/calls.h"
+#include "lib/base/bisect.h"
 
 #include "lib/symbolize/dwarf/reader.h"
 
@@ -72,16 +73,9 @@ static bool place_site(const struct uspi_dwarf_reader *reader, const struct uspi
 }
 
 static bool holds(const struct uspi_address_range *ranges, size_t count, uint64_t address) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ranges[middle].high <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < count && address >= ranges[low].low;
+    size_t i;
+    USPI_FIRST(i, 0, count, ranges[i].high > address);
+    return i < count && address >= ranges[i].low;
 }
 
 bool uspi_dwarf_note_site(struct uspi_dwarf_reader *reader, const struct uspi_attributes *attributes, uint32_t root,

@@ -2,6 +2,7 @@
 /* Finds names of functions (reader.h): the linkage name of the entry, or of the entry of which it is an instance or the
  * definition, through other units and files. Without a linkage name it is the plain name; for C++, with its namespaces
  * and classes. */
+#include "lib/base/bisect.h"
 #include "lib/symbolize/dwarf/constants.h"
 #include "lib/symbolize/dwarf/reader.h"
 
@@ -33,16 +34,9 @@ bool uspi_dwarf_read_entry(struct uspi_dwarf_reader *reader, const struct uspi_d
 
 /* Returns the scope that encloses an entry, from 1; 0: none. */
 static uint32_t scope_of(const struct uspi_scopes *scopes, uint64_t offset) {
-    size_t low = 0, high = scopes->entry_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (scopes->entries[middle].offset < offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < scopes->entry_count && scopes->entries[low].offset == offset ? scopes->entries[low].scope : 0;
+    size_t i;
+    USPI_FIRST(i, 0, scopes->entry_count, scopes->entries[i].offset >= offset);
+    return i < scopes->entry_count && scopes->entries[i].offset == offset ? scopes->entries[i].scope : 0;
 }
 
 static bool put_text(struct uspi_dwarf_reader *reader, const char *text) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See ranges.h. */
 #include "lib/symbolize/dwarf/ranges.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/base/merge_sort.h"
@@ -199,17 +200,7 @@ bool uspi_dwarf_claims(const struct uspi_dwarf_file *file, const struct uspi_cla
 bool uspi_dwarf_intersect(struct uspi_range_list *list, size_t from, size_t count, size_t outer, size_t outer_count) {
     size_t k = 0;
     /* Find the first outer range that ends after the first inner one begins; there may be many before it. */
-    if (count > 0) {
-        size_t high = outer_count;
-        while (k < high) {
-            const size_t middle = k + (high - k) / 2;
-            if (list->all[outer + middle].high <= list->all[from].low) {
-                k = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-    }
+    if (count > 0) USPI_FIRST(k, 0, outer_count, list->all[outer + k].high > list->all[from].low);
     for (size_t i = 0; i < count && k < outer_count;) {
         const struct uspi_address_range inner = list->all[from + i], around = list->all[outer + k];
         const uint64_t low = inner.low > around.low ? inner.low : around.low;

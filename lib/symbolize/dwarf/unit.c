@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See unit.h. */
 #include "lib/symbolize/dwarf/unit.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/symbolize/dwarf/constants.h"
@@ -337,16 +338,9 @@ int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error
 
 /* Returns the last unit that begins at or before an offset. */
 static const struct uspi_dwarf_unit *unit_before(const struct uspi_dwarf_file *file, uint64_t offset) {
-    size_t low = 0, high = file->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->units[middle].offset <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 ? &file->units[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, file->count, file->units[i].offset > offset);
+    return i > 0 ? &file->units[i - 1] : NULL;
 }
 
 const struct uspi_dwarf_unit *uspi_dwarf_unit_at(const struct uspi_dwarf_file *file, uint64_t offset) {

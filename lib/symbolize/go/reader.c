@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See reader.h. */
 #include "lib/symbolize/go/reader.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/symbolize/lines/builder.h"
@@ -107,16 +108,9 @@ static bool read_runs(struct uspi_go_reader *r, uint64_t list, struct runs *runs
 
 /* Returns the value at an address; −1: none. */
 static int32_t value_at(const struct runs *runs, usp_addr address) {
-    size_t low = 0, high = runs->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (runs->all[middle].high <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < runs->count && address >= runs->all[low].low ? runs->all[low].value : -1;
+    size_t i;
+    USPI_FIRST(i, 0, runs->count, runs->all[i].high > address);
+    return i < runs->count && address >= runs->all[i].low ? runs->all[i].value : -1;
 }
 
 static uint32_t file_at(struct uspi_go_reader *r, usp_addr address) {

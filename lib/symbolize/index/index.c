@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See index.h. */
 #include "lib/symbolize/index/index.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 
@@ -308,16 +309,9 @@ static uint32_t find_place(const struct uspi_index *index, uint32_t offset, uint
 
 /* Returns the bucket of an entry: the last one that begins at or before it. */
 static uint32_t bucket_of(const struct uspi_index *index, uint32_t entry) {
-    uint32_t low = 0, high = index->bucket_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (index->buckets[middle] <= entry) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    uint32_t i;
+    USPI_FIRST(i, 1, index->bucket_count, index->buckets[i] > entry);
+    return i - 1;
 }
 
 static usp_addr start_of(const struct uspi_index *index, uint32_t entry, uint32_t bucket) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See code_map.h. */
 #include "lib/symbolize/jit/code_map.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 
@@ -44,16 +45,9 @@ const struct uspi_jit_row *uspi_jit_map_row(const struct uspi_jit_map *map, cons
                                             usp_addr address) {
     const struct uspi_jit_row *rows = code->row_count > 0 ? map->rows + code->first_row : NULL;
     const uint64_t offset = address - code->start + map->row_base;
-    size_t low = 0, high = code->row_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (rows[middle].offset <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && rows[low - 1].line != 0 && rows[low - 1].file != NULL ? &rows[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, code->row_count, rows[i].offset > offset);
+    return i > 0 && rows[i - 1].line != 0 && rows[i - 1].file != NULL ? &rows[i - 1] : NULL;
 }
 
 /* ---- the parts ---- */
@@ -139,17 +133,10 @@ int uspi_jit_map_find(struct uspi_jit_map *map, usp_addr address, const struct u
         int status = sort(map);
         if (status != USP_OK) return status;
     }
-    size_t low = 0, high = map->part_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (map->parts[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0 || map->parts[low - 1].code == NO_CODE) return USP_ERROR_NOT_FOUND;
-    *code = &map->codes[map->parts[low - 1].code];
+    size_t i;
+    USPI_FIRST(i, 0, map->part_count, map->parts[i].start > address);
+    if (i == 0 || map->parts[i - 1].code == NO_CODE) return USP_ERROR_NOT_FOUND;
+    *code = &map->codes[map->parts[i - 1].code];
     return (*code)->name_length > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 

@@ -8,6 +8,7 @@
  *     values:  what applies from there on: 0: nothing; 1 + number of a block; or 1 + blocks + position of a set
  *     sets:    number of blocks, and the blocks' numbers, ascending */
 #include "lib/symbolize/lines/address_map.h"
+#include "lib/base/bisect.h"
 
 #include "arch/little_endian.h"
 #include "lib/base/array.h"
@@ -244,18 +245,10 @@ static bool find_entry(const struct uspi_map *map, uint64_t distance, uint64_t *
         return true;
     }
     if (!is_right(map, at, 8)) return false;
-    uint64_t low = get(map, at, 4), high = get(map, at + 4, 4);
+    const uint64_t low = get(map, at, 4), high = get(map, at + 4, 4);
     if (low > high || high > map->count) return false;
     if (!is_right(map, map->at_starts + low * map->start_width, (high - low) * map->start_width)) return false;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (get(map, map->at_starts + middle * map->start_width, map->start_width) <= distance) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *entry = low;
+    USPI_FIRST(*entry, low, high, get(map, map->at_starts + *entry * map->start_width, map->start_width) > distance);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See block.h. */
 #include "lib/symbolize/lines/block.h"
+#include "lib/base/bisect.h"
 
 #include <string.h>
 
@@ -231,16 +232,9 @@ static bool decode(const struct decoding *d, uint32_t entry, struct row *row) {
 static uint32_t find_group(const struct uspi_block *block, uint64_t address) {
     const unsigned record = group_bits(block), width = block->width[USPI_WIDTH_START];
     const uint64_t wanted = (address - block->base) >> block->unit;
-    uint32_t low = 0, high = block->groups;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (get(block, block->at_groups, (uint64_t)middle * record, width) <= wanted) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    uint32_t i;
+    USPI_FIRST(i, 0, block->groups, get(block, block->at_groups, (uint64_t)i * record, width) > wanted);
+    return i;
 }
 
 /* Fills in what an entry that was read says. Returns false when the bytes are damaged. */
@@ -406,18 +400,12 @@ int uspi_block_part(const struct uspi_block *block, uint32_t i, struct uspi_bloc
 
 int uspi_block_find_part(const struct uspi_block *block, uint64_t address, struct uspi_block_part *part) {
     const unsigned width = block->width[USPI_WIDTH_START];
-    uint32_t low = 0, high = block->parts;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const uint64_t start = get(block, block->at_parts, (uint64_t)middle * block->part_bits, width);
-        if (block->base + (start << block->unit) <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == 0) return USP_ERROR_NOT_FOUND;
-    int status = uspi_block_part(block, low - 1, part);
+    uint32_t i;
+    USPI_FIRST(i, 0, block->parts,
+               block->base + (get(block, block->at_parts, (uint64_t)i * block->part_bits, width) << block->unit) >
+                   address);
+    if (i == 0) return USP_ERROR_NOT_FOUND;
+    int status = uspi_block_part(block, i - 1, part);
     if (status != USP_OK) return status;
     return address - part->start < part->size ? USP_OK : USP_ERROR_NOT_FOUND;
 }
@@ -453,38 +441,27 @@ static int take_call(const struct uspi_block *block, const uint8_t *bytes, uint6
 }
 
 int uspi_block_find_call(const struct uspi_block *block, uint64_t return_address, struct uspi_block_call *call) {
-    uint32_t low = 0, high = block->calls;
+    uint32_t i;
     if (return_address < block->base) return USP_ERROR_NOT_FOUND;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const uint64_t end =
-            get(block, block->at_calls, (uint64_t)middle * block->call_bits, block->width[USPI_WIDTH_START]);
-        if (block->base + (end << block->unit) < return_address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == block->calls) return USP_ERROR_NOT_FOUND;
-    uint64_t bit = (uint64_t)low * block->call_bits;
+    USPI_FIRST(i, 0, block->calls,
+               block->base +
+                       (get(block, block->at_calls, (uint64_t)i * block->call_bits, block->width[USPI_WIDTH_START])
+                        << block->unit) >=
+                   return_address);
+    if (i == block->calls) return USP_ERROR_NOT_FOUND;
+    uint64_t bit = (uint64_t)i * block->call_bits;
     int status = take_call(block, block->bytes + block->at_calls, &bit, call);
     return status == USP_OK && call->end != return_address ? USP_ERROR_NOT_FOUND : status;
 }
 
 int uspi_block_tail_call(const struct uspi_block *block, uint32_t part, uint32_t i, struct uspi_block_call *call) {
     const unsigned width = block->width[USPI_WIDTH_PART];
-    uint32_t low = 0, high = block->tail_calls;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (get(block, block->at_tail_calls, (uint64_t)middle * block->tail_call_bits, width) < part) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (i >= block->tail_calls - low) return USP_ERROR_NOT_FOUND;
+    uint32_t at;
+    USPI_FIRST(at, 0, block->tail_calls,
+               get(block, block->at_tail_calls, (uint64_t)at * block->tail_call_bits, width) >= part);
+    if (i >= block->tail_calls - at) return USP_ERROR_NOT_FOUND;
     const uint8_t *bytes = block->bytes + block->at_tail_calls;
-    uint64_t bit = ((uint64_t)low + i) * block->tail_call_bits;
+    uint64_t bit = ((uint64_t)at + i) * block->tail_call_bits;
     if (take(bytes, &bit, width) != part) return USP_ERROR_NOT_FOUND;
     return take_call(block, bytes, &bit, call);
 }
@@ -510,17 +487,10 @@ int uspi_block_visit_calls(const struct uspi_block *block, uspi_call_visitor vis
 uint32_t uspi_block_alias(const struct uspi_block *block, uint32_t node, uint32_t i) {
     const uint8_t *w = block->width, *bytes = block->bytes + block->at_aliases;
     const uint32_t bits = (uint32_t)w[USPI_WIDTH_NODE] + w[USPI_WIDTH_FUNCTION];
-    uint32_t low = 0, high = block->aliases;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (get(block, block->at_aliases, (uint64_t)middle * bits, w[USPI_WIDTH_NODE]) < node) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (i >= block->aliases - low) return 0;
-    uint64_t bit = ((uint64_t)low + i) * bits;
+    uint32_t at;
+    USPI_FIRST(at, 0, block->aliases, get(block, block->at_aliases, (uint64_t)at * bits, w[USPI_WIDTH_NODE]) >= node);
+    if (i >= block->aliases - at) return 0;
+    uint64_t bit = ((uint64_t)at + i) * bits;
     if (take(bytes, &bit, w[USPI_WIDTH_NODE]) != node) return 0;
     const uint64_t function = take(bytes, &bit, w[USPI_WIDTH_FUNCTION]);
     return function <= block->functions ? (uint32_t)function : 0;

@@ -3,6 +3,7 @@
  * function whose tail calls are all known. So a call of a function in the block is kept if that function makes tail
  * calls, all of which are known. Tail calls are kept if all those of their function are known. The builder knows
  * nothing about functions outside the block. */
+#include "lib/base/bisect.h"
 #include "lib/base/merge_sort.h"
 #include "lib/symbolize/lines/block_write.h"
 
@@ -67,16 +68,9 @@ static void choose_tail_calls(struct uspi_builder *b) {
 
 /* Returns whether a function is known to make tail calls. */
 static bool makes_tail_calls(const struct uspi_builder *b, uint32_t node) {
-    size_t low = 0, high = b->tail_calls.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (b->tail_calls.all[middle].from < node) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < b->tail_calls.count && b->tail_calls.all[low].from == node;
+    size_t i;
+    USPI_FIRST(i, 0, b->tail_calls.count, b->tail_calls.all[i].from >= node);
+    return i < b->tail_calls.count && b->tail_calls.all[i].from == node;
 }
 
 /* Keeps the other calls from which frames can be inferred. Returns false when memory is exhausted. */
@@ -97,16 +91,9 @@ static bool choose_other_calls(struct uspi_builder *b) {
 
 /* Returns the position of a name among the callees' names, from 0. */
 static uint32_t place_of(const struct uspi_builder *b, uint64_t text) {
-    size_t low = 0, high = b->callees.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (b->callees.all[middle] < text) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return (uint32_t)low;
+    size_t i;
+    USPI_FIRST(i, 0, b->callees.count, b->callees.all[i] >= text);
+    return (uint32_t)i;
 }
 
 static bool gather_callees(struct uspi_builder *b, const struct uspi_built_call *calls, size_t count) {

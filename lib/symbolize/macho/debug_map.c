@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See debug_map.h. */
 #include "lib/symbolize/macho/debug_map.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/symbolize/macho/stabs.h"
@@ -69,16 +70,9 @@ void uspi_debug_map_clear(struct uspi_debug_map *map) {
 }
 
 const struct uspi_mapped_function *uspi_debug_map_find(const struct uspi_debug_map *map, usp_addr address) {
-    size_t low = 0, high = map->function_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->functions[middle].start <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && address < map->functions[low - 1].end ? &map->functions[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, map->function_count, map->functions[i].start > address);
+    return i > 0 && address < map->functions[i - 1].end ? &map->functions[i - 1] : NULL;
 }
 
 int uspi_debug_map_place(const struct uspi_macho_symbols *linked, const struct uspi_mapped_function *function,

@@ -2,6 +2,7 @@
 /* See stabs.h. The entries of each compiled file are: N_SO folder (or none), N_SO file, its functions, N_SO without a
  * name. */
 #include "lib/symbolize/macho/stabs.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 
@@ -58,15 +59,8 @@ uint64_t uspi_macho_stab_size(const struct uspi_macho_symbols *symbols, uint64_t
 
 /* Returns 1 + the position of the last source file entry at or before entry i, or 0 when there is none. */
 static uint32_t files_up_to(const struct uspi_macho_stabs *stabs, uint64_t i) {
-    uint32_t low = 0, high = stabs->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (stabs->files[middle].entry <= i) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t low;
+    USPI_FIRST(low, 0, stabs->count, stabs->files[low].entry > i);
     return low;
 }
 
@@ -148,16 +142,9 @@ void uspi_stab_functions_clear(struct uspi_stab_functions *functions) {
 uint32_t uspi_stab_function(const struct uspi_stab_functions *functions, const struct uspi_macho_symbols *symbols,
                             usp_addr start, const char *name, uint32_t own) {
     char room[USPI_MACHO_NAME_BEGINNING];
-    size_t low = 0, high = functions->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (functions->all[middle].start < start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (size_t i = low; i < functions->count && i - low < ALIASES_MAX && functions->all[i].start == start; i++) {
+    size_t at;
+    USPI_FIRST(at, 0, functions->count, functions->all[at].start >= start);
+    for (size_t i = at; i < functions->count && i - at < ALIASES_MAX && functions->all[i].start == start; i++) {
         const struct uspi_stab_start *found = &functions->all[i];
         const char *its_name = uspi_macho_name_beginning(symbols, found->name, room);
         if (uspi_macho_compare_names(its_name, name) == 0) return found->entry;

@@ -2,6 +2,7 @@
 /* See tables.h. A symbol's number is the number of methods in all lists before its own, plus its position there. So no
  * memory is needed for a single method. */
 #include "lib/symbolize/objc/tables.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/symbolize/macho/ends.h"
@@ -96,16 +97,9 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
 /* ---- one method ---- */
 
 static const struct list *list_of(const struct objc_tables *t, uint32_t number) {
-    size_t low = 0, high = t->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (t->lists[middle].first <= number) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return &t->lists[low];
+    size_t i;
+    USPI_FIRST(i, 1, t->count, t->lists[i].first > number);
+    return &t->lists[i - 1];
 }
 
 /* Builds the name of a method. The caller frees *text. */

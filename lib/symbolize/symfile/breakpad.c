@@ -2,6 +2,7 @@
 /* Breakpad's symbols (lib/object/breakpad.h) as a symbol file. Opening reads the text once, to find its functions,
  * files and origins of inlined calls. The records of a function are read when its block is made. */
 #include "lib/object/breakpad.h"
+#include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
 #include "lib/symbolize/symfile/reading.h"
@@ -54,17 +55,10 @@ static void sort_places(struct places *places) {
 /* Reads the record with a key. Returns false when there is none. */
 static bool read_place(const struct breakpad_file *b, const struct places *places, uint64_t key,
                        struct uspi_breakpad_record *record) {
-    size_t low = 0, high = places->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (places->all[middle].key < key) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == places->count || places->all[low].key != key) return false;
-    size_t at = places->all[low].at;
+    size_t i;
+    USPI_FIRST(i, 0, places->count, places->all[i].key >= key);
+    if (i == places->count || places->all[i].key != key) return false;
+    size_t at = places->all[i].at;
     return uspi_breakpad_next(&b->breakpad, &at, record);
 }
 
@@ -217,16 +211,9 @@ static int by_level(const void *a, const void *b) {
 /* Finds the call of the level above that holds the range; NULL: none. That level is all[from … end − 1]. */
 static const struct uspi_symfile_inlined *find_caller(const struct uspi_symfile_inlined *all, size_t from, size_t end,
                                                       const struct uspi_symfile_inlined *range) {
-    size_t low = from, high = end;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (all[middle].low <= range->low) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > from && range->high <= all[low - 1].high ? &all[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, from, end, all[i].low > range->low);
+    return i > from && range->high <= all[i - 1].high ? &all[i - 1] : NULL;
 }
 
 /* Adds the inlined calls. The caller of a call is the one of the level above that holds its range, regardless of the

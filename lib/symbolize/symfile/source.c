@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See source.h. */
 #include "lib/symbolize/symfile/source.h"
+#include "lib/base/bisect.h"
 
 #include "lib/symbolize/symfile/symfile.h"
 
@@ -36,17 +37,10 @@ static uint64_t unit_size(const struct uspi_line_source *source, size_t unit) {
 
 /* Returns the first start above `above`, of functions from number i on; UINT64_MAX: there is none. */
 static usp_addr next_start(const struct uspi_symfile *f, uint64_t i, usp_addr above) {
-    uint64_t low = i, high = f->count;
+    uint64_t next;
     usp_addr start;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (f->start(f, middle, &start) && start <= above) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return f->start(f, low, &start) ? start : UINT64_MAX;
+    USPI_FIRST(next, i, f->count, !f->start(f, next, &start) || start > above);
+    return f->start(f, next, &start) ? start : UINT64_MAX;
 }
 
 /* Returns where the last unit ends: the highest end of the functions with the last start. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See dwarf_find.h. */
 #include "lib/unwind/tables/dwarf_find.h"
+#include "lib/base/bisect.h"
 
 /* Maximum number of entries that are searched one by one. An image with more has a sorted table, or its owner makes
  * one. */
@@ -39,20 +40,13 @@ static bool holds(const struct uspi_dwarf_fde *fde, usp_addr pc) { return pc >= 
 
 /* Counts the entries that start at or below pc. */
 static int count_not_above(const struct uspi_dwarf_index *index, usp_addr pc, uint64_t *count) {
-    uint64_t low = 0, high = index->count;
+    uint64_t i;
     usp_addr start;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        int status = read_index(index, middle, INDEX_START, &start);
-        if (status != USP_OK) return status;
-        if (start <= pc) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *count = low;
-    return USP_OK;
+    int status = USP_OK;
+    USPI_FIRST(i, 0, index->count,
+               status != USP_OK || (status = read_index(index, i, INDEX_START, &start)) != USP_OK || start > pc);
+    *count = i;
+    return status;
 }
 
 static int find_sorted(const struct uspi_dwarf_section *section, const struct uspi_dwarf_index *index, usp_addr pc,
