@@ -13,7 +13,7 @@ seeds=$work/seeds
 mkdir -p "$seeds"/{object,core,raw,index,log,dsym,zip,map} "$work/made"
 
 # ---- what the suites' builders make
-for program in object raw symfile macho_symbols elf_symbols; do
+for program in object raw symfile macho_symbols elf_symbols go; do
   "tests/fuzz/${program}_seeds" "$work/made"
 done
 tests/fuzz/log_seeds "$seeds/log" --plain
@@ -22,6 +22,7 @@ cp "$work"/made/fuzz_raw/* "$seeds/raw"
 for kind in elf macho elf_symbols macho_symbols archive symfile; do
   for file in "$work/made/fuzz_$kind"/*; do cp "$file" "$seeds/object/$kind-${file##*/}"; done
 done
+for file in "$work"/made/fuzz_go/program-*; do cp "$file" "$seeds/object/go-${file##*/}"; done
 for file in "$work"/made/fuzz_macho_symbols/*; do cp "$file" "$seeds/dsym"; done
 
 # ---- what compilers make
