@@ -117,13 +117,18 @@ static void describe_index(const struct usp_image *image, const struct usp_index
     putchar('\n');
 }
 
+/* With how many earlier files of its build a file is compared. Of n copies each would be compared with all others. */
+#define COMPARED_MAX 8
+
 /* Reports a dSYM that differs from an earlier one with the same UUID: both have one place in the store. */
 static void compare_with_earlier(struct store_adding *adding, const struct usp_image *image, bool is_kept) {
     /* The files of an archive are gone when the next one is unpacked. */
     if (adding->archive != NULL || image->build_id_size == 0) return;
+    unsigned compared = 0;
     for (const struct store_added *earlier = *list_of(adding, image); earlier != NULL; earlier = earlier->next) {
         const bool is_same =
             earlier->id_size == image->build_id_size && memcmp(earlier->id, image->build_id, earlier->id_size) == 0;
+        if (is_same && compared++ == COMPARED_MAX) return;
         if (!is_same || !are_different_dsyms(image->path, earlier->path)) continue;
         complain("%s: differs from %s, which has the same UUID; the index is of the %s one", image->path, earlier->path,
                  is_kept ? "earlier" : "later");

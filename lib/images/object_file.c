@@ -7,11 +7,13 @@
 
 #include <inttypes.h>
 
+/* The maximum number of headers that are read for one image: 8192 object files in an archive of as many. */
+#define HEADERS_MAX (UINT64_C(64) << 20)
+
 struct opening {
     const struct uspi_search *search;
     const struct uspi_part *part;
-    uint64_t modified;
-    const struct uspi_wanted_slice *wanted;
+    const struct uspi_object_wanted *wanted;
     struct uspi_file **file;
     struct uspi_bytes found; /* the member */
 };
@@ -25,6 +27,9 @@ static int refuse_time(struct uspi_bytes bytes, uint64_t modified, uint64_t want
 static int find_member(struct opening *opening, struct uspi_bytes bytes, struct uspi_error *error) {
     struct uspi_archive archive;
     struct uspi_member member;
+    if (*opening->wanted->headers > HEADERS_MAX) {
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "the image names too many members of archives");
+    }
     int status = uspi_archive_open(&archive, bytes, error);
     if (status != USP_OK) return status;
     status = uspi_bytes_error(error, bytes, 0, USP_ERROR_NOT_FOUND, "no member %.*s", (int)opening->part->member_length,
@@ -32,10 +37,12 @@ static int find_member(struct opening *opening, struct uspi_bytes bytes, struct 
     for (int got; (got = uspi_archive_next(&archive, &member, NULL)) == 1;) {
         if (!uspi_part_is_member(opening->part, &archive, &member)) continue;
         opening->found = member.bytes;
-        if (opening->modified == 0 || member.modified == opening->modified) return USP_OK;
+        status = USP_OK;
+        if (opening->wanted->modified == 0 || member.modified == opening->wanted->modified) break;
         /* A later member may have the same name and the wanted time. */
-        status = refuse_time(member.bytes, member.modified, opening->modified, error);
+        status = refuse_time(member.bytes, member.modified, opening->wanted->modified, error);
     }
+    *opening->wanted->headers += archive.headers;
     return status;
 }
 
@@ -53,7 +60,7 @@ static int judge_archive(void *context, struct uspi_bytes bytes, struct uspi_err
         if (uspi_fat_slice(&fat, i, &slice, NULL) != USP_OK) continue;
         int found = find_member(opening, slice, error);
         const bool is_ours = found == USP_OK && uspi_macho_open(&macho, opening->found, NULL) == USP_OK &&
-                             uspi_slice_fits(opening->wanted, macho.arch, macho.variant);
+                             uspi_slice_fits(&opening->wanted->slice, macho.arch, macho.variant);
         if (found != USP_OK || is_ours) status = found;
     }
     return status;
@@ -78,18 +85,18 @@ static int open_part(void *context, const char *path, const struct uspi_part *pa
         return status;
     }
     int status = uspi_search_open(opening->search, path, judge_file, NULL, opening->file, error);
-    if (status != USP_OK || opening->modified == 0) return status;
+    if (status != USP_OK || opening->wanted->modified == 0) return status;
     const uint64_t modified = uspi_file_modified(*opening->file);
-    if (modified == opening->modified) return USP_OK;
-    status = refuse_time(uspi_file_bytes(*opening->file), modified, opening->modified, error);
+    if (modified == opening->wanted->modified) return USP_OK;
+    status = refuse_time(uspi_file_bytes(*opening->file), modified, opening->wanted->modified, error);
     uspi_file_close(*opening->file);
     *opening->file = NULL;
     return status;
 }
 
-int uspi_object_file_open(const struct uspi_search *search, const char *path, uint64_t modified,
-                          const struct uspi_wanted_slice *wanted, struct uspi_file **file, struct uspi_error *error) {
-    struct opening opening = {.search = search, .modified = modified, .wanted = wanted, .file = file};
+int uspi_object_file_open(const struct uspi_search *search, const struct uspi_object_wanted *wanted,
+                          struct uspi_file **file, struct uspi_error *error) {
+    struct opening opening = {.search = search, .wanted = wanted, .file = file};
     *file = NULL;
-    return uspi_part_read(path, open_part, &opening, error);
+    return uspi_part_read(wanted->path, open_part, &opening, error);
 }

@@ -111,6 +111,7 @@ static int read_member(struct uspi_archive *archive, struct uspi_member *member,
     char header[HEADER];
     uint64_t size;
     if (archive->offset >= bytes.size) return 0;
+    archive->headers++;
     int status = uspi_bytes_read(bytes, archive->offset, header, sizeof header, "header of a member", error);
     if (status != USP_OK) return status;
     if (memcmp(header + END_AT, "`\n", 2) != 0 || !read_number(header + SIZE_AT, SIZE_SIZE, &size)) {

@@ -11,6 +11,7 @@ struct uspi_archive {
     struct uspi_bytes bytes;
     struct uspi_bytes long_names; /* System V's member "//"; size 0: not seen yet */
     uint64_t offset;              /* of the next member */
+    uint64_t headers;             /* how many were read */
 };
 
 /* Opens an archive at its first member. Returns USP_OK, USP_ERROR_FORMAT when it is no archive, USP_ERROR_UNSUPPORTED

@@ -8,6 +8,7 @@
 
 #include <unspool/unspool.h>
 
+#include "lib/images/object_file.h"
 #include "tests/support/archive_file.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/folder.h"
@@ -428,12 +429,41 @@ START_TEST(each_allocation_fails) {
 }
 END_TEST
 
+/* An image can name many object files in one large archive. Each search reads the members' headers up to the wanted
+ * one. */
+START_TEST(headers_for_one_image_are_limited) {
+    const struct uspi_search as_named = {.as_named = true};
+    struct uspi_file *object;
+    struct uspi_error error;
+    char path[sizeof library + 16];
+    uint64_t headers = 0;
+    const struct uspi_object_wanted wanted = {.path = path, .headers = &headers, .slice = {.arch = USP_ARCH_ARM64}};
+    add("a.o", macho_object(USP_ARCH_ARM64, "_a"));
+    add("b.o", macho_object(USP_ARCH_ARM64, "_b"));
+    add("c.o", macho_object(USP_ARCH_ARM64, "_c"));
+    save(&archive, library);
+    snprintf(path, sizeof path, "%s(b.o)", library);
+    for (unsigned i = 1; i <= 2; i++) {
+        ck_assert_int_eq(uspi_object_file_open(&as_named, &wanted, &object, &error), USP_OK);
+        uspi_file_close(object);
+        ck_assert_uint_eq(headers, 2 * i);
+    }
+    snprintf(path, sizeof path, "%s(z.o)", library);
+    ck_assert_int_lt(uspi_object_file_open(&as_named, &wanted, &object, &error), 0);
+    ck_assert_uint_eq(headers, 4 + 3);
+    headers = (UINT64_C(64) << 20) + 1;
+    ck_assert_int_eq(uspi_object_file_open(&as_named, &wanted, &object, &error), USP_ERROR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error.text, "too many members of archives"));
+    ck_assert_uint_eq(headers, (UINT64_C(64) << 20) + 1);
+}
+END_TEST
+
 int main(void) {
     TCase *t = tcase_create("parts");
     tcase_add_checked_fixture(t, set_up, tear_down);
     add_tests(t, members_are_images, names_can_be_shared, hostile_names, sections_are_images,
               a_section_lists_its_own_functions);
     tcase_add_loop_test(t, fat_archives, 0, 2);
-    add_tests(t, damaged_archives, what_is_refused_by_kind, each_allocation_fails);
+    add_tests(t, damaged_archives, what_is_refused_by_kind, each_allocation_fails, headers_for_one_image_are_limited);
     return run_suite("image_parts", t);
 }

@@ -23,7 +23,9 @@ static int open_object(struct uspi_lines *lines, uint32_t number) {
     search.as_named = true;
     int status = uspi_bytes_string(lines->map_symbols.strings, mapped->path, path, sizeof path, "object file", &why);
     if (status == USP_OK) {
-        status = uspi_object_file_open(&search, path, mapped->modified, &wanted, &object->file, &why);
+        const struct uspi_object_wanted one = {
+            .path = path, .modified = mapped->modified, .headers = &lines->headers, .slice = wanted};
+        status = uspi_object_file_open(&search, &one, &object->file, &why);
     }
     if (status == USP_OK) status = uspi_fat_pick(uspi_file_bytes(object->file), &wanted, &macho, &why);
     if (status == USP_OK) status = uspi_macho_symbols(&macho, &object->symbols, &why);

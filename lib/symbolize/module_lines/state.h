@@ -48,6 +48,7 @@ struct uspi_lines {
     struct uspi_debug_map debug_map;       /* Mach-O: set when the object files have the debug information. */
     struct uspi_macho_symbols map_symbols; /* the symbols of which debug_map is made */
     struct uspi_line_object *objects;      /* by number */
+    uint64_t headers;                      /* how many members' headers of archives were read for them */
     const struct usp_image *image;         /* for debug_map */
     const struct uspi_places *places;
     const struct uspi_file *image_file;
