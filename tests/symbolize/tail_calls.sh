@@ -7,8 +7,8 @@ set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 need_tools gcc clang-19 gdb ar objcopy objdump python3
-# A sample compiles the demanglers of C++ and Rust alone with this script's flags, by gcc once, and takes the rest from
-# the build.
+# A sample compiles only what prints Swift's names with debug information. The rest has none there, and is compiled
+# once for both versions of DWARF.
 note_sample
 make_work
 here=$PWD
@@ -16,7 +16,9 @@ dump=$here/tests/symbolize/stack_dump
 unspool=$here/tools/unspool
 # Uses only the index store made here.
 export HOME=$work XDG_CACHE_HOME='' UNSPOOL_INDEX_STORE=''
-grep -E '^([$]s|_)' "$top/tests/demangle/rust_v0.txt" "$top/tests/demangle/swift_names.txt" -h | awk -v most="$(is_full_size && echo 400 || echo 120)" 'NR <= most' >"$work/names"
+texts=("$top/tests/demangle/swift_names.txt")
+! is_full_size || texts=("$top/tests/demangle/rust_v0.txt" "${texts[@]}")
+grep -E '^([$]s|_)' -h "${texts[@]}" | awk 'NR <= 400' >"$work/names"
 
 # Locks defer signals while the program forks, which this one does not; the library's own functions need captures.
 cat >"$work/undisturbed.c" <<'END'
@@ -25,6 +27,12 @@ void uspi_os_undisturbed_begin(struct uspi_undisturbed *kept) { (void)kept; }
 void uspi_os_undisturbed_end(const struct uspi_undisturbed *kept) { (void)kept; }
 END
 
+# compile_without COMPILER FILE: compiles a file once for all programs of a compiler, without debug information.
+compile_without() {
+  mkdir -p "$work/$1-without"
+  "$1" -O0 -w -I"$top" -I"$top/include" -I"$here" -c "$top/$2" -o "$work/$1-without/${2//\//_}.o"
+}
+
 # compile NAME COMPILER FLAG...: compiles the program, one file after the other.
 compile() {
   local name=$1 file
@@ -32,6 +40,11 @@ compile() {
   rm -rf "$work/objects"
   mkdir "$work/objects"
   while read -r file; do
+    if ! is_full_size && [[ $file != lib/demangle/swift/print* ]]; then
+      [[ -e $work/$1-without/${file//\//_}.o ]] || compile_without "$1" "$file" || return
+      cp "$work/$1-without/${file//\//_}.o" "$work/objects/"
+      continue
+    fi
     "$@" -O2 -g -I"$top" -I"$top/include" -I"$here" -c "$top/$file" -o "$work/objects/${file//\//_}.o" || return
   done < <(cd "$top" && find lib/demangle lib/base lib/os/posix/lock.c lib/os/posix/functions.c lib/os/linux/clock.c -name '*.c' &&
     echo tests/demangle/demangle_lines.c)

@@ -20,6 +20,8 @@ exports:
                __ZTVN10__cxxabiv120__si_class_type_infoE ]
 ...
 END_TBD
+# A sample reads each report in every way for one processor, and in two ways for the other one.
+note_sample
 program='My App'
 library=ALibraryWhoseNameDoesNotFitInTheColumn
 
@@ -72,6 +74,7 @@ check_arch() {
       fail "$report: $(cat "$work/err")"
     [[ $(wc -l <"$work/err") -eq 2 ]] || fail "$report: $(cat "$work/err")"
     err_has "^unspool: .*: [0-9]+ frames, [0-9]+ symbolicated, "
+    is_full_size || [[ $arch == arm64 ]] || continue
     rewrite "$folder/$report.in" --search "$folder/linked" --search "$folder/stripped"
     expect "$folder/$report.named" "$arch $report by programs"
     rewrite "$folder/$report.in" --search "$folder/stripped" --search "$folder/dsyms" --search "$folder/other"

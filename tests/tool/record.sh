@@ -22,7 +22,7 @@ has_shares() {
 }
 
 # Records a command: its shares, and its status.
-run 7 record --rate 1000 --budget 0 --cpu --format folded -o "$work/shares.txt" -- "$shares" 1500 7
+run 7 record --rate 1000 --budget 0 --cpu --format folded -o "$work/shares.txt" -- "$shares" 600 7
 has_shares "$work/shares.txt"
 grep -q '^shares;.*main;three_parts' "$work/shares.txt" || fail "no callers: $(cat "$work/shares.txt")"
 grep -qx ready "$work/out" || fail "the command's output is lost"
@@ -35,7 +35,7 @@ run 3 record -- "$work/nothing"
 err_has "^unspool: $work/nothing cannot be started: "
 
 # Records a process until it ends, in every format. The sleeping thread has as many samples as the running one.
-start "$shares" 1000 0
+start "$shares" 400 0
 run 0 record --budget 0 --format json "$pid"
 cp "$work/out" "$work/whole.json"
 python3 - "$work/whole.json" <<'END' || fail "the JSON of a process that ended"
@@ -50,7 +50,7 @@ END
 start "$shares" 0 0
 sampled=$pid
 for file in p.txt p.folded p.pb.gz p.speedscope.json p.firefox.json p.json p.svg; do
-  run 0 record --duration 0.4 --budget 0 --native-ids -o "$work/$file" "$sampled"
+  run 0 record --duration 0.2 --budget 0 --native-ids -o "$work/$file" "$sampled"
   [[ ! -s $work/out ]] || fail "$file: output: $(cat "$work/out")"
 done
 grep -q '^Analysis of sampling shares' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
@@ -105,7 +105,8 @@ state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$sampled/status")
 
 # Threads that begin and end.
 start "$stuck" churn
-run 0 record --duration 1 --rate 1000 --budget 0 --format folded -o "$work/churn" "$pid"
+run 0 record --duration 0.4 --rate 1000 --budget 0 --format folded -o "$work/churn" "$pid"
+stop
 err_has '; [0-9]+ threads appeared; [0-9]+ threads ended'
 
 # Code that is loaded later has names: another program, and a library.

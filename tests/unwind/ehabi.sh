@@ -13,6 +13,8 @@ here=$top/tests/unwind
 need_tools clang-19 ld.lld-19 arm-linux-gnueabihf-gcc llvm-objdump-19 llvm-dwarfdump-19 readelf python3
 export PYTHONDONTWRITEBYTECODE=1
 
+# A sample has each compiler, state and level, but not each combination, and the smallest library.
+note_sample
 make_work
 rules=$(runnable "$rules" "$work")
 cd "$work"
@@ -36,17 +38,23 @@ build() {
 
 clang=(clang-19 --target=arm-linux-gnueabihf -fuse-ld=lld-19 '-Wl,-z,undefs')
 gcc=(arm-linux-gnueabihf-gcc)
-for state in -mthumb -marm; do
-  for level in -O1 '-Os -fno-omit-frame-pointer'; do
-    # shellcheck disable=SC2086 # words on purpose
-    build "clang$state${level// /}" "${clang[@]}" "$state" $level
-    # shellcheck disable=SC2086
-    build "gcc$state${level// /}" "${gcc[@]}" "$state" $level
+if is_full_size; then
+  for state in -mthumb -marm; do
+    for level in -O1 '-Os -fno-omit-frame-pointer'; do
+      # shellcheck disable=SC2086 # words on purpose
+      build "clang$state${level// /}" "${clang[@]}" "$state" $level
+      # shellcheck disable=SC2086
+      build "gcc$state${level// /}" "${gcc[@]}" "$state" $level
+    done
   done
-done
+else
+  build clang-thumb "${clang[@]}" -mthumb -Os -fno-omit-frame-pointer
+  build gcc-arm "${gcc[@]}" -marm -O1
+fi
 
 # Debian's own programs.
 for library in /usr/arm-linux-gnueabihf/lib/{libc.so.6,libgcc_s.so.1,ld-linux-armhf.so.3}; do
+  is_full_size || [[ $library != */libc.so.6 ]] || continue
   [[ -f $library ]] || skip "$library is not installed"
   compare "$library" --least 15
 done
