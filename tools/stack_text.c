@@ -58,6 +58,11 @@ static void put_heading(const struct page *page, const struct usp_snapshot_threa
     put_colour(page->out, page->colours, COLOUR_NONE);
     const char *state = usp_run_state_string(page->info->os, thread->info.run_state);
     if (state != NULL) fprintf(page->out, ", %s", state);
+    if (thread->wait_channel != NULL) {
+        fputs(" (", page->out);
+        put_harmless(page->out, thread->wait_channel);
+        fputc(')', page->out);
+    }
     if (thread->info.cpu_time != 0) {
         fputs(", CPU ", page->out);
         put_milliseconds(page->out, thread->info.cpu_time);
@@ -112,6 +117,9 @@ static void put_async_end(const struct page *page, const struct usp_stack *stack
 
 static int put_stack(const struct page *page, const struct usp_snapshot_thread *thread) {
     const struct usp_stack *stack = &thread->stack;
+    if ((thread->info.flags & USP_THREAD_NOT_STOPPED) != 0) {
+        put_note(page, COLOUR_QUIET, "not stopped: the stack is that of its system call");
+    }
     int status = stack_repeat_write(page->repeat, stack, &page->report->format, page->out);
     put_end(page, stack);
     if (stack->async_stop != USP_STOP_NONE) {

@@ -157,8 +157,10 @@ USP_API int usp_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread
 USP_API void usp_thread_release(struct usp_thread *thread);
 
 enum usp_thread_flags {
-    USP_THREAD_MAIN = 1 << 0,     /* the process's main thread */
-    USP_THREAD_REQUESTER = 1 << 1 /* the calling thread */
+    USP_THREAD_MAIN = 1 << 0,      /* the process's main thread */
+    USP_THREAD_REQUESTER = 1 << 1, /* the calling thread */
+    /* Linux: it slept uninterruptibly and could not be stopped. Its stack is that of its system call. */
+    USP_THREAD_NOT_STOPPED = 1 << 2
 };
 
 /* A thread's name and state, without its stack. */

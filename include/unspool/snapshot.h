@@ -121,7 +121,10 @@ struct usp_snapshot_thread {
     const void *sp_bytes;           /* the kept bytes around sp; NULL: none */
     usp_addr sp_bytes_address;
     size_t sp_bytes_size;
-    uint64_t reserved[4];
+    /* Linux, a thread in uninterruptible sleep: the kernel's function in which it waits; NULL: not known. Valid until
+     * the snapshot is freed. */
+    const char *wait_channel;
+    uint64_t reserved[3];
 };
 
 /* Returns data about the whole snapshot. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */

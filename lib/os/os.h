@@ -327,6 +327,7 @@ struct uspi_thread_copy {
     usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
     size_t own;                /* private to lib/os */
+    bool lacks_registers;      /* only those registers are known that a system call shows */
     _Atomic(bool) was_cut_off; /* something was read past the copied part of a stack */
 };
 
@@ -345,6 +346,7 @@ struct uspi_stopped_thread {
     struct usp_thread_info info;
     int32_t status;
     struct uspi_thread_copy copy;
+    char wait_channel[64]; /* the kernel's function in which it sleeps uninterruptibly; empty: not known */
     const struct usp_snapshot_thread *walked; /* Its stack, if it was walked earlier; NULL: walk the copy. */
 };
 

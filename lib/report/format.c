@@ -57,9 +57,12 @@ static bool is_redacted(const struct usp_symbol *symbol) {
     return symbol->name != NULL && symbol->build_id_size == USPI_UUID_BYTES && strcmp(symbol->name, REDACTED) == 0;
 }
 
-/* Writes " [inferred tail call]" for an inferred frame, and " (file.c:12)" if that is wanted and known. */
+/* Writes " [inferred tail call]" or " [inferred]" for an inferred frame, and " (file.c:12)" if that is wanted and
+ * known. */
 static void put_source(struct uspi_text *text, const struct uspi_frame_line *line) {
+    const bool is_found = line->frame->method == USP_FRAME_METHOD_SEARCH;
     if (line->is_inferred && !line->is_inlined) uspi_put_string(text, " [inferred tail call]");
+    if (is_found && !line->is_inferred && !line->is_inlined) uspi_put_string(text, " [inferred]");
     if (line->source != NULL) uspi_put_source(text, line->source, line->flags);
 }
 

@@ -225,6 +225,8 @@ static void put_thread(struct uspi_json *json, const struct uspi_report *report,
     uspi_json_bool(json, "main", (thread->info.flags & USP_THREAD_MAIN) != 0);
     const char *state = usp_run_state_string(report->info->os, thread->info.run_state);
     if (state != NULL) uspi_json_string(json, "state", state);
+    if ((thread->info.flags & USP_THREAD_NOT_STOPPED) != 0) uspi_json_bool(json, "not_stopped", true);
+    if (thread->wait_channel != NULL) uspi_json_string(json, "waits_in", thread->wait_channel);
     if (thread->info.cpu_time != 0) uspi_json_number(json, "cpu_time_ns", thread->info.cpu_time);
     if (thread->stopped_ns != 0) uspi_json_number(json, "stopped_ns", thread->stopped_ns);
     if (thread->status == USP_OK) {

@@ -155,8 +155,10 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     target.root_count = w->root_count;
     uspi_image_tables_describe(w->tables, &target);
     if (completed.images == NULL) completed.images = w->images;
-    const struct uspi_shortcuts shortcuts = {
-        .rules = w->rules, .stack = thread->copy.parts[0], .parts = thread->copy.parts};
+    const struct uspi_shortcuts shortcuts = {.rules = w->rules,
+                                             .stack = thread->copy.parts[0],
+                                             .parts = thread->copy.parts,
+                                             .lacks_registers = thread->copy.lacks_registers};
     int status = uspi_unwind(&target, &thread->copy.registers, false, &shortcuts, &completed, stack);
     stack->stopped_ns = thread->copy.stopped_ns;
     uspi_note_cut(&thread->copy, stack);

@@ -174,6 +174,7 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
         return keep_frames(s, &t->stack);
     }
     t->info = from->info;
+    t->wait_channel = from->wait_channel[0] != '\0' ? from->wait_channel : NULL;
     t->status = from->status;
     t->registers = from->copy.registers;
     t->stack_low = from->copy.stack_low;
@@ -185,8 +186,10 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
         take_own(t, room->own, room->frames);
     } else if (t->status == USP_OK) {
         if (room->text.read != NULL) target.code = room->text;
-        const struct uspi_shortcuts shortcuts = {
-            .rules = room->rules, .stack = from->copy.parts[0], .parts = from->copy.parts};
+        const struct uspi_shortcuts shortcuts = {.rules = room->rules,
+                                                 .stack = from->copy.parts[0],
+                                                 .parts = from->copy.parts,
+                                                 .lacks_registers = from->copy.lacks_registers};
         t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;
         if (s->source.is_live && target.os == USP_OS_LINUX) {

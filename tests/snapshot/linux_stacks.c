@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tests/support/kept.h"
@@ -23,7 +26,7 @@ extern const char __start_bounded_target[], __stop_bounded_target[];
 static volatile unsigned sink;
 static volatile int may_go;
 static size_t size;
-static bool is_touched;
+static bool is_touched, waits_for_child;
 
 static KEPT void wait_for_end(void) {
     printf("ready %llx %llx\n", (unsigned long long)(size_t)__start_bounded_target,
@@ -32,11 +35,17 @@ static KEPT void wait_for_end(void) {
     while (!may_go) pause();
 }
 
+static KEPT void sleep_for_child(void);
+
 static KEPT void take_room(void) {
     volatile char *room = alloca(size);
     if (is_touched) memset((char *)room, 1, size);
     room[0] = 1;
-    wait_for_end();
+    if (waits_for_child) {
+        sleep_for_child();
+    } else {
+        wait_for_end();
+    }
     sink += (unsigned)room[0];
 }
 
@@ -47,6 +56,24 @@ static KEPT __attribute__((section("bounded_target"))) void descend(unsigned dep
         descend(depth - 1);
     }
     sink++;
+}
+
+static const char *what = "";
+
+/* The thread sleeps uninterruptibly until the child ends: at the end of this process, or soon. */
+static KEPT void sleep_for_child(void) {
+    const struct timespec soon = {0, 3000000};
+    const bool is_short = strcmp(what, "vforks") == 0;
+    do {
+        const pid_t child = vfork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+            if (is_short) nanosleep(&soon, NULL);
+            while (!is_short) pause();
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    } while (is_short);
 }
 
 static void *run_large(void *context) {
@@ -82,7 +109,8 @@ static void *run_overflow(void *context) {
 int main(int count, char **arguments) {
     pthread_attr_t attributes;
     pthread_t thread;
-    const char *what = count > 1 ? arguments[1] : "";
+    what = count > 1 ? arguments[1] : "";
+    waits_for_child = strncmp(what, "vfork", 5) == 0;
     const bool is_overflow = strcmp(what, "overflow") == 0;
     size = count > 2 ? (size_t)strtoull(arguments[2], NULL, 10) : 0;
     is_touched = strcmp(what, "touched") == 0;
@@ -93,6 +121,10 @@ int main(int count, char **arguments) {
     pthread_attr_init(&attributes);
     pthread_attr_setstack(&attributes, stack + SPARE, room);
     if (pthread_create(&thread, &attributes, is_overflow ? run_overflow : run_large, NULL) != 0) return 2;
+    if (waits_for_child) {
+        usleep(10000);
+        wait_for_end();
+    }
     pthread_join(thread, NULL);
     return 0;
 }

@@ -123,6 +123,53 @@ START_TEST(frames_between_the_copied_parts_are_omitted) {
 }
 END_TEST
 
+/* ---- threads that cannot be stopped ---- */
+
+/* A thread waits for its vfork child, which never ends. The other one is stopped only as long as it takes. */
+START_TEST(a_thread_in_uninterruptible_sleep_holds_no_other) {
+    struct child c = start_child(STACKS, "vfork", "100", 0);
+    char states[8] = "";
+    while (strchr(states, 'D') == NULL) read_states(c.pid, states, sizeof states);
+    struct usp_snapshot *snapshot = snapshot_of(&c, false);
+    const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 1);
+    const struct usp_stack *stack = second_stack(snapshot);
+    const unsigned deep = count_frames(stack, c.low, c.high);
+    if (deep != DEEP) show_stack(stack);
+    ck_assert_uint_eq(deep, DEEP);
+    ck_assert_uint_eq(stack->stop, USP_STOP_ROOT);
+    ck_assert_uint_eq(t->info.flags, USP_THREAD_NOT_STOPPED);
+    ck_assert_uint_eq(t->info.run_state, 'D');
+    ck_assert_uint_eq(t->stopped_ns, 0);
+    ck_assert_uint_gt(usp_snapshot_get_thread(snapshot, 0)->stopped_ns, 0);
+    /* Before, the stop took the whole timeout of 10 s. */
+    ck_assert_uint_lt(usp_snapshot_get_info(snapshot)->stopped_ns, 2500 * MS);
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
+/* The thread sleeps, wakes up and runs, at any moment of a capture. If it has a stack, its frames are right. */
+START_TEST(a_thread_that_wakes_up_meanwhile_has_no_torn_stack) {
+    struct child c = start_child(STACKS, "vforks", "100", 0);
+    for (unsigned i = 0; i < 100; i++) {
+        struct usp_snapshot_options options;
+        struct usp_snapshot *snapshot;
+        usp_snapshot_options_init(&options);
+        options.timeout = patience(10000 * MS);
+        ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, NULL, 0), USP_OK);
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 1);
+        ck_assert(t->status == USP_OK || t->status == USP_ERROR_TIMEOUT);
+        if (t->status == USP_OK) {
+            const unsigned deep = count_frames(&t->stack, c.low, c.high);
+            if (deep != DEEP) show_stack(&t->stack);
+            ck_assert_uint_eq(deep, DEEP);
+        }
+        usp_snapshot_free(snapshot);
+    }
+    end_child(&c);
+}
+END_TEST
+
 /* ---- threads of this process ---- */
 
 static _Atomic(int) has_overflowed;
@@ -216,7 +263,8 @@ int main(void) {
     if (can_trace()) {
         add_tests(c, a_stack_that_was_never_touched_is_not_copied, of_a_touched_stack_the_ends_are_copied,
                   a_stack_that_overflowed_is_copied_from_its_first_readable_byte,
-                  frames_between_the_copied_parts_are_omitted);
+                  frames_between_the_copied_parts_are_omitted, a_thread_in_uninterruptible_sleep_holds_no_other,
+                  a_thread_that_wakes_up_meanwhile_has_no_torn_stack);
     }
     add_loop_tests(c, 0, 2, a_thread_of_this_process_whose_stack_overflowed);
     return run_suite("linux_stacks", c);

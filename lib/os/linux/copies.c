@@ -117,7 +117,8 @@ void uspi_copies_clear(struct uspi_tracing *tracing) {
 
 static bool is_copied(const struct uspi_tracing *tracing, size_t i, unsigned which) {
     const struct uspi_traced *t = &tracing->traced[i];
-    return t->stopped && tracing->threads[i].status == USP_OK && (which == USPI_OWN_STACK || t->interrupted != 0);
+    return (t->stopped || t->is_asleep) && tracing->threads[i].status == USP_OK &&
+           (which == USPI_OWN_STACK || t->interrupted != 0);
 }
 
 /* Sets the extents. Returns the number of large ones, and in *total the bytes that the usual ones take. */

@@ -172,6 +172,26 @@ int uspi_proc_syscall(int64_t pid, int64_t tid, uint64_t *call, usp_addr *first)
     return take_char(&at, ' ') && take_char(&at, '0') && take_char(&at, 'x') && take_number(&at, 16, first) ? 0 : -EIO;
 }
 
+static bool take_address(const char **at, usp_addr *address) {
+    return take_char(at, ' ') && take_char(at, '0') && take_char(at, 'x') && take_number(at, 16, address);
+}
+
+int uspi_proc_call(int64_t pid, int64_t tid, struct uspi_proc_call *call) {
+    char text[256];
+    uint64_t number;
+    memset(call, 0, sizeof *call);
+    long n = uspi_proc_read(pid, tid, "syscall", text, sizeof text);
+    if (n < 0) return (int)n;
+    const char *at = text;
+    const bool is_outside = take_char(&at, '-');
+    if (!take_number(&at, 10, &number)) return -EAGAIN;
+    call->number = is_outside ? -1 : (int64_t)number;
+    for (unsigned i = 0; !is_outside && i < 6; i++) {
+        if (!take_address(&at, &call->arguments[i])) return -EIO;
+    }
+    return take_address(&at, &call->sp) && take_address(&at, &call->pc) ? 0 : -EIO;
+}
+
 int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc) {
     char text[256];
     long n = uspi_proc_read(pid, tid, "syscall", text, sizeof text);

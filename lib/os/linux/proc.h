@@ -43,6 +43,15 @@ int uspi_proc_syscall(int64_t pid, int64_t tid, uint64_t *call, usp_addr *first)
 /* Gives a waiting thread's sp and pc. Returns 0 or a negative error number (-EAGAIN: it runs). */
 int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc);
 
+/* The place where a waiting thread left the program. */
+struct uspi_proc_call {
+    int64_t number; /* of the system call; -1: it is in none, but in a page fault */
+    usp_addr arguments[6], sp, pc;
+};
+
+/* Gives it. Returns 0 or a negative error number (-EAGAIN: it runs). */
+int uspi_proc_call(int64_t pid, int64_t tid, struct uspi_proc_call *call);
+
 struct uspi_proc_status {
     char state;
     int64_t process; /* the thread's process */

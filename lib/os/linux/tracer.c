@@ -8,6 +8,7 @@
 #include "lib/os/linux/contexts.h"
 #include "lib/os/linux/copies.h"
 #include "lib/os/linux/images.h"
+#include "lib/os/linux/sleepers.h"
 #include "lib/os/linux/tracer.h"
 
 #include "arch/backend.h"
@@ -31,6 +32,8 @@
  * maximum number of checks for the end. */
 #define LOOK  20000u
 #define LOOKS 10000u
+/* Number of checks whether threads have stopped after which it is checked whether the others sleep. */
+#define LOOK_AT_SLEEPERS 2u
 /* How late a tracer's sleeps may end, in ns. Threads are stopped while it sleeps; the usual slack is 50 us. */
 #define SLACK 1000u
 /* The last 1 / COPY_SHARE of a stop's time is kept for copying: threads that do not stop take only the rest. */
@@ -172,7 +175,7 @@ static int seize_new(struct uspi_tracing *tracing) {
 static void seize_listed(struct uspi_tracing *tracing) {
     size_t n = 0;
     for (size_t i = 0; i < tracing->count; i++) {
-        if (!seize(tracing, i)) continue;
+        if (!tracing->traced[i].is_asleep && !seize(tracing, i)) continue;
         if (n != i) {
             tracing->threads[n] = tracing->threads[i];
             tracing->traced[n] = tracing->traced[i];
@@ -221,7 +224,7 @@ static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
     return true;
 }
 
-static void wait_for_stops(const struct uspi_tracing *tracing) {
+static void wait_for_stops(struct uspi_tracing *tracing) {
     uint64_t nap = LOOK;
     for (unsigned pass = 0;; pass++) {
         size_t running = 0;
@@ -230,13 +233,13 @@ static void wait_for_stops(const struct uspi_tracing *tracing) {
         for (size_t i = 0; i < tracing->count; i++) {
             struct uspi_traced *t = &tracing->traced[i];
             int *status = &tracing->threads[i].status;
-            if (!t->seized || t->stopped || *status != USP_OK || take_registers(tracing, i)) continue;
+            if (!t->seized || t->stopped || t->is_asleep || *status != USP_OK || take_registers(tracing, i)) continue;
             t->running = now;
             if ((late || pass % 8 == 7) && is_gone(tracing, tracing->tids[i])) {
                 *status = USP_ERROR_NO_THREAD;
             } else if (late) {
                 *status = USP_ERROR_TIMEOUT;
-            } else {
+            } else if (pass < LOOK_AT_SLEEPERS || !uspi_sleepers_look(tracing, i, now)) {
                 running++;
             }
         }
@@ -298,7 +301,7 @@ static int fail_to_list(struct uspi_tracing *tracing, int e) {
 
 static bool any_seized(const struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
-        if (tracing->traced[i].seized) return true;
+        if (tracing->traced[i].seized || tracing->traced[i].is_asleep) return true;
     }
     return false;
 }
@@ -326,6 +329,7 @@ static bool counts_all(const struct uspi_tracing *tracing) {
 }
 
 static int seize_all(struct uspi_tracing *tracing) {
+    uspi_sleepers_find(tracing);
     seize_listed(tracing);
     for (unsigned i = 0; i < LISTINGS && !counts_all(tracing); i++) {
         int e = seize_new(tracing);
@@ -338,7 +342,7 @@ static int seize_all(struct uspi_tracing *tracing) {
 
 static bool have_stopped(const struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
-        if (!tracing->traced[i].stopped) return false;
+        if (!tracing->traced[i].stopped && !tracing->traced[i].is_asleep) return false;
     }
     return true;
 }
@@ -359,6 +363,21 @@ static void stop_all(struct uspi_tracing *tracing) {
     }
 }
 
+/* Stops the threads that were asleep when the others were stopped, and have woken up since. */
+static void stop_woken(struct uspi_tracing *tracing) {
+    const uint64_t now = uspi_os_clock();
+    for (size_t i = 0; i < tracing->count; i++) {
+        struct uspi_traced *t = &tracing->traced[i];
+        if (t->stopped || t->is_asleep || tracing->threads[i].status != USP_OK) continue;
+        if (!t->seized && !seize(tracing, i)) tracing->threads[i].status = USP_ERROR_NO_THREAD;
+        t->running = now;
+        t->looked = 0;
+        if (t->seized) uspi_linux->trace(PTRACE_INTERRUPT, tracing->tids[i], NULL, NULL);
+    }
+    wait_for_stops(tracing);
+    (void)uspi_sleepers_take(tracing);
+}
+
 /* Seizes and stops the threads, and copies them. The tracer runs this. */
 static void seize_and_copy(struct uspi_tracing *tracing) {
     (void)uspi_linux->set_timer_slack(SLACK);
@@ -366,7 +385,9 @@ static void seize_and_copy(struct uspi_tracing *tracing) {
     stop_all(tracing);
     learn_processor(tracing);
     tracing->has_moved = tracing->mapped == 0 || mapped_size(tracing) != tracing->mapped;
+    if (uspi_sleepers_take(tracing)) stop_woken(tracing);
     uspi_copies_take(tracing);
+    uspi_sleepers_confirm(tracing);
     copy_contexts(tracing);
 }
 

@@ -49,10 +49,16 @@ struct uspi_stack_extent {
 
 struct uspi_traced {
     bool seized, stopped;
+    bool is_asleep;       /* it sleeps uninterruptibly and is not stopped (sleepers.h) */
+    uint64_t looked;      /* when it was first seen asleep; usp_clock; 0: it was not */
+    uint64_t ran;         /* its processor time then */
     uint64_t running;     /* the last time when it had not stopped yet; usp_clock */
     usp_addr interrupted; /* stack pointer on the interrupted stack; 0: there is none */
     struct uspi_stack_extent extents[USPI_STACKS];
 };
+
+/* Number of sleeping threads that are remembered between stops. */
+#define USPI_SLEEPERS 32u
 
 struct uspi_tracing {
     /* The task: set before uspi_trace. */
@@ -103,6 +109,10 @@ struct uspi_tracing {
     size_t page;                /* size of a page of memory */
     uint64_t left;              /* bytes that may still be copied of large stacks */
     pid_t tracer_id;
+    struct uspi_known_sleeper {
+        pid_t tid; /* 0: none */
+        uint64_t ran;
+    } sleepers[USPI_SLEEPERS]; /* given threads that slept when they were to be stopped */
     char listing[65536];
 };
 
