@@ -9,6 +9,7 @@
 #include "tools/debuginfod.h"
 #include "tools/folders.h"
 #include "tools/layouts.h"
+#include "tools/output.h"
 #include "tools/signals.h"
 
 #include <unspool/lines.h>
@@ -257,16 +258,31 @@ static bool open_to_readers(int file) {
     return true;
 }
 
-/* Moves a file within the cache. The cache's owner may be another user, so links in it are not followed. */
+/* Copies a fetched file into a folder of the cache. */
+static bool copy(int file, int to, const char *published) {
+    struct output output;
+    char piece[1 << 14];
+    ssize_t got;
+    /* The output closes the folder. */
+    const int folder = fcntl(to, F_DUPFD_CLOEXEC, 0);
+    if (folder < 0 || !output_open_in(&output, folder, last_part(published), published, OUTPUT_NEW, NULL)) return false;
+    while ((got = read(file, piece, sizeof piece)) != 0) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 || fwrite(piece, 1, (size_t)got, output.file) != (size_t)got) break;
+    }
+    return output_close(&output, got == 0) && got == 0;
+}
+
+/* Moves a file into the cache. The cache's owner may be another user, so links in it are not followed. */
 static bool move(const struct fetch *fetch, const char *place, const char *published) {
-    const size_t below = strlen(fetch->cache) + 1;
-    const int cache = open(fetch->cache, FOLDER_FLAGS);
-    const int from = cache >= 0 ? open_folder_below(cache, place + below, false, NULL) : -1;
-    const int to = from >= 0 ? open_folder_below(cache, published + below, true, NULL) : -1;
-    const int file =
-        to >= 0 ? openat(from, last_part(place), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
-    const bool is_moved =
-        file >= 0 && open_to_readers(file) && renameat(from, last_part(place), to, last_part(published)) == 0;
+    const char *name;
+    const int cache = open(fetch->cache, FOLDER_FLAGS), from = open_folder_of(place, &name);
+    const int to = cache >= 0 ? open_folder_below(cache, published + strlen(fetch->cache) + 1, true, NULL) : -1;
+    const int file = from >= 0 ? openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+    bool is_moved = to >= 0 && file >= 0 && open_to_readers(file);
+    if (is_moved && renameat(from, name, to, last_part(published)) != 0) {
+        is_moved = errno == EXDEV && copy(file, to, published);
+    }
     const int opened[] = {cache, from, to, file};
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {
         if (opened[i] >= 0) close(opened[i]);
@@ -292,7 +308,7 @@ static enum fetched run_in_folder(const struct fetch *fetch, const struct fetch_
     enum fetched result = FETCH_FAILED;
     for (size_t i = 0; i < build->id_size; i++) snprintf(plain + 2 * i, 3, "%02x", build->id[i]);
     format_build_id(build->id, build->id_size, apple);
-    if (!make_folders_of(folder, 0777) || mkdtemp(folder) == NULL) {
+    if (mkdtemp(folder) == NULL) {
         snprintf(error, FETCH_ERROR, "%s: %s", folder, strerror(errno));
         return FETCH_FAILED;
     }
@@ -314,14 +330,41 @@ static enum fetched run_in_folder(const struct fetch *fetch, const struct fetch_
     return result;
 }
 
+/* Whether no other user can put a link in the place of a folder or of a folder above it. */
+static bool is_own_folder(const char *path) {
+    struct stat found;
+    char *real = realpath(path, NULL), *slash = real;
+    bool is_own = real != NULL;
+    while (is_own && slash != NULL && real[0] != '\0') {
+        is_own = stat(real, &found) == 0 && (found.st_uid == geteuid() || found.st_uid == 0);
+        slash = strrchr(real, '/');
+        if (slash != NULL) *slash = '\0';
+    }
+    free(real);
+    return is_own;
+}
+
+/* Returns the folder in which the command's folder is made: the cache, so that the file need not be copied. The owner
+ * of another user's cache could exchange that folder for a link while the command writes. */
+static const char *choose_parent(const struct fetch *fetch) {
+    const char *temporary = getenv("TMPDIR");
+    if (is_own_folder(fetch->cache)) return fetch->cache;
+    return temporary != NULL && temporary[0] != '\0' ? temporary : "/var/tmp";
+}
+
 static enum fetched ask_command(const struct fetch *fetch, const struct fetch_build *build, char error[FETCH_ERROR]) {
-    const size_t room = strlen(fetch->cache) + sizeof "/fetch.XXXXXX";
+    if (!make_all_folders(fetch->cache)) {
+        snprintf(error, FETCH_ERROR, "%s: %s", fetch->cache, strerror(errno));
+        return FETCH_FAILED;
+    }
+    const char *parent = choose_parent(fetch);
+    const size_t room = strlen(parent) + sizeof "/fetch.XXXXXX";
     char *folder = malloc(room);
     if (folder == NULL) {
         snprintf(error, FETCH_ERROR, "%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return FETCH_FAILED;
     }
-    snprintf(folder, room, "%s/fetch.XXXXXX", fetch->cache);
+    snprintf(folder, room, "%s/fetch.XXXXXX", parent);
     /* Catches signals, so that a signal that ends this program leaves no folder and no running command behind. */
     catch_signals();
     enum fetched result = run_in_folder(fetch, build, folder, error);

@@ -23,6 +23,14 @@ bool make_folders_of(char *path, mode_t mode) {
     return true;
 }
 
+bool make_all_folders(const char *path) {
+    char *copy = strdup(path);
+    bool is_made = copy != NULL && make_folders_of(copy, 0777);
+    if (is_made) is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
+    free(copy);
+    return is_made;
+}
+
 /* The maximum depth of folders that are removed. Each takes a descriptor. */
 #define DEPTH_MAX 200
 

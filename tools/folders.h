@@ -10,6 +10,9 @@
 /* Makes the folders above a path. Changes the path temporarily. Returns false with errno. */
 bool make_folders_of(char *path, mode_t mode);
 
+/* Makes a folder and those above it, unless it is there. Returns false with errno. */
+bool make_all_folders(const char *path);
+
 /* Removes a folder with all that is in it. Links are removed, not followed. */
 void remove_folder(const char *path);
 

@@ -73,12 +73,27 @@ if [[ -n $id ]]; then
   # ---- fetched files: a folder of the cache is a link
   as_other mkdir "$theirs/cache"
   ln -s "$work/etc" "$theirs/cache/${id:0:2}"
-  printf '%s\n' "0   App   0x0000000000004a10 0x0 + 18960" '' 'Binary Images:' \
-    "0x0 - 0xfffff unspool x86_64 <$id> /opt/unspool" >log
   printf '3   %s + 0x4a10 /opt/unspool\n' "$id" >log
   run 0 symbolize --log log --fetch "cp $unspool {dest} {uuid}" --fetch-cache "$theirs/cache"
-  cat err out >said
   [[ -z $(ls -A etc) ]] || fail "a fetched file outside of the cache: $(find etc)"
+
+  # The command of --fetch does not write in another user's folder, which can be exchanged for a link. The file is copied
+  # into the cache where it cannot be moved there.
+  cat >copy.sh <<END
+echo "\$2" >"$work/dest"
+cp "\$1" "\$2"
+END
+  rm "$theirs/cache/${id:0:2}"
+  for temporary in "$work" /dev/shm; do
+    [[ -d $temporary ]] || continue
+    rm -rf "$theirs/cache/${id:0:2}"
+    TMPDIR=$temporary run 0 symbolize --log log --fetch "sh $work/copy.sh $unspool {dest} {uuid}" --fetch-cache "$theirs/cache"
+    [[ $(cat dest) == "$temporary"/fetch.*/file ]] || fail "the command writes to $(cat dest)"
+    fetched=$theirs/cache/${id:0:2}/${id:2}/debuginfo
+    cmp -s "$unspool" "$fetched" || fail "not in the cache: $(find "$theirs/cache")"
+    expect_state "a fetched file" "$fetched" "$(printf '%o 0 0' $((0666 & ~0$(umask))))"
+    [[ -z $(find "$temporary" -maxdepth 1 -name 'fetch.??????') ]] || fail "left in $temporary: $(ls "$temporary")"
+  done
 fi
 
 # ---- a folder of logs that is exchanged for a link when the first log has been read
