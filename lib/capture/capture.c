@@ -4,7 +4,6 @@
 #include "lib/base/sized.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/own_code.h"
-#include "lib/capture/own_memory.h"
 #include "lib/capture/own_stack.h"
 #include "lib/capture/roots.h"
 #include "lib/capture/state.h"
@@ -16,11 +15,57 @@
 #include "lib/unwind/unwind.h"
 
 #include "arch/host.h"
+#include "lib/base/page_cache.h"
+#include "lib/unwind/tables/image_tables.h"
 
 #include <unspool/capture.h>
 
 #include <stdatomic.h>
 #include <stdlib.h>
+
+/* ---- own memory ---- */
+
+/* Reads this process's memory for walks of its stacks. There are three kinds of memory:
+ *
+ *   - the stack that the calling thread runs on is read directly (own_stack.h);
+ *   - memory that stays mapped, in images that are never unloaded (lib/unwind/tables/image_tables.h), is read
+ *     directly;
+ *   - everything else is copied with a check, page by page; unreadable pages are remembered (lib/base/page_cache.h). */
+/* All zero: nothing was read yet. */
+struct uspi_own_memory {
+    const struct uspi_image_tables *tables; /* NULL: no memory is known to stay */
+    struct usp_memory_range still;          /* the last such range that was used */
+    bool has_pages;                         /* `pages` is in use */
+    struct uspi_walk_pages pages;
+};
+
+/* Initializes only some fields, because most walks copy nothing. Async-signal-safe. */
+static void own_memory_init(struct uspi_own_memory *memory, const struct uspi_image_tables *tables) {
+    memory->tables = tables;
+    memory->still = (struct usp_memory_range){0, 0};
+    memory->has_pages = false;
+}
+
+/* Reads only memory that stays. Returns true when the bytes stay and were read. Async-signal-safe. */
+static bool own_memory_read_still(struct uspi_own_memory *memory, usp_addr from, void *to, size_t n) {
+    const struct usp_memory_range *still = &memory->still;
+    if (from - still->address >= still->size) {
+        struct usp_memory_range found = uspi_image_tables_still(memory->tables, from);
+        if (found.size == 0) return false;
+        memory->still = found;
+    }
+    if (n > still->size - (from - still->address)) return false;
+    uspi_read_directly((uintptr_t)from, to, n);
+    return true;
+}
+
+/* Reads memory that stays directly, other memory through a copy. Async-signal-safe. */
+static int own_memory_read(struct uspi_own_memory *memory, usp_addr from, void *to, size_t n) {
+    if (own_memory_read_still(memory, from, to, n)) return USP_OK;
+    if (!memory->has_pages) uspi_walk_pages_init(&memory->pages, (struct usp_memory){uspi_os_read, NULL});
+    memory->has_pages = true;
+    return uspi_page_cache_read(&memory->pages.cache, from, to, n);
+}
 
 /* What a walk of the calling thread reads, and the cached data that it uses. */
 struct own_surroundings {
@@ -33,14 +78,14 @@ struct own_surroundings {
 
 static int read_own(void *context, usp_addr from, void *to, size_t n) {
     struct own_surroundings *own = context;
-    if (!uspi_stack_view_holds(&own->stack, from, n)) return uspi_own_memory_read(&own->memory, from, to, n);
+    if (!uspi_stack_view_holds(&own->stack, from, n)) return own_memory_read(&own->memory, from, to, n);
     uspi_read_directly((uintptr_t)from, to, n);
     return USP_OK;
 }
 
 static int read_own_code(void *context, usp_addr from, void *to, size_t n) {
     struct own_surroundings *own = context;
-    return uspi_own_memory_read(&own->memory, from, to, n);
+    return own_memory_read(&own->memory, from, to, n);
 }
 
 static int own_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
@@ -75,7 +120,7 @@ static void init_own_target(struct usp_target *target, struct own_surroundings *
     own->ticket = uspi_own_code_enter(&code);
     own->shortcuts = (struct uspi_shortcuts){0};
     uspi_own_code_describe(&code, target, &own->shortcuts);
-    uspi_own_memory_init(&own->memory, code.tables);
+    own_memory_init(&own->memory, code.tables);
     own->tables = code.tables;
     if (code.tables != NULL) target->unwind_tables_at = own_tables_at;
     target->image_at = own_region_at;
@@ -267,7 +312,7 @@ struct copied_surroundings {
 static int read_copied(void *context, usp_addr from, void *to, size_t n) {
     struct copied_surroundings *copied = context;
     int status = uspi_read_stacks(copied->copy, from, to, n);
-    return status == USP_ERROR_ABSENT ? uspi_own_memory_read(&copied->memory, from, to, n) : status;
+    return status == USP_ERROR_ABSENT ? own_memory_read(&copied->memory, from, to, n) : status;
 }
 
 /* Reads code. The walker also tries words that point into the stack as code addresses. Those are read from the copy,
@@ -276,7 +321,7 @@ static int read_copied_text(void *context, usp_addr from, void *to, size_t n) {
     struct copied_surroundings *copied = context;
     int status = uspi_read_parts(copied->copy, from, to, n);
     if (status != USP_ERROR_ABSENT) return status;
-    if (uspi_own_memory_read_still(&copied->memory, from, to, n)) return USP_OK;
+    if (own_memory_read_still(&copied->memory, from, to, n)) return USP_OK;
     if (copied->text == NULL && (copied->text = take_text_pages()) != NULL) uspi_page_cache_begin(copied->text);
     return copied->text != NULL ? uspi_page_cache_read(copied->text, from, to, n) : uspi_os_read(NULL, from, to, n);
 }
@@ -305,7 +350,7 @@ static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_opti
     uspi_os_describe_self(&target);
     uspi_roots_describe(&target);
     uspi_own_code_describe(&code, &target, &shortcuts);
-    uspi_own_memory_init(&copied.memory, code.tables);
+    own_memory_init(&copied.memory, code.tables);
     target.swift_task_slot = copy->swift_task_slot;
     target.stack_low = copy->stack_low;
     target.stack_high = copy->stack_high;

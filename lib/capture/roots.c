@@ -4,13 +4,76 @@
 
 #include "arch/host.h"
 #include "lib/base/page_cache.h"
-#include "lib/capture/main_root.h"
 #include "lib/capture/state.h"
 #include "lib/images/own_images.h"
 #include "lib/os/os.h"
+#include "lib/unwind/frame/return_address.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unspool/unwind.h>
+
+/* ---- main root ---- */
+
+/* Finds where the stack of a process's first thread ends: the return address in the caller of main. No symbol names
+ * that place (glibc's __libc_start_call_main is local), but its code is unmistakable: it exits with main's result.
+ *
+ *     | argc, argv …                       |  stack_top
+ *     | return into _start                 |
+ *     | __libc_start_main                  |
+ *     | return into __libc_start_main      |  glibc since 2.34: one function more
+ *     | __libc_start_call_main             |
+ *     | return into __libc_start_call_main |  the root: call *main; mov result, argument; call exit
+ *     | main                               | */
+
+/* The frames between argc and main take some 300 bytes in glibc and musl, on all processors. */
+#define WINDOW 4096u
+/* Instructions between the return and the call of exit: one moves the result (or two, on i386). */
+#define INSTRUCTIONS 5u
+
+static bool exits_with_result(struct uspi_code *code, const struct uspi_return_address *ra, usp_addr exit) {
+    struct uspi_instruction i;
+    usp_addr pc = ra->pc;
+    uint32_t mode = (ra->flags & USP_FRAME_THUMB) != 0 ? USPI_MODE_THUMB : 0;
+    for (unsigned n = 0; n < INSTRUCTIONS && uspi_code_decode(code, pc, mode, &i); n++) {
+        if (i.flow == USPI_CALL) return i.target == exit;
+        if (i.flow != USPI_NEXT || i.conditional) return false;
+        pc += i.length;
+        mode = i.mode;
+    }
+    return false;
+}
+
+/* Searches the stack below the first stack pointer for the outermost return address that
+ *   - follows an indirect call (main is called through a pointer), and
+ *   - from which the code runs without a branch to a direct call of exit:   exit(main(argc, argv, environ)).
+ * Returning to such an address ends the process. So frames beyond it are irrelevant, and a wrong result cannot hide a
+ * caller. Leftover values on the stack do not match: their calls would have ended the process.
+ *   target     memory and code of the process, arch, pac_mask
+ *   stack_top  where the kernel put argc (/proc/PID/stat field 28; in a core: below the vectors that precede the
+ *              auxiliary vector)
+ *   exit       address of libc's exit, without Thumb bit
+ * Returns USP_OK and the address, without signature and Thumb bit, or USP_ERROR_NOT_FOUND. Async-signal-safe. */
+static int find_main_root(const struct usp_target *target, usp_addr stack_top, usp_addr exit, usp_addr *root) {
+    const struct uspi_backend *b = uspi_backend_find(target->arch);
+    if (b == NULL || exit == 0 || stack_top < WINDOW) return USP_ERROR_NOT_FOUND;
+    struct uspi_walk walk = {.backend = b, .target = *target, .strip_mask = UINT64_MAX};
+    if (b->has_signatures && target->pac_mask != 0) walk.strip_mask = ~target->pac_mask;
+    walk.target.root_count = 0;
+    struct uspi_code code;
+    uspi_code_init(&code, b, uspi_code_memory(&walk));
+    unsigned step = b->slot;
+    for (usp_addr at = (stack_top & ~(usp_addr)(step - 1)) - step; at > stack_top - WINDOW; at -= step) {
+        uint64_t value;
+        if (!uspi_read_slot(&walk, at, &value)) break;
+        struct uspi_return_address ra = uspi_judge_return_address(&walk, &code, value);
+        if (ra.credit == USPI_VERIFIED && ra.callee == 0 && exits_with_result(&code, &ra, exit)) {
+            *root = ra.pc;
+            return USP_OK;
+        }
+    }
+    return USP_ERROR_NOT_FOUND;
+}
 
 static struct uspi_known_roots *const known = &uspi_capture_state.roots;
 
@@ -58,7 +121,7 @@ static bool learn_main_root(struct usp_images *images) {
         target.image_at = find_region;
         target.context = images;
     }
-    int status = uspi_find_main_root(&target, top, uspi_host_strip((uintptr_t)exit), &root);
+    int status = find_main_root(&target, top, uspi_host_strip((uintptr_t)exit), &root);
     free(pages);
     if (status == USP_OK) add(images, root);
     return status == USP_OK;

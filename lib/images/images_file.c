@@ -7,14 +7,73 @@
 #include "lib/images/image_list.h"
 #include "lib/images/part.h"
 #include "lib/images/symbol_file.h"
+#include "lib/object/elf.h"
 #include "lib/object/elf_code.h"
+#include "lib/object/elf_symbols.h"
 #include "lib/object/fat.h"
 #include "lib/object/identify.h"
-#include "lib/object/name_tables.h"
+#include "lib/object/macho.h"
+#include "lib/object/macho_exports.h"
+#include "lib/object/macho_symbols.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- name tables ---- */
+
+/* Checks whether the tables that name code lie completely in their file, as far as their headers tell: for messages
+ * about damaged files. Look-ups do not need this check; they use the tables that are whole. */
+
+static int check_section(const struct uspi_elf *elf, const struct uspi_elf_section *section, const char *what,
+                         struct uspi_bytes *contents, struct uspi_error *error) {
+    return uspi_bytes_sub(elf->bytes, section->offset, section->size, what, contents, error);
+}
+
+static int check_symbols(const struct uspi_elf *elf, const struct uspi_elf_section *table, struct uspi_error *error) {
+    struct uspi_elf_section strings;
+    struct uspi_elf_symbols symbols;
+    struct uspi_bytes entries, names;
+    int status = check_section(elf, table, "symbol table", &entries, error);
+    if (status != USP_OK) return status;
+    if (table->link >= elf->section_count) {
+        return uspi_bytes_error(error, elf->bytes, table->offset, USP_ERROR_FORMAT,
+                                "a symbol table whose names are in section %u, of %llu", (unsigned)table->link,
+                                (unsigned long long)elf->section_count);
+    }
+    status = uspi_elf_section(elf, table->link, &strings, error);
+    if (status == USP_OK) status = check_section(elf, &strings, "names of symbols", &names, error);
+    return status == USP_OK ? uspi_elf_symbols_in(elf, table, entries, names, &symbols, error) : status;
+}
+
+/* Checks the section headers, and the entries and names of each symbol table. Returns USP_OK (also if there are none),
+ * USP_ERROR_TRUNCATED or USP_ERROR_FORMAT. */
+static int elf_check_names(const struct uspi_elf *elf, struct uspi_error *error) {
+    int status = USP_OK;
+    for (uint64_t i = 0; status == USP_OK && i < elf->section_count; i++) {
+        struct uspi_elf_section section;
+        status = uspi_elf_section(elf, i, &section, error);
+        if (status != USP_OK || (section.type != USPI_SHT_SYMTAB && section.type != USPI_SHT_DYNSYM)) continue;
+        status = check_symbols(elf, &section, error);
+    }
+    return status;
+}
+
+static int unless_absent(int status) { return status == USP_ERROR_NOT_FOUND ? USP_OK : status; }
+
+/* Checks that the symbol table, its names, the list of function starts and the exports trie lie in the file, and that
+ * the trie's root is readable. Damage in other nodes is not reported. Returns what elf_check_names returns, or
+ * USP_ERROR_NO_MEMORY. */
+static int macho_check_names(const struct uspi_macho *macho, struct uspi_error *error) {
+    struct uspi_macho_symbols symbols;
+    struct uspi_macho_starts starts;
+    struct uspi_macho_exports exports = {0};
+    int status = unless_absent(uspi_macho_symbols(macho, &symbols, error));
+    if (status == USP_OK) status = unless_absent(uspi_macho_starts(macho, &starts, error));
+    if (status == USP_OK) status = unless_absent(uspi_macho_exports_open(&exports, macho, error));
+    uspi_macho_exports_close(&exports);
+    return status;
+}
 
 void usp_image_file_options_init(struct usp_image_file_options *options) {
     memset(options, 0, sizeof *options);
@@ -167,7 +226,7 @@ static int add_macho(struct search *search, struct uspi_bytes bytes, struct uspi
     if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
     image.arch = macho.arch;
     image.variant = macho.variant;
-    status = needs_names(search, &image) ? uspi_macho_check_names(&macho, error) : USP_OK;
+    status = needs_names(search, &image) ? macho_check_names(&macho, error) : USP_OK;
     if (status != USP_OK) return status;
     const struct linked linked = {extent.header, extent.high, extent.text_low, extent.text_high, extent.header, NULL};
     return add_image(search, bytes, &linked, &image, error);
@@ -242,7 +301,7 @@ static int add_elf(struct search *search, struct uspi_bytes bytes, struct uspi_e
     image.arch = elf.arch;
     image.build_id_size = id.size < USP_BUILD_ID_MAX ? id.size : USP_BUILD_ID_MAX;
     memcpy(image.build_id, id.bytes, image.build_id_size);
-    status = needs_names(search, &image) ? uspi_elf_check_names(&elf, error) : USP_OK;
+    status = needs_names(search, &image) ? elf_check_names(&elf, error) : USP_OK;
     if (status != USP_OK) return status;
     if (is_unlinked) return add_sections(search, &elf, &image, error);
     if (extent.has_text) {

@@ -3,11 +3,97 @@
  * waits for another thread's allocations or file accesses. */
 #include "lib/images/own_images.h"
 
-#include "lib/base/versions.h"
+#include "lib/base/thread_place.h"
 #include "lib/images/image_list.h"
 #include "lib/os/os.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
+
+/* ---- versions ---- */
+
+/* A shared object that is replaced from time to time and read without a lock, also in signal handlers. Each version of
+ * it counts its own readers and is freed when it has none. A reader may never leave: it keeps a ticket, its handler was
+ * left by longjmp, or its thread does not exist in a forked child. Such a reader keeps only one version alive, so
+ * memory is bounded. lib/base/epoch.h is for many objects whose readers all leave soon.
+ *
+ * Entering and leaving are two atomic additions on one of several cache lines. A reader counts itself as a reader of a
+ * version, then checks whether that version is still the current one. The publisher makes another version the current
+ * one, then checks for readers. Both sequences are sequentially consistent. So either the reader sees the new version
+ * and takes that, or the publisher sees the reader and does not free the old version. */
+
+/* The maximum number of versions at one time, with the current one. It is large because a child counts the readers of
+ * its parent's other threads: in a chain of forks, each process can keep one version that no thread reads. */
+#define USPI_VERSIONS 64u
+/* The number of groups of counters. Threads are spread over them, so that few threads write to the same cache line. */
+#define USPI_VERSIONS_PLACES 16u
+
+/* All zero: no object, no readers. */
+struct uspi_versions {
+    _Atomic(uint32_t) current; /* index in `objects` of the version that readers get */
+    void *_Atomic objects[USPI_VERSIONS];
+    struct {
+        _Atomic(uint32_t) readers[USPI_VERSIONS];
+    } places[USPI_VERSIONS_PLACES];
+};
+
+/* Begins reading: sets *object to the current version, NULL when there is none. It stays valid until
+ * versions_leave gets the returned number. Async-signal-safe. */
+static uint32_t versions_enter(struct uspi_versions *versions, void **object) {
+    uint32_t place = uspi_thread_place(USPI_VERSIONS_PLACES);
+    for (;;) {
+        uint32_t version = atomic_load(&versions->current);
+        atomic_fetch_add(&versions->places[place].readers[version], 1);
+        if (atomic_load(&versions->current) == version) {
+            *object = atomic_load(&versions->objects[version]);
+            return place * USPI_VERSIONS + version;
+        }
+        atomic_fetch_sub(&versions->places[place].readers[version], 1);
+    }
+}
+
+/* Ends reading; any thread may call it. Async-signal-safe. */
+static void versions_leave(struct uspi_versions *versions, uint32_t number) {
+    uint32_t place = number / USPI_VERSIONS % USPI_VERSIONS_PLACES;
+    atomic_fetch_sub_explicit(&versions->places[place].readers[number % USPI_VERSIONS], 1, memory_order_release);
+}
+
+static bool has_readers(struct uspi_versions *versions, uint32_t version) {
+    for (uint32_t i = 0; i < USPI_VERSIONS_PLACES; i++) {
+        if (atomic_load(&versions->places[i].readers[version]) != 0) return true;
+    }
+    return false;
+}
+
+/* Returns a version that is not current and has no readers; USPI_VERSIONS when there is none. */
+static uint32_t find_free(struct uspi_versions *versions) {
+    uint32_t current = atomic_load(&versions->current), i = 0;
+    while (i < USPI_VERSIONS && (i == current || has_readers(versions, i))) i++;
+    return i;
+}
+
+/* Returns whether another version can be published: some old version has no readers. Callers must serialize this
+ * function and versions_publish with a lock. */
+static bool versions_have_room(struct uspi_versions *versions) { return find_free(versions) < USPI_VERSIONS; }
+
+/* Makes an object (NULL: none) the current version, and frees with `destroy` all other versions without readers.
+ * Returns false and changes nothing when there is no room. */
+static bool versions_publish(struct uspi_versions *versions, void *object, void (*destroy)(void *object)) {
+    uint32_t next = find_free(versions);
+    if (next == USPI_VERSIONS) return false;
+    void *old = atomic_exchange(&versions->objects[next], object);
+    if (old != NULL) destroy(old);
+    atomic_store(&versions->current, next);
+    for (uint32_t i = 0; i < USPI_VERSIONS; i++) {
+        if (i == next || has_readers(versions, i)) continue;
+        old = atomic_exchange(&versions->objects[i], NULL);
+        if (old != NULL) destroy(old);
+    }
+    return true;
+}
 
 /* How often a list is made if the loader's list changes each time before it can be published. */
 #define TRIES 8u
@@ -40,7 +126,7 @@ static struct {
 
 static uint32_t enter(const struct version **version) {
     void *object;
-    uint32_t ticket = uspi_versions_enter(&state.versions, &object);
+    uint32_t ticket = versions_enter(&state.versions, &object);
     *version = object;
     return ticket;
 }
@@ -59,7 +145,7 @@ const struct usp_images *usp_images_acquire(uint32_t *ticket) {
     return own.images;
 }
 
-void usp_images_release(uint32_t ticket) { uspi_versions_leave(&state.versions, ticket); }
+void usp_images_release(uint32_t ticket) { versions_leave(&state.versions, ticket); }
 
 bool uspi_own_images_are_current(uint64_t generation) {
     const struct version *version;
@@ -168,7 +254,7 @@ static bool is_superseded(uint64_t generation) {
 
 static bool has_room(void) {
     uspi_lock_take(&state.lock);
-    bool has_room = uspi_versions_have_room(&state.versions);
+    bool has_room = versions_have_room(&state.versions);
     uspi_lock_give(&state.lock);
     return has_room;
 }
@@ -180,7 +266,7 @@ static int publish(struct version *version, bool is_last_try) {
     uspi_lock_take(&state.lock);
     bool is_useless = is_superseded(version->own.generation);
     if (!is_useless && (is_last_try || is_current(version))) {
-        if (uspi_versions_publish(&state.versions, version, free_version)) status = USP_OK;
+        if (versions_publish(&state.versions, version, free_version)) status = USP_OK;
     }
     uspi_lock_give(&state.lock);
     if (status != USP_OK) free_version(version);
@@ -259,6 +345,6 @@ void uspi_own_images_withdraw(void) {
     atomic_store(&state.extra_maker, NULL);
     atomic_fetch_add(&state.extra_wanted, 1);
     uspi_lock_take(&state.lock);
-    uspi_versions_publish(&state.versions, NULL, free_version);
+    versions_publish(&state.versions, NULL, free_version);
     uspi_lock_give(&state.lock);
 }

@@ -2,12 +2,51 @@
 /* Writes google/pprof's proto/profile.proto; field numbers and conventions are from that file (commit b9395ee). Its
  * samples are totals: one for each stack of each thread, with the number of samples, their time and their processor
  * time. The format has no place for times of single samples. */
+#include "arch/little_endian.h"
 #include "lib/base/array.h"
-#include "lib/profile/gzip.h"
+#include "lib/base/crc32.h"
+#include "lib/base/text.h"
 #include "lib/profile/writers.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- gzip ---- */
+
+/* Writes bytes in gzip format (RFC 1952) without compressing them (RFC 1951, stored blocks). Readers of pprof require
+ * the format, and stored blocks need no library. */
+
+/* Maximum number of bytes in a stored block (RFC 1951, 3.2.4). */
+#define BLOCK_MAX 65535u
+
+static void put_bytes(struct uspi_text *text, const uint8_t *bytes, size_t n) {
+    uspi_put(text, (const char *)bytes, n);
+}
+
+static void put_little(struct uspi_text *text, uint64_t value, unsigned width) {
+    uint8_t bytes[8];
+    uspi_store_le(bytes, value, width);
+    put_bytes(text, bytes, width);
+}
+
+static void put_gzip(struct uspi_text *text, const uint8_t *bytes, size_t n) {
+    /* Magic, method deflate, no flags, no time, no hints, unknown system. */
+    static const uint8_t header[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
+    size_t at = 0;
+    put_bytes(text, header, sizeof header);
+    do {
+        size_t part = n - at < BLOCK_MAX ? n - at : BLOCK_MAX;
+        const uint8_t is_last = at + part == n;
+        put_bytes(text, &is_last, 1);
+        put_little(text, part, 2);
+        put_little(text, ~part, 2);
+        put_bytes(text, bytes + at, part);
+        at += part;
+    } while (at < n);
+    put_little(text, ~uspi_crc32(UINT32_MAX, bytes, n), 4);
+    put_little(text, n, 4);
+}
 
 /* Field numbers of each message. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
@@ -248,7 +287,7 @@ int uspi_profile_write_pprof(struct uspi_writing *writing) {
     if (pprof.thread_names != NULL) {
         add_all(&pprof);
         if (!pprof.out.has_failed && !pprof.message.has_failed && !pprof.inner.has_failed) {
-            uspi_put_gzip(&writing->text, pprof.out.bytes, pprof.out.used);
+            put_gzip(&writing->text, pprof.out.bytes, pprof.out.used);
             status = USP_OK;
         }
     }

@@ -50,7 +50,7 @@ static int ask_loader(const struct uspi_query *query, struct uspi_symbol_answer 
     return keep_name(query->names, name, &found->name);
 }
 
-static int find_by_loader(const struct uspi_query *query, struct uspi_symbol_answer *found) {
+int uspi_find_by_loader(const struct uspi_query *query, struct uspi_symbol_answer *found) {
     if (!query->in_process || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
     /* The index has the same dynamic symbols, from the same file. */
     if (uspi_module_has_symbols(query->module)) return USP_ERROR_NOT_FOUND;
@@ -61,5 +61,3 @@ static int find_by_loader(const struct uspi_query *query, struct uspi_symbol_ans
     }
     return USP_ERROR_NOT_FOUND;
 }
-
-const struct uspi_strategy uspi_strategy_dladdr = {USP_STRATEGY_DLADDR, find_by_loader};

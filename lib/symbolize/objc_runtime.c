@@ -282,7 +282,7 @@ int uspi_objc_runtime_find(struct uspi_objc_runtime *runtime, const struct uspi_
     return status;
 }
 
-static int ask_runtime(const struct uspi_query *query, struct uspi_symbol_answer *found) {
+int uspi_find_by_runtime(const struct uspi_query *query, struct uspi_symbol_answer *found) {
     if (query->runtime == NULL || query->address > UINTPTR_MAX) return USP_ERROR_ABSENT;
     int status = uspi_objc_runtime_find(query->runtime, query, found);
     /* In GCC's symbols of methods (_i_Class__selector_), colons and underscores look the same. Mach-O symbols are the
@@ -290,5 +290,3 @@ static int ask_runtime(const struct uspi_query *query, struct uspi_symbol_answer
     found->wins_ties = (query->image->flags & USP_IMAGE_MACHO) == 0;
     return status;
 }
-
-const struct uspi_strategy uspi_strategy_objc_runtime = {USP_STRATEGY_OBJC_RUNTIME, ask_runtime};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The contract of a symbolization strategy: one way to find the function that holds an address. Strategies are asked in
- * the order of uspi_strategies. Each has a file of its own and does not use the others.
+/* What a symbolization strategy gets, and those that do not ask an index. A strategy is one way to find the function
+ * that holds an address. symbolizer.c asks them in the order of its list; they do not use each other.
  *
  * The winner is chosen in one place, symbolizer.c. An answer whose symbol does not hold the address is ignored. A later
  * answer replaces an earlier one if it has a higher start, or if it has the same start and says that its name is
@@ -37,21 +37,14 @@ struct uspi_query {
     struct usp_lines *lines;              /* receives the frames of generated code; NULL: they are not wanted */
 };
 
-struct uspi_strategy {
-    uint32_t id; /* enum usp_strategy */
+/* The strategies. Each fills *found with the nearest symbol, whether or not the symbol's size reaches the address.
+ * Addresses in *found are those of the target. Each returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_ABSENT when it has
+ * nothing to search, or USP_ERROR_NO_MEMORY. Several threads may call them at the same time. */
 
-    /* Fills *found with the nearest symbol, whether or not the symbol's size reaches the address. Addresses in *found
-     * are those of the target. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_ABSENT when it has nothing to search,
-     * USP_ERROR_NO_MEMORY. Several threads may call it at the same time. */
-    int (*find)(const struct uspi_query *query, struct uspi_symbol_answer *found);
-};
+/* Asks this process's own loader. */
+int uspi_find_by_loader(const struct uspi_query *query, struct uspi_symbol_answer *found);
 
-extern const struct uspi_strategy uspi_strategy_dladdr;
-extern const struct uspi_strategy uspi_strategy_objc_metadata;
-extern const struct uspi_strategy uspi_strategy_objc_runtime;
-extern const struct uspi_strategy uspi_strategy_symtab;
-
-/* All strategies, in order; the last element is NULL. */
-extern const struct uspi_strategy *const uspi_strategies[];
+/* Asks the Objective-C runtime of this process. */
+int uspi_find_by_runtime(const struct uspi_query *query, struct uspi_symbol_answer *found);
 
 #endif

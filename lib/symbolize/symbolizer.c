@@ -3,14 +3,59 @@
  * symbols of an image. */
 #include "lib/symbolize/symbolizer.h"
 #include "lib/base/clear.h"
+#include "lib/base/epoch.h"
 #include "lib/base/sized.h"
 #include "lib/images/own_images.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/jit/jit.h"
-#include "lib/symbolize/view.h"
+#include "lib/symbolize/module.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- view ---- */
+
+/* A view is a list of images with a slot for each image's module. The view of a given list lives as long as its
+ * symbolizer. The view of this process is replaced and retired (lib/base/epoch.h) when libraries are loaded or
+ * unloaded. */
+struct uspi_view {
+    struct uspi_retired retired;
+    const struct usp_images *images;
+    struct usp_images *owned;                /* the same list, if the view owns it; NULL: it does not */
+    uint64_t generation;                     /* of this process's list of images; 0 for a given list */
+    _Atomic(struct uspi_module *) modules[]; /* by the image's position in the list; NULL until needed; not owned */
+};
+
+/* Makes a view. Returns NULL when memory is exhausted; `owned` still belongs to the caller then. */
+static struct uspi_view *view_create(const struct usp_images *images, struct usp_images *owned, uint64_t generation) {
+    size_t count = usp_images_count(images);
+    struct uspi_view *view = malloc(sizeof *view + count * sizeof view->modules[0]);
+    if (view == NULL) return NULL;
+    view->images = images;
+    view->owned = owned;
+    view->generation = generation;
+    for (size_t i = 0; i < count; i++) atomic_init(&view->modules[i], NULL);
+    return view;
+}
+
+/* Frees a view. Can be used as uspi_retired.destroy. NULL is ignored. */
+static void view_free(struct uspi_retired *retired) {
+    struct uspi_view *view = (struct uspi_view *)retired;
+    if (view == NULL) return;
+    usp_images_free(view->owned);
+    free(view);
+}
+
+/* Returns the slot for the module of an image in the view. */
+static _Atomic(struct uspi_module *) *view_module(struct uspi_view *view, const struct usp_image *image) {
+    return &view->modules[image - usp_images_get(view->images, 0)];
+}
+
+/* Sets all slots to NULL. */
+static void view_forget_modules(struct uspi_view *view) {
+    size_t count = usp_images_count(view->images);
+    for (size_t i = 0; i < count; i++) atomic_store_explicit(&view->modules[i], NULL, memory_order_relaxed);
+}
 
 /* Number of lists of modules. */
 #define MODULE_LISTS 128u
@@ -72,7 +117,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->in_process = images == NULL;
     made->names = uspi_names_create();
-    struct uspi_view *view = images != NULL ? uspi_view_create(images, NULL, 0) : NULL;
+    struct uspi_view *view = images != NULL ? view_create(images, NULL, 0) : NULL;
     atomic_init(&made->view, view);
     struct uspi_search *search = &made->places.search;
     search->as_named = true;
@@ -119,7 +164,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
     if (symbolizer == NULL) return;
     struct uspi_view *view = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
     drop_modules(symbolizer);
-    if (view != NULL) uspi_view_free(&view->retired);
+    if (view != NULL) view_free(&view->retired);
     uspi_cache_clear(&symbolizer->cache);
     uspi_objc_runtime_free(symbolizer->runtime);
     uspi_jit_free(symbolizer->jit);
@@ -140,11 +185,11 @@ void usp_symbolizer_trim(struct usp_symbolizer *symbolizer) {
     uspi_names_clear(symbolizer->names);
     if (view == NULL) return;
     if (!symbolizer->in_process) {
-        uspi_view_forget_modules(view);
+        view_forget_modules(view);
         return;
     }
     atomic_store_explicit(&symbolizer->view, NULL, memory_order_relaxed);
-    uspi_view_free(&view->retired);
+    view_free(&view->retired);
 }
 
 int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbolizer_usage *usage) {
@@ -172,13 +217,13 @@ static int refresh_view(struct usp_symbolizer *symbolizer) {
         usp_images_free(images);
         return USP_OK;
     }
-    struct uspi_view *view = uspi_view_create(images, images, generation);
+    struct uspi_view *view = view_create(images, images, generation);
     if (view == NULL) {
         usp_images_free(images);
         return USP_ERROR_NO_MEMORY;
     }
     atomic_store_explicit(&symbolizer->view, view, memory_order_seq_cst);
-    if (old != NULL) uspi_epoch_retire(&symbolizer->cache.readers, &old->retired, uspi_view_free);
+    if (old != NULL) uspi_epoch_retire(&symbolizer->cache.readers, &old->retired, view_free);
     return USP_OK;
 }
 
@@ -227,7 +272,7 @@ static struct uspi_module *module_of_file(struct usp_symbolizer *symbolizer, con
 
 static struct uspi_module *module_of(struct usp_symbolizer *symbolizer, struct uspi_view *view,
                                      const struct usp_image *image) {
-    _Atomic(struct uspi_module *) *place = uspi_view_module(view, image);
+    _Atomic(struct uspi_module *) *place = view_module(view, image);
     struct uspi_module *module = atomic_load_explicit(place, memory_order_acquire);
     if (module != NULL) return module;
     uspi_lock_take(symbolizer->cache.lock);
@@ -243,10 +288,40 @@ static bool is_better(const struct usp_symbol *best, const struct uspi_symbol_an
     return found->wins_ties && found->start == best->start;
 }
 
+/* ---- strategies ---- */
+
+/* Asks one of the indexes of the image's file. */
+static int find_in_index(const struct uspi_query *query, enum uspi_table table, struct uspi_symbol_answer *found) {
+    const usp_addr slide = query->image->slide;
+    int status = uspi_module_find(query->module, table, query->address - slide, query->expected, query->names, found);
+    if (status == USP_OK) found->start += slide;
+    return status;
+}
+
+static int find_in_tables(const struct uspi_query *query, struct uspi_symbol_answer *found) {
+    return find_in_index(query, USPI_TABLE_SYMBOLS, found);
+}
+
+/* Asks for methods that the image's file describes or, without the file, the process's memory. */
+static int find_by_metadata(const struct uspi_query *query, struct uspi_symbol_answer *found) {
+    return find_in_index(query, USPI_TABLE_OBJC, found);
+}
+
+/* All strategies, in order: those that search an index come before those that ask the system. */
+static const struct {
+    uint32_t id; /* enum usp_strategy */
+    int (*find)(const struct uspi_query *query, struct uspi_symbol_answer *found);
+} strategies[] = {
+    {USP_STRATEGY_SYMTAB, find_in_tables},
+    {USP_STRATEGY_OBJC_METADATA, find_by_metadata},
+    {USP_STRATEGY_OBJC_RUNTIME, uspi_find_by_runtime},
+    {USP_STRATEGY_DLADDR, uspi_find_by_loader},
+};
+
 static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
-    for (const struct uspi_strategy *const *strategy = uspi_strategies; *strategy != NULL; strategy++) {
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         struct uspi_symbol_answer found = {0};
-        int status = (*strategy)->find(query, &found);
+        int status = strategies[i].find(query, &found);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK || !is_better(symbol, &found, query->address)) continue;
         /* Both symbols are the same function, and perhaps only one of them has a size. */
@@ -256,7 +331,7 @@ static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
         symbol->extent = found.size;
         symbol->source_file = found.source_file;
         symbol->offset = query->address - found.start;
-        symbol->strategy = (*strategy)->id;
+        symbol->strategy = strategies[i].id;
         query->is_named = true;
         query->named_start = found.start;
     }

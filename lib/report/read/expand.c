@@ -2,14 +2,45 @@
 /* Expands encoded Swift backtraces in JSON documents. See expand.h. */
 #include "lib/report/read/expand.h"
 
-#include "lib/base/base64.h"
 #include "lib/base/json_read.h"
+#include "lib/base/span.h"
 #include "lib/base/text.h"
 #include "lib/report/compact/items.h"
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 
 #include <unspool/compact.h>
+
+/* ---- base64 ---- */
+
+/* Decodes Base64 (RFC 4648, section 4) as Swift and Foundation write it: with or without padding, without line ends. */
+
+static int value_of(char c) {
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    if (c == '+') return 62;
+    return c == '/' ? 63 : -1;
+}
+
+/* Decodes a text. Returns the number of bytes, which is at most three for each four characters and a rest; `bytes` must
+ * have room for that. SIZE_MAX: the text is not Base64. */
+static size_t base64_decode(struct uspi_span text, uint8_t *bytes) {
+    size_t n = 0;
+    uint32_t word = 0;
+    if (text.length % 4 == 0 && uspi_span_ends(text, USPI_SPAN("="))) {
+        text.length -= uspi_span_ends(text, USPI_SPAN("==")) ? 2 : 1;
+    }
+    if (text.length % 4 == 1) return SIZE_MAX;
+    for (size_t i = 0; i < text.length; i++) {
+        const int value = value_of(text.bytes[i]);
+        if (value < 0) return SIZE_MAX;
+        word = word << 6 | (uint32_t)value;
+        /* The second, third and fourth character of each four complete a byte. */
+        if (i % 4 != 0) bytes[n++] = (uint8_t)(word >> (6 - 2 * (i % 4)));
+    }
+    return n;
+}
 
 /* Limits, because a few bytes may mean any number of equal frames. Frames beyond them are only counted. */
 #define RUN_MAX    1000   /* frames of a run that are listed */
@@ -39,7 +70,7 @@ static int bytes_of(const struct uspi_json_document *document, size_t member, ui
     char *decoded = malloc(text.length + 1);
     if (decoded == NULL) return USP_ERROR_NO_MEMORY;
     text = (struct uspi_span){decoded, uspi_json_decode(text, decoded)};
-    *n = uspi_base64_decode(text, (uint8_t *)decoded);
+    *n = base64_decode(text, (uint8_t *)decoded);
     if (*n == SIZE_MAX) {
         free(decoded);
         return USP_OK;

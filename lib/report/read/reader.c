@@ -9,10 +9,62 @@
 
 #include "lib/base/array.h"
 #include "lib/base/sized.h"
-#include "lib/base/utf16.h"
+#include "lib/base/span.h"
+#include "lib/base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+/* ---- UTF-16: RFC 2781, RFC 3629 ---- */
+
+/* Converts between UTF-16 and UTF-8, for texts that tools on Windows and some editors write. */
+
+static uint32_t load_unit(const char *from, bool is_big_endian) {
+    const unsigned char *bytes = (const unsigned char *)from;
+    return is_big_endian ? (uint32_t)bytes[0] << 8 | bytes[1] : (uint32_t)bytes[1] << 8 | bytes[0];
+}
+
+static size_t store_unit(uint32_t unit, bool is_big_endian, char *to) {
+    to[is_big_endian ? 0 : 1] = (char)(unit >> 8);
+    to[is_big_endian ? 1 : 0] = (char)(unit & 0xff);
+    return 2;
+}
+
+/* Converts `units` UTF-16 code units to UTF-8. `to` must have room for 3 bytes for each unit. Returns the length in
+ * bytes, or SIZE_MAX when there is a surrogate without its other half. */
+static size_t utf16_decode(const char *from, size_t units, bool is_big_endian, char *to) {
+    size_t length = 0;
+    for (size_t i = 0; i < units; i++) {
+        uint32_t unit = load_unit(from + 2 * i, is_big_endian);
+        if (unit >> 11 == 0xd800 >> 11) {
+            uint32_t low = i + 1 < units ? load_unit(from + 2 * (i + 1), is_big_endian) : 0;
+            if (unit >> 10 != 0xd800 >> 10 || low >> 10 != 0xdc00 >> 10) return SIZE_MAX;
+            unit = 0x10000 + ((unit & 0x3ff) << 10 | (low & 0x3ff));
+            i++;
+        }
+        length += uspi_utf8_encode(unit, to + length);
+    }
+    return length;
+}
+
+/* Converts UTF-8 to UTF-16. `to` must have room for 2 bytes for each byte. Returns the length in bytes; invalid UTF-8
+ * becomes U+FFFD. */
+static size_t utf16_encode(struct uspi_span from, bool is_big_endian, char *to) {
+    size_t length = 0;
+    for (size_t at = 0; at < from.length;) {
+        uint32_t character = 0xfffd;
+        size_t n = uspi_utf8_decode(from.bytes + at, from.length - at, &character);
+        if (n == 0) character = 0xfffd;
+        at += n > 0 ? n : 1;
+        if (character >= 0x10000) {
+            character -= 0x10000;
+            length += store_unit(0xd800 | character >> 10, is_big_endian, to + length);
+            character = 0xdc00 | (character & 0x3ff);
+        }
+        length += store_unit(character, is_big_endian, to + length);
+    }
+    return length;
+}
 
 void usp_reader_options_init(struct usp_reader_options *options) {
     memset(options, 0, sizeof *options);
@@ -103,7 +155,7 @@ static void put_wide(struct usp_reader *reader, struct uspi_span text) {
         size_t part = text.length < sizeof units / 2 ? text.length : sizeof units / 2;
         while (part < text.length && part > 1 && ((unsigned char)text.bytes[part] & 0xc0) == 0x80) part--;
         bool is_big_endian = reader->split.encoding == USPI_ENCODING_UTF16_BIG;
-        size_t length = uspi_utf16_encode(uspi_span_part(text, 0, part), is_big_endian, units);
+        size_t length = utf16_encode(uspi_span_part(text, 0, part), is_big_endian, units);
         put_raw(reader, (struct uspi_span){units, length});
         text = uspi_span_after(text, part);
     }
@@ -233,7 +285,7 @@ static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struc
         return false;
     }
     char *to = reader->decoded + reader->decoded_size;
-    size_t length = uspi_utf16_decode(raw.bytes, raw.length / 2, reader->split.encoding == USPI_ENCODING_UTF16_BIG, to);
+    size_t length = utf16_decode(raw.bytes, raw.length / 2, reader->split.encoding == USPI_ENCODING_UTF16_BIG, to);
     if (length == SIZE_MAX) return false;
     *text = (struct uspi_span){to, length};
     return true;

@@ -7,13 +7,100 @@
 #include "lib/images/elf_unpack.h"
 #include "lib/object/elf_code.h"
 #include "lib/object/elf_dynamic.h"
-#include "lib/symbolize/elf/bounds.h"
+#include "lib/object/elf_symbols.h"
 #include "lib/symbolize/elf/plt.h"
 #include "lib/symbolize/go/names.h"
 #include "lib/symbolize/go/source.h"
+#include "lib/symbolize/index/reach.h"
+#include "lib/unwind/tables/dwarf_find.h"
+#include "lib/unwind/tables/ehabi.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- bounds ---- */
+
+/* Finds how far an ELF symbol without a size reaches, where the symbol tables do not name the code after it. Uses call
+ * frame information, ARM's index of functions and the instructions. Addresses are as linked. */
+/* Points to itself: must not be moved after elf_bounds_init. */
+struct uspi_elf_bounds {
+    const struct uspi_elf *elf;
+    struct usp_memory memory; /* the image's, by address as linked */
+    struct uspi_source source;
+    const struct uspi_backend *backend; /* NULL: the code cannot be decoded */
+    bool has_dwarf;
+    struct uspi_dwarf_image dwarf;
+    struct uspi_ehabi_table ehabi; /* index_size 0: none */
+};
+
+/* More segments than linkers make. Each read searches all of them. */
+#define SEGMENTS_MAX 64
+
+/* A usp_memory.read function; the context is the file or image. */
+static int read_linked(void *context, usp_addr from, void *to, size_t n) {
+    const struct uspi_elf *elf = context;
+    struct uspi_bytes bytes;
+    int status = uspi_elf_bytes_at(elf, from, &bytes, NULL);
+    return status == USP_OK ? uspi_bytes_read(bytes, 0, to, n, "code", NULL) : status;
+}
+
+static struct usp_memory_range range_of(const struct uspi_elf *elf, uint32_t type) {
+    struct uspi_elf_segment segment;
+    if (uspi_elf_find_segment(elf, type, &segment, NULL) != USP_OK) return (struct usp_memory_range){0, 0};
+    return (struct usp_memory_range){segment.address, segment.memory_size};
+}
+
+/* Prepares the bounds of a linked file or an image in memory. *elf must stay open as long as they are used. */
+static void elf_bounds_init(struct uspi_elf_bounds *bounds, const struct uspi_elf *elf) {
+    *bounds = (struct uspi_elf_bounds){.elf = elf, .backend = uspi_backend_find(elf->arch)};
+    if (elf->segment_count > SEGMENTS_MAX) bounds->backend = NULL;
+    if (bounds->backend == NULL) return;
+    /* A callback's context is not const, but read_linked only reads it. */
+    bounds->memory = (struct usp_memory){read_linked, (void *)(uintptr_t)elf};
+    bounds->source = uspi_source_of_memory(&bounds->memory, "image");
+    const struct usp_unwind_tables tables = {.eh_frame_hdr = range_of(elf, USPI_PT_GNU_EH_FRAME)};
+    bounds->has_dwarf =
+        uspi_dwarf_image_init(&bounds->dwarf, &tables, &bounds->memory, bounds->backend, USP_OS_LINUX) == USP_OK;
+    if (elf->arch != USP_ARCH_ARMV7) return;
+    const struct usp_memory_range index = range_of(elf, USPI_PT_ARM_EXIDX);
+    bounds->ehabi = (struct uspi_ehabi_table){.image = uspi_bytes_at(&bounds->source, elf->header_address),
+                                              .base = elf->header_address,
+                                              .index = index.address,
+                                              .index_size = index.size};
+}
+
+static usp_addr lower_of(usp_addr a, usp_addr b) { return a < b ? a : b; }
+
+/* Returns where the tables show that the next function after `start` begins, or `high`. */
+static usp_addr next_function(const struct uspi_elf_bounds *bounds, usp_addr start, usp_addr high) {
+    struct uspi_table_entry entry;
+    usp_addr next;
+    if (bounds->has_dwarf && uspi_dwarf_next_start(&bounds->dwarf, start, &next) == USP_OK) high = lower_of(high, next);
+    if (bounds->ehabi.index_size == 0) return high;
+    const enum uspi_described described = uspi_ehabi_find(&bounds->ehabi, start, &entry, NULL);
+    if (described != USPI_DESCRIBED && described != USPI_CANNOT_UNWIND) return high;
+    return entry.end > start ? lower_of(high, entry.end) : high;
+}
+
+/* Returns the first address past the code that a symbol at `start` can name. It is never above `high`, the end of the
+ * symbol's section.
+ *   is_thumb   32-bit ARM: the code is Thumb
+ *   names_all  the symbol tables name all functions; false: not those that are local to the file */
+static usp_addr elf_bounds_end(const struct uspi_elf_bounds *bounds, usp_addr start, usp_addr high, bool is_thumb,
+                               bool names_all) {
+    const struct uspi_dwarf_section *section;
+    struct uspi_dwarf_fde fde;
+    struct uspi_code code;
+    if (bounds->backend == NULL) return names_all || high == start ? high : start + 1;
+    /* An FDE describes a single function. */
+    if (bounds->has_dwarf && uspi_dwarf_find(&bounds->dwarf, start, &section, &fde) == USP_OK) {
+        return lower_of(high, fde.end);
+    }
+    high = next_function(bounds, start, high);
+    if (names_all) return high;
+    uspi_code_init(&code, bounds->backend, &bounds->memory);
+    return uspi_reach(&code, start, is_thumb ? USPI_MODE_THUMB : 0, high);
+}
 
 /* A symbol's number in the index. The top two bits are the source, the next one says whether the name has a version.
  * The others are the entry; for the linkage table, that of the dynamic symbol. With IS_NAME, they are the offset of the
@@ -166,7 +253,7 @@ static usp_addr reach_of(const struct elf_tables *e, uint64_t i, const struct us
         return reach != NULL ? reach->end : start;
     }
     if (e->bounds.elf == NULL) return range->high;
-    return uspi_elf_bounds_end(&e->bounds, start, range->high, symbol->is_thumb, e->names_all);
+    return elf_bounds_end(&e->bounds, start, range->high, symbol->is_thumb, e->names_all);
 }
 
 static int gather_table(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering) {
@@ -460,7 +547,7 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
     e->names_all = has_local_functions(symtab);
     /* An unlinked object has all of its symbols. */
     struct uspi_elf *own = &e->tables[DYNSYM].elf;
-    if (status == USP_OK && own->type != USPI_ET_REL) uspi_elf_bounds_init(&e->bounds, own);
+    if (status == USP_OK && own->type != USPI_ET_REL) elf_bounds_init(&e->bounds, own);
     return finish(e, status, tables);
 }
 
@@ -496,7 +583,7 @@ static int read_reaches(struct elf_tables *e) {
     const struct table *table = &e->tables[DYNSYM];
     struct uspi_elf_bounds bounds;
     size_t room = 0;
-    uspi_elf_bounds_init(&bounds, &table->elf);
+    elf_bounds_init(&bounds, &table->elf);
     for (uint64_t i = 0; i < table->symbols.count; i++) {
         struct uspi_elf_symbol symbol;
         usp_addr start;
@@ -506,7 +593,7 @@ static int read_reaches(struct elf_tables *e) {
         struct reach *grown = uspi_array_reserve(e->reaches, &room, e->reach_count + 1, sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         e->reaches = grown;
-        const usp_addr end = uspi_elf_bounds_end(&bounds, start, range->high, symbol.is_thumb, false);
+        const usp_addr end = elf_bounds_end(&bounds, start, range->high, symbol.is_thumb, false);
         e->reaches[e->reach_count++] = (struct reach){i, end};
     }
     return USP_OK;

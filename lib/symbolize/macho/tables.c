@@ -2,18 +2,174 @@
 /* A Mach-O file's symbol table, exports and stubs as sources of names, and its function starts and unwind information
  * as their bounds. Decides which entries name code, which alias is preferred, and where a symbol ends. */
 #include "lib/symbolize/index/tables.h"
+#include "lib/base/array.h"
 #include "lib/object/fat.h"
 #include "lib/object/gopclntab_find.h"
+#include "lib/object/macho_exports.h"
+#include "lib/object/macho_symbols.h"
 #include "lib/symbolize/go/names.h"
 #include "lib/symbolize/macho/code.h"
 #include "lib/symbolize/macho/ends.h"
-#include "lib/symbolize/macho/exported.h"
 #include "lib/symbolize/macho/objc_stubs.h"
 #include "lib/symbolize/macho/stabs.h"
-#include "lib/symbolize/macho/stubs.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- exported ---- */
+
+/* The exports of a Mach-O file as names of its code, where they name more than its symbol tables. macho_exports.h reads
+ * the trie. */
+/* Closed by closing its trie. */
+struct uspi_macho_exported {
+    struct uspi_macho_exports trie; /* without nodes when exports name nothing that the symbols do not */
+    usp_addr header;                /* the address, as linked, from which the offsets of exports count */
+};
+
+static int compare_addresses(const void *a, const void *b) {
+    const usp_addr *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The starts of external symbols in the symbol tables. */
+struct visible {
+    usp_addr *starts;
+    size_t count, room;
+};
+
+static int read_visible(const struct uspi_macho_symbols *symbols, usp_addr mask, struct visible *visible) {
+    for (uint64_t i = 0; i < symbols->count; i++) {
+        struct uspi_macho_symbol symbol;
+        int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
+        if (status != USP_OK) return status;
+        bool is_visible = (symbol.type & (USPI_N_STAB | USPI_N_TYPE | USPI_N_EXT)) == (USPI_N_SECT | USPI_N_EXT);
+        if (!is_visible) continue;
+        if (!uspi_room_for(&visible->starts, &visible->room, visible->count, 1, sizeof *visible->starts)) {
+            return USP_ERROR_NO_MEMORY;
+        }
+        visible->starts[visible->count++] = symbol.value & mask;
+    }
+    return USP_OK;
+}
+
+/* Returns whether a node exports code of this file. *start becomes the address of the code. */
+static bool macho_exported_code(const struct uspi_macho_exported *exported, uint32_t node,
+                                const struct uspi_macho_code *code, usp_addr mask, usp_addr *start) {
+    struct uspi_export found;
+    if (node == 0 || uspi_macho_export(&exported->trie, node, &found, NULL) != USP_OK) return false;
+    if ((found.flags & (USPI_EXPORT_KIND | USPI_EXPORT_REEXPORT)) != USPI_EXPORT_REGULAR) return false;
+    *start = (exported->header + found.offset) & mask;
+    return uspi_macho_code_holds_any(code, *start);
+}
+
+/* Returns whether the exports name code that the symbol tables do not. */
+static bool says_more(const struct uspi_macho_exported *exported, const struct uspi_macho_code *code, usp_addr mask,
+                      const struct visible *visible) {
+    for (uint32_t node = 0; node < exported->trie.count; node++) {
+        usp_addr start;
+        if (!macho_exported_code(exported, node, code, mask, &start)) continue;
+        if (visible->count == 0) return true;
+        if (bsearch(&start, visible->starts, visible->count, sizeof start, compare_addresses) == NULL) return true;
+    }
+    return false;
+}
+
+/* Opens the exports. They are not kept when the two symbol tables (count 0: absent) name all of their code: they would
+ * only cost memory. mask: the bits of a value that are the address. Returns USP_OK, also without any exports,
+ * USP_ERROR_NO_MEMORY, or the status with which reading the symbols failed. */
+static int macho_exported_open(struct uspi_macho_exported *exported, const struct uspi_macho *macho,
+                               const struct uspi_macho_symbols symbols[2], usp_addr mask) {
+    struct uspi_macho_extent extent;
+    struct uspi_macho_code code;
+    struct visible visible = {0};
+    *exported = (struct uspi_macho_exported){0};
+    if (uspi_macho_extent(macho, &extent, NULL) != USP_OK) return USP_OK;
+    exported->header = extent.header;
+    int status = uspi_macho_exports_open(&exported->trie, macho, NULL);
+    if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+    status = uspi_macho_code_read(macho, &code);
+    for (unsigned i = 0; status == USP_OK && i < 2; i++) status = read_visible(&symbols[i], mask, &visible);
+    if (visible.count > 0) qsort(visible.starts, visible.count, sizeof *visible.starts, compare_addresses);
+    if (status != USP_OK || !says_more(exported, &code, mask, &visible)) uspi_macho_exports_close(&exported->trie);
+    free(visible.starts);
+    return status;
+}
+
+/* ---- stubs ---- */
+
+/* Stubs: the few instructions through which Mach-O code calls into other libraries. They have no symbols of their own.
+ * The indirect symbol table gives the symbol to which each one leads.
+ * Source: xnu EXTERNAL_HEADERS/mach-o/loader.h, section type S_SYMBOL_STUBS. */
+/* The maximum number of stub sections. Linkers write at most one for lazy calls and one for others. */
+#define USPI_STUB_SECTIONS 8
+
+struct uspi_stub_section {
+    usp_addr address; /* as linked */
+    uint32_t size;    /* of one stub in bytes */
+    uint32_t first;   /* the first stub's entry in the indirect symbol table */
+    uint32_t count;
+};
+
+struct uspi_macho_stubs {
+    struct uspi_bytes indirect;
+    struct uspi_stub_section sections[USPI_STUB_SECTIONS];
+    uint32_t count; /* of sections */
+};
+
+/* A stub: where it lies and what it leads to. macho_stub finds the stub of entry `entry` in the indirect symbol
+ * table. It returns USP_ERROR_NOT_FOUND when no stub has the entry, or the entry names no symbol. */
+struct uspi_stub {
+    usp_addr address;
+    uint32_t size;
+    uint32_t symbol; /* number in the symbol table */
+};
+
+#define ENTRY 4
+
+static void add_section(struct uspi_macho_stubs *stubs, const struct uspi_macho_section *section) {
+    const uint64_t entries = stubs->indirect.size / ENTRY;
+    if ((section->flags & USPI_S_TYPE) != USPI_S_SYMBOL_STUBS || section->reserved2 == 0) return;
+    if (section->reserved1 >= entries || stubs->count == USPI_STUB_SECTIONS) return;
+    uint64_t count = section->size / section->reserved2, left = entries - section->reserved1;
+    stubs->sections[stubs->count++] = (struct uspi_stub_section){
+        section->address, section->reserved2, section->reserved1, (uint32_t)(count < left ? count : left)};
+}
+
+/* Finds the sections of stubs. Returns USP_OK, also when there are none, or the status with which reading failed. */
+static int macho_stubs_open(struct uspi_macho_stubs *stubs, const struct uspi_macho *macho) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    struct uspi_macho_section section;
+    *stubs = (struct uspi_macho_stubs){0};
+    int status = uspi_macho_indirect_symbols(macho, &stubs->indirect, NULL);
+    if (status == USP_ERROR_NOT_FOUND) return USP_OK;
+    if (status != USP_OK) return status;
+    int got;
+    while ((got = uspi_macho_next_segment(macho, &cursor, &segment, NULL)) > 0) {
+        for (uint32_t i = 0; i < segment.section_count; i++) {
+            status = uspi_macho_section(macho, &segment, i, &section, NULL);
+            if (status != USP_OK) return status;
+            add_section(stubs, &section);
+        }
+    }
+    return got < 0 ? got : USP_OK;
+}
+
+static int macho_stub(const struct uspi_macho_stubs *stubs, uint32_t entry, struct uspi_stub *stub) {
+    for (uint32_t i = 0; i < stubs->count; i++) {
+        const struct uspi_stub_section *section = &stubs->sections[i];
+        uint64_t number;
+        if (entry < section->first || entry - section->first >= section->count) continue;
+        int status = uspi_bytes_load(stubs->indirect, (uint64_t)entry * ENTRY, ENTRY, &number, "stub's symbol", NULL);
+        if (status != USP_OK) return status;
+        if ((number & (USPI_INDIRECT_SYMBOL_LOCAL | USPI_INDIRECT_SYMBOL_ABS)) != 0) return USP_ERROR_NOT_FOUND;
+        stub->address = section->address + (uint64_t)(entry - section->first) * section->size;
+        stub->size = section->size;
+        stub->symbol = (uint32_t)number;
+        return USP_OK;
+    }
+    return USP_ERROR_NOT_FOUND;
+}
 
 /* A symbol's number in the index. The top two bits are its kind, the others the entry of that kind. With IS_NAME, which
  * is set for symbol tables only, the others are the offset of the name in the table's strings. */
@@ -189,7 +345,7 @@ static int gather_exports(struct gathering *g) {
     for (uint32_t node = 0; node < m->exports.trie.count && node <= ENTRY_MAX; node++) {
         struct uspi_gathered_symbol candidate = {.symbol = number_of(EXPORT, node), .rank = RANK_EXPORT};
         usp_addr exported;
-        if (!uspi_macho_exported_code(&m->exports, node, &g->code, ~(usp_addr)0, &exported)) continue;
+        if (!macho_exported_code(&m->exports, node, &g->code, ~(usp_addr)0, &exported)) continue;
         candidate.start = exported & m->address;
         uspi_macho_bound(&g->ends, candidate.start != exported, &candidate);
         int status = uspi_gather(g->into, &candidate);
@@ -214,7 +370,7 @@ static int gather_stubs(const struct gathering *g) {
         const struct uspi_stub_section *section = &m->stubs.sections[s];
         for (uint32_t i = 0; i < section->count && section->first + (uint64_t)i < OBJC_STUB; i++) {
             struct uspi_stub stub;
-            if (uspi_macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
+            if (macho_stub(&m->stubs, section->first + i, &stub) != USP_OK) continue;
             if (!uspi_gathering_wants(g->into, stub.address, stub.address)) continue;
             if (!uspi_macho_code_holds_any(&g->code, stub.address) || !is_stub_named(m, &stub)) continue;
             const struct uspi_gathered_symbol candidate = {.start = stub.address,
@@ -330,7 +486,7 @@ static int get_stub(const struct macho_tables *m, uint32_t entry, struct uspi_na
         named->start = m->objc_stubs.address + (entry & ~OBJC_STUB);
         return uspi_objc_stub_name(&m->objc_stubs, entry & ~OBJC_STUB, names, &named->name);
     }
-    int status = uspi_macho_stub(&m->stubs, entry, &stub);
+    int status = macho_stub(&m->stubs, entry, &stub);
     if (status == USP_OK) status = uspi_macho_symbol(&m->symbols[OWN], stub.symbol, &symbol, NULL);
     if (status != USP_OK) return status;
     named->start = stub.address;
@@ -415,9 +571,9 @@ static int open_all(struct macho_tables *m, struct uspi_bytes file, const struct
                      uspi_macho_symbols(&m->debug, &m->symbols[OF_DSYM], NULL) == USP_OK;
     if (!has_debug) m->symbols[OF_DSYM].count = 0;
     status = uspi_macho_stabs_open(&m->stabs, &m->symbols[OWN]);
-    if (status == USP_OK) status = uspi_macho_exported_open(&m->exports, &m->macho, m->symbols, m->address);
+    if (status == USP_OK) status = macho_exported_open(&m->exports, &m->macho, m->symbols, m->address);
     if (status != USP_OK) return status;
-    if (uspi_macho_stubs_open(&m->stubs, &m->macho) != USP_OK) m->stubs.count = 0;
+    if (macho_stubs_open(&m->stubs, &m->macho) != USP_OK) m->stubs.count = 0;
     status = uspi_objc_stubs_open(&m->objc_stubs, &m->macho);
     if (status == USP_ERROR_NO_MEMORY) return status;
     if (status != USP_OK) uspi_objc_stubs_close(&m->objc_stubs);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Recognizes the frame that Darwin's kernel makes for a signal by its structure. The code that runs on it is no
- * criterion: on arm, _sigtramp is compiled C, and differs between builds. darwin_signal.c reads the frame; code that
+ * criterion: on arm, _sigtramp is compiled C, and differs between builds. readers/signal.c reads the frame; code that
  * copies stacks uses it to find what else to copy. */
 #ifndef USPI_UNWIND_SIGNALS_SIGFRAME_H
 #define USPI_UNWIND_SIGNALS_SIGFRAME_H
