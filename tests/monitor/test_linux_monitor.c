@@ -906,6 +906,34 @@ START_TEST(file_at_each_moment) {
 }
 END_TEST
 
+/* Another user can have put something in the place of the file. It is replaced: a link's target stays, a pipe is not
+ * waited for, and a setuid bit or another name of the file does not last. */
+START_TEST(file_replaces_what_is_there) {
+    enum { SLOT = 16384 };
+    static const char *const kinds[] = {"link", "pipe", "setuid"};
+    char other[sizeof path + 8];
+    struct uspi_hang_file file;
+    struct stat found;
+    snprintf(other, sizeof other, "%s.other", path);
+    const int made = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    ck_assert_int_ge(made, 0);
+    ck_assert_int_eq(write(made, "secret", 6), 6);
+    close(made);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        unlink(path);
+        ck_assert_int_eq(i == 0 ? symlink(other, path) : i == 1 ? mkfifo(path, 0666) : link(other, path), 0);
+        if (i == 2) ck_assert_int_eq(chmod(path, 04755), 0);
+        ck_assert_msg(uspi_hang_file_make(&file, path, SLOT) == USP_OK, "%s", kinds[i]);
+        uspi_hang_file_close(&file);
+        ck_assert_msg(lstat(path, &found) == 0 && found.st_mode == (S_IFREG | 0600) && found.st_nlink == 1,
+                      "%s: mode %o", kinds[i], (unsigned)found.st_mode);
+        ck_assert_msg(stat(other, &found) == 0 && found.st_size == 6, "%s: the other file was written", kinds[i]);
+    }
+    unlink(other);
+    unlink(path);
+}
+END_TEST
+
 /* ---- failures ---- */
 
 static unsigned open_descriptors(void) {
@@ -1589,7 +1617,8 @@ int main(void) {
     add_loop_tests(processes, 0, 2, debugger_attached);
     add_loop_tests(processes, 0, 3, starved);
     add_tests(file, killed_in_a_hang, hang_in_a_constructor, hang_in_the_allocator, file_at_each_moment,
-              each_descriptor_lacks, file_has_no_room, each_allocation_fails, no_room_for_its_thread);
+              file_replaces_what_is_there, each_descriptor_lacks, file_has_no_room, each_allocation_fails,
+              no_room_for_its_thread);
     add_loop_tests(file, 0, 2, each_call_fails);
     add_tests(cost, idle_loop_is_not_woken, turns_make_no_system_call, one_call_wakes_the_monitor);
     for (int i = 0; i < ELEMENTS(all); i++) tcase_set_timeout(all[i], 120);
