@@ -72,7 +72,9 @@ struct usp_prepare_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_prepare_options_init(struct usp_prepare_options *options);
 
-/* Prepares everything that later calls must not allocate or look up. It does the following:
+/* Prepares everything that later calls must not allocate or look up. Async-signal-safe functions need it for complete
+ * stacks, since they cannot call it; other functions call it with its defaults when it was not called. Call it early in
+ * a program with a signal handler that captures stacks, or to set options. It does the following:
  *   - lists this process's images with their unwind tables (images.h)
  *   - reserves memory for stack copies
  *   - installs the Linux signal handler
@@ -110,8 +112,8 @@ USP_API bool usp_is_prepared(void);
 USP_API int usp_thread_prepare(void);
 
 /* Releases what usp_prepare and captures acquired: the signal handler, if no other handler has replaced it, the
- * buffers, the list of images, and what was learned for later captures. No other call may be running. Afterwards,
- * capturing another thread returns USP_ERROR_NOT_PREPARED. Not async-signal-safe. */
+ * buffers, the list of images, and what was learned for later captures. No other call may be running. Afterwards, the
+ * next call that needs usp_prepare calls it again. Not async-signal-safe. */
 USP_API void usp_shutdown(void);
 
 /* ---- typed capture ---- */
@@ -188,11 +190,11 @@ USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *
 
 /* Captures another thread of this process. If `thread` is the calling thread, it is walked directly. Another thread is
  * stopped only while its registers and the live part of its stack are copied (stack->stopped_ns); then the copy is
- * walked. The thread resumes even if the capture fails.
+ * walked. The thread resumes even if the capture fails. Calls usp_prepare with its defaults if necessary; the time that
+ * takes is not part of usp_prepare_options.timeout.
  *   thread   from usp_thread_main, usp_thread_from_pthread, usp_threads
  *   options  NULL for the defaults
- * Returns as usp_unwind does, and
- *   USP_ERROR_NOT_PREPARED  usp_prepare was not called
+ * Returns as usp_unwind and usp_prepare do, and
  *   USP_ERROR_NO_THREAD     the thread does not exist or has ended
  *   USP_ERROR_TIMEOUT       the thread did not answer. Returned after 4 ms when the system says that it cannot: it is
  *                           stopped, or sleeps with the signal blocked, or blocks it and has run since, or waits for

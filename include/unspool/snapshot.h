@@ -58,14 +58,14 @@ struct usp_snapshot_options {
 USP_API void usp_snapshot_options_init(struct usp_snapshot_options *options);
 
 /* Captures this process. All threads except the caller are stopped, then all are copied, then all are resumed. The
- * caller's own stack is the one of this call. Needs usp_prepare, except with USP_SNAPSHOT_BY_HELPER. options NULL: the
- * defaults. On success the caller frees *snapshot; on failure it is NULL.
+ * caller's own stack is the one of this call. Calls usp_prepare with its defaults if necessary, which it is not with
+ * USP_SNAPSHOT_BY_HELPER; the time that takes is not part of the timeout. options NULL: the defaults. On success the caller frees *snapshot; on failure it is NULL.
  *
  * A thread that could not be stopped is listed with a status as of usp_capture_thread. It does not make the call fail.
  * If the system says that it cannot answer, it delays the others by at most 5 ms.
  *
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NOT_PREPARED, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_SYSTEM, USP_ERROR_NO_THREAD when there is no thread `only_thread`, USP_ERROR_BUSY when other threads'
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, the
+ * result of usp_prepare, USP_ERROR_NO_THREAD when there is no thread `only_thread`, USP_ERROR_BUSY when other threads'
  * snapshots took the whole timeout, and with a helper USP_ERROR_PERMISSION where the system does not allow ptrace.
  * Allocates before the first thread is stopped and after the last one is resumed, never in between. Thread-safe: one
  * snapshot at a time stops threads. The calling thread's signals and cancellation are deferred until the call returns.

@@ -254,6 +254,8 @@ void usp_prepare_options_init(struct usp_prepare_options *options) {
 
 bool usp_is_prepared(void) { return uspi_os_is_prepared(); }
 
+int uspi_capture_prepare(void) { return uspi_os_is_prepared() ? USP_OK : usp_prepare(NULL); }
+
 int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
 
 void usp_shutdown(void) {
@@ -373,12 +375,14 @@ int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_
         uspi_os_thread_release(&self);
         if (is_self) return capture_caller(options, stack);
     }
+    int status = uspi_capture_prepare();
+    if (status != USP_OK) return refuse(stack, status);
     struct uspi_thread_copy copy;
     struct uspi_undisturbed kept;
     uspi_os_undisturbed_begin(&kept);
     /* Refreshes the list of images before a thread is stopped. If that fails, the capture uses the last list. */
     const uint64_t left = uspi_own_code_notice(uspi_os_capture_timeout());
-    int status = uspi_os_copy_thread(thread, uspi_os_clock() + left, &copy);
+    status = uspi_os_copy_thread(thread, uspi_os_clock() + left, &copy);
     if (status == USP_OK) {
         status = walk_copy(&copy, options, stack);
         stack->stopped_ns = copy.stopped_ns;

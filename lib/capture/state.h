@@ -63,4 +63,8 @@ struct uspi_capture_state {
 
 extern struct uspi_capture_state uspi_capture_state;
 
+/* Calls usp_prepare with its defaults unless the program has called it: options that the program chose stay in force.
+ * For every function that needs it and is not async-signal-safe. Returns as usp_prepare does. (capture.c) */
+int uspi_capture_prepare(void);
+
 #endif

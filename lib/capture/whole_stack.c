@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements usp_stack_create: captures a stack into memory of its own, with all its frames. */
+#include "lib/capture/state.h"
 #include "lib/os/os.h"
 #include "lib/unwind/walker.h"
 
@@ -52,7 +53,7 @@ __attribute__((noinline)) int usp_stack_create(const struct usp_thread *thread,
     completed.tail = 0;
     const bool is_own = is_calling_thread(thread);
     if (is_own && completed.skip != UINT32_MAX) completed.skip++;
-    int status = usp_is_prepared() ? USP_OK : usp_prepare(NULL);
+    int status = uspi_capture_prepare();
     if (is_own && status != USP_ERROR_NO_MEMORY) status = USP_OK;
     /* usp_capture_self may be called in signal handlers and never makes a list of images. */
     if (is_own) (void)usp_images_refresh();

@@ -85,14 +85,7 @@ int uspi_objc_capture_self(uintptr_t entry, const struct uspi_objc_wanted *wante
 
 /* ---- other threads ---- */
 
-int uspi_objc_get_ready(void) {
-    static const struct usp_thread none = {UINT64_MAX, 0};
-    struct usp_frame frame;
-    struct usp_stack stack;
-    usp_stack_init(&stack, &frame, 1);
-    int status = usp_capture_thread(&none, NULL, &stack);
-    return status == USP_ERROR_NOT_PREPARED ? usp_prepare(NULL) : USP_OK;
-}
+int uspi_objc_get_ready(void) { return usp_is_prepared() ? USP_OK : usp_prepare(NULL); }
 
 static int walk_thread(void *context, struct usp_unwind_options *options, struct usp_stack *stack) {
     return usp_capture_thread(context, options, stack);

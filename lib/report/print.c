@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usp_print_stack and usp_print_threads: capture, symbolicate and print stacks in one call. */
+#include "lib/capture/state.h"
 #include "lib/os/os.h"
 
 #include <unspool/print.h>
@@ -81,13 +82,11 @@ static int print_snapshot(int fd, const struct usp_snapshot *snapshot) {
 __attribute__((noinline)) int usp_print_threads(int fd) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
-    int status = usp_is_prepared() ? USP_OK : usp_prepare(NULL);
-    if (status != USP_OK) return status;
     usp_snapshot_options_init(&options);
     options.max_frames = MAX_FRAMES;
     init_unwind(&options.unwind, 0);
     options.skip_own = 1;
-    status = usp_snapshot_create_self(&options, &snapshot);
+    int status = usp_snapshot_create_self(&options, &snapshot);
     if (status != USP_OK) return status;
     status = print_snapshot(fd, snapshot);
     usp_snapshot_free(snapshot);

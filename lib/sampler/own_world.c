@@ -2,6 +2,7 @@
 /* Implements struct uspi_world for this process. See world.h. */
 #include "lib/sampler/world.h"
 
+#include "lib/capture/state.h"
 #include "lib/images/own_images.h"
 
 #include <string.h>
@@ -90,12 +91,9 @@ static bool is_traced(void *context) {
     return uspi_os_is_traced();
 }
 
-/* Calls usp_prepare unless the program has called it: options that the program chose stay in force. */
-static int get_ready(void) { return usp_is_prepared() ? USP_OK : usp_prepare(NULL); }
-
 int uspi_own_world_begin(struct uspi_own_world *own, struct uspi_world *world) {
     memset(own, 0, sizeof *own);
-    int status = get_ready();
+    int status = uspi_capture_prepare();
     /* A monitor can measure hangs on a system without captures. */
     if (status == USP_ERROR_UNSUPPORTED && uspi_os_kind() != USP_OS_UNKNOWN) status = USP_OK;
     if (status != USP_OK) return status;

@@ -8,6 +8,7 @@
 #include "lib/base/sized.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/roots.h"
+#include "lib/capture/state.h"
 #include "lib/capture/thread_copy.h"
 #include "lib/images/image_list.h"
 #include "lib/snapshot/swift_runtime.h"
@@ -375,9 +376,11 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
                                     .whole_stacks = completed.whole_stacks != 0,
                                     .before_stop = learn_of_self,
                                     .context = &before};
+    int status = how.by_helper ? USP_OK : uspi_capture_prepare();
+    if (status != USP_OK) return status;
     uspi_os_undisturbed_begin(&kept);
     struct usp_frame *frames = malloc(completed.max_frames * sizeof *frames);
-    int status = USP_ERROR_NO_MEMORY;
+    status = USP_ERROR_NO_MEMORY;
     if (frames != NULL) {
         /* Updates the list of images before the stop; uspi_own_code_keep does so again after it, for images loaded in
          * between. */

@@ -510,7 +510,7 @@ static void use_everything(void) {
     if (usp_capture_get_usage(&usage) != USP_OK || usage.copies == 0) _exit(6);
     if (usp_print_stack(open("/dev/null", O_WRONLY)) != USP_OK) _exit(9);
     usp_shutdown();
-    if (usp_capture_thread(&own.thread, NULL, &stack) != USP_ERROR_NOT_PREPARED) _exit(7);
+    if (usp_is_prepared()) _exit(7);
     if (usp_prepare(NULL) != USP_OK) _exit(8);
     usp_shutdown();
     _exit(0);

@@ -200,18 +200,32 @@ END_TEST
 
 /* ---- one thread ---- */
 
-START_TEST(capture_needs_prepare) {
+/* Captures prepare the library themselves, also after it was shut down. A helper process needs no preparation. Options
+ * that the program chose stay in force. */
+START_TEST(captures_prepare_themselves) {
     struct standing s = {.wait = wait_asleep};
     struct usp_stack stack;
     struct usp_snapshot *snapshot;
     stand_begin(&s);
-    ck_assert_int_eq(capture(&s.thread, &stack), USP_ERROR_NOT_PREPARED);
-    ck_assert_int_eq(stack.status, USP_ERROR_NOT_PREPARED);
-    ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_ERROR_NOT_PREPARED);
-    prepare();
+    ck_assert(!usp_is_prepared());
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    ck_assert_int_eq(stack.stop, USP_STOP_ROOT);
+    ck_assert(usp_is_prepared());
     usp_shutdown();
-    ck_assert_int_eq(capture(&s.thread, &stack), USP_ERROR_NOT_PREPARED);
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->thread_count, 2);
+    usp_snapshot_free(snapshot);
+    ck_assert(usp_is_prepared());
+    usp_shutdown();
+    struct usp_prepare_options options;
+    struct usp_capture_usage usage;
+    usp_prepare_options_init(&options);
+    options.kept_rules = 0;
+    ck_assert_int_eq(usp_prepare(&options), USP_OK);
+    ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
+    ck_assert_int_eq(usp_capture_get_usage(&usage), USP_OK);
+    ck_assert_uint_eq(usage.rules, 0);
+    usp_shutdown();
     stand_end(&s);
 }
 END_TEST
@@ -776,9 +790,9 @@ int main(void) {
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_tests(
         c, threads_are_listed_with_names, a_pthread_leads_to_its_thread, the_main_thread_is_the_same_for_everyone,
-        capture_needs_prepare, all_calls_of_a_thread_are_captured, the_caller_captures_itself, there_is_no_such_thread,
-        threads_end_while_they_are_asked, errno_and_system_calls_of_the_target_are_left_alone, seventy_threads,
-        two_hundred_threads, two_thousand_threads, one_thread_of_a_snapshot,
+        captures_prepare_themselves, all_calls_of_a_thread_are_captured, the_caller_captures_itself,
+        there_is_no_such_thread, threads_end_while_they_are_asked, errno_and_system_calls_of_the_target_are_left_alone,
+        seventy_threads, two_hundred_threads, two_thousand_threads, one_thread_of_a_snapshot,
         the_requester_has_its_own_stack_in_the_snapshot, a_deep_stack_makes_the_reservation_grow,
         a_stack_above_two_megabytes_keeps_both_ends, a_prepared_thread_knows_its_whole_stack, requesters_take_turns,
         a_handler_on_an_alternate_stack_leads_to_what_it_interrupted, a_thread_with_an_alternate_stack_is_asked_there,

@@ -64,7 +64,6 @@ END_TEST
 START_TEST(test_one_thread) {
     struct usp_frame frames[32];
     struct usp_stack stack;
-    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_ERROR_NOT_PREPARED);
     prepare();
     struct fake_account before = fake_account;
     ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 32), USP_OK);
@@ -290,7 +289,6 @@ static void check_snapshot(const struct usp_snapshot *s, size_t threads) {
 
 START_TEST(test_all_threads) {
     struct usp_snapshot *s;
-    ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_ERROR_NOT_PREPARED);
     prepare();
     struct fake_account before = fake_account;
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &s), USP_OK);
@@ -548,7 +546,11 @@ START_TEST(test_shutdown_meanwhile) {
     uspi_os_release_copy(&copy);
     uspi_os_undisturbed_end(&kept);
     ck_assert_uint_eq(fake_account.errors, 0);
-    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 8), USP_ERROR_NOT_PREPARED);
+    ck_assert_int_eq(fake_account.rights, 0);
+    ck_assert_int_eq(fake_account.mappings, 0);
+    /* The next capture prepares the library again. */
+    ck_assert_int_eq(capture_thread(TARGET, &stack, frames, 8), USP_OK);
+    usp_shutdown();
     ck_assert_int_eq(fake_account.rights, 0);
     ck_assert_int_eq(fake_account.mappings, 0);
 }
