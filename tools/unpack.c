@@ -43,7 +43,7 @@
 struct library {
     struct archive *(*create)(void);
     int (*support_zip)(struct archive *);
-    int (*open)(struct archive *, const char *, size_t);
+    int (*open)(struct archive *, int, size_t);
     int (*next)(struct archive *, struct archive_entry **);
     la_ssize_t (*read)(struct archive *, void *, size_t);
     const char *(*error)(struct archive *);
@@ -62,10 +62,10 @@ static bool load(struct library *library) {
         const char *name;
         void *pointer;
     } functions[] = {
-        {"archive_read_new", &library->create},         {"archive_read_support_format_zip", &library->support_zip},
-        {"archive_read_open_filename", &library->open}, {"archive_read_next_header", &library->next},
-        {"archive_read_data", &library->read},          {"archive_error_string", &library->error},
-        {"archive_read_free", &library->release},       {"archive_entry_pathname", &library->path_of},
+        {"archive_read_new", &library->create},        {"archive_read_support_format_zip", &library->support_zip},
+        {"archive_read_open_fd", &library->open},      {"archive_read_next_header", &library->next},
+        {"archive_read_data", &library->read},         {"archive_error_string", &library->error},
+        {"archive_read_free", &library->release},      {"archive_entry_pathname", &library->path_of},
         {"archive_entry_filetype", &library->kind_of},
     };
     void *handle = NULL;
@@ -81,6 +81,7 @@ static bool load(struct library *library) {
 struct unpacking {
     struct library library;
     struct archive *archive;
+    int file; /* descriptor of the archive */
     const char *folder;
     uint64_t left;         /* bytes that may still be unpacked */
     uint64_t folders_left; /* folders that may still be made */
@@ -225,16 +226,20 @@ static int take_entries(struct unpacking *u) {
 
 static int open_archive(struct unpacking *u, const char *path) {
     struct stat found;
-    if (stat(path, &found) != 0) {
+    /* Another user may have put a pipe there, which would not end. */
+    u->file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (u->file < 0 || fstat(u->file, &found) != 0) {
         refuse_system(u, "cannot be read");
         return USP_ERROR_NOT_FOUND;
     }
+    if (!S_ISREG(found.st_mode)) return refuse(u, USP_ERROR_FORMAT, "not a regular file");
     const uint64_t size = (uint64_t)found.st_size;
     u->left = size < BYTES_MAX / TIMES_MAX ? size * TIMES_MAX + BYTES_ALWAYS : BYTES_MAX;
     u->folders_left = FOLDERS_ALWAYS + size / BYTES_OF_A_FOLDER;
     u->archive = u->library.create();
     if (u->archive == NULL) return refuse(u, USP_ERROR_NO_MEMORY, "out of memory");
-    if (u->library.support_zip(u->archive) < ARCHIVE_WARN || u->library.open(u->archive, path, 1 << 16) != ARCHIVE_OK) {
+    if (u->library.support_zip(u->archive) < ARCHIVE_WARN ||
+        u->library.open(u->archive, u->file, 1 << 16) != ARCHIVE_OK) {
         return refuse_archive(u);
     }
     return USP_OK;
@@ -253,7 +258,7 @@ static char *make_folder(void) {
 }
 
 int unpack_begin(const char *archive, char **folder, char *error, size_t error_size) {
-    struct unpacking u = {.error = error, .error_size = error_size};
+    struct unpacking u = {.file = -1, .error = error, .error_size = error_size};
     *folder = NULL;
     if (!load(&u.library))
         return refuse(&u, USP_ERROR_UNSUPPORTED, "zip archives need libarchive, which is not installed");
@@ -262,6 +267,7 @@ int unpack_begin(const char *archive, char **folder, char *error, size_t error_s
     u.folder = *folder;
     if (status == USP_OK) status = take_entries(&u);
     if (u.archive != NULL) u.library.release(u.archive);
+    if (u.file >= 0) close(u.file);
     return status;
 }
 

@@ -108,6 +108,11 @@ cut.zip .
 damaged.zip .
 empty.zip .
 END
+# Not read: a pipe would not end.
+mkfifo pipe.zip
+run 3 store add -o store pipe.zip
+err_has '^unspool: pipe.zip: not a regular file$'
+rm pipe.zip
 # A link is left out, and a file whose path leads through it stays in the folder.
 rm -rf store
 run 0 store add -o store link.zip
