@@ -79,7 +79,7 @@ static bool find_frame(struct search *search, struct uspi_frame_state *frame) {
 /* Returns the part of the copied stack from the last frame on; size 0: that frame is not on this stack. */
 static struct uspi_copied rest_of(const struct uspi_walker *w, const struct uspi_copied *part) {
     const usp_addr skipped = w->frame.low - part->from;
-    if (w->frame.low < part->from || skipped > part->size) return (struct uspi_copied){NULL, 0, 0};
+    if (w->frame.low < part->from || skipped >= part->size) return (struct uspi_copied){NULL, 0, 0};
     return (struct uspi_copied){part->bytes + (size_t)skipped, w->frame.low, part->size - (size_t)skipped};
 }
 
