@@ -69,15 +69,11 @@ static int add_entry(struct listing *listing, int folder, const char *path, cons
 
 /* Opens a folder below the root. Its owner can have put a link in its place since it was found. */
 static DIR *open_listed(const struct listing *listing, const char *path) {
-    const size_t relative = listing->root.relative;
-    const char *name = ".";
-    int above = -1;
-    if (strlen(path) <= relative) {
-        above = openat(listing->folder, ".", FOLDER_FLAGS);
-    } else {
-        above = open_folder_below(listing->folder, path + relative, false, NULL);
-        name = strrchr(path, '/') + 1;
-    }
+    /* The root's path can end with slashes. */
+    const size_t length = strlen(path), root = listing->root.relative - 1;
+    const bool is_root = root + strspn(path + root, "/") == length;
+    const char *name = is_root ? "." : strrchr(path, '/') + 1;
+    const int above = open_folder_below(listing->folder, is_root ? "" : path + root + 1, false, NULL);
     const int fd = above >= 0 ? openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     DIR *entries = fd >= 0 ? fdopendir(fd) : NULL;
     const int error = errno;

@@ -74,7 +74,7 @@ run 0 symbolize --search "$work/files" --in-place --follow --log "$theirs/logs"
 err_has '^unspool: symbolic links in folders are left out: 2$'
 is_named "$theirs/logs/log" "a folder"
 is_unnamed "$work/secret" "a link in a folder"
-run 0 report "$theirs/logs"
+run 0 report "$theirs/logs//"
 err_has '^unspool: symbolic links in folders are left out: 2$'
 # A pipe is not waited for.
 timeout 20 "$unspool" symbolize --search "$work/files" --in-place --log "$theirs/logs/pipe" 2>"$work/err" || status=$?
