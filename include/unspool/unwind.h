@@ -94,7 +94,9 @@ enum usp_stop_reason {
     /* The copy of another thread's stack ends before the stack does: the stack's end is not known (a coroutine), or
      * there was not enough memory. The frames are correct, but the last one is not the outermost. As async_stop: the
      * thread resumed before its async contexts were read. */
-    USP_STOP_NOT_COPIED = 16
+    USP_STOP_NOT_COPIED = 16,
+    /* The thread runs only in the kernel (an io_uring worker): there is no stack. */
+    USP_STOP_KERNEL = 17
 };
 
 /* Returns a short English phrase for an enum usp_stop_reason. Static lifetime, never NULL. Async-signal-safe. */

@@ -46,6 +46,7 @@ static const char *const stops[] = {
     [USP_STOP_CORRUPT_TABLE] = "an unwind table is corrupt",
     [USP_STOP_REGISTERS] = "the registers to begin with are not known",
     [USP_STOP_NOT_COPIED] = "the stack was not copied further",
+    [USP_STOP_KERNEL] = "the thread runs only in the kernel",
 };
 
 static const char *const strategies[] = {

@@ -25,6 +25,10 @@ int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context
     return USP_ERROR_UNSUPPORTED;
 }
 
+int uspi_os_mapped_memory(int64_t pid, uspi_range_function each, void *context) {
+    return uspi_os_writable_memory(pid, each, context);
+}
+
 #if !HAS_OTHER
 
 int uspi_os_other_open(int64_t pid, struct uspi_os_other **other, char *error, size_t error_size) {

@@ -469,6 +469,9 @@ typedef int (*uspi_range_function)(void *context, usp_addr low, uint64_t size);
  * May allocate. */
 int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context);
 
+/* Lists everything that a process has mapped. Returns as uspi_os_writable_memory does. May allocate. */
+int uspi_os_mapped_memory(int64_t pid, uspi_range_function each, void *context);
+
 /* Calls dladdr for an address of this process: gives the symbol's name, address and, if known, size, and the image.
  * Copies nothing: the strings live as long as the image is loaded. Returns false when no image contains the address.
  * Takes the loader's lock. */

@@ -5,6 +5,7 @@
 #include "lib/base/page_cache.h"
 #include "lib/capture/roots.h"
 #include "lib/capture/thread_copy.h"
+#include "lib/snapshot/mapped_code.h"
 #include "lib/unwind/tables/image_tables.h"
 #include "lib/unwind/unwind.h"
 
@@ -37,6 +38,7 @@ struct uspi_other_world {
     uint64_t listed;        /* time of that listing, by usp_clock */
     uint64_t listing_takes; /* duration of that listing, in ns */
     struct uspi_stopped_process stopped;
+    struct uspi_mapped_code code; /* where code can be; its mappings are listed at most once for each stop */
 };
 
 /* ---- images ---- */
@@ -125,6 +127,7 @@ static int stop_together(void *context, const struct usp_thread *threads, size_t
     if (is_list_due(w, false)) (void)list_images(w);
     int status = uspi_os_other_stop(w->other, threads, count, &w->stopped);
     if (w->pages != NULL) uspi_page_cache_init(w->pages, w->memory);
+    uspi_mapped_code_renew(&w->code);
     return status;
 }
 
@@ -153,7 +156,10 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     target.swift_task_slot = thread->copy.swift_task_slot;
     target.roots = w->roots;
     target.root_count = w->root_count;
-    uspi_image_tables_describe(w->tables, &target);
+    w->code.tables = w->tables;
+    w->code.live = live;
+    w->code.pid = w->pid;
+    uspi_mapped_code_describe(&w->code, &target);
     if (completed.images == NULL) completed.images = w->images;
     const struct uspi_shortcuts shortcuts = {.rules = w->rules,
                                              .stack = thread->copy.parts[0],
@@ -263,6 +269,7 @@ int uspi_process_world_begin(struct uspi_process_world *process, int64_t pid, st
 void uspi_process_world_end(struct uspi_process_world *process) {
     struct uspi_other_world *w = process->inner;
     if (w != NULL) {
+        uspi_mapped_code_clear(&w->code);
         uspi_image_tables_free(w->tables);
         usp_images_free(w->images);
         uspi_os_other_close(w->other);

@@ -11,6 +11,7 @@
 #include "lib/capture/state.h"
 #include "lib/capture/thread_copy.h"
 #include "lib/images/image_list.h"
+#include "lib/snapshot/mapped_code.h"
 #include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/async.h"
 #include "lib/unwind/unwind.h"
@@ -40,6 +41,7 @@ struct usp_snapshot {
     uint8_t *sp_bytes;
     usp_addr roots[ROOTS];
     uint32_t root_count;
+    struct uspi_mapped_code *mapped;  /* NULL: not a live process */
     struct usp_memory memory;         /* process.live as given by the source */
     char *program, *sysroot, *folder; /* copies of the options' and the source's strings; NULL: not given */
 };
@@ -77,6 +79,7 @@ static void init_space(const struct usp_snapshot *s, uint32_t arch, struct usp_t
     target->roots = s->roots;
     target->root_count = s->root_count;
     uspi_image_tables_describe(source->tables, target);
+    if (s->mapped != NULL) uspi_mapped_code_describe(s->mapped, target);
 }
 
 static void init_target(const struct usp_snapshot *s, size_t i, struct usp_target *target) {
@@ -185,6 +188,9 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
     init_target(s, i, &target);
     if (room->own != NULL && (from->info.flags & USP_THREAD_REQUESTER) != 0) {
         take_own(t, room->own, room->frames);
+    } else if (t->status == USP_OK && (from->info.flags & USP_THREAD_KERNEL) != 0) {
+        t->stack.arch = s->info.arch;
+        t->stack.stop = USP_STOP_KERNEL;
     } else if (t->status == USP_OK) {
         if (room->text.read != NULL) target.code = room->text;
         const struct uspi_shortcuts shortcuts = {.rules = room->rules,
@@ -292,10 +298,14 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     if (process->thread_count > 1) {
         qsort(process->threads, process->thread_count, sizeof *process->threads, by_rank);
     }
+    if (s->source.is_live && s->source.tables != NULL && (s->mapped = calloc(1, sizeof *s->mapped)) != NULL) {
+        *s->mapped = (struct uspi_mapped_code){s->source.tables, process->live, process->pid, false, NULL, 0, 0};
+    }
     if (!keep_origin(s, options) || !take_threads(s, options, own)) {
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }
+    if (s->mapped != NULL) uspi_mapped_code_freeze(s->mapped);
     *snapshot = s;
     return USP_OK;
 }
@@ -467,6 +477,8 @@ int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *
 
 void usp_snapshot_free(struct usp_snapshot *snapshot) {
     if (snapshot == NULL) return;
+    if (snapshot->mapped != NULL) uspi_mapped_code_clear(snapshot->mapped);
+    free(snapshot->mapped);
     free(snapshot->threads);
     free(snapshot->memories);
     free(snapshot->frames);

@@ -64,7 +64,7 @@ extension Stack {
     /// ``Stack/stopReason`` as a number of `enum usp_stop_reason`. A phrase that the caller made up means an incomplete
     /// stack.
     private var stop: UInt32 {
-        let reasons = USP_STOP_NONE.rawValue...USP_STOP_NOT_COPIED.rawValue
+        let reasons = USP_STOP_NONE.rawValue...USP_STOP_KERNEL.rawValue
         return reasons.first { stopReason == String(cString: usp_stop_reason_string($0)) } ?? USP_STOP_CAPACITY.rawValue
     }
 }

@@ -6,11 +6,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +20,8 @@
 #include "tests/support/kept.h"
 
 #define DEPTH 7u
+/* An address in no mapping. */
+#define NOWHERE UINT64_C(0x123456789000)
 /* Room for the frames around the large one. */
 #define SPARE ((size_t)1 << 20)
 
@@ -106,10 +110,33 @@ static void *run_overflow(void *context) {
     return context;
 }
 
+/* Begins a stack whose first function has a return address that is in no mapping. */
+static void begin_at_nowhere(void) {
+#if defined(__x86_64__)
+    const size_t words = 65536 / sizeof(uint64_t);
+    uint64_t *stack = aligned_alloc(4096, words * sizeof *stack);
+    for (size_t i = 0; stack != NULL && i < words; i++) stack[i] = NOWHERE;
+    /* At a function's first instruction, the stack pointer is 8 bytes below a multiple of 16. */
+    __asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tjmp *%1"
+                     :
+                     : "r"(stack + words - 7), "r"(descend), "D"(DEPTH)
+                     : "memory");
+#endif
+}
+
+/* Starts a thread of io_uring, which polls in the kernel (io_uring_setup(2), IORING_SETUP_SQPOLL). */
+static void poll_in_kernel(void) {
+    uint32_t parameters[30] = {0, 0, 1u << 1, 0, 100};
+    (void)syscall(SYS_io_uring_setup, 8, parameters);
+    wait_for_end();
+}
+
 int main(int count, char **arguments) {
     pthread_attr_t attributes;
     pthread_t thread;
     what = count > 1 ? arguments[1] : "";
+    if (strcmp(what, "nowhere") == 0) begin_at_nowhere();
+    if (strcmp(what, "uring") == 0) poll_in_kernel();
     waits_for_child = strncmp(what, "vfork", 5) == 0;
     const bool is_overflow = strcmp(what, "overflow") == 0;
     size = count > 2 ? (size_t)strtoull(arguments[2], NULL, 10) : 0;

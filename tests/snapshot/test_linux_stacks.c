@@ -170,6 +170,42 @@ START_TEST(a_thread_that_wakes_up_meanwhile_has_no_torn_stack) {
 }
 END_TEST
 
+/* ---- what is no frame ---- */
+
+START_TEST(an_address_in_no_mapping_is_no_frame) {
+#if defined(__x86_64__)
+    struct child c = start_child(STACKS, "nowhere", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c, false);
+    const struct usp_stack *stack = &usp_snapshot_get_thread(snapshot, 0)->stack;
+    ck_assert_uint_eq(count_frames(stack, c.low, c.high), DEEP);
+    const struct usp_frame *last = &stack->frames[stack->count - 1];
+    if (last->pc < c.low || last->pc >= c.high) show_stack(stack);
+    ck_assert(last->pc >= c.low && last->pc < c.high);
+    ck_assert_uint_ne(stack->stop, USP_STOP_ROOT);
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+#endif
+}
+END_TEST
+
+START_TEST(a_thread_of_the_kernel_has_no_stack) {
+    struct child c = start_child(STACKS, "uring", NULL, 0);
+    struct usp_snapshot *snapshot = snapshot_of(&c, false);
+    const struct usp_snapshot_thread *t;
+    /* Where io_uring is not permitted, there is no such thread. */
+    for (size_t i = 1; (t = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
+        ck_assert_int_eq(strncmp(t->info.name, "iou-sqp-", 8), 0);
+        ck_assert_int_eq(t->status, USP_OK);
+        ck_assert_uint_eq(t->info.flags, USP_THREAD_KERNEL);
+        ck_assert_uint_eq(t->stack.count, 0);
+        ck_assert_uint_eq(t->stack.stop, USP_STOP_KERNEL);
+    }
+    ck_assert_uint_eq(usp_snapshot_get_thread(snapshot, 0)->stack.stop, USP_STOP_ROOT);
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
 /* ---- threads of this process ---- */
 
 static _Atomic(int) has_overflowed;
@@ -264,7 +300,8 @@ int main(void) {
         add_tests(c, a_stack_that_was_never_touched_is_not_copied, of_a_touched_stack_the_ends_are_copied,
                   a_stack_that_overflowed_is_copied_from_its_first_readable_byte,
                   frames_between_the_copied_parts_are_omitted, a_thread_in_uninterruptible_sleep_holds_no_other,
-                  a_thread_that_wakes_up_meanwhile_has_no_torn_stack);
+                  a_thread_that_wakes_up_meanwhile_has_no_torn_stack, an_address_in_no_mapping_is_no_frame,
+                  a_thread_of_the_kernel_has_no_stack);
     }
     add_loop_tests(c, 0, 2, a_thread_of_this_process_whose_stack_overflowed);
     return run_suite("linux_stacks", c);

@@ -14,8 +14,9 @@
 /* USER_HZ, which the kernel's interface fixes at 100 on all processors that we know. */
 #define NS_PER_TICK 10000000u
 
-/* A flag in field 9 of /proc/PID/stat (Linux include/linux/sched.h). */
-#define PF_KTHREAD 0x00200000u
+/* Flags in field 9 of /proc/PID/stat (Linux include/linux/sched.h). */
+#define PF_KTHREAD   0x00200000u
+#define PF_IO_WORKER 0x00000010u
 
 /* ---- paths and small files ---- */
 
@@ -117,7 +118,10 @@ static bool parse_stat(const char *text, struct uspi_proc_stat *stat) {
         if (negative) value = 0 - value;
         switch (field) {
         case 4: stat->parent = (int64_t)value; break;
-        case 9: stat->is_kernel = (value & PF_KTHREAD) != 0; break;
+        case 9:
+            stat->is_kernel = (value & PF_KTHREAD) != 0;
+            stat->is_io_worker = (value & PF_IO_WORKER) != 0;
+            break;
         case 14:
         case 15: stat->cpu_ns += value * NS_PER_TICK; break;
         case 22: stat->start = value; break;

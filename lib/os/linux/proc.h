@@ -19,9 +19,10 @@ void uspi_proc_path(char path[USPI_PROC_PATH_MAX], int64_t pid, int64_t tid, con
 long uspi_proc_read(int64_t pid, int64_t tid, const char *name, char *to, size_t n);
 
 struct uspi_proc_stat {
-    char name[64];  /* the thread's name, arbitrary bytes */
-    bool is_kernel; /* it is a kernel thread */
-    char state;     /* 'R', 'S', 'D', 'T', 't', 'Z', 'X' … */
+    char name[64];     /* the thread's name, arbitrary bytes */
+    bool is_kernel;    /* it is a kernel thread */
+    bool is_io_worker; /* it is a thread of io_uring, which runs only in the kernel */
+    char state;        /* 'R', 'S', 'D', 'T', 't', 'Z', 'X' … */
     int64_t parent;
     uint64_t cpu_ns;    /* user and system time */
     uint64_t start;     /* clock ticks since boot; together with the id it identifies a thread */

@@ -38,7 +38,7 @@ static struct uspi_hole not_copied(const struct uspi_stack_extent *e) {
 static void describe_copy(const struct uspi_tracing *tracing, size_t i) {
     const struct uspi_traced *from = &tracing->traced[i];
     struct uspi_stopped_thread *to = &tracing->threads[i];
-    if (to->status == USP_OK && !from->stopped && !from->is_asleep) to->status = USP_ERROR_TIMEOUT;
+    if (to->status == USP_OK && !from->stopped && !from->is_asleep && !from->is_kernel) to->status = USP_ERROR_TIMEOUT;
     to->copy.stopped_ns = from->stopped ? tracing->ended - from->running : 0;
     to->copy.lacks_registers = from->is_asleep;
     to->copy.stack_low = from->extents[USPI_OWN_STACK].low;

@@ -100,7 +100,12 @@ static void describe_thread(const struct uspi_tracing *tracing, size_t i) {
     memcpy(info->name, stat.name, sizeof info->name);
     info->run_state = (uint8_t)stat.state;
     info->cpu_time = stat.cpu_ns;
+    tracing->traced[i].is_kernel = stat.is_io_worker;
+    if (stat.is_io_worker) info->flags |= USP_THREAD_KERNEL;
 }
+
+/* Whether a thread is left alone: it cannot be stopped, or need not be. */
+static bool is_left(const struct uspi_traced *t) { return t->is_asleep || t->is_kernel; }
 
 static bool is_gone(const struct uspi_tracing *tracing, pid_t tid) {
     struct uspi_proc_stat stat;
@@ -158,7 +163,7 @@ static bool seize_if_new(void *context, const struct uspi_proc_threads *list, pi
     if (!add_if_new(tracing, list, tid)) return false;
     if (tracing->count == before) return true;
     describe_thread(tracing, before);
-    if (seize(tracing, before)) {
+    if (tracing->traced[before].is_kernel || seize(tracing, before)) {
         tracing->found++;
     } else {
         tracing->count--;
@@ -175,7 +180,7 @@ static int seize_new(struct uspi_tracing *tracing) {
 static void seize_listed(struct uspi_tracing *tracing) {
     size_t n = 0;
     for (size_t i = 0; i < tracing->count; i++) {
-        if (!tracing->traced[i].is_asleep && !seize(tracing, i)) continue;
+        if (!is_left(&tracing->traced[i]) && !seize(tracing, i)) continue;
         if (n != i) {
             tracing->threads[n] = tracing->threads[i];
             tracing->traced[n] = tracing->traced[i];
@@ -301,7 +306,7 @@ static int fail_to_list(struct uspi_tracing *tracing, int e) {
 
 static bool any_seized(const struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
-        if (tracing->traced[i].seized || tracing->traced[i].is_asleep) return true;
+        if (tracing->traced[i].seized || is_left(&tracing->traced[i])) return true;
     }
     return false;
 }
@@ -342,7 +347,7 @@ static int seize_all(struct uspi_tracing *tracing) {
 
 static bool have_stopped(const struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
-        if (!tracing->traced[i].stopped && !tracing->traced[i].is_asleep) return false;
+        if (!tracing->traced[i].stopped && !is_left(&tracing->traced[i])) return false;
     }
     return true;
 }
@@ -368,7 +373,7 @@ static void stop_woken(struct uspi_tracing *tracing) {
     const uint64_t now = uspi_os_clock();
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_traced *t = &tracing->traced[i];
-        if (t->stopped || t->is_asleep || tracing->threads[i].status != USP_OK) continue;
+        if (t->stopped || is_left(t) || tracing->threads[i].status != USP_OK) continue;
         if (!t->seized && !seize(tracing, i)) tracing->threads[i].status = USP_ERROR_NO_THREAD;
         t->running = now;
         t->looked = 0;

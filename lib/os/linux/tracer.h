@@ -49,6 +49,7 @@ struct uspi_stack_extent {
 
 struct uspi_traced {
     bool seized, stopped;
+    bool is_kernel;       /* it runs only in the kernel and is not stopped */
     bool is_asleep;       /* it sleeps uninterruptibly and is not stopped (sleepers.h) */
     uint64_t looked;      /* when it was first seen asleep; usp_clock; 0: it was not */
     uint64_t ran;         /* its processor time then */
