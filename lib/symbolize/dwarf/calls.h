@@ -5,8 +5,9 @@
 #ifndef USPI_SYMBOLIZE_DWARF_CALLS_H
 #define USPI_SYMBOLIZE_DWARF_CALLS_H
 
+#include "lib/base/numbers.h"
 #include "lib/symbolize/dwarf/ranges.h"
-#include "lib/symbolize/lines/numbers.h"
+#include "lib/symbolize/lines/builder.h"
 
 /* A function with code in the unit, identified by the entry that describes it. */
 struct uspi_dwarf_root {

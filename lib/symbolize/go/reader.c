@@ -4,8 +4,8 @@
 #include "lib/base/bisect.h"
 
 #include "lib/base/array.h"
+#include "lib/base/numbers.h"
 #include "lib/symbolize/lines/builder.h"
-#include "lib/symbolize/lines/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>

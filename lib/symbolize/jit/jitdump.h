@@ -5,33 +5,27 @@
 #ifndef USPI_SYMBOLIZE_JIT_JITDUMP_H
 #define USPI_SYMBOLIZE_JIT_JITDUMP_H
 
+#include "lib/base/numbers.h"
 #include "lib/object/bytes.h"
 #include "lib/symbolize/jit/code_map.h"
-
-/* A piece of code, by the number that the writer gave it. */
-struct uspi_jitdump_slot {
-    uint64_t index;
-    uint32_t code; /* 1 + number in the map; 0: the slot is empty */
-};
 
 /* The lines of code that a later record loads. */
 struct uspi_jitdump_lines {
     usp_addr start;        /* of that code */
     size_t first, count;   /* rows of the map; count 0: there are none */
-    const char *tail;      /* intact end of a damaged path, for rows without a file (jitdump_lines.c); NULL: none */
+    const char *tail;      /* intact end of a damaged path, for rows without a file (keep_damaged); NULL: none */
     size_t damaged_length; /* length of the whole damaged path */
 };
 
 /* How far a file was read. All zero: nothing was read. */
 struct uspi_jitdump {
-    uint64_t offset;                 /* of the first record that was incomplete when it was read */
-    bool is_big;                     /* big-endian */
-    bool is_damaged;                 /* the start of the next record is not known */
-    struct uspi_jitdump_slot *slots; /* a hash table of slot_count slots, a power of two */
-    size_t slot_count, slots_used;
+    uint64_t offset;           /* of the first record that was incomplete when it was read */
+    bool is_big;               /* big-endian */
+    bool is_damaged;           /* the start of the next record is not known */
+    struct uspi_numbers codes; /* 1 + number in the map, by the number that the writer gave a piece of code */
     struct uspi_jitdump_lines lines;
     uint32_t elf_header; /* bytes of an ELF header of the file's processor */
-    bool counts_plainly; /* addresses of lines are those of the code: see jitdump_lines.h */
+    bool counts_plainly; /* addresses of lines are those of the code: see jitdump.c */
 };
 
 /* Reads what was added to the file since the last call.

@@ -330,3 +330,14 @@ const uint8_t *uspi_builder_bytes(const struct uspi_builder *b, size_t *size) {
     *size = b->bytes.count;
     return b->bytes.all;
 }
+
+uint32_t uspi_folders_number(struct uspi_folders *folders, struct uspi_builder *builder, struct uspi_span path) {
+    for (unsigned i = 0; i < folders->count && i < USPI_FOLDERS; i++) {
+        if (uspi_span_is(folders->all[i].path, path)) return folders->all[i].number;
+    }
+    const uint32_t number = uspi_builder_folder(builder, uspi_builder_text(builder, path.bytes, path.length));
+    const unsigned at = folders->count++ % USPI_FOLDERS;
+    folders->all[at].path = path;
+    folders->all[at].number = number;
+    return number;
+}

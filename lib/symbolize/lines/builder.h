@@ -8,6 +8,7 @@
 #ifndef USPI_SYMBOLIZE_LINES_BUILDER_H
 #define USPI_SYMBOLIZE_LINES_BUILDER_H
 
+#include "lib/base/span.h"
 #include "lib/symbolize/lines/block.h"
 
 struct uspi_builder;
@@ -103,5 +104,21 @@ int uspi_builder_translate_block(struct uspi_builder *builder, const struct uspi
 
 /* Returns what uspi_builder_translate_block has written. */
 const uint8_t *uspi_builder_bytes(const struct uspi_builder *builder, size_t *size);
+
+/* The number of directories of a block with which a new one is compared. */
+#define USPI_FOLDERS 32u
+
+/* The directories that were added last. Set count to 0 for each block. */
+struct uspi_folders {
+    struct {
+        struct uspi_span path;
+        uint32_t number;
+    } all[USPI_FOLDERS];
+    unsigned count;
+};
+
+/* Returns the builder's number of a directory whose path is in no section. The path must stay until the block is
+ * made. */
+uint32_t uspi_folders_number(struct uspi_folders *folders, struct uspi_builder *builder, struct uspi_span path);
 
 #endif

@@ -5,6 +5,7 @@
 #include "arch/little_endian.h"
 #include "lib/base/array.h"
 #include "lib/base/checksum.h"
+#include "lib/base/numbers.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/lines/builder.h"
 #include "lib/symbolize/lines/string_pool.h"
@@ -21,13 +22,6 @@ struct made_block {
     size_t size;
 };
 
-/* A hash table from references to the pool's numbers of strings. */
-struct known {
-    uint64_t *texts; /* references; 0: the slot is empty */
-    uint32_t *numbers;
-    size_t size, count;
-};
-
 struct uspi_index_writer {
     struct uspi_string_pool_writer *pool;
     struct uspi_builder *builder;
@@ -37,7 +31,7 @@ struct uspi_index_writer {
     uint32_t *block_numbers; /* by unit, for units with code */
     struct uspi_map_range *ranges;
     size_t range_count;
-    struct known known;
+    struct uspi_numbers known;         /* the pool's numbers of strings + 1, by their references */
     struct uspi_index_symbol *symbols; /* names are the pool's numbers before sorting */
     size_t symbol_count, symbol_room;
     uint8_t *out;
@@ -64,8 +58,7 @@ void uspi_index_writer_free(struct uspi_index_writer *w) {
     free(w->made);
     free(w->block_numbers);
     free(w->ranges);
-    free(w->known.texts);
-    free(w->known.numbers);
+    uspi_numbers_free(&w->known);
     free(w->symbols);
     free(w->out);
     uspi_builder_free(w->builder);
@@ -149,48 +142,14 @@ static int make_blocks(struct uspi_index_writer *w, const struct uspi_index_work
 
 /* ---- strings ---- */
 
-static bool grow_known(struct known *known) {
-    const size_t size = known->size == 0 ? 4096 : known->size * 2;
-    uint64_t *texts = calloc(size, sizeof *texts);
-    uint32_t *numbers = malloc(size * sizeof *numbers);
-    if (texts == NULL || numbers == NULL) {
-        free(texts);
-        free(numbers);
-        return false;
-    }
-    for (size_t i = 0; i < known->size; i++) {
-        if (known->texts[i] == 0) continue;
-        size_t at = (size_t)(known->texts[i] * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (size - 1);
-        while (texts[at] != 0) at = (at + 1) & (size - 1);
-        texts[at] = known->texts[i];
-        numbers[at] = known->numbers[i];
-    }
-    free(known->texts);
-    free(known->numbers);
-    known->texts = texts;
-    known->numbers = numbers;
-    known->size = size;
-    return true;
-}
-
 /* Returns the pool's number for a reference of the current block; 0: it refers to no string. */
 static uint64_t number_of(struct uspi_index_writer *w, uint64_t text) {
     const unsigned kind = (unsigned)(text & ((1u << USPI_TEXT_KIND_BITS) - 1));
     /* The same reference means another string in other units. */
     const bool is_own = kind == USPI_TEXT_BLOCK || kind == USPI_TEXT_SPLIT_STR || kind == USPI_TEXT_SPLIT_INFO;
     if (text == 0) return 0;
-    struct known *known = &w->known;
-    size_t at = 0;
-    if (!is_own) {
-        if (known->count * 2 >= known->size && !grow_known(known)) {
-            w->is_out_of_memory = true;
-            return 0;
-        }
-        at = (size_t)(text * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (known->size - 1);
-        for (; known->texts[at] != 0; at = (at + 1) & (known->size - 1)) {
-            if (known->texts[at] == text) return known->numbers[at];
-        }
-    }
+    const uint32_t known = is_own ? 0 : uspi_numbers_get(&w->known, text);
+    if (known != 0) return known - 1;
     const struct uspi_block *block = w->block;
     const char *found =
         uspi_text_at(w->source->texts(w->source, w->unit), block->bytes + block->at_text, block->text_bytes, text);
@@ -199,11 +158,7 @@ static uint64_t number_of(struct uspi_index_writer *w, uint64_t text) {
         number = uspi_string_pool_add(w->pool, found, kind == USPI_TEXT_BLOCK);
         if (number == 0) w->is_out_of_memory = true;
     }
-    if (!is_own) {
-        known->texts[at] = text;
-        known->numbers[at] = (uint32_t)number;
-        known->count++;
-    }
+    if (!is_own && !uspi_numbers_keep(&w->known, text, (uint32_t)number + 1)) w->is_out_of_memory = true;
     return number;
 }
 

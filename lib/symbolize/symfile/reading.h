@@ -5,9 +5,9 @@
 #ifndef USPI_SYMBOLIZE_SYMFILE_READING_H
 #define USPI_SYMBOLIZE_SYMFILE_READING_H
 
+#include "lib/base/numbers.h"
 #include "lib/demangle/names.h"
 #include "lib/symbolize/lines/builder.h"
-#include "lib/symbolize/lines/numbers.h"
 #include "lib/symbolize/lines/strings.h"
 
 struct uspi_symfile_function {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See numbers.h. */
-#include "lib/symbolize/lines/numbers.h"
+#include "lib/base/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ void uspi_numbers_free(struct uspi_numbers *numbers) {
     *numbers = (struct uspi_numbers){0};
 }
 
+/* Returns the entry of a key, or the free entry for it. */
 static struct uspi_number *find_number(const struct uspi_numbers *numbers, uint64_t key) {
     size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (numbers->size - 1);
     while (numbers->all[at].number != 0 && numbers->all[at].key != key) at = (at + 1) & (numbers->size - 1);
@@ -36,18 +37,8 @@ bool uspi_numbers_keep(struct uspi_numbers *numbers, uint64_t key, uint32_t numb
         free(numbers->all);
         *numbers = grown;
     }
-    *find_number(numbers, key) = (struct uspi_number){key, number};
-    numbers->count++;
+    struct uspi_number *kept = find_number(numbers, key);
+    if (kept->number == 0) numbers->count++;
+    *kept = (struct uspi_number){key, number};
     return true;
-}
-
-uint32_t uspi_folders_number(struct uspi_folders *folders, struct uspi_builder *builder, struct uspi_span path) {
-    for (unsigned i = 0; i < folders->count && i < USPI_FOLDERS; i++) {
-        if (uspi_span_is(folders->all[i].path, path)) return folders->all[i].number;
-    }
-    const uint32_t number = uspi_builder_folder(builder, uspi_builder_text(builder, path.bytes, path.length));
-    const unsigned at = folders->count++ % USPI_FOLDERS;
-    folders->all[at].path = path;
-    folders->all[at].number = number;
-    return number;
 }
