@@ -5,7 +5,6 @@
 
 #include "arch/little_endian.h"
 #include "lib/object/elf_code.h"
-#include "lib/os/os.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,11 +93,14 @@ static int relocate_section(struct uspi_debug_sections *sections, enum uspi_debu
         status = uspi_packed_section_need(packed, UINT64_MAX);
         if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
     } else if (sections->owned[which] == NULL) {
+        const struct uspi_section_bytes *whole = uspi_debug_section(sections, which);
+        if (whole->size == 0) return USP_OK;
         uint8_t *copy = malloc(section->size);
         if (copy == NULL) return USP_ERROR_NO_MEMORY;
-        memcpy(copy, section->bytes, section->size);
+        memcpy(copy, whole->bytes, section->size);
         sections->owned[which] = copy;
         section->bytes = copy;
+        section->is_filled_later = false;
     }
     uint8_t *bytes = packed != NULL ? packed->bytes : sections->owned[which];
     for (uint64_t at = 0; entries.size - at >= size; at += size) {
@@ -165,48 +167,44 @@ void uspi_debug_sections_close(struct uspi_debug_sections *sections) {
     memset(sections, 0, sizeof *sections);
 }
 
-/* Returns whether a section is used where its file is mapped, not decompressed or copied. */
-static bool is_mapped(const struct uspi_debug_sections *sections, enum uspi_debug_section which) {
+void uspi_piece_room_free(struct uspi_piece_room *room) {
+    free(room->bytes);
+    *room = (struct uspi_piece_room){0};
+}
+
+int uspi_section_piece(const struct uspi_debug_sections *sections, enum uspi_debug_section which, uint64_t from,
+                       uint64_t end, struct uspi_piece_room *room, struct uspi_section_piece *piece) {
     const struct uspi_section_bytes *section = &sections->all[which];
     const struct uspi_source *source = sections->source;
-    return section->size > 0 && source != NULL && source->mapped != NULL &&
-           section->bytes == source->mapped + (size_t)section->position;
-}
-
-void uspi_debug_section_release(const struct uspi_debug_sections *sections, enum uspi_debug_section which,
-                                uint64_t from, uint64_t end) {
-    const struct uspi_section_bytes *section = &sections->all[which];
-    const struct uspi_source *source = sections->source;
-    if (!is_mapped(sections, which) || source->release == NULL || from >= end || end > section->size) return;
-    source->release(source->context, section->position + from, end - from);
-}
-
-void uspi_section_pieces_open(struct uspi_section_pieces *pieces, const struct uspi_debug_sections *sections,
-                              enum uspi_debug_section which) {
-    const struct uspi_source *source = sections->source;
-    pieces->section = uspi_debug_section(sections, which);
-    pieces->descriptor = -1;
-    if (!is_mapped(sections, which) || source->open_again == NULL) return;
-    pieces->descriptor = source->open_again(source->context);
-}
-
-void uspi_section_pieces_close(struct uspi_section_pieces *pieces) {
-    struct uspi_os_file file = {.descriptor = pieces->descriptor};
-    uspi_os_file_close(&file);
-}
-
-struct uspi_section_piece uspi_section_piece(struct uspi_section_pieces *pieces, uint64_t from) {
-    const struct uspi_section_bytes *section = pieces->section;
-    const struct uspi_os_file file = {.descriptor = pieces->descriptor};
-    const uint64_t left = section->size - from;
-    const size_t n = left < sizeof pieces->bytes ? (size_t)left : sizeof pieces->bytes;
-    const bool is_read =
-        pieces->descriptor >= 0 && uspi_os_file_read(&file, section->position + from, pieces->bytes, n) == USP_OK;
-    return (struct uspi_section_piece){is_read ? pieces->bytes : section->bytes + (size_t)from, from, n};
+    if (end > section->size) end = section->size;
+    const size_t n = from < end ? (size_t)(end - from) : 0;
+    if (n == 0 || !section->is_filled_later || uspi_source_has(source, section->position + from, n)) {
+        *piece = uspi_section_lasting(sections, which, from, end);
+        return USP_OK;
+    }
+    *piece = (struct uspi_section_piece){NULL, from, 0};
+    if (room->room < n) {
+        uint8_t *grown = malloc(n);
+        if (grown == NULL) return USP_ERROR_NO_MEMORY;
+        free(room->bytes);
+        *room = (struct uspi_piece_room){grown, n};
+    }
+    const int status = source->read(source->context, section->position + from, room->bytes, n);
+    if (status == USP_OK) {
+        *piece = (struct uspi_section_piece){room->bytes, from, n};
+    } else {
+        /* The source remembers the damage. */
+        (void)uspi_source_need(source, section->position + from, n);
+    }
+    return status;
 }
 
 int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error) {
-    int status = USP_OK;
+    const struct uspi_source *source = sections->source;
+    int status = source != NULL && source->blocks != NULL ? source->damage(source->context) : USP_OK;
+    if (status != USP_OK && error != NULL && error->status == USP_OK) {
+        uspi_error_set(error, status, "%s: the file was cut off or could not be read while it was used", source->name);
+    }
     for (unsigned i = 0; i < USPI_DEBUG_SECTIONS; i++) {
         struct uspi_packed_section *packed = sections->packed[i];
         const int own = packed != NULL ? atomic_load_explicit(&packed->status, memory_order_relaxed) : USP_OK;
@@ -239,6 +237,7 @@ static void own(struct uspi_debug_sections *sections, enum uspi_debug_section wh
     sections->owned[which] = bytes;
     sections->all[which].bytes = bytes;
     sections->all[which].size = size;
+    sections->all[which].is_filled_later = false;
 }
 
 /* Stores a compressed section, which is decompressed when it is first read. */
@@ -252,16 +251,17 @@ static int take_packed(struct uspi_debug_sections *sections, enum uspi_debug_sec
     return USP_OK;
 }
 
-/* Stores a range of the file: a pointer to the mapped bytes, or a copy. */
+/* Stores a range of the file: a pointer to its place in memory, or a copy. */
 static int take_bytes(struct uspi_debug_sections *sections, enum uspi_debug_section which, struct uspi_bytes bytes,
                       struct uspi_error *error) {
     if (bytes.size > SIZE_MAX / 2) return USP_ERROR_NO_MEMORY;
     sections->all[which].position = bytes.from;
     if (bytes.size == 0) return USP_OK;
-    const uint8_t *mapped = uspi_bytes_in_place(bytes, 0, (size_t)bytes.size);
-    if (mapped != NULL) {
-        sections->all[which].bytes = mapped;
+    const uint8_t *place = uspi_bytes_place(bytes);
+    if (place != NULL) {
+        sections->all[which].bytes = place;
         sections->all[which].size = (size_t)bytes.size;
+        sections->all[which].is_filled_later = bytes.source->blocks != NULL;
         return USP_OK;
     }
     uint8_t *copy = malloc((size_t)bytes.size);

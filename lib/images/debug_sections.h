@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections of an ELF or Mach-O file that hold DWARF debugging information, each in one piece of memory. They are
- * mapped if the file is mapped, decompressed if they are compressed (SHF_COMPRESSED, .zdebug_*, __zdebug_*), and
+ * read into the file's memory when they are first used, decompressed if they are compressed (SHF_COMPRESSED, .zdebug_*, __zdebug_*), and
  * relocated if the file is unlinked. A compressed section is decompressed when it is first read. lib/symbolize/dwarf/
  * reads their contents.
  *
@@ -33,6 +33,7 @@ struct uspi_section_bytes {
     size_t size;
     /* Offset in the file, for messages; of a compressed section the offset of the compressed bytes. */
     uint64_t position;
+    bool is_filled_later; /* the bytes are read from the file when they are asked for */
 };
 
 /* A range of addresses that holds code. */
@@ -68,33 +69,25 @@ int uspi_debug_sections_open_macho(struct uspi_debug_sections *sections, const s
 
 void uspi_debug_sections_close(struct uspi_debug_sections *sections);
 
-/* Returns a section of which the caller reads only the first `end` bytes. It is empty if it cannot be decompressed;
- * then uspi_debug_sections_damage or uspi_debug_sections_shortages reports the failure. Thread-safe. */
-static inline const struct uspi_section_bytes *uspi_debug_section_to(const struct uspi_debug_sections *sections,
-                                                                     enum uspi_debug_section which, uint64_t end) {
+/* Returns a section of which the caller reads only the bytes from `from` up to `end`. It is empty if they cannot be read
+ * or decompressed; then uspi_debug_sections_damage or uspi_debug_sections_shortages reports the failure. Thread-safe. */
+static inline const struct uspi_section_bytes *uspi_debug_section_part(const struct uspi_debug_sections *sections,
+                                                                       enum uspi_debug_section which, uint64_t from,
+                                                                       uint64_t end) {
     static const struct uspi_section_bytes none = {0};
     struct uspi_packed_section *packed = sections->packed[which];
-    return packed == NULL || uspi_packed_section_need(packed, end) == USP_OK ? &sections->all[which] : &none;
+    const struct uspi_section_bytes *section = &sections->all[which];
+    if (packed != NULL) return uspi_packed_section_need(packed, end) == USP_OK ? section : &none;
+    if (!section->is_filled_later) return section;
+    if (end > section->size) end = section->size;
+    return from >= end || uspi_source_need(sections->source, section->position + from, end - from) ? section : &none;
 }
 
 /* Returns a section of which the caller may read all bytes. */
 static inline const struct uspi_section_bytes *uspi_debug_section(const struct uspi_debug_sections *sections,
                                                                   enum uspi_debug_section which) {
-    return uspi_debug_section_to(sections, which, UINT64_MAX);
+    return uspi_debug_section_part(sections, which, 0, UINT64_MAX);
 }
-
-/* Says that bytes of a section are not needed for now. A mapped file's pages then leave the memory of the process,
- * until they are read again. */
-void uspi_debug_section_release(const struct uspi_debug_sections *sections, enum uspi_debug_section which,
-                                uint64_t from, uint64_t end);
-
-/* Reads pieces of a section that are far apart. In a mapped file, the kernel maps 64 KB around each place that is
- * touched, which takes longer than reading a piece from the file. */
-struct uspi_section_pieces {
-    const struct uspi_section_bytes *section;
-    int descriptor; /* of the file; -1: pieces are used where they are in memory */
-    uint8_t bytes[512];
-};
 
 /* A piece of a section. */
 struct uspi_section_piece {
@@ -103,15 +96,34 @@ struct uspi_section_piece {
     size_t size;
 };
 
-void uspi_section_pieces_open(struct uspi_section_pieces *pieces, const struct uspi_debug_sections *sections,
-                              enum uspi_debug_section which);
-void uspi_section_pieces_close(struct uspi_section_pieces *pieces);
+/* Memory for pieces of a section that are read one at a time and do not stay. Begin with {0}. */
+struct uspi_piece_room {
+    uint8_t *bytes;
+    size_t room;
+};
 
-/* Returns the piece that begins at an offset, which is at most the section's size, and has 512 bytes, or up to the end
- * of the section. Valid until the next call. */
-struct uspi_section_piece uspi_section_piece(struct uspi_section_pieces *pieces, uint64_t from);
+void uspi_piece_room_free(struct uspi_piece_room *room);
 
-/* Reports whether decompressing a section has failed. Returns USP_OK, or the first failure, which is also described in
+/* Gives the bytes of a section from `from` up to `end` or its end. They are read into *room, or used where they are.
+ * Valid until the next call for that room. On failure *piece is empty. Returns USP_OK, USP_ERROR_NO_MEMORY, or the status
+ * with which reading failed. */
+int uspi_section_piece(const struct uspi_debug_sections *sections, enum uspi_debug_section which, uint64_t from,
+                       uint64_t end, struct uspi_piece_room *room, struct uspi_section_piece *piece);
+
+/* The size of pieces that are far apart: less than reading a whole block of the file takes. */
+#define USPI_SMALL_PIECE 512u
+
+/* Gives such bytes where they are, for as long as the section. They are empty when they cannot be read. */
+static inline struct uspi_section_piece uspi_section_lasting(const struct uspi_debug_sections *sections,
+                                                             enum uspi_debug_section which, uint64_t from,
+                                                             uint64_t end) {
+    const struct uspi_section_bytes *section = uspi_debug_section_part(sections, which, from, end);
+    if (end > section->size) end = section->size;
+    if (from >= end) return (struct uspi_section_piece){NULL, from, 0};
+    return (struct uspi_section_piece){section->bytes + (size_t)from, from, (size_t)(end - from)};
+}
+
+/* Reports whether reading or decompressing a section has failed. Returns USP_OK, or the first failure, which is also described in
  * *error unless *error already has another one. */
 int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error);
 

@@ -20,16 +20,14 @@ void uspi_unpacked_free(struct uspi_unpacked *unpacked) {
 
 void uspi_unpacked_take(struct uspi_unpacked *unpacked, uint8_t *taken, size_t size, const char *name,
                         struct uspi_bytes *bytes) {
-    *unpacked = (struct uspi_unpacked){{.name = name, .mapped = taken}, taken, size};
+    *unpacked = (struct uspi_unpacked){{.name = name, .base = taken}, taken, size};
     *bytes = (struct uspi_bytes){&unpacked->source, 0, size};
 }
 
 int uspi_gather_bytes(struct uspi_bytes bytes, const uint8_t **all, uint8_t **copy) {
     *copy = NULL;
-    if (bytes.source->mapped != NULL) {
-        *all = bytes.source->mapped + (size_t)bytes.from;
-        return USP_OK;
-    }
+    *all = bytes.size <= SIZE_MAX ? uspi_bytes_in_place(bytes, 0, (size_t)bytes.size) : NULL;
+    if (*all != NULL) return USP_OK;
     if (bytes.size >= SIZE_MAX) return USP_ERROR_NO_MEMORY;
     uint8_t *read = malloc((size_t)bytes.size + 1);
     if (read == NULL) return USP_ERROR_NO_MEMORY;

@@ -35,7 +35,7 @@ int uspi_elf_packing(const struct uspi_elf *elf, struct uspi_bytes section, stru
 /* Returns whether `size` bytes can have been compressed to `packed`. A larger size is a file made to exhaust memory. */
 bool uspi_packing_is_sane(struct uspi_bytes packed, uint64_t size);
 
-/* Gives all bytes of a range in one piece of memory. The caller frees *copy, which is NULL if the source is mapped.
+/* Gives all bytes of a range in one piece of memory. The caller frees *copy, which is NULL if they are in memory.
  * Returns USP_OK, USP_ERROR_NO_MEMORY, or what reading failed with. */
 int uspi_gather_bytes(struct uspi_bytes bytes, const uint8_t **all, uint8_t **copy);
 

@@ -7,10 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How many blocks are read at once where bytes are read one after the other. */
+#define BLOCKS_AHEAD 4u
+
 struct uspi_file {
     struct uspi_os_file file;
     struct uspi_source source;
-    uint8_t *taken;         /* the heap block, if the file was made of one; otherwise NULL */
+    uint8_t *taken;           /* the heap block, if the file was made of one; otherwise NULL */
+    uint8_t *base;            /* reserved memory: room for the bytes and then for the blocks' states; NULL: none */
+    _Atomic(uint8_t) *blocks; /* enum uspi_block_state */
+    struct uspi_lock *lock;   /* of the thread that fills blocks */
+    struct uspi_filled_ranges filled;
+    _Atomic(int) damage;    /* USP_OK, or why a block could not be filled */
     struct uspi_bytes part; /* all bytes of the file, or the part that it was narrowed to */
     char path[];
 };
@@ -18,26 +26,116 @@ struct uspi_file {
 /* The `read` function of struct uspi_source. */
 static int read_piece(void *context, uint64_t at, void *to, size_t n) {
     const struct uspi_file *file = context;
-    return uspi_os_file_read(&file->file, at, to, n);
+    struct uspi_os_file again;
+    if (uspi_os_file_is_open(&file->file)) return uspi_os_file_read(&file->file, at, to, n);
+    int status = uspi_os_file_open_again(&file->file, file->path, &again);
+    if (status != USP_OK) return status;
+    status = uspi_os_file_read(&again, at, to, n);
+    uspi_os_file_close(&again);
+    return status;
 }
 
-/* The `release` function of struct uspi_source. */
-static void release_pages(void *context, uint64_t at, uint64_t n) {
-    const struct uspi_file *file = context;
-    uspi_os_file_release(&file->file, at, n);
+/* ---- filling ---- */
+
+static uint8_t state_of(const struct uspi_file *file, uint64_t block) {
+    return atomic_load_explicit(&file->blocks[block], memory_order_acquire);
 }
 
-/* The `open_again` function of struct uspi_source. */
-static int open_again(void *context) {
-    const struct uspi_file *file = context;
-    return uspi_os_file_open_again(&file->file, file->path);
+/* Reads the blocks from `first` up to `end`, and sets their states. The caller holds the lock. */
+static int fill_blocks(struct uspi_file *file, uint64_t first, uint64_t end) {
+    const uint64_t at = first * USPI_BLOCK, left = file->file.size - at;
+    const uint64_t n = left / USPI_BLOCK < end - first ? left : (end - first) * USPI_BLOCK;
+    uspi_os_reserve_whole(file->base + (size_t)at, (size_t)n);
+    const int status = read_piece(file, at, file->base + (size_t)at, (size_t)n);
+    for (uint64_t i = first; status == USP_OK && i < end; i++) {
+        atomic_store_explicit(&file->blocks[i], USPI_BLOCK_FILLED, memory_order_release);
+    }
+    return status;
 }
+
+/* Reads blocks of which some cannot be read. */
+static void fill_whole_blocks(struct uspi_file *file, uint64_t first, uint64_t end) {
+    for (uint64_t i = first; i < end; i++) {
+        const int status = fill_blocks(file, i, i + 1);
+        if (status == USP_OK) continue;
+        atomic_store_explicit(&file->blocks[i], USPI_BLOCK_BROKEN, memory_order_relaxed);
+        int none = USP_OK;
+        atomic_compare_exchange_strong(&file->damage, &none, status);
+    }
+}
+
+/* The `fill` function of struct uspi_source. A block that could not be read once stays broken, so that answers do not
+ * depend on when a file was short. */
+static bool fill(void *context, uint64_t at, uint64_t n) {
+    struct uspi_file *file = context;
+    if (at > file->file.size || n > file->file.size - at) return false;
+    if (n == 0) return true;
+    const uint64_t count = (file->file.size - 1) / USPI_BLOCK + 1, last = (at + n - 1) / USPI_BLOCK;
+    bool is_whole = true;
+    /* If this thread continues after a fork, the blocks that another one was filling are still empty. */
+    (void)uspi_lock_take(file->lock);
+    for (uint64_t i = at / USPI_BLOCK; i <= last;) {
+        if (state_of(file, i) != USPI_BLOCK_EMPTY) {
+            is_whole = is_whole && state_of(file, i) == USPI_BLOCK_FILLED;
+            i++;
+            continue;
+        }
+        const bool goes_on = i > 0 && state_of(file, i - 1) == USPI_BLOCK_FILLED;
+        const uint64_t wanted = goes_on && last - i < BLOCKS_AHEAD ? i + BLOCKS_AHEAD : last + 1;
+        uint64_t end = i + 1;
+        while (end < count && end < wanted && state_of(file, end) == USPI_BLOCK_EMPTY) end++;
+        if (fill_blocks(file, i, end) != USP_OK) fill_whole_blocks(file, i, end);
+        is_whole = is_whole && state_of(file, i) == USPI_BLOCK_FILLED;
+        i++;
+    }
+    uspi_lock_give(file->lock);
+    return is_whole;
+}
+
+/* The `note` function of struct uspi_source. Ranges for which there is no room are not remembered. */
+static void note(void *context, uint64_t at, uint64_t n) {
+    struct uspi_file *file = context;
+    (void)uspi_lock_take(file->lock);
+    const uint32_t count = atomic_load_explicit(&file->filled.count, memory_order_relaxed);
+    if (count < sizeof file->filled.of / sizeof file->filled.of[0]) {
+        file->filled.of[count].from = at;
+        file->filled.of[count].end = at + n;
+        atomic_store_explicit(&file->filled.count, count + 1, memory_order_release);
+    }
+    uspi_lock_give(file->lock);
+}
+
+/* The `damage` function of struct uspi_source. */
+static int damage(void *context) {
+    const struct uspi_file *file = context;
+    return atomic_load_explicit(&file->damage, memory_order_relaxed);
+}
+
+/* Reserves memory for the bytes. Without it the file is read piece by piece. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+static int reserve(struct uspi_file *file) {
+    const uint64_t size = file->file.size, blocks = size / USPI_BLOCK + 1;
+    if (size == 0 || size > SIZE_MAX / 2) return USP_OK;
+    file->base = uspi_os_reserve((size_t)(size + blocks));
+    if (file->base == NULL) return USP_OK;
+    file->lock = uspi_lock_create();
+    if (file->lock == NULL) return USP_ERROR_NO_MEMORY;
+    file->blocks = (_Atomic(uint8_t) *)(file->base + (size_t)size);
+    file->source.base = file->base;
+    file->source.blocks = file->blocks;
+    file->source.fill = fill;
+    file->source.note = note;
+    file->source.filled = &file->filled;
+    file->source.damage = damage;
+    return USP_OK;
+}
+
+/* ---- opening ---- */
 
 static struct uspi_file *create(const char *path) {
     const size_t length = strlen(path);
-    struct uspi_file *made = malloc(sizeof *made + length + 1);
+    struct uspi_file *made = calloc(1, sizeof *made + length + 1);
     if (made == NULL) return NULL;
-    made->taken = NULL;
+    made->file.descriptor = -1;
     memcpy(made->path, path, length + 1);
     return made;
 }
@@ -45,9 +143,9 @@ static struct uspi_file *create(const char *path) {
 int uspi_file_of_bytes(const char *path, uint8_t *bytes, size_t size, struct uspi_file **file) {
     struct uspi_file *made = *file = create(path);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    made->file = (struct uspi_os_file){.mapped = bytes, .size = size, .descriptor = -1};
+    made->file.size = size;
     made->taken = bytes;
-    made->source = (struct uspi_source){.name = made->path, .mapped = bytes};
+    made->source = (struct uspi_source){.name = made->path, .base = bytes};
     made->part = (struct uspi_bytes){&made->source, 0, size};
     return USP_OK;
 }
@@ -61,12 +159,13 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
         free(opened);
         return status;
     }
-    opened->source = (struct uspi_source){.name = opened->path,
-                                          .mapped = opened->file.mapped,
-                                          .read = read_piece,
-                                          .release = release_pages,
-                                          .open_again = open_again,
-                                          .context = opened};
+    opened->source = (struct uspi_source){.name = opened->path, .read = read_piece, .context = opened};
+    status = reserve(opened);
+    if (status != USP_OK) {
+        uspi_file_close(opened);
+        return uspi_error_set(error, status, "%s: out of memory", path);
+    }
+    uspi_os_file_spare(&opened->file);
     opened->part = (struct uspi_bytes){&opened->source, 0, opened->file.size};
     *file = opened;
     return USP_OK;
@@ -74,7 +173,9 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
 
 void uspi_file_close(struct uspi_file *file) {
     if (file == NULL) return;
-    if (file->taken == NULL) uspi_os_file_close(&file->file);
+    if (file->base != NULL) uspi_os_unreserve(file->base, (size_t)(file->file.size + file->file.size / USPI_BLOCK + 1));
+    uspi_os_file_close(&file->file);
+    uspi_lock_free(file->lock);
     free(file->taken);
     free(file);
 }

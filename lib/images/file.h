@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* An open file for the readers of lib/object/: its bytes and its path. All object and core files are opened here.
  *
- * A file is mapped if possible. A file that does not fit into the address space (a large core file on a 32-bit host, a
- * limit of the process) is read piece by piece instead. Then the kernel's page cache keeps the pieces, and neither
- * memory nor address space grows with the file. */
+ * A file is read into memory of this process block by block, when its bytes are first used, and stays as it was read
+ * then. It is never mapped: a mapped file that another program shortens would end this process by SIGBUS. Bytes that are
+ * cut off before they are read are reported as USP_ERROR_TRUNCATED. A file that does not fit into the address space (a
+ * large core file on a 32-bit host, a limit of the process) is read piece by piece instead. */
 #ifndef USPI_IMAGES_FILE_H
 #define USPI_IMAGES_FILE_H
 

@@ -19,7 +19,7 @@ struct uspi_packed_section {
     struct uspi_packing_header header;
     struct uspi_lock *lock; /* guards the fields below */
     const uint8_t *from;
-    uint8_t *copy; /* copy of the compressed bytes if the file is not mapped, otherwise NULL; `from` points to it */
+    uint8_t *copy; /* copy of the compressed bytes if they are not in memory, otherwise NULL; `from` points to it */
     struct uspi_zlib_steps *steps;
 };
 

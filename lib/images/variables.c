@@ -29,10 +29,11 @@ static bool has_size_of_any(const struct lookup *lookup, uint64_t size) {
 /* Looks for the variables in a symbol table. Compares names only of symbols with a fitting type and size, which few
  * have. */
 static void look_in_symbols(const struct lookup *lookup, const struct uspi_elf_symbols *symbols) {
+    struct uspi_elf_pass pass = {.symbols = symbols};
     for (uint64_t i = 0; i < symbols->count; i++) {
         struct uspi_elf_symbol symbol;
         char name[USPI_VARIABLE_NAME_MAX];
-        if (uspi_elf_symbol(symbols, i, &symbol, NULL) != USP_OK) return;
+        if (uspi_elf_pass_symbol(&pass, i, &symbol) != USP_OK) break;
         if (symbol.type != USPI_STT_OBJECT || symbol.section == USPI_SHN_UNDEF) continue;
         if (!has_size_of_any(lookup, symbol.size)) continue;
         if (uspi_bytes_string(symbols->strings, symbol.name, name, sizeof name, "name", NULL) != USP_OK) continue;
@@ -42,6 +43,7 @@ static void look_in_symbols(const struct lookup *lookup, const struct uspi_elf_s
             v->address = symbol.value + lookup->image->slide;
         }
     }
+    uspi_elf_pass_free(&pass);
 }
 
 static int open_symbols(const struct uspi_elf *elf, uint32_t type, struct uspi_elf_symbols *symbols) {

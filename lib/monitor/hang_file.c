@@ -199,23 +199,39 @@ static int read_state(const struct found *found, uint64_t duration, struct opene
     return status != USP_ERROR_NO_MEMORY ? USP_OK : status;
 }
 
-/* A hang's file is small: a file that is too large to be mapped is not one. */
-int usp_hang_open(const char *path, struct usp_hang **hang) {
+/* A hang's file is small. */
+#define FILE_MAX ((uint64_t)1 << 30)
+
+/* Reads a whole file into a block that the caller frees. */
+static int read_file(const char *path, uint8_t **bytes, size_t *size) {
     struct uspi_os_file file;
+    int status = uspi_os_file_open(path, &file, NULL);
+    *bytes = NULL;
+    if (status != USP_OK) return status;
+    *size = (size_t)file.size;
+    if (file.size == 0 || file.size > FILE_MAX) status = USP_ERROR_TRUNCATED;
+    if (status == USP_OK) *bytes = malloc(*size);
+    if (status == USP_OK) status = *bytes == NULL ? USP_ERROR_NO_MEMORY : uspi_os_file_read(&file, 0, *bytes, *size);
+    uspi_os_file_close(&file);
+    return status;
+}
+
+int usp_hang_open(const char *path, struct usp_hang **hang) {
     struct found found;
     uint64_t duration = 0;
+    uint8_t *bytes;
+    size_t size;
     if (path == NULL || hang == NULL) return USP_ERROR_ARGUMENT;
     *hang = NULL;
-    int status = uspi_os_file_open(path, &file, NULL);
-    if (status != USP_OK) return status;
+    int status = read_file(path, &bytes, &size);
     struct opened *opened = calloc(1, sizeof *opened);
-    status = opened == NULL ? USP_ERROR_NO_MEMORY : file.mapped == NULL ? USP_ERROR_TRUNCATED : USP_OK;
-    if (status == USP_OK) status = find_state(file.mapped, (size_t)file.size, &found);
+    if (status == USP_OK && opened == NULL) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) status = find_state(bytes, size, &found);
     if (status == USP_OK) {
-        memcpy(&duration, file.mapped + AT_DURATION, sizeof duration);
+        memcpy(&duration, bytes + AT_DURATION, sizeof duration);
         status = read_state(&found, duration, opened);
     }
-    uspi_os_file_close(&file);
+    free(bytes);
     if (status == USP_OK) {
         *hang = &opened->hang;
     } else if (opened != NULL) {

@@ -99,8 +99,10 @@ static void find_code_id(struct uspi_breakpad *b) {
 int uspi_breakpad_open(struct uspi_breakpad *b, struct uspi_bytes bytes, struct uspi_error *error) {
     memset(b, 0, sizeof *b);
     if (!uspi_breakpad_is(bytes)) return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "no symbols of Breakpad");
-    if (bytes.size > SIZE_MAX ||
-        (b->text.bytes = (const char *)uspi_bytes_in_place(bytes, 0, (size_t)bytes.size)) == NULL)
+    if (bytes.size <= SIZE_MAX) b->text.bytes = (const char *)uspi_bytes_in_place(bytes, 0, (size_t)bytes.size);
+    if (b->text.bytes == NULL && uspi_bytes_place(bytes) != NULL)
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_TRUNCATED, "it was cut off while it was read");
+    if (b->text.bytes == NULL)
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_UNSUPPORTED, "too large to be read in one piece");
     b->text.length = (size_t)bytes.size;
     struct uspi_span rest = uspi_span_after(take_line(b->text, &b->first), module.length);

@@ -29,7 +29,7 @@ struct uspi_breakpad {
     uint8_t build_id[USP_BUILD_ID_MAX]; /* of ELF only its first 16 bytes if the file has no more */
 };
 
-/* Returns whether the bytes begin like a Breakpad file; false when they are not mapped. */
+/* Returns whether the bytes begin like a Breakpad file; false when they cannot be brought into memory. */
 bool uspi_breakpad_is(struct uspi_bytes bytes);
 
 /* Opens a file: reads MODULE, and for ELF also CODE_ID, the whole build id. The bytes must stay valid while the text is

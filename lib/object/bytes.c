@@ -76,12 +76,15 @@ int uspi_bytes_array(struct uspi_bytes whole, struct uspi_array array, struct us
 int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,
                     struct uspi_error *error) {
     if (offset > bytes.size || n > bytes.size - offset) return too_short(bytes, offset, n, what, error);
-    const uint8_t *there = uspi_bytes_in_place(bytes, offset, n);
+    const struct uspi_source *source = bytes.source;
+    /* A large copy is not worth a second one in memory. */
+    const bool is_direct = n > USPI_BLOCK && source->blocks != NULL && !uspi_source_has(source, bytes.from + offset, n);
+    const uint8_t *there = is_direct ? NULL : uspi_bytes_in_place(bytes, offset, n);
     if (there != NULL) {
         memcpy(to, there, n);
         return USP_OK;
     }
-    int status = bytes.source->read(bytes.source->context, bytes.from + offset, to, n);
+    int status = source->read(source->context, bytes.from + offset, to, n);
     if (status == USP_OK) return USP_OK;
     return uspi_bytes_error(error, bytes, offset, status, "%s: %s", what, usp_status_string(status));
 }
@@ -182,13 +185,46 @@ int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t
     return uspi_bytes_error(error, bytes, offset, USP_ERROR_FULL, "%s is longer than %zu bytes", what, room - 1);
 }
 
+/* Brings the string at a position into memory, block by block. The string ends before `end`. */
+static bool need_string(const struct uspi_source *source, uint64_t at, uint64_t end) {
+    while (at < end) {
+        const uint64_t left = USPI_BLOCK - at % USPI_BLOCK, n = left < end - at ? left : end - at;
+        if (!uspi_source_need(source, at, n)) return false;
+        if (memchr(source->base + (size_t)at, 0, (size_t)n) != NULL) return true;
+        at += n;
+    }
+    return false;
+}
+
+static bool is_known(const struct uspi_filled_ranges *filled, uint64_t at, uint64_t end) {
+    const uint32_t count = atomic_load_explicit(&filled->count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++) {
+        if (at >= filled->of[i].from && end <= filled->of[i].end) return true;
+    }
+    return false;
+}
+
+void uspi_bytes_need_whole(struct uspi_bytes bytes) {
+    const struct uspi_source *source = bytes.source;
+    if (source->blocks == NULL || bytes.size == 0 || bytes.size > SIZE_MAX) return;
+    if (is_known(source->filled, bytes.from, bytes.from + bytes.size)) return;
+    if (uspi_bytes_in_place(bytes, 0, (size_t)bytes.size) != NULL) {
+        source->note(source->context, bytes.from, bytes.size);
+    }
+}
+
 const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset) {
-    if (bytes.source->mapped == NULL || offset >= bytes.size) return NULL;
-    const uint8_t *first = bytes.source->mapped + (size_t)bytes.from;
-    return first[bytes.size - 1] == 0 ? (const char *)first + (size_t)offset : NULL;
+    const struct uspi_source *source = bytes.source;
+    if (source->base == NULL || offset >= bytes.size) return NULL;
+    const uint64_t at = bytes.from + offset, end = bytes.from + bytes.size;
+    const bool is_there = source->blocks == NULL || is_known(source->filled, bytes.from, end);
+    if (!is_there && !uspi_source_need(source, end - 1, 1)) return NULL;
+    if (source->base[(size_t)end - 1] != 0) return NULL;
+    if (!is_there && !need_string(source, at, end)) return NULL;
+    return (const char *)source->base + (size_t)at;
 }
 
 bool uspi_bytes_may_have(struct uspi_bytes bytes, uint8_t value) {
-    if (bytes.source->mapped == NULL) return true;
-    return memchr(bytes.source->mapped + (size_t)bytes.from, value, (size_t)bytes.size) != NULL;
+    const uint8_t *first = uspi_bytes_in_place(bytes, 0, (size_t)bytes.size);
+    return first == NULL || memchr(first, value, (size_t)bytes.size) != NULL;
 }

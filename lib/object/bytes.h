@@ -5,6 +5,7 @@
 #ifndef USPI_OBJECT_BYTES_H
 #define USPI_OBJECT_BYTES_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,17 +35,36 @@ int uspi_error_set(struct uspi_error *error, int status, const char *format, ...
 
 /* ---- ranges ---- */
 
-/* Where bytes come from. The source and what it points to must stay alive and unchanged while ranges of it are used. A
- * mapped file that is truncated meanwhile raises SIGBUS in its reader. */
+/* Bytes of a file come into memory in blocks of this size. */
+#define USPI_BLOCK_BITS 14u
+#define USPI_BLOCK      (UINT64_C(1) << USPI_BLOCK_BITS)
+
+/* Ranges whose blocks are known to be filled, so that look-ups need not ask for each block. */
+struct uspi_filled_ranges {
+    _Atomic(uint32_t) count;
+    struct {
+        uint64_t from, end;
+    } of[4];
+};
+
+enum uspi_block_state { USPI_BLOCK_EMPTY, USPI_BLOCK_FILLED, USPI_BLOCK_BROKEN };
+
+/* Where bytes come from. The source and what it points to must stay alive while ranges of it are used. Bytes that were
+ * given in place do not change. */
 struct uspi_source {
-    const char *name;      /* for messages: a file's path, or a name for the memory */
-    const uint8_t *mapped; /* the byte at position 0; NULL: use `read` */
-    /* Like usp_memory.read; used only if `mapped` is NULL. */
+    const char *name;    /* for messages: a file's path, or a name for the memory */
+    const uint8_t *base; /* place in memory of the byte at position 0; NULL: use `read`. Use uspi_bytes_in_place */
+    /* For each block, enum uspi_block_state: only filled blocks may be read in memory. NULL: all bytes are there. */
+    const _Atomic(uint8_t) *blocks;
+    /* Fills the blocks of a range that are empty. Returns whether all its blocks are filled. Used only with `blocks`. */
+    bool (*fill)(void *context, uint64_t at, uint64_t n);
+    /* Remembers a range that is filled. Used only with `blocks`. */
+    void (*note)(void *context, uint64_t at, uint64_t n);
+    struct uspi_filled_ranges *filled; /* used only with `blocks` */
+    /* Returns USP_OK, or why a block could not be filled. Used only with `blocks`. */
+    int (*damage)(void *context);
+    /* Like usp_memory.read. NULL: all bytes are at `base`. */
     int (*read)(void *context, uint64_t at, void *to, size_t n);
-    /* Says that mapped bytes are not needed for now. They stay readable. NULL: that would save no memory. */
-    void (*release)(void *context, uint64_t at, uint64_t n);
-    /* Opens the mapped file again. Returns a descriptor that the caller closes, or -1. NULL: it is no file. */
-    int (*open_again)(void *context);
     void *context;
     bool memory; /* positions are target addresses, not file offsets */
     /* Positions that are readable addresses of this process, and stay so: they are read directly, all others with
@@ -89,18 +109,41 @@ struct uspi_array {
 int uspi_bytes_array(struct uspi_bytes whole, struct uspi_array array, struct uspi_bytes *part,
                      struct uspi_error *error);
 
+/* Returns whether n bytes at a position are in memory. The source has a `base`, and the range. */
+static inline bool uspi_source_has(const struct uspi_source *source, uint64_t at, uint64_t n) {
+    if (source->blocks == NULL || n == 0) return true;
+    const size_t first = (size_t)(at >> USPI_BLOCK_BITS), last = (size_t)((at + n - 1) >> USPI_BLOCK_BITS);
+    for (size_t i = first; i <= last; i++) {
+        if (atomic_load_explicit(&source->blocks[i], memory_order_acquire) != USPI_BLOCK_FILLED) return false;
+    }
+    return true;
+}
+
+/* Brings n bytes at a position into memory. Returns false when they cannot be read. The source has a `base`, and the
+ * range. */
+static inline bool uspi_source_need(const struct uspi_source *source, uint64_t at, uint64_t n) {
+    return uspi_source_has(source, at, n) || source->fill(source->context, at, n);
+}
+
 /* Returns a pointer to the n bytes at `offset`. NULL when the range ends before, or the bytes are not in this process's
- * memory; then uspi_bytes_read copies them or reports what is wrong. */
+ * memory and cannot be brought there; then uspi_bytes_read copies them or reports what is wrong. */
 static inline const uint8_t *uspi_bytes_in_place(struct uspi_bytes bytes, uint64_t offset, size_t n) {
     const struct uspi_source *source = bytes.source;
     const uint64_t at = bytes.from + offset;
     if (offset > bytes.size || n > bytes.size - offset) return NULL;
-    if (source->mapped != NULL) return source->mapped + (size_t)at;
+    if (source->base != NULL) return uspi_source_need(source, at, n) ? source->base + (size_t)at : NULL;
     const uint64_t before = at - source->direct.address;
     return before < source->direct.size && n <= source->direct.size - before ? (const uint8_t *)(uintptr_t)at : NULL;
 }
 
-/* Copies the n bytes at `offset`. */
+/* Returns where the range is in memory. Its bytes must be asked for with uspi_source_need before they are read. NULL
+ * when the source has no place in memory. */
+static inline const uint8_t *uspi_bytes_place(struct uspi_bytes bytes) {
+    if (bytes.source->base != NULL) return bytes.source->base + (size_t)bytes.from;
+    return uspi_bytes_in_place(bytes, 0, (size_t)bytes.size);
+}
+
+/* Copies the n bytes at `offset`. A large range is read into `to` at once if it is not in memory. */
 int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,
                     struct uspi_error *error);
 
@@ -141,11 +184,15 @@ int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, c
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
                       struct uspi_error *error);
 
-/* Returns a pointer to the NUL-terminated string at `offset`, valid as long as the source. NULL when the source is not
- * mapped or the range's last byte is not a terminator, as it is in string tables; use uspi_bytes_string then. */
+/* Returns a pointer to the NUL-terminated string at `offset`, valid as long as the source. NULL when the source has no
+ * place in memory, the string cannot be read, or the range's last byte is not a terminator, as it is in string tables;
+ * use uspi_bytes_string then. */
 const char *uspi_bytes_string_in_place(struct uspi_bytes bytes, uint64_t offset);
 
-/* Returns whether a byte of the range may have that value; true when the source is not mapped. */
+/* Brings a whole range into memory, if it can be read, and remembers that it is there. */
+void uspi_bytes_need_whole(struct uspi_bytes bytes);
+
+/* Returns whether a byte of the range may have that value; true when the range is not in memory. */
 bool uspi_bytes_may_have(struct uspi_bytes bytes, uint8_t value);
 
 /* ---- numbers in copied bytes ---- */

@@ -3,12 +3,7 @@
 #include "lib/object/elf_symbols.h"
 
 #include <inttypes.h>
-
-/* Size of a symbol in bytes (gABI: Elf32_Sym). */
-#define ENTRY_32 16u
-
-/* Linux elf-em.h. */
-#define EM_ARM 40
+#include <stdlib.h>
 
 static int find_table(const struct uspi_elf *elf, uint32_t section_type, struct uspi_elf_section *table,
                       struct uspi_error *error) {
@@ -27,7 +22,7 @@ int uspi_elf_symbol_sections(const struct uspi_elf *elf, uint32_t section_type, 
 
 int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_section *table, struct uspi_bytes entries,
                         struct uspi_bytes strings, struct uspi_elf_symbols *symbols, struct uspi_error *error) {
-    uint64_t entry_size = elf->wide ? USPI_ELF_SYMBOL_64 : ENTRY_32;
+    uint64_t entry_size = elf->wide ? USPI_ELF_SYMBOL_64 : USPI_ELF_SYMBOL_32;
     if (table->entry_size != entry_size) {
         return uspi_bytes_error(error, elf->bytes, table->offset, USP_ERROR_FORMAT,
                                 "symbols of %" PRIu64 " bytes instead of %" PRIu64, table->entry_size, entry_size);
@@ -39,33 +34,51 @@ int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_sectio
 int uspi_elf_symbol(const struct uspi_elf_symbols *symbols, uint64_t i, struct uspi_elf_symbol *symbol,
                     struct uspi_error *error) {
     struct uspi_piece piece;
-    size_t size = symbols->wide ? USPI_ELF_SYMBOL_64 : ENTRY_32;
+    const size_t size = uspi_elf_symbol_size(symbols);
     if (i >= symbols->count) return uspi_error_set(error, USP_ERROR_NOT_FOUND, "no such symbol");
     int status = uspi_bytes_piece(symbols->entries, i * size, size, &piece, "symbol", error);
     if (status != USP_OK) return status;
-    const uint8_t *raw = piece.at;
-    uint8_t info;
-    symbol->name = uspi_le32(raw);
-    if (symbols->wide) {
-        info = raw[4];
-        symbol->section = uspi_le16(raw + 6);
-        symbol->value = uspi_le64(raw + 8);
-        symbol->size = uspi_le64(raw + 16);
-    } else {
-        symbol->value = uspi_le32(raw + 4);
-        symbol->size = uspi_le32(raw + 8);
-        info = raw[12];
-        symbol->section = uspi_le16(raw + 14);
-    }
-    symbol->type = info & 0xf;
-    symbol->binding = info >> 4;
-    bool is_function = symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
-    symbol->is_thumb = symbols->machine == EM_ARM && is_function && (symbol->value & 1) != 0;
-    if (symbol->is_thumb) symbol->value--;
+    uspi_elf_symbol_parse(symbols, piece.at, symbol);
     return USP_OK;
 }
 
-const uint8_t *uspi_elf_symbols_in_place(const struct uspi_elf_symbols *symbols) {
-    const uint64_t size = symbols->count * USPI_ELF_SYMBOL_64;
-    return symbols->wide && size <= SIZE_MAX ? uspi_bytes_in_place(symbols->entries, 0, (size_t)size) : NULL;
+/* How many entries a pass reads at once: about as many as a processor's first cache holds. */
+#define AT_ONCE 1024u
+
+/* Makes the entries from i up to `end` those of the pass, in place or as a copy. */
+static bool read_some(struct uspi_elf_pass *pass, uint64_t i, uint64_t end) {
+    const struct uspi_bytes entries = pass->symbols->entries;
+    const struct uspi_source *source = entries.source;
+    const size_t size = uspi_elf_symbol_size(pass->symbols), n = (size_t)(end - i) * size;
+    const bool is_there = source->blocks == NULL || uspi_source_has(source, entries.from + i * size, n);
+    pass->first = i;
+    pass->end = end;
+    pass->entries = is_there ? uspi_bytes_in_place(entries, i * size, n) : NULL;
+    if (pass->entries != NULL) return true;
+    if (pass->room == NULL) pass->room = malloc(AT_ONCE * USPI_ELF_SYMBOL_64);
+    pass->entries = pass->room;
+    if (pass->room != NULL && source->read(source->context, entries.from + i * size, pass->room, n) == USP_OK)
+        return true;
+    pass->first = pass->end = 0;
+    return false;
+}
+
+int uspi_elf_pass_turn(struct uspi_elf_pass *pass, uint64_t i) {
+    const struct uspi_elf_symbols *symbols = pass->symbols;
+    if (i >= symbols->count) return USP_ERROR_NOT_FOUND;
+    const uint64_t end = symbols->count - i < AT_ONCE ? symbols->count : i + AT_ONCE;
+    if (!pass->reads_one_by_one && read_some(pass, i, end)) return USP_OK;
+    pass->reads_one_by_one = true;
+    const size_t size = uspi_elf_symbol_size(symbols);
+    int status = uspi_bytes_read(symbols->entries, i * size, pass->one, size, "symbol", NULL);
+    if (status != USP_OK) return status;
+    pass->entries = pass->one;
+    pass->first = i;
+    pass->end = i + 1;
+    return USP_OK;
+}
+
+void uspi_elf_pass_free(struct uspi_elf_pass *pass) {
+    free(pass->room);
+    pass->room = NULL;
 }

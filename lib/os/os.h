@@ -91,39 +91,48 @@ void uspi_os_unlock_folder(int lock);
  * USP_ERROR_SYSTEM. Async-signal-safe. (lib/os/posix/write.c) */
 int uspi_os_write(int fd, const void *bytes, size_t n);
 
-/* A regular file, open for reading. (lib/os/posix/file.c) */
+/* A regular file, open for reading. It is never mapped: another program that shortens a mapped file would end this
+ * process by SIGBUS. (lib/os/posix/file.c) */
 struct uspi_os_file {
-    const uint8_t *mapped; /* its bytes; NULL: the file is empty or too large to map; use uspi_os_file_read */
-    uint64_t size;         /* in bytes */
-    uint64_t modified;     /* time of the last modification, in seconds since 1970 */
+    uint64_t size;     /* in bytes, when it was opened */
+    uint64_t modified; /* time of the last modification, in seconds since 1970 */
     uint64_t device, inode;
-    int descriptor; /* -1 when it is mapped */
+    int descriptor; /* -1: it is closed */
 };
 
-/* Opens a regular file. Anything else is refused without being opened: a hostile core may name a device or a pipe.
- * Maps the file unless it is larger than a sixty-fourth of the address space. On success the caller closes the file.
- * Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_FORMAT (not a regular
- * file). */
+/* Opens a regular file. Anything else is refused without being opened: a hostile core may name a device or a pipe. On
+ * success the caller closes the file. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM,
+ * USP_ERROR_FORMAT (not a regular file). */
 int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error);
 
-/* Opens a mapped file again, without mapping it, if it is still at the path. Returns its descriptor, or -1. */
-int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path);
+/* Returns whether the descriptor still leads to the file. A program may close all descriptors and use their numbers
+ * again. */
+bool uspi_os_file_is_open(const struct uspi_os_file *file);
 
-/* Reads all of n bytes at an offset of a file that is not mapped. Returns USP_OK, USP_ERROR_TRUNCATED or
- * USP_ERROR_SYSTEM. Thread-safe. */
+/* Opens another descriptor of a file, if it is still at the path, unchanged. Returns USP_OK or USP_ERROR_NOT_FOUND. */
+int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path, struct uspi_os_file *again);
+
+/* Closes the descriptor if the process has used half of the descriptors that it may have. */
+void uspi_os_file_spare(struct uspi_os_file *file);
+
+/* Reads all of n bytes at an offset. Returns USP_OK, USP_ERROR_TRUNCATED (the file ends before) or USP_ERROR_SYSTEM.
+ * Thread-safe. */
 int uspi_os_file_read(const struct uspi_os_file *file, uint64_t at, void *to, size_t n);
-
-/* Removes the pages of a range from this process's memory if the file is mapped. They are read again when they are
- * touched, so this only saves memory. Thread-safe. */
-void uspi_os_file_release(const struct uspi_os_file *file, uint64_t at, uint64_t n);
 
 void uspi_os_file_close(struct uspi_os_file *file);
 
-/* Updates the size of a file that is not mapped. Returns USP_OK or USP_ERROR_SYSTEM. */
+/* Updates the size. Returns USP_OK or USP_ERROR_SYSTEM. */
 int uspi_os_file_measure(struct uspi_os_file *file);
 
+/* Returns n bytes of zeros that take no memory until they are written; NULL: there is no room. */
+void *uspi_os_reserve(size_t n);
+void uspi_os_unreserve(void *reserved, size_t n);
+
+/* Says that all of n reserved bytes are about to be written. */
+void uspi_os_reserve_whole(void *from, size_t n);
+
 /* Files that a runtime writes about the code that it generates (lib/symbolize/jit/). Other programs own them and keep
- * writing to them, so they are never mapped. Refused are symbolic links and files of users other than those stated
+ * writing to them. Refused are symbolic links and files of users other than those stated
  * below (USP_ERROR_PERMISSION), and anything that is not a regular file (USP_ERROR_FORMAT). */
 enum uspi_jit_file { USPI_JIT_PERF_MAP, USPI_JIT_DUMP, USPI_JIT_FILES };
 

@@ -14,8 +14,8 @@ static void begin(void) {
     memset(&memory, 0, sizeof memory);
     for (size_t i = 0; i < sizeof core_bytes; i++) core_bytes[i] = (uint8_t)(i % 251);
     memset(file_bytes, 0xfe, sizeof file_bytes);
-    core_source = (struct uspi_source){.name = "core", .mapped = core_bytes};
-    file_source = (struct uspi_source){.name = "file", .mapped = file_bytes};
+    core_source = (struct uspi_source){.name = "core", .base = core_bytes};
+    file_source = (struct uspi_source){.name = "file", .base = file_bytes};
     memory.core = (struct uspi_bytes){&core_source, 0, sizeof core_bytes};
 }
 

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define IMAGES_MAX 16
 
 static void read_members(const uint8_t *data, size_t size) {
-    struct uspi_source source = {.name = "archive", .mapped = data};
+    struct uspi_source source = {.name = "archive", .base = data};
     const struct uspi_bytes bytes = {&source, 0, size};
     struct uspi_archive archive, again;
     struct uspi_member member, same;

@@ -43,7 +43,7 @@ static void look_up(const struct uspi_compact_table *table, usp_addr pc) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || data[1] > size - 2) return 0;
-    const struct uspi_source source = {.name = "file", .mapped = data};
+    const struct uspi_source source = {.name = "file", .base = data};
     const struct uspi_compact_table table = {.backend = uspi_backend_find(USP_ARCH_ARM64 + data[0] % 5u),
                                              .image = IMAGE,
                                              .text = {&source, 2, data[1]},

@@ -155,7 +155,7 @@ static void index_it(struct uspi_bytes bytes) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct uspi_source file = {.name = "file", .mapped = data};
+    struct uspi_source file = {.name = "file", .base = data};
     const struct uspi_bytes bytes = {&file, 0, size};
     struct uspi_elf elf;
     struct uspi_elf_extent extent;

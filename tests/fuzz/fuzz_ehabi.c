@@ -41,7 +41,7 @@ static void look_up(const struct uspi_ehabi_table *table, usp_addr pc) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < HEADER) return 0;
-    const struct uspi_source source = {.name = "file", .mapped = data};
+    const struct uspi_source source = {.name = "file", .base = data};
     const struct uspi_ehabi_table table = {.image = {&source, HEADER, size - HEADER},
                                            .base = BASE,
                                            .index = BASE + (usp_addr)data[0] * WORD,

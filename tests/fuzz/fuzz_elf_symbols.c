@@ -56,7 +56,7 @@ static void ask(const char *path, uint32_t flags, const struct usp_memory *memor
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct image_memory m = {data, size};
     struct usp_memory memory = {read_image, &m};
-    struct uspi_source file = {.name = "file", .mapped = data}, in_memory = uspi_source_of_memory(&memory, "memory");
+    struct uspi_source file = {.name = "file", .base = data}, in_memory = uspi_source_of_memory(&memory, "memory");
     struct uspi_elf elf;
     if (uspi_elf_open(&elf, (struct uspi_bytes){&file, 0, size}, NULL) == USP_OK) {
         char path[64];

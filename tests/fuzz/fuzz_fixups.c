@@ -37,7 +37,7 @@ static void resolve_all(const struct uspi_fixups *fixups) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct uspi_source file = {.name = "file", .mapped = data};
+    struct uspi_source file = {.name = "file", .base = data};
     struct uspi_macho_space space;
     struct uspi_fixups fixups;
     struct uspi_macho macho;

@@ -92,7 +92,7 @@ static void read_frames(const struct uspi_go_table *table) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct uspi_source source = {.name = "table", .mapped = data};
+    struct uspi_source source = {.name = "table", .base = data};
     const struct uspi_bytes bytes = {&source, 0, size};
     struct uspi_go_table table;
     usp_addr header;

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct uspi_perf_map perf_map = {0};
     struct uspi_jitdump jitdump = {0};
     if (size == 0) return 0;
-    const struct uspi_source source = {.name = "file", .mapped = data + 1};
+    const struct uspi_source source = {.name = "file", .base = data + 1};
     const struct uspi_bytes whole = {&source, 0, size - 1}, half = {&source, 0, (size - 1) / 2};
     switch (data[0] % 3) {
     case 0:

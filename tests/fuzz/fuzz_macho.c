@@ -50,7 +50,7 @@ static void read_all(const struct uspi_macho *macho, struct uspi_error *error) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct image_memory m = {data, size};
     struct usp_memory memory = {read_image, &m};
-    struct uspi_source file = {.name = "file", .mapped = data}, image = uspi_source_of_memory(&memory, "memory");
+    struct uspi_source file = {.name = "file", .base = data}, image = uspi_source_of_memory(&memory, "memory");
     struct uspi_bytes bytes = {&file, 0, size};
     struct uspi_error error;
     struct uspi_macho macho;

@@ -7,7 +7,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct uspi_source source = {.name = "trie", .mapped = data};
+    struct uspi_source source = {.name = "trie", .base = data};
     struct uspi_macho_exports exports;
     struct uspi_error error;
     if (uspi_macho_exports_read(&exports, (struct uspi_bytes){&source, 0, size}, &error) != USP_OK) return 0;

@@ -49,12 +49,12 @@ static void read_file(struct uspi_bytes file, const struct uspi_bytes *debug, ui
 static int read_data(void *context, uint64_t at, void *to, size_t n) {
     const struct uspi_bytes *bytes = context;
     if (at > bytes->size || n > bytes->size - at) return USP_ERROR_TRUNCATED;
-    memcpy(to, bytes->source->mapped + at, n);
+    memcpy(to, bytes->source->base + at, n);
     return USP_OK;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct uspi_source mapped = {.name = "file", .mapped = data};
+    struct uspi_source mapped = {.name = "file", .base = data};
     struct uspi_bytes bytes = {&mapped, 0, size};
     struct uspi_source read = {.name = "file", .read = read_data, .context = &bytes};
     for (uint32_t arch = USP_ARCH_NONE; arch <= USP_ARCH_I386; arch++) read_file(bytes, NULL, arch);

@@ -39,7 +39,7 @@ static void read_all(struct uspi_bytes bytes, const struct uspi_pointers *proces
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct image_memory m = {data, size};
     struct usp_memory memory = {read_image, &m};
-    struct uspi_source file = {.name = "file", .mapped = data}, image = uspi_source_of_memory(&memory, "memory");
+    struct uspi_source file = {.name = "file", .base = data}, image = uspi_source_of_memory(&memory, "memory");
     const struct uspi_pointers process = {.shared_cache = IMAGE_LOAD + 0x2800};
     read_all((struct uspi_bytes){&file, 0, size}, NULL);
     read_all(uspi_bytes_at(&image, IMAGE_LOAD), &process);

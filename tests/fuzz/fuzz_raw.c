@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (bytes == NULL) return 0;
     memcpy(bytes, data, size);
     for (unsigned round = 0; round < 2; round++) {
-        const struct uspi_source source = {.name = "file", .mapped = bytes};
+        const struct uspi_source source = {.name = "file", .base = bytes};
         struct usp_snapshot *snapshot;
         if (uspi_raw_read((struct uspi_bytes){&source, 0, size}, &options, &snapshot, &error) == USP_OK) {
             use(snapshot);

@@ -92,7 +92,7 @@ static void read_names(struct uspi_bytes bytes) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct uspi_source source = {.name = "symbols", .mapped = data};
+    struct uspi_source source = {.name = "symbols", .base = data};
     const struct uspi_bytes bytes = {&source, 0, size};
     struct uspi_symbol_file symbols;
     usp_addr header, low, high;

@@ -46,7 +46,7 @@ static void build_stream(void) {
 
 static void set_up(void) {
     build_stream();
-    source = (struct uspi_source){.mapped = packed.bytes, .name = "stream"};
+    source = (struct uspi_source){.base = packed.bytes, .name = "stream"};
     const struct uspi_packing_header header = {USPI_PACKED_ZLIB, {&source, 0, packed.size}, SIZE};
     ck_assert_int_eq(uspi_packed_section_open(&header, &section), USP_OK);
 }

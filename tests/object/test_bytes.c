@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a
- * file that is mapped and over one that is read piece by piece. */
+ * file that is read into memory and over one that is read piece by piece. */
 #include "lib/object/identify.h"
 #include "tests/support/address_space.h"
 #include "tests/support/core_walk.h"
 #include "tests/support/range.h"
 #include "tests/support/suite.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 static const uint8_t eight[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 static struct uspi_source over_buffer(const void *bytes) {
-    return (struct uspi_source){.name = "buffer", .mapped = bytes};
+    return (struct uspi_source){.name = "buffer", .base = bytes};
 }
 
 START_TEST(sub_views) {
@@ -209,7 +211,7 @@ START_TEST(long_names) {
     char name[2000];
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
-    struct uspi_source source = {.name = name, .mapped = eight};
+    struct uspi_source source = {.name = name, .base = eight};
     struct uspi_error error;
     uspi_bytes_error(&error, (struct uspi_bytes){&source, 0, 8}, 4, USP_ERROR_FORMAT, "the end %d", 7);
     ck_assert_ptr_nonnull(strstr(error.text, "nnn: offset 0x4: the end 7"));
@@ -267,50 +269,67 @@ START_TEST(shrinking_file) {
 }
 END_TEST
 
-/* Returns the bytes of files that are in this process's memory (proc(5), statm); 0: not known. */
-static uint64_t resident_bytes(void) {
-#ifdef __linux__
-    unsigned long pages = 0;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    if (statm == NULL) return 0;
-    if (fscanf(statm, "%*u %*u %lu", &pages) != 1) pages = 0;
-    fclose(statm);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-#else
-    return 0;
-#endif
+/* A file is read block by block. What was read before another program shortens the file stays as it was; what is cut off
+ * is truncated, also after the file has its old size again. */
+START_TEST(file_that_shrinks) {
+    enum { SIZE = 4 << 20, CUT = SIZE / 2 + 100 };
+    struct uspi_file *file;
+    struct uspi_error error = {0};
+    struct builder b = {0};
+    uint8_t copy[3 * USPI_BLOCK];
+    const char *path = in_folder("f");
+    for (unsigned i = 0; i < SIZE / 8; i++) put(&b, 8, i);
+    save(&b, path);
+    builder_free(&b);
+    ck_assert_int_eq(uspi_file_open(path, &file, NULL), USP_OK);
+    const struct uspi_bytes bytes = uspi_file_bytes(file);
+    const uint8_t *early = uspi_bytes_in_place(bytes, 8 * 50000, 8);
+    ck_assert_int_eq(truncate(path, CUT), 0);
+    if (bytes.source->base != NULL) {
+        ck_assert_uint_eq(uspi_le64(early), 50000);
+        ck_assert_uint_eq(uspi_le64(uspi_bytes_in_place(bytes, 8 * 1000, 8)), 1000);
+        ck_assert_ptr_null(uspi_bytes_in_place(bytes, CUT - 8, 16));
+        ck_assert_ptr_null(uspi_bytes_in_place(bytes, 0, SIZE));
+        ck_assert_int_eq(bytes.source->damage(bytes.source->context), USP_ERROR_TRUNCATED);
+    }
+    /* The last whole bytes, in a block that is cut. */
+    ck_assert_int_eq(uspi_bytes_read(bytes, CUT - 12, copy, 8, "number", NULL), USP_OK);
+    ck_assert_uint_eq(uspi_le64(copy), (CUT - 12) / 8);
+    ck_assert_int_eq(uspi_bytes_read(bytes, CUT - 12, copy, 16, "number", &error), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_read(bytes, SIZE - sizeof copy, copy, sizeof copy, "n", NULL), USP_ERROR_TRUNCATED);
+    ck_assert_int_eq(uspi_bytes_read(bytes, CUT - 2 * sizeof copy, copy, sizeof copy, "n", NULL), USP_OK);
+    ck_assert_int_eq(truncate(path, SIZE), 0);
+    if (bytes.source->base != NULL) ck_assert_ptr_null(uspi_bytes_in_place(bytes, CUT - 8, 16));
+    uspi_file_close(file);
 }
+END_TEST
 
-static unsigned sum_of(struct uspi_bytes bytes) {
-    const uint8_t *all = uspi_bytes_in_place(bytes, 0, (size_t)bytes.size);
-    unsigned sum = 0;
-    for (size_t i = 0; i < bytes.size; i += 512) sum += all[i];
-    return sum + all[bytes.size - 1];
-}
-
-/* Released pages leave the memory and can be read again. A file that was made of a heap block has no such pages. */
-START_TEST(released_pages) {
-    enum { SIZE = 16 << 20 };
+/* A program that closes all descriptors, and uses their numbers for other files, still gets the right bytes. */
+START_TEST(file_whose_descriptor_is_closed) {
+    enum { SIZE = 64 << 10 };
     struct uspi_file *file;
     struct builder b = {0};
-    pad_to(&b, SIZE - 1);
-    put(&b, 1, 77);
+    uint64_t value;
+    pad_to(&b, SIZE - 8);
+    put(&b, 8, 77);
     save(&b, in_folder("f"));
+    builder_free(&b);
     ck_assert_int_eq(uspi_file_open(in_folder("f"), &file, NULL), USP_OK);
-    const struct uspi_bytes bytes = uspi_file_bytes(file);
-    if (bytes.source->mapped != NULL) {
-        ck_assert_uint_eq(sum_of(bytes), 77);
-        const uint64_t before = resident_bytes();
-        bytes.source->release(bytes.source->context, 0, SIZE);
-        /* An emulator may ignore this request. */
-        if (before != 0 && getenv("USP_TEST_UNDER") == NULL) ck_assert_uint_lt(resident_bytes(), before - SIZE / 2);
-        bytes.source->release(bytes.source->context, SIZE - 1, 2);
-        bytes.source->release(bytes.source->context, UINT64_MAX, 2);
-        ck_assert_uint_eq(sum_of(bytes), 77);
+    for (int fd = 3; fd < 64; fd++) {
+        struct stat other, ours;
+        if (fstat(fd, &other) != 0 || stat(in_folder("f"), &ours) != 0 || other.st_ino != ours.st_ino) continue;
+        ck_assert_int_eq(close(fd), 0);
+        ck_assert_int_eq(open("/dev/null", O_RDONLY), fd);
     }
-    uspi_file_close(file);
-    ck_assert_int_eq(uspi_file_of_bytes("heap", b.bytes, SIZE, &file), USP_OK);
-    ck_assert(uspi_file_bytes(file).source->release == NULL);
+    ck_assert_int_eq(uspi_bytes_load(uspi_file_bytes(file), SIZE - 8, 8, &value, "number", NULL), USP_OK);
+    ck_assert_uint_eq(value, 77);
+    /* Another file at the path is not taken for it. */
+    ck_assert_int_eq(rename(in_folder("f"), in_folder("old")), 0);
+    struct builder other = {0};
+    pad_to(&other, SIZE);
+    save(&other, in_folder("f"));
+    builder_free(&other);
+    ck_assert_int_ne(uspi_bytes_load(uspi_file_bytes(file), 0, 8, &value, "number", NULL), USP_OK);
     uspi_file_close(file);
 }
 END_TEST
@@ -338,6 +357,6 @@ int main(void) {
     tcase_add_checked_fixture(file, make_folder, remove_folder);
     add_tests(buffer, sub_views, arrays, loads, sums, ulebs, slebs, strings, strings_in_memory, direct_memory,
               long_names, identified);
-    add_tests(file, mapped_or_not, shrinking_file, released_pages);
+    add_tests(file, mapped_or_not, shrinking_file, file_that_shrinks, file_whose_descriptor_is_closed);
     return run_suite("bytes", buffer, file);
 }

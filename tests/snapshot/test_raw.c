@@ -98,7 +98,7 @@ static struct builder written(const struct usp_raw_capture *raw) {
 static int read_bytes(const uint8_t *bytes, size_t n, uint64_t only, struct usp_snapshot **snapshot,
                       struct uspi_error *error) {
     struct usp_snapshot_options options;
-    const struct uspi_source source = {.name = "file", .mapped = bytes};
+    const struct uspi_source source = {.name = "file", .base = bytes};
     usp_snapshot_options_init(&options);
     options.only_thread = only;
     error->text[0] = '\0';
@@ -238,7 +238,7 @@ START_TEST(options_hold) {
     struct usp_snapshot_options options;
     make_capture(&c);
     struct builder b = written(&c.raw);
-    const struct uspi_source source = {.name = "file", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "file", .base = b.bytes};
     usp_snapshot_options_init(&options);
     options.only_thread = 77;
     options.max_frames = max;

@@ -14,7 +14,7 @@ static struct uspi_error error;
 static inline void free_file(void) { builder_free(&file); }
 
 static inline struct uspi_bytes all(void) {
-    source = (struct uspi_source){.name = "file", .mapped = file.bytes};
+    source = (struct uspi_source){.name = "file", .base = file.bytes};
     return (struct uspi_bytes){&source, 0, file.size};
 }
 
@@ -24,7 +24,7 @@ static inline struct uspi_bytes first(size_t n, uint8_t **copy) {
     *copy = malloc(n == 0 ? 1 : n);
     if (*copy == NULL) abort();
     memcpy(*copy, file.bytes, n);
-    source = (struct uspi_source){.name = "file", .mapped = *copy};
+    source = (struct uspi_source){.name = "file", .base = *copy};
     return (struct uspi_bytes){&source, 0, n};
 }
 

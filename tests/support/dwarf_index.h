@@ -15,7 +15,7 @@ static struct builder source_bytes;
 static inline void open_source(void) {
     struct uspi_error error = {0};
     source_bytes = finish_dwarf_file(&f);
-    bytes_source = (struct uspi_source){.name = "file", .mapped = source_bytes.bytes};
+    bytes_source = (struct uspi_source){.name = "file", .base = source_bytes.bytes};
     const struct uspi_dwarf_options options = {
         .bytes = {&bytes_source, 0, source_bytes.size}, .path = "/nonexistent/file", .is_alone = true};
     ck_assert_msg(uspi_dwarf_open(&options, &source, &error) == USP_OK, "%s", error.text);

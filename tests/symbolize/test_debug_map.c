@@ -48,8 +48,8 @@ static void make_table(struct table *t, const struct entry *entries, size_t coun
         put(&t->entries, 8, entries[i].value);
         put_bytes(&t->strings, entries[i].name, strlen(entries[i].name) + 1);
     }
-    t->entry_source = (struct uspi_source){.name = "entries", .mapped = t->entries.bytes};
-    t->string_source = (struct uspi_source){.name = "strings", .mapped = t->strings.bytes};
+    t->entry_source = (struct uspi_source){.name = "entries", .base = t->entries.bytes};
+    t->string_source = (struct uspi_source){.name = "strings", .base = t->strings.bytes};
     t->symbols = (struct uspi_macho_symbols){.entries = {&t->entry_source, 0, t->entries.size},
                                              .strings = {&t->string_source, 0, t->strings.size},
                                              .count = count,

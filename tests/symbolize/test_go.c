@@ -160,7 +160,7 @@ static void use_table(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     ck_assert_ptr_nonnull(copy);
     if (size > 0) memcpy(copy, bytes, size);
-    struct uspi_source source = {.name = "table", .mapped = copy};
+    struct uspi_source source = {.name = "table", .base = copy};
     struct uspi_go_table table;
     struct uspi_line_source *lines;
     if (uspi_go_table_open(&table, (struct uspi_bytes){&source, 0, size}) == USP_OK &&
@@ -261,7 +261,7 @@ START_TEST(lists_that_all_functions_share_use_up_the_budget) {
         for (unsigned k = 1; k <= 9; k++) put(&b, 4, k == 5 || k == 6 ? 1 : 0);
         put(&b, 4, 0);
     }
-    struct uspi_source source = {.name = "table", .mapped = b.bytes};
+    struct uspi_source source = {.name = "table", .base = b.bytes};
     ck_assert_int_eq(uspi_go_table_open(&table, (struct uspi_bytes){&source, 0, b.size}), USP_OK);
     const struct uspi_go_unit all = {&table, &texts, 0, FUNCTIONS, (uint64_t)2 * RUNS * FUNCTIONS};
     ck_assert_int_eq(uspi_go_read_unit(reader, &all, &made, &size), USP_OK);

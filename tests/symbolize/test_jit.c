@@ -122,7 +122,7 @@ END_TEST
 /* ---- perf maps ---- */
 
 static int read_map(struct uspi_perf_map *state, const char *text, size_t n) {
-    const struct uspi_source source = {.name = "map", .mapped = (const uint8_t *)text};
+    const struct uspi_source source = {.name = "map", .base = (const uint8_t *)text};
     return uspi_perf_map_read(state, (struct uspi_bytes){&source, 0, n}, &map);
 }
 
@@ -149,7 +149,8 @@ START_TEST(lines_of_a_perf_map) {
                                "6000 10 cut\0here\n";
     struct uspi_perf_map state = {0};
     ck_assert_int_eq(read_map(&state, text, sizeof text - 1), USP_OK);
-    ck_assert_uint_eq(state.offset, sizeof text - 1);
+    /* The text ends at the NUL in its last line. */
+    ck_assert_uint_eq(state.offset, sizeof text - 1 - strlen("6000 10 cut") - sizeof "here\n");
     ck_assert_str_eq(name_at(0x100f), "plain");
     ck_assert_str_eq(name_at(0x1010), "");
     ck_assert_str_eq(name_at(0x2000), "with blanks, and more ");
@@ -171,6 +172,30 @@ START_TEST(a_perf_map_that_grows) {
     ck_assert_str_eq(name_at(0x1000), "second");
     ck_assert_str_eq(name_at(0x2007), "third");
     ck_assert_uint_eq(state.lines, 3);
+}
+END_TEST
+
+/* A file of 1 TB that has a line and then only NUL bytes. Counts what is read of it. */
+static int read_sparse(void *context, uint64_t at, void *to, size_t n) {
+    static const char line[] = "1000 10 f\n2000 10 g";
+    *(uint64_t *)context += n;
+    memset(to, 0, n);
+    for (size_t i = 0; i < sizeof line && at + i < sizeof line; i++) ((char *)to)[i] = line[at + i];
+    return USP_OK;
+}
+
+START_TEST(a_perf_map_ends_at_a_nul) {
+    const struct uspi_jit_code *code;
+    struct uspi_perf_map state = {0};
+    uint64_t count = 0;
+    const struct uspi_source source = {.name = "perf map", .read = read_sparse, .context = &count};
+    const struct uspi_bytes file = {&source, 0, UINT64_C(1) << 40};
+    ck_assert_int_eq(uspi_perf_map_read(&state, file, &map), USP_OK);
+    ck_assert_int_eq(uspi_jit_map_find(&map, 0x1008, &code), USP_OK);
+    ck_assert_int_eq(uspi_jit_map_find(&map, 0x2008, &code), USP_OK);
+    ck_assert_uint_eq(state.offset, 10);
+    ck_assert_uint_le(count, 1 << 20);
+    uspi_jit_map_clear(&map);
 }
 END_TEST
 
@@ -203,7 +228,7 @@ END_TEST
 /* ---- jitdumps ---- */
 
 static int read_dump(struct uspi_jitdump *state, const struct builder *b, size_t n, int64_t pid) {
-    const struct uspi_source source = {.name = "dump", .mapped = b->bytes};
+    const struct uspi_source source = {.name = "dump", .base = b->bytes};
     return uspi_jitdump_read(state, (struct uspi_bytes){&source, 0, n}, pid, &map);
 }
 
@@ -425,7 +450,7 @@ END_TEST
 START_TEST(functions_of_an_object) {
     struct builder b = {0};
     put_jit_object(&b, _i == 1, "");
-    const struct uspi_source source = {.name = "object", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "object", .base = b.bytes};
     ck_assert_int_eq(uspi_gdb_jit_read_object((struct uspi_bytes){&source, 0, b.size}, 1, 0, &map), USP_OK);
     ck_assert_str_eq(name_at(CODE - 1), "");
     ck_assert_str_eq(name_at(CODE), "first");
@@ -438,7 +463,7 @@ START_TEST(functions_of_an_object) {
     for (size_t n = 0; n < b.size; n++) {
         uint8_t *copy = malloc(n + 1);
         memcpy(copy, b.bytes, n);
-        const struct uspi_source cut = {.name = "object", .mapped = copy};
+        const struct uspi_source cut = {.name = "object", .base = copy};
         clear_map();
         uspi_gdb_jit_read_object((struct uspi_bytes){&cut, 0, n}, 1, 0, &map);
         ck_assert(name_at(CODE)[0] == '\0' || strcmp(name_at(CODE), "first") == 0);
@@ -556,7 +581,6 @@ START_TEST(files_that_are_refused) {
     write_file(in_folder("good"), "1000 10 f\n", "w");
     ck_assert_int_eq(uspi_os_jit_file_in(folder, "good", &file), USP_OK);
     ck_assert_uint_eq(file.size, 10);
-    ck_assert_ptr_null(file.mapped);
     uspi_os_file_close(&file);
     ck_assert_int_eq(uspi_os_jit_file_in(folder, "none", &file), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(symlink("good", in_folder("link")), 0);
@@ -666,7 +690,7 @@ int main(void) {
     tcase_add_checked_fixture(pieces, NULL, clear_map);
     add_tests(pieces, the_newest_piece_wins, pieces_that_cannot_be_are_left_out);
     add_loop_tests(pieces, 0, 100, any_pieces_as_one_by_one);
-    add_tests(pieces, lines_of_a_perf_map, a_perf_map_that_grows, a_perf_map_of_many_pieces);
+    add_tests(pieces, lines_of_a_perf_map, a_perf_map_that_grows, a_perf_map_ends_at_a_nul, a_perf_map_of_many_pieces);
     add_loop_tests(pieces, 0, 2, records_of_a_jitdump);
     add_tests(pieces, a_jitdump_that_grows, jitdumps_that_are_none, a_jitdump_of_many_records);
     add_tests(pieces, lines_after_an_elf_header, lines_of_the_code_itself, lines_with_damaged_paths,

@@ -433,7 +433,7 @@ START_TEST(unwind_info_does_not_tell_all_starts) {
     wanted.arch = archs[_i];
     wanted.unwind = (const uint32_t[]){0x1000, 0x1200, 0};
     struct builder b = build_macho_symbol_file(&wanted);
-    const struct uspi_source source = {.name = "file", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "file", .base = b.bytes};
     ck_assert_int_eq(uspi_macho_open(&macho, (struct uspi_bytes){&source, 0, b.size}, NULL), USP_OK);
     ck_assert_int_eq(index_starts(&macho, &index), USP_OK);
     ck_assert_uint_ne(uspi_index_find(&index, base + 0x1000 + length - 1, &start, &size), USPI_NO_SYMBOL);
@@ -777,7 +777,7 @@ static const struct {
 START_TEST(hostile_tries) {
     uint8_t *copy = malloc(tries[_i].size + 1u);
     memcpy(copy, tries[_i].bytes, tries[_i].size);
-    struct uspi_source source = {.name = "trie", .mapped = copy};
+    struct uspi_source source = {.name = "trie", .base = copy};
     struct uspi_bytes trie = {&source, 0, tries[_i].size};
     struct uspi_macho_exports exports;
     struct uspi_error error;
@@ -809,7 +809,7 @@ START_TEST(hostile_unwind_info) {
     patch(&b, UNWIND_LOW + 4, 4, 3);
     patch(&b, UNWIND_LOW + 8, 2, 0);
     patch(&b, UNWIND_LOW + 10, 2, 60);
-    source = (struct uspi_source){.name = "file", .mapped = b.bytes};
+    source = (struct uspi_source){.name = "file", .base = b.bytes};
     ck_assert_int_eq(uspi_macho_open(&macho, (struct uspi_bytes){&source, 0, b.size}, &error), USP_OK);
     ck_assert_int_eq(uspi_unwind_starts(&macho, &starts, &error), USP_OK);
     int got;

@@ -147,7 +147,7 @@ static int open_cut(struct fixture *f, size_t size, const struct uspi_pointers *
         f->copy = malloc(size == 0 ? 1 : size);
         ck_assert_ptr_nonnull(f->copy);
         memcpy(f->copy, f->bytes.bytes, size);
-        f->source = (struct uspi_source){.name = "file", .mapped = f->copy};
+        f->source = (struct uspi_source){.name = "file", .base = f->copy};
     }
     int status = uspi_macho_open(&f->macho, (struct uspi_bytes){&f->source, at, length}, NULL);
     if (status == USP_OK) status = uspi_objc_tables_open(&f->macho, process, &f->tables);

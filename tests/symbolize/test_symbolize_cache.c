@@ -154,7 +154,7 @@ END_TEST
 START_TEST(checksums) {
     /* The check value of CRC-32: "123456789". */
     static const char text[] = "123456789";
-    struct uspi_source source = {.name = "text", .mapped = (const uint8_t *)text};
+    struct uspi_source source = {.name = "text", .base = (const uint8_t *)text};
     uint32_t crc = 1;
     ck_assert_int_eq(uspi_debug_link_crc((struct uspi_bytes){&source, 0, 9}, &crc, NULL), USP_OK);
     ck_assert_uint_eq(crc, 0xcbf43926u);

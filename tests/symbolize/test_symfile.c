@@ -234,7 +234,7 @@ static void use_file(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     ck_assert_ptr_nonnull(copy);
     if (size > 0) memcpy(copy, bytes, size);
-    struct uspi_source source = {.name = "symbols", .mapped = copy};
+    struct uspi_source source = {.name = "symbols", .base = copy};
     struct uspi_line_source *lines;
     if (uspi_symfile_source_open((struct uspi_bytes){&source, 0, size}, &lines) == USP_OK) {
         void *reader = lines->create_reader();
@@ -302,7 +302,7 @@ START_TEST(functions_that_share_a_line_table_use_up_the_budget) {
     for (unsigned i = 3; i < ROWS - 1; i++) put(&b, 1, 4);
     put(&b, 1, 0);
     put(&b, 8, 0);
-    struct uspi_source source = {.name = "symbols", .mapped = b.bytes};
+    struct uspi_source source = {.name = "symbols", .base = b.bytes};
     ck_assert_int_eq(uspi_symfile_source_open((struct uspi_bytes){&source, 0, b.size}, &lines), USP_OK);
     void *reader = lines->create_reader();
     ck_assert_int_eq(lines->build(lines, reader, 0, &made, &size, &error), USP_OK);

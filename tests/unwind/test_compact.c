@@ -15,7 +15,7 @@
 #define FUNCTION 0x10
 static const uint8_t text_bytes[0x20] = {[0x13] = 0x38, [0x14] = 0x12, [0x18] = 0xf8, 0xff, 0xff, 0xff};
 
-static const struct uspi_source text_source = {.name = "text", .mapped = text_bytes};
+static const struct uspi_source text_source = {.name = "text", .base = text_bytes};
 
 static struct uspi_compact_table table_over(uint32_t arch, const struct uspi_source *source, uint64_t size) {
     return (struct uspi_compact_table){.backend = uspi_backend_find(arch),
@@ -119,7 +119,7 @@ static const char *answer_text(uint32_t arch, enum uspi_described answer, const 
 }
 
 START_TEST(encodings) {
-    const struct uspi_source nowhere = {.name = "section", .mapped = text_bytes};
+    const struct uspi_source nowhere = {.name = "section", .base = text_bytes};
     const struct uspi_compact_table table = table_over(rules[_i].arch, &nowhere, 0);
     struct uspi_error error = {0};
     char text[RULE_TEXT];
@@ -139,7 +139,7 @@ END_TEST
 START_TEST(permutations) {
     static const unsigned orders[] = {1, 6, 30, 120, 360, 720, 720};
     static const uint32_t archs[] = {USP_ARCH_X86_64, USP_ARCH_I386};
-    const struct uspi_source nowhere = {.name = "section", .mapped = text_bytes};
+    const struct uspi_source nowhere = {.name = "section", .base = text_bytes};
     const unsigned count = (unsigned)_i % 7;
     const uint32_t arch = archs[_i / 7];
     const struct uspi_compact_table table = table_over(arch, &nowhere, 0);
@@ -214,7 +214,7 @@ static const char *at_place(const struct uspi_compact_table *table, int place, s
 START_TEST(functions) {
     struct builder b = build_unwind_info(of_arm64);
     ck_assert_uint_eq(b.size, UI_SIZE);
-    const struct uspi_source source = {.name = "section", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "section", .base = b.bytes};
     const struct uspi_compact_table table = table_over(USP_ARCH_ARM64, &source, b.size);
     struct uspi_table_entry entry;
     char text[RULE_TEXT];
@@ -232,7 +232,7 @@ END_TEST
 /* The section ends at each possible byte: the answer must be right, or say that the section is corrupt. */
 START_TEST(truncated) {
     struct builder b = build_unwind_info(of_arm64);
-    const struct uspi_source source = {.name = "section", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "section", .base = b.bytes};
     unsigned corrupt = 0;
     for (size_t size = 0; size < b.size; size++) {
         const struct uspi_compact_table table = table_over(USP_ARCH_ARM64, &source, size);
@@ -282,7 +282,7 @@ static const struct {
 
 START_TEST(malformed) {
     struct builder b = build_unwind_info(of_arm64);
-    const struct uspi_source source = {.name = "section", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "section", .base = b.bytes};
     const struct uspi_compact_table table = table_over(USP_ARCH_ARM64, &source, b.size);
     struct uspi_table_entry entry;
     struct uspi_error error = {0};
@@ -299,7 +299,7 @@ END_TEST
 
 START_TEST(at_the_end_of_the_address_space) {
     struct builder b = build_unwind_info(of_arm64);
-    const struct uspi_source source = {.name = "section", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "section", .base = b.bytes};
     struct uspi_compact_table table = table_over(USP_ARCH_ARM64, &source, b.size);
     struct uspi_table_entry entry;
     table.image = UINT64_MAX - 0x1010;

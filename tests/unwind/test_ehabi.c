@@ -121,7 +121,7 @@ START_TEST(instructions) {
     uint8_t *bytes = malloc(programs[_i].size + 1u);
     memcpy(bytes, programs[_i].bytes, programs[_i].size);
     bytes = realloc(bytes, programs[_i].size != 0 ? programs[_i].size : 1);
-    const struct uspi_source source = {.name = "program", .mapped = bytes};
+    const struct uspi_source source = {.name = "program", .base = bytes};
     struct uspi_rule rule;
     struct uspi_error error = {0};
     char text[RULE_TEXT];
@@ -153,7 +153,7 @@ static struct uspi_ehabi_table table_over(const struct uspi_source *source, uint
 START_TEST(entries) {
     struct builder b = build_ehabi_table();
     ck_assert_uint_eq(b.size, TABLE_END);
-    const struct uspi_source source = {.name = "table", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "table", .base = b.bytes};
     const struct uspi_ehabi_table table = table_over(&source, b.size);
     for (uint32_t offset = 0; offset < 0x10; offset++) {
         struct uspi_table_entry entry;
@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(outside) {
     struct builder b = build_ehabi_table();
-    const struct uspi_source source = {.name = "table", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "table", .base = b.bytes};
     struct uspi_ehabi_table table = table_over(&source, b.size);
     struct uspi_table_entry entry;
     ck_assert_int_eq(uspi_ehabi_find(&table, CODE - 1, &entry, NULL), USPI_NOT_DESCRIBED);
@@ -200,7 +200,7 @@ START_TEST(wraps_around) {
     const uint32_t base = 0xfffff000;
     put(&b, 4, prel31(base, 0x00001000));
     put(&b, 4, 0x80b0b0b0);
-    const struct uspi_source source = {.name = "table", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "table", .base = b.bytes};
     const struct uspi_ehabi_table table = {.image = {&source, 0, b.size}, .base = base, .index = base, .index_size = 8};
     struct uspi_table_entry entry;
     ck_assert_int_eq(uspi_ehabi_find(&table, 0x1000, &entry, NULL), USPI_DESCRIBED);
@@ -212,7 +212,7 @@ END_TEST
 /* The bytes end at each possible place: the answer must be right, or say that the table is corrupt. */
 START_TEST(truncated) {
     struct builder b = build_ehabi_table();
-    const struct uspi_source source = {.name = "table", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "table", .base = b.bytes};
     unsigned right = 0;
     for (size_t size = 0; size <= b.size; size++) {
         const struct uspi_ehabi_table table = table_over(&source, size);
@@ -253,7 +253,7 @@ static const struct {
 
 START_TEST(malformed) {
     struct builder b = build_ehabi_table();
-    const struct uspi_source source = {.name = "table", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "table", .base = b.bytes};
     const struct uspi_ehabi_table table = table_over(&source, b.size);
     struct uspi_table_entry entry;
     struct uspi_error error = {0};
@@ -278,7 +278,7 @@ START_TEST(longest_program) {
     put(&b, 4, 0);
     put(&b, 4, 0xff000000);
     for (unsigned i = 0; i < 255; i++) put(&b, 4, 0);
-    const struct uspi_source source = {.name = "table", .mapped = b.bytes};
+    const struct uspi_source source = {.name = "table", .base = b.bytes};
     struct uspi_ehabi_table table = table_over(&source, b.size);
     table.index_size = 8;
     struct uspi_table_entry entry;

@@ -18,7 +18,7 @@ static void put_number(uint64_t n) {
 }
 
 static bool find(const struct uspi_backend *backend, usp_addr pc, usp_addr *start, usp_addr *end) {
-    const struct uspi_source source = {.name = "table", .mapped = table.bytes};
+    const struct uspi_source source = {.name = "table", .base = table.bytes};
     return uspi_function_starts_find(backend, (struct uspi_bytes){&source, 0, table.size}, IMAGE, pc, start, end);
 }
 
@@ -101,7 +101,7 @@ END_TEST
 /* Memory that cannot be read, and an impossible size, must give no function. */
 START_TEST(unreadable) {
     put_number(0x4000);
-    const struct uspi_source source = {.name = "table", .mapped = table.bytes};
+    const struct uspi_source source = {.name = "table", .base = table.bytes};
     usp_addr start, end;
     ck_assert(!uspi_function_starts_find(&uspi_arm64, (struct uspi_bytes){&source, 0, UINT64_C(1) << 40}, IMAGE,
                                          IMAGE + 0x4000, &start, &end));

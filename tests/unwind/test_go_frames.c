@@ -199,7 +199,7 @@ static void free_table(void) { builder_free(&table); }
 
 static enum uspi_described describe(const struct processor *p, usp_addr pc, bool exact, struct uspi_table_entry *entry,
                                     bool *is_top) {
-    const struct uspi_source source = {.name = "table", .mapped = table.bytes};
+    const struct uspi_source source = {.name = "table", .base = table.bytes};
     struct uspi_go_table opened;
     if (uspi_go_table_open(&opened, (struct uspi_bytes){&source, 0, table.size}) != USP_OK) return USPI_NOT_DESCRIBED;
     return uspi_go_describe(&opened, uspi_backend_find(p->arch), pc, exact, entry, is_top);
@@ -273,7 +273,7 @@ START_TEST(endless_lists) {
     const unsigned runs = 40000;
     build_table(p);
     /* The last function gets a list of that length, and as many bytes. */
-    const struct uspi_source source = {.name = "table", .mapped = table.bytes};
+    const struct uspi_source source = {.name = "table", .base = table.bytes};
     struct uspi_go_table opened;
     ck_assert_int_eq(uspi_go_table_open(&opened, (struct uspi_bytes){&source, 0, table.size}), USP_OK);
     const size_t functions = (size_t)opened.functions,

@@ -19,8 +19,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Maximum size of a mapping: 64 MB of a 32-bit address space, and no limit in practice in a 64-bit one. */
-#define MAPPING_MAX (SIZE_MAX / 64)
+/* Maximum size of a reservation: 64 MB of a 32-bit address space, and no limit in practice in a 64-bit one. */
+#define RESERVED_MAX (SIZE_MAX / 64)
+
+/* Size of a large page. The kernel fills one in a third of the time that its small pages take. */
+#define LARGE_PAGE ((uintptr_t)2 << 20)
+
+#ifndef MAP_NORESERVE
+#define MAP_NORESERVE 0
+#endif
 
 static int status_of_errno(int number) {
     switch (number) {
@@ -59,22 +66,31 @@ static int open_regular(const char *path, struct uspi_os_file *file, struct uspi
 
 int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
     *file = (struct uspi_os_file){.descriptor = -1};
-    int status = open_regular(path, file, error);
-    if (status != USP_OK || file->size == 0 || file->size > MAPPING_MAX) return status;
-    void *mapping = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, file->descriptor, 0);
-    if (mapping == MAP_FAILED) return USP_OK;
-    file->mapped = mapping;
-    close(file->descriptor);
-    file->descriptor = -1;
-    return USP_OK;
+    return open_regular(path, file, error);
 }
 
-int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path) {
-    struct uspi_os_file again = {.descriptor = -1};
-    if (open_regular(path, &again, NULL) != USP_OK) return -1;
-    if (again.device == file->device && again.inode == file->inode && again.size == file->size) return again.descriptor;
-    close(again.descriptor);
-    return -1;
+bool uspi_os_file_is_open(const struct uspi_os_file *file) {
+    struct stat status;
+    return file->descriptor >= 0 && fstat(file->descriptor, &status) == 0 && (uint64_t)status.st_dev == file->device &&
+           (uint64_t)status.st_ino == file->inode;
+}
+
+int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path, struct uspi_os_file *again) {
+    *again = (struct uspi_os_file){.descriptor = -1};
+    if (open_regular(path, again, NULL) != USP_OK) return USP_ERROR_NOT_FOUND;
+    /* A number of a file that was removed can be used again. */
+    const bool is_same = again->device == file->device && again->inode == file->inode && again->size == file->size &&
+                         again->modified == file->modified;
+    if (is_same) return USP_OK;
+    uspi_os_file_close(again);
+    return USP_ERROR_NOT_FOUND;
+}
+
+void uspi_os_file_spare(struct uspi_os_file *file) {
+    const long most = sysconf(_SC_OPEN_MAX);
+    if (most < 0 || file->descriptor < most / 2) return;
+    close(file->descriptor);
+    file->descriptor = -1;
 }
 
 /* pread uses no file position, so threads need no lock. */
@@ -99,22 +115,29 @@ int uspi_os_file_measure(struct uspi_os_file *file) {
     return USP_OK;
 }
 
-void uspi_os_file_release(const struct uspi_os_file *file, uint64_t at, uint64_t n) {
-#ifdef MADV_DONTNEED
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    if (file->mapped == NULL || at > file->size || n > file->size - at) return;
-    /* The page in which the range begins goes too. The one in which it ends is likely to be read next. */
-    const uint64_t from = at - at % page, end = at + n - (at + n) % page;
-    if (from < end) madvise((void *)(uintptr_t)(file->mapped + (size_t)from), (size_t)(end - from), MADV_DONTNEED);
-#else
-    (void)file, (void)at, (void)n;
-#endif
-}
-
 void uspi_os_file_close(struct uspi_os_file *file) {
-    if (file->mapped != NULL) munmap((void *)(uintptr_t)file->mapped, (size_t)file->size);
     if (file->descriptor >= 0) close(file->descriptor);
     *file = (struct uspi_os_file){.descriptor = -1};
+}
+
+void *uspi_os_reserve(size_t n) {
+    if (n == 0 || n > RESERVED_MAX) return NULL;
+    void *reserved = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
+    return reserved != MAP_FAILED ? reserved : NULL;
+}
+
+void uspi_os_unreserve(void *reserved, size_t n) {
+    if (reserved != NULL) munmap(reserved, n);
+}
+
+void uspi_os_reserve_whole(void *from, size_t n) {
+#ifdef MADV_HUGEPAGE
+    const uintptr_t at = (uintptr_t)from, low = (at + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    const uintptr_t high = (at + n) & ~(LARGE_PAGE - 1);
+    if (low < high) madvise((void *)low, high - low, MADV_HUGEPAGE);
+#else
+    (void)from, (void)n;
+#endif
 }
 
 int uspi_os_list_folder(const char *folder, bool (*each)(void *context, const char *name), void *context) {

@@ -99,7 +99,7 @@ bool uspi_form_skip(struct uspi_cursor_at *c, uint64_t form, struct uspi_encodin
 }
 
 static bool read_value(struct uspi_cursor_at *c, uint64_t form, int64_t implicit, struct uspi_encoding encoding,
-                       const uint8_t *section, struct uspi_attribute_value *value) {
+                       const struct uspi_section_piece *piece, struct uspi_attribute_value *value) {
     if (form == DW_FORM_indirect) form = indirect_form(c);
     const uint32_t width = width_of(form, encoding);
     value->form = (uint16_t)form;
@@ -122,7 +122,7 @@ static bool read_value(struct uspi_cursor_at *c, uint64_t form, int64_t implicit
         value->number |= uspi_cursor_number(c, 4) << 32;
         return true;
     case DW_FORM_string:
-        value->number = (uint64_t)(c->p - section);
+        value->number = piece->from + (uint64_t)(c->p - piece->bytes);
         uspi_cursor_skip_string(c);
         return true;
     default: break;
@@ -393,7 +393,8 @@ void uspi_entry_skip(const struct uspi_abbreviation_table *table, const struct u
 }
 
 void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
-                     struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes) {
+                     struct uspi_cursor_at *c, const struct uspi_section_piece *piece,
+                     struct uspi_attributes *attributes) {
     const struct uspi_attribute_form *read = table->reads + a->reads;
     struct uspi_attribute_value skipped;
     attributes->has = a->has;
@@ -424,7 +425,7 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
             uspi_cursor_skip(c, uspi_cursor_uleb(c));
             break;
         case USPI_READ_OTHER:
-            if (!read_value(c, read->form, read->implicit, table->encoding, section, value)) uspi_cursor_fail(c);
+            if (!read_value(c, read->form, read->implicit, table->encoding, piece, value)) uspi_cursor_fail(c);
             break;
         }
     }
@@ -459,7 +460,7 @@ bool uspi_abbreviation_seek(struct uspi_cursor_at *a, uint64_t code) {
 }
 
 bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding, struct uspi_cursor_at *c,
-                        const uint8_t *section, uint64_t *tag, struct uspi_attributes *attributes) {
+                        const struct uspi_section_piece *piece, uint64_t *tag, struct uspi_attributes *attributes) {
     attributes->has = 0;
     *tag = uspi_cursor_uleb(a);
     uspi_cursor_byte(a);
@@ -469,7 +470,7 @@ bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding,
         const int64_t implicit = form == DW_FORM_implicit_const ? uspi_cursor_sleb(a) : 0;
         const uint8_t which = which_attribute(attribute);
         struct uspi_attribute_value skipped, *value = which == USPI_ATTRIBUTES ? &skipped : &attributes->all[which];
-        if (!read_value(c, form, implicit, encoding, section, value)) return false;
+        if (!read_value(c, form, implicit, encoding, piece, value)) return false;
         if (which != USPI_ATTRIBUTES) attributes->has |= UINT32_C(1) << which;
     }
     return !a->is_bad && !c->is_bad;
@@ -510,9 +511,31 @@ void uspi_abbreviation_cache_free(struct uspi_abbreviation_cache *cache) {
     free(cache);
 }
 
+/* How much of the section is read for one table at first. Few tables are longer. */
+#define TABLE_PIECE ((uint64_t)1 << 16)
+
+/* Compiles the table at an offset of .debug_abbrev, of which only the piece that has the table is read. */
+static struct uspi_abbreviation_table *compile_at(const struct uspi_debug_sections *sections, uint64_t offset,
+                                                  struct uspi_encoding encoding, int *status) {
+    const uint64_t size = sections->all[USPI_DEBUG_ABBREV].size, left = offset < size ? size - offset : 0;
+    for (uint64_t n = TABLE_PIECE;; n *= 16) {
+        const bool is_all = n >= left;
+        const struct uspi_section_piece piece =
+            uspi_section_lasting(sections, USPI_DEBUG_ABBREV, offset, is_all ? size : offset + n);
+        struct uspi_abbreviation_table *table =
+            uspi_abbreviations_compile(piece.bytes, piece.size, 0, encoding, status);
+        const bool is_cut = *status == USP_ERROR_FORMAT || (table != NULL && table->length >= piece.size);
+        if (table != NULL) table->offset = offset;
+        if (!is_cut || is_all || piece.size == 0) return table;
+        uspi_abbreviations_free(table);
+    }
+}
+
 const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_abbreviation_cache *cache,
-                                                                  const uint8_t *section, size_t size, uint64_t offset,
-                                                                  struct uspi_encoding encoding, int *status) {
+                                                                  const struct uspi_debug_sections *sections,
+                                                                  uint64_t offset, struct uspi_encoding encoding,
+                                                                  int *status) {
+    const uint8_t *section = sections->all[USPI_DEBUG_ABBREV].bytes;
     struct slot *slot = &cache->slots[(offset * UINT64_C(0x9e3779b97f4a7c15)) >> 54 & (SLOTS - 1)];
     struct uspi_abbreviation_table *kept = slot->table;
     *status = USP_OK;
@@ -520,7 +543,7 @@ const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_ab
         memcmp(&kept->encoding, &encoding, sizeof encoding) == 0) {
         return kept;
     }
-    struct uspi_abbreviation_table *made = uspi_abbreviations_compile(section, size, offset, encoding, status);
+    struct uspi_abbreviation_table *made = compile_at(sections, offset, encoding, status);
     if (made == NULL) return NULL;
     cache->compiled += made->length;
     uspi_abbreviations_free(cache->last);

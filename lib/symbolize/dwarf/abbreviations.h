@@ -6,6 +6,7 @@
 #define USPI_SYMBOLIZE_DWARF_ABBREVIATIONS_H
 
 #include "lib/base/bisect.h"
+#include "lib/images/debug_sections.h"
 #include "lib/symbolize/dwarf/cursor.h"
 
 /* What the width of some forms depends on. */
@@ -166,9 +167,10 @@ static inline void uspi_plain_entries_skip(const struct uspi_abbreviation_table 
     c->p = p;
 }
 
-/* Reads the attributes of an entry, from after its code. Offsets of strings count from `section`. */
+/* Reads the attributes of an entry, from after its code. The cursor is in the piece. */
 void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct uspi_abbreviation *a,
-                     struct uspi_cursor_at *c, const uint8_t *section, struct uspi_attributes *attributes);
+                     struct uspi_cursor_at *c, const struct uspi_section_piece *piece,
+                     struct uspi_attributes *attributes);
 
 /* Finds the abbreviation with a code in a table that is not compiled. *a begins at the table and ends after the code.
  * Returns false when the table has no such code, or cannot be read up to it. */
@@ -177,7 +179,7 @@ bool uspi_abbreviation_seek(struct uspi_cursor_at *a, uint64_t code);
 /* Reads an entry, from after its code, by the abbreviation at *a, which is also after its code. *tag becomes the
  * entry's tag. Returns false when it cannot be read. */
 bool uspi_entry_read_by(struct uspi_cursor_at *a, struct uspi_encoding encoding, struct uspi_cursor_at *c,
-                        const uint8_t *section, uint64_t *tag, struct uspi_attributes *attributes);
+                        const struct uspi_section_piece *piece, uint64_t *tag, struct uspi_attributes *attributes);
 
 /* ---- a cache of tables ---- */
 
@@ -192,11 +194,12 @@ struct uspi_abbreviation_cache;
 struct uspi_abbreviation_cache *uspi_abbreviation_cache_create(size_t memory_max);
 void uspi_abbreviation_cache_free(struct uspi_abbreviation_cache *cache);
 
-/* Returns the table at an offset of a section, and compiles it when it is not cached. It stays valid at least until the
- * next call. Returns as uspi_abbreviations_compile does. */
+/* Returns the table at an offset of .debug_abbrev, and compiles it when it is not cached. It stays valid at least until
+ * the next call. Returns as uspi_abbreviations_compile does. */
 const struct uspi_abbreviation_table *uspi_abbreviation_cache_get(struct uspi_abbreviation_cache *cache,
-                                                                  const uint8_t *section, size_t size, uint64_t offset,
-                                                                  struct uspi_encoding encoding, int *status);
+                                                                  const struct uspi_debug_sections *sections,
+                                                                  uint64_t offset, struct uspi_encoding encoding,
+                                                                  int *status);
 
 /* Returns how many bytes of .debug_abbrev were compiled for the cache. A table that was evicted and compiled again
  * counts again. */

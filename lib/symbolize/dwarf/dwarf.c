@@ -20,15 +20,6 @@ struct uspi_dwarf {
     char *path;
 };
 
-static void set_text(struct uspi_texts *texts, enum uspi_text_kind kind, const struct uspi_dwarf_file *file,
-                     enum uspi_debug_section which) {
-    const struct uspi_section_bytes *section = &file->sections.all[which];
-    texts->of[kind].bytes = section->bytes;
-    /* A 0 byte follows unpacked sections. It is counted, so that uspi_text_at need not search for a terminator in bytes
-     * that are not unpacked yet. */
-    texts->of[kind].size = section->size + (file->sections.packed[which] != NULL ? 1 : 0);
-}
-
 static void close_file(struct uspi_dwarf_file *file) {
     uspi_debug_sections_close(&file->sections);
     free(file->units);
@@ -240,7 +231,8 @@ static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *cla
 static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_range **ranges, size_t *count,
                         bool *unclaimed) {
     const struct uspi_dwarf_file *file = &((const struct uspi_dwarf *)source)->file;
-    struct uspi_range_list list = {0};
+    struct uspi_piece_room apart = {0};
+    struct uspi_range_list list = {.apart = &apart};
     struct claims claims = {0};
     const uint32_t shortages = count_shortages((const struct uspi_dwarf *)source, NULL);
     const bool is_whole = claim_by_entries(file, &claims, &list, unclaimed) &&
@@ -248,6 +240,7 @@ static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_r
                           count_shortages((const struct uspi_dwarf *)source, NULL) == shortages;
     for (size_t i = 0; i < file->count; i++) unclaimed[i] = !unclaimed[i] && !file->units[i].is_partial;
     free(list.all);
+    uspi_piece_room_free(&apart);
     if (!is_whole) free(claims.all);
     *ranges = is_whole ? claims.all : NULL;
     *count = is_whole ? claims.count : 0;
@@ -277,8 +270,6 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
     const uint32_t shortages = count_shortages(dwarf, split);
     struct uspi_error damage = {0};
     int status = uspi_dwarf_read_unit(reader, &source, bytes, size, error);
-    /* The block replaces the unit's entries, which are most of the debug information. */
-    uspi_debug_section_release(&source.file->sections, USPI_DEBUG_INFO, source.unit->offset, source.unit->end);
     if (count_shortages(dwarf, split) != shortages) return USP_ERROR_NO_MEMORY;
     find_damage(dwarf, split, &damage);
     /* Damage and missing files cause what the reader reports, so they are reported instead. */
@@ -341,13 +332,13 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
         return status;
     }
     struct uspi_texts *texts = &made->texts;
-    set_text(texts, USPI_TEXT_STR, &made->file, USPI_DEBUG_STR);
-    set_text(texts, USPI_TEXT_LINE_STR, &made->file, USPI_DEBUG_LINE_STR);
-    set_text(texts, USPI_TEXT_INFO, &made->file, USPI_DEBUG_INFO);
-    set_text(texts, USPI_TEXT_LINE, &made->file, USPI_DEBUG_LINE);
-    set_text(texts, USPI_TEXT_ALT_STR, &made->shared, USPI_DEBUG_STR);
-    set_text(texts, USPI_TEXT_ALT_LINE_STR, &made->shared, USPI_DEBUG_LINE_STR);
-    set_text(texts, USPI_TEXT_ALT_INFO, &made->shared, USPI_DEBUG_INFO);
+    uspi_dwarf_set_text(texts, USPI_TEXT_STR, &made->file, USPI_DEBUG_STR);
+    uspi_dwarf_set_text(texts, USPI_TEXT_LINE_STR, &made->file, USPI_DEBUG_LINE_STR);
+    uspi_dwarf_set_text(texts, USPI_TEXT_INFO, &made->file, USPI_DEBUG_INFO);
+    uspi_dwarf_set_text(texts, USPI_TEXT_LINE, &made->file, USPI_DEBUG_LINE);
+    uspi_dwarf_set_text(texts, USPI_TEXT_ALT_STR, &made->shared, USPI_DEBUG_STR);
+    uspi_dwarf_set_text(texts, USPI_TEXT_ALT_LINE_STR, &made->shared, USPI_DEBUG_LINE_STR);
+    uspi_dwarf_set_text(texts, USPI_TEXT_ALT_INFO, &made->shared, USPI_DEBUG_INFO);
     made->contract = (struct uspi_line_source){.what = "debug information",
                                                .units = made->file.count,
                                                .size = total_size(made),

@@ -187,6 +187,7 @@ struct walk {
     struct uspi_dwarf_reader *reader;
     const struct uspi_dwarf_file *file;
     const struct uspi_dwarf_unit *unit;
+    struct uspi_section_piece entries; /* the unit in .debug_info */
     const struct uspi_abbreviation_table *table;
     struct uspi_scopes *scopes;
     bool needs_scopes, needs_code;
@@ -201,14 +202,14 @@ static void begin_scope(struct uspi_walk_scope *inside, uint64_t offset) {
 /* Adds the scope of a namespace, a class or a function, which has been passed. Returns its number, or
  * USPI_SCOPE_UNKNOWN when memory is exhausted. */
 static uint32_t add_name_scope(struct walk *w, uint64_t offset, uint32_t around) {
-    const struct uspi_section_bytes *section = uspi_debug_section(&w->file->sections, USPI_DEBUG_INFO);
-    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)w->unit->end, offset);
+    const struct uspi_section_piece *piece = &w->entries;
+    struct uspi_cursor_at c = uspi_cursor_over(piece->bytes, piece->size, offset - piece->from);
     const struct uspi_abbreviation *ab = uspi_abbreviation(w->table, uspi_cursor_uleb(&c));
     struct uspi_scopes *scopes = w->scopes;
     struct uspi_name_scope scope = {.around = around};
     struct uspi_attributes a;
     if (ab != NULL) {
-        uspi_entry_read(w->table, ab, &c, section->bytes, &a);
+        uspi_entry_read(w->table, ab, &c, piece, &a);
         scope.tag = ab->tag;
         if (uspi_has(&a, USPI_AT_NAME)) scope.name = uspi_dwarf_text(w->file, w->unit, &a.all[USPI_AT_NAME]);
     }
@@ -256,13 +257,13 @@ static inline bool pass_function(struct walk *w, const struct uspi_abbreviation 
 /* Skips the children of an entry that says where they end. */
 static void skip_children(const struct walk *w, const struct uspi_attributes *a, struct uspi_cursor_at *c,
                           bool *has_children) {
-    const uint8_t *section = w->file->sections.all[USPI_DEBUG_INFO].bytes;
+    const struct uspi_section_piece *piece = &w->entries;
     if (!*has_children || !uspi_has(a, USPI_AT_SIBLING)) return;
     uint64_t sibling;
     if (!uspi_sum(w->unit->offset, a->all[USPI_AT_SIBLING].number, &sibling)) return;
     /* An offset that leads backwards or out of the unit is invalid. */
-    if (sibling <= (uint64_t)(c->p - section) || sibling >= w->unit->end) return;
-    c->p = section + (size_t)sibling;
+    if (sibling <= piece->from + (uint64_t)(c->p - piece->bytes) || sibling >= w->unit->end) return;
+    c->p = piece->bytes + (size_t)(sibling - piece->from);
     *has_children = false;
 }
 
@@ -270,11 +271,10 @@ static void skip_children(const struct walk *w, const struct uspi_attributes *a,
  * Returns false when memory is exhausted. */
 static bool read_entry(struct walk *w, const struct uspi_abbreviation *ab, struct uspi_cursor_at *c, uint64_t offset,
                        size_t depth, bool *has_children) {
-    const uint8_t *section = w->file->sections.all[USPI_DEBUG_INFO].bytes;
     struct uspi_dwarf_reader *reader = w->reader;
     struct uspi_walk_scope *around = &reader->stack[depth], *inside = around + 1;
     struct uspi_attributes a;
-    uspi_entry_read(w->table, ab, c, section, &a);
+    uspi_entry_read(w->table, ab, c, &w->entries, &a);
     if (c->is_bad) return true;
     switch ((enum uspi_entry_kind)ab->kind) {
     case USPI_ENTRY_FUNCTION:
@@ -313,15 +313,16 @@ static inline bool skip_entry(struct walk *w, const struct uspi_abbreviation *ab
 /* Walks the unit's entries. Returns false when memory is exhausted. */
 static bool walk_unit(struct walk *w) {
     struct uspi_dwarf_reader *reader = w->reader;
-    const struct uspi_section_bytes *section = uspi_debug_section(&w->file->sections, USPI_DEBUG_INFO);
-    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)w->unit->end, w->unit->first);
+    /* The piece is the unit: it begins at the unit's header. */
+    const struct uspi_section_piece *piece = &w->entries;
+    struct uspi_cursor_at c = uspi_cursor_over(piece->bytes, piece->size, w->unit->first - piece->from);
     size_t depth = 0;
     if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 2, sizeof *reader->stack)) return false;
     reader->stack[0] = (struct uspi_walk_scope){0};
     for (;;) {
-        if (depth > 0) uspi_plain_entries_skip(w->table, &c, section->bytes + w->unit->offset);
+        if (depth > 0) uspi_plain_entries_skip(w->table, &c, piece->bytes);
         if (c.p >= c.end) break;
-        const uint64_t offset = (uint64_t)(c.p - section->bytes), code = uspi_cursor_uleb(&c);
+        const uint64_t offset = piece->from + (uint64_t)(c.p - piece->bytes), code = uspi_cursor_uleb(&c);
         if (code == 0) {
             if (depth <= 1) break;
             depth--;
@@ -370,13 +371,14 @@ void uspi_scopes_reset(struct uspi_scopes *scopes, const struct uspi_dwarf_file 
 
 bool uspi_dwarf_note_scopes(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file,
                             const struct uspi_dwarf_unit *unit) {
-    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     int status;
     const struct uspi_abbreviation_table *table = uspi_abbreviation_cache_get(
-        reader->other_tables, abbreviations->bytes, abbreviations->size, unit->abbreviations, unit->encoding, &status);
+        reader->other_tables, &file->sections, unit->abbreviations, unit->encoding, &status);
     uspi_scopes_reset(&reader->foreign_scopes, file, unit);
     if (table == NULL) return status != USP_ERROR_NO_MEMORY;
-    struct walk w = {reader, file, unit, table, &reader->foreign_scopes, true, false};
+    const struct uspi_section_piece entries =
+        uspi_section_lasting(&file->sections, USPI_DEBUG_INFO, unit->offset, unit->end);
+    struct walk w = {reader, file, unit, entries, table, &reader->foreign_scopes, true, false};
     if (walk_unit(&w)) return true;
     uspi_scopes_reset(&reader->foreign_scopes, NULL, NULL);
     return false;
@@ -384,6 +386,7 @@ bool uspi_dwarf_note_scopes(struct uspi_dwarf_reader *reader, const struct uspi_
 
 bool uspi_dwarf_walk_unit(struct uspi_dwarf_reader *reader, bool needs_scopes) {
     const struct uspi_dwarf_source *source = &reader->source;
-    struct walk w = {reader, source->file, source->unit, reader->table, &reader->scopes, needs_scopes, true};
+    struct walk w = {reader,        source->file,    source->unit, reader->entries,
+                     reader->table, &reader->scopes, needs_scopes, true};
     return walk_unit(&w);
 }

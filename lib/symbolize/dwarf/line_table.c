@@ -118,7 +118,8 @@ int uspi_line_table_open(struct uspi_line_table *t, const struct uspi_dwarf_file
     t->folder_count = t->file_count = t->row_count = t->sequence_count = 0;
     if (unit->line_table == USPI_NO_OFFSET) return USP_OK;
     const uint64_t lengths = unit->line_table <= UINT64_MAX - LENGTHS ? unit->line_table + LENGTHS : UINT64_MAX;
-    const struct uspi_section_bytes *section = uspi_debug_section_to(&lines->sections, USPI_DEBUG_LINE, lengths);
+    const struct uspi_section_bytes *section =
+        uspi_debug_section_part(&lines->sections, USPI_DEBUG_LINE, unit->line_table, lengths);
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, unit->line_table);
     uint64_t length = uspi_cursor_number(&c, 4);
     const unsigned offset_size = length == UINT32_MAX ? 8 : 4;
@@ -128,7 +129,7 @@ int uspi_line_table_open(struct uspi_line_table *t, const struct uspi_dwarf_file
     }
     c.end = c.p + (size_t)length;
     t->end = (uint64_t)(c.end - section->bytes);
-    section = uspi_debug_section_to(&lines->sections, USPI_DEBUG_LINE, t->end);
+    section = uspi_debug_section_part(&lines->sections, USPI_DEBUG_LINE, unit->line_table, t->end);
     /* The table could not be unpacked beyond its length. */
     if (section->size == 0) return USP_OK;
     const uint64_t version = uspi_cursor_number(&c, 2);
@@ -331,7 +332,8 @@ void uspi_line_table_sort(struct uspi_line_table *table) {
 
 int uspi_line_table_run(struct uspi_line_table *t, const struct uspi_dwarf_file *lines, struct uspi_error *error) {
     if (t->version == 0) return USP_OK;
-    const struct uspi_section_bytes *section = uspi_debug_section_to(&lines->sections, USPI_DEBUG_LINE, t->end);
+    const struct uspi_section_bytes *section =
+        uspi_debug_section_part(&lines->sections, USPI_DEBUG_LINE, t->program, t->end);
     struct machine m = {.t = t, .lines = lines};
     m.mask = t->address_size >= 8 || t->address_size == 0 ? UINT64_MAX : (UINT64_C(1) << 8 * t->address_size) - 1;
     struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)t->end, t->program);

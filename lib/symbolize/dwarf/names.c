@@ -12,6 +12,18 @@
 /* The maximum number of scopes in a function's name. */
 #define SCOPES_MAX 32
 
+/* How much of another unit is read for one entry at first. Few entries are longer. */
+#define ENTRY_PIECE 1024u
+
+static bool read_entry_in(const struct uspi_abbreviation_table *table, const struct uspi_section_piece *piece,
+                          uint64_t offset, struct uspi_attributes *attributes) {
+    struct uspi_cursor_at c = uspi_cursor_over(piece->bytes, piece->size, offset - piece->from);
+    const struct uspi_abbreviation *a = uspi_abbreviation(table, uspi_cursor_uleb(&c));
+    if (a == NULL) return false;
+    uspi_entry_read(table, a, &c, piece, attributes);
+    return !c.is_bad;
+}
+
 bool uspi_dwarf_read_entry(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_file *file, uint64_t offset,
                            const struct uspi_dwarf_unit **unit, struct uspi_attributes *attributes) {
     const struct uspi_dwarf_unit *own = reader->source.unit;
@@ -19,17 +31,19 @@ bool uspi_dwarf_read_entry(struct uspi_dwarf_reader *reader, const struct uspi_d
     int status;
     *unit = is_own ? own : uspi_dwarf_unit_at(file, offset);
     if (*unit == NULL) return false;
-    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     const struct uspi_abbreviation_table *table =
         is_own ? reader->table
-               : uspi_abbreviation_cache_get(reader->other_tables, abbreviations->bytes, abbreviations->size,
-                                             (*unit)->abbreviations, (*unit)->encoding, &status);
-    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_INFO);
-    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, (size_t)(*unit)->end, offset);
-    const struct uspi_abbreviation *a = table != NULL ? uspi_abbreviation(table, uspi_cursor_uleb(&c)) : NULL;
-    if (a == NULL) return false;
-    uspi_entry_read(table, a, &c, section->bytes, attributes);
-    return !c.is_bad;
+               : uspi_abbreviation_cache_get(reader->other_tables, &file->sections, (*unit)->abbreviations,
+                                             (*unit)->encoding, &status);
+    if (table == NULL) return false;
+    if (is_own) return read_entry_in(table, &reader->entries, offset, attributes);
+    const bool is_long = (*unit)->end - offset > ENTRY_PIECE;
+    struct uspi_section_piece piece =
+        uspi_section_lasting(&file->sections, USPI_DEBUG_INFO, offset, is_long ? offset + ENTRY_PIECE : (*unit)->end);
+    if (read_entry_in(table, &piece, offset, attributes)) return true;
+    if (!is_long) return false;
+    piece = uspi_section_lasting(&file->sections, USPI_DEBUG_INFO, offset, (*unit)->end);
+    return read_entry_in(table, &piece, offset, attributes);
 }
 
 /* Returns the scope that encloses an entry, from 1; 0: none. */

@@ -20,18 +20,20 @@ static bool add(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit
     return true;
 }
 
+/* A function that reads a list from the cursor on. Returns false when memory is exhausted. */
+typedef bool (*read_entries)(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                             struct uspi_cursor_at *c, struct uspi_range_list *list);
+
 /* Reads a list of pairs of offsets from a base. A special pair sets the base; a pair of zeros ends the list. */
-static bool read_old_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
-                          struct uspi_range_list *list) {
-    const struct uspi_section_bytes *section = uspi_debug_section(&file->addresses->sections, USPI_DEBUG_RANGES);
-    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, offset);
+static bool read_old_entries(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                             struct uspi_cursor_at *c, struct uspi_range_list *list) {
     const unsigned size = unit->encoding.address_size;
     const uint64_t select = highest_address(unit);
     uint64_t base = unit->base;
     while (list->budget > 0) {
         list->budget--;
-        const uint64_t low = uspi_cursor_number(&c, size), high = uspi_cursor_number(&c, size);
-        if (c.is_bad || (low == 0 && high == 0)) break;
+        const uint64_t low = uspi_cursor_number(c, size), high = uspi_cursor_number(c, size);
+        if (c->is_bad || (low == 0 && high == 0)) break;
         if (low == select) {
             base = high;
         } else if (base < select - 1 && !add(file, unit, (low + base) & select, (high + base) & select, list)) {
@@ -41,53 +43,79 @@ static bool read_old_list(const struct uspi_dwarf_file *file, const struct uspi_
     return true;
 }
 
-static bool read_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
-                      struct uspi_range_list *list) {
-    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_RNGLISTS);
-    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, offset);
+static bool read_new_entries(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
+                             struct uspi_cursor_at *c, struct uspi_range_list *list) {
     const unsigned size = unit->encoding.address_size;
     const uint64_t mask = highest_address(unit);
     uint64_t base = unit->base, low = 0, high = 0;
-    while (!c.is_bad && list->budget > 0) {
+    while (!c->is_bad && list->budget > 0) {
         bool is_range = true, is_known = true;
         list->budget--;
-        switch (uspi_cursor_byte(&c)) {
+        switch (uspi_cursor_byte(c)) {
         case DW_RLE_end_of_list: return true;
         case DW_RLE_base_addressx:
-            if (!uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &base)) base = mask;
+            if (!uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(c), &base)) base = mask;
             is_range = false;
             break;
         case DW_RLE_base_address:
-            base = uspi_cursor_number(&c, size);
+            base = uspi_cursor_number(c, size);
             is_range = false;
             break;
         case DW_RLE_startx_endx:
-            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &low);
-            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &high) && is_known;
+            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(c), &low);
+            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(c), &high) && is_known;
             break;
         case DW_RLE_startx_length:
-            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(&c), &low);
-            high = low + uspi_cursor_uleb(&c);
+            is_known = uspi_dwarf_indexed_address(file, unit, uspi_cursor_uleb(c), &low);
+            high = low + uspi_cursor_uleb(c);
             break;
         case DW_RLE_offset_pair:
-            low = (base + uspi_cursor_uleb(&c)) & mask;
-            high = (base + uspi_cursor_uleb(&c)) & mask;
+            low = (base + uspi_cursor_uleb(c)) & mask;
+            high = (base + uspi_cursor_uleb(c)) & mask;
             is_known = base < mask - 1;
             break;
         case DW_RLE_start_end:
-            low = uspi_cursor_number(&c, size);
-            high = uspi_cursor_number(&c, size);
+            low = uspi_cursor_number(c, size);
+            high = uspi_cursor_number(c, size);
             break;
         case DW_RLE_start_length:
-            low = uspi_cursor_number(&c, size);
-            high = low + uspi_cursor_uleb(&c);
+            low = uspi_cursor_number(c, size);
+            high = low + uspi_cursor_uleb(c);
             break;
         default: return true; /* what follows an unknown entry cannot be read */
         }
-        if (c.is_bad || !is_range || !is_known) continue;
+        if (c->is_bad || !is_range || !is_known) continue;
         if (!add(file, unit, low, high, list)) return false;
     }
     return true;
+}
+
+/* How much of the section is read for one list at first, where lists lie together. */
+#define LISTS_PIECE ((uint64_t)1 << 14)
+
+/* Reads the list at an offset of a section. Only the piece that has it is brought into memory. */
+static bool read_list(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t offset,
+                      struct uspi_range_list *list) {
+    const bool is_old = unit->encoding.version < 5;
+    const struct uspi_debug_sections *sections = is_old ? &file->addresses->sections : &file->sections;
+    const enum uspi_debug_section which = is_old ? USPI_DEBUG_RANGES : USPI_DEBUG_RNGLISTS;
+    const read_entries read = is_old ? read_old_entries : read_new_entries;
+    const uint64_t size = sections->all[which].size, left = offset < size ? size - offset : 0, budget = list->budget;
+    const size_t count = list->count;
+    for (uint64_t n = list->apart != NULL ? USPI_SMALL_PIECE : LISTS_PIECE;; n *= 16) {
+        struct uspi_section_piece piece;
+        const uint64_t end = n < left ? offset + n : size;
+        if (list->apart == NULL) {
+            piece = uspi_section_lasting(sections, which, offset, end);
+        } else if (uspi_section_piece(sections, which, offset, end, list->apart, &piece) == USP_ERROR_NO_MEMORY) {
+            return false;
+        }
+        struct uspi_cursor_at c = uspi_cursor_over(piece.bytes, piece.size, 0);
+        if (!read(file, unit, &c, list)) return false;
+        if (!c.is_bad || n >= left || piece.size == 0) return true;
+        list->count = count;
+        list->budget = budget;
+    }
 }
 
 /* Finds the start of the list of DW_AT_ranges. Returns false when it cannot be known. */
@@ -99,13 +127,11 @@ static bool find_list(const struct uspi_dwarf_file *file, const struct uspi_dwar
         if (unit->encoding.version < 5 && file->addresses != file) return uspi_sum(*offset, unit->ranges_base, offset);
         return true;
     }
-    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_RNGLISTS);
+    const unsigned size = unit->encoding.offset_size;
     uint64_t at;
-    if (!uspi_product(value->number, unit->encoding.offset_size, &at) || !uspi_sum(at, unit->rnglists_base, &at))
-        return false;
-    struct uspi_cursor_at c = uspi_cursor_over(section->bytes, section->size, at);
-    *offset = uspi_cursor_number(&c, unit->encoding.offset_size);
-    return !c.is_bad && uspi_sum(*offset, unit->rnglists_base, offset);
+    if (!uspi_product(value->number, size, &at) || !uspi_sum(at, unit->rnglists_base, &at)) return false;
+    return uspi_dwarf_number(file, USPI_DEBUG_RNGLISTS, at, size, offset) &&
+           uspi_sum(*offset, unit->rnglists_base, offset);
 }
 
 /* A uspi_before function. */
@@ -142,9 +168,7 @@ bool uspi_dwarf_ranges(const struct uspi_dwarf_file *file, const struct uspi_dwa
     *first = low;
     if (uspi_has(attributes, USPI_AT_RANGES)) {
         if (!find_list(file, unit, &attributes->all[USPI_AT_RANGES], &offset)) return true;
-        const bool is_done =
-            unit->encoding.version < 5 ? read_old_list(file, unit, offset, list) : read_list(file, unit, offset, list);
-        if (!is_done) return false;
+        if (!read_list(file, unit, offset, list)) return false;
         if (list->count > from) *first = list->all[from].low;
         return join(list, from);
     }

@@ -34,6 +34,7 @@ void uspi_dwarf_reader_free(struct uspi_dwarf_reader *reader) {
     free_scopes(&reader->scopes);
     free_scopes(&reader->foreign_scopes);
     free(reader->ranges.all);
+    uspi_piece_room_free(&reader->entries_room);
     free(reader->stack);
     free(reader->origins);
     free(reader->origin_hash);
@@ -125,18 +126,26 @@ static void forget(struct uspi_dwarf_reader *reader) {
     uspi_scopes_reset(&reader->scopes, reader->source.file, reader->source.unit);
 }
 
+/* Units are seldom larger. The memory of a larger one is freed after it was read. */
+#define ENTRIES_KEPT ((size_t)4 << 20)
+
 int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwarf_source *source,
                          const uint8_t **bytes, size_t *size, struct uspi_error *error) {
-    const struct uspi_section_bytes *abbreviations = uspi_debug_section(&source->file->sections, USPI_DEBUG_ABBREV);
-    int status;
+    const struct uspi_dwarf_unit *unit = source->unit;
     *bytes = NULL;
     *size = 0;
     reader->source = *source;
     reader->error = error;
     if (error != NULL) error->status = USP_OK;
     forget(reader);
-    reader->table = uspi_abbreviation_cache_get(reader->tables, abbreviations->bytes, abbreviations->size,
-                                                source->unit->abbreviations, source->unit->encoding, &status);
+    int status = uspi_section_piece(&source->file->sections, USPI_DEBUG_INFO, unit->offset, unit->end,
+                                    &reader->entries_room, &reader->entries);
+    if (status != USP_OK) {
+        uspi_dwarf_complain(reader, unit->offset, "a unit that cannot be read");
+        return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+    }
+    reader->table = uspi_abbreviation_cache_get(reader->tables, &source->file->sections, unit->abbreviations,
+                                                unit->encoding, &status);
     if (reader->table == NULL) {
         uspi_dwarf_complain(reader, source->unit->offset, "a unit whose abbreviations cannot be read");
         return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
@@ -148,5 +157,6 @@ int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwa
     if (!uspi_dwarf_name_origins(reader) || !uspi_dwarf_give_calls(reader)) return USP_ERROR_NO_MEMORY;
     if (reader->ranges.budget == 0)
         uspi_dwarf_complain(reader, source->unit->offset, "a unit with more ranges than it can have");
+    if (reader->entries_room.room > ENTRIES_KEPT) uspi_piece_room_free(&reader->entries_room);
     return uspi_builder_finish(reader->builder, bytes, size);
 }

@@ -89,6 +89,8 @@ struct uspi_dwarf_reader {
     struct uspi_range_list ranges;
     struct uspi_dwarf_source source;
     struct uspi_error *error;
+    struct uspi_section_piece entries; /* the unit being read, in .debug_info */
+    struct uspi_piece_room entries_room;
     const struct uspi_abbreviation_table *table; /* of the unit being read */
     struct uspi_scopes scopes;
     struct uspi_scopes

@@ -82,7 +82,8 @@ static bool find_in_package(const struct uspi_split_package *package, uint64_t i
         if (which == USPI_DEBUG_SECTIONS) continue;
         /* The package unpacks the section, once for all units. */
         struct uspi_section_bytes *section = &sections->all[which];
-        *section = *uspi_debug_section(&package->sections, which);
+        *section = package->sections.packed[which] != NULL ? *uspi_debug_section(&package->sections, which)
+                                                           : package->sections.all[which];
         sections->packed[which] = NULL;
         if (at > section->size || size > section->size - at) return false;
         section->bytes += (size_t)at;
@@ -197,12 +198,8 @@ int uspi_split_open(const struct uspi_split_program *program, const struct uspi_
     made->unit.line_table = skeleton->line_table;
     made->unit.folder = skeleton->folder;
     made->texts = *program->texts;
-    const struct uspi_section_bytes *str = &made->dwarf.sections.all[USPI_DEBUG_STR];
-    const struct uspi_section_bytes *info = &made->dwarf.sections.all[USPI_DEBUG_INFO];
-    made->texts.of[USPI_TEXT_SPLIT_STR].bytes = str->bytes;
-    made->texts.of[USPI_TEXT_SPLIT_STR].size = str->size;
-    made->texts.of[USPI_TEXT_SPLIT_INFO].bytes = info->bytes;
-    made->texts.of[USPI_TEXT_SPLIT_INFO].size = info->size;
+    uspi_dwarf_set_text(&made->texts, USPI_TEXT_SPLIT_STR, &made->dwarf, USPI_DEBUG_STR);
+    uspi_dwarf_set_text(&made->texts, USPI_TEXT_SPLIT_INFO, &made->dwarf, USPI_DEBUG_INFO);
     *split = made;
     return USP_OK;
 }

@@ -8,9 +8,13 @@
 
 #include <inttypes.h>
 
-static struct uspi_cursor_at over(const struct uspi_dwarf_file *file, enum uspi_debug_section which, uint64_t from) {
-    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, which);
-    return uspi_cursor_over(section->bytes, section->size, from);
+bool uspi_dwarf_number(const struct uspi_dwarf_file *file, enum uspi_debug_section which, uint64_t at, unsigned width,
+                       uint64_t *number) {
+    const uint64_t end = at <= UINT64_MAX - width ? at + width : UINT64_MAX;
+    const struct uspi_section_piece piece = uspi_section_lasting(&file->sections, which, at, end);
+    struct uspi_cursor_at c = uspi_cursor_over(piece.bytes, piece.size, 0);
+    *number = uspi_cursor_number(&c, width);
+    return !c.is_bad;
 }
 
 /* ---- values ---- */
@@ -34,9 +38,7 @@ bool uspi_dwarf_indexed_address(const struct uspi_dwarf_file *file, const struct
     const unsigned size = unit->encoding.address_size;
     uint64_t at;
     if (!uspi_product(index, size, &at) || !uspi_sum(at, unit->addr_base, &at)) return false;
-    struct uspi_cursor_at c = over(file->addresses, USPI_DEBUG_ADDR, at);
-    *address = uspi_cursor_number(&c, size);
-    return !c.is_bad;
+    return uspi_dwarf_number(file->addresses, USPI_DEBUG_ADDR, at, size, address);
 }
 
 bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
@@ -55,21 +57,23 @@ bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dw
 /* Returns a reference to an offset in a section of strings, if the string there is terminated; otherwise 0. */
 static uint64_t text_in(const struct uspi_dwarf_file *file, enum uspi_debug_section which, enum uspi_text_kind kind,
                         uint64_t offset) {
-    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, which);
-    if (offset >= section->size) return 0;
-    const bool is_terminated = section->bytes[section->size - 1] == 0 ||
-                               memchr(section->bytes + (size_t)offset, 0, section->size - (size_t)offset) != NULL;
+    const size_t size = file->sections.all[which].size;
+    if (offset >= size) return 0;
     /* The string itself is not read, because most strings are never shown. */
-    return is_terminated ? uspi_text_reference(kind, offset) : 0;
+    const struct uspi_section_piece last = uspi_section_lasting(&file->sections, which, size - 1, size);
+    if (last.size == 0) return 0;
+    if (last.bytes[0] == 0) return uspi_text_reference(kind, offset);
+    const struct uspi_section_piece rest = uspi_section_lasting(&file->sections, which, offset, size);
+    return rest.size != 0 && memchr(rest.bytes, 0, rest.size) != NULL ? uspi_text_reference(kind, offset) : 0;
 }
 
 static uint64_t indexed_text(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t index) {
     const unsigned size = unit->encoding.offset_size;
     uint64_t at;
     if (!uspi_product(index, size, &at) || !uspi_sum(at, unit->str_offsets_base, &at)) return 0;
-    struct uspi_cursor_at c = over(file, USPI_DEBUG_STR_OFFSETS, at);
-    const uint64_t offset = uspi_cursor_number(&c, size);
-    return c.is_bad ? 0 : text_in(file, USPI_DEBUG_STR, file->str, offset);
+    uint64_t offset;
+    if (!uspi_dwarf_number(file, USPI_DEBUG_STR_OFFSETS, at, size, &offset)) return 0;
+    return text_in(file, USPI_DEBUG_STR, file->str, offset);
 }
 
 uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
@@ -89,6 +93,19 @@ uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_d
     case DW_FORM_strx4:
     case DW_FORM_GNU_str_index: return indexed_text(file, unit, value->number);
     default: return 0;
+    }
+}
+
+void uspi_dwarf_set_text(struct uspi_texts *texts, enum uspi_text_kind kind, const struct uspi_dwarf_file *file,
+                         enum uspi_debug_section which) {
+    const struct uspi_section_bytes *section = &file->sections.all[which];
+    struct uspi_text_section *text = &texts->of[kind];
+    /* A 0 byte follows unpacked sections. It is counted, so that uspi_text_at need not search for a terminator in bytes
+     * that are not unpacked yet. */
+    *text = (struct uspi_text_section){.bytes = section->bytes,
+                                       .size = section->size + (file->sections.packed[which] != NULL ? 1 : 0)};
+    if (section->is_filled_later) {
+        text->all = (struct uspi_bytes){file->sections.source, section->position, section->size};
     }
 }
 
@@ -168,52 +185,62 @@ static uint16_t language_of(const struct uspi_attributes *a) {
 /* State of listing the units. Most abbreviation tables belong to one unit, whose first entry uses the first
  * abbreviation. Such a table is read only up to that one. A table that several units share is compiled. */
 struct listing {
-    struct uspi_section_pieces pieces;      /* of .debug_info */
-    struct uspi_abbreviation_cache *tables; /* NULL: no table was met twice */
-    uint64_t next;                          /* no table so far begins at this offset or after it */
-    uint64_t budget;                        /* how many more bytes of tables may be read; counts down */
+    struct uspi_piece_room room, table_room; /* for pieces of .debug_info; of .debug_abbrev */
+    struct uspi_abbreviation_cache *tables;  /* NULL: no table was met twice */
+    uint64_t next;                           /* no table so far begins at this offset or after it */
+    uint64_t budget;                         /* how many more bytes of tables may be read; counts down */
 };
 
 /* The budget is this many times the size of the sections. A table is read a few times at most. It is read more often
  * only where tables overlap, by damage or malice. */
 #define TABLE_READINGS 64
 
-/* A unit's first entry. Offsets of strings in it count from `bytes`. */
+/* A unit's first entry, in a piece of .debug_info. */
 struct first_entry {
     struct uspi_cursor_at at;
-    const uint8_t *bytes;
+    const struct uspi_section_piece *piece;
     uint64_t tag;
     struct uspi_attributes attributes;
 };
 
 static int read_shared(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, struct listing *listing,
                        struct first_entry *entry) {
-    const struct uspi_section_bytes *section = uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV);
     int status;
     if (listing->tables == NULL) listing->tables = uspi_abbreviation_cache_create(USPI_TABLES_REFERRED);
     if (listing->tables == NULL) return USP_ERROR_NO_MEMORY;
     const uint64_t before = uspi_abbreviation_cache_compiled(listing->tables);
-    const struct uspi_abbreviation_table *table = uspi_abbreviation_cache_get(
-        listing->tables, section->bytes, section->size, unit->abbreviations, unit->encoding, &status);
+    const struct uspi_abbreviation_table *table =
+        uspi_abbreviation_cache_get(listing->tables, &file->sections, unit->abbreviations, unit->encoding, &status);
     const uint64_t compiled = uspi_abbreviation_cache_compiled(listing->tables) - before;
     listing->budget -= compiled < listing->budget ? compiled : listing->budget;
     const struct uspi_abbreviation *own = table != NULL ? uspi_abbreviation(table, uspi_cursor_uleb(&entry->at)) : NULL;
     if (own == NULL) return status != USP_OK ? status : USP_ERROR_FORMAT;
     entry->tag = own->tag;
-    uspi_entry_read(table, own, &entry->at, entry->bytes, &entry->attributes);
+    uspi_entry_read(table, own, &entry->at, entry->piece, &entry->attributes);
     return entry->at.is_bad ? USP_ERROR_FORMAT : USP_OK;
 }
 
 static int read_once(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, struct listing *listing,
                      struct first_entry *entry) {
-    struct uspi_cursor_at own = over(file, USPI_DEBUG_ABBREV, unit->abbreviations);
-    const uint8_t *begin = own.p;
-    const bool is_there = uspi_abbreviation_seek(&own, uspi_cursor_uleb(&entry->at));
-    const uint64_t passed = (uint64_t)(own.p - begin);
-    listing->budget -= passed < listing->budget ? passed : listing->budget;
-    const bool is_read =
-        is_there && uspi_entry_read_by(&own, unit->encoding, &entry->at, entry->bytes, &entry->tag, &entry->attributes);
-    return is_read ? USP_OK : USP_ERROR_FORMAT;
+    const struct uspi_cursor_at begin = entry->at;
+    const size_t size = file->sections.all[USPI_DEBUG_ABBREV].size;
+    for (uint64_t n = USPI_SMALL_PIECE;; n *= 16) {
+        const bool is_all = unit->abbreviations >= size || n >= size - unit->abbreviations;
+        struct uspi_section_piece piece;
+        const int status = uspi_section_piece(&file->sections, USPI_DEBUG_ABBREV, unit->abbreviations,
+                                              is_all ? size : unit->abbreviations + n, &listing->table_room, &piece);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        struct uspi_cursor_at own = uspi_cursor_over(piece.bytes, piece.size, 0);
+        const uint8_t *before = own.p;
+        entry->at = begin;
+        const bool is_there = uspi_abbreviation_seek(&own, uspi_cursor_uleb(&entry->at));
+        const bool is_read = is_there && uspi_entry_read_by(&own, unit->encoding, &entry->at, entry->piece, &entry->tag,
+                                                            &entry->attributes);
+        const uint64_t passed = (uint64_t)(own.p - before);
+        listing->budget -= passed < listing->budget ? passed : listing->budget;
+        if (is_read) return USP_OK;
+        if (!own.is_bad || is_all) return USP_ERROR_FORMAT;
+    }
 }
 
 /* Reads a unit's first entry from a piece of the section. *is_cut: the piece ends before the unit does, so the entry
@@ -225,30 +252,24 @@ static int read_in_piece(const struct uspi_dwarf_file *file, const struct uspi_d
     *is_cut = piece->size < size;
     *entry = (struct first_entry){
         .at = uspi_cursor_over(piece->bytes, *is_cut ? piece->size : (size_t)size, unit->first - piece->from),
-        .bytes = piece->bytes};
+        .piece = piece};
     const bool is_new = unit->abbreviations >= listing->next;
-    const int status = is_new ? read_once(file, unit, listing, entry) : read_shared(file, unit, listing, entry);
-    static const enum uspi_attribute texts[] = {USPI_AT_NAME, USPI_AT_COMP_DIR, USPI_AT_DWO_NAME};
-    for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct uspi_attribute_value *text = &entry->attributes.all[texts[i]];
-        if (uspi_has(&entry->attributes, texts[i]) && text->form == DW_FORM_string) text->number += piece->from;
-    }
-    return status;
+    return is_new ? read_once(file, unit, listing, entry) : read_shared(file, unit, listing, entry);
 }
 
 /* Reads the first entry of a unit, whose header is at the beginning of the piece. Returns USP_OK, USP_ERROR_FORMAT when
  * it cannot be read, USP_ERROR_NO_MEMORY. */
 static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwarf_unit *unit, struct listing *listing,
                             const struct uspi_section_piece *piece) {
-    const struct uspi_section_bytes *section = listing->pieces.section;
     struct first_entry entry;
+    struct uspi_section_piece whole;
     uint64_t address;
     bool is_cut;
     if (listing->budget == 0) return USP_ERROR_FORMAT;
     int status = read_in_piece(file, unit, listing, piece, &entry, &is_cut);
     if (status == USP_ERROR_FORMAT && is_cut) {
-        const struct uspi_section_piece all = {section->bytes, 0, section->size};
-        status = read_in_piece(file, unit, listing, &all, &entry, &is_cut);
+        status = uspi_section_piece(&file->sections, USPI_DEBUG_INFO, unit->offset, unit->end, &listing->room, &whole);
+        if (status == USP_OK) status = read_in_piece(file, unit, listing, &whole, &entry, &is_cut);
     }
     if (unit->abbreviations >= listing->next) listing->next = unit->abbreviations + 1;
     if (status != USP_OK) return status;
@@ -294,10 +315,15 @@ bool uspi_dwarf_is_code(const struct uspi_debug_sections *sections, uint64_t hig
 }
 
 static int list_units(struct uspi_dwarf_file *file, struct listing *listing, struct uspi_error *error) {
-    const size_t size = listing->pieces.section->size;
+    const size_t size = file->sections.all[USPI_DEBUG_INFO].size;
     for (uint64_t at = 0; at < size;) {
         struct uspi_dwarf_unit unit;
-        const struct uspi_section_piece piece = uspi_section_piece(&listing->pieces, at);
+        struct uspi_section_piece piece;
+        const uint64_t end = at <= UINT64_MAX - USPI_SMALL_PIECE ? at + USPI_SMALL_PIECE : UINT64_MAX;
+        if (uspi_section_piece(&file->sections, USPI_DEBUG_INFO, at, end, &listing->room, &piece) ==
+            USP_ERROR_NO_MEMORY) {
+            return USP_ERROR_NO_MEMORY;
+        }
         const bool is_good = read_header(&piece, size, &unit);
         if (unit.end <= at) {
             uspi_dwarf_describe(file, USPI_DEBUG_INFO, at, "the header of a unit is damaged", error);
@@ -326,12 +352,12 @@ static int list_units(struct uspi_dwarf_file *file, struct listing *listing, str
 }
 
 int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error) {
-    const uint64_t size = (uint64_t)uspi_debug_section(&file->sections, USPI_DEBUG_INFO)->size +
-                          uspi_debug_section(&file->sections, USPI_DEBUG_ABBREV)->size;
+    const uint64_t size =
+        (uint64_t)file->sections.all[USPI_DEBUG_INFO].size + file->sections.all[USPI_DEBUG_ABBREV].size;
     struct listing listing = {.budget = size <= UINT64_MAX / TABLE_READINGS ? size * TABLE_READINGS : UINT64_MAX};
-    uspi_section_pieces_open(&listing.pieces, &file->sections, USPI_DEBUG_INFO);
     const int status = list_units(file, &listing, error);
-    uspi_section_pieces_close(&listing.pieces);
+    uspi_piece_room_free(&listing.room);
+    uspi_piece_room_free(&listing.table_room);
     uspi_abbreviation_cache_free(listing.tables);
     return status;
 }

@@ -57,6 +57,10 @@ const struct uspi_dwarf_unit *uspi_dwarf_unit_from(const struct uspi_dwarf_file 
 
 /* ---- values ---- */
 
+/* Reads the number of `width` bytes at an offset of a section. Returns false when it cannot be read. */
+bool uspi_dwarf_number(const struct uspi_dwarf_file *file, enum uspi_debug_section which, uint64_t at, unsigned width,
+                       uint64_t *number);
+
 /* Reads entry `index` of the unit's part of .debug_addr. Returns false when there is none. */
 bool uspi_dwarf_indexed_address(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t index,
                                 uint64_t *address);
@@ -68,6 +72,10 @@ bool uspi_dwarf_address(const struct uspi_dwarf_file *file, const struct uspi_dw
 /* Returns a reference to the string that is an attribute's value; 0 when it is not a string, or has no terminator. */
 uint64_t uspi_dwarf_text(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit,
                          const struct uspi_attribute_value *value);
+
+/* Sets where the strings of a kind are: a section of the file. */
+void uspi_dwarf_set_text(struct uspi_texts *texts, enum uspi_text_kind kind, const struct uspi_dwarf_file *file,
+                         enum uspi_debug_section which);
 
 /* Finds the entry to which an attribute refers: the file that has it, and its offset there. Returns false when it is
  * not a reference. */

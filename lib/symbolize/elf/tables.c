@@ -198,35 +198,45 @@ static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     return (is_function(symbol) ? 0u : 8u) | binding << 1 | (symbol->size == 0 ? 1u : 0u);
 }
 
-/* Returns the first entry from number i on that touches the excerpt, or the count when there is none. Nearly all
- * entries are skipped here, so only their values and sizes are read. */
-static uint64_t next_wanted(const uint8_t *entries, uint64_t i, uint64_t count, const struct uspi_excerpt *excerpt) {
-    for (; i < count; i++) {
-        uint64_t value, size, end;
-        uspi_elf_symbol_extent(entries, i, &value, &size);
-        if (!uspi_sum(value, size, &end)) end = UINT64_MAX;
-        if (uspi_excerpt_overlaps(excerpt, value, end)) break;
+/* Returns the first entry of a 64-bit table from number i on that touches the excerpt or cannot be read, or the count
+ * when there is none. Nearly all entries are skipped here, so only their values and sizes are read. */
+static uint64_t next_wanted(struct uspi_elf_pass *pass, uint64_t i, const struct uspi_excerpt *excerpt) {
+    while (uspi_elf_pass_read(pass, i) == USP_OK) {
+        for (; i < pass->end; i++) {
+            uint64_t value, size, end;
+            uspi_elf_pass_extent(pass, i, &value, &size);
+            if (!uspi_sum(value, size, &end)) end = UINT64_MAX;
+            if (uspi_excerpt_overlaps(excerpt, value, end)) return i;
+        }
     }
     return i;
 }
 
-/* Raises *start to the highest value of a function or label at or below an address. Returns false when the entries
- * cannot be compared in place. */
-static bool raise_to_nearest(const struct table *table, usp_addr address, usp_addr *start) {
-    const struct uspi_elf_symbols *symbols = &table->symbols;
-    const uint8_t *entries = uspi_elf_symbols_in_place(symbols);
-    if (symbols->count == 0) return true;
-    if (entries == NULL || table->code.is_unlinked) return false;
-    for (uint64_t i = 0; i < symbols->count; i++) {
+/* Raises *start to the highest value of a function or label at or below an address. Returns false when an entry cannot
+ * be read. */
+static bool raise_in_pass(struct uspi_elf_pass *pass, usp_addr address, usp_addr *start) {
+    for (uint64_t i = 0; i < pass->symbols->count; i++) {
         uint64_t value, size;
-        uspi_elf_symbol_extent(entries, i, &value, &size);
-        if (value > address || value <= *start) continue;
         struct uspi_elf_symbol symbol;
-        if (uspi_elf_symbol(symbols, i, &symbol, NULL) != USP_OK) return false;
+        if (uspi_elf_pass_read(pass, i) != USP_OK) return false;
+        uspi_elf_pass_extent(pass, i, &value, &size);
+        if (value > address || value <= *start) continue;
+        if (uspi_elf_pass_symbol(pass, i, &symbol) != USP_OK) return false;
         if (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE) continue;
         if (symbol.section != USPI_SHN_UNDEF) *start = value;
     }
     return true;
+}
+
+/* Does the same for a table. Returns false also when it is not a 64-bit table of a linked file in memory of ours. */
+static bool raise_to_nearest(const struct table *table, usp_addr address, usp_addr *start) {
+    const struct uspi_elf_symbols *symbols = &table->symbols;
+    struct uspi_elf_pass pass = {.symbols = symbols};
+    if (symbols->count == 0) return true;
+    if (!symbols->wide || uspi_bytes_place(symbols->entries) == NULL || table->code.is_unlinked) return false;
+    const bool is_done = raise_in_pass(&pass, address, start);
+    uspi_elf_pass_free(&pass);
+    return is_done;
 }
 
 /* A uspi_tables.nearest function. */
@@ -256,24 +266,26 @@ static usp_addr reach_of(const struct elf_tables *e, uint64_t i, const struct us
     return elf_bounds_end(&e->bounds, start, range->high, symbol->is_thumb, e->names_all);
 }
 
-static int gather_table(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering) {
+static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering,
+                       struct uspi_elf_pass *pass) {
     const struct uspi_elf_symbols *symbols = &e->tables[source].symbols;
     const struct uspi_elf_code *code = &e->tables[source].code;
     struct uspi_excerpt *excerpt = gathering->excerpt;
     /* For a whole index, all names are searched once, because most tables have no versions. For an excerpt, each name
      * is searched. */
+    if (excerpt == NULL) uspi_bytes_need_whole(symbols->strings);
     const bool has_versions = excerpt != NULL || uspi_bytes_may_have(symbols->strings, '@');
     /* Values in unlinked objects are not addresses yet. */
-    const uint8_t *entries = excerpt != NULL && !code->is_unlinked ? uspi_elf_symbols_in_place(symbols) : NULL;
+    const bool skips = excerpt != NULL && !code->is_unlinked && symbols->wide;
     if (excerpt != NULL && code->count > 0) uspi_excerpt_pass(excerpt, code->by_address[0].low);
     for (uint64_t i = 0; i < symbols->count && i < ENTRY_MASK; i++) {
-        if (entries != NULL) {
-            i = next_wanted(entries, i, symbols->count, excerpt);
+        if (skips) {
+            i = next_wanted(pass, i, excerpt);
             if (i >= symbols->count || i >= ENTRY_MASK) break;
         }
         struct uspi_elf_symbol symbol;
         char room[NAME_BEGINNING];
-        int status = uspi_elf_symbol(symbols, i, &symbol, NULL);
+        int status = uspi_elf_pass_symbol(pass, i, &symbol);
         if (status != USP_OK) return status;
         if (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE) continue;
         usp_addr start;
@@ -300,6 +312,13 @@ static int gather_table(const struct elf_tables *e, unsigned source, struct uspi
         if (status != USP_OK) return status;
     }
     return USP_OK;
+}
+
+static int gather_table(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering) {
+    struct uspi_elf_pass pass = {.symbols = &e->tables[source].symbols};
+    const int status = gather_pass(e, source, gathering, &pass);
+    uspi_elf_pass_free(&pass);
+    return status;
 }
 
 /* A uspi_plt_visit function; the context is the gathering. The index must know where an entry ends, because get() does
@@ -488,13 +507,18 @@ static int open_debugdata(struct elf_tables *e, struct uspi_bytes file) {
 
 /* Returns whether a table names the functions that are local to its file. */
 static bool has_local_functions(const struct table *table) {
+    struct uspi_elf_pass pass = {.symbols = &table->symbols};
     struct uspi_elf_symbol symbol;
     usp_addr start;
-    for (uint64_t i = 1; uspi_elf_symbol(&table->symbols, i, &symbol, NULL) == USP_OK; i++) {
-        if (symbol.binding != USPI_STB_LOCAL || !is_function(&symbol)) continue;
-        if (uspi_elf_code_of(&table->code, &symbol, &start) != NULL) return true;
+    bool is_found = false;
+    for (uint64_t i = 1; !is_found && uspi_elf_pass_read(&pass, i) == USP_OK; i++) {
+        /* Few symbols are local, so nearly all are passed by one byte of theirs. */
+        if (uspi_elf_pass_info(&pass, i) >> 4 != USPI_STB_LOCAL) continue;
+        if (uspi_elf_pass_symbol(&pass, i, &symbol) != USP_OK || !is_function(&symbol)) continue;
+        is_found = uspi_elf_code_of(&table->code, &symbol, &start) != NULL;
     }
-    return false;
+    uspi_elf_pass_free(&pass);
+    return is_found;
 }
 
 static void count_memory(struct elf_tables *e) {

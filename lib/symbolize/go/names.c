@@ -2,6 +2,8 @@
 /* See names.h. */
 #include "lib/symbolize/go/names.h"
 
+#include "lib/symbolize/lines/strings.h"
+
 #include <string.h>
 
 int uspi_go_gather(const struct uspi_go_table *table, uint32_t number, uint32_t most, uint32_t rank,
@@ -21,12 +23,12 @@ int uspi_go_gather(const struct uspi_go_table *table, uint32_t number, uint32_t 
     return USP_OK;
 }
 
-const char *uspi_go_name(const struct uspi_go_table *table, uint32_t place) {
+const char *uspi_go_name(const struct uspi_go_table *table, uint32_t number) {
     struct uspi_go_function function;
-    if (!uspi_go_function(table, place, &function)) return "";
-    const uint64_t left = table->bytes.size - function.name;
-    const char *name = (const char *)uspi_bytes_in_place(table->bytes, function.name, (size_t)left);
-    return name != NULL && memchr(name, '\0', (size_t)left) != NULL ? name : "";
+    if (!uspi_go_function(table, number, &function)) return "";
+    const uint8_t *place = uspi_bytes_place(table->bytes);
+    if (place == NULL || !uspi_text_need(table->bytes, function.name)) return "";
+    return (const char *)place + (size_t)function.name;
 }
 
 int uspi_go_get(const struct uspi_go_table *table, uint32_t place, struct uspi_names *names,

@@ -17,6 +17,6 @@ int uspi_go_get(const struct uspi_go_table *table, uint32_t place, struct uspi_n
                 struct uspi_symbol_answer *named);
 
 /* Returns a function's name in place, for comparison; "": it has none. */
-const char *uspi_go_name(const struct uspi_go_table *table, uint32_t place);
+const char *uspi_go_name(const struct uspi_go_table *table, uint32_t number);
 
 #endif

@@ -92,14 +92,13 @@ static void close_source(struct uspi_line_source *source) { free(source); }
 
 int uspi_go_source_create(const struct uspi_go_table *table, usp_addr header, struct uspi_line_source **source) {
     const uint64_t units = (table->count + UNIT - 1) / UNIT;
-    const uint8_t *bytes = uspi_bytes_in_place(table->bytes, 0, (size_t)table->bytes.size);
+    struct uspi_text_section text;
     *source = NULL;
-    if (bytes == NULL || units > UINT32_MAX / 2) return USP_ERROR_NOT_FOUND;
+    if (!uspi_text_section_set(&text, table->bytes) || units > UINT32_MAX / 2) return USP_ERROR_NOT_FOUND;
     struct go_source *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->table = *table;
-    made->texts.of[USPI_TEXT_GO].bytes = bytes;
-    made->texts.of[USPI_TEXT_GO].size = (size_t)table->bytes.size;
+    made->texts.of[USPI_TEXT_GO] = text;
     /* Far more than functions need on average. Equal lists are written once and read by several functions. */
     made->budget = 65536 + 16 * table->bytes.size / units;
     made->contract = (struct uspi_line_source){.what = "Go's function table",

@@ -57,74 +57,87 @@ static int by_start(const void *a, const void *b) {
     return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The pieces that have begun in a sweep over the addresses: a binary heap with the newest on top. */
+/* A piece that has begun in a sweep over the addresses. */
+struct begun {
+    uint64_t order;
+    usp_addr end;
+    uint32_t code;
+};
+
+/* Such pieces: a binary heap with the newest on top. It has what is compared, because the pieces themselves are far apart
+ * in memory. */
 struct heap {
-    const struct uspi_jit_code *codes;
-    uint32_t *numbers;
+    struct begun *all;
     size_t count;
 };
 
-static bool is_newer(const struct heap *heap, uint32_t a, uint32_t b) {
-    const struct uspi_jit_code *x = &heap->codes[a], *y = &heap->codes[b];
-    if (x->order != y->order) return x->order > y->order;
-    return a > b;
+static bool is_newer(const struct begun *x, const struct begun *y) {
+    return x->order != y->order ? x->order > y->order : x->code > y->code;
 }
 
-static void push(struct heap *heap, uint32_t number) {
+static void push(struct heap *heap, struct begun begun) {
     size_t at = heap->count++;
-    for (; at > 0 && is_newer(heap, number, heap->numbers[(at - 1) / 2]); at = (at - 1) / 2) {
-        heap->numbers[at] = heap->numbers[(at - 1) / 2];
+    for (; at > 0 && is_newer(&begun, &heap->all[(at - 1) / 2]); at = (at - 1) / 2) {
+        heap->all[at] = heap->all[(at - 1) / 2];
     }
-    heap->numbers[at] = number;
+    heap->all[at] = begun;
 }
 
 static void pop(struct heap *heap) {
-    const uint32_t last = heap->numbers[--heap->count];
+    const struct begun last = heap->all[--heap->count];
     size_t at = 0;
     for (size_t child = 1; child < heap->count; child = 2 * at + 1) {
-        if (child + 1 < heap->count && is_newer(heap, heap->numbers[child + 1], heap->numbers[child])) child++;
-        if (is_newer(heap, last, heap->numbers[child])) break;
-        heap->numbers[at] = heap->numbers[child];
+        if (child + 1 < heap->count && is_newer(&heap->all[child + 1], &heap->all[child])) child++;
+        if (is_newer(&last, &heap->all[child])) break;
+        heap->all[at] = heap->all[child];
         at = child;
     }
-    heap->numbers[at] = last;
+    heap->all[at] = last;
 }
 
-static usp_addr end_of(const struct heap *heap, uint32_t number) {
-    return heap->codes[number].start + heap->codes[number].size;
+/* Begins a piece, unless a newer one holds all of it. */
+static void begin(const struct uspi_jit_map *map, struct heap *heap, uint32_t number) {
+    const struct uspi_jit_code *code = &map->codes[number];
+    const struct begun begun = {code->order, code->start + code->size, number};
+    const bool is_hidden = heap->count > 0 && heap->all[0].end >= begun.end && is_newer(&heap->all[0], &begun);
+    if (!is_hidden) push(heap, begun);
 }
 
 /* Sweeps once over all addresses. Each piece makes at most two parts: one from its start, one from its end. */
-static void sweep(struct uspi_jit_map *map, const struct uspi_jit_part *begun, struct heap *heap) {
+static void sweep(struct uspi_jit_map *map, const struct uspi_jit_part *starts, struct heap *heap) {
     size_t next = 0;
     map->part_count = 0;
     while (heap->count > 0 || next < map->count) {
-        usp_addr now = heap->count > 0 ? end_of(heap, heap->numbers[0]) : begun[next].start;
-        if (next < map->count && begun[next].start < now) now = begun[next].start;
-        while (next < map->count && begun[next].start == now) push(heap, begun[next++].code);
-        while (heap->count > 0 && end_of(heap, heap->numbers[0]) <= now) pop(heap);
-        const uint32_t code = heap->count > 0 ? heap->numbers[0] : NO_CODE;
+        usp_addr now = heap->count > 0 ? heap->all[0].end : starts[next].start;
+        if (next < map->count && starts[next].start < now) now = starts[next].start;
+        while (heap->count > 0 && heap->all[0].end <= now) pop(heap);
+        while (next < map->count && starts[next].start == now) begin(map, heap, starts[next++].code);
+        const uint32_t code = heap->count > 0 ? heap->all[0].code : NO_CODE;
         if (map->part_count > 0 && map->parts[map->part_count - 1].code == code) continue;
         map->parts[map->part_count++] = (struct uspi_jit_part){now, code};
     }
 }
 
 static int sort(struct uspi_jit_map *map) {
-    struct uspi_jit_part *begun = malloc((map->count + 1) * sizeof *begun);
-    struct heap heap = {map->codes, malloc((map->count + 1) * sizeof *heap.numbers), 0};
-    const bool has_room = begun != NULL && heap.numbers != NULL &&
+    struct uspi_jit_part *starts = malloc((map->count + 1) * sizeof *starts);
+    struct heap heap = {malloc((map->count + 1) * sizeof *heap.all), 0};
+    const bool has_room = starts != NULL && heap.all != NULL &&
                           uspi_room_for(&map->parts, &map->part_room, 0, 2 * map->count + 1, sizeof *map->parts);
     for (size_t i = 0; has_room && i < map->count; i++) {
-        begun[i] = (struct uspi_jit_part){map->codes[i].start, (uint32_t)i};
+        starts[i] = (struct uspi_jit_part){map->codes[i].start, (uint32_t)i};
     }
     if (has_room) {
-        qsort(begun, map->count, sizeof *begun, by_start);
-        sweep(map, begun, &heap);
+        qsort(starts, map->count, sizeof *starts, by_start);
+        sweep(map, starts, &heap);
         map->is_sorted = true;
     }
-    free(begun);
-    free(heap.numbers);
+    free(starts);
+    free(heap.all);
     return has_room ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+bool uspi_jit_map_is_full(const struct uspi_jit_map *map) {
+    return map->count >= USPI_JIT_CODES_MAX || map->text_used >= USPI_JIT_TEXT_MAX;
 }
 
 int uspi_jit_map_find(struct uspi_jit_map *map, usp_addr address, const struct uspi_jit_code **code) {

@@ -64,6 +64,9 @@ struct uspi_jit_map {
  * that the code was removed. The name is cut at a NUL. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_jit_map_add(struct uspi_jit_map *map, const struct uspi_jit_code *code, const char *name, size_t length);
 
+/* Returns whether no further piece can be added. */
+bool uspi_jit_map_is_full(const struct uspi_jit_map *map);
+
 /* Finds the newest piece that holds an address. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_NO_MEMORY. */
 int uspi_jit_map_find(struct uspi_jit_map *map, usp_addr address, const struct uspi_jit_code **code);
 

@@ -95,7 +95,7 @@ static int read_entry_object(const struct usp_memory *memory, const struct entry
     if (copy == NULL) return USP_ERROR_NO_MEMORY;
     int status = memory->read(memory->context, entry->object, copy, (size_t)entry->size);
     if (status == USP_OK) {
-        const struct uspi_source source = {.name = "JIT object", .mapped = copy};
+        const struct uspi_source source = {.name = "JIT object", .base = copy};
         status = uspi_gdb_jit_read_object((struct uspi_bytes){&source, 0, entry->size}, order, number, map);
     }
     free(copy);

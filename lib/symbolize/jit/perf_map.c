@@ -10,6 +10,9 @@
 /* The number of bytes that are read at a time. A longer line is cut. */
 #define PIECE (64u << 10)
 
+/* How much of a file is read: more than the lines of a full map take. */
+#define FILE_MAX (UINT64_C(512) << 20)
+
 /* Reads a hexadecimal number, with or without 0x, and the space after it. Moves *at past both. */
 static bool take_number(struct uspi_span line, size_t *at, uint64_t *value) {
     if (!uspi_skip(line, at, USPI_SPAN("0x"))) (void)uspi_skip(line, at, USPI_SPAN("0X"));
@@ -43,10 +46,15 @@ static int take_lines(struct uspi_perf_map *state, const char *bytes, size_t n, 
 static int read_pieces(struct uspi_perf_map *state, struct uspi_bytes file, char *piece, struct uspi_jit_map *map) {
     bool is_cut = false; /* the rest of this line belongs to a line that was taken already */
     uint64_t at = state->offset;
-    while (at < file.size) {
-        const size_t n = file.size - at < PIECE ? (size_t)(file.size - at) : PIECE;
+    if (file.size > FILE_MAX) file.size = FILE_MAX;
+    while (at < file.size && !uspi_jit_map_is_full(map)) {
+        size_t n = file.size - at < PIECE ? (size_t)(file.size - at) : PIECE;
         int status = uspi_bytes_read(file, at, piece, n, "perf map", NULL);
         if (status != USP_OK) return status;
+        /* The text ends at a NUL. A file of any size can consist of them without taking room on the disk. */
+        const char *nul = memchr(piece, '\0', n);
+        if (nul != NULL) n = (size_t)(nul - piece);
+        const bool is_end = nul != NULL || at + n >= file.size;
         size_t used = 0, skipped = 0;
         if (is_cut) {
             const char *end = memchr(piece, '\n', n);
@@ -56,10 +64,10 @@ static int read_pieces(struct uspi_perf_map *state, struct uspi_bytes file, char
         status = take_lines(state, piece + skipped, n - skipped, &used, map);
         if (status != USP_OK) return status;
         used += skipped;
-        if (used == 0 || (at + n >= file.size && used < n)) {
+        if (used == 0 || (is_end && used < n)) {
             /* This is the last line, which may be continued later, or a line that is too long. */
             status = take_line((struct uspi_span){piece + used, n - used}, state->lines, map);
-            if (status != USP_OK || at + n >= file.size) {
+            if (status != USP_OK || is_end) {
                 state->offset = at + used;
                 return status;
             }
@@ -69,6 +77,7 @@ static int read_pieces(struct uspi_perf_map *state, struct uspi_bytes file, char
         }
         at += used;
         if (!is_cut) state->offset = at;
+        if (is_end) break;
     }
     return USP_OK;
 }

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of an index file with a checksum for each page. A checksum is compared before its page is first read. */
+/* Bytes of an index file with a checksum for each page. A page is read into memory, and its checksum compared, before it
+ * is first used. */
 #ifndef USPI_SYMBOLIZE_LINES_CHECKED_H
 #define USPI_SYMBOLIZE_LINES_CHECKED_H
+
+#include "lib/object/bytes.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,6 +13,7 @@
 
 struct uspi_checked {
     const uint8_t *bytes;     /* of the file */
+    struct uspi_bytes all;    /* the file that is to be read into `bytes` page by page; size 0: its bytes are there */
     uint64_t size;            /* how many bytes have checksums */
     uint64_t skipped;         /* bytes at the start of the first page that its checksum leaves out */
     const uint8_t *sums;      /* 4 bytes for each page */

@@ -32,11 +32,18 @@ static inline uint64_t uspi_text_reference(enum uspi_text_kind kind, uint64_t of
 
 /* The sections, by enum uspi_text_kind. */
 struct uspi_texts {
-    struct {
+    struct uspi_text_section {
         const uint8_t *bytes;
         size_t size;
+        struct uspi_bytes all; /* what is to be read from a file into `bytes` string by string; size 0: all is there */
     } of[USPI_TEXT_KINDS];
 };
+
+/* Makes a section of a range in which strings are found. Returns false when the range has no place in memory. */
+bool uspi_text_section_set(struct uspi_text_section *section, struct uspi_bytes bytes);
+
+/* Returns whether the string at an offset of a range is terminated. Brings it into memory. */
+bool uspi_text_need(struct uspi_bytes bytes, uint64_t offset);
 
 /* Returns the string of a reference, NUL-terminated in its section; NULL when there is none. `block_text` is the
  * block's own text. */

@@ -47,24 +47,36 @@ static int refuse(const struct uspi_index_file *index, uint64_t offset, int stat
     return uspi_bytes_error(error, uspi_file_bytes(index->file), offset, status, "%s", what);
 }
 
-/* Gets the whole file in one piece. */
+/* Gets a place for the whole file in one piece. */
 static int take_bytes(struct uspi_index_file *index, struct uspi_error *error) {
     const struct uspi_bytes all = uspi_file_bytes(index->file);
     if (all.size < USPI_INDEX_HEADER || all.size > SIZE_MAX / 2) {
         return refuse(index, 0, USP_ERROR_FORMAT, "too short or too long for an index", error);
     }
     index->checked.size = all.size;
-    index->checked.bytes = uspi_bytes_in_place(all, 0, (size_t)all.size);
-    if (index->checked.bytes != NULL) return USP_OK;
+    index->checked.bytes = uspi_bytes_place(all);
+    if (index->checked.bytes != NULL) {
+        index->checked.all = all;
+        return USP_OK;
+    }
     index->copy = malloc((size_t)all.size);
     if (index->copy == NULL) return USP_ERROR_NO_MEMORY;
     index->checked.bytes = index->copy;
     return uspi_bytes_read(all, 0, index->copy, (size_t)all.size, "index", error);
 }
 
+/* Brings n bytes that have no checksum of their page into memory. */
+static int need(const struct uspi_index_file *index, uint64_t at, uint64_t n, struct uspi_error *error) {
+    const struct uspi_bytes all = index->checked.all;
+    if (all.size == 0 || uspi_bytes_in_place(all, at, (size_t)n) != NULL) return USP_OK;
+    return refuse(index, at, USP_ERROR_TRUNCATED, "the index was cut off while it was read", error);
+}
+
 static int read_header(struct uspi_index_file *index, struct uspi_error *error) {
     const uint8_t *b = index->checked.bytes;
     uint8_t header[USPI_INDEX_HEADER];
+    int got = need(index, 0, sizeof header, error);
+    if (got != USP_OK) return got;
     memcpy(header, b, sizeof header);
     if (memcmp(header, magic, sizeof magic) != 0) return refuse(index, 0, USP_ERROR_FORMAT, "not an index", error);
     if (uspi_le32(header + 8) != USPI_INDEX_VERSION) {
@@ -104,6 +116,8 @@ static int open_sections(struct uspi_index_file *index, struct uspi_error *error
     const uint64_t covered = sums->from - uspi_file_bytes(index->file).from;
     const uint64_t pages = (covered + USPI_CHECKED_PAGE - 1) / USPI_CHECKED_PAGE;
     const uint8_t *b = index->checked.bytes;
+    int got = need(index, covered, sums->size, error);
+    if (got != USP_OK) return got;
     if (covered < USPI_INDEX_HEADER || sums->size != 4 * pages ||
         uspi_checksum(section(index, USPI_INDEX_SUMS), (size_t)sums->size) != uspi_le32(b + 80)) {
         return refuse(index, covered, USP_ERROR_FORMAT, "the checksums of the index are damaged", error);

@@ -136,10 +136,8 @@ int uspi_symfile_open_gsym(struct uspi_bytes bytes, struct uspi_symfile **symfil
     *symfile = NULL;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     struct uspi_gsym *g = &made->gsym;
-    const uint8_t *strings = NULL;
-    if (uspi_gsym_open(g, bytes, NULL) == USP_OK && g->strings.size <= SIZE_MAX)
-        strings = uspi_bytes_in_place(g->strings, 0, (size_t)g->strings.size);
-    if (strings == NULL) {
+    struct uspi_text_section strings;
+    if (uspi_gsym_open(g, bytes, NULL) != USP_OK || !uspi_text_section_set(&strings, g->strings)) {
         free(made);
         return USP_ERROR_NOT_FOUND;
     }
@@ -153,8 +151,7 @@ int uspi_symfile_open_gsym(struct uspi_bytes bytes, struct uspi_symfile **symfil
                                            .name = get_name,
                                            .read = read_function,
                                            .close = close_file};
-    made->contract.texts.of[USPI_TEXT_GSYM].bytes = strings;
-    made->contract.texts.of[USPI_TEXT_GSYM].size = (size_t)g->strings.size;
+    made->contract.texts.of[USPI_TEXT_GSYM] = strings;
     *symfile = &made->contract;
     return USP_OK;
 }

@@ -69,7 +69,7 @@ static enum uspi_described run(const struct uspi_ehabi_table *table, struct prog
         if (!load(table, program.at + i * WORD, &word, error)) return USPI_TABLE_CORRUPT;
         append(bytes, &size, word, WORD);
     }
-    const struct uspi_source source = {.name = "ARM unwind instructions", .mapped = bytes};
+    const struct uspi_source source = {.name = "ARM unwind instructions", .base = bytes};
     return uspi_ehabi_run((struct uspi_bytes){&source, 0, size}, rule, error);
 }
 

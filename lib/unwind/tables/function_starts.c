@@ -20,7 +20,7 @@ struct piece {
 static bool fill(struct piece *p, struct uspi_bytes table, uint64_t offset) {
     uint64_t n = table.size - offset;
     if (n > PIECE) n = PIECE;
-    p->source = (struct uspi_source){.name = "function starts", .mapped = p->copy};
+    p->source = (struct uspi_source){.name = "function starts", .base = p->copy};
     p->starts.bytes = (struct uspi_bytes){&p->source, 0, n};
     p->starts.offset = 0;
     return uspi_bytes_read(table, offset, p->copy, (size_t)n, "function starts", NULL) == USP_OK;

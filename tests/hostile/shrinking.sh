@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tests files that another program shortens while they are read: programs, debug files, symbols of other formats, indexes,
+# hangs, captures. The command must end by itself, never by SIGBUS, and say what was cut off or give what is whole.
+# tests/hostile/shorten.c shortens a file before a certain read of it. Runs in the folder of the build.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/../tool/common.sh"
+need_tools gcc objcopy strip
+cd "$work"
+gcc -shared -fPIC -o shorten.so "$top/tests/hostile/shorten.c" -ldl 2>/dev/null || skip "the file cannot be shortened here"
+LD_PRELOAD=$work/shorten.so "$unspool" --version >/dev/null 2>&1 || skip "LD_PRELOAD does not work here"
+
+# A program with many functions, its debug information in another file, and an index of it.
+{
+  for i in $(seq 600); do echo "int function_number_$i(int a) { return a * $i + $((i % 7)); }"; done
+  echo 'int main(void) { return 0; }'
+} >many.c
+gcc -g -O1 -Wl,--build-id -o whole many.c
+objcopy --only-keep-debug whole whole.debug
+cp whole stripped
+strip stripped
+objcopy --add-gnu-debuglink=whole.debug stripped
+address=$(nm whole | awk '$3 == "function_number_300" { print $1 }')
+run 0 index -o store whole
+index=$(find store -name index)
+run 0 symbolize --index "$work/none" -o whole "$address"
+cp out right
+
+# What the command said, in all cases, of files that were cut.
+: >messages
+# cut WHAT FILE ARGUMENT...: runs unspool while FILE is shortened to several sizes, at several reads of it, also with the
+# old size restored. The exit status must be the command's own, not a signal's.
+cut() {
+  local what=$1 file=$2 size to after again status
+  shift 2
+  cp "$file" kept
+  size=$(stat -c %s "$file")
+  for to in 100 $((size / 3)) $((size - 50)); do
+    for after in 1 2 4; do
+      for again in '' 1; do
+        status=0
+        cp kept "$file"
+        rm -rf made
+        env LD_PRELOAD="$work/shorten.so" SHORTEN="$work/$file" SHORTEN_TO="$to" SHORTEN_AFTER="$after" \
+          ${again:+SHORTEN_AGAIN=1} "$unspool" "$@" >out 2>err || status=$?
+        cat err >>messages
+        ((status <= 3)) || fail "$what, cut to $to of $size bytes at read $after: exit status $status: $(cat err)"
+      done
+    done
+  done
+  cp kept "$file"
+}
+
+cut "the symbols of a program" whole symbols whole
+cut "an index of a program" whole index -o made whole
+cut "a program" whole symbolize --index none -i -o whole "$address"
+cut "a program's debug file" whole.debug symbolize --index none -i -o stripped "$address"
+cut "an index" "$index" symbolize --index store -i -o whole "$address"
+cut "an index that is verified" "$index" store verify store
+
+grep -q 'cut off\|truncated\|ends\|past the end\|bytes are left\|[0-9] are left\|too early' messages || fail "no message says what was cut off: $(sort -u messages)"
+# Nothing that was kept is wrong now.
+run 0 symbolize --index "$work/none" -o whole "$address"
+cmp -s out right || fail "the whole file gives another answer: $(cat out)"
+
+# A process whose program has its symbols in a file that is cut.
+objcopy --only-keep-debug stuck stuck.debug
+cp stuck waiting
+strip waiting
+objcopy --add-gnu-debuglink=stuck.debug waiting
+start "$work/waiting"
+cut "the debug file of a process" stuck.debug stack "$pid"
+verdict
