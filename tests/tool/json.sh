@@ -45,13 +45,14 @@ out_lacks '"symbol"'
 python3 -m json.tool "$work/out" >/dev/null || fail "--no-symbols: this is no JSON"
 
 start "$stuck" held
-run 1 stack --json "$pid"
-python3 - "$work/out" <<'END' || fail "a thread without a stack is not reported"
+run 0 stack --json "$pid"
+python3 - "$work/out" <<'END' || fail "a thread that cannot be stopped is not reported"
 import json, sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
     report = json.load(file)
-without = [thread for thread in report["threads"] if "no_stack" in thread]
-assert len(without) == 1 and "frames" not in without[0] and report["process"]["threads_missed"] == 1
+held = [thread for thread in report["threads"] if thread.get("not_stopped")]
+assert len(held) == 1 and "stopped_ns" not in held[0] and report["process"]["threads_missed"] == 0
+assert "be_held" in [frame.get("symbol") for frame in held[0]["frames"]]
 END
 verdict

@@ -110,10 +110,11 @@ done
 run 3 stack "$work/$(printf 'a\033[31m\342\200\256b')"
 err_has '/a\\x1b\[31m\\xe2\\x80\\xaeb'
 
-# A thread that cannot be stopped must not keep the others from being shown.
+# A thread that cannot be stopped must not hold the others. Its stack is that of its system call.
 start "$stuck" held
-run 1 stack "$pid"
+run 0 stack "$pid"
 expect_frames "$pid" inner outer main
-out_has '^    no stack: '
-err_has '^unspool: thread [0-9]+ has no stack: '
+out_has '^Thread [0-9]+ .*, in uninterruptible sleep( \([a-z_0-9.]+\))?$'
+out_has '^    not stopped: '
+out_has ' be_held '
 verdict

@@ -52,7 +52,7 @@ written process
 run 0 stack --json --no-symbols --image stuck "$pid"
 written filtered
 start "$stuck" held
-run 1 stack --style json "$pid"
+run 0 stack --style json "$pid"
 written held
 cp tests/tool/captures_itself "$work"
 "$work/captures_itself" "$work/raw" "$work/out" >/dev/null
