@@ -75,5 +75,10 @@ if [[ $# -gt 0 ]]; then
   python3 "$here/mutate.py" "$@" "${USP_MUTATED:-$unspool}" "$seeds"
   exit
 fi
-python3 "$here/mutate.py" --runs 400 "$unspool" "$seeds" >"$work/said" || fail "damaged inputs: $(cat "$work/said")"
+sanitized=()
+! grep -q -- '^CFLAGS = .*-fsanitize' Makefile || sanitized=(--sanitized)
+python3 "$here/mutate.py" "${sanitized[@]}" --runs 400 "$unspool" "$seeds" >"$work/said" ||
+  fail "damaged inputs: $(cat "$work/said")"
+python3 "$here/mutate.py" "${sanitized[@]}" --runs 60 --changing --seed 2 "$unspool" "$seeds" >"$work/said" ||
+  fail "inputs that change: $(cat "$work/said")"
 verdict
