@@ -75,6 +75,16 @@ void looked_up_clear(struct looked_up *looked_up) {
     looked_up->addresses = NULL;
 }
 
+void complain_of_files(const struct looked_up *looked_up, struct usp_symbolizer *symbolizer) {
+    char text[1024];
+    if (looked_up->addresses == NULL || symbolizer == NULL) return;
+    for (size_t i = 0; i < usp_images_count(looked_up->images); i++) {
+        if (looked_up->addresses[i] == 0) continue;
+        int status = usp_symbolizer_explain_file(symbolizer, looked_up->addresses[i], text, sizeof text);
+        if (status != USP_OK && status != USP_ERROR_NOT_FOUND) complain("%s; not used", text);
+    }
+}
+
 void complain_of_lines(const struct looked_up *looked_up, struct usp_symbolizer *symbolizer, bool are_wanted) {
     char missing[1024] = "", text[1024];
     bool has_lines = false, lacks_main = false;

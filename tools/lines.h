@@ -38,6 +38,9 @@ void looked_up_create(struct looked_up *looked_up, const struct usp_images *imag
 void looked_up_add(struct looked_up *looked_up, usp_addr address);
 void looked_up_clear(struct looked_up *looked_up);
 
+/* Complains of each image whose file was found and is not used. */
+void complain_of_files(const struct looked_up *looked_up, struct usp_symbolizer *symbolizer);
+
 /* Complains of each image whose index is damaged. With `are_wanted`, when the main program or all images
  * lack lines: complains once that lines need debug information, and where it was looked for. */
 void complain_of_lines(const struct looked_up *looked_up, struct usp_symbolizer *symbolizer, bool are_wanted);

@@ -44,6 +44,16 @@ void record_discard(struct record_output *output) {
     output->out = NULL;
 }
 
+/* Prints messages about files that are not used. The profile's images are those in which samples lie. */
+static void warn_of_files(struct usp_symbolizer *symbolizer, const struct usp_images *images) {
+    struct looked_up looked_up;
+    looked_up_create(&looked_up, images);
+    for (size_t i = 0; i < usp_images_count(images); i++)
+        looked_up_add(&looked_up, usp_images_get(images, i)->text_low);
+    complain_of_files(&looked_up, symbolizer);
+    looked_up_clear(&looked_up);
+}
+
 static int write_named(struct record_output *output, struct usp_profile *profile, int64_t process) {
     struct usp_images *images = NULL;
     struct usp_symbolizer_options names;
@@ -57,6 +67,7 @@ static int write_named(struct record_output *output, struct usp_profile *profile
         free(store);
     }
     output->options.images = images;
+    if (status == USP_OK && output->options.symbolizer != NULL) warn_of_files(output->options.symbolizer, images);
     if (status == USP_OK) status = usp_profile_write(profile, &output->options, write_to_file, output->out);
     usp_symbolizer_free(output->options.symbolizer);
     usp_demangler_free(output->options.demangler);

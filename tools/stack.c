@@ -340,8 +340,9 @@ static int equip(const struct request *request, struct usp_filter **filter, stru
     return status;
 }
 
-/* Prints messages about missing lines. */
-static void warn_of_lines(const struct stack_report *report, bool are_wanted) {
+/* Prints messages about files that are not used, and about missing lines. */
+static void warn_of_files(const struct stack_report *report, bool has_lines, bool are_wanted) {
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(report->snapshot);
     struct looked_up looked_up;
     const struct usp_snapshot_thread *thread;
     looked_up_create(&looked_up, report->format.images);
@@ -351,7 +352,9 @@ static void warn_of_lines(const struct stack_report *report, bool are_wanted) {
             if (usp_filter_keeps(report->format.filter, site)) looked_up_add(&looked_up, site);
         }
     }
-    complain_of_lines(&looked_up, report->format.symbolizer, are_wanted);
+    /* Of a core's files the snapshot's messages have told. */
+    if ((info->flags & USP_SNAPSHOT_FILES_REFUSED) == 0) complain_of_files(&looked_up, report->format.symbolizer);
+    if (has_lines) complain_of_lines(&looked_up, report->format.symbolizer, are_wanted);
     looked_up_clear(&looked_up);
 }
 
@@ -372,7 +375,7 @@ static int write_report(const struct request *request, const struct usp_snapshot
     } else if (status == USP_OK) {
         status = stack_write_text(&report, stdout);
     }
-    if (status == USP_OK && !request->no_lines) warn_of_lines(&report, request->wants_lines);
+    if (status == USP_OK) warn_of_files(&report, !request->no_lines, request->wants_lines);
     usp_demangler_free(report.format.demangler);
     usp_filter_free(filter);
     /* main reports a failure to write standard output. */

@@ -330,6 +330,7 @@ int symbolize_addresses(const struct address_options *options) {
         gather_output();
         looked_up_create(&session.looked_up, session.images);
         result = answer_all(&session);
+        complain_of_files(&session.looked_up, session.symbolizer);
         complain_of_lines(&session.looked_up, session.symbolizer, options->inlined || options->line_flags != 0);
         looked_up_clear(&session.looked_up);
     } else {

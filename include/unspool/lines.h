@@ -102,6 +102,13 @@ USP_API int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_ad
  * is used in its place, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
 USP_API int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size);
 
+/* Explains the file of the image that holds an address: writes the path of the file that is used to `text` (`size`
+ * bytes, cut to fit), or a sentence that says why none is. Returns USP_OK when a file is used, USP_ERROR_NOT_FOUND when
+ * none was found, or no image holds the address; USP_ERROR_MISMATCH, or the status with which it could not be opened or
+ * read, when a file was found and is not used; USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not
+ * async-signal-safe. */
+USP_API int usp_symbolizer_explain_file(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size);
+
 /* Receives a source frame of the stack's frame `i`. *frame is valid during the call only; its strings are valid as
  * long as the symbolizer. A result other than 0 ends the visit. */
 typedef int (*usp_source_visitor)(void *context, uint32_t i, const struct usp_source_frame *frame);

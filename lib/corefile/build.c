@@ -120,3 +120,12 @@ bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, us
     }
     return false;
 }
+
+void uspi_core_show_files(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context) {
+    const struct uspi_search where = {
+        .file = main ? core->named_program : NULL, .sysroot = core->sysroot, .as_named = true, .folder = core->folder};
+    struct uspi_file *file;
+    int status = uspi_search_open(&where, path, judge, context, &file, NULL);
+    if (status == USP_OK) uspi_file_close(file);
+    if (status == USP_ERROR_NO_MEMORY) core->out_of_memory = true;
+}

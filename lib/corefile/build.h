@@ -33,6 +33,9 @@ bool uspi_core_may_read(struct uspi_core *core, uint64_t entries);
  * was refused or is missing. An empty `path` is not looked for. */
 bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context);
 
+/* Shows the same candidates to `judge` until it accepts one, without messages, and keeps no file. */
+void uspi_core_show_files(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context);
+
 /* A segment as the core lists it. */
 struct uspi_core_listed {
     usp_addr low;

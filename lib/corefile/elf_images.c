@@ -74,7 +74,8 @@ struct candidate {
     const struct found *found;
     struct uspi_bytes bytes; /* the accepted file */
     struct uspi_elf elf;
-    bool weak; /* accepted without comparing build ids */
+    struct uspi_build_id id; /* its build id, which the core's memory has too; size 0: not compared */
+    bool weak;               /* accepted without comparing build ids */
 };
 
 static void write_hex(char *to, const struct uspi_build_id *id) {
@@ -86,17 +87,29 @@ static void write_hex(char *to, const struct uspi_build_id *id) {
     *to = '\0';
 }
 
-static int compare_ids(const struct candidate *c, struct uspi_error *error) {
+static int compare_ids(struct candidate *c, struct uspi_error *error) {
     struct uspi_build_id id;
     const struct uspi_build_id *wanted = &c->found->id;
     char own[2 * sizeof id.bytes + 1], expected[2 * sizeof id.bytes + 1];
     int status = uspi_elf_build_id(&c->elf, &id, error);
     if (status != USP_OK) return status;
-    if (id.size == wanted->size && memcmp(id.bytes, wanted->bytes, id.size) == 0) return USP_OK;
+    if (id.size == wanted->size && memcmp(id.bytes, wanted->bytes, id.size) == 0) {
+        c->id = id;
+        return USP_OK;
+    }
     write_hex(own, &id);
     write_hex(expected, wanted);
     return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
                             "another build: its build-id is %s, the core's image has %s", own, expected);
+}
+
+/* Compares the build id with the memory at the address where the file maps it: no program header describes its note. */
+static int compare_mapped_id(struct candidate *c, struct uspi_error *error) {
+    const struct uspi_bytes image = uspi_bytes_at(&c->work->source, c->found->load);
+    int status = uspi_elf_mapped_build_id(&c->elf, image, &c->id);
+    if (status != USP_ERROR_MISMATCH) return status;
+    return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
+                            "another build: the core has another build-id where this file maps its own");
 }
 
 static int compare_first_page(const struct candidate *c, struct uspi_error *error) {
@@ -128,8 +141,12 @@ static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error
     struct candidate *c = context;
     int status = open_candidate(c, bytes, error);
     if (status != USP_OK) return status;
-    c->weak = c->found->id.size == 0;
-    return c->weak ? compare_first_page(c, error) : compare_ids(c, error);
+    c->weak = false;
+    if (c->found->id.size > 0) return compare_ids(c, error);
+    status = compare_mapped_id(c, error);
+    if (status == USP_OK || status == USP_ERROR_MISMATCH || status == USP_ERROR_NO_MEMORY) return status;
+    c->weak = true;
+    return compare_first_page(c, error);
 }
 
 /* Implements uspi_judge for the program if the core has no headers of it: compares the values that the kernel passed to
@@ -195,13 +212,27 @@ static bool lacks(const struct work *w, const struct found *found) {
     return found->line_count == 0 && !found->described;
 }
 
+/* Implements uspi_judge for the build id alone. */
+static int judge_mapped_id(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct candidate *c = context;
+    int status = open_candidate(c, bytes, error);
+    return status == USP_OK ? compare_mapped_id(c, error) : status;
+}
+
 static void complete_from_file(struct work *w, struct found *found) {
     struct uspi_core *core = w->core;
     struct candidate c = {.work = w, .found = found};
     bool main = (found->flags & USP_IMAGE_MAIN) != 0;
-    if ((found->flags & USP_IMAGE_KERNEL) != 0 || !lacks(w, found)) return;
+    if ((found->flags & USP_IMAGE_KERNEL) != 0) return;
+    if (!lacks(w, found)) {
+        if (found->id.size > 0) return;
+        uspi_core_show_files(core, found->path, main, judge_mapped_id, &c);
+        found->id = c.id;
+        return;
+    }
     if (uspi_core_find_file(core, found->path, main, judge_image, &c)) {
         back_image(w, found, &c);
+        found->id = c.id;
         if (found->path[0] == '\0') found->path = c.bytes.source->name;
     } else if (main && found->path[0] == '\0' && core->named_program == NULL) {
         ask_for_program(core);

@@ -24,57 +24,97 @@ static int mismatch(struct uspi_bytes bytes, struct uspi_error *error) {
                           bytes.source->name);
 }
 
-static int build_id_of(struct uspi_bytes bytes, struct uspi_build_id *id, struct uspi_error *error) {
+/* An image whose file is looked for. */
+struct wanted {
+    const struct usp_image *image;
+    const struct uspi_places *places;
+    struct uspi_build_id found; /* the image's build id; size 0: not known */
+};
+
+/* Compares the build id of a file with what the image's memory has at the id's address. Used for an image of which no
+ * program header describes the note, so that its headers in memory do not lead to it. */
+static int find_mapped_id(struct wanted *wanted, const struct uspi_elf *elf) {
+    struct uspi_image_memory memory;
+    int status = uspi_image_memory_open(wanted->places, &memory);
+    if (status != USP_OK) return status;
+    const struct uspi_source source = uspi_source_of_memory(&memory.memory, "image");
+    status = uspi_elf_mapped_build_id(elf, uspi_bytes_at(&source, wanted->image->load_address), &wanted->found);
+    uspi_image_memory_close(&memory);
+    return status;
+}
+
+/* Accepts a file with the image's build id, or without one if the image has none and `may_lack` permits it. */
+static int judge_id(struct wanted *wanted, struct uspi_bytes bytes, bool may_lack, struct uspi_error *error) {
+    const struct usp_image *image = wanted->image;
+    struct uspi_build_id id = {0};
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, bytes, error);
-    if (status == USP_OK) status = uspi_elf_build_id(&elf, id, error);
-    return status == USP_ERROR_NOT_FOUND ? USP_OK : status;
+    if (status == USP_OK) status = uspi_elf_build_id(&elf, &id, error);
+    if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
+    if (image->build_id_size > 0 || id.size == 0) {
+        const bool is_same = id.size == image->build_id_size && memcmp(id.bytes, image->build_id, id.size) == 0;
+        return is_same && (id.size > 0 || may_lack) ? USP_OK : mismatch(bytes, error);
+    }
+    status = find_mapped_id(wanted, &elf);
+    if (status == USP_OK) return USP_OK;
+    if (status == USP_ERROR_NO_MEMORY) return uspi_error_set(error, status, "%s: out of memory", bytes.source->name);
+    if (status == USP_ERROR_MISMATCH) return mismatch(bytes, error);
+    return uspi_error_set(error, USP_ERROR_MISMATCH,
+                          "%s: it has a build-id, and that of what was loaded is not known to compare it with",
+                          bytes.source->name);
 }
 
-static bool is_build(const struct usp_image *image, const struct uspi_build_id *id) {
-    return id->size == image->build_id_size && memcmp(id->bytes, image->build_id, id->size) == 0;
-}
-
-/* A uspi_judge: accepts a file of the image's build. context: the image. */
+/* A uspi_judge: accepts a file of the image's build. context: a struct wanted. */
 static int judge_build(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
-    const struct usp_image *image = context;
-    struct uspi_build_id id = {0};
-    if (uspi_symbol_file_is(bytes)) return uspi_symbol_file_judge(image, bytes, error);
-    int status = build_id_of(bytes, &id, error);
-    if (status != USP_OK) return status;
-    bool is_replaced = image->build_id_size == 0 && (image->flags & USP_IMAGE_DELETED) != 0;
-    return is_build(image, &id) && !is_replaced ? USP_OK : mismatch(bytes, error);
+    struct wanted *wanted = context;
+    const bool is_replaced = (wanted->image->flags & USP_IMAGE_DELETED) != 0;
+    if (uspi_symbol_file_is(bytes)) return uspi_symbol_file_judge(wanted->image, bytes, error);
+    return judge_id(wanted, bytes, !is_replaced, error);
 }
 
 /* A uspi_judge for the file that is mapped at the image's address: accepts it if its build id is the image's, since
- * another file may have been mapped there. context: the image. */
+ * another file may have been mapped there. context: a struct wanted. */
 static int judge_mapped(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
-    const struct usp_image *image = context;
-    struct uspi_build_id id = {0};
-    int status = build_id_of(bytes, &id, error);
-    if (status != USP_OK) return status;
-    return is_build(image, &id) ? USP_OK : mismatch(bytes, error);
+    return judge_id(context, bytes, true, error);
+}
+
+/* Opens the file of an ELF image. */
+static int open_elf(struct wanted *wanted, const struct uspi_search *own, struct uspi_file **file,
+                    struct uspi_error *error) {
+    const struct usp_image *image = wanted->image;
+    const struct uspi_places *places = wanted->places;
+    const struct uspi_part_place place = {image->path, image->member_offset};
+    char mapped[USPI_OS_PATH_MAX];
+    int status = uspi_part_open(own, place, judge_build, wanted, file, error);
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    if (!places->in_process && places->process == 0) return status;
+    if (uspi_os_mapped_file(places->process, image, mapped) != USP_OK) return status;
+    struct uspi_search exact = {.file = mapped};
+    if (uspi_search_open(&exact, "", judge_mapped, wanted, file, NULL) == USP_OK) return USP_OK;
+    return status;
 }
 
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
                          struct uspi_error *error) {
     struct uspi_search own = places->search;
-    const struct uspi_part_place place = {image->path, image->member_offset};
-    char mapped[USPI_OS_PATH_MAX];
-    void *context = (void *)(uintptr_t)image;
+    struct wanted wanted = {.image = image, .places = places};
     if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
     *file = NULL;
     if ((image->flags & USP_IMAGE_KERNEL) != 0) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
     }
     if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
-    int status = uspi_part_open(&own, place, judge_build, context, file, error);
-    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-    if (!places->in_process && places->process == 0) return status;
-    if (uspi_os_mapped_file(places->process, image, mapped) != USP_OK) return status;
-    struct uspi_search exact = {.file = mapped};
-    if (uspi_search_open(&exact, "", judge_mapped, context, file, NULL) == USP_OK) return USP_OK;
-    return status;
+    return open_elf(&wanted, &own, file, error);
+}
+
+void uspi_image_find_build_id(struct usp_image *image, const struct uspi_places *places) {
+    struct wanted wanted = {.image = image, .places = places};
+    struct uspi_file *file;
+    if (image->build_id_size > 0 || (image->flags & (USP_IMAGE_KERNEL | USP_IMAGE_MACHO)) != 0) return;
+    if (open_elf(&wanted, &places->search, &file, NULL) != USP_OK) return;
+    image->build_id_size = wanted.found.size;
+    memcpy(image->build_id, wanted.found.bytes, sizeof image->build_id);
+    uspi_file_close(file);
 }
 
 /* ---- debugging symbols ---- */
@@ -92,7 +132,9 @@ static int open_by_build_id(const struct usp_image *image, const struct uspi_sea
     uspi_put_bytes(&text, image->build_id + 1, image->build_id_size - 1);
     uspi_put_string(&text, ".debug");
     uspi_text_end(&text);
-    return uspi_search_open(installed, path, judge_build, (void *)(uintptr_t)image, debug, error);
+    static const struct uspi_places nowhere = {0};
+    struct wanted wanted = {.image = image, .places = &nowhere};
+    return uspi_search_open(installed, path, judge_build, &wanted, debug, error);
 }
 
 /* A uspi_judge: accepts an ELF file with the link's checksum. context: the link. */

@@ -21,12 +21,18 @@ struct uspi_places {
 };
 
 /* Opens the file at the image's path. search.file is used for the main program's image only. An image without a build
- * id accepts a file without one, unless the image's own file is known to have been replaced. If no file fits, asks the
+ * id accepts a file whose id is in the image's memory, and one without an id, unless the image's own file is known to
+ * have been replaced. If no file fits, asks the
  * system for the file that a live process has mapped. On success the caller closes *file. Returns USP_OK,
  * USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (only files of other builds were found), USP_ERROR_NO_MEMORY, or what opening
  * failed with. */
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
                          struct uspi_error *error);
+
+/* Sets the build id of an ELF image whose headers in memory do not lead to it (Go since 1.24): the image's file says
+ * where it is mapped, and the memory has to have the same note there. `places` has the memory. An image whose file is
+ * not found, or has no build id, is left unchanged. */
+void uspi_image_find_build_id(struct usp_image *image, const struct uspi_places *places);
 
 /* Opens the file of debugging symbols of an image. Candidates of an ELF image:
  *   - the file with the image's build id, where Debian installs it, below search.sysroot and below /

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes lists of images for the caller: of another process, or from recorded entries. own_images.c lists this process's
  * images, images_file.c those in a file. */
+#include "lib/images/image_file.h"
 #include "lib/images/image_list.h"
 #include "lib/os/os.h"
 
@@ -44,9 +45,16 @@ struct process {
     size_t error_size;
 };
 
+void uspi_image_list_find_build_ids(struct uspi_image_list *list, int64_t pid) {
+    const struct uspi_places places = {.search = {.as_named = true}, .process = pid};
+    for (size_t i = 0; i < list->count; i++) uspi_image_find_build_id(&list->images[i], &places);
+}
+
 static int find_of_process(void *context, struct uspi_images_found *found) {
     const struct process *process = context;
-    return uspi_os_images_process(process->pid, found, process->error, process->error_size);
+    int status = uspi_os_images_process(process->pid, found, process->error, process->error_size);
+    if (status == USP_OK) uspi_image_list_find_build_ids(found->context, process->pid);
+    return status;
 }
 
 int usp_images_create_process(int64_t pid, struct usp_images **images, char *error, size_t error_size) {

@@ -403,6 +403,45 @@ int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, stru
     return status;
 }
 
+/* Size of the note's header and of its owner, "GNU" and NUL, which directly precede the id. */
+#define NOTE_BEFORE_ID (NOTE_HEADER + 4)
+
+/* Finds where bytes of a file are mapped, as their distance from the file's first byte. */
+static bool find_mapped(const struct uspi_elf *file, uint64_t offset, uint64_t size, uint64_t *distance) {
+    struct uspi_elf_segment segment;
+    for (uint64_t i = 0; i < file->segment_count; i++) {
+        if (uspi_elf_segment(file, i, &segment, NULL) != USP_OK) return false;
+        if (segment.type != USPI_PT_LOAD || offset < segment.offset) continue;
+        const uint64_t within = offset - segment.offset;
+        if (within > segment.file_size || size > segment.file_size - within) continue;
+        *distance = segment.address - file->header_address + within;
+        return true;
+    }
+    return false;
+}
+
+int uspi_elf_mapped_build_id(const struct uspi_elf *file, struct uspi_bytes image, struct uspi_build_id *id) {
+    uint8_t own[NOTE_BEFORE_ID + sizeof id->bytes], mapped[sizeof own];
+    struct uspi_bytes bytes;
+    uint64_t distance;
+    id->size = 0;
+    int status = uspi_elf_build_id_bytes(file, &bytes, NULL);
+    if (status != USP_OK) return status;
+    const uint64_t offset = bytes.from - file->bytes.from;
+    const size_t size = NOTE_BEFORE_ID + (size_t)bytes.size;
+    if (offset < NOTE_BEFORE_ID || !find_mapped(file, offset - NOTE_BEFORE_ID, size, &distance)) {
+        return USP_ERROR_NOT_FOUND;
+    }
+    status = uspi_bytes_read(file->bytes, offset - NOTE_BEFORE_ID, own, size, "note", NULL);
+    if (status == USP_OK) status = uspi_bytes_read(image, distance, mapped, size, "note", NULL);
+    if (status != USP_OK) return status;
+    if (memcmp(own, mapped, size) != 0) return USP_ERROR_MISMATCH;
+    id->size = (uint32_t)bytes.size;
+    memset(id->bytes, 0, sizeof id->bytes);
+    memcpy(id->bytes, own + NOTE_BEFORE_ID, id->size);
+    return USP_OK;
+}
+
 int uspi_elf_dynamic(struct uspi_bytes section, bool wide, uint64_t tag, uint64_t *value, struct uspi_error *error) {
     unsigned word = wide ? 8 : 4;
     for (uint64_t at = 0; section.size - at >= 2 * word; at += 2 * word) {

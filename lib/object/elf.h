@@ -133,6 +133,12 @@ int uspi_elf_build_id(const struct uspi_elf *elf, struct uspi_build_id *id, stru
 /* Gives the position of the build id instead of a copy. */
 int uspi_elf_build_id_bytes(const struct uspi_elf *elf, struct uspi_bytes *id, struct uspi_error *error);
 
+/* Looks for the build id of a file in memory, at the address where the file's segments map its note. No program header
+ * need describe the note (Go since 1.24). `image` is the image's memory, from its first byte on. Returns USP_OK and
+ * *id when the memory has the same note, USP_ERROR_MISMATCH when it has something else there, USP_ERROR_NOT_FOUND when
+ * the file has no build id or does not map it, or the memory's own status. */
+int uspi_elf_mapped_build_id(const struct uspi_elf *file, struct uspi_bytes image, struct uspi_build_id *id);
+
 /* ---- the dynamic section ---- */
 
 /* Gives the value, unchanged, of the first entry with that tag in a dynamic section. `section` has the bytes of

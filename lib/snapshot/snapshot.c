@@ -417,6 +417,7 @@ int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct 
 
 static struct usp_region learn_of_process(void *context, int listed) {
     struct before_stop *before = context;
+    if (listed == USP_OK) uspi_image_list_find_build_ids(&before->list, before->pid);
     (void)uspi_images_seal_received(&before->found, listed, &before->images);
     return find_executor(before);
 }

@@ -8,6 +8,7 @@
 #include "lib/object/fat.h"
 #include "lib/symbolize/objc/tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -463,4 +464,14 @@ struct uspi_lines *uspi_module_lines(struct uspi_module *module) {
     lines = get_lines(module);
     uspi_lock_give(module->lock);
     return lines;
+}
+
+int uspi_module_explain_file(struct uspi_module *module, char *text, size_t size) {
+    struct uspi_error error = {.text = ""};
+    struct uspi_file *file = NULL;
+    /* An earlier attempt to open it did not keep its reason. */
+    int status = uspi_image_file_open(&module->image, module->places, &file, &error);
+    snprintf(text, size, "%s", status == USP_OK ? uspi_file_path(file) : error.text);
+    uspi_file_close(file);
+    return status;
 }

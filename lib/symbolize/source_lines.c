@@ -312,3 +312,23 @@ int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr add
     uspi_epoch_leave(readers, ticket);
     return status;
 }
+
+int usp_symbolizer_explain_file(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size) {
+    if (symbolizer == NULL || text == NULL || size == 0) return USP_ERROR_ARGUMENT;
+    struct usp_lines lines;
+    usp_lines_init(&lines, NULL, 0);
+    struct uspi_query query = {.lines = &lines};
+    struct usp_symbol symbol = {0};
+    struct uspi_epoch *readers = uspi_symbolizer_readers(symbolizer);
+    const uint32_t ticket = uspi_epoch_enter(readers);
+    int status = uspi_symbolizer_ask(symbolizer, NULL, address, NULL, &query, &symbol);
+    text[0] = '\0';
+    if (query.module != NULL && status != USP_ERROR_NO_MEMORY) {
+        status = uspi_module_explain_file(query.module, text, size);
+    } else if (status != USP_ERROR_NO_MEMORY) {
+        snprintf(text, size, "no image holds the address");
+        status = USP_ERROR_NOT_FOUND;
+    }
+    uspi_epoch_leave(readers, ticket);
+    return status;
+}

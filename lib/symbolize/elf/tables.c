@@ -597,9 +597,12 @@ static int copy_range(struct uspi_bytes *bytes, struct uspi_unpacked *copy, cons
 /* Returns whether the memory still holds the image. In this process, another image may have taken its place. */
 static bool is_same_image(const struct uspi_elf *elf, const struct usp_image *image, bool in_process) {
     struct uspi_build_id id;
-    if (image->build_id_size == 0) return !in_process || (image->flags & USP_IMAGE_PERMANENT) != 0;
-    return uspi_elf_build_id(elf, &id, NULL) == USP_OK && id.size == image->build_id_size &&
-           memcmp(id.bytes, image->build_id, id.size) == 0;
+    const int status = uspi_elf_build_id(elf, &id, NULL);
+    /* The headers in memory do not lead to every build id (uspi_image_find_build_id). */
+    if (image->build_id_size == 0 || status == USP_ERROR_NOT_FOUND) {
+        return !in_process || (image->flags & USP_IMAGE_PERMANENT) != 0;
+    }
+    return status == USP_OK && id.size == image->build_id_size && memcmp(id.bytes, image->build_id, id.size) == 0;
 }
 
 /* Finds how far the dynamic symbols without a size reach, while the image can still be read. */
