@@ -3,11 +3,12 @@
  *
  * A backend consists of constants, tables and two pure functions over bytes. It does not depend on the processor or
  * system that it is compiled for, reads no memory of the target itself, keeps no state, and calls nothing but mem*. So
- * all five backends are in every build, and an s390x host decodes an iPhone's stack. lib/unwind/ interprets decoded
+ * all backends are in every build, and an s390x host decodes an iPhone's stack. lib/unwind/ interprets decoded
  * instructions and makes every decision. */
 #ifndef USPI_ARCH_BACKEND_H
 #define USPI_ARCH_BACKEND_H
 
+#include "arch/backends.h"
 #include "arch/little_endian.h"
 
 #include <string.h>
@@ -153,12 +154,25 @@ static inline uint64_t uspi_written_by(const struct uspi_instruction *i) {
 
 /* ---- the backend ---- */
 
+/* Another name of the processor, or the name of a variant. */
+struct uspi_arch_name {
+    const char *name;
+    uint32_t variant;       /* enum usp_variant; USP_VARIANT_NONE: of all variants */
+    uint32_t macho_subtype; /* of a variant: the cpusubtype without its capability bits */
+};
+
 struct uspi_backend {
     uint32_t arch; /* enum usp_arch */
     const char *name;
+    const struct uspi_arch_name *names; /* other names, and its variants */
+    size_t name_count;
+    const char *crash_name; /* as Apple's crash reports name it ("Code Type") */
+    uint16_t elf_machine;   /* e_machine of ELF files with addresses of `word` bytes; 0: none */
+    uint32_t macho_cpu;     /* cputype of Mach-O files; 0: none */
     uint8_t register_count;
     uint8_t pc, sp, fp, lr; /* DWARF numbers; lr USPI_NO_REGISTER where the call pushes the return address */
     uint8_t word;           /* size of a pointer in bytes */
+    uint8_t wide_align;     /* alignment of a number of 64 bits in a struct, in bytes */
     uint8_t slot;           /* size of a frame record's slot: [fp] previous fp, [fp + slot] return address */
     uint8_t record_align;   /* alignment of records in bytes */
     uint8_t call_push;      /* bytes that a call pushes: at a function's first instruction, CFA = sp + call_push */
@@ -208,14 +222,26 @@ struct uspi_backend {
     bool (*condition_holds)(uint32_t flags, unsigned condition);
 };
 
-extern const struct uspi_backend uspi_arm64;
-extern const struct uspi_backend uspi_arm64_32;
-extern const struct uspi_backend uspi_armv7;
-extern const struct uspi_backend uspi_x86_64;
-extern const struct uspi_backend uspi_i386;
+#define USPI_DECLARE(arch, backend) extern const struct uspi_backend backend;
+USPI_BACKENDS(USPI_DECLARE)
+#undef USPI_DECLARE
 
-/* Returns the backend of an enum usp_arch; NULL if there is none (arch/table.c). */
+/* The functions below are in arch/table.c. */
+
+/* Returns the backend of an enum usp_arch; NULL if there is none. */
 const struct uspi_backend *uspi_backend_find(uint32_t arch);
+
+/* Return the backend of a file's processor; NULL if there is none: of an ELF file by its e_machine and the size of its
+ * addresses, of a Mach-O file by its cputype. */
+const struct uspi_backend *uspi_backend_of_elf(uint32_t machine, unsigned word);
+const struct uspi_backend *uspi_backend_of_macho(uint32_t cpu);
+
+/* Returns the backend of a name, and sets *variant; NULL if there is none. */
+const struct uspi_backend *uspi_backend_of_name(const char *name, uint32_t *variant);
+
+/* Return whether a number from a file or an older caller is an enum usp_arch or usp_variant of this library, or 0. */
+bool uspi_arch_is_known(uint32_t arch);
+bool uspi_variant_is_known(uint32_t variant);
 
 /* ---- shared by the backends ---- */
 

@@ -123,9 +123,7 @@ static void end_json(struct listing *listing) {
 /* Lists the symbols of an image. `place` is an address of the image in the symbolizer's list. */
 static int list_symbols(struct listing *listing, struct usp_symbolizer *symbolizer, usp_addr place) {
     const struct usp_image *image = listing->image;
-    const bool is_wide =
-        image->arch != USP_ARCH_ARMV7 && image->arch != USP_ARCH_I386 && image->arch != USP_ARCH_ARM64_32;
-    listing->digits = is_wide ? 16 : 8;
+    listing->digits = usp_arch_pointer_size(image->arch) == 4 ? 8 : 16;
     listing->is_headed = false;
     if (listing->request->as_json) begin_json(listing);
     int status = usp_symbolizer_visit(symbolizer, place, put_symbol, listing);

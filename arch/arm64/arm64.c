@@ -58,15 +58,25 @@ static const uint16_t mcontext_sizes[] = {EXCEPTION_STATE + FILE_SIZE + 528};
 const struct uspi_sigframe uspi_arm64_sigframe = {
     .machine = 104 + 56, .slack = 0, .is_last = 1, .pointer = 8, .size_count = 1, .sizes = mcontext_sizes};
 
+/* cpusubtypes: xnu osfmk/mach/machine.h. */
+static const struct uspi_arch_name other_names[] = {{"aarch64", USP_VARIANT_NONE, 0},
+                                                    {"arm64e", USP_VARIANT_ARM64E, 2}};
+
 const struct uspi_backend uspi_arm64 = {
     .arch = USP_ARCH_ARM64,
     .name = "arm64",
+    .names = other_names,
+    .name_count = sizeof other_names / sizeof *other_names,
+    .crash_name = "ARM-64",
+    .elf_machine = 183,      /* gABI, the registry of e_machine */
+    .macho_cpu = 0x0100000c, /* xnu osfmk/mach/machine.h */
     .register_count = USPI_ARM64_REGISTERS,
     .pc = USPI_ARM64_PC,
     .sp = USPI_ARM64_SP,
     .fp = USPI_ARM64_FP,
     .lr = USPI_ARM64_LR,
     .word = 8,
+    .wide_align = 8,
     .slot = USPI_ARM64_SLOT,
     .record_align = USPI_ARM64_SLOT,
     .code_align = USPI_ARM64_INSTRUCTION,

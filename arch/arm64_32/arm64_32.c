@@ -6,12 +6,15 @@
 const struct uspi_backend uspi_arm64_32 = {
     .arch = USP_ARCH_ARM64_32,
     .name = "arm64_32",
+    .crash_name = "ARM",
+    .macho_cpu = 0x0200000c, /* xnu osfmk/mach/machine.h */
     .register_count = USPI_ARM64_REGISTERS,
     .pc = USPI_ARM64_PC,
     .sp = USPI_ARM64_SP,
     .fp = USPI_ARM64_FP,
     .lr = USPI_ARM64_LR,
     .word = 4,
+    .wide_align = 8,
     .slot = USPI_ARM64_SLOT,
     .record_align = USPI_ARM64_SLOT,
     .code_align = USPI_ARM64_INSTRUCTION,

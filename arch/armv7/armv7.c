@@ -127,15 +127,25 @@ static bool condition_holds(uint32_t flags, unsigned condition) {
 
 /* Callee-saved registers: Arm "Procedure Call Standard for the Arm Architecture" (r4 … r11). On iOS a function may
  * change r9; functions rarely do, and no frame is found through r9. */
+/* cpusubtypes: xnu osfmk/mach/machine.h. */
+static const struct uspi_arch_name other_names[] = {
+    {"arm", USP_VARIANT_NONE, 0}, {"armv7k", USP_VARIANT_ARMV7K, 12}, {"armv7s", USP_VARIANT_ARMV7S, 11}};
+
 const struct uspi_backend uspi_armv7 = {
     .arch = USP_ARCH_ARMV7,
     .name = "armv7",
+    .names = other_names,
+    .name_count = sizeof other_names / sizeof *other_names,
+    .crash_name = "ARM",
+    .elf_machine = 40, /* gABI, the registry of e_machine */
+    .macho_cpu = 12,   /* xnu osfmk/mach/machine.h */
     .register_count = COUNT(names),
     .pc = USPI_ARM_PC,
     .sp = USPI_ARM_SP,
     .fp = 7,
     .lr = USPI_ARM_LR,
     .word = 4,
+    .wide_align = 8,
     .slot = 4,
     .record_align = 4,
     .call_push = 0,

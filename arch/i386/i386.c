@@ -69,15 +69,23 @@ static const struct uspi_sigframe sigframe = {.machine = 28,
                                               .size_count = sizeof mcontext_sizes / sizeof mcontext_sizes[0],
                                               .sizes = mcontext_sizes};
 
+static const struct uspi_arch_name other_names[] = {{"i686", USP_VARIANT_NONE, 0}};
+
 const struct uspi_backend uspi_i386 = {
     .arch = USP_ARCH_I386,
     .name = "i386",
+    .names = other_names,
+    .name_count = sizeof other_names / sizeof *other_names,
+    .crash_name = "X86",
+    .elf_machine = 3, /* gABI, the registry of e_machine */
+    .macho_cpu = 7,   /* xnu osfmk/mach/machine.h */
     .register_count = REGISTER_COUNT,
     .pc = EIP,
     .sp = ESP,
     .fp = EBP,
     .lr = USPI_NO_REGISTER,
     .word = 4,
+    .wide_align = 4,
     .slot = 4,
     .record_align = 4,
     .call_push = 4,

@@ -70,15 +70,25 @@ static const uint16_t mcontext_sizes[] = {712, 1032, 2632, 744, 1064, 2664};
 static const struct uspi_sigframe sigframe = {
     .slack = 8, .pointer = 8, .size_count = sizeof mcontext_sizes / sizeof mcontext_sizes[0], .sizes = mcontext_sizes};
 
+/* cpusubtypes: xnu osfmk/mach/machine.h. */
+static const struct uspi_arch_name other_names[] = {{"amd64", USP_VARIANT_NONE, 0},
+                                                    {"x86_64h", USP_VARIANT_X86_64H, 8}};
+
 const struct uspi_backend uspi_x86_64 = {
     .arch = USP_ARCH_X86_64,
     .name = "x86_64",
+    .names = other_names,
+    .name_count = sizeof other_names / sizeof *other_names,
+    .crash_name = "X86-64",
+    .elf_machine = 62,       /* gABI, the registry of e_machine */
+    .macho_cpu = 0x01000007, /* xnu osfmk/mach/machine.h */
     .register_count = REGISTER_COUNT,
     .pc = RIP,
     .sp = RSP,
     .fp = RBP,
     .lr = USPI_NO_REGISTER,
     .word = 8,
+    .wide_align = 8,
     .slot = 8,
     .record_align = 8,
     .call_push = 8,

@@ -85,6 +85,10 @@ USP_API const char *usp_status_string(int status);
  * Static lifetime. Async-signal-safe, thread-safe. */
 USP_API const char *usp_arch_string(uint32_t arch);
 
+/* Returns the size of a processor's pointers in bytes: 4 or 8; 0 when `arch` is not an enum usp_arch of this library.
+ * Async-signal-safe, thread-safe. */
+USP_API uint32_t usp_arch_pointer_size(uint32_t arch);
+
 /* Returns the processor (enum usp_arch) with this name or with a variant of this name, or USP_ARCH_NONE. Also accepts
  * "aarch64", "arm", "amd64" and "i686". Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_arch_from_string(const char *name);

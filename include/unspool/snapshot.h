@@ -59,7 +59,8 @@ USP_API void usp_snapshot_options_init(struct usp_snapshot_options *options);
 
 /* Captures this process. All threads except the caller are stopped, then all are copied, then all are resumed. The
  * caller's own stack is the one of this call. Calls usp_prepare with its defaults if necessary, which it is not with
- * USP_SNAPSHOT_BY_HELPER; the time that takes is not part of the timeout. options NULL: the defaults. On success the caller frees *snapshot; on failure it is NULL.
+ * USP_SNAPSHOT_BY_HELPER; the time that takes is not part of the timeout. options NULL: the defaults. On success the
+ * caller frees *snapshot; on failure it is NULL.
  *
  * A thread that could not be stopped is listed with a status as of usp_capture_thread. It does not make the call fail.
  * If the system says that it cannot answer, it delays the others by at most 5 ms.

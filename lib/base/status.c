@@ -79,39 +79,29 @@ const char *usp_arch_string(uint32_t arch) {
     return b != NULL ? b->name : "unknown";
 }
 
-/* A processor and its variant by name. */
-struct processor {
-    const char *name;
-    uint32_t arch, variant;
-};
-
-/* Names that are not a backend's. */
-static const struct processor processors[] = {
-    {"aarch64", USP_ARCH_ARM64, USP_VARIANT_NONE},     {"arm64e", USP_ARCH_ARM64, USP_VARIANT_ARM64E},
-    {"arm", USP_ARCH_ARMV7, USP_VARIANT_NONE},         {"armv7k", USP_ARCH_ARMV7, USP_VARIANT_ARMV7K},
-    {"armv7s", USP_ARCH_ARMV7, USP_VARIANT_ARMV7S},    {"amd64", USP_ARCH_X86_64, USP_VARIANT_NONE},
-    {"x86_64h", USP_ARCH_X86_64, USP_VARIANT_X86_64H}, {"i686", USP_ARCH_I386, USP_VARIANT_NONE},
-};
-
-static struct processor find_processor(const char *name) {
-    for (uint32_t arch = USP_ARCH_ARM64; name != NULL && uspi_backend_find(arch) != NULL; arch++) {
-        if (strcmp(name, uspi_backend_find(arch)->name) == 0) return (struct processor){name, arch, USP_VARIANT_PLAIN};
-    }
-    for (size_t i = 0; name != NULL && i < COUNT(processors); i++) {
-        if (strcmp(name, processors[i].name) == 0) return processors[i];
-    }
-    return (struct processor){name, USP_ARCH_NONE, USP_VARIANT_NONE};
+uint32_t usp_arch_from_string(const char *name) {
+    uint32_t variant;
+    const struct uspi_backend *b = uspi_backend_of_name(name, &variant);
+    return b != NULL ? b->arch : USP_ARCH_NONE;
 }
 
-uint32_t usp_arch_from_string(const char *name) { return find_processor(name).arch; }
-
-uint32_t usp_variant_from_string(const char *name) { return find_processor(name).variant; }
+uint32_t usp_variant_from_string(const char *name) {
+    uint32_t variant;
+    (void)uspi_backend_of_name(name, &variant);
+    return variant;
+}
 
 const char *usp_variant_string(uint32_t arch, uint32_t variant) {
-    for (size_t i = 0; variant > USP_VARIANT_PLAIN && i < COUNT(processors); i++) {
-        if (processors[i].arch == arch && processors[i].variant == variant) return processors[i].name;
+    const struct uspi_backend *b = uspi_backend_find(arch);
+    for (size_t i = 0; b != NULL && variant > USP_VARIANT_PLAIN && i < b->name_count; i++) {
+        if (b->names[i].variant == variant) return b->names[i].name;
     }
     return usp_arch_string(arch);
+}
+
+uint32_t usp_arch_pointer_size(uint32_t arch) {
+    const struct uspi_backend *b = uspi_backend_find(arch);
+    return b != NULL ? b->word : 0;
 }
 
 uint32_t usp_arch_host(void) { return USPI_HOST_ARCH; }

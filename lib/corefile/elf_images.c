@@ -4,6 +4,7 @@
  * the loader's own list.
  *
  * A file is used only if it is proven to be the mapped one: by its build id, otherwise by its first page. */
+#include "arch/backend.h"
 #include "lib/corefile/build.h"
 
 #include <unspool/snapshot.h>
@@ -344,7 +345,7 @@ static bool find_program(struct work *w, char *path, struct found *found) {
         path[0] = '\0';
     }
     /* In the output of all linkers, program headers directly follow the ELF header. */
-    unsigned header = core->arch == USP_ARCH_X86_64 || core->arch == USP_ARCH_ARM64 ? 64 : 52;
+    unsigned header = uspi_backend_find(core->arch)->word == 8 ? 64 : 52;
     found->load = p->program_headers - header;
     if (describe_image(w, found) && found->elf.segment_offset == header) {
         complete_from_file(w, found);

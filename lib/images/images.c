@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes lists of images for the caller: of another process, or from recorded entries. own_images.c lists this process's
  * images, images_file.c those in a file. */
+#include "arch/backend.h"
 #include "lib/images/image_file.h"
 #include "lib/images/image_list.h"
 #include "lib/os/os.h"
@@ -76,7 +77,7 @@ int usp_images_create_process(int64_t pid, struct usp_images **images, char *err
 static bool makes_sense(const struct usp_image *image) {
     bool has_text = image->text_low != 0 || image->text_high != 0;
     if (image->end < image->load_address || image->build_id_size > USP_BUILD_ID_MAX) return false;
-    if (image->arch > USP_ARCH_I386 || image->variant > USP_VARIANT_X86_64H) return false;
+    if (!uspi_arch_is_known(image->arch) || !uspi_variant_is_known(image->variant)) return false;
     if ((image->flags & ~(uint32_t)KNOWN_FLAGS) != 0) return false;
     if ((uint64_t)image->hole_offset + image->hole_size > image->end - image->load_address) return false;
     if (!has_text) return true;

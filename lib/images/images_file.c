@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists the images in an object file or an archive, at their linked addresses or at a load address that the caller
  * gives. lib/os/ and lib/corefile/ list the images that a process or a core file has loaded. */
+#include "arch/backend.h"
 #include "lib/base/sized.h"
 #include "lib/base/text.h"
 #include "lib/images/dsym.h"
@@ -85,7 +86,7 @@ static bool complete_options(const struct usp_image_file_options *options, struc
     usp_image_file_options_init(completed);
     if (!USPI_COMPLETE(completed, options)) return false;
     const uint32_t known = USP_IMAGE_FILE_LOADED | USP_IMAGE_FILE_LINKED | USP_IMAGE_FILE_NAMED;
-    return completed->arch <= USP_ARCH_I386 && completed->variant <= USP_VARIANT_X86_64H &&
+    return uspi_arch_is_known(completed->arch) && uspi_variant_is_known(completed->variant) &&
            completed->build_id_size <= USP_BUILD_ID_MAX && (completed->flags & ~known) == 0;
 }
 

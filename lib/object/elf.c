@@ -39,13 +39,8 @@
 /* Returns the enum usp_arch of an e_machine (the gABI's registry) and class. unspool does not support x32 and AArch64's
  * ILP32, which have another class. */
 static uint32_t arch_of(uint16_t machine, bool wide) {
-    switch (machine) {
-    case 3: return wide ? USP_ARCH_NONE : USP_ARCH_I386;
-    case 40: return wide ? USP_ARCH_NONE : USP_ARCH_ARMV7;
-    case 62: return wide ? USP_ARCH_X86_64 : USP_ARCH_NONE;
-    case 183: return wide ? USP_ARCH_ARM64 : USP_ARCH_NONE;
-    default: return USP_ARCH_NONE;
-    }
+    const struct uspi_backend *b = uspi_backend_of_elf(machine, wide ? 8 : 4);
+    return b != NULL ? b->arch : USP_ARCH_NONE;
 }
 
 void uspi_elf_machine_name(const struct uspi_elf *elf, char *to, size_t room) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See macho.h. */
 #include "lib/object/macho.h"
+#include "arch/backend.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,31 +23,19 @@
 #define NAME         16
 
 uint32_t uspi_macho_arch(uint32_t cpu_type) {
-    switch (cpu_type) {
-    case USPI_CPU_I386: return USP_ARCH_I386;
-    case USPI_CPU_X86_64: return USP_ARCH_X86_64;
-    case USPI_CPU_ARM: return USP_ARCH_ARMV7;
-    case USPI_CPU_ARM64: return USP_ARCH_ARM64;
-    case USPI_CPU_ARM64_32: return USP_ARCH_ARM64_32;
-    default: return USP_ARCH_NONE;
-    }
+    const struct uspi_backend *b = uspi_backend_of_macho(cpu_type);
+    return b != NULL ? b->arch : USP_ARCH_NONE;
 }
 
 /* The cpusubtype without its capability bits; for arm64e these contain the version of its ABI. */
 #define CPU_SUBTYPE_MASK 0x00ffffffu
 
 static uint32_t variant_of(uint32_t arch, uint32_t cpu_subtype) {
-    static const struct {
-        uint32_t arch, cpu_subtype, variant;
-    } variants[] = {
-        {USP_ARCH_ARM64, 2, USP_VARIANT_ARM64E},
-        {USP_ARCH_ARMV7, 11, USP_VARIANT_ARMV7S},
-        {USP_ARCH_ARMV7, 12, USP_VARIANT_ARMV7K},
-        {USP_ARCH_X86_64, 8, USP_VARIANT_X86_64H},
-    };
-    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        if (variants[i].arch == arch && variants[i].cpu_subtype == (cpu_subtype & CPU_SUBTYPE_MASK)) {
-            return variants[i].variant;
+    const struct uspi_backend *b = uspi_backend_find(arch);
+    for (size_t i = 0; b != NULL && i < b->name_count; i++) {
+        const struct uspi_arch_name *name = &b->names[i];
+        if (name->variant != USP_VARIANT_NONE && name->macho_subtype == (cpu_subtype & CPU_SUBTYPE_MASK)) {
+            return name->variant;
         }
     }
     return USP_VARIANT_PLAIN;

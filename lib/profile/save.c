@@ -2,6 +2,7 @@
 /* Converts a profile to bytes and back, for a file that outlives the process: images, threads, the tree and its totals,
  * each with its numbers. Everything that is read is checked before it is used. Numbers are little-endian. An unused
  * entry begins with 0, an unused node with all ones. */
+#include "arch/backend.h"
 #include "lib/profile/profile.h"
 
 #include "arch/little_endian.h"
@@ -173,7 +174,7 @@ static void load_image(struct loading *loading, uint32_t i) {
     if (build != NULL) memcpy(image.build_id, build, sizeof image.build_id);
     take_string(source, path, sizeof path);
     bool has_text = image.text_low != 0 || image.text_high != 0;
-    if (image.end < image.load_address || image.build_id_size > USP_BUILD_ID_MAX || image.arch > USP_ARCH_I386 ||
+    if (image.end < image.load_address || image.build_id_size > USP_BUILD_ID_MAX || !uspi_arch_is_known(image.arch) ||
         (has_text &&
          (image.text_low < image.load_address || image.text_high < image.text_low || image.text_high > image.end)) ||
         image.flags >= USP_IMAGE_PERMANENT * 2) {
@@ -307,7 +308,7 @@ int uspi_profile_load(const uint8_t *bytes, size_t n, struct usp_profile **profi
     for (unsigned i = 0; i < 4; i++) {
         if (loading.counts[i] > COUNT_MOST || loading.counts[i] > n / 4) refuse(source);
     }
-    if (options.arch > USP_ARCH_I386) refuse(source);
+    if (!uspi_arch_is_known(options.arch)) refuse(source);
     if (source->status == USP_OK) source->status = usp_profile_create(&options, &loading.profile);
     if (source->status == USP_OK) load_parts(&loading);
     if (source->status != USP_OK) {

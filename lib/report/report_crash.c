@@ -2,6 +2,7 @@
 /* Writes the sections of an Apple crash report: the process, the threads, their registers, the images with their UUIDs.
  * Their form is that of Apple's own reports (Apple, "Examining the fields in a crash report"), so that readers and
  * symbolicating tools understand them. What only a crash has (the exception) is not known here. */
+#include "arch/backend.h"
 #include "lib/report/report.h"
 
 #include <time.h>
@@ -13,12 +14,8 @@
 static void put_key(struct uspi_text *text, const char *key) { uspi_put_padded(text, uspi_span_of(key), KEY_WIDTH); }
 
 static const char *code_type(uint32_t arch) {
-    switch (arch) {
-    case USP_ARCH_ARM64: return "ARM-64";
-    case USP_ARCH_X86_64: return "X86-64";
-    case USP_ARCH_I386: return "X86";
-    default: return "ARM";
-    }
+    const struct uspi_backend *b = uspi_backend_find(arch);
+    return b != NULL && b->crash_name != NULL ? b->crash_name : usp_arch_string(arch);
 }
 
 static void put_two_digits(struct uspi_text *text, int value) {

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE 1
 #include "lib/os/linux/images.h"
 
+#include "arch/backend.h"
 #include "lib/base/array.h"
 #include "lib/base/page_cache.h"
 #include "lib/os/linux/linux.h"
@@ -102,7 +103,8 @@ struct uspi_image_listing {
 };
 
 static uint32_t flags_of(const struct uspi_image_listing *w, const struct usp_image *image) {
-    unsigned word = image->arch == USP_ARCH_ARM64 || image->arch == USP_ARCH_X86_64 ? 8 : 4;
+    const struct uspi_backend *b = uspi_backend_find(image->arch);
+    unsigned word = b != NULL ? b->word : (unsigned)sizeof(void *);
     usp_addr headers = auxiliary_value(&w->auxiliary, AT_PHDR, word);
     uint32_t flags = 0;
     if (headers - image->load_address < image->end - image->load_address) flags |= USP_IMAGE_MAIN;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers and addresses in Swift's compact formats. See bytes.h. */
 #include "lib/report/compact/bytes.h"
+#include "arch/backend.h"
 
 #include <unspool/base.h>
 
@@ -49,7 +50,8 @@ int uspi_compact_count(struct uspi_compact_in *in, uint64_t *value) {
 }
 
 unsigned uspi_compact_width(uint32_t arch) {
-    return arch == USP_ARCH_ARMV7 || arch == USP_ARCH_I386 || arch == USP_ARCH_ARM64_32 ? 4 : 8;
+    const struct uspi_backend *b = uspi_backend_find(arch);
+    return b != NULL ? b->word : 8;
 }
 
 void uspi_compact_open(struct uspi_compact_out *out, uint8_t *bytes, size_t room, uint32_t arch) {

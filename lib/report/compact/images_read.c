@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* usp_compact_images_read: reads Swift's compact image maps. */
+#include "arch/backend.h"
 #include "lib/base/array.h"
 #include "lib/report/compact/bytes.h"
 #include "lib/report/compact/prefixes.h"
@@ -198,7 +199,7 @@ static int read_map(struct reader *reader, uint32_t arch, struct usp_images **im
 int usp_compact_images_read(const uint8_t *bytes, size_t n, uint32_t arch, struct usp_images **images, char *platform,
                             size_t platform_size) {
     struct reader reader = {.text_max = SIZE_MAX};
-    if (images == NULL || (bytes == NULL && n > 0) || arch > USP_ARCH_I386) return USP_ERROR_ARGUMENT;
+    if (images == NULL || (bytes == NULL && n > 0) || !uspi_arch_is_known(arch)) return USP_ERROR_ARGUMENT;
     *images = NULL;
     if (platform != NULL && platform_size > 0) platform[0] = '\0';
     if (n <= (SIZE_MAX - EXPANSION_ALWAYS) / EXPANSION_MAX) reader.text_max = n * EXPANSION_MAX + EXPANSION_ALWAYS;

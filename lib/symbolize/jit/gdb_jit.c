@@ -61,8 +61,9 @@ struct entry {
 /* Reads a list's entry. i386 aligns a number of 64 bits in a struct to 4 bytes, ARM to 8 (their psABIs). */
 static bool read_entry(const struct usp_memory *memory, uint32_t arch, usp_addr at, uint8_t raw[32],
                        struct entry *entry) {
-    const unsigned word = uspi_backend_find(arch)->word;
-    const size_t size_at = word == 8 ? 24 : arch == USP_ARCH_I386 ? 12 : 16;
+    const struct uspi_backend *b = uspi_backend_find(arch);
+    const unsigned word = b->word;
+    const size_t size_at = (3 * (size_t)word + b->wide_align - 1) / b->wide_align * b->wide_align;
     memset(raw, 0, 32);
     if (memory->read(memory->context, at, raw, size_at + 8) != USP_OK) return false;
     *entry = (struct entry){uspi_le(raw, word), uspi_le(raw + 2 * (size_t)word, word), uspi_le(raw + size_at, 8)};
