@@ -51,13 +51,21 @@ imports() {
     -Wall -Wextra -Werror -Werror=nullability-completeness "${allowed[@]}" -fsyntax-only "${@:2}" "$work/import.m"
 }
 
+# README.md's example, in a program as its text describes it.
+{
+  printf '#import <Foundation/Foundation.h>\n#import <unspool-objc/unspool-objc.h>\n\nint main(void) {\n'
+  awk '/^```objc$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$top/README.md"
+  printf '    return 0;\n}\n'
+} >"$work/readme.m"
+grep -q USP "$work/readme.m" || fail "README.md has no example in Objective-C"
+
 slice() {
   local include=("${include[@]}")
   [[ -z $headers || $1 == *-macos* ]] || include=(-isystem "$work/platform" "${include[@]}")
   compile "$1" -fobjc-arc || fail "$1: does not compile with ARC"
   compile "$1" || fail "$1: does not compile without ARC"
-  (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fobjc-arc -fblocks -fsyntax-only doc/examples/hang.m) ||
-    fail "$1: doc/examples/hang.m does not compile"
+  (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fobjc-arc -fblocks -fsyntax-only doc/examples/hang.m \
+    "$work/readme.m") || fail "$1: doc/examples/hang.m or README.md's example does not compile"
   if [[ -z $headers || $1 == *-macos* ]]; then
     imports "$1" -fobjc-arc || fail "$1: the headers are no module with complete nullability"
   fi
