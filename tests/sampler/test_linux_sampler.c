@@ -482,7 +482,7 @@ START_TEST(each_call_fails) {
         }
         ck_assert_int_le(status, USP_OK);
         ck_assert_uint_eq(run.ticks, status == USP_OK ? 3 : run.ticks);
-        script.base = mapped;
+        script.mapped = mapped;
     }
     ck_assert_uint_gt(script.failing, 20);
     uspi_linux = &uspi_linux_real;
