@@ -9,9 +9,7 @@
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/readers/table.h"
 
-/* ---- accept ---- */
-
-/* Makes the caller from the chosen candidate. */
+/* ---- making the caller from the chosen candidate ---- */
 
 /* Bytes from the context of a Swift async frame up to the frame's record, which is directly above it (Libc
  * gen/thread_stack_pcs.c). */
@@ -84,9 +82,10 @@ static void resume_caller(struct uspi_evidence *e, struct uspi_frame_state *call
     caller->exact = true;
 }
 
-/* Fills the step from a candidate and its `method` (enum usp_frame_method). */
-static void accept_candidate(struct uspi_evidence *e, const struct uspi_candidate *c, uint32_t method,
-                             struct uspi_step *step) {
+/* Fills the step from a candidate and its `method` (enum usp_frame_method). Out of line, because the instructions that
+ * resume_caller decodes would take stack below every reader, and handlers have little. */
+static __attribute__((noinline)) void accept_candidate(struct uspi_evidence *e, const struct uspi_candidate *c,
+                                                       uint32_t method, struct uspi_step *step) {
     struct uspi_frame_state *caller = &step->caller;
     step->is_settled = true;
     step->found = !c->ends_stack;

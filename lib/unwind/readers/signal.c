@@ -14,7 +14,7 @@
 #include "lib/unwind/signals/saved_state.h"
 #include "lib/unwind/signals/sigframe.h"
 
-/* ---- darwin signal ---- */
+/* ---- signals of Apple systems ---- */
 
 /* Darwin's signal frames, by their structure (sigframe.h).
  *
