@@ -35,7 +35,7 @@ struct found {
     const char *path;
     usp_addr load, end;                    /* end: exclusive */
     uint32_t flags;                        /* enum usp_image_flags */
-    const struct uspi_core_mapping *lines; /* of NT_FILE */
+    const struct uspi_core_mapping *lines; /* of NT_FILE; those of other files have replaced the image's text */
     size_t line_count;
     bool described;      /* `elf` is valid */
     struct uspi_elf elf; /* in memory, or in the program's file if the core lacks its headers */
@@ -167,6 +167,10 @@ static int judge_program(void *context, struct uspi_bytes bytes, struct uspi_err
                             "another program: its entry point and program headers are not the process's");
 }
 
+static bool same_file(const struct uspi_core_mapping *a, const struct uspi_core_mapping *b) {
+    return strcmp(a->path, b->path) == 0;
+}
+
 static void back(struct work *w, usp_addr low, uint64_t size, struct uspi_bytes file, uint64_t offset) {
     uint64_t there = offset < file.size ? file.size - offset : 0;
     struct uspi_core_backing backing = {.low = low, .size = size};
@@ -181,6 +185,7 @@ static void back(struct work *w, usp_addr low, uint64_t size, struct uspi_bytes 
 /* Uses an accepted file for the memory at which it is mapped. */
 static void back_image(struct work *w, const struct found *found, const struct candidate *c) {
     for (size_t i = 0; i < found->line_count; i++) {
+        if (!same_file(&found->lines[i], found->lines)) continue;
         back(w, found->lines[i].low, found->lines[i].size, c->bytes, found->lines[i].offset);
     }
     struct uspi_elf_segment segment;
@@ -199,6 +204,7 @@ static void back_image(struct work *w, const struct found *found, const struct c
 static bool lacks(const struct work *w, const struct found *found) {
     const struct uspi_core_memory *memory = &w->core->memory;
     for (size_t i = 0; i < found->line_count; i++) {
+        if (!same_file(&found->lines[i], found->lines)) continue;
         if (uspi_core_memory_lacks(memory, found->lines[i].low, found->lines[i].size)) return true;
     }
     struct uspi_elf_segment segment;
@@ -279,14 +285,24 @@ static int add_image(struct work *w, const struct found *found) {
 
 /* ---- from NT_FILE ---- */
 
-static bool same_file(const struct uspi_core_mapping *a, const struct uspi_core_mapping *b) {
-    return strcmp(a->path, b->path) == 0;
-}
-
 static bool executable(const struct work *w, const struct found *found) {
     for (size_t i = 0; i < found->line_count; i++) {
         const struct uspi_core_segment *segment = uspi_core_memory_find(&w->core->memory, found->lines[i].low);
         if (segment != NULL && (segment->access & USPI_CORE_EXECUTE) != 0) return true;
+    }
+    return false;
+}
+
+/* Whether a line of another file lies where the image's headers say that its text is: the program has replaced it. */
+static bool replaces_text(struct work *w, const struct found *found, const struct uspi_core_mapping *line) {
+    const usp_addr slide = found->load - found->elf.header_address;
+    struct uspi_elf_segment segment;
+    if (!uspi_core_may_read(w->core, found->elf.segment_count)) return false;
+    for (uint64_t i = 0; i < found->elf.segment_count; i++) {
+        if (uspi_elf_segment(&found->elf, i, &segment, NULL) != USP_OK) return false;
+        if (segment.type != USPI_PT_LOAD || (segment.flags & USPI_PF_X) == 0) continue;
+        const usp_addr start = slide + segment.address;
+        if (line->low + line->size > start && line->low < start + segment.memory_size) return true;
     }
     return false;
 }
@@ -299,7 +315,11 @@ static size_t gather(struct work *w, size_t i, struct found *found) {
     const struct uspi_core_mapping *line = first;
     *found = (struct found){.path = first->path, .load = first->low};
     bool described = first->offset == 0 && describe_image(w, found);
-    for (; line <= last && same_file(line, first); line++) {
+    for (; line <= last; line++) {
+        if (!same_file(line, first)) {
+            if (!described || !replaces_text(w, found, line)) break;
+            continue;
+        }
         /* A file can be mapped again; its headers can also be mapped twice within one image. */
         if (line != first && described && line->low >= found->end) break;
         struct found other = {.load = line->low};

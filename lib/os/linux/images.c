@@ -19,6 +19,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +85,21 @@ struct data {
     bool is_anonymous; /* it has no file, and no name from the kernel: generated code can be written there */
 };
 
-/* An image has headers in the first mapping of its file, and executable memory of the same file after it. This excludes
- * data files, and libraries that a tool only reads. */
+/* An image that is being put together from mappings. */
+struct candidate {
+    bool is_open;   /* the other fields are valid */
+    bool has_text;  /* memory that the headers call executable is executable */
+    bool is_linear; /* the first mapping goes beyond the first segment: a tool reads the file */
+    uint64_t inode; /* of the file that the path names; 0: none was found yet */
+    bool is_deleted;
+    struct usp_image image;
+    struct uspi_elf elf; /* the headers in memory */
+    char path[PATH_MAX];
+};
+
+/* An image has headers at the beginning of a mapping of its file, and executable memory where the headers say so. This
+ * excludes data files, and libraries that a tool only reads. The program may have replaced its text by anonymous memory
+ * or by another file (large pages): that still belongs to the image. */
 struct uspi_image_listing {
     struct uspi_images_found *found;
     int status; /* USP_OK, or the first failure */
@@ -93,13 +107,12 @@ struct uspi_image_listing {
     struct usp_memory memory;  /* the process's memory, through `pages` */
     struct uspi_source source; /* of `memory` */
     struct auxiliary auxiliary;
-    bool pending; /* `image` is filled in, and its executable memory was not found yet */
-    uint64_t inode;
-    struct usp_image image;
-    char path[PATH_MAX];
+    usp_addr page; /* the size of a page */
+    struct candidate candidate;
+    uint64_t compared; /* number of program headers that were compared with mappings */
     struct data *data; /* by ascending address */
     size_t data_count, data_room;
-    bool has_generated_code; /* anonymous memory is executable */
+    bool has_generated_code; /* anonymous memory outside images is executable */
 };
 
 static uint32_t flags_of(const struct uspi_image_listing *w, const struct usp_image *image) {
@@ -113,33 +126,109 @@ static uint32_t flags_of(const struct uspi_image_listing *w, const struct usp_im
     return flags;
 }
 
-static int take_mapping(struct uspi_image_listing *w, const struct uspi_mapping *m) {
-    bool has_file = m->inode != 0, is_vdso = strcmp(m->path, "[vdso]") == 0;
-    struct usp_image image;
-    struct uspi_elf elf;
-    if (m->readable && m->offset == 0 && (has_file || is_vdso) &&
-        uspi_linux_describe_image(&w->source, m->low, &elf, &image)) {
-        w->image = image;
-        snprintf(w->path, sizeof w->path, "%s", is_vdso ? "linux-vdso.so.1" : m->path);
-        w->image.path = w->path;
-        w->image.flags = flags_of(w, &image) | (m->deleted ? USP_IMAGE_DELETED : 0);
-        w->inode = m->inode;
-        w->pending = true;
-    }
-    bool within = m->low >= w->image.load_address && m->low < w->image.end && m->inode == w->inode;
-    if (!w->pending || !m->executable || !within) return USP_OK;
-    w->pending = false;
-    return w->found->add(w->found->context, &w->image);
-}
-
 /* Whether a mapping is anonymous. A name in the form "[anon…" was given by the program (PR_SET_VMA_ANON_NAME,
  * proc_pid_maps(5)). */
 static bool is_anonymous(const struct uspi_mapping *m) {
     return m->inode == 0 && (m->path[0] == '\0' || strncmp(m->path, "[anon", 5) == 0);
 }
 
+/* How a mapping and an image's segments belong together. */
+struct fit {
+    bool is_file; /* a segment has this part of the file at this address */
+    bool is_text; /* the mapping has addresses of an executable segment */
+};
+
+/* Maximum number of program headers that are compared with mappings: several times what the 65,530 mappings of a
+ * process need. */
+#define COMPARED_MAX (UINT64_C(4) << 20)
+
+static struct fit fit_of(struct uspi_image_listing *w, const struct uspi_mapping *m) {
+    const struct candidate *c = &w->candidate;
+    struct fit fit = {false, false};
+    struct uspi_elf_segment segment;
+    if (w->compared > COMPARED_MAX) return fit;
+    w->compared += c->elf.segment_count;
+    for (uint64_t i = 0; i < c->elf.segment_count; i++) {
+        if (uspi_elf_segment(&c->elf, i, &segment, NULL) != USP_OK) break;
+        if (segment.type != USPI_PT_LOAD) continue;
+        const usp_addr start = c->image.slide + segment.address, end = start + segment.memory_size;
+        if (m->high <= start || m->low >= end) continue;
+        if (m->offset + (start - m->low) == segment.offset) fit.is_file = true;
+        if ((segment.flags & USPI_PF_X) != 0) fit.is_text = true;
+    }
+    return fit;
+}
+
+/* Whether a mapping goes beyond the page in which the segment at its beginning ends. */
+static bool is_linear(const struct uspi_image_listing *w, const struct candidate *c, const struct uspi_mapping *m) {
+    struct uspi_elf_segment segment;
+    if (uspi_elf_find_segment(&c->elf, USPI_PT_LOAD, &segment, NULL) != USP_OK) return true;
+    const uint64_t size = segment.address - c->elf.header_address + segment.memory_size;
+    return m->high - m->low > size && m->high - m->low - size >= w->page;
+}
+
+/* Adds the candidate, if it has proven to be an image. */
+static int close_candidate(struct uspi_image_listing *w) {
+    struct candidate *c = &w->candidate;
+    const bool is_image = c->is_open && c->has_text;
+    c->is_open = false;
+    if (!is_image) return USP_OK;
+    c->image.path = c->path;
+    c->image.flags = flags_of(w, &c->image) | (c->is_deleted ? USP_IMAGE_DELETED : 0);
+    /* Anonymous memory that has the headers of no file is no image, unless the kernel says that it is the program. */
+    if (c->path[0] == '\0' && (c->image.flags & USP_IMAGE_MAIN) == 0) return USP_OK;
+    return w->found->add(w->found->context, &c->image);
+}
+
+static void take_file(struct candidate *c, const struct uspi_mapping *m) {
+    c->inode = m->inode;
+    c->is_deleted = m->deleted;
+    snprintf(c->path, sizeof c->path, "%s", m->path);
+}
+
+/* Begins a candidate with the mapping, if headers are at its beginning. */
+static int open_candidate(struct uspi_image_listing *w, const struct uspi_mapping *m) {
+    const bool is_vdso = strcmp(m->path, "[vdso]") == 0, is_replaced = m->executable && is_anonymous(m);
+    struct candidate *c = &w->candidate;
+    struct usp_image image;
+    struct uspi_elf elf;
+    if (!m->readable || m->offset != 0 || (m->inode == 0 && !is_vdso && !is_replaced)) return USP_OK;
+    if (!uspi_linux_describe_image(&w->source, m->low, &elf, &image)) return USP_OK;
+    int status = close_candidate(w);
+    memset(c, 0, offsetof(struct candidate, path));
+    c->path[0] = '\0';
+    c->is_open = true;
+    c->image = image;
+    c->elf = elf;
+    c->is_linear = is_linear(w, c, m);
+    if (m->inode != 0) take_file(c, m);
+    if (is_vdso) snprintf(c->path, sizeof c->path, "linux-vdso.so.1");
+    return status;
+}
+
+static int take_mapping(struct uspi_image_listing *w, const struct uspi_mapping *m) {
+    struct candidate *c = &w->candidate;
+    const bool is_within = c->is_open && m->low >= c->image.load_address && m->low < c->image.end;
+    struct fit fit = is_within ? fit_of(w, m) : (struct fit){false, false};
+    /* Several segments of one image may begin in the file's first page, so that the headers are mapped again. */
+    const bool is_part = fit.is_file && (c->inode == 0 || m->inode == c->inode);
+    if (!is_part) {
+        int status = open_candidate(w, m);
+        if (status != USP_OK) return status;
+        fit = c->is_open && m->low >= c->image.load_address && m->low < c->image.end ? fit_of(w, m) : fit;
+    }
+    if (!c->is_open || m->low >= c->image.end) return USP_OK;
+    if (fit.is_file && m->inode != 0 && (c->inode == 0 || (c->is_deleted && !m->deleted))) take_file(c, m);
+    const bool is_own = m->inode == c->inode && m->inode != 0;
+    if (m->executable && (is_own || (fit.is_text && !c->is_linear))) c->has_text = true;
+    return USP_OK;
+}
+
 static int note_data(struct uspi_image_listing *w, const struct uspi_mapping *m) {
-    if (m->executable) w->has_generated_code = w->has_generated_code || is_anonymous(m);
+    const struct candidate *c = &w->candidate;
+    const bool is_in_image =
+        c->has_text && c->path[0] != '\0' && m->low >= c->image.load_address && m->high <= c->image.end;
+    if (m->executable && is_anonymous(m) && !is_in_image) w->has_generated_code = true;
     if (!m->readable || m->executable) return USP_OK;
     if (!uspi_room_for(&w->data, &w->data_room, w->data_count, 1, sizeof *w->data)) return USP_ERROR_NO_MEMORY;
     w->data[w->data_count++] = (struct data){m->low, m->high, is_anonymous(m)};
@@ -164,6 +253,7 @@ struct uspi_image_listing *uspi_image_listing_begin(int64_t living, int memory, 
     const struct usp_memory behind = {uspi_proc_memory_read, (void *)(intptr_t)memory};
     w->memory = uspi_header_pages_init(&w->pages, behind);
     w->source = uspi_source_of_memory(&w->memory, "image");
+    w->page = (usp_addr)getauxval(AT_PAGESZ);
     w->auxiliary.size = uspi_proc_read(living, 0, "auxv", (char *)w->auxiliary.bytes, sizeof w->auxiliary.bytes);
     return w;
 }
@@ -174,7 +264,8 @@ void uspi_image_listing_take(struct uspi_image_listing *w, const struct uspi_map
 }
 
 int uspi_image_listing_end(struct uspi_image_listing *w) {
-    int status = w->status == USP_OK ? hand_over_data(w) : w->status;
+    int status = w->status == USP_OK ? close_candidate(w) : w->status;
+    if (status == USP_OK) status = hand_over_data(w);
     free(w->data);
     free(w);
     return status;

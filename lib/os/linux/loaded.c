@@ -238,17 +238,22 @@ static bool are_names_unchanged(const struct listing *listing) {
 
 /* Returns where the file is mapped that has a mapping at an address; 0: not known. Needed for libraries that were
  * linked for an address other than 0, because their slide is not their load address. */
-static usp_addr find_beginning(uintptr_t within) {
+static usp_addr find_beginning(const struct listing *listing, uintptr_t within) {
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
-    usp_addr low = 0;
+    struct usp_image image;
+    struct uspi_elf elf;
+    usp_addr low = 0, end = 0;
     uint64_t inode = 0;
     bool is_found = false;
     if (within == 0 || uspi_proc_maps_open(&maps, 0) < 0) return 0;
     while (!is_found && uspi_proc_maps_next(&maps, &m)) {
-        if (m.offset == 0 && m.inode != 0) {
+        /* Several segments of one image may begin in the file's first page. */
+        const bool is_again = m.inode == inode && m.low < end;
+        if (m.offset == 0 && m.inode != 0 && !is_again) {
             low = m.low;
             inode = m.inode;
+            end = uspi_linux_describe_image(&listing->source, low, &elf, &image) ? image.end : m.high;
         }
         is_found = within >= m.low && within < m.high && m.inode == inode && inode != 0;
     }
@@ -264,7 +269,7 @@ static usp_addr find_load_address(const struct listing *listing, const struct li
     bool is_header = uspi_bytes_read(uspi_bytes_at(&listing->source, image->node.slide), 0, magic, sizeof magic,
                                      "header", NULL) == USP_OK &&
                      memcmp(magic, ELFMAG, SELFMAG) == 0;
-    return is_header ? image->node.slide : find_beginning(image->node.dynamic);
+    return is_header ? image->node.slide : find_beginning(listing, image->node.dynamic);
 }
 
 /* Reads the bytes that show whether the image is still loaded: its build id's note, otherwise a part of its headers. */
