@@ -123,6 +123,42 @@ START_TEST(files_of_calls_in_other_units) {
 }
 END_TEST
 
+/* An inlined call with a line and without a file is in the file of the function around it: of the innermost one, which
+ * is itself inlined, and of the outermost one. A call without both has no place. */
+START_TEST(calls_without_a_file) {
+    begin();
+    put_abbreviation(&f, OWN, DW_TAG_inlined_subroutine, true,
+                     PAIRS(DW_AT_abstract_origin, DW_FORM_ref4, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
+                           DW_FORM_data8, DW_AT_call_line, DW_FORM_data1));
+    /* 0x3a, 0x3b: DW_AT_decl_file, DW_AT_decl_line */
+    put_abbreviation(&f, OWN + 1, DW_TAG_subprogram, true,
+                     PAIRS(DW_AT_name, DW_FORM_string, 0x3a, DW_FORM_data1, 0x3b, DW_FORM_data1, DW_AT_low_pc,
+                           DW_FORM_addr, DW_AT_high_pc, DW_FORM_data8));
+    begin_unit(&f, "one.c", 0x1000, 0x20);
+    const uint32_t abstract[] = {put_abstract(&f, "middle", 5), put_abstract(&f, "inner", 6)};
+    put_leb(&f.info, OWN + 1);
+    put_text(&f.info, "outer");
+    put(&f.info, 2, 2 | 9 << 8);
+    put(&f.info, 8, 0x1000);
+    put(&f.info, 8, 0x20);
+    for (unsigned i = 0; i < 2; i++) {
+        put_leb(&f.info, OWN);
+        put(&f.info, 4, abstract[i]);
+        put(&f.info, 8, 0x1000);
+        put(&f.info, 8, 0x20);
+        put(&f.info, 1, i == 0 ? 77 : 66);
+    }
+    for (unsigned i = 0; i < 3; i++) end_entry(&f);
+    end_unit(&f);
+    put_plain_lines(0x1000, 2);
+    open_file();
+    expect(0x1010, 0, "inner", 11);
+    expect_in(0x1010, 1, "middle", "/src", "one.c", 66);
+    expect_in(0x1010, 2, "outer", "/src/sub", "two.c", 77);
+    close_file();
+}
+END_TEST
+
 /* ---- scopes ---- */
 
 enum { OTHER = 0x7777 };
@@ -412,8 +448,9 @@ END_TEST
 
 int main(void) {
     TCase *names = tcase_create("names");
-    add_tests(names, names_through_other_entries, files_of_calls_in_other_units, scopes_of_inlined_calls,
-              scopes_of_several_units, functions_of_one_name, swift_runtime_failures, symbols_and_debug_information);
+    add_tests(names, names_through_other_entries, files_of_calls_in_other_units, calls_without_a_file,
+              scopes_of_inlined_calls, scopes_of_several_units, functions_of_one_name, swift_runtime_failures,
+              symbols_and_debug_information);
     add_loop_tests(names, 0, 4, chains_of_entries);
     add_loop_tests(names, 0, 5, names_in_other_units);
     add_loop_tests(names, 0, 6, names_with_scopes);

@@ -102,6 +102,14 @@ static struct place innermost_place(const struct uspi_lines_answer *answer, uint
     return place;
 }
 
+/* Returns whether file number `file` of a block has a name. A call for which debug information gives a line and no file
+ * has a file without a name (dwarf/entries.c); it is in the file of the function around it. Zig describes inlined calls
+ * so. */
+static bool has_file(const struct uspi_block *block, uint32_t file) {
+    uint64_t folder, name;
+    return file != 0 && uspi_block_file(block, file, &folder, &name) == USP_OK && (folder != 0 || name != 0);
+}
+
 int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *names,
                       const struct uspi_lines_answer *answer, usp_addr address, struct usp_lines *lines) {
     const struct asking asking = {paths, names, answer};
@@ -120,6 +128,7 @@ int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *
             place = (struct place){function.file, function.line, 0, 0, USP_LINE_DECLARATION};
             frame.line_source = place.source;
         }
+        if (place.source == USP_LINE_CALL && !has_file(block, place.file)) place.file = function.file;
         set_file(&asking, place.file, &frame);
         frame.line = place.line;
         frame.column = place.column;
