@@ -23,7 +23,9 @@ struct usp_memory {
 /* The meaning of a frame's pc. */
 enum usp_frame_kind {
     USP_FRAME_KIND_NONE = 0,
-    USP_FRAME_KIND_INTERRUPTED = 1,    /* the pc itself, never adjusted: frame 0 of a stopped thread */
+    /* The pc itself, never adjusted: frame 0 of a stopped thread; on Linux also a signal trampoline, to whose start the
+     * handler returns. */
+    USP_FRAME_KIND_INTERRUPTED = 1,
     USP_FRAME_KIND_RETURN_ADDRESS = 2, /* the instruction after a call */
     USP_FRAME_KIND_LINK_REGISTER = 3,  /* a return address that was still in the link register */
     USP_FRAME_KIND_ASYNC_RESUME = 4,   /* where an async function continues, never adjusted: a function's start */

@@ -119,7 +119,12 @@ static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t
     if (uspi_find_caller(&w->walk, &w->frame, &w->shortcuts, readers, &step)) {
         w->next = step.caller;
         w->stop = USP_STOP_NONE;
-        if (w->next.kind == USP_FRAME_KIND_SIGNAL) drop_bounds(w);
+        if (w->next.kind == USP_FRAME_KIND_SIGNAL) {
+            drop_bounds(w);
+            /* On Linux the handler returns to the start of the trampoline, before which there is no call. Apple's
+             * trampoline has called the handler. */
+            if (w->walk.target.os == USP_OS_LINUX) frame->kind = USP_FRAME_KIND_INTERRUPTED;
+        }
     } else if (step.stop != USP_STOP_NONE) {
         w->stop = step.stop;
         w->stop_address = step.stop_address;

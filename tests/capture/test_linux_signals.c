@@ -209,6 +209,9 @@ static void expect(bool call, usp_addr pc, int flags) {
     uintptr_t low = call ? LOW(call_here) : LOW(fault_here), high = call ? HIGH(call_here) : HIGH(fault_here);
     uint32_t signal_frame = find_signal_frame(&found.self), at = signal_frame;
     ck_assert_uint_ge(at, 2);
+    /* The handler returns to the trampoline's start; no call precedes it, so its name is that of its own pc. */
+    const struct usp_frame *trampoline = &found.self.frames[at - 1];
+    ck_assert_uint_eq(usp_frame_call_site(usp_arch_host(), trampoline), trampoline->pc);
     if (call) ck_assert_uint_eq(found.self.frames[at++].pc, pc);
     expect_rest(&found.self, at, low, high, flags);
     if ((flags & PLAIN_HANDLER) == 0) {

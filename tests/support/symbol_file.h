@@ -107,6 +107,8 @@ static inline void put_segment(struct builder *b, bool wide, uint32_t type, uint
     put_word(b, wide, align);
 }
 
+#define FILE_SECTIONS 11
+
 static inline void put_header(struct builder *b, const struct symbol_file *wanted) {
     const bool wide = wanted->wide;
     put_bytes(b, "\177ELF", 4);
@@ -125,8 +127,35 @@ static inline void put_header(struct builder *b, const struct symbol_file *wante
     put(b, 2, wide ? 56 : 32);
     put(b, 2, 2);
     put(b, 2, wide ? 64 : 40);
-    put(b, 2, 9);
+    put(b, 2, FILE_SECTIONS);
     put(b, 2, 0);
+}
+
+/* The names of the versions that each file defines. */
+static const char *const file_versions[] = {"GLIBC_2.2.5", "VERS_1", "V1"};
+#define FILE_VERSIONS (sizeof file_versions / sizeof *file_versions)
+
+/* Puts .gnu.version_d (Elf64_Verdef and Elf64_Verdaux, equal in ELF32) and its names. */
+static inline void put_versions(struct builder *b, struct file_section *versions, struct file_section *strings) {
+    uint32_t name = 0;
+    align_to(b, 8);
+    versions->offset = b->size;
+    for (uint32_t i = 0; i < FILE_VERSIONS; i++) {
+        put(b, 2, 1);
+        put(b, 2, 0);
+        put(b, 2, i + 1);
+        put(b, 2, 1);
+        put(b, 4, 0);
+        put(b, 4, 20);
+        put(b, 4, i + 1 < FILE_VERSIONS ? 28 : 0);
+        put(b, 4, name);
+        put(b, 4, 0);
+        name += (uint32_t)strlen(file_versions[i]) + 1;
+    }
+    versions->size = b->size - versions->offset;
+    strings->offset = b->size;
+    for (uint32_t i = 0; i < FILE_VERSIONS; i++) put_bytes(b, file_versions[i], strlen(file_versions[i]) + 1);
+    strings->size = b->size - strings->offset;
 }
 
 #define NOTE_ADDRESS 0x200u
@@ -135,7 +164,7 @@ static inline void put_header(struct builder *b, const struct symbol_file *wante
 static inline struct builder build_symbol_file(const struct symbol_file *wanted) {
     const bool wide = wanted->wide;
     struct builder b = {0};
-    struct file_section sections[9] = {
+    struct file_section sections[FILE_SECTIONS] = {
         [TEXT] = {1, 2 | 4, TEXT_LOW, 0, TEXT_HIGH - TEXT_LOW, 0, 0},
         [INIT] = {1, 2 | 4, TEXT_HIGH, 0, INIT_HIGH - TEXT_HIGH, 0, 0},
         [DATA] = {1, 2 | 1, DATA_LOW, 0, FILE_END - DATA_LOW, 0, 0},
@@ -144,6 +173,8 @@ static inline struct builder build_symbol_file(const struct symbol_file *wanted)
         [6] = {3, 0, 0, 0, 0, 0, 0},
         [7] = {wanted->dynsym != NULL ? 11 : 1, 2, 0, 0, 0, 0, 8},
         [8] = {3, 2, 0, 0, 0, 0, 0},
+        [9] = {0x6ffffffd, 2, 0, 0, 0, 0, 10},
+        [10] = {3, 2, 0, 0, 0, 0, 0},
     };
     if (wanted->build_id != NULL) sections[4].size = 16u + wanted->build_id_size;
     if (wanted->text != NULL) sections[TEXT].offset = TEXT_LOW;
@@ -160,13 +191,14 @@ static inline struct builder build_symbol_file(const struct symbol_file *wanted)
     }
     if (wanted->symtab != NULL) put_symbols(&b, wide, wanted->symtab, &sections[5], &sections[6]);
     if (wanted->dynsym != NULL) put_symbols(&b, wide, wanted->dynsym, &sections[7], &sections[8]);
+    put_versions(&b, &sections[9], &sections[10]);
     if (wanted->text != NULL) {
         pad_to(&b, TEXT_LOW);
         put_bytes(&b, wanted->text, wanted->text_size);
     }
     align_to(&b, 8);
     patch(&b, wide ? 40 : 32, wide ? 8 : 4, b.size);
-    for (unsigned i = 0; i < 9; i++) put_section(&b, wide, &sections[i]);
+    for (unsigned i = 0; i < FILE_SECTIONS; i++) put_section(&b, wide, &sections[i]);
     /* The code up to the end of its segment. */
     if (wanted->text != NULL) pad_to(&b, FILE_END);
     return b;

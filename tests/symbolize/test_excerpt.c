@@ -73,8 +73,8 @@ static void make_listed(struct listed *listed) {
         const usp_addr start = BASE + (usp_addr)(rand() % SPAN);
         const unsigned kind = (unsigned)rand() % 8;
         struct uspi_gathered_symbol *c = &listed->all[i];
-        *c = (struct uspi_gathered_symbol){start,    start, i, (uint32_t)(rand() % 3), i % 3 == 0 ? 0 : NAMED | i,
-                                           kind == 5};
+        const uint32_t rank = (uint32_t)(rand() % 3) + (rand() % 4 == 0 ? USPI_DATA_RANK : 0);
+        *c = (struct uspi_gathered_symbol){start, start, i, rank, i % 3 == 0 ? 0 : NAMED | i, kind == 5};
         if (kind <= 5) c->end = start + 1 + (usp_addr)rand() % longest;
         if (kind == 7) c->symbol = USPI_NO_SYMBOL;
     }
@@ -212,7 +212,7 @@ static void make_file(bool wide, bool is_unlinked) {
     struct symbol_file wanted = {
         .wide = wide, .machine = EM_X86_64, .symtab = symbols, .build_id = build_id, .build_id_size = sizeof build_id};
     struct builder b = build_symbol_file(&wanted);
-    const size_t header = wide ? 64 : 40, sections = b.size - 9 * header, word = wide ? 8 : 4;
+    const size_t header = wide ? 64 : 40, sections = b.size - FILE_SECTIONS * header, word = wide ? 8 : 4;
     const uint64_t text_high = TEXT_LOW + text_size;
     patch(&b, sections + TEXT * header + 8 + 3 * word, (unsigned)word, text_size);
     patch(&b, sections + INIT * header + 8 + word, (unsigned)word, text_high);

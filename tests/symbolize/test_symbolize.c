@@ -228,14 +228,15 @@ END_TEST
 
 START_TEST(only_symbols_of_code_in_its_own_section) {
     struct fixture f =
-        begin(&FILE_OF({"f", 0x1000, 0x10, FUNC, GLOBAL, TEXT}, {"variable", 0x1100, 8, OBJECT, GLOBAL, TEXT},
+        begin(&FILE_OF({"f", 0x1000, 0x10, FUNC, GLOBAL, TEXT}, {"object", 0x1100, 8, OBJECT, GLOBAL, TEXT},
                        {"absolute", 0x1200, 0x10, FUNC, GLOBAL, ABSOLUTE}, {"undefined", 0x1300, 0x10, FUNC, GLOBAL, 0},
                        {"outside", 0x1400, 0x10, FUNC, GLOBAL, INIT}, {"in_data", 0x3000, 0x100, FUNC, GLOBAL, DATA},
                        {"_etext", 0x2100, 0, NOTYPE, GLOBAL, INIT}, {"too_long", 0x1f00, 0x10000, FUNC, GLOBAL, TEXT},
                        {"", 0x1500, 0x10, FUNC, GLOBAL, TEXT}, {".L42", 0x1600, 0x10, NOTYPE, LOCAL, TEXT},
                        {"endless", 0x1700, UINT64_MAX, FUNC, GLOBAL, TEXT}));
     expect(&f, 0x1008, "f", 0x1000);
-    const usp_addr nameless[] = {0x1100, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x2000, 0x2100, 0x3000};
+    expect(&f, 0x1107, "object", 0x1100);
+    const usp_addr nameless[] = {0x1108, 0x1200, 0x1300, 0x1400, 0x1500, 0x1600, 0x2000, 0x2100, 0x3000};
     for (unsigned i = 0; i < sizeof nameless / sizeof nameless[0]; i++) expect(&f, nameless[i], NULL, 0);
     expect(&f, 0x1fff, "too_long", 0x1f00);
     expect(&f, 0x1effu, "endless", 0x1700);
@@ -341,12 +342,19 @@ START_TEST(thumb_and_mapping_symbols) {
 END_TEST
 
 START_TEST(versions_are_dropped) {
-    struct fixture f =
-        begin(&FILE_OF({"read@@GLIBC_2.2.5", 0x1000, 0x10, FUNC, GLOBAL, TEXT},
-                       {"old@VERS_1", 0x1010, 0x10, FUNC, GLOBAL, TEXT}, {"@at", 0x1020, 0x10, FUNC, GLOBAL, TEXT}));
+    struct fixture f = begin(&FILE_OF(
+        {"read@@GLIBC_2.2.5", 0x1000, 0x10, FUNC, GLOBAL, TEXT}, {"old@VERS_1", 0x1010, 0x10, FUNC, GLOBAL, TEXT},
+        {"@at", 0x1020, 0x10, FUNC, GLOBAL, TEXT}, {"*Dog@Animal", 0x1030, 0x10, FUNC, GLOBAL, TEXT},
+        {"*Dog@Animal@V1", 0x1040, 0x10, FUNC, GLOBAL, TEXT}, {"@V1", 0x1050, 0x10, FUNC, GLOBAL, TEXT},
+        {"f@V2", 0x1060, 0x10, FUNC, GLOBAL, TEXT}));
     expect(&f, 0x1000, "read", 0x1000);
     expect(&f, 0x1010, "old", 0x1010);
     expect(&f, 0x1020, "@at", 0x1020);
+    /* Without the name of a version after it, an @ is part of the name. */
+    expect(&f, 0x1030, "*Dog@Animal", 0x1030);
+    expect(&f, 0x1040, "*Dog@Animal", 0x1040);
+    expect(&f, 0x1050, "@V1", 0x1050);
+    expect(&f, 0x1060, "f@V2", 0x1060);
     end(&f);
 }
 END_TEST
@@ -525,11 +533,11 @@ END_TEST
 START_TEST(past_4_gb) {
     const uint64_t hole = UINT64_C(5) << 30;
     struct builder file = build_symbol_file(&whole);
-    const size_t headers = file.size - 9 * 64;
+    const size_t headers = file.size - (size_t)FILE_SECTIONS * 64;
     size_t head = headers;
     for (size_t at = headers; at < file.size; at += 64) {
         const uint64_t type = uspi_le(file.bytes + at + 4, 4), offset = uspi_le(file.bytes + at + 24, 8);
-        if ((type != 2 && type != 3) || offset == 0) continue;
+        if ((type != 2 && type != 3 && type != 0x6ffffffd) || offset == 0) continue;
         patch(&file, at + 24, 8, offset + hole);
         if (offset < head) head = (size_t)offset;
     }
@@ -565,12 +573,12 @@ START_TEST(damaged_names_are_told) {
     struct builder file = build_symbol_file(&both);
     const size_t size = file.size, header = 64;
     expect_damage(&file, USP_OK, "");
-    for (file.size--; file.size >= size - 9 * header; file.size--) {
+    for (file.size--; file.size >= size - FILE_SECTIONS * header; file.size--) {
         expect_damage(&file, USP_ERROR_TRUNCATED, "library: offset 0x");
     }
     file.size = size;
     unsigned tables = 0;
-    for (size_t at = size - 9 * header; at < size; at += header) {
+    for (size_t at = size - FILE_SECTIONS * header; at < size; at += header) {
         const uint64_t type = uspi_le(file.bytes + at + 4, 4);
         if (type != 2 && type != 11) continue;
         tables++;
@@ -583,7 +591,7 @@ START_TEST(damaged_names_are_told) {
         } spoilt[] = {{24, 8, size + 1, USP_ERROR_TRUNCATED, "symbol table"},
                       {32, 8, size, USP_ERROR_TRUNCATED, "symbol table"},
                       {32, 8, UINT64_MAX, USP_ERROR_TRUNCATED, "symbol table"},
-                      {40, 4, 9, USP_ERROR_FORMAT, "names are in section 9, of 9"},
+                      {40, 4, 11, USP_ERROR_FORMAT, "names are in section 11, of 11"},
                       {56, 8, 23, USP_ERROR_FORMAT, "symbols of 23 bytes instead of 24"}};
         for (unsigned i = 0; i < sizeof spoilt / sizeof spoilt[0]; i++) {
             const uint64_t kept = uspi_le(file.bytes + at + spoilt[i].at, spoilt[i].width);
@@ -592,7 +600,7 @@ START_TEST(damaged_names_are_told) {
             patch(&file, at + spoilt[i].at, spoilt[i].width, kept);
         }
         /* The section of the table's names. */
-        const size_t names = size - 9 * header + (size_t)uspi_le(file.bytes + at + 40, 4) * header + 24;
+        const size_t names = size - FILE_SECTIONS * header + (size_t)uspi_le(file.bytes + at + 40, 4) * header + 24;
         const uint64_t kept = uspi_le(file.bytes + names, 8);
         patch(&file, names, 8, size);
         expect_damage(&file, USP_ERROR_TRUNCATED, "names of symbols");
@@ -649,7 +657,8 @@ static bool symbolize_without(const struct usp_images *images, long n, bool *fai
     return is_right;
 }
 
-/* The name has a version, so it is stored in memory rather than read from the file. */
+/* The name has a version, so it is stored in memory rather than read from the file. (tests/support/symbol_file.h has
+ * the versions.) */
 START_TEST(each_allocation_fails) {
     write_file(&FILE_OF({"read@@V1", 0x1000, 0x10, FUNC, GLOBAL, TEXT}), path);
     struct usp_images *images = loaded(USP_ARCH_X86_64, build_id, sizeof build_id, 0);

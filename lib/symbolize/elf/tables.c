@@ -8,6 +8,7 @@
 #include "lib/object/elf_code.h"
 #include "lib/object/elf_dynamic.h"
 #include "lib/object/elf_symbols.h"
+#include "lib/object/elf_versions.h"
 #include "lib/symbolize/elf/plt.h"
 #include "lib/symbolize/go/names.h"
 #include "lib/symbolize/go/source.h"
@@ -102,7 +103,7 @@ static usp_addr elf_bounds_end(const struct uspi_elf_bounds *bounds, usp_addr st
     return uspi_reach(&code, start, is_thumb ? USPI_MODE_THUMB : 0, high);
 }
 
-/* A symbol's number in the index. The top two bits are the source, the next one says whether the name has a version.
+/* A symbol's number in the index. The top two bits are the source, the next one says that the name may have a version.
  * The others are the entry; for the linkage table, that of the dynamic symbol. With IS_NAME, they are the offset of the
  * name in the table's strings. */
 #define SOURCE_SHIFT 30
@@ -113,7 +114,7 @@ static usp_addr elf_bounds_end(const struct uspi_elf_bounds *bounds, usp_addr st
 /* GO: the entry is a function of Go's table. */
 enum { SYMTAB, DYNSYM, TABLES, PLT = TABLES, GO };
 
-/* Higher than the ranks of all symbols. */
+/* Higher than the ranks of all functions and labels. */
 #define GO_RANK  16
 #define PLT_RANK 17
 
@@ -145,10 +146,11 @@ struct elf_tables {
     struct table tables[TABLES];
     struct uspi_unpacked debugdata;
     bool has_plt;
-    struct uspi_go_table go;       /* of a file without a .symtab; count 0: none */
-    bool names_all;                /* the tables name the functions that are local to the file */
-    struct uspi_elf_bounds bounds; /* of a linked file */
-    struct reach *reaches;         /* of an image in memory, which may be unloaded; sorted by entry */
+    struct uspi_go_table go;           /* of a file without a .symtab; count 0: none */
+    bool names_all;                    /* the tables name the functions that are local to the file */
+    struct uspi_elf_versions versions; /* of the file: they follow names in .symtab */
+    struct uspi_elf_bounds bounds;     /* of a linked file */
+    struct reach *reaches;             /* of an image in memory, which may be unloaded; sorted by entry */
     size_t reach_count;
 };
 
@@ -172,19 +174,17 @@ static bool is_private_label(uint16_t machine, const char *name) {
     return name[1] != '\0' && strchr("adtx", name[1]) != NULL && (name[2] == '\0' || name[2] == '.');
 }
 
-/* Finds the version that follows a name in .symtab: name@VERSION, name@@VERSION. Returns NULL when there is none. */
-static const char *version_of(const char *name) { return name[0] != '\0' ? strchr(name + 1, '@') : NULL; }
-
-static size_t length_without_version(const char *name) {
-    const char *version = version_of(name);
-    return version != NULL ? (size_t)(version - name) : strlen(name);
-}
-
 static bool is_function(const struct uspi_elf_symbol *symbol) {
     return symbol->type == USPI_STT_FUNC || symbol->type == USPI_STT_GNU_IFUNC;
 }
 
-/* Ranks aliases: functions before labels, then global before local before weak, then symbols with a size before those
+/* Returns whether a symbol can name code: it is a function, a label, or data where code may be. Assembler code and
+ * compilers such as GHC's and Poly/ML's give code that type. */
+static bool may_name_code(const struct uspi_elf_symbol *symbol) {
+    return is_function(symbol) || symbol->type == USPI_STT_NOTYPE || symbol->type == USPI_STT_OBJECT;
+}
+
+/* Ranks aliases: functions before labels before data, then global before local before weak, then symbols with a size before those
  * without. */
 static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     uint32_t binding = 3;
@@ -195,7 +195,8 @@ static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     case USPI_STB_WEAK: binding = 2; break;
     default: break;
     }
-    return (is_function(symbol) ? 0u : 8u) | binding << 1 | (symbol->size == 0 ? 1u : 0u);
+    const uint32_t type = is_function(symbol) ? 0 : symbol->type == USPI_STT_NOTYPE ? 8 : USPI_DATA_RANK;
+    return type | binding << 1 | (symbol->size == 0 ? 1u : 0u);
 }
 
 /* Returns the first entry of a 64-bit table from number i on that touches the excerpt or cannot be read, or the count
@@ -274,7 +275,8 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
     /* For a whole index, all names are searched once, because most tables have no versions. For an excerpt, each name
      * is searched. */
     if (excerpt == NULL) uspi_bytes_need_whole(symbols->strings);
-    const bool has_versions = excerpt != NULL || uspi_bytes_may_have(symbols->strings, '@');
+    const bool has_versions =
+        source == SYMTAB && e->versions.count > 0 && (excerpt != NULL || uspi_bytes_may_have(symbols->strings, '@'));
     /* Values in unlinked objects are not addresses yet. */
     const bool skips = excerpt != NULL && !code->is_unlinked && symbols->wide;
     if (excerpt != NULL && code->count > 0) uspi_excerpt_pass(excerpt, code->by_address[0].low);
@@ -287,7 +289,7 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
         char room[NAME_BEGINNING];
         int status = uspi_elf_pass_symbol(pass, i, &symbol);
         if (status != USP_OK) return status;
-        if (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE) continue;
+        if (!may_name_code(&symbol)) continue;
         usp_addr start;
         const struct uspi_code_range *range = uspi_elf_code_of(code, &symbol, &start);
         if (range == NULL) continue;
@@ -297,7 +299,8 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
         const char *name = name_beginning(symbols, symbol.name, room);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
         if (symbol.size == 0) end = reach_of(e, i, &symbol, range, start);
-        bool is_versioned = has_versions && version_of(name) != NULL;
+        /* The version of a long name may be past its beginning. */
+        bool is_versioned = has_versions && (name == room || strchr(name, '@') != NULL);
         const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
         struct uspi_gathered_symbol candidate = {
             .start = start,
@@ -357,10 +360,10 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 
-/* Reads a name that cannot be used in place, with `suffix` instead of its version. The buffer grows until the name
- * fits. */
-static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, const char *suffix,
-                     struct uspi_names *names, const char **name) {
+/* Reads a name that cannot be used in place, without its version (`versions` has none: with it), and appends `suffix`. The
+ * buffer grows until the name fits. */
+static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, const struct uspi_elf_versions *versions,
+                     const char *suffix, struct uspi_names *names, const char **name) {
     char small[256], *buffer = small;
     int status = USP_ERROR_FULL;
     for (size_t room = sizeof small; status == USP_ERROR_FULL; room *= 4) {
@@ -370,7 +373,7 @@ static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, co
         size_t usable = room - strlen(suffix);
         status = uspi_bytes_string(symbols->strings, offset, buffer, usable, "name", NULL);
         if (status != USP_OK) continue;
-        size_t length = length_without_version(buffer);
+        size_t length = uspi_elf_length_without_version(versions, buffer);
         memcpy(buffer + length, suffix, strlen(suffix) + 1);
         *name = uspi_names_keep(names, buffer, length + strlen(suffix));
         if (*name == NULL) status = USP_ERROR_NO_MEMORY;
@@ -379,12 +382,13 @@ static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, co
     return status;
 }
 
-static int get_name(const struct table *table, uint32_t offset, bool has_version, struct uspi_names *names,
-                    struct uspi_symbol_answer *named) {
+static int get_name(const struct table *table, uint32_t offset, const struct uspi_elf_versions *versions,
+                    struct uspi_names *names, struct uspi_symbol_answer *named) {
     named->name = names_stay(table) ? uspi_bytes_string_in_place(table->symbols.strings, offset) : NULL;
-    if (named->name != NULL && !has_version) return USP_OK;
-    if (named->name == NULL) return read_name(&table->symbols, offset, "", names, &named->name);
-    named->name = uspi_names_keep(names, named->name, length_without_version(named->name));
+    if (named->name == NULL) return read_name(&table->symbols, offset, versions, "", names, &named->name);
+    const size_t length = uspi_elf_length_without_version(versions, named->name);
+    if (named->name[length] == '\0') return USP_OK;
+    named->name = uspi_names_keep(names, named->name, length);
     return named->name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
@@ -393,20 +397,21 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     const struct elf_tables *e = (const struct elf_tables *)tables;
     const uint32_t source = number >> SOURCE_SHIFT;
     if (source == GO) return uspi_go_get(&e->go, number & ENTRY_MASK, names, named);
-    const bool has_version = (number & HAS_VERSION) != 0;
+    static const struct uspi_elf_versions none = {.names = NULL};
+    const struct uspi_elf_versions *versions = (number & HAS_VERSION) != 0 ? &e->versions : &none;
     const struct table *table = &e->tables[source == SYMTAB ? SYMTAB : DYNSYM];
-    if ((number & IS_NAME) != 0) return get_name(table, number & ENTRY_MASK, has_version, names, named);
+    if ((number & IS_NAME) != 0) return get_name(table, number & ENTRY_MASK, versions, names, named);
     struct uspi_elf_symbol symbol;
     int status = uspi_elf_symbol(&table->symbols, number & ENTRY_MASK, &symbol, NULL);
     if (status != USP_OK) return status;
     if (source == PLT) {
         named->size = 0;
-        return read_name(&table->symbols, symbol.name, plt_suffix, names, &named->name);
+        return read_name(&table->symbols, symbol.name, &none, plt_suffix, names, &named->name);
     }
     named->start = symbol.value;
     if (table->code.is_unlinked) uspi_elf_code_of(&table->code, &symbol, &named->start);
     named->size = symbol.size;
-    return get_name(table, symbol.name, has_version, names, named);
+    return get_name(table, symbol.name, versions, names, named);
 }
 
 /* Prefers the name that people write: first the one with fewer underscores, which mark the implementation's own
@@ -447,6 +452,7 @@ static void close_tables(struct uspi_tables *tables) {
     struct elf_tables *e = (struct elf_tables *)tables;
     for (unsigned i = 0; i < TABLES; i++) close_table(&e->tables[i]);
     uspi_unpacked_free(&e->debugdata);
+    uspi_elf_versions_clear(&e->versions);
     free(e->reaches);
     free(e);
 }
@@ -523,6 +529,7 @@ static bool has_local_functions(const struct table *table) {
 
 static void count_memory(struct elf_tables *e) {
     e->contract.memory += e->debugdata.size + e->reach_count * sizeof *e->reaches;
+    e->contract.memory += e->versions.room * sizeof *e->versions.names;
     for (unsigned i = 0; i < TABLES; i++) {
         const struct table *table = &e->tables[i];
         e->contract.memory += table->entries.size + table->strings.size;
@@ -562,6 +569,9 @@ int uspi_elf_tables_open(const struct uspi_file *file, const struct uspi_file *d
     }
     if (status == USP_OK && symtab->symbols.count == 0) status = open_debugdata(e, bytes);
     if (status == USP_OK) status = open_dynamic(e, bytes);
+    if (status == USP_OK && symtab->symbols.count > 0) {
+        status = uspi_elf_versions_add(&e->tables[DYNSYM].elf, &e->versions);
+    }
     usp_addr header;
     if (status == USP_OK && symtab->symbols.count == 0) {
         status = uspi_go_table_in(bytes, &(struct uspi_wanted_slice){0}, &e->go, &header);
@@ -616,7 +626,7 @@ static int read_reaches(struct elf_tables *e) {
         usp_addr start;
         if (uspi_elf_symbol(&table->symbols, i, &symbol, NULL) != USP_OK || symbol.size != 0) continue;
         const struct uspi_code_range *range = uspi_elf_code_of(&table->code, &symbol, &start);
-        if (range == NULL || (!is_function(&symbol) && symbol.type != USPI_STT_NOTYPE)) continue;
+        if (range == NULL || !may_name_code(&symbol)) continue;
         struct reach *grown = uspi_array_reserve(e->reaches, &room, e->reach_count + 1, sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         e->reaches = grown;

@@ -183,8 +183,9 @@ static size_t flatten(struct entries *entries, const struct uspi_gathered_symbol
             if (depth > 0) append(entries, end, open[depth - 1]);
         }
         if (next == NULL) break;
-        const bool sized = is_sized(next);
-        if (!sized && depth > 0) continue;
+        /* Data lies in data only: the innermost open symbol is a function if any of them is. */
+        const bool sized = is_sized(next), is_in_function = depth > 0 && open[depth - 1]->rank < USPI_DATA_RANK;
+        if (is_in_function && (!sized || next->rank >= USPI_DATA_RANK)) continue;
         append(entries, next->start, next);
         if (next->symbol != USPI_NO_SYMBOL) named++;
         if (sized) open[depth++] = next;

@@ -30,6 +30,9 @@
 /* Tables number their symbols from 0; all numbers are below this one. */
 #define USPI_NO_SYMBOL UINT32_MAX
 
+/* Symbols of this rank and above are data. They name only code that no function holds. */
+#define USPI_DATA_RANK UINT32_C(32)
+
 /* A symbol from which the index may be built. Addresses are as linked. */
 struct uspi_gathered_symbol {
     usp_addr start;
@@ -80,7 +83,8 @@ struct uspi_index {
 };
 
 /* Makes the index. A symbol of unknown size inside one of known size is a label, not a function, and is left out. So
- * are symbols more than 4 GB above the lowest one: no image has that much code. Returns USP_OK or USP_ERROR_NO_MEMORY.
+ * is data that begins inside a function of known size, and
+ * symbols more than 4 GB above the lowest one: no image has that much code. Returns USP_OK or USP_ERROR_NO_MEMORY.
  * The caller clears the index. */
 int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gathering, uspi_prefer prefer,
                      const void *context);
