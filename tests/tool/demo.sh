@@ -22,10 +22,10 @@ out_has '^When it was late, after [0-9.]+ ms: the same$'
 if grep -qF '[ViewController' "$work/out"; then
   out_has ' -\[ViewController bar\] \+ [0-9]+( \([^ ]+\))?$'
   out_has ' -\[ViewController viewDidLoad\] \+ [0-9]+( \([^ ]+\))?$'
-  expect_frames ' \(main\)' 'bar]' foo 'viewDidLoad]' demo_load_view main
+  expect_frames ' [(]main[)]' 'bar]' foo 'viewDidLoad]' demo_load_view main
 else
   ! ldd tools/demo | grep -c libobjc >/dev/null || fail "no method is named"
-  expect_frames ' \(main\)' bar foo viewDidLoad demo_load_view main
+  expect_frames ' [(]main[)]' bar foo viewDidLoad demo_load_view main
 fi
 if [[ $(readelf -S tools/demo 2>/dev/null) == *.debug_line* ]]; then
   out_has ' (bar|-\[ViewController bar\]) \+ [0-9]+ \(demo_view\.[cm]:[0-9]+\)$'
