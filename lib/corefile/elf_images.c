@@ -113,16 +113,14 @@ static int compare_mapped_id(struct candidate *c, struct uspi_error *error) {
                             "another build: the core has another build-id where this file maps its own");
 }
 
+/* Compares the first page. Returns the memory's status when the core does not have the page. */
 static int compare_first_page(const struct candidate *c, struct uspi_error *error) {
     uint8_t own[FIRST_PAGE], core[FIRST_PAGE];
     size_t n = c->bytes.size < FIRST_PAGE ? (size_t)c->bytes.size : FIRST_PAGE;
-    int status = uspi_bytes_read(c->bytes, 0, own, n, "first page", error);
+    int status = uspi_core_memory_read(&c->work->core->memory, c->found->load, core, n);
     if (status != USP_OK) return status;
-    status = uspi_core_memory_read(&c->work->core->memory, c->found->load, core, n);
-    if (status != USP_OK) {
-        return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
-                                "the core holds neither a build-id nor a first page to compare it with");
-    }
+    status = uspi_bytes_read(c->bytes, 0, own, n, "first page", error);
+    if (status != USP_OK) return status;
     if (memcmp(own, core, n) == 0) return USP_OK;
     return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
                             "another build: without a build-id, its first page differs from the core's");
@@ -137,6 +135,87 @@ static int open_candidate(struct candidate *c, struct uspi_bytes bytes, struct u
                             usp_arch_string(c->work->core->arch));
 }
 
+static bool same_file(const struct uspi_core_mapping *a, const struct uspi_core_mapping *b) {
+    return strcmp(a->path, b->path) == 0;
+}
+
+/* ---- without headers in the core: how the file was mapped, and what its data has become ---- */
+
+/* Maximum number of entries of a dynamic section that are compared. */
+#define DYNAMIC_MAX 128
+
+static int contradicts(const struct candidate *c, const char *what, struct uspi_error *error) {
+    return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH, "another build: %s", what);
+}
+
+static bool is_main(const struct found *found) { return (found->flags & USP_IMAGE_MAIN) != 0; }
+
+/* Whether a segment of the file is mapped as a line of NT_FILE says. */
+static bool maps_line(const struct candidate *c, const struct uspi_core_mapping *line) {
+    const usp_addr slide = c->found->load - c->elf.header_address;
+    struct uspi_elf_segment segment;
+    for (uint64_t i = 0; i < c->elf.segment_count; i++) {
+        if (uspi_elf_segment(&c->elf, i, &segment, NULL) != USP_OK) return false;
+        const usp_addr start = slide + segment.address;
+        if (segment.type != USPI_PT_LOAD || line->low + line->size <= start) continue;
+        if (line->low >= start + segment.memory_size) continue;
+        if (line->offset + (start - line->low) == segment.offset) return true;
+    }
+    return false;
+}
+
+/* Compares the dynamic section with memory, in which the loader may have added the slide to addresses. Returns the
+ * number of entries that agree, or -1 when one differs. */
+static int compare_dynamic(const struct candidate *c) {
+    const usp_addr slide = c->found->load - c->elf.header_address;
+    const unsigned word = c->elf.wide ? 8 : 4;
+    const uint64_t mask = c->elf.wide ? UINT64_MAX : UINT32_MAX;
+    struct uspi_elf_segment segment;
+    struct uspi_bytes own;
+    uint8_t file[16], memory[16];
+    if (uspi_elf_find_segment(&c->elf, USPI_PT_DYNAMIC, &segment, NULL) != USP_OK ||
+        uspi_elf_segment_bytes(&c->elf, &segment, &own, NULL) != USP_OK) {
+        return 0;
+    }
+    for (int i = 0; i < DYNAMIC_MAX; i++) {
+        const uint64_t at = (uint64_t)i * 2 * word;
+        if (uspi_bytes_read(own, at, file, 2 * word, "dynamic section", NULL) != USP_OK ||
+            uspi_core_memory_read(&c->work->core->memory, slide + segment.address + at, memory, 2 * word) != USP_OK) {
+            return i;
+        }
+        const uint64_t tag = uspi_le(file, word), value = uspi_le(file + word, word);
+        const uint64_t now = uspi_le(memory + word, word);
+        if (tag != uspi_le(memory, word)) return -1;
+        if (tag == USPI_DT_NULL) return i;
+        if (tag != USPI_DT_DEBUG && now != value && now != ((value + slide) & mask)) return -1;
+    }
+    return DYNAMIC_MAX;
+}
+
+/* Compares the program with what the kernel passed to it. */
+static bool is_started_program(const struct candidate *c) {
+    const struct uspi_core_process *p = c->work->process;
+    const usp_addr slide = c->found->load - c->elf.header_address;
+    return p->program_header_count == c->elf.segment_count && p->entry == slide + c->elf.entry &&
+           p->program_headers == slide + c->elf.header_address + c->elf.segment_offset;
+}
+
+static int compare_layout(const struct candidate *c, struct uspi_error *error) {
+    const struct found *found = c->found;
+    for (size_t i = 0; i < found->line_count; i++) {
+        if (!same_file(&found->lines[i], found->lines) || maps_line(c, &found->lines[i])) continue;
+        return contradicts(c, "its segments are not where the core says that the file was mapped", error);
+    }
+    const bool is_passed = is_main(found) && c->work->process->entry != 0;
+    if (is_passed && !is_started_program(c)) {
+        return contradicts(c, "its entry point and program headers are not the process's", error);
+    }
+    const int agreeing = compare_dynamic(c);
+    if (agreeing < 0) return contradicts(c, "its dynamic section differs from the core's", error);
+    if (found->line_count > 0 || is_passed || agreeing > 0) return USP_OK;
+    return contradicts(c, "the core holds nothing to compare it with", error);
+}
+
 /* Implements uspi_judge for the file of an image that the core contains, or at least names. */
 static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
@@ -147,7 +226,12 @@ static int judge_image(void *context, struct uspi_bytes bytes, struct uspi_error
     status = compare_mapped_id(c, error);
     if (status == USP_OK || status == USP_ERROR_MISMATCH || status == USP_ERROR_NO_MEMORY) return status;
     c->weak = true;
-    return compare_first_page(c, error);
+    status = compare_first_page(c, error);
+    const bool is_compared = status == USP_OK || status == USP_ERROR_MISMATCH || status == USP_ERROR_TRUNCATED;
+    if (is_compared) return status;
+    if (!c->found->described) return compare_layout(c, error);
+    return uspi_bytes_error(error, c->bytes, 0, USP_ERROR_MISMATCH,
+                            "the core holds neither a build-id nor a first page to compare it with");
 }
 
 /* Implements uspi_judge for the program if the core has no headers of it: compares the values that the kernel passed to
@@ -165,10 +249,6 @@ static int judge_program(void *context, struct uspi_bytes bytes, struct uspi_err
     }
     return uspi_bytes_error(error, bytes, 0, USP_ERROR_MISMATCH,
                             "another program: its entry point and program headers are not the process's");
-}
-
-static bool same_file(const struct uspi_core_mapping *a, const struct uspi_core_mapping *b) {
-    return strcmp(a->path, b->path) == 0;
 }
 
 static void back(struct work *w, usp_addr low, uint64_t size, struct uspi_bytes file, uint64_t offset) {
@@ -219,6 +299,18 @@ static bool lacks(const struct work *w, const struct found *found) {
     return found->line_count == 0 && !found->described;
 }
 
+/* Uses the build id and headers of an accepted file for an image of which the core lacks them. */
+static void adopt_headers(struct found *found, const struct candidate *c) {
+    struct uspi_elf_extent extent;
+    if (found->id.size == 0 && uspi_elf_build_id(&c->elf, &found->id, NULL) != USP_OK) found->id.size = 0;
+    if (found->described || uspi_elf_extent(&c->elf, &extent, NULL) != USP_OK) return;
+    const usp_addr end = found->load + (extent.high - c->elf.header_address);
+    if (end <= found->load || extent.low < c->elf.header_address) return;
+    found->described = true;
+    found->elf = c->elf;
+    if (end > found->end) found->end = end;
+}
+
 /* Implements uspi_judge for the build id alone. */
 static int judge_mapped_id(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     struct candidate *c = context;
@@ -240,6 +332,7 @@ static void complete_from_file(struct work *w, struct found *found) {
     if (uspi_core_find_file(core, found->path, main, judge_image, &c)) {
         back_image(w, found, &c);
         found->id = c.id;
+        adopt_headers(found, &c);
         if (found->path[0] == '\0') found->path = c.bytes.source->name;
     } else if (main && found->path[0] == '\0' && core->named_program == NULL) {
         ask_for_program(core);
@@ -293,6 +386,26 @@ static bool executable(const struct work *w, const struct found *found) {
     return false;
 }
 
+/* Implements uspi_judge: accepts any program or library of the core's processor. */
+static int judge_any(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
+    struct candidate *c = context;
+    int status = open_candidate(c, bytes, error);
+    c->weak = status == USP_OK;
+    return status;
+}
+
+/* Whether lines of a file may be an image, when the core has neither its headers nor its text: what the kernel passed
+ * to the process points to it, or it is a program or library, or at least its name is a library's. */
+static bool may_be_image(struct work *w, const struct found *found) {
+    const struct uspi_core_process *p = w->process;
+    struct candidate c = {.work = w, .found = found};
+    if (found->lines[0].offset != 0) return false;
+    if (p->program_headers - found->load < found->end - found->load || p->loader == found->load) return true;
+    if (found->line_count < 2) return false;
+    uspi_core_show_files(w->core, found->path, false, judge_any, &c);
+    return c.weak || strstr(found->path, ".so") != NULL;
+}
+
 /* Whether a line of another file lies where the image's headers say that its text is: the program has replaced it. */
 static bool replaces_text(struct work *w, const struct found *found, const struct uspi_core_mapping *line) {
     const usp_addr slide = found->load - found->elf.header_address;
@@ -329,7 +442,7 @@ static size_t gather(struct work *w, size_t i, struct found *found) {
     found->line_count = (size_t)(line - first);
     usp_addr end = line[-1].low + line[-1].size;
     if (end > found->end) found->end = end;
-    if (!described && !executable(w, found)) found->line_count = 0;
+    if (!described && !executable(w, found) && !may_be_image(w, found)) found->line_count = 0;
     return i + (size_t)(line - first);
 }
 
@@ -373,12 +486,12 @@ static bool find_program(struct work *w, char *path, struct found *found) {
     }
     struct candidate c = {.work = w, .found = found};
     found->described = false;
-    if (core->named_program == NULL) {
+    struct uspi_elf_extent extent;
+    if (core->named_program == NULL && path[0] == '\0') {
         ask_for_program(core);
         return false;
     }
-    struct uspi_elf_extent extent;
-    if (!uspi_core_find_file(core, "", true, judge_program, &c)) return false;
+    if (!uspi_core_find_file(core, path, true, judge_program, &c)) return false;
     if (uspi_elf_extent(&c.elf, &extent, NULL) != USP_OK) return false;
     if (path[0] == '\0') found->path = c.bytes.source->name;
     found->elf = c.elf;
