@@ -83,11 +83,12 @@ static inline enum shadow_verdict shadow_compare(const struct shadow *s, const s
     unsigned missing = 0, segment = 0, met = 0;
     for (uint32_t i = 0; i < stack->physical; i++) {
         const struct usp_frame *f = &stack->frames[i];
-        if (f->kind == USP_FRAME_KIND_SIGNAL || f->kind == USP_FRAME_KIND_INTERRUPTED) {
+        if (f->kind == USP_FRAME_KIND_SIGNAL) {
             segment += i > 0;
             met = 0;
-            continue;
         }
+        /* An interrupted pc and a signal trampoline are not return addresses. */
+        if (f->kind == USP_FRAME_KIND_SIGNAL || f->kind == USP_FRAME_KIND_INTERRUPTED) continue;
         if (!shadow_covers(s, f->pc)) continue;
         if (segment < SHADOW_SEGMENTS && met++ < (extra >> 2 * segment & 3)) continue;
         for (; next > 0 && s->returns[next - 1] != f->pc; next--) missing += shadow_covers(s, s->returns[next - 1]);
