@@ -63,6 +63,59 @@ bool uspi_code_ends(const struct uspi_code *code, usp_addr pc) {
     return offset >= code->size || code->size - offset < code->backend->instruction_max;
 }
 
+/* Maximum number of instructions after a call of the next instruction that are examined. */
+#define READ_MAX 4
+
+/* What is known about the return address that a call of the next instruction has made. */
+struct returned_to {
+    unsigned reg;    /* the register that contains it; USPI_NO_REGISTER: it is at sp + slot */
+    int64_t slot;    /* x86 */
+    bool was_loaded; /* x86: it is also in another register */
+};
+
+/* Returns whether an instruction's effects use the return address as a number: x86 code removes it from the stack or
+ * changes it there, arm code computes with the link register. *is_kept becomes false if the instruction begins a frame
+ * or overwrites the link register: then the code is a function. */
+static bool uses_as_number(const struct uspi_backend *b, const struct uspi_instruction *i, struct returned_to *at,
+                           bool *is_kept) {
+    for (unsigned n = 0; n < i->effect_count; n++) {
+        const struct uspi_effect *e = &i->effects[n];
+        const bool is_memory = e->op == USPI_LOAD || e->op == USPI_STORE;
+        if (at->reg != USPI_NO_REGISTER) {
+            const bool is_read = e->base == at->reg || (e->op >= USPI_ADD && e->index == at->reg);
+            if (!is_memory && e->op != USPI_LITERAL && is_read && e->reg != at->reg && e->reg != b->pc) return true;
+            if (e->reg == at->reg) *is_kept = false;
+        } else if (is_memory && e->base == b->sp && e->value == at->slot) {
+            if (e->op == USPI_STORE) return true;
+            at->was_loaded = e->reg != b->pc || at->was_loaded;
+        } else if (e->op == USPI_SET && e->reg == b->sp && e->base == b->sp) {
+            at->slot -= e->value;
+        }
+    }
+    if (at->reg != USPI_NO_REGISTER) return false;
+    if (at->slot > 0) *is_kept = false;
+    return at->slot < 0 && i->flow == USPI_NEXT;
+}
+
+/* Returns whether the code after a call of the next instruction reads the return address as its own address. x86:
+ * `pop %ebx`, `add $4,%esp`, or `mov (%esp),%eax` and a return. arm: `add r0, lr, #8`. Otherwise that code is a
+ * function that does not return, placed directly after its caller. */
+static bool reads_pc(struct uspi_code *code, usp_addr at, bool thumb) {
+    const struct uspi_backend *b = code->backend;
+    struct returned_to returned = {.reg = b->lr, .slot = 0, .was_loaded = false};
+    uint32_t mode = thumb ? USPI_MODE_THUMB : 0;
+    struct uspi_instruction i;
+    bool is_kept = true;
+    for (unsigned n = 0; n < READ_MAX && is_kept && uspi_code_decode(code, at, mode, &i); n++) {
+        if (uses_as_number(b, &i, &returned, &is_kept)) return true;
+        if (i.flow != USPI_NEXT) return i.flow == USPI_RETURN && returned.was_loaded;
+        if ((i.clobbers >> b->sp & 1) != 0) return false;
+        at += i.length;
+        mode = i.mode;
+    }
+    return false;
+}
+
 enum uspi_call_site uspi_code_call_before(struct uspi_code *code, usp_addr return_address, bool thumb,
                                           usp_addr *target) {
     const struct uspi_backend *backend = code->backend;
@@ -73,9 +126,9 @@ enum uspi_call_site uspi_code_call_before(struct uspi_code *code, usp_addr retur
     /* At the beginning of readable code, fewer bytes can be read. */
     for (; n > 0; n -= backend->code_align) {
         if (uspi_code_read(code, return_address - n, n, &bytes) == n) {
-            bool follows = backend->follows_call(bytes, n, return_address, thumb, target);
-            /* A call of the next instruction only obtains the code's own address; the callee does not return there. */
-            return follows && *target != return_address ? USPI_CALL_BEFORE : USPI_NO_CALL_BEFORE;
+            if (!backend->follows_call(bytes, n, return_address, thumb, target)) return USPI_NO_CALL_BEFORE;
+            const bool is_next = *target == return_address;
+            return is_next && reads_pc(code, return_address, thumb) ? USPI_PC_READ_BEFORE : USPI_CALL_BEFORE;
         }
         if (n < backend->code_align) break;
     }

@@ -32,6 +32,7 @@ bool uspi_code_ends(const struct uspi_code *code, usp_addr pc);
 enum uspi_call_site {
     USPI_CALL_UNREADABLE, /* the code cannot be read */
     USPI_CALL_BEFORE,     /* a call ends there */
+    USPI_PC_READ_BEFORE,  /* a call of the next instruction ends there, which only reads the pc */
     USPI_NO_CALL_BEFORE
 };
 

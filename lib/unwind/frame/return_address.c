@@ -46,6 +46,7 @@ struct uspi_return_address uspi_judge_return_address(const struct uspi_walk *wal
     switch (uspi_code_call_before(code, ra.pc, thumb, &ra.callee)) {
     case USPI_CALL_BEFORE: ra.credit = USPI_VERIFIED; break;
     case USPI_CALL_UNREADABLE: ra.credit = USPI_UNVERIFIED; break;
+    case USPI_PC_READ_BEFORE: ra.is_pc_read = true; break;
     case USPI_NO_CALL_BEFORE: break;
     }
     if (ra.credit != USPI_VERIFIED && uspi_trampoline_at(walk, code, ra.pc, thumb) != NULL) ra.credit = USPI_VERIFIED;

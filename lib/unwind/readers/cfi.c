@@ -20,7 +20,7 @@
 static bool leads_to_call(struct uspi_evidence *e, const struct uspi_rule *rule) {
     struct uspi_applied applied;
     return uspi_apply_rule(e->walk, e->frame, rule, &applied) &&
-           uspi_judge_return_address(e->walk, &e->aside, applied.return_address).credit == USPI_VERIFIED;
+           uspi_judge_by_table(e, applied.return_address).credit == USPI_VERIFIED;
 }
 
 /* Whether the table may describe only the function's body, so that the instructions may be more accurate. */
@@ -60,7 +60,7 @@ static __attribute__((noinline)) int find_rule(const struct uspi_dwarf_section *
 static bool correct_popped(struct uspi_evidence *e, struct uspi_rule *rule) {
     const usp_addr pc = uspi_pc_of(e->walk, e->frame);
     usp_addr callee;
-    if (uspi_code_call_before(&e->aside, pc, false, &callee) != USPI_CALL_BEFORE) return false;
+    if (uspi_code_call_before(&e->aside, pc, false, &callee) != USPI_CALL_BEFORE || callee == pc) return false;
     unsigned budget = USPI_CALLEE_MAX;
     const int64_t popped = uspi_code_popped(&e->aside, callee, 0, pc, &budget);
     if (popped <= 0 || popped > rule->cfa.offset) return false;

@@ -80,8 +80,18 @@ static bool is_the_record(struct uspi_evidence *e, const struct uspi_candidate *
            c->ra.pc == e->record_ra.pc;
 }
 
-bool uspi_make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts,
-                         struct uspi_candidate *c) {
+struct uspi_return_address uspi_judge_by_table(struct uspi_evidence *e, usp_addr raw) {
+    struct uspi_return_address ra = uspi_judge_return_address(e->walk, &e->aside, raw);
+    /* Directly before the return address is read, it is no return address: some assembly code does not describe that
+     * the call has pushed it. */
+    const bool is_read_next = e->frame->exact && uspi_pc_of(e->walk, e->frame) == ra.pc;
+    if (ra.is_pc_read && !is_read_next) ra.credit = USPI_VERIFIED;
+    return ra;
+}
+
+/* Makes the candidate of a rule; see uspi_make_candidate. by_table: the rule is a table's. */
+static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, bool by_table, unsigned doubts,
+                           struct uspi_candidate *c) {
     const struct uspi_backend *b = e->walk->backend;
     struct uspi_applied applied;
     struct usp_registers *caller = &c->caller.registers;
@@ -93,7 +103,8 @@ bool uspi_make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, 
     bool is_popped = b->call_push != 0 && rule->return_address.kind == USPI_REGISTER && e->frame->exact;
     c->cfa = caller->value[b->sp];
     if (!uspi_is_plausible_cfa(e->walk, e->frame, c->cfa + (is_popped ? b->call_push : 0))) return false;
-    c->ra = uspi_judge_return_address(e->walk, &e->aside, applied.return_address);
+    c->ra = by_table ? uspi_judge_by_table(e, applied.return_address)
+                     : uspi_judge_return_address(e->walk, &e->aside, applied.return_address);
     c->credit = c->ra.credit;
     if (c->credit == USPI_REFUTED) return false;
     c->fp_at = applied.fp_at;
@@ -110,6 +121,15 @@ bool uspi_make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, 
     c->caller.sp_known = true;
     c->caller.low = c->cfa;
     return true;
+}
+
+bool uspi_make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule, unsigned doubts,
+                         struct uspi_candidate *c) {
+    return make_candidate(e, rule, false, doubts, c);
+}
+
+bool uspi_make_table_candidate(struct uspi_evidence *e, struct uspi_candidate *c) {
+    return make_candidate(e, &e->rule, true, 0, c);
 }
 
 bool uspi_agree(const struct uspi_evidence *e, const struct uspi_candidate *a, const struct uspi_candidate *b) {

@@ -141,6 +141,12 @@ const struct uspi_candidate *uspi_candidate_of(struct uspi_evidence *evidence, e
 bool uspi_make_candidate(struct uspi_evidence *evidence, const struct uspi_rule *rule, unsigned doubts,
                          struct uspi_candidate *candidate);
 
+/* Makes the candidate of the table's rule. */
+bool uspi_make_table_candidate(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
+
+/* Judges a word that a table states to be a return address. */
+struct uspi_return_address uspi_judge_by_table(struct uspi_evidence *evidence, usp_addr raw);
+
 /* Returns whether two candidates are the same caller. */
 bool uspi_agree(const struct uspi_evidence *evidence, const struct uspi_candidate *a, const struct uspi_candidate *b);
 

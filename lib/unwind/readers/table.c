@@ -122,7 +122,7 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
         e->is_corrupt = true;
         return;
     }
-    c->ra = uspi_judge_return_address(walk, &e->aside, interrupted_pc(walk, rule, &applied));
+    c->ra = uspi_judge_by_table(e, interrupted_pc(walk, rule, &applied));
     if (c->ra.credit == USPI_REFUTED && e->method == USP_FRAME_METHOD_GO && uspi_ends_goroutine(e, c->ra.pc)) {
         c->ra.credit = USPI_VERIFIED;
     }
@@ -181,7 +181,7 @@ static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, st
     }
     e->described_as = as;
     e->is_below_fp = cfa->kind == USPI_REGISTER && cfa->base == e->walk->backend->fp;
-    if (!uspi_make_candidate(e, &e->rule, 0, c)) c->found = false;
+    if (!uspi_make_table_candidate(e, c)) c->found = false;
     return true;
 }
 
