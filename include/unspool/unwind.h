@@ -297,7 +297,7 @@ USP_API int usp_unwind(const struct usp_target *target, const struct usp_registe
 /* A walk in single steps, which gives access to each frame's registers. The caller allocates it; the library owns its
  * contents. Valid as long as the target and what it points to. It may be copied with memcpy to branch a walk. */
 struct usp_cursor {
-    uint64_t opaque[192];
+    uint64_t opaque[224];
 };
 
 /* Positions the cursor before the first frame. Arguments as for usp_unwind (tail, skip, start_fp, async and images are

@@ -4,6 +4,7 @@
 
 #include "lib/base/sized.h"
 #include "lib/os/os.h"
+#include "lib/unwind/frame/apply.h"
 #include "lib/unwind/readers/decide.h"
 
 /* Numbers of address bits if the target does not state them. Linux arm64 has at most 48; a signature is always above
@@ -73,6 +74,7 @@ int uspi_walker_init(struct uspi_walker *w, const struct usp_target *target, con
     first->kind = USP_FRAME_KIND_INTERRUPTED;
     first->method = USP_FRAME_METHOD_CONTEXT;
     if (w->walk.target.stack_low > first->low) first->low = w->walk.target.stack_low;
+    w->walk.stacks.entered = first->low;
     if (!uspi_known(registers, b->pc)) w->stop = USP_STOP_REGISTERS;
     return USP_OK;
 }
@@ -112,6 +114,17 @@ static void drop_bounds(struct uspi_walker *w) {
     target->stack_low = target->stack_high = 0;
 }
 
+/* Distance of two adjacent frames beyond which they count as being on different stacks. */
+#define FAR_FRAME ((usp_addr)1 << 20)
+
+/* Notes when the walk has come to another stack: as call frame information describes, from a signal handler, or by a
+ * frame pointer. */
+static void follow_stack(struct uspi_walker *w, bool is_switch) {
+    const usp_addr from = w->frame.low, to = w->next.low;
+    if (is_switch || to < from || to - from > FAR_FRAME) uspi_note_switch(&w->walk, &w->frame, to);
+    if (is_switch || w->next.kind == USP_FRAME_KIND_SIGNAL) drop_bounds(w);
+}
+
 /* Asks some readers (enum usp_frame_readers) for the caller of w->frame. Returns whether they have decided how the walk
  * goes on. */
 static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t readers) {
@@ -119,11 +132,11 @@ static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t
     if (uspi_find_caller(&w->walk, &w->frame, &w->shortcuts, readers, &step)) {
         w->next = step.caller;
         w->stop = USP_STOP_NONE;
-        if (w->next.kind == USP_FRAME_KIND_SIGNAL) {
-            drop_bounds(w);
-            /* On Linux the handler returns to the start of the trampoline, before which there is no call. Apple's
-             * trampoline has called the handler. */
-            if (w->walk.target.os == USP_OS_LINUX) frame->kind = USP_FRAME_KIND_INTERRUPTED;
+        follow_stack(w, step.is_switch);
+        /* On Linux the handler returns to the start of the trampoline, before which there is no call. Apple's
+         * trampoline has called the handler. */
+        if (w->next.kind == USP_FRAME_KIND_SIGNAL && w->walk.target.os == USP_OS_LINUX) {
+            frame->kind = USP_FRAME_KIND_INTERRUPTED;
         }
     } else if (step.stop != USP_STOP_NONE) {
         w->stop = step.stop;

@@ -90,6 +90,31 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
     return true;
 }
 
+bool uspi_is_other_stack(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                         const struct uspi_rule *rule, usp_addr cfa) {
+    const struct uspi_backend *b = walk->backend;
+    uint64_t word;
+    const bool is_from_sp = rule->cfa.kind == USPI_REGISTER && rule->cfa.base == b->sp;
+    const bool is_walked = cfa >= walk->stacks.entered && cfa <= frame->low;
+    return !is_from_sp && !is_walked && (cfa & (b->word - 1u)) == 0 && cfa >= b->slot &&
+           uspi_read_slot(walk, cfa - b->slot, &word);
+}
+
+bool uspi_may_switch(const struct uspi_walk *walk, usp_addr cfa) {
+    const struct uspi_stacks *s = &walk->stacks;
+    if (s->count == USPI_SWITCHES_MAX) return false;
+    for (unsigned i = 0; i < s->count; i++) {
+        if (cfa >= s->left[i].low && cfa <= s->left[i].high) return false;
+    }
+    return true;
+}
+
+void uspi_note_switch(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr sp) {
+    struct uspi_stacks *s = &walk->stacks;
+    if (s->count < USPI_SWITCHES_MAX) s->left[s->count++] = (struct uspi_stack_part){s->entered, frame->low};
+    s->entered = sp;
+}
+
 bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa) {
     const struct uspi_backend *b = walk->backend;
     usp_addr sp = frame->registers.value[b->sp];

@@ -22,4 +22,17 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
  * frame's. The distance must be at least a word if the call pushed one or the frame has one. */
 bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa);
 
+/* Returns whether a CFA that is not plausible can be on another stack: its rule computes it from another register than
+ * the stack pointer, or from memory, it is aligned and readable, and not between the frame and the first one on its
+ * stack. */
+bool uspi_is_other_stack(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                         const struct uspi_rule *rule, usp_addr cfa);
+
+/* Returns whether the walk may go to such a CFA: the walk has left no part of a stack that contains it, and may change
+ * stacks once more. */
+bool uspi_may_switch(const struct uspi_walk *walk, usp_addr cfa);
+
+/* Notes that the walk went from a frame to a caller on another stack, whose stack pointer is sp. */
+void uspi_note_switch(struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr sp);
+
 #endif

@@ -9,6 +9,7 @@ struct uspi_step {
     bool found; /* the caller was found */
     /* The caller was found, or it is known that there is none or that it is unreadable. */
     bool is_settled;
+    bool is_switch;                 /* found: the caller is on another stack */
     struct uspi_frame_state caller; /* valid if found */
     usp_addr cfa;                   /* CFA of the frame; 0: not known */
     struct uspi_extended extended;  /* the frame's record, if it is a Swift async one */

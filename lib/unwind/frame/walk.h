@@ -7,6 +7,18 @@
 #include "arch/frame.h"
 #include "lib/object/bytes.h"
 
+/* Maximum number of changes of stack that a walk follows because call frame information describes them. */
+#define USPI_SWITCHES_MAX 8
+
+/* The stacks of a walk. A walk goes upward on each, so it ends. */
+struct uspi_stacks {
+    usp_addr entered; /* stack pointer of the first frame on the current stack */
+    unsigned count;   /* number of elements of `left` */
+    struct uspi_stack_part {
+        usp_addr low, high;    /* stack pointers of the first and of the last frame */
+    } left[USPI_SWITCHES_MAX]; /* the parts of stacks that were walked before */
+};
+
 /* Data that all frames of a walk share. */
 struct uspi_walk {
     const struct uspi_backend *backend;
@@ -17,6 +29,7 @@ struct uspi_walk {
     struct usp_unwind_tables tables; /* see uspi_unwind_tables_of */
     usp_addr tables_pc;              /* the address to which `tables` belong; 0: not looked up yet */
     bool has_tables;
+    struct uspi_stacks stacks;
 };
 
 /* A frame in the unwinder's form. */

@@ -93,6 +93,7 @@ static __attribute__((noinline)) void accept_candidate(struct uspi_evidence *e, 
     step->stop_address = c->stop_address;
     step->cfa = c->cfa;
     if (c->ends_stack) return;
+    step->is_switch = c->is_switch;
     *caller = c->caller;
     /* fp and the return address form a record only if both were read from memory. */
     if (c->is_extended && !c->from_register) describe_extended(e, c->fp_at, &step->extended);

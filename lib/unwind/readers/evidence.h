@@ -40,6 +40,7 @@ struct uspi_candidate {
     /* A signal's frame, found through fp. If another reader finds that the frame was called from there and has no
      * record of its own, the signal's frame belongs to the caller. */
     bool may_be_callers;
+    bool is_switch;        /* the caller is on another stack */
     bool is_altered;       /* a signal's frame that differs from how the kernel makes it: not used */
     uint32_t stop;         /* ends_stack: enum usp_stop_reason */
     usp_addr stop_address; /* ends_stack: address to which the reason refers */

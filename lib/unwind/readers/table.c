@@ -103,6 +103,30 @@ static void give_end(const struct uspi_evidence *e, struct uspi_candidate *c) {
     c->stop_address = uspi_pc_of(e->walk, e->frame);
 }
 
+/* Decides about a CFA that is not above the frame on the same stack. Call frame information can describe that a
+ * function changes the stack pointer to another stack (stacker in Rust, split stacks, OCaml, SBCL, coroutines): it
+ * computes the CFA from another register, or from memory. *stays becomes true if the table is not to blame. */
+static bool is_switch(struct uspi_evidence *e, const struct uspi_rule *rule, usp_addr cfa, bool *stays) {
+    *stays = e->method == USP_FRAME_METHOD_CFI && uspi_is_other_stack(e->walk, e->frame, rule, cfa);
+    return *stays && uspi_may_switch(e->walk, cfa);
+}
+
+/* Checks the CFA of a table's rule. */
+static bool take_cfa(struct uspi_evidence *e, const struct uspi_rule *rule, usp_addr cfa, struct uspi_candidate *c) {
+    bool stays;
+    /* A signal may have been handled on another stack, so the CFA of its frame is not checked. */
+    if (rule->signal_frame || uspi_is_plausible_cfa(e->walk, e->frame, cfa)) return true;
+    c->is_switch = is_switch(e, rule, cfa, &stays);
+    if (c->is_switch) return true;
+    if (stays) {
+        fail(e, USP_STOP_FP_OUTSIDE, cfa);
+    } else {
+        e->walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
+        e->is_corrupt = true;
+    }
+    return false;
+}
+
 /* Applies a rule exactly as the table states it. */
 static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, struct uspi_candidate *c) {
     struct uspi_walk *walk = e->walk;
@@ -116,18 +140,17 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
         return;
     }
     const usp_addr sp = applied.caller.value[walk->backend->sp];
-    /* A signal may have been handled on another stack, so the CFA of its frame is not checked. */
-    if (!rule->signal_frame && !uspi_is_plausible_cfa(walk, e->frame, sp)) {
-        walk->stack_flags |= USP_STACK_CORRUPT_TABLE;
-        e->is_corrupt = true;
-        return;
-    }
+    if (!take_cfa(e, rule, sp, c)) return;
     c->ra = uspi_judge_by_table(e, interrupted_pc(walk, rule, &applied));
     if (c->ra.credit == USPI_REFUTED && e->method == USP_FRAME_METHOD_GO && uspi_ends_goroutine(e, c->ra.pc)) {
         c->ra.credit = USPI_VERIFIED;
     }
     if (is_refuted(walk, rule, &c->ra)) {
         fail(e, c->ra.pc == 0 ? USP_STOP_RA_ZERO : USP_STOP_RA_NOT_CODE, c->ra.pc);
+        return;
+    }
+    if (c->is_switch && c->ra.credit != USPI_VERIFIED) {
+        fail(e, USP_STOP_RA_NOT_CODE, c->ra.pc);
         return;
     }
     c->found = true;
