@@ -164,6 +164,7 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     const struct uspi_shortcuts shortcuts = {.rules = w->rules,
                                              .stack = thread->copy.parts[0],
                                              .parts = thread->copy.parts,
+                                             .beside = w->tables,
                                              .lacks_registers = thread->copy.lacks_registers};
     int status = uspi_unwind(&target, &thread->copy.registers, false, &shortcuts, &completed, stack);
     stack->stopped_ns = thread->copy.stopped_ns;

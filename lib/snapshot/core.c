@@ -92,6 +92,7 @@ static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options
     source.process.pac_mask = core->pac_mask;
     source.process.live = memory;
     source.images = core->images;
+    source.beside = core->tables;
     source.messages = core->messages;
     source.message_count = core->message_count;
     core->messages = NULL;

@@ -196,6 +196,8 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_room
         const struct uspi_shortcuts shortcuts = {.rules = room->rules,
                                                  .stack = from->copy.parts[0],
                                                  .parts = from->copy.parts,
+                                                 .beside =
+                                                     s->source.beside != NULL ? s->source.beside : s->source.tables,
                                                  .lacks_registers = from->copy.lacks_registers};
         t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &room->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;

@@ -17,6 +17,7 @@ struct uspi_snapshot_source {
     struct uspi_stopped_process process; /* threads in any order; process.live reads memory that was not copied */
     struct usp_images *images;           /* may be NULL */
     struct uspi_image_tables *tables;    /* unwind tables of the images; NULL: none, or `describe` gives them */
+    struct uspi_image_tables *beside;    /* the same, where .debug_frame is searched; not owned; NULL: in `tables` */
     char **messages;                     /* malloc'ed array of malloc'ed sentences; may be NULL if message_count is 0 */
     size_t message_count;
 

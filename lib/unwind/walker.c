@@ -169,6 +169,7 @@ void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcu
     /* Cached rules were found with the readers in the library's order. */
     if (w->readers_first == 0) w->shortcuts = *shortcuts;
     w->shortcuts.parts = shortcuts->parts;
+    w->shortcuts.beside = shortcuts->beside;
     w->shortcuts.lacks_registers = shortcuts->lacks_registers;
 }
 

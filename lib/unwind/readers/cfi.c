@@ -15,6 +15,7 @@
 #include "lib/unwind/readers/table.h"
 #include "lib/unwind/tables/dwarf_find.h"
 #include "lib/unwind/tables/dwarf_row.h"
+#include "lib/unwind/tables/image_tables.h"
 
 /* Whether the rule gives a return address that follows a call. */
 static bool leads_to_call(struct uspi_evidence *e, const struct uspi_rule *rule) {
@@ -160,4 +161,18 @@ void uspi_describe_by_cfi(struct uspi_evidence *e, struct uspi_description *d) {
     if (status == USP_OK) status = uspi_dwarf_find(&image, uspi_lookup_pc(e->walk, e->frame), &section, &fde);
     if (status == USP_OK) status = describe_frame(e, section, &fde, d);
     d->answer = answer_of(status);
+}
+
+void uspi_describe_by_debug_frame(struct uspi_evidence *e, struct uspi_description *d) {
+    struct uspi_walk *walk = e->walk;
+    struct uspi_image_tables *beside = e->shortcuts != NULL ? e->shortcuts->beside : NULL;
+    const usp_addr pc = uspi_lookup_pc(walk, e->frame);
+    struct usp_unwind_tables tables;
+    if (beside == NULL || uspi_image_tables_beside(beside, pc, &tables) != USP_OK) return;
+    /* The rule's expressions are read from these tables. */
+    walk->tables = tables;
+    walk->tables_pc = pc;
+    walk->has_tables = true;
+    uspi_describe_by_cfi(e, d);
+    if (d->answer != USPI_DESCRIBED) walk->tables_pc = 0;
 }

@@ -9,7 +9,8 @@
 
 /* The kinds of tables, in the order in which they are searched. The compiler writes them together with the code.
  * Compact unwind itself refers to call frame information. Go's table precedes it for Go's code, because it also states
- * which functions switch stacks. */
+ * which functions switch stacks. A .debug_frame that is not loaded comes last: some functions are described only there,
+ * and most of them only in the others. */
 static const struct table_kind {
     uint32_t readers; /* enum usp_frame_readers */
     uint32_t method;  /* enum usp_frame_method */
@@ -19,6 +20,7 @@ static const struct table_kind {
     {USP_READER_COMPACT, USP_FRAME_METHOD_COMPACT, uspi_describe_by_compact},
     {USP_READER_CFI, USP_FRAME_METHOD_CFI, uspi_describe_by_cfi},
     {USP_READER_EHABI, USP_FRAME_METHOD_EHABI, uspi_describe_by_ehabi},
+    {USP_READER_CFI, USP_FRAME_METHOD_CFI, uspi_describe_by_debug_frame},
 };
 
 #define KINDS (sizeof kinds / sizeof kinds[0])

@@ -13,6 +13,7 @@ struct uspi_description {
 
 void uspi_describe_by_compact(struct uspi_evidence *evidence, struct uspi_description *description);
 void uspi_describe_by_cfi(struct uspi_evidence *evidence, struct uspi_description *description);
+void uspi_describe_by_debug_frame(struct uspi_evidence *evidence, struct uspi_description *description);
 void uspi_describe_by_ehabi(struct uspi_evidence *evidence, struct uspi_description *description);
 void uspi_describe_by_go(struct uspi_evidence *evidence, struct uspi_description *description);
 

@@ -8,6 +8,8 @@
 #include "lib/unwind/frame/walk.h"
 #include "lib/unwind/rule_cache/rule_cache.h"
 
+struct uspi_image_tables; /* lib/unwind/tables/image_tables.h */
+
 /* All zero: the walk does not use any of these. */
 struct uspi_shortcuts {
     struct uspi_rule_cache *rules; /* shared between walks of one process */
@@ -19,6 +21,9 @@ struct uspi_shortcuts {
     /* The copied parts of stacks (struct uspi_thread_copy), where a walk that cannot go on is resumed; NULL: it is
      * not. */
     const struct uspi_copied *parts;
+    /* Where .debug_frame is found for code that no other table describes (uspi_image_tables_beside); NULL: nowhere. A
+     * walk with it is not async-signal-safe. */
+    struct uspi_image_tables *beside;
     bool lacks_registers; /* the registers are not all known: they are those that a system call shows */
 };
 

@@ -86,12 +86,13 @@ static int copy_split_off(const struct usp_image *image, const struct uspi_file 
     return status;
 }
 
+/* Copies one section. debug_only: .eh_frame is not wanted. */
 static int make(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
-                struct kept *k, struct usp_unwind_tables *tables) {
+                bool debug_only, struct kept *k, struct usp_unwind_tables *tables) {
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
     if (status != USP_OK) return status;
-    status = copy_section(&elf, ".eh_frame", image->slide, k);
+    status = debug_only ? USP_ERROR_NOT_FOUND : copy_section(&elf, ".eh_frame", image->slide, k);
     bool is_eh = status == USP_OK;
     if (status == USP_ERROR_NOT_FOUND) status = copy_debug_frame(file, k);
     if (status == USP_ERROR_NOT_FOUND) status = copy_split_off(image, file, places, k);
@@ -109,17 +110,27 @@ static int make(const struct usp_image *image, const struct uspi_file *file, con
     return USP_OK;
 }
 
-int uspi_copied_tables_make(const struct usp_image *image, const struct uspi_places *places,
-                            struct usp_unwind_tables *tables) {
+static int open_and_make(const struct usp_image *image, const struct uspi_places *places, bool debug_only,
+                         struct usp_unwind_tables *tables) {
     struct uspi_file *file;
     if (uspi_backend_find(image->arch) == NULL) return USP_ERROR_NOT_FOUND;
     int status = uspi_image_file_open(image, places, &file, NULL);
     if (status != USP_OK) return status;
     struct kept *k = calloc(1, sizeof *k);
-    status = k != NULL ? make(image, file, places, k, tables) : USP_ERROR_NO_MEMORY;
+    status = k != NULL ? make(image, file, places, debug_only, k, tables) : USP_ERROR_NO_MEMORY;
     uspi_file_close(file);
     if (status != USP_OK && k != NULL) free_kept(k);
     return status;
+}
+
+int uspi_copied_tables_make(const struct usp_image *image, const struct uspi_places *places,
+                            struct usp_unwind_tables *tables) {
+    return open_and_make(image, places, false, tables);
+}
+
+int uspi_copied_debug_frame_make(const struct usp_image *image, const struct uspi_places *places,
+                                 struct usp_unwind_tables *tables) {
+    return open_and_make(image, places, true, tables);
 }
 
 uint64_t uspi_copied_tables_size(const struct usp_unwind_tables *tables) {

@@ -12,6 +12,10 @@
 int uspi_copied_tables_make(const struct usp_image *image, const struct uspi_places *places,
                             struct usp_unwind_tables *tables);
 
+/* Does the same with .debug_frame only, for an image that has loaded tables too. */
+int uspi_copied_debug_frame_make(const struct usp_image *image, const struct uspi_places *places,
+                                 struct usp_unwind_tables *tables);
+
 /* Returns the size of the copies in bytes; 0 for tables that are not copies. */
 uint64_t uspi_copied_tables_size(const struct usp_unwind_tables *tables);
 

@@ -76,7 +76,8 @@ static int next_entry(const struct uspi_dwarf_section *section, uint64_t *offset
     *offset = entry->next;
     if (entry->is_end) return section->is_eh ? 0 : USP_ERROR_NOT_FOUND;
     if (entry->is_cie || uspi_dwarf_fde(section, entry, fde) != USP_OK) return USP_ERROR_NOT_FOUND;
-    return fde->start != 0 && fde->start != fde->end ? 1 : USP_ERROR_NOT_FOUND;
+    /* Linkers set the address of discarded code to 0. */
+    return fde->start != 0 && fde->start != section->slide && fde->start != fde->end ? 1 : USP_ERROR_NOT_FOUND;
 }
 
 int uspi_dwarf_next_fde(const struct uspi_dwarf_section *section, uint64_t *offset, struct uspi_dwarf_entry *entry,

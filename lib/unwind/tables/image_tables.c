@@ -30,6 +30,10 @@ struct uspi_image_tables {
     _Atomic(bool) *are_located; /* of each image */
     struct usp_memory memory;
     struct uspi_places places;
+    /* What uspi_image_tables_beside has found, of each image; NULL: it is not searched for. */
+    struct usp_unwind_tables *beside;
+    _Atomic(bool) *are_beside; /* of each image: it was searched for */
+    struct uspi_lock *beside_lock;
 };
 
 static struct usp_memory_range segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
@@ -194,12 +198,24 @@ static struct uspi_image_tables *allocate(const struct usp_images *images, uint6
     return NULL;
 }
 
+/* Prepares the search of uspi_image_tables_beside. */
+static bool allocate_beside(struct uspi_image_tables *made, const struct uspi_places *places) {
+    const size_t count = usp_images_count(made->images) + 1;
+    made->places = *places;
+    made->beside_lock = uspi_lock_create();
+    made->beside = calloc(count, sizeof *made->beside);
+    made->are_beside = calloc(count, sizeof *made->are_beside);
+    return made->beside_lock != NULL && made->beside != NULL && made->are_beside != NULL;
+}
+
 int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
                              const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables) {
     struct uspi_image_tables *made = allocate(images, limit);
     *tables = NULL;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    int status = learn_all(made, memory, places, limit);
+    const bool has_beside = places != NULL && !places->in_process;
+    int status = !has_beside || allocate_beside(made, places) ? USP_OK : USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) status = learn_all(made, memory, places, limit);
     if (status != USP_OK) {
         uspi_image_tables_free(made);
         return status;
@@ -213,10 +229,10 @@ int uspi_image_tables_of_process(const struct usp_images *images, const struct u
     struct uspi_image_tables *made = *tables = allocate(images, UINT64_MAX);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->memory = *memory;
-    made->places = *places;
+    const bool has_beside = allocate_beside(made, places);
     made->lock = uspi_lock_create();
     made->are_located = calloc(usp_images_count(images) + 1, sizeof *made->are_located);
-    if (made->lock != NULL && made->are_located != NULL) return USP_OK;
+    if (has_beside && made->lock != NULL && made->are_located != NULL) return USP_OK;
     uspi_image_tables_free(made);
     *tables = NULL;
     return USP_ERROR_NO_MEMORY;
@@ -247,6 +263,12 @@ void uspi_image_tables_free(struct uspi_image_tables *tables) {
     for (size_t i = 0; tables->tables != NULL && i < usp_images_count(tables->images); i++) {
         uspi_copied_tables_free(&tables->tables[i]);
     }
+    for (size_t i = 0; tables->beside != NULL && i < usp_images_count(tables->images); i++) {
+        uspi_copied_tables_free(&tables->beside[i]);
+    }
+    free(tables->beside);
+    free((void *)tables->are_beside);
+    uspi_lock_free(tables->beside_lock);
     free(tables->tables);
     free(tables->still);
     free((void *)tables->are_located);
@@ -278,6 +300,34 @@ int uspi_image_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *f
     }
     *found = tables->tables[i];
     return USP_OK;
+}
+
+/* Searches for .debug_frame of image i. Without memory for it, the image counts as having none. */
+static void search_beside(struct uspi_image_tables *tables, size_t i) {
+    const struct usp_image *image = usp_images_get(tables->images, i);
+    const struct usp_unwind_tables *first = tables->tables != NULL ? &tables->tables[i] : NULL;
+    struct usp_unwind_tables *made = &tables->beside[i];
+    memset(made, 0, sizeof *made);
+    made->image = image->load_address;
+    made->slide = image->slide;
+    if (first != NULL && first->debug_frame.size != 0) return;
+    if ((image->flags & USP_IMAGE_MACHO) == 0) (void)uspi_copied_debug_frame_make(image, &tables->places, made);
+}
+
+int uspi_image_tables_beside(struct uspi_image_tables *tables, usp_addr pc, struct usp_unwind_tables *found) {
+    const struct usp_image *image = tables->beside != NULL ? usp_images_find(tables->images, pc) : NULL;
+    if (image == NULL) return USP_ERROR_NOT_FOUND;
+    const size_t i = (size_t)(image - usp_images_get(tables->images, 0));
+    if (!atomic_load_explicit(&tables->are_beside[i], memory_order_acquire)) {
+        uspi_lock_take(tables->beside_lock);
+        if (!atomic_load_explicit(&tables->are_beside[i], memory_order_relaxed)) {
+            search_beside(tables, i);
+            atomic_store_explicit(&tables->are_beside[i], true, memory_order_release);
+        }
+        uspi_lock_give(tables->beside_lock);
+    }
+    *found = tables->beside[i];
+    return found->memory.read != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
 int uspi_image_tables_region_at(void *tables, usp_addr pc, struct usp_region *region) {

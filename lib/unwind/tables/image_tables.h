@@ -22,6 +22,11 @@ int uspi_image_tables_create(const struct usp_images *images, const struct usp_m
 int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory,
                                  const struct uspi_places *places, struct uspi_image_tables **tables);
 
+/* Finds .debug_frame of the image that contains pc, for code that none of the tables of uspi_image_tables_at describes:
+ * in the image's file or in its separate file of debugging symbols, which are read when the first such address of the
+ * image is met. Images of this process have none. Returns USP_OK, or USP_ERROR_NOT_FOUND. Not async-signal-safe. */
+int uspi_image_tables_beside(struct uspi_image_tables *tables, usp_addr pc, struct usp_unwind_tables *found);
+
 /* Adds a reference. Async-signal-safe. */
 struct uspi_image_tables *uspi_image_tables_keep(struct uspi_image_tables *tables);
 
