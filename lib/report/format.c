@@ -57,6 +57,12 @@ static bool is_redacted(const struct usp_symbol *symbol) {
     return symbol->name != NULL && symbol->build_id_size == USPI_UUID_BYTES && strcmp(symbol->name, REDACTED) == 0;
 }
 
+/* Writes " [unverified]" for a frame whose return address could not be verified, in the library's own style. */
+static void put_unverified(struct uspi_text *text, const struct uspi_frame_line *line) {
+    const bool is_own = line->is_own_style && !line->is_inlined && !line->is_inferred;
+    if (is_own && (line->frame->flags & USP_FRAME_UNVERIFIED) != 0) uspi_put_string(text, " [unverified]");
+}
+
 /* Writes " [inferred tail call]" or " [inferred]" for an inferred frame, and " (file.c:12)" if that is wanted and
  * known. */
 static void put_source(struct uspi_text *text, const struct uspi_frame_line *line) {
@@ -89,9 +95,11 @@ static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_fram
         from = symbol->image_load;
     } else {
         uspi_put_string(text, NO_SYMBOL);
+        put_unverified(text, line);
         return;
     }
     put_offset(text, line, from);
+    put_unverified(text, line);
     put_source(text, line);
 }
 

@@ -12,10 +12,11 @@ struct uspi_frame_line {
     uint64_t index;
     const struct usp_frame *frame;
     const struct usp_symbol *symbol;
-    bool harmless;    /* names are escaped for a terminal; otherwise they are written unchanged */
-    bool is_inlined;  /* the symbol is an inlined call: it has a name, but no offset of its own */
-    bool is_inferred; /* the function left no frame: debug information shows that it made a tail call */
-    uint32_t flags;   /* enum usp_format_flags: how file and line are written */
+    bool harmless;     /* names are escaped for a terminal; otherwise they are written unchanged */
+    bool is_inlined;   /* the symbol is an inlined call: it has a name, but no offset of its own */
+    bool is_inferred;  /* the function left no frame: debug information shows that it made a tail call */
+    bool is_own_style; /* the style is not that of another tool: unverified frames are marked */
+    uint32_t flags;    /* enum usp_format_flags: how file and line are written */
     const struct usp_source_frame *source; /* file and line; NULL: they are not written */
 };
 

@@ -8,6 +8,7 @@ static void put_shown(struct uspi_report *report, uint32_t style, const struct u
     struct uspi_frame_line line = {shown->backend, shown->number, shown->frame, .harmless = true,
                                    .is_inferred = is_inferred};
     line.flags = report->options.flags;
+    line.is_own_style = style == USP_FORMAT_CALL_STACK_SYMBOLS;
     for (uint32_t k = 0; has_lines && k < shown->named.inlined_count; k++) {
         struct usp_symbol symbol = shown->named.symbol;
         symbol.name = uspi_report_name(report, &shown->named.inlined[k]);

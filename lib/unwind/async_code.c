@@ -44,6 +44,12 @@ static USPI_APART int find_function(const struct uspi_walk *walk, usp_addr pc, s
     return fde.end - fde.start <= FUNCTION_MAX ? USP_OK : USP_ERROR_FULL;
 }
 
+/* Maximum distance of two frames on one stack whose bounds are not known. */
+#define STACK_MAX ((usp_addr)64 << 20)
+
+/* Bytes from the context of an async frame up to the frame's record (Libc gen/thread_stack_pcs.c). */
+#define CONTEXT_BELOW 8u
+
 static bool stores_at_sp(const struct uspi_backend *b, const struct uspi_instruction *i, unsigned reg) {
     bool stores = false, moves = false;
     for (unsigned n = 0; n < i->effect_count; n++) {
@@ -94,6 +100,41 @@ bool uspi_async_is_context(const struct uspi_walk *walk, usp_addr context) {
     if (status == USP_OK) return function.start == resume;
     uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
     return status == USP_ERROR_NOT_FOUND && has_prologue(&code, resume, &prologue);
+}
+
+/* Whether the frame pointer that a record saves is the one of a frame further out on the same stack. */
+static bool is_above(const struct uspi_walk *walk, usp_addr record, usp_addr previous) {
+    const struct usp_target *target = &walk->target;
+    const bool is_inside = record >= target->stack_low && record < target->stack_high;
+    uint64_t saved;
+    if (previous <= record || (previous & (walk->backend->word - 1u)) != 0) return false;
+    if (is_inside ? previous >= target->stack_high : previous - record > STACK_MAX) return false;
+    return uspi_read_slot(walk, previous, &saved);
+}
+
+/* Whether code can begin a function: a table states that one begins there, or no table describes it and it can be
+ * read. */
+static bool may_begin_function(const struct uspi_walk *walk, usp_addr at) {
+    struct uspi_code code;
+    struct function function;
+    const uint8_t *bytes;
+    const int status = find_function(walk, at, &function);
+    if (status == USP_OK || status == USP_ERROR_FULL) return function.start == at;
+    uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
+    return (at & (walk->backend->code_align - 1u)) == 0 && uspi_ask_for_image(walk, at) != USP_ERROR_NOT_FOUND &&
+           uspi_code_read(&code, at, walk->backend->code_align, &bytes) != 0;
+}
+
+bool uspi_async_is_marked(const struct uspi_walk *walk, const struct uspi_extended *extended, usp_addr previous) {
+    const unsigned word = walk->backend->word;
+    const uint64_t mask = walk->strip_mask & walk->backend->word_mask;
+    uint64_t context = extended->context, parent, resume;
+    if (walk->target.os != USP_OS_LINUX) return true;
+    if (!is_above(walk, extended->record, previous)) return false;
+    if (!extended->in_register && !read_word(walk, extended->record - CONTEXT_BELOW, &context)) return false;
+    context &= mask;
+    return context != 0 && (context & (word - 1u)) == 0 && read_word(walk, context, &parent) &&
+           read_word(walk, context + word, &resume) && (resume & mask) != 0 && may_begin_function(walk, resume & mask);
 }
 
 bool uspi_async_may_resume(const struct uspi_walk *walk, usp_addr address) {

@@ -4,6 +4,7 @@
 
 #include "lib/base/sized.h"
 #include "lib/os/os.h"
+#include "lib/unwind/async_code.h"
 #include "lib/unwind/frame/apply.h"
 #include "lib/unwind/readers/decide.h"
 
@@ -125,6 +126,20 @@ static void follow_stack(struct uspi_walker *w, bool is_switch) {
     if (is_switch || w->next.kind == USP_FRAME_KIND_SIGNAL) drop_bounds(w);
 }
 
+/* Describes a frame as a Swift async one. If it is none, the value with the mark is the caller's frame pointer
+ * register. */
+static void take_extended(struct uspi_walker *w, const struct uspi_step *step, struct usp_frame *frame) {
+    const struct uspi_backend *b = w->walk.backend;
+    uint64_t value;
+    if (uspi_async_is_marked(&w->walk, &step->extended, step->caller.registers.value[b->fp])) {
+        frame->flags |= USP_FRAME_EXTENDED;
+        w->walk.stack_flags |= USP_STACK_EXTENDED;
+        w->extended = step->extended;
+    } else if (uspi_read_slot(&w->walk, step->extended.record, &value)) {
+        uspi_set(&w->next.registers, b->fp, value & b->word_mask);
+    }
+}
+
 /* Asks some readers (enum usp_frame_readers) for the caller of w->frame. Returns whether they have decided how the walk
  * goes on. */
 static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t readers) {
@@ -143,11 +158,7 @@ static bool ask_readers(struct uspi_walker *w, struct usp_frame *frame, uint32_t
         w->stop_address = step.stop_address;
     }
     if (step.is_settled) frame->cfa = step.cfa;
-    if (step.extended.record != 0) {
-        frame->flags |= USP_FRAME_EXTENDED;
-        w->walk.stack_flags |= USP_STACK_EXTENDED;
-        w->extended = step.extended;
-    }
+    if (step.extended.record != 0) take_extended(w, &step, frame);
     return step.is_settled;
 }
 

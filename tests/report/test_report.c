@@ -108,6 +108,32 @@ START_TEST(lines) {
 }
 END_TEST
 
+/* A frame that could not be verified is marked in the library's own style, and in no style of another tool. */
+START_TEST(unverified) {
+    struct fixture f;
+    set_up(&f, USP_FORMAT_CALL_STACK_SYMBOLS);
+    for (unsigned i = 1; i < COUNT; i++) f.frames[i].flags |= USP_FRAME_UNVERIFIED;
+    check_stack(&f, NULL,
+                "0   Demo                                0x0000000100001010 -[Demo run:] + 16\n"
+                "1   Demo                                0x0000000100002000 demo::fatal + 256 [unverified]\n"
+                "2   lib\\x1b.dylib                       0x0000000200000010 lib\\x1b.dylib + 16 [unverified]\n"
+                "3   ???                                 0x0000000000000042 [unknown] [unverified]\n");
+    static const uint32_t others[] = {USP_FORMAT_PLAIN, USP_FORMAT_BACKTRACE_SYMBOLS, USP_FORMAT_BS_BACKTRACE,
+                                      USP_FORMAT_CRASH_REPORT, USP_FORMAT_FOLDED};
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        struct gathered g = {0};
+        f.options.style = others[i];
+        ck_assert_int_eq(usp_format_stack(&f.stack, NULL, &f.options, gather, &g), USP_OK);
+        ck_assert_ptr_null(strstr(g.text, "unverified"));
+        free(g.text);
+    }
+    char line[128];
+    usp_format_frame(line, sizeof line, USP_FORMAT_CALL_STACK_SYMBOLS, &f.stack, 3, NULL);
+    ck_assert_ptr_null(strstr(line, "unverified"));
+    tear_down(&f);
+}
+END_TEST
+
 /* The image of a frame is the one that contains the call: here, the call is the last instruction of the previous
  * image. */
 START_TEST(calls_at_the_end_of_an_image) {
@@ -465,7 +491,7 @@ END_TEST
 
 int main(void) {
     TCase *all = tcase_create("all");
-    add_tests(all, lines, calls_at_the_end_of_an_image, what_was_left_out, filtered, json_of_a_stack, crash_report,
-              snapshots, writers_that_fail, escapes, any_bytes, arguments);
+    add_tests(all, lines, unverified, calls_at_the_end_of_an_image, what_was_left_out, filtered, json_of_a_stack,
+              crash_report, snapshots, writers_that_fail, escapes, any_bytes, arguments);
     return run_suite("report", all);
 }

@@ -907,6 +907,26 @@ START_TEST(expression_of_cfa) {
 }
 END_TEST
 
+/* vfork pops its return address into a register before the system call: the CFA is then the stack pointer itself. */
+START_TEST(return_address_in_a_register) {
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    put_fde(&c, cie, CODE, 0x40, "41 0e 00 09 10 05");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "0e 10");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 10");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    CODE8(&f->memory, CODE, /* pop rdi; mov eax, 58; syscall; push rdi */ 0x5f, 0xb8, 58, 0, 0, 0, 0x0f, 5, 0x57);
+    WORDS(&f->memory, STACK, 8, 0x13, OUTER, 0x14);
+    set_registers(f, CODE + 8, STACK, 0);
+    uspi_set(&f->registers, 5, CALLER);
+    EXPECT(f, USP_STOP_ROOT, CODE + 8, CALLER, OUTER);
+    ck_assert_uint_eq(f->stack.flags & USP_STACK_CORRUPT_TABLE, 0);
+    ck_assert_uint_eq(f->frames[0].cfa, STACK);
+}
+END_TEST
+
 int main(void) {
     TCase *tests = tcase_create("bytes");
     tcase_add_checked_fixture(tests, NULL, free_table);
@@ -918,7 +938,7 @@ int main(void) {
     add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call,
               return_enters_a_function);
     tcase_add_loop_test(tests, above_2_gb, 0, 2);
-    add_tests(tests, not_asked, asked_later, looping_table);
+    add_tests(tests, not_asked, asked_later, looping_table, return_address_in_a_register);
     tcase_add_loop_test(tests, expressions, 0, ELEMENTS(expression_cases));
     tcase_add_test(tests, expression_of_cfa);
     return run_suite("cfi_reader", tests);

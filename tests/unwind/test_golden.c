@@ -679,6 +679,29 @@ START_TEST(async_marked_register) {
 }
 END_TEST
 
+/* On Linux another value than a frame pointer can have the mark's bits. A record is an async one only if it proves
+ * itself; each case lacks one thing. */
+START_TEST(async_number) {
+    for (unsigned lacks = 0; lacks < 5; lacks++) {
+        struct fixture *f = begin(_i == 0 ? USP_ARCH_ARM64 : USP_ARCH_X86_64, USP_OS_LINUX);
+        const usp_addr previous = lacks == 1 ? STACK - 64 : lacks == 2 ? (usp_addr)0x8ec7e34d50509a0 : STACK + 32;
+        const usp_addr context = lacks == 3 ? (usp_addr)0x50000 : CONTEXTS;
+        WORDS(&f->memory, STACK, 8, 0, context, previous | MARK, RA1, 0, RA2);
+        WORDS(&f->memory, STACK - 64, 8, 0, 0);
+        WORDS(&f->memory, CONTEXTS, 8, 0, lacks == 4 ? 0 : RESUME1);
+        CODE32(&f->memory, RESUME1, 0x90909090, 0x90909090, 0x90909090, 0x90909090);
+        set_registers(f, PC, STACK, STACK + 16);
+        f->options.async = 1;
+        walk(f);
+        ck_assert_uint_ge(f->stack.physical, 2);
+        ck_assert_uint_eq(f->frames[1].pc, RA1);
+        ck_assert_int_eq((f->stack.flags & USP_STACK_EXTENDED) != 0, lacks == 0);
+        ck_assert_int_eq(f->stack.count > f->stack.physical, lacks == 0);
+        if (lacks == 2) ck_assert_uint_eq(f->frames[1].fp, previous | MARK);
+    }
+}
+END_TEST
+
 /* On armv7 and i386 the same bits are no mark, and options.async must find nothing. */
 START_TEST(async_elsewhere) {
     struct fixture *f = begin(_i ? USP_ARCH_I386 : USP_ARCH_ARMV7, USP_OS_DARWIN);
@@ -745,6 +768,7 @@ int main(void) {
     TCase *async = tcase_create("async");
     add_loop_tests(async, 0, 3, async_chain, async_not_wanted, async_cyclic, async_unreadable, async_no_room,
                    async_task, async_no_task, async_marked_register);
+    tcase_add_loop_test(async, async_number, 0, 2);
     tcase_add_loop_test(async, async_elsewhere, 0, 2);
     return run_suite("golden", records, first, pac, async);
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* A program whose stack is unusual in the way that its argument names. unusual_frames.sh checks it. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+#define STACK    ((size_t)1 << 18)
+
+static volatile int one = 1;
+
+NOINLINE static void ready(void) {
+    puts("ready");
+    fflush(stdout);
+    for (;;) pause();
+}
+
+/* A function that does not return. It is compiled without loaded unwind tables where the script wants that. */
+NOINLINE __attribute__((noreturn)) void ends(int n) {
+    volatile char room[200];
+    room[0] = (char)n;
+    ready();
+    exit(room[0]);
+}
+
+NOINLINE static int checks(int n) {
+    volatile char room[64];
+    room[0] = (char)n;
+    if (n > 0) ends(n);
+    return room[0];
+}
+
+NOINLINE static int works(int n) { return checks(n) + one; }
+
+#if defined(__x86_64__) && defined(SWITCHES)
+
+/* Calls fn with the stack pointer `top`, which its call frame information describes. */
+void on_stack(void (*fn)(void), void *top);
+__asm__(".text\n.globl on_stack\n.type on_stack,@function\non_stack:\n.cfi_startproc\n"
+        "pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset rbp,-16\nmovq %rsp,%rbp\n.cfi_def_cfa_register rbp\n"
+        "movq %rsi,%rsp\ncallq *%rdi\nmovq %rbp,%rsp\npopq %rbp\n.cfi_def_cfa rsp,8\nret\n.cfi_endproc\n"
+        ".size on_stack,.-on_stack\n");
+
+static char *stacks; /* two of them, adjacent */
+
+NOINLINE static void innermost(void) { works(one); }
+
+/* Goes from the higher stack to the lower one. */
+NOINLINE static void to_lower(void) {
+    on_stack(innermost, stacks + STACK);
+    one = 2;
+}
+
+/* Goes from the lower stack to the higher one. */
+NOINLINE static void to_higher(void) {
+    on_stack(innermost, stacks + 2 * STACK);
+    one = 2;
+}
+
+static void *runs(void *up) {
+    on_stack(up != NULL ? to_higher : to_lower, stacks + (up != NULL ? STACK : 2 * STACK));
+    one = 2;
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *up = argc > 1 && strstr(argv[1], "up") != NULL ? stacks : NULL;
+    if (argc > 1 && strstr(argv[1], "thread") != NULL) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, runs, up);
+        pthread_join(thread, NULL);
+    } else {
+        runs(up);
+    }
+    return one;
+}
+
+#else
+
+int main(int argc, char **argv) {
+    (void)argv;
+    return works(argc);
+}
+
+#endif

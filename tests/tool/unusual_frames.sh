@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Checks `unspool stack` of programs whose frames are unusual: a function that does not return lies directly after its
+# call; only .debug_frame describes functions, in the program's file or a separate one; the stack is changed, upward and
+# downward, as call frame information describes.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+source=$top/tests/tool/unusual_frames.c
+cd "$work"
+
+# expect NAMES: the stack of the program has these functions next to each other.
+expect() {
+  local names
+  names=$(awk '/^[0-9]+ +[^ ]+ +0x/ { print $4 }' out | tr '\n' ' ')
+  [[ " $names" == *" $1 "* ]] || fail "the stack has no $1" "$(<out)"
+  out_lacks 'damaged'
+}
+
+# Each function has a frame and its own name.
+plain=(-fno-ipa-sra -fno-ipa-cp -fno-optimize-sibling-calls)
+chain='ready ends checks works'
+
+# The program has an .eh_frame_hdr for its startup files, and its functions are in .debug_frame only.
+gcc -O2 "${plain[@]}" -g -fno-asynchronous-unwind-tables -fno-unwind-tables "$source" -o described
+start ./described
+run 0 stack "$pid"
+expect "$chain main"
+stop
+need_tools objcopy
+objcopy --only-keep-debug described split.debug
+objcopy --strip-debug --add-gnu-debuglink=split.debug described split
+rm described
+start ./split
+run 0 stack "$pid"
+expect "$chain main"
+stop
+rm split.debug
+
+if part_needs clang-19; then
+  clang-19 -Oz "$source" -o next
+  start ./next
+  run 0 stack "$pid"
+  expect 'ready ends checks'
+  stop
+fi
+
+if [[ $(uname -m) == x86_64 ]]; then
+  gcc -O2 "${plain[@]}" -DSWITCHES "$source" -o switches -pthread
+  for how in up down thread-up thread-down; do
+    start ./switches "$how"
+    run 0 stack "$pid"
+    step=to_lower
+    [[ $how != *up ]] || step=to_higher
+    expect "$chain innermost on_stack $step on_stack runs"
+    stop
+  done
+fi
+verdict
