@@ -126,13 +126,13 @@ USP_API void usp_memory_init_self(struct usp_memory *memory);
 /* Captures the calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults.
  * Libraries that were loaded after usp_prepare have unwind tables only after usp_images_refresh (images.h). Returns as
  * usp_unwind does, and USP_ERROR_UNSUPPORTED on hosts without a backend. Allocates nothing and takes no lock.
- * Async-signal-safe. Needs about 18 KB of stack. */
+ * Async-signal-safe. Needs about 19 KB of stack. */
 USP_API int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack);
 
 /* Captures the stack that a signal interrupted.
  *   ucontext  the third argument of an SA_SIGINFO handler, in this host's own layout
  * frames[0] is the interrupted pc. When the pc is 0 or in unmapped memory (a call through a bad pointer), the caller
- * is still found. Returns as usp_unwind does. Async-signal-safe. Needs about 18 KB of stack. */
+ * is still found. Returns as usp_unwind does. Async-signal-safe. Needs about 19 KB of stack. */
 USP_API int usp_capture_context(const void *ucontext, const struct usp_unwind_options *options,
                                 struct usp_stack *stack);
 

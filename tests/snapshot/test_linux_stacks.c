@@ -173,6 +173,8 @@ END_TEST
 /* ---- what is no frame ---- */
 
 START_TEST(an_address_in_no_mapping_is_no_frame) {
+    /* The child writes over its own frame, which AddressSanitizer reports. */
+    if (USP_SANITIZED) return;
 #if defined(__x86_64__)
     struct child c = start_child(STACKS, "nowhere", NULL, 0);
     struct usp_snapshot *snapshot = snapshot_of(&c, false);
