@@ -103,6 +103,12 @@ bool parse_target(const char *target, int64_t *pid) {
     return true;
 }
 
+bool parse_process(const char *text, int64_t *pid) {
+    if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') return parse_target(text, pid);
+    complain("-p wants a process id, not \"%s\"", text);
+    return false;
+}
+
 bool parse_word(const char *option, const char *text, const struct word *words, size_t count, uint32_t *value) {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(words[i].word, text) != 0) continue;

@@ -33,6 +33,9 @@ bool parse_uuid(const char *text, uint8_t bytes[USP_BUILD_ID_MAX], uint32_t *siz
  * and returns false if no process can have the number. */
 bool parse_target(const char *target, int64_t *pid);
 
+/* Parses a process id, for -p. Complains. */
+bool parse_process(const char *text, int64_t *pid);
+
 struct word {
     const char *word;
     uint32_t value;

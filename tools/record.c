@@ -27,6 +27,7 @@ struct recording {
     char **program; /* program to start, with its arguments; NULL: the process is already running */
     uint64_t duration;
     bool is_quiet;
+    bool is_over;               /* --duration has passed */
     bool no_lines, wants_lines; /* --no-lines, --lines */
     char *threads;              /* --threads, cut into its parts */
     struct usp_thread *ids;
@@ -37,13 +38,17 @@ struct recording {
 
 static void usage(FILE *out) {
     fputs("usage: unspool record [OPTION...] PID\n"
+          "       unspool record [OPTION...] -p PID\n"
           "       unspool record [OPTION...] -- COMMAND [ARGUMENT...]\n"
           "\n"
           "Samples the call stacks of a process until it ends, until --duration has passed\n"
           "or until ^C, and writes a profile. With COMMAND, unspool starts COMMAND,\n"
-          "records it until it ends, and returns its exit status.\n"
+          "records it until it ends, and returns its exit status. Processes that COMMAND\n"
+          "starts are not recorded.\n"
           "\n"
-          "  --duration SECONDS  end after this time\n"
+          "  -p PID              the process, as without -p\n"
+          "  --duration SECONDS  end after this time; a COMMAND that still runs is ended\n"
+          "                      with SIGTERM, and with SIGKILL one second later\n"
           "  --rate HZ           samples per second, 1 to 10000 (default 100)\n"
           "  --threads LIST      which threads: ids, or names with * and ?, separated by\n"
           "                      commas; main: the main thread; all: all threads (default)\n"
@@ -56,7 +61,7 @@ static void usage(FILE *out) {
           "  --wall              tree, folded, svg: count the time that samples represent,\n"
           "                      instead of samples\n"
           "  --cpu               tree, folded, svg: count the processor time that the\n"
-          "                      threads used\n"
+          "                      threads used, in the stacks in which they ran\n"
           "  --merge             tree, folded, svg: one tree for all threads\n"
           "  --native-ids        folded, svg, speedscope: show the kernel's ids of threads\n"
           "                      in addition to their names\n"
@@ -83,8 +88,9 @@ static void usage(FILE *out) {
           "  -h, --help          print this help\n"
           "\n"
           "exit status: 0 the profile is written; with COMMAND, its exit status, or 128\n"
-          "plus the number of the signal that ended it; 2 wrong usage, 3 the process\n"
-          "cannot be read or COMMAND cannot be started, 4 another failure\n",
+          "plus the number of the signal that ended it (0 where --duration did); 2 wrong\n"
+          "usage, 3 the process cannot be read, COMMAND cannot be started, or no thread had\n"
+          "a name of --threads, 4 another failure\n",
           out);
 }
 
@@ -240,6 +246,7 @@ static bool parse_value(int option, struct recording *r, uint32_t *format) {
         r->options.interval = (uint64_t)(1e9 / decimal);
         return true;
     case OPTION_THREADS: return parse_threads(r);
+    case 'p': return parse_process(optarg, &r->pid);
     case OPTION_FORMAT: return parse_word("format", optarg, formats, sizeof formats / sizeof *formats, format);
     case OPTION_MAX:
         if (!parse_count("max", 4, 100000, &number)) return false;
@@ -275,6 +282,11 @@ static bool choose_lines(struct recording *r) {
 
 /* Parses the target: a process id, or a command after "--". `end`: index of "--", or argc. */
 static int parse_target_or_program(int argc, int end, char **argv, struct recording *r) {
+    if (r->pid != 0 && optind == argc) return EXIT_ALL_WELL;
+    if (r->pid != 0) {
+        complain("record: one process at a time, or -- and a command");
+        return EXIT_USAGE;
+    }
     if (end + 1 < argc && optind == end) {
         r->program = argv + end + 1;
         return EXIT_ALL_WELL;
@@ -302,7 +314,7 @@ static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
     *goes_on = false;
     /* Options after "--" belong to the command. */
     while (end < argc && strcmp(argv[end], "--") != 0) end++;
-    for (int option; (option = next_option(end, argv, "ho:", options)) != -1;) {
+    for (int option; (option = next_option(end, argv, "ho:p:", options)) != -1;) {
         if (option == 'h' || option == OPTION_HELP) {
             usage(stdout);
             return EXIT_ALL_WELL;
@@ -348,7 +360,7 @@ static void put_progress(struct progress *progress, struct usp_sampler *sampler,
 
 /* Waits until a signal arrives, the time is over, or no thread is left. The sampler's thread first has to list the
  * threads. */
-static void watch(const struct recording *r, struct usp_sampler *sampler) {
+static void watch(struct recording *r, struct usp_sampler *sampler) {
     struct progress progress;
     struct usp_profile_run run;
     uint64_t progress_due = 0;
@@ -357,7 +369,8 @@ static void watch(const struct recording *r, struct usp_sampler *sampler) {
     for (;;) {
         uint64_t now = usp_clock();
         usp_sampler_get_run(sampler, &run);
-        if (caught_signal() != 0 || now >= end || (run.start != 0 && !usp_sampler_is_alive(sampler)) ||
+        r->is_over = now >= end;
+        if (caught_signal() != 0 || r->is_over || (run.start != 0 && !usp_sampler_is_alive(sampler)) ||
             (r->program != NULL && has_ended((pid_t)r->pid))) {
             break;
         }
@@ -402,6 +415,17 @@ static void say_summary(const struct recording *r, struct usp_profile *profile) 
              seconds > 0 ? (double)run->cpu_ns / 1e7 / seconds : 0, rest.text);
 }
 
+/* Returns whether a thread was sampled, where threads are chosen by name. Complains otherwise: the name is probably
+ * wrong. */
+static bool has_named_thread(const struct recording *r, struct usp_profile *profile) {
+    struct usp_profile_info info;
+    usp_profile_get_info(profile, &info);
+    if (r->options.name_count == 0 || info.threads > 0) return true;
+    complain("no thread had %s %s of --threads", r->options.name_count == 1 ? "the name" : "a name, such as",
+             r->options.names[0]);
+    return false;
+}
+
 static int write_profile(struct recording *r, struct usp_sampler *sampler, bool is_alive) {
     struct usp_profile *profile;
     int status = usp_sampler_read(sampler, 0, UINT64_MAX, 0, &profile);
@@ -412,6 +436,7 @@ static int write_profile(struct recording *r, struct usp_sampler *sampler, bool 
     gather_output();
     int result = record_write(&r->output, profile, is_alive ? r->pid : 0);
     if (!r->is_quiet) say_summary(r, profile);
+    if (result == EXIT_ALL_WELL && !has_named_thread(r, profile)) result = EXIT_NO_TARGET;
     usp_profile_free(profile);
     return result;
 }
@@ -451,6 +476,16 @@ static int record_process(struct recording *r) {
     return result;
 }
 
+/* Ends the program that still runs when --duration has passed. Returns false when it had ended by itself. */
+static bool end_program(pid_t pid) {
+    if (has_ended(pid)) return false;
+    kill(pid, SIGTERM);
+    const uint64_t patience = usp_clock() + NS_PER_SECOND;
+    while (!has_ended(pid) && usp_clock() < patience) nanosleep(&(struct timespec){0, 10000000}, NULL);
+    if (!has_ended(pid)) kill(pid, SIGKILL);
+    return true;
+}
+
 static int record_program(struct recording *r) {
     if (!record_open(&r->output)) return EXIT_FAILED;
     r->pid = start_program(r->program);
@@ -458,7 +493,9 @@ static int record_program(struct recording *r) {
     int result = record_process(r);
     /* The terminal sends ^C to the program too. */
     if (caught_signal() != 0 && caught_signal() != SIGINT) kill((pid_t)r->pid, caught_signal());
+    const bool is_ended = r->is_over && caught_signal() == 0 && end_program((pid_t)r->pid);
     int status = wait_for_program((pid_t)r->pid);
+    if (is_ended) status = EXIT_ALL_WELL;
     return result != EXIT_ALL_WELL ? result : status;
 }
 

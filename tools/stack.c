@@ -32,12 +32,14 @@ struct request {
 
 static void usage(FILE *out) {
     fputs("usage: unspool stack [OPTION...] PID|FILE\n"
+          "       unspool stack [OPTION...] -p PID\n"
           "\n"
           "Prints the call stack of every thread of a process, a core file or a raw\n"
           "capture (see usp_raw_write). An argument that is a number is a process id,\n"
           "anything else is a file: ./123 is a file. A process is stopped for a moment,\n"
           "copied and resumed.\n"
           "\n"
+          "  -p PID           the process, as without -p\n"
           "  --thread ID      show only this thread\n"
           "  --max N          show at most N frames of each stack (default 512)\n"
           "  --tail N         when a stack has more frames, keep N of the outermost and\n"
@@ -169,7 +171,7 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
     uint64_t value;
     bool has_tail = false, has_demangling = false;
     *goes_on = false;
-    for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
+    for (int option; (option = next_option(argc, argv, "hp:", options)) != -1;) {
         switch (option) {
         case OPTION_THREAD:
             if (!parse_option_number("thread", 1, UINT64_MAX, &request->options.only_thread)) return EXIT_USAGE;
@@ -214,6 +216,10 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_IMAGE: request->only_images = optarg; break;
         case OPTION_SYSROOT: request->options.sysroot = optarg; break;
         case OPTION_PROGRAM: request->options.program = optarg; break;
+        case 'p':
+            if (!parse_process(optarg, &request->pid)) return EXIT_USAGE;
+            request->target = optarg;
+            break;
         case 'h':
         case OPTION_HELP: usage(stdout); return EXIT_ALL_WELL;
         default: return EXIT_USAGE; /* next_option has complained */
@@ -245,12 +251,14 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
     if (request->style == USP_FORMAT_PORTABLE || request->style == USP_FORMAT_BACKTRACE_SYMBOLS || request->is_merged) {
         request->no_lines = true;
     }
-    if (argc - optind != 1) {
+    if (argc - optind != (request->target == NULL ? 1 : 0)) {
         complain(argc == optind ? "stack: a process id or a file is missing" : "stack: one target at a time");
         return EXIT_USAGE;
     }
-    request->target = argv[optind];
-    if (!parse_target(request->target, &request->pid)) return EXIT_USAGE;
+    if (request->target == NULL) {
+        request->target = argv[optind];
+        if (!parse_target(request->target, &request->pid)) return EXIT_USAGE;
+    }
     if (request->pid != 0 && request->options.program != NULL) {
         complain("--program is for core files");
         return EXIT_USAGE;

@@ -167,12 +167,6 @@ static bool place_image(struct image_choice *image, enum image_place place, cons
     return false;
 }
 
-static bool parse_process(struct address_options *wanted) {
-    if (parse_target(optarg, &wanted->process) && wanted->process != 0) return true;
-    complain("-p wants a process id, not \"%s\"", optarg);
-    return false;
-}
-
 struct request {
     struct address_options addresses;
     struct log_options log; /* without logs and records, addresses are symbolicated */
@@ -185,7 +179,7 @@ static bool parse_option(int option, struct request *request) {
     struct address_options *wanted = &request->addresses;
     switch (option) {
     case 'o': wanted->image.path = optarg; return true;
-    case 'p': return parse_process(wanted);
+    case 'p': return parse_process(optarg, &wanted->process);
     case 'l': return place_image(&wanted->image, IMAGE_LOADED, optarg);
     case 's': return place_image(&wanted->image, IMAGE_SLID, optarg);
     case OPTION_OFFSET: return place_image(&wanted->image, IMAGE_LOADED, NULL);
@@ -215,6 +209,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_MAP_PATH: return add_path_map(&wanted->lines, optarg);
     case 'd':
     case OPTION_NO_EFFECT: return true;
+    case 'e': complain("-e is an option of addr2line; here -o FILE names the program"); return false;
     case OPTION_TEXT_EXEC: complain("-textExecAddress, for kernels, is not supported; -l and -s are"); return false;
     case 'h':
     case OPTION_HELP: request->asks_for_help = true; return true;
@@ -291,7 +286,7 @@ static int serve(int argc, char **argv, struct request *request) {
     struct address_options *addresses = &request->addresses;
     bool is_right = true;
     while (is_right && !request->asks_for_help) {
-        int option = next_option_of_any_dash(argc, argv, "o:p:l:s:f:d:ih", options);
+        int option = next_option_of_any_dash(argc, argv, "o:p:l:s:f:d:e:ih", options);
         if (option == -1) break;
         is_right = parse_option(option, request);
     }

@@ -36,6 +36,7 @@ int list_process(int64_t pid, struct usp_images **images) {
 
 static void usage(FILE *out) {
     fputs("usage: unspool COMMAND [ARGUMENT...]\n"
+          "       unspool help [COMMAND]\n"
           "       unspool -h | --help | --version\n"
           "\n"
           "Captures and symbolicates call stacks.\n"
@@ -43,6 +44,30 @@ static void usage(FILE *out) {
           out);
     for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`unspool COMMAND --help` describes a command; the manual page is unspool(1).\n", out);
+}
+
+static const struct command *find_command(const char *name) {
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i]->name) == 0) return commands[i];
+    }
+    complain("\"%s\" is no command; `unspool --help` lists them", name);
+    return NULL;
+}
+
+/* Runs `unspool help [COMMAND]`. */
+static int help(int argc, char **argv) {
+    char option[] = "--help";
+    if (argc > 3) {
+        complain("help: one command at a time");
+        return EXIT_USAGE;
+    }
+    if (argc < 3) {
+        usage(stdout);
+        return EXIT_ALL_WELL;
+    }
+    const struct command *command = find_command(argv[2]);
+    char *arguments[] = {argv[2], option, NULL};
+    return command != NULL ? command->run(2, arguments) : EXIT_USAGE;
 }
 
 static int run(int argc, char **argv) {
@@ -58,11 +83,9 @@ static int run(int argc, char **argv) {
         printf("unspool %s\n", usp_version_string());
         return EXIT_ALL_WELL;
     }
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(argv[1], commands[i]->name) == 0) return commands[i]->run(argc - 1, argv + 1);
-    }
-    complain("\"%s\" is no command; `unspool --help` lists them", argv[1]);
-    return EXIT_USAGE;
+    if (strcmp(argv[1], "help") == 0) return help(argc, argv);
+    const struct command *command = find_command(argv[1]);
+    return command != NULL ? command->run(argc - 1, argv + 1) : EXIT_USAGE;
 }
 
 int main(int argc, char **argv) {

@@ -46,7 +46,7 @@ struct usp_sampler_options {
     size_t name_count;
     uint64_t interval; /* between ticks, in ns; at least 100,000. Default 10,000,000 */
     /* Random shift of each tick in either direction, in thousandths of the interval, so that periodic work is not
-     * always sampled at the same point. At most 1000. Default 100. */
+     * always sampled at the same point. At most 1000. Default 250. */
     uint32_t jitter;
     /* Limit of the time that sampling uses, in thousandths of one processor. Ticks are delayed to stay below. 0: none.
      * Default 10. */

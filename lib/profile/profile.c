@@ -510,6 +510,25 @@ int usp_profile_add(struct usp_profile *profile, const struct usp_profile_sample
     return status;
 }
 
+bool uspi_profile_add_cpu(struct usp_profile *profile, uint64_t thread, uint64_t cpu) {
+    struct uspi_profile_sample *chosen = NULL;
+    uspi_lock_take(profile->lock);
+    const uint32_t known = uspi_pool_find(&profile->threads, hash_thread(thread), is_live_thread, &thread);
+    for (uint64_t i = known != USPI_NONE ? profile->line.count : 0; i > 0; i--) {
+        struct uspi_profile_sample *sample = uspi_profile_sample(profile, i - 1);
+        if (uspi_total(profile, sample->total)->thread != known) continue;
+        if (chosen == NULL || sample->cpu > 0) chosen = sample;
+        if (sample->cpu > 0) break;
+    }
+    if (chosen != NULL) {
+        chosen->cpu += cpu;
+        uspi_total(profile, chosen->total)->cpu += cpu;
+        profile->cpu += cpu;
+    }
+    uspi_lock_give(profile->lock);
+    return chosen != NULL;
+}
+
 void usp_profile_end_thread(struct usp_profile *profile, uint64_t id) {
     if (profile == NULL) return;
     uspi_lock_take(profile->lock);

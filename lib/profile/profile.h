@@ -126,6 +126,10 @@ void uspi_profile_keep_images(struct usp_profile *profile, const struct usp_imag
 /* Forgets every sample. Kept images stay. */
 void uspi_profile_clear(struct usp_profile *profile);
 
+/* Adds processor time, in ns, to the last sample on the time line in which a thread that has not ended ran; if there is
+ * none, to its last sample. Returns false when the time line has no sample of the thread. */
+bool uspi_profile_add_cpu(struct usp_profile *profile, uint64_t thread, uint64_t cpu);
+
 /* Marks the stack of a thread's last sample: it stays in the profile and in copies, even if the sample is evicted. */
 void uspi_profile_mark(struct usp_profile *profile, uint64_t thread);
 

@@ -38,6 +38,7 @@ struct uspi_other_world {
     uint64_t listed;        /* time of that listing, by usp_clock */
     uint64_t listing_takes; /* duration of that listing, in ns */
     struct uspi_stopped_process stopped;
+    bool waited;                  /* the thread that was captured last waited when it was stopped */
     struct uspi_mapped_code code; /* where code can be; its mappings are listed at most once for each stop */
 };
 
@@ -172,12 +173,30 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     return status;
 }
 
+/* Returns whether a thread waited in a system call when it was stopped. The stop ends the call with a result that asks the
+ * kernel to restart it, or with EINTR; a call that did not wait has ended by itself. Sources: Linux
+ * include/linux/errno.h; arch/ of x86 and arm: the result is in the register with DWARF number 0. */
+static bool waits(const struct uspi_stopped_thread *thread) {
+    enum { EINTR_LINUX = 4, ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516 };
+    const struct usp_registers *registers = &thread->copy.registers;
+    /* The state before the stop, which may itself have ended the wait. */
+    if (thread->info.run_state == 'D' || thread->info.run_state == 'S') return true;
+    if (!uspi_known(registers, 0)) return false;
+    const bool is_narrow = registers->arch == USP_ARCH_I386 || registers->arch == USP_ARCH_ARMV7;
+    const uint64_t result = registers->value[0];
+    const uint64_t error = is_narrow ? (uint32_t)-(uint32_t)result : (uint64_t)0 - result;
+    return error == EINTR_LINUX || (error >= ERESTARTSYS && error <= ERESTART_RESTARTBLOCK);
+}
+
+static bool waited(void *context) { return ((struct uspi_process_world *)context)->inner->waited; }
+
 static int capture(void *context, const struct usp_thread *wanted, const struct usp_unwind_options *options,
                    struct usp_stack *stack) {
     struct uspi_other_world *w = ((struct uspi_process_world *)context)->inner;
     struct uspi_stopped_thread *thread = find_stopped(w, wanted->id);
     if (thread == NULL) return USP_ERROR_NO_THREAD;
     if (thread->status != USP_OK) return thread->status;
+    w->waited = waits(thread);
     int status = walk(w, thread, options, stack);
     if (!leads_outside(w, stack)) return status;
     if (is_list_due(w, true) && list_images(w) == USP_OK) {
@@ -262,6 +281,7 @@ int uspi_process_world_begin(struct uspi_process_world *process, int64_t pid, st
                                  .release = release,
                                  .stop_together = stop_together,
                                  .capture = capture,
+                                 .waited = uspi_os_kind() == USP_OS_LINUX ? waited : NULL,
                                  .images = images_now};
     uspi_world_describe_time(world);
     return USP_OK;

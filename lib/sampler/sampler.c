@@ -22,7 +22,7 @@ void usp_sampler_options_init(struct usp_sampler_options *options) {
     memset(options, 0, sizeof *options);
     options->size = sizeof *options;
     options->interval = 10000000;
-    options->jitter = 100;
+    options->jitter = 250;
     options->budget_cpu = 10;
     options->budget_stopped = 5;
     options->max_frames = 256;

@@ -5,6 +5,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/pattern.h"
 #include "lib/base/pool.h"
+#include "lib/profile/profile.h"
 #include "lib/sampler/clocked.h"
 
 #include <stdlib.h>
@@ -38,7 +39,9 @@ struct sampled {
     uint64_t looked;  /* time of the last look */
     struct span idle; /* time, not yet in the profile, in which the thread stood where its last sample says */
     struct span due;  /* time in which its position is unknown; the next capture's sample gets it */
+    uint64_t owed;    /* processor time, in ns, that no sample has yet; the next one in which the thread runs gets it */
     uint64_t paid;    /* no capture before this time: budget_stopped is used up */
+    bool runs;        /* it ran, as far as the system tells, just before its capture */
     bool is_wanted;   /* it is sampled; other threads are kept so that they do not count as new */
     bool has_stack;   /* its last sample is in the profile */
     bool is_listed;   /* the current listing contains it */
@@ -192,6 +195,22 @@ static void flush(struct uspi_sampling *s, struct sampled *t) {
     t->idle = (struct span){.ticks = 0};
 }
 
+/* Gives the processor time that no sample has to the last sample in which the thread ran; if it never ran at a tick, to
+ * its last sample. Called where no further sample of the thread is certain. */
+static void settle_owed(struct uspi_sampling *s, struct sampled *t) {
+    if (t->owed > 0 && uspi_profile_add_cpu(s->profile, t->thread.id, t->owed)) t->owed = 0;
+}
+
+/* Returns whether a thread whose clock has advanced runs now. It may have run since the last tick and wait again: then
+ * its stack is not where it used the processor. */
+static bool runs_now(const struct uspi_sampling *s, const struct sampled *t) {
+    /* Darwin: xnu osfmk/mach/thread_info.h */
+    enum { STATE_UNKNOWN = 0, TH_STATE_RUNNING = 1 };
+    struct usp_thread_info info;
+    if (s->world.describe(s->world.context, &t->thread, &info) != USP_OK) return true;
+    return info.run_state == 'R' || info.run_state == TH_STATE_RUNNING || info.run_state == STATE_UNKNOWN;
+}
+
 /* Returns when the budget has paid for `spent` ns, at `share` thousandths of the time; 0: there is no limit. Counting
  * begins at `paid`, when earlier spending is paid for, but no earlier than CREDIT before `now`. */
 static uint64_t earned(uint64_t paid, uint64_t now, uint64_t spent, uint32_t share) {
@@ -218,6 +237,12 @@ static void capture(struct uspi_sampling *s, struct sampled *t, uint64_t now) {
     if (stack.stopped_ns > s->run.longest_stop_ns) s->run.longest_stop_ns = stack.stopped_ns;
     t->paid = earned(t->paid, now, stack.stopped_ns, s->options.budget_stopped);
     uspi_clocked_captured(&t->clock);
+    /* Where the stop shows whether the thread waited, that is exact. */
+    if (s->world.waited != NULL) t->runs = !s->world.waited(s->world.context);
+    if (t->runs) {
+        t->due.cpu += t->owed;
+        t->owed = 0;
+    }
     /* The profile counts samples for which it has no room. */
     if (!add_sample(s, t, &stack, &t->due)) t->due = (struct span){.ticks = 0};
 }
@@ -258,7 +283,10 @@ static void describe_thread(struct uspi_sampling *s, struct sampled *t) {
     if (s->world.describe(s->world.context, &t->thread, &info) == USP_OK) {
         t->info = info;
         bool wanted = is_wanted(s, t);
-        if (wanted && !t->is_wanted) t->due = t->idle = (struct span){.ticks = 0};
+        if (wanted && !t->is_wanted) {
+            t->due = t->idle = (struct span){.ticks = 0};
+            t->owed = 0;
+        }
         t->is_wanted = wanted;
     }
     t->info.thread = t->thread;
@@ -279,6 +307,7 @@ static void describe_next(struct uspi_sampling *s, uint64_t now) {
 static void forget_thread(struct uspi_sampling *s, uint32_t i) {
     struct sampled *t = sampled_at(s, i);
     flush(s, t);
+    settle_owed(s, t);
     usp_profile_end_thread(s->profile, t->thread.id);
     if (t->is_wanted) s->run.threads_ended++;
     s->world.release(s->world.context, &t->thread);
@@ -302,7 +331,7 @@ static void look_at(struct uspi_sampling *s, uint32_t i, uint64_t now) {
     if (span == &t->due && t->idle.ticks > 0) flush(s, t);
     t->looked = now;
     span->wall += wall;
-    span->cpu += ran;
+    t->owed += ran;
     span->ticks++;
     if (span == &t->idle) {
         if (t->idle.wall >= TOGETHER) flush(s, t);
@@ -324,6 +353,7 @@ static void capture_due(struct uspi_sampling *s, uint64_t now) {
             struct sampled *t = sampled_at(s, next);
             if (!t->is_in_use || !t->is_to_be_captured) continue;
             t->is_to_be_captured = false;
+            t->runs = s->world.waited != NULL || runs_now(s, t);
             together[count] = t->thread;
             places[count++] = next;
         }
@@ -476,6 +506,7 @@ uint64_t uspi_sampling_begin(struct uspi_sampling *sampling) {
         if (!t->is_in_use) continue;
         t->looked = now;
         t->idle = t->due = (struct span){.ticks = 0};
+        t->owed = 0;
         t->has_stack = t->is_to_be_captured = false;
         if (s->world.thread_cpu(s->world.context, &t->thread, &cpu) == USP_OK) t->clock.cpu = cpu;
     }
@@ -508,7 +539,9 @@ uint64_t uspi_sampling_tick(struct uspi_sampling *sampling) {
 
 static void flush_all(struct uspi_sampling *s) {
     for (uint32_t i = 0; i < s->threads.begun; i++) {
-        if (sampled_at(s, i)->is_in_use) flush(s, sampled_at(s, i));
+        if (!sampled_at(s, i)->is_in_use) continue;
+        flush(s, sampled_at(s, i));
+        settle_owed(s, sampled_at(s, i));
     }
     usp_profile_set_run(s->profile, &s->run);
 }

@@ -46,6 +46,9 @@ struct uspi_world {
     int (*capture)(void *context, const struct usp_thread *thread, const struct usp_unwind_options *options,
                    struct usp_stack *stack);
 
+    /* Returns whether the thread that was captured last waited in the kernel when it was stopped. NULL: not known. */
+    bool (*waited)(void *context);
+
     /* Returns the images that contain the last captured stack's addresses, valid until the next call; NULL: not
      * known. */
     const struct usp_images *(*images)(void *context);

@@ -18,8 +18,9 @@
 struct scripted_thread {
     uint64_t id;
     char name[32];
-    uint32_t flags; /* enum usp_thread_flags */
-    bool runs;      /* uses the processor */
+    uint32_t flags;     /* enum usp_thread_flags */
+    bool runs;          /* uses the processor */
+    uint32_t run_state; /* 0: the system does not tell it */
     bool has_ended;
     usp_addr frames[16]; /* innermost first */
     uint32_t depth;
@@ -148,6 +149,7 @@ static int scripted_describe(void *context, const struct usp_thread *thread, str
     info->thread = *thread;
     snprintf(info->name, sizeof info->name, "%s", found->name);
     info->flags = found->flags;
+    info->run_state = found->run_state;
     return USP_OK;
 }
 

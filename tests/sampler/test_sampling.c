@@ -162,6 +162,27 @@ END_TEST
 
 /* ---- shares ---- */
 
+/* The main thread runs for 1 ms of each 10 ms and waits for the rest. All of its processor time belongs to the function
+ * in which it runs, although most samples find it waiting, and the sum is its clock's. */
+START_TEST(time_of_short_bursts) {
+    options.jitter = 250;
+    begin_sampling();
+    struct scripted_thread *main_thread = &script.threads[0];
+    const uint64_t before = main_thread->cpu;
+    for (unsigned i = 0; i < 1000; i++) {
+        main_thread->runs = i % 10 == 0;
+        main_thread->run_state = main_thread->runs ? 'R' : 'S';
+        main_thread->frames[0] = main_thread->runs ? 0x100 : 0x200;
+        run_to(script.now + MS);
+    }
+    tick();
+    ck_assert_uint_gt(amount_of(0x200, 0).samples, amount_of(0x100, 0).samples);
+    ck_assert_uint_gt(amount_of(0x100, 0).samples, 0);
+    ck_assert_uint_eq(amount_of(0x100, 0).cpu, main_thread->cpu - before);
+    ck_assert_uint_eq(amount_of(0x200, 0).cpu, 0);
+}
+END_TEST
+
 /* The main thread runs in one function for 300 ms and waits in another one for 200 ms. The sampled shares must
  * agree. */
 START_TEST(shares_of_time) {
@@ -673,7 +694,7 @@ int main(void) {
     tcase_add_checked_fixture(time, begin_world, end_world);
     tcase_add_checked_fixture(threads, begin_world, end_world);
     tcase_add_checked_fixture(day, begin_world, end_world);
-    add_tests(time, shares_of_time, no_clocks, budget_of_stopped_time, missed_ticks, runs_again,
+    add_tests(time, time_of_short_bursts, shares_of_time, no_clocks, budget_of_stopped_time, missed_ticks, runs_again,
               short_run_after_a_capture, readers_need_not_wait_for_a_long_tick, a_long_tick_is_cut_short);
     add_loop_tests(time, 0, 3, who_has_not_run_is_not_stopped);
     add_loop_tests(time, 0, 6, processor_budget);

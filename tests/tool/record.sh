@@ -31,6 +31,10 @@ run 137 record --quiet -- "$shares" 50 265
 err_is_empty
 run 1 record --quiet -o "$work/early.json" -- false
 python3 -m json.tool "$work/early.json" >/dev/null || fail "the profile of a command that ends at once is incomplete"
+# A command that runs on is ended with the recording.
+run 0 record --duration 0.2 --quiet -o "$work/early.json" -- sleep 100
+run 3 record --duration 0.2 --quiet --threads nobody -o "$work/early.json" -- sleep 100
+err_has '^unspool: no thread had the name nobody of --threads$'
 run 3 record -- "$work/nothing"
 err_has "^unspool: $work/nothing cannot be started: "
 

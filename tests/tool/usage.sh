@@ -12,6 +12,16 @@ out_has '^  stack '
 err_is_empty
 run 0 --version
 out_has '^unspool [0-9]+\.[0-9]+\.[0-9]+$'
+# `unspool help COMMAND` is `unspool COMMAND --help`.
+run 0 --help
+cp "$work/out" "$work/help"
+run 0 help
+cmp -s "$work/out" "$work/help" || fail "help differs from --help"
+run 0 record --help
+cp "$work/out" "$work/help"
+run 0 help record
+cmp -s "$work/out" "$work/help" || fail "help record differs from record --help"
+err_is_empty
 # The manual page has every option that the help names.
 for command in stack record symbolize images symbols store; do
   run 0 "$command" --help
@@ -37,7 +47,15 @@ refused() {
 }
 refused 'usage: unspool'
 refused '"fly" is no command' fly
+refused '"fly" is no command' help fly
+refused 'one command' help stack record
 refused 'missing' stack
+refused 'one target' stack -p 1 2
+refused '^unspool: -p wants a process id, not "x"$' stack -p x
+refused '^unspool: -p wants a process id, not "./1"$' record -p ./1
+refused 'one process at a time' record -p 1 2
+refused 'one process at a time' record -p 1 -- true
+refused '^unspool: -e is an option of addr2line; here -o FILE names the program$' symbolize -e /bin/true 0x1000
 refused 'one target' stack 1 2
 refused "--max wants a number from 1 to 1000000, not \"0\"" stack --max 0 1
 refused '"12x"' stack --max 12x 1

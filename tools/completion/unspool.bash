@@ -6,7 +6,7 @@
 _unspool_options() {
   case $1 in
   stack)
-    echo '--thread --max --tail --whole-stack --timeout --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns
+    echo '-p --thread --max --tail --whole-stack --timeout --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns
       --map-path --index --app --no-system --image --sysroot --program -h --help'
     ;;
   symbolize)
@@ -14,7 +14,7 @@ _unspool_options() {
       --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --strict --quiet --records -h --help'
     ;;
   record)
-    echo '-o --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
+    echo '-o -p --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
       --no-symbols --no-lines --lines --map-path --index --quiet -h --help'
     ;;
   report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --json --strict --quiet -h --help' ;;
@@ -44,10 +44,11 @@ _unspool() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _unspool_reply words "$word" -W "stack record symbolize report images symbols index store $(_unspool_options '')"
+    _unspool_reply words "$word" -W "stack record symbolize report images symbols index store help $(_unspool_options '')"
     return
   fi
   case $command:$before in
+  help:*) _unspool_reply words "$word" -W 'stack record symbolize report images symbols index store' ;;
   *:--style)
     _unspool_reply words "$word" \
       -W 'call-stack-symbols backtrace-symbols bs-backtrace crash-report folded portable plain json'
@@ -58,7 +59,7 @@ _unspool() {
   *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
   *:--fetch) _unspool_reply words "$word" -c ;;
   *:--program | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
-  symbolize:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
+  symbolize:-p | stack:-p | record:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
   *:--thread | *:--threads | *:--max | *:--tail | *:--timeout | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--map-path | symbolize:-[ls] | \
     *:--duration | *:--rate | *:--budget | *:--memory) ;;
