@@ -306,14 +306,8 @@ static int find_images(const struct address_options *options, struct usp_images 
 
 static int create_symbolizer(const struct address_options *options, struct session *session) {
     struct usp_symbolizer_options names;
-    char root[32];
     usp_symbolizer_options_init(&names);
-    if (options->process != 0) {
-        /* The process may see other files under these names than this command does. */
-        snprintf(root, sizeof root, "/proc/%" PRId64 "/root", options->process);
-        names.sysroot = root;
-        names.process = options->process;
-    }
+    names.process = options->process;
     char *store = use_line_options(&options->lines, &names);
     int status = usp_symbolizer_create(session->images, &names, &session->symbolizer);
     free(store);

@@ -32,7 +32,8 @@ struct usp_symbolizer_options {
      * is needed. One index is always kept. Default 0: no limit. */
     uint64_t memory_limit;
     /* The live process that the list belongs to. Files that were removed since are read through the system or from its
-     * memory. Default 0: none; without a list, it is this process. */
+     * memory. Linux: the files of a process with another root or mount namespace are opened below its root, or below
+     * `sysroot` if that is set, and never outside. Default 0: none; without a list, it is this process. */
     int64_t process;
     /* The target's memory, for images without a file (the vdso of a core, system libraries of an iPhone). It must
      * outlive the symbolizer. Default NULL. */

@@ -10,6 +10,7 @@
 #include "lib/object/identify.h"
 #include "lib/os/os.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,22 @@ static int open_elf(struct wanted *wanted, const struct uspi_search *own, struct
     return status;
 }
 
+void uspi_places_of_process(struct uspi_places *places, const struct usp_images *images, int64_t process,
+                            struct uspi_process_root *root) {
+    const enum uspi_files_seen files = process == 0 ? USPI_FILES_SAME : uspi_images_files_seen(images, process);
+    places->process = process;
+    places->search.inside = NULL;
+    places->search.as_named = files == USPI_FILES_SAME;
+    if (files == USPI_FILES_SAME) return;
+    if (uspi_os_root_path(process, root->inside, sizeof root->inside)) {
+        places->search.inside = root->inside;
+        places->search.as_named = files == USPI_FILES_JAILED;
+    }
+    if (places->search.sysroot != NULL) return;
+    snprintf(root->path, sizeof root->path, "/proc/%" PRId64 "/root", process);
+    places->search.sysroot = root->path;
+}
+
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
                          struct uspi_error *error) {
     struct uspi_search own = places->search;
@@ -161,9 +178,10 @@ static int open_linked(const struct uspi_search *search, const char *root, const
     return status;
 }
 
-static int open_by_link(const struct usp_image *image, const struct uspi_file *file,
-                        const struct uspi_search *installed, struct uspi_file **debug, struct uspi_error *error) {
+static int open_by_link(const struct usp_image *image, const struct uspi_file *file, const struct uspi_search *search,
+                        struct uspi_file **debug, struct uspi_error *error) {
     static const struct uspi_search as_named = {.as_named = true};
+    const struct uspi_search named = uspi_search_of_names(search);
     struct uspi_debug_link link;
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
@@ -178,7 +196,7 @@ static int open_by_link(const struct usp_image *image, const struct uspi_file *f
         status = open_linked(&as_named, "", uspi_file_path(file), ".debug/", &link, debug);
     }
     if (status != USP_OK && status != USP_ERROR_NO_MEMORY && image->path[0] == '/') {
-        status = open_linked(installed, DEBUG_ROOT, image->path, "", &link, debug);
+        status = open_linked(&named, DEBUG_ROOT, uspi_search_inside(search, image->path), "", &link, debug);
     }
     if (status == USP_OK) return USP_OK;
     return uspi_error_set(error, status, "%s: %s", link.name, usp_status_string(status));
@@ -186,7 +204,7 @@ static int open_by_link(const struct usp_image *image, const struct uspi_file *f
 
 int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
                          struct uspi_file **debug, struct uspi_error *error) {
-    struct uspi_search installed = {.sysroot = places->search.sysroot, .as_named = true};
+    const struct uspi_search installed = {.sysroot = places->search.sysroot, .as_named = true};
     *debug = NULL;
     if ((image->flags & USP_IMAGE_MACHO) != 0) {
         struct uspi_search own = places->search;
@@ -196,7 +214,7 @@ int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *
     struct uspi_error by_id = {0}, by_link = {0};
     int status = open_by_build_id(image, &installed, debug, &by_id);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-    status = open_by_link(image, file, &installed, debug, &by_link);
+    status = open_by_link(image, file, &places->search, debug, &by_link);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
     return uspi_error_set(error, status, "%s; %s", by_id.text, by_link.text);
 }

@@ -4,6 +4,7 @@
 #ifndef USPI_IMAGES_IMAGE_FILE_H
 #define USPI_IMAGES_IMAGE_FILE_H
 
+#include "lib/images/image_list.h"
 #include "lib/images/pointers.h"
 #include "lib/images/search.h"
 
@@ -20,6 +21,18 @@ struct uspi_places {
     const char *index_store;         /* a folder of index files (lib/symbolize/store/); NULL: none */
 };
 
+/* The root of another process. */
+struct uspi_process_root {
+    char path[40];     /* /proc/PID/root */
+    char inside[1024]; /* what the paths of its images begin with */
+};
+
+/* Makes *places those of a process's images (process 0: this one, or none). The files of a process in a container are
+ * searched for below its root only: its paths may name other files outside. *root receives that root, and must stay as
+ * long as *places; a sysroot that is set in *places takes its place. */
+void uspi_places_of_process(struct uspi_places *places, const struct usp_images *images, int64_t process,
+                            struct uspi_process_root *root);
+
 /* Opens the file at the image's path. search.file is used for the main program's image only. An image without a build
  * id accepts a file whose id is in the image's memory, and one without an id, unless the image's own file is known to
  * have been replaced. If no file fits, asks the
@@ -35,7 +48,8 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_places
 void uspi_image_find_build_id(struct usp_image *image, const struct uspi_places *places);
 
 /* Opens the file of debugging symbols of an image. Candidates of an ELF image:
- *   - the file with the image's build id, where Debian installs it, below search.sysroot and below /
+ *   - the file with the image's build id, where Debian installs it, below search.sysroot and below / (also for a process
+ *     in a container: such a path is not of the process's choice)
  *   - the file that the .gnu_debuglink section of `file` names, if it has the checksum given there: in the folder of
  *     `file`, in .debug/ below that folder, and below /usr/lib/debug
  * Returns what uspi_image_file_open returns. */

@@ -15,6 +15,7 @@ struct usp_images {
     _Atomic(uint32_t) holders; /* references; releasing the last one frees the list */
     bool has_cache;
     struct usp_shared_cache cache;
+    enum uspi_files_seen files;
     struct usp_memory_range *data; /* readable memory without code, by ascending address */
     size_t data_count;
 };
@@ -79,11 +80,17 @@ int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **image
                                   .count = list->count,
                                   .has_cache = list->has_cache,
                                   .cache = list->cache,
+                                  .files = list->files,
                                   .data = list->data,
                                   .data_count = list->data_count};
     atomic_init(&sealed->holders, 1);
     memset(list, 0, sizeof *list);
     return USP_OK;
+}
+
+enum uspi_files_seen uspi_images_files_seen(const struct usp_images *images, int64_t process) {
+    const enum uspi_files_seen files = images != NULL ? images->files : USPI_FILES_UNKNOWN;
+    return files == USPI_FILES_UNKNOWN ? uspi_os_files_seen(process) : files;
 }
 
 struct usp_images *uspi_images_keep(const struct usp_images *images) {

@@ -4,6 +4,8 @@
 #ifndef USPI_IMAGES_IMAGE_LIST_H
 #define USPI_IMAGES_IMAGE_LIST_H
 
+#include "lib/os/os.h"
+
 #include <unspool/images.h>
 #include <unspool/unwind.h>
 
@@ -16,6 +18,7 @@ struct uspi_image_list {
     size_t data_count, data_room;
     bool has_cache;
     struct usp_shared_cache cache; /* valid if has_cache is true */
+    enum uspi_files_seen files;    /* by the images' process, when they were listed */
 };
 
 /* Adds a copy of *image and its path. Returns USP_OK, or USP_ERROR_NO_MEMORY, which leaves the list as it was. */
@@ -28,8 +31,6 @@ int uspi_image_list_add_data(struct uspi_image_list *list, usp_addr low, usp_add
 /* Turns the list into a sorted struct usp_images and empties it, also on failure. Returns USP_OK or
  * USP_ERROR_NO_MEMORY. */
 int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **images);
-
-struct uspi_images_found; /* lib/os/os.h */
 
 /* Makes *found add to a list. Both must stay where they are until the list is sealed or cleared. Defined in
  * lib/images/images.c, as are the following functions. */
@@ -54,6 +55,10 @@ struct usp_images *uspi_images_keep(const struct usp_images *images);
  * USP_ERROR_NOT_FOUND: in an image but outside its text, or in memory that is listed as having no code.
  * USP_ERROR_ABSENT: anywhere else, or in an image without text; generated code may be there. Async-signal-safe. */
 int uspi_images_region_at(const struct usp_images *images, usp_addr address, struct usp_region *region);
+
+/* Returns which files the images' process (0: this one) finds at their paths: what was found out when they were listed,
+ * otherwise what the system says now. */
+enum uspi_files_seen uspi_images_files_seen(const struct usp_images *images, int64_t process);
 
 /* Returns the size of a list in bytes, with its paths. */
 uint64_t uspi_images_size(const struct usp_images *images);

@@ -28,6 +28,7 @@ int uspi_images_seal_received(const struct uspi_images_found *found, int status,
     }
     list->has_cache = found->has_cache;
     list->cache = found->cache;
+    list->files = found->files;
     return uspi_image_list_seal(list, images);
 }
 

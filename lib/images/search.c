@@ -34,6 +34,19 @@ static int open_below(const char *folder, const char *path, uspi_judge judge, vo
     return status;
 }
 
+struct uspi_search uspi_search_of_names(const struct uspi_search *search) {
+    return (struct uspi_search){.sysroot = search->sysroot, .as_named = search->as_named && search->inside == NULL};
+}
+
+static bool is_inside(const struct uspi_search *search, const char *path) {
+    const size_t length = search->inside != NULL ? strlen(search->inside) : 0;
+    return search->inside != NULL && strncmp(path, search->inside, length) == 0 && path[length] == '/';
+}
+
+const char *uspi_search_inside(const struct uspi_search *search, const char *path) {
+    return is_inside(search, path) ? path + strlen(search->inside) : path;
+}
+
 int uspi_search_open(const struct uspi_search *search, const char *path, uspi_judge judge, void *context,
                      struct uspi_file **file, struct uspi_error *error) {
     const char *name = uspi_last_component(path);
@@ -44,9 +57,10 @@ int uspi_search_open(const struct uspi_search *search, const char *path, uspi_ju
         if (i == 0 && search->file != NULL) status = open_judged(search->file, judge, context, file, &last);
         if (i > 0 && path[0] == '\0') break;
         if (i == 1 && search->sysroot != NULL) {
-            status = open_below(search->sysroot, path, judge, context, file, &last);
+            status = open_below(search->sysroot, uspi_search_inside(search, path), judge, context, file, &last);
         }
-        if (i == 2 && search->as_named) status = open_judged(path, judge, context, file, &last);
+        if (i == 2 && search->as_named && !is_inside(search, path))
+            status = open_judged(path, judge, context, file, &last);
         if (i == 3 && search->folder != NULL) status = open_below(search->folder, name, judge, context, file, &last);
         if (status == USP_OK) return USP_OK;
         if (status == USP_ERROR_NOT_FOUND || (refusal.status != USP_OK && status != USP_ERROR_NO_MEMORY)) continue;

@@ -12,7 +12,17 @@ struct uspi_search {
     const char *sysroot; /* the path below this folder */
     bool as_named;       /* the path itself */
     const char *folder;  /* the path's last part in this folder ("" is the current one) */
+    /* The root of the paths' process, if it is another one than ours. A path below it is searched for without this
+     * beginning, and not as named. NULL: the same root, or not known. */
+    const char *inside;
 };
+
+/* Returns how to search for paths that stand in a process's files, rather than in its list of images: they begin at its
+ * root. */
+struct uspi_search uspi_search_of_names(const struct uspi_search *search);
+
+/* Returns the path from the process's root on; the path itself, if it is not below `inside`. */
+const char *uspi_search_inside(const struct uspi_search *search, const char *path);
 
 /* Opens the first candidate that `judge` accepts. On success the caller closes *file; otherwise it is NULL. Returns
  * USP_OK, USP_ERROR_NOT_FOUND when there is no candidate, USP_ERROR_NO_MEMORY, or why the first candidate was refused,

@@ -25,6 +25,23 @@ int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context
     return USP_ERROR_UNSUPPORTED;
 }
 
+enum uspi_files_seen uspi_os_files_seen(int64_t pid) {
+    (void)pid;
+    return USPI_FILES_SAME;
+}
+
+bool uspi_os_root_path(int64_t pid, char *path, size_t n) {
+    (void)pid;
+    (void)path;
+    (void)n;
+    return false;
+}
+
+int uspi_os_open_in_root(const char *path) {
+    (void)path;
+    return USP_ERROR_UNSUPPORTED;
+}
+
 int uspi_os_mapped_memory(int64_t pid, uspi_range_function each, void *context) {
     return uspi_os_writable_memory(pid, each, context);
 }

@@ -105,6 +105,27 @@ struct uspi_os_file {
  * USP_ERROR_FORMAT (not a regular file). */
 int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error);
 
+/* Which files a process finds at a path. */
+enum uspi_files_seen {
+    USPI_FILES_UNKNOWN,
+    USPI_FILES_SAME,   /* those that this process finds there */
+    USPI_FILES_JAILED, /* those below another root, in the same mount namespace (chroot(2)) */
+    USPI_FILES_OTHER /* those of another mount namespace; or the system does not tell, as of a process that has ended */
+};
+
+/* Returns what another process (0: this one) sees, never USPI_FILES_UNKNOWN. */
+enum uspi_files_seen uspi_os_files_seen(int64_t pid);
+
+/* Gives the path of a process's root as the system shows it in the paths of its images, without a slash at the end ("":
+ * these paths begin at the root). Returns false when it is not known or longer than n - 1 bytes. */
+bool uspi_os_root_path(int64_t pid, char *path, size_t n);
+
+/* Opens the regular file at a path of the form /proc/PID/root/PATH as the process finds it at PATH: links stay below the
+ * process's root. uspi_os_file_open opens such paths in this way. Returns a descriptor, USP_ERROR_UNSUPPORTED (a path of
+ * another form, or another system than Linux), USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_FORMAT,
+ * USP_ERROR_SYSTEM. */
+int uspi_os_open_in_root(const char *path);
+
 /* Returns whether the descriptor still leads to the file. A program may close all descriptors and use their numbers
  * again. */
 bool uspi_os_file_is_open(const struct uspi_os_file *file);
@@ -419,6 +440,7 @@ struct uspi_images_found {
     void *context;
     bool has_cache;                /* set to true if the process has a shared cache */
     struct usp_shared_cache cache; /* the shared cache */
+    enum uspi_files_seen files;    /* set by the finder, if it knows */
 };
 
 /* The loader's state at the time when this process's images were listed. */

@@ -63,9 +63,8 @@ static void forget_rules(struct uspi_other_world *w) {
 /* Makes `fresh` the list of images, with new unwind tables and roots and an empty rule cache. After USP_OK the world
  * owns `fresh`. */
 static int take_images(struct uspi_other_world *w, struct usp_images *fresh) {
-    const struct uspi_places places = {.search = {.as_named = true}, .process = w->pid};
     struct uspi_image_tables *tables = NULL;
-    int status = uspi_image_tables_of_process(fresh, &w->memory, &places, &tables);
+    int status = uspi_image_tables_of_process(fresh, &w->memory, w->pid, &tables);
     if (status != USP_OK) return status;
     uspi_image_tables_free(w->tables);
     usp_images_free(w->images);

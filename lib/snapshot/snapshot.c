@@ -351,11 +351,13 @@ struct before_stop {
 /* Returns the text range of Swift's concurrency runtime; all zero if there is none, or if no async callers are
  * wanted. */
 static struct usp_region find_executor(const struct before_stop *before) {
-    const struct uspi_places places = {.search = {.as_named = true}, .process = before->pid};
+    struct uspi_places places = {.process = 0};
+    struct uspi_process_root root;
     struct usp_region executor = {0};
     struct usp_memory memory;
     if (!before->wants_async || before->images == NULL) return executor;
     if (uspi_os_process_memory_open(before->pid, &memory) != USP_OK) return executor;
+    uspi_places_of_process(&places, before->images, before->pid, &root);
     const struct usp_image *image = uspi_swift_runtime_image(before->images, &places, &memory);
     if (image != NULL) {
         executor.text_low = image->text_low;
@@ -447,7 +449,6 @@ static int create_of_process(const struct usp_snapshot_options *options, struct 
 int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *options, struct usp_snapshot **snapshot,
                                 char *error, size_t error_size) {
     struct usp_snapshot_options completed;
-    const struct uspi_places places = {.search = {.as_named = true}, .process = pid};
     struct uspi_snapshot_source source = {.images = NULL};
     if (error != NULL && error_size > 0) error[0] = '\0';
     if (snapshot == NULL) return USP_ERROR_ARGUMENT;
@@ -464,7 +465,7 @@ int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *
     const bool was_stopped = status == USP_OK;
     if (was_stopped) fill_live_info(&source);
     if (was_stopped && source.images != NULL) {
-        status = uspi_image_tables_of_process(source.images, &source.process.live, &places, &source.tables);
+        status = uspi_image_tables_of_process(source.images, &source.process.live, pid, &source.tables);
     }
     if (status == USP_OK) {
         status = uspi_snapshot_from_stopped(&source, &completed, NULL, snapshot);

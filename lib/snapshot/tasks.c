@@ -51,10 +51,11 @@ static int find_runtime(const struct usp_snapshot *snapshot, const struct usp_me
                         struct uspi_swift_runtime *runtime, struct uspi_error *why) {
     struct uspi_snapshot_origin origin;
     uspi_snapshot_get_origin(snapshot, &origin);
-    const struct uspi_places places = {
-        .search = {.file = origin.program, .sysroot = origin.sysroot, .as_named = true, .folder = origin.folder},
-        .process = origin.process};
+    struct uspi_places places = {
+        .search = {.file = origin.program, .sysroot = origin.sysroot, .folder = origin.folder}};
+    struct uspi_process_root root;
     uint32_t layout;
+    uspi_places_of_process(&places, usp_snapshot_images(snapshot), origin.process, &root);
     int status = uspi_swift_runtime_find(usp_snapshot_images(snapshot), &places, memory, runtime, &layout);
     if (status == USP_ERROR_NOT_FOUND) {
         return uspi_error_set(why, status, "no Swift tasks: Swift's concurrency runtime is not loaded");

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Creates a symbolizer for a snapshot: completes the options with what the snapshot knows. */
 #include "lib/base/sized.h"
-#include "lib/os/os.h"
 #include "lib/snapshot/snapshot.h"
 
 #include <unspool/symbolize.h>
-
-#include <inttypes.h>
-#include <stdio.h>
 
 int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
                                        const struct usp_symbolizer_options *options,
@@ -15,7 +11,6 @@ int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
     struct usp_symbolizer_options completed;
     struct uspi_snapshot_origin origin;
     struct usp_shared_cache cache;
-    char root[32];
     usp_symbolizer_options_init(&completed);
     if (snapshot == NULL || !USPI_COMPLETE(&completed, options)) {
         if (symbolizer != NULL) *symbolizer = NULL;
@@ -34,11 +29,6 @@ int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapshot,
     }
     if (completed.shared_cache == 0 && usp_images_shared_cache(images, &cache) == USP_OK) {
         completed.shared_cache = cache.base;
-    }
-    /* The other process may see different files under the same paths. So its own root is searched first. */
-    if (completed.sysroot == NULL && completed.process != 0 && uspi_os_kind() == USP_OS_LINUX) {
-        snprintf(root, sizeof root, "/proc/%" PRId64 "/root", completed.process);
-        completed.sysroot = root;
     }
     return usp_symbolizer_create(images, &completed, symbolizer);
 }

@@ -71,6 +71,7 @@ struct module_link {
 struct usp_symbolizer {
     bool in_process;
     struct uspi_places places;         /* its strings are owned */
+    struct uspi_process_root root;     /* of both, if the process has another root */
     struct uspi_places files;          /* for images that are not in the list: the same files, no memory */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
@@ -120,9 +121,11 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     struct uspi_view *view = images != NULL ? view_create(images, NULL, 0) : NULL;
     atomic_init(&made->view, view);
     struct uspi_search *search = &made->places.search;
-    search->as_named = true;
     made->places.in_process = images == NULL;
-    made->places.process = completed.process;
+    search->sysroot = completed.sysroot;
+    uspi_places_of_process(&made->places, images, completed.process, &made->root);
+    completed.sysroot = search->sysroot;
+    search->sysroot = NULL;
     made->places.memory = completed.memory;
     made->places.pointers = (struct uspi_pointers){completed.shared_cache, completed.pac_mask};
     if (made->in_process) made->places.pointers = describe_self();

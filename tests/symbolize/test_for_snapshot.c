@@ -97,8 +97,8 @@ START_TEST(live_process) {
     ck_assert_int_eq(got.process, child);
     ck_assert_ptr_null(got.memory);
     ck_assert_uint_eq(got.shared_cache, 0);
-    snprintf(path, sizeof path, "/proc/%d/root", (int)child);
-    ck_assert_str_eq(got_sysroot, path);
+    /* The symbolizer itself finds out whether the process has another root. */
+    ck_assert_str_eq(got_sysroot, "");
     usp_symbolizer_options_init(&options);
     options.sysroot = "/elsewhere";
     make_symbolizer(&options);

@@ -250,6 +250,7 @@ struct uspi_image_listing *uspi_image_listing_begin(int64_t living, int memory, 
     struct uspi_image_listing *w = calloc(1, sizeof *w);
     if (w == NULL) return NULL;
     w->found = found;
+    found->files = uspi_os_files_seen(living);
     const struct usp_memory behind = {uspi_proc_memory_read, (void *)(intptr_t)memory};
     w->memory = uspi_header_pages_init(&w->pages, behind);
     w->source = uspi_source_of_memory(&w->memory, "image");

@@ -8,14 +8,12 @@
 
 #define _GNU_SOURCE 1
 #include "lib/base/path.h"
+#include "lib/os/linux/in_root.h"
 #include "lib/os/linux/proc.h"
 #include "lib/os/posix/jit_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 /* The process, as /proc/PID/status describes it. */
 struct person {
@@ -53,23 +51,6 @@ static bool describe(int64_t pid, struct person *person) {
     return true;
 }
 
-/* Opens a path below a process's root, component by component. Returns a descriptor or a negative status. */
-static int open_below_root(int64_t pid, const char *path) {
-    char root[USPI_PROC_PATH_MAX];
-    uspi_proc_path(root, pid, 0, "root");
-    int opened = open(root, O_PATH | O_CLOEXEC | O_DIRECTORY);
-    if (opened < 0) return errno == EACCES || errno == EPERM ? USP_ERROR_PERMISSION : USP_ERROR_NOT_FOUND;
-    while (*path == '/') path++;
-    while (opened >= 0 && *path != '\0') {
-        const char *slash = strchr(path, '/');
-        const int next = uspi_posix_open_part(opened, path, slash != NULL);
-        close(opened);
-        opened = next;
-        path = slash != NULL ? slash + 1 : "";
-    }
-    return opened;
-}
-
 /* Finds the mapped file with a jitdump's name, and gives its path. Returns false when there is none. */
 static bool find_dump(int64_t pid, const char *name, char path[USPI_PROC_LINE_MAX]) {
     struct uspi_proc_maps maps;
@@ -96,7 +77,7 @@ int uspi_os_jit_file_of(int64_t pid, enum uspi_jit_file which, struct uspi_os_fi
         snprintf(name, sizeof name, "jit-%" PRId64 ".dump", person.own_id);
         if (!find_dump(pid, name, path)) return USP_ERROR_NOT_FOUND;
     }
-    const int opened = open_below_root(pid, path);
+    const int opened = uspi_linux_open_in_root(pid, path, false);
     if (opened < 0) return opened;
     *named = person.own_id;
     return uspi_posix_take_jit_file(opened, person.user, person.effective_user, file);

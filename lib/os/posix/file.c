@@ -45,16 +45,33 @@ static int refuse(const char *path, int number, struct uspi_error *error) {
     return uspi_error_set(error, status_of_errno(number), "%s: %s", path, strerror(number));
 }
 
-static int open_regular(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
+static int refuse_irregular(const char *path, struct uspi_error *error) {
+    return uspi_error_set(error, USP_ERROR_FORMAT, "%s: not a regular file", path);
+}
+
+/* Returns a descriptor, or a negative status and the reason in *error. */
+static int open_for_reading(const char *path, struct uspi_error *error) {
     struct stat status;
+    int opened = uspi_os_open_in_root(path);
+    if (opened == USP_ERROR_FORMAT) return refuse_irregular(path, error);
+    if (opened < 0 && opened != USP_ERROR_UNSUPPORTED) {
+        return uspi_error_set(error, opened, "%s: %s", path, usp_status_string(opened));
+    }
+    if (opened >= 0) return opened;
     /* The type is checked before the file is opened, because opening a device or a pipe can have effects or block. */
     if (stat(path, &status) != 0) return refuse(path, errno, error);
-    if (!S_ISREG(status.st_mode)) return uspi_error_set(error, USP_ERROR_FORMAT, "%s: not a regular file", path);
-    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (opened < 0) return refuse(path, errno, error);
+    if (!S_ISREG(status.st_mode)) return refuse_irregular(path, error);
+    opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return opened >= 0 ? opened : refuse(path, errno, error);
+}
+
+static int open_regular(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
+    struct stat status;
+    const int opened = open_for_reading(path, error);
+    if (opened < 0) return opened;
     if (fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(opened);
-        return uspi_error_set(error, USP_ERROR_FORMAT, "%s: not a regular file", path);
+        return refuse_irregular(path, error);
     }
     file->descriptor = opened;
     file->size = (uint64_t)status.st_size;

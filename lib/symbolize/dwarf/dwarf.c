@@ -18,6 +18,8 @@ struct uspi_dwarf {
     bool is_alone;                   /* as in the options */
     struct uspi_split_unit **splits; /* by unit; NULL: no unit is split */
     char *path;
+    char *sysroot; /* as in the options */
+    bool as_named;
 };
 
 static void close_file(struct uspi_dwarf_file *file) {
@@ -37,6 +39,7 @@ static void close_dwarf(struct uspi_line_source *source) {
     close_file(&dwarf->shared);
     uspi_file_close(dwarf->shared_file);
     free(dwarf->path);
+    free(dwarf->sysroot);
     free(dwarf);
 }
 
@@ -64,8 +67,11 @@ static int judge_shared(void *context, struct uspi_bytes bytes, struct uspi_erro
 /* Where Debian and Fedora put shared files, besides the link's path below .dwz: by their build id. */
 #define BUILD_IDS "/usr/lib/debug/.build-id/"
 
-static int open_candidates(struct uspi_dwarf *dwarf, const struct uspi_search *search, const char *name,
-                           struct shared_link *link, struct uspi_error *error) {
+static int open_candidates(struct uspi_dwarf *dwarf, const char *name, struct shared_link *link,
+                           struct uspi_error *error) {
+    const struct uspi_search named = {.sysroot = dwarf->sysroot, .as_named = dwarf->as_named};
+    /* The path of an open file, and one that consists of a build id, are not of the file's choice. */
+    const struct uspi_search known = {.sysroot = dwarf->sysroot, .as_named = true};
     char by_id[sizeof BUILD_IDS + 2 * sizeof link->id.bytes + sizeof "/.debug"];
     const char *slash = strrchr(dwarf->path, '/');
     int status = USP_ERROR_NOT_FOUND;
@@ -74,10 +80,10 @@ static int open_candidates(struct uspi_dwarf *dwarf, const struct uspi_search *s
         char *path = malloc(room);
         if (path == NULL) return USP_ERROR_NO_MEMORY;
         snprintf(path, room, "%.*s%s", (int)folder, dwarf->path, name);
-        status = uspi_search_open(search, path, judge_shared, link, &dwarf->shared_file, error);
+        status = uspi_search_open(&known, path, judge_shared, link, &dwarf->shared_file, error);
         free(path);
     } else {
-        status = uspi_search_open(search, name, judge_shared, link, &dwarf->shared_file, error);
+        status = uspi_search_open(&named, name, judge_shared, link, &dwarf->shared_file, error);
     }
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY || link->id.size < 2) return status;
     int used = snprintf(by_id, sizeof by_id, "%s%02x/", BUILD_IDS, link->id.bytes[0]);
@@ -85,13 +91,12 @@ static int open_candidates(struct uspi_dwarf *dwarf, const struct uspi_search *s
         used += snprintf(by_id + used, sizeof by_id - (size_t)used, "%02x", link->id.bytes[i]);
     }
     snprintf(by_id + used, sizeof by_id - (size_t)used, ".debug");
-    int found = uspi_search_open(search, by_id, judge_shared, link, &dwarf->shared_file, NULL);
+    int found = uspi_search_open(&known, by_id, judge_shared, link, &dwarf->shared_file, NULL);
     return found == USP_OK || found == USP_ERROR_NO_MEMORY ? found : status;
 }
 
 /* Opens the file that .gnu_debugaltlink names by a path and a build id. */
-static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, const char *sysroot,
-                       struct uspi_error *error) {
+static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, struct uspi_error *error) {
     struct uspi_elf_section section;
     struct uspi_bytes bytes;
     struct shared_link link = {0};
@@ -103,9 +108,8 @@ static int open_shared(struct uspi_dwarf *dwarf, const struct uspi_elf *elf, con
     const uint64_t at = strlen(name) + 1, size = bytes.size - at;
     link.id.size = (uint32_t)(size < sizeof link.id.bytes ? size : sizeof link.id.bytes);
     status = uspi_bytes_read(bytes, at, link.id.bytes, link.id.size, "build-id of the shared file", error);
-    const struct uspi_search search = {.sysroot = sysroot, .as_named = true};
     struct uspi_error why = {0};
-    if (status == USP_OK) status = open_candidates(dwarf, &search, name, &link, &why);
+    if (status == USP_OK) status = open_candidates(dwarf, name, &link, &why);
     struct uspi_elf shared;
     if (status == USP_OK) status = uspi_elf_open(&shared, uspi_file_bytes(dwarf->shared_file), &why);
     if (status == USP_OK)
@@ -132,7 +136,7 @@ static int open_elf(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *o
     if (status == USP_OK) status = uspi_debug_sections_open_elf(&dwarf->file.sections, &elf, USPI_DEBUG_WHOLE, error);
     if (status != USP_OK) return status;
     dwarf->contract.header = elf.header_address;
-    return options->is_alone ? USP_OK : open_shared(dwarf, &elf, options->sysroot, error);
+    return options->is_alone ? USP_OK : open_shared(dwarf, &elf, error);
 }
 
 static int open_macho(struct uspi_dwarf *dwarf, const struct uspi_dwarf_options *options, struct uspi_error *error) {
@@ -258,7 +262,12 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
     if (unit->is_split && !dwarf->is_alone) {
         int status = USP_OK;
         if (dwarf->splits[number] == NULL) {
-            const struct uspi_split_program program = {&dwarf->file, &dwarf->texts, &dwarf->package, dwarf->path};
+            const struct uspi_split_program program = {.dwarf = &dwarf->file,
+                                                       .texts = &dwarf->texts,
+                                                       .package = &dwarf->package,
+                                                       .path = dwarf->path,
+                                                       .sysroot = dwarf->sysroot,
+                                                       .as_named = dwarf->as_named};
             status = uspi_split_open(&program, unit, &dwarf->splits[number], &missing);
         }
         if (status == USP_ERROR_NO_MEMORY) return status;
@@ -301,6 +310,8 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
     if (error != NULL) error->status = USP_OK;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->path = strdup(options->path);
+    made->sysroot = options->sysroot != NULL ? strdup(options->sysroot) : NULL;
+    made->as_named = options->as_named;
     made->is_alone = options->is_alone;
     made->file.addresses = &made->file;
     made->file.str = USPI_TEXT_STR;
@@ -310,7 +321,8 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
     made->shared.str = USPI_TEXT_ALT_STR;
     made->shared.line_str = USPI_TEXT_ALT_LINE_STR;
     made->shared.info = USPI_TEXT_ALT_INFO;
-    int status = made->path == NULL          ? USP_ERROR_NO_MEMORY
+    const bool lacks_memory = made->path == NULL || (options->sysroot != NULL && made->sysroot == NULL);
+    int status = lacks_memory                ? USP_ERROR_NO_MEMORY
                  : format == USPI_FORMAT_ELF ? open_elf(made, options, error)
                                              : open_macho(made, options, error);
     if (status == USP_OK) status = uspi_dwarf_list_units(&made->file, error);

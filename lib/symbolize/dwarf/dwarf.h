@@ -17,6 +17,7 @@ struct uspi_dwarf_options {
     struct uspi_wanted_slice wanted; /* the slice of a Mach-O file */
     const char *path;                /* of the file; other files are searched for beside it */
     const char *sysroot;             /* a folder below which files are searched for first; NULL: none */
+    bool as_named;                   /* an absolute path in the file is searched for as it is, too */
     bool is_alone;                   /* no other files are searched for, so what they hold is not known */
 };
 

@@ -143,12 +143,25 @@ static int try_file(char *path, uint64_t id, struct uspi_split_unit *split, stru
     return status;
 }
 
-static int find_file(const char *name, const char *folder, const char *path, uint64_t id, struct uspi_split_unit *split,
-                     struct uspi_error *error) {
+/* Tries the path that the skeleton gives, below the sysroot and as it is. */
+static int try_named(const struct uspi_split_program *program, const char *path, uint64_t id,
+                     struct uspi_split_unit *split, struct uspi_error *error) {
+    int status = USP_ERROR_NOT_FOUND;
+    if (path[0] == '/' && program->sysroot != NULL) {
+        status = try_file(join(program->sysroot, path + 1), id, split, error);
+    }
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY || !program->as_named) return status;
+    return try_file(join("", path), id, split, error);
+}
+
+static int find_file(const struct uspi_split_program *program, const char *name, const char *folder, uint64_t id,
+                     struct uspi_split_unit *split, struct uspi_error *error) {
     const bool is_relative = name[0] != '/';
-    int status = try_file(join(is_relative && folder != NULL ? folder : "", name), id, split, error);
+    char *path = join(is_relative && folder != NULL ? folder : "", name);
+    int status = path != NULL ? try_named(program, path, id, split, error) : USP_ERROR_NO_MEMORY;
+    free(path);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-    int beside = try_file(join_beside(path, name), id, split, NULL);
+    int beside = try_file(join_beside(program->path, name), id, split, NULL);
     return beside == USP_OK || beside == USP_ERROR_NO_MEMORY ? beside : status;
 }
 
@@ -181,7 +194,7 @@ int uspi_split_open(const struct uspi_split_program *program, const struct uspi_
     }
     if (status == USP_ERROR_NOT_FOUND && name != NULL) {
         made->dwarf.count = 0;
-        status = find_file(name, folder, program->path, skeleton->split_id, made, &why);
+        status = find_file(program, name, folder, skeleton->split_id, made, &why);
     }
     if (status != USP_OK) {
         uspi_split_free(made);

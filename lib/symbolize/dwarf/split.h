@@ -31,10 +31,12 @@ struct uspi_split_program {
     const struct uspi_texts *texts;
     const struct uspi_split_package *package;
     const char *path;
+    const char *sysroot; /* a folder below which absolute paths are searched for first; NULL: none */
+    bool as_named;       /* paths are searched for as they are, too */
 };
 
 /* Finds the split unit of a skeleton, in the package or in the file that the skeleton names. The file is searched for
- * at its path, which may be relative to the skeleton's directory, and beside the program. The caller frees *split.
+ * at its path, which may be relative to the skeleton's directory, below the sysroot and as it is, and beside the program. The caller frees *split.
  * Returns USP_OK, USP_ERROR_NOT_FOUND with the reason in *error, or USP_ERROR_NO_MEMORY. */
 int uspi_split_open(const struct uspi_split_program *program, const struct uspi_dwarf_unit *skeleton,
                     struct uspi_split_unit **split, struct uspi_error *error);

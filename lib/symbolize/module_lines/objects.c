@@ -20,7 +20,7 @@ static int open_object(struct uspi_lines *lines, uint32_t number) {
     object->was_tried = true;
     /* search.file is the image's own file. An object file may lie where the debug map says. */
     search.file = NULL;
-    search.as_named = true;
+    search.as_named = search.as_named || lines->places->process == 0;
     int status = uspi_bytes_string(lines->map_symbols.strings, mapped->path, path, sizeof path, "object file", &why);
     if (status == USP_OK) {
         const struct uspi_object_wanted one = {

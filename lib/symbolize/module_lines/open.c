@@ -51,7 +51,8 @@ static int open_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
                                                .wanted = uspi_slice_of_image(image),
                                                .path = uspi_file_path(file),
                                                .is_alone = lines->is_in_memory,
-                                               .sysroot = places->search.sysroot};
+                                               .sysroot = places->search.sysroot,
+                                               .as_named = uspi_search_of_names(&places->search).as_named};
     int status = uspi_dwarf_open(&options, &lines->source, &lines->problem);
     if (status != USP_OK) return status;
     free(lines->file_path);

@@ -30,6 +30,7 @@ struct uspi_image_tables {
     _Atomic(bool) *are_located; /* of each image */
     struct usp_memory memory;
     struct uspi_places places;
+    struct uspi_process_root root; /* of `places` */
     /* What uspi_image_tables_beside has found, of each image; NULL: it is not searched for. */
     struct usp_unwind_tables *beside;
     _Atomic(bool) *are_beside; /* of each image: it was searched for */
@@ -224,12 +225,14 @@ int uspi_image_tables_create(const struct usp_images *images, const struct usp_m
     return USP_OK;
 }
 
-int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory,
-                                 const struct uspi_places *places, struct uspi_image_tables **tables) {
+int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory, int64_t process,
+                                 struct uspi_image_tables **tables) {
     struct uspi_image_tables *made = *tables = allocate(images, UINT64_MAX);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->memory = *memory;
-    const bool has_beside = allocate_beside(made, places);
+    struct uspi_places places = {.process = 0};
+    uspi_places_of_process(&places, images, process, &made->root);
+    const bool has_beside = allocate_beside(made, &places);
     made->lock = uspi_lock_create();
     made->are_located = calloc(usp_images_count(images) + 1, sizeof *made->are_located);
     if (has_beside && made->lock != NULL && made->are_located != NULL) return USP_OK;

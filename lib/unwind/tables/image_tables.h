@@ -18,9 +18,9 @@ int uspi_image_tables_create(const struct usp_images *images, const struct usp_m
 
 /* Does the same for another process, without a limit. Each read of its memory costs a system call, and a stack runs
  * through few of the images: uspi_image_tables_at locates an image's tables when it is first asked for them, and is not
- * async-signal-safe then. What `memory` and `places` point to must live as long as the tables. */
-int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory,
-                                 const struct uspi_places *places, struct uspi_image_tables **tables);
+ * async-signal-safe then. What `memory` points to must live as long as the tables. */
+int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory, int64_t process,
+                                 struct uspi_image_tables **tables);
 
 /* Finds .debug_frame of the image that contains pc, for code that none of the tables of uspi_image_tables_at describes:
  * in the image's file or in its separate file of debugging symbols, which are read when the first such address of the
