@@ -85,7 +85,7 @@ static void usage(FILE *out) {
           "                   is elsewhere\n"
           "  -h, --help       print this help\n"
           "\n"
-          "exit status: 0 every thread has a stack, 1 some threads have none or the tasks\n"
+          "exit status: 0 every thread has a stack, 1 some or all have none or the tasks\n"
           "cannot be found, 2 wrong usage, 3 the process or file cannot be read, 4 another\n"
           "failure\n",
           out);
@@ -299,7 +299,10 @@ static int warn(const struct usp_snapshot *snapshot) {
         complain("thread %" PRIu64 " has no stack: %s", thread->info.thread.id, usp_status_string(thread->status));
         result = EXIT_INCOMPLETE;
     }
-    return result;
+    for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
+        if (thread->status == USP_OK && thread->stack.count > 0) return result;
+    }
+    return EXIT_INCOMPLETE;
 }
 
 /* Finds the requested tasks; NULL: none can be found. */

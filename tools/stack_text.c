@@ -35,8 +35,18 @@ static void put_process(const struct page *page) {
         fputs(", stopped for ", page->out);
         put_milliseconds(page->out, info->stopped_ns);
     }
-    if (info->signal != 0) fprintf(page->out, ", ended by signal %" PRIu32, info->signal);
+    const char *signal = usp_signal_string(info->os, info->signal);
+    if (signal != NULL) {
+        fprintf(page->out, ", ended by %s", signal);
+    } else if (info->signal != 0) {
+        fprintf(page->out, ", ended by signal %" PRIu32, info->signal);
+    }
     fputc('\n', page->out);
+    if (info->crash != NULL && info->crash[0] != '\0') {
+        fputs("    ", page->out);
+        put_harmless(page->out, info->crash);
+        fputc('\n', page->out);
+    }
 }
 
 static void put_heading(const struct page *page, const struct usp_snapshot_thread *thread) {
@@ -54,6 +64,7 @@ static void put_heading(const struct page *page, const struct usp_snapshot_threa
         fputc('"', page->out);
     }
     if ((thread->info.flags & USP_THREAD_MAIN) != 0) fputs(" (main)", page->out);
+    if ((thread->info.flags & USP_THREAD_CRASHED) != 0) fputs(" (crashed)", page->out);
     if ((thread->info.flags & USP_THREAD_REQUESTER) != 0) fputs(" (asks)", page->out);
     put_colour(page->out, page->colours, COLOUR_NONE);
     const char *state = usp_run_state_string(page->info->os, thread->info.run_state);

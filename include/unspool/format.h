@@ -86,7 +86,8 @@ struct usp_format_options {
     /* For a stack: the symbols of its frames, one for each, used instead of the symbolizer. Default NULL. */
     const struct usp_symbol *symbols;
     uint64_t count;          /* USP_FORMAT_FOLDED: how many times the stack was seen. Default 1 */
-    uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT: the id of the thread that crashed; 0: none. Default 0 */
+    uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT: the id of the thread that crashed; 0: the one that
+                              * crashed in a core. Default 0 */
     uint32_t flags;          /* enum usp_format_flags. Default 0 */
     uint32_t reserved0;
     /* For a snapshot: tasks that USP_FORMAT_JSON includes. Default NULL: none were searched for. */

@@ -94,7 +94,8 @@ enum usp_snapshot_flags {
     USP_SNAPSHOT_PROGRAM_MISSING = 1 << 0, /* the core does not name its files, and no program was given */
     USP_SNAPSHOT_FILES_MISSING = 1 << 1,   /* files that would complete the core were not found */
     USP_SNAPSHOT_FILES_REFUSED = 1 << 2,   /* files were found, but of another build */
-    USP_SNAPSHOT_TRUNCATED = 1 << 3        /* the core is truncated: threads or memory are missing */
+    USP_SNAPSHOT_TRUNCATED = 1 << 3,       /* the core is truncated: threads or memory are missing */
+    USP_SNAPSHOT_FAULT = 1 << 4            /* fault_address is valid */
 };
 
 struct usp_snapshot_info {
@@ -108,7 +109,15 @@ struct usp_snapshot_info {
     uint32_t flags;        /* enum usp_snapshot_flags */
     uint32_t signal;       /* cores: the signal that ended the process; 0 unknown */
     const char *program;   /* path of the main program, "" unknown; valid until the snapshot is freed */
-    uint64_t reserved[4];
+    /* Cores of Linux: the signal that ended the process, its code, and what lies at the fault address, in words:
+     * "SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x8: a null pointer and an offset". "": unknown,
+     * or the process went on when a debugger wrote the core. Valid until the snapshot is freed. */
+    const char *crash;
+    uint64_t crashed_thread; /* cores: id of the thread that got the signal; 0 unknown */
+    usp_addr fault_address;  /* with USP_SNAPSHOT_FAULT: the address whose use raised the signal */
+    int32_t signal_code;     /* cores of Linux: the signal's si_code, if `crash` is not empty */
+    uint32_t reserved0;
+    uint64_t reserved[2];
 };
 
 struct usp_snapshot_thread {
@@ -131,7 +140,11 @@ struct usp_snapshot_thread {
 /* Returns data about the whole snapshot. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
 USP_API const struct usp_snapshot_info *usp_snapshot_get_info(const struct usp_snapshot *snapshot);
 
-/* Returns thread i, 0 … thread_count − 1: the main thread first, the others by id. NULL past the end.
+/* Returns a signal's name, such as "SIGSEGV"; NULL when it has none. os: enum usp_os. Async-signal-safe,
+ * thread-safe. */
+USP_API const char *usp_signal_string(uint32_t os, uint32_t signal);
+
+/* Returns thread i, 0 … thread_count − 1: of a core the thread that crashed first, then the main thread, the others by id. NULL past the end.
  * Async-signal-safe, thread-safe. */
 USP_API const struct usp_snapshot_thread *usp_snapshot_get_thread(const struct usp_snapshot *snapshot, size_t i);
 

@@ -61,6 +61,7 @@ void uspi_core_close(struct uspi_core *core) {
     free(core->messages);
     free(core->threads);
     free(core->program);
+    free(core->crash);
     free(core->folder);
     uspi_image_tables_free(core->tables);
     usp_images_free(core->images);

@@ -23,15 +23,22 @@ struct uspi_core_thread {
 
 /* An open core. It does not change, so any number of threads may read it. */
 struct uspi_core {
-    uint32_t arch;         /* enum usp_arch */
-    uint32_t os;           /* enum usp_os */
-    uint32_t flags;        /* enum usp_snapshot_flags */
-    uint32_t signal;       /* signal that ended the process; 0: unknown */
-    uint32_t address_bits; /* number of address bits in a signed pointer; 0: not known */
-    uint64_t pac_mask;     /* NT_ARM_PAC_MASK, for code; 0: not known */
-    bool complete;         /* the core lists everything that is mapped: other addresses are not memory of the process */
-    int64_t pid;           /* 0: unknown */
-    char *program;         /* path or name of the main program; NULL: unknown */
+    uint32_t arch;       /* enum usp_arch */
+    uint32_t os;         /* enum usp_os */
+    uint32_t flags;      /* enum usp_snapshot_flags */
+    uint32_t signal;     /* signal that ended the process; 0: unknown */
+    int32_t signal_code; /* its si_code; valid if has_signal_code is true */
+    bool has_signal_code;
+    uint32_t sender;        /* the process that sent the signal; 0: unknown, or none */
+    usp_addr fault_address; /* valid with USP_SNAPSHOT_FAULT in `flags` */
+    size_t crashed;         /* number of the thread that got the signal; SIZE_MAX: none did */
+    char *crash;            /* the signal in words; NULL: none ended the process */
+    uint32_t address_bits;  /* number of address bits in a signed pointer; 0: not known */
+    uint64_t pac_mask;      /* NT_ARM_PAC_MASK, for code; 0: not known */
+    bool is_of_debugger;    /* gdb wrote it */
+    bool complete; /* the core lists everything that is mapped: other addresses are not memory of the process */
+    int64_t pid;   /* 0: unknown */
+    char *program; /* path or name of the main program; NULL: unknown */
     struct uspi_core_thread *threads; /* in the core's order: on Linux, the thread that ended the process is first */
     size_t thread_count, thread_room;
     struct uspi_core_memory memory;

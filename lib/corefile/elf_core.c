@@ -52,9 +52,10 @@ struct reading {
     struct uspi_elf elf;
     unsigned word;
     struct uspi_core_process process;
-    char *paths;    /* the strings of NT_FILE */
-    bool in_thread; /* an NT_PRSTATUS was read: per-thread notes belong to the last thread */
-    bool named;     /* NT_PRPSINFO had a name */
+    char *paths;      /* the strings of NT_FILE */
+    bool in_thread;   /* an NT_PRSTATUS was read: per-thread notes belong to the last thread */
+    bool named;       /* NT_PRPSINFO had a name */
+    bool is_debugger; /* there are notes that gdb writes */
     char name[NAME + 1];
 };
 
@@ -111,7 +112,10 @@ static int read_status(struct reading *r, struct uspi_bytes desc) {
     struct uspi_core_thread *thread = uspi_core_add_thread(r->core, uspi_le32(raw + pid_at));
     if (thread == NULL) return USP_ERROR_NO_MEMORY;
     thread->signal = uspi_le16(raw + PRSTATUS_SIGNAL);
-    if (r->core->signal == 0) r->core->signal = thread->signal;
+    if (r->core->signal == 0 && thread->signal != 0) {
+        r->core->signal = thread->signal;
+        r->core->crashed = r->core->thread_count - 1;
+    }
     size_t registers = n - registers_at < tail ? 0 : n - registers_at - tail;
     thread->status = usp_registers_from_state(&thread->registers, r->core->arch, USP_THREAD_STATE_LINUX_PRSTATUS,
                                               raw + registers_at, registers);
@@ -252,6 +256,26 @@ static int read_mappings(struct reading *r, struct uspi_bytes desc) {
     return USP_OK;
 }
 
+/* Reads the first siginfo_t. gdb writes one for each thread, that of the thread with the signal first. */
+static void read_signal(struct reading *r, struct uspi_bytes desc) {
+    struct uspi_core *core = r->core;
+    uint8_t raw[24];
+    struct uspi_error error;
+    /* si_signo, si_errno, si_code; a union with si_addr or si_pid, aligned as a pointer. */
+    const size_t at = r->elf.wide ? 16 : 12;
+    if (core->has_signal_code) return;
+    if (uspi_bytes_read(desc, 0, raw, at + r->word, "NT_SIGINFO", &error) != USP_OK) {
+        damaged(r, &error);
+        return;
+    }
+    core->has_signal_code = true;
+    core->signal = uspi_le32(raw);
+    core->signal_code = (int32_t)uspi_le32(raw + 8);
+    core->fault_address = uspi_le(raw + at, r->word);
+    core->sender = uspi_le32(raw + at);
+    core->crashed = core->thread_count > 0 ? core->thread_count - 1 : 0;
+}
+
 static int read_note(struct reading *r, const struct uspi_elf_note *note) {
     uint64_t value;
     if (strcmp(note->owner, "LINUX") == 0) {
@@ -263,17 +287,14 @@ static int read_note(struct reading *r, const struct uspi_elf_note *note) {
         }
         return USP_OK;
     }
+    if (strcmp(note->owner, "GDB") == 0) r->is_debugger = true;
     if (strcmp(note->owner, "CORE") != 0) return USP_OK;
     switch (note->type) {
     case NT_PRSTATUS: return read_status(r, note->desc);
     case NT_PRPSINFO: read_process_info(r, note->desc); return USP_OK;
     case NT_AUXV: read_auxiliary(r, note->desc); return USP_OK;
     case NT_FILE: return read_mappings(r, note->desc);
-    case NT_SIGINFO:
-        if (uspi_bytes_load(note->desc, 0, 4, &value, "NT_SIGINFO", NULL) == USP_OK && value != 0) {
-            r->core->signal = (uint32_t)value;
-        }
-        return USP_OK;
+    case NT_SIGINFO: read_signal(r, note->desc); return USP_OK;
     default: return USP_OK;
     }
 }
@@ -340,6 +361,7 @@ int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct u
     core->os = USP_OS_LINUX;
     r.word = r.elf.wide ? 8 : 4;
     status = read_all(&r, error);
+    r.core->is_of_debugger = r.is_debugger;
     free(r.process.mappings);
     free(r.paths);
     return status;

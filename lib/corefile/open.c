@@ -34,6 +34,7 @@ static int read_core(struct uspi_core *core, struct uspi_error *error) {
     }
     if (status != USP_OK) return status;
     for (size_t i = 0; i < core->thread_count; i++) find_stack(&core->memory, core->os, &core->threads[i]);
+    if (core->os == USP_OS_LINUX) uspi_core_describe_crash(core, core->is_of_debugger);
     if (core->thread_count == 0) {
         uspi_core_say(core, 0, "%s: the core holds no threads that can be read", core->path);
     }
@@ -65,6 +66,7 @@ int uspi_core_open(const char *path, const struct uspi_core_options *options, st
         free(opened);
         return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
     }
+    opened->crashed = SIZE_MAX;
     opened->path = uspi_file_path(file);
     set_folder(opened);
     if (options != NULL) {

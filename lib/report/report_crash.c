@@ -47,6 +47,27 @@ static void put_date(struct uspi_text *text, uint64_t ns) {
     uspi_put_string(text, " +0000\n");
 }
 
+/* Writes the signal that ended the process of a core, and the number of the thread that got it. */
+static void put_exception(struct uspi_report *report) {
+    struct uspi_text *text = &report->text;
+    const struct usp_snapshot_thread *thread;
+    const char *name = usp_signal_string(report->info->os, report->info->signal);
+    if (name == NULL || report->info->crash == NULL || report->info->crash[0] == '\0') return;
+    put_key(text, "Exception Type:");
+    uspi_put_string(text, name);
+    uspi_put(text, "\n", 1);
+    put_key(text, "Exception Message:");
+    uspi_put_harmless(text, uspi_span_of(report->info->crash), "");
+    uspi_put(text, "\n", 1);
+    for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) {
+        if ((thread->info.flags & USP_THREAD_CRASHED) == 0) continue;
+        put_key(text, "Crashed Thread:");
+        uspi_put_decimal(text, i, 0);
+        uspi_put(text, "\n", 1);
+    }
+    uspi_put(text, "\n", 1);
+}
+
 static void put_header(struct uspi_report *report) {
     struct uspi_text *text = &report->text;
     const struct usp_snapshot_info *info = report->info;
@@ -64,10 +85,12 @@ static void put_header(struct uspi_report *report) {
     uspi_put(text, "\n", 1);
     if (info->time != 0) put_date(text, info->time);
     uspi_put(text, "\n", 1);
+    put_exception(report);
 }
 
 static bool is_crashed(const struct uspi_report *report, const struct usp_snapshot_thread *thread) {
-    return report->options.crashed_thread != 0 && thread->info.thread.id == report->options.crashed_thread;
+    if (report->options.crashed_thread == 0) return (thread->info.flags & USP_THREAD_CRASHED) != 0;
+    return thread->info.thread.id == report->options.crashed_thread;
 }
 
 static void put_thread(struct uspi_report *report, size_t i, const struct usp_snapshot_thread *thread) {

@@ -47,7 +47,17 @@ static void put_process(struct uspi_json *json, const struct usp_snapshot_info *
     uspi_json_string(json, "program", info->program != NULL ? info->program : "");
     if (info->time != 0) uspi_json_number(json, "time_ns", info->time);
     if (info->stopped_ns != 0) uspi_json_number(json, "stopped_ns", info->stopped_ns);
-    if (info->signal != 0) uspi_json_number(json, "signal", info->signal);
+    if (info->signal != 0) {
+        const char *name = usp_signal_string(info->os, info->signal);
+        uspi_json_number(json, "signal", info->signal);
+        if (name != NULL) uspi_json_string(json, "signal_name", name);
+    }
+    if (info->crash != NULL && info->crash[0] != '\0') {
+        uspi_json_integer(json, "signal_code", info->signal_code);
+        uspi_json_string(json, "crash", info->crash);
+    }
+    if (info->crashed_thread != 0) uspi_json_number(json, "crashed_thread", info->crashed_thread);
+    if ((info->flags & USP_SNAPSHOT_FAULT) != 0) uspi_json_address(json, "fault_address", info->fault_address);
     uspi_json_number(json, "threads_missed", info->missed);
     uspi_json_end_object(json);
 }
@@ -223,6 +233,7 @@ static void put_thread(struct uspi_json *json, const struct uspi_report *report,
     uspi_json_string(json, "name", thread->info.name);
     if (thread->info.queue[0] != '\0') uspi_json_string(json, "queue", thread->info.queue);
     uspi_json_bool(json, "main", (thread->info.flags & USP_THREAD_MAIN) != 0);
+    if ((thread->info.flags & USP_THREAD_CRASHED) != 0) uspi_json_bool(json, "crashed", true);
     const char *state = usp_run_state_string(report->info->os, thread->info.run_state);
     if (state != NULL) uspi_json_string(json, "state", state);
     if ((thread->info.flags & USP_THREAD_NOT_STOPPED) != 0) uspi_json_bool(json, "not_stopped", true);

@@ -78,6 +78,11 @@ void uspi_report_frames(struct uspi_report *report, uint32_t style, const struct
     for (uint32_t i = stack->physical; i < stack->count; i++) put_frame(report, style, stack, i);
 }
 
+/* Returns what marks the heading of the thread that crashed. */
+static const char *crashed_mark(const struct usp_snapshot_thread *thread) {
+    return (thread->info.flags & USP_THREAD_CRASHED) != 0 ? " (crashed)" : "";
+}
+
 static void put_heading(struct uspi_report *report, const struct usp_snapshot_thread *thread) {
     struct uspi_text *text = &report->text;
     uspi_put_string(text, "Thread ");
@@ -92,6 +97,7 @@ static void put_heading(struct uspi_report *report, const struct usp_snapshot_th
         uspi_put_harmless(text, uspi_span_of(thread->info.queue), "");
         uspi_put(text, "\"", 1);
     }
+    uspi_put_string(text, crashed_mark(thread));
     uspi_put(text, ":\n", 2);
 }
 
@@ -119,6 +125,7 @@ static void put_bs_backtraces(struct uspi_report *report) {
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) {
         uspi_put_string(text, "Backtrace of Thread ");
         uspi_put_decimal(text, thread->info.thread.id, 0);
+        uspi_put_string(text, crashed_mark(thread));
         uspi_put(text, ":\n", 2);
         put_thread(report, thread);
         uspi_put(text, "\n", 1);
@@ -186,6 +193,7 @@ static void put_folded(struct uspi_report *report, const struct usp_snapshot_thr
             uspi_put_decimal(text, thread->info.thread.id, 0);
         }
     }
+    uspi_put_string(text, crashed_mark(thread));
     /* The async callers are the true callers; the executor that resumed the function is not. */
     uint32_t inner = stack->physical;
     if (stack->count > stack->physical && stack->async_join < stack->physical) inner = stack->async_join + 1;

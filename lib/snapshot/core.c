@@ -40,6 +40,7 @@ static void take_thread(const struct uspi_core *core, const struct uspi_core_thr
                         struct uspi_stopped_thread *to) {
     to->info.thread = (struct usp_thread){.id = from->id, .native = from->id};
     if (core->pid != 0 && from->id == (uint64_t)core->pid) to->info.flags = USP_THREAD_MAIN;
+    if ((size_t)(from - core->threads) == core->crashed) to->info.flags |= USP_THREAD_CRASHED;
     to->status = from->status;
     to->copy.registers = from->registers;
     to->copy.stack_low = from->stack_low;
@@ -63,6 +64,10 @@ static void fill_info(const struct uspi_core *core, struct usp_snapshot_info *in
     info->pid = core->pid;
     info->flags = core->flags;
     info->signal = core->signal;
+    info->crash = core->crash;
+    info->signal_code = core->signal_code;
+    info->fault_address = core->fault_address;
+    if (core->crashed < core->thread_count) info->crashed_thread = core->threads[core->crashed].id;
     info->program = core->program != NULL ? core->program : "";
 }
 

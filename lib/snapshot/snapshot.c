@@ -5,6 +5,7 @@
 #include "arch/host.h"
 #include "lib/base/array.h"
 #include "lib/base/page_cache.h"
+#include "lib/base/signal_names.h"
 #include "lib/base/sized.h"
 #include "lib/capture/own_code.h"
 #include "lib/capture/roots.h"
@@ -95,10 +96,12 @@ static void init_target(const struct usp_snapshot *s, size_t i, struct usp_targe
 
 /* ---- making one ---- */
 
-/* Sorts the main thread first, the others by id. */
+/* Sorts the thread that crashed first, then the main thread, the others by id. */
 static int by_rank(const void *a, const void *b) {
     const struct usp_thread_info *x = &((const struct uspi_stopped_thread *)a)->info;
     const struct usp_thread_info *y = &((const struct uspi_stopped_thread *)b)->info;
+    bool x_crashed = (x->flags & USP_THREAD_CRASHED) != 0, y_crashed = (y->flags & USP_THREAD_CRASHED) != 0;
+    if (x_crashed != y_crashed) return x_crashed ? -1 : 1;
     bool x_main = (x->flags & USP_THREAD_MAIN) != 0, y_main = (y->flags & USP_THREAD_MAIN) != 0;
     if (x_main != y_main) return x_main ? -1 : 1;
     return (x->thread.id > y->thread.id) - (x->thread.id < y->thread.id);
@@ -295,6 +298,7 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     struct uspi_stopped_process *process = &s->source.process;
     s->info.thread_count = (uint32_t)process->thread_count;
     if (s->info.arch == USP_ARCH_NONE) s->info.arch = process->arch;
+    if (s->info.crash == NULL) s->info.crash = "";
     if (s->info.program == NULL) s->info.program = find_program(s->source.images);
     s->root_count = own != NULL ? uspi_roots_own(s->roots, ROOTS) : uspi_roots_in(s->source.images, s->roots, ROOTS);
     if (process->thread_count > 1) {
@@ -478,6 +482,8 @@ int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *
 }
 
 /* ---- reading one ---- */
+
+const char *usp_signal_string(uint32_t os, uint32_t signal) { return uspi_signal_name(os, signal); }
 
 void usp_snapshot_free(struct usp_snapshot *snapshot) {
     if (snapshot == NULL) return;

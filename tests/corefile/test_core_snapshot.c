@@ -45,6 +45,8 @@ START_TEST(elf_core) {
     ck_assert_uint_eq(info->os, USP_OS_LINUX);
     ck_assert_int_eq(info->pid, 1000);
     ck_assert_uint_eq(info->signal, 11);
+    ck_assert_str_eq(usp_signal_string(info->os, info->signal), "SIGSEGV");
+    ck_assert_uint_eq(info->crashed_thread, 1000);
     ck_assert_uint_eq(info->thread_count, 3);
     ck_assert_uint_eq(info->missed, 0);
     ck_assert_uint_eq(info->flags, 0);
@@ -54,7 +56,7 @@ START_TEST(elf_core) {
     for (unsigned t = 0; t < 3; t++) {
         const struct usp_snapshot_thread *thread = usp_snapshot_get_thread(snapshot, t);
         ck_assert_uint_eq(thread->info.thread.id, 1000 + t);
-        ck_assert_uint_eq(thread->info.flags, t == 0 ? USP_THREAD_MAIN : 0);
+        ck_assert_uint_eq(thread->info.flags, t == 0 ? USP_THREAD_MAIN | USP_THREAD_CRASHED : 0);
         ck_assert_int_eq(thread->status, USP_OK);
         ck_assert_uint_eq(thread->stack_low, STACK);
         ck_assert_uint_eq(thread->stack_high, STACK + STACK_SIZE);

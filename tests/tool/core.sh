@@ -20,7 +20,9 @@ running=()
 
 run 0 stack "$core"
 err_is_empty
-out_has "^Process $pid $stuck, .*3 threads, ended by signal 11$"
+out_has "^Process $pid $stuck, .*3 threads, ended by SIGSEGV$"
+out_has "^    SIGSEGV, sent by a process \(SI_USER\), from process [0-9]+$"
+out_has "^Thread $pid .*\(crashed\)"
 expect_frames "$pid" inner outer main
 [[ $(frames '' | grep -c '^work_inner$') -eq 1 ]] || fail "the worker's stack is not there"
 

@@ -22,7 +22,7 @@ crashes() {
 }
 # ended NUMBER: checks that the stack of this signal reaches the program's start.
 ended() {
-  out_has "^Process [0-9]+ .*/crash[_a-z]*, .*, ended by signal $1\$"
+  out_has "^Process [0-9]+ .*/crash[_a-z]*, .*, ended by SIG$(kill -l "$1")\$"
   out_has ' main(\.cold)? \+ [0-9]+( \([^ ]+\))?$'
   out_has '^    ends: (the outermost frame was reached|the frame pointer is zero)$'
 }
@@ -71,6 +71,6 @@ fi
 
 # A thread that runs out of stack; the handler runs on a stack of its own.
 crashes 139 "$crash" overflow
-out_has ', ended by signal 11$'
+out_has ', ended by SIGSEGV$'
 out_has ' call_without_end(\.[a-z0-9]+)* \+ [0-9]+( \([^ ]+\))?$'
 verdict

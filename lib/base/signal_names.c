@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* See signal_names.h. Sources: Linux include/uapi/asm-generic/signal.h and siginfo.h, signal(7); xnu
+ * bsd/sys/signal.h. */
+#include "lib/base/signal_names.h"
+
+#include <unspool/unwind.h>
+
+#include <stddef.h>
+
+const char *uspi_signal_name(uint32_t os, uint32_t signal) {
+    static const char *const linux_names[] = {
+        NULL,        "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
+        "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
+        "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
+        "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS"};
+    static const char *const darwin_names[] = {
+        NULL,      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGEMT",
+        "SIGFPE",  "SIGKILL", "SIGBUS",    "SIGSEGV", "SIGSYS",   "SIGPIPE", "SIGALRM", "SIGTERM",
+        "SIGURG",  "SIGSTOP", "SIGTSTP",   "SIGCONT", "SIGCHLD",  "SIGTTIN", "SIGTTOU", "SIGIO",
+        "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGINFO", "SIGUSR1", "SIGUSR2"};
+    if (os == USP_OS_LINUX) return signal < sizeof linux_names / sizeof *linux_names ? linux_names[signal] : NULL;
+    if (os == USP_OS_DARWIN) return signal < sizeof darwin_names / sizeof *darwin_names ? darwin_names[signal] : NULL;
+    return NULL;
+}
+
+enum { ANY = 0, ILL = 4, TRAP = 5, BUS = 7, FPE = 8, SEGV = 11, SYS = 31 };
+
+/* A code of one signal, or of any. */
+struct known_code {
+    uint32_t signal;
+    int32_t code;
+    struct uspi_signal_code says;
+};
+
+const struct uspi_signal_code *uspi_signal_code(uint32_t signal, int32_t code) {
+    static const struct known_code known[] = {
+        {ANY, 0, {"SI_USER", "sent by a process"}},
+        {ANY, 0x80, {"SI_KERNEL", "sent by the kernel"}},
+        {ANY, -1, {"SI_QUEUE", "sent by a process (sigqueue)"}},
+        {ANY, -2, {"SI_TIMER", "a timer expired"}},
+        {ANY, -6, {"SI_TKILL", "sent by a process to this thread"}},
+        {ILL, 1, {"ILL_ILLOPC", "illegal opcode"}},
+        {ILL, 2, {"ILL_ILLOPN", "illegal operand"}},
+        {ILL, 3, {"ILL_ILLADR", "illegal addressing mode"}},
+        {ILL, 4, {"ILL_ILLTRP", "illegal trap"}},
+        {ILL, 5, {"ILL_PRVOPC", "privileged opcode"}},
+        {ILL, 6, {"ILL_PRVREG", "privileged register"}},
+        {ILL, 7, {"ILL_COPROC", "coprocessor error"}},
+        {ILL, 8, {"ILL_BADSTK", "internal stack error"}},
+        {TRAP, 1, {"TRAP_BRKPT", "breakpoint"}},
+        {TRAP, 2, {"TRAP_TRACE", "single step"}},
+        {TRAP, 4, {"TRAP_HWBKPT", "hardware breakpoint or watchpoint"}},
+        {BUS, 1, {"BUS_ADRALN", "the address is misaligned"}},
+        {BUS, 2, {"BUS_ADRERR", "the address has no memory, such as beyond the end of a mapped file"}},
+        {BUS, 3, {"BUS_OBJERR", "hardware error of an object"}},
+        {BUS, 4, {"BUS_MCEERR_AR", "memory error of the hardware"}},
+        {BUS, 5, {"BUS_MCEERR_AO", "memory error of the hardware"}},
+        {FPE, 1, {"FPE_INTDIV", "integer division by zero"}},
+        {FPE, 2, {"FPE_INTOVF", "integer overflow"}},
+        {FPE, 3, {"FPE_FLTDIV", "floating-point division by zero"}},
+        {FPE, 4, {"FPE_FLTOVF", "floating-point overflow"}},
+        {FPE, 5, {"FPE_FLTUND", "floating-point underflow"}},
+        {FPE, 6, {"FPE_FLTRES", "inexact floating-point result"}},
+        {FPE, 7, {"FPE_FLTINV", "invalid floating-point operation"}},
+        {FPE, 8, {"FPE_FLTSUB", "subscript out of range"}},
+        {SEGV, 1, {"SEGV_MAPERR", "the address is not mapped"}},
+        {SEGV, 2, {"SEGV_ACCERR", "the memory does not permit the access"}},
+        {SEGV, 3, {"SEGV_BNDERR", "the address failed a check of bounds"}},
+        {SEGV, 4, {"SEGV_PKUERR", "a protection key forbids the access"}},
+        {SEGV, 8, {"SEGV_MTEAERR", "a memory tag differs (asynchronous)"}},
+        {SEGV, 9, {"SEGV_MTESERR", "a memory tag differs"}},
+        {SEGV, 10, {"SEGV_CPERR", "the shadow stack differs"}},
+        {SYS, 1, {"SYS_SECCOMP", "seccomp forbids the system call"}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct known_code *k = &known[i];
+        if (k->code == code && (k->signal == signal || k->signal == ANY)) return &k->says;
+    }
+    return NULL;
+}
+
+bool uspi_signal_dumps_core(uint32_t signal) {
+    /* QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS. */
+    static const uint32_t dumping =
+        1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8 | 1u << 11 | 1u << 24 | 1u << 25 | 1u << 31;
+    return signal < 32 && (dumping >> signal & 1) != 0;
+}
