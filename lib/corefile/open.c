@@ -23,6 +23,28 @@ static void find_stack(const struct uspi_core_memory *memory, uint32_t os, struc
     thread->stack_high = high;
 }
 
+/* Says what to do with a compressed core; otherwise that the file is no core. */
+static int refuse_format(struct uspi_bytes bytes, struct uspi_error *error) {
+    static const struct {
+        uint8_t size, magic[6];
+        const char *command;
+    } known[] = {
+        {4, {0x28, 0xb5, 0x2f, 0xfd}, "zstd -dc"},
+        {6, {0xfd, '7', 'z', 'X', 'Z', 0}, "xz -dc"},
+        {4, {0x04, 0x22, 0x4d, 0x18}, "lz4 -dc"},
+        {2, {0x1f, 0x8b}, "gzip -dc"},
+    };
+    uint8_t own[6];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (uspi_bytes_read(bytes, 0, own, known[i].size, "magic", NULL) != USP_OK) break;
+        if (memcmp(own, known[i].magic, known[i].size) != 0) continue;
+        return uspi_error_set(error, USP_ERROR_FORMAT,
+                              "%s: compressed; unpack it first: %s %s > core, and give that file", bytes.source->name,
+                              known[i].command, bytes.source->name);
+    }
+    return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither an ELF nor a Mach-O core file");
+}
+
 static int read_core(struct uspi_core *core, struct uspi_error *error) {
     struct uspi_bytes bytes = uspi_file_bytes(core->files[0]);
     core->memory.core = bytes;
@@ -30,7 +52,7 @@ static int read_core(struct uspi_core *core, struct uspi_error *error) {
     switch (uspi_identify(bytes)) {
     case USPI_FORMAT_ELF: status = uspi_core_read_elf(core, bytes, error); break;
     case USPI_FORMAT_MACHO: status = uspi_core_read_macho(core, bytes, error); break;
-    default: return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither an ELF nor a Mach-O core file");
+    default: return refuse_format(bytes, error);
     }
     if (status != USP_OK) return status;
     for (size_t i = 0; i < core->thread_count; i++) find_stack(&core->memory, core->os, &core->threads[i]);

@@ -64,4 +64,12 @@ out_lacks 'ended by|crashed\)|SIGSTOP'
 run 0 stack --json core
 out_lacks '"(signal|crash|crashed_thread|crashed)":'
 
+
+# A compressed core: the message has the command.
+for tool in zstd xz lz4 gzip; do
+  part_needs $tool || continue
+  $tool -c core >packed 2>/dev/null
+  run 3 stack packed
+  err_has "^unspool: packed: compressed; unpack it first: $tool -dc packed > core, and give that file\$"
+done
 verdict
