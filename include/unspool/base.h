@@ -66,13 +66,16 @@ enum usp_status {
     USP_ERROR_NOT_PREPARED = -6, /* usp_prepare has to be called first */
     USP_ERROR_NO_THREAD = -7,    /* the thread or process does not exist or has ended */
     USP_ERROR_TIMEOUT = -8,      /* the thread did not answer in time (blocked signal, uninterruptible sleep) */
-    USP_ERROR_PERMISSION = -9,   /* the system does not allow it; the man page usp_status_string(3) says what to do */
-    USP_ERROR_SYSTEM = -10,      /* a system call failed with an error that has no status of its own */
-    USP_ERROR_FORMAT = -11,      /* a file, core, state or table is malformed */
-    USP_ERROR_TRUNCATED = -12,   /* the data ends earlier than its headers promise */
-    USP_ERROR_MISMATCH = -13,    /* build id or UUID differ: the file is of another build */
-    USP_ERROR_NOT_FOUND = -14,   /* no such image, symbol, file or element */
-    USP_ERROR_BUSY = -15,        /* another thread is doing it, or the list is changing; try again */
+    /* The system does not allow it. On Linux, root and a process's own user may read it, unless the process forbids it
+     * (PR_SET_DUMPABLE) or Yama's /proc/sys/kernel/yama/ptrace_scope restricts it. In a container, CAP_SYS_PTRACE may
+     * have to be granted. */
+    USP_ERROR_PERMISSION = -9,
+    USP_ERROR_SYSTEM = -10,    /* a system call failed with an error that has no status of its own */
+    USP_ERROR_FORMAT = -11,    /* a file, core, state or table is malformed */
+    USP_ERROR_TRUNCATED = -12, /* the data ends earlier than its headers promise */
+    USP_ERROR_MISMATCH = -13,  /* build id or UUID differ: the file is of another build */
+    USP_ERROR_NOT_FOUND = -14, /* no such image, symbol, file or element */
+    USP_ERROR_BUSY = -15,      /* another thread is doing it, or the list is changing; try again */
     USP_ERROR_FULL = -16,      /* the caller's buffer, or a bounded one, is too small; the required count is returned */
     USP_ERROR_STACK_FULL = -17 /* the thread's stack has no room left for answering the request */
 };
@@ -107,7 +110,9 @@ USP_API uint32_t usp_variant_from_string(const char *name);
  * processor. Even then, the library can read stacks of other processors. Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_arch_host(void);
 
-/* The version of the loaded library: as major << 16 | minor << 8 | patch, and as text. Async-signal-safe. */
+/* Return the version of the loaded library: as major << 16 | minor << 8 | patch, and as text ("0.1.0").
+ * USP_VERSION_MAJOR, USP_VERSION_MINOR and USP_VERSION_PATCH are the version of the headers. Async-signal-safe,
+ * thread-safe. */
 USP_API uint32_t usp_version(void);
 USP_API const char *usp_version_string(void);
 

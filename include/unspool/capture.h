@@ -19,7 +19,9 @@ USP_BEGIN_DECLS
  * System calls: none once the thread and the code on its stack have been seen, except past a signal handler. An
  * unknown stack is read page by page, after a check that the page is readable.
  *
- * Return addresses have no signature and no Thumb bit. A record whose return address does not follow a call in
+ * Return addresses have no signature and no Thumb bit. To look up the call, subtract 1 (on armv7, clear bit 0 first),
+ * or use usp_capture_self and usp_frame_call_site. A stack ends when the buffer is full, or when the chain of records
+ * ends, goes backwards, is misaligned or leaves the stack. A record whose return address does not follow a call in
  * readable code is a scratch value, not a frame, and ends the stack. Functions without a frame record hide their
  * callers here; usp_capture_self can continue past them.
  *
@@ -28,20 +30,21 @@ USP_BEGIN_DECLS
  * record, its caller is missing. */
 
 /* Writes up to `size` return addresses to `buffer`. Returns how many it wrote; 0 when size <= 0 or where this host has
- * no frame records. Has the prototype of backtrace(3). Async-signal-safe, thread-safe. */
+ * no frame records. Has the prototype of backtrace(3). Async-signal-safe, thread-safe. On a stopped thread: it walks
+ * the calling thread. */
 USP_API int usp_backtrace(void **buffer, int size);
 
 /* Like usp_backtrace, but begins with the first frame record at or above `startfp`, a frame address such as
  * __builtin_frame_address(0) returns. Element 0 is the return address of the function with that frame. With NULL, it
- * begins as usp_backtrace does. Returns 0 when the chain has no such record. Has the prototype of
- * backtrace_from_fp(3). Async-signal-safe, thread-safe. */
+ * begins as usp_backtrace does. Returns 0 when the chain has no such record. Has the prototype of backtrace_from_fp(3).
+ * Async-signal-safe, thread-safe. On a stopped thread: it walks the calling thread. */
 USP_API int usp_backtrace_from_fp(void *startfp, void **buffer, int size);
 
 /* Like usp_backtrace, but switches to the chain of async contexts at the first Swift async record, as Apple's
  * backtrace_async(3) does. Its elements are resume addresses + 1, so that a consumer that subtracts 1 finds the
  * function (Libc gen/backtrace.3). *task_id (may be NULL) becomes the id of the Swift task; 0 when there is no async
  * record or the platform does not reveal the id. Has the prototype of backtrace_async(3). Async-signal-safe,
- * thread-safe. */
+ * thread-safe. On a stopped thread: it walks the calling thread. */
 USP_API size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_id);
 
 /* ---- getting ready ---- */
@@ -50,21 +53,28 @@ struct usp_prepare_options {
     uint32_t size; /* size of this struct in bytes; set by usp_prepare_options_init */
     /* Linux: the signal that requests another thread's stack: SIGURG or SIGWINCH, which are ignored by default. 0: the
      * first of these for which the program has no handler. If the program has a handler for it, or installs one later,
-     * each request also calls that handler. Default 0. */
+     * each request also calls that handler, because signals that are pending at the same time become one. The library
+     * keeps up to eight different actions for the signal, including the one that it found. When the program installs a
+     * ninth, the library's own handler stays replaced. Captures of other threads then return USP_ERROR_TIMEOUT, and
+     * usp_prepare USP_ERROR_BUSY, until the program installs one of the eight again. Default 0. */
     int32_t signal;
     uint32_t max_threads; /* number of threads whose stacks can be held at once without growing. Default 64 */
     /* Bytes reserved for each thread's stack copy. The reservation grows between captures when a stack is deeper.
      * Default 65536. */
     uint32_t stack_copy;
     /* Time limit of usp_capture_thread in ns. At most half of it is spent waiting for a loader that keeps changing its
-     * list. Default 100,000,000. */
+     * list; then the last list is used. It does not interrupt reading the unwind tables of newly loaded libraries.
+     * Default 100,000,000. */
     uint64_t timeout;
-    /* Number of unwind rules that captures in this process keep: one for each place in code without frame records. A
-     * rule takes 32 bytes. The number is rounded up to a power of two, at most 2^26. 0: none. Default 4096 (128 KB). */
+    /* Number of unwind rules that captures in this process keep: one for each place in code without frame records. Each
+     * is looked up once. Rules that do not fit replace others. Rules for libraries that can be unloaded are valid until
+     * the next list of images is made, and only while their code is unchanged. A rule takes 32 bytes. The number is
+     * rounded up to a power of two, at most 2^26. 0: none. Default 4096 (128 KB). */
     uint32_t kept_rules;
     uint32_t reserved0;
-    /* Bytes that data about this process's unwind tables may take, including copies of tables that are not loaded.
-     * Images beyond the limit have no unwind tables. Default 67,108,864. */
+    /* Bytes that data about this process's unwind tables may take: some hundred for each image, and copies of tables
+     * that are not loaded or not sorted. An image whose copies would exceed the limit has no unwind tables. When the
+     * limit changes, the list of images is made again. Default 67,108,864. */
     uint64_t table_limit;
     uint64_t reserved[2];
 };
@@ -80,13 +90,14 @@ USP_API void usp_prepare_options_init(struct usp_prepare_options *options);
  *   - installs the Linux signal handler
  *   - finds the roots of stacks
  *   - prepares the calling thread (usp_thread_prepare)
- * options NULL: the defaults. May be called again: with the same options it does nothing, other options replace the
- * reservation.
+ * options NULL: the defaults. No other call is needed to capture whole stacks through code without frame pointers. May
+ * be called again: with the same options it does nothing, other options replace the reservation.
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM; USP_ERROR_BUSY when the program's handler
- * for the signal has SA_RESETHAND (it can be called only once), or while other calls use what would be replaced;
- * USP_ERROR_UNSUPPORTED when the platform cannot capture other threads (the calls for the calling thread still work).
- * Thread-safe, not async-signal-safe. */
+ * for the signal has SA_RESETHAND (it can be called only once) or is the ninth (usp_prepare_options.signal), or while
+ * other calls use what would be replaced; USP_ERROR_UNSUPPORTED when the platform cannot capture other threads (the
+ * calls for the calling thread still work). Thread-safe, not async-signal-safe: it allocates, installs a signal handler
+ * and takes locks. */
 USP_API int usp_prepare(const struct usp_prepare_options *options);
 
 /* Memory that captures in this process hold, in bytes, in addition to the caller's. */
@@ -99,7 +110,8 @@ struct usp_capture_usage {
     uint64_t reserved[4];
 };
 
-/* Fills *usage with the memory held now. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
+/* Fills *usage with the memory held now. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe: it
+ * takes a lock. */
 USP_API int usp_capture_get_usage(struct usp_capture_usage *usage);
 
 /* Returns whether usp_prepare has succeeded and usp_shutdown has not been called since. Async-signal-safe,
@@ -107,13 +119,14 @@ USP_API int usp_capture_get_usage(struct usp_capture_usage *usage);
 USP_API bool usp_is_prepared(void);
 
 /* Finds the calling thread's stack bounds and touches its thread-local state, so that a later call from a signal
- * handler has them. Best called at a thread's start; not needed for correctness. Returns USP_OK, USP_ERROR_SYSTEM when
- * libc does not report the bounds, or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
+ * handler has them. Call it at a thread's start. It is needed only when more than 64 MB of a stack are in use at its
+ * first capture. Returns USP_OK, USP_ERROR_SYSTEM when libc does not report the bounds, or USP_ERROR_UNSUPPORTED.
+ * Thread-safe, not async-signal-safe: it calls the thread library for the stack's bounds. */
 USP_API int usp_thread_prepare(void);
 
 /* Releases what usp_prepare and captures acquired: the signal handler, if no other handler has replaced it, the
  * buffers, the list of images, and what was learned for later captures. No other call may be running. Afterwards, the
- * next call that needs usp_prepare calls it again. Not async-signal-safe. */
+ * next call that needs usp_prepare calls it again. Not async-signal-safe: it frees memory and takes locks. */
 USP_API void usp_shutdown(void);
 
 /* ---- typed capture ---- */
@@ -123,16 +136,18 @@ USP_API void usp_shutdown(void);
  * preserves errno. Both `read` and this function are async-signal-safe and thread-safe. */
 USP_API void usp_memory_init_self(struct usp_memory *memory);
 
-/* Captures the calling thread. frames[0] lies in the caller (kind: return address). options NULL: the defaults.
- * Libraries that were loaded after usp_prepare have unwind tables only after usp_images_refresh (images.h). Returns as
- * usp_unwind does, and USP_ERROR_UNSUPPORTED on hosts without a backend. Allocates nothing and takes no lock.
- * Async-signal-safe. Needs about 19 KB of stack. */
+/* Captures the calling thread. frames[0] lies in the caller (kind: return address), or with options->start_fp in the
+ * caller of the function that has that frame. usp_stack_init gives the stack its frames beforehand. options NULL: the
+ * defaults. Libraries that were loaded after usp_prepare have unwind tables only after usp_images_refresh (images.h).
+ * Returns as usp_unwind does, and USP_ERROR_UNSUPPORTED on hosts without a backend. Allocates nothing and takes no
+ * lock. Async-signal-safe. On a stopped thread: it walks the calling thread. Needs about 19 KB of stack. */
 USP_API int usp_capture_self(const struct usp_unwind_options *options, struct usp_stack *stack);
 
 /* Captures the stack that a signal interrupted.
  *   ucontext  the third argument of an SA_SIGINFO handler, in this host's own layout
- * frames[0] is the interrupted pc. When the pc is 0 or in unmapped memory (a call through a bad pointer), the caller
- * is still found. Returns as usp_unwind does. Async-signal-safe. Needs about 19 KB of stack. */
+ * frames[0] is the interrupted pc. When the pc is 0 or in unmapped memory (a call through a bad pointer), the caller is
+ * still found. Returns as usp_unwind does. Async-signal-safe. On a stopped thread: it walks the calling thread. Needs
+ * about 19 KB of stack. */
 USP_API int usp_capture_context(const void *ucontext, const struct usp_unwind_options *options,
                                 struct usp_stack *stack);
 
@@ -147,15 +162,17 @@ struct usp_thread {
 USP_API int usp_thread_self(struct usp_thread *thread);
 
 /* Gives the process's main thread, from any calling thread and however the library was loaded. Returns USP_OK,
- * USP_ERROR_NO_THREAD when it has exited, or USP_ERROR_UNSUPPORTED. Async-signal-safe on Linux. */
+ * USP_ERROR_NO_THREAD when it has exited, or USP_ERROR_UNSUPPORTED. Async-signal-safe on Linux: on Apple systems it
+ * obtains port rights and frees the kernel's list of threads. */
 USP_API int usp_thread_main(struct usp_thread *thread);
 
 /* Gives the thread of a pthread_t, which must be alive (as for every function of libpthread). Returns USP_OK,
- * USP_ERROR_NO_THREAD or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe. */
+ * USP_ERROR_NO_THREAD or USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe: it reads /proc on Linux and obtains
+ * port rights on Apple systems. */
 USP_API int usp_thread_from_pthread(uintptr_t pthread, struct usp_thread *thread);
 
 /* Releases what `thread` holds (a port right on Apple systems, nothing on Linux) and clears it. NULL is ignored.
- * Thread-safe, not async-signal-safe. */
+ * Thread-safe, not async-signal-safe: it releases port rights on Apple systems. */
 USP_API void usp_thread_release(struct usp_thread *thread);
 
 enum usp_thread_flags {
@@ -185,9 +202,9 @@ struct usp_thread_info {
 /* Lists every thread of this process, including the caller.
  *   infos, capacity   the caller's array; may be NULL with 0
  *   count             becomes the number of threads, even when that exceeds capacity
- * Returns USP_OK, USP_ERROR_FULL when the array was too small (its `capacity` elements are filled),
- * USP_ERROR_ARGUMENT, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Release each thread with usp_thread_release.
- * Thread-safe, not async-signal-safe. */
+ * Returns USP_OK, USP_ERROR_FULL when the array was too small (its `capacity` elements are filled), USP_ERROR_ARGUMENT,
+ * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Release each thread with usp_thread_release. Thread-safe, not
+ * async-signal-safe: it reads /proc on Linux and obtains port rights on Apple systems. */
 USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *count);
 
 /* Captures another thread of this process. If `thread` is the calling thread, it is walked directly. Another thread is
@@ -206,8 +223,9 @@ USP_API int usp_threads(struct usp_thread_info *infos, size_t capacity, size_t *
  *                           whole timeout)
  *   USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED
  * Capturing threads do not wait for each other, except on Apple systems while another one has stopped a thread. The
- * calling thread's signals and cancellation are deferred until the call returns. Not async-signal-safe. Do not call it
- * while holding a lock that a signal handler of the target may need. */
+ * calling thread's signals and cancellation are deferred until the call returns. Not async-signal-safe: it may
+ * allocate, and waits for the thread's answer. On a stopped thread: it stops the thread itself. Do not call it while
+ * holding a lock that a signal handler of the target may need. */
 USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp_unwind_options *options,
                                struct usp_stack *stack);
 
@@ -217,12 +235,13 @@ USP_API int usp_capture_thread(const struct usp_thread *thread, const struct usp
  *   thread   as for usp_capture_thread; NULL: the calling thread, beginning with the caller
  *   options  NULL for the defaults. `tail` has no effect; step_limit bounds the number of frames and thereby the memory
  *   stack    receives the stack, which the caller frees with usp_stack_free; NULL on failure
- * Returns as usp_capture_self or usp_capture_thread does, and USP_ERROR_NO_MEMORY. Thread-safe, not
- * async-signal-safe. */
+ * Returns as usp_capture_self or usp_capture_thread does, and USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe:
+ * it allocates before the thread is stopped and after it runs again. On a stopped thread: it stops the thread
+ * itself. */
 USP_API int usp_stack_create(const struct usp_thread *thread, const struct usp_unwind_options *options,
                              struct usp_stack **stack);
 
-/* Frees a stack of usp_stack_create and its frames. NULL is ignored. Not async-signal-safe. */
+/* Frees a stack of usp_stack_create and its frames. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_stack_free(struct usp_stack *stack);
 
 USP_END_DECLS

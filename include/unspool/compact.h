@@ -55,9 +55,10 @@ USP_API int usp_compact_images_write(const struct usp_images *images, uint32_t a
  *   platform       receives the system's name, NUL-terminated, cut at platform_size bytes; may be NULL with 0
  * An image's end is the end of its code. The map does not contain the address that an image was linked for, so its
  * slide is set to its load address. That is right for libraries; for a file, usp_images_open gives the linked
- * addresses. On success the caller frees *images. Returns USP_OK; USP_ERROR_TRUNCATED; USP_ERROR_FORMAT, also when
- * images overlap and for paths longer than 4096 bytes; USP_ERROR_UNSUPPORTED for another version of the format;
- * USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
+ * addresses. On success the caller frees *images. A symbolizer (usp_symbolizer_create) accepts the list. Returns
+ * USP_OK; USP_ERROR_TRUNCATED; USP_ERROR_FORMAT, also when images overlap and for paths longer than 4096 bytes;
+ * USP_ERROR_UNSUPPORTED for another version of the format; USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not
+ * async-signal-safe: it allocates. */
 USP_API int usp_compact_images_read(const uint8_t *bytes, size_t n, uint32_t arch, struct usp_images **images,
                                     char *platform, size_t platform_size);
 

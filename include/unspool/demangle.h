@@ -15,7 +15,9 @@ enum usp_demangle_style {
     USP_DEMANGLE_NO = 0, /* names stay as they are */
     /* The function's name only: without parameters, return type, template or generic arguments, and hash. */
     USP_DEMANGLE_SIMPLE = 1,
-    USP_DEMANGLE_FULL = 2, /* everything that the mangled name contains */
+    /* Everything that the mangled name contains: core::fmt::Formatter::pad::h0123456789abcdef, std::vector<int,
+     * std::allocator<int> >::push_back(int const&). SIMPLE: core::fmt::Formatter::pad, std::vector::push_back. */
+    USP_DEMANGLE_FULL = 2,
     /* For stacks. Swift: the shortest form that still distinguishes functions, followed by "await" or "suspend" for
      * the parts of an async function. Other languages: as USP_DEMANGLE_SIMPLE. */
     USP_DEMANGLE_SHORT = 3
@@ -35,26 +37,30 @@ USP_API uint32_t usp_mangling_of(const char *name);
 
 /* Makes a demangler. mode: enum usp_demangle_style. On success the caller frees *demangler.
  *
- * For C++ and old Rust names it uses the C++ runtime's __cxa_demangle, which it looks up at the first such name. If
- * the runtime is installed but not loaded, it is loaded and stays loaded. Names stay mangled if the runtime is
- * missing. The library itself demangles newer Rust names and Swift names, the latter in the form of `swift demangle`
- * or `swift demangle --simplified`.
+ * For C++ and old Rust names it uses the C++ runtime's __cxa_demangle, which it looks up at the first such name. If the
+ * runtime is installed but not loaded, it is loaded and stays loaded. Names stay mangled if the runtime is missing.
+ * doc/symbolize.md lists names that it cannot demangle. The library itself demangles newer Rust names, without the
+ * hashes that distinguish crates of the same name, and Swift names, the latter in the form of `swift demangle` or
+ * `swift demangle --simplified`.
  *
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates, takes
+ * locks, and may load the C++ runtime's library. */
 USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler);
 
-/* Frees a demangler and all names that it returned. NULL is ignored. Not async-signal-safe. */
+/* Frees a demangler and all names that it returned. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_demangler_free(struct usp_demangler *demangler);
 
 /* Returns the demangled name. It is valid until the demangler is freed; equal names give the same pointer. Text after
- * an @ ("f@plt") is kept. Old Rust's escapes ($LT$, $u20$, …) are resolved; its hash, the last part ("::h" and 16
- * digits), is kept by USP_DEMANGLE_FULL and dropped by USP_DEMANGLE_SIMPLE.
+ * an @ ("f@plt") is kept, and so are the words that a linker adds for code that only jumps to a function: DYLD-STUB$$,
+ * __AArch64ADRPThunk_, __..._veneer. Blocks are named after the function that contains them. Old Rust's escapes ($LT$,
+ * $u20$, …) are resolved; its hash, the last part ("::h" and 16 digits), is kept by USP_DEMANGLE_FULL and dropped by
+ * USP_DEMANGLE_SIMPLE.
  *
  * Returns `name` itself when demangler is NULL, the mode is USP_DEMANGLE_NO, memory is exhausted, or the name
  *   - is not mangled, is malformed, or has a mangling without a demangler
  *   - is longer than 4096 bytes (Swift: 65536)
  *   - refers to its own parts so often that the result might exceed 128 MB (Swift: 1 MB)
- * Thread-safe, not async-signal-safe. */
+ * Thread-safe, not async-signal-safe: it allocates, takes locks, and may load the C++ runtime's library. */
 USP_API const char *usp_demangle(struct usp_demangler *demangler, const char *name);
 
 USP_END_DECLS

@@ -43,11 +43,12 @@ struct usp_filter_options {
 USP_API void usp_filter_options_init(struct usp_filter_options *options);
 
 /* Makes a filter for a list of images, which may be freed afterwards. options NULL: everything is kept. On success the
- * caller frees *filter. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * caller frees *filter. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it
+ * allocates. */
 USP_API int usp_filter_create(const struct usp_images *images, const struct usp_filter_options *options,
                               struct usp_filter **filter);
 
-/* NULL is ignored. No other call may use it any more. Not async-signal-safe. */
+/* NULL is ignored. No other call may use it any more. Not async-signal-safe: it frees memory. */
 USP_API void usp_filter_free(struct usp_filter *filter);
 
 /* Returns whether the filter keeps code at an address: pass usp_frame_call_site(). Code outside all images is kept

@@ -15,26 +15,33 @@
 
 USP_BEGIN_DECLS
 
-/* Styles. The man page usp_format_frame(3) shows an example of each. In all styles the name is that of the call site's
- * function; the address and the offset are those of the frame's own pc. */
+/* Styles. In all of them the name is that of the call site's function; the address and the offset are those of the
+ * frame's own pc. */
 enum usp_format_style {
     /* For a frame, and for stacks and snapshots. */
     /* A line of +[NSThread callStackSymbols] and of Darwin's backtrace_symbols(3): index, image, address, symbol +
-     * offset (Libc gen/backtrace.c). */
+     * offset (Libc gen/backtrace.c), such as "0   Demo   0x0000000100003f21 main + 33". The image is the last component
+     * of its path, cut at 35 bytes, or ???. Without a symbol, image + offset replaces it; without an image too,
+     * [unknown]. The placeholder <redacted> is replaced by the image's UUID and the offset from its load address. */
     USP_FORMAT_CALL_STACK_SYMBOLS = 1,
-    USP_FORMAT_PLAIN = 2,             /* only symbol + offset, or image + offset, or the address */
-    USP_FORMAT_BACKTRACE_SYMBOLS = 3, /* a line of backtrace_symbols(3) on Linux: path(symbol+0x1f) [0x…] */
-    /* A line of BSBacktraceLogger. Stacks have the heading "Backtrace of Thread …", snapshots "Call Backtrace of …
-     * threads:". */
+    USP_FORMAT_PLAIN = 2, /* only symbol + offset, or image + offset, or the address */
+    /* A line of backtrace_symbols(3) on Linux: path(symbol+0x1f) [0x…]; without a symbol, the offset in the image. */
+    USP_FORMAT_BACKTRACE_SYMBOLS = 3,
+    /* A line of BSBacktraceLogger: "Demo   0x100003f21 main + 33". Stacks have the heading "Backtrace of Thread …:" and
+     * end with an empty line, snapshots have "Call Backtrace of … threads:". */
     USP_FORMAT_BS_BACKTRACE = 4,
-    /* A line of an Apple crash report. Snapshots have its sections: threads, their registers, Binary Images with
-     * UUIDs. */
+    /* A line of an Apple crash report; without a symbol it has the image's load address and the offset, as
+     * symbolicating tools expect: "0   Demo   0x0000000100003f21 0x100000000 + 16161". Snapshots have its sections:
+     * threads, their registers, Binary Images with UUIDs. */
     USP_FORMAT_CRASH_REPORT = 5,
-    /* UUID or build id, and offset in the image: what a server needs to symbolicate the frame */
+    /* UUID or build id, offset in the image, and its path: what a server needs to symbolicate the frame, such as
+     * "0   DEADBEEF-0001-0203-0405-060708090A0B + 0x3f21 /Apps/Demo.app/Demo" */
     USP_FORMAT_PORTABLE = 6,
     /* For stacks and snapshots only. */
-    USP_FORMAT_JSON = 7,  /* an object as doc/schema/stacks.schema.json describes it */
-    USP_FORMAT_FOLDED = 8 /* outermost;…;innermost count, for flame graphs */
+    USP_FORMAT_JSON = 7, /* an object as doc/schema/stacks.schema.json describes it */
+    /* A line "thread;outermost;…;innermost count" for flame graphs. Async callers take the place of the executor's
+     * frames. */
+    USP_FORMAT_FOLDED = 8
 };
 
 /* Writes one frame as text, NUL-terminated, without a newline.
@@ -43,16 +50,19 @@ enum usp_format_style {
  *   stack, index  the frame is stack->frames[index]; stack->arch decides the width of addresses, and the index is
  *                 printed at the beginning of the line
  *   symbol        the symbol at the frame's call site; NULL: none. The printed offset counts from the frame's own pc
- * Names are written unchanged, byte for byte. Returns the length of the whole text in bytes without the NUL, as
- * snprintf does, or USP_ERROR_ARGUMENT. Allocates nothing. Async-signal-safe, thread-safe. */
+ * The text is cut when `size` is too small. Names are written unchanged, byte for byte. Returns the length of the whole
+ * text in bytes without the NUL, as snprintf does, or USP_ERROR_ARGUMENT. Allocates nothing. Async-signal-safe,
+ * thread-safe. */
 USP_API int usp_format_frame(char *buffer, size_t size, uint32_t format, const struct usp_stack *stack, uint32_t index,
                              const struct usp_symbol *symbol);
 
 /* How untrusted bytes are escaped. */
 enum usp_escape_style {
     USP_ESCAPE_TERMINAL = 1, /* control characters, bidirectional controls and invalid UTF-8 become \xNN */
-    USP_ESCAPE_JSON = 2,     /* for the inside of a JSON string; each byte of invalid UTF-8 becomes U+FFFD */
-    USP_ESCAPE_FOLDED = 3    /* like USP_ESCAPE_TERMINAL, and ';' is escaped too */
+    /* For the inside of a JSON string. Control characters and bidirectional controls become \uNNNN, so that a reader
+     * gets the same string; each byte of invalid UTF-8 becomes U+FFFD. */
+    USP_ESCAPE_JSON = 2,
+    USP_ESCAPE_FOLDED = 3 /* like USP_ESCAPE_TERMINAL, and ';' is escaped too */
 };
 
 /* Writes n untrusted bytes, escaped and NUL-terminated. buffer, size and the result as for usp_format_frame. Allocates
@@ -102,21 +112,24 @@ USP_API void usp_format_options_init(struct usp_format_options *options);
  *   thread   the stack's thread, shown in headings, JSON and folded lines; NULL: not known
  *   write    receives the text in pieces of up to some hundred bytes
  *   context  passed to `write`
- * Each frame takes a line, except in USP_FORMAT_JSON and USP_FORMAT_FOLDED. Names are escaped (USP_ESCAPE_TERMINAL). A
- * line marks where frames were left out.
+ * Each frame takes a line, except in USP_FORMAT_JSON and USP_FORMAT_FOLDED. Names are escaped (USP_ESCAPE_TERMINAL). An
+ * indented line marks where frames were left out, and where async callers begin. Without options->images, JSON and
+ * crash reports list no images.
  *
  * With USP_FORMAT_LINES, " (file.c:12)" ends a frame's line. For each inlined call, innermost first, a line "function
- * [inlined] (file.c:12)" with the frame's number, image and address precedes it. USP_FORMAT_JSON has keys for both.
- * USP_FORMAT_FOLDED shows inlined functions as frames, without lines. USP_FORMAT_BACKTRACE_SYMBOLS and
- * USP_FORMAT_PORTABLE have no place for either. Frames that `options->symbols` names have no lines.
+ * [inlined] (file.c:12)" with the frame's number, image and address precedes it. An inferred tail call
+ * (usp_symbolize_stack) has a line with the number of the frame that called it, and "[inferred tail call]" after its
+ * name. USP_FORMAT_JSON has keys for all of these. USP_FORMAT_FOLDED shows inlined functions as frames, without lines.
+ * USP_FORMAT_BACKTRACE_SYMBOLS and USP_FORMAT_PORTABLE have no place for any of them. Frames that `options->symbols`
+ * names have no lines.
  *
- * Returns USP_OK, USP_ERROR_ARGUMENT, or the status with which `write` failed. Not async-signal-safe (it uses the
- * symbolizer); thread-safe. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, or the status with which `write` failed. Thread-safe, not async-signal-safe: it
+ * uses the symbolizer. */
 USP_API int usp_format_stack(const struct usp_stack *stack, const struct usp_thread_info *thread,
                              const struct usp_format_options *options, usp_write_function write, void *context);
 
 /* Writes a snapshot: the stacks of all its threads. Otherwise like usp_format_stack. Thread-safe, not
- * async-signal-safe. */
+ * async-signal-safe: it uses the symbolizer. */
 USP_API int usp_format_snapshot(const struct usp_snapshot *snapshot, const struct usp_format_options *options,
                                 usp_write_function write, void *context);
 

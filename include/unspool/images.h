@@ -49,24 +49,25 @@ struct usp_image {
 /* Lists the images of this process as it is now. On success the caller frees *images. Returns USP_OK,
  * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM when the system denies reading the list, USP_ERROR_BUSY
  * when libraries are loaded and unloaded without a pause. Does not wait for the loader's locks. Thread-safe, not
- * async-signal-safe. */
+ * async-signal-safe: it allocates; it reads the loader's list as memory and does not wait for its locks. */
 USP_API int usp_images_create_self(struct usp_images **images);
 
 /* Lists the images of another process. On success the caller frees *images. On failure `error` (may be NULL,
  * `error_size` bytes) receives a sentence that says why, as from usp_snapshot_create_process; on success it is empty.
  * Returns USP_OK, USP_ERROR_NO_THREAD when there is no such process (a thread's id is not a process's),
  * USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED (Linux: also for a thread of the kernel, and without
- * /proc), USP_ERROR_SYSTEM, or USP_ERROR_BUSY while its loader changes the list (try again). Not async-signal-safe. */
+ * /proc), USP_ERROR_SYSTEM, or USP_ERROR_BUSY while its loader changes the list (try again). Not async-signal-safe: it
+ * allocates. */
 USP_API int usp_images_create_process(int64_t pid, struct usp_images **images, char *error, size_t error_size);
 
-/* Makes a list from recorded images, such as those of a crash report or a server's records. The entries and their
- * paths (NULL: "") are copied and sorted. The caller sets every field. A symbolizer for the list looks for files as it
- * does for a core. text_low and text_high may both be 0: not known. An image whose end equals its load address
- * contains no address. On success the caller frees *images.
+/* Makes a list from recorded images, such as those of a crash report or a server's records. The entries and their paths
+ * (NULL: "") are copied and sorted. The caller sets every field. A symbolizer for the list looks for files as it does
+ * for a core. text_low and text_high may both be 0: not known. An image whose end equals its load address contains no
+ * address. On success the caller frees *images.
  *
  * Returns USP_OK, USP_ERROR_NO_MEMORY, or USP_ERROR_ARGUMENT when two images overlap or an entry is invalid: an end
  * below the load address, text or a hole outside the image, a build id longer than USP_BUILD_ID_MAX, an unknown
- * processor, variant or flag. Thread-safe, not async-signal-safe. */
+ * processor, variant or flag. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_images_create(const struct usp_image *entries, size_t count, struct usp_images **images);
 
 enum usp_image_file_flags {
@@ -92,8 +93,8 @@ struct usp_image_file_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_image_file_options_init(struct usp_image_file_options *options);
 
-/* Lists the images in a file: the image of an ELF file or thin Mach-O file, or one for each slice of a fat file.
- * `path` may also be a dSYM bundle. Its images are those of all files inside it, and have the files' paths.
+/* Lists the images in a file: the image of an ELF file or thin Mach-O file, or one for each slice of a fat file. `path`
+ * may also be a dSYM bundle. Its images are those of all files inside it, and have the files' paths.
  *
  * Unlinked files have no load addresses:
  *   - A Mach-O object is one image, whose addresses begin at 0.
@@ -101,15 +102,17 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  *     are several, their paths end in ":(SECTION)".
  *   - An archive, or a fat file of archives, has the images of its members, with the path "ARCHIVE(MEMBER)".
  * `path` may name one of these: libx.a(m.o), x.o:(.text.f), libx.a(m.o):(.text.f). When several members have the same
- * name, libx.a(m.o at 68) is the one with that member_offset.
+ * name, libx.a(m.o at 68) is the one with that member_offset. A file that really has such a name takes precedence.
  *
  * Slices, members and sections overlap: before looking addresses up, select one by the options or the path. Damaged
  * slices and members, and members that are not object files, are left out as long as another matching one is intact. A
  * symbolizer uses the valid part of a damaged symbol table and does not report the damage; set USP_IMAGE_FILE_NAMED to
  * have it reported here.
  *
- * options NULL: the defaults. On success the caller frees *images. On failure `error` (may be NULL, `error_size`
- * bytes) receives a sentence with the file, the offset and what is wrong. Returns
+ * options NULL: the defaults. A GSYM file or a text file of Breakpad symbols has the image that its symbols belong to;
+ * GSYM does not record the processor (USP_ARCH_NONE). A fat file with more than 64 slices or with slices that overlap
+ * is refused with USP_ERROR_FORMAT, and so is a damaged archive. On success the caller frees *images. On failure
+ * `error` (may be NULL, `error_size` bytes) receives a sentence with the file, the offset and what is wrong. Returns
  *   USP_OK, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY
  *   USP_ERROR_ARGUMENT     also when the image does not fit above load_address
  *   USP_ERROR_NOT_FOUND    there is no such file
@@ -118,7 +121,7 @@ USP_API void usp_image_file_options_init(struct usp_image_file_options *options)
  *   USP_ERROR_UNSUPPORTED  a core, a thin archive, a nested archive, a big-endian file, or one that
  *                          USP_IMAGE_FILE_LINKED refuses
  *   USP_ERROR_FORMAT, USP_ERROR_TRUNCATED
- * Thread-safe, not async-signal-safe. */
+ * Thread-safe, not async-signal-safe: it opens files and allocates. */
 USP_API int usp_images_open(const char *path, const struct usp_image_file_options *options, struct usp_images **images,
                             char *error, size_t error_size);
 
@@ -127,18 +130,20 @@ USP_API int usp_images_open(const char *path, const struct usp_image_file_option
  * The library keeps one list of this process's images and their unwind tables, for captures, snapshots, symbolizers
  * and stack tables. usp_prepare makes it. If images were loaded or unloaded since, usp_capture_thread,
  * usp_stack_create, usp_snapshot_create_self, usp_symbolize, usp_stack_table_add and those functions below that are
- * not async-signal-safe first update the list. Async-signal-safe functions use the last list. */
+ * not async-signal-safe first update the list. Async-signal-safe functions use the last list. All work in a child that
+ * was forked while another thread was in one of them. */
 
 /* Updates the list if images were loaded or unloaded since. Call it before a signal handler may need the list, or,
  * without usp_prepare, so that captures of the calling thread have unwind tables. Returns USP_OK, USP_ERROR_NO_MEMORY,
  * USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or USP_ERROR_BUSY when 63 older lists are still held, or libraries are
- * loaded and unloaded without a pause. On failure the last list stays. Thread-safe, not async-signal-safe. */
+ * loaded and unloaded without a pause. On failure the last list stays. Thread-safe, not async-signal-safe: it
+ * allocates; it reads the loader's list as memory and does not wait for its locks. */
 USP_API int usp_images_refresh(void);
 
 /* usp_images_acquire returns the last list; NULL before the first one and after usp_shutdown. The list stays valid
  * until usp_images_release gets the same *ticket, from any thread. It still contains images that are unloaded
- * meanwhile. Holding a list keeps no other list alive, but at most 64 lists can exist. Both functions are
- * async-signal-safe, and may be called while another thread makes the next list. */
+ * meanwhile. Holding a list keeps no other list alive, but at most 64 lists can exist. Both may be called while another
+ * thread makes the next list. Async-signal-safe. */
 USP_API const struct usp_images *usp_images_acquire(uint32_t *ticket);
 USP_API void usp_images_release(uint32_t ticket);
 
@@ -150,13 +155,14 @@ USP_API void usp_images_release(uint32_t ticket);
  * list that is being changed could tell. Takes no lock and allocates nothing. Thread-safe, async-signal-safe. */
 USP_API int usp_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size);
 
-/* Returns a number that identifies the current list of this process's images. Data derived from the list stays valid
- * as long as the number is the same. 0: there is no list. Updates the list if images were loaded or unloaded since.
- * Thread-safe, not async-signal-safe. */
+/* Returns a number that identifies the current list of this process's images. Data derived from the list stays valid as
+ * long as the number is the same. 0: there is no list. Updates the list if images were loaded or unloaded since.
+ * Thread-safe, not async-signal-safe: it allocates; it reads the loader's list as memory and does not wait for its
+ * locks. */
 USP_API uint64_t usp_images_generation(void);
 
 /* Frees a list. NULL is ignored. Do not pass lists that belong to a snapshot; they are freed with it. Not
- * async-signal-safe. */
+ * async-signal-safe: it frees memory. */
 USP_API void usp_images_free(struct usp_images *images);
 
 /* The number of images, and the i-th image by load address (NULL past the end). The entries live as long as the list.

@@ -75,14 +75,24 @@ USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *fr
 
 /* Gives all source frames at an address: pass usp_frame_call_site(), not the return address. The last frame is the
  * function that was not inlined, named as in the symbol table where possible. Without debug information there is one
- * frame with the symbol's name and no line; for generated code its line comes from the program's jitdump. Returns
- * USP_OK when there is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
- * Thread-safe, not async-signal-safe. */
+ * frame with the symbol's name and no line. Returns USP_OK when there is a frame, USP_ERROR_NOT_FOUND when there is
+ * none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes
+ * locks and may call the loader.
+ *
+ * Lines come from an index in the symbolizer's store, or from debug information (DWARF 2 to 5) in
+ *   - the image's file
+ *   - the separate debug file (build id, .gnu_debuglink, dSYM)
+ *   - the object files that a Mach-O image was linked from (its debug map)
+ *   - a file that several others share (dwz)
+ *   - split units (.dwo, .dwp)
+ *   - objects that a runtime registers for debuggers, for generated code
+ * Without it, they come from Go's function table (.gopclntab), from the GSYM file or Breakpad symbols that replace the
+ * image's file, or from the jitdump of generated code, which has no inlined calls and columns. */
 USP_API int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines);
 
 /* Gives all source frames of a stack's frame. Looks up usp_frame_call_site(), so the caller does not adjust addresses.
- * arch is the stack's. lines->symbol.offset counts from the call site. Otherwise like usp_symbolize_lines.
- * Thread-safe, not async-signal-safe. */
+ * arch is the stack's. lines->symbol.offset counts from the call site. Otherwise like usp_symbolize_lines. Thread-safe,
+ * not async-signal-safe: it opens files, allocates, takes locks and may call the loader. */
 USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                                       struct usp_lines *lines);
 
@@ -90,23 +100,25 @@ USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_
 typedef int (*usp_name_visitor)(void *context, const char *name);
 
 /* Visits every function that has the code at an address, which may be several when the linker folded identical ones.
- * The first is the one that usp_symbolize_lines names. The others come from debug information, each once, in the order of
- * their mangled names. Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no
- * function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * The first is the one that usp_symbolize_lines names. The others come from debug information, each once, in the order
+ * of their mangled names. Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no
+ * function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens
+ * files, allocates, takes locks and may call the loader. */
 USP_API int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                        void *context);
 
-/* Explains the lines of the image that holds an address: writes a sentence that says where they come from, or why
- * there are none and where they were searched for, to `text` (`size` bytes, cut to fit). Returns USP_OK when there are
- * lines, USP_ERROR_NOT_FOUND when there are none, USP_ERROR_FORMAT when an index is damaged, even if debug information
- * is used in its place, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+/* Explains the lines of the image that holds an address: writes a sentence that says where they come from, or why there
+ * are none and where they were searched for, to `text` (`size` bytes, cut to fit). Returns USP_OK when there are lines,
+ * USP_ERROR_NOT_FOUND when there are none, USP_ERROR_FORMAT when an index is damaged, even if debug information is used
+ * in its place, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates,
+ * takes locks and may call the loader. */
 USP_API int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size);
 
 /* Explains the file of the image that holds an address: writes the path of the file that is used to `text` (`size`
  * bytes, cut to fit), or a sentence that says why none is. Returns USP_OK when a file is used, USP_ERROR_NOT_FOUND when
  * none was found, or no image holds the address; USP_ERROR_MISMATCH, or the status with which it could not be opened or
  * read, when a file was found and is not used; USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not
- * async-signal-safe. */
+ * async-signal-safe: it opens files, allocates, takes locks and may call the loader. */
 USP_API int usp_symbolizer_explain_file(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size);
 
 /* Receives a source frame of the stack's frame `i`. *frame is valid during the call only; its strings are valid as
@@ -116,12 +128,14 @@ typedef int (*usp_source_visitor)(void *context, uint32_t i, const struct usp_so
 /* Visits the source frames of a whole stack, innermost first, including inferred tail calls: functions between two
  * frames that left no frame, because they jumped to the next function. A tail call is inferred where a frame's call
  * site calls another function than the previous frame's, and debug information has exactly one path of at most 16 tail
- * calls from that function to this one (doc/symbolize.md). Inferred frames have the flag USP_SOURCE_INFERRED and the
- * number of the frame that called the first of them. Lines of call sites are filled (USP_LINES_FILL). A stack from
- * which frames were removed (usp_filter_stack) does not record which of its frames called which.
+ * calls from that function to this one (doc/symbolize.md). Nothing is inferred when a function on the path jumps
+ * through a pointer, can reach itself, or has no debug information about its calls. Inferred frames have the flag
+ * USP_SOURCE_INFERRED and the number of the frame that called the first of them. Lines of call sites are filled
+ * (USP_LINES_FILL). A stack from which frames were removed (usp_filter_stack) does not record which of its frames
+ * called which.
  *
  * Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe,
- * not async-signal-safe. */
+ * not async-signal-safe: it opens files, allocates, takes locks and may call the loader. */
 USP_API int usp_symbolize_stack(struct usp_symbolizer *symbolizer, const struct usp_stack *stack,
                                 usp_source_visitor visit, void *context);
 
@@ -161,31 +175,33 @@ struct usp_index {
 USP_API void usp_index_init(struct usp_index *index, const char *store);
 
 /* Makes the index of an image in the list and stores it as STORE/ab/cdef…/index, where abcdef… is the image's build id
- * or UUID. The file is replaced atomically. The same input gives the same bytes on every host. Debug information is
- * found as in usp_symbolize_lines. For USP_INDEX_KEEP, whole debug information counts as richer than debug information
- * that lacks files (split units, a file that several share), that as richer than GSYM, Breakpad symbols and Go's
- * function table, and these as richer than symbols alone.
+ * or UUID. The file is replaced atomically: readers see the old one or the new one. The same input gives the same bytes
+ * on every host. Debug information is found as in usp_symbolize_lines. A symbolizer never uses an index of another
+ * build; it reports a damaged one (usp_symbolizer_explain_lines) and uses debug information instead. For
+ * USP_INDEX_KEEP, whole debug information counts as richer than debug information that lacks files (split units, a file
+ * that several share), that as richer than GSYM, Breakpad symbols and Go's function table, and these as richer than
+ * symbols alone.
  *
  * Returns USP_OK, USP_ERROR_NOT_FOUND when no source describes the image's code, USP_ERROR_UNSUPPORTED when the image
  * has no build id, USP_ERROR_FORMAT when the index would be larger than 16 times the debug information plus one
  * megabyte (the input is damaged), USP_ERROR_PERMISSION, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or
- * the result of `progress`. Thread-safe, not async-signal-safe. */
+ * the result of `progress`. Thread-safe, not async-signal-safe: it opens files, allocates and starts threads. */
 USP_API int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index);
 
 /* Compares the stored index with the debug information at each address where an answer can change, and at its
  * neighbours. Returns USP_OK when all answers are equal, USP_ERROR_MISMATCH when some differ (index->message has the
  * first address), USP_ERROR_NOT_FOUND when there is no index or no debug information, USP_ERROR_FORMAT when the index
- * is damaged; otherwise as usp_index_write. Thread-safe, not async-signal-safe. */
+ * is damaged; otherwise as usp_index_write. Thread-safe, not async-signal-safe: it opens files and allocates. */
 USP_API int usp_index_verify(const struct usp_images *images, const struct usp_image *image, struct usp_index *index);
 
-/* Describes an image by its index in a store, for a machine that has the indexes but not the files. *image receives
- * the build id, the processor, the first address as linked (slide 0), no path (""), no text, and an end past all of
- * the image's code. To symbolicate, make a list of it (usp_images_create) and a symbolizer with the store
+/* Describes an image by its index in a store, for a machine that has the indexes but not the files. *image receives the
+ * build id, the processor, the first address as linked (slide 0), no path (""), no text, and an end past all of the
+ * image's code. To symbolicate, make a list of it (usp_images_create) and a symbolizer with the store
  * (usp_symbolizer_options.index_store).
  *
  * Returns USP_OK, USP_ERROR_NOT_FOUND when the store has no such index, USP_ERROR_FORMAT, USP_ERROR_MISMATCH when the
  * file is the index of another build, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or the status of a failed open. On
- * failure *image is unchanged. Thread-safe, not async-signal-safe. */
+ * failure *image is unchanged. Thread-safe, not async-signal-safe: it opens files and allocates. */
 USP_API int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_id_size,
                             struct usp_image *image);
 
@@ -210,7 +226,8 @@ USP_API void usp_index_info_init(struct usp_index_info *info);
 /* Reads an index file's header; with USP_INDEX_CHECK in `flags`, reads the whole file and checks every checksum and
  * table. On failure `error` (may be NULL, `error_size` bytes) receives a sentence. Returns USP_OK, USP_ERROR_NOT_FOUND
  * (there is no such file), USP_ERROR_FORMAT (not an index, or damaged), USP_ERROR_UNSUPPORTED (a later version),
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or the status of a failed open. Thread-safe, not async-signal-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or the status of a failed open. Thread-safe, not async-signal-safe: it opens
+ * files and allocates. */
 USP_API int usp_index_examine(const char *path, uint32_t flags, struct usp_index_info *info, char *error,
                               size_t error_size);
 

@@ -87,8 +87,8 @@ enum usp_hang_style {
 USP_API void usp_hang_write_options_init(struct usp_hang_write_options *options);
 
 /* Writes a hang: its duration, the heaviest stack, the first sample, the tree of all samples, all threads. options
- * NULL: the defaults. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or the status with which `write`
- * failed. Not async-signal-safe. */
+ * NULL: the defaults. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or the status with which `write` failed.
+ * Not async-signal-safe: it allocates. */
 USP_API int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_write_options *options,
                            usp_write_function write, void *context);
 
@@ -98,10 +98,10 @@ USP_API int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_wr
  *
  * Returns USP_OK, USP_ERROR_NOT_FOUND when there is no such file or it contains no unfinished hang, USP_ERROR_FORMAT,
  * USP_ERROR_TRUNCATED, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_ARGUMENT. Not
- * async-signal-safe. */
+ * async-signal-safe: it opens files and allocates. */
 USP_API int usp_hang_open(const char *path, struct usp_hang **hang);
 
-/* Frees a hang of usp_hang_open. NULL is ignored. Not async-signal-safe. */
+/* Frees a hang of usp_hang_open. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_hang_free(struct usp_hang *hang);
 
 /* ---- the monitor ---- */
@@ -122,7 +122,8 @@ struct usp_monitor_options {
     uint64_t hang;     /* a turn that lasts this many ns is a hang. More than `late`. Default 250,000,000 */
     uint64_t severe;   /* a hang that lasts this many ns is severe. Default 2,000,000,000 */
     uint64_t interval; /* between samples, in ns, at least 1,000,000, at most `late`. Default 20,000,000 */
-    /* After this many ns without a turn, the monitor's thread sleeps until the next turn. Default 1,000,000,000. */
+    /* After this many ns without a turn, the monitor's thread sleeps until the next turn, which makes one system call
+     * to wake it. Default 1,000,000,000. */
     uint64_t idle;
     uint64_t update;     /* time between two reports of a hang that goes on, in ns. Default 1,000,000,000 */
     uint32_t max_frames; /* frames kept of each stack; of deeper stacks the middle is left out. Default 128 */
@@ -143,7 +144,8 @@ struct usp_monitor_options {
     /* Optional. Called once after the start if `file` contains a hang during which an earlier process was killed. */
     void (*killed)(void *context, const struct usp_hang *hang);
     /* Optional. Asks a loop that does not report its turns to call usp_monitor_answer. Called on the monitor's thread,
-     * only when the thread has run since its last answer. It may wake the loop and must do nothing else. */
+     * only when the thread has run since its last answer. Before the first answer there is no hang. It may wake the
+     * loop and must do nothing else. */
     void (*ping)(void *context);
     /* Optional, in addition to usp_monitor_learn_wait. Returns whether a thread with this stack waits in its loop
      * although it has not reported so, such as in a run loop mode without an observer. Called on the monitor's thread,
@@ -157,22 +159,22 @@ struct usp_monitor_options {
 USP_API void usp_monitor_options_init(struct usp_monitor_options *options);
 
 /* Makes a monitor, which does not run yet. options NULL: the defaults; strings are copied. Calls usp_prepare with its
- * defaults if necessary. On success the caller frees *monitor. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or the result of usp_prepare.
- * Where threads cannot be captured (watchOS, Rosetta), hangs have a duration but no stacks. Not async-signal-safe. */
+ * defaults if necessary. On success the caller frees *monitor. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_NO_THREAD, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or the result of usp_prepare. Where threads cannot be
+ * captured (watchOS, Rosetta), hangs have a duration but no stacks. Not async-signal-safe: it allocates. */
 USP_API int usp_monitor_create(const struct usp_monitor_options *options, struct usp_monitor **monitor);
 
 /* Start and stop watching, as often as wanted. When usp_monitor_stop returns, no callback is running any more. A
- * callback must not stop the monitor; it may start it, unless another thread is stopping it (both give
- * USP_ERROR_BUSY). Returns USP_OK, also when there is nothing to do, USP_ERROR_BUSY, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, or the status with which creating the file failed (nothing is watched then).
- * Thread-safe, not async-signal-safe. */
+ * callback must not stop the monitor; it may start it, unless another thread is stopping it (both give USP_ERROR_BUSY).
+ * Returns USP_OK, also when there is nothing to do, USP_ERROR_BUSY, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_SYSTEM, or the status with which creating the file failed (nothing is watched then). Thread-safe, not
+ * async-signal-safe: it takes locks, allocates, and starts or ends a thread. */
 USP_API int usp_monitor_start(struct usp_monitor *monitor);
 USP_API int usp_monitor_stop(struct usp_monitor *monitor);
 
 /* Stops and frees a monitor. The watched thread must not report turns any more. If a callback calls it, the monitor is
- * freed when that callback has returned. In the child of a fork, where the monitor does not run, it is only freed.
- * NULL is ignored. Not async-signal-safe. */
+ * freed when that callback has returned. In the child of a fork, where the monitor does not run, it is only freed. NULL
+ * is ignored. Not async-signal-safe: it ends a thread and frees memory. */
 USP_API void usp_monitor_free(struct usp_monitor *monitor);
 
 /* ---- reports from the watched thread ----
@@ -180,6 +182,10 @@ USP_API void usp_monitor_free(struct usp_monitor *monitor);
  * Two calls watch any loop: usp_monitor_waiting before it waits, usp_monitor_turn_begin afterwards. A nested (modal)
  * loop makes the same calls, and when it has ended, usp_monitor_turn_begin continues the outer turn. A loop that does
  * not wait between turns calls usp_monitor_turn_begin for each turn. Watching begins with the first call.
+ *
+ * Time in which the monitor did not run is not counted: the process was suspended, a debugger held it, or the machine
+ * slept. The time of the monitor's own work counts: captures, and up to usp_monitor_options.update of each callback.
+ * Hangs in a process that a debugger traces are not reported, unless USP_MONITOR_WHILE_TRACED is set.
  *
  * A call takes some tens of nanoseconds and makes no system call, except when it has to wake the monitor's thread:
  * then it makes one. NULL is ignored. Async-signal-safe. Only one thread at a time may call them. */
@@ -193,7 +199,7 @@ USP_API void usp_monitor_answer(struct usp_monitor *monitor);
 /* Returns a descriptor (on Linux an eventfd) for loops that wait for descriptors and do not report turns. When it is
  * readable, the loop calls usp_monitor_answer. It replaces usp_monitor_options.ping, and is closed with the monitor.
  * Call it before usp_monitor_start. Returns the descriptor, or USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_ARGUMENT. For one thread at a time, not async-signal-safe. */
+ * USP_ERROR_ARGUMENT. For one thread at a time, not async-signal-safe: it allocates a descriptor and takes locks. */
 USP_API int usp_monitor_open_ping(struct usp_monitor *monitor);
 
 /* Learns from the calling stack how the run loop's library calls its wait function. The caller is a function that the
@@ -201,7 +207,7 @@ USP_API int usp_monitor_open_ping(struct usp_monitor *monitor);
  * without having reported it (nested, or in another mode). The loop has to be in a library of its own, and has to wait
  * in mach_msg or in the C library. The first result is kept; later calls cost one comparison. Returns USP_OK,
  * USP_ERROR_NOT_FOUND when the stack does not show it, the result of usp_capture_self, or USP_ERROR_ARGUMENT. Only one
- * thread at a time may call it. Not async-signal-safe. */
+ * thread at a time may call it. Not async-signal-safe: it writes data that an interrupted call may be writing. */
 USP_API int usp_monitor_learn_wait(struct usp_monitor *monitor);
 
 struct usp_monitor_statistics {
@@ -218,7 +224,7 @@ struct usp_monitor_statistics {
     uint64_t reserved[4];
 };
 
-/* Fills *statistics. Thread-safe, not async-signal-safe. */
+/* Fills *statistics. Thread-safe, not async-signal-safe: it takes locks. */
 USP_API void usp_monitor_get_statistics(struct usp_monitor *monitor, struct usp_monitor_statistics *statistics);
 
 USP_END_DECLS

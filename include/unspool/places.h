@@ -17,8 +17,8 @@ USP_BEGIN_DECLS
 enum usp_place_base {
     USP_PLACE_LOAD = 0,   /* the image's load address */
     USP_PLACE_LINKED = 1, /* 0: the offset is the address as the image was linked */
-    USP_PLACE_FILE = 2,   /* the beginning of the image's file */
-    USP_PLACE_TEXT = 3    /* the page at which the image's code is mapped */
+    USP_PLACE_FILE = 2,   /* the beginning of the image's file; requires the file as a source, not an index */
+    USP_PLACE_TEXT = 3    /* the page at which the image's code is mapped; requires the file, too */
 };
 
 enum usp_place_flags {
@@ -127,19 +127,19 @@ struct usp_builds_options {
 USP_API void usp_builds_options_init(struct usp_builds_options *options);
 
 /* Makes a set of builds. options NULL: the defaults, which find nothing. On success the caller frees *builds. Returns
- * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_builds_create(const struct usp_builds_options *options, struct usp_builds **builds);
 
-/* Frees the builds and all answers. NULL is ignored. Not async-signal-safe. */
+/* Frees the builds and all answers. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_builds_free(struct usp_builds *builds);
 
 /* Maximum number of source frames for an address. When there are more inlined calls, the outermost are cut. */
 #define USP_ANSWER_FRAMES 64
 
-/* Symbolicates `count` places, in any order of builds. answers[i], the answer for places[i], is written completely.
- * For return addresses the call site is looked up, and line 0 is filled (USP_LINES_FILL), unless USP_PLACE_EXACT is
- * set. When a place has no build id, the image's name identifies the build; only `find` can use it. A failing place
- * does not affect the others. An answer's status is
+/* Symbolicates `count` places, in any order of builds. answers[i], the answer for places[i], is written completely. For
+ * return addresses the call site is looked up, and line 0 is filled (USP_LINES_FILL), unless USP_PLACE_EXACT is set.
+ * When a place has no build id, the image's name identifies the build; only `find` can use it. A failing place does not
+ * affect the others. An answer's status is
  *   USP_OK               there is a name
  *   USP_ERROR_NOT_FOUND  there is none; the flags say whether a file or index of the build was found, and whether code
  *                        without a function has a line (USP_ANSWER_LINE)
@@ -151,16 +151,17 @@ USP_API void usp_builds_free(struct usp_builds *builds);
  *   - open builds
  *   - the largest batch since usp_builds_trim: 80 bytes for each frame
  *   - a cache of answers, at most 4 MB, because reports repeat the same frames
- * A file that changes while its build is open is not read again.
+ * A file that changes while its build is open is not read again. Builds stay open between calls, so an index is read
+ * once.
  *
  * Returns USP_OK when every answer has its status, USP_ERROR_ARGUMENT, or USP_ERROR_NO_MEMORY when an answer has that
- * status. Not async-signal-safe. */
+ * status. Not async-signal-safe: it opens files and allocates. */
 USP_API int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *places, struct usp_answer *answers,
                                  size_t count);
 
 /* Closes builds between batches, so that memory does not grow with the number of batches. When more than twice
  * builds_kept builds are open, all but the builds_kept most recently used ones are closed. All names given before
- * become invalid. For one thread at a time, not async-signal-safe. */
+ * become invalid. For one thread at a time, not async-signal-safe: it closes files and frees memory. */
 USP_API void usp_builds_trim(struct usp_builds *builds);
 
 USP_END_DECLS

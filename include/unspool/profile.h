@@ -21,6 +21,8 @@ USP_BEGIN_DECLS
  * build of an image (or the same address outside all images), the same kind, and equal callers. So a library that is
  * loaded again at another address gives the same frames; another library at the same address gives different ones.
  *
+ * Functions that read a profile copy it in one piece; a thread that adds samples waits no longer than that.
+ *
  * Memory is bounded, except for the paths of images. When it is full, the oldest samples leave the time line but stay
  * in the totals, and a stack that does not fit is refused. In a rolling profile the oldest samples also leave the
  * totals and the tree. The profile counts all of these. */
@@ -47,10 +49,10 @@ struct usp_profile_options {
 USP_API void usp_profile_options_init(struct usp_profile_options *options);
 
 /* Makes an empty profile. options NULL: the defaults. On success the caller frees *profile. Returns USP_OK,
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_profile_create(const struct usp_profile_options *options, struct usp_profile **profile);
 
-/* Frees a profile. NULL is ignored. Not async-signal-safe. */
+/* Frees a profile. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_profile_free(struct usp_profile *profile);
 
 /* One sample. Fields that are not needed are 0. */
@@ -69,11 +71,11 @@ struct usp_profile_sample {
 /* Adds a sample. Only those images of `images` are kept that contain frames. Returns USP_OK, USP_ERROR_ARGUMENT (also
  * for an empty stack), USP_ERROR_NOT_FOUND when the thread's previous stack is not, or no longer, in the profile,
  * USP_ERROR_FULL when the stack does not fit (it is counted as refused), USP_ERROR_NO_MEMORY. Thread-safe, not
- * async-signal-safe. */
+ * async-signal-safe: it takes the profile's lock and allocates. */
 USP_API int usp_profile_add(struct usp_profile *profile, const struct usp_profile_sample *sample);
 
-/* Records that a thread has ended: later samples with this id belong to another thread. Thread-safe,
- * not async-signal-safe. */
+/* Records that a thread has ended: later samples with this id belong to another thread. Thread-safe, not
+ * async-signal-safe: it takes the profile's lock. */
 USP_API void usp_profile_end_thread(struct usp_profile *profile, uint64_t id);
 
 /* How the samples were taken. Every format that has a place for it contains it. Filled by the sampler, or by the
@@ -101,7 +103,7 @@ struct usp_profile_run {
     uint64_t reserved[5];
 };
 
-/* Sets the description of the run. Thread-safe, not async-signal-safe. */
+/* Sets the description of the run. Thread-safe, not async-signal-safe: it takes the profile's lock. */
 USP_API void usp_profile_set_run(struct usp_profile *profile, const struct usp_profile_run *run);
 
 /* The contents of a profile, in numbers. */
@@ -121,15 +123,15 @@ struct usp_profile_info {
     uint64_t reserved[4];
 };
 
-/* Fills *info. Thread-safe, not async-signal-safe. */
+/* Fills *info. Thread-safe, not async-signal-safe: it takes the profile's lock. */
 USP_API void usp_profile_get_info(struct usp_profile *profile, struct usp_profile_info *info);
 
 /* Copies the samples of a time span, of one thread or all, to a new profile, which does not roll.
  *   from, to  usp_clock values: samples with from <= time < to. With the span 0 … UINT64_MAX, the copy's totals
  *             include samples that have left the time line
  *   thread    a thread id; 0: all threads
- * On success the caller frees *copy. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe,
- * not async-signal-safe. */
+ * On success the caller frees *copy. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not
+ * async-signal-safe: it takes the profile's lock and allocates. */
 USP_API int usp_profile_copy(struct usp_profile *profile, uint64_t from, uint64_t to, uint64_t thread,
                              struct usp_profile **copy);
 
@@ -142,8 +144,8 @@ enum usp_profile_value {
 
 /* Lists the images that contain frames. If images overlap because one was loaded at another one's place, some are
  * moved. On any host that has the files, a symbolizer for this list symbolicates the profile's frames. On success the
- * caller frees *images. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not
- * async-signal-safe. */
+ * caller frees *images. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe: it
+ * allocates and takes the profile's lock. */
 USP_API int usp_images_create_profile(struct usp_profile *profile, struct usp_images **images);
 
 /* One stack of a profile with the sums of its samples. */
@@ -157,29 +159,36 @@ struct usp_profile_entry {
 
 /* Calls `visit` for each different stack of each thread, in no particular order, until it returns something other than
  * 0. It visits the profile as it is at the time of the call. The entry is valid during the callback. Returns USP_OK,
- * the result of `visit`, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
+ * the result of `visit`, USP_ERROR_NO_MEMORY, USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe: it takes the
+ * profile's lock and allocates. */
 USP_API int usp_profile_visit(struct usp_profile *profile,
                               int (*visit)(void *context, const struct usp_profile_entry *entry), void *context);
 
-/* Finds the heaviest stack. From the root, it follows the callee with the largest share of its caller's weight, as
- * long as that share exceeds the weight of samples that end in the caller itself.
+/* Finds the heaviest stack. From the root, it follows the callee with the largest share of its caller's weight, as long
+ * as that share exceeds the weight of samples that end in the caller itself.
  *   thread  a thread id; 0: all threads
  *   value   enum usp_profile_value
  *   stack   the caller's, after usp_stack_init; addresses as in usp_profile_entry
  *   share   receives the innermost frame's share of the total, in thousandths; may be NULL
  * Returns USP_OK, USP_ERROR_NOT_FOUND when there is no sample, USP_ERROR_FULL when the stack has too few frames (the
- * innermost ones are filled), USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * innermost ones are filled), USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it takes the
+ * profile's lock and allocates. */
 USP_API int usp_profile_heaviest(struct usp_profile *profile, uint64_t thread, uint32_t value, struct usp_stack *stack,
                                  uint32_t *share);
 
 enum usp_profile_format {
-    USP_PROFILE_TREE = 1,       /* a call tree for people, in the form of sample(1) */
-    USP_PROFILE_FOLDED = 2,     /* thread;outermost;…;innermost value: for flamegraph.pl and compatible tools */
-    USP_PROFILE_PPROF = 3,      /* google/pprof's profile.proto, gzip-compressed */
-    USP_PROFILE_SPEEDSCOPE = 4, /* speedscope's JSON */
-    USP_PROFILE_FIREFOX = 5,    /* Firefox Profiler's processed profile, JSON */
-    USP_PROFILE_JSON = 6,       /* all data, as described in doc/schema/profile.schema.json */
-    USP_PROFILE_SVG = 7         /* a flame graph in one file, viewed and searched in a browser */
+    USP_PROFILE_TREE = 1,   /* a call tree for people, in the form of sample(1) */
+    USP_PROFILE_FOLDED = 2, /* thread;outermost;…;innermost value: for flamegraph.pl and compatible tools */
+    /* google/pprof's profile.proto in the gzip format, not compressed; totals only, no times. */
+    USP_PROFILE_PPROF = 3,
+    /* speedscope's JSON: each thread's samples in the order of time, weighted by processor time (USP_PROFILE_CPU) or
+     * time. */
+    USP_PROFILE_SPEEDSCOPE = 4,
+    USP_PROFILE_FIREFOX = 5, /* Firefox Profiler's processed profile, version 66, JSON; newer viewers convert it */
+    USP_PROFILE_JSON = 6,    /* all data, as described in doc/schema/profile.schema.json */
+    /* A flame graph in one file. A browser zooms it (click a box) and searches it (Ctrl+F, or #TEXT after its address);
+     * without scripts it is a picture. */
+    USP_PROFILE_SVG = 7
 };
 
 /* Returns the format's name: "tree", "folded", "pprof", "speedscope", "firefox", "json", "svg"; otherwise "unknown".
@@ -214,8 +223,8 @@ USP_API void usp_profile_write_options_init(struct usp_profile_write_options *op
 /* Writes a profile as it is at the time of the call; other threads may add samples meanwhile.
  *   write    receives the bytes in pieces of up to some hundred
  *   context  passed to `write`
- * Names are escaped as the format requires. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or the status
- * with which `write` failed. Thread-safe, not async-signal-safe. */
+ * Names are escaped as the format requires. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, or the status with
+ * which `write` failed. Thread-safe, not async-signal-safe: it takes the profile's lock and allocates. */
 USP_API int usp_profile_write(struct usp_profile *profile, const struct usp_profile_write_options *options,
                               usp_write_function write, void *context);
 

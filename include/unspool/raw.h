@@ -41,10 +41,11 @@ struct usp_raw_capture {
 /* Sets the defaults. Async-signal-safe. */
 USP_API void usp_raw_capture_init(struct usp_raw_capture *raw);
 
-/* Writes a capture to an open file, at its current position. Continues interrupted and partial writes, and preserves
- * errno. Returns USP_OK, USP_ERROR_ARGUMENT, or USP_ERROR_SYSTEM when a write failed; the file is then readable up to
- * the last complete record. Allocates nothing and takes no lock. Needs about 2 KB of stack. Async-signal-safe,
- * thread-safe. */
+/* Writes a capture to an open file, at its current position, also in a crash handler. It has what any host needs to
+ * symbolicate it later: processor, threads with names and registers, frames, and each image's UUID or build id, load
+ * address and path. Continues interrupted and partial writes, and preserves errno. Returns USP_OK, USP_ERROR_ARGUMENT,
+ * or USP_ERROR_SYSTEM when a write failed; the file is then readable up to the last complete record. Allocates nothing
+ * and takes no lock. Needs about 2 KB of stack. Async-signal-safe, thread-safe. */
 USP_API int usp_raw_write(int fd, const struct usp_raw_capture *raw);
 
 /* Reads a capture as a snapshot. usp_format_snapshot, usp_symbolizer_create (with usp_snapshot_images) and the
@@ -55,10 +56,10 @@ USP_API int usp_raw_write(int fd, const struct usp_raw_capture *raw);
  * A truncated capture gives its complete records, with the flag USP_SNAPSHOT_TRUNCATED and a message. On success the
  * caller frees *snapshot.
  *
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION,
- * USP_ERROR_SYSTEM, USP_ERROR_FORMAT, USP_ERROR_NO_THREAD, USP_ERROR_TRUNCATED when not even the process's record is
- * complete, USP_ERROR_UNSUPPORTED when the file does not begin like a capture (`error` is then empty, because it may
- * have another format). Not async-signal-safe. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM,
+ * USP_ERROR_FORMAT, USP_ERROR_NO_THREAD when there is no thread `only_thread`, USP_ERROR_TRUNCATED when not even the
+ * process's record is complete, USP_ERROR_UNSUPPORTED when the file does not begin like a capture (`error` is then
+ * empty, because it may have another format). Not async-signal-safe: it opens a file and allocates. */
 USP_API int usp_snapshot_open_raw(const char *path, const struct usp_snapshot_options *options,
                                   struct usp_snapshot **snapshot, char *error, size_t error_size);
 

@@ -37,8 +37,8 @@ struct usp_reader_options {
     usp_place_function find;  /* called for each frame without a name. Default NULL: no names */
     usp_write_function write; /* receives the text in pieces. Default NULL: nothing is written */
     void *context;            /* passed to both functions. Default NULL */
-    /* A reader that has learned images from another text. They take precedence over the images that this text lists.
-     * It must outlive this reader. Default NULL. */
+    /* A reader, created with USP_READER_IMAGES, that has learned images from another text. They take precedence over
+     * the images that this text lists. It must outlive this reader. Default NULL. */
     const struct usp_reader *images;
     uint64_t reserved[4];
 };
@@ -47,38 +47,41 @@ struct usp_reader_options {
 USP_API void usp_reader_options_init(struct usp_reader_options *options);
 
 /* Makes a reader. On success the caller frees *reader. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
- * Thread-safe, not async-signal-safe. */
+ * Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_reader_create(const struct usp_reader_options *options, struct usp_reader **reader);
 
-/* Frees a reader. NULL is ignored. Not async-signal-safe. */
+/* Frees a reader. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_reader_free(struct usp_reader *reader);
 
 /* Learns which images a text lists, without writing anything. A text may list its images after its frames. So a caller
- * that can read the text twice passes it to this function first, then calls usp_reader_rewind, then usp_reader_write.
- * Pieces may have any size. Returns USP_OK or USP_ERROR_NO_MEMORY. For one thread at a time, not async-signal-safe. */
+ * that can read the text twice passes it to this function first, then calls usp_reader_rewind, then usp_reader_write. A
+ * text that can be read only once may be written without being learned: frames are then symbolicated with the images
+ * that precede them. Pieces may have any size. Returns USP_OK or USP_ERROR_NO_MEMORY. For one thread at a time, not
+ * async-signal-safe: it allocates. */
 USP_API int usp_reader_learn(struct usp_reader *reader, const char *bytes, size_t n);
 
-/* Ends the learning: usp_reader_write expects the text from its beginning. Returns USP_OK or USP_ERROR_NO_MEMORY.
- * For one thread at a time, not async-signal-safe. */
+/* Ends the learning: usp_reader_write expects the text from its beginning. Returns USP_OK or USP_ERROR_NO_MEMORY. For
+ * one thread at a time, not async-signal-safe: it allocates. */
 USP_API int usp_reader_rewind(struct usp_reader *reader);
 
 /* Writes the next n bytes of a text, symbolicated. Lines are written when they are complete. A JSON document is
- * buffered until its end. Returns USP_OK, USP_ERROR_NO_MEMORY, or the status with which `find` or `write` failed.
- * For one thread at a time, not async-signal-safe. */
+ * buffered until its end. Returns USP_OK, USP_ERROR_NO_MEMORY, or the status with which `find` or `write` failed. For
+ * one thread at a time, not async-signal-safe: it allocates. */
 USP_API int usp_reader_write(struct usp_reader *reader, const char *bytes, size_t n);
 
 /* Ends the text and writes the rest of it. Afterwards the reader is ready for the next text; it keeps only its counts.
  * When the text is damaged, the reader writes it unchanged, and `error` (may be NULL, `error_size` bytes) receives a
  * sentence. Returns as usp_reader_write does, and USP_ERROR_FORMAT, USP_ERROR_TRUNCATED or USP_ERROR_UNSUPPORTED for a
- * damaged text. For one thread at a time, not async-signal-safe. */
+ * damaged text. For one thread at a time, not async-signal-safe: it allocates. */
 USP_API int usp_reader_end(struct usp_reader *reader, char *error, size_t error_size);
 
-/* Learns, rewinds, writes and ends a whole text, without copying it. Parameters and results as for usp_reader_end.
- * For one thread at a time, not async-signal-safe. */
+/* Learns, rewinds, writes and ends a whole text, without copying it. Parameters and results as for usp_reader_end. For
+ * one thread at a time, not async-signal-safe: it allocates. */
 USP_API int usp_reader_write_whole(struct usp_reader *reader, const char *bytes, size_t n, char *error,
                                    size_t error_size);
 
-/* Returns the number of images that the reader has learned so far. For one thread at a time, not async-signal-safe. */
+/* Returns the number of images that the reader has learned so far. For one thread at a time, not async-signal-safe: it
+ * reads data that another call may be writing. */
 USP_API size_t usp_reader_image_count(const struct usp_reader *reader);
 
 struct usp_reader_counts {
@@ -95,7 +98,7 @@ struct usp_reader_counts {
 };
 
 /* Gives the counts since the reader was created. Returns USP_OK or USP_ERROR_ARGUMENT. For one thread at a time, not
- * async-signal-safe. */
+ * async-signal-safe: it reads data that another call may be writing. */
 USP_API int usp_reader_get_counts(const struct usp_reader *reader, struct usp_reader_counts *counts);
 
 /* ---- reports for people ---- */
@@ -109,18 +112,19 @@ enum usp_report_style {
 };
 
 /* Reads a whole text. Of the options, `find` symbolicates the frames and `images` may supply their images; the others
- * are not used. On success the caller frees *report. Returns USP_OK; USP_ERROR_NOT_FOUND when the text has no frames;
- * USP_ERROR_FORMAT, USP_ERROR_TRUNCATED and USP_ERROR_UNSUPPORTED with a sentence in `error` (may be NULL,
- * `error_size` bytes); USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, and the status with which `find` failed.
- * Thread-safe, not async-signal-safe. */
+ * are not used. The text may be freed afterwards. On success the caller frees *report. Returns USP_OK;
+ * USP_ERROR_NOT_FOUND when the text has no frames; USP_ERROR_FORMAT, USP_ERROR_TRUNCATED and USP_ERROR_UNSUPPORTED with
+ * a sentence in `error` (may be NULL, `error_size` bytes); USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, and the status with
+ * which `find` failed. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_report_create(const struct usp_reader_options *options, const char *bytes, size_t n,
                               struct usp_report **report, char *error, size_t error_size);
 
-/* Frees a report. NULL is ignored. Not async-signal-safe. */
+/* Frees a report. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_report_free(struct usp_report *report);
 
-/* Writes a report in a style (enum usp_report_style). Bytes from the text are escaped for terminals. Returns USP_OK,
- * USP_ERROR_ARGUMENT, or the status with which `write` failed. Thread-safe, not async-signal-safe. */
+/* Writes a report in a style (enum usp_report_style). Bytes from the text are escaped for terminals. Samples are shown
+ * as their heaviest stack and a call tree. Returns USP_OK, USP_ERROR_ARGUMENT, or the status with which `write` failed.
+ * Thread-safe, not async-signal-safe: it calls `write`. */
 USP_API int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context);
 
 /* Gives the counts of a report's frames. Returns USP_OK or USP_ERROR_ARGUMENT. Async-signal-safe, thread-safe. */

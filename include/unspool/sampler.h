@@ -17,6 +17,13 @@ USP_BEGIN_DECLS
  * another; in another process, up to 16 are stopped together. A sample states how much time it represents and for how
  * much of it the thread ran, so sums are right at any rate.
  *
+ * In another process, the clocks are those of the scheduler (/proc/PID/task/TID/schedstat), which the kernel updates
+ * when a thread is interrupted or waits. The sampler notices libraries that the process loads later, and a program that
+ * replaces it by execve. The process may end at any time; its samples are kept.
+ *
+ * The sampler measures its own cost and delays ticks and captures to stay below its budgets. usp_profile_run.slowed
+ * counts the delays, and longest_interval is the longest interval that they caused.
+ *
  * Memory for samples is allocated at creation. When it is full, the oldest samples are dropped
  * (usp_profile_info.evicted). */
 struct usp_sampler;
@@ -71,32 +78,33 @@ USP_API void usp_sampler_options_init(struct usp_sampler_options *options);
  * frees *sampler. `error` (may be NULL, `error_size` bytes) receives a sentence when another process cannot be sampled.
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD (there is no such thread or process),
  * USP_ERROR_PERMISSION, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or the result of usp_prepare. Thread-safe, not
- * async-signal-safe. */
+ * async-signal-safe: it allocates. */
 USP_API int usp_sampler_create(const struct usp_sampler_options *options, struct usp_sampler **sampler, char *error,
                                size_t error_size);
 
 /* Start and stop sampling, as often as wanted. When usp_sampler_stop returns, no thread is being captured any more.
  * Samples are kept. The sampler's own thread must not call them. Returns USP_OK (also when there is nothing to do),
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. Thread-safe, not async-signal-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. Thread-safe, not async-signal-safe: it takes locks, and
+ * starts or ends a thread. */
 USP_API int usp_sampler_start(struct usp_sampler *sampler);
 USP_API int usp_sampler_stop(struct usp_sampler *sampler);
 
-/* Stops and frees a sampler. In the child of a fork, where the sampler does not run, it is only freed. NULL is
- * ignored. Not async-signal-safe. */
+/* Stops and frees a sampler. In the child of a fork, where the sampler does not run, it is only freed. NULL is ignored.
+ * Not async-signal-safe: it ends a thread and frees memory. */
 USP_API void usp_sampler_free(struct usp_sampler *sampler);
 
-/* Copies the samples of a time span and a thread, as usp_profile_copy does, while the sampler runs or later. Any
- * number of threads may call it. On success the caller frees *profile. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+/* Copies the samples of a time span and a thread, as usp_profile_copy does (0, UINT64_MAX and thread 0: all samples),
+ * while the sampler runs or later. Any number of threads may call it. On success the caller frees *profile. Returns
+ * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it takes locks and allocates. */
 USP_API int usp_sampler_read(struct usp_sampler *sampler, uint64_t from, uint64_t to, uint64_t thread,
                              struct usp_profile **profile);
 
 /* Gives the state of the run without copying samples. Every profile of usp_sampler_read contains it too. Thread-safe,
- * not async-signal-safe. */
+ * not async-signal-safe: it takes locks. */
 USP_API void usp_sampler_get_run(struct usp_sampler *sampler, struct usp_profile_run *run);
 
 /* Returns whether anything is left to sample, once the sampler has begun (usp_profile_run.start is not 0): false when
- * the process, or every selected thread, has ended. Thread-safe, not async-signal-safe. */
+ * the process, or every selected thread, has ended. Thread-safe, not async-signal-safe: it takes locks. */
 USP_API bool usp_sampler_is_alive(struct usp_sampler *sampler);
 
 USP_END_DECLS

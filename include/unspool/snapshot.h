@@ -41,14 +41,15 @@ struct usp_snapshot_options {
     /* This process only: number of the calling thread's innermost frames to leave out. Default 0. */
     uint32_t skip_own;
     uint64_t only_thread; /* id of the only thread to capture; 0: all threads. Default 0 */
-    /* Time limit of the stop, in ns: for stopping the threads and for copying large stacks. In this process, at most half of it is spent waiting for a loader
-     * that keeps changing its list. Default 100,000,000. */
+    /* Time limit of the stop, in ns: for stopping the threads and for copying large stacks. In this process, at most
+     * half of it is spent waiting for a loader that keeps changing its list. Default 100,000,000. */
     uint64_t timeout;
     const char *sysroot; /* cores: folder in which the mapped files are searched for first. Default NULL */
     const char *program; /* cores: the program's file, if the core does not name it. Default NULL */
     struct usp_unwind_options unwind;
     /* Linux: nonzero copies large stacks as a whole. Otherwise at most their innermost 4 MB and outermost 256 KB are
-     * copied, 64 MB of all of them together; frames between are omitted. Default 0. */
+     * copied, 64 MB of all of them together. Memory that was never written is not copied and does not count. Frames
+     * between the two parts are omitted (USP_STACK_OMITTED_MORE). Default 0. */
     uint32_t whole_stacks;
     uint32_t reserved0;
     uint64_t reserved[3];
@@ -65,29 +66,31 @@ USP_API void usp_snapshot_options_init(struct usp_snapshot_options *options);
  * A thread that could not be stopped is listed with a status as of usp_capture_thread. It does not make the call fail.
  * If the system says that it cannot answer, it delays the others by at most 5 ms.
  *
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, the
- * result of usp_prepare, USP_ERROR_NO_THREAD when there is no thread `only_thread`, USP_ERROR_BUSY when other threads'
- * snapshots took the whole timeout, and with a helper USP_ERROR_PERMISSION where the system does not allow ptrace.
- * Allocates before the first thread is stopped and after the last one is resumed, never in between. Thread-safe: one
- * snapshot at a time stops threads. The calling thread's signals and cancellation are deferred until the call returns.
- * Not async-signal-safe. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, the result of
+ * usp_prepare, USP_ERROR_NO_THREAD when there is no thread `only_thread`, USP_ERROR_BUSY when other threads' snapshots
+ * took the whole timeout, and with a helper USP_ERROR_PERMISSION where the system does not allow ptrace. Thread-safe:
+ * one snapshot at a time stops threads. The calling thread's signals and cancellation are deferred until the call
+ * returns. Not async-signal-safe: it allocates before the first thread is stopped and after the last one is resumed,
+ * never in between. On a stopped thread: it stops the threads itself. */
 USP_API int usp_snapshot_create_self(const struct usp_snapshot_options *options, struct usp_snapshot **snapshot);
 
 /* Captures another process on this machine, of this host's processor or its 32-bit variant. If the caller dies, the
  * process is neither killed nor left stopped. `error` (may be NULL, `error_size` bytes) receives a sentence that says
  * what failed and what to do. Returns as usp_snapshot_create_self does, and USP_ERROR_NO_THREAD when there is no such
- * process, USP_ERROR_PERMISSION. Not async-signal-safe. */
+ * process, USP_ERROR_PERMISSION. Not async-signal-safe: it allocates; threads of another process hold no locks of this
+ * process. On a stopped thread: yes. */
 USP_API int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_options *options,
                                         struct usp_snapshot **snapshot, char *error, size_t error_size);
 
 /* Reads a core file on any host: ELF (x86_64, i386, aarch64, arm) or Mach-O (all five processors). Memory use does not
  * grow with the file. Code that the core does not contain is read from the mapped files, if their build id or UUID
  * matches. `error` as above; it names the file, the offset and what is wrong. Returns as above, and USP_ERROR_FORMAT,
- * USP_ERROR_TRUNCATED, USP_ERROR_NOT_FOUND. Not async-signal-safe. */
+ * USP_ERROR_TRUNCATED, USP_ERROR_NOT_FOUND. Not async-signal-safe: it opens files and allocates. On a stopped thread:
+ * yes. */
 USP_API int usp_snapshot_open_core(const char *path, const struct usp_snapshot_options *options,
                                    struct usp_snapshot **snapshot, char *error, size_t error_size);
 
-/* Frees a snapshot and everything obtained from it. NULL is ignored. Not async-signal-safe. */
+/* Frees a snapshot and everything obtained from it. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_snapshot_free(struct usp_snapshot *snapshot);
 
 enum usp_snapshot_flags {

@@ -60,10 +60,10 @@ struct usp_stack_table_options {
 USP_API void usp_stack_table_options_init(struct usp_stack_table_options *options);
 
 /* Makes a table. options NULL: the defaults. On success the caller frees *table. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Not async-signal-safe. */
+ * USP_ERROR_NO_MEMORY. Not async-signal-safe: it allocates. */
 USP_API int usp_stack_table_create(const struct usp_stack_table_options *options, struct usp_stack_table **table);
 
-/* Frees a table. All records must have been released. NULL is ignored. Not async-signal-safe. */
+/* Frees a table. All records must have been released. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_stack_table_free(struct usp_stack_table *table);
 
 /* Counts a stack, and copies it if the table does not have it yet. Without options.images, its images are those that
@@ -72,12 +72,14 @@ USP_API void usp_stack_table_free(struct usp_stack_table *table);
  *   number  receives the stack's number; may be NULL
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY; USP_ERROR_FULL when the stack alone has more than max_frames
  * frames (it is counted in statistics.refused). If there is no list of this process's images and none can be made, also
- * USP_ERROR_BUSY (try again) and USP_ERROR_SYSTEM, as usp_images_refresh says. Thread-safe, not async-signal-safe. */
+ * USP_ERROR_BUSY (try again) and USP_ERROR_SYSTEM, as usp_images_refresh says. Thread-safe, not async-signal-safe: it
+ * takes the table's lock and allocates. */
 USP_API int usp_stack_table_add(struct usp_stack_table *table, const struct usp_stack *stack, uint64_t time,
                                 uint64_t *number);
 
 /* Gives the stack with a number. On success the caller releases *record. Returns USP_OK, USP_ERROR_ARGUMENT, or
- * USP_ERROR_NOT_FOUND when the table does not have it, or no longer. Thread-safe, not async-signal-safe. */
+ * USP_ERROR_NOT_FOUND when the table does not have it, or no longer. Thread-safe, not async-signal-safe: it takes the
+ * table's lock. */
 USP_API int usp_stack_table_get(struct usp_stack_table *table, uint64_t number, struct usp_stack_record *record);
 
 /* Lists the images that contain the record's frames, at the addresses where they were loaded when the stack was seen,
@@ -85,17 +87,19 @@ USP_API int usp_stack_table_get(struct usp_stack_table *table, uint64_t number, 
  *   - as usp_format_options.images, with any symbolizer
  *   - with usp_symbolize_image or usp_symbolizer_create
  *   - for (build id, offset) pairs that another machine symbolicates
- * Call it before the record is released. On success the caller frees *images, which may outlive the record. Returns
- * USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe. */
+ * Names are right even if libraries were unloaded; there is no name when the file of an unloaded library is gone or was
+ * replaced. Call it before the record is released. On success the caller frees *images, which may outlive the record.
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_stack_record_images(const struct usp_stack_record *record, struct usp_images **images);
 
-/* Releases a record, even if its stack was evicted meanwhile, and clears it. Thread-safe, not
- * async-signal-safe. */
+/* Releases a record, even if its stack was evicted meanwhile, and clears it. Thread-safe, not async-signal-safe: it
+ * takes the table's lock. */
 USP_API void usp_stack_table_release(struct usp_stack_table *table, struct usp_stack_record *record);
 
 /* Lists the numbers of all stacks, the most recently seen first.
  *   numbers, capacity  the caller's array; may be NULL with 0
- * Returns the number of stacks, even when it exceeds capacity. Thread-safe, not async-signal-safe. */
+ * Returns the number of stacks, even when it exceeds capacity. Thread-safe, not async-signal-safe: it takes the table's
+ * lock. */
 USP_API size_t usp_stack_table_numbers(struct usp_stack_table *table, uint64_t *numbers, size_t capacity);
 
 struct usp_stack_table_statistics {
@@ -109,7 +113,7 @@ struct usp_stack_table_statistics {
     uint64_t reserved[4];
 };
 
-/* Fills *statistics. Thread-safe, not async-signal-safe. */
+/* Fills *statistics. Thread-safe, not async-signal-safe: it takes the table's lock. */
 USP_API void usp_stack_table_get_statistics(struct usp_stack_table *table,
                                             struct usp_stack_table_statistics *statistics);
 

@@ -27,8 +27,8 @@ struct usp_tasks_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_tasks_options_init(struct usp_tasks_options *options);
 
-/* Searches for the tasks of a snapshot of another process or of a core file. Supported are x86_64 and arm64
- * Linux and the runtime's layout 1 (Swift 6.1 to 6.3), a version number that the runtime itself exports.
+/* Searches for the tasks of a snapshot of another process or of a core file. Supported are x86_64 and arm64 Linux and
+ * the runtime's layout 1 (Swift 6.1 to 6.3), a version number that the runtime itself exports.
  *
  * Each word that can be a task's first one is checked: the kind and state must be valid, and the resume addresses of
  * the task and of its async contexts must be code of an image, and a function's start where an unwind table describes
@@ -41,11 +41,11 @@ USP_API void usp_tasks_options_init(struct usp_tasks_options *options);
  *   USP_ERROR_NOT_FOUND    the process has no Swift runtime with tasks
  *   USP_ERROR_UNSUPPORTED  another system, processor or layout; a snapshot of this process or a raw capture
  *   USP_ERROR_NO_THREAD    the process has ended
- * Thread-safe, not async-signal-safe. */
+ * Thread-safe, not async-signal-safe: it opens files, reads another process's memory and allocates. */
 USP_API int usp_tasks_create(const struct usp_snapshot *snapshot, const struct usp_tasks_options *options,
                              struct usp_tasks **tasks, char *error, size_t error_size);
 
-/* Frees a list of tasks. NULL is ignored. Not async-signal-safe. */
+/* Frees a list of tasks. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_tasks_free(struct usp_tasks *tasks);
 
 enum usp_tasks_flags {

@@ -71,8 +71,9 @@ struct usp_frame {
 };
 
 /* Returns the address to look up for a frame: its own pc where that is exact, otherwise an address inside the call
- * instruction (arm64, x86: pc − 1; armv7: (pc & ~1) − 1). Addresses are adjusted nowhere else. Async-signal-safe,
- * thread-safe. */
+ * instruction (arm64, x86: pc − 1; armv7: (pc & ~1) − 1). A return address may belong to the next function, because the
+ * call can be the last instruction of its own. Addresses are adjusted nowhere else: print the frame's pc, but look up
+ * its call site. Async-signal-safe, thread-safe. */
 USP_API usp_addr usp_frame_call_site(uint32_t arch, const struct usp_frame *frame);
 
 /* Why a walk ended. */
@@ -236,7 +237,7 @@ struct usp_target {
 USP_API void usp_target_init(struct usp_target *target, uint32_t arch);
 
 /* The frame readers. Options select the allowed readers and those that are tried before the others. By default they
- * are tried in the library's order. */
+ * are tried in the library's order. When a reader finds nothing, the next one is tried. */
 enum usp_frame_readers {
     USP_READER_SIGNAL = 1 << 0,       /* signal trampolines */
     USP_READER_INSTRUCTIONS = 1 << 1, /* the first-frame rule, and frames without records further out */
@@ -265,7 +266,8 @@ struct usp_unwind_options {
     /* Optional. With it, stack.hash is computed from (build id or UUID, offset) pairs and is stable across runs of the
      * same build. Without it, it is computed from addresses, which is cheaper. Default NULL. */
     const struct usp_images *images;
-    /* enum usp_frame_readers: the readers of `readers` that are tried before all others. If set, rules are neither
+    /* enum usp_frame_readers: the readers of `readers` that are tried before all others. With USP_READER_FRAME_RECORD,
+     * a walk follows frame pointers as far as they lead, and uses tables where they end. If set, rules are neither
      * cached nor taken from the cache (usp_prepare_options.kept_rules). Default 0. */
     uint32_t readers_first;
     uint32_t reserved0;

@@ -1,53 +1,111 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Checks that every public function is on exactly one page of doc/man, that every page documents something that exists,
-# and that the formatter accepts all pages.
+# Checks the manual pages, the table of where functions may be called, and the HTML page: doc/pages.pl and doc/html.pl
+# write them from the public headers, which this script compares with lib/unspool.map. Also checks that both programs
+# refuse what they cannot show.
 set -euo pipefail
+export LC_ALL=C
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
-pages=$top/doc/man
+need_tools perl
 make_work
+pages=$work/pages
+mkdir "$pages"
 
-# Writes NAME PAGE for each function.
-{
-  for page in "$pages"/usp_*.3; do echo "$(basename "$page" .3) $(basename "$page" .3)"; done
-  sh "$pages/redirections.sh" "$pages"
-} >"$work/pages"
+write_pages() { perl "$top/doc/pages.pl" 0.0.0 "$1" "$top/doc/examples/pages" "${@:2}"; }
+write_pages "$pages" "$top"/include/unspool/*.h
 
+awk '/^ *usp_[a-z0-9_]+;/ { sub(/;.*/, "", $1); print $1 }' "$top/lib/unspool.map" | sort >"$work/public"
+[[ $(wc -l <"$work/public") -gt 100 ]] || fail "lib/unspool.map: the functions are not found"
+
+# ---- the pages ----
+
+(cd "$pages" && printf '%s\n' usp_*.3) | sed 's/\.3$//' | sort >"$work/named"
+while read -r name; do fail "$name has no page"; done < <(comm -23 "$work/public" "$work/named")
+while read -r name; do fail "$name.3: there is no such public function"; done < <(comm -13 "$work/public" "$work/named")
+
+# Another name's file refers to the page that has the function's contract.
 while read -r name; do
-  page=$(awk -v name="$name" '$1 == name { print $2 }' "$work/pages")
-  case $(wc -w <<<"$page") in
-  0) fail "$name has no page" ;;
-  1)
-    # Each name must be where whatis(1) looks for it, and be declared in the synopsis.
-    sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$pages/$page.3" | grep -cw "$name" >/dev/null || fail "$page.3: NAME lacks $name"
-    sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$pages/$page.3" | grep -cw "$name" >/dev/null ||
-      fail "$page.3: SYNOPSIS lacks $name"
-    ;;
-  *) fail "$name is on several pages: $(tr '\n' ' ' <<<"$page")" ;;
-  esac
-done < <(public_functions)
-
-while read -r name page; do
-  grep -qwF "$name" "$top"/include/unspool/*.h || fail "$page.3 is about $name, which does not exist"
-done <"$work/pages"
-
-# A page must refer only to pages that exist, and unspool(7) must refer to each page.
-for page in "$pages"/*.[1-9]; do
-  while read -r name; do
-    grep -q "^$name " "$work/pages" || fail "$(basename "$page") refers to $name(3), which does not exist"
-  done < <(grep -oE '\busp_[a-z0-9_]+ \(3\)' "$page" | cut -d' ' -f1 | sort -u)
+  page=$name
+  if grep -q '^\.so ' "$pages/$name.3"; then page=$(sed -n 's,^\.so man3/\(.*\)\.3$,\1,p' "$pages/$name.3"); fi
+  sed -n '/^\.SH NAME/,/^\.SH SYNOPSIS/p' "$pages/$page.3" | grep -cw "$name" >/dev/null || fail "$page.3: NAME lacks $name"
+  sed -n '/^\.SH SYNOPSIS/,/^\.SH DESCRIPTION/p' "$pages/$page.3" | grep -c "\b$name(" >/dev/null ||
+    fail "$page.3: SYNOPSIS lacks $name"
+done <"$work/named"
+for part in 'uint32_t kept_rules' 'Number of unwind rules' 'finds the roots of stacks'; do
+  grep -cF -- "$part" "$pages/usp_prepare.3" >/dev/null || fail "usp_prepare.3 lacks: $part"
 done
-for page in "$pages"/usp_*.3; do
-  name=$(basename "$page" .3)
-  grep -qw "$name (3)" "$pages/unspool.7" || fail "unspool.7 does not mention $name(3)"
+for header in "$top"/include/unspool/*.h; do
+  name=$(basename "$header" .h)
+  [[ $name == unspool ]] && continue
+  [[ -f $pages/unspool_$name.3 ]] || fail "unspool/$name.h has no page"
+  grep -qw "unspool_$name (3)" "$top/doc/man/unspool.7" || fail "unspool.7 does not mention unspool_$name(3)"
+done
+
+# Hand-written pages must refer only to pages that exist.
+for page in "$top"/doc/man/*.[1-9]; do
+  while read -r name; do
+    [[ -f $pages/$name.3 ]] || fail "$(basename "$page") refers to $name(3), which does not exist"
+  done < <(grep -oE '\b(usp|unspool)_[a-z0-9_]+ \(3\)' "$page" | cut -d' ' -f1 | sort -u)
 done
 
 if have groff; then
-  for page in "$pages"/*.[1-9]; do
-    [[ -f $page ]] || continue
+  for page in "$top"/doc/man/*.[1-9] "$pages"/*.3; do
+    if grep -q '^\.so ' "$page"; then continue; fi
     said=$(groff -man -Tutf8 -ww -z -rLL=100n "$page" 2>&1 | grep -v 'cannot adjust line' || :)
     [[ -z $said ]] || fail "$(basename "$page"): $said"
   done
 fi
+
+# ---- the table ----
+
+perl -ne 'next unless my ($names, $rest) = /^\| (`[^|]*) \| (.*?)[ |]*\n/; print "$1 | $rest\n" while $names =~ /`([^`]*)`/g' \
+  "$pages/safety-table.md" | sort >"$work/rows"
+cut -d' ' -f1 "$work/rows" | cmp -s - "$work/public" || fail "safety-table.md has not one row for each public function"
+while read -r row; do grep -qxF -- "$row" "$work/rows" || fail "safety-table.md lacks: $row"; done <<'END'
+usp_capture_context | yes | it walks the calling thread
+usp_capture_thread | no | it stops the thread itself | It may allocate, and waits for the thread's answer.
+usp_images_find | yes | yes
+usp_monitor_turn_end | yes | yes
+usp_snapshot_open_core | no | yes | It opens files and allocates.
+usp_thread_main | yes on Linux | yes on Linux | On Apple systems it obtains port rights and frees the kernel's list of threads.
+END
+
+# ---- the HTML page ----
+
+# write_html FILE: writes the page, with one more file.
+write_html() { perl "$top/doc/html.pl" 0.0.0 "$top"/doc/man/*.[1-9] "$pages"/*.3 "$top"/doc/*.md "$1"; }
+write_html "$pages/safety-table.md" >"$work/unspool.html"
+grep -oE ' id="[^"]*"' "$work/unspool.html" | cut -d'"' -f2 | sort >"$work/anchors"
+uniq -d "$work/anchors" | while read -r id; do echo "two places have the anchor $id"; done >"$work/twice"
+[[ ! -s $work/twice ]] || fail "$(cat "$work/twice")"
+grep -oE 'href="[^"]*"' "$work/unspool.html" | cut -d'"' -f2 | sort -u >"$work/links"
+while read -r link; do
+  case $link in
+  '#'*) grep -qxF -- "${link#\#}" "$work/anchors" || fail "unspool.html: the link $link leads nowhere" ;;
+  https://*) ;;
+  *) fail "unspool.html: a link to a file: $link" ;;
+  esac
+done <"$work/links"
+[[ $(wc -l <"$work/links") -gt 200 ]] || fail "unspool.html has too few links"
+while read -r name; do fail "unspool.html has no anchor for $name"; done < <(comm -23 "$work/public" "$work/anchors")
+for file in "$top"/doc/man/*.[1-9] "$top"/doc/*.md; do
+  grep -qxF -- "#$(basename "$file")" "$work/links" || fail "unspool.html: the contents list lacks $(basename "$file")"
+done
+
+# ---- what is refused ----
+
+# refused WORDS FUNCTION: the last command must have failed with a message that has these words.
+refused() { if "${@:2}" >/dev/null 2>"$work/said" || ! grep -qF -- "$1" "$work/said"; then fail "not refused: $1: $(cat "$work/said")"; fi; }
+# header TEXT: writes a header with a declaration.
+header() { printf '/* SPDX */\n/* A header. */\nUSP_BEGIN_DECLS\n\n%s\n\nUSP_END_DECLS\n' "$1" >"$work/made.h"; }
+mkdir "$work/made"
+header 'USP_API int usp_made(int n);'
+refused 'usp_made has no contract' write_pages "$work/made" "$work/made.h"
+header "$(printf '/* Makes. Thread-safe. */\nUSP_API int usp_made(int n);')"
+refused 'does not say whether it is async-signal-safe' write_pages "$work/made" "$work/made.h"
+header "$(printf '/* Makes. Not async-signal-safe. */\nUSP_API int usp_made(int n);')"
+write_pages "$work/made" "$work/made.h" || fail "a right header is refused"
+printf '# Made\n\nSee [there](nowhere.md).\n' >"$work/made.md"
+refused 'there is no nowhere.md' write_html "$work/made.md"
 verdict
