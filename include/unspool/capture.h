@@ -110,8 +110,7 @@ struct usp_capture_usage {
     uint64_t reserved[4];
 };
 
-/* Fills *usage with the memory held now. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe: it
- * takes a lock. */
+/* Fills *usage with the memory held now. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe. */
 USP_API int usp_capture_get_usage(struct usp_capture_usage *usage);
 
 /* Returns whether usp_prepare has succeeded and usp_shutdown has not been called since. Async-signal-safe,

@@ -43,8 +43,7 @@ USP_API uint32_t usp_mangling_of(const char *name);
  * hashes that distinguish crates of the same name, and Swift names, the latter in the form of `swift demangle` or
  * `swift demangle --simplified`.
  *
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates, takes
- * locks, and may load the C++ runtime's library. */
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler);
 
 /* Frees a demangler and all names that it returned. NULL is ignored. Not async-signal-safe: it frees memory. */

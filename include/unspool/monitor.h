@@ -199,7 +199,8 @@ USP_API void usp_monitor_answer(struct usp_monitor *monitor);
 /* Returns a descriptor (on Linux an eventfd) for loops that wait for descriptors and do not report turns. When it is
  * readable, the loop calls usp_monitor_answer. It replaces usp_monitor_options.ping, and is closed with the monitor.
  * Call it before usp_monitor_start. Returns the descriptor, or USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED,
- * USP_ERROR_ARGUMENT. For one thread at a time, not async-signal-safe: it allocates a descriptor and takes locks. */
+ * USP_ERROR_ARGUMENT. For one thread at a time, not async-signal-safe: it opens a descriptor and writes data that
+ * another call may be reading. */
 USP_API int usp_monitor_open_ping(struct usp_monitor *monitor);
 
 /* Learns from the calling stack how the run loop's library calls its wait function. The caller is a function that the
