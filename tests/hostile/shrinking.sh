@@ -7,6 +7,7 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
 need_tools gcc objcopy strip
+here=$PWD
 cd "$work"
 gcc -shared -fPIC -o shorten.so "$top/tests/hostile/shorten.c" -ldl 2>/dev/null || skip "the file cannot be shortened here"
 LD_PRELOAD=$work/shorten.so "$unspool" --version >/dev/null 2>&1 || skip "LD_PRELOAD does not work here"
@@ -29,6 +30,8 @@ cp out right
 
 # What the command said, in all cases, of files that were cut.
 : >messages
+# The reads before which a file is shortened.
+reads=(1 2 4)
 # cut WHAT FILE ARGUMENT...: runs unspool while FILE is shortened to several sizes, at several reads of it, also with the
 # old size restored. The exit status must be the command's own, not a signal's.
 cut() {
@@ -37,7 +40,7 @@ cut() {
   cp "$file" kept
   size=$(stat -c %s "$file")
   for to in 100 $((size / 3)) $((size - 50)); do
-    for after in 1 2 4; do
+    for after in "${reads[@]}"; do
       for again in '' 1; do
         status=0
         cp kept "$file"
@@ -71,4 +74,25 @@ strip waiting
 objcopy --add-gnu-debuglink=stuck.debug waiting
 start "$work/waiting"
 cut "the debug file of a process" stuck.debug stack "$pid"
+cut "the debug file of a process that is recorded" stuck.debug record --duration 0.05 -o profile "$pid"
+
+# A raw capture of a program of its own.
+cp "$here/tests/tool/captures_itself" .
+./captures_itself capture.raw >printed
+cut "a raw capture" capture.raw stack capture.raw
+grep -q 'the capture is cut off or damaged' messages || fail "no message says that a capture was cut off"
+
+# A core of a small program.
+printf 'int main(void) { volatile int *nowhere = 0; return *nowhere; }' >ends.c
+gcc -g -o ends ends.c
+if [[ $(cat /proc/sys/kernel/core_pattern) == core ]]; then
+  (ulimit -c unlimited && ./ends) 2>/dev/null || :
+  for core in core core.*; do if [[ -s $core ]]; then mv "$core" ended; fi; done
+fi
+if [[ -e ended ]]; then
+  reads=(1 2 3 4 8)
+  cut "a core" ended stack ended
+else
+  echo "cores: not tested: the kernel writes none here"
+fi
 verdict
