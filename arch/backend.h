@@ -201,7 +201,7 @@ struct uspi_backend {
      *   bytes, n  the code from pc on; n >= instruction_max except at the end of readable text
      *   mode      USPI_MODE_*; 0 on the other processors
      *   out       written completely when true is returned
-     * Returns false when the bytes are no instruction of this processor, or are cut off by n.
+     * Returns false when the bytes are not an instruction of this processor, or are cut off by n.
      *
      * Effects describe exactly what an instruction does to sp, fp, lr, callee-saved registers and control flow. Other
      * writes to an integer register are listed in `clobbers`. An instruction that cannot be described exactly lists all

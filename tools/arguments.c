@@ -96,7 +96,7 @@ bool parse_target(const char *target, int64_t *pid) {
     *pid = 0;
     if (target[0] == '\0' || target[strspn(target, "0123456789")] != '\0') return true;
     if (!parse_number(target, INT32_MAX, &number) || number == 0) {
-        complain("%s is no process id (./%s would be a file)", target, target);
+        complain("%s is not a process id (./%s would be a file)", target, target);
         return false;
     }
     *pid = (int64_t)number;

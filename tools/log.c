@@ -86,7 +86,7 @@ static int open_log(const struct session *session, const struct log_file_name *n
         return EXIT_NO_TARGET;
     }
     if (fd < 0 && errno == EINVAL) {
-        complain("%s: is no regular file", name->path);
+        complain("%s: is not a regular file", name->path);
         return EXIT_NO_TARGET;
     }
     if (log_input_take(input, fd)) return EXIT_ALL_WELL;

@@ -177,7 +177,7 @@ bool output_open_in(struct output *output, int folder, const char *name, const c
     return open_stream(output, fd);
 }
 
-/* Opens what is no regular file: a device or a pipe. */
+/* Opens what is not a regular file: a device or a pipe. */
 static bool open_special(struct output *output, int folder, const char *name, const char *path) {
     struct stat file;
     const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);

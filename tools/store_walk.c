@@ -62,7 +62,7 @@ static bool read_names(DIR *folder, struct names *names) {
 }
 
 /* Opens a folder of the store. Links are not followed: they lead to files that are not the store's. Returns NULL if it
- * is no folder, or is gone, with EXIT_ALL_WELL in *result, and after other errors. */
+ * is not a folder, or is gone, with EXIT_ALL_WELL in *result, and after other errors. */
 static DIR *open_folder(int at, const char *name, const char *path, int *result) {
     const int follow = at == AT_FDCWD ? 0 : O_NOFOLLOW;
     const int opened = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | follow);

@@ -50,7 +50,7 @@ static const struct command *find_command(const char *name) {
     for (size_t i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i]->name) == 0) return commands[i];
     }
-    complain("\"%s\" is no command; `unspool --help` lists them", name);
+    complain("\"%s\" is not a command; `unspool --help` lists them", name);
     return NULL;
 }
 

@@ -30,7 +30,7 @@ static bool data_processing(struct uspi_instruction *out, const struct uspi_arm_
     }
     bool by_register = w >> 4 & 1;
     if (by_register && reg == USPI_ARM_PC) return false;
-    if ((w & 0xff0) == 0x060) operation = USPI_ARM_OTHER; /* rrx shifts the carry in, so this is no table index */
+    if ((w & 0xff0) == 0x060) operation = USPI_ARM_OTHER; /* rrx shifts the carry in, so this is not a table index */
     uspi_arm_result_register(out, code, operation, (struct uspi_arm_operands){reg, first, w & 15, (w & 0xff0) != 0});
     return true;
 }

@@ -70,7 +70,8 @@ struct uspi_x86_code {
     int64_t immediate; /* sign-extended */
 };
 
-/* Parses the instruction at `bytes`; writes *code completely. False when it is no instruction, or is cut off by n. */
+/* Parses the instruction at `bytes`; writes *code completely. False when it is not an instruction, or is cut off by
+ * n. */
 bool uspi_x86_parse(struct uspi_x86_code *code, const struct uspi_x86_mode *mode, const uint8_t *bytes, size_t n,
                     usp_addr pc);
 

@@ -56,7 +56,7 @@ static inline struct uspi_span uspi_json_key(const struct uspi_json_document *do
 /* Means that there is no node. */
 #define USPI_JSON_NONE SIZE_MAX
 
-/* Returns the first member of an object with a key; USPI_JSON_NONE when there is none, or the node is no object. */
+/* Returns the first member of an object with a key; USPI_JSON_NONE when there is none, or the node is not an object. */
 size_t uspi_json_member(const struct uspi_json_document *document, size_t object, struct uspi_span key);
 
 /* Decodes the text of a string or key to UTF-8, with escapes resolved. Returns the length, which is at most that of the

@@ -91,7 +91,8 @@ static void find_interruption(const struct uspi_record *record, struct uspi_inte
     }
 }
 
-/* On an unknown stack, an address more than this above the last record is no record (Libc gen/thread_stack_pcs.c). */
+/* On an unknown stack, an address more than this above the last record is not a record (Libc
+ * gen/thread_stack_pcs.c). */
 #define MAX_GAP 0x100000u
 
 struct walk {
@@ -121,7 +122,7 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
 }
 
 /* Judges a return address that is not in its first place in the cache, and finds the code that a signal interrupted
- * there. Returns false when it is no return address. */
+ * there. Returns false when it is not a return address. */
 static __attribute__((noinline)) bool look_closer(const struct uspi_record *record, uintptr_t address,
                                                   struct uspi_interruption *interruption) {
     enum uspi_call_site_verdict verdict = uspi_call_site_judge(address, (uintptr_t)record->return_address);

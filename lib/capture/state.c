@@ -4,7 +4,7 @@
 
 #include "lib/capture/own_code.h"
 
-/* 0 is no return address: its place must not contain it. */
+/* 0 is not a return address: its place must not contain it. */
 struct uspi_capture_state uspi_capture_state = {
     .call_sites = {UINTPTR_MAX},
     .code = {.table_limit = USPI_TABLE_LIMIT},

@@ -23,7 +23,7 @@ static void find_stack(const struct uspi_core_memory *memory, uint32_t os, struc
     thread->stack_high = high;
 }
 
-/* Says what to do with a compressed core; otherwise that the file is no core. */
+/* Says what to do with a compressed core; otherwise that the file is not a core. */
 static int refuse_format(struct uspi_bytes bytes, struct uspi_error *error) {
     static const struct {
         uint8_t size, magic[6];

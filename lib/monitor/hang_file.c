@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first byte is not ASCII: the file is no text, and a transfer that clears the eighth bit damages it. */
+/* The first byte is not ASCII: the file is not text, and a transfer that clears the eighth bit damages it. */
 static const uint8_t magic[8] = {0x89, 'U', 'S', 'P', 'H', 'A', 'N', 'G'};
 #define VERSION 1u
 

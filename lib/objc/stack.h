@@ -16,7 +16,7 @@ struct uspi_objc_captured {
 
 @interface USPStack ()
 /* Takes ownership of the captured stack's frames, and frees them with free(), even if it returns nil. error: why there
- * is no stack; nil: there is one. */
+ * is not a stack; nil: there is one. */
 - (id)initWithCaptured:(const struct uspi_objc_captured *)captured name:(NSString *)name error:(NSError *)error;
 @end
 

@@ -14,8 +14,8 @@ struct uspi_archive {
     uint64_t headers;             /* how many were read */
 };
 
-/* Opens an archive at its first member. Returns USP_OK, USP_ERROR_FORMAT when it is no archive, USP_ERROR_UNSUPPORTED
- * when its members are in other files (a thin archive), or what reading failed with. */
+/* Opens an archive at its first member. Returns USP_OK, USP_ERROR_FORMAT when it is not an archive,
+ * USP_ERROR_UNSUPPORTED when its members are in other files (a thin archive), or what reading failed with. */
 int uspi_archive_open(struct uspi_archive *archive, struct uspi_bytes bytes, struct uspi_error *error);
 
 /* The longest member name that is kept, in bytes. File systems of Apple and Linux allow 255. */

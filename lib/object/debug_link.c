@@ -18,7 +18,8 @@ int uspi_debug_link_read(const struct uspi_elf *elf, struct uspi_debug_link *lin
         status = uspi_bytes_string(bytes, 0, link->name, sizeof link->name, "debug file's name", error);
     if (status != USP_OK) return status;
     if (link->name[0] == '\0' || strchr(link->name, '/') != NULL) {
-        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "\"%s\" is no name of a debug file", link->name);
+        return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "\"%s\" is not the name of a debug file",
+                                link->name);
     }
     /* The checksum follows the name, aligned to 4 bytes. */
     uint64_t at = (strlen(link->name) + 1 + 3) & ~(uint64_t)3;

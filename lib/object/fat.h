@@ -17,8 +17,8 @@ struct uspi_fat {
     uint32_t count;
 };
 
-/* Opens a fat file. Returns USP_OK, USP_ERROR_FORMAT when it is no fat file, has more than USPI_FAT_SLICES_MAX slices, or
- * has slices that overlap, USP_ERROR_TRUNCATED when its table reaches past the end. */
+/* Opens a fat file. Returns USP_OK, USP_ERROR_FORMAT when it is not a fat file, has more than USPI_FAT_SLICES_MAX
+ * slices, or has slices that overlap, USP_ERROR_TRUNCATED when its table reaches past the end. */
 int uspi_fat_open(struct uspi_fat *fat, struct uspi_bytes bytes, struct uspi_error *error);
 
 /* Gives the bytes of slice i: a thin file, whose header says which processor it is for. USP_ERROR_NOT_FOUND past the

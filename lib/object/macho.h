@@ -174,7 +174,7 @@ int uspi_macho_part(const struct uspi_macho *macho, uint64_t offset, uint64_t si
 int uspi_macho_uuid(const struct uspi_macho *macho, uint8_t uuid[USPI_UUID_SIZE], struct uspi_error *error);
 
 /* Fills *image from the headers of an image that is loaded at `load`; the path is left "". Other statuses: those of
- * uspi_macho_extent. A missing UUID is no error. */
+ * uspi_macho_extent. A missing UUID is not an error. */
 int uspi_macho_describe(const struct uspi_macho *macho, usp_addr load, struct usp_image *image,
                         struct uspi_error *error);
 

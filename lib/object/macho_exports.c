@@ -66,14 +66,14 @@ static int read_node(struct uspi_macho_exports *exports, uint32_t number, size_t
         if (status == USP_OK) status = uspi_bytes_uleb(trie, &at, &place, "place of a node", error);
         if (status != USP_OK) return status;
         if (at - begin > *left || place >= trie.size) {
-            return uspi_bytes_error(error, trie, begin, USP_ERROR_FORMAT, "the exports are no tree");
+            return uspi_bytes_error(error, trie, begin, USP_ERROR_FORMAT, "the exports are not a tree");
         }
         child.at = (uint32_t)place;
         status = add_node(exports, room, &child);
     }
     if (status != USP_OK) return status;
     if (at - begin > *left) {
-        return uspi_bytes_error(error, trie, begin, USP_ERROR_FORMAT, "the exports are no tree");
+        return uspi_bytes_error(error, trie, begin, USP_ERROR_FORMAT, "the exports are not a tree");
     }
     *left -= at - begin;
     return USP_OK;
@@ -141,7 +141,7 @@ int uspi_macho_export_name(const struct uspi_macho_exports *exports, uint32_t i,
         total += end - 1 - exports->nodes[node].piece;
     }
     /* In a sound trie each piece occurs once, so a name is no longer than the trie. */
-    if (total > trie.size) return uspi_bytes_error(error, trie, 0, USP_ERROR_FORMAT, "the exports are no tree");
+    if (total > trie.size) return uspi_bytes_error(error, trie, 0, USP_ERROR_FORMAT, "the exports are not a tree");
     *length = (size_t)total;
     if (to == NULL) return USP_OK;
     for (uint32_t node = i; node != 0; node = exports->nodes[node].parent) {

@@ -67,7 +67,7 @@ slice() {
   (cd "$top" && clang-19 -target "$1" "${include[@]}" "${flags[@]}" -fobjc-arc -fblocks -fsyntax-only doc/examples/hang.m \
     "$work/readme.m") || fail "$1: doc/examples/hang.m or README.md's example does not compile"
   if [[ -z $headers || $1 == *-macos* ]]; then
-    imports "$1" -fobjc-arc || fail "$1: the headers are no module with complete nullability"
+    imports "$1" -fobjc-arc || fail "$1: the headers are not a module with complete nullability"
   fi
   # On macOS the demo is built too.
   if [[ $1 == *-macos* ]]; then

@@ -57,7 +57,7 @@ SECOND = re.compile(
 
 
 def number(name):
-    """The register's DWARF number; None for the zero register and for anything that is no integer register."""
+    """The register's DWARF number; None for the zero register and for anything that is not an integer register."""
     match = REGISTER.match(name.strip())
     if not match:
         return None

@@ -143,7 +143,7 @@ static void print_wrong(const struct run *r, const struct way *way, const struct
 static void compare(struct run *r, const struct moment *now) {
     const struct way *way = &r->ways[r->truth.depth - 1];
     struct inferred inferred;
-    /* The first frame's caller is no code. */
+    /* The first frame's caller is not code. */
     if (r->truth.depth < 2 || !is_new(r, r->truth.frames[r->truth.depth - 1].return_address, way)) return;
     if (!infer(r, now, &inferred)) {
         machine_fail(&r->machine, "usp_symbolize_stack fails");

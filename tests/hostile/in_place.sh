@@ -79,7 +79,7 @@ err_has '^unspool: symbolic links in folders are left out: 2$'
 # A pipe is not waited for.
 timeout 20 "$unspool" symbolize --search "$work/files" --in-place --log "$theirs/logs/pipe" 2>"$work/err" || status=$?
 [[ $status -eq 3 ]] || fail "a pipe: exit status $status"
-err_has 'pipe: is no regular file$'
+err_has 'pipe: is not a regular file$'
 
 # ---- copies: no more than the source
 run 0 symbolize --quiet --search "$work/files" --output "$work/copies" --log "$theirs/logs"

@@ -48,7 +48,7 @@ interrupted() {
   [[ -z $(find "$XDG_CACHE_HOME" -name 'fetch.*') || $signal == KILL ]] || fail "SIG$signal: left in the cache"
 }
 for signal in INT TERM HUP; do
-  # In the background, a shell that is no terminal's ignores SIGINT.
+  # In the background, a shell that is not a terminal's ignores SIGINT.
   interrupted "$signal" "without a name" env --default-signal=INT
 done
 # Where files without names are not possible, because /proc is missing.

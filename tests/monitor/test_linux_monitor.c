@@ -638,7 +638,8 @@ START_TEST(starved) {
     pid_t child = fork_for(turn_now_and_then, turning);
     wait_for(&turning->ready, 1);
     if (_i == QUOTA && !begin_cgroup(child, 10000)) {
-        /* Most containers do not let programs make groups, so this is no failure even where all tools are required. */
+        /* Most containers do not let programs make groups, so this is not a failure even where all tools are
+         * required. */
         kill_child(child);
         printf("not tested: a control group is not permitted\n");
         return;

@@ -474,7 +474,7 @@ START_TEST(json_text) {
 }
 END_TEST
 
-/* A package's path may begin with a digit. Other lines that end with a parenthesis are no frames of Go. */
+/* A package's path may begin with a digit. Other lines that end with a parenthesis are not frames of Go. */
 START_TEST(go_functions) {
     static const char *const others[] = {"#define PAGE size(0x1000)", "[[ x ]] || sum+=(y)", "12/(3-3)", "$(id)",
                                          "(x)"};

@@ -327,9 +327,9 @@ static const struct {
     int status;
 } damaged[] = {
     {"{\"bug_type\":\"309\"}\n{\"frames\":[", "offset 0x1e: the JSON is cut off", USP_ERROR_TRUNCATED},
-    {"{\"bug_type\":\"309\"}\n{\"frames\":[}", "offset 0x1e: this is no JSON", USP_ERROR_FORMAT},
-    {"{\"callStackTree\":{]}", "offset 0x12: this is no JSON", USP_ERROR_FORMAT},
-    {"{} {x", "offset 0x4: this is no JSON", USP_ERROR_FORMAT},
+    {"{\"bug_type\":\"309\"}\n{\"frames\":[}", "offset 0x1e: this is not JSON", USP_ERROR_FORMAT},
+    {"{\"callStackTree\":{]}", "offset 0x12: this is not JSON", USP_ERROR_FORMAT},
+    {"{} {x", "offset 0x4: this is not JSON", USP_ERROR_FORMAT},
     {"\xff\xfe{\0\"\0x\0\"\0\0\xd8", "", USP_OK},
 };
 

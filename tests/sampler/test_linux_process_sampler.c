@@ -347,8 +347,8 @@ static void be_undumpable(int output) {
 START_TEST(refusals) {
     struct standing standing = {.depth = 2, .wait = wait_asleep};
     unsigned before = count_open_files();
-    expect_refusal(-5, USP_ERROR_NO_THREAD, "no process id");
-    expect_refusal(INT64_C(1) << 40, USP_ERROR_NO_THREAD, "no process id");
+    expect_refusal(-5, USP_ERROR_NO_THREAD, "not a process id");
+    expect_refusal(INT64_C(1) << 40, USP_ERROR_NO_THREAD, "not a process id");
     stand_begin(&standing);
     expect_refusal((int64_t)standing.thread.id, USP_ERROR_NO_THREAD, "is a thread of process");
     stand_end(&standing);

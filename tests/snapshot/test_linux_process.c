@@ -747,14 +747,14 @@ START_TEST(no_such_process) {
     struct usp_snapshot *snapshot;
     int status;
     expect_refusal(0x7ffffff0, USP_ERROR_NO_THREAD, "no process");
-    expect_refusal(0, USP_ERROR_NO_THREAD, "no process");
-    expect_refusal(-5, USP_ERROR_NO_THREAD, "no process");
-    expect_refusal(INT64_MAX, USP_ERROR_NO_THREAD, "no process");
+    expect_refusal(0, USP_ERROR_NO_THREAD, "not a process id");
+    expect_refusal(-5, USP_ERROR_NO_THREAD, "not a process id");
+    expect_refusal(INT64_MAX, USP_ERROR_NO_THREAD, "not a process id");
     expect_refusal(getpid(), USP_ERROR_ARGUMENT, "usp_snapshot_create_self");
     ck_assert_int_eq(usp_snapshot_create_process(1, NULL, NULL, NULL, 0), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_snapshot_create_process(-5, NULL, &snapshot, NULL, 0), USP_ERROR_NO_THREAD);
     expect_no_images(0x7ffffff0, USP_ERROR_NO_THREAD, "there is no process 2147483632");
-    expect_no_images(-5, USP_ERROR_NO_THREAD, "-5 is no process id");
+    expect_no_images(-5, USP_ERROR_NO_THREAD, "-5 is not a process id");
     ck_assert_int_eq(usp_images_create_process(1, NULL, NULL, 0), USP_ERROR_ARGUMENT);
     /* A process that has ended: its parent's wait must still get its exit status. */
     pid_t child = fork();

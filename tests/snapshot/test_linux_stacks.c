@@ -170,7 +170,7 @@ START_TEST(a_thread_that_wakes_up_meanwhile_has_no_torn_stack) {
 }
 END_TEST
 
-/* ---- what is no frame ---- */
+/* ---- what is not a frame ---- */
 
 START_TEST(an_address_in_no_mapping_is_no_frame) {
     /* The child writes over its own frame, which AddressSanitizer reports. */

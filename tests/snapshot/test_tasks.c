@@ -15,7 +15,7 @@
 #define METADATA  (TEXT + 0xf00)
 #define TASK_SIZE UINT64_C(208)
 
-/* Bits of an arm64 address that are no signature. */
+/* Bits of an arm64 address that are not a signature. */
 #define STRIP_MASK UINT64_C(0x0000ffffffffffff)
 
 #define START_ADAPTER (TEXT + 0x800)

@@ -32,7 +32,7 @@ swift_names() {
 }
 
 # symbols_of: prints the Swift names in the symbol tables of the files on standard input, which are separated by NULs. A
-# file that is no object file has none.
+# file that is not an object file has none.
 symbols_of() {
   local file
   while IFS= read -r -d '' file; do

@@ -98,7 +98,7 @@ run 0 symbolize -o "$second" 0
 run 0 symbols twice.a
 [[ $(grep -c '^twice.a(c.o):$' "$work/out") -eq 2 ]] || fail "not both members: $(cat "$work/out")"
 
-# ---- files that are no archives, and damaged ones
+# ---- files that are not archives, and damaged ones
 llvm-ar-19 --thin rcD thin.a x86_64-linux-gnu/c.o
 for command in 'images thin.a' 'symbols thin.a' 'symbolize -o thin.a 0'; do
   # shellcheck disable=SC2086 # words

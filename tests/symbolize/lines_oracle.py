@@ -84,7 +84,7 @@ class Symbols:
         self.starts = sorted(self.by_address)
 
     def are_aliases(self, one, other):
-        """Whether two names are of one function. Bit 0 of a Thumb function's symbol is no part of the address."""
+        """Whether two names are of one function. Bit 0 of a Thumb function's symbol is not part of the address."""
         return bool({a & ~1 for a in self.by_name.get(one, ())} & {a & ~1 for a in self.by_name.get(other, ())})
 
 

@@ -30,7 +30,7 @@ static volatile int kept;
 - (int)bar;
 @end
 
-/* Two functions that are no methods, among methods. */
+/* Two functions that are not methods, among methods. */
 __attribute__((noinline)) static void plain(void) { kept += 3; }
 
 @implementation ViewController

@@ -233,7 +233,7 @@ START_TEST(frames_that_no_call_joins) {
     make_stack('a', 'c');
     stack.physical = 1;
     expect_stack("a c");
-    /* An address in c that is no call's return address. */
+    /* An address in c that is not a call's return address. */
     make_stack('a', 'c');
     frames[1].pc++;
     expect_stack("a c");

@@ -50,7 +50,7 @@ run 0 stack away/core
 out_lacks ' (inner|outer) \+'
 err_has '^unspool: .*stuck'
 
-# A core that is cut off, and a file that is no core.
+# A core that is cut off, and a file that is not a core.
 head -c 1000 away/core >short
 run 3 stack short
 err_has '^unspool: .*short'

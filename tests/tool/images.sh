@@ -60,7 +60,7 @@ cp tests/tool/captures_itself "$work"
 run 0 images "$work/capture.raw"
 out_has "$work/captures_itself$"
 
-# Files that are no images: the message has the file's name and the error.
+# Files that are not images: the message has the file's name and the error.
 cd "$work"
 echo text >text
 printf '!<arch>\n' >archive.a
@@ -83,7 +83,7 @@ err_has 'missing'
 run 2 images a b
 err_has 'one target'
 run 2 images 0
-err_has 'no process id'
+err_has 'not a process id'
 run 2 images --fly a
 validate images "$work/process" "$work/file"
 verdict

@@ -10,7 +10,7 @@ need_tools python3
 start "$stuck"
 run 0 stack --json "$pid"
 err_is_empty
-python3 -m json.tool "$work/out" >/dev/null || fail "this is no JSON"
+python3 -m json.tool "$work/out" >/dev/null || fail "this is not JSON"
 python3 - "$work/out" "$pid" "$stuck" <<'END' || fail "the JSON does not hold what it should"
 import json, re, sys
 
@@ -42,7 +42,7 @@ END
 
 run 0 stack --json --no-symbols "$pid"
 out_lacks '"symbol"'
-python3 -m json.tool "$work/out" >/dev/null || fail "--no-symbols: this is no JSON"
+python3 -m json.tool "$work/out" >/dev/null || fail "--no-symbols: this is not JSON"
 
 start "$stuck" held
 run 0 stack --json "$pid"

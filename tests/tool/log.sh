@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Tests `unspool symbolize --log` with output of unspool itself, of programs of this machine: each style without names
 # must become that style with the names that the process gave, by the program's file and by its debug file. Bytes that
-# are no frame must stay.
+# are not a frame must stay.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"

@@ -95,7 +95,7 @@ if unshare --mount true 2>/dev/null; then
   done
 fi
 
-# Threads that end before they are stopped are no failure.
+# Threads that end before they are stopped are not a failure.
 start "$stuck" churn
 for _ in 1 2 3 4 5 6 7 8 9 10; do
   status=0

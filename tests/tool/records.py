@@ -27,7 +27,7 @@ def good(number, more=''):
     return b'{"id":%d,%s"frames":[{"build_id":"%s","offset":%s}]}' % (number, more.encode(), build.encode(), offset.encode())
 
 
-# Lines that are no records: the answer is an error that contains the line as text.
+# Lines that are not records: the answer is an error that contains the line as text.
 BAD = [b'', b'   ', b'\t', b'\0', b'{}\0', b'{"a":"\0"}', b'{"a":1', b'{"a":}', b'{', b'}', b'{}{}', b'{"a":1}{', b'[]', b'[{}]',
        b'"x"', b'1', b'null', b'no JSON', b'{"a":1}garbage', b'{"a":1}\r{"b":2}', b'\xff\xfe{\0}\0', b'\xef\xbb\xbf{}',
        b'{"a":"\x01"}', b'{"frames":[{"offset":1}', b'{"frames":' + b'[' * 100000, b'{a:1}', b"{'a':1}", b'{"a":1,}']

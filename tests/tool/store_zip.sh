@@ -47,7 +47,7 @@ archive('large.zip', ('lib', whole), ('padding', os.urandom(900 << 10)),
         *(('%x/%x/lib' % (i // 600, i), whole[:4]) for i in range(3000)))
 archive('below-file.zip', ('lib', whole), ('lib/lib', whole))
 archive('bomb.zip', ('lib', whole[:4] + bytes(200 << 20)))
-# A file that is no object file is not unpacked, however large it is.
+# A file that is not an object file is not unpacked, however large it is.
 archive('zeros.zip', ('zeros', bytes(200 << 20)), (inside, whole))
 link = zipfile.ZipInfo('link')
 link.create_system = 3

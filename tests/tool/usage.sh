@@ -46,8 +46,8 @@ refused() {
   err_has "$text"
 }
 refused 'usage: unspool'
-refused '"fly" is no command' fly
-refused '"fly" is no command' help fly
+refused '"fly" is not a command' fly
+refused '"fly" is not a command' help fly
 refused 'one command' help stack record
 refused 'missing' stack
 refused 'one target' stack -p 1 2
@@ -64,8 +64,8 @@ refused '"1000001"' stack --max 1000001 1
 refused '"99999999999999999999"' stack --thread 99999999999999999999 1
 refused '"0"' stack --thread 0 1
 refused 'leaves nothing' stack --max 5 --tail 5 1
-refused '0 is no process id' stack 0
-refused '99999999999 is no process id' stack 99999999999
+refused '0 is not a process id' stack 0
+refused '99999999999 is not a process id' stack 99999999999
 refused '--program is for core files' stack --program /bin/true 1
 refused '--merge is a style' stack --merge --json 1
 refused "unknown or ambiguous option --fly" stack --fly 1
@@ -80,8 +80,8 @@ refused 'missing' record
 refused 'missing' record --
 refused 'one process' record 1 2
 refused 'one process' record 1 -- true
-refused 'no process id' record "$work"
-refused '0 is no process id' record 0
+refused 'not a process id' record "$work"
+refused '0 is not a process id' record 0
 refused '--rate wants a number from 1 to 10000, not "0"' record --rate 0 1
 refused '"1e3"' record --rate 1e3 1
 refused '"inf"' record --duration inf 1

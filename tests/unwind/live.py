@@ -6,10 +6,10 @@ eu-stack's (elfutils):
     live.py [--core FILE] [--eu-stack EU_STACK] UNSPOOL GDB COMMAND...
 
 COMMAND says "ready" when it is where it should be. It is held by SIGSTOP while all look; FILE becomes the core that gdb
-writes of it then. Inlined functions are no frames of their own here, and neither are functions that have left by a tail
+writes of it then. Inlined functions are not frames of their own here, and neither are functions that have left by a tail
 call. Not compared is
 - what a tool shows below a stack's known end (the caller of main, a thread's start routine);
-- what a tool shows after code that no file holds (a just-in-time compiler's) or after an address that is no code: there
+- what a tool shows after code that no file holds (a just-in-time compiler's) or after an address that is not code: there
   it is lost, and a line says so. Ours may go on by frame records, and may end nowhere but in such code;
 - what only ours shows where eu-stack ends for a reason of its own, and a line says which:
   . it says that it has no table for a frame. Where that frame keeps a frame record, ours goes on;

@@ -295,7 +295,7 @@ START_TEST(called_by_the_executor) {
 }
 END_TEST
 
-/* The caller is no executor. A function may be called from anywhere while the register holds a context, so no async
+/* The caller is not an executor. A function may be called from anywhere while the register holds a context, so no async
  * chain may begin. */
 START_TEST(called_by_another) {
     struct fixture *f = below_simple(CALLED_BY_OTHER);

@@ -542,7 +542,7 @@ START_TEST(refuted) {
     EXPECT(f, USP_STOP_NO_RECORD, CODE + 0x320);
     set_registers(f, CODE + 0x340, STACK, 0);
     EXPECT(f, USP_STOP_CORRUPT_TABLE, CODE + 0x340);
-    /* Code that the table does not describe is no error of the table. */
+    /* Code that the table does not describe is not an error of the table. */
     set_registers(f, CODE + 0x800, STACK, 0);
     EXPECT(f, USP_STOP_NO_RECORD, CODE + 0x800);
     /* The slot cannot be read. */

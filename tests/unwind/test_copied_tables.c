@@ -376,8 +376,8 @@ START_TEST(nothing_of_that_kind) {
 }
 END_TEST
 
-/* A section's terminating zero, and bytes that are no entry: the section must be kept, and a look-up must say what is
- * wrong. */
+/* A section's terminating zero, and bytes that are not an entry: the section must be kept, and a look-up must say what
+ * is wrong. */
 START_TEST(sections_without_entries) {
     static const struct {
         const char *contents;

@@ -74,7 +74,7 @@ START_TEST(bodies) {
 }
 END_TEST
 
-/* An entry that says "cannot be unwound" is no rule, and the table must not count as corrupt. */
+/* An entry that says "cannot be unwound" is not a rule, and the table must not count as corrupt. */
 START_TEST(not_told) {
     struct fixture *f = begin_image();
     WORDS(&f->memory, STACK, 4, 0, 0, 0, PADS + 12, 0, 0x77, ROOT, 0);

@@ -44,7 +44,7 @@ static void learn_sites(void) {
 }
 
 /* Fills the words with records that mostly lead upwards. Some are misaligned, lead backwards or out of the stack, are
- * zero, or hold an address that is no return address. Returns the first record. */
+ * zero, or hold an address that is not a return address. Returns the first record. */
 static uintptr_t random_chain(uintptr_t *words) {
     for (unsigned i = 0; i < WORDS; i++) words[i] = (uintptr_t)random_bits();
     unsigned at = (unsigned)(random_bits() % 32), first = at;

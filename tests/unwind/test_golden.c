@@ -702,7 +702,7 @@ START_TEST(async_number) {
 }
 END_TEST
 
-/* On armv7 and i386 the same bits are no mark, and options.async must find nothing. */
+/* On armv7 and i386 the same bits are not a mark, and options.async must find nothing. */
 START_TEST(async_elsewhere) {
     struct fixture *f = begin(_i ? USP_ARCH_I386 : USP_ARCH_ARMV7, USP_OS_DARWIN);
     WORDS(&f->memory, STACK, 4, STACK + 8, RA1, 0x10000000, RA2);

@@ -50,8 +50,8 @@ START_TEST(old_return_address_below_an_argument) {
 }
 END_TEST
 
-/* The first return after the callee's start is the next function's, after a call that never returns. So the callee seems
- * to remove an argument, and does not. */
+/* The first return after the callee's start is the next function's, after a call that never returns. So the callee
+ * seems to remove an argument, and does not. */
 START_TEST(return_of_the_function_after_the_callee) {
     struct fixture *f = begin_i386();
     CODE8(&f->memory, TAKES, /* je +5; call *%eax */ 0x74, 5, 0xff, 0xd0, /* ret $4 */ 0xc2, 4, 0, /* ret */ 0xc3);
@@ -106,7 +106,7 @@ START_TEST(arguments_of_many_calls) {
 END_TEST
 
 /* An old return address at sp follows a call of a bound entry of the linkage table. The entry's jump leads to one place
- * only, and is no switch with the code after it as a case. Otherwise the address would seem to be the caller, whose
+ * only, and is not a switch with the code after it as a case. Otherwise the address would seem to be the caller, whose
  * callee leads here. */
 START_TEST(old_call_of_a_bound_function) {
     const usp_addr entry = FUNCTION - 6, old = OLD + 5;

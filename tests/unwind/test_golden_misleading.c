@@ -292,8 +292,8 @@ START_TEST(object_of_many_fields) {
 END_TEST
 
 /* glibc's rawmemchr for arm64 knows that strlen preserves x15, and keeps its return address there while it calls it:
- * "mov x15, x30; bl strlen; add x0, x14, x0; ret x15". Its caller must not be skipped in a loop of strlen. Where x15 has
- * another value, the frame record must be used. */
+ * "mov x15, x30; bl strlen; add x0, x14, x0; ret x15". Its caller must not be skipped in a loop of strlen. Where x15
+ * has another value, the frame record must be used. */
 START_TEST(return_address_kept_over_a_call) {
     for (unsigned i = 0; i < 2; i++) {
         struct fixture *f = begin_arm64();
@@ -356,9 +356,9 @@ START_TEST(switch_beside_anothers) {
 }
 END_TEST
 
-/* Code after a switch belongs to a branch that pushes a word and has a switch of its own: with that word on the stack, the
- * next code returns to what is no return address. A further case of the first switch leads to the return (0), unless the
- * function is known to end before it (1). */
+/* Code after a switch belongs to a branch that pushes a word and has a switch of its own: with that word on the stack,
+ * the next code returns to what is not a return address. A further case of the first switch leads to the return (0),
+ * unless the function is known to end before it (1). */
 START_TEST(switch_with_several_cases) {
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* nop; jmp *%rax */ 0x90, 0xff, 0xe0, /* push %rcx; jmp *%rax */ 0x51, 0xff, 0xe0,
@@ -374,8 +374,8 @@ START_TEST(switch_with_several_cases) {
 }
 END_TEST
 
-/* An indirect tail call of a function without a frame. The code after it is no further case of a switch: it undoes another
- * function's frame. */
+/* An indirect tail call of a function without a frame. The code after it is not a further case of a switch: it undoes
+ * another function's frame. */
 START_TEST(tail_call_before_an_epilogue) {
     struct fixture *f = begin_arm64();
     CODE32(&f->memory, FUNCTION, /* ldr x1, [x2] */ 0xf9400041, /* br x1 */ 0xd61f0020, /* udf #0 */ 0,
@@ -580,7 +580,8 @@ START_TEST(condition_that_changes) {
 }
 END_TEST
 
-/* The condition that is known leads to a switch, through which no path goes on. The other branch leads to the return. */
+/* The condition that is known leads to a switch, through which no path goes on. The other branch leads to the
+ * return. */
 START_TEST(known_condition_before_a_switch) {
     struct fixture *f = begin_armv7();
     CODE32(&f->memory, FUNCTION, /* bhi FUNCTION + 16 */ 0x8a000002, /* ldr pc, [pc, r0, lsl #2] */ 0xe79ff100,
@@ -701,7 +702,7 @@ static struct fixture *begin_i386(void) {
 }
 
 /* A frame is made and undone before an indirect jump, as when a dynamic linker binds a function. Whatever follows the
- * jump is no case of a switch. */
+ * jump is not a case of a switch. */
 START_TEST(frame_made_and_given_up) {
     const usp_addr caller = UINT64_C(0x100600);
     struct fixture *f = begin_arm64();
@@ -789,9 +790,9 @@ START_TEST(register_changed_in_a_loop) {
 }
 END_TEST
 
-/* A long function in which no way to a return is found, with a large frame and no frame record, waits in a call (0) or is
- * interrupted (1). Its call is found on the stack. Two old return addresses are there, too: one follows a call of code
- * nearer before the pc, and the other one is where that code would have the first one. */
+/* A long function in which no way to a return is found, with a large frame and no frame record, waits in a call (0) or
+ * is interrupted (1). Its call is found on the stack. Two old return addresses are there, too: one follows a call of
+ * code nearer before the pc, and the other one is where that code would have the first one. */
 START_TEST(long_function_without_a_way_to_a_return) {
     static const uint8_t begin_of_function[] = {
         /* sub $0x108, %rsp; call *%rax */ 0x48, 0x81, 0xec, 8, 1, 0, 0, 0xff, 0xd0};

@@ -122,7 +122,7 @@ START_TEST(by_table) {
 }
 END_TEST
 
-/* A table that does not describe that the call has pushed the word: directly before it is popped, it is no return
+/* A table that does not describe that the call has pushed the word: directly before it is popped, it is not a return
  * address. */
 START_TEST(before_the_pop) {
     static const struct next_call pop = {USP_ARCH_I386, false, false, "e8 00 00 00 00", "5b 81 c3 00 10 00 00 5b c3"};

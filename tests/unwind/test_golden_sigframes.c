@@ -41,8 +41,8 @@ struct tramp {
 
 #define BODY(at) {.offset = (at), .has_record = true}
 
-/* stp x22, x21, [sp, #-48]!; stp x20, x19, [sp, #16]; stp x29, x30, [sp, #32]; add x29, sp, #32; mov x19, x5; mov x20, x4;
- * mov x1, x3; mov x8, x0; mov x0, x2; mov x2, x4; blr x8; mov x0, x20; mov w1, #30; mov x2, x19 */
+/* stp x22, x21, [sp, #-48]!; stp x20, x19, [sp, #16]; stp x29, x30, [sp, #32]; add x29, sp, #32; mov x19, x5; mov x20,
+ * x4; mov x1, x3; mov x8, x0; mov x0, x2; mov x2, x4; blr x8; mov x0, x20; mov w1, #30; mov x2, x19 */
 #define ARM64_CODE                                                                                                     \
     0xf6, 0x57, 0xbd, 0xa9, 0xf4, 0x4f, 0x01, 0xa9, 0xfd, 0x7b, 0x02, 0xa9, 0xfd, 0x83, 0x00, 0x91, 0xf3, 0x03, 0x05,  \
         0xaa, 0xf4, 0x03, 0x04, 0xaa, 0xe1, 0x03, 0x03, 0xaa, 0xe8, 0x03, 0x00, 0xaa, 0xe0, 0x03, 0x02, 0xaa, 0xe2,    \
@@ -71,7 +71,8 @@ static const struct tramp arm64_tramp = {
     ARM64_SIGRETURN,
 };
 
-/* … ldp x29, x30, [sp, #32]; ldp x20, x19, [sp, #16]; ldp x22, x21, [sp], #48; b __sigreturn (before libplatform 177) */
+/* … ldp x29, x30, [sp, #32]; ldp x20, x19, [sp, #16]; ldp x22, x21, [sp], #48; b __sigreturn (before libplatform
+ * 177) */
 static const struct tramp arm64_old_tramp = {
     .name = "arm64, old",
     .code = {ARM64_CODE, 0xfd, 0x7b, 0x42, 0xa9, 0xf4, 0x4f, 0x41, 0xa9, 0xf6, 0x57, 0xc3, 0xa8, 0x7a, 0x00, 0x00,
@@ -89,8 +90,8 @@ static const struct tramp arm64_old_tramp = {
     ARM64_SIGRETURN,
 };
 
-/* push {r7, lr}; mov r7, sp; mov r1, r3; mov r3, r0; ldr r4, [r7, #8]; mov r0, r2; mov r2, r4; blx r3; ldr r2, [r7, #12];
- * mov r0, r4; movs r1, #30; bl __sigreturn; trap */
+/* push {r7, lr}; mov r7, sp; mov r1, r3; mov r3, r0; ldr r4, [r7, #8]; mov r0, r2; mov r2, r4; blx r3; ldr r2, [r7,
+ * #12]; mov r0, r4; movs r1, #30; bl __sigreturn; trap */
 static const struct tramp thumb_tramp = {
     .name = "armv7",
     .code = {0x80, 0xb5, 0x6f, 0x46, 0x19, 0x46, 0x03, 0x46, 0xbc, 0x68, 0x10, 0x46, 0x22, 0x46,
@@ -545,7 +546,7 @@ START_TEST(signed_state) {
 }
 END_TEST
 
-/* ---- bytes that are no signal frame ---- */
+/* ---- bytes that are not a signal frame ---- */
 
 static void expect_no_signal(struct fixture *f, const char *what) {
     walk(f);

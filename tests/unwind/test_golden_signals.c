@@ -174,7 +174,7 @@ START_TEST(context_unreadable) {
 }
 END_TEST
 
-/* On another system the same bytes are no trampoline and must be taken for ordinary code. */
+/* On another system the same bytes are not a trampoline and must be taken for ordinary code. */
 START_TEST(elsewhere_it_is_code) {
     const struct stub *s = stub_of(_i);
     const struct machine *m = s->machine;
@@ -197,7 +197,7 @@ START_TEST(by_records_alone) {
         struct fixture *f = begin_interrupted(s, &r, frame_places[_i]);
         stand_in_handler(f, s, &r, &m->moments[2], frame_places[_i]);
         image_words(&f->memory, frame_places[_i] + KERNEL_RECORD, 8, (const uint64_t[]){r.fp, r.lr}, 2);
-        /* The memory between the handler's record and the context can be read, but is no context. */
+        /* The memory between the handler's record and the context can be read, but is not a context. */
         static const uint8_t zeros[128];
         image_bytes(&f->memory, frame_places[_i], zeros, sizeof zeros);
         f->options.readers = USP_READER_SIGNAL | USP_READER_FRAME_RECORD;

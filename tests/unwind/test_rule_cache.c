@@ -491,7 +491,7 @@ static void follow_and_compare(struct world *w, uint32_t room, bool goes_on, usp
     struct usp_frame frames[CHAIN_MAX + 2];
     struct uspi_frame_state state = w->first, expected = w->first;
     uint32_t stop = USP_STOP_NONE, n = follow(w, &state, frames, room, goes_on, &stop);
-    /* If the last return address is no root, no rule confirms it. */
+    /* If the last return address is not a root, no rule confirms it. */
     uint32_t all = end == UNKNOWN ? w->length - 1 : w->length + 1;
     ck_assert_uint_eq(n, all < room ? all : room);
     ck_assert_uint_eq(stop, end != UNKNOWN && n == all ? USP_STOP_ROOT : USP_STOP_NONE);

@@ -44,7 +44,7 @@ static bool join(struct uspi_swift_parser *parser, struct joined *joined, const 
 
 /* Adds the words of a piece of an identifier to those that can be referred to. Words are runs of characters other than
  * "_" that do not begin with a digit. An upper-case letter after another character begins a new word. A single
- * character is no word. */
+ * character is not a word. */
 static void gather_words(struct uspi_swift_parser *parser, const char *piece, size_t length) {
     const char *begin = NULL, *end = piece + length;
     bool was_upper = false;

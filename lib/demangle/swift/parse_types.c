@@ -170,7 +170,7 @@ static struct uspi_swift_node *take_label(struct uspi_swift_parser *parser, stru
     return uspi_swift_node_as(parser->memory, SWIFT_IDENTIFIER, name);
 }
 
-/* Returns the parameters of a function's type, which may be generic: a tuple, or one type. NULL: it is no function
+/* Returns the parameters of a function's type, which may be generic: a tuple, or one type. NULL: it is not a function
  * type. */
 static struct uspi_swift_node *parameters_of(const struct uspi_swift_node *type) {
     const struct uspi_swift_node *function = type != NULL && type->kind == SWIFT_TYPE ? type->first->node : NULL;
@@ -182,7 +182,7 @@ static struct uspi_swift_node *parameters_of(const struct uspi_swift_node *type)
     return uspi_swift_first_child(uspi_swift_first_child(uspi_swift_child_of_kind(function, SWIFT_ARGUMENT_TUPLE)));
 }
 
-/* Adds each parameter's label, or a mark that it has none, to `labels`. False: the stack's top is no label. */
+/* Adds each parameter's label, or a mark that it has none, to `labels`. False: the stack's top is not a label. */
 static bool gather_labels(struct uspi_swift_parser *parser, const struct uspi_swift_node *parameters,
                           struct uspi_swift_node *labels) {
     bool is_tuple = parameters->kind == SWIFT_TUPLE;

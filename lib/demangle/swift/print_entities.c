@@ -16,11 +16,12 @@ struct entity_form {
     const struct uspi_swift_node *entity;    /* an accessor's variable or subscript, otherwise the node itself */
     const struct uspi_swift_node *arguments; /* of a bound generic function */
     enum type_style type;
-    bool has_name;        /* its second child is its name */
-    const char *name;     /* a fixed name instead; NULL: there is none */
-    const char *role;     /* after the name and a dot; if it contains blanks, before "of" and the name; NULL: none */
-    const char *role_end; /* of a macro, whose name follows its role: the text after that name; NULL: it is no macro */
-    int64_t number;       /* number after the role; below 0: none */
+    bool has_name;    /* its second child is its name */
+    const char *name; /* a fixed name instead; NULL: there is none */
+    const char *role; /* after the name and a dot; if it contains blanks, before "of" and the name; NULL: none */
+    const char
+        *role_end;  /* of a macro, whose name follows its role: the text after that name; NULL: it is not a macro */
+    int64_t number; /* number after the role; below 0: none */
 };
 
 static const char *accessor_name(uint16_t kind) {
@@ -95,7 +96,7 @@ static int64_t number_of(const struct uspi_swift_node *node, size_t position, in
     return number <= INT32_MAX ? number : -1;
 }
 
-/* Describes how an entity is written. False: the node is no entity. */
+/* Describes how an entity is written. False: the node is not an entity. */
 static bool form_of(const struct uspi_swift_printer *printer, const struct uspi_swift_node *node,
                     struct entity_form *form) {
     *form = (struct entity_form){.entity = node, .number = -1};

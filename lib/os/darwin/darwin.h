@@ -64,14 +64,14 @@ struct uspi_darwin_place {
     usp_addr queue;    /* that word when the label was read; while it is unchanged, the label is right. 0: no label */
 };
 
-/* Gives the system's id of a thread. Returns false when the thread has ended or the port is no thread's. */
+/* Gives the system's id of a thread. Returns false when the thread has ended or the port is not a thread's. */
 bool uspi_darwin_identify(thread_act_t port, uint64_t *id);
 
 /* Gives the processor time of a thread, in ns. Returns USP_OK or another status. */
 int uspi_darwin_thread_cpu(thread_act_t port, uint64_t *ns);
 
 /* Fills in id, name, state, processor time, flags and queue of a task's thread, and *place. info->thread.native stays
- * 0. Returns false when the thread has ended or the port is no thread's. Takes no lock of libpthread's, because the
+ * 0. Returns false when the thread has ended or the port is not a thread's. Takes no lock of libpthread's, because the
  * kernel keeps the name.
  *   own  the calling thread's id */
 bool uspi_darwin_describe(task_t task, thread_act_t port, uint64_t own, struct usp_thread_info *info,

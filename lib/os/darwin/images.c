@@ -45,7 +45,7 @@ static void end(struct work *w) {
     free(w);
 }
 
-/* Describes an image. Returns false when its headers are missing or invalid: it was being unloaded, or is no image.
+/* Describes an image. Returns false when its headers are missing or invalid: it was being unloaded, or is not an image.
  *   path  address of its path; 0: not known
  *   name  receives the path; PATH_ROOM bytes */
 static bool describe_image(const struct uspi_source *source, usp_addr load, usp_addr path, bool is_own,

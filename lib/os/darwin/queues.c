@@ -3,8 +3,8 @@
  * The rest is libdispatch's own memory, which may be gone at any moment. So it is only read with checks, and any doubt
  * means no label.
  *
- * Where a queue has its label is no public interface. It is learned from a queue of our own, together with the way to
- * it. So a system where either differs has no labels instead of wrong ones. */
+ * Where a queue has its label is not a public interface. It is learned from a queue of our own, together with the way
+ * to it. So a system where either differs has no labels instead of wrong ones. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_DARWIN

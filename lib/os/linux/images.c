@@ -175,7 +175,8 @@ static int close_candidate(struct uspi_image_listing *w) {
     if (!is_image) return USP_OK;
     c->image.path = c->path;
     c->image.flags = flags_of(w, &c->image) | (c->is_deleted ? USP_IMAGE_DELETED : 0);
-    /* Anonymous memory that has the headers of no file is no image, unless the kernel says that it is the program. */
+    /* Anonymous memory that has the headers of no file is not an image, unless the kernel says that it is the
+     * program. */
     if (c->path[0] == '\0' && (c->image.flags & USP_IMAGE_MAIN) == 0) return USP_OK;
     return w->found->add(w->found->context, &c->image);
 }

@@ -89,7 +89,7 @@ int uspi_refuse_no_process(struct uspi_refusal *refusal, int64_t id) {
     struct uspi_proc_status status;
     struct uspi_proc_stat stat;
     if (id <= 0 || id > INT32_MAX) {
-        return uspi_refuse(refusal, USP_ERROR_NO_THREAD, "%" PRId64 " is no process id", id);
+        return uspi_refuse(refusal, USP_ERROR_NO_THREAD, "%" PRId64 " is not a process id", id);
     }
     const int pid = refusal->pid = (int)id;
     int e = uspi_proc_status(pid, 0, &status);

@@ -27,7 +27,7 @@ struct reader {
     size_t *paths;            /* the position of each image's path in `text` */
     size_t count, image_room, path_room;
     size_t path;        /* where the current path begins in `text` */
-    size_t path_prefix; /* where its first characters begin that are no prefix; SIZE_MAX: none came yet */
+    size_t path_prefix; /* where its first characters begin that are not a prefix; SIZE_MAX: none came yet */
 };
 
 static void clear(struct reader *reader) {

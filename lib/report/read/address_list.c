@@ -10,7 +10,7 @@
  * Source: Apple, "Adding identifiable symbol names to a crash report"; symbolicatecrash (Xcode). */
 #include "lib/report/read/line.h"
 
-/* Fewer addresses are no stack. */
+/* Fewer addresses are not a stack. */
 #define ADDRESSES_MIN 2
 
 /* Returns whether a line has a list of addresses. *open becomes the position of its parenthesis. */

@@ -250,7 +250,7 @@ static bool thread_heading(struct uspi_span line, struct uspi_heading *heading) 
         return true;
     }
     if (uspi_skip(line, &at, USPI_SPAN(" Crashed"))) heading->flags |= USPI_THREAD_CRASHED;
-    /* The registers of a thread follow; they are no frames. */
+    /* The registers of a thread follow; they are not frames. */
     if (uspi_span_has(uspi_span_after(line, at), USPI_SPAN(" Thread State"))) {
         heading->kind = USPI_HEADING_END;
         return true;

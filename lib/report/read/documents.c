@@ -69,7 +69,7 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
     for (size_t i = list + 1; i < nodes[list].next; i = nodes[i].next) {
         struct uspi_json_object object = {.document = document, .node = i};
         struct uspi_read_image image = {.first = 0};
-        /* Frames refer to elements by index, so elements that are no images are added too. */
+        /* Frames refer to elements by index, so elements that are not images are added too. */
         uspi_slots_read(&object);
         if (!shape->image(&object, &image)) image = (struct uspi_read_image){.first = 0};
         if (!resolve(documents, &image.path, &image.ident)) return USP_ERROR_NO_MEMORY;

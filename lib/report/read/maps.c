@@ -4,7 +4,8 @@
  *
  *   55d0c0000000-55d0c0001000 r-xp 00001000 08:01 1234    /opt/prog
  *         0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/prog
- *       00000074'1b5f2000-00000074'1b5f2fff r-x         0      1000  /system/lib64/libc.so (BuildId: …) (load bias 0x1000)
+ *       00000074'1b5f2000-00000074'1b5f2fff r-x         0      1000  /system/lib64/libc.so (BuildId: …) (load bias
+ * 0x1000)
  *
  * Sources: proc(5); gdb; debuggerd tombstone_proto_to_text.cpp. */
 #include "lib/report/read/line.h"
@@ -28,7 +29,7 @@ static bool scan_rights(struct uspi_span line, size_t *at) {
     return rights.bytes[0] == 'r' || rights.bytes[0] == '-';
 }
 
-/* Reads the path of a mapped file. Any other mapping belongs to the list, but is no image. */
+/* Reads the path of a mapped file. Any other mapping belongs to the list, but is not an image. */
 static bool take_path(struct uspi_span text, struct uspi_read_image *image) {
     text = uspi_span_trim(text);
     size_t end = uspi_span_find(text, 0, USPI_SPAN(" (BuildId: ")), id = end + 11;

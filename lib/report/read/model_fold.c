@@ -17,7 +17,7 @@ struct sample {
 };
 
 struct node {
-    size_t parent; /* number of the parent node; 0: the tree's root, which is no frame */
+    size_t parent; /* number of the parent node; 0: the tree's root, which is not a frame */
     size_t frame;  /* one of the frames that it stands for */
     size_t number; /* number of the label */
     uint64_t count;

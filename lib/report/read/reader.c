@@ -184,7 +184,7 @@ static bool looks_like_report(struct uspi_span text) {
 void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at) {
     const char *what = status == USP_ERROR_TRUNCATED     ? "the JSON is cut off"
                        : status == USP_ERROR_UNSUPPORTED ? "JSON of 4 GB and more is not read"
-                                                         : "this is no JSON";
+                                                         : "this is not JSON";
     snprintf(reader->error, sizeof reader->error, "offset 0x%" PRIx64 ": %s", (uint64_t)at, what);
 }
 
@@ -519,7 +519,7 @@ static int write_json(struct usp_reader *reader, struct uspi_span text) {
     reader->decoded_size = 0;
     if (is_wide && !characters_of(reader, raw, &text, &status)) {
         if (status != USP_OK) return status;
-        snprintf(reader->error, sizeof reader->error, "this is no UTF-16");
+        snprintf(reader->error, sizeof reader->error, "this is not UTF-16");
         put_raw(reader, raw);
         return USP_ERROR_FORMAT;
     }
@@ -573,7 +573,7 @@ int usp_reader_rewind(struct usp_reader *reader) {
     const struct usp_reader_counts counts = reader->counts;
     int status = end_bytes(reader, true);
     reader->counts = counts;
-    /* A damaged text is no error here: it has no images, which usp_reader_image_count shows. */
+    /* A damaged text is not an error here: it has no images, which usp_reader_image_count shows. */
     if (uspi_reader_is_damage(status)) status = USP_OK;
     uint64_t end = reader->split.position;
     forget_text(reader);

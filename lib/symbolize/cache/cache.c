@@ -92,7 +92,7 @@ void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, stru
     cache->count += is_index(cached);
     cache->made += is_index(cached) && (replaced == NULL || !is_index(replaced));
     if (replaced != NULL) uspi_epoch_retire(&cache->readers, &replaced->retired, destroy_retired);
-    /* An object that is no index evicts nothing: with a small limit it would evict the only index. */
+    /* An object that is not an index evicts nothing: with a small limit it would evict the only index. */
     if (is_index(cached) || cached->is_part) evict_others(cache, slot);
     uspi_epoch_collect(&cache->readers);
     uspi_lock_give(cache->lock);

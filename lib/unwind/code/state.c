@@ -101,10 +101,11 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
 #define POPPED_MAX 8
 
 /* Whether no return restores this value of a register, or goes to it. Besides values of no frame these are:
- * - The address of a variable on the stack. But an epilogue may restore sp from the frame pointer, and from the value of
+ * - The address of a variable on the stack. But an epilogue may restore sp from the frame pointer, and from the value
+ * of
  *   sp, which code with arrays of variable length saves.
  * - A word in memory, in a register that calls change. But a return may go to the word at sp.
- * - A constant in the link register that is no address nearby: ARM code computes there.
+ * - A constant in the link register that is not an address nearby: ARM code computes there.
  * On x86 code restores sp from any register. */
 static bool is_of_no_return(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, struct uspi_value v) {
     const struct uspi_backend *b = log->backend;

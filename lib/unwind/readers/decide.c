@@ -123,7 +123,7 @@ static const struct uspi_reader_entry entries[USPI_READERS] = {
 };
 
 /* choose_with_signal uses the signal reader before the rows. */
-_Static_assert(USPI_BY_SIGNAL == 0, "signals are no row of the table");
+_Static_assert(USPI_BY_SIGNAL == 0, "signals are not a row of the table");
 
 /* Returns the chosen reader; USPI_READERS: none. */
 static enum uspi_reader choose(struct uspi_evidence *e) {

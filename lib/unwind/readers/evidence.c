@@ -82,7 +82,7 @@ static bool is_the_record(struct uspi_evidence *e, const struct uspi_candidate *
 
 struct uspi_return_address uspi_judge_by_table(struct uspi_evidence *e, usp_addr raw) {
     struct uspi_return_address ra = uspi_judge_return_address(e->walk, &e->aside, raw);
-    /* Directly before the return address is read, it is no return address: some assembly code does not describe that
+    /* Directly before the return address is read, it is not a return address: some assembly code does not describe that
      * the call has pushed it. */
     const bool is_read_next = e->frame->exact && uspi_pc_of(e->walk, e->frame) == ra.pc;
     if (ra.is_pc_read && !is_read_next) ra.credit = USPI_VERIFIED;

@@ -30,7 +30,7 @@ enum limits { FRAME_SLOTS = 5, REGISTERS = 6 };
 #define PERMUTATION(encoding)      ((encoding) & 0x3ff)
 #define SLOT_REGISTER(encoding, i) ((encoding) >> 3 * (i) & 7)
 
-/* DWARF numbers of the registers that encodings number from 1; 0 is no register. */
+/* DWARF numbers of the registers that encodings number from 1; 0 is not a register. */
 static const uint8_t numbers_64[REGISTERS + 1] = {0, 3, 12, 13, 14, 15, 6}; /* rbx r12 r13 r14 r15 rbp */
 static const uint8_t numbers_32[REGISTERS + 1] = {0, 3, 1, 2, 7, 6, 5};     /* ebx ecx edx edi esi ebp */
 

@@ -24,8 +24,8 @@ static bool keeps_its_value(const struct uspi_dwarf_place *place) {
 }
 
 /* Finds the location of the return address. If the row does not describe it, it is in the register that has its column:
- * a link register that was not saved yet. On x86 the column is no register in which code could leave it, so the row is
- * wrong. */
+ * a link register that was not saved yet. On x86 the column is not a register in which code could leave it, so the row
+ * is wrong. */
 static int find_return_address(const struct uspi_backend *b, unsigned column, const struct uspi_dwarf_place *place,
                                struct uspi_location *at) {
     if (!keeps_its_value(place)) {

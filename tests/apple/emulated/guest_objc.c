@@ -186,7 +186,7 @@ static void look_with(void) {
         struct usp_symbol symbol;
         if (i >= 2 && i < 2 + 2 * FUNCTIONS) continue;
         int status = usp_symbolize(symbolizer, usp_frame_call_site(stack.arch, &stack.frames[i]), &symbol);
-        expect(status == USP_OK && symbol.strategy == USP_STRATEGY_SYMTAB, "a function that is no method");
+        expect(status == USP_OK && symbol.strategy == USP_STRATEGY_SYMTAB, "a function that is not a method");
     }
     expect(scripted_calls.messages == 0, "no message is sent");
 }

@@ -64,7 +64,7 @@ system_functions() {
     echo ".p2align 4; .globl $name; $name: $code"
   done
   # The port of the process's own task, and the stack guard's value. The linker asks for the stub binder although there
-  # are no stubs.
+  # are not stubs.
   echo '.data; .p2align 2; .globl dyld_stub_binder; dyld_stub_binder: .long 0'
   echo '.globl _mach_task_self_, ___stack_chk_guard; _mach_task_self_: .long 0x103'
   echo '___stack_chk_guard: .long 0xc0ffee; .subsections_via_symbols'
