@@ -255,6 +255,8 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
         ok = take_thread(s, i, &room);
         s->memories[i].live = process->live;
     }
+    const struct uspi_image_tables *tables = s->source.beside != NULL ? s->source.beside : s->source.tables;
+    ok = ok && (tables == NULL || !uspi_image_tables_ran_out(tables));
     if (ok) give_frames(s);
     free(room.frames);
     free(pages);

@@ -35,6 +35,7 @@ struct uspi_image_tables {
     struct usp_unwind_tables *beside;
     _Atomic(bool) *are_beside; /* of each image: it was searched for */
     struct uspi_lock *beside_lock;
+    atomic_bool ran_out; /* there was no memory for one of them */
 };
 
 static struct usp_memory_range segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
@@ -305,7 +306,7 @@ int uspi_image_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *f
     return USP_OK;
 }
 
-/* Searches for .debug_frame of image i. Without memory for it, the image counts as having none. */
+/* Searches for .debug_frame of image i. Without memory for it, the image counts as having none, and `ran_out` is set. */
 static void search_beside(struct uspi_image_tables *tables, size_t i) {
     const struct usp_image *image = usp_images_get(tables->images, i);
     const struct usp_unwind_tables *first = tables->tables != NULL ? &tables->tables[i] : NULL;
@@ -314,8 +315,11 @@ static void search_beside(struct uspi_image_tables *tables, size_t i) {
     made->image = image->load_address;
     made->slide = image->slide;
     if (first != NULL && first->debug_frame.size != 0) return;
-    if ((image->flags & USP_IMAGE_MACHO) == 0) (void)uspi_copied_debug_frame_make(image, &tables->places, made);
+    if ((image->flags & USP_IMAGE_MACHO) != 0) return;
+    if (uspi_copied_debug_frame_make(image, &tables->places, made) == USP_ERROR_NO_MEMORY) tables->ran_out = true;
 }
+
+bool uspi_image_tables_ran_out(const struct uspi_image_tables *tables) { return tables->ran_out; }
 
 int uspi_image_tables_beside(struct uspi_image_tables *tables, usp_addr pc, struct usp_unwind_tables *found) {
     const struct usp_image *image = tables->beside != NULL ? usp_images_find(tables->images, pc) : NULL;

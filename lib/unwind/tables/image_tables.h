@@ -27,6 +27,9 @@ int uspi_image_tables_of_process(const struct usp_images *images, const struct u
  * image is met. Images of this process have none. Returns USP_OK, or USP_ERROR_NOT_FOUND. Not async-signal-safe. */
 int uspi_image_tables_beside(struct uspi_image_tables *tables, usp_addr pc, struct usp_unwind_tables *found);
 
+/* Whether uspi_image_tables_beside has had too little memory. */
+bool uspi_image_tables_ran_out(const struct uspi_image_tables *tables);
+
 /* Adds a reference. Async-signal-safe. */
 struct uspi_image_tables *uspi_image_tables_keep(struct uspi_image_tables *tables);
 
