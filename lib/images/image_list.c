@@ -89,9 +89,16 @@ int uspi_image_list_seal(struct uspi_image_list *list, struct usp_images **image
 }
 
 enum uspi_files_seen uspi_images_files_seen(const struct usp_images *images, int64_t process) {
-    const enum uspi_files_seen files = images != NULL ? images->files : USPI_FILES_UNKNOWN;
-    return files == USPI_FILES_UNKNOWN ? uspi_os_files_seen(process) : files;
+    enum uspi_files_seen files = images != NULL ? images->files : USPI_FILES_UNKNOWN;
+    if (files == USPI_FILES_UNKNOWN) files = uspi_os_files_seen(process);
+    return files == USPI_FILES_UNKNOWN ? USPI_FILES_OTHER : files;
 }
+
+enum uspi_files_seen uspi_images_stricter_files(enum uspi_files_seen known, const struct usp_images *images) {
+    return images != NULL && images->files > known ? images->files : known;
+}
+
+void uspi_images_set_files(struct usp_images *images, enum uspi_files_seen files) { images->files = files; }
 
 struct usp_images *uspi_images_keep(const struct usp_images *images) {
     /* Not const, so that the caller can free its reference; the images themselves are never written to. */

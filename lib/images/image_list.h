@@ -60,6 +60,12 @@ int uspi_images_region_at(const struct usp_images *images, usp_addr address, str
  * otherwise what the system says now. */
 enum uspi_files_seen uspi_images_files_seen(const struct usp_images *images, int64_t process);
 
+/* The stricter of two answers: what is known, and what that list's process saw. `images` may be NULL. */
+enum uspi_files_seen uspi_images_stricter_files(enum uspi_files_seen known, const struct usp_images *images);
+
+/* Sets what the process of a new list's images saw. */
+void uspi_images_set_files(struct usp_images *images, enum uspi_files_seen files);
+
 /* Returns the size of a list in bytes, with its paths. */
 uint64_t uspi_images_size(const struct usp_images *images);
 

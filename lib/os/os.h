@@ -105,15 +105,15 @@ struct uspi_os_file {
  * USP_ERROR_FORMAT (not a regular file). */
 int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error);
 
-/* Which files a process finds at a path. */
+/* Which files a process finds at a path; the stricter the later. */
 enum uspi_files_seen {
-    USPI_FILES_UNKNOWN,
-    USPI_FILES_SAME,   /* those that this process finds there */
-    USPI_FILES_JAILED, /* those below another root, in the same mount namespace (chroot(2)) */
-    USPI_FILES_OTHER /* those of another mount namespace; or the system does not tell, as of a process that has ended */
+    USPI_FILES_UNKNOWN, /* the system does not say, as of a process that has ended */
+    USPI_FILES_SAME,    /* those that this process finds there */
+    USPI_FILES_JAILED,  /* those below another root, in the same mount namespace (chroot(2)) */
+    USPI_FILES_OTHER    /* those of another mount namespace */
 };
 
-/* Returns what another process (0: this one) sees, never USPI_FILES_UNKNOWN. */
+/* Returns what another process (0: this one) sees. */
 enum uspi_files_seen uspi_os_files_seen(int64_t pid);
 
 /* Gives the path of a process's root as the system shows it in the paths of its images, without a slash at the end ("":

@@ -36,6 +36,7 @@ static bool take_line(const struct usp_profile *profile, struct usp_profile *tak
 static bool take_parts(const struct usp_profile *profile, struct usp_profile *taken) {
     taken->options = profile->options;
     taken->run = profile->run;
+    taken->files = profile->files;
     taken->marked = profile->marked;
     taken->samples = profile->samples;
     taken->evicted = profile->evicted;
@@ -194,6 +195,7 @@ static int copy_part(const struct usp_profile *taken, const struct wanted *wante
         if (status == USP_OK && taken->marked != USPI_NONE) status = copy_mark(&copying);
         to->run = taken->run;
         to->refused = taken->refused;
+        to->files = taken->files;
         if ((taken->options.flags & USP_PROFILE_ROLLING) != 0) to->evicted = taken->evicted;
     }
     free(copying.nodes);
@@ -305,6 +307,7 @@ int usp_images_create_profile(struct usp_profile *profile, struct usp_images **i
             entry->slide += moved;
         }
         status = usp_images_create(entries, n, images);
+        if (status == USP_OK) uspi_images_set_files(*images, clone->files);
     }
     free(entries);
     usp_profile_free(clone);

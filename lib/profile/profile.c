@@ -460,6 +460,7 @@ static uint32_t find_path(struct usp_profile *p, uint32_t thread, const struct u
     }
     path.profile = p;
     path.images = sample->images;
+    p->files = uspi_images_stricter_files(p->files, sample->images);
     path.node = USPI_NONE;
     path.loaded = NULL;
     take_last_path(&path, last);

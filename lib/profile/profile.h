@@ -6,6 +6,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/pool.h"
+#include "lib/images/image_list.h"
 
 #include <unspool/profile.h>
 
@@ -69,9 +70,10 @@ struct uspi_time_line {
 struct usp_profile {
     struct usp_profile_options options;
     char *program;
-    bool was_rolling;       /* clone of a rolling profile */
-    uint32_t marked;        /* marked node, which has one more use; see uspi_profile_mark; USPI_NONE: none */
-    struct uspi_lock *lock; /* protects the following fields */
+    bool was_rolling;           /* clone of a rolling profile */
+    enum uspi_files_seen files; /* the strictest of what the lists of the samples' images say */
+    uint32_t marked;            /* marked node, which has one more use; see uspi_profile_mark; USPI_NONE: none */
+    struct uspi_lock *lock;     /* protects the following fields */
     struct uspi_allowance allowance;
     struct uspi_pool images, threads, nodes, totals;
     struct uspi_time_line line;

@@ -117,20 +117,23 @@ int uspi_os_open_in_root(const char *path) {
     return *end == '/' ? uspi_linux_open_in_root(pid, end, true) : USP_ERROR_UNSUPPORTED;
 }
 
-/* Returns whether an entry of /proc/PID leads to the same thing for this process and another one. */
-static bool is_same(int64_t pid, const char *name) {
+/* Compares what an entry of /proc/PID leads to for this process and another one: USPI_FILES_SAME, `otherwise`, or
+ * USPI_FILES_UNKNOWN if the system does not say. */
+static enum uspi_files_seen compare(int64_t pid, const char *name, enum uspi_files_seen otherwise) {
     char path[USPI_PROC_PATH_MAX];
     struct stat own, other;
     uspi_proc_path(path, 0, 0, name);
-    if (stat(path, &own) != 0) return errno == ENOENT; /* a kernel without namespaces */
+    /* A kernel without namespaces has no such entry. */
+    if (stat(path, &own) != 0) return errno == ENOENT ? USPI_FILES_SAME : USPI_FILES_UNKNOWN;
     uspi_proc_path(path, pid, 0, name);
-    return stat(path, &other) == 0 && own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    if (stat(path, &other) != 0) return USPI_FILES_UNKNOWN;
+    return own.st_dev == other.st_dev && own.st_ino == other.st_ino ? USPI_FILES_SAME : otherwise;
 }
 
 enum uspi_files_seen uspi_os_files_seen(int64_t pid) {
     if (pid == 0) return USPI_FILES_SAME;
-    if (!is_same(pid, "ns/mnt")) return USPI_FILES_OTHER;
-    return is_same(pid, "root") ? USPI_FILES_SAME : USPI_FILES_JAILED;
+    const enum uspi_files_seen mounts = compare(pid, "ns/mnt", USPI_FILES_OTHER);
+    return mounts == USPI_FILES_SAME ? compare(pid, "root", USPI_FILES_JAILED) : mounts;
 }
 
 bool uspi_os_root_path(int64_t pid, char *path, size_t n) {
