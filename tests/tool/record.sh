@@ -114,7 +114,7 @@ stop
 err_has '; [0-9]+ threads appeared; [0-9]+ threads ended'
 
 # Code that is loaded later has names: another program, and a library.
-run 0 record --cpu --rate 500 --budget 0 --format folded -- sh -c "sleep 0.2; exec '$shares' 300 0"
+run 0 record --cpu --rate 500 --budget 0 --format folded -- sh -c "sleep 0.2; exec '$shares' 900 0"
 cp "$work/out" "$work/exec"
 has_shares "$work/exec"
 cat >"$work/later.c" <<'END'
