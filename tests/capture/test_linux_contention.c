@@ -64,6 +64,17 @@ static void capture_others(struct standing *s) {
     }
 }
 
+/* Returns how many threads have no stack. A thread that waited uninterruptibly for the kernel's lock of the address space
+ * is not waited for, and may have gone on while it was copied. */
+static unsigned long count_missed(const struct usp_snapshot *snapshot) {
+    unsigned long missed = 0;
+    for (size_t i = 0; i < usp_snapshot_get_info(snapshot)->thread_count; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
+        missed += t->status != USP_OK && t->info.run_state != 'D';
+    }
+    return missed;
+}
+
 static void take_snapshots(struct standing *s) {
     while (atomic_load(&crowd_may_begin) == 0) usleep(1000);
     while (atomic_load(&s->leave) == 0) {
@@ -77,7 +88,7 @@ static void take_snapshots(struct standing *s) {
         const bool counts = atomic_load(&crowd_may_leave) == 0;
         if (counts) atomic_fetch_add(&statuses[-status], 1);
         if (status != USP_OK) continue;
-        if (counts) atomic_fetch_add(&shortened, usp_snapshot_get_info(snapshot)->missed);
+        if (counts) atomic_fetch_add(&shortened, count_missed(snapshot));
         usp_snapshot_free(snapshot);
     }
 }
