@@ -133,8 +133,8 @@ static bool set_permissions(const struct output *output, int fd) {
     if (output->is_owned && fchown(fd, output->owner, output->group) != 0) mode &= 0700;
     if (output->is_copy && file.st_gid != output->group) {
         /* The two groups have other members, who may do what both the group and all others may. */
-        const mode_t both = mode & mode >> 3 & 7;
-        mode = (mode & 0700) | both << 3 | both;
+        const mode_t both = (mode_t)(mode & mode >> 3 & 7);
+        mode = (mode_t)((mode & 0700) | both << 3 | both);
     }
     return fchmod(fd, mode) == 0;
 }

@@ -30,7 +30,8 @@ size_t uspi_extent_copy(const struct uspi_request *r, const struct uspi_extent *
     size_t n = extent->size < room ? extent->size : room;
     *outer = 0;
     if (uspi_extent_need(r, extent) < extent->size && uspi_extent_need(r, extent) <= room) {
-        const struct uspi_extent outermost = {extent->from + (extent->size - USPI_COPY_OUTER), USPI_COPY_OUTER, true};
+        const struct uspi_extent outermost = {extent->from + (extent->size - (size_t)USPI_COPY_OUTER),
+                                              (size_t)USPI_COPY_OUTER, true};
         *outer = USPI_COPY_OUTER;
         n = r->inner_most;
         copy_words(&outermost, to + n, *outer);

@@ -95,7 +95,7 @@ struct uspi_request {
 
 /* Returns how many bytes of a stack are copied. The end of an unknown stack is not known. */
 static inline size_t uspi_extent_need(const struct uspi_request *r, const struct uspi_extent *extent) {
-    const size_t most = r->inner_most + USPI_COPY_OUTER;
+    const size_t most = r->inner_most + (size_t)USPI_COPY_OUTER;
     return extent->is_known && extent->size > most ? most : extent->size;
 }
 

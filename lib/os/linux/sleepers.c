@@ -64,7 +64,7 @@ void uspi_sleepers_find(struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_traced *t = &tracing->traced[i];
         t->looked = !t->is_kernel && tracing->threads[i].info.run_state == 'D' && sleeps(tracing, i, &t->ran) ? 1 : 0;
-        found += t->looked;
+        found += t->looked != 0;
     }
     if (found == 0) return;
     uspi_linux->sleep(LONG_SLEEP);

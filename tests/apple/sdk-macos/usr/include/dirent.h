@@ -5,6 +5,8 @@
 
 #include_next <dirent.h>
 
+int dirfd(DIR *entries);
+DIR *fdopendir(int fd);
 int scandir(const char *path, struct dirent ***entries, int (*select)(const struct dirent *),
             int (*compare)(const struct dirent **, const struct dirent **));
 

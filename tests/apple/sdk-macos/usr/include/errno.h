@@ -5,6 +5,8 @@
 
 #include_next <errno.h>
 
+#define EXDEV  18
 #define EISDIR 21
+#define ESTALE 70
 
 #endif

@@ -50,6 +50,7 @@ struct sigaction {
 #define sigaddset(set, number) (*(set) |= (sigset_t)1 << ((number) - 1), 0)
 
 int raise(int number);
+int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old);
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old);
 int sigaltstack(const stack_t *restrict stack, stack_t *restrict old);
 

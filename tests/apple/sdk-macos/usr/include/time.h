@@ -6,8 +6,10 @@
 #include_next <time.h>
 
 typedef enum {
+    _CLOCK_REALTIME = 0,
     _CLOCK_MONOTONIC = 6,
 } clockid_t;
+#define CLOCK_REALTIME  _CLOCK_REALTIME
 #define CLOCK_MONOTONIC _CLOCK_MONOTONIC
 
 int clock_gettime(clockid_t clock, struct timespec *now);

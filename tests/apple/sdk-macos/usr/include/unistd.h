@@ -16,8 +16,6 @@
 #define SEEK_CUR 1
 #endif
 
-typedef uint32_t gid_t;
-
 int access(const char *path, int mode);
 int chown(const char *path, uid_t user, gid_t group);
 int chdir(const char *path);
@@ -27,16 +25,21 @@ int execlp(const char *file, const char *first, ...);
 int execvp(const char *file, char *const *arguments);
 _Noreturn void _exit(int status);
 pid_t fork(void);
+int fchown(int fd, uid_t user, gid_t group);
 int ftruncate(int fd, off_t size);
 int getopt(int count, char *const *arguments, const char *options);
 extern char *optarg;
 extern int optind, opterr, optopt;
 int isatty(int fd);
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
 off_t lseek(int fd, off_t offset, int whence);
+int dup(int fd);
+ssize_t readlink(const char *restrict path, char *restrict to, size_t n);
 ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset);
 int rmdir(const char *path);
 unsigned sleep(unsigned seconds);
 int symlink(const char *target, const char *path);
+int unlinkat(int folder, const char *path, int flags);
 int truncate(const char *path, off_t size);
 int usleep(unsigned microseconds);
 

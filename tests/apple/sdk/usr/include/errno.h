@@ -10,6 +10,8 @@ extern int *__error(void);
 #define ENOENT       2
 #define ESRCH        3
 #define EINTR        4
+#define EAGAIN       35
+#define EWOULDBLOCK  EAGAIN
 #define EIO          5
 #define ENOMEM       12
 #define EACCES       13

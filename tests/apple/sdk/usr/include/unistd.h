@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#define _SC_OPEN_MAX         5
 #define _SC_NPROCESSORS_ONLN 58
 
 int close(int fd);

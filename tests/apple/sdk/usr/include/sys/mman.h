@@ -9,6 +9,7 @@
 #define PROT_WRITE  0x02
 #define MAP_SHARED  0x0001
 #define MAP_PRIVATE 0x0002
+#define MAP_ANON    0x1000
 #define MAP_FAILED  ((void *)-1)
 
 void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset);

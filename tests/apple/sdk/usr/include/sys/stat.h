@@ -32,6 +32,7 @@ int fstatat(int folder, const char *path, struct stat *status, int flags);
 int stat(const char *path, struct stat *status);
 int fchmod(int fd, mode_t mode);
 int mkdir(const char *path, mode_t mode);
+int mkdirat(int folder, const char *path, mode_t mode);
 mode_t umask(mode_t mode);
 
 #endif

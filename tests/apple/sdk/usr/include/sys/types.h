@@ -10,6 +10,7 @@ typedef int64_t off_t;
 typedef int32_t pid_t;
 typedef uint16_t mode_t;
 typedef uint32_t uid_t;
+typedef uint32_t gid_t;
 typedef int32_t dev_t;
 typedef uint64_t ino_t;
 typedef long time_t;
