@@ -79,7 +79,7 @@ void uspi_core_describe_crash(struct uspi_core *core, bool is_debugger) {
     if (core->has_signal_code && code != NULL) {
         n += snprintf(text + n, sizeof text - (size_t)n, ", %s (%s)", code->words, code->name);
     } else if (core->has_signal_code) {
-        n += snprintf(text + n, sizeof text - (size_t)n, ", code %" PRId32, core->signal_code);
+        n += snprintf(text + n, sizeof text - (size_t)n, ", code %d", (int)core->signal_code);
     }
     if (core->has_signal_code && has_address(core)) {
         core->flags |= USP_SNAPSHOT_FAULT;

@@ -5,9 +5,7 @@
 
 #include_next <fcntl.h>
 
-#define AT_FDCWD          (-2)
-#define AT_SYMLINK_FOLLOW 0x0040
-#define AT_REMOVEDIR      0x0080
-#define F_DUPFD_CLOEXEC   67
+#define AT_REMOVEDIR    0x0080
+#define F_DUPFD_CLOEXEC 67
 
 #endif

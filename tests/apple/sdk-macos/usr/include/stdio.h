@@ -38,7 +38,6 @@ int printf(const char *restrict format, ...) __attribute__((format(printf, 1, 2)
 int putchar(int c);
 int puts(const char *text);
 int remove(const char *path);
-int renameat(int from_folder, const char *from, int to_folder, const char *to);
 void rewind(FILE *stream);
 int scanf(const char *restrict format, ...) __attribute__((format(scanf, 1, 2)));
 int setvbuf(FILE *restrict stream, char *restrict buffer, int mode, size_t size);

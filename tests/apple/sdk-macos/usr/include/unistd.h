@@ -31,15 +31,12 @@ int getopt(int count, char *const *arguments, const char *options);
 extern char *optarg;
 extern int optind, opterr, optopt;
 int isatty(int fd);
-int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
 off_t lseek(int fd, off_t offset, int whence);
-int dup(int fd);
 ssize_t readlink(const char *restrict path, char *restrict to, size_t n);
 ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset);
 int rmdir(const char *path);
 unsigned sleep(unsigned seconds);
 int symlink(const char *target, const char *path);
-int unlinkat(int folder, const char *path, int flags);
 int truncate(const char *path, off_t size);
 int usleep(unsigned microseconds);
 

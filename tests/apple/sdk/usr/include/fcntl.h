@@ -14,7 +14,9 @@
 #define O_NOCTTY            0x00020000
 #define O_DIRECTORY         0x00100000
 #define O_CLOEXEC           0x01000000
+#define AT_FDCWD            (-2)
 #define AT_SYMLINK_NOFOLLOW 0x0020
+#define AT_SYMLINK_FOLLOW   0x0040
 #define F_SETFD             2
 #define F_SETFL             4
 #define FD_CLOEXEC          1

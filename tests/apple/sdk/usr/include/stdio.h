@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 int rename(const char *from, const char *to);
+int renameat(int from_folder, const char *from, int to_folder, const char *to);
 int snprintf(char *restrict to, size_t n, const char *restrict format, ...) __attribute__((format(printf, 3, 4)));
 int vsnprintf(char *restrict to, size_t n, const char *restrict format, va_list arguments)
     __attribute__((format(printf, 3, 0)));

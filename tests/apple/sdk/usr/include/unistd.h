@@ -15,7 +15,10 @@ long sysconf(int name);
 int pipe(int fds[2]);
 ssize_t pread(int fd, void *to, size_t n, off_t offset);
 ssize_t read(int fd, void *to, size_t n);
+int dup(int fd);
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
 int unlink(const char *path);
+int unlinkat(int folder, const char *path, int flags);
 ssize_t write(int fd, const void *bytes, size_t n);
 
 #endif
