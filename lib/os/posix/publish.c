@@ -72,7 +72,7 @@ static int open_folder(char *path, size_t top, char **name) {
 /* Makes a temporary name, so that others may write the same file meanwhile. It need not be secret, because no file that
  * exists is opened. */
 static void make_name(const char *name, char temporary[NAME_MAX + 1]) {
-    const unsigned long now = (unsigned long)usp_clock() & 0xffffff;
+    const unsigned long now = (unsigned long)uspi_os_clock() & 0xffffff;
     snprintf(temporary, NAME_MAX + 1, "%.200s.%ld.%06lx", name, (long)getpid(), now);
 }
 
