@@ -18,9 +18,9 @@ make_in check distcheck VERBOSE=1 TESTS="$some" check_PROGRAMS="$some tests/snap
 }
 archive=$(echo "$top"/build/check/unspool-*.tar.xz)
 
-# The archive must contain every file that git knows, except those that only a clone needs.
+# The archive must contain every file that git knows, except those that only a clone needs (.gitattributes).
 if git -C "$top" rev-parse --git-dir >/dev/null 2>&1; then
-  git -C "$top" ls-files | grep -vE '^(\.gitignore|\.ci/.*|findings/.*)$' | sort >"$dist/tracked"
+  git -C "$top" ls-files -- . ':(exclude,attr:export-ignore)' | sort >"$dist/tracked"
   tar -tf "$archive" | sed 's,^[^/]*/,,' | sort >"$dist/archived"
   missing=$(comm -23 "$dist/tracked" "$dist/archived")
   [[ -z $missing ]] || {
