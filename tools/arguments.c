@@ -21,7 +21,7 @@ static int next_by(getopt_function *get, int argc, char **argv, const char *lett
     } else if (known->name != NULL && known->has_arg == no_argument) {
         complain("--%s takes no value", known->name);
     } else if (known->name != NULL || strchr(letters, optopt) != NULL) {
-        complain("%s wants a value", word);
+        complain("%s takes a value", word);
     } else {
         complain("unknown option -%c", optopt);
     }
@@ -87,7 +87,7 @@ static bool parse_digits(const char *text, uint8_t bytes[USP_BUILD_ID_MAX], uint
 
 bool parse_uuid(const char *text, uint8_t bytes[USP_BUILD_ID_MAX], uint32_t *size) {
     if (parse_digits(text, bytes, size)) return true;
-    complain("--uuid wants a UUID or build-id, at most %d bytes in hexadecimal, not \"%s\"", USP_BUILD_ID_MAX, text);
+    complain("--uuid takes a UUID or build-id, at most %d bytes in hexadecimal, not \"%s\"", USP_BUILD_ID_MAX, text);
     return false;
 }
 
@@ -105,7 +105,7 @@ bool parse_target(const char *target, int64_t *pid) {
 
 bool parse_process(const char *text, int64_t *pid) {
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') return parse_target(text, pid);
-    complain("-p wants a process id, not \"%s\"", text);
+    complain("-p takes a process id, not \"%s\"", text);
     return false;
 }
 

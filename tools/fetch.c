@@ -97,7 +97,7 @@ static int split(struct fetch *fetch, const char *command) {
         fetch->words[fetch->word_count++] = word;
     }
     if (has_id && has_place) return EXIT_ALL_WELL;
-    return refuse_command("the command wants {uuid} (or {UUID}) and {dest} where the build and the new file stand");
+    return refuse_command("the command has to contain {uuid} (or {UUID}) for the build and {dest} for the new file");
 }
 
 static char *find_cache(const struct fetch_options *options) {

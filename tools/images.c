@@ -142,7 +142,7 @@ static const struct option options[] = {
 };
 
 static int refuse_usage(void) {
-    fputs("`unspool images --help` tells more.\n", stderr);
+    fputs("See `unspool images --help`.\n", stderr);
     return EXIT_USAGE;
 }
 

@@ -72,7 +72,7 @@ static bool parse_option(int option, struct store_adding *adding) {
 }
 
 static int refuse_usage(void) {
-    fputs("`unspool index --help` tells more.\n", stderr);
+    fputs("See `unspool index --help`.\n", stderr);
     return EXIT_USAGE;
 }
 

@@ -26,7 +26,7 @@ char *find_index_store(const char *given) {
 bool add_path_map(struct line_options *lines, char *text) {
     char *separator = strchr(text, '=');
     if (separator == NULL || separator == text) {
-        complain("--map-path wants OLD=NEW, two folders, not \"%s\"", text);
+        complain("--map-path takes OLD=NEW, two folders, not \"%s\"", text);
         return false;
     }
     const size_t size = (lines->path_map_count + (size_t)1) * sizeof *lines->path_maps;

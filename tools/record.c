@@ -160,13 +160,13 @@ static bool parse_decimal(const char *option, double lowest, double highest, dou
         *value = parsed;
         return true;
     }
-    complain("--%s wants a number from %g to %g, not \"%s\"", option, lowest, highest, optarg);
+    complain("--%s takes a number from %g to %g, not \"%s\"", option, lowest, highest, optarg);
     return false;
 }
 
 static bool parse_count(const char *option, uint64_t lowest, uint64_t highest, uint64_t *value) {
     if (parse_number(optarg, highest, value) && *value >= lowest) return true;
-    complain("--%s wants a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option, lowest, highest, optarg);
+    complain("--%s takes a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option, lowest, highest, optarg);
     return false;
 }
 
@@ -210,7 +210,7 @@ static bool parse_threads(struct recording *r) {
     }
     r->options.which = r->options.thread_count > 0 ? USP_SAMPLER_GIVEN : USP_SAMPLER_NAMED;
     if (is_valid && (r->options.thread_count == 0 || r->options.name_count == 0)) return true;
-    complain("--threads wants ids or names, separated by commas, or main, or all; not \"%s\"", optarg);
+    complain("--threads takes ids or names, separated by commas, or main, or all; not \"%s\"", optarg);
     return false;
 }
 
@@ -517,7 +517,7 @@ static int run(int argc, char **argv) {
     r.options.budget_cpu = r.options.budget_stopped = 50;
     r.options.memory = UINT64_C(64) << 20;
     int result = parse(argc, argv, &r, &goes_on);
-    if (result == EXIT_USAGE) fputs("`unspool record --help` tells more.\n", stderr);
+    if (result == EXIT_USAGE) fputs("See `unspool record --help`.\n", stderr);
     if (goes_on) {
         catch_signals();
         decline_signals_of_stops();

@@ -263,7 +263,7 @@ static int parse_and_serve(int argc, char **argv, struct session *session) {
         is_right = false;
     }
     if (!is_right) {
-        fputs("`unspool report --help` tells more.\n", stderr);
+        fputs("See `unspool report --help`.\n", stderr);
         return EXIT_USAGE;
     }
     return serve(session, argv + optind, (size_t)(argc - optind));

@@ -93,7 +93,7 @@ static void usage(FILE *out) {
 
 static bool parse_option_number(const char *option, uint64_t lowest, uint64_t highest, uint64_t *value) {
     if (parse_number(optarg, highest, value) && *value >= lowest) return true;
-    complain("--%s wants a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option, lowest, highest, optarg);
+    complain("--%s takes a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option, lowest, highest, optarg);
     return false;
 }
 
@@ -416,7 +416,7 @@ static int run(int argc, char **argv) {
     if (goes_on)
         result = show_target(&request);
     else if (result == EXIT_USAGE)
-        fputs("`unspool stack --help` tells more.\n", stderr);
+        fputs("See `unspool stack --help`.\n", stderr);
     line_options_clear(&request.lines);
     return result;
 }

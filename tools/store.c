@@ -49,7 +49,7 @@ void store_usage(FILE *out) {
 }
 
 int store_refuse_usage(void) {
-    fputs("`unspool store --help` tells more.\n", stderr);
+    fputs("See `unspool store --help`.\n", stderr);
     return EXIT_USAGE;
 }
 

@@ -163,7 +163,7 @@ static bool place_image(struct image_choice *image, enum image_place place, cons
     }
     image->place = place;
     if (base == NULL || parse_hex(base, &image->base)) return true;
-    complain("-%c wants an address in hexadecimal, not \"%s\"", place == IMAGE_SLID ? 's' : 'l', base);
+    complain("-%c takes an address in hexadecimal, not \"%s\"", place == IMAGE_SLID ? 's' : 'l', base);
     return false;
 }
 
@@ -297,7 +297,7 @@ static int serve(int argc, char **argv, struct request *request) {
     addresses->addresses = (const char *const *)argv + optind;
     addresses->address_count = (size_t)(argc - optind);
     if (!is_right || !check(request)) {
-        fputs("`unspool symbolize --help` tells more.\n", stderr);
+        fputs("See `unspool symbolize --help`.\n", stderr);
         return EXIT_USAGE;
     }
     struct log_options *log = &request->log;

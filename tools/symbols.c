@@ -211,7 +211,7 @@ static bool parse_option(int option, struct request *request) {
 }
 
 static int refuse_usage(void) {
-    fputs("`unspool symbols --help` tells more.\n", stderr);
+    fputs("See `unspool symbols --help`.\n", stderr);
     return EXIT_USAGE;
 }
 

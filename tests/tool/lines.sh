@@ -46,7 +46,7 @@ run 0 stack --columns "$pid"
   fail "--columns: $(cat out)"
 for wrong in nothing =new; do
   run 2 stack --map-path "$wrong" "$pid"
-  err_has "^unspool: --map-path wants OLD=NEW, two folders, not \"$wrong\"$"
+  err_has "^unspool: --map-path takes OLD=NEW, two folders, not \"$wrong\"$"
 done
 run 0 stack --style crash-report "$pid"
 has_lines '' crash-report

@@ -51,13 +51,13 @@ refused '"fly" is not a command' help fly
 refused 'one command' help stack record
 refused 'missing' stack
 refused 'one target' stack -p 1 2
-refused '^unspool: -p wants a process id, not "x"$' stack -p x
-refused '^unspool: -p wants a process id, not "./1"$' record -p ./1
+refused '^unspool: -p takes a process id, not "x"$' stack -p x
+refused '^unspool: -p takes a process id, not "./1"$' record -p ./1
 refused 'one process at a time' record -p 1 2
 refused 'one process at a time' record -p 1 -- true
 refused '^unspool: -e is an option of addr2line; here -o FILE names the program$' symbolize -e /bin/true 0x1000
 refused 'one target' stack 1 2
-refused "--max wants a number from 1 to 1000000, not \"0\"" stack --max 0 1
+refused "--max takes a number from 1 to 1000000, not \"0\"" stack --max 0 1
 refused '"12x"' stack --max 12x 1
 refused '"-1"' stack --max=-1 1
 refused '"1000001"' stack --max 1000001 1
@@ -69,7 +69,7 @@ refused '99999999999 is not a process id' stack 99999999999
 refused '--program is for core files' stack --program /bin/true 1
 refused '--merge is a style' stack --merge --json 1
 refused "unknown or ambiguous option --fly" stack --fly 1
-refused "^unspool: --thread wants a value" stack --thread
+refused "^unspool: --thread takes a value" stack --thread
 refused "^unspool: --json takes no value" stack --json=1 1
 refused "^unspool: unknown option -x" stack -x 1
 refused "^unspool: unknown or ambiguous option --.x1b.31mred" stack $'--\033[31mred' 1
@@ -82,14 +82,14 @@ refused 'one process' record 1 2
 refused 'one process' record 1 -- true
 refused 'not a process id' record "$work"
 refused '0 is not a process id' record 0
-refused '--rate wants a number from 1 to 10000, not "0"' record --rate 0 1
+refused '--rate takes a number from 1 to 10000, not "0"' record --rate 0 1
 refused '"1e3"' record --rate 1e3 1
 refused '"inf"' record --duration inf 1
 refused '"-1"' record --duration=-1 1
 refused '"101"' record --budget 101 1
-refused '--threads wants' record --threads 5,name 1
-refused '--threads wants' record --threads , 1
-refused '--threads wants' record --threads 0 1
+refused '--threads takes' record --threads 5,name 1
+refused '--threads takes' record --threads , 1
+refused '--threads takes' record --threads 0 1
 refused 'no format has this ending' record -o "$work/file" 1
 refused 'flat' record --format flat 1
 
