@@ -39,7 +39,7 @@ struct fetch {
     char *cache;
     uint64_t seconds;
     struct fetch_build *tried;
-    size_t tried_count, tried_room;
+    size_t tried_count, tried_capacity;
     unsigned timeouts; /* number of timeouts in a row */
     bool is_given_up;
 };
@@ -312,10 +312,10 @@ static enum fetched run_in_folder(const struct fetch *fetch, const struct fetch_
         snprintf(error, FETCH_ERROR, "%s: %s", folder, strerror(errno));
         return FETCH_FAILED;
     }
-    const size_t room = strlen(folder) + sizeof "/file";
-    char *place = malloc(room);
+    const size_t capacity = strlen(folder) + sizeof "/file";
+    char *place = malloc(capacity);
     bool is_ready = place != NULL;
-    if (is_ready) snprintf(place, room, "%s/file", folder);
+    if (is_ready) snprintf(place, capacity, "%s/file", folder);
     const char *const values[3] = {plain, apple, place};
     for (size_t i = 0; is_ready && i < fetch->word_count; i++) {
         words[i] = fill_in(fetch->words[i], values);
@@ -358,13 +358,13 @@ static enum fetched ask_command(const struct fetch *fetch, const struct fetch_bu
         return FETCH_FAILED;
     }
     const char *parent = choose_parent(fetch);
-    const size_t room = strlen(parent) + sizeof "/fetch.XXXXXX";
-    char *folder = malloc(room);
+    const size_t capacity = strlen(parent) + sizeof "/fetch.XXXXXX";
+    char *folder = malloc(capacity);
     if (folder == NULL) {
         snprintf(error, FETCH_ERROR, "%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return FETCH_FAILED;
     }
-    snprintf(folder, room, "%s/fetch.XXXXXX", parent);
+    snprintf(folder, capacity, "%s/fetch.XXXXXX", parent);
     /* Catches signals, so that a signal that ends this program leaves no folder and no running command behind. */
     catch_signals();
     enum fetched result = run_in_folder(fetch, build, folder, error);
@@ -425,7 +425,8 @@ bool fetch_run(struct fetch *fetch, const uint8_t *id, size_t id_size, char erro
     if (fetch == NULL || fetch->is_given_up || id_size < 2 || id_size > sizeof build.id) return false;
     memcpy(build.id, id, id_size);
     if (was_tried(fetch, &build)) return false;
-    void *grown = uspi_array_reserve(fetch->tried, &fetch->tried_room, fetch->tried_count + 1, sizeof *fetch->tried);
+    void *grown =
+        uspi_array_reserve(fetch->tried, &fetch->tried_capacity, fetch->tried_count + 1, sizeof *fetch->tried);
     if (grown == NULL) {
         snprintf(error, FETCH_ERROR, "%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return false;

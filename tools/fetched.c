@@ -12,9 +12,9 @@ char *fetch_in_cache(const char *name) {
     const bool has_cache = cache != NULL && cache[0] != '\0', has_home = home != NULL && home[0] != '\0';
     if (!has_cache && !has_home) return NULL;
     const char *folder = has_cache ? cache : home;
-    const size_t room = strlen(folder) + sizeof "/.cache/" + strlen(name);
-    char *path = malloc(room);
-    if (path != NULL) snprintf(path, room, "%s%s/%s", folder, has_cache ? "" : "/.cache", name);
+    const size_t capacity = strlen(folder) + sizeof "/.cache/" + strlen(name);
+    char *path = malloc(capacity);
+    if (path != NULL) snprintf(path, capacity, "%s%s/%s", folder, has_cache ? "" : "/.cache", name);
     return path;
 }
 

@@ -15,11 +15,11 @@ static int open_images(const char *path, const struct usp_image_file_options *op
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
-static void write_build_id(char *to, size_t room, const struct usp_image *image) {
+static void write_build_id(char *to, size_t capacity, const struct usp_image *image) {
     size_t used = 0;
     to[0] = '\0';
-    for (uint32_t i = 0; i < image->build_id_size && used + 3 <= room; i++) {
-        used += (size_t)snprintf(to + used, room - used, "%02x", image->build_id[i]);
+    for (uint32_t i = 0; i < image->build_id_size && used + 3 <= capacity; i++) {
+        used += (size_t)snprintf(to + used, capacity - used, "%02x", image->build_id[i]);
     }
 }
 

@@ -81,8 +81,8 @@ static int open_target(const char *target, struct listed *listed) {
 }
 
 static void put_json(const struct usp_images *images) {
-    char room[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    char capacity[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
     struct uspi_json json = {.out = &text, .flat = JSON_FLAT_ELEMENTS};
     const struct usp_image *image;
     uspi_json_begin_object(&json, NULL);

@@ -45,19 +45,19 @@ static void put_digits(char *to, const uint8_t *id, size_t id_size, const char *
 }
 
 /* Appends the expanded pattern to `to`. Returns false if the pattern is not for ids of this size. */
-static bool expand(char *to, size_t room, const char *pattern, const uint8_t *id, size_t id_size) {
+static bool expand(char *to, size_t capacity, const char *pattern, const uint8_t *id, size_t id_size) {
     char digits[ID_ROOM];
     size_t n = strlen(to);
     for (; *pattern != '\0'; pattern++) {
         if (*pattern != '%') {
-            n += (size_t)snprintf(to + n, room - n, "%c", *pattern);
+            n += (size_t)snprintf(to + n, capacity - n, "%c", *pattern);
             continue;
         }
         const char which = *++pattern;
         if (which == 'U' && id_size != 16) return false;
         put_digits(digits, id, id_size, which == 'U' ? "%02X" : "%02x", which == 'U');
         if (which == 'p') digits[2] = '\0';
-        n += (size_t)snprintf(to + n, room - n, "%s", which == 'r' ? digits + 2 : digits);
+        n += (size_t)snprintf(to + n, capacity - n, "%s", which == 'r' ? digits + 2 : digits);
     }
     return true;
 }
@@ -65,22 +65,22 @@ static bool expand(char *to, size_t room, const char *pattern, const uint8_t *id
 /* More than the length of any expanded pattern. */
 #define PATTERN_ROOM (2 * ID_ROOM + 32)
 
-static char *begin_path(const char *folder, size_t *room) {
-    *room = strlen(folder) + 1 + PATTERN_ROOM;
-    char *path = malloc(*room);
-    if (path != NULL) snprintf(path, *room, "%s/", folder);
+static char *begin_path(const char *folder, size_t *capacity) {
+    *capacity = strlen(folder) + 1 + PATTERN_ROOM;
+    char *path = malloc(*capacity);
+    if (path != NULL) snprintf(path, *capacity, "%s/", folder);
     return path;
 }
 
 size_t layouts_find(const char *folder, const uint8_t *id, size_t id_size, struct layout_file files[LAYOUTS_MAX]) {
-    size_t count = 0, room;
+    size_t count = 0, capacity;
     struct stat found;
     if (id_size < 2 || id_size > USP_BUILD_ID_MAX) return 0;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        char *path = begin_path(folder, &room);
+        char *path = begin_path(folder, &capacity);
         if (path == NULL) break;
-        if (expand(path, room, layouts[i].pattern, id, id_size) && stat(path, &found) == 0 && S_ISREG(found.st_mode) &&
-            found.st_size > 0) {
+        if (expand(path, capacity, layouts[i].pattern, id, id_size) && stat(path, &found) == 0 &&
+            S_ISREG(found.st_mode) && found.st_size > 0) {
             files[count++] = (struct layout_file){path, (uint64_t)found.st_size, layouts[i].is_debug};
         } else {
             free(path);
@@ -90,11 +90,12 @@ size_t layouts_find(const char *folder, const uint8_t *id, size_t id_size, struc
 }
 
 char *layouts_unified(const char *folder, const uint8_t *id, size_t id_size, const char *name) {
-    size_t room;
-    char *path = id_size >= 2 && id_size <= USP_BUILD_ID_MAX && strlen(name) < 64 ? begin_path(folder, &room) : NULL;
+    size_t capacity;
+    char *path =
+        id_size >= 2 && id_size <= USP_BUILD_ID_MAX && strlen(name) < 64 ? begin_path(folder, &capacity) : NULL;
     if (path == NULL) return NULL;
-    expand(path, room, "%p/%r/", id, id_size);
+    expand(path, capacity, "%p/%r/", id, id_size);
     const size_t n = strlen(path);
-    snprintf(path + n, room - n, "%s", name);
+    snprintf(path + n, capacity - n, "%s", name);
     return path;
 }

@@ -17,9 +17,9 @@ char *find_index_store(const char *given) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     if (!is_set(cache) && !is_set(home)) return NULL;
     const char *folder = is_set(cache) ? cache : home;
-    const size_t room = strlen(folder) + sizeof "/.cache/unspool/index";
-    char *store = malloc(room);
-    if (store != NULL) snprintf(store, room, "%s%s/unspool/index", folder, is_set(cache) ? "" : "/.cache");
+    const size_t capacity = strlen(folder) + sizeof "/.cache/unspool/index";
+    char *store = malloc(capacity);
+    if (store != NULL) snprintf(store, capacity, "%s%s/unspool/index", folder, is_set(cache) ? "" : "/.cache");
     return store;
 }
 

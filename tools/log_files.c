@@ -25,16 +25,18 @@ static int no_memory(void) {
 }
 
 static char *join(const char *folder, const char *name) {
-    size_t length = strlen(folder), room = length + strlen(name) + 2;
-    char *path = malloc(room);
-    if (path != NULL) snprintf(path, room, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
+    size_t length = strlen(folder), capacity = length + strlen(name) + 2;
+    char *path = malloc(capacity);
+    if (path != NULL)
+        snprintf(path, capacity, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
     return path;
 }
 
 /* Takes ownership of the path. */
 static int add_name(struct log_file_names *names, char *path, const struct log_file_name *like) {
-    void *grown =
-        path != NULL ? uspi_array_reserve(names->names, &names->room, names->count + 1, sizeof *names->names) : NULL;
+    void *grown = path != NULL
+                      ? uspi_array_reserve(names->names, &names->capacity, names->count + 1, sizeof *names->names)
+                      : NULL;
     if (grown == NULL) {
         free(path);
         return no_memory();

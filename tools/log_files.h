@@ -20,7 +20,7 @@ struct log_file_name {
 
 struct log_file_names {
     struct log_file_name *names;
-    size_t count, room;
+    size_t count, capacity;
     size_t links; /* symbolic links in folders, which are left out */
 };
 

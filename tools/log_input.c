@@ -123,19 +123,19 @@ bool log_input_read(struct log_input *input, struct uspi_span *piece) {
         if (piece->length > 0) return true;
     }
     if (!keeps) input->size = 0;
-    if (!keeps && input->room > 2 * LOG_PIECE) {
+    if (!keeps && input->capacity > 2 * LOG_PIECE) {
         free(input->bytes);
         input->bytes = NULL;
-        input->room = 0;
+        input->capacity = 0;
     }
     if (input->has_ended) return false;
     const size_t needed = input->size < input->piece ? input->piece : input->size + 1;
-    void *grown = uspi_array_reserve(input->bytes, &input->room, needed, 1);
+    void *grown = uspi_array_reserve(input->bytes, &input->capacity, needed, 1);
     if (grown == NULL) return fail(input, ENOMEM);
     input->bytes = grown;
     ssize_t got;
     do {
-        got = read(input->fd, input->bytes + input->size, input->room - input->size);
+        got = read(input->fd, input->bytes + input->size, input->capacity - input->size);
     } while (got < 0 && errno == EINTR);
     if (got < 0) return fail(input, errno);
     *piece = (struct uspi_span){input->bytes + input->size, (size_t)got};

@@ -24,7 +24,7 @@ struct log_input {
     size_t piece;       /* room for the first read: for a small file, one byte more than its size */
     int64_t start;
     char *bytes; /* of a large file: one piece; otherwise all bytes read so far, until the rewind */
-    size_t size, room;
+    size_t size, capacity;
     int spool;                /* descriptor of the file with the first kept bytes; -1: none */
     bool has_no_spool;        /* the spool cannot be written, or no further */
     size_t spooled, replayed; /* bytes in the spool; bytes of it that were read a second time */

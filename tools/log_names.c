@@ -109,15 +109,15 @@ static bool is_among(const struct usp_build_sources *sources, const char *path) 
  * paths come after them: they had no symbols, or did not tell their layout. */
 static void add_walked(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
     const struct log_file *files;
-    const struct usp_build_sources laid = *sources;
+    const struct usp_build_sources given = *sources;
     sources->flags |= USP_BUILD_COMPLETE;
     size_t count = log_search_build(names->search, place->build_id, place->build_id_size, &files);
     if (count == 0) return;
     sources->count = 0;
     for (size_t i = 0; i < count; i++) add_file(sources, &files[i]);
-    for (uint32_t i = 0; i < laid.count && sources->count < USP_BUILD_SOURCES; i++) {
-        const bool is_file = laid.of[i].path != NULL;
-        if (is_file && !is_among(sources, laid.of[i].path)) sources->of[sources->count++] = laid.of[i];
+    for (uint32_t i = 0; i < given.count && sources->count < USP_BUILD_SOURCES; i++) {
+        const bool is_file = given.of[i].path != NULL;
+        if (is_file && !is_among(sources, given.of[i].path)) sources->of[sources->count++] = given.of[i];
     }
 }
 

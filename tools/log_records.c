@@ -20,7 +20,7 @@
 
 struct bytes {
     char *bytes;
-    size_t size, room;
+    size_t size, capacity;
 };
 
 struct session {
@@ -30,7 +30,7 @@ struct session {
 };
 
 static bool reserve(struct bytes *bytes, size_t more) {
-    void *grown = uspi_array_reserve(bytes->bytes, &bytes->room, bytes->size + more, 1);
+    void *grown = uspi_array_reserve(bytes->bytes, &bytes->capacity, bytes->size + more, 1);
     if (grown == NULL) return false;
     bytes->bytes = grown;
     return true;
@@ -72,8 +72,8 @@ static void shrink(struct session *session) {
 }
 
 static void put_error(struct uspi_span record, const char *error) {
-    char room[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    char capacity[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
     uspi_put_string(&text, "{\"unspool\":{\"error\":\"");
     uspi_put_json_text(&text, uspi_span_of(error));
     uspi_put_string(&text, "\"},\"record\":\"");
@@ -118,7 +118,7 @@ static void answer_lines(struct session *session, struct bytes *input, size_t *s
     if (begin > 0) memmove(input->bytes, input->bytes + begin, input->size - begin);
     input->size -= begin;
     *seen = input->size;
-    if (input->room > 2 * LONG_RECORD && input->size < LONG_RECORD / 2) {
+    if (input->capacity > 2 * LONG_RECORD && input->size < LONG_RECORD / 2) {
         char *smaller = realloc(input->bytes, LONG_RECORD);
         if (smaller != NULL) *input = (struct bytes){smaller, input->size, LONG_RECORD};
     }

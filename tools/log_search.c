@@ -14,7 +14,7 @@
 
 struct log_search {
     struct log_file *files; /* sorted by build */
-    size_t count, room;
+    size_t count, capacity;
     const struct log_file **by_name;
     char **folders; /* folders still to be searched */
     size_t folder_count, folder_room;
@@ -22,11 +22,11 @@ struct log_search {
     size_t place_count;
     const char *cache;      /* NULL: none */
     bool is_walked;         /* `files` is complete */
-    struct laid_file *laid; /* files found at a layout's paths */
+    struct kept_file *kept; /* files found at a layout's paths */
 };
 
-struct laid_file {
-    struct laid_file *next;
+struct kept_file {
+    struct kept_file *next;
     struct log_file file;
 };
 
@@ -46,12 +46,12 @@ static int no_memory(void) {
 }
 
 static bool add_image(struct log_search *search, const char *path, uint64_t size, const struct usp_image *image) {
-    if (search->count == search->room) {
-        size_t room = search->room * 2 + 16;
-        struct log_file *grown = realloc(search->files, room * sizeof *grown);
+    if (search->count == search->capacity) {
+        size_t capacity = search->capacity * 2 + 16;
+        struct log_file *grown = realloc(search->files, capacity * sizeof *grown);
         if (grown == NULL) return false;
         search->files = grown;
-        search->room = room;
+        search->capacity = capacity;
     }
     struct log_file *file = &search->files[search->count];
     *file = (struct log_file){.path = strdup(path), .size = size, .id_size = image->build_id_size};
@@ -81,11 +81,11 @@ static int add_file(struct log_search *search, const char *path, uint64_t size) 
 
 static bool add_folder(struct log_search *search, char *path) {
     if (search->folder_count == search->folder_room) {
-        size_t room = search->folder_room * 2 + 16;
-        char **grown = realloc(search->folders, room * sizeof *grown);
+        size_t capacity = search->folder_room * 2 + 16;
+        char **grown = realloc(search->folders, capacity * sizeof *grown);
         if (grown == NULL) return false;
         search->folders = grown;
-        search->folder_room = room;
+        search->folder_room = capacity;
     }
     search->folders[search->folder_count++] = path;
     return true;
@@ -95,10 +95,10 @@ static int add_entry(struct log_search *search, const char *folder, const char *
     struct stat entry;
     /* AppleDouble: metadata of a file, stored beside it on a file system that has no room for it. */
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strncmp(name, "._", 2) == 0) return EXIT_ALL_WELL;
-    size_t room = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(room);
+    size_t capacity = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(capacity);
     if (path == NULL) return no_memory();
-    snprintf(path, room, "%s/%s", folder, name);
+    snprintf(path, capacity, "%s/%s", folder, name);
     int status = EXIT_ALL_WELL;
     if (lstat(path, &entry) == 0 && S_ISDIR(entry.st_mode)) {
         if (add_folder(search, path)) return EXIT_ALL_WELL;
@@ -231,11 +231,11 @@ void log_search_free(struct log_search *search) {
     for (size_t i = 0; i < search->count; i++) free(search->files[i].path);
     for (size_t i = 0; i < search->folder_count; i++) free(search->folders[i]);
     free(search->files);
-    while (search->laid != NULL) {
-        struct laid_file *laid = search->laid;
-        search->laid = laid->next;
-        free(laid->file.path);
-        free(laid);
+    while (search->kept != NULL) {
+        struct kept_file *kept = search->kept;
+        search->kept = kept->next;
+        free(kept->file.path);
+        free(kept);
     }
     free(search->by_name);
     free(search->folders);
@@ -271,18 +271,18 @@ static bool is_of(const char *path, const uint8_t *id, size_t id_size) {
 }
 
 /* Keeps a file at a layout's path, and takes ownership of the path. NULL: it is not a file of this build. */
-static const struct log_file *keep_laid(struct log_search *search, struct layout_file *found, const uint8_t *id,
+static const struct log_file *keep_file(struct log_search *search, struct layout_file *found, const uint8_t *id,
                                         size_t id_size) {
-    struct laid_file *laid = is_of(found->path, id, id_size) ? calloc(1, sizeof *laid) : NULL;
-    if (laid == NULL) {
+    struct kept_file *kept = is_of(found->path, id, id_size) ? calloc(1, sizeof *kept) : NULL;
+    if (kept == NULL) {
         free(found->path);
         return NULL;
     }
-    laid->file = (struct log_file){found->path, found->size, found->is_debug, {0}, id_size};
-    memcpy(laid->file.id, id, id_size);
-    laid->next = search->laid;
-    search->laid = laid;
-    return &laid->file;
+    kept->file = (struct log_file){found->path, found->size, found->is_debug, {0}, id_size};
+    memcpy(kept->file.id, id, id_size);
+    kept->next = search->kept;
+    search->kept = kept;
+    return &kept->file;
 }
 
 size_t log_search_laid(struct log_search *search, const uint8_t *id, size_t id_size,
@@ -298,7 +298,7 @@ size_t log_search_laid(struct log_search *search, const uint8_t *id, size_t id_s
         for (size_t k = 0; k < n; k++) {
             if (count == LOG_LAID_MAX) {
                 free(found[k].path);
-            } else if ((file = keep_laid(search, &found[k], id, id_size)) != NULL) {
+            } else if ((file = keep_file(search, &found[k], id, id_size)) != NULL) {
                 files[count++] = file;
                 *has_symbols = *has_symbols || file->is_symbols;
             }

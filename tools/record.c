@@ -174,14 +174,14 @@ static bool is_number(const char *text) { return text[0] != '\0' && text[strspn(
 
 /* Parses ids or names, but not both: the sampler chooses threads in one way only. */
 static bool parse_threads(struct recording *r) {
-    size_t room = 1;
-    for (const char *at = optarg; *at != '\0'; at++) room += *at == ',';
+    size_t capacity = 1;
+    for (const char *at = optarg; *at != '\0'; at++) capacity += *at == ',';
     free(r->threads);
     free(r->ids);
     free(r->names);
     r->threads = strdup(optarg);
-    r->ids = calloc(room, sizeof *r->ids);
-    r->names = calloc(room, sizeof *r->names);
+    r->ids = calloc(capacity, sizeof *r->ids);
+    r->names = calloc(capacity, sizeof *r->names);
     r->options.thread_count = r->options.name_count = 0;
     r->options.threads = r->ids;
     r->options.names = r->names;
@@ -480,8 +480,8 @@ static int record_process(struct recording *r) {
 static bool end_program(pid_t pid) {
     if (has_ended(pid)) return false;
     kill(pid, SIGTERM);
-    const uint64_t patience = usp_clock() + NS_PER_SECOND;
-    while (!has_ended(pid) && usp_clock() < patience) nanosleep(&(struct timespec){0, 10000000}, NULL);
+    const uint64_t end = usp_clock() + NS_PER_SECOND;
+    while (!has_ended(pid) && usp_clock() < end) nanosleep(&(struct timespec){0, 10000000}, NULL);
     if (!has_ended(pid)) kill(pid, SIGKILL);
     return true;
 }

@@ -83,7 +83,7 @@ static int read_all(const struct log_file_name *name, char **bytes, size_t *size
     struct log_input input;
     struct log_place place;
     struct uspi_span piece;
-    size_t room = 0;
+    size_t capacity = 0;
     int status = EXIT_ALL_WELL;
     *bytes = NULL;
     *size = 0;
@@ -91,7 +91,7 @@ static int read_all(const struct log_file_name *name, char **bytes, size_t *size
     /* The input need not keep bytes for a second reading. */
     bool is_ready = log_input_rewind(&input);
     while (is_ready && status == EXIT_ALL_WELL && log_input_read(&input, &piece)) {
-        void *grown = uspi_array_reserve(*bytes, &room, *size + piece.length, 1);
+        void *grown = uspi_array_reserve(*bytes, &capacity, *size + piece.length, 1);
         if (grown == NULL) {
             status = log_fail(path, USP_ERROR_NO_MEMORY);
             break;

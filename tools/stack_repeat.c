@@ -25,17 +25,17 @@ static bool has_same_lines(const struct usp_stack *a, const struct usp_stack *b)
 struct keeping {
     FILE *out;
     char *text; /* NULL after memory was exhausted */
-    size_t size, room;
+    size_t size, capacity;
 };
 
 static int write_and_keep(void *context, const char *bytes, size_t n) {
     struct keeping *k = context;
-    if (k->text != NULL && n > k->room - k->size) {
-        size_t room = (k->size + n) * 2;
-        char *grown = realloc(k->text, room);
+    if (k->text != NULL && n > k->capacity - k->size) {
+        size_t capacity = (k->size + n) * 2;
+        char *grown = realloc(k->text, capacity);
         if (grown == NULL) free(k->text);
         k->text = grown;
-        k->room = room;
+        k->capacity = capacity;
     }
     if (k->text != NULL) memcpy(k->text + k->size, bytes, n);
     k->size += n;
@@ -48,7 +48,7 @@ int stack_repeat_write(struct stack_repeat *repeat, const struct usp_stack *stac
         const struct stack_lines *known = &repeat->known[i];
         if (has_same_lines(known->stack, stack)) return write_to_file(out, known->text, known->size);
     }
-    struct keeping k = {.out = out, .text = malloc(TEXT_ROOM), .room = TEXT_ROOM};
+    struct keeping k = {.out = out, .text = malloc(TEXT_ROOM), .capacity = TEXT_ROOM};
     int status = usp_format_stack(stack, NULL, options, write_and_keep, &k);
     if (k.text == NULL || status != USP_OK) {
         free(k.text);

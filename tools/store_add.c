@@ -64,11 +64,11 @@ static int tell(void *context, uint64_t done, uint64_t all) {
 }
 
 /* Returns the displayed name of a file. A file in an archive is named as if the archive were a folder. */
-static const char *name_of(const struct store_adding *adding, const char *path, char *room, size_t size) {
+static const char *name_of(const struct store_adding *adding, const char *path, char *capacity, size_t size) {
     const size_t n = adding->archive != NULL ? strlen(adding->unpacked) : 0;
     if (n == 0 || strncmp(path, adding->unpacked, n) != 0) return path;
-    snprintf(room, size, "%s%s", adding->archive, path + n);
-    return room;
+    snprintf(capacity, size, "%s%s", adding->archive, path + n);
+    return capacity;
 }
 
 /* Whether a message names a file: at its end, or before a colon. */
@@ -86,10 +86,11 @@ static bool names_file(const char *message, const char *path) {
 static void complain_of_index(const struct store_adding *adding, const char *path, const char *message) {
     const size_t unpacked = adding->archive != NULL ? strlen(adding->unpacked) : 0;
     const char *found = unpacked > 0 ? strstr(message, adding->unpacked) : NULL;
-    char room[4096];
+    char capacity[4096];
     if (found != NULL) {
-        snprintf(room, sizeof room, "%.*s%s%s", (int)(found - message), message, adding->archive, found + unpacked);
-        message = room;
+        snprintf(capacity, sizeof capacity, "%.*s%s%s", (int)(found - message), message, adding->archive,
+                 found + unpacked);
+        message = capacity;
     }
     if (names_file(message, path)) {
         complain("%s", message);
@@ -139,8 +140,8 @@ static void compare_with_earlier(struct store_adding *adding, const struct usp_i
 
 static void work_on(struct store_adding *adding, const struct usp_images *images, const struct usp_image *image) {
     struct usp_index index;
-    char room[4096];
-    const char *path = name_of(adding, image->path, room, sizeof room);
+    char capacity[4096];
+    const char *path = name_of(adding, image->path, capacity, sizeof capacity);
     usp_index_init(&index, adding->store);
     index.threads = adding->threads;
     index.flags = adding->is_forced ? 0 : USP_INDEX_KEEP;
@@ -194,14 +195,14 @@ static void take_file(struct store_adding *adding, const char *path) {
 static void take_path(struct store_adding *adding, const char *path, unsigned depth);
 
 static void take_entry(struct store_adding *adding, const char *folder, const char *name, unsigned depth) {
-    const size_t room = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(room);
+    const size_t capacity = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(capacity);
     if (path == NULL) {
         complain("%s: out of memory", folder);
         note(adding, EXIT_FAILED);
         return;
     }
-    snprintf(path, room, "%s/%s", folder, name);
+    snprintf(path, capacity, "%s/%s", folder, name);
     struct stat found;
     /* Links are not followed: their targets are found directly. */
     if (lstat(path, &found) == 0 && (S_ISDIR(found.st_mode) || S_ISREG(found.st_mode))) take_path(adding, path, depth);

@@ -38,7 +38,7 @@ static bool take_digits(struct store_entry *entry, const char *name) {
 
 struct names {
     char **names;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
@@ -53,7 +53,7 @@ static void free_names(struct names *names) {
 static bool read_names(DIR *folder, struct names *names) {
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
         if (entry->d_name[0] == '.') continue;
-        if (!uspi_room_for(&names->names, &names->room, names->count, 1, sizeof *names->names)) return false;
+        if (!uspi_room_for(&names->names, &names->capacity, names->count, 1, sizeof *names->names)) return false;
         names->names[names->count] = strdup(entry->d_name);
         if (names->names[names->count++] == NULL) return false;
     }
@@ -91,13 +91,13 @@ static int list(struct walk *walk, int at, const char *name, const char *folder,
     if (opened == NULL) return result;
     if (!read_names(opened, &names)) result = EXIT_FAILED;
     for (size_t i = 0; i < names.count && result == EXIT_ALL_WELL; i++) {
-        const size_t room = strlen(folder) + strlen(names.names[i]) + 2;
-        char *path = malloc(room);
+        const size_t capacity = strlen(folder) + strlen(names.names[i]) + 2;
+        char *path = malloc(capacity);
         if (path == NULL) {
             result = EXIT_FAILED;
             break;
         }
-        snprintf(path, room, "%s/%s", folder, names.names[i]);
+        snprintf(path, capacity, "%s/%s", folder, names.names[i]);
         result = take_entry(walk, dirfd(opened), path, names.names[i]);
         free(path);
     }

@@ -116,8 +116,8 @@ static void visit_aliases(const struct usp_lines *lines, usp_addr address, struc
 }
 
 static void put_lines(struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
-    char room[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    char capacity[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
     if (lines->count == 0) {
         uspi_put_harmless(&text, uspi_span_of(word), "");
         uspi_put(&text, "\n", 1);
@@ -162,8 +162,8 @@ static void put_json_function(struct session *session, struct uspi_json *json, u
 
 static void put_json(struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
     const struct usp_symbol *symbol = &lines->symbol;
-    char room[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, room, sizeof room);
+    char capacity[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
     struct uspi_json json = {.out = &text, .flat = 1};
     uspi_json_begin_object(&json, NULL);
     uspi_json_string(&json, "input", word);
@@ -212,7 +212,7 @@ static bool answer(struct session *session, const char *word) {
 
 struct input {
     char *bytes;
-    size_t used, room;
+    size_t used, capacity;
     size_t seen; /* number of bytes known to contain no blank */
 };
 
@@ -241,15 +241,15 @@ static bool answer_words(struct session *session, struct input *input, bool is_e
 
 /* Makes room for more bytes and a terminating NUL. */
 static bool make_room(struct input *input) {
-    if (input->room - input->used > INPUT_ROOM) return true;
-    size_t room = input->room == 0 ? 2 * INPUT_ROOM : 2 * input->room;
-    char *grown = realloc(input->bytes, room);
+    if (input->capacity - input->used > INPUT_ROOM) return true;
+    size_t capacity = input->capacity == 0 ? 2 * INPUT_ROOM : 2 * input->capacity;
+    char *grown = realloc(input->bytes, capacity);
     if (grown == NULL) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return false;
     }
     input->bytes = grown;
-    input->room = room;
+    input->capacity = capacity;
     return true;
 }
 

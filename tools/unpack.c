@@ -156,10 +156,10 @@ static int make_entry_folders(struct unpacking *u, char *path, size_t top) {
 
 /* Makes an entry's file, which must not exist. On success *file is its descriptor. */
 static int create_file(struct unpacking *u, const char *name, int *file) {
-    const size_t top = strlen(u->folder), room = top + strlen(name) + 2;
-    char *path = malloc(room);
+    const size_t top = strlen(u->folder), capacity = top + strlen(name) + 2;
+    char *path = malloc(capacity);
     if (path == NULL) return refuse(u, USP_ERROR_NO_MEMORY, "out of memory");
-    snprintf(path, room, "%s/%s", u->folder, name);
+    snprintf(path, capacity, "%s/%s", u->folder, name);
     int status = make_entry_folders(u, path, top);
     if (status == USP_OK) {
         *file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -181,13 +181,13 @@ static bool write_all(int file, const uint8_t *bytes, size_t n) {
 }
 
 /* Copies an entry's bytes to a file. The first n bytes are in `piece`. */
-static int copy_entry(struct unpacking *u, int file, uint8_t *piece, size_t room, size_t n) {
+static int copy_entry(struct unpacking *u, int file, uint8_t *piece, size_t capacity, size_t n) {
     while (n > 0) {
         if (caught_signal() != 0) return refuse(u, USP_ERROR_SYSTEM, "interrupted");
         if (n > u->left) return refuse(u, USP_ERROR_FORMAT, "holds too much for an archive of its size");
         u->left -= n;
         if (!write_all(file, piece, n)) return refuse_system(u, "temporary file");
-        const la_ssize_t got = u->library.read(u->archive, piece, room);
+        const la_ssize_t got = u->library.read(u->archive, piece, capacity);
         if (got < 0) return refuse_archive(u);
         n = (size_t)got;
     }
@@ -248,10 +248,10 @@ static int open_archive(struct unpacking *u, const char *path) {
 static char *make_folder(void) {
     const char *parent = getenv("TMPDIR");
     if (parent == NULL || parent[0] == '\0') parent = "/tmp";
-    const size_t room = strlen(parent) + sizeof "/unspool.XXXXXX";
-    char *folder = malloc(room);
+    const size_t capacity = strlen(parent) + sizeof "/unspool.XXXXXX";
+    char *folder = malloc(capacity);
     if (folder == NULL) return NULL;
-    snprintf(folder, room, "%s/unspool.XXXXXX", parent);
+    snprintf(folder, capacity, "%s/unspool.XXXXXX", parent);
     if (mkdtemp(folder) != NULL) return folder;
     free(folder);
     return NULL;

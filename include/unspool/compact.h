@@ -15,13 +15,13 @@
 USP_BEGIN_DECLS
 
 /* Writes a stack as a compact backtrace.
- *   bytes, room  the caller's buffer; may be NULL, 0 to learn the size
- *   size         receives the size of the whole backtrace in bytes, even when the buffer is too small
+ *   bytes, capacity  the caller's buffer; may be NULL, 0 to learn the size
+ *   size             receives the size of the whole backtrace in bytes, even when the buffer is too small
  * An async chain follows the frame that it continues from, as in Swift's own backtraces. That frame's callers on the
  * operating system's stack are not written. The format has no place for a frame's method, CFA and Thumb bit, nor for
  * the stop reason: it records only whether the backtrace is complete, incomplete, or (USP_STOP_NONE) not known to be
  * either. Returns USP_OK, USP_ERROR_FULL, USP_ERROR_ARGUMENT. Async-signal-safe, thread-safe. */
-USP_API int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_t room, size_t *size);
+USP_API int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_t capacity, size_t *size);
 
 /* Reads a compact backtrace.
  *   arch    enum usp_arch of the stack; the bytes do not contain it
@@ -45,10 +45,10 @@ USP_API int usp_compact_stack_read(const uint8_t *bytes, size_t n, uint32_t arch
 /* Writes a list of images as a compact image map: address, end of the code, build id or UUID, and path of each image.
  *   arch      enum usp_arch: decides the size of addresses
  *   platform  the system's name for people, such as Swift's "macOS 15.0" or "Linux (…)", at most 255 bytes; may be NULL
- * bytes, room, size and the result as for usp_compact_stack_write. Needs about 5 KB of stack. Async-signal-safe,
+ * bytes, capacity, size and the result as for usp_compact_stack_write. Needs about 5 KB of stack. Async-signal-safe,
  * thread-safe. */
 USP_API int usp_compact_images_write(const struct usp_images *images, uint32_t arch, const char *platform,
-                                     uint8_t *bytes, size_t room, size_t *size);
+                                     uint8_t *bytes, size_t capacity, size_t *size);
 
 /* Reads a compact image map.
  *   arch           enum usp_arch, for usp_image.arch

@@ -13,24 +13,24 @@
  * linear time.
  *   room  for how many elements there is room; updated
  * Returns the array, which may have moved, or NULL when memory lacks; then the old array and *room are unchanged. */
-static inline void *uspi_array_reserve(void *array, size_t *room, size_t needed, size_t size) {
-    if (array != NULL && needed <= *room) return array;
-    size_t wanted = *room > SIZE_MAX / 2 ? needed : *room * 2;
+static inline void *uspi_array_reserve(void *array, size_t *capacity, size_t needed, size_t size) {
+    if (array != NULL && needed <= *capacity) return array;
+    size_t wanted = *capacity > SIZE_MAX / 2 ? needed : *capacity * 2;
     if (wanted < needed) wanted = needed;
     if (wanted < 8) wanted = 8;
     if (wanted > SIZE_MAX / size) return NULL;
     void *grown = realloc(array, wanted * size);
-    if (grown != NULL) *room = wanted;
+    if (grown != NULL) *capacity = wanted;
     return grown;
 }
 
 /* Makes room for `more` elements after the first `count`. `pointer` is the address of the array's pointer, which is
  * updated. False when memory lacks. */
-static inline bool uspi_room_for(void *pointer, size_t *room, size_t count, size_t more, size_t size) {
+static inline bool uspi_room_for(void *pointer, size_t *capacity, size_t count, size_t more, size_t size) {
     void *array;
     memcpy(&array, pointer, sizeof array);
     if (more > SIZE_MAX - count) return false;
-    array = uspi_array_reserve(array, room, count + more, size);
+    array = uspi_array_reserve(array, capacity, count + more, size);
     if (array == NULL) return false;
     memcpy(pointer, &array, sizeof array);
     return true;

@@ -5,21 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool uspi_context_table_reserve(struct uspi_context_table *table, size_t room) {
+bool uspi_context_table_reserve(struct uspi_context_table *table, size_t capacity) {
     size_t places = 2;
     uspi_context_table_free(table);
-    if (room == 0 || room > UINT32_MAX / 4) return false;
-    while (places < room * 2) places *= 2;
-    table->contexts = malloc(room * sizeof *table->contexts);
+    if (capacity == 0 || capacity > UINT32_MAX / 4) return false;
+    while (places < capacity * 2) places *= 2;
+    table->contexts = malloc(capacity * sizeof *table->contexts);
     table->places = malloc(places * sizeof *table->places);
     if (table->contexts == NULL || table->places == NULL) {
         uspi_context_table_free(table);
         return false;
     }
     /* Write the memory now, so that no page fault occurs while threads are stopped. */
-    memset(table->contexts, 0, room * sizeof *table->contexts);
+    memset(table->contexts, 0, capacity * sizeof *table->contexts);
     memset(table->places, 0, places * sizeof *table->places);
-    table->room = room;
+    table->capacity = capacity;
     table->place_mask = places - 1;
     return true;
 }
@@ -35,7 +35,7 @@ static uint32_t *find_place(const struct uspi_context_table *table, usp_addr add
 }
 
 bool uspi_context_table_add(struct uspi_context_table *table, usp_addr address) {
-    if (table->count == table->room) return false;
+    if (table->count == table->capacity) return false;
     uint32_t *place = find_place(table, address);
     if (*place != 0) return false;
     table->contexts[table->count++].address = address;

@@ -22,13 +22,13 @@ struct uspi_context {
 /* All zero: empty, with room for nothing. */
 struct uspi_context_table {
     struct uspi_context *contexts; /* in the order in which they were added */
-    size_t count, room;
+    size_t count, capacity;
     uint32_t *places; /* hash table: 1 + index of a context; 0: empty */
     size_t place_mask;
 };
 
-/* Empties the table and allocates room for `room` contexts. False when memory lacks, or `room` is 0 or too large. */
-bool uspi_context_table_reserve(struct uspi_context_table *table, size_t room);
+/* Empties the table and allocates room for `capacity` contexts. False when memory lacks, or `capacity` is 0 or too large. */
+bool uspi_context_table_reserve(struct uspi_context_table *table, size_t capacity);
 
 /* Adds a context; the caller fills in its bytes later. False when the table already has it or is full.
  * Async-signal-safe.

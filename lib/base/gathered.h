@@ -11,12 +11,12 @@
 /* All zero is empty. The struct owns `bytes`, and keeps the memory when the caller sets `size` to 0. */
 struct uspi_gathered {
     char *bytes; /* NULL: nothing was gathered yet */
-    size_t size, room;
+    size_t size, capacity;
 };
 
 /* Makes room for n more bytes. Returns false when memory lacks. */
 static inline bool uspi_gathered_reserve(struct uspi_gathered *gathered, size_t n) {
-    return uspi_room_for(&gathered->bytes, &gathered->room, gathered->size, n, 1);
+    return uspi_room_for(&gathered->bytes, &gathered->capacity, gathered->size, n, 1);
 }
 
 /* A usp_write_function whose context is a struct uspi_gathered. Returns USP_OK or USP_ERROR_NO_MEMORY. */

@@ -110,7 +110,8 @@ static int read_value(struct parse *parse, struct uspi_json_node *node) {
 /* Adds a node for the value at parse->at, or for the member there if has_key. */
 static int add_node(struct parse *parse, bool has_key) {
     struct uspi_json_document *document = parse->document;
-    void *grown = uspi_array_reserve(document->nodes, &document->room, document->count + 1, sizeof *document->nodes);
+    void *grown =
+        uspi_array_reserve(document->nodes, &document->capacity, document->count + 1, sizeof *document->nodes);
     if (grown == NULL) return USP_ERROR_NO_MEMORY;
     document->nodes = grown;
     struct uspi_json_node *node = &document->nodes[document->count++];
@@ -169,7 +170,7 @@ int uspi_json_read(struct uspi_json_document *document) {
 void uspi_json_clear(struct uspi_json_document *document) {
     free(document->nodes);
     document->nodes = NULL;
-    document->count = document->room = 0;
+    document->count = document->capacity = 0;
 }
 
 size_t uspi_json_member(const struct uspi_json_document *document, size_t object, struct uspi_span key) {

@@ -31,7 +31,7 @@ struct uspi_json_node {
 struct uspi_json_document {
     struct uspi_span text;
     struct uspi_json_node *nodes;
-    size_t count, room;
+    size_t count, capacity;
     size_t at; /* position after the last value read; after a failure, of the error */
 };
 

@@ -14,14 +14,14 @@ static struct uspi_item *item_at(const struct uspi_pool *pool, uint32_t i) {
 }
 
 /* Returns the number of buckets: a power of two, so that a mask maps a hash to its bucket. */
-static uint32_t buckets_for(uint32_t room) {
+static uint32_t buckets_for(uint32_t capacity) {
     uint32_t count = 16;
-    while (count < room) count *= 2;
+    while (count < capacity) count *= 2;
     return count;
 }
 
-uint64_t uspi_pool_bytes(size_t size, uint32_t room) {
-    return (uint64_t)room * size + (uint64_t)buckets_for(room) * sizeof(uint32_t);
+uint64_t uspi_pool_bytes(size_t size, uint32_t capacity) {
+    return (uint64_t)capacity * size + (uint64_t)buckets_for(capacity) * sizeof(uint32_t);
 }
 
 static bool is_allowed(const struct uspi_allowance *allowance, uint64_t bytes) {
@@ -32,19 +32,19 @@ static void clear_buckets(struct uspi_pool *pool) {
     memset(pool->buckets, 0xff, ((size_t)pool->bucket_mask + 1) * sizeof *pool->buckets);
 }
 
-bool uspi_pool_init(struct uspi_pool *pool, size_t size, uint32_t room, bool is_fixed,
+bool uspi_pool_init(struct uspi_pool *pool, size_t size, uint32_t capacity, bool is_fixed,
                     struct uspi_allowance *allowance) {
     *pool = (struct uspi_pool){.size = size, .free = USPI_NONE, .is_fixed = is_fixed, .allowance = allowance};
-    uint64_t bytes = uspi_pool_bytes(size, room);
-    if (room > ITEMS_MAX || bytes > SIZE_MAX || !is_allowed(allowance, bytes)) return false;
-    pool->items = malloc((size_t)room * size);
-    pool->buckets = malloc(buckets_for(room) * sizeof *pool->buckets);
+    uint64_t bytes = uspi_pool_bytes(size, capacity);
+    if (capacity > ITEMS_MAX || bytes > SIZE_MAX || !is_allowed(allowance, bytes)) return false;
+    pool->items = malloc((size_t)capacity * size);
+    pool->buckets = malloc(buckets_for(capacity) * sizeof *pool->buckets);
     if (pool->items == NULL || pool->buckets == NULL) {
         uspi_pool_free(pool);
         return false;
     }
-    pool->room = room;
-    pool->bucket_mask = buckets_for(room) - 1;
+    pool->capacity = capacity;
+    pool->bucket_mask = buckets_for(capacity) - 1;
     clear_buckets(pool);
     allowance->used += bytes;
     return true;
@@ -74,12 +74,12 @@ static void link_item(struct uspi_pool *pool, uint32_t i) {
 
 /* Doubles the room. All `begun` items must be in use, since all are linked into the new buckets. */
 static bool grow(struct uspi_pool *pool) {
-    uint32_t room = pool->room * 2;
-    if (pool->is_fixed || room > ITEMS_MAX) return false;
-    uint64_t bytes = uspi_pool_bytes(pool->size, room), before = uspi_pool_bytes(pool->size, pool->room);
+    uint32_t capacity = pool->capacity * 2;
+    if (pool->is_fixed || capacity > ITEMS_MAX) return false;
+    uint64_t bytes = uspi_pool_bytes(pool->size, capacity), before = uspi_pool_bytes(pool->size, pool->capacity);
     if (bytes > SIZE_MAX || !is_allowed(pool->allowance, bytes - before)) return false;
-    uint32_t *buckets = malloc(buckets_for(room) * sizeof *buckets);
-    uint8_t *items = buckets != NULL ? realloc(pool->items, (size_t)room * pool->size) : NULL;
+    uint32_t *buckets = malloc(buckets_for(capacity) * sizeof *buckets);
+    uint8_t *items = buckets != NULL ? realloc(pool->items, (size_t)capacity * pool->size) : NULL;
     if (items == NULL) {
         free(buckets);
         return false;
@@ -87,8 +87,8 @@ static bool grow(struct uspi_pool *pool) {
     free(pool->buckets);
     pool->items = items;
     pool->buckets = buckets;
-    pool->room = room;
-    pool->bucket_mask = buckets_for(room) - 1;
+    pool->capacity = capacity;
+    pool->bucket_mask = buckets_for(capacity) - 1;
     pool->allowance->used += bytes - before;
     clear_buckets(pool);
     for (uint32_t i = 0; i < pool->begun; i++) link_item(pool, i);
@@ -100,7 +100,7 @@ uint32_t uspi_pool_add(struct uspi_pool *pool, uint32_t hash) {
     if (i != USPI_NONE) {
         pool->free = item_at(pool, i)->next;
     } else {
-        if (pool->begun == pool->room && !grow(pool)) return USPI_NONE;
+        if (pool->begun == pool->capacity && !grow(pool)) return USPI_NONE;
         i = pool->begun++;
     }
     pool->count++;
@@ -133,7 +133,7 @@ bool uspi_pool_clone(const struct uspi_pool *pool, struct uspi_pool *clone) {
     memcpy(items, pool->items, (size_t)pool->begun * pool->size);
     *clone = (struct uspi_pool){.items = items,
                                 .size = pool->size,
-                                .room = pool->begun,
+                                .capacity = pool->begun,
                                 .begun = pool->begun,
                                 .count = pool->count,
                                 .free = pool->free,

@@ -24,7 +24,7 @@ struct uspi_allowance {
 struct uspi_pool {
     uint8_t *items;
     size_t size;       /* size of an item in bytes */
-    uint32_t room;     /* number of items for which there is memory */
+    uint32_t capacity; /* number of items for which there is memory */
     uint32_t begun;    /* number of items that were in use since the last clear; later ones are unused */
     uint32_t count;    /* number of items in use */
     uint32_t free;     /* first item of the free list */
@@ -39,14 +39,14 @@ struct uspi_pool {
  *   room   number of items for which memory is allocated now; without is_fixed, the pool grows as far as the allowance
  *          permits
  * False when memory lacks or the allowance does not suffice. */
-bool uspi_pool_init(struct uspi_pool *pool, size_t size, uint32_t room, bool is_fixed,
+bool uspi_pool_init(struct uspi_pool *pool, size_t size, uint32_t capacity, bool is_fixed,
                     struct uspi_allowance *allowance);
 
 /* Frees the items; allowance->used is not reduced. An all-zero pool is ignored. */
 void uspi_pool_free(struct uspi_pool *pool);
 
-/* Returns how many bytes a fixed pool with room for `room` items takes. */
-uint64_t uspi_pool_bytes(size_t size, uint32_t room);
+/* Returns how many bytes a fixed pool with room for `capacity` items takes. */
+uint64_t uspi_pool_bytes(size_t size, uint32_t capacity);
 
 static inline void *uspi_pool_at(const struct uspi_pool *pool, uint32_t i) { return pool->items + i * pool->size; }
 

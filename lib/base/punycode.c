@@ -62,17 +62,17 @@ static size_t find_delimiter(const char *bytes, size_t length) {
 
 /* The decoding procedure of section 6.2. */
 size_t uspi_punycode_decode(enum uspi_punycode_form form, const char *bytes, size_t length, uint32_t *characters,
-                            size_t room) {
+                            size_t capacity) {
     size_t at = find_delimiter(bytes, length), count = 0;
     uint64_t n = INITIAL_N, i = 0, bias = INITIAL_BIAS;
     for (size_t k = 0; k + 1 < at; k++) {
-        if (count == room || (uint8_t)bytes[k] > 0x7f) return 0;
+        if (count == capacity || (uint8_t)bytes[k] > 0x7f) return 0;
         characters[count++] = (uint8_t)bytes[k];
     }
     for (bool is_first = true; at < length; is_first = false) {
         uint64_t before = i;
         size_t used = take_integer(form, (struct uspi_span){bytes + at, length - at}, bias, &i);
-        if (used == 0 || count == room) return 0;
+        if (used == 0 || count == capacity) return 0;
         at += used;
         bias = adapt_bias(i - before, count + 1, is_first);
         size_t place = (size_t)(i % (count + 1));

@@ -14,10 +14,10 @@ enum uspi_punycode_form {
     USPI_PUNYCODE_SWIFT /* the digits from 26 on are A to J; 0xd800 to 0xd87f mean ASCII not allowed in symbols */
 };
 
-/* Decodes `length` untrusted bytes into at most `room` characters. Returns the number of characters; 0 when the bytes
+/* Decodes `length` untrusted bytes into at most `capacity` characters. Returns the number of characters; 0 when the bytes
  * are malformed or empty, or there is not enough room. The time is quadratic in the length. */
 size_t uspi_punycode_decode(enum uspi_punycode_form form, const char *bytes, size_t length, uint32_t *characters,
-                            size_t room);
+                            size_t capacity);
 
 /* Returns whether a number is a Unicode character: not a surrogate, not above U+10FFFF. */
 static inline bool uspi_is_character(uint64_t c) { return c <= 0x10ffff && (c < 0xd800 || c > 0xdfff); }

@@ -21,7 +21,7 @@ struct uspi_region_block {
 static void begin_block(struct uspi_region *region, struct uspi_region_block *block) {
     region->current = block;
     region->next = block != NULL ? (char *)block->bytes : NULL;
-    region->room = block != NULL ? block->size : 0;
+    region->capacity = block != NULL ? block->size : 0;
 }
 
 void uspi_region_begin(struct uspi_region *region, size_t limit) {
@@ -40,15 +40,15 @@ void *uspi_region_take_more(struct uspi_region *region, size_t size) {
         return NULL;
     }
     if (*place == NULL || (*place)->size < size + slack) {
-        size_t room = size + slack > BLOCK_SIZE ? size + slack : BLOCK_SIZE;
-        struct uspi_region_block *block = malloc(sizeof *block + room);
+        size_t capacity = size + slack > BLOCK_SIZE ? size + slack : BLOCK_SIZE;
+        struct uspi_region_block *block = malloc(sizeof *block + capacity);
         if (block == NULL) {
             region->is_exhausted = true;
             return NULL;
         }
-        *block = (struct uspi_region_block){.next = *place, .size = room};
+        *block = (struct uspi_region_block){.next = *place, .size = capacity};
         *place = block;
-        region->held += room;
+        region->held += capacity;
     }
     begin_block(region, *place);
     return uspi_region_take(region, size);
@@ -64,12 +64,12 @@ void uspi_region_free(struct uspi_region *region) {
 }
 
 bool uspi_region_append_more(struct uspi_region *region, struct uspi_region_array *array, void *item) {
-    size_t room = array->room == 0 ? 32 : array->room * 2;
-    void **items = uspi_region_take(region, room * sizeof *items);
+    size_t capacity = array->capacity == 0 ? 32 : array->capacity * 2;
+    void **items = uspi_region_take(region, capacity * sizeof *items);
     if (items == NULL) return false;
     if (array->count > 0) memcpy(items, array->items, array->count * sizeof *items);
     array->items = items;
-    array->room = room;
+    array->capacity = capacity;
     array->items[array->count++] = item;
     return true;
 }

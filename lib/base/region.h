@@ -13,7 +13,7 @@ struct uspi_region {
     struct uspi_region_block *first, *current; /* blocks are kept for the next use, up to 1 MB */
     size_t held;                               /* size of all blocks in bytes */
     char *next;                                /* the next free bytes of the current block */
-    size_t room;                               /* how many bytes are free there */
+    size_t capacity;                           /* how many bytes are free there */
     size_t left;                               /* how many bytes may still be taken */
     bool is_exhausted;                         /* memory was refused since it began */
 };
@@ -33,10 +33,11 @@ void *uspi_region_take_more(struct uspi_region *region, size_t size);
 /* Returns uninitialised memory for any type. NULL when the limit is reached or memory lacks. */
 static inline void *uspi_region_take(struct uspi_region *region, size_t size) {
     const size_t unit = sizeof(union uspi_region_unit), rounded = (size + unit - 1) / unit * unit;
-    if (rounded < size || rounded > region->room || rounded > region->left) return uspi_region_take_more(region, size);
+    if (rounded < size || rounded > region->capacity || rounded > region->left)
+        return uspi_region_take_more(region, size);
     char *taken = region->next;
     region->next += rounded;
-    region->room -= rounded;
+    region->capacity -= rounded;
     region->left -= rounded;
     return taken;
 }
@@ -47,7 +48,7 @@ void uspi_region_free(struct uspi_region *region);
 /* A growing array of pointers in such memory. */
 struct uspi_region_array {
     void **items;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* Does what uspi_region_append does when the array is full. */
@@ -55,7 +56,7 @@ bool uspi_region_append_more(struct uspi_region *region, struct uspi_region_arra
 
 /* Appends an item. Returns false when memory lacks. */
 static inline bool uspi_region_append(struct uspi_region *region, struct uspi_region_array *array, void *item) {
-    if (array->count == array->room) return uspi_region_append_more(region, array, item);
+    if (array->count == array->capacity) return uspi_region_append_more(region, array, item);
     array->items[array->count++] = item;
     return true;
 }

@@ -76,14 +76,14 @@ bool uspi_scan_hex(struct uspi_span text, size_t *at, uint64_t *value) {
     return uspi_skip(text, at, USPI_SPAN("0x")) && uspi_scan_hex_digits(text, at, value);
 }
 
-size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room) {
+size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t capacity) {
     const unsigned char *bytes = (const unsigned char *)text.bytes;
     size_t count = 0;
     unsigned all = 0;
     for (size_t i = 0; i < text.length; i++) {
         /* Read two digits at once; in most ids no dash separates them. */
         unsigned high = digits[bytes[i]], low = i + 1 < text.length ? digits[bytes[i + 1]] : 0;
-        if (high != 0 && low != 0 && count % 2 == 0 && count < 2 * room) {
+        if (high != 0 && low != 0 && count % 2 == 0 && count < 2 * capacity) {
             id[count / 2] = (uint8_t)((high - 1) << 4 | (low - 1));
             all |= id[count / 2];
             count += 2;
@@ -91,7 +91,7 @@ size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room) {
             continue;
         }
         if (bytes[i] == '-' && count > 0 && bytes[i - 1] != '-') continue;
-        if (high == 0 || count >= 2 * room) return 0;
+        if (high == 0 || count >= 2 * capacity) return 0;
         id[count / 2] = (uint8_t)(count % 2 == 0 ? (high - 1) << 4 : id[count / 2] | (high - 1));
         all |= high - 1;
         count++;

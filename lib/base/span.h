@@ -118,9 +118,9 @@ bool uspi_scan_hex_digits(struct uspi_span text, size_t *at, uint64_t *value);
 bool uspi_scan_hex(struct uspi_span text, size_t *at, uint64_t *value);
 
 /* Reads a text that is a build id or UUID as people write it: two digits for each byte, with or without dashes. Returns
- * its size in bytes; 0 when it is invalid: fewer than USPI_ID_MIN bytes, more than `room`, or only zeros. */
+ * its size in bytes; 0 when it is invalid: fewer than USPI_ID_MIN bytes, more than `capacity`, or only zeros. */
 #define USPI_ID_MIN 8
-size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t room);
+size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t capacity);
 
 /* Returns the processor that a word names (usp_arch_from_string), and sets *variant to its enum usp_variant. */
 uint32_t uspi_scan_arch(struct uspi_span word, uint32_t *variant);

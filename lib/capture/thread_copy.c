@@ -3,14 +3,14 @@
 #include "lib/capture/thread_copy.h"
 
 int uspi_read_parts(const struct uspi_thread_copy *copy, usp_addr from, void *to, size_t n) {
-    bool is_dead = false;
+    bool is_hole = false;
     for (unsigned i = 0; i < USPI_PARTS; i++) {
         if (uspi_read_copied(&copy->parts[i], from, to, n)) return USP_OK;
     }
-    for (unsigned i = 0; i < sizeof copy->dead / sizeof *copy->dead; i++) {
-        is_dead = is_dead || (from < copy->dead[i].high && from >= copy->dead[i].low);
+    for (unsigned i = 0; i < sizeof copy->holes / sizeof *copy->holes; i++) {
+        is_hole = is_hole || (from < copy->holes[i].high && from >= copy->holes[i].low);
     }
-    return is_dead ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
+    return is_hole ? USP_ERROR_UNREADABLE : USP_ERROR_ABSENT;
 }
 
 /* Whether an address is beyond the copied part of a stack that continues there. */
@@ -19,8 +19,8 @@ static bool is_cut_off(const struct uspi_thread_copy *copy, usp_addr from) {
         const usp_addr end = copy->parts[i].from + copy->parts[i].size;
         if (from < end || end == 0) continue;
         if (end >= copy->unsure.low && from < copy->unsure.high) return true;
-        for (unsigned k = 0; k < sizeof copy->dead / sizeof *copy->dead; k++) {
-            if (end >= copy->dead[k].low && from < copy->dead[k].high) return true;
+        for (unsigned k = 0; k < sizeof copy->holes / sizeof *copy->holes; k++) {
+            if (end >= copy->holes[k].low && from < copy->holes[k].high) return true;
         }
     }
     return false;

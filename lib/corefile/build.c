@@ -41,7 +41,7 @@ void uspi_core_say(struct uspi_core *core, uint32_t flags, const char *format, .
 
 struct uspi_core_thread *uspi_core_add_thread(struct uspi_core *core, uint64_t id) {
     struct uspi_core_thread *grown =
-        uspi_array_reserve(core->threads, &core->thread_room, core->thread_count + 1, sizeof *grown);
+        uspi_array_reserve(core->threads, &core->thread_capacity, core->thread_count + 1, sizeof *grown);
     if (grown == NULL) {
         core->out_of_memory = true;
         return NULL;
@@ -76,7 +76,8 @@ bool uspi_core_may_read(struct uspi_core *core, uint64_t entries) {
 /* ---- files ---- */
 
 bool uspi_core_keep_file(struct uspi_core *core, struct uspi_file *file) {
-    struct uspi_file **grown = uspi_array_reserve(core->files, &core->file_room, core->file_count + 1, sizeof *grown);
+    struct uspi_file **grown =
+        uspi_array_reserve(core->files, &core->file_capacity, core->file_count + 1, sizeof *grown);
     if (grown == NULL) {
         core->out_of_memory = true;
         return false;

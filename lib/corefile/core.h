@@ -40,7 +40,7 @@ struct uspi_core {
     int64_t pid;   /* 0: unknown */
     char *program; /* path or name of the main program; NULL: unknown */
     struct uspi_core_thread *threads; /* in the core's order: on Linux, the thread that ended the process is first */
-    size_t thread_count, thread_room;
+    size_t thread_count, thread_capacity;
     struct uspi_core_memory memory;
     struct usp_images *images;
     struct uspi_image_tables *tables; /* unwind tables of the images; NULL until they are found */
@@ -53,7 +53,7 @@ struct uspi_core {
     const char *sysroot;
     const char *named_program;
     struct uspi_file **files; /* the core file itself is the first */
-    size_t file_count, file_room;
+    size_t file_count, file_capacity;
     size_t cut_segments;     /* number of segments that the end of the file cuts off */
     uint64_t header_entries; /* number of entries read in images' headers */
     bool out_of_memory;

@@ -12,8 +12,8 @@
 #define PIECES_MAX 1000
 
 /* Appends an entry of `size` bytes to the array *entries. */
-static int append(void **entries, size_t *count, size_t *room, const void *entry, size_t size) {
-    void *grown = uspi_array_reserve(*entries, room, *count + 1, size);
+static int append(void **entries, size_t *count, size_t *capacity, const void *entry, size_t size) {
+    void *grown = uspi_array_reserve(*entries, capacity, *count + 1, size);
     if (grown == NULL) return USP_ERROR_NO_MEMORY;
     *entries = grown;
     memcpy((char *)*entries + *count * size, entry, size);
@@ -23,14 +23,14 @@ static int append(void **entries, size_t *count, size_t *room, const void *entry
 
 int uspi_core_memory_add(struct uspi_core_memory *memory, const struct uspi_core_segment *segment) {
     void *entries = memory->segments;
-    int status = append(&entries, &memory->segment_count, &memory->segment_room, segment, sizeof *segment);
+    int status = append(&entries, &memory->segment_count, &memory->segment_capacity, segment, sizeof *segment);
     memory->segments = entries;
     return status;
 }
 
 int uspi_core_memory_back(struct uspi_core_memory *memory, const struct uspi_core_backing *backing) {
     void *entries = memory->backings;
-    int status = append(&entries, &memory->backing_count, &memory->backing_room, backing, sizeof *backing);
+    int status = append(&entries, &memory->backing_count, &memory->backing_capacity, backing, sizeof *backing);
     memory->backings = entries;
     return status;
 }

@@ -29,9 +29,9 @@ struct uspi_core_backing {
 struct uspi_core_memory {
     struct uspi_bytes core; /* the core file */
     struct uspi_core_segment *segments;
-    size_t segment_count, segment_room;
+    size_t segment_count, segment_capacity;
     struct uspi_core_backing *backings;
-    size_t backing_count, backing_room;
+    size_t backing_count, backing_capacity;
 };
 
 /* Add a segment or a backing. Return USP_OK or USP_ERROR_NO_MEMORY. */

@@ -197,7 +197,7 @@ struct usp_demangler {
     struct uspi_swift *swift;
     struct uspi_region kept; /* the strings of the answers */
     struct answer *answers;  /* open addressing */
-    size_t room;             /* a power of two */
+    size_t capacity;         /* a power of two */
     size_t used;
 };
 
@@ -362,27 +362,27 @@ static char *demangle_v0(const struct usp_demangler *demangler, const char *name
 /* Returns the slot that has the name, or the empty one where it belongs. */
 static struct answer *find_slot(const struct usp_demangler *demangler, const char *name, uint64_t hash) {
     struct answer *answers = demangler->answers;
-    size_t i = (size_t)hash & (demangler->room - 1);
+    size_t i = (size_t)hash & (demangler->capacity - 1);
     while (answers[i].names != NULL && (answers[i].hash != hash || strcmp(answers[i].names, name) != 0))
-        i = (i + 1) & (demangler->room - 1);
+        i = (i + 1) & (demangler->capacity - 1);
     return &answers[i];
 }
 
 /* Makes room for one more answer. False when memory lacks. */
 static bool make_room(struct usp_demangler *demangler) {
-    if (demangler->used < demangler->room / 4 * 3) return true;
-    size_t room = demangler->room * 2;
-    struct answer *answers = calloc(room, sizeof *answers);
+    if (demangler->used < demangler->capacity / 4 * 3) return true;
+    size_t capacity = demangler->capacity * 2;
+    struct answer *answers = calloc(capacity, sizeof *answers);
     if (answers == NULL) return false;
-    for (size_t i = 0; i < demangler->room; i++) {
-        size_t to = (size_t)demangler->answers[i].hash & (room - 1);
+    for (size_t i = 0; i < demangler->capacity; i++) {
+        size_t to = (size_t)demangler->answers[i].hash & (capacity - 1);
         if (demangler->answers[i].names == NULL) continue;
-        while (answers[to].names != NULL) to = (to + 1) & (room - 1);
+        while (answers[to].names != NULL) to = (to + 1) & (capacity - 1);
         answers[to] = demangler->answers[i];
     }
     free(demangler->answers);
     demangler->answers = answers;
-    demangler->room = room;
+    demangler->capacity = capacity;
     return true;
 }
 
@@ -482,7 +482,7 @@ int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler) {
     made->lock = uspi_lock_create();
     made->swift = uspi_swift_create();
     made->answers = calloc(INITIAL_ROOM, sizeof *made->answers);
-    made->room = INITIAL_ROOM;
+    made->capacity = INITIAL_ROOM;
     uspi_region_begin(&made->kept, SIZE_MAX);
     if (made->lock == NULL || made->swift == NULL || made->answers == NULL) {
         usp_demangler_free(made);

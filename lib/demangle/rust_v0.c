@@ -21,7 +21,7 @@ struct demangling {
     const char *bytes; /* the name after "_R"; positions of back references count from here */
     size_t length, at;
     char *to;
-    size_t room, used;
+    size_t capacity, used;
     unsigned depth, steps;
     unsigned quiet;           /* nonzero: parse without printing */
     uint64_t bound_lifetimes; /* number of lifetimes of all enclosing binders */
@@ -40,7 +40,7 @@ static void fail(struct demangling *d) { d->failed = true; }
 
 static void put(struct demangling *d, const char *bytes, size_t n) {
     if (d->failed || d->quiet > 0) return;
-    if (n >= d->room - d->used) {
+    if (n >= d->capacity - d->used) {
         fail(d);
         return;
     }
@@ -719,10 +719,11 @@ static void print_const(struct demangling *d) {
 
 /* ---- the whole ---- */
 
-int uspi_rust_v0(const char *mangled, size_t length, bool simple, char *to, size_t room) {
+int uspi_rust_v0(const char *mangled, size_t length, bool simple, char *to, size_t capacity) {
     /* A digit here would be the version of a later format; paths begin with an upper-case letter. */
-    if (length < 3 || memcmp(mangled, "_R", 2) != 0 || !is_upper(mangled[2]) || room == 0) return -1;
-    struct demangling d = {.bytes = mangled + 2, .length = length - 2, .to = to, .room = room, .simple = simple};
+    if (length < 3 || memcmp(mangled, "_R", 2) != 0 || !is_upper(mangled[2]) || capacity == 0) return -1;
+    struct demangling d = {
+        .bytes = mangled + 2, .length = length - 2, .to = to, .capacity = capacity, .simple = simple};
     /* vendor-specific-suffix = ("." | "$") bytes; compilers use "." */
     const char *suffix = memchr(d.bytes, '.', d.length);
     if (suffix != NULL) d.length = (size_t)(suffix - d.bytes);

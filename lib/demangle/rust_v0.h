@@ -13,6 +13,6 @@
  *   room             for the text and its NUL, in bytes
  * Returns the text's length. -1: the name is malformed, nested too deeply, too much work, or there is not enough room.
  * Work and depth are bounded for any input. Allocates nothing. */
-int uspi_rust_v0(const char *mangled, size_t length, bool simple, char *to, size_t room);
+int uspi_rust_v0(const char *mangled, size_t length, bool simple, char *to, size_t capacity);
 
 #endif

@@ -167,13 +167,13 @@ void uspi_debug_sections_close(struct uspi_debug_sections *sections) {
     memset(sections, 0, sizeof *sections);
 }
 
-void uspi_piece_room_free(struct uspi_piece_room *room) {
-    free(room->bytes);
-    *room = (struct uspi_piece_room){0};
+void uspi_piece_capacity_free(struct uspi_piece_capacity *capacity) {
+    free(capacity->bytes);
+    *capacity = (struct uspi_piece_capacity){0};
 }
 
 int uspi_section_piece(const struct uspi_debug_sections *sections, enum uspi_debug_section which, uint64_t from,
-                       uint64_t end, struct uspi_piece_room *room, struct uspi_section_piece *piece) {
+                       uint64_t end, struct uspi_piece_capacity *capacity, struct uspi_section_piece *piece) {
     const struct uspi_section_bytes *section = &sections->all[which];
     const struct uspi_source *source = sections->source;
     if (end > section->size) end = section->size;
@@ -183,15 +183,15 @@ int uspi_section_piece(const struct uspi_debug_sections *sections, enum uspi_deb
         return USP_OK;
     }
     *piece = (struct uspi_section_piece){NULL, from, 0};
-    if (room->room < n) {
+    if (capacity->capacity < n) {
         uint8_t *grown = malloc(n);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
-        free(room->bytes);
-        *room = (struct uspi_piece_room){grown, n};
+        free(capacity->bytes);
+        *capacity = (struct uspi_piece_capacity){grown, n};
     }
-    const int status = source->read(source->context, section->position + from, room->bytes, n);
+    const int status = source->read(source->context, section->position + from, capacity->bytes, n);
     if (status == USP_OK) {
-        *piece = (struct uspi_section_piece){room->bytes, from, n};
+        *piece = (struct uspi_section_piece){capacity->bytes, from, n};
     } else {
         /* The source remembers the damage. */
         (void)uspi_source_need(source, section->position + from, n);
@@ -286,7 +286,7 @@ static int take_old_compressed(struct uspi_debug_sections *sections, enum uspi_d
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "zdebug_%s does not begin with ZLIB",
                                 section_names[which]);
     }
-    struct uspi_packing_header packing = {.way = USPI_PACKED_ZLIB, .size = uspi_be64(header + 4)};
+    struct uspi_packing_header packing = {.method = USPI_PACKED_ZLIB, .size = uspi_be64(header + 4)};
     status = uspi_bytes_sub(bytes, sizeof header, bytes.size - sizeof header, "zdebug", &packing.packed, error);
     if (status == USP_OK && !uspi_packing_is_sane(packing.packed, packing.size)) {
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "zdebug_%s: %s", section_names[which],

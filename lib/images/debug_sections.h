@@ -97,18 +97,18 @@ struct uspi_section_piece {
 };
 
 /* Memory for pieces of a section that are read one at a time and do not stay. Begin with {0}. */
-struct uspi_piece_room {
+struct uspi_piece_capacity {
     uint8_t *bytes;
-    size_t room;
+    size_t capacity;
 };
 
-void uspi_piece_room_free(struct uspi_piece_room *room);
+void uspi_piece_capacity_free(struct uspi_piece_capacity *capacity);
 
 /* Gives the bytes of a section from `from` up to `end` or its end. They are read into *room, or used where they are.
  * Valid until the next call for that room. On failure *piece is empty. Returns USP_OK, USP_ERROR_NO_MEMORY, or the status
  * with which reading failed. */
 int uspi_section_piece(const struct uspi_debug_sections *sections, enum uspi_debug_section which, uint64_t from,
-                       uint64_t end, struct uspi_piece_room *room, struct uspi_section_piece *piece);
+                       uint64_t end, struct uspi_piece_capacity *capacity, struct uspi_section_piece *piece);
 
 /* The size of pieces that are far apart: less than reading a whole block of the file takes. */
 #define USPI_SMALL_PIECE 512u

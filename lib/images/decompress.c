@@ -52,7 +52,7 @@ struct uspi_zlib_steps {
     int (*end)(z_streamp);
     uint8_t *to;
     size_t left; /* input bytes after those in stream.avail_in */
-    size_t done, room, kept;
+    size_t done, capacity, kept;
     uint8_t unused[UNUSED_SIZE];
 };
 
@@ -69,13 +69,14 @@ static void release(void *opaque, void *p) {
 /* Returns the part of n bytes that is given to zlib at once; z_stream counts in 32 bits. */
 static uInt part_of(size_t n) { return n < UINT32_MAX / 2 ? (uInt)n : UINT32_MAX / 2; }
 
-int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, size_t kept, struct uspi_zlib_steps **steps) {
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t capacity, size_t kept,
+                    struct uspi_zlib_steps **steps) {
     int (*begin)(z_streamp, const char *, int);
     struct uspi_zlib_steps *made = calloc(1, sizeof *made);
     *steps = NULL;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->to = to;
-    made->room = room;
+    made->capacity = capacity;
     made->kept = kept;
     made->left = n;
     made->stream.zalloc = allocate;
@@ -115,15 +116,15 @@ int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
             stream->avail_in = part_of(steps->left);
             steps->left -= stream->avail_in;
         }
-        const uInt room = find_room(steps, end);
-        stream->avail_out = room;
+        const uInt capacity = find_room(steps, end);
+        stream->avail_out = capacity;
         const int result = steps->run(stream, Z_NO_FLUSH);
-        const size_t got = room - stream->avail_out;
+        const size_t got = capacity - stream->avail_out;
         steps->done += got;
-        if (result == Z_STREAM_END) return steps->done == steps->room ? USP_OK : USP_ERROR_FORMAT;
+        if (result == Z_STREAM_END) return steps->done == steps->capacity ? USP_OK : USP_ERROR_FORMAT;
         if (result == Z_MEM_ERROR) return USP_ERROR_NO_MEMORY;
         if (result != Z_OK && result != Z_BUF_ERROR) return USP_ERROR_FORMAT;
-        if (steps->done == end && end < steps->room) return USP_OK;
+        if (steps->done == end && end < steps->capacity) return USP_OK;
         /* No output came, and no more input can be given. */
         if (got == 0 && (stream->avail_in != 0 || steps->left == 0)) return USP_ERROR_FORMAT;
     }
@@ -135,8 +136,9 @@ void uspi_zlib_end(struct uspi_zlib_steps *steps) {
     free(steps);
 }
 #else
-int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, size_t kept, struct uspi_zlib_steps **steps) {
-    (void)from, (void)n, (void)to, (void)room, (void)kept;
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t capacity, size_t kept,
+                    struct uspi_zlib_steps **steps) {
+    (void)from, (void)n, (void)to, (void)capacity, (void)kept;
     *steps = NULL;
     return USP_ERROR_UNSUPPORTED;
 }
@@ -149,22 +151,22 @@ int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
 void uspi_zlib_end(struct uspi_zlib_steps *steps) { (void)steps; }
 #endif
 
-int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room) {
+int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t capacity) {
     struct uspi_zlib_steps *steps;
-    int status = uspi_zlib_begin(from, n, to, room, 0, &steps);
-    if (status == USP_OK) status = uspi_zlib_step(steps, room);
+    int status = uspi_zlib_begin(from, n, to, capacity, 0, &steps);
+    if (status == USP_OK) status = uspi_zlib_step(steps, capacity);
     uspi_zlib_end(steps);
     return status;
 }
 
-int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room) {
+int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t capacity) {
 #ifdef HAVE_ZSTD
     size_t (*run)(void *, size_t, const void *, size_t);
     if (!find_function(LIBRARY("zstd", "1"), "ZSTD_decompress", &run)) return USP_ERROR_UNSUPPORTED;
     /* An error code is larger than any room. */
-    return run(to, room, from, n) == room ? USP_OK : USP_ERROR_FORMAT;
+    return run(to, capacity, from, n) == capacity ? USP_OK : USP_ERROR_FORMAT;
 #else
-    (void)from, (void)n, (void)to, (void)room;
+    (void)from, (void)n, (void)to, (void)capacity;
     return USP_ERROR_UNSUPPORTED;
 #endif
 }
@@ -179,21 +181,21 @@ typedef lzma_ret (*lzma_step)(lzma_stream *, lzma_action);
 
 /* Decompresses into a buffer that doubles in size until all fits or the limit is reached. */
 static int grow_and_run(lzma_step run, lzma_stream *stream, size_t limit, uint8_t **to, size_t *size) {
-    size_t room = 0;
+    size_t capacity = 0;
     for (;;) {
         if (stream->avail_out == 0) {
-            size_t larger = room == 0 ? 65536 : room * 2;
-            if (room >= limit) return USP_ERROR_FORMAT;
+            size_t larger = capacity == 0 ? 65536 : capacity * 2;
+            if (capacity >= limit) return USP_ERROR_FORMAT;
             if (larger > limit) larger = limit;
             uint8_t *grown = realloc(*to, larger);
             if (grown == NULL) return USP_ERROR_NO_MEMORY;
             *to = grown;
-            stream->next_out = grown + room;
-            stream->avail_out = larger - room;
-            room = larger;
+            stream->next_out = grown + capacity;
+            stream->avail_out = larger - capacity;
+            capacity = larger;
         }
         lzma_ret result = run(stream, LZMA_FINISH);
-        *size = room - stream->avail_out;
+        *size = capacity - stream->avail_out;
         if (result == LZMA_STREAM_END) return USP_OK;
         if (result == LZMA_MEM_ERROR) return USP_ERROR_NO_MEMORY;
         if (result != LZMA_OK && !(result == LZMA_BUF_ERROR && stream->avail_out == 0)) return USP_ERROR_FORMAT;

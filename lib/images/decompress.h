@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decompresses to exactly `room` bytes; any other size is an error. Returns USP_OK, USP_ERROR_FORMAT,
+/* Decompresses to exactly `capacity` bytes; any other size is an error. Returns USP_OK, USP_ERROR_FORMAT,
  * USP_ERROR_NO_MEMORY, or USP_ERROR_UNSUPPORTED when the build or the machine lacks the library. */
-int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t room);
-int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t room);
+int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t capacity);
+int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t capacity);
 
 /* Decompresses zlib data in steps. A step continues until the first `end` bytes of `to` are there. `from` and `to` must
  * stay valid and in place until uspi_zlib_end. The first `kept` bytes of `to` are there already and are not written
- * again. A step whose `end` is `room` also checks that the stream ends there with the right checksum. After a step
+ * again. A step whose `end` is `capacity` also checks that the stream ends there with the right checksum. After a step
  * failed, no other may follow. Returns what uspi_decompress_zlib returns. */
 struct uspi_zlib_steps;
 
-int uspi_zlib_begin(const void *from, size_t n, void *to, size_t room, size_t kept, struct uspi_zlib_steps **steps);
+int uspi_zlib_begin(const void *from, size_t n, void *to, size_t capacity, size_t kept, struct uspi_zlib_steps **steps);
 int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end);
 void uspi_zlib_end(struct uspi_zlib_steps *steps); /* NULL is ignored */
 

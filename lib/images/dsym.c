@@ -20,10 +20,10 @@ bool uspi_dsym_is_bundle(const char *path) {
 
 static int open_entry(const char *folder, const char *name, uspi_judge judge, void *context, struct uspi_file **file,
                       struct uspi_error *error) {
-    size_t room = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(room);
+    size_t capacity = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(capacity);
     if (path == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", folder);
-    snprintf(path, room, "%s/%s", folder, name);
+    snprintf(path, capacity, "%s/%s", folder, name);
     int status = uspi_file_open(path, file, error);
     free(path);
     if (status != USP_OK) return status;
@@ -53,11 +53,11 @@ static bool try_entry(void *context, const char *name) {
 
 int uspi_dsym_open(const char *path, uspi_judge judge, void *context, struct uspi_file **file,
                    struct uspi_error *error) {
-    size_t room = strlen(path) + sizeof INSIDE;
-    char *folder = malloc(room);
+    size_t capacity = strlen(path) + sizeof INSIDE;
+    char *folder = malloc(capacity);
     *file = NULL;
     if (folder == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
-    snprintf(folder, room, "%s%s", path, INSIDE);
+    snprintf(folder, capacity, "%s%s", path, INSIDE);
     struct bundle bundle = {folder, judge, context, file, error, USP_OK};
     bundle.status = uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no dSYM bundle with a file in it", path);
     (void)uspi_os_list_folder(folder, try_entry, &bundle);

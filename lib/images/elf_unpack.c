@@ -52,17 +52,17 @@ static size_t growth_limit(uint64_t size) {
 bool uspi_packing_is_sane(struct uspi_bytes packed, uint64_t size) { return size <= growth_limit(packed.size); }
 
 int uspi_elf_packing(const struct uspi_elf *elf, struct uspi_bytes section, struct uspi_packing_header *header) {
-    uint64_t way = 0;
+    uint64_t method = 0;
     /* Elf32_Chdr: type, size, alignment. Elf64_Chdr: type, a reserved word, size, alignment. */
     const unsigned word = elf->wide ? 8 : 4, length = 3 * word;
-    int status = uspi_bytes_load(section, 0, 4, &way, "compression header", NULL);
+    int status = uspi_bytes_load(section, 0, 4, &method, "compression header", NULL);
     if (status == USP_OK) status = uspi_bytes_load(section, word, word, &header->size, "compression header", NULL);
     if (status == USP_OK) {
         status = uspi_bytes_sub(section, length, section.size - length, "compressed section", &header->packed, NULL);
     }
     if (status != USP_OK) return status;
-    header->way = (uint32_t)way;
-    if (way != USPI_PACKED_ZLIB && way != USPI_PACKED_ZSTD) return USP_ERROR_UNSUPPORTED;
+    header->method = (uint32_t)method;
+    if (method != USPI_PACKED_ZLIB && method != USPI_PACKED_ZSTD) return USP_ERROR_UNSUPPORTED;
     return uspi_packing_is_sane(header->packed, header->size) ? USP_OK : USP_ERROR_FORMAT;
 }
 
@@ -76,8 +76,8 @@ static int decompress(const struct uspi_packing_header *header, struct uspi_unpa
     int status = uspi_gather_bytes(header->packed, &from, &copy);
     if (status == USP_OK) {
         const size_t n = (size_t)header->packed.size;
-        status = header->way == USPI_PACKED_ZLIB ? uspi_decompress_zlib(from, n, to, size)
-                                                 : uspi_decompress_zstd(from, n, to, size);
+        status = header->method == USPI_PACKED_ZLIB ? uspi_decompress_zlib(from, n, to, size)
+                                                    : uspi_decompress_zstd(from, n, to, size);
         free(copy);
     }
     if (status != USP_OK) {

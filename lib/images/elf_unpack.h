@@ -23,7 +23,7 @@ enum uspi_packing { USPI_PACKED_ZLIB = 1, USPI_PACKED_ZSTD = 2 }; /* gABI: ch_ty
 
 /* How the contents of a section are compressed. */
 struct uspi_packing_header {
-    uint32_t way;             /* enum uspi_packing, or an unknown value */
+    uint32_t method;          /* enum uspi_packing, or an unknown value */
     struct uspi_bytes packed; /* the bytes after the header */
     uint64_t size;            /* decompressed size in bytes */
 };

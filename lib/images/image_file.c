@@ -169,10 +169,10 @@ static int open_linked(const struct uspi_search *search, const char *root, const
                        struct uspi_debug_link *link, struct uspi_file **debug) {
     const char *slash = strrchr(path, '/');
     size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-    size_t room = strlen(root) + folder + strlen(below) + strlen(link->name) + 1;
-    char *joined = malloc(room);
+    size_t capacity = strlen(root) + folder + strlen(below) + strlen(link->name) + 1;
+    char *joined = malloc(capacity);
     if (joined == NULL) return USP_ERROR_NO_MEMORY;
-    snprintf(joined, room, "%s%.*s%s%s", root, (int)folder, path, below, link->name);
+    snprintf(joined, capacity, "%s%.*s%s%s", root, (int)folder, path, below, link->name);
     int status = uspi_search_open(search, joined, judge_checksum, link, debug, NULL);
     free(joined);
     return status;

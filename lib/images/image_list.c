@@ -37,7 +37,7 @@ int uspi_image_list_add_data(struct uspi_image_list *list, usp_addr low, usp_add
         last->size = high - last->address;
         return USP_OK;
     }
-    if (!uspi_room_for(&list->data, &list->data_room, list->data_count, 1, sizeof *list->data)) {
+    if (!uspi_room_for(&list->data, &list->data_capacity, list->data_count, 1, sizeof *list->data)) {
         return USP_ERROR_NO_MEMORY;
     }
     list->data[list->data_count++] = (struct usp_memory_range){low, high - low};

@@ -15,7 +15,7 @@ struct uspi_image_list {
     struct usp_image *images; /* the list owns their paths */
     size_t count, capacity;
     struct usp_memory_range *data; /* readable memory without code, by ascending address */
-    size_t data_count, data_room;
+    size_t data_count, data_capacity;
     bool has_cache;
     struct usp_shared_cache cache; /* valid if has_cache is true */
     enum uspi_files_seen files;    /* by the images' process, when they were listed */

@@ -98,7 +98,7 @@ struct search {
     const struct uspi_archive *archive; /* the archive that is being read; NULL outside an archive */
     const struct uspi_member *member;
     struct uspi_image_list list;
-    char others_room[256];
+    char others_capacity[256];
     /* Processors, or processors and build ids, of the images that are not wanted: for the error message if no image is
      * wanted. */
     struct uspi_text others;
@@ -154,11 +154,11 @@ static void put_enclosed(struct uspi_text *text, const char *open, const char *n
  * memory. */
 static char *build_path(const struct search *search, const char *file, const char *section) {
     const char *member = search->member != NULL ? search->member->name : NULL;
-    const size_t room =
+    const size_t capacity =
         strlen(file) + (member != NULL ? strlen(member) : 0) + (section != NULL ? strlen(section) : 0) + sizeof "():()";
-    char *path = malloc(room);
+    char *path = malloc(capacity);
     if (path == NULL) return NULL;
-    struct uspi_text text = uspi_text_in(path, room);
+    struct uspi_text text = uspi_text_in(path, capacity);
     uspi_put_string(&text, file);
     if (member != NULL) put_enclosed(&text, "(", member);
     if (section != NULL) put_enclosed(&text, ":(", section);
@@ -422,16 +422,16 @@ static int add_images(struct search *search, struct uspi_bytes bytes, struct usp
 
 static int refuse_others(struct search *search, struct uspi_error *error) {
     const struct usp_image_file_options *wanted = search->wanted;
-    char room[2 * USP_BUILD_ID_MAX + 8];
-    struct uspi_text build = uspi_text_in(room, sizeof room);
+    char capacity[2 * USP_BUILD_ID_MAX + 8];
+    struct uspi_text build = uspi_text_in(capacity, sizeof capacity);
     uspi_text_end(&search->others);
     if (wanted->build_id_size > 0) {
         put_build(&build, wanted->build_id, wanted->build_id_size);
         uspi_text_end(&build);
         return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: another build: it is %s, not %s", search->path,
-                              search->others_room, room);
+                              search->others_capacity, capacity);
     }
-    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: for %s, not for %s", search->path, search->others_room,
+    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: for %s, not for %s", search->path, search->others_capacity,
                           usp_variant_string(wanted->arch, wanted->variant));
 }
 
@@ -465,7 +465,7 @@ static int search_file(void *context, const char *file, const struct uspi_part *
 static int read_file(const char *path, const struct usp_image_file_options *wanted, struct usp_images **images,
                      struct uspi_error *error) {
     struct search search = {.wanted = wanted, .path = path};
-    search.others = uspi_text_in(search.others_room, sizeof search.others_room);
+    search.others = uspi_text_in(search.others_capacity, sizeof search.others_capacity);
     int status = uspi_part_read(path, search_file, &search, error);
     if (status == USP_OK) {
         status = uspi_image_list_seal(&search.list, images);

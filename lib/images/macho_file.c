@@ -64,10 +64,10 @@ static void put_bundle(char *to, const char *path, bool together) {
  * .xcframework. */
 static int search_beside(const struct usp_image *image, const struct uspi_search *search, const char *of,
                          struct uspi_file **file, struct uspi_error *error) {
-    const size_t room = strlen(of) + sizeof TOGETHER + sizeof SUFFIX;
-    char *path = calloc(2, room);
+    const size_t capacity = strlen(of) + sizeof TOGETHER + sizeof SUFFIX;
+    char *path = calloc(2, capacity);
     if (path == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", of);
-    char *bundle = path + room;
+    char *bundle = path + capacity;
     int status = uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no such file", of);
     memcpy(path, of, strlen(of));
     do {

@@ -48,7 +48,7 @@ static int unpack_to(struct uspi_packed_section *section, size_t end) {
     int status = USP_OK;
     if (section->from == NULL) status = uspi_gather_bytes(section->header.packed, &section->from, &section->copy);
     if (status != USP_OK) return status;
-    if (section->header.way == USPI_PACKED_ZSTD)
+    if (section->header.method == USPI_PACKED_ZSTD)
         return uspi_decompress_zstd(section->from, n, section->bytes, section->size);
     if (section->steps == NULL) {
         /* Other threads may be reading what is done. */
@@ -68,7 +68,7 @@ int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end) 
     const size_t done = atomic_load_explicit(&section->done, memory_order_relaxed);
     int status = atomic_load_explicit(&section->status, memory_order_relaxed);
     if (status == USP_OK && done < to) {
-        const bool is_all = section->header.way == USPI_PACKED_ZSTD || section->size - to < STEP;
+        const bool is_all = section->header.method == USPI_PACKED_ZSTD || section->size - to < STEP;
         to = is_all ? section->size : to + STEP - to % STEP;
         status = unpack_to(section, to);
         if (status == USP_OK) atomic_store_explicit(&section->done, to, memory_order_release);

@@ -25,10 +25,10 @@ static int open_below(const char *folder, const char *path, uspi_judge judge, vo
                       struct uspi_error *error) {
     size_t length = strlen(folder);
     bool has_slash = length == 0 || folder[length - 1] == '/' || path[0] == '/';
-    size_t room = length + strlen(path) + 2;
-    char *joined = malloc(room);
+    size_t capacity = length + strlen(path) + 2;
+    char *joined = malloc(capacity);
     if (joined == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
-    snprintf(joined, room, "%s%s%s", folder, has_slash ? "" : "/", path);
+    snprintf(joined, capacity, "%s%s%s", folder, has_slash ? "" : "/", path);
     int status = open_judged(joined, judge, context, file, error);
     free(joined);
     return status;

@@ -78,9 +78,9 @@ void uspi_hang_file_touch(struct uspi_hang_file *file, uint64_t duration) {
                           memory_order_relaxed);
 }
 
-static bool write_profile(struct usp_profile *profile, uint8_t *to, size_t room, size_t *used) {
+static bool write_profile(struct usp_profile *profile, uint8_t *to, size_t capacity, size_t *used) {
     size_t n;
-    if (room < 8 || uspi_profile_save(profile, to + 8, room - 8, &n) != USP_OK) return false;
+    if (capacity < 8 || uspi_profile_save(profile, to + 8, capacity - 8, &n) != USP_OK) return false;
     uspi_store_le(to, n, 8);
     *used = n + 8;
     return true;

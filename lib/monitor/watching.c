@@ -17,15 +17,15 @@
  * than the id to look at a thread repeatedly. */
 static int find_subject(struct uspi_watching *w, uint64_t id) {
     const struct uspi_world *world = &w->world;
-    size_t room = 256, count = 0;
+    size_t capacity = 256, count = 0;
     int status = USP_ERROR_FULL, unknown = USP_ERROR_NO_THREAD;
     struct usp_thread *threads = NULL;
-    while (status == USP_ERROR_FULL && room < (size_t)1 << 22) {
+    while (status == USP_ERROR_FULL && capacity < (size_t)1 << 22) {
         free(threads);
-        threads = malloc(room * sizeof *threads);
+        threads = malloc(capacity * sizeof *threads);
         if (threads == NULL) return USP_ERROR_NO_MEMORY;
-        status = world->list_threads(world->context, threads, room, &count);
-        size_t known = count < room ? count : room;
+        status = world->list_threads(world->context, threads, capacity, &count);
+        size_t known = count < capacity ? count : capacity;
         for (size_t i = 0; i < known; i++) {
             struct usp_thread_info info;
             int described = id == 0 ? world->describe(world->context, &threads[i], &info) : USP_OK;
@@ -37,7 +37,7 @@ static int find_subject(struct uspi_watching *w, uint64_t id) {
                 world->release(world->context, &threads[i]);
             }
         }
-        room *= 4;
+        capacity *= 4;
     }
     free(threads);
     if (status != USP_OK) return status;

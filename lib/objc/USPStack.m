@@ -104,7 +104,7 @@ static void find_image(const struct usp_images *images, usp_addr address, struct
 }
 
 /* Room for the source frames of one frame. */
-struct source_room {
+struct source_capacity {
     struct usp_source_frame *frames; /* malloc'ed */
     uint32_t capacity;
 };
@@ -112,22 +112,22 @@ struct source_room {
 /* Finds all source frames of a frame: the room grows until they fit. If memory is exhausted there are none, but the
  * symbol stays. */
 static void find_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
-                       struct source_room *room, struct usp_lines *lines) {
+                       struct source_capacity *capacity, struct usp_lines *lines) {
     for (;;) {
-        usp_lines_init(lines, room->frames, room->capacity);
+        usp_lines_init(lines, capacity->frames, capacity->capacity);
         lines->flags = USP_LINES_FILL;
         if (usp_symbolize_frame_lines(symbolizer, arch, frame, lines) != USP_OK) lines->count = 0;
-        if (lines->count <= room->capacity) return;
-        struct usp_source_frame *grown = realloc(room->frames, lines->count * sizeof *grown);
+        if (lines->count <= capacity->capacity) return;
+        struct usp_source_frame *grown = realloc(capacity->frames, lines->count * sizeof *grown);
         if (grown == NULL) break;
-        *room = (struct source_room){grown, lines->count};
+        *capacity = (struct source_capacity){grown, lines->count};
     }
     lines->count = 0;
 }
 
 - (NSArray *)frames:(BOOL)named {
     const struct usp_stack *stack = [self stack];
-    struct source_room room = {NULL, 0};
+    struct source_capacity capacity = {NULL, 0};
     USPINames *names = named ? [USPINames shared] : nil;
     USPIImages *images = names == nil ? [USPIImages current] : nil;
     struct usp_symbolizer *symbolizer = [names symbolizer];
@@ -136,7 +136,7 @@ static void find_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const s
         struct usp_lines lines;
         usp_addr site = usp_frame_call_site(stack->arch, &stack->frames[i]);
         if (names != nil) {
-            find_lines(symbolizer, stack->arch, &stack->frames[i], &room, &lines);
+            find_lines(symbolizer, stack->arch, &stack->frames[i], &capacity, &lines);
         } else {
             usp_lines_init(&lines, NULL, 0);
             find_image([images images], site, &lines.symbol);
@@ -145,7 +145,7 @@ static void find_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const s
         if (frame != nil) [frames addObject:frame];
         USPI_RELEASE(frame);
     }
-    free(room.frames);
+    free(capacity.frames);
     return frames;
 }
 

@@ -148,20 +148,20 @@ int uspi_objc_capture_of(const struct usp_snapshot *snapshot, size_t i, const st
 
 int uspi_objc_threads(struct usp_thread_info **infos, size_t *count) {
     struct usp_thread_info *list = NULL;
-    size_t room = 64;
+    size_t capacity = 64;
     for (;;) {
-        struct usp_thread_info *grown = realloc(list, room * sizeof *list);
+        struct usp_thread_info *grown = realloc(list, capacity * sizeof *list);
         if (grown == NULL) {
             free(list);
             return USP_ERROR_NO_MEMORY;
         }
         list = grown;
-        int status = usp_threads(list, room, count);
+        int status = usp_threads(list, capacity, count);
         if (status == USP_OK) break;
-        uspi_objc_free_threads(list, status == USP_ERROR_FULL ? room : 0);
+        uspi_objc_free_threads(list, status == USP_ERROR_FULL ? capacity : 0);
         list = NULL;
         if (status != USP_ERROR_FULL) return status;
-        room = *count + 16;
+        capacity = *count + 16;
     }
     *infos = list;
     return USP_OK;

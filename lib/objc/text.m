@@ -11,17 +11,17 @@
 /* A text buffer that grows. */
 struct gathered {
     char *bytes;
-    size_t length, room;
+    size_t length, capacity;
 };
 
 static int gather(void *context, const char *bytes, size_t n) {
     struct gathered *text = context;
-    if (n > text->room - text->length) {
-        size_t room = text->room * 2 > text->length + n ? text->room * 2 : text->length + n + 1024;
-        char *grown = realloc(text->bytes, room);
+    if (n > text->capacity - text->length) {
+        size_t capacity = text->capacity * 2 > text->length + n ? text->capacity * 2 : text->length + n + 1024;
+        char *grown = realloc(text->bytes, capacity);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         text->bytes = grown;
-        text->room = room;
+        text->capacity = capacity;
     }
     memcpy(text->bytes + text->length, bytes, n);
     text->length += n;

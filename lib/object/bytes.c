@@ -155,20 +155,20 @@ int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, c
     return uspi_bytes_error(error, bytes, *offset, USP_ERROR_FORMAT, "%s is a number of more than 64 bits", what);
 }
 
-int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
+int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t capacity, const char *what,
                       struct uspi_error *error) {
     /* Read aligned pieces, because memory can end at any page; if a piece is not fully readable, read byte by byte. */
     enum { PIECE = 64 };
     size_t used = 0;
     bool single = false;
     to[0] = '\0';
-    while (used + 1 < room) {
+    while (used + 1 < capacity) {
         if (offset > bytes.size || used >= bytes.size - offset) {
             return uspi_bytes_error(error, bytes, offset, USP_ERROR_TRUNCATED, "%s has no end", what);
         }
         uint64_t n = single ? 1 : PIECE - (bytes.from + offset + used) % PIECE;
         if (n > bytes.size - offset - used) n = bytes.size - offset - used;
-        if (n > room - 1 - used) n = room - 1 - used;
+        if (n > capacity - 1 - used) n = capacity - 1 - used;
         int status = uspi_bytes_read(bytes, offset + used, to + used, (size_t)n, what, error);
         if (status != USP_OK) {
             to[used] = '\0';
@@ -182,7 +182,7 @@ int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t
     }
     uint64_t terminator;
     if (uspi_bytes_load(bytes, offset + used, 1, &terminator, what, error) == USP_OK && terminator == 0) return USP_OK;
-    return uspi_bytes_error(error, bytes, offset, USP_ERROR_FULL, "%s is longer than %zu bytes", what, room - 1);
+    return uspi_bytes_error(error, bytes, offset, USP_ERROR_FULL, "%s is longer than %zu bytes", what, capacity - 1);
 }
 
 /* Brings the string at a position into memory, block by block. The string ends before `end`. */

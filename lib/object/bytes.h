@@ -178,10 +178,10 @@ int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, 
 int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, const char *what,
                     struct uspi_error *error);
 
-/* Copies a NUL-terminated string with its terminator into `room` bytes. USP_ERROR_TRUNCATED when the range ends before
+/* Copies a NUL-terminated string with its terminator into `capacity` bytes. USP_ERROR_TRUNCATED when the range ends before
  * the terminator, USP_ERROR_FULL when the string does not fit. On failure `to` has the part that was read,
  * NUL-terminated. */
-int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t room, const char *what,
+int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t capacity, const char *what,
                       struct uspi_error *error);
 
 /* Returns a pointer to the NUL-terminated string at `offset`, valid as long as the source. NULL when the source has no

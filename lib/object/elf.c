@@ -43,8 +43,8 @@ static uint32_t arch_of(uint16_t machine, bool wide) {
     return b != NULL ? b->arch : USP_ARCH_NONE;
 }
 
-void uspi_elf_machine_name(const struct uspi_elf *elf, char *to, size_t room) {
-    snprintf(to, room, "machine %u with %s-bit addresses", (unsigned)elf->machine, elf->wide ? "64" : "32");
+void uspi_elf_machine_name(const struct uspi_elf *elf, char *to, size_t capacity) {
+    snprintf(to, capacity, "machine %u with %s-bit addresses", (unsigned)elf->machine, elf->wide ? "64" : "32");
 }
 
 static int read_header(struct uspi_elf *elf, struct uspi_error *error) {

@@ -146,6 +146,6 @@ int uspi_elf_mapped_build_id(const struct uspi_elf *file, struct uspi_bytes imag
 int uspi_elf_dynamic(struct uspi_bytes section, bool wide, uint64_t tag, uint64_t *value, struct uspi_error *error);
 
 /* Writes a name for a processor that unspool does not know, for messages: "machine 243 with 64-bit addresses". */
-void uspi_elf_machine_name(const struct uspi_elf *elf, char *to, size_t room);
+void uspi_elf_machine_name(const struct uspi_elf *elf, char *to, size_t capacity);
 
 #endif

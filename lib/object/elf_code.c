@@ -50,7 +50,7 @@ static bool is_loaded(const struct uspi_elf *elf) {
 int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
     const bool is_unlinked = elf->type == USPI_ET_REL, sections = is_unlinked || elf->section_count > 0;
     const uint64_t count = sections ? elf->section_count : elf->segment_count;
-    size_t room = 0;
+    size_t capacity = 0;
     usp_addr end = 0;
     memset(code, 0, sizeof *code);
     code->is_unlinked = is_unlinked;
@@ -68,7 +68,8 @@ int uspi_elf_code_read(const struct uspi_elf *elf, struct uspi_elf_code *code) {
             range.high = end;
         }
         if (status == USP_OK && is_code) {
-            struct uspi_code_range *grown = uspi_array_reserve(code->by_address, &room, code->count + 1, sizeof *grown);
+            struct uspi_code_range *grown =
+                uspi_array_reserve(code->by_address, &capacity, code->count + 1, sizeof *grown);
             if (grown != NULL) code->by_address = grown;
             if (grown == NULL) status = USP_ERROR_NO_MEMORY;
         }

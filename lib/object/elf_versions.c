@@ -39,7 +39,7 @@ static int add_name(struct uspi_elf_versions *versions, struct uspi_bytes string
     if (uspi_bytes_string(strings, offset, name, sizeof name, "version", NULL) != USP_OK || name[0] == '\0') {
         return USP_OK;
     }
-    if (!uspi_room_for(&versions->names, &versions->room, versions->count, 1, sizeof *versions->names)) {
+    if (!uspi_room_for(&versions->names, &versions->capacity, versions->count, 1, sizeof *versions->names)) {
         return USP_ERROR_NO_MEMORY;
     }
     char *copy = strdup(name);

@@ -9,7 +9,7 @@
 /* All zero means none. */
 struct uspi_elf_versions {
     char **names; /* sorted */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* Adds the names of all versions in a file. Damaged or missing sections add none. Returns USP_OK or

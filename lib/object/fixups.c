@@ -120,7 +120,7 @@ static int open_chains(struct uspi_fixups *fixups, struct uspi_error *error) {
 struct collection {
     struct uspi_fixups *fixups;
     const char *prefix;
-    size_t length, room;
+    size_t length, capacity;
 };
 
 /* A uspi_bind_visit: keeps binds whose names begin with the prefix. */
@@ -135,7 +135,7 @@ static int collect(void *context, usp_addr location, uint64_t name, struct uspi_
         if (byte != (uint8_t)collection->prefix[i]) return USP_OK;
     }
     struct uspi_bind *grown =
-        uspi_array_reserve(fixups->binds, &collection->room, fixups->bind_count + 1, sizeof *grown);
+        uspi_array_reserve(fixups->binds, &collection->capacity, fixups->bind_count + 1, sizeof *grown);
     if (grown == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "out of memory");
     fixups->binds = grown;
     fixups->binds[fixups->bind_count++] = (struct uspi_bind){location, name};

@@ -246,7 +246,7 @@ int uspi_macho_uuid(const struct uspi_macho *macho, uint8_t uuid[USPI_UUID_SIZE]
     return uspi_bytes_read(command.bytes, COMMAND, uuid, USPI_UUID_SIZE, "UUID", error);
 }
 
-int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t room, struct uspi_error *error) {
+int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t capacity, struct uspi_error *error) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_command command;
     int got;
@@ -254,7 +254,8 @@ int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t roo
         if (command.kind != USPI_LC_ID_DYLIB && command.kind != USPI_LC_ID_DYLINKER) continue;
         uint64_t offset;
         int status = uspi_bytes_load(command.bytes, COMMAND, 4, &offset, "install name", error);
-        return status == USP_OK ? uspi_bytes_string(command.bytes, offset, to, room, "install name", error) : status;
+        return status == USP_OK ? uspi_bytes_string(command.bytes, offset, to, capacity, "install name", error)
+                                : status;
     }
     return got < 0 ? got : not_found(macho, "install name", error);
 }

@@ -179,8 +179,8 @@ int uspi_macho_describe(const struct uspi_macho *macho, usp_addr load, struct us
                         struct uspi_error *error);
 
 /* Copies the path in LC_ID_DYLIB or LC_ID_DYLINKER. USP_ERROR_NOT_FOUND if there is none; USP_ERROR_FULL when it is
- * longer than `room` − 1. */
-int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t room, struct uspi_error *error);
+ * longer than `capacity` − 1. */
+int uspi_macho_install_name(const struct uspi_macho *macho, char *to, size_t capacity, struct uspi_error *error);
 
 enum uspi_macho_platform {
     USPI_PLATFORM_MACOS = 1,

@@ -27,8 +27,8 @@ static int find_trie(const struct uspi_macho *macho, struct uspi_bytes *trie, st
     return got < 0 ? got : uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_NOT_FOUND, "no exports");
 }
 
-static int add_node(struct uspi_macho_exports *exports, size_t *room, const struct uspi_export_node *node) {
-    struct uspi_export_node *grown = uspi_array_reserve(exports->nodes, room, exports->count + 1, sizeof *grown);
+static int add_node(struct uspi_macho_exports *exports, size_t *capacity, const struct uspi_export_node *node) {
+    struct uspi_export_node *grown = uspi_array_reserve(exports->nodes, capacity, exports->count + 1, sizeof *grown);
     if (grown == NULL) return USP_ERROR_NO_MEMORY;
     exports->nodes = grown;
     exports->nodes[exports->count++] = *node;
@@ -48,7 +48,7 @@ static int skip_string(struct uspi_bytes trie, uint64_t *at, struct uspi_error *
 
 /* Adds the children of a node, and subtracts the node's size from *left. Nodes of a sound trie do not overlap, so all
  * together are no longer than the trie. A trie with cycles exceeds that and is refused. */
-static int read_node(struct uspi_macho_exports *exports, uint32_t number, size_t *room, uint64_t *left,
+static int read_node(struct uspi_macho_exports *exports, uint32_t number, size_t *capacity, uint64_t *left,
                      struct uspi_error *error) {
     const struct uspi_bytes trie = exports->trie;
     const uint64_t begin = exports->nodes[number].at;
@@ -69,7 +69,7 @@ static int read_node(struct uspi_macho_exports *exports, uint32_t number, size_t
             return uspi_bytes_error(error, trie, begin, USP_ERROR_FORMAT, "the exports are not a tree");
         }
         child.at = (uint32_t)place;
-        status = add_node(exports, room, &child);
+        status = add_node(exports, capacity, &child);
     }
     if (status != USP_OK) return status;
     if (at - begin > *left) {
@@ -81,15 +81,15 @@ static int read_node(struct uspi_macho_exports *exports, uint32_t number, size_t
 
 int uspi_macho_exports_read(struct uspi_macho_exports *exports, struct uspi_bytes trie, struct uspi_error *error) {
     const struct uspi_export_node root = {0};
-    size_t room = 0;
+    size_t capacity = 0;
     uint64_t left = trie.size;
     *exports = (struct uspi_macho_exports){.trie = trie};
     if (trie.size > UINT32_MAX) return uspi_bytes_error(error, trie, 0, USP_ERROR_FORMAT, "too many exports");
-    int status = add_node(exports, &room, &root);
+    int status = add_node(exports, &capacity, &root);
     /* Reading ends at the first damaged node. The children that were read of it are usable. */
     struct uspi_error damage;
     for (uint32_t i = 0; status == USP_OK && i < exports->count; i++) {
-        status = read_node(exports, i, &room, &left, &damage);
+        status = read_node(exports, i, &capacity, &left, &damage);
         if (status == USP_OK || status == USP_ERROR_NO_MEMORY || i == 0) continue;
         status = USP_OK;
         break;

@@ -11,13 +11,13 @@
 struct ranges {
     struct uspi_macho_range *items;
     uint32_t count;
-    size_t room;
+    size_t capacity;
 };
 
 static bool add_range(struct ranges *ranges, const struct uspi_macho_range *range) {
     if (ranges->count == UINT32_MAX) return false;
     struct uspi_macho_range *grown =
-        uspi_array_reserve(ranges->items, &ranges->room, (size_t)ranges->count + 1, sizeof *grown);
+        uspi_array_reserve(ranges->items, &ranges->capacity, (size_t)ranges->count + 1, sizeof *grown);
     if (grown == NULL) return false;
     ranges->items = grown;
     ranges->items[ranges->count++] = *range;

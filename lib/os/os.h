@@ -351,7 +351,7 @@ struct uspi_thread_copy {
      * now. */
     struct uspi_hole {
         usp_addr low, high; /* 0, 0: none */
-    } dead[3];
+    } holes[3];
     /* Memory above a stack with an unknown end: more of the stack, or anything else, even code. */
     struct uspi_hole unsure;
     usp_addr swift_task_slot; /* see struct usp_target */

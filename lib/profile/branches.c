@@ -61,7 +61,7 @@ static int add_path(struct uspi_branches *branches, uint32_t node, uint32_t root
     const struct uspi_profile_names *names = branches->names;
     size_t depth = 0;
     do {
-        uint32_t *grown = uspi_array_reserve(branches->path, &branches->path_room, depth + 1, sizeof *grown);
+        uint32_t *grown = uspi_array_reserve(branches->path, &branches->path_capacity, depth + 1, sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         branches->path = grown;
         grown[depth++] = node;

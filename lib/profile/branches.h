@@ -31,7 +31,7 @@ struct uspi_branches {
     uint64_t all;     /* sum over all samples */
     uint32_t deepest; /* largest depth of a branch */
     uint32_t *path;   /* scratch: nodes of one path */
-    size_t path_room;
+    size_t path_capacity;
 };
 
 /* Makes the tree: with a root for each thread, or of all threads together if `options` has USP_PROFILE_MERGE_THREADS.

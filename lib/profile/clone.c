@@ -25,8 +25,8 @@ static bool take_paths(struct usp_profile *taken) {
 
 static bool take_line(const struct usp_profile *profile, struct usp_profile *taken) {
     const struct uspi_time_line *line = &profile->line;
-    taken->line = (struct uspi_time_line){.room = line->count > 0 ? line->count : 1, .count = line->count};
-    taken->line.samples = malloc((size_t)taken->line.room * sizeof *line->samples);
+    taken->line = (struct uspi_time_line){.capacity = line->count > 0 ? line->count : 1, .count = line->count};
+    taken->line.samples = malloc((size_t)taken->line.capacity * sizeof *line->samples);
     if (taken->line.samples == NULL) return false;
     for (uint64_t i = 0; i < line->count; i++) taken->line.samples[i] = *uspi_profile_sample(profile, i);
     return true;
@@ -71,7 +71,7 @@ struct copying {
     uint32_t *nodes;   /* for each node its number in `to`, plus 1; 0: not copied yet */
     uint32_t *threads; /* for each thread its number in `to`, plus 1; 0: not copied yet */
     uint32_t *path;    /* scratch: nodes of one stack */
-    size_t room;
+    size_t capacity;
 };
 
 static int copy_one(struct copying *copying, uint32_t i, uint32_t parent) {
@@ -91,7 +91,7 @@ static int copy_one(struct copying *copying, uint32_t i, uint32_t parent) {
 static int copy_path(struct copying *copying, uint32_t node, uint32_t *copied) {
     size_t depth = 0;
     for (uint32_t i = node; i != USPI_NONE && copying->nodes[i] == 0; i = uspi_node(copying->from, i)->parent) {
-        uint32_t *grown = uspi_array_reserve(copying->path, &copying->room, depth + 1, sizeof *grown);
+        uint32_t *grown = uspi_array_reserve(copying->path, &copying->capacity, depth + 1, sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         copying->path = grown;
         grown[depth++] = i;

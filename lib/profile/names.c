@@ -130,7 +130,7 @@ static bool is_same_site(const void *item, const void *key) {
 static bool add_place(struct uspi_profile_names *names, uint32_t site, const struct described *described) {
     uint32_t function = know_function(names, described);
     if (function == USPI_NONE ||
-        !uspi_room_for(&names->places, &names->place_room, names->place_count, 1, sizeof *names->places)) {
+        !uspi_room_for(&names->places, &names->place_capacity, names->place_count, 1, sizeof *names->places)) {
         return false;
     }
     const struct usp_source_frame *source = described->source;

@@ -48,7 +48,7 @@ struct uspi_profile_names {
     struct uspi_pool functions, sites;
     struct uspi_allowance allowance;
     struct uspi_place *places;
-    size_t place_count, place_room;
+    size_t place_count, place_capacity;
     bool has_lines; /* lines were requested */
     struct uspi_sources sources;
     uint32_t *site_of; /* site of each node; USPI_NONE: the node stands for frames that were left out */

@@ -27,18 +27,18 @@ void usp_profile_options_init(struct usp_profile_options *options) {
 
 /* Returns how many items of a pool fit into a number of bytes. */
 static uint32_t items_in(uint64_t bytes, size_t size, uint32_t least, uint32_t most) {
-    uint32_t room = least;
-    while (room < most && uspi_pool_bytes(size, room * 2) <= bytes) room *= 2;
-    return room;
+    uint32_t capacity = least;
+    while (capacity < most && uspi_pool_bytes(size, capacity * 2) <= bytes) capacity *= 2;
+    return capacity;
 }
 
-static bool reserve_line(struct uspi_time_line *line, uint64_t room, struct uspi_allowance *allowance) {
-    uint64_t bytes = (room - line->room) * sizeof *line->samples;
-    if (room > SIZE_MAX / sizeof *line->samples || bytes > allowance->limit - allowance->used) return false;
-    struct uspi_profile_sample *grown = realloc(line->samples, (size_t)room * sizeof *grown);
+static bool reserve_line(struct uspi_time_line *line, uint64_t capacity, struct uspi_allowance *allowance) {
+    uint64_t bytes = (capacity - line->capacity) * sizeof *line->samples;
+    if (capacity > SIZE_MAX / sizeof *line->samples || bytes > allowance->limit - allowance->used) return false;
+    struct uspi_profile_sample *grown = realloc(line->samples, (size_t)capacity * sizeof *grown);
     if (grown == NULL) return false;
     line->samples = grown;
-    line->room = room;
+    line->capacity = capacity;
     allowance->used += bytes;
     return true;
 }
@@ -61,12 +61,12 @@ static bool make_fixed(struct usp_profile *p) {
         return false;
     }
     if (!has_line) return true;
-    p->line.room_max = (p->allowance.limit - p->allowance.used) / sizeof *p->line.samples;
-    return p->line.room_max > 0 && reserve_line(&p->line, p->line.room_max, &p->allowance);
+    p->line.capacity_max = (p->allowance.limit - p->allowance.used) / sizeof *p->line.samples;
+    return p->line.capacity_max > 0 && reserve_line(&p->line, p->line.capacity_max, &p->allowance);
 }
 
 static bool make_growing(struct usp_profile *p) {
-    p->line.room_max =
+    p->line.capacity_max =
         (p->options.flags & USP_PROFILE_TOTALS) != 0 ? 0 : p->allowance.limit / 2 / sizeof *p->line.samples;
     return uspi_pool_init(&p->images, sizeof(struct uspi_profile_image), IMAGES_LEAST, false, &p->allowance) &&
            uspi_pool_init(&p->threads, sizeof(struct uspi_profile_thread), THREADS_LEAST, false, &p->allowance) &&
@@ -165,7 +165,7 @@ static void end_thread(struct usp_profile *p, uint32_t i) {
 static bool evict_oldest(struct usp_profile *p) {
     if (p->line.count == 0) return false;
     const struct uspi_profile_sample sample = *uspi_profile_sample(p, 0);
-    p->line.first = (p->line.first + 1) % p->line.room;
+    p->line.first = (p->line.first + 1) % p->line.capacity;
     p->line.count--;
     p->in_line -= sample.count;
     p->evicted += sample.count;
@@ -204,7 +204,7 @@ static uint32_t add_item(struct usp_profile *p, struct uspi_pool *pool, uint32_t
     for (;;) {
         uint32_t i = uspi_pool_add(pool, hash);
         if (i != USPI_NONE || (p->options.flags & USP_PROFILE_ROLLING) == 0) return i;
-        if (pool == &p->threads && forget_idle_thread(p, pool->room / 4)) continue;
+        if (pool == &p->threads && forget_idle_thread(p, pool->capacity / 4)) continue;
         if (!evict_oldest(p) && !forget_idle_thread(p, 0)) return i;
     }
 }
@@ -402,16 +402,16 @@ static bool is_same_total(const void *item, const void *key) {
 /* Appends a sample to the time line. If there is no room, the oldest sample is removed. */
 static void append(struct usp_profile *p, const struct uspi_profile_sample *sample) {
     struct uspi_time_line *line = &p->line;
-    if (line->room_max == 0) {
+    if (line->capacity_max == 0) {
         p->evicted += sample->count;
         return;
     }
-    if (line->count == line->room && line->first == 0 && line->room < line->room_max) {
-        uint64_t room = line->room == 0 ? 64 : line->room * 2;
-        (void)reserve_line(line, room < line->room_max ? room : line->room_max, &p->allowance);
+    if (line->count == line->capacity && line->first == 0 && line->capacity < line->capacity_max) {
+        uint64_t capacity = line->capacity == 0 ? 64 : line->capacity * 2;
+        (void)reserve_line(line, capacity < line->capacity_max ? capacity : line->capacity_max, &p->allowance);
     }
-    if (line->count == line->room) (void)evict_oldest(p);
-    if (line->room == 0) {
+    if (line->count == line->capacity) (void)evict_oldest(p);
+    if (line->capacity == 0) {
         p->evicted += sample->count;
         return;
     }

@@ -63,8 +63,8 @@ struct uspi_profile_sample {
 /* Samples in the order of their times: a ring buffer that begins at `first`. */
 struct uspi_time_line {
     struct uspi_profile_sample *samples;
-    uint64_t room, first, count;
-    uint64_t room_max; /* maximum value of `room` */
+    uint64_t capacity, first, count;
+    uint64_t capacity_max; /* maximum value of `capacity` */
 };
 
 struct usp_profile {
@@ -100,7 +100,7 @@ static inline struct uspi_total *uspi_total(const struct usp_profile *profile, u
 
 /* Returns sample i; 0: the oldest. */
 static inline struct uspi_profile_sample *uspi_profile_sample(const struct usp_profile *profile, uint64_t i) {
-    return &profile->line.samples[(profile->line.first + i) % profile->line.room];
+    return &profile->line.samples[(profile->line.first + i) % profile->line.capacity];
 }
 
 /* Sets *node to its caller. Returns false if it was the outermost frame. */
@@ -137,7 +137,7 @@ void uspi_profile_mark(struct usp_profile *profile, uint64_t thread);
 
 /* Writes the profile, without its time line, to memory. *used: the number of bytes needed. Returns USP_OK or
  * USP_ERROR_FULL. Allocates nothing. */
-int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t room, size_t *used);
+int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t capacity, size_t *used);
 
 /* Reads what uspi_profile_save has written. After USP_OK the caller frees *profile. Other results: USP_ERROR_FORMAT,
  * USP_ERROR_TRUNCATED, USP_ERROR_NO_MEMORY. */

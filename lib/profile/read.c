@@ -33,20 +33,20 @@ static void put_path(const struct usp_profile *clone, uint32_t node, struct usp_
 static int visit_totals(const struct usp_profile *clone, int (*visit)(void *, const struct usp_profile_entry *),
                         void *context) {
     struct usp_frame *frames = NULL;
-    uint32_t room = 0;
+    uint32_t capacity = 0;
     int result = USP_OK;
     for (uint32_t i = 0; result == USP_OK && i < clone->totals.begun; i++) {
         const struct uspi_total *total = uspi_total(clone, i);
         uint32_t depth = depth_of(clone, total->node);
-        if (depth > room) {
+        if (depth > capacity) {
             free(frames);
-            room = depth * 2;
-            frames = malloc(room * sizeof *frames);
+            capacity = depth * 2;
+            frames = malloc(capacity * sizeof *frames);
             if (frames == NULL) return USP_ERROR_NO_MEMORY;
         }
         struct usp_stack stack;
         struct usp_thread_info info = uspi_profile_thread(clone, total->thread)->info;
-        usp_stack_init(&stack, frames, room);
+        usp_stack_init(&stack, frames, capacity);
         put_path(clone, total->node, &stack);
         info.cpu_time = total->cpu;
         const struct usp_profile_entry entry = {

@@ -20,11 +20,11 @@
 
 struct sink {
     uint8_t *to;
-    size_t room, used;
+    size_t capacity, used;
 };
 
 static void put(struct sink *sink, const void *bytes, size_t n) {
-    if (n <= sink->room && sink->used <= sink->room - n) memcpy(sink->to + sink->used, bytes, n);
+    if (n <= sink->capacity && sink->used <= sink->capacity - n) memcpy(sink->to + sink->used, bytes, n);
     /* Counts bytes that do not fit too: in the end `used` is the size needed. */
     sink->used = n <= SIZE_MAX - sink->used ? sink->used + n : SIZE_MAX;
 }
@@ -89,8 +89,8 @@ static void put_total(struct sink *sink, const struct uspi_total *total) {
     put32(sink, total->node);
 }
 
-int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t room, size_t *used) {
-    struct sink sink = {.to = to, .room = room};
+int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t capacity, size_t *used) {
+    struct sink sink = {.to = to, .capacity = capacity};
     uspi_lock_take(profile->lock);
     put32(&sink, FORMAT_VERSION);
     put32(&sink, profile->options.arch);
@@ -107,7 +107,7 @@ int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t room, siz
     for (uint32_t i = 0; i < profile->totals.begun; i++) put_total(&sink, uspi_total(profile, i));
     uspi_lock_give(profile->lock);
     *used = sink.used;
-    return sink.used <= room ? USP_OK : USP_ERROR_FULL;
+    return sink.used <= capacity ? USP_OK : USP_ERROR_FULL;
 }
 
 /* ---- reading ---- */

@@ -63,7 +63,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNC
 /* A byte buffer that grows. After a failed allocation nothing more is added. */
 struct blob {
     uint8_t *bytes;
-    size_t used, room;
+    size_t used, capacity;
     bool has_failed;
 };
 
@@ -78,7 +78,7 @@ struct pprof {
 static void add(struct blob *blob, const void *bytes, size_t n) {
     if (blob->has_failed || n == 0) return;
     uint8_t *grown =
-        n <= SIZE_MAX - blob->used ? uspi_array_reserve(blob->bytes, &blob->room, blob->used + n, 1) : NULL;
+        n <= SIZE_MAX - blob->used ? uspi_array_reserve(blob->bytes, &blob->capacity, blob->used + n, 1) : NULL;
     blob->has_failed = grown == NULL;
     if (grown == NULL) return;
     blob->bytes = grown;

@@ -14,7 +14,7 @@ struct speedscope {
     struct uspi_writing *writing;
     struct uspi_json json;
     uint32_t *path; /* scratch: functions of one sample */
-    size_t room;
+    size_t capacity;
     bool has_failed;
 };
 
@@ -49,7 +49,7 @@ static void put_stack(struct speedscope *speedscope, uint32_t node) {
         uint32_t number = names->site_of[node];
         const struct uspi_site *site = number != USPI_NONE ? uspi_site(names, number) : NULL;
         uint32_t count = site != NULL ? site->count : 1;
-        uint32_t *grown = uspi_array_reserve(speedscope->path, &speedscope->room, depth + count, sizeof *grown);
+        uint32_t *grown = uspi_array_reserve(speedscope->path, &speedscope->capacity, depth + count, sizeof *grown);
         speedscope->has_failed = speedscope->has_failed || grown == NULL;
         if (grown == NULL) return;
         speedscope->path = grown;

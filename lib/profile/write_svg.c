@@ -162,8 +162,8 @@ static void put_colour(const struct svg *svg, const struct uspi_branch *branch) 
     uspi_put_bytes(text, rgb, sizeof rgb);
 }
 
-static void put_name(const struct svg *svg, const struct uspi_branch *branch, char *room, size_t size) {
-    struct uspi_text name = uspi_text_in(room, size);
+static void put_name(const struct svg *svg, const struct uspi_branch *branch, char *capacity, size_t size) {
+    struct uspi_text name = uspi_text_in(capacity, size);
     if (branch->thread != USPI_NONE) {
         const struct uspi_profile_thread *thread = uspi_profile_thread(svg->writing->profile, branch->thread);
         bool with_id = (svg->writing->options.flags & USP_PROFILE_NATIVE_IDS) != 0;
@@ -176,17 +176,17 @@ static void put_name(const struct svg *svg, const struct uspi_branch *branch, ch
 
 /* Puts as much of a name as fits into a box. The script does the same when it zooms. */
 static void put_label(struct uspi_text *text, const char *name, uint64_t width) {
-    size_t room = width > 4000 ? (size_t)((width - 4000) / (CHARACTER * 100)) : 0, n = 0, cut = 0, characters = 0;
-    while (name[n] != '\0' && characters <= room) {
+    size_t capacity = width > 4000 ? (size_t)((width - 4000) / (CHARACTER * 100)) : 0, n = 0, cut = 0, characters = 0;
+    while (name[n] != '\0' && characters <= capacity) {
         uint32_t character;
         size_t length = uspi_utf8_decode(name + n, strlen(name + n), &character);
         n += length > 0 ? length : 1;
         characters++;
-        if (characters + 2 == room) cut = n;
+        if (characters + 2 == capacity) cut = n;
     }
-    if (characters <= room && name[n] == '\0') {
+    if (characters <= capacity && name[n] == '\0') {
         put_xml(text, name);
-    } else if (room >= 4) {
+    } else if (capacity >= 4) {
         char part[512];
         if (cut >= sizeof part) cut = sizeof part - 1;
         memcpy(part, name, cut);

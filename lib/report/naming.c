@@ -13,13 +13,13 @@ void uspi_sources_free(struct uspi_sources *sources) {
     memset(sources, 0, sizeof *sources);
 }
 
-/* Makes room for `room` source frames; earlier contents are lost. Returns false when memory is exhausted. */
-static bool make_room(struct uspi_sources *sources, uint32_t room) {
-    if (room <= sources->room) return true;
-    struct usp_source_frame *frames = calloc(room, sizeof *frames);
+/* Makes room for `capacity` source frames; earlier contents are lost. Returns false when memory is exhausted. */
+static bool make_room(struct uspi_sources *sources, uint32_t capacity) {
+    if (capacity <= sources->capacity) return true;
+    struct usp_source_frame *frames = calloc(capacity, sizeof *frames);
     if (frames == NULL) return false;
     free(sources->frames);
-    *sources = (struct uspi_sources){frames, room};
+    *sources = (struct uspi_sources){frames, capacity};
     return true;
 }
 
@@ -47,7 +47,7 @@ static int find_lines(const struct uspi_naming *naming, usp_addr site, struct us
     bool has_room = make_room(sources, FIRST_ROOM);
     lines.count = 0;
     while (has_room) {
-        usp_lines_init(&lines, sources->frames, sources->room);
+        usp_lines_init(&lines, sources->frames, sources->capacity);
         lines.flags = USP_LINES_FILL;
         status = uspi_symbolize_lines_expecting(naming->symbolizer, naming->image, site, naming->expected, &lines);
         if (lines.count <= lines.capacity) break;

@@ -9,7 +9,7 @@
 /* Memory for the source frames of one call site. All zero: nothing is allocated yet. */
 struct uspi_sources {
     struct usp_source_frame *frames;
-    uint32_t room;
+    uint32_t capacity;
 };
 
 void uspi_sources_free(struct uspi_sources *sources);

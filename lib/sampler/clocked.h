@@ -11,7 +11,7 @@
  * If the clock has not moved at all, there is no doubt. */
 struct uspi_clocked {
     uint64_t cpu;      /* the thread's processor time at the last look, in ns */
-    uint32_t patience; /* number of looks before the next repeated capture after a doubt */
+    uint32_t interval; /* number of looks before the next repeated capture after a doubt */
     uint32_t left;     /* looks left before the repeated capture; 0: there is no doubt */
     bool was_captured; /* at the last look */
 };

@@ -406,12 +406,12 @@ static void drop_ended(struct uspi_sampling *s) {
 }
 
 static void list_threads(struct uspi_sampling *s, uint64_t now, bool is_first_list) {
-    size_t count = 0, room = s->options.max_threads;
-    int status = s->world.list_threads(s->world.context, s->list, room, &count);
+    size_t count = 0, capacity = s->options.max_threads;
+    int status = s->world.list_threads(s->world.context, s->list, capacity, &count);
     if (status != USP_OK && status != USP_ERROR_FULL) return;
-    if (count > room) {
-        s->run.threads_left_out += count - room;
-        count = room;
+    if (count > capacity) {
+        s->run.threads_left_out += count - capacity;
+        count = capacity;
     }
     for (uint32_t i = 0; i < s->threads.begun; i++) sampled_at(s, i)->is_listed = false;
     for (size_t i = 0; i < count; i++) {

@@ -9,7 +9,7 @@
 
 static int add(void *context, usp_addr low, uint64_t size) {
     struct uspi_mapped_code *code = context;
-    if (!uspi_room_for(&code->list, &code->room, code->count, 1, sizeof *code->list)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&code->list, &code->capacity, code->count, 1, sizeof *code->list)) return USP_ERROR_NO_MEMORY;
     code->list[code->count++] = (struct usp_memory_range){low, size};
     return USP_OK;
 }

@@ -15,7 +15,7 @@ struct uspi_mapped_code {
     int64_t pid;
     bool is_listed; /* the mappings were listed, or will not be any more */
     struct usp_memory_range *list;
-    size_t count, room; /* 0: not known */
+    size_t count, capacity; /* 0: not known */
 };
 
 /* Sets a target's callbacks that find images and their tables. `code` must outlive the walk. */

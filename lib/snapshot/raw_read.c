@@ -34,9 +34,9 @@ struct reading {
     char *program;
     struct uspi_image_list images;
     struct raw_thread *threads;
-    size_t thread_count, thread_room;
+    size_t thread_count, thread_capacity;
     struct usp_frame *frames;
-    size_t frame_count, frame_room;
+    size_t frame_count, frame_capacity;
     char **messages;
     size_t message_count;
 };
@@ -148,7 +148,7 @@ static int read_thread(struct reading *r, const struct record *record) {
     if (status != USP_OK) return status;
     r->skips = r->only_thread != 0 && v[0] != r->only_thread;
     if (r->skips) return USP_OK;
-    struct raw_thread *grown = uspi_array_reserve(r->threads, &r->thread_room, r->thread_count + 1, sizeof *grown);
+    struct raw_thread *grown = uspi_array_reserve(r->threads, &r->thread_capacity, r->thread_count + 1, sizeof *grown);
     if (grown == NULL) return USP_ERROR_NO_MEMORY;
     r->threads = grown;
     status = load_string(r, record, USPI_RAW_THREAD_SIZE, v[8], &name);
@@ -254,7 +254,7 @@ static int read_frames(struct reading *r, const struct record *record, struct ra
         return malformed(r, record, "frames that do not follow those before them");
     }
     for (uint64_t i = 0; i < v[1] && status == USP_OK; i++) {
-        struct usp_frame *grown = uspi_array_reserve(r->frames, &r->frame_room, r->frame_count + 1, sizeof *grown);
+        struct usp_frame *grown = uspi_array_reserve(r->frames, &r->frame_capacity, r->frame_count + 1, sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         r->frames = grown;
         status = read_frame(r, record, USPI_RAW_FRAMES_SIZE + i * USPI_RAW_FRAME_SIZE, &r->frames[r->frame_count]);

@@ -27,7 +27,7 @@ static void put(struct sink *sink, const void *bytes, size_t n) {
     const uint8_t *next = bytes;
     sink->crc = uspi_crc32(sink->crc, next, n);
     while (n > 0) {
-        size_t room = GATHERED - sink->used, part = n < room ? n : room;
+        size_t capacity = GATHERED - sink->used, part = n < capacity ? n : capacity;
         memcpy(sink->bytes + sink->used, next, part);
         sink->used += part;
         next += part;

@@ -34,14 +34,14 @@ static bool complete_options(const struct usp_tasks_options *given, struct usp_t
 
 struct ranges {
     struct usp_memory_range *list;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* Implements uspi_range_function. */
 static int add_range(void *context, usp_addr low, uint64_t size) {
     struct ranges *ranges = context;
     if (ranges->count == RANGES_MAX) return USP_OK;
-    if (!uspi_room_for(&ranges->list, &ranges->room, ranges->count, 1, sizeof *ranges->list))
+    if (!uspi_room_for(&ranges->list, &ranges->capacity, ranges->count, 1, sizeof *ranges->list))
         return USP_ERROR_NO_MEMORY;
     ranges->list[ranges->count++] = (struct usp_memory_range){low, size};
     return USP_OK;

@@ -12,7 +12,7 @@ struct usp_tasks {
     struct usp_task *list;
     size_t *first_frames; /* index in `frames` of each task's first frame */
     struct usp_frame *frames;
-    size_t room, first_room, frame_count, frame_room;
+    size_t capacity, first_capacity, frame_count, frame_capacity;
 };
 
 /* The input of a search. */

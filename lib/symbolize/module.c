@@ -308,7 +308,7 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
 }
 
 /* Makes the symbols that replace `had`, which could not answer the lookup. `had` is NULL when no symbols were made yet.
- * Returns NULL when memory is exhausted. The caller signed in before it read `had`. So `had` and its tables stay valid,
+ * Returns NULL when memory is exhausted. The caller entered before it read `had`. So `had` and its tables stay valid,
  * even if another thread replaces them. */
 static struct symbols *replace_symbols(struct uspi_module *module, enum uspi_table which, const struct symbols *had,
                                        const struct lookup *lookup) {

@@ -44,7 +44,7 @@ bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image 
 /* Returns a hash of an image that is the same for all images for which the same module can be used. */
 uint64_t uspi_module_hash(const struct usp_image *image);
 
-/* Callers of the following functions have signed in at the cache (lib/base/epoch.h). */
+/* Callers of the following functions have entered the cache (lib/base/epoch.h). */
 
 /* Returns whether there are symbol tables; builds an index if there is none. */
 bool uspi_module_has_symbols(struct uspi_module *module);

@@ -40,7 +40,7 @@ struct uspi_objc_runtime {
     int class_count;
     bool is_read;
     struct method *methods; /* sorted by address */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 struct uspi_objc_runtime *uspi_objc_runtime_create(uint64_t signature_mask) {
@@ -85,7 +85,7 @@ static usp_addr without_thumb_bit(usp_addr code) {
 }
 
 static int add_method(struct uspi_objc_runtime *runtime, const struct method *method) {
-    if (!uspi_room_for(&runtime->methods, &runtime->room, runtime->count, 1, sizeof *method)) {
+    if (!uspi_room_for(&runtime->methods, &runtime->capacity, runtime->count, 1, sizeof *method)) {
         return USP_ERROR_NO_MEMORY;
     }
     runtime->methods[runtime->count++] = *method;
@@ -217,27 +217,27 @@ static int find_method(const struct uspi_objc_runtime *runtime, const struct usp
     return start == (*found)->start ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
-static int append(char *text, size_t room, size_t *used, const char *piece) {
+static int append(char *text, size_t capacity, size_t *used, const char *piece) {
     const struct usp_memory memory = {uspi_os_read, NULL};
     struct uspi_source source = uspi_source_of_memory(&memory, "runtime");
     /* Use safe reads, because the image of the class may be being unloaded. */
     int status =
-        uspi_bytes_string(uspi_bytes_at(&source, (uintptr_t)piece), 0, text + *used, room - *used, "name", NULL);
+        uspi_bytes_string(uspi_bytes_at(&source, (uintptr_t)piece), 0, text + *used, capacity - *used, "name", NULL);
     if (status == USP_OK) *used += strlen(text + *used);
     return status;
 }
 
 static int keep_name(const struct method *method, struct uspi_names *names, const char **kept) {
-    const size_t room = (size_t)1 << 16;
-    char *text = malloc(room);
+    const size_t capacity = (size_t)1 << 16;
+    char *text = malloc(capacity);
     if (text == NULL) return USP_ERROR_NO_MEMORY;
     text[0] = method->is_class_method ? '+' : '-';
     text[1] = '[';
     size_t used = 2;
-    int status = append(text, room - 2, &used, method->class_name);
+    int status = append(text, capacity - 2, &used, method->class_name);
     if (status == USP_OK) {
         text[used++] = ' ';
-        status = append(text, room - 1, &used, method->selector);
+        status = append(text, capacity - 1, &used, method->selector);
     }
     if (status == USP_OK) {
         text[used++] = ']';

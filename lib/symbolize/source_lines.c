@@ -215,13 +215,13 @@ int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, str
 
 struct name_list {
     const char **all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* A usp_name_visitor. */
 static int add_name(void *context, const char *name) {
     struct name_list *list = context;
-    if (!uspi_room_for(&list->all, &list->room, list->count, 1, sizeof *list->all)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&list->all, &list->capacity, list->count, 1, sizeof *list->all)) return USP_ERROR_NO_MEMORY;
     list->all[list->count++] = name;
     return 0;
 }

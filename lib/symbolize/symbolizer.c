@@ -348,7 +348,7 @@ static bool is_same_image(const struct usp_image *a, const struct usp_image *b) 
            a->member_offset == b->member_offset && strcmp(a->path, b->path) == 0;
 }
 
-/* Names generated code at an address that no image of the view holds, and finds its line. The caller has signed in. */
+/* Names generated code at an address that no image of the view holds, and finds its line. The caller has entered. */
 static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_view *view, struct uspi_query *query,
                          struct usp_symbol *symbol) {
     struct uspi_jit_answer answer;
@@ -368,7 +368,7 @@ static int ask_generated(struct usp_symbolizer *symbolizer, const struct uspi_vi
 
 /* Begins the lookup of an address: describes it in *query and fills the image's fields of *symbol. The image is
  * `wanted` or, if that is NULL, the one of the symbolizer's list that holds the address. Returns USP_ERROR_ABSENT when
- * *symbol already names generated code, whose line is in query->generated. The caller has signed in. */
+ * *symbol already names generated code, whose line is in query->generated. The caller has entered. */
 static int begin_query(struct usp_symbolizer *symbolizer, const struct usp_image *wanted, usp_addr address,
                        struct uspi_query *query, struct usp_symbol *symbol) {
     struct uspi_view *view;
@@ -458,7 +458,7 @@ static int next_place(struct uspi_module *module, usp_addr address, usp_addr *pl
 }
 
 /* Finds the function that begins at *place, and sets *place to the next place. *is_last: there is no next place.
- * Returns USP_OK, USP_ERROR_NOT_FOUND when no function begins there, USP_ERROR_NO_MEMORY. The caller has signed in. */
+ * Returns USP_OK, USP_ERROR_NOT_FOUND when no function begins there, USP_ERROR_NO_MEMORY. The caller has entered. */
 static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_symbol *symbol, bool *is_last) {
     usp_addr next = 0;
     int more = *place < UINT64_MAX ? next_place(query->module, *place + 1, &next) : USP_ERROR_NOT_FOUND;
@@ -473,7 +473,7 @@ static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_sym
     return status;
 }
 
-/* Signs in for each function anew. With a small memory_limit, indexes are evicted and made again; those that were
+/* Enters the epoch for each function anew. With a small memory_limit, indexes are evicted and made again; those that were
  * evicted can then be freed in between. */
 int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visitor visit, void *context) {
     if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;

@@ -9,13 +9,13 @@
 
 #include <unspool/lines.h>
 
-/* Returns the epoch at which a thread signs in before it looks something up. */
+/* Returns the epoch that a thread enters before it looks something up. */
 struct uspi_epoch *uspi_symbolizer_readers(struct usp_symbolizer *symbolizer);
 
 /* Names the address as uspi_symbolize_expecting does, and describes it in *query. On entry all of *query is zero except
  * query->lines, which may be set. query->module becomes NULL when no image holds the address. The address may then be
  * in generated code: query->generated has its line, and query->lines gets the frames of its debug information. The
- * caller has signed in. Returns as usp_symbolize does. */
+ * caller has entered. Returns as usp_symbolize does. */
 int uspi_symbolizer_ask(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                         const struct uspi_expected *expected, struct uspi_query *query, struct usp_symbol *symbol);
 

@@ -22,7 +22,7 @@ struct reached {
     struct function function;
     bool is_open;      /* the search is following its tail calls */
     bool is_met_again; /* one of its tail calls has led back to it */
-    unsigned ways;     /* the number of paths from it to the target: 0, 1, or 2 for more */
+    unsigned paths;    /* the number of paths from it to the target: 0, 1, or 2 for more */
     uint32_t next;     /* with one path: the next function on it; NO_FUNCTION: the target */
     usp_addr jump;     /* with one path: an address in its first jump */
 };
@@ -116,7 +116,7 @@ static int follow(struct search *search, uint32_t number, usp_addr jump, const s
                   unsigned depth) {
     struct reached *from = &search->reached[number];
     uint32_t next = NO_FUNCTION;
-    unsigned ways = 1;
+    unsigned paths = 1;
     if (!is_same(callee, &search->target)) {
         bool is_new;
         next = number_of(search, callee, &is_new);
@@ -124,14 +124,14 @@ static int follow(struct search *search, uint32_t number, usp_addr jump, const s
         int status = is_new ? count_ways(search, next, depth + 1) : 1;
         if (status != 1) return status;
         search->reached[next].is_met_again |= search->reached[next].is_open;
-        ways = search->reached[next].is_open ? 0 : search->reached[next].ways;
+        paths = search->reached[next].is_open ? 0 : search->reached[next].paths;
     }
-    if (ways == 0) return 1;
-    from->ways += ways;
+    if (paths == 0) return 1;
+    from->paths += paths;
     from->next = next;
     from->jump = jump;
     /* The first function can reach every open one. So two paths from this one are also two paths from the first. */
-    return from->ways == 1 ? 1 : 0;
+    return from->paths == 1 ? 1 : 0;
 }
 
 /* Counts the paths from a function to the target. Returns 1, or USP_ERROR_NO_MEMORY. Returns 0, so that nothing is
@@ -158,7 +158,7 @@ static int count_ways(struct search *search, uint32_t number, unsigned depth) {
     }
     struct reached *reached = &search->reached[number];
     reached->is_open = false;
-    return status == 1 && reached->is_met_again && reached->ways > 0 ? 0 : status;
+    return status == 1 && reached->is_met_again && reached->paths > 0 ? 0 : status;
 }
 
 /* ---- between two frames ---- */
@@ -187,7 +187,7 @@ static int search_ways(struct search *search, const struct function *first, usp_
     bool is_new;
     uint32_t number = number_of(search, first, &is_new);
     int status = count_ways(search, number, 0), count = 0;
-    if (status != 1 || search->reached[number].ways != 1) return status == USP_ERROR_NO_MEMORY ? status : 0;
+    if (status != 1 || search->reached[number].paths != 1) return status == USP_ERROR_NO_MEMORY ? status : 0;
     for (uint32_t i = number; i != NO_FUNCTION; i = search->reached[i].next) jumps[count++] = search->reached[i].jump;
     for (int i = 0; i < count / 2; i++) {
         const usp_addr jump = jumps[i];

@@ -8,7 +8,7 @@
 #define TRIALS      256u
 #define TRIAL_STEPS 200000u
 /* Number of frames that are walked at once. */
-#define LEAP 16u
+#define BATCH 16u
 /* Bytes of stack that are searched for a frame whose registers are known only in part. */
 #define SEARCHED ((size_t)64 << 10)
 
@@ -23,15 +23,15 @@ struct search {
 /* Walks from a copy of the walker to the stack's end. Returns whether that is its root. */
 static bool reaches_root(struct search *search, const struct uspi_frame_state *from) {
     struct uspi_walker trial = *search->walker;
-    struct usp_frame frames[LEAP];
+    struct usp_frame frames[BATCH];
     trial.next = *from;
     trial.stop = USP_STOP_NONE;
     trial.shortcuts.stack = search->stack;
     search->trials++;
     while (search->steps < TRIAL_STEPS) {
-        const uint32_t leapt = uspi_walker_leap(&trial, frames, LEAP, true);
-        search->steps += leapt;
-        if (leapt > 0) continue;
+        const uint32_t passed = uspi_walker_run(&trial, frames, BATCH, true);
+        search->steps += passed;
+        if (passed > 0) continue;
         if (!uspi_walker_step(&trial, frames)) break;
         search->steps++;
     }

@@ -154,23 +154,23 @@ static void find_unmarked(struct uspi_walker *w, const struct usp_frame *frame, 
 
 /* Leaps until a frame may be an async one. That frame needs a step, because a leap does not give the registers by which
  * it is checked. */
-static uint32_t leap_to_async(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {
+static uint32_t run_to_async(struct uspi_walker *w, struct usp_frame *frames, uint32_t capacity, bool goes_on) {
     const struct uspi_frame_state next = w->next;
     const uint64_t steps = w->steps;
     const uint32_t started = w->started;
-    const uint32_t leapt = uspi_walker_leap(w, frames, room, goes_on);
+    const uint32_t passed = uspi_walker_run(w, frames, capacity, goes_on);
     uint32_t n = 0;
-    for (; n < leapt; n++) {
-        const usp_addr caller = n + 1 < leapt ? frames[n + 1].pc : caller_of_last(w);
+    for (; n < passed; n++) {
+        const usp_addr caller = n + 1 < passed ? frames[n + 1].pc : caller_of_last(w);
         if (uspi_async_may_be(&w->walk, &frames[n], caller)) break;
     }
-    if (n == leapt) return leapt;
+    if (n == passed) return passed;
     w->next = next;
     w->steps = steps;
     w->started = started;
     w->stop = USP_STOP_NONE;
     w->stop_address = 0;
-    return n == 0 ? 0 : uspi_walker_leap(w, frames, n, true);
+    return n == 0 ? 0 : uspi_walker_run(w, frames, n, true);
 }
 
 /* Whether an address is in the frame that the walker gave last, below its caller's. Does not use the CFA, which arm64
@@ -200,12 +200,12 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
         /* Leaps write directly to the head, where frames are not overwritten. */
         if (is_above_start && n >= options->skip && ring.seen < ring.head) {
             struct usp_frame *frames = stack->frames + ring.seen;
-            uint32_t room = ring.head - (uint32_t)ring.seen;
-            uint32_t leapt = looks ? leap_to_async(w, frames, room, ring.tail != 0)
-                                   : uspi_walker_leap(w, frames, room, ring.tail != 0);
-            n += leapt;
-            ring.seen += leapt;
-            if (leapt == room && ring.tail == 0 && w->stop == USP_STOP_NONE) {
+            uint32_t capacity = ring.head - (uint32_t)ring.seen;
+            uint32_t passed = looks ? run_to_async(w, frames, capacity, ring.tail != 0)
+                                    : uspi_walker_run(w, frames, capacity, ring.tail != 0);
+            n += passed;
+            ring.seen += passed;
+            if (passed == capacity && ring.tail == 0 && w->stop == USP_STOP_NONE) {
                 frame.pc = w->next.registers.value[w->walk.backend->pc];
                 full = true;
                 break;

@@ -184,14 +184,14 @@ void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcu
     w->shortcuts.lacks_registers = shortcuts->lacks_registers;
 }
 
-uint32_t uspi_walker_leap(struct uspi_walker *w, struct usp_frame *frames, uint32_t room, bool goes_on) {
+uint32_t uspi_walker_run(struct uspi_walker *w, struct usp_frame *frames, uint32_t capacity, bool goes_on) {
     uint32_t stop = USP_STOP_NONE;
     uint64_t steps = w->step_limit - w->steps;
     if (w->stop != USP_STOP_NONE || w->steps >= w->step_limit) return 0;
     /* The clock is read between leaps. */
     if (w->deadline != 0) steps = CLOCK_STEPS - w->steps % (CLOCK_STEPS + 1);
-    if (room > steps) {
-        room = (uint32_t)steps;
+    if (capacity > steps) {
+        capacity = (uint32_t)steps;
         goes_on = true;
     }
     struct uspi_rule_walk rules;
@@ -200,7 +200,7 @@ uint32_t uspi_walker_leap(struct uspi_walker *w, struct usp_frame *frames, uint3
         !uspi_rule_walk_init(&rules, walk->backend, &walk->target, walk->strip_mask, &w->shortcuts)) {
         return 0;
     }
-    uint32_t n = uspi_rule_walk_on(&rules, &w->next, frames, room, goes_on, &stop);
+    uint32_t n = uspi_rule_walk_on(&rules, &w->next, frames, capacity, goes_on, &stop);
     if (n == 0) return 0;
     w->steps += n;
     w->started = 1;

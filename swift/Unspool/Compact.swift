@@ -88,11 +88,11 @@ extension ImageList {
     /// - Throws: ``UnspoolError`` when the bytes are damaged or have an unknown version of the format.
     public init(compactImageMap bytes: some Collection<UInt8>, architecture: String) throws(UnspoolError) {
         let bytes = Array(bytes)
-        let room = 256
-        let name = UnsafeMutablePointer<CChar>.allocate(capacity: room)
+        let capacity = 256
+        let name = UnsafeMutablePointer<CChar>.allocate(capacity: capacity)
         defer { name.deallocate() }
         var images: OpaquePointer?
-        try check(usp_compact_images_read(bytes, bytes.count, usp_arch_from_string(architecture), &images, name, room))
+        try check(usp_compact_images_read(bytes, bytes.count, usp_arch_from_string(architecture), &images, name, capacity))
         defer { usp_images_free(images) }
         self.init(images, architecture: architecture, platform: String(cString: name))
     }
@@ -115,7 +115,7 @@ private func filled(
 ) -> [UInt8] {
     var size = 0
     _ = write(nil, 0, &size)
-    return [UInt8](unsafeUninitializedCapacity: size) { room, count in
-        count = write(room.baseAddress, size, &size) == USP_OK.rawValue ? size : 0
+    return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+        count = write(buffer.baseAddress, size, &size) == USP_OK.rawValue ? size : 0
     }
 }

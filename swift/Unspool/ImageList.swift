@@ -91,9 +91,9 @@ extension usp_image {
             UInt8(String(decoding: digits[at..<at + 2], as: UTF8.self), radix: 16)
         }
         build_id_size = UInt32(
-            withUnsafeMutableBytes(of: &build_id) { room in
-                room.copyBytes(from: bytes.prefix(room.count))
-                return Swift.min(bytes.count, room.count)
+            withUnsafeMutableBytes(of: &build_id) { buffer in
+                buffer.copyBytes(from: bytes.prefix(buffer.count))
+                return Swift.min(bytes.count, buffer.count)
             })
         if let linked = linkedAddress(path: path) { slide = image.loadAddress &- linked }
     }

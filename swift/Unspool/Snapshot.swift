@@ -65,11 +65,11 @@ public struct Snapshot: Sendable {
         usp_snapshot_options_init(&options)
         options.unwind.async = 1
         var snapshot: OpaquePointer?
-        let room = 512
-        let message = UnsafeMutablePointer<CChar>.allocate(capacity: room)
+        let capacity = 512
+        let message = UnsafeMutablePointer<CChar>.allocate(capacity: capacity)
         defer { message.deallocate() }
         message.pointee = 0
-        let status = create(&options, &snapshot, message, room)
+        let status = create(&options, &snapshot, message, capacity)
         guard status == USP_OK.rawValue, let snapshot else {
             throw UnspoolError(status: status, message: message.pointee == 0 ? nil : String(cString: message))
         }

@@ -66,17 +66,17 @@ final class Symbolizer: @unchecked Sendable {
 
     func name(_ frame: inout Frame, _ demangler: borrowing Demangler) {
         // Enough for most addresses; usp_lines.count says when there are more inlined calls.
-        var room = 16
+        var capacity = 16
         while true {
-            let sources = UnsafeMutablePointer<usp_source_frame>.allocate(capacity: room)
+            let sources = UnsafeMutablePointer<usp_source_frame>.allocate(capacity: capacity)
             defer { sources.deallocate() }
             var lines = usp_lines()
-            usp_lines_init(&lines, sources, UInt32(room))
+            usp_lines_init(&lines, sources, UInt32(capacity))
             lines.flags = USP_LINES_FILL.rawValue
             let status = usp_symbolize_lines(symbolizer, frame.callSite, &lines)
             let count = status == USP_OK.rawValue ? Int(lines.count) : 0
-            if count > room {
-                room = count
+            if count > capacity {
+                capacity = count
                 continue
             }
             if let path = lines.symbol.image_path { frame.image = Image(lines.symbol, path: path) }

@@ -37,10 +37,10 @@ struct decode_case {
 #define BIT(reg)                     (UINT64_C(1) << (reg))
 
 /* Converts hexadecimal text with or without spaces to bytes. Returns the number of bytes. */
-static inline size_t bytes_of(const char *text, uint8_t *bytes, size_t room) {
+static inline size_t bytes_of(const char *text, uint8_t *bytes, size_t capacity) {
     size_t n = 0;
     unsigned byte;
-    for (int used; n < room && sscanf(text, "%2x%n", &byte, &used) == 1; text += used) bytes[n++] = (uint8_t)byte;
+    for (int used; n < capacity && sscanf(text, "%2x%n", &byte, &used) == 1; text += used) bytes[n++] = (uint8_t)byte;
     return n;
 }
 

@@ -37,8 +37,8 @@ static unsigned digit(char c) { return (unsigned)(c <= '9' ? c - '0' : (c | 0x20
 
 int main(void) {
     char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, stdin) > 0) {
+    size_t capacity = 0;
+    while (getline(&line, &capacity, stdin) > 0) {
         char *end;
         usp_addr pc = strtoull(line + 1, &end, 16);
         while (*end == ' ') end++;

@@ -69,12 +69,12 @@ static void run_command(void *context, unsigned times) {
     for (unsigned i = 0; i < times; i++) {
         struct rusage usage;
         char *line = NULL;
-        size_t room = 0;
+        size_t capacity = 0;
         uint64_t begin = usp_clock();
         struct started_command started = start_command(command->arguments, command->input);
         double first = 0;
         command->lines = 0;
-        while (getline(&line, &room, started.output) > 1) {
+        while (getline(&line, &capacity, started.output) > 1) {
             if (first == 0) first = (double)(usp_clock() - begin);
             command->lines += command->wanted == NULL || strstr(line, command->wanted) != NULL;
             /* Skips the empty lines that llvm-symbolizer and eu-stack write between their answers. */

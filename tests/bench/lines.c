@@ -15,11 +15,11 @@ static size_t count;
 
 static void read_addresses(usp_addr slide) {
     char line[64];
-    size_t room = 0;
+    size_t capacity = 0;
     while (fgets(line, sizeof line, stdin) != NULL) {
-        if (count == room) {
-            room = room == 0 ? 1024 : room * 2;
-            addresses = realloc(addresses, room * sizeof *addresses);
+        if (count == capacity) {
+            capacity = capacity == 0 ? 1024 : capacity * 2;
+            addresses = realloc(addresses, capacity * sizeof *addresses);
             if (addresses == NULL) exit(1);
         }
         addresses[count++] = strtoull(line, NULL, 16) + slide;

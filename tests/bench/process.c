@@ -27,7 +27,7 @@
 
 /* ---- the process ---- */
 
-static _Atomic(unsigned) standing;
+static _Atomic(unsigned) parked;
 static volatile unsigned sink;
 
 static _Atomic(bool) may_leave;
@@ -36,7 +36,7 @@ APART static void stand_in_process(unsigned depth) {
     if (depth > 1) {
         stand_in_process(depth - 1);
     } else {
-        atomic_fetch_add(&standing, 1);
+        atomic_fetch_add(&parked, 1);
         while (!atomic_load(&may_leave)) pause();
     }
     sink++;
@@ -54,7 +54,7 @@ static void be_process(int ready) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, run_thread, NULL) != 0) _exit(1);
     }
-    while (atomic_load(&standing) < THREADS - 1) usleep(1000);
+    while (atomic_load(&parked) < THREADS - 1) usleep(1000);
     if (write(ready, "r", 1) != 1) _exit(1);
     stand_in_process(DEPTH);
 }
@@ -121,9 +121,9 @@ static bool is_frame(const char *line) {
 
 static void count_frames(FILE *output, struct command *command) {
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     command->frames = command->all = 0;
-    while (getline(&line, &room, output) >= 0) {
+    while (getline(&line, &capacity, output) >= 0) {
         command->frames += strstr(line, FUNCTION) != NULL;
         command->all += is_frame(line);
     }

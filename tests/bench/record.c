@@ -69,12 +69,12 @@ static void read_line(struct recorder *recorder, const char *line) {
 
 static void run_recorder(struct recorder *recorder, unsigned round) {
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     struct rusage usage;
     uint64_t began = usp_clock();
     struct started_command started = start_command(recorder->arguments, NULL);
     recorder->lines = 0;
-    while (getline(&line, &room, started.output) >= 0) {
+    while (getline(&line, &capacity, started.output) >= 0) {
         recorder->lines++;
         read_line(recorder, line);
     }

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static _Atomic(unsigned) standing;
+static _Atomic(unsigned) parked;
 static _Atomic(bool) may_leave;
 static volatile unsigned sink;
 
@@ -18,7 +18,7 @@ APART static void stand_in_calls(unsigned depth, bool runs) {
     if (depth > 1) {
         stand_in_calls(depth - 1, runs);
     } else {
-        atomic_fetch_add(&standing, 1);
+        atomic_fetch_add(&parked, 1);
         while (!atomic_load(&may_leave)) {
             if (!runs) pause();
         }
@@ -45,7 +45,7 @@ static inline bool start_working_threads(struct working_thread *threads, unsigne
         threads[i] = (struct working_thread){.depth = depth, .runs = i < running};
         if (pthread_create(&threads[i].pthread, NULL, run_working_thread, &threads[i]) != 0) return false;
     }
-    while (atomic_load(&standing) < count) usleep(1000);
+    while (atomic_load(&parked) < count) usleep(1000);
     return true;
 }
 

@@ -193,10 +193,10 @@ static KEPT void be_interrupted(void) {
 #define FAR 20000u
 
 static void be_interrupted_far_down(void) {
-    volatile char room[FAR];
-    room[0] = room[FAR - 1] = 1;
+    volatile char capacity[FAR];
+    capacity[0] = capacity[FAR - 1] = 1;
     be_interrupted();
-    atomic_fetch_add(&standing_sink, (unsigned)room[0]);
+    atomic_fetch_add(&standing_sink, (unsigned)capacity[0]);
 }
 
 /* A crash handler passes a frame address and must get the frames above it, wherever its alternate stack lies: below the
@@ -451,24 +451,24 @@ START_TEST(records_on_an_unknown_stack) {
     } cases[] = {{0, 3}, {64, 3}, {RECORD_GAP_MAX, 3}, {RECORD_GAP_MAX + 16, 2}, {-4096, 2}};
     /* On 32-bit arm, compilers write other records or no records. */
     if (USPI_HOST_ARCH == USP_ARCH_ARMV7 || !USPI_HOST_RECORDS || !LIBC_HAS_COROUTINES) return;
-    char *room =
+    char *capacity =
         mmap(NULL, COROUTINE_STACK + COROUTINE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(room, MAP_FAILED);
+    ck_assert_ptr_ne(capacity, MAP_FAILED);
     forge = forge_record;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         distance = cases[i].distance;
-        run_coroutine(room);
+        run_coroutine(capacity);
         ck_assert_msg(frames_found == cases[i].frames, "%td bytes: %d frames", distance, frames_found);
     }
     /* First the record lies past the last readable page; then only its first word can be read. */
-    ck_assert_int_eq(mprotect(room + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
+    ck_assert_int_eq(mprotect(capacity + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
     forge = forge_pointer;
     for (unsigned i = 0; i < 2; i++) {
-        unreadable = (uintptr_t)room + COROUTINE_STACK - i * USPI_HOST_SLOT;
-        run_coroutine(room);
+        unreadable = (uintptr_t)capacity + COROUTINE_STACK - i * USPI_HOST_SLOT;
+        run_coroutine(capacity);
         ck_assert_int_eq(frames_found, 2);
     }
-    ck_assert_int_eq(munmap(room, COROUTINE_STACK + COROUTINE_ROOM), 0);
+    ck_assert_int_eq(munmap(capacity, COROUTINE_STACK + COROUTINE_ROOM), 0);
 }
 END_TEST
 
@@ -476,7 +476,7 @@ END_TEST
 
 START_TEST(nothing_follows_the_start_of_a_thread) {
     static struct usp_frame frames[FRAMES];
-    struct standing s = {.depth = 5};
+    struct parked s = {.depth = 5};
     struct usp_unwind_options options;
     struct usp_stack stack;
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
@@ -595,20 +595,20 @@ START_TEST(async_callers_of_this_thread) {
 }
 END_TEST
 
-static struct standing *volatile standing_async;
+static struct parked *volatile standing_async;
 
 static void wait_below_async(void) {
     while (atomic_load(&standing_async->leave) == 0) atomic_fetch_add(&standing_sink, 1);
 }
 
-static void stand_async(struct standing *s) {
+static void stand_async(struct parked *s) {
     standing_async = s;
     be_async(wait_below_async, in_a_circle);
 }
 
 START_TEST(async_callers_of_another_thread) {
     static struct usp_frame frames[FRAMES];
-    struct standing s = {.depth = 2, .wait = stand_async};
+    struct parked s = {.depth = 2, .wait = stand_async};
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     struct usp_stack stack;
@@ -619,7 +619,7 @@ START_TEST(async_callers_of_another_thread) {
     usp_snapshot_options_init(&options);
     init_async_options(&options.unwind);
     options.only_thread = s.thread.id;
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     /* The thread may not have reached its loop yet. */
     for (unsigned i = 0; i < 10000; i++) {
         usp_stack_init(&stack, frames, FRAMES);

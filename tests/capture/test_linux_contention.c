@@ -28,21 +28,21 @@ static void begin_each(void) {
 #define CROWD_MAX 500u
 #define DEPTH     1000u
 
-static struct standing *crowd;
+static struct parked *crowd;
 static unsigned crowd_size;
 static _Atomic(int) crowd_may_begin, crowd_may_leave;
 static _Atomic(unsigned long) statuses[32], shortened;
 static _Atomic(uint64_t) longest;
 
 /* Longer than a busy machine needs: a request that ends with USP_ERROR_TIMEOUT was lost. */
-#define CROWD_TIMEOUT patience(30000 * MS)
+#define CROWD_TIMEOUT scaled_timeout(30000 * MS)
 
 static void note_longest(uint64_t took) {
     uint64_t seen = atomic_load(&longest);
     while (took > seen && !atomic_compare_exchange_weak(&longest, &seen, took)) continue;
 }
 
-static void capture_others(struct standing *s) {
+static void capture_others(struct parked *s) {
     struct usp_frame own[64];
     struct usp_unwind_options options;
     unsigned at = (unsigned)(s - crowd);
@@ -75,7 +75,7 @@ static unsigned long count_missed(const struct usp_snapshot *snapshot) {
     return missed;
 }
 
-static void take_snapshots(struct standing *s) {
+static void take_snapshots(struct parked *s) {
     while (atomic_load(&crowd_may_begin) == 0) usleep(1000);
     while (atomic_load(&s->leave) == 0) {
         struct usp_snapshot_options options;
@@ -94,7 +94,7 @@ static void take_snapshots(struct standing *s) {
 }
 
 /* Returns how many captures there were. `statuses` then has their results. */
-static unsigned long work_in_crowd(unsigned size, unsigned depth, void (*work)(struct standing *),
+static unsigned long work_in_crowd(unsigned size, unsigned depth, void (*work)(struct parked *),
                                    unsigned milliseconds) {
     crowd = calloc(size, sizeof *crowd);
     ck_assert_ptr_nonnull(crowd);
@@ -124,7 +124,7 @@ static unsigned long work_in_crowd(unsigned size, unsigned depth, void (*work)(s
     return all;
 }
 
-static void run_crowd(unsigned size, unsigned depth, void (*work)(struct standing *), unsigned milliseconds) {
+static void run_crowd(unsigned size, unsigned depth, void (*work)(struct parked *), unsigned milliseconds) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
     options.timeout = CROWD_TIMEOUT;
@@ -161,7 +161,7 @@ END_TEST
 
 /* ---- a thread that answers others first ---- */
 
-static struct standing target = {.depth = 40};
+static struct parked target = {.depth = 40};
 static _Atomic(int) is_answering;
 
 static uint64_t own_cpu_time(void) {
@@ -216,7 +216,7 @@ static long never_answered(pid_t pid, pid_t tid, int signal) {
 }
 
 START_TEST(the_timeout_bounds_the_whole_call) {
-    struct standing s = {.depth = 1};
+    struct parked s = {.depth = 1};
     struct usp_frame frames[16];
     struct usp_stack stack;
     struct usp_snapshot_options all;
@@ -232,12 +232,12 @@ START_TEST(the_timeout_bounds_the_whole_call) {
     ck_assert_int_eq(usp_capture_thread(&s.thread, NULL, &stack), USP_ERROR_TIMEOUT);
     uint64_t took = usp_clock() - began;
     ck_assert_uint_ge(took, 50 * MS);
-    ck_assert_uint_lt(took, patience(5000 * MS));
+    ck_assert_uint_lt(took, scaled_timeout(5000 * MS));
     usp_snapshot_options_init(&all);
     all.timeout = 50 * MS;
     began = usp_clock();
     ck_assert_int_eq(usp_snapshot_create_self(&all, &snapshot), USP_OK);
-    ck_assert_uint_lt(usp_clock() - began, patience(5000 * MS));
+    ck_assert_uint_lt(usp_clock() - began, scaled_timeout(5000 * MS));
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
     usp_snapshot_free(snapshot);
     atomic_store(&stuck_may_go, 1);
@@ -281,7 +281,7 @@ static void expect_still_working(const struct usp_capture_usage *before, unsigne
         usp_stack_init(&stack, frames, 64);
         uint64_t began = usp_clock();
         ck_assert_int_eq(usp_capture_thread(&target.thread, NULL, &stack), USP_OK);
-        ck_assert_uint_lt(usp_clock() - began, patience(10000 * MS));
+        ck_assert_uint_lt(usp_clock() - began, scaled_timeout(10000 * MS));
         expect_standing(&target, &stack);
     }
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
@@ -294,7 +294,7 @@ static void expect_still_working(const struct usp_capture_usage *before, unsigne
 static void begin_target(struct usp_capture_usage *usage) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
     /* Only this thread may get the timer's signal. */
     sigset_t timers;
@@ -498,7 +498,7 @@ static void *prepare_until_told(void *context) {
 
 /* Uses the library in a forked child. The exit status is the number of the check that failed. */
 static void use_everything(void) {
-    struct standing own = {.depth = 5};
+    struct parked own = {.depth = 5};
     struct usp_frame frames[64];
     struct usp_stack stack;
     struct usp_snapshot *snapshot;

@@ -28,14 +28,14 @@ static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
 /* ---- another thread ---- */
 
 /* A worker that never returns. Its instructions do not lead to its caller; only its unwind table does. */
-static void work_for_ever(struct standing *s) {
+static void work_for_ever(struct parked *s) {
     for (;;) {
         if (atomic_load(&s->leave) != 0) pthread_exit(NULL);
         atomic_fetch_add(&standing_sink, 1);
@@ -44,7 +44,7 @@ static void work_for_ever(struct standing *s) {
 
 /* A user who calls usp_prepare(NULL) must get all 64 callers of a thread. _i: 0 in an endless loop, 1 in libc. */
 START_TEST(a_thread_64_calls_deep) {
-    struct standing s = {.depth = 64, .wait = _i == 0 ? work_for_ever : wait_asleep};
+    struct parked s = {.depth = 64, .wait = _i == 0 ? work_for_ever : wait_asleep};
     struct usp_stack stack;
     struct usp_snapshot *snapshot;
     struct usp_snapshot_options options;
@@ -54,7 +54,7 @@ START_TEST(a_thread_64_calls_deep) {
     expect_standing(&s, &stack);
     usp_snapshot_options_init(&options);
     options.only_thread = s.thread.id;
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     const struct usp_snapshot_thread *other = NULL;
     for (uint32_t i = 0; i < usp_snapshot_get_info(snapshot)->thread_count; i++) {
@@ -73,7 +73,7 @@ END_TEST
 
 static void (*call_plugin)(void (*)(void), uintptr_t *);
 static uintptr_t plugin_returns_to;
-static struct standing *in_plugin;
+static struct parked *in_plugin;
 static sem_t is_in_plugin;
 
 static void wait_below_plugin(void) {
@@ -82,14 +82,14 @@ static void wait_below_plugin(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-KEPT static void wait_in_plugin(struct standing *s) {
+KEPT static void wait_in_plugin(struct parked *s) {
     in_plugin = s;
     call_plugin(wait_below_plugin, &plugin_returns_to);
     atomic_fetch_add(&standing_sink, 1);
 }
 
 /* Checks that the frame after the plugin's is at the return address that the plugin reported. */
-static void expect_through_plugin(const struct usp_stack *stack, const struct standing *s) {
+static void expect_through_plugin(const struct usp_stack *stack, const struct parked *s) {
     uintptr_t low = (uintptr_t)call_plugin & ~(uintptr_t)1;
     /* On 32-bit ARM, bit 0 of a return address gives the caller's instruction set. */
     const uintptr_t returns_to = plugin_returns_to & ~(uintptr_t)(usp_arch_host() == USP_ARCH_ARMV7 ? 1 : 0);
@@ -110,7 +110,7 @@ START_TEST(a_library_that_is_loaded_later) {
     prepare();
     ck_assert_int_eq(sem_init(&is_in_plugin, 0, 0), 0);
     for (unsigned round = 0; round < 6; round++) {
-        struct standing s = {.depth = 3, .wait = wait_in_plugin};
+        struct parked s = {.depth = 3, .wait = wait_in_plugin};
         snprintf(path, sizeof path, "tests/unwind/.libs/linux_frame_plugin_%c.so", 'a' + (int)(round % 2));
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         ck_assert_msg(library != NULL, "%s", dlerror());
@@ -128,7 +128,7 @@ START_TEST(a_library_that_is_loaded_later) {
         stand_end(&s);
         ck_assert_int_eq(dlclose(library), 0);
     }
-    struct standing after = {.depth = 3};
+    struct parked after = {.depth = 3};
     stand_begin(&after);
     ck_assert_int_eq(capture(&after.thread, &stack), USP_OK);
 #ifdef __GLIBC__ /* musl unloads nothing */
@@ -249,13 +249,13 @@ static void *prepare_and_refresh(void *context) {
 /* In a forked child: makes every call that takes a lock, symbolicates too, and checks that the stack ends at its
  * thread's start. */
 static void use_everything(void) {
-    struct standing s = {.depth = 5};
+    struct parked s = {.depth = 5};
     struct usp_stack stack;
     struct usp_capture_usage usage;
     struct usp_prepare_options options;
     alarm(30);
     usp_prepare_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     if (usp_capture_get_usage(&usage) != USP_OK) _exit(1);
     if (usp_images_refresh() != USP_OK) _exit(2);
     if (usp_prepare(&options) != USP_OK) _exit(3);

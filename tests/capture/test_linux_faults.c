@@ -201,8 +201,7 @@ static void use_table(void) {
 
 /* ---- the operations that are tried ---- */
 
-static struct standing threads[3] = {
-    {.depth = 3}, {.depth = 1, .wait = wait_asleep}, {.depth = 5, .wait = wait_asleep}};
+static struct parked threads[3] = {{.depth = 3}, {.depth = 1, .wait = wait_asleep}, {.depth = 5, .wait = wait_asleep}};
 static struct child child;
 
 static int prepare(uint64_t timeout) {
@@ -339,14 +338,14 @@ static void expect_unharmed(unsigned files) {
     /* Checks that a thread still answers. The threads take turns, to save time. */
     static unsigned turn;
     static struct usp_frame frames[FRAMES];
-    struct standing *s = &threads[turn++ % 3];
+    struct parked *s = &threads[turn++ % 3];
     struct usp_stack stack;
     usp_stack_init(&stack, frames, FRAMES);
-    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
+    ck_assert_int_eq(prepare(scaled_timeout(20000 * MS)), USP_OK);
     int status;
     /* A thread that was not woken from its handler stays in it for some seconds. */
     for (uint64_t began = usp_clock(); (status = usp_capture_thread(&s->thread, NULL, &stack)) == USP_ERROR_TIMEOUT;) {
-        ck_assert_uint_lt(usp_clock() - began, patience(20000 * MS));
+        ck_assert_uint_lt(usp_clock() - began, scaled_timeout(20000 * MS));
         usleep(1000);
     }
     ck_assert_int_eq(status, USP_OK);
@@ -466,7 +465,7 @@ START_TEST(kernel_addresses_are_not_asked_for) {
 END_TEST
 
 START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
-    struct standing slow = {.depth = 2}, other = {.depth = 3};
+    struct parked slow = {.depth = 2}, other = {.depth = 3};
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
     stand_begin(&slow);
@@ -489,7 +488,7 @@ START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
     ck_assert_int_eq(atomic_load(&script.mapped), 3);
     atomic_store(&slow_thread, 0);
     atomic_store(&slow_may_go, 1);
-    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
+    ck_assert_int_eq(prepare(scaled_timeout(20000 * MS)), USP_OK);
     ck_assert_int_eq(usp_capture_thread(&slow.thread, NULL, &stack), USP_OK);
     expect_standing(&slow, &stack);
     shut_down_wholly();
@@ -508,7 +507,7 @@ static long sleepy_list(int fd, void *to, size_t n) {
 }
 
 START_TEST(held_threads_let_themselves_go) {
-    struct standing s = {.depth = 2};
+    struct parked s = {.depth = 2};
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     stand_begin(&s);
@@ -557,7 +556,7 @@ START_TEST(listings_that_were_cut_short_are_taken_again) {
     size_t count;
     begin();
     table.list_directory = cut_list;
-    ck_assert_int_eq(prepare(patience(20000 * MS)), USP_OK);
+    ck_assert_int_eq(prepare(scaled_timeout(20000 * MS)), USP_OK);
     for (int cuts = 0; cuts < 8; cuts++) {
         atomic_store(&cut_listings, cuts);
         ck_assert_int_eq(usp_threads(infos, 64, &count), USP_OK);
@@ -685,7 +684,7 @@ START_TEST(one_unreadable_stack_costs_no_other) {
     stacks_read.readable = _i == 0 ? 0 : 32;
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_snapshot_create_process(child.pid, &options, &snapshot, NULL, 0), USP_OK);
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     ck_assert_uint_eq(info->thread_count, 41);
@@ -750,7 +749,7 @@ static long counted_read_process(pid_t pid, const struct iovec *local, const str
     return REAL->read_process(pid, local, remote, n);
 }
 
-static void wait_for_byte(struct standing *s) {
+static void wait_for_byte(struct parked *s) {
     char byte = 0;
     (void)s;
     while (read(silent[0], &byte, 1) < 0) continue;
@@ -759,21 +758,21 @@ static void wait_for_byte(struct standing *s) {
 /* Words on the stack that point to the stack are read as if they led to code. If these bytes were cached as code, they
  * would differ each time, and every capture would make more system calls. */
 START_TEST(a_warm_capture_reads_once) {
-    static struct standing standing = {.depth = 10, .wait = wait_for_byte};
+    static struct parked parked = {.depth = 10, .wait = wait_for_byte};
     static struct usp_frame frames[FRAMES];
     struct usp_stack stack;
     ck_assert_int_eq(pipe(silent), 0);
     table = uspi_linux_real;
     table.read_process = counted_read_process;
     uspi_linux = &table;
-    stand_begin(&standing);
-    ck_assert_int_eq(prepare(patience(10000 * MS)), USP_OK);
+    stand_begin(&parked);
+    ck_assert_int_eq(prepare(scaled_timeout(10000 * MS)), USP_OK);
     for (unsigned i = 0; i < 4; i++) {
         /* By then the thread has finished what it does before it waits. */
         usleep(20000);
         reads = 0;
         usp_stack_init(&stack, frames, FRAMES);
-        ck_assert_int_eq(usp_capture_thread(&standing.thread, NULL, &stack), USP_OK);
+        ck_assert_int_eq(usp_capture_thread(&parked.thread, NULL, &stack), USP_OK);
         ck_assert_uint_eq(FRAMES_IN(&stack, stand_deep), 11);
     }
     /* An emulator may not have process_vm_readv. */
@@ -781,7 +780,7 @@ START_TEST(a_warm_capture_reads_once) {
     struct iovec local = {&copy, 1}, remote = {&byte, 1};
     if (REAL->read_process(getpid(), &local, &remote, 1) == 1) ck_assert_uint_le(reads, 1);
     ck_assert_int_eq(write(silent[1], "x", 1), 1);
-    stand_end(&standing);
+    stand_end(&parked);
     usp_shutdown();
     close(silent[0]);
     close(silent[1]);

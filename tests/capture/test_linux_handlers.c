@@ -268,16 +268,16 @@ static _Atomic(int) lock_is_held, lock_may_go;
 static int hold_the_lock(struct dl_phdr_info *info, size_t size, void *context) {
     (void)info;
     (void)size;
-    struct standing *s = context;
+    struct parked *s = context;
     atomic_store(&lock_is_held, 1);
     while (atomic_load(&lock_may_go) == 0 && atomic_load(&s->leave) == 0) usleep(1000);
     return 1;
 }
 
-static void wait_in_callback(struct standing *s) { dl_iterate_phdr(hold_the_lock, s); }
+static void wait_in_callback(struct parked *s) { dl_iterate_phdr(hold_the_lock, s); }
 
 START_TEST(captures_finish_while_the_loader_is_locked) {
-    struct standing holder = {.depth = 2, .wait = wait_in_callback}, other = {.depth = 4};
+    struct parked holder = {.depth = 2, .wait = wait_in_callback}, other = {.depth = 4};
     struct usp_prepare_options options;
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
@@ -286,7 +286,7 @@ START_TEST(captures_finish_while_the_loader_is_locked) {
     options.size = sizeof options;
     options.max_threads = 8;
     options.stack_copy = 65536;
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(prepare_of(&options), USP_OK);
     install(SIGUSR1, 0);
     stand_begin(&holder);

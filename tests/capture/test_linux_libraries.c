@@ -86,12 +86,12 @@ static void count(void) {
  * libraries that can be unloaded. */
 START_TEST(a_capture_makes_six_system_calls_at_most) {
     load_libraries((unsigned)_i);
-    prepare(patience(10000 * MS));
+    prepare(scaled_timeout(10000 * MS));
     run_before_each_call(&calls, count);
     atomic_store(&counted_thread, (pid_t)syscall(SYS_gettid));
     uspi_linux = &calls;
     for (unsigned depth = 10; depth <= 1000; depth *= 10) {
-        struct standing s = {.depth = depth};
+        struct parked s = {.depth = depth};
         struct usp_stack stack;
         unsigned least = UINT32_MAX;
         stand_begin(&s);
@@ -177,8 +177,8 @@ static long change_each_time(pid_t pid, const struct iovec *local, const struct 
 
 /* A capture must not spend its timeout on a list that never settles: it uses the last list that it has read. */
 START_TEST(a_loader_that_never_rests) {
-    const uint64_t timeout = patience(2000 * MS);
-    struct standing s = {.depth = 3, .wait = wait_asleep};
+    const uint64_t timeout = scaled_timeout(2000 * MS);
+    struct parked s = {.depth = 3, .wait = wait_asleep};
     struct link_map *node;
     struct usp_stack stack;
     struct usp_snapshot *snapshot;

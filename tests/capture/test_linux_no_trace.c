@@ -90,7 +90,7 @@ static void expect_no_signals(void) {
 
 static _Atomic(unsigned) disturbed;
 
-static void watch_errno(struct standing *s) {
+static void watch_errno(struct parked *s) {
     errno = 4321;
     while (atomic_load(&s->leave) == 0) {
         for (int i = 0; i < 1000; i++) atomic_fetch_add(&standing_sink, 1);
@@ -101,8 +101,8 @@ static void watch_errno(struct standing *s) {
     }
 }
 
-static struct standing *start_threads(unsigned n, unsigned busy) {
-    struct standing *s = calloc(n, sizeof *s);
+static struct parked *start_threads(unsigned n, unsigned busy) {
+    struct parked *s = calloc(n, sizeof *s);
     ck_assert_ptr_nonnull(s);
     for (unsigned i = 0; i < n; i++) {
         s[i].depth = i % 40;
@@ -113,7 +113,7 @@ static struct standing *start_threads(unsigned n, unsigned busy) {
     return s;
 }
 
-static void end_threads(struct standing *s, unsigned n) {
+static void end_threads(struct parked *s, unsigned n) {
     for (unsigned i = 0; i < n; i++) atomic_store(&s[i].leave, 1);
     for (unsigned i = 0; i < n; i++) stand_end(&s[i]);
     free(s);
@@ -122,7 +122,7 @@ static void end_threads(struct standing *s, unsigned n) {
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -133,7 +133,7 @@ static int snapshot_by(uint32_t means) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     options.means = means;
     options.max_frames = FRAMES;
     int status = usp_snapshot_create_self(&options, &snapshot);
@@ -148,14 +148,14 @@ static bool can_use_helper(void) { return test_under()[0] == '\0' && !USP_SANITI
 
 /* Captures one thread after the other for this time (ns), and goes on until there are `least` captures; now and then
  * takes a snapshot of each kind. Returns the number of captures. */
-static unsigned long capture_for(uint64_t time, unsigned long least, const struct standing *s, unsigned n) {
+static unsigned long capture_for(uint64_t time, unsigned long least, const struct parked *s, unsigned n) {
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
     unsigned long captures = 0;
     uint64_t shot = 0;
     errno = 1234;
     for (uint64_t began = usp_clock(); captures < least || usp_clock() - began < time;) {
-        const struct standing *one = &s[captures % n];
+        const struct parked *one = &s[captures % n];
         usp_stack_init(&stack, frames, FRAMES);
         ck_assert_int_eq(usp_capture_thread(&one->thread, NULL, &stack), USP_OK);
         ck_assert_uint_gt(stack.count, one->depth);
@@ -176,7 +176,7 @@ static unsigned long capture_for(uint64_t time, unsigned long least, const struc
 #define LEAST_CAPTURES sampled(5000, 40000)
 
 static void run_threads(unsigned n, unsigned busy, uint64_t time) {
-    struct standing *s = start_threads(n, busy);
+    struct parked *s = start_threads(n, busy);
     prepare();
     /* The first captures make what the library makes only once. */
     capture_for(50 * MS, 0, s, n);
@@ -249,7 +249,7 @@ static void *snapshot_again_and_again(void *context) {
 START_TEST(threads_that_come_and_go) {
     threads_come = true;
     pthread_t others[3];
-    struct standing *s = start_threads(8, 1);
+    struct parked *s = start_threads(8, 1);
     struct usp_frame frames[FRAMES];
     struct usp_stack stack;
     unsigned long captures = 0;

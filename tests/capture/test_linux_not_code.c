@@ -89,7 +89,7 @@ static struct usp_snapshot *snapshot_of(pid_t pid) {
     struct usp_snapshot *snapshot;
     char error[256];
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     const int status = usp_snapshot_create_process(pid, &options, &snapshot, error, sizeof error);
     ck_assert_msg(status == USP_OK, "%s", error);
     return snapshot;
@@ -145,7 +145,7 @@ END_TEST
 static struct words *on_stack;
 static struct call *call_on_stack;
 
-static void stand_with_a_call(struct standing *s) {
+static void stand_with_a_call(struct parked *s) {
     struct words words;
     struct call call = call_of_host();
     memset(&words, 0, sizeof words);
@@ -159,7 +159,7 @@ static void stand_with_a_call(struct standing *s) {
 /* A walk of another thread would show a false caller, because a word points to bytes like a call on the stack or in an
  * image's data. A word that points to memory that may hold code is a caller. */
 START_TEST(of_another_thread) {
-    struct standing s = {.wait = stand_with_a_call};
+    struct parked s = {.wait = stand_with_a_call};
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     void *page = map_page();
@@ -171,7 +171,7 @@ START_TEST(of_another_thread) {
     stand_begin(&s);
     usp_snapshot_options_init(&options);
     options.only_thread = s.thread.id;
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 0);
     ck_assert_uint_eq(frames_of(snapshot, 0, on_stack, returns_to(call_on_stack), true), 1);

@@ -46,14 +46,14 @@ static void prepare_with(int signal, uint64_t timeout) {
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
-static void prepare(void) { prepare_with(0, patience(10000 * MS)); }
+static void prepare(void) { prepare_with(0, scaled_timeout(10000 * MS)); }
 
 static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
     usp_stack_init(stack, frames, FRAMES);
     return usp_capture_thread(thread, NULL, stack);
 }
 
-static void expect_captured(const struct standing *s) {
+static void expect_captured(const struct parked *s) {
     struct usp_stack stack;
     ck_assert_int_eq(capture(&s->thread, &stack), USP_OK);
     expect_standing(s, &stack);
@@ -131,7 +131,7 @@ static void have_none(void) {
 
 /* Checks that the program's handler runs as if the library were not there: for the program's own signals, and while
  * captures go on. */
-static void expect_shared(const struct standing *s, int i) {
+static void expect_shared(const struct parked *s, int i) {
     for (unsigned round = 1; round <= 20; round++) {
         unsigned before = atomic_load(&seen.calls);
         ck_assert_int_eq(pthread_kill(s->pthread, SIGURG), 0);
@@ -153,9 +153,9 @@ static void expect_shared(const struct standing *s, int i) {
 }
 
 START_TEST(a_handler_that_was_there_first_goes_on_working) {
-    struct standing s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
+    struct parked s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
     install(SIGURG, actions[_i].flags, actions[_i].masked);
-    prepare_with(SIGURG, patience(10000 * MS));
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
     stand_begin(&s);
     expect_shared(&s, _i);
     usp_shutdown();
@@ -174,8 +174,8 @@ START_TEST(a_handler_that_was_there_first_goes_on_working) {
 END_TEST
 
 START_TEST(a_handler_that_comes_later_goes_on_working) {
-    struct standing s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
-    prepare_with(SIGURG, patience(10000 * MS));
+    struct parked s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
     stand_begin(&s);
     expect_captured(&s);
     install(SIGURG, actions[_i].flags, actions[_i].masked);
@@ -188,9 +188,9 @@ END_TEST
 /* readline installs a handler for SIGWINCH for a while, and then restores the action that it found. Captures must go on
  * after that. */
 START_TEST(a_program_puts_back_what_it_found) {
-    struct standing s = {.depth = 2};
+    struct parked s = {.depth = 2};
     struct sigaction action, found;
-    prepare_with(SIGWINCH, patience(10000 * MS));
+    prepare_with(SIGWINCH, scaled_timeout(10000 * MS));
     stand_begin(&s);
     memset(&action, 0, sizeof action);
     action.sa_handler = plain_handler;
@@ -212,11 +212,11 @@ END_TEST
 /* The library remembers eight actions. It leaves a ninth one alone; when the program installs an earlier one again,
  * captures work again. */
 START_TEST(nine_actions_are_one_too_many) {
-    struct standing s = {.depth = 2};
+    struct parked s = {.depth = 2};
     struct usp_stack stack;
     struct usp_prepare_options options;
     /* The first of the eight is the action that was there before. */
-    prepare_with(SIGURG, patience(10000 * MS));
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
     stand_begin(&s);
     for (int i = 1; i < 8; i++) {
         install(SIGURG, SA_RESTART, SIGRTMIN + i);
@@ -230,7 +230,7 @@ START_TEST(nine_actions_are_one_too_many) {
     options.timeout = 60 * MS;
     ck_assert_int_eq(usp_prepare(&options), USP_ERROR_BUSY);
     install(SIGURG, SA_RESTART, SIGRTMIN + 1);
-    prepare_with(SIGURG, patience(10000 * MS));
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
     expect_captured(&s);
     stand_end(&s);
 }
@@ -246,9 +246,9 @@ static void chaining_handler(int number, siginfo_t *info, void *context) {
 /* A program's handler calls the action that it found, the library's, which puts itself before it again. The two must
  * not call each other for ever. */
 START_TEST(handlers_that_call_each_other_make_no_circle) {
-    struct standing s = {.depth = 2};
+    struct parked s = {.depth = 2};
     struct sigaction action;
-    prepare_with(SIGURG, patience(10000 * MS));
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
     stand_begin(&s);
     memset(&action, 0, sizeof action);
     action.sa_sigaction = chaining_handler;
@@ -284,10 +284,10 @@ START_TEST(a_handler_that_can_be_called_once_is_left_alone) {
 END_TEST
 
 START_TEST(the_signal_can_be_chosen_and_changed) {
-    struct standing s = {.depth = 3};
+    struct parked s = {.depth = 3};
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     stand_begin(&s);
     const int numbers[] = {SIGURG, SIGWINCH, SIGURG};
     for (unsigned i = 0; i < 3; i++) {
@@ -310,7 +310,7 @@ START_TEST(the_signal_can_be_chosen_and_changed) {
 END_TEST
 
 START_TEST(an_ignored_signal_is_ignored_again) {
-    struct standing s = {.depth = 1};
+    struct parked s = {.depth = 1};
     signal(SIGURG, SIG_IGN);
     stand_begin(&s);
     prepare();
@@ -324,7 +324,7 @@ END_TEST
 /* Other processes may send the library's signal, with any value. The handler must answer only requests that the library
  * made. */
 START_TEST(foreign_signals_of_our_number_change_nothing) {
-    struct standing s = {.depth = 2};
+    struct parked s = {.depth = 2};
     prepare();
     stand_begin(&s);
     for (int i = 0; i < 100; i++) {
@@ -347,12 +347,12 @@ END_TEST
 /* The program would lose a signal that it sends at the moment of a capture. Its handler must run after each signal that
  * it sends. */
 START_TEST(no_signal_of_the_programs_is_lost) {
-    struct standing s = {.depth = 2};
+    struct parked s = {.depth = 2};
     struct usp_stack stack;
     const unsigned rounds = is_slowed() ? 200 : 10000;
     unsigned with_ours = 0;
     install(SIGURG, SA_RESTART, 0);
-    prepare_with(SIGURG, patience(10000 * MS));
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
     stand_begin(&s);
     for (unsigned i = 0; i < rounds; i++) {
         pid_t tid = (pid_t)s.thread.id;
@@ -362,7 +362,7 @@ START_TEST(no_signal_of_the_programs_is_lost) {
         if (i % 3 != 1) ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
         if (i % 3 == 0) ck_assert_int_eq(uspi_linux_real.send_signal(getpid(), tid, SIGURG), 0);
         uint64_t began = usp_clock();
-        while (atomic_load(&seen.calls) == before && usp_clock() - began < patience(10000 * MS)) sched_yield();
+        while (atomic_load(&seen.calls) == before && usp_clock() - began < scaled_timeout(10000 * MS)) sched_yield();
         ck_assert_uint_gt(atomic_load(&seen.calls), before);
         with_ours += atomic_load(&seen.calls) > before + 1;
     }
@@ -381,7 +381,7 @@ static void jumping_handler(int number) {
     if (atomic_exchange(&may_jump, 0) != 0) siglongjmp(jump, 1);
 }
 
-static void jump_in_circles(struct standing *s) {
+static void jump_in_circles(struct parked *s) {
     while (atomic_load(&s->leave) == 0) {
         if (sigsetjmp(jump, 1) != 0) {
             atomic_fetch_add(&jumps, 1);
@@ -394,7 +394,7 @@ static void jump_in_circles(struct standing *s) {
 }
 
 START_TEST(a_handler_that_jumps_away_leaves_nothing_behind) {
-    struct standing s = {.depth = 2, .wait = jump_in_circles};
+    struct parked s = {.depth = 2, .wait = jump_in_circles};
     struct usp_stack stack;
     struct usp_capture_usage before, after;
     struct sigaction action;
@@ -402,7 +402,7 @@ START_TEST(a_handler_that_jumps_away_leaves_nothing_behind) {
     action.sa_handler = jumping_handler;
     action.sa_flags = SA_RESTART;
     ck_assert_int_eq(sigaction(SIGURG, &action, NULL), 0);
-    prepare_with(SIGURG, patience(10000 * MS));
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
     stand_begin(&s);
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     ck_assert_int_eq(usp_capture_get_usage(&before), USP_OK);
@@ -418,7 +418,7 @@ END_TEST
 
 static _Atomic(unsigned) taken;
 
-static void wait_in_sigwait(struct standing *s) {
+static void wait_in_sigwait(struct parked *s) {
     sigset_t all;
     int number;
     sigfillset(&all);
@@ -428,7 +428,7 @@ static void wait_in_sigwait(struct standing *s) {
     }
 }
 
-static void wait_in_signalfd(struct standing *s) {
+static void wait_in_signalfd(struct parked *s) {
     sigset_t all;
     struct signalfd_siginfo info;
     sigfillset(&all);
@@ -442,15 +442,15 @@ static void wait_in_signalfd(struct standing *s) {
     close(fd);
 }
 
-static void (*const waits[])(struct standing *) = {wait_in_sigwait, wait_in_signalfd};
+static void (*const waits[])(struct parked *) = {wait_in_sigwait, wait_in_signalfd};
 
 /* A thread that takes signals by sigwait would get one of the library's at every capture. It may get one; then the
  * library must know the thread. */
 START_TEST(a_thread_that_takes_signals_itself_is_sent_one) {
-    struct standing s = {.wait = waits[_i]};
+    struct parked s = {.wait = waits[_i]};
     struct usp_stack stack;
     struct usp_snapshot *snapshot;
-    prepare_with(0, patience(2000 * MS));
+    prepare_with(0, scaled_timeout(2000 * MS));
     stand_begin(&s);
     usleep(20000);
     for (unsigned i = 0; i < 20; i++) {
@@ -478,7 +478,7 @@ END_TEST
 /* Runs in a process of its own, because the limit counts all of a user's processes. The exit status is the number of
  * the check that failed. */
 static void fill_the_queue(void) {
-    struct standing s = {.depth = 3};
+    struct parked s = {.depth = 3};
     struct usp_stack stack;
     const struct rlimit none = {0, 0};
     sigset_t set;

@@ -75,12 +75,12 @@ static void prepare(uint32_t max_threads, uint32_t stack_copy) {
     usp_prepare_options_init(&options);
     options.max_threads = max_threads;
     options.stack_copy = stack_copy;
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
 /* Captures in all ways. Gives the stack of `thread`. */
-static void capture_all(const struct standing *thread, struct walked *walked) {
+static void capture_all(const struct parked *thread, struct walked *walked) {
     static void *addresses[FRAMES];
     static struct walked own;
     struct usp_snapshot_options options;
@@ -92,7 +92,7 @@ static void capture_all(const struct standing *thread, struct walked *walked) {
     ck_assert_int_eq(usp_capture_self(NULL, &own.stack), USP_OK);
     ck_assert_int_ge(usp_backtrace(addresses, FRAMES), 0);
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
 }
@@ -175,7 +175,7 @@ static void shut_down(void) {
 START_TEST(nothing_is_left) {
     static struct walked small, large;
     struct usp_capture_usage usage;
-    struct standing s = {.depth = 20, .wait = wait_asleep};
+    struct parked s = {.depth = 20, .wait = wait_asleep};
     stand_begin(&s);
     note_first();
     /* libc keeps the stacks of the threads that found the roots, for the next threads. */
@@ -205,7 +205,7 @@ END_TEST
 /* In the child of a fork too, which inherits the parent's state. */
 START_TEST(nothing_is_left_in_a_child) {
     static struct walked walked;
-    struct standing s = {.depth = 3, .wait = wait_asleep}, in_child = s;
+    struct parked s = {.depth = 3, .wait = wait_asleep}, in_child = s;
     /* qemu ends a child that begins threads after a fork: "cpu_exec: assertion failed". */
     if (is_user_emulated()) return;
     stand_begin(&s);

@@ -28,7 +28,7 @@ static struct usp_frame frames[FRAMES];
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -92,7 +92,7 @@ static void make_alternate_stack(size_t size) {
 }
 
 /* Measures how much the kernel puts on the stack before a handler begins. */
-static size_t measure_kernel(const struct standing *s) {
+static size_t measure_kernel(const struct parked *s) {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
@@ -106,7 +106,7 @@ static size_t measure_kernel(const struct standing *s) {
 }
 
 static size_t kernel_frame(void) {
-    struct standing probe = {.depth = 0, .prepare = have_alternate_stack, .after = have_none};
+    struct parked probe = {.depth = 0, .prepare = have_alternate_stack, .after = have_none};
     make_alternate_stack(65536);
     stand_begin(&probe);
     const size_t kernel = measure_kernel(&probe);
@@ -115,7 +115,7 @@ static size_t kernel_frame(void) {
     return kernel;
 }
 
-static size_t measure_capture(const struct standing *s) {
+static size_t measure_capture(const struct parked *s) {
     struct usp_stack stack;
     struct usp_snapshot *snapshot;
     fill();
@@ -127,7 +127,7 @@ static size_t measure_capture(const struct standing *s) {
 }
 
 START_TEST(an_answer_takes_what_is_documented) {
-    struct standing s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
+    struct parked s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
     make_alternate_stack(65536);
     /* No capture was made before: the room for lazy binding of the first calls would show. */
     prepare();
@@ -152,7 +152,7 @@ END_TEST
 
 /* ---- in a handler on a small alternate stack ---- */
 
-static struct standing *in_handler;
+static struct parked *in_handler;
 
 /* Calls stand_here directly, because the handler itself must need little stack. */
 static void stand_in_handler(int number) {
@@ -160,7 +160,7 @@ static void stand_in_handler(int number) {
     stand_here(in_handler);
 }
 
-static void raise_on_alternate_stack(struct standing *s) {
+static void raise_on_alternate_stack(struct parked *s) {
     struct sigaction action;
     (void)s;
     memset(&action, 0, sizeof action);
@@ -173,7 +173,7 @@ static void raise_on_alternate_stack(struct standing *s) {
 }
 
 static int capture_in_handler(size_t size, struct usp_stack *stack) {
-    struct standing inner = {.depth = 0}, s = {.depth = 2, .wait = raise_on_alternate_stack};
+    struct parked inner = {.depth = 0}, s = {.depth = 2, .wait = raise_on_alternate_stack};
     make_alternate_stack(size);
     in_handler = &inner;
     stand_begin(&s);
@@ -227,11 +227,11 @@ static size_t left_over;
 static uintptr_t own_low;
 
 /* Uses the stack until about `left_over` bytes remain. */
-static KEPT void take_stack(struct standing *s) {
+static KEPT void take_stack(struct parked *s) {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (here > own_low + left_over + 2048) {
-        volatile uint8_t *room = __builtin_alloca(here - own_low - left_over - 1024);
-        room[0] = 1;
+        volatile uint8_t *capacity = __builtin_alloca(here - own_low - left_over - 1024);
+        capacity[0] = 1;
     }
     stand_here(s->wait == NULL ? s : in_handler);
     atomic_fetch_add(&standing_sink, 1);
@@ -248,8 +248,8 @@ static void learn_bounds(void) {
 }
 
 static int capture_at_end(size_t left, struct usp_stack *stack) {
-    struct standing inner = {.depth = 0};
-    struct standing s = {.prepare = learn_bounds, .wait = take_stack, .stack_size = 131072};
+    struct parked inner = {.depth = 0};
+    struct parked s = {.prepare = learn_bounds, .wait = take_stack, .stack_size = 131072};
     left_over = left;
     in_handler = &inner;
     stand_begin(&s);

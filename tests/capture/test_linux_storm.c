@@ -33,10 +33,10 @@
 #define CAPTURES_SLOW (USP_SANITIZED ? 500u : 100u)
 #define FRAMES        300u
 /* On a busy machine the test ends after this time (ns) with fewer captures, and prints how many. */
-#define LONG_ENOUGH patience(UINT64_C(300000000000))
+#define LONG_ENOUGH scaled_timeout(UINT64_C(300000000000))
 /* Timeout of a capture (ns). Machines that run tests are busy: a thread may wait long for a processor, but not for
  * ever. */
-#define TIMEOUT patience(UINT64_C(20000000000))
+#define TIMEOUT scaled_timeout(UINT64_C(20000000000))
 /* Timeout of a snapshot (ns). A sanitizer's run-time blocks every signal in a thread that begins or ends. Such a thread
  * may wait for a lock that a held thread has, and cannot answer. That is not the library's fault: the wait is shorter,
  * and the case must stay an exception. */

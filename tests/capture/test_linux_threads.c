@@ -48,7 +48,7 @@ static void prepare_with(uint32_t max_threads, uint32_t stack_copy, uint64_t tim
 }
 
 /* The timeout is long enough for a busy machine. */
-static void prepare(void) { prepare_with(64, 65536, patience(10000 * MS)); }
+static void prepare(void) { prepare_with(64, 65536, scaled_timeout(10000 * MS)); }
 
 BOUNDS(capture);
 static BOUNDED(capture) int capture(const struct usp_thread *thread, struct usp_stack *stack) {
@@ -82,7 +82,7 @@ static const struct usp_snapshot_thread *find_thread(const struct usp_snapshot *
 static void name_self(void) { pthread_setname_np(pthread_self(), "standing ) (x"); }
 
 START_TEST(threads_are_listed_with_names) {
-    struct standing s[3] = {{.prepare = name_self, .wait = wait_asleep}, {.wait = wait_asleep}, {.wait = NULL}};
+    struct parked s[3] = {{.prepare = name_self, .wait = wait_asleep}, {.wait = wait_asleep}, {.wait = NULL}};
     struct usp_thread_info infos[16], one;
     size_t count = 0;
     for (unsigned i = 0; i < 3; i++) stand_begin(&s[i]);
@@ -123,7 +123,7 @@ START_TEST(threads_are_listed_with_names) {
 END_TEST
 
 START_TEST(a_pthread_leads_to_its_thread) {
-    struct standing s = {.wait = wait_asleep};
+    struct parked s = {.wait = wait_asleep};
     struct usp_thread thread;
     stand_begin(&s);
     ck_assert_int_eq(usp_thread_from_pthread((uintptr_t)s.pthread, &thread), USP_OK);
@@ -144,7 +144,7 @@ static struct usp_thread main_of_another;
 static void ask_for_main(void) { ck_assert_int_eq(usp_thread_main(&main_of_another), USP_OK); }
 
 START_TEST(the_main_thread_is_the_same_for_everyone) {
-    struct standing s = {.prepare = ask_for_main};
+    struct parked s = {.prepare = ask_for_main};
     struct usp_thread thread;
     ck_assert_int_eq(usp_thread_main(&thread), USP_OK);
     ck_assert_uint_eq(thread.id, (uint64_t)getpid());
@@ -203,7 +203,7 @@ END_TEST
 /* Captures prepare the library themselves, also after it was shut down. A helper process needs no preparation. Options
  * that the program chose stay in force. */
 START_TEST(captures_prepare_themselves) {
-    struct standing s = {.wait = wait_asleep};
+    struct parked s = {.wait = wait_asleep};
     struct usp_stack stack;
     struct usp_snapshot *snapshot;
     stand_begin(&s);
@@ -234,7 +234,7 @@ START_TEST(all_calls_of_a_thread_are_captured) {
     struct usp_stack stack;
     prepare();
     for (unsigned depth = 0; depth < 60; depth += 19) {
-        struct standing spinning = {.depth = depth}, asleep = {.depth = depth, .wait = wait_asleep};
+        struct parked spinning = {.depth = depth}, asleep = {.depth = depth, .wait = wait_asleep};
         stand_begin(&spinning);
         ck_assert_int_eq(capture(&spinning.thread, &stack), USP_OK);
         expect_standing(&spinning, &stack);
@@ -307,7 +307,7 @@ END_TEST
 static int pipe_ends[2];
 static _Atomic(int) errno_lost, call_interrupted, errno_rounds;
 
-static void keep_errno(struct standing *s) {
+static void keep_errno(struct parked *s) {
     while (atomic_load(&s->leave) == 0) {
         errno = 1234;
         for (int i = 0; i < 1000; i++) atomic_fetch_add(&standing_sink, 1);
@@ -316,14 +316,14 @@ static void keep_errno(struct standing *s) {
     }
 }
 
-static void read_from_pipe(struct standing *s) {
+static void read_from_pipe(struct parked *s) {
     char c;
     if (read(pipe_ends[0], &c, 1) != 1) atomic_store(&call_interrupted, 1);
     while (atomic_load(&s->leave) == 0) usleep(1000);
 }
 
 START_TEST(errno_and_system_calls_of_the_target_are_left_alone) {
-    struct standing busy = {.wait = keep_errno}, reading = {.wait = read_from_pipe};
+    struct parked busy = {.wait = keep_errno}, reading = {.wait = read_from_pipe};
     struct usp_stack stack;
     ck_assert_int_eq(pipe(pipe_ends), 0);
     prepare();
@@ -333,7 +333,7 @@ START_TEST(errno_and_system_calls_of_the_target_are_left_alone) {
         ck_assert_int_eq(capture(&busy.thread, &stack), USP_OK);
         ck_assert_int_eq(capture(&reading.thread, &stack), USP_OK);
     }
-    for (int i = 0; i < 5; i++) usp_snapshot_free(take_snapshot(patience(10000 * MS)));
+    for (int i = 0; i < 5; i++) usp_snapshot_free(take_snapshot(scaled_timeout(10000 * MS)));
     ck_assert_int_gt(atomic_load(&errno_rounds), 0);
     ck_assert_int_eq(atomic_load(&errno_lost), 0);
     ck_assert_int_eq(write(pipe_ends[1], "x", 1), 1);
@@ -346,16 +346,16 @@ END_TEST
 /* ---- all threads ---- */
 
 static void capture_many(unsigned n) {
-    struct standing *s = calloc(n, sizeof *s);
+    struct parked *s = calloc(n, sizeof *s);
     ck_assert_ptr_nonnull(s);
-    prepare_with(4, 4096, patience(20000 * MS));
+    prepare_with(4, 4096, scaled_timeout(20000 * MS));
     for (unsigned i = 0; i < n; i++) {
         s[i].depth = i % 5;
         s[i].wait = i % 1000 == 0 ? NULL : wait_asleep;
         s[i].stack_size = 131072;
         stand_begin(&s[i]);
     }
-    struct usp_snapshot *snapshot = take_snapshot(patience(20000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(20000 * MS));
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     ck_assert_uint_ge(info->thread_count, n + 1);
     ck_assert_uint_eq(info->missed, 0);
@@ -386,14 +386,14 @@ START_TEST(two_thousand_threads) { capture_many(is_slowed() ? 500 : 2000); }
 END_TEST
 
 START_TEST(one_thread_of_a_snapshot) {
-    struct standing s[2] = {{.depth = 4}, {.depth = 1}};
+    struct parked s[2] = {{.depth = 4}, {.depth = 1}};
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     prepare();
     stand_begin(&s[0]);
     stand_begin(&s[1]);
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     options.only_thread = s[0].thread.id;
     options.sp_bytes = 64;
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
@@ -419,7 +419,7 @@ END_TEST
 
 BOUNDS(snapshot_here);
 static BOUNDED(snapshot_here) struct usp_snapshot *snapshot_here(void) {
-    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
     atomic_fetch_add(&standing_sink, 1);
     return snapshot;
 }
@@ -442,15 +442,15 @@ END_TEST
 /* ---- growth ---- */
 
 START_TEST(a_deep_stack_makes_the_reservation_grow) {
-    struct standing s = {.depth = 6000, .stack_size = 4u << 20};
+    struct parked s = {.depth = 6000, .stack_size = 4u << 20};
     struct usp_stack stack;
-    prepare_with(1, 4096, patience(10000 * MS));
+    prepare_with(1, 4096, scaled_timeout(10000 * MS));
     stand_begin(&s);
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     expect_standing(&s, &stack);
     usp_shutdown();
-    prepare_with(1, 4096, patience(10000 * MS));
-    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
+    prepare_with(1, 4096, scaled_timeout(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
     expect_standing(&s, &find_thread(snapshot, s.thread.id)->stack);
     usp_snapshot_free(snapshot);
     stand_end(&s);
@@ -462,14 +462,14 @@ END_TEST
 #define DEEP_DEPTH 30000u
 
 BOUNDS(outermost_here);
-static BOUNDED(outermost_here) void outermost_here(struct standing *s) {
+static BOUNDED(outermost_here) void outermost_here(struct parked *s) {
     stand_deep(s, s->depth);
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static struct standing deepest = {.depth = DEEP_DEPTH};
+static struct parked deepest = {.depth = DEEP_DEPTH};
 
-static void stand_deepest(struct standing *s) {
+static void stand_deepest(struct parked *s) {
     (void)s;
     outermost_here(&deepest);
 }
@@ -485,7 +485,7 @@ static void expect_both_ends(const struct usp_stack *stack) {
 }
 
 START_TEST(a_stack_above_two_megabytes_keeps_both_ends) {
-    struct standing s = {.wait = stand_deepest, .stack_size = 32u << 20};
+    struct parked s = {.wait = stand_deepest, .stack_size = 32u << 20};
     struct usp_unwind_options options;
     struct usp_snapshot_options all;
     struct usp_snapshot *snapshot;
@@ -503,7 +503,7 @@ START_TEST(a_stack_above_two_megabytes_keeps_both_ends) {
     usp_snapshot_options_init(&all);
     all.max_frames = 64;
     all.unwind.tail = 24;
-    all.timeout = patience(10000 * MS);
+    all.timeout = scaled_timeout(10000 * MS);
     for (uint32_t means = USP_SNAPSHOT_BY_SIGNALS; means <= USP_SNAPSHOT_BY_HELPER; means++) {
         all.means = means;
         int status = usp_snapshot_create_self(&all, &snapshot);
@@ -523,11 +523,11 @@ END_TEST
 static void learn_early(void) { ck_assert_int_eq(usp_thread_prepare(), USP_OK); }
 
 START_TEST(a_prepared_thread_knows_its_whole_stack) {
-    struct standing s = {.depth = 6000, .prepare = learn_early, .stack_size = 4u << 20};
+    struct parked s = {.depth = 6000, .prepare = learn_early, .stack_size = 4u << 20};
     struct usp_snapshot *snapshot;
     prepare();
     stand_begin(&s);
-    snapshot = take_snapshot(patience(10000 * MS));
+    snapshot = take_snapshot(scaled_timeout(10000 * MS));
     const struct usp_snapshot_thread *t = find_thread(snapshot, s.thread.id);
     expect_standing(&s, &t->stack);
     ck_assert_uint_ge(t->stack_high - t->stack_low, 4u << 20);
@@ -539,7 +539,7 @@ END_TEST
 /* ---- fork ---- */
 
 START_TEST(a_forked_child_captures_its_own_threads) {
-    struct standing s = {.depth = 2};
+    struct parked s = {.depth = 2};
     struct usp_stack stack;
     int status;
     prepare();
@@ -547,7 +547,7 @@ START_TEST(a_forked_child_captures_its_own_threads) {
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     pid_t child = fork();
     if (child == 0) {
-        struct standing own = {.depth = 5};
+        struct parked own = {.depth = 5};
         alarm(20);
         /* The parent's thread does not exist in the child. */
         if (capture(&s.thread, &stack) != USP_ERROR_NO_THREAD) _exit(1);
@@ -570,13 +570,13 @@ END_TEST
 
 /* ---- several requesters ---- */
 
-static struct standing *crowd;
+static struct parked *crowd;
 static _Atomic(unsigned) crowd_captures;
 
-static void capture_each_other(struct standing *s) {
+static void capture_each_other(struct parked *s) {
     static _Thread_local struct usp_frame own_frames[64];
     for (unsigned i = 0; i < 100; i++) {
-        const struct standing *other = &crowd[(size_t)(s - crowd + 1 + (ptrdiff_t)i) % 8];
+        const struct parked *other = &crowd[(size_t)(s - crowd + 1 + (ptrdiff_t)i) % 8];
         struct usp_stack stack;
         if (atomic_load(&other->there) == 0 || atomic_load(&other->leave) != 0) continue;
         usp_stack_init(&stack, own_frames, 64);
@@ -588,16 +588,16 @@ static void capture_each_other(struct standing *s) {
 }
 
 START_TEST(requesters_take_turns) {
-    struct standing s[8];
+    struct parked s[8];
     if (is_on_emulated_kernel()) return; /* two processors for eight requesters: they are late, and give up */
     memset(s, 0, sizeof s);
     crowd = s;
-    prepare_with(8, 65536, patience(30000 * MS));
+    prepare_with(8, 65536, scaled_timeout(30000 * MS));
     for (unsigned i = 0; i < 8; i++) {
         s[i].wait = capture_each_other;
         stand_begin(&s[i]);
     }
-    for (unsigned i = 0; i < 20; i++) usp_snapshot_free(take_snapshot(patience(30000 * MS)));
+    for (unsigned i = 0; i < 20; i++) usp_snapshot_free(take_snapshot(scaled_timeout(30000 * MS)));
     for (unsigned i = 0; i < 8; i++) stand_end(&s[i]);
     ck_assert_uint_gt(atomic_load(&crowd_captures), 100);
 }
@@ -605,17 +605,17 @@ END_TEST
 
 /* ---- other stacks ---- */
 
-static _Atomic(struct standing *) in_handler;
+static _Atomic(struct parked *) in_handler;
 
 static void stand_in_handler(int number) {
     (void)number;
     stand_deep(atomic_load(&in_handler), atomic_load(&in_handler)->depth);
 }
 
-static void raise_on_alternate_stack(struct standing *s) {
+static void raise_on_alternate_stack(struct parked *s) {
     struct sigaction action;
     stack_t alternate = {.ss_size = 65536};
-    struct standing inner = {.depth = 3};
+    struct parked inner = {.depth = 3};
     alternate.ss_sp = malloc(alternate.ss_size);
     memset(&action, 0, sizeof action);
     action.sa_handler = stand_in_handler;
@@ -632,7 +632,7 @@ static void raise_on_alternate_stack(struct standing *s) {
 }
 
 START_TEST(a_handler_on_an_alternate_stack_leads_to_what_it_interrupted) {
-    struct standing s = {.depth = 2, .wait = raise_on_alternate_stack};
+    struct parked s = {.depth = 2, .wait = raise_on_alternate_stack};
     struct usp_stack stack;
     prepare();
     stand_begin(&s);
@@ -677,7 +677,7 @@ static void have_none(void) {
 }
 
 START_TEST(a_thread_with_an_alternate_stack_is_asked_there) {
-    struct standing s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
+    struct parked s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
     struct usp_stack stack;
     alternate_memory = malloc(ALTERNATE_SIZE);
     prepare();
@@ -696,7 +696,7 @@ START_TEST(a_thread_with_an_alternate_stack_is_asked_there) {
 END_TEST
 
 static ucontext_t outside, inside;
-static struct standing coroutine = {.depth = 4};
+static struct parked coroutine = {.depth = 4};
 
 BOUNDS(stand_in_coroutine);
 static BOUNDED(stand_in_coroutine) void stand_in_coroutine(void) {
@@ -704,7 +704,7 @@ static BOUNDED(stand_in_coroutine) void stand_in_coroutine(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static void switch_to(void (*function)(void), size_t stack_size, struct standing *s) {
+static void switch_to(void (*function)(void), size_t stack_size, struct parked *s) {
     void *memory = malloc(stack_size);
     getcontext(&inside);
     inside.uc_stack.ss_sp = memory;
@@ -716,10 +716,10 @@ static void switch_to(void (*function)(void), size_t stack_size, struct standing
     free(memory);
 }
 
-static void switch_to_coroutine(struct standing *s) { switch_to(stand_in_coroutine, 65536, s); }
+static void switch_to_coroutine(struct parked *s) { switch_to(stand_in_coroutine, 65536, s); }
 
 START_TEST(a_coroutine_has_its_own_stack) {
-    struct standing s = {.depth = 2, .wait = switch_to_coroutine};
+    struct parked s = {.depth = 2, .wait = switch_to_coroutine};
     struct usp_stack stack;
     if (!LIBC_HAS_COROUTINES) return;
     prepare();
@@ -728,7 +728,7 @@ START_TEST(a_coroutine_has_its_own_stack) {
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_deep), 5);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_in_coroutine), 1);
-    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
     const struct usp_snapshot_thread *t = find_thread(snapshot, s.thread.id);
     ck_assert_uint_eq(FRAMES_IN(&t->stack, stand_deep), 5);
     usp_snapshot_free(snapshot);
@@ -741,14 +741,14 @@ END_TEST
  * later, because the coroutine already runs again. */
 #define LONG_STACK ((size_t)2 << 20)
 
-static struct standing long_coroutine;
+static struct parked long_coroutine;
 
 static KEPT void take_room(void) {
-    char room[LONG_STACK / 2];
+    char capacity[LONG_STACK / 2];
     /* Keeps compilers from removing the array, which has no visible effect. */
-    __asm__ volatile("" : : "r"(room) : "memory");
+    __asm__ volatile("" : : "r"(capacity) : "memory");
     stand_deep(&long_coroutine, long_coroutine.depth);
-    __asm__ volatile("" : : "r"(room) : "memory");
+    __asm__ volatile("" : : "r"(capacity) : "memory");
 }
 
 /* Calls take_room, so that its own frame record lies beyond the room on every processor. */
@@ -757,7 +757,7 @@ static KEPT void have_room_taken(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static void switch_to_long_coroutine(struct standing *s) { switch_to(have_room_taken, LONG_STACK, s); }
+static void switch_to_long_coroutine(struct parked *s) { switch_to(have_room_taken, LONG_STACK, s); }
 
 static void expect_cut(const struct usp_stack *stack) {
     if (stack->stop != USP_STOP_NOT_COPIED) show_stack(stack);
@@ -766,7 +766,7 @@ static void expect_cut(const struct usp_stack *stack) {
 }
 
 START_TEST(what_was_not_copied_of_a_coroutine_is_not_read_later) {
-    struct standing s = {.depth = 2, .wait = switch_to_long_coroutine};
+    struct parked s = {.depth = 2, .wait = switch_to_long_coroutine};
     if (!LIBC_HAS_COROUTINES) return;
     struct usp_stack stack;
     memset(&long_coroutine, 0, sizeof long_coroutine);
@@ -776,7 +776,7 @@ START_TEST(what_was_not_copied_of_a_coroutine_is_not_read_later) {
     while (atomic_load(&long_coroutine.there) == 0) usleep(100);
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     expect_cut(&stack);
-    struct usp_snapshot *snapshot = take_snapshot(patience(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
     expect_cut(&find_thread(snapshot, s.thread.id)->stack);
     usp_snapshot_free(snapshot);
     atomic_store(&long_coroutine.leave, 1);

@@ -61,8 +61,8 @@ static int status_in(const struct usp_snapshot *snapshot, uint64_t id) {
 }
 
 /* Takes snapshots that leave one thread out. Prints the shortest time for which the other threads were held. */
-static void expect_left_out(const char *what, const struct standing *unable) {
-    struct standing others[3] = {{.depth = 2}, {.depth = 3, .wait = wait_asleep}, {.depth = 4, .wait = wait_asleep}};
+static void expect_left_out(const char *what, const struct parked *unable) {
+    struct parked others[3] = {{.depth = 2}, {.depth = 3, .wait = wait_asleep}, {.depth = 4, .wait = wait_asleep}};
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     uint64_t least = UINT64_MAX, first = 0;
@@ -85,7 +85,7 @@ static void expect_left_out(const char *what, const struct standing *unable) {
     for (unsigned i = 0; i < 3; i++) stand_end(&others[i]);
 }
 
-static void expect_given_up(const char *what, const struct standing *unable) {
+static void expect_given_up(const char *what, const struct parked *unable) {
     struct usp_stack stack;
     uint64_t began = usp_clock();
     int status = capture(&unable->thread, &stack);
@@ -96,7 +96,7 @@ static void expect_given_up(const char *what, const struct standing *unable) {
     printf("%s: given up after %.2f ms\n", what, (double)took / 1e6);
 }
 
-static void expect_answer(const struct standing *s) {
+static void expect_answer(const struct parked *s) {
     struct usp_stack stack;
     int status = USP_ERROR_TIMEOUT;
     for (int i = 0; i < 5000 && status != USP_OK; i++) {
@@ -118,14 +118,14 @@ static void unblock_all(void) { set_all(SIG_UNBLOCK); }
 
 static sem_t may_unblock;
 
-static void sleep_then_unblock(struct standing *s) {
+static void sleep_then_unblock(struct parked *s) {
     while (sem_wait(&may_unblock) != 0) continue;
     unblock_all();
     while (atomic_load(&s->leave) == 0) usleep(1000);
 }
 
 START_TEST(a_sleeping_thread_that_blocks_the_signal) {
-    struct standing s = {.prepare = block_all, .wait = sleep_then_unblock};
+    struct parked s = {.prepare = block_all, .wait = sleep_then_unblock};
     sem_init(&may_unblock, 0, 0);
     prepare();
     stand_begin(&s);
@@ -146,7 +146,7 @@ END_TEST
 /* The thread runs and could unblock the signal at any moment, but does not. A snapshot must not wait for it until the
  * timeout. */
 START_TEST(a_running_thread_that_blocks_the_signal) {
-    struct standing s = {.prepare = block_all, .after = unblock_all};
+    struct parked s = {.prepare = block_all, .after = unblock_all};
     prepare();
     stand_begin(&s);
     expect_left_out("blocked, running", &s);
@@ -156,7 +156,7 @@ START_TEST(a_running_thread_that_blocks_the_signal) {
 END_TEST
 
 START_TEST(a_late_signal_after_shutdown_ends_no_thread) {
-    struct standing s = {.prepare = block_all, .wait = sleep_then_unblock};
+    struct parked s = {.prepare = block_all, .wait = sleep_then_unblock};
     sem_init(&may_unblock, 0, 0);
     prepare();
     stand_begin(&s);
@@ -180,7 +180,7 @@ static int sleep_as_child(void *context) {
 }
 
 /* Waits for a vfork child. Signals do not interrupt this wait (kernel/fork.c wait_for_vfork_done). */
-static void wait_for_vfork_child(struct standing *s) {
+static void wait_for_vfork_child(struct parked *s) {
     static char stack[65536] __attribute__((aligned(16)));
     pid_t child = clone(sleep_as_child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
     waitpid(child, NULL, 0);
@@ -188,7 +188,7 @@ static void wait_for_vfork_child(struct standing *s) {
 }
 
 START_TEST(a_parent_of_a_vfork_child) {
-    struct standing s = {.wait = wait_for_vfork_child};
+    struct parked s = {.wait = wait_for_vfork_child};
     atomic_store(&child_may_end, 0);
     prepare();
     stand_begin(&s);
@@ -211,7 +211,7 @@ static void trace_and_stop(pid_t tid, int from, int to) {
 }
 
 START_TEST(a_thread_that_a_debugger_has_stopped) {
-    struct standing s = {.depth = 3};
+    struct parked s = {.depth = 3};
     int down[2], up[2], status;
     char c;
     prepare();
@@ -237,7 +237,7 @@ static pthread_mutex_t lock_of_thread_list = PTHREAD_MUTEX_INITIALIZER;
 
 /* Does what libc's last steps of a detached thread do: blocks every signal and waits for a lock that a held thread may
  * have. */
-static void wait_for_lock(struct standing *s) {
+static void wait_for_lock(struct parked *s) {
     (void)s;
     block_all();
     pthread_mutex_lock(&lock_of_thread_list);
@@ -246,7 +246,7 @@ static void wait_for_lock(struct standing *s) {
 }
 
 START_TEST(a_thread_that_waits_for_what_a_held_one_has) {
-    struct standing s = {.wait = wait_for_lock};
+    struct parked s = {.wait = wait_for_lock};
     prepare();
     pthread_mutex_lock(&lock_of_thread_list);
     stand_begin(&s);
@@ -266,7 +266,7 @@ static void *end_soon(void *context) {
     return NULL;
 }
 
-static void start_and_forget(struct standing *s) {
+static void start_and_forget(struct parked *s) {
     pthread_attr_t detached;
     pthread_t thread;
     pthread_attr_init(&detached);
@@ -278,7 +278,7 @@ static void start_and_forget(struct standing *s) {
 }
 
 START_TEST(detached_threads_end_all_the_time) {
-    struct standing s[2] = {{.wait = start_and_forget}, {.wait = start_and_forget}};
+    struct parked s[2] = {{.wait = start_and_forget}, {.wait = start_and_forget}};
     const unsigned rounds = is_slowed() ? 20 : 200;
     struct usp_snapshot *snapshot;
     uint64_t longest = 0, all = 0;
@@ -309,7 +309,7 @@ END_TEST
 /* Eight threads run all the time on fewer processors. The one that is asked may have to wait long for its turn, and
  * must not be given up before the timeout. */
 START_TEST(a_runnable_thread_has_the_whole_timeout) {
-    struct standing s[8];
+    struct parked s[8];
     struct usp_stack stack;
     memset(s, 0, sizeof s);
     prepare();

@@ -42,10 +42,10 @@ KEPT static void expect_the_chain(uintptr_t top) {
     ck_assert_int_gt(n, m);
     ck_assert_int_eq(memcmp(fast + 1, slow, (size_t)m * sizeof slow[0]), 0);
     /* Walks once more into a buffer that is smaller than the stack. */
-    int room = 1 + (int)(me->path >> 8) % n;
-    void *last = fast[room - 1];
-    ck_assert_int_eq(usp_backtrace(fast, room), room);
-    if (room > 1) ck_assert_ptr_eq(fast[room - 1], last);
+    int capacity = 1 + (int)(me->path >> 8) % n;
+    void *last = fast[capacity - 1];
+    ck_assert_int_eq(usp_backtrace(fast, capacity), capacity);
+    if (capacity > 1) ck_assert_ptr_eq(fast[capacity - 1], last);
 }
 
 static unsigned next(struct wanderer *w, unsigned below) {

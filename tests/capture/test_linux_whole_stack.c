@@ -17,14 +17,14 @@ static struct usp_stack *own;
 static struct usp_unwind_options given;
 static int own_status;
 
-static void take_own(struct standing *s) {
+static void take_own(struct parked *s) {
     (void)s;
     own_status = usp_stack_create(NULL, &given, &own);
 }
 
 /* Captures the stack of a thread at this depth, by the thread itself. */
 static void capture_own(unsigned depth) {
-    struct standing s = {.depth = depth, .wait = take_own};
+    struct parked s = {.depth = depth, .wait = take_own};
     stand_begin(&s);
     stand_end(&s);
 }
@@ -55,7 +55,7 @@ static KEPT void capture_below_plugin(void) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static KEPT void capture_through_plugin(struct standing *s) {
+static KEPT void capture_through_plugin(struct parked *s) {
     (void)s;
     call_plugin(capture_below_plugin, &plugin_returns_to);
     atomic_fetch_add(&standing_sink, 1);
@@ -64,7 +64,7 @@ static KEPT void capture_through_plugin(struct standing *s) {
 /* A stack would end at a library that was loaded after usp_prepare. The plugin has no frame records: its unwind table
  * leads to its caller. */
 START_TEST(a_library_that_was_loaded_since) {
-    struct standing s = {.depth = 3, .wait = capture_through_plugin};
+    struct parked s = {.depth = 3, .wait = capture_through_plugin};
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
     void *library = dlopen("tests/unwind/.libs/linux_frame_plugin_a.so", RTLD_NOW | RTLD_LOCAL);
     ck_assert_msg(library != NULL, "%s", dlerror());
@@ -87,7 +87,7 @@ START_TEST(a_library_that_was_loaded_since) {
 END_TEST
 
 START_TEST(another_thread_as_deep_as_it_is) {
-    struct standing s = {.depth = DEEP, .wait = wait_asleep};
+    struct parked s = {.depth = DEEP, .wait = wait_asleep};
     struct usp_stack *stack;
     stand_begin(&s);
     ck_assert(!usp_is_prepared());
@@ -134,7 +134,7 @@ END_TEST
 
 /* The process is prepared, so that all failing allocations are the stack's own. */
 START_TEST(without_memory) {
-    struct standing s = {.depth = DEEP, .wait = wait_asleep};
+    struct parked s = {.depth = DEEP, .wait = wait_asleep};
     struct usp_stack *stack;
     stand_begin(&s);
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);

@@ -91,10 +91,10 @@ START_TEST(rust_v0_room) {
     const struct mangled *m = &rust_v0[_i];
     char text[512];
     size_t needed = strlen(m->full) + 1;
-    for (size_t room = 0; room < needed; room++) {
+    for (size_t capacity = 0; capacity < needed; capacity++) {
         memset(text, '#', sizeof text);
-        ck_assert_int_eq(uspi_rust_v0(m->name, strlen(m->name), false, text, room), -1);
-        ck_assert_int_eq(text[room], '#');
+        ck_assert_int_eq(uspi_rust_v0(m->name, strlen(m->name), false, text, capacity), -1);
+        ck_assert_int_eq(text[capacity], '#');
     }
 }
 END_TEST

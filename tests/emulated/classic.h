@@ -6,8 +6,8 @@
 
 #include "machine.h"
 
-/* Fills pcs with at most `room` addresses and returns their number. Removes the Thumb bit from the addresses, which
+/* Fills pcs with at most `capacity` addresses and returns their number. Removes the Thumb bit from the addresses, which
  * these tools do not do themselves, but not signatures. */
-unsigned classic_walk(const struct machine *machine, const struct moment *now, usp_addr *pcs, unsigned room);
+unsigned classic_walk(const struct machine *machine, const struct moment *now, usp_addr *pcs, unsigned capacity);
 
 #endif

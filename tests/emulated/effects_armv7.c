@@ -441,12 +441,12 @@ int main(int argc, char **argv) {
     unsigned long random_count = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
     unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     if (!open_engine()) {
         fputs("cannot set Unicorn up\n", stderr);
         return 2;
     }
-    while (getline(&line, &room, stdin) > 2) try_line(line);
+    while (getline(&line, &capacity, stdin) > 2) try_line(line);
     free(line);
     for (uint32_t narrow = 0; narrow < 0xe800; narrow++) try_word(narrow | 0xbf000000, true);
     while (seed-- > 0) random32();

@@ -328,11 +328,11 @@ static enum outcome execute(struct machine *m, const uint8_t *code, const struct
     return AGREES;
 }
 
-static size_t parse_line(char *line, uint8_t *code, size_t room) {
+static size_t parse_line(char *line, uint8_t *code, size_t capacity) {
     size_t n = 0;
     unsigned byte;
     char *at = strchr(line, ' ');
-    while (at != NULL && n < room && sscanf(at + (n == 0), "%2x", &byte) == 1) {
+    while (at != NULL && n < capacity && sscanf(at + (n == 0), "%2x", &byte) == 1) {
         at += n == 0 ? 3 : 2;
         code[n++] = (uint8_t)byte;
     }

@@ -115,10 +115,10 @@ static void list_miss(struct harness *h, struct score *score, usp_addr pc, enum 
     if (detail == NULL) return;
     char *wanted = score_stack(&h->image, expected, expected_count, SHOWN);
     char *found = score_stack(&h->image, got, got_count, SHOWN);
-    size_t room = strlen(wanted) + strlen(found) + strlen(stop) + 40;
-    *detail = malloc(room);
+    size_t capacity = strlen(wanted) + strlen(found) + strlen(stop) + 40;
+    *detail = malloc(capacity);
     if (*detail == NULL) abort();
-    snprintf(*detail, room, "expected %s\tgot %s\tstopped: %s", wanted, found, stop);
+    snprintf(*detail, capacity, "expected %s\tgot %s\tstopped: %s", wanted, found, stop);
     free(wanted);
     free(found);
 }

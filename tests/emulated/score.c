@@ -38,9 +38,9 @@ char **score_miss(struct score *score, usp_addr pc, const char *why) {
             return NULL;
         }
     }
-    if (score->miss_count == score->miss_room) {
-        score->miss_room = score->miss_room * 2 + 16;
-        score->misses = realloc(score->misses, score->miss_room * sizeof *score->misses);
+    if (score->miss_count == score->miss_capacity) {
+        score->miss_capacity = score->miss_capacity * 2 + 16;
+        score->misses = realloc(score->misses, score->miss_capacity * sizeof *score->misses);
         if (score->misses == NULL) abort();
     }
     struct miss *m = &score->misses[score->miss_count++];
@@ -58,17 +58,17 @@ void score_place(const struct image *image, usp_addr pc, char *out, size_t size)
 }
 
 char *score_stack(const struct image *image, const usp_addr *pcs, unsigned count, unsigned most) {
-    const size_t room = 128;
+    const size_t capacity = 128;
     unsigned shown = count < most ? count : most;
-    char *text = malloc(room * (shown + 1)), place[100];
+    char *text = malloc(capacity * (shown + 1)), place[100];
     size_t used = 0;
     if (text == NULL) abort();
     text[0] = '\0';
     for (unsigned i = 0; i < shown; i++) {
         score_place(image, pcs[i], place, sizeof place);
-        used += (size_t)snprintf(text + used, room, "%s%s", i > 0 ? " < " : "", place);
+        used += (size_t)snprintf(text + used, capacity, "%s%s", i > 0 ? " < " : "", place);
     }
-    snprintf(text + used, room, "%s (%u)", shown < count ? " < ..." : "", count);
+    snprintf(text + used, capacity, "%s (%u)", shown < count ? " < ..." : "", count);
     return text;
 }
 

@@ -26,7 +26,7 @@ struct score {
     const char *name;
     unsigned long verdicts[VERDICTS];
     struct miss *misses;
-    size_t miss_count, miss_room;
+    size_t miss_count, miss_capacity;
 };
 
 enum verdict score_compare(const usp_addr *expected, unsigned expected_count, const usp_addr *got, unsigned got_count);

@@ -103,7 +103,7 @@ bool truth_has_record(const struct truth *t, const struct moment *now) {
 }
 
 unsigned truth_async(const struct truth *t, const struct moment *now, bool early, uint64_t address_mask, usp_addr *pcs,
-                     unsigned room) {
+                     unsigned capacity) {
     unsigned word = t->machine->backend->word, n = 0;
     uint64_t context = 0, parent, resume;
     for (unsigned i = t->depth; i-- > 0 && context == 0;) {
@@ -112,7 +112,7 @@ unsigned truth_async(const struct truth *t, const struct moment *now, bool early
         bool has_record = early || i + 1 < t->depth || truth_has_record(t, now);
         if (f->async && has_record) context = f->context;
     }
-    while (context != 0 && n < room && machine_load(t->machine, context, word, &parent) &&
+    while (context != 0 && n < capacity && machine_load(t->machine, context, word, &parent) &&
            machine_load(t->machine, context + word, word, &resume)) {
         pcs[n++] = resume & address_mask;
         context = parent & address_mask;

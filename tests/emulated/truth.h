@@ -47,6 +47,6 @@ bool truth_has_record(const struct truth *truth, const struct moment *now);
 /* Writes the resume addresses of the async chain of the innermost async function. Returns their number. early: also
  * count a function that has not yet made its record, or has undone it. */
 unsigned truth_async(const struct truth *truth, const struct moment *now, bool early, uint64_t address_mask,
-                     usp_addr *pcs, unsigned room);
+                     usp_addr *pcs, unsigned capacity);
 
 #endif

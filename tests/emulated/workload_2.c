@@ -45,11 +45,11 @@ static void *allocate(size_t n) {
 
 struct text {
     char *at;
-    size_t used, room;
+    size_t used, capacity;
 };
 
 static void put(struct text *t, char c) {
-    if (t->used + 1 < t->room) t->at[t->used] = c;
+    if (t->used + 1 < t->capacity) t->at[t->used] = c;
     t->used++;
 }
 
@@ -80,8 +80,8 @@ static size_t length_of(const char *s) {
     return (size_t)(p - s);
 }
 
-static size_t format_list(char *out, size_t room, const char *f, va_list ap) {
-    struct text t = {out, 0, room};
+static size_t format_list(char *out, size_t capacity, const char *f, va_list ap) {
+    struct text t = {out, 0, capacity};
     for (; *f != '\0'; f++) {
         if (*f != '%') {
             put(&t, *f);
@@ -133,14 +133,14 @@ static size_t format_list(char *out, size_t room, const char *f, va_list ap) {
         default: put(&t, '?'); break;
         }
     }
-    if (room > 0) out[t.used < room ? t.used : room - 1] = '\0';
+    if (capacity > 0) out[t.used < capacity ? t.used : capacity - 1] = '\0';
     return t.used;
 }
 
-NOINLINE static size_t format(char *out, size_t room, const char *f, ...) {
+NOINLINE static size_t format(char *out, size_t capacity, const char *f, ...) {
     va_list ap;
     va_start(ap, f);
-    size_t n = format_list(out, room, f, ap);
+    size_t n = format_list(out, capacity, f, ap);
     va_end(ap);
     return n;
 }

@@ -18,15 +18,15 @@ enum { WITH_ANSWERS = 1, WITH_IMAGES = 2, AS_RECORD = 4, WITH_INLINED = 8 };
 struct output {
     unsigned mode;
     char *bytes;
-    size_t size, room;
+    size_t size, capacity;
     struct usp_source_frame frames[2];
 };
 
 static int gather(void *context, const char *bytes, size_t n) {
     struct output *output = context;
-    if (output->size + n + 1 > output->room) {
-        output->room = 2 * (output->size + n + 1);
-        output->bytes = realloc(output->bytes, output->room);
+    if (output->size + n + 1 > output->capacity) {
+        output->capacity = 2 * (output->size + n + 1);
+        output->bytes = realloc(output->bytes, output->capacity);
         if (output->bytes == NULL) abort();
     }
     memcpy(output->bytes + output->size, bytes, n);

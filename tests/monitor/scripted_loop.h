@@ -13,7 +13,7 @@
 #define MAIN_ID   1u
 #define LOOP_LEAF 0x10 /* where the main thread waits in its loop */
 
-struct told {
+struct reported {
     char kind; /* 'b'egan, 'u'pdated, 'e'nded, 'k'illed */
     uint64_t id, duration, taken_off, samples, wall_start, at;
     uint32_t state, flags;
@@ -27,8 +27,8 @@ struct scripted_loop {
     uint64_t due;      /* the time of the monitor's next look; USPI_FOR_EVER: it sleeps */
     uint64_t lateness; /* by how much each look comes too late */
     bool is_watched;   /* false: the monitor is stopped */
-    struct told told[512];
-    unsigned count; /* of `told`; counts on beyond its size */
+    struct reported reported[512];
+    unsigned count; /* of `reported`; counts on beyond its size */
     unsigned wakes; /* number of turns that had to wake the monitor */
     void (*in_callback)(struct scripted_loop *loop, char kind);
 };
@@ -36,25 +36,25 @@ struct scripted_loop {
 static struct scripted_loop loop;
 
 static void note(char kind, const struct usp_hang *hang) {
-    struct told told = {.kind = kind,
-                        .id = hang->id,
-                        .duration = hang->duration,
-                        .taken_off = hang->taken_off,
-                        .samples = hang->samples,
-                        .wall_start = hang->wall_start,
-                        .at = loop.world.now,
-                        .state = hang->state,
-                        .flags = hang->flags};
+    struct reported reported = {.kind = kind,
+                                .id = hang->id,
+                                .duration = hang->duration,
+                                .taken_off = hang->taken_off,
+                                .samples = hang->samples,
+                                .wall_start = hang->wall_start,
+                                .at = loop.world.now,
+                                .state = hang->state,
+                                .flags = hang->flags};
     struct usp_frame frames[16];
     struct usp_stack stack;
     usp_stack_init(&stack, frames, 16);
     if (usp_profile_heaviest(hang->profile, 0, USP_PROFILE_WALL, &stack, NULL) == USP_OK) {
-        for (unsigned i = 0; i < 4 && i < stack.count; i++) told.heaviest[i] = frames[i].pc;
+        for (unsigned i = 0; i < 4 && i < stack.count; i++) reported.heaviest[i] = frames[i].pc;
     }
     for (unsigned i = 0; hang->first != NULL && i < 4 && i < hang->first->count; i++) {
-        told.first[i] = hang->first->frames[i].pc;
+        reported.first[i] = hang->first->frames[i].pc;
     }
-    if (loop.count < sizeof loop.told / sizeof *loop.told) loop.told[loop.count] = told;
+    if (loop.count < sizeof loop.reported / sizeof *loop.reported) loop.reported[loop.count] = reported;
     loop.count++;
     if (loop.in_callback != NULL) loop.in_callback(&loop, kind);
 }
@@ -170,28 +170,28 @@ static void live(uint64_t ns) {
     }
 }
 
-static unsigned count_told(char kind) {
+static unsigned count_reported(char kind) {
     unsigned n = 0;
-    for (unsigned i = 0; i < loop.count; i++) n += loop.told[i].kind == kind;
+    for (unsigned i = 0; i < loop.count; i++) n += loop.reported[i].kind == kind;
     return n;
 }
 
 /* Checks that each hang begins once and ends once, with its updates in between, and that no other hang has its id. */
 static void check_pairs(void) {
     uint64_t open = 0, last = 0;
-    ck_assert_uint_le(loop.count, sizeof loop.told / sizeof *loop.told);
+    ck_assert_uint_le(loop.count, sizeof loop.reported / sizeof *loop.reported);
     for (unsigned i = 0; i < loop.count; i++) {
-        const struct told *told = &loop.told[i];
-        if (told->kind == 'k') continue;
-        if (told->kind == 'b') {
+        const struct reported *reported = &loop.reported[i];
+        if (reported->kind == 'k') continue;
+        if (reported->kind == 'b') {
             ck_assert_uint_eq(open, 0);
-            ck_assert_uint_gt(told->id, last);
-            open = last = told->id;
-            ck_assert_uint_eq(told->state, USP_HANG_GOES_ON);
+            ck_assert_uint_gt(reported->id, last);
+            open = last = reported->id;
+            ck_assert_uint_eq(reported->state, USP_HANG_GOES_ON);
         } else {
-            ck_assert_uint_eq(told->id, open);
-            ck_assert_uint_ge(told->duration, loop.told[i - 1].duration);
-            if (told->kind == 'e') open = 0;
+            ck_assert_uint_eq(reported->id, open);
+            ck_assert_uint_ge(reported->duration, loop.reported[i - 1].duration);
+            if (reported->kind == 'e') open = 0;
         }
     }
     ck_assert_uint_eq(open, 0);

@@ -51,15 +51,15 @@ static struct {
     unsigned first_in_culprit;
     unsigned all_threads; /* hangs whose list has all threads with their stacks */
     unsigned of_monitor;  /* hangs whose report contains the monitor's own thread */
-} told;
+} reported;
 
 /* Threads beside the watched one. They must be in each hang's list of threads, and also load the machine. */
 enum { BESIDE = 3 };
-static struct standing beside[BESIDE];
+static struct parked beside[BESIDE];
 
 static void begin_beside(void) {
     for (unsigned i = 0; i < BESIDE; i++) {
-        beside[i] = (struct standing){.depth = 5};
+        beside[i] = (struct parked){.depth = 5};
         stand_begin(&beside[i]);
     }
 }
@@ -111,8 +111,8 @@ static void expect_all_threads(const struct usp_hang *hang) {
     unsigned with_stack = 0;
     for (unsigned i = 0; i < BESIDE; i++) with_stack += list.beside[i];
     int status = usp_hang_write(hang, NULL, append, &text);
-    told.all_threads += list.is_main && with_stack == BESIDE;
-    told.of_monitor += list.others > 0 || status != USP_OK || strstr(text.bytes, "uspi_watching_look") != NULL;
+    reported.all_threads += list.is_main && with_stack == BESIDE;
+    reported.of_monitor += list.others > 0 || status != USP_OK || strstr(text.bytes, "uspi_watching_look") != NULL;
 }
 
 static unsigned heaviest_in_culprit(const struct usp_hang *hang) {
@@ -126,39 +126,39 @@ static unsigned heaviest_in_culprit(const struct usp_hang *hang) {
 
 static void note_began(void *context, const struct usp_hang *hang) {
     (void)context;
-    atomic_fetch_add(&told.wrong, told.began != told.ended || hang->state != USP_HANG_GOES_ON);
-    told.id = hang->id;
-    atomic_fetch_add(&told.began, 1);
+    atomic_fetch_add(&reported.wrong, reported.began != reported.ended || hang->state != USP_HANG_GOES_ON);
+    reported.id = hang->id;
+    atomic_fetch_add(&reported.began, 1);
 }
 
 static void note_updated(void *context, const struct usp_hang *hang) {
     (void)context;
-    atomic_fetch_add(&told.wrong, told.began != told.ended + 1 || hang->id != told.id);
-    atomic_fetch_add(&told.updated, 1);
+    atomic_fetch_add(&reported.wrong, reported.began != reported.ended + 1 || hang->id != reported.id);
+    atomic_fetch_add(&reported.updated, 1);
 }
 
 static void note_ended(void *context, const struct usp_hang *hang) {
     (void)context;
-    atomic_fetch_add(&told.wrong, told.began != told.ended + 1 || hang->id != told.id);
-    told.duration = hang->duration;
-    told.taken_off = hang->taken_off;
-    told.in_culprit = heaviest_in_culprit(hang);
-    told.first_in_culprit = hang->first != NULL ? FRAMES_IN(hang->first, culprit) : 0;
+    atomic_fetch_add(&reported.wrong, reported.began != reported.ended + 1 || hang->id != reported.id);
+    reported.duration = hang->duration;
+    reported.taken_off = hang->taken_off;
+    reported.in_culprit = heaviest_in_culprit(hang);
+    reported.first_in_culprit = hang->first != NULL ? FRAMES_IN(hang->first, culprit) : 0;
     if (beside[0].depth > 0) expect_all_threads(hang);
-    atomic_fetch_add(&told.ended, 1);
+    atomic_fetch_add(&reported.ended, 1);
 }
 
 static void note_killed(void *context, const struct usp_hang *hang) {
     (void)context;
-    atomic_fetch_add(&told.wrong, hang->state != USP_HANG_KILLED);
-    told.in_culprit = heaviest_in_culprit(hang);
-    atomic_fetch_add(&told.killed, 1);
+    atomic_fetch_add(&reported.wrong, hang->state != USP_HANG_KILLED);
+    reported.in_culprit = heaviest_in_culprit(hang);
+    atomic_fetch_add(&reported.killed, 1);
 }
 
 static struct usp_monitor *start_monitor(const char *file) {
     struct usp_monitor_options options;
     struct usp_monitor *monitor;
-    memset(&told, 0, sizeof told);
+    memset(&reported, 0, sizeof reported);
     usp_monitor_options_init(&options);
     options.began = note_began;
     options.updated = note_updated;
@@ -267,35 +267,36 @@ START_TEST(hang_of_a_loop) {
     loop_begin(&loop, _i == 1);
     for (unsigned i = 0; i < 10 && found < 3; i++) {
         loop_live(&loop, 300 * MS);
-        unsigned before = told.ended;
+        unsigned before = reported.ended;
         uint64_t began = usp_clock();
         loop_turn(&loop, 0, 700 * MS);
         uint64_t lasted = usp_clock() - began;
         loop_live(&loop, 300 * MS);
-        if (told.ended == before) continue;
-        ck_assert_uint_eq(told.ended, before + 1);
-        ck_assert_uint_ge(told.in_culprit, 1);
-        ck_assert_uint_ge(told.first_in_culprit, 1);
-        ck_assert_uint_le(told.duration, lasted + 150 * MS);
+        if (reported.ended == before) continue;
+        ck_assert_uint_eq(reported.ended, before + 1);
+        ck_assert_uint_ge(reported.in_culprit, 1);
+        ck_assert_uint_ge(reported.first_in_culprit, 1);
+        ck_assert_uint_le(reported.duration, lasted + 150 * MS);
         /* A ping is sent at the second look after the loop has run, so the beginning of a hang up to then is not
          * measured. */
-        ck_assert_uint_ge(told.duration + told.taken_off + (_i == 1 ? 400 : 150) * MS, lasted);
+        ck_assert_uint_ge(reported.duration + reported.taken_off + (_i == 1 ? 400 : 150) * MS, lasted);
         found++;
     }
     ck_assert_uint_ge(found, 3);
     usp_monitor_stop(loop.monitor);
     /* On a busy machine a thread may not answer in time. */
-    ck_assert_msg(told.all_threads >= 1, "of %u hangs, none has each thread with its stack", found);
-    ck_assert_msg(told.of_monitor == 0, "the monitor's own thread is in %u of %u reports", told.of_monitor, found);
-    ck_assert_uint_eq(told.began, told.ended);
-    ck_assert_uint_eq(told.wrong, 0);
+    ck_assert_msg(reported.all_threads >= 1, "of %u hangs, none has each thread with its stack", found);
+    ck_assert_msg(reported.of_monitor == 0, "the monitor's own thread is in %u of %u reports", reported.of_monitor,
+                  found);
+    ck_assert_uint_eq(reported.began, reported.ended);
+    ck_assert_uint_eq(reported.wrong, 0);
     loop_end(&loop);
     end_beside();
 }
 END_TEST
 
 enum { CROWD = 120 };
-static struct standing crowd[CROWD];
+static struct parked crowd[CROWD];
 static _Atomic(unsigned) most_in_list;
 static unsigned left_out[2]; /* as the last report stated it: as text, in JSON */
 
@@ -340,7 +341,7 @@ START_TEST(more_than_70_threads) {
     struct usp_monitor_options options;
     struct usp_monitor *monitor;
     for (unsigned i = 0; i < CROWD; i++) {
-        crowd[i] = (struct standing){.depth = 4, .wait = wait_asleep};
+        crowd[i] = (struct parked){.depth = 4, .wait = wait_asleep};
         stand_begin(&crowd[i]);
     }
     usp_monitor_options_init(&options);
@@ -493,11 +494,11 @@ static void turn_on(void *context) {
     }
     usp_monitor_waiting(monitor);
     usleep(200000);
-    atomic_store(&turning->hangs, told.ended);
+    atomic_store(&turning->hangs, reported.ended);
     atomic_store(&turning->excused, (unsigned)statistics_of(monitor).excused);
     usp_monitor_free(monitor);
     atomic_store(&turning->ready, 2);
-    if (told.wrong != 0) _exit(4);
+    if (reported.wrong != 0) _exit(4);
 }
 
 static void wait_for(_Atomic(int) *value, int wanted) {
@@ -598,10 +599,10 @@ static void turn_now_and_then(void *context) {
     }
     usp_monitor_waiting(loop.monitor);
     usleep(300000);
-    atomic_store(&turning->hangs, told.ended);
+    atomic_store(&turning->hangs, reported.ended);
     loop_end(&loop);
     atomic_store(&turning->ready, 2);
-    if (told.wrong != 0) _exit(4);
+    if (reported.wrong != 0) _exit(4);
 }
 
 /* Gives the child a tenth of the time: all of its threads run, or none. */
@@ -727,13 +728,13 @@ START_TEST(killed_in_a_hang) {
     usp_hang_free(hang);
     struct usp_monitor *next = start_monitor(path);
     ck_assert_int_eq(usp_monitor_start(next), USP_OK);
-    for (unsigned i = 0; i < 5000 && told.killed == 0; i++) usleep(1000);
+    for (unsigned i = 0; i < 5000 && reported.killed == 0; i++) usleep(1000);
     ck_assert_int_eq(usp_monitor_stop(next), USP_OK);
     ck_assert_int_eq(usp_monitor_start(next), USP_OK);
     usp_monitor_free(next);
-    ck_assert_uint_eq(told.killed, 1);
-    ck_assert_uint_ge(told.in_culprit, 1);
-    ck_assert_uint_eq(told.wrong, 0);
+    ck_assert_uint_eq(reported.killed, 1);
+    ck_assert_uint_ge(reported.in_culprit, 1);
+    ck_assert_uint_eq(reported.wrong, 0);
     ck_assert_int_eq(usp_hang_open(path, &hang), USP_ERROR_NOT_FOUND);
 }
 END_TEST
@@ -970,14 +971,14 @@ START_TEST(each_descriptor_lacks) {
     close(highest);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &whole), 0);
     limit = whole;
-    for (rlim_t room = 0;; room++) {
-        limit.rlim_cur = (rlim_t)highest + room;
+    for (rlim_t capacity = 0;; capacity++) {
+        limit.rlim_cur = (rlim_t)highest + capacity;
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
         int status = use_files();
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &whole), 0);
         ck_assert_uint_eq(open_descriptors(), before);
         if (status == USP_OK) break;
-        ck_assert_msg(status == USP_ERROR_SYSTEM, "with room for %u files: %s", (unsigned)room,
+        ck_assert_msg(status == USP_ERROR_SYSTEM, "with room for %u files: %s", (unsigned)capacity,
                       usp_status_string(status));
         failures++;
     }

@@ -30,9 +30,9 @@ static void expect_none(void) { ck_assert_uint_eq(loop.count, 0); }
 
 /* Checks that one hang was reported from beginning to end, and that its duration is right up to `error`. */
 static void expect_one_within(uint64_t duration, uint64_t error) {
-    ck_assert_uint_eq(count_told('b'), 1);
-    ck_assert_uint_eq(count_told('e'), 1);
-    const struct told *last = &loop.told[loop.count - 1];
+    ck_assert_uint_eq(count_reported('b'), 1);
+    ck_assert_uint_eq(count_reported('e'), 1);
+    const struct reported *last = &loop.reported[loop.count - 1];
     ck_assert_uint_ge(last->duration + error, duration);
     ck_assert_uint_le(last->duration, duration + error);
     ck_assert_uint_eq(last->state, USP_HANG_RECOVERED);
@@ -79,14 +79,14 @@ START_TEST(waiting_in_a_mode_without_an_observer) {
     ck_assert_uint_le(script_find(&loop.world, MAIN_ID)->captures, 40);
     stand_in(0x300);
     pass(400 * MS);
-    ck_assert_uint_eq(count_told('b'), 1);
+    ck_assert_uint_eq(count_reported('b'), 1);
     stand_in(LOOP_LEAF);
     pass(10 * SECOND);
-    ck_assert_uint_eq(count_told('e'), 1);
+    ck_assert_uint_eq(count_reported('e'), 1);
     wait_in_loop();
     pass(SECOND);
     ck_assert_uint_eq(loop.count, 2);
-    ck_assert_uint_eq(loop.told[0].heaviest[0], 0x300);
+    ck_assert_uint_eq(loop.reported[0].heaviest[0], 0x300);
 }
 END_TEST
 
@@ -102,7 +102,7 @@ START_TEST(stack_taken_too_late) {
     wait_in_loop();
     pass(SECOND);
     expect_one(SECOND);
-    const struct told *end = &loop.told[loop.count - 1];
+    const struct reported *end = &loop.reported[loop.count - 1];
     ck_assert_uint_eq(end->heaviest[0], 0x666);
     ck_assert_uint_eq(end->first[0], 0x666);
     ck_assert_uint_ge(end->samples, 40);
@@ -120,9 +120,9 @@ START_TEST(what_it_was_doing_when_it_began) {
     pass(2 * SECOND);
     wait_in_loop();
     pass(SECOND);
-    ck_assert_uint_eq(loop.told[0].first[0], 0x666);
-    ck_assert_uint_eq(loop.told[loop.count - 1].first[0], 0x666);
-    ck_assert_uint_eq(loop.told[loop.count - 1].heaviest[0], 0x700);
+    ck_assert_uint_eq(loop.reported[0].first[0], 0x666);
+    ck_assert_uint_eq(loop.reported[loop.count - 1].first[0], 0x666);
+    ck_assert_uint_eq(loop.reported[loop.count - 1].heaviest[0], 0x700);
 }
 END_TEST
 
@@ -182,7 +182,7 @@ START_TEST(monitor_on_a_busy_machine) {
         expect_one(3 * SECOND);
         return;
     }
-    const struct told *end = &loop.told[loop.count - 1];
+    const struct reported *end = &loop.reported[loop.count - 1];
     expect_one_within(SECOND, 500 * MS);
     ck_assert_uint_ge(end->duration + end->taken_off + loop.options.interval + loop.lateness, 3 * SECOND);
     ck_assert_uint_le(end->duration + end->taken_off, 3 * SECOND + loop.options.interval + loop.lateness);
@@ -258,7 +258,7 @@ START_TEST(nested_run_loops_and_modes) {
     wait_in_loop();
     pass(SECOND);
     expect_one(700 * MS);
-    ck_assert_uint_eq(loop.told[0].heaviest[0], 0x666);
+    ck_assert_uint_eq(loop.reported[0].heaviest[0], 0x666);
 }
 END_TEST
 
@@ -303,8 +303,8 @@ START_TEST(no_run_loop_at_all) {
     loop_is_stuck = false;
     uspi_watching_answer(&loop.watching);
     pass(SECOND);
-    ck_assert_uint_eq(count_told('b'), 1);
-    const struct told *end = &loop.told[loop.count - 1];
+    ck_assert_uint_eq(count_reported('b'), 1);
+    const struct reported *end = &loop.reported[loop.count - 1];
     ck_assert_int_eq(end->kind, 'e');
     /* The duration counts from the ping, which is sent at the next look. */
     ck_assert_uint_ge(end->duration, 2 * SECOND - loop.options.late);
@@ -332,7 +332,7 @@ START_TEST(waiting_as_was_learned) {
     wait_in_loop();
     turn(0x666, 500 * MS);
     pass(SECOND);
-    ck_assert_uint_eq(count_told('b'), 1);
+    ck_assert_uint_eq(count_reported('b'), 1);
 }
 END_TEST
 
@@ -370,8 +370,8 @@ START_TEST(queue_without_a_thread) {
     loop_is_stuck = false;
     uspi_watching_answer(&loop.watching);
     pass(SECOND);
-    ck_assert_uint_eq(count_told('b'), 1);
-    const struct told *end = &loop.told[loop.count - 1];
+    ck_assert_uint_eq(count_reported('b'), 1);
+    const struct reported *end = &loop.reported[loop.count - 1];
     ck_assert_int_eq(end->kind, 'e');
     ck_assert_uint_ge(end->duration, 2 * SECOND - loop.options.late);
     ck_assert_uint_le(end->duration, 2 * SECOND);
@@ -420,7 +420,7 @@ START_TEST(clock_changes_and_sleep) {
     wait_in_loop();
     pass(SECOND);
     expect_one(2 * SECOND);
-    ck_assert_uint_eq(loop.told[loop.count - 1].wall_start, wall);
+    ck_assert_uint_eq(loop.reported[loop.count - 1].wall_start, wall);
 }
 END_TEST
 
@@ -439,8 +439,8 @@ START_TEST(report_takes_long) {
     turn(0x666, 800 * MS);
     pass(SECOND);
     expect_one(800 * MS);
-    ck_assert_msg(loop.told[loop.count - 1].taken_off == 0, "the monitor took its own work off the hang");
-    ck_assert_msg(count_told('u') == 1 && loop.told[1].duration <= 720 * MS,
+    ck_assert_msg(loop.reported[loop.count - 1].taken_off == 0, "the monitor took its own work off the hang");
+    ck_assert_msg(count_reported('u') == 1 && loop.reported[1].duration <= 720 * MS,
                   "the hang was not reported as severe in time");
 }
 END_TEST
@@ -471,7 +471,7 @@ START_TEST(turn_ends_while_it_is_reported) {
 END_TEST
 
 static void turn_begins_in_last_report(struct scripted_loop *l, char kind) {
-    if (kind != 'e' || count_told('e') > 1) return;
+    if (kind != 'e' || count_reported('e') > 1) return;
     begin_turn(0x667);
     script_pass(&l->world, 300 * MS);
 }
@@ -486,8 +486,8 @@ START_TEST(hang_begins_while_another_is_reported) {
     pass(20 * MS + 300 * MS);
     wait_in_loop();
     pass(SECOND);
-    ck_assert_uint_eq(count_told('e'), 2);
-    const struct told *end = &loop.told[loop.count - 1];
+    ck_assert_uint_eq(count_reported('e'), 2);
+    const struct reported *end = &loop.reported[loop.count - 1];
     ck_assert_msg(end->duration >= 300 * MS - loop.options.interval && end->duration <= 320 * MS,
                   "the second hang is told as %llu ms long", (unsigned long long)(end->duration / MS));
 }
@@ -507,7 +507,7 @@ START_TEST(suspended_while_it_is_reported) {
     turn(0x666, 500 * MS);
     pass(2 * SECOND);
     expect_one_within(500 * MS, loop.options.update + loop.options.interval);
-    ck_assert_uint_ge(loop.told[loop.count - 1].taken_off, 998 * SECOND);
+    ck_assert_uint_ge(loop.reported[loop.count - 1].taken_off, 998 * SECOND);
 }
 END_TEST
 
@@ -525,7 +525,7 @@ START_TEST(no_thread_state) {
     turn(0x666, 700 * MS);
     pass(SECOND);
     expect_one(700 * MS);
-    ck_assert_uint_eq(loop.told[0].samples, 0);
+    ck_assert_uint_eq(loop.reported[0].samples, 0);
 }
 END_TEST
 
@@ -550,15 +550,15 @@ START_TEST(one_hang_one_id) {
     live(SECOND);
     turn(0x667, 400 * MS);
     live(SECOND);
-    ck_assert_uint_eq(count_told('b'), 2);
-    ck_assert_uint_eq(count_told('e'), 2);
+    ck_assert_uint_eq(count_reported('b'), 2);
+    ck_assert_uint_eq(count_reported('e'), 2);
     /* An update comes once a second, and one when the hang becomes severe. */
-    ck_assert_uint_ge(count_told('u'), 28);
-    ck_assert_uint_le(count_told('u'), 32);
+    ck_assert_uint_ge(count_reported('u'), 28);
+    ck_assert_uint_le(count_reported('u'), 32);
     for (unsigned i = 0; i < loop.count; i++) {
-        ck_assert_uint_eq(loop.told[i].id, i + 2 < loop.count ? 1 : 2);
-        bool is_severe = (loop.told[i].flags & USP_HANG_SEVERE) != 0;
-        ck_assert_int_eq(is_severe, loop.told[i].duration >= 2 * SECOND);
+        ck_assert_uint_eq(loop.reported[i].id, i + 2 < loop.count ? 1 : 2);
+        bool is_severe = (loop.reported[i].flags & USP_HANG_SEVERE) != 0;
+        ck_assert_int_eq(is_severe, loop.reported[i].duration >= 2 * SECOND);
     }
 }
 END_TEST
@@ -625,7 +625,7 @@ START_TEST(suspended_in_a_hang) {
     pass(SECOND);
     /* Each suspension adds an error of one tick, because the moment between two looks at which it began is unknown. */
     expect_one_within(SECOND, 2 * loop.options.interval);
-    const struct told *end = &loop.told[loop.count - 1];
+    const struct reported *end = &loop.reported[loop.count - 1];
     ck_assert_uint_ge(end->taken_off, 1499 * SECOND);
     ck_assert_uint_le(end->taken_off, 1501 * SECOND);
     /* The hang is not severe: without the suspension it was short. */
@@ -640,8 +640,8 @@ START_TEST(stopped_in_a_hang) {
     begin_turn(0x666);
     pass(600 * MS);
     loop_stop();
-    ck_assert_int_eq(loop.told[loop.count - 1].kind, 'e');
-    ck_assert_uint_eq(loop.told[loop.count - 1].state, USP_HANG_ABANDONED);
+    ck_assert_int_eq(loop.reported[loop.count - 1].kind, 'e');
+    ck_assert_uint_eq(loop.reported[loop.count - 1].state, USP_HANG_ABANDONED);
     pass(SECOND);
     /* It is started again during the same turn, which does not count for this run. */
     ck_assert_int_eq(uspi_watching_begin(&loop.watching), USP_OK);
@@ -653,7 +653,7 @@ START_TEST(stopped_in_a_hang) {
     turn(0x667, 300 * MS);
     pass(SECOND);
     ck_assert_uint_eq(loop.count, 4);
-    ck_assert_uint_eq(loop.told[3].id, 2);
+    ck_assert_uint_eq(loop.reported[3].id, 2);
 }
 END_TEST
 
@@ -702,10 +702,10 @@ START_TEST(a_thousand_hangs) {
         pass(loop.options.interval + loop.options.update + 10 * MS);
         check_pairs();
         expect_one(length);
-        ck_assert_uint_eq(loop.told[loop.count - 1].heaviest[0], 0x666);
+        ck_assert_uint_eq(loop.reported[loop.count - 1].heaviest[0], 0x666);
         /* A hang is reported within 250 ms and a tenth. */
-        ck_assert_uint_le(loop.told[0].at, began + 275 * MS);
-        ck_assert_uint_le(loop.told[0].duration, 275 * MS);
+        ck_assert_uint_le(loop.reported[0].at, began + 275 * MS);
+        ck_assert_uint_le(loop.reported[0].duration, 275 * MS);
     }
     struct usp_monitor_statistics s = statistics();
     ck_assert_uint_eq(s.hangs, 1000);
@@ -749,8 +749,8 @@ START_TEST(a_hundred_culprits) {
         }
         wait_in_loop();
         pass(SECOND);
-        ck_assert_uint_eq(count_told('e'), 1);
-        const struct told *end = &loop.told[loop.count - 1];
+        ck_assert_uint_eq(count_reported('e'), 1);
+        const struct reported *end = &loop.reported[loop.count - 1];
         right += end->heaviest[0] == culprit || end->heaviest[1] == culprit;
     }
     ck_assert_uint_ge(right, 95);
@@ -792,9 +792,9 @@ START_TEST(hang_of_hours) {
     wait_in_loop();
     pass(101 * SECOND);
     expect_one(36000 * SECOND);
-    const struct told *end = &loop.told[loop.count - 1];
-    ck_assert_uint_ge(count_told('u'), 280);
-    ck_assert_uint_le(count_told('u'), 362);
+    const struct reported *end = &loop.reported[loop.count - 1];
+    ck_assert_uint_ge(count_reported('u'), 280);
+    ck_assert_uint_le(count_reported('u'), 362);
     ck_assert_uint_ge(end->samples, 2000);
     ck_assert_uint_le(end->samples, 6000);
     ck_assert_msg(loop.watching.watch.interval <= loop.options.update, "samples are further apart than reports");
@@ -886,10 +886,10 @@ START_TEST(next_start_finds_it) {
     loop_start();
     pass(SECOND);
     ck_assert_uint_eq(loop.count, 1);
-    ck_assert_int_eq(loop.told[0].kind, 'k');
-    ck_assert_uint_ge(loop.told[0].duration, 2980 * MS);
-    ck_assert_uint_eq(loop.told[0].first[0], 0x666);
-    ck_assert_uint_eq(loop.told[0].flags, USP_HANG_SEVERE);
+    ck_assert_int_eq(loop.reported[0].kind, 'k');
+    ck_assert_uint_ge(loop.reported[0].duration, 2980 * MS);
+    ck_assert_uint_eq(loop.reported[0].first[0], 0x666);
+    ck_assert_uint_eq(loop.reported[0].flags, USP_HANG_SEVERE);
     live(10 * SECOND);
     ck_assert_uint_eq(loop.count, 1);
     ck_assert_ptr_null(read_file(USP_ERROR_NOT_FOUND));
@@ -915,7 +915,7 @@ START_TEST(hang_begins_while_a_killed_one_is_reported) {
     pass(10 * MS);
     wait_in_loop();
     pass(SECOND);
-    const struct told *end = &loop.told[loop.count - 1];
+    const struct reported *end = &loop.reported[loop.count - 1];
     ck_assert_int_eq(end->kind, 'e');
     ck_assert_msg(end->duration >= 390 * MS && end->duration <= 430 * MS, "told as %llu ms",
                   (unsigned long long)(end->duration / MS));

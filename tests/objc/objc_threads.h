@@ -20,7 +20,7 @@ enum standing_place { IN_FIRST, IN_SECOND, IN_THIRD, STANDING_PLACES };
 extern const char *const standing_names[STANDING_PLACES];
 
 /* A thread that waits in one place from its initializer to -end. */
-@interface Standing : NSThread {
+@interface Parked : NSThread {
     enum standing_place _place;
     BOOL _registers;
     uint64_t _kernelID;

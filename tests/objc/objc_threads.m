@@ -35,7 +35,7 @@ STAND void stand_in_third(NSConditionLock *state) {
     sink = 4;
 }
 
-@implementation Standing
+@implementation Parked
 
 - (void)main {
     static void (*const places[])(NSConditionLock *) = {stand_in_first, stand_in_second, stand_in_third};

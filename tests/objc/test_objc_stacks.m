@@ -192,23 +192,23 @@ END_TEST
 /* Symbolicating is slow: a stack whose names are not asked for must not need a symbolizer. */
 START_TEST(nothing_is_named_unasked) {
     GSDebugAllocationActive(YES);
-    Standing *standing = [[Standing alloc] initIn:IN_FIRST name:nil registers:NO];
+    Parked *parked = [[Parked alloc] initIn:IN_FIRST name:nil registers:NO];
     NSError *error = nil;
     USPOptions both = USPOptionAppOnly | USPOptionWithoutSymbols;
-    USPStack *stack = [USPThread stackOfThread:standing options:USPOptionAppOnly error:&error];
+    USPStack *stack = [USPThread stackOfThread:parked options:USPOptionAppOnly error:&error];
     [stack returnAddresses];
     [stack framesWithoutSymbols];
     [stack linesWithoutSymbols];
     [stack backtraceWithoutSymbols];
     [USPThread stacksOfAllThreadsWithOptions:0 error:&error];
     [USPThread callStackReturnAddresses];
-    [USPThread backtraceOfNSThread:standing options:both];
+    [USPThread backtraceOfNSThread:parked options:both];
     [USPThread backtraceOfAllThreadsWithOptions:both];
     ck_assert_int_eq(GSDebugAllocationCount([USPINames class]), 0);
     [stack frames];
     ck_assert_int_eq(GSDebugAllocationCount([USPINames class]), 1);
-    [standing end];
-    [standing release];
+    [parked end];
+    [parked release];
 }
 END_TEST
 
@@ -216,19 +216,19 @@ END_TEST
 START_TEST(the_program_has_prepared) {
     struct usp_prepare_options options;
     struct sigaction before, after;
-    Standing *standing = [[Standing alloc] initIn:IN_FIRST name:nil registers:NO];
+    Parked *parked = [[Parked alloc] initIn:IN_FIRST name:nil registers:NO];
     NSError *error = nil;
     usp_prepare_options_init(&options);
     options.signal = SIGWINCH;
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
     ck_assert_int_eq(sigaction(options.signal, NULL, &before), 0);
-    check_stands([USPThread stackOfThread:standing options:0 error:&error], IN_FIRST);
+    check_stands([USPThread stackOfThread:parked options:0 error:&error], IN_FIRST);
     ck_assert([USPThread stacksOfAllThreadsWithOptions:0 error:&error] != nil);
     ck_assert_int_eq(sigaction(options.signal, NULL, &after), 0);
     ck_assert(after.sa_handler != SIG_DFL);
     ck_assert(after.sa_sigaction == before.sa_sigaction);
-    [standing end];
-    [standing release];
+    [parked end];
+    [parked release];
 }
 END_TEST
 
@@ -504,11 +504,11 @@ END_TEST
 
 static void use_everything(void) {
     NSAutoreleasePool *inner = [[NSAutoreleasePool alloc] init];
-    Standing *standing = [[Standing alloc] initIn:IN_FIRST name:@"leaky" registers:YES];
+    Parked *parked = [[Parked alloc] initIn:IN_FIRST name:@"leaky" registers:YES];
     NSError *error = nil;
     uint64_t times;
     [USPThread registerCurrent];
-    USPStack *stack = [USPThread stackOfThread:standing options:USPOptionAppOnly error:&error];
+    USPStack *stack = [USPThread stackOfThread:parked options:USPOptionAppOnly error:&error];
     [stack frames];
     [stack framesWithoutSymbols];
     [stack backtrace];
@@ -517,14 +517,14 @@ static void use_everything(void) {
     [USPThread backtraceOfAllThreads];
     [USPThread callStackSymbols:10 options:0 timesSeen:&times];
     [USPThread callStackReturnAddresses];
-    [standing end];
-    [USPThread stackOfThread:standing options:0 error:&error];
-    [standing release];
+    [parked end];
+    [USPThread stackOfThread:parked options:0 error:&error];
+    [parked release];
     [inner drain];
 }
 
 static const char *const classes[] = {"USPStack",       "USPFrame",    "USPIImages", "USPINames",
-                                      "USPIKnownStack", "USPILearner", "Standing",   "USPSourceLocation"};
+                                      "USPIKnownStack", "USPILearner", "Parked",     "USPSourceLocation"};
 
 START_TEST(no_object_is_leaked) {
     GSDebugAllocationActive(YES);

@@ -91,8 +91,8 @@ END_TEST
 /* ---- others ---- */
 
 static void check_other(void) {
-    Standing *unnamed = [[Standing alloc] initIn:IN_FIRST name:nil registers:NO];
-    Standing *named = [[Standing alloc] initIn:IN_SECOND name:@"another" registers:NO];
+    Parked *unnamed = [[Parked alloc] initIn:IN_FIRST name:nil registers:NO];
+    Parked *named = [[Parked alloc] initIn:IN_SECOND name:@"another" registers:NO];
     NSError *error = nil;
     USPStack *stack = [USPThread stackOfThread:unnamed options:0 error:&error];
     check_stands(stack, IN_FIRST);
@@ -119,10 +119,10 @@ START_TEST(others_asked_for_on_another_thread) { run_on_thread(check_other, 0); 
 END_TEST
 
 START_TEST(two_of_one_name) {
-    Standing *twins[2];
+    Parked *twins[2];
     struct usp_thread found;
     for (unsigned i = 0; i < 2; i++) {
-        twins[i] = [[Standing alloc] initIn:i == 0 ? IN_FIRST : IN_SECOND name:@"twin" registers:NO];
+        twins[i] = [[Parked alloc] initIn:i == 0 ? IN_FIRST : IN_SECOND name:@"twin" registers:NO];
     }
     for (unsigned i = 0; i < 2; i++) {
         NSError *error = nil;
@@ -139,25 +139,25 @@ START_TEST(two_of_one_name) {
 END_TEST
 
 START_TEST(not_begun_and_finished) {
-    Standing *standing = [[Standing alloc] initIn:IN_THIRD name:@"fleeting" registers:YES];
-    NSThread *never = [[NSThread alloc] initWithTarget:standing selector:@selector(main) object:nil];
+    Parked *parked = [[Parked alloc] initIn:IN_THIRD name:@"fleeting" registers:YES];
+    NSThread *never = [[NSThread alloc] initWithTarget:parked selector:@selector(main) object:nil];
     [never setName:@"fleeting"];
     /* Another thread has this name, but it is not this one. */
     ck_assert_int_eq(code_of(never), USP_ERROR_NOT_FOUND);
-    ck_assert_int_eq(code_of(standing), USP_OK);
-    [standing end];
-    ck_assert_int_eq(code_of(standing), USP_ERROR_NO_THREAD);
-    ck_assert([USPThread backtraceOfNSThread:standing] == nil);
+    ck_assert_int_eq(code_of(parked), USP_OK);
+    [parked end];
+    ck_assert_int_eq(code_of(parked), USP_ERROR_NO_THREAD);
+    ck_assert([USPThread backtraceOfNSThread:parked] == nil);
     [never release];
-    [standing release];
+    [parked release];
 }
 END_TEST
 
 /* ---- registered ones ---- */
 
 START_TEST(registered_ones) {
-    Standing *with = [[Standing alloc] initIn:IN_FIRST name:nil registers:YES];
-    Standing *without = [[Standing alloc] initIn:IN_SECOND name:nil registers:NO];
+    Parked *with = [[Parked alloc] initIn:IN_FIRST name:nil registers:YES];
+    Parked *without = [[Parked alloc] initIn:IN_SECOND name:nil registers:NO];
     struct usp_thread found;
     ck_assert_int_eq(uspi_objc_by_registration(with, &found), USP_OK);
     ck_assert_uint_eq(found.id, [with kernelID]);
@@ -175,7 +175,7 @@ END_TEST
 START_TEST(registered_and_gone) {
     struct usp_thread found;
     for (unsigned i = 0; i < 50; i++) {
-        Standing *with = [[Standing alloc] initIn:IN_FIRST name:nil registers:YES];
+        Parked *with = [[Parked alloc] initIn:IN_FIRST name:nil registers:YES];
         NSThread *thread = [with retain];
         [with end];
         [with release];
@@ -183,7 +183,7 @@ START_TEST(registered_and_gone) {
                          [[thread threadDictionary] count] > 0 ? USP_OK : USP_ERROR_NOT_FOUND);
         ck_assert_int_eq(code_of(thread), USP_ERROR_NO_THREAD);
         [thread release];
-        Standing *next = [[Standing alloc] initIn:IN_SECOND name:nil registers:NO];
+        Parked *next = [[Parked alloc] initIn:IN_SECOND name:nil registers:NO];
         ck_assert_int_eq(uspi_objc_by_registration(next, &found), USP_ERROR_NOT_FOUND);
         [next end];
         [next release];
@@ -258,17 +258,17 @@ END_TEST
 /* ---- by the slot in thread-specific data ---- */
 
 START_TEST(by_slot) {
-    Standing *standing[3];
+    Parked *parked[3];
     struct usp_thread found;
-    for (int i = 0; i < 3; i++) standing[i] = [[Standing alloc] initIn:(enum standing_place)i name:nil registers:NO];
+    for (int i = 0; i < 3; i++) parked[i] = [[Parked alloc] initIn:(enum standing_place)i name:nil registers:NO];
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(uspi_objc_by_slot(standing[i], &found), USP_OK);
-        ck_assert_uint_eq(found.id, [standing[i] kernelID]);
+        ck_assert_int_eq(uspi_objc_by_slot(parked[i], &found), USP_OK);
+        ck_assert_uint_eq(found.id, [parked[i] kernelID]);
     }
     for (int i = 0; i < 3; i++) {
-        [standing[i] end];
-        ck_assert_int_eq(uspi_objc_by_slot(standing[i], &found), USP_ERROR_NOT_FOUND);
-        [standing[i] release];
+        [parked[i] end];
+        ck_assert_int_eq(uspi_objc_by_slot(parked[i], &found), USP_ERROR_NOT_FOUND);
+        [parked[i] release];
     }
 }
 END_TEST
@@ -289,9 +289,9 @@ static void break_learning(void) {
 }
 
 START_TEST(a_slot_that_fails_its_check_is_not_used) {
-    Standing *unnamed = [[Standing alloc] initIn:IN_FIRST name:nil registers:NO];
-    Standing *named = [[Standing alloc] initIn:IN_SECOND name:@"only one" registers:NO];
-    Standing *registered = [[Standing alloc] initIn:IN_THIRD name:nil registers:YES];
+    Parked *unnamed = [[Parked alloc] initIn:IN_FIRST name:nil registers:NO];
+    Parked *named = [[Parked alloc] initIn:IN_SECOND name:@"only one" registers:NO];
+    Parked *registered = [[Parked alloc] initIn:IN_THIRD name:nil registers:YES];
     struct usp_thread found;
     break_learning();
     ck_assert_int_eq(uspi_objc_by_slot(unnamed, &found), USP_ERROR_NOT_FOUND);
@@ -311,16 +311,16 @@ END_TEST
 /* ---- by name ---- */
 
 START_TEST(by_name) {
-    Standing *standing = [[Standing alloc] initIn:IN_FIRST name:@"singular" registers:NO];
-    Standing *unnamed = [[Standing alloc] initIn:IN_SECOND name:nil registers:NO];
+    Parked *parked = [[Parked alloc] initIn:IN_FIRST name:@"singular" registers:NO];
+    Parked *unnamed = [[Parked alloc] initIn:IN_SECOND name:nil registers:NO];
     struct usp_thread found;
-    ck_assert_int_eq(uspi_objc_by_name(standing, &found), USP_OK);
-    ck_assert_uint_eq(found.id, [standing kernelID]);
+    ck_assert_int_eq(uspi_objc_by_name(parked, &found), USP_OK);
+    ck_assert_uint_eq(found.id, [parked kernelID]);
     ck_assert_int_eq(uspi_objc_by_name(unnamed, &found), USP_ERROR_NOT_FOUND);
-    [standing end];
+    [parked end];
     [unnamed end];
-    ck_assert_int_eq(uspi_objc_by_name(standing, &found), USP_ERROR_NOT_FOUND);
-    [standing release];
+    ck_assert_int_eq(uspi_objc_by_name(parked, &found), USP_ERROR_NOT_FOUND);
+    [parked release];
     [unnamed release];
 }
 END_TEST
@@ -336,19 +336,19 @@ static void *be_impostor(void *unused) {
 }
 
 START_TEST(an_impostor_of_that_name) {
-    Standing *standing = [[Standing alloc] initIn:IN_FIRST name:@"singular" registers:NO];
+    Parked *parked = [[Parked alloc] initIn:IN_FIRST name:@"singular" registers:NO];
     struct usp_thread found;
     pthread_t impostor;
     pthread_barrier_init(&impostor_stands, NULL, 2);
     pthread_barrier_init(&impostor_may_go, NULL, 2);
     ck_assert_int_eq(pthread_create(&impostor, NULL, be_impostor, NULL), 0);
     pthread_barrier_wait(&impostor_stands);
-    ck_assert_int_eq(uspi_objc_by_name(standing, &found), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(uspi_objc_by_name(parked, &found), USP_ERROR_NOT_FOUND);
     pthread_barrier_wait(&impostor_may_go);
     pthread_join(impostor, NULL);
-    ck_assert_int_eq(uspi_objc_by_name(standing, &found), USP_OK);
-    [standing end];
-    [standing release];
+    ck_assert_int_eq(uspi_objc_by_name(parked, &found), USP_OK);
+    [parked end];
+    [parked release];
 }
 END_TEST
 
@@ -367,14 +367,14 @@ END_TEST
 @end
 
 START_TEST(a_name_that_changes_meanwhile) {
-    Standing *standing = [[Standing alloc] initIn:IN_FIRST name:@"singular" registers:NO];
+    Parked *parked = [[Parked alloc] initIn:IN_FIRST name:@"singular" registers:NO];
     Renamed *renamed = [[Renamed alloc] init];
     struct usp_thread found;
     ck_assert_int_eq(uspi_objc_by_name(renamed, &found), USP_ERROR_NOT_FOUND);
-    ck_assert_int_eq(uspi_objc_by_name(standing, &found), USP_OK);
+    ck_assert_int_eq(uspi_objc_by_name(parked, &found), USP_OK);
     [renamed release];
-    [standing end];
-    [standing release];
+    [parked end];
+    [parked release];
 }
 END_TEST
 
@@ -408,19 +408,19 @@ void ask_for_all(void);
 STAND void ask_for_all(void) {
     NSError *error = nil;
     NSArray *stacks = [USPThread stacksOfAllThreadsWithOptions:0 error:&error];
-    unsigned standing = 0, asking = 0;
+    unsigned parked = 0, asking = 0;
     ck_assert(stacks != nil);
     ck_assert([[stacks objectAtIndex:0] isMainThread]);
     for (USPStack *stack in stacks) {
         ck_assert([stack error] == nil);
         for (int i = 0; i < STANDING_PLACES; i++) {
-            if (has_function(stack, standing_names[i])) standing |= 1u << i;
+            if (has_function(stack, standing_names[i])) parked |= 1u << i;
         }
         if (!has_function(stack, "ask_for_all")) continue;
         asking++;
         ck_assert_str_eq([[[[stack frames] objectAtIndex:0] symbolName] UTF8String], "ask_for_all");
     }
-    ck_assert_uint_eq(standing, 7);
+    ck_assert_uint_eq(parked, 7);
     ck_assert_uint_eq(asking, 1);
     NSString *text = [USPThread backtraceOfAllThreads];
     NSString *heading = [NSString
@@ -434,15 +434,15 @@ STAND void ask_for_all(void) {
 }
 
 START_TEST(all_threads) {
-    Standing *standing[STANDING_PLACES];
+    Parked *parked[STANDING_PLACES];
     for (int i = 0; i < STANDING_PLACES; i++) {
-        standing[i] = [[Standing alloc] initIn:(enum standing_place)i name:nil registers:NO];
+        parked[i] = [[Parked alloc] initIn:(enum standing_place)i name:nil registers:NO];
     }
     ask_for_all();
     run_on_thread(ask_for_all, 0);
     for (int i = 0; i < STANDING_PLACES; i++) {
-        [standing[i] end];
-        [standing[i] release];
+        [parked[i] end];
+        [parked[i] release];
     }
 }
 END_TEST
@@ -451,18 +451,18 @@ END_TEST
 
 /* More than seventy threads. */
 START_TEST(many_threads) {
-    Standing *standing[MANY];
+    Parked *parked[MANY];
     NSError *error = nil;
     unsigned seen = 0;
-    for (int i = 0; i < MANY; i++) standing[i] = [[Standing alloc] initIn:IN_FIRST name:nil registers:NO];
+    for (int i = 0; i < MANY; i++) parked[i] = [[Parked alloc] initIn:IN_FIRST name:nil registers:NO];
     for (USPStack *stack in [USPThread stacksOfAllThreadsWithOptions:0 error:&error]) {
         seen += has_function(stack, standing_names[IN_FIRST]) ? 1 : 0;
     }
     ck_assert_uint_eq(seen, MANY);
-    check_stands([USPThread stackOfThread:standing[MANY - 1] options:0 error:&error], IN_FIRST);
+    check_stands([USPThread stackOfThread:parked[MANY - 1] options:0 error:&error], IN_FIRST);
     for (int i = 0; i < MANY; i++) {
-        [standing[i] end];
-        [standing[i] release];
+        [parked[i] end];
+        [parked[i] release];
     }
 }
 END_TEST

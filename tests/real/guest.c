@@ -111,17 +111,17 @@ static bool take_mapping(const struct guest *g, const struct uspi_mapping *m, st
 
 static struct guest_mapping *read_mappings(const struct guest *g, size_t *count) {
     struct guest_mapping *all = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     struct uspi_proc_maps maps;
     struct uspi_mapping m;
     *count = 0;
     if (uspi_proc_maps_open(&maps, g->victim->pid) < 0) return NULL;
     while (uspi_proc_maps_next(&maps, &m)) {
-        if (*count == room) {
-            room = room * 2 + 64;
-            all = realloc(all, room * sizeof *all);
+        if (*count == capacity) {
+            capacity = capacity * 2 + 64;
+            all = realloc(all, capacity * sizeof *all);
             if (all == NULL) abort();
-            memset(all + *count, 0, (room - *count) * sizeof *all);
+            memset(all + *count, 0, (capacity - *count) * sizeof *all);
         }
         if (take_mapping(g, &m, &all[*count])) ++*count;
     }

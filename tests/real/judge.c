@@ -75,9 +75,9 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 
 /* ---- pairs that were compared ---- */
 
-static bool insert(uint64_t *places, size_t room, uint64_t hash) {
-    size_t at = hash & (room - 1);
-    while (places[at] != 0 && places[at] != hash) at = (at + 1) & (room - 1);
+static bool insert(uint64_t *places, size_t capacity, uint64_t hash) {
+    size_t at = hash & (capacity - 1);
+    while (places[at] != 0 && places[at] != hash) at = (at + 1) & (capacity - 1);
     bool is_new = places[at] == 0;
     places[at] = hash;
     return is_new;
@@ -85,18 +85,18 @@ static bool insert(uint64_t *places, size_t room, uint64_t hash) {
 
 static bool is_new(struct judge *j, uint64_t hash) {
     if (hash == 0) hash = 1;
-    if (2 * j->seen_count >= j->seen_room) {
-        size_t room = j->seen_room * 2;
-        uint64_t *places = calloc(room, sizeof *places);
+    if (2 * j->seen_count >= j->seen_capacity) {
+        size_t capacity = j->seen_capacity * 2;
+        uint64_t *places = calloc(capacity, sizeof *places);
         if (places == NULL) abort();
-        for (size_t i = 0; i < j->seen_room; i++) {
-            if (j->seen[i] != 0) insert(places, room, j->seen[i]);
+        for (size_t i = 0; i < j->seen_capacity; i++) {
+            if (j->seen[i] != 0) insert(places, capacity, j->seen[i]);
         }
         free(j->seen);
         j->seen = places;
-        j->seen_room = room;
+        j->seen_capacity = capacity;
     }
-    if (!insert(j->seen, j->seen_room, hash)) return false;
+    if (!insert(j->seen, j->seen_capacity, hash)) return false;
     j->seen_count++;
     return true;
 }
@@ -209,9 +209,9 @@ static unsigned find_miss(struct judge *j, enum view view, usp_addr pc, bool is_
         const struct miss *m = &j->misses[i];
         if (m->view == view && m->pc == pc && m->is_first == is_first) return i;
     }
-    if (j->miss_count == j->miss_room) {
-        j->miss_room = j->miss_room * 2 + 64;
-        j->misses = realloc(j->misses, j->miss_room * sizeof *j->misses);
+    if (j->miss_count == j->miss_capacity) {
+        j->miss_capacity = j->miss_capacity * 2 + 64;
+        j->misses = realloc(j->misses, j->miss_capacity * sizeof *j->misses);
         if (j->misses == NULL) abort();
     }
     j->misses[j->miss_count++] = (struct miss){.view = view, .pc = pc, .is_first = is_first};
@@ -388,8 +388,8 @@ bool judge_init(struct judge *j, struct shadow *shadow) {
     memset(j, 0, sizeof *j);
     j->shadow = shadow;
     j->guest = shadow->guest;
-    j->seen_room = 1 << 16;
-    j->seen = calloc(j->seen_room, sizeof *j->seen);
+    j->seen_capacity = 1 << 16;
+    j->seen = calloc(j->seen_capacity, sizeof *j->seen);
     j->described = calloc(DESCRIBED, sizeof *j->described);
     return j->seen != NULL && j->described != NULL;
 }

@@ -29,13 +29,13 @@ struct judge {
     struct shadow *shadow;
     struct guest *guest;
     uint64_t *seen; /* hashes of the pairs that were compared */
-    size_t seen_count, seen_room;
+    size_t seen_count, seen_capacity;
     struct judge_counts counts[VIEWS];
     unsigned long compared, unknown;
     unsigned long registers, registers_wrong; /* callers whose registers were compared; callers with wrong registers */
     struct described *described;              /* for each pc, whether a table describes it */
     struct miss *misses;
-    size_t miss_count, miss_room;
+    size_t miss_count, miss_capacity;
     bool always_whole; /* walks each stack to its end, even from a caller that was walked from before */
 };
 

@@ -35,7 +35,7 @@
 #define ROUNDS_MAX  64u
 
 /* How many seconds a function may run. */
-#define PATIENCE 10u
+#define LONGEST 10u
 
 /* How many steps make a function a slow one. */
 #define SLOW_STEPS 1024u
@@ -86,7 +86,7 @@ static bool run_to_return(struct stepper *s, usp_addr callee) {
     const usp_addr stop = f->return_address;
     uint64_t begin = usp_clock();
     for (;;) {
-        enum victim_event event = victim_run(&s->victim, &stop, 1, PATIENCE);
+        enum victim_event event = victim_run(&s->victim, &stop, 1, LONGEST);
         if (!goes_on(s, event)) {
             plan_has_run(&s->plan, callee, UINT64_MAX);
             return false;
@@ -99,7 +99,7 @@ static bool run_to_return(struct stepper *s, usp_addr callee) {
         }
         /* It stopped in another call of the same function, which returned first: leaves the stop address by a step. */
         if (!goes_on(s, victim_step(&s->victim))) return false;
-        if (usp_clock() - begin > UINT64_C(1000000000) * PATIENCE) {
+        if (usp_clock() - begin > UINT64_C(1000000000) * LONGEST) {
             plan_has_run(&s->plan, callee, UINT64_MAX);
             s->end = "a function did not return";
             return false;
@@ -119,7 +119,7 @@ static bool run_rounds(struct stepper *s, unsigned rounds) {
         if (!goes_on(s, victim_step(&s->victim))) return false;
         if (shadow_has_returned(&s->shadow)) return true;
         usp_addr pc = victim_pc(&s->victim);
-        if (pc != stops[0] && pc != stops[1] && !goes_on(s, victim_run(&s->victim, stops, VICTIM_STOPS, PATIENCE))) {
+        if (pc != stops[0] && pc != stops[1] && !goes_on(s, victim_run(&s->victim, stops, VICTIM_STOPS, LONGEST))) {
             return false;
         }
         if (shadow_has_returned(&s->shadow)) return true;
@@ -139,7 +139,7 @@ static bool run_over(struct stepper *s) {
     uspi_code_init(&code, s->victim.backend, &target.memory);
     if (!uspi_code_decode(&code, victim_pc(&s->victim), 0, &i)) return true;
     const usp_addr stop = victim_pc(&s->victim) + i.length;
-    return goes_on(s, victim_run(&s->victim, &stop, 1, PATIENCE));
+    return goes_on(s, victim_run(&s->victim, &stop, 1, LONGEST));
 }
 
 /* Runs freely for a while, because nothing new has been seen for long. */

@@ -134,15 +134,16 @@ START_TEST(any_room) {
     int length = usp_format_frame(whole, sizeof whole, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, 7, &main_symbol);
     ck_assert_int_gt(length, 60);
     ck_assert_int_eq(usp_format_frame(NULL, 0, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, 7, &main_symbol), length);
-    for (size_t room = 0; room <= (size_t)length + 1; room++) {
+    for (size_t capacity = 0; capacity <= (size_t)length + 1; capacity++) {
         char part[128];
         memset(part, '#', sizeof part);
-        ck_assert_int_eq(usp_format_frame(part, room, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, 7, &main_symbol), length);
-        if (room > 0) {
-            ck_assert_int_eq(strncmp(part, whole, room - 1), 0);
-            ck_assert_int_eq(part[room - 1], '\0');
+        ck_assert_int_eq(usp_format_frame(part, capacity, USP_FORMAT_CALL_STACK_SYMBOLS, &stack, 7, &main_symbol),
+                         length);
+        if (capacity > 0) {
+            ck_assert_int_eq(strncmp(part, whole, capacity - 1), 0);
+            ck_assert_int_eq(part[capacity - 1], '\0');
         }
-        ck_assert_int_eq(part[room], '#');
+        ck_assert_int_eq(part[capacity], '#');
     }
 }
 END_TEST

@@ -441,7 +441,7 @@ START_TEST(json_depth) {
     ck_assert_int_eq(uspi_json_read(&json), USP_OK);
     ck_assert_uint_eq(json.count, deep);
     ck_assert_uint_eq(json.nodes[deep / 2].length, deep);
-    json = (struct uspi_json_document){.text = {text, 2 * deep - 1}, .nodes = json.nodes, .room = json.room};
+    json = (struct uspi_json_document){.text = {text, 2 * deep - 1}, .nodes = json.nodes, .capacity = json.capacity};
     ck_assert_int_eq(uspi_json_read(&json), USP_ERROR_TRUNCATED);
     uspi_json_clear(&json);
     free(text);

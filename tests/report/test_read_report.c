@@ -13,14 +13,14 @@
 
 struct output {
     char *text;
-    size_t size, room;
+    size_t size, capacity;
 };
 
 static int gather(void *context, const char *bytes, size_t n) {
     struct output *output = context;
-    if (output->size + n + 1 > output->room) {
-        output->room = 2 * (output->size + n + 1);
-        output->text = realloc(output->text, output->room);
+    if (output->size + n + 1 > output->capacity) {
+        output->capacity = 2 * (output->size + n + 1);
+        output->text = realloc(output->text, output->capacity);
         ck_assert_ptr_nonnull(output->text);
     }
     memcpy(output->text + output->size, bytes, n);

@@ -403,8 +403,8 @@ START_TEST(deep_trees) {
     const size_t deep = 100000;
     static const char open[] =
         "{\"address\":4294967312,\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":16,\"subFrames\":[";
-    const size_t room = deep * (sizeof open + 2) + 64;
-    char *in = malloc(room), *at = in, *const end = in + room;
+    const size_t capacity = deep * (sizeof open + 2) + 64;
+    char *in = malloc(capacity), *at = in, *const end = in + capacity;
     struct usp_reader_options options;
     struct usp_reader *reader;
     struct usp_reader_counts counts;

@@ -167,9 +167,9 @@ END_TEST
 #define IDLE 30u
 
 static void stand_idle(int output) {
-    static struct standing idle[IDLE];
+    static struct parked idle[IDLE];
     for (unsigned i = 0; i < IDLE; i++) {
-        idle[i] = (struct standing){.depth = 4, .wait = wait_asleep};
+        idle[i] = (struct parked){.depth = 4, .wait = wait_asleep};
         stand_begin(&idle[i]);
     }
     say(output, "r", 1);
@@ -345,13 +345,13 @@ static void be_undumpable(int output) {
 }
 
 START_TEST(refusals) {
-    struct standing standing = {.depth = 2, .wait = wait_asleep};
+    struct parked parked = {.depth = 2, .wait = wait_asleep};
     unsigned before = count_open_files();
     expect_refusal(-5, USP_ERROR_NO_THREAD, "not a process id");
     expect_refusal(INT64_C(1) << 40, USP_ERROR_NO_THREAD, "not a process id");
-    stand_begin(&standing);
-    expect_refusal((int64_t)standing.thread.id, USP_ERROR_NO_THREAD, "is a thread of process");
-    stand_end(&standing);
+    stand_begin(&parked);
+    expect_refusal((int64_t)parked.thread.id, USP_ERROR_NO_THREAD, "is a thread of process");
+    stand_end(&parked);
     struct other other = start_other(be_busy);
     kill(other.pid, SIGKILL);
     siginfo_t info;

@@ -173,7 +173,7 @@ static void *live_shortly(void *context) {
 }
 
 START_TEST(threads_come_and_go) {
-    struct standing idle = {.depth = 3, .wait = wait_asleep};
+    struct parked idle = {.depth = 3, .wait = wait_asleep};
     unsigned before = open_descriptors();
     struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, 2 * MS);
     stand_begin(&idle);
@@ -210,10 +210,10 @@ END_TEST
 /* An idle thread is captured once, or a few times more while it may have run. All of its time must be counted. */
 START_TEST(idle_threads_are_left_alone) {
     enum { IDLE = 30 };
-    static struct standing idle[IDLE];
+    static struct parked idle[IDLE];
     struct usp_sampler *sampler = sampler_of(USP_SAMPLER_ALL, 5 * MS);
     for (unsigned i = 0; i < IDLE; i++) {
-        idle[i] = (struct standing){.depth = 2, .wait = wait_asleep};
+        idle[i] = (struct parked){.depth = 2, .wait = wait_asleep};
         stand_begin(&idle[i]);
     }
     ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
@@ -268,7 +268,7 @@ static int note_cut(void *context, const struct usp_profile_entry *entry) {
 /* Samples of deep stacks were thrown away because they were cut (KSCrash 732). They must be kept with both ends, and
  * counted. */
 START_TEST(deep_stacks_are_cut_and_counted) {
-    struct standing deep = {.depth = 200};
+    struct parked deep = {.depth = 200};
     struct usp_sampler_options options;
     struct usp_sampler *sampler;
     struct usp_profile_run run;
@@ -390,12 +390,12 @@ END_TEST
 /* On any machine, the sampler's own clock must show that it kept its budget, or that it could not have done less. */
 START_TEST(budget_is_kept) {
     enum { BUSY = 4 };
-    static struct standing busy[BUSY];
+    static struct parked busy[BUSY];
     struct usp_sampler_options options;
     struct usp_sampler *sampler;
     struct usp_profile_run run;
     for (unsigned i = 0; i < BUSY; i++) {
-        busy[i] = (struct standing){.depth = 60};
+        busy[i] = (struct parked){.depth = 60};
         stand_begin(&busy[i]);
     }
     usp_sampler_options_init(&options);
@@ -460,7 +460,7 @@ static struct usp_profile_run sample_some(int *status) {
 START_TEST(each_call_fails) {
     static const int reasons[] = {EMFILE, EINVAL, ESRCH};
     static struct uspi_linux_calls table;
-    struct standing asleep = {.depth = 3, .wait = wait_asleep}, busy = {.depth = 3};
+    struct parked asleep = {.depth = 3, .wait = wait_asleep}, busy = {.depth = 3};
     stand_begin(&asleep);
     stand_begin(&busy);
     ck_assert_int_eq(usp_prepare(NULL), USP_OK);
@@ -529,7 +529,7 @@ static int use_sampler(void *context) {
 /* The caller must get a status, and nothing may leak, whichever allocation fails: of the sampler's list of threads and
  * images, of its thread, or of a profile. */
 START_TEST(each_allocation_fails) {
-    struct standing asleep = {.depth = 3, .wait = wait_asleep};
+    struct parked asleep = {.depth = 3, .wait = wait_asleep};
     stand_begin(&asleep);
     ck_assert_int_eq(use_sampler(NULL), USP_OK);
     const unsigned descriptors = open_descriptors();

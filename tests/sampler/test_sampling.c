@@ -117,7 +117,7 @@ static int stop_slowly(void *context, const struct usp_thread *threads, size_t c
         if (slow.ends) uspi_sampling_set_ending(sampling, true);
     }
     while (!atomic_load(&slow.has_asked)) usleep(100);
-    if (!atomic_load(&slow.is_answered)) usleep((unsigned)(patience(20 * MS) / 1000));
+    if (!atomic_load(&slow.is_answered)) usleep((unsigned)(scaled_timeout(20 * MS) / 1000));
     return USP_OK;
 }
 

@@ -42,15 +42,15 @@ static KEPT void wait_for_end(void) {
 static KEPT void sleep_for_child(void);
 
 static KEPT void take_room(void) {
-    volatile char *room = alloca(size);
-    if (is_touched) memset((char *)room, 1, size);
-    room[0] = 1;
+    volatile char *capacity = alloca(size);
+    if (is_touched) memset((char *)capacity, 1, size);
+    capacity[0] = 1;
     if (waits_for_child) {
         sleep_for_child();
     } else {
         wait_for_end();
     }
-    sink += (unsigned)room[0];
+    sink += (unsigned)capacity[0];
 }
 
 static KEPT __attribute__((section("bounded_target"))) void descend(unsigned depth) {
@@ -91,10 +91,10 @@ static void handle(int number) {
 }
 
 static KEPT __attribute__((section("bounded_target"))) unsigned overflow(unsigned n) {
-    volatile char room[1000];
-    room[0] = (char)n;
+    volatile char capacity[1000];
+    capacity[0] = (char)n;
     if (may_go) return n;
-    return overflow(n + 1) + (unsigned)room[0];
+    return overflow(n + 1) + (unsigned)capacity[0];
 }
 
 static void *run_overflow(void *context) {
@@ -142,11 +142,12 @@ int main(int count, char **arguments) {
     size = count > 2 ? (size_t)strtoull(arguments[2], NULL, 10) : 0;
     is_touched = strcmp(what, "touched") == 0;
     /* Not calloc, nor libc's own stack: no page may exist before it is used. */
-    const size_t room = size + SPARE;
-    char *stack = mmap(NULL, room + SPARE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const size_t capacity = size + SPARE;
+    char *stack =
+        mmap(NULL, capacity + SPARE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stack == MAP_FAILED || mprotect(stack, SPARE, PROT_NONE) != 0) return 77;
     pthread_attr_init(&attributes);
-    pthread_attr_setstack(&attributes, stack + SPARE, room);
+    pthread_attr_setstack(&attributes, stack + SPARE, capacity);
     if (pthread_create(&thread, &attributes, is_overflow ? run_overflow : run_large, NULL) != 0) return 2;
     if (waits_for_child) {
         usleep(10000);

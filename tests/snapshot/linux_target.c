@@ -30,11 +30,11 @@ extern const char __start_bounded_target[], __stop_bounded_target[];
 
 static volatile unsigned sink;
 static volatile int may_go;
-static volatile unsigned standing;
+static volatile unsigned parked;
 
 static KEPT __attribute__((section("bounded_target"))) void descend(unsigned depth, void (*wait)(void)) {
     if (depth == 0) {
-        __atomic_fetch_add(&standing, 1, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&parked, 1, __ATOMIC_SEQ_CST);
         wait();
     } else {
         descend(depth - 1, wait);
@@ -55,7 +55,7 @@ static KEPT void handle(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
     (void)context;
-    __atomic_fetch_add(&standing, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&parked, 1, __ATOMIC_SEQ_CST);
     sleep_long();
     sink++;
 }
@@ -79,15 +79,15 @@ static KEPT void be_interrupted(void) {
 #define LONG_PIECE ((size_t)1 << 20)
 
 static KEPT void take_room(unsigned pieces) {
-    char room[LONG_PIECE];
+    char capacity[LONG_PIECE];
     /* Keeps the compiler from removing the array. */
-    __asm__ volatile("" : : "r"(room) : "memory");
+    __asm__ volatile("" : : "r"(capacity) : "memory");
     if (pieces > 1) {
         take_room(pieces - 1);
     } else {
         descend(DEPTH, sleep_long);
     }
-    __asm__ volatile("" : : "r"(room) : "memory");
+    __asm__ volatile("" : : "r"(capacity) : "memory");
 }
 
 static KEPT void take_twelve_pieces(void) { take_room(12); }
@@ -129,7 +129,7 @@ static void start(unsigned count) {
     }
     /* A thread in a handler is counted twice: before the signal and in the handler. */
     if (wait_of_others == be_interrupted) count *= 2;
-    while (__atomic_load_n(&standing, __ATOMIC_SEQ_CST) < count) usleep(1000);
+    while (__atomic_load_n(&parked, __ATOMIC_SEQ_CST) < count) usleep(1000);
 }
 
 static void say_ready(void) {

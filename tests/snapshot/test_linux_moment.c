@@ -16,7 +16,7 @@ static struct uspi_linux_calls table;
 static void prepare_for(uint32_t threads) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = patience(20000 * MS);
+    options.timeout = scaled_timeout(20000 * MS);
     if (threads != 0) options.max_threads = threads;
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
@@ -27,7 +27,7 @@ static struct usp_snapshot *take_snapshot(void) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
-    options.timeout = patience(20000 * MS);
+    options.timeout = scaled_timeout(20000 * MS);
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     return snapshot;
 }
@@ -50,10 +50,10 @@ static size_t place_of(const struct usp_snapshot *snapshot, uint64_t id) {
 
 static _Atomic(unsigned) turn;
 static const volatile unsigned *_Atomic own_counts[RUNNERS];
-static struct standing runners[RUNNERS];
+static struct parked runners[RUNNERS];
 
 /* The threads take turns to count on their own stacks: at any moment two counts differ by at most one. */
-static void run_in_turn(struct standing *s) {
+static void run_in_turn(struct parked *s) {
     unsigned me = (unsigned)(s - runners);
     volatile unsigned own_count = 0;
     atomic_store(&own_counts[me], &own_count);
@@ -73,7 +73,7 @@ START_TEST(everyone_stands_still_at_one_moment) {
     const unsigned rounds = is_slowed() ? 10 : 300;
     prepare();
     for (unsigned i = 0; i < RUNNERS; i++) {
-        runners[i] = (struct standing){.depth = 1, .wait = run_in_turn};
+        runners[i] = (struct parked){.depth = 1, .wait = run_in_turn};
         stand_begin(&runners[i]);
     }
     while (atomic_load(&turn) < RUNNERS) usleep(100);
@@ -135,7 +135,7 @@ static long rewind_a_listing(int fd) {
 }
 
 START_TEST(a_thread_that_is_born_meanwhile_is_found) {
-    struct standing s[3] = {{.depth = 1}, {.depth = 2}, {.depth = 3}};
+    struct parked s[3] = {{.depth = 1}, {.depth = 2}, {.depth = 3}};
     prepare();
     for (unsigned i = 0; i < 3; i++) stand_begin(&s[i]);
     hidden_thread = s[1].thread.id;
@@ -217,7 +217,7 @@ static long rewind_and_count(int fd) {
 /* Hundreds of threads pass by in one snapshot, whose buffer had room for a few. Enough memory is available, so the
  * snapshot must not report a lack of it. */
 START_TEST(threads_that_pass_by_do_not_end_the_snapshot) {
-    struct standing s = {.depth = 1};
+    struct parked s = {.depth = 1};
     prepare_for(8);
     stand_begin(&s);
     table = uspi_linux_real;
@@ -248,7 +248,7 @@ static long not_there_at_first(pid_t pid, pid_t tid, int number) {
 }
 
 START_TEST(a_reused_id_is_asked_again) {
-    struct standing s[2] = {{.depth = 1}, {.depth = 2}};
+    struct parked s[2] = {{.depth = 1}, {.depth = 2}};
     prepare();
     for (unsigned i = 0; i < 2; i++) stand_begin(&s[i]);
     hidden_thread = s[1].thread.id;
@@ -302,7 +302,7 @@ static long read_stat(int fd, void *to, size_t n) {
 
 START_TEST(a_note_of_an_earlier_thread_is_not_taken) {
     for (int changed = 0; changed < 2; changed++) {
-        struct standing s = {.depth = 1};
+        struct parked s = {.depth = 1};
         prepare();
         stand_begin(&s);
         hidden_thread = s.thread.id;

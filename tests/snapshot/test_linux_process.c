@@ -20,7 +20,7 @@ static struct usp_snapshot *snapshot_of(const struct child *c) {
     struct usp_snapshot *snapshot;
     char error[512];
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     int status = usp_snapshot_create_process(c->pid, &options, &snapshot, error, sizeof error);
     ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
     ck_assert_str_eq(error, "");
@@ -326,14 +326,14 @@ START_TEST(threads_come_and_go) {
         struct usp_snapshot *snapshot = snapshot_of(&c);
         const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
         ck_assert_uint_ge(info->thread_count, TARGET_THREADS + 1);
-        unsigned standing = 0;
+        unsigned parked = 0;
         for (uint32_t k = 0; k < info->thread_count; k++) {
             const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, k);
             ck_assert_msg(t->status == USP_OK || t->status == USP_ERROR_NO_THREAD, "%s", usp_status_string(t->status));
-            standing += count_frames(&t->stack, c.low, c.high) == TARGET_DEPTH + 1;
+            parked += count_frames(&t->stack, c.low, c.high) == TARGET_DEPTH + 1;
             stacks += t->status == USP_OK;
         }
-        ck_assert_uint_eq(standing, TARGET_THREADS);
+        ck_assert_uint_eq(parked, TARGET_THREADS);
         usp_snapshot_free(snapshot);
     }
     ck_assert_uint_eq(count_open_files(), files);
@@ -380,7 +380,7 @@ START_TEST(a_main_thread_that_has_ended) {
     struct usp_snapshot *snapshot;
     char error[256];
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     int status = usp_snapshot_create_process(c.pid, &options, &snapshot, error, sizeof error);
     /* /proc/PID/maps and mem belong to the main thread. It has ended, and so they must be read from another thread. */
     ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
@@ -657,7 +657,7 @@ START_TEST(contexts_are_copied_with_stacks) {
     const usp_addr refusals[] = {0, 0, own, own + USPI_CONTEXT_SIZE, 1};
     refused = refusals[_i];
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     options.unwind.async = _i == 1 ? 0 : 1;
     table = uspi_linux_real;
     table.read_process = refuse_contexts;
@@ -694,11 +694,11 @@ static void expect_no_images(int64_t pid, int expected, const char *text) {
     ck_assert_int_eq(usp_images_create_process(pid, &images, NULL, 0), expected);
 }
 
-static volatile sig_atomic_t heard;
+static volatile sig_atomic_t signals;
 
-static void hear(int number) {
+static void count_signal(int number) {
     (void)number;
-    heard++;
+    signals++;
 }
 
 /* Every thread must be untraced as soon as the snapshot returns: its owner may want to trace the process itself. */
@@ -729,13 +729,13 @@ END_TEST
 
 /* The kernel sends the tracer's process a signal for every thread that stops. These signals must not wake the process
  * each time. */
-START_TEST(stops_are_heard_of_once) {
+START_TEST(stops_send_one_signal) {
     struct child c = start_child(TARGET, "", "200", 0);
-    struct sigaction action = {.sa_handler = hear, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
     ck_assert_int_eq(sigaction(SIGCHLD, &action, NULL), 0);
     struct usp_snapshot *snapshot = snapshot_of(&c);
     expect_threads(&c, snapshot, 200, true);
-    ck_assert_int_le(heard, 1);
+    ck_assert_int_le(signals, 1);
     usp_snapshot_free(snapshot);
     action.sa_handler = SIG_DFL;
     ck_assert_int_eq(sigaction(SIGCHLD, &action, NULL), 0);
@@ -898,7 +898,7 @@ int main(void) {
                   no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost,
                   an_image_that_is_loaded_last_is_known, what_is_known_is_not_read_again,
                   everybody_stands_while_stacks_are_copied, a_thread_that_stops_late_was_not_stopped_before,
-                  no_thread_is_traced_any_more, stops_are_heard_of_once, no_such_process, an_undumpable_process,
+                  no_thread_is_traced_any_more, stops_send_one_signal, no_such_process, an_undumpable_process,
                   another_users_process, a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);

@@ -26,7 +26,7 @@ static struct usp_snapshot *snapshot_of(const struct child *c, bool whole) {
     struct usp_snapshot *snapshot;
     char error[512];
     usp_snapshot_options_init(&options);
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     options.unwind.tail = 16;
     options.max_frames = 64;
     options.whole_stacks = whole;
@@ -155,7 +155,7 @@ START_TEST(a_thread_that_wakes_up_meanwhile_has_no_torn_stack) {
         struct usp_snapshot_options options;
         struct usp_snapshot *snapshot;
         usp_snapshot_options_init(&options);
-        options.timeout = patience(10000 * MS);
+        options.timeout = scaled_timeout(10000 * MS);
         ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, NULL, 0), USP_OK);
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 1);
         ck_assert(t->status == USP_OK || t->status == USP_ERROR_TIMEOUT);
@@ -220,10 +220,10 @@ static void handle(int number) {
 }
 
 static __attribute__((noinline, section("bounded_overflow"))) unsigned overflow(unsigned n) {
-    volatile char room[1000];
-    room[0] = (char)n;
+    volatile char capacity[1000];
+    capacity[0] = (char)n;
     if (may_go) return n;
-    return overflow(n + 1) + (unsigned)room[0];
+    return overflow(n + 1) + (unsigned)capacity[0];
 }
 
 extern const char __start_bounded_overflow[], __stop_bounded_overflow[];
@@ -280,7 +280,7 @@ START_TEST(a_thread_of_this_process_whose_stack_overflowed) {
     ck_assert_uint_gt(expect_overflow(&stack, low, high), 1000);
     ck_assert_uint_eq((stack.flags & USP_STACK_OMITTED_MORE) != 0, _i == 1);
     usp_snapshot_options_init(&wanted);
-    wanted.timeout = patience(10000 * MS);
+    wanted.timeout = scaled_timeout(10000 * MS);
     wanted.max_frames = 64;
     wanted.unwind.tail = 16;
     wanted.only_thread = id.id;

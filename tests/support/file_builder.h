@@ -14,7 +14,7 @@
 
 struct builder {
     uint8_t *bytes;
-    size_t size, room;
+    size_t size, capacity;
 };
 
 static inline void builder_free(struct builder *b) {
@@ -23,9 +23,9 @@ static inline void builder_free(struct builder *b) {
 }
 
 static inline void put_bytes(struct builder *b, const void *bytes, size_t n) {
-    if (b->size + n > b->room) {
-        b->room = (b->size + n) * 2 + 256;
-        b->bytes = realloc(b->bytes, b->room);
+    if (b->size + n > b->capacity) {
+        b->capacity = (b->size + n) * 2 + 256;
+        b->bytes = realloc(b->bytes, b->capacity);
         if (b->bytes == NULL) abort();
     }
     if (n > 0) memcpy(b->bytes + b->size, bytes, n);

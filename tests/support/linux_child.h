@@ -59,7 +59,7 @@ static inline void end_child(struct child *c) {
 }
 
 /* Gets the state letters of all of its threads. */
-static inline void read_states(pid_t pid, char *states, size_t room) {
+static inline void read_states(pid_t pid, char *states, size_t capacity) {
     char path[64];
     size_t n = 0;
     snprintf(path, sizeof path, "/proc/%d/task", pid);
@@ -69,7 +69,7 @@ static inline void read_states(pid_t pid, char *states, size_t room) {
         snprintf(path, sizeof path, "/proc/%d/task/%.20s/stat", pid, e->d_name);
         FILE *f = e->d_name[0] != '.' ? fopen(path, "r") : NULL;
         if (f == NULL) continue;
-        if (fgets(text, sizeof text, f) != NULL && strrchr(text, ')') != NULL && n + 1 < room) {
+        if (fgets(text, sizeof text, f) != NULL && strrchr(text, ')') != NULL && n + 1 < capacity) {
             states[n++] = strrchr(text, ')')[2];
         }
         fclose(f);

@@ -35,14 +35,14 @@ static inline unsigned count_frames(const struct usp_stack *stack, usp_addr low,
     return n;
 }
 
-struct standing {
+struct parked {
     pthread_t pthread;
     struct usp_thread thread;
-    unsigned depth;                  /* calls of stand_deep above stand_here */
-    void (*prepare)(void);           /* runs on the thread first; may be NULL */
-    void (*wait)(struct standing *); /* how it waits; NULL: it spins */
-    void (*after)(void);             /* runs on the thread when it is released; may be NULL */
-    size_t stack_size;               /* 0: the default */
+    unsigned depth;                /* calls of stand_deep above stand_here */
+    void (*prepare)(void);         /* runs on the thread first; may be NULL */
+    void (*wait)(struct parked *); /* how it waits; NULL: it spins */
+    void (*after)(void);           /* runs on the thread when it is released; may be NULL */
+    size_t stack_size;             /* 0: the default */
     _Atomic(int) there, leave, finished;
     sem_t may_leave;
 };
@@ -52,7 +52,7 @@ static _Atomic(unsigned) standing_sink;
 BOUNDS(stand_here);
 BOUNDS(stand_deep);
 
-static BOUNDED(stand_here) void stand_here(struct standing *s) {
+static BOUNDED(stand_here) void stand_here(struct parked *s) {
     atomic_store(&s->there, 1);
     if (s->wait != NULL) {
         s->wait(s);
@@ -62,7 +62,7 @@ static BOUNDED(stand_here) void stand_here(struct standing *s) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static BOUNDED(stand_deep) void stand_deep(struct standing *s, unsigned depth) {
+static BOUNDED(stand_deep) void stand_deep(struct parked *s, unsigned depth) {
     if (depth == 0) {
         stand_here(s);
     } else {
@@ -71,12 +71,12 @@ static BOUNDED(stand_deep) void stand_deep(struct standing *s, unsigned depth) {
     atomic_fetch_add(&standing_sink, 1);
 }
 
-static inline void wait_asleep(struct standing *s) {
+static inline void wait_asleep(struct parked *s) {
     while (sem_wait(&s->may_leave) != 0) continue;
 }
 
 static void *stand(void *context) {
-    struct standing *s = context;
+    struct parked *s = context;
     s->thread.id = s->thread.native = (uint64_t)syscall(SYS_gettid);
     if (s->prepare != NULL) s->prepare();
     stand_deep(s, s->depth);
@@ -85,7 +85,7 @@ static void *stand(void *context) {
     return NULL;
 }
 
-static inline void stand_begin(struct standing *s) {
+static inline void stand_begin(struct parked *s) {
     pthread_attr_t attributes;
     atomic_store(&s->there, 0);
     atomic_store(&s->leave, 0);
@@ -98,7 +98,7 @@ static inline void stand_begin(struct standing *s) {
     while (atomic_load(&s->there) == 0) usleep(100);
 }
 
-static inline void stand_end(struct standing *s) {
+static inline void stand_end(struct parked *s) {
     atomic_store(&s->leave, 1);
     sem_post(&s->may_leave);
     ck_assert_int_eq(pthread_join(s->pthread, NULL), 0);
@@ -114,7 +114,7 @@ static inline void show_stack(const struct usp_stack *stack) {
 }
 
 /* Checks that all calls of a waiting thread are on the stack, and that the stack ends at the thread's start. */
-static inline void expect_standing(const struct standing *s, const struct usp_stack *stack) {
+static inline void expect_standing(const struct parked *s, const struct usp_stack *stack) {
     unsigned deep = FRAMES_IN(stack, stand_deep);
     if (deep != s->depth + 1 || stack->stop != USP_STOP_ROOT) show_stack(stack);
     ck_assert_uint_eq(deep, s->depth + 1);

@@ -15,16 +15,16 @@ static inline void add_location(char *text, uint32_t arch, const char *what, str
     char *to = text + strlen(text);
     const char *space = *text != '\0' ? " " : "",
                *base = at.base == USPI_BASE_CFA ? "cfa" : usp_register_name(arch, at.base);
-    const size_t room = RULE_TEXT - strlen(text);
+    const size_t capacity = RULE_TEXT - strlen(text);
     switch (at.kind) {
     case USPI_REGISTER:
-        snprintf(to, room, at.offset != 0 ? "%s%s=%s%+d" : "%s%s=%s", space, what, base, at.offset);
+        snprintf(to, capacity, at.offset != 0 ? "%s%s=%s%+d" : "%s%s=%s", space, what, base, at.offset);
         break;
     case USPI_MEMORY:
-        snprintf(to, room, at.addend != 0 ? "%s%s=[%s%+d]%+d" : "%s%s=[%s%+d]", space, what, base, at.offset,
+        snprintf(to, capacity, at.addend != 0 ? "%s%s=[%s%+d]%+d" : "%s%s=[%s%+d]", space, what, base, at.offset,
                  at.addend);
         break;
-    default: snprintf(to, room, "%s%s=?", space, what); break;
+    default: snprintf(to, capacity, "%s%s=?", space, what); break;
     }
 }
 

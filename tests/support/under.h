@@ -52,7 +52,7 @@ static inline void note_sample(void) {
 }
 
 /* How long a test waits for something that must happen, from the time where nothing slows it. */
-static inline uint64_t patience(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
+static inline uint64_t scaled_timeout(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
 
 /* Like execv, for a program of the emulated processor: runs it in the same emulator, because the system may not know of
  * it. Returns only if it fails. */

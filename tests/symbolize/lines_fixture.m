@@ -48,11 +48,11 @@ static inline __attribute__((always_inline)) int bounded(int value) { return val
 - (int)growAndTell:(int)by {
     if (by > [Counter most]) return 0;
 #ifdef __BLOCKS__
-    int (^told)(int) = ^(int extra) {
+    int (^block)(int) = ^(int extra) {
       sink = extra;
       return bounded(extra) + by;
     };
-    return told([self grow:by times:3]);
+    return block([self grow:by times:3]);
 #else
     return [self grow:by times:3];
 #endif

@@ -372,12 +372,12 @@ END_TEST
 
 struct starts {
     usp_addr *all; /* absolute; as many as fit */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static int add_start(void *context, const struct usp_symbol *symbol) {
     struct starts *starts = context;
-    if (starts->count + 2 > starts->room) return 1;
+    if (starts->count + 2 > starts->capacity) return 1;
     starts->all[starts->count++] = symbol->start;
     starts->all[starts->count++] = symbol->start + symbol->extent;
     return 0;

@@ -45,7 +45,7 @@ static usp_addr address_of(void (*function)(void)) {
 }
 
 /* The path of a library that was built with this test. */
-static void beside_this(const char *name, char *path, size_t room) {
+static void beside_this(const char *name, char *path, size_t capacity) {
     char own[4096];
     ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
     ck_assert_int_gt(n, 0);
@@ -53,7 +53,7 @@ static void beside_this(const char *name, char *path, size_t room) {
     char *slash = strrchr(own, '/');
     bool is_within = slash - own > 6 && strncmp(slash - 6, "/.libs", 6) == 0;
     *slash = '\0';
-    snprintf(path, room, "%s%s/%s", own, is_within ? "" : "/.libs", name);
+    snprintf(path, capacity, "%s%s/%s", own, is_within ? "" : "/.libs", name);
 }
 
 static struct scripted_script *script;

@@ -23,7 +23,7 @@
 
 #include "tests/support/kept.h"
 
-static atomic_int standing, waiting;
+static atomic_int parked, waiting;
 static volatile bool goes_on; /* never set */
 static bool is_busy;
 
@@ -49,7 +49,7 @@ static bool is_busy;
 #endif
 
 KEPT static int inner(int n) {
-    atomic_fetch_add(&standing, 1);
+    atomic_fetch_add(&parked, 1);
     while (!goes_on) {
         n++;
         WAIT_HERE();
@@ -68,7 +68,7 @@ KEPT static int descend(int n) {
 }
 
 KEPT static int work_inner(int n) {
-    atomic_fetch_add(&standing, 1);
+    atomic_fetch_add(&parked, 1);
     while (!goes_on) {
         n = (n + 3) & 0xffff;
         WAIT_HERE();
@@ -132,7 +132,7 @@ static bool make_zombie(void) {
 
 static void *announce(void *argument) {
     const int *pool = argument;
-    while (atomic_load(&standing) < 2 || atomic_load(&waiting) < *pool) usleep(1000);
+    while (atomic_load(&parked) < 2 || atomic_load(&waiting) < *pool) usleep(1000);
     puts("ready");
     fflush(stdout);
     for (;;) pause();

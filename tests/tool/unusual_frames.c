@@ -20,17 +20,17 @@ NOINLINE static void ready(void) {
 
 /* A function that does not return. It is compiled without loaded unwind tables where the script wants that. */
 NOINLINE __attribute__((noreturn)) void ends(int n) {
-    volatile char room[200];
-    room[0] = (char)n;
+    volatile char capacity[200];
+    capacity[0] = (char)n;
     ready();
-    exit(room[0]);
+    exit(capacity[0]);
 }
 
 NOINLINE static int checks(int n) {
-    volatile char room[64];
-    room[0] = (char)n;
+    volatile char capacity[64];
+    capacity[0] = (char)n;
     if (n > 0) ends(n);
-    return room[0];
+    return capacity[0];
 }
 
 NOINLINE static int works(int n) { return checks(n) + one; }

@@ -89,12 +89,12 @@ static inline void put_sorted(struct builder *b, size_t hdr, usp_addr start, siz
     put(b, 4, (uint64_t)fde - hdr);
 }
 
-static inline int append(char *to, size_t room, const char *text) {
+static inline int append(char *to, size_t capacity, const char *text) {
     size_t used = strlen(to);
-    return snprintf(to + used, room - used, "%s", text);
+    return snprintf(to + used, capacity - used, "%s", text);
 }
 
-static inline void append_place(char *to, size_t room, const struct uspi_backend *b, const char *name,
+static inline void append_place(char *to, size_t capacity, const struct uspi_backend *b, const char *name,
                                 const struct uspi_dwarf_place *place) {
     char text[64];
     switch (place->how) {
@@ -107,23 +107,23 @@ static inline void append_place(char *to, size_t room, const struct uspi_backend
     case USPI_DWARF_EXPRESSION: snprintf(text, sizeof text, " %s=exp", name); break;
     default: snprintf(text, sizeof text, " %s=vexp", name); break;
     }
-    append(to, room, text);
+    append(to, capacity, text);
 }
 
 /* Writes a row as readelf abbreviates it: "rsp+16 rbx=c-16 ra=c-8". Unknown registers are left out. */
 static inline void row_text(const struct uspi_dwarf_section *section, const struct uspi_dwarf_cie *cie,
-                            const struct uspi_dwarf_row *row, char *to, size_t room) {
+                            const struct uspi_dwarf_row *row, char *to, size_t capacity) {
     const struct uspi_backend *b = section->backend;
     unsigned return_column = uspi_dwarf_column(section, cie, cie->return_column);
     if (!row->cfa_is_known || row->cfa_is_expression) {
-        snprintf(to, room, row->cfa_is_known ? "exp" : "none");
+        snprintf(to, capacity, row->cfa_is_known ? "exp" : "none");
     } else {
-        snprintf(to, room, "%s%+" PRId32, b->register_names[row->cfa_register], row->cfa_offset);
+        snprintf(to, capacity, "%s%+" PRId32, b->register_names[row->cfa_register], row->cfa_offset);
     }
     for (unsigned reg = 0; reg < b->register_count; reg++) {
-        if (reg != return_column) append_place(to, room, b, b->register_names[reg], &row->places[reg]);
+        if (reg != return_column) append_place(to, capacity, b, b->register_names[reg], &row->places[reg]);
     }
-    append_place(to, room, b, "ra", &row->places[return_column]);
+    append_place(to, capacity, b, "ra", &row->places[return_column]);
 }
 
 #endif

@@ -122,8 +122,8 @@ START_TEST(old_call_of_a_bound_function) {
 END_TEST
 
 int main(void) {
-    TCase *ways = tcase_create("ways");
-    add_tests(ways, old_return_address_below_an_argument, return_of_the_function_after_the_callee,
+    TCase *paths = tcase_create("ways");
+    add_tests(paths, old_return_address_below_an_argument, return_of_the_function_after_the_callee,
               old_return_address_of_another_function, arguments_of_many_calls, old_call_of_a_bound_function);
-    return run_suite("arguments", ways);
+    return run_suite("arguments", paths);
 }

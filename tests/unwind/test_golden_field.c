@@ -25,12 +25,12 @@ static void put64(uint8_t *at, uint64_t value) {
 /* Builds a thread state as an arm64e process has it: each pointer is signed in the bits above its 39 or 47 address
  * bits. */
 static void read_signed_state(struct fixture *f, unsigned bits, usp_addr pc, usp_addr sp, usp_addr fp, usp_addr lr) {
-    const uint64_t room = ~((UINT64_C(1) << bits) - 1) & ~(UINT64_C(1) << 55);
+    const uint64_t capacity = ~((UINT64_C(1) << bits) - 1) & ~(UINT64_C(1) << 55);
     uint8_t state[STATE_SIZE] = {0};
-    put64(state + 8 * 29, fp | (UINT64_C(0x2a5f3c1100000000) << 7 & room));
-    put64(state + 8 * 30, lr | (UINT64_C(0x003be30000000000) & room));
-    put64(state + 8 * 31, sp | (UINT64_C(0x7c5a818000000000) & room));
-    put64(state + 8 * 32, pc | (UINT64_C(0x555aa58000000000) & room));
+    put64(state + 8 * 29, fp | (UINT64_C(0x2a5f3c1100000000) << 7 & capacity));
+    put64(state + 8 * 30, lr | (UINT64_C(0x003be30000000000) & capacity));
+    put64(state + 8 * 31, sp | (UINT64_C(0x7c5a818000000000) & capacity));
+    put64(state + 8 * 32, pc | (UINT64_C(0x555aa58000000000) & capacity));
     ck_assert_int_eq(usp_registers_from_state(&f->registers, USP_ARCH_ARM64, USP_THREAD_STATE_MACH + THREAD_STATE64,
                                               state, sizeof state),
                      USP_OK);
@@ -251,7 +251,7 @@ END_TEST
 START_TEST(a_deep_stack_is_whole) {
     static struct usp_frame frames[DEEP + 1];
     uint64_t words[2 * DEEP];
-    for (unsigned room = DEEP - 1; room <= DEEP + 1; room++) {
+    for (unsigned capacity = DEEP - 1; capacity <= DEEP + 1; capacity++) {
         struct fixture *f = begin(USP_ARCH_X86_64, USP_OS_UNKNOWN);
         for (unsigned i = 0; i < DEEP; i++) {
             words[2 * i] = i + 1 < DEEP ? STACK + 16 * (i + 1) : 0;
@@ -259,13 +259,13 @@ START_TEST(a_deep_stack_is_whole) {
         }
         image_words(&f->memory, STACK, 8, words, 2 * DEEP);
         set_registers(f, WORK, STACK, STACK);
-        usp_stack_init(&f->stack, frames, room);
+        usp_stack_init(&f->stack, frames, capacity);
         walk(f);
-        bool whole = room == DEEP + 1;
-        ck_assert_uint_eq(f->stack.count, room);
+        bool whole = capacity == DEEP + 1;
+        ck_assert_uint_eq(f->stack.count, capacity);
         ck_assert_uint_eq(f->stack.stop, whole ? USP_STOP_FP_ZERO : USP_STOP_CAPACITY);
         ck_assert_uint_eq(f->stack.omitted, whole ? 0 : 1);
-        for (unsigned i = 1; i < room; i++) ck_assert_uint_eq(frames[i].pc, CALLER + 16 * (i - 1));
+        for (unsigned i = 1; i < capacity; i++) ck_assert_uint_eq(frames[i].pc, CALLER + 16 * (i - 1));
     }
 }
 END_TEST

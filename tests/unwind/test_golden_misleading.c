@@ -209,11 +209,11 @@ START_TEST(large_function) {
     static const uint8_t piece[] = {
         /* lea 64(%ebx), %edi; push %edi */ 0x8d,   0x7b, 64,   0x57,
         /* call *%eax; add $4, %esp; je +0 */ 0xff, 0xd0, 0x83, 0xc4, 4, 0x74, 0};
-    static const uint8_t way_out[] = {/* add $8, %esp; pop %ebx; ret */ 0x83, 0xc4, 8, 0x5b, 0xc3};
+    static const uint8_t path_out[] = {/* add $8, %esp; pop %ebx; ret */ 0x83, 0xc4, 8, 0x5b, 0xc3};
     struct fixture *f = begin(USP_ARCH_I386, USP_OS_LINUX);
-    uint8_t code[60 * sizeof piece + sizeof way_out];
+    uint8_t code[60 * sizeof piece + sizeof path_out];
     for (unsigned i = 0; i < 60; i++) memcpy(code + i * sizeof piece, piece, sizeof piece);
-    memcpy(code + sizeof code - sizeof way_out, way_out, sizeof way_out);
+    memcpy(code + sizeof code - sizeof path_out, path_out, sizeof path_out);
     image_bytes(&f->memory, OTHER, code, sizeof code);
     CODE8(&f->memory, CALLER - 2, /* call *%eax */ 0xff, 0xd0, /* hlt */ 0xf4);
     WORDS(&f->memory, STACK, 4, 7, 7, 7, CALLER, 0);
@@ -226,12 +226,12 @@ END_TEST
 /* A large function, between one of its calls and its return (libcrypto's key generation). */
 START_TEST(return_is_far_from_the_call) {
     static const uint8_t call[] = {/* call FUNCTION */ 0xe8, 0xfb, 0xfe, 0xff, 0xff};
-    static const uint8_t way_out[] = {/* add rsp, 16; ret */ 0x48, 0x83, 0xc4, 16, 0xc3};
+    static const uint8_t path_out[] = {/* add rsp, 16; ret */ 0x48, 0x83, 0xc4, 16, 0xc3};
     struct fixture *f = begin_x86_64();
     uint8_t code[3000];
     memset(code, /* nop */ 0x90, sizeof code);
     memcpy(code, call, sizeof call);
-    memcpy(code + sizeof code - sizeof way_out, way_out, sizeof way_out);
+    memcpy(code + sizeof code - sizeof path_out, path_out, sizeof path_out);
     image_bytes(&f->memory, OTHER, code, sizeof code);
     CODE8(&f->memory, FUNCTION, /* ret */ 0xc3);
     WORDS(&f->memory, STACK, 8, OTHER + sizeof call, 7, 7, CALLER, /* the caller's record: */ 0, RA2);
@@ -433,7 +433,7 @@ END_TEST
 
 /* The way to the function's return leads through code that cannot be read. What remains leads past a call that never
  * returns to the next function, where it looks like a tail call: a stale word at sp must not replace the record. */
-START_TEST(way_to_the_return_cannot_be_read) {
+START_TEST(path_to_the_return_cannot_be_read) {
     const usp_addr unreadable = 0x300100;
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, OTHER, /* ret */ 0xc3);
@@ -498,10 +498,10 @@ START_TEST(paths_that_join) {
     static const uint8_t loads[] = {/* mov 0(%rsp), %rbx */ 0x48, 0x8b, 0x5c, 0x24, 0,
                                     /* mov 0(%rsp), %r12 */ 0x4c, 0x8b, 0x64, 0x24, 0,
                                     /* mov 0(%rsp), %r13 */ 0x4c, 0x8b, 0x6c, 0x24, 0};
-    static const uint8_t way_out[] = {/* je +2; ud2 */ 0x74,         2,    0x0f, 0x0b,
-                                      /* add $16, %rsp; ret */ 0x48, 0x83, 0xc4, 16,   0xc3};
+    static const uint8_t path_out[] = {/* je +2; ud2 */ 0x74,         2,    0x0f, 0x0b,
+                                       /* add $16, %rsp; ret */ 0x48, 0x83, 0xc4, 16,   0xc3};
     struct fixture *f = begin_x86_64();
-    uint8_t code[70 * (sizeof loads + 2) + sizeof way_out];
+    uint8_t code[70 * (sizeof loads + 2) + sizeof path_out];
     size_t size = 0;
     for (unsigned i = 0; i < 70; i++) {
         if (_i != 1) {
@@ -516,8 +516,8 @@ START_TEST(paths_that_join) {
         code[size++] = /* je +0 */ 0x74;
         code[size++] = 0;
     }
-    memcpy(code + size, way_out, sizeof way_out);
-    image_bytes(&f->memory, OTHER, code, size + sizeof way_out);
+    memcpy(code + size, path_out, sizeof path_out);
+    image_bytes(&f->memory, OTHER, code, size + sizeof path_out);
     WORDS(&f->memory, STACK, 8, 7, 7, CALLER, /* the caller's record: */ 0, RA2);
     set_registers(f, OTHER, STACK, STACK + 24);
     EXPECT(f, USP_STOP_FP_ZERO, OTHER, CALLER, RA2);
@@ -793,7 +793,7 @@ END_TEST
 /* A long function in which no way to a return is found, with a large frame and no frame record, waits in a call (0) or
  * is interrupted (1). Its call is found on the stack. Two old return addresses are there, too: one follows a call of
  * code nearer before the pc, and the other one is where that code would have the first one. */
-START_TEST(long_function_without_a_way_to_a_return) {
+START_TEST(long_function_without_a_path_to_a_return) {
     static const uint8_t begin_of_function[] = {
         /* sub $0x108, %rsp; call *%rax */ 0x48, 0x81, 0xec, 8, 1, 0, 0, 0xff, 0xd0};
     const usp_addr after = LONG + sizeof begin_of_function, old = OTHER + 64;
@@ -822,29 +822,29 @@ START_TEST(long_function_without_a_way_to_a_return) {
 END_TEST
 
 int main(void) {
-    TCase *ways = tcase_create("ways");
-    add_tests(ways, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
+    TCase *paths = tcase_create("ways");
+    add_tests(paths, tail_call_over_a_dead_frame, jump_to_the_neighbour, stub_before_an_epilogue,
               frame_given_up_before_a_jump, return_address_in_another_register, return_address_off_the_stack,
               return_address_put_over_arguments, pop_and_jump, return_to_what_was_stored, switch_beside_anothers,
               tail_call_before_an_epilogue, switch_above_an_old_return_address, operand_that_looks_like_a_push,
-              after_a_call_that_does_not_return, way_to_the_return_cannot_be_read, skipped_together,
+              after_a_call_that_does_not_return, path_to_the_return_cannot_be_read, skipped_together,
               pop_and_branch_together);
-    add_tests(ways, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
+    add_tests(paths, return_is_far_from_the_call, return_address_kept_over_a_call, function_begun_again,
               data_that_leads_to_the_return, object_of_many_fields, barrier_on_the_return_address,
               known_condition_before_a_switch);
-    add_tests(ways, large_function, stale_link_register_is_stored, jump_through_linkage_tables, frame_made_and_given_up,
-              jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
+    add_tests(paths, large_function, stale_link_register_is_stored, jump_through_linkage_tables,
+              frame_made_and_given_up, jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
               argument_taken_by_a_short_callee, register_changed_in_a_loop);
-    tcase_add_loop_test(ways, switch_with_several_cases, 0, 2);
-    tcase_add_loop_test(ways, argument_taken_by_the_callee, 0, 2);
-    tcase_add_loop_test(ways, variables_of_many_branches, 0, 2);
-    tcase_add_loop_test(ways, paths_that_join, 0, 3);
-    tcase_add_loop_test(ways, long_function_without_a_way_to_a_return, 0, 2);
-    tcase_add_loop_test(ways, condition_that_changes, 0, 6);
-    tcase_add_loop_test(ways, first_entry_of_a_linkage_table, 0, 4);
-    tcase_add_loop_test(ways, jumps_to_numbers, 0, 2);
-    tcase_add_loop_test(ways, registers_in_a_block, 0, 11);
-    tcase_add_loop_test(ways, stack_pointer_out_of_a_slot, 0, 3);
-    tcase_add_loop_test(ways, called_through_a_table, 0, 4);
-    return run_suite("misleading instructions", ways);
+    tcase_add_loop_test(paths, switch_with_several_cases, 0, 2);
+    tcase_add_loop_test(paths, argument_taken_by_the_callee, 0, 2);
+    tcase_add_loop_test(paths, variables_of_many_branches, 0, 2);
+    tcase_add_loop_test(paths, paths_that_join, 0, 3);
+    tcase_add_loop_test(paths, long_function_without_a_path_to_a_return, 0, 2);
+    tcase_add_loop_test(paths, condition_that_changes, 0, 6);
+    tcase_add_loop_test(paths, first_entry_of_a_linkage_table, 0, 4);
+    tcase_add_loop_test(paths, jumps_to_numbers, 0, 2);
+    tcase_add_loop_test(paths, registers_in_a_block, 0, 11);
+    tcase_add_loop_test(paths, stack_pointer_out_of_a_slot, 0, 3);
+    tcase_add_loop_test(paths, called_through_a_table, 0, 4);
+    return run_suite("misleading instructions", paths);
 }

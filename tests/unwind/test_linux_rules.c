@@ -33,7 +33,7 @@ static void keep_rules(uint32_t rules) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
     options.kept_rules = rules;
-    options.timeout = patience(10000 * MS);
+    options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -89,10 +89,10 @@ KEPT static void go_down(unsigned depth, unsigned a, unsigned b) {
         unsigned pair[2] = {depth - 1, depth - 1};
         qsort(pair, 2, sizeof pair[0], compare_at);
     } else if (depth % 3 == 0) {
-        volatile char room[200];
-        room[depth] = 1;
+        volatile char capacity[200];
+        capacity[depth] = 1;
         go_down(depth - 1, b, a);
-        atomic_fetch_add(&standing_sink, (unsigned)room[depth]);
+        atomic_fetch_add(&standing_sink, (unsigned)capacity[depth]);
     } else {
         go_down(depth - 1, c, d);
     }

@@ -45,10 +45,10 @@ KEPT static void go_down(unsigned depth) {
     } else if (depth % 2 == 0) {
         qsort(pair, 2, sizeof pair[0], compare);
     } else {
-        volatile char room[200];
-        room[depth] = 1;
+        volatile char capacity[200];
+        capacity[depth] = 1;
         go_down(depth - 1);
-        atomic_fetch_add(&standing_sink, (unsigned)room[depth]);
+        atomic_fetch_add(&standing_sink, (unsigned)capacity[depth]);
     }
     atomic_fetch_add(&standing_sink, 1);
 }
@@ -170,7 +170,7 @@ START_TEST(other_thread) {
     struct usp_unwind_options options = by_tables(0);
     struct usp_prepare_options prepare;
     usp_prepare_options_init(&prepare);
-    prepare.timeout = patience(10000 * MS);
+    prepare.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_prepare(&prepare), USP_OK);
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
     ck_assert(sem_init(&there, 0, 0) == 0 && sem_init(&may_leave, 0, 0) == 0);

@@ -471,11 +471,11 @@ static void reference_step(struct world *w, struct uspi_frame_state *state, cons
     uspi_set(&state->registers, w->b->pc, applied.return_address & w->b->word_mask);
 }
 
-static uint32_t follow(const struct world *w, struct uspi_frame_state *state, struct usp_frame *frames, uint32_t room,
-                       bool goes_on, uint32_t *stop) {
+static uint32_t follow(const struct world *w, struct uspi_frame_state *state, struct usp_frame *frames,
+                       uint32_t capacity, bool goes_on, uint32_t *stop) {
     struct uspi_rule_walk rules;
     if (!uspi_rule_walk_init(&rules, w->b, &w->walk.target, w->walk.strip_mask, &w->shortcuts)) return 0;
-    return uspi_rule_walk_on(&rules, state, frames, room, goes_on, stop);
+    return uspi_rule_walk_on(&rules, state, frames, capacity, goes_on, stop);
 }
 
 static void expect_registers(const struct world *w, const struct usp_registers *got,
@@ -487,13 +487,13 @@ static void expect_registers(const struct world *w, const struct usp_registers *
 }
 
 /* Follows the kept rules and compares each frame with the rules applied one by one. */
-static void follow_and_compare(struct world *w, uint32_t room, bool goes_on, usp_addr end) {
+static void follow_and_compare(struct world *w, uint32_t capacity, bool goes_on, usp_addr end) {
     struct usp_frame frames[CHAIN_MAX + 2];
     struct uspi_frame_state state = w->first, expected = w->first;
-    uint32_t stop = USP_STOP_NONE, n = follow(w, &state, frames, room, goes_on, &stop);
+    uint32_t stop = USP_STOP_NONE, n = follow(w, &state, frames, capacity, goes_on, &stop);
     /* If the last return address is not a root, no rule confirms it. */
     uint32_t all = end == UNKNOWN ? w->length - 1 : w->length + 1;
-    ck_assert_uint_eq(n, all < room ? all : room);
+    ck_assert_uint_eq(n, all < capacity ? all : capacity);
     ck_assert_uint_eq(stop, end != UNKNOWN && n == all ? USP_STOP_ROOT : USP_STOP_NONE);
     for (uint32_t i = 0; i < n; i++) {
         const struct usp_registers *r = &expected.registers;
@@ -508,7 +508,7 @@ static void follow_and_compare(struct world *w, uint32_t room, bool goes_on, usp
     }
     if (stop != USP_STOP_NONE || n == 0) return;
     ck_assert_uint_eq(state.registers.value[w->b->pc], expected.registers.value[w->b->pc]);
-    if (n == room && !goes_on) return;
+    if (n == capacity && !goes_on) return;
     expect_registers(w, &state.registers, &expected.registers);
     ck_assert(!state.exact && state.sp_known);
     ck_assert_uint_eq(state.low, state.registers.value[w->b->sp]);

@@ -28,7 +28,7 @@
 #define THREADS 16
 #define REPEATS 10000u
 /* Time limit of a wait, in ns. Generous, because a device can be busy. */
-#define PATIENCE UINT64_C(10000000000)
+#define TIMEOUT  UINT64_C(10000000000)
 #define NOINLINE __attribute__((noinline))
 
 struct list {
@@ -262,7 +262,7 @@ static void check_aside(struct list *list) {
     sigemptyset(&action.sa_mask);
     sigaction(SIGUSR2, &action, &before);
     bool made = pthread_create(&other, NULL, handle_aside, NULL) == 0;
-    uint64_t end = usp_clock() + PATIENCE;
+    uint64_t end = usp_clock() + TIMEOUT;
     while (made && !atomic_load(&aside.is_there) && usp_clock() < end) usleep(1000);
     check(list, atomic_load(&aside.is_there), "a thread handles a signal on another stack");
     if (!made) return;
@@ -289,7 +289,7 @@ static void check_all(struct list *list, uint64_t address) {
     struct usp_snapshot *snapshot;
 
     usp_snapshot_options_init(&options);
-    options.timeout = PATIENCE;
+    options.timeout = TIMEOUT;
     int status = usp_snapshot_create_self(&options, &snapshot);
     check(list, status == USP_OK, "all threads: %s", usp_status_string(status));
     if (status != USP_OK) return;
@@ -371,7 +371,7 @@ int checklist_run(checklist_line line, void *context) {
     struct usp_prepare_options options;
 
     usp_prepare_options_init(&options);
-    options.timeout = PATIENCE;
+    options.timeout = TIMEOUT;
     int status = usp_prepare(&options);
 
     tell(&list, "note", "unspool %s on %s", usp_version_string(), usp_arch_string(usp_arch_host()));

@@ -20,7 +20,7 @@
 struct joined {
     const char *text;
     char *own; /* memory with the joined pieces; NULL: there is only one piece, which is not copied */
-    size_t length, room;
+    size_t length, capacity;
 };
 
 static bool join(struct uspi_swift_parser *parser, struct joined *joined, const char *piece, size_t length) {
@@ -29,13 +29,13 @@ static bool join(struct uspi_swift_parser *parser, struct joined *joined, const 
         joined->length = length;
         return true;
     }
-    if (joined->own == NULL || joined->room - joined->length < length) {
-        size_t room = (joined->length + length) * 2;
-        char *own = uspi_region_take(parser->memory, room);
+    if (joined->own == NULL || joined->capacity - joined->length < length) {
+        size_t capacity = (joined->length + length) * 2;
+        char *own = uspi_region_take(parser->memory, capacity);
         if (own == NULL) return false;
         memcpy(own, joined->text, joined->length);
         joined->text = joined->own = own;
-        joined->room = room;
+        joined->capacity = capacity;
     }
     memcpy(joined->own + joined->length, piece, length);
     joined->length += length;

@@ -348,10 +348,10 @@ static struct uspi_swift_node *read_layout(struct uspi_swift_parser *parser, str
 static struct uspi_swift_node *make_inverse(struct uspi_swift_parser *parser, int64_t bit,
                                             struct uspi_swift_node *subject) {
     static const char *const protocols[] = {"Copyable", "Escapable"};
-    const size_t room = 32;
-    char *own = uspi_region_take(parser->memory, room);
+    const size_t capacity = 32;
+    char *own = uspi_region_take(parser->memory, capacity);
     if (own == NULL) return NULL;
-    struct uspi_text text = uspi_text_in(own, room);
+    struct uspi_text text = uspi_text_in(own, capacity);
     if (bit < 2) {
         uspi_put_string(&text, protocols[bit]);
     } else {

@@ -44,10 +44,10 @@ static struct uspi_swift_node *sized_builtin(struct uspi_swift_parser *parser, c
     if (has_element && (element->kind != SWIFT_BUILTIN_TYPE || memcmp(element->text, prefix, prefix_length) != 0)) {
         return NULL;
     }
-    const size_t room = 64 + (has_element ? element->length : 0);
-    char *own = uspi_region_take(parser->memory, room);
+    const size_t capacity = 64 + (has_element ? element->length : 0);
+    char *own = uspi_region_take(parser->memory, capacity);
     if (own == NULL) return NULL;
-    struct uspi_text text = uspi_text_in(own, room);
+    struct uspi_text text = uspi_text_in(own, capacity);
     uspi_put_string(&text, name);
     uspi_put_decimal(&text, (uint64_t)size, 0);
     if (has_element) {

@@ -18,8 +18,8 @@
 /* ---- the text and the list ---- */
 
 /* Makes room for `needed` elements, at first for 256. Returns the array, which may have moved; NULL: memory lacks. */
-static void *grow(void *array, size_t *room, size_t needed, size_t size) {
-    return uspi_array_reserve(array, room, needed > 256 ? needed : 256, size);
+static void *grow(void *array, size_t *capacity, size_t needed, size_t size) {
+    return uspi_array_reserve(array, capacity, needed > 256 ? needed : 256, size);
 }
 
 void uspi_swift_put(struct uspi_swift_printer *printer, const char *text, size_t length) {
@@ -27,8 +27,8 @@ void uspi_swift_put(struct uspi_swift_printer *printer, const char *text, size_t
         printer->has_failed = true;
         return;
     }
-    if (length > printer->room - printer->length) {
-        char *grown = grow(printer->text, &printer->room, printer->length + length, 1);
+    if (length > printer->capacity - printer->length) {
+        char *grown = grow(printer->text, &printer->capacity, printer->length + length, 1);
         if (grown == NULL) {
             printer->has_failed = true;
             return;
@@ -49,7 +49,7 @@ static void put_number(struct uspi_swift_printer *printer, uint64_t number) {
 void uspi_swift_schedule_more(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
     const size_t count = printer->item_count;
     struct uspi_swift_item *grown =
-        count < ITEM_MAX ? grow(printer->items, &printer->item_room, count + 1, sizeof *grown) : NULL;
+        count < ITEM_MAX ? grow(printer->items, &printer->item_capacity, count + 1, sizeof *grown) : NULL;
     if (grown == NULL) {
         printer->has_failed = true;
         return;
@@ -173,5 +173,5 @@ void uspi_swift_printer_free(struct uspi_swift_printer *printer) {
     free(printer->items);
     printer->text = NULL;
     printer->items = NULL;
-    printer->room = printer->item_room = 0;
+    printer->capacity = printer->item_capacity = 0;
 }

@@ -80,9 +80,9 @@ struct uspi_swift_printer {
     unsigned form;              /* enum uspi_swift_form */
 
     char *text;                    /* the text so far, not NUL-terminated; the printer owns it, malloc'ed */
-    size_t length, room;           /* of the text, in bytes */
+    size_t length, capacity;       /* of the text, in bytes */
     struct uspi_swift_item *items; /* scheduled items, the next one last; the printer owns them, malloc'ed */
-    size_t item_count, item_room;
+    size_t item_count, item_capacity;
 
     size_t first;        /* items from this index on were scheduled by the current item */
     unsigned depth;      /* depth of the current node */
@@ -101,7 +101,7 @@ void uspi_swift_put(struct uspi_swift_printer *printer, const char *text, size_t
 void uspi_swift_schedule_more(struct uspi_swift_printer *printer, struct uspi_swift_item item);
 
 static inline void uspi_swift_schedule(struct uspi_swift_printer *printer, struct uspi_swift_item item) {
-    if (printer->item_count == printer->item_room) {
+    if (printer->item_count == printer->item_capacity) {
         uspi_swift_schedule_more(printer, item);
     } else {
         printer->items[printer->item_count++] = item;

@@ -95,7 +95,7 @@ void uspi_darwin_learn_queues(void);
  * when there is no queue, or any doubt. Async-signal-safe.
  *   place  the address that the kernel gives for the thread (dispatch_qaddr)
  *   room   > 0 */
-usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t room);
+usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t capacity);
 
 /* ---- the calling thread (self.c) ---- */
 

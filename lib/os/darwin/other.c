@@ -34,11 +34,11 @@ struct uspi_os_other {
     task_t memory;
     uint64_t main_thread; /* 0: not known */
     struct known *threads;
-    size_t count, room;
+    size_t count, capacity;
     struct uspi_arena arena;
     struct uspi_held *held;
     struct uspi_stopped_thread *stopped;
-    size_t held_room, stopped_room;
+    size_t held_capacity, stopped_capacity;
 };
 
 /* ---- threads ---- */
@@ -73,7 +73,7 @@ static void forget_all(struct uspi_os_other *other) {
 static bool note_listed(struct uspi_os_other *other, struct uspi_darwin_list *list, size_t i, uint64_t id) {
     struct known *known = find_known(other, id);
     if (known == NULL) {
-        if (!uspi_room_for(&other->threads, &other->room, other->count, 1, sizeof *other->threads)) return false;
+        if (!uspi_room_for(&other->threads, &other->capacity, other->count, 1, sizeof *other->threads)) return false;
         known = &other->threads[other->count++];
         *known = (struct known){.id = id, .port = uspi_darwin_list_take(list, i)};
     }
@@ -162,8 +162,8 @@ uint64_t uspi_os_other_mapped(struct uspi_os_other *other) {
 /* ---- stops ---- */
 
 static bool make_room(struct uspi_os_other *other, size_t count) {
-    return uspi_room_for(&other->held, &other->held_room, 0, count, sizeof *other->held) &&
-           uspi_room_for(&other->stopped, &other->stopped_room, 0, count, sizeof *other->stopped);
+    return uspi_room_for(&other->held, &other->held_capacity, 0, count, sizeof *other->held) &&
+           uspi_room_for(&other->stopped, &other->stopped_capacity, 0, count, sizeof *other->stopped);
 }
 
 int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *threads, size_t count,

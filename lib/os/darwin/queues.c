@@ -82,30 +82,30 @@ static bool is_text(const char *text) {
 }
 
 /* Reads a label, cut to fit. It is read page by page, because the memory after its end may be unreadable. */
-static bool read_text(task_t task, usp_addr from, char *to, size_t room) {
+static bool read_text(task_t task, usp_addr from, char *to, size_t capacity) {
     size_t n = 0;
-    memset(to, 0, room);
-    while (n + 1 < room && memchr(to, '\0', n) == NULL) {
+    memset(to, 0, capacity);
+    while (n + 1 < capacity && memchr(to, '\0', n) == NULL) {
         size_t piece = PAGE - (size_t)((from + n) % PAGE);
-        if (piece > room - 1 - n) piece = room - 1 - n;
+        if (piece > capacity - 1 - n) piece = capacity - 1 - n;
         if (uspi_darwin_read(task, from + n, to + n, piece) != USP_OK) return false;
         n += piece;
     }
     /* Bytes after the label's end are cleared. */
-    memset(to + strlen(to), 0, room - strlen(to));
+    memset(to + strlen(to), 0, capacity - strlen(to));
     return is_text(to);
 }
 
-usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t room) {
+usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t capacity) {
     size_t offset = atomic_load(&uspi_darwin_capturing.label_at);
     usp_addr queue, text, queue_again, text_again;
     label[0] = '\0';
     if (offset == 0 || place == 0 || !read_word(task, place, &queue)) return 0;
-    bool is_sure = read_word(task, queue + offset, &text) && read_text(task, text, label, room) &&
+    bool is_sure = read_word(task, queue + offset, &text) && read_text(task, text, label, capacity) &&
                    read_word(task, place, &queue_again) && queue_again == queue &&
                    read_word(task, queue + offset, &text_again) && text_again == text;
     if (is_sure) return queue;
-    memset(label, 0, room);
+    memset(label, 0, capacity);
     return 0;
 }
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Bytes below the live part of a stack that certainly have no other use. */
-#define DEAD (UINT64_C(1) << 20)
+#define BELOW_STACK (UINT64_C(1) << 20)
 /* Maximum number of ranges that are examined for one stack: its protected pages, and parts that the kernel keeps
  * separate. */
 #define RANGES 4u
@@ -187,8 +187,8 @@ static void add_need(struct uspi_window *w, uint64_t need) {
 static bool must_grow(const struct uspi_window *w) { return w->need > w->arena_size && !w->all_that_fits; }
 
 static void copy_live(struct uspi_window *w, struct uspi_live *live, size_t share) {
-    size_t room = w->arena_size - w->copied < share ? w->arena_size - w->copied : share;
-    size_t n = live->high - live->from < room ? (size_t)(live->high - live->from) : room;
+    size_t capacity = w->arena_size - w->copied < share ? w->arena_size - w->copied : share;
+    size_t n = live->high - live->from < capacity ? (size_t)(live->high - live->from) : capacity;
     live->offset = w->copied;
     /* If the memory of a stopped thread was unmapped, its registers alone are the answer. */
     if (n != 0 && uspi_darwin_read(w->task, live->from, w->arena + live->offset, n) == USP_OK) live->copied = n;
@@ -278,9 +278,9 @@ void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held
             from = live->sp;
             high = from < UINT64_MAX - STACK_MAX ? from + STACK_MAX : UINT64_MAX;
         }
-        copy->dead[i].low = from > DEAD ? from - DEAD : 0;
-        if (copy->dead[i].low < live->low) copy->dead[i].low = live->low;
-        copy->dead[i].high = high;
+        copy->holes[i].low = from > BELOW_STACK ? from - BELOW_STACK : 0;
+        if (copy->holes[i].low < live->low) copy->holes[i].low = live->low;
+        copy->holes[i].high = high;
         /* Without memory for copies there is no arena. */
         const uint8_t *bytes = live->copied != 0 ? arena + live->offset : NULL;
         copy->parts[i] = (struct uspi_copied){bytes, live->from, live->copied};

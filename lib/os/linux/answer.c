@@ -25,11 +25,11 @@ USPI_NO_ASAN static void copy_words(const struct uspi_extent *extent, uint8_t *t
     for (size_t i = 0; i < n / sizeof *words; i++) words[i] = from[i];
 }
 
-size_t uspi_extent_copy(const struct uspi_request *r, const struct uspi_extent *extent, uint8_t *to, size_t room,
+size_t uspi_extent_copy(const struct uspi_request *r, const struct uspi_extent *extent, uint8_t *to, size_t capacity,
                         size_t *outer) {
-    size_t n = extent->size < room ? extent->size : room;
+    size_t n = extent->size < capacity ? extent->size : capacity;
     *outer = 0;
-    if (uspi_extent_need(r, extent) < extent->size && uspi_extent_need(r, extent) <= room) {
+    if (uspi_extent_need(r, extent) < extent->size && uspi_extent_need(r, extent) <= capacity) {
         const struct uspi_extent outermost = {extent->from + (extent->size - (size_t)USPI_COPY_OUTER),
                                               (size_t)USPI_COPY_OUTER, true};
         *outer = USPI_COPY_OUTER;
@@ -89,7 +89,7 @@ static void describe_alternate_stack(struct uspi_slot *s, uintptr_t from, const 
     uintptr_t below = overflowed != 0 ? overflowed : sp != 0 ? live_from(sp) : uspi_own_stack.low;
     if (sp == 0 || overflowed != 0 || uspi_os_stack(sp, &high)) {
         s->extents[1] = (struct uspi_extent){below, (uspi_own_stack.high - below) & ~(uintptr_t)15, true};
-        s->dead_high = below;
+        s->unused_high = below;
     } else {
         s->extents[1] = (struct uspi_extent){below, UNKNOWN_COPY, false};
     }
@@ -98,14 +98,14 @@ static void describe_alternate_stack(struct uspi_slot *s, uintptr_t from, const 
 static void describe_stack(struct uspi_slot *s, const stack_t *alternate) {
     uintptr_t sp = (uintptr_t)usp_registers_sp(&s->registers);
     uintptr_t from = live_from(sp), high;
-    s->stack_low = s->stack_high = s->dead_high = 0;
+    s->stack_low = s->stack_high = s->unused_high = 0;
     s->extents[1].size = 0;
     if (sp - (uintptr_t)alternate->ss_sp < alternate->ss_size) {
         describe_alternate_stack(s, from, alternate);
     } else if (uspi_os_stack(sp, &high)) {
         s->stack_low = uspi_own_stack.low < from ? uspi_own_stack.low : from;
         s->stack_high = high;
-        s->dead_high = from;
+        s->unused_high = from;
         s->extents[0] = (struct uspi_extent){from, (high - from) & ~(uintptr_t)15, true};
     } else {
         s->extents[0] = (struct uspi_extent){from, UNKNOWN_COPY, false};
@@ -150,7 +150,7 @@ static void answer(struct uspi_request *r, struct uspi_slot *s, pid_t tid, const
     const bool holds = r->holds && s->outcome == USP_OK;
     const uint32_t round = s->round;
     s->left = uspi_os_clock();
-    const uint64_t until = s->left + r->patience;
+    const uint64_t until = s->left + r->hold_limit;
     atomic_store(&s->word, uspi_slot_word(tid, USPI_READY));
     if (atomic_fetch_add(&r->answered, 1) + 1 >= atomic_load(&r->goal)) uspi_linux->wake(&r->answered, 1);
     if (holds) wait_for_release(r, s, tid, round, until);

@@ -24,7 +24,7 @@ void uspi_answer_prepare(void);
 
 /* Copies an extent of a stopped thread: its first bytes, and of a large stack the outermost ones directly after them
  * (*outer bytes). Returns how many of the first bytes it copied. Async-signal-safe. */
-size_t uspi_extent_copy(const struct uspi_request *request, const struct uspi_extent *extent, uint8_t *to, size_t room,
-                        size_t *outer);
+size_t uspi_extent_copy(const struct uspi_request *request, const struct uspi_extent *extent, uint8_t *to,
+                        size_t capacity, size_t *outer);
 
 #endif

@@ -91,9 +91,9 @@ static struct uspi_stack_extent extent_at(struct uspi_tracing *tracing, size_t i
     e.is_large = r != NULL && want > USPI_COPY_OUTER;
     if (e.is_large && end != 0) {
         e.outer.from = end - USPI_COPY_OUTER;
-        e.outer.room = USPI_COPY_OUTER;
+        e.outer.capacity = USPI_COPY_OUTER;
     }
-    e.room = e.from > UINTPTR_MAX ? 0 : want < SIZE_MAX ? (size_t)want : SIZE_MAX;
+    e.capacity = e.from > UINTPTR_MAX ? 0 : want < SIZE_MAX ? (size_t)want : SIZE_MAX;
     return e;
 }
 
@@ -136,16 +136,16 @@ static size_t find_extents(struct uspi_tracing *tracing, unsigned which, size_t 
             large++;
             continue;
         }
-        if (e->room > ARENA_MAX - *total) e->room = (size_t)(ARENA_MAX - *total);
-        *total += e->room;
+        if (e->capacity > ARENA_MAX - *total) e->capacity = (size_t)(ARENA_MAX - *total);
+        *total += e->capacity;
     }
     return large;
 }
 
 /* Returns the address space that a large extent takes, rounded up to whole pages. */
 static uint64_t space_of(const struct uspi_stack_extent *e, uint64_t window) {
-    const uint64_t inner = e->room < window ? e->room : window;
-    return (inner + e->outer.room + (USPI_LINUX_PAGE - 1)) & ~(uint64_t)(USPI_LINUX_PAGE - 1);
+    const uint64_t inner = e->capacity < window ? e->capacity : window;
+    return (inner + e->outer.capacity + (USPI_LINUX_PAGE - 1)) & ~(uint64_t)(USPI_LINUX_PAGE - 1);
 }
 
 static uint64_t space_of_all(const struct uspi_tracing *tracing, unsigned which, uint64_t window) {
@@ -179,13 +179,13 @@ static void lay_out_large(struct uspi_tracing *tracing, unsigned which) {
         struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
         if (!e->is_large) continue;
         if (window == 0) {
-            e->room = e->outer.room = 0;
+            e->capacity = e->outer.capacity = 0;
             continue;
         }
         const uint64_t space = space_of(e, window);
-        if (e->room > window) e->room = (size_t)window;
+        if (e->capacity > window) e->capacity = (size_t)window;
         e->bytes = at;
-        e->outer.bytes = at + e->room;
+        e->outer.bytes = at + e->capacity;
         at += space;
     }
 }
@@ -205,10 +205,10 @@ static void lay_out(struct uspi_tracing *tracing, unsigned which) {
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
         if (e->is_large) continue;
-        if (at == NULL) e->room = 0;
-        if (e->room == 0) continue;
+        if (at == NULL) e->capacity = 0;
+        if (e->capacity == 0) continue;
         e->bytes = at;
-        at += e->room;
+        at += e->capacity;
     }
 }
 
@@ -225,7 +225,7 @@ struct batch {
 static void read_each(const struct uspi_tracing *tracing, const struct batch *batch) {
     for (size_t i = 0; i < batch->count; i++) {
         struct uspi_stack_extent *e = batch->extents[i];
-        e->copied = read_some(tracing, e->from, e->bytes, e->room);
+        e->copied = read_some(tracing, e->from, e->bytes, e->capacity);
     }
 }
 
@@ -240,9 +240,9 @@ static size_t read_batch(const struct uspi_tracing *tracing, const struct batch 
     size_t left = got > 0 ? (size_t)got : 0, n = 0;
     while (n < batch->count) {
         struct uspi_stack_extent *e = batch->extents[n++];
-        e->copied = left < e->room ? left : e->room;
+        e->copied = left < e->capacity ? left : e->capacity;
         left -= e->copied;
-        if (e->copied < e->room) break;
+        if (e->copied < e->capacity) break;
     }
     return n;
 }
@@ -253,11 +253,11 @@ static void copy_usual(const struct uspi_tracing *tracing, unsigned which) {
         batch.count = batch.size = 0;
         for (; i < tracing->count && batch.count < BATCH; i++) {
             struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
-            if (e->room == 0 || e->is_large) continue;
+            if (e->capacity == 0 || e->is_large) continue;
             batch.threads[batch.count] = i;
             batch.extents[batch.count] = e;
-            batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)e->from, e->room};
-            batch.size += e->room;
+            batch.remote[batch.count++] = (struct iovec){(void *)(uintptr_t)e->from, e->capacity};
+            batch.size += e->capacity;
         }
         if (batch.count == 0) return;
         i = batch.threads[read_batch(tracing, &batch) - 1] + 1;
@@ -270,7 +270,7 @@ static void copy_usual(const struct uspi_tracing *tracing, unsigned which) {
 struct part {
     usp_addr from;
     uint8_t *bytes;
-    size_t room, copied;
+    size_t capacity, copied;
     bool may_skip;
 };
 
@@ -286,7 +286,7 @@ static bool copy_pages(struct uspi_tracing *tracing, struct part *part, usp_addr
  * Returns the number of entries. */
 static size_t read_page_map(const struct uspi_tracing *tracing, const struct part *part, usp_addr at,
                             uint64_t entries[PAGES]) {
-    const usp_addr end = part->from + part->room;
+    const usp_addr end = part->from + part->capacity;
     uint64_t count = (end - 1) / tracing->page - at / tracing->page + 1;
     if (count > PAGES) count = PAGES;
     long got = 0;
@@ -300,9 +300,9 @@ static size_t read_page_map(const struct uspi_tracing *tracing, const struct par
 
 /* Continues the copy of a part until `most` bytes of existing pages were copied, or the part's end. */
 static void copy_part(struct uspi_tracing *tracing, struct part *part, uint64_t most) {
-    const usp_addr end = part->from + part->room;
+    const usp_addr end = part->from + part->capacity;
     uint64_t entries[PAGES], page = tracing->page;
-    while (part->copied < part->room && most > 0) {
+    while (part->copied < part->capacity && most > 0) {
         usp_addr at = part->from + part->copied;
         const usp_addr first = at / page * page;
         const size_t count = read_page_map(tracing, part, at, entries);
@@ -324,22 +324,22 @@ static void copy_part(struct uspi_tracing *tracing, struct part *part, uint64_t 
 }
 
 static void copy_outer(struct uspi_tracing *tracing, struct uspi_stack_extent *e) {
-    struct part part = {e->outer.from, e->outer.bytes, e->outer.room, 0, e->may_skip};
+    struct part part = {e->outer.from, e->outer.bytes, e->outer.capacity, 0, e->may_skip};
     const usp_addr done = e->from + e->copied;
-    if (e->outer.room == 0 || tracing->left == 0 || uspi_os_clock() >= tracing->copy_deadline) return;
+    if (e->outer.capacity == 0 || tracing->left == 0 || uspi_os_clock() >= tracing->copy_deadline) return;
     /* Nothing was copied of a stack that is gone. */
-    if (e->copied == 0 || done >= part.from + part.room) return;
-    copy_part(tracing, &part, tracing->left < part.room ? tracing->left : part.room);
+    if (e->copied == 0 || done >= part.from + part.capacity) return;
+    copy_part(tracing, &part, tracing->left < part.capacity ? tracing->left : part.capacity);
     e->outer.copied = part.copied;
 }
 
 /* Copies the rest of the innermost part. If little is left up to the outermost part, it is copied too, so that there
  * is one part. */
 static void copy_inner(struct uspi_tracing *tracing, struct uspi_stack_extent *e) {
-    struct part part = {e->from, e->bytes, e->room, e->copied, e->may_skip};
+    struct part part = {e->from, e->bytes, e->capacity, e->copied, e->may_skip};
     uint64_t most = USPI_COPY_INNER;
     if (e->copied == 0 || tracing->left == 0 || uspi_os_clock() >= tracing->copy_deadline) return;
-    if (tracing->whole_stacks || e->room <= USPI_COPY_INNER + USPI_COPY_OUTER) most = e->room;
+    if (tracing->whole_stacks || e->capacity <= USPI_COPY_INNER + USPI_COPY_OUTER) most = e->capacity;
     copy_part(tracing, &part, most < tracing->left ? most : tracing->left);
     e->copied = part.copied;
 }
@@ -348,10 +348,11 @@ static void copy_large(struct uspi_tracing *tracing, unsigned which) {
     for (unsigned pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < tracing->count; i++) {
             struct uspi_stack_extent *e = &tracing->traced[i].extents[which];
-            if (!e->is_large || e->room == 0) continue;
+            if (!e->is_large || e->capacity == 0) continue;
             switch (pass) {
             case 0:
-                e->copied = read_some(tracing, e->from, e->bytes, e->room < USUAL_STACK ? e->room : USUAL_STACK);
+                e->copied =
+                    read_some(tracing, e->from, e->bytes, e->capacity < USUAL_STACK ? e->capacity : USUAL_STACK);
                 break;
             case 1: copy_outer(tracing, e); break;
             default: copy_inner(tracing, e); break;
@@ -367,7 +368,7 @@ static void look_for_interrupted(const struct uspi_tracing *tracing) {
         struct uspi_traced *t = &tracing->traced[i];
         const struct uspi_stack_extent *e = &t->extents[USPI_OWN_STACK];
         const struct uspi_copied bytes = {e->bytes, e->from, e->copied};
-        if (e->room > 0) t->interrupted = uspi_alternate_search(tracing->threads[i].copy.registers.arch, &bytes);
+        if (e->capacity > 0) t->interrupted = uspi_alternate_search(tracing->threads[i].copy.registers.arch, &bytes);
     }
 }
 

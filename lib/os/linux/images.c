@@ -111,7 +111,7 @@ struct uspi_image_listing {
     struct candidate candidate;
     uint64_t compared; /* number of program headers that were compared with mappings */
     struct data *data; /* by ascending address */
-    size_t data_count, data_room;
+    size_t data_count, data_capacity;
     bool has_generated_code; /* anonymous memory outside images is executable */
 };
 
@@ -231,7 +231,7 @@ static int note_data(struct uspi_image_listing *w, const struct uspi_mapping *m)
         c->has_text && c->path[0] != '\0' && m->low >= c->image.load_address && m->high <= c->image.end;
     if (m->executable && is_anonymous(m) && !is_in_image) w->has_generated_code = true;
     if (!m->readable || m->executable) return USP_OK;
-    if (!uspi_room_for(&w->data, &w->data_room, w->data_count, 1, sizeof *w->data)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&w->data, &w->data_capacity, w->data_count, 1, sizeof *w->data)) return USP_ERROR_NO_MEMORY;
     w->data[w->data_count++] = (struct data){m->low, m->high, is_anonymous(m)};
     return USP_OK;
 }

@@ -21,9 +21,9 @@ struct person {
     int64_t own_id; /* in the innermost namespace: the id that the process has for itself */
 };
 
-/* Reads the numbers after `name`, each preceded by a tab. Stores up to `room` of them, and returns how many there
+/* Reads the numbers after `name`, each preceded by a tab. Stores up to `capacity` of them, and returns how many there
  * are. */
-static unsigned take_numbers(const char *text, const char *name, int64_t *numbers, unsigned room) {
+static unsigned take_numbers(const char *text, const char *name, int64_t *numbers, unsigned capacity) {
     const char *line = strstr(text, name);
     unsigned count = 0;
     if (line == NULL) return 0;
@@ -31,7 +31,7 @@ static unsigned take_numbers(const char *text, const char *name, int64_t *number
         char *end;
         const long long number = strtoll(line, &end, 10);
         if (end == line) break;
-        if (count < room) numbers[count] = number;
+        if (count < capacity) numbers[count] = number;
         line = end;
     }
     return count;

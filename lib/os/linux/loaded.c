@@ -152,12 +152,12 @@ struct listing {
     struct uspi_page_cache *pages;
     struct uspi_source source; /* the same memory */
     struct listed *images;
-    size_t count, room;
+    size_t count, capacity;
     struct uspi_linked linked;
 };
 
 static struct listed *append(struct listing *listing) {
-    struct listed *images = uspi_array_reserve(listing->images, &listing->room, listing->count + 1, sizeof *images);
+    struct listed *images = uspi_array_reserve(listing->images, &listing->capacity, listing->count + 1, sizeof *images);
     if (images == NULL) return NULL;
     listing->images = images;
     memset(&images[listing->count], 0, sizeof *images);

@@ -47,7 +47,7 @@ struct clock {
 struct uspi_os_other {
     struct uspi_tracing *tracing;
     struct clock *clocks; /* by ascending id */
-    size_t clock_count, clock_room;
+    size_t clock_count, clock_capacity;
     int size;              /* descriptor of statm */
     uint64_t ranges_read;  /* time of the last check of mapped memory (usp_clock) */
     uint64_t ranges_pages; /* size of mapped memory at that check, in pages */
@@ -234,7 +234,7 @@ static long add_clock(struct uspi_os_other *other, size_t place, pid_t tid) {
     int fd = other->clock_count < other->most_files ? open_clock(other, tid) : -EMFILE;
     if (fd < 0 && !is_out_of_files(fd)) return fd;
     struct clock *grown =
-        uspi_array_reserve(other->clocks, &other->clock_room, other->clock_count + 1, sizeof *other->clocks);
+        uspi_array_reserve(other->clocks, &other->clock_capacity, other->clock_count + 1, sizeof *other->clocks);
     if (grown == NULL) {
         if (fd >= 0) uspi_linux->close(fd);
         return -ENOMEM;

@@ -30,7 +30,7 @@ static void release(void *owned) {
 /* Returns the part of a stack in which the innermost part ends that was copied. What was not copied of it counts as unreadable, because the thread runs again and changes
  * it. */
 static struct uspi_hole not_copied(const struct uspi_stack_extent *e) {
-    if (e->room == 0) return (struct uspi_hole){0, 0};
+    if (e->capacity == 0) return (struct uspi_hole){0, 0};
     usp_addr from = e->from + e->copied, high = e->high != 0 ? e->high : from + USPI_STACK_MAX;
     return (struct uspi_hole){from, high > from ? high : from};
 }
@@ -47,7 +47,7 @@ static void describe_copy(const struct uspi_tracing *tracing, size_t i) {
         const struct uspi_stack_extent *e = &from->extents[k];
         to->copy.parts[k] = (struct uspi_copied){e->bytes, e->from, e->copied};
         to->copy.parts[USPI_OUTER_PART + k] = (struct uspi_copied){e->outer.bytes, e->outer.from, e->outer.copied};
-        to->copy.dead[k] = not_copied(e);
+        to->copy.holes[k] = not_copied(e);
     }
 }
 

@@ -26,7 +26,7 @@ long uspi_ranges_read(struct uspi_ranges *ranges, int64_t pid, struct uspi_image
         mappings++;
         if (listing != NULL) uspi_image_listing_take(listing, &m);
         if (!m.readable || !(m.writable || m.executable)) continue;
-        if (!uspi_room_for(&ranges->list, &ranges->room, ranges->count, 1, sizeof *ranges->list)) {
+        if (!uspi_room_for(&ranges->list, &ranges->capacity, ranges->count, 1, sizeof *ranges->list)) {
             maps.error = -ENOMEM;
             break;
         }

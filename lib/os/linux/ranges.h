@@ -24,7 +24,7 @@ struct uspi_range {
 /* All zero: none. */
 struct uspi_ranges {
     struct uspi_range *list; /* ascending; mappings that are writable or executable */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* Reads the mappings again, and passes each to `listing` too (NULL: none). Returns the number of all mappings of the

@@ -59,7 +59,7 @@ struct uspi_slot {
     size_t copied[2];                /* copied bytes of each extent, from its beginning */
     size_t outer[2];                 /* copied bytes at its end, adjacent to the former; then comes the next extent */
     uintptr_t stack_low, stack_high; /* bounds of its own stack, if it runs on it; otherwise 0, 0 */
-    uintptr_t dead_high;             /* beginning of the live part of its own stack; 0 not known */
+    uintptr_t unused_high;           /* beginning of the live part of its own stack; 0 not known */
     uint64_t arrived, left;          /* usp_clock() */
     uint64_t cpu_ns;                 /* of a held thread */
     char name[16];                   /* of a held thread */
@@ -81,9 +81,9 @@ struct uspi_request {
     _Atomic(uint32_t) *index; /* hash table by thread id: index_mask + 1 slot numbers + 1 */
     size_t index_mask;
     uint8_t *arena;
-    uint64_t patience; /* ns after which a held thread resumes by itself */
-    size_t inner_most; /* bytes that are copied of a stack that is larger, without its outermost part */
-    bool is_late;      /* requester only: the threads asked now keep all others waiting */
+    uint64_t hold_limit; /* ns after which a held thread resumes by itself */
+    size_t inner_most;   /* bytes that are copied of a stack that is larger, without its outermost part */
+    bool is_late;        /* requester only: the threads asked now keep all others waiting */
     /* Threads wait after they have answered; otherwise they copy their stacks themselves. */
     bool holds;
     _Atomic(uint32_t) round;      /* changes to resume held threads */

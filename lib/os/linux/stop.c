@@ -22,7 +22,7 @@
 
 #define SECOND UINT64_C(1000000000)
 /* Bytes below the live part of a stack that certainly have no other use. */
-#define DEAD ((uintptr_t)1 << 20)
+#define BELOW_STACK ((uintptr_t)1 << 20)
 /* Assumed size of a stack with an unknown end: the usual limit of a stack's size. */
 #define UNKNOWN_SIZE ((usp_addr)8 << 20)
 /* The first place for one thread: place 0 is for all threads (capturing.h). usp_prepare makes one such request. */
@@ -49,7 +49,7 @@ static bool is_valid(const struct usp_prepare_options *o) {
            o->stack_copy >= 4096 && o->stack_copy <= 1u << 30 && o->timeout > 0 && o->timeout <= 3600 * SECOND;
 }
 
-uint64_t uspi_stop_patience(uint64_t timeout) { return 2 * timeout + 2 * SECOND; }
+uint64_t uspi_stop_hold_limit(uint64_t timeout) { return 2 * timeout + 2 * SECOND; }
 
 static int choose_signal(int wanted) {
     const int number = atomic_load(&uspi_capturing.signal);
@@ -145,7 +145,7 @@ static void note_rest(struct uspi_thread_copy *copy, const struct uspi_slot *s, 
     usp_addr from = (usp_addr)extent->from + s->copied[i];
     usp_addr high = (usp_addr)extent->from + (extent->is_known ? extent->size : UNKNOWN_SIZE);
     if (extent->size == 0 || from >= high) return;
-    *(extent->is_known ? &copy->dead[1 + i] : &copy->unsure) = (struct uspi_hole){from, high};
+    *(extent->is_known ? &copy->holes[1 + i] : &copy->unsure) = (struct uspi_hole){from, high};
 }
 
 void uspi_slot_to_copy(const struct uspi_slot *s, const uint8_t *arena, struct uspi_thread_copy *copy) {
@@ -153,7 +153,8 @@ void uspi_slot_to_copy(const struct uspi_slot *s, const uint8_t *arena, struct u
     copy->registers = s->registers;
     copy->stack_low = s->stack_low;
     copy->stack_high = s->stack_high;
-    copy->dead[0] = (struct uspi_hole){s->dead_high > DEAD ? s->dead_high - DEAD : 0, s->dead_high};
+    copy->holes[0] =
+        (struct uspi_hole){s->unused_high > BELOW_STACK ? s->unused_high - BELOW_STACK : 0, s->unused_high};
     for (unsigned i = 0; i < 2; i++) note_rest(copy, s, i);
     copy->stopped_ns = s->left - s->arrived;
     for (unsigned i = 0; i < 2; i++) {

@@ -9,7 +9,7 @@
 #define USPI_STOP_ATTEMPTS 4u
 
 /* Returns a time in ns that is longer than a living requester needs to wait for the threads and copy. */
-uint64_t uspi_stop_patience(uint64_t timeout);
+uint64_t uspi_stop_hold_limit(uint64_t timeout);
 
 /* Returns the bytes that a thread's stack needs. */
 size_t uspi_slot_need(const struct uspi_request *request, const struct uspi_slot *slot);

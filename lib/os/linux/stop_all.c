@@ -39,7 +39,7 @@ struct note {
 
 struct notes {
     struct note *notes;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static uint64_t our_signal(void) {
@@ -50,7 +50,7 @@ static uint64_t our_signal(void) {
 static bool note_thread(void *context, const struct uspi_proc_threads *list, pid_t tid) {
     struct notes *n = context;
     struct uspi_proc_stat stat;
-    if (!uspi_room_for(&n->notes, &n->room, n->count, 1, sizeof *n->notes)) return false;
+    if (!uspi_room_for(&n->notes, &n->capacity, n->count, 1, sizeof *n->notes)) return false;
     if (uspi_proc_threads_stat(list, tid, &stat) < 0) return true;
     const bool is_excused =
         (stat.state != 'R' && (stat.blocked & our_signal()) != 0) || stat.state == 'T' || stat.state == 't';
@@ -158,13 +158,13 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
         struct uspi_slot *s = &r->slots[i];
         if (!uspi_slot_ready(s)) continue;
         s->offset = at;
-        size_t room = r->arena_size - at < share ? r->arena_size - at : share;
+        size_t capacity = r->arena_size - at < share ? r->arena_size - at : share;
         for (unsigned part = 0; part < 2; part++) {
-            s->copied[part] = uspi_extent_copy(r, &s->extents[part], r->arena + at, room, &s->outer[part]);
+            s->copied[part] = uspi_extent_copy(r, &s->extents[part], r->arena + at, capacity, &s->outer[part]);
             /* The next copy begins at a multiple of 16 bytes. */
             s->copied[part] &= ~(size_t)15;
             at += s->copied[part] + s->outer[part];
-            room -= s->copied[part] + s->outer[part];
+            capacity -= s->copied[part] + s->outer[part];
         }
         /* The thread may have resumed by itself while it was copied. */
         if (!uspi_slot_ready(s)) s->status = USP_ERROR_TIMEOUT;
@@ -279,7 +279,7 @@ static int stop_and_collect(struct stop *stop, uint64_t timeout, struct uspi_sto
     bool last = false;
     for (unsigned attempt = 1;;) {
         last = last || attempt == USPI_STOP_ATTEMPTS;
-        uspi_request_at(USPI_SNAPSHOT_PLACE)->patience = uspi_stop_patience(timeout);
+        uspi_request_at(USPI_SNAPSHOT_PLACE)->hold_limit = uspi_stop_hold_limit(timeout);
         int e = stop_once(stop, last);
         if (e == -ECANCELED) {
             /* Threads that start and end faster than they are listed use up the slots. The number of slots doubles

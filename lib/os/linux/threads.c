@@ -95,7 +95,7 @@ long uspi_linux_living_thread(int64_t pid) {
 
 struct collection {
     pid_t *seen; /* all ids so far */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static bool collect(void *context, const struct uspi_proc_threads *list, pid_t tid) {
@@ -104,7 +104,7 @@ static bool collect(void *context, const struct uspi_proc_threads *list, pid_t t
     for (size_t i = c->count; i > 0; i--) {
         if (c->seen[i - 1] == tid) return true;
     }
-    if (c->count == c->room) return false;
+    if (c->count == c->capacity) return false;
     c->seen[c->count++] = tid;
     return true;
 }
@@ -128,12 +128,12 @@ static void describe_thread(struct usp_thread_info *info, pid_t tid, pid_t pid, 
 int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *count) {
     pid_t pid = uspi_linux->own_process(), self = uspi_linux->own_thread();
     *count = 0;
-    /* The room doubles until all threads fit: 32 bytes a thread for the listing, 4 for its id. */
-    for (size_t room = 1024; room <= (size_t)1 << 22; room *= 2) {
-        size_t listing = room * 32, total = listing + room * sizeof(pid_t);
+    /* The listing grows until all threads fit: 32 bytes a thread for the listing, 4 for its id. */
+    for (size_t listed = 1024; listed <= (size_t)1 << 22; listed *= 2) {
+        size_t listing = listed * 32, total = listing + listed * sizeof(pid_t);
         char *memory = uspi_linux->map(total, false);
         if (memory == NULL) return USP_ERROR_NO_MEMORY;
-        struct collection c = {.seen = (pid_t *)(void *)(memory + listing), .room = room};
+        struct collection c = {.seen = (pid_t *)(void *)(memory + listing), .capacity = listed};
         int e = uspi_linux_each_thread(0, memory, listing, collect, &c);
         if (e == 0) {
             for (size_t i = 0; i < c.count && i < capacity; i++) describe_thread(&infos[i], c.seen[i], pid, self);

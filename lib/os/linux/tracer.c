@@ -131,14 +131,14 @@ static size_t expected_threads(const struct uspi_tracing *tracing) {
     return counted > 0 ? (size_t)counted : 1;
 }
 
-static bool reserve(struct uspi_tracing *tracing, size_t room) {
+static bool reserve(struct uspi_tracing *tracing, size_t capacity) {
     free(tracing->threads);
     free(tracing->traced);
     free(tracing->tids);
-    tracing->threads = calloc(room, sizeof *tracing->threads);
-    tracing->traced = calloc(room, sizeof *tracing->traced);
-    tracing->tids = calloc(room, sizeof *tracing->tids);
-    tracing->room = room;
+    tracing->threads = calloc(capacity, sizeof *tracing->threads);
+    tracing->traced = calloc(capacity, sizeof *tracing->traced);
+    tracing->tids = calloc(capacity, sizeof *tracing->tids);
+    tracing->capacity = capacity;
     tracing->count = tracing->expected = 0;
     return tracing->threads != NULL && tracing->traced != NULL && tracing->tids != NULL;
 }
@@ -147,7 +147,7 @@ static bool add_if_new(void *context, const struct uspi_proc_threads *list, pid_
     struct uspi_tracing *tracing = context;
     (void)list;
     if ((tracing->only != 0 && tid != tracing->only) || tid == tracing->except || is_known(tracing, tid)) return true;
-    if (tracing->count == tracing->room) {
+    if (tracing->count == tracing->capacity) {
         tracing->is_short = true;
         return false;
     }
@@ -286,7 +286,7 @@ static void copy_contexts(struct uspi_tracing *tracing) {
                                                .mask = ~tracing->pac_mask,
                                                .pid = tracing->living,
                                                .table = &tracing->contexts};
-    if (tracing->contexts.room == 0 || !have_contexts(uspi_backend_find(tracing->arch))) return;
+    if (tracing->contexts.capacity == 0 || !have_contexts(uspi_backend_find(tracing->arch))) return;
     for (size_t i = 0; i < tracing->count; i++) {
         const struct usp_registers *registers = &tracing->threads[i].copy.registers;
         if (!tracing->traced[i].stopped || tracing->threads[i].status != USP_OK) continue;
@@ -477,7 +477,7 @@ static int trace_once(struct uspi_tracing *tracing) {
 int uspi_trace(struct uspi_tracing *tracing) {
     struct uspi_undisturbed kept;
     const int kept_errno = errno;
-    size_t room = expected_threads(tracing);
+    size_t capacity = expected_threads(tracing);
     /* No handler of the program may run on the tracer. */
     uspi_os_undisturbed_begin(&kept);
     int listed;
@@ -488,10 +488,10 @@ int uspi_trace(struct uspi_tracing *tracing) {
     }
     for (unsigned attempt = 0; status == USP_OK && attempt < ATTEMPTS; attempt++) {
         uspi_copies_clear(tracing);
-        room += room / 4 + 16;
-        status = reserve(tracing, room) ? trace_once(tracing) : fail_to_list(tracing, -ENOMEM);
+        capacity += capacity / 4 + 16;
+        status = reserve(tracing, capacity) ? trace_once(tracing) : fail_to_list(tracing, -ENOMEM);
         if (!tracing->is_short) break;
-        room *= 2;
+        capacity *= 2;
     }
     if (status == USP_OK && tracing->is_short) status = fail_to_list(tracing, -ENOMEM);
     uspi_os_undisturbed_end(&kept);
@@ -501,7 +501,7 @@ int uspi_trace(struct uspi_tracing *tracing) {
 
 /* Puts the given threads into the arrays, which grow if necessary. Returns false when memory is exhausted. */
 static bool take_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count) {
-    if (count > tracing->room && !reserve(tracing, count + count / 4)) return false;
+    if (count > tracing->capacity && !reserve(tracing, count + count / 4)) return false;
     memset(tracing->threads, 0, count * sizeof *tracing->threads);
     memset(tracing->traced, 0, count * sizeof *tracing->traced);
     for (size_t i = 0; i < count; i++) {

@@ -36,13 +36,13 @@ enum { USPI_ARENAS = 2 * USPI_STACKS };
  * not copied. */
 struct uspi_stack_extent {
     usp_addr from, low, high; /* beginning of the live part, and bounds of the whole stack: 0, 0 not known */
-    size_t room, copied;      /* of the innermost part */
+    size_t capacity, copied;  /* of the innermost part */
     uint8_t *bytes;
     bool is_large;
     bool may_skip; /* pages that are not present were never written */
     struct {
         usp_addr from;
-        size_t room, copied;
+        size_t capacity, copied;
         uint8_t *bytes;
     } outer;
 };
@@ -98,8 +98,8 @@ struct uspi_tracing {
     struct uspi_ranges ranges;
     struct usp_region executor; /* result of before_stop */
     uint64_t mapped;            /* how much memory was mapped before the mappings were read; 0: not known */
-    size_t room;                /* capacity of `threads`, `traced` and `tids` */
-    bool is_short;              /* there were more threads than `room` */
+    size_t capacity;            /* capacity of `threads`, `traced` and `tids` */
+    bool is_short;              /* there were more threads than `capacity` */
     bool is_given;              /* the caller has listed the threads */
     bool has_unknown_stack;     /* a stack pointer was in none of the ranges */
     uint64_t spent;             /* processor time of tracers that were threads, in ns */

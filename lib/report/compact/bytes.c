@@ -54,8 +54,8 @@ unsigned uspi_compact_width(uint32_t arch) {
     return b != NULL ? b->word : 8;
 }
 
-void uspi_compact_open(struct uspi_compact_out *out, uint8_t *bytes, size_t room, uint32_t arch) {
-    *out = (struct uspi_compact_out){.bytes = bytes, .room = room, .width = uspi_compact_width(arch)};
+void uspi_compact_open(struct uspi_compact_out *out, uint8_t *bytes, size_t capacity, uint32_t arch) {
+    *out = (struct uspi_compact_out){.bytes = bytes, .capacity = capacity, .width = uspi_compact_width(arch)};
     uspi_compact_put(out, out->width == 4 ? SIZE_32 : SIZE_64);
 }
 
@@ -64,7 +64,7 @@ void uspi_compact_put_number(struct uspi_compact_out *out, uint64_t value, unsig
 }
 
 void uspi_compact_put_bytes(struct uspi_compact_out *out, const void *from, size_t n) {
-    const size_t left = out->size < out->room ? out->room - out->size : 0;
+    const size_t left = out->size < out->capacity ? out->capacity - out->size : 0;
     const size_t kept = n < left ? n : left;
     if (kept > 0) memcpy(out->bytes + out->size, from, kept);
     out->size += n;
@@ -97,5 +97,5 @@ unsigned uspi_compact_unsigned_size(uint64_t value) {
 
 int uspi_compact_close(const struct uspi_compact_out *out, size_t *size) {
     *size = out->size;
-    return out->size <= out->room ? USP_OK : USP_ERROR_FULL;
+    return out->size <= out->capacity ? USP_OK : USP_ERROR_FULL;
 }

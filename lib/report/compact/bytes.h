@@ -46,8 +46,8 @@ int uspi_compact_count(struct uspi_compact_in *in, uint64_t *value);
 
 struct uspi_compact_out {
     uint8_t *bytes;
-    size_t room;
-    size_t size; /* number of bytes that were put, including those beyond `room` */
+    size_t capacity;
+    size_t size; /* number of bytes that were put, including those beyond `capacity` */
     unsigned width;
 };
 
@@ -55,10 +55,10 @@ struct uspi_compact_out {
 unsigned uspi_compact_width(uint32_t arch);
 
 /* Begins to write into `bytes`, and puts the first byte. */
-void uspi_compact_open(struct uspi_compact_out *out, uint8_t *bytes, size_t room, uint32_t arch);
+void uspi_compact_open(struct uspi_compact_out *out, uint8_t *bytes, size_t capacity, uint32_t arch);
 
 static inline void uspi_compact_put(struct uspi_compact_out *out, uint8_t byte) {
-    if (out->size < out->room) out->bytes[out->size] = byte;
+    if (out->size < out->capacity) out->bytes[out->size] = byte;
     out->size++;
 }
 

@@ -20,12 +20,12 @@ struct piece {
 struct reader {
     struct uspi_compact_in in;
     char *text; /* all paths, each NUL-terminated */
-    size_t text_size, text_room, text_max;
+    size_t text_size, text_capacity, text_max;
     struct piece *prefixes;
-    size_t prefix_count, prefix_room;
+    size_t prefix_count, prefix_capacity;
     struct usp_image *images; /* they get their paths when all have been read */
     size_t *paths;            /* the position of each image's path in `text` */
-    size_t count, image_room, path_room;
+    size_t count, image_capacity, path_capacity;
     size_t path;        /* where the current path begins in `text` */
     size_t path_prefix; /* where its first characters begin that are not a prefix; SIZE_MAX: none came yet */
 };
@@ -43,7 +43,7 @@ static int append(struct reader *reader, struct uspi_span span) {
     const size_t size = reader->text_size - reader->path;
     if (span.length > PATH_MAX_BYTES - size || span.length > reader->text_max - reader->text_size)
         return USP_ERROR_FORMAT;
-    if (!uspi_room_for(&reader->text, &reader->text_room, reader->text_size, span.length + 1, 1)) {
+    if (!uspi_room_for(&reader->text, &reader->text_capacity, reader->text_size, span.length + 1, 1)) {
         return USP_ERROR_NO_MEMORY;
     }
     if (span.length > 0) memcpy(reader->text + reader->text_size, span.bytes, span.length);
@@ -60,7 +60,8 @@ static int take(struct reader *reader, uint64_t length, struct uspi_span *span) 
 }
 
 static int define_prefix(struct reader *reader) {
-    if (!uspi_room_for(&reader->prefixes, &reader->prefix_room, reader->prefix_count, 1, sizeof *reader->prefixes)) {
+    if (!uspi_room_for(&reader->prefixes, &reader->prefix_capacity, reader->prefix_count, 1,
+                       sizeof *reader->prefixes)) {
         return USP_ERROR_NO_MEMORY;
     }
     const size_t at = reader->path_prefix;
@@ -107,7 +108,7 @@ static int read_prefix(struct reader *reader, uint8_t byte) {
     if (number < USPI_PREFIX_FIRST || number - USPI_PREFIX_FIRST >= reader->prefix_count) return USP_ERROR_FORMAT;
     const struct piece piece = reader->prefixes[number - USPI_PREFIX_FIRST];
     /* Making room may move the text, which contains the prefix. */
-    if (!uspi_room_for(&reader->text, &reader->text_room, reader->text_size, piece.length + 1, 1)) {
+    if (!uspi_room_for(&reader->text, &reader->text_capacity, reader->text_size, piece.length + 1, 1)) {
         return USP_ERROR_NO_MEMORY;
     }
     return append(reader, (struct uspi_span){reader->text + piece.at, piece.length});
@@ -164,8 +165,8 @@ static int read_image(struct reader *reader, uint32_t arch, uint64_t *base) {
     int status = read_build_id(reader, &image);
     if (status == USP_OK) status = read_path(reader, &path);
     if (status != USP_OK) return status;
-    if (!uspi_room_for(&reader->images, &reader->image_room, reader->count, 1, sizeof image) ||
-        !uspi_room_for(&reader->paths, &reader->path_room, reader->count, 1, sizeof path)) {
+    if (!uspi_room_for(&reader->images, &reader->image_capacity, reader->count, 1, sizeof image) ||
+        !uspi_room_for(&reader->paths, &reader->path_capacity, reader->count, 1, sizeof path)) {
         return USP_ERROR_NO_MEMORY;
     }
     reader->images[reader->count] = image;
@@ -173,13 +174,13 @@ static int read_image(struct reader *reader, uint32_t arch, uint64_t *base) {
     return USP_OK;
 }
 
-static int read_platform(struct reader *reader, char *platform, size_t room) {
+static int read_platform(struct reader *reader, char *platform, size_t capacity) {
     struct uspi_span name;
     uint8_t length;
     if (!uspi_compact_byte(&reader->in, &length)) return USP_ERROR_TRUNCATED;
     int status = take(reader, length, &name);
-    if (status != USP_OK || platform == NULL || room == 0) return status;
-    size_t kept = length < room ? length : room - 1;
+    if (status != USP_OK || platform == NULL || capacity == 0) return status;
+    size_t kept = length < capacity ? length : capacity - 1;
     memcpy(platform, name.bytes, kept);
     platform[kept] = '\0';
     return USP_OK;

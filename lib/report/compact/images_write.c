@@ -118,12 +118,12 @@ static void put_image(struct writer *writer, const struct usp_image *image) {
 }
 
 int usp_compact_images_write(const struct usp_images *images, uint32_t arch, const char *platform, uint8_t *bytes,
-                             size_t room, size_t *size) {
+                             size_t capacity, size_t *size) {
     struct writer writer = {.base = 0};
     struct uspi_span name = uspi_span_of(platform);
-    if (images == NULL || size == NULL || (bytes == NULL && room > 0)) return USP_ERROR_ARGUMENT;
+    if (images == NULL || size == NULL || (bytes == NULL && capacity > 0)) return USP_ERROR_ARGUMENT;
     if (name.length > PLATFORM_MAX) return USP_ERROR_ARGUMENT;
-    uspi_compact_open(&writer.out, bytes, room, arch);
+    uspi_compact_open(&writer.out, bytes, capacity, arch);
     uspi_compact_put(&writer.out, (uint8_t)name.length);
     uspi_compact_put_bytes(&writer.out, name.bytes, name.length);
     uspi_compact_put_count(&writer.out, usp_images_count(images));

@@ -69,9 +69,9 @@ static bool is_outermost(uint32_t stop) {
     return stop == USP_STOP_ROOT || stop == USP_STOP_FP_ZERO || stop == USP_STOP_RA_ZERO;
 }
 
-int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_t room, size_t *size) {
+int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_t capacity, size_t *size) {
     struct writer writer = {.address = 0};
-    if (stack == NULL || size == NULL || (bytes == NULL && room > 0)) return USP_ERROR_ARGUMENT;
+    if (stack == NULL || size == NULL || (bytes == NULL && capacity > 0)) return USP_ERROR_ARGUMENT;
     if (stack->physical > stack->count || (stack->frames == NULL && stack->count > 0)) return USP_ERROR_ARGUMENT;
     const bool has_chain = stack->count > stack->physical;
     /* After the join, the operating system's stack has the frames that run the task. Swift leaves them out. */
@@ -81,7 +81,7 @@ int usp_compact_stack_write(const struct usp_stack *stack, uint8_t *bytes, size_
     const bool has_rest =
         stack->stop == USP_STOP_CAPACITY && stack->omitted == 1 && stack->omitted_at == stack->physical;
     const bool is_counted = stack->omitted > 0 && !has_rest;
-    uspi_compact_open(&writer.out, bytes, room, stack->arch);
+    uspi_compact_open(&writer.out, bytes, capacity, stack->arch);
     for (uint32_t i = 0; i < end; i++) {
         if (is_counted && i == stack->omitted_at) put_omitted(&writer, stack->omitted);
         put_frame(&writer, &stack->frames[i]);

@@ -32,7 +32,7 @@ static bool has_escapes(struct uspi_span text) {
 
 /* Makes room for a string with resolved escapes. Returns false when memory is exhausted. */
 static bool reserve_scratch(struct uspi_documents *documents, size_t size) {
-    void *grown = uspi_array_reserve(documents->scratch, &documents->scratch_room, size, 1);
+    void *grown = uspi_array_reserve(documents->scratch, &documents->scratch_capacity, size, 1);
     if (grown == NULL) return false;
     documents->scratch = grown;
     return true;
@@ -53,7 +53,7 @@ static bool resolve(struct uspi_documents *documents, struct uspi_span *a, struc
 /* ---- lists of images ---- */
 
 static bool add_scope(struct uspi_documents *documents, size_t begin, size_t end, size_t table) {
-    void *grown = uspi_array_reserve(documents->scopes, &documents->scope_room, documents->scope_count + 1,
+    void *grown = uspi_array_reserve(documents->scopes, &documents->scope_capacity, documents->scope_count + 1,
                                      sizeof *documents->scopes);
     if (grown == NULL) return false;
     documents->scopes = grown;
@@ -98,7 +98,7 @@ struct walk {
 static bool push_level(struct walk *walk, size_t node) {
     struct uspi_documents *documents = walk->documents;
     void *grown =
-        uspi_array_reserve(documents->levels, &documents->level_room, walk->depth + 1, sizeof *documents->levels);
+        uspi_array_reserve(documents->levels, &documents->level_capacity, walk->depth + 1, sizeof *documents->levels);
     if (grown == NULL) return false;
     documents->levels = grown;
     struct uspi_level *level = &documents->levels[walk->depth];
@@ -332,8 +332,8 @@ static int write_text_line(struct uspi_documents *documents, struct uspi_line_re
                            const struct text_line *line) {
     struct uspi_edit_text edit;
     enum uspi_line_is is;
-    char room[1024];
-    struct uspi_text out = uspi_text_through(uspi_gathered_append, &documents->gathered, room, sizeof room);
+    char capacity[1024];
+    struct uspi_text out = uspi_text_through(uspi_gathered_append, &documents->gathered, capacity, sizeof capacity);
     documents->gathered.size = 0;
     int status = uspi_lines_write(lines, &line->here, &out, &is);
     if (status == USP_OK) status = uspi_text_flush(&out);

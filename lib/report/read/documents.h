@@ -25,12 +25,12 @@ struct uspi_documents {
     struct uspi_json_document document; /* the current document */
     struct uspi_text_tables tables;     /* the document's lists of images */
     struct uspi_scope *scopes;          /* where each list of images is valid */
-    size_t scope_count, scope_room;
+    size_t scope_count, scope_capacity;
     struct uspi_level *levels; /* the containers of the current node, outermost first; as many as its depth */
-    size_t level_room;
+    size_t level_capacity;
     struct uspi_edits edits;
     char *scratch; /* buffer for a string with resolved escapes */
-    size_t scratch_room;
+    size_t scratch_capacity;
     struct uspi_gathered gathered; /* a line of a string, with its answers */
     bool is_record;                /* a member with the counts is added to the outermost object */
 };

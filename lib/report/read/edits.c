@@ -18,14 +18,14 @@ void uspi_edits_clear(struct uspi_edits *edits) {
 }
 
 struct uspi_text *uspi_edit_begin(struct uspi_edits *edits, struct uspi_edit_text *edit) {
-    edit->text = uspi_text_through(uspi_gathered_append, &edits->texts, edit->room, sizeof edit->room);
+    edit->text = uspi_text_through(uspi_gathered_append, &edits->texts, edit->capacity, sizeof edit->capacity);
     return &edit->text;
 }
 
 int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t at, size_t removed) {
     int status = uspi_text_flush(&edit->text);
     if (status != USP_OK) return status;
-    void *grown = uspi_array_reserve(edits->edits, &edits->room, edits->count + 1, sizeof *edits->edits);
+    void *grown = uspi_array_reserve(edits->edits, &edits->capacity, edits->count + 1, sizeof *edits->edits);
     if (grown == NULL) return USP_ERROR_NO_MEMORY;
     edits->edits = grown;
     size_t length = (size_t)edit->text.length;

@@ -183,7 +183,7 @@ static bool has_member(const struct uspi_json_document *document, size_t object,
 }
 
 static int add_addition(struct uspi_expanded *to, size_t from) {
-    if (!uspi_room_for(&to->additions, &to->room, to->count, 1, sizeof *to->additions)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&to->additions, &to->capacity, to->count, 1, sizeof *to->additions)) return USP_ERROR_NO_MEMORY;
     to->additions[to->count++] = (struct uspi_addition){from, to->text.size};
     return USP_OK;
 }
@@ -197,7 +197,7 @@ static int put_members(struct expansion *expansion, size_t object, const uint8_t
     struct usp_images *images = NULL;
     uint8_t *map;
     size_t map_size = 0;
-    char room[1024];
+    char capacity[1024];
     int status = bytes_of(document, uspi_json_member(document, object, USPI_SPAN("imageMap")), &map, &map_size);
     if (status == USP_OK && map != NULL) {
         status = usp_compact_images_read(map, map_size, arch, &images, NULL, 0);
@@ -211,7 +211,7 @@ static int put_members(struct expansion *expansion, size_t object, const uint8_t
         uspi_gathered_append(&expansion->to->text, document->text.bytes + expansion->copied, end - expansion->copied);
     expansion->copied = end;
     const size_t from = expansion->to->text.size;
-    struct uspi_text out = uspi_text_through(uspi_gathered_append, &expansion->to->text, room, sizeof room);
+    struct uspi_text out = uspi_text_through(uspi_gathered_append, &expansion->to->text, capacity, sizeof capacity);
     uspi_put_string(&out, ",\"threads\":[{\"frames\":[");
     put_frames(&out, bytes, n);
     uspi_put_string(&out, "]}]");

@@ -12,7 +12,7 @@ struct uspi_expanded {
     struct uspi_addition {
         size_t from, to; /* range in `text` */
     } *additions;        /* ascending */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* Finds such objects in a text of JSON documents, and appends members "threads" and "images" to each, in the format of

@@ -10,7 +10,7 @@
 
 struct uspi_strings {
     struct uspi_strings *next;
-    size_t used, room;
+    size_t used, capacity;
     char bytes[];
 };
 
@@ -18,11 +18,11 @@ bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct usp
     struct uspi_strings *block = model->strings;
     *copy = (struct uspi_span){"", 0};
     if (text.length == 0) return true;
-    if (block == NULL || block->room - block->used <= text.length) {
-        size_t room = text.length >= BLOCK_SIZE ? text.length + 1 : BLOCK_SIZE;
-        block = malloc(sizeof *block + room);
+    if (block == NULL || block->capacity - block->used <= text.length) {
+        size_t capacity = text.length >= BLOCK_SIZE ? text.length + 1 : BLOCK_SIZE;
+        block = malloc(sizeof *block + capacity);
         if (block == NULL) return false;
-        *block = (struct uspi_strings){model->strings, 0, room};
+        *block = (struct uspi_strings){model->strings, 0, capacity};
         model->strings = block;
     }
     char *to = block->bytes + block->used;
@@ -50,8 +50,8 @@ void uspi_model_clear(struct uspi_model *model) {
 /* ---- parts, threads, frames ---- */
 
 /* Appends a cleared element to an array. Returns it, or NULL when memory is exhausted. */
-static void *append(void **array, size_t *count, size_t *room, size_t size) {
-    void *grown = uspi_array_reserve(*array, room, *count + 1, size);
+static void *append(void **array, size_t *count, size_t *capacity, size_t size) {
+    void *grown = uspi_array_reserve(*array, capacity, *count + 1, size);
     if (grown == NULL) return NULL;
     *array = grown;
     void *element = (char *)grown + (*count)++ * size;
@@ -60,7 +60,7 @@ static void *append(void **array, size_t *count, size_t *room, size_t size) {
 }
 
 #define APPEND(model, what)                                                                                            \
-    append((void **)&(model)->what##s, &(model)->what##_count, &(model)->what##_room, sizeof *(model)->what##s)
+    append((void **)&(model)->what##s, &(model)->what##_count, &(model)->what##_capacity, sizeof *(model)->what##s)
 
 struct uspi_model_part *uspi_model_add_part(struct uspi_model *model) {
     struct uspi_model_part *part = APPEND(model, part);

@@ -51,8 +51,9 @@ struct uspi_model {
     struct uspi_model_frame *frames;
     struct uspi_model_source *sources;
     struct uspi_image_entry *images; /* their strings belong to the model */
-    size_t part_count, part_room, thread_count, thread_room, frame_count, frame_room, source_count, source_room;
-    size_t image_count, image_room;
+    size_t part_count, part_capacity, thread_count, thread_capacity, frame_count, frame_capacity, source_count,
+        source_capacity;
+    size_t image_count, image_capacity;
     struct uspi_strings *strings; /* blocks of memory that all spans point into */
     struct usp_reader_counts counts;
 };

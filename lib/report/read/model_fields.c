@@ -240,12 +240,12 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
 struct field_text {
     struct uspi_gathered gathered;
     struct uspi_text out;
-    char room[256];
+    char capacity[256];
 };
 
 static void begin_text(struct field_text *text) {
     text->gathered.size = 0;
-    text->out = uspi_text_through(uspi_gathered_append, &text->gathered, text->room, sizeof text->room);
+    text->out = uspi_text_through(uspi_gathered_append, &text->gathered, text->capacity, sizeof text->capacity);
 }
 
 static bool end_text(struct field_text *text, struct uspi_model *model, enum uspi_field field) {

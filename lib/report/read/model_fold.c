@@ -306,8 +306,8 @@ bool uspi_model_fold(struct uspi_model *model) {
         free(model->frames);
         model->threads = folded.threads;
         model->frames = folded.frames;
-        model->thread_count = model->thread_room = folded.thread_count;
-        model->frame_count = model->frame_room = folded.frame_count;
+        model->thread_count = model->thread_capacity = folded.thread_count;
+        model->frame_count = model->frame_capacity = folded.frame_count;
     } else {
         free(folded.threads);
         free(folded.frames);

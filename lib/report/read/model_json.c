@@ -29,7 +29,7 @@ struct builder {
     size_t payload;            /* the object around the last report that holds several; USPI_JSON_NONE: none was read */
     struct uspi_payload_times times; /* of that object */
     size_t *shown;                   /* for each table of images, the last report that got its images, counted from 1 */
-    size_t shown_room, shown_count;
+    size_t shown_capacity, shown_count;
 };
 
 /* ---- reports ---- */
@@ -116,7 +116,7 @@ static bool take_images(struct builder *builder, size_t table) {
     if (table == SIZE_MAX) return true;
     const size_t count = uspi_tables_count(tables), part = builder->model->part_count;
     if (builder->shown_count < count) {
-        if (!uspi_room_for(&builder->shown, &builder->shown_room, 0, count, sizeof *builder->shown)) return false;
+        if (!uspi_room_for(&builder->shown, &builder->shown_capacity, 0, count, sizeof *builder->shown)) return false;
         for (; builder->shown_count < count; builder->shown_count++) builder->shown[builder->shown_count] = 0;
     }
     if (builder->shown[table] == part) return true;

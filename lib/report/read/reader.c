@@ -91,7 +91,7 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     if (completed.images != NULL) made->lines.given = uspi_reader_tables(completed.images);
     made->documents.lines = &made->lines;
     made->documents.is_record = (completed.flags & USP_READER_RECORD) != 0;
-    made->out = uspi_text_through(completed.write, completed.context, made->out_room, sizeof made->out_room);
+    made->out = uspi_text_through(completed.write, completed.context, made->out_capacity, sizeof made->out_capacity);
     *reader = made;
     return USP_OK;
 }
@@ -141,8 +141,8 @@ static void put_raw(struct usp_reader *reader, struct uspi_span bytes) {
     if (reader->options.write != NULL) uspi_put(&reader->out, bytes.bytes, bytes.length);
 }
 
-static bool reserve(char **buffer, size_t *room, size_t size) {
-    void *grown = uspi_array_reserve(*buffer, room, size + 1, 1);
+static bool reserve(char **buffer, size_t *capacity, size_t size) {
+    void *grown = uspi_array_reserve(*buffer, capacity, size + 1, 1);
     if (grown == NULL) return false;
     *buffer = grown;
     return true;
@@ -280,7 +280,7 @@ static bool characters_of(struct usp_reader *reader, struct uspi_span raw, struc
     *text = raw;
     if (reader->split.encoding == USPI_ENCODING_UTF8) return true;
     if (raw.length % 2 != 0) return false;
-    if (!reserve(&reader->decoded, &reader->decoded_room, reader->decoded_size + raw.length / 2 * 3)) {
+    if (!reserve(&reader->decoded, &reader->decoded_capacity, reader->decoded_size + raw.length / 2 * 3)) {
         *status = USP_ERROR_NO_MEMORY;
         return false;
     }
@@ -304,7 +304,7 @@ static struct uspi_span following_of(struct usp_reader *reader, struct uspi_span
 }
 
 static int hold(struct usp_reader *reader, const struct uspi_line *line) {
-    if (!reserve(&reader->held, &reader->held_room, line->raw.length)) return USP_ERROR_NO_MEMORY;
+    if (!reserve(&reader->held, &reader->held_capacity, line->raw.length)) return USP_ERROR_NO_MEMORY;
     memcpy(reader->held, line->raw.bytes, line->raw.length);
     reader->held_size = line->raw.length;
     reader->held_position = line->position;
@@ -350,8 +350,8 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     } else {
         following = line->following;
     }
-    char room[512];
-    struct uspi_text gathered = uspi_text_through(uspi_gathered_append, &reader->gathered, room, sizeof room);
+    char capacity[512];
+    struct uspi_text gathered = uspi_text_through(uspi_gathered_append, &reader->gathered, capacity, sizeof capacity);
     struct uspi_text *out = is_wide ? &gathered : &reader->out;
     reader->gathered.size = 0;
     const struct uspi_line_here here = {line->position, text, following, is_last};
@@ -463,7 +463,7 @@ static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, boo
 }
 
 static int keep(struct usp_reader *reader, struct uspi_span bytes) {
-    if (!reserve(&reader->kept, &reader->kept_room, reader->kept_size + bytes.length)) return USP_ERROR_NO_MEMORY;
+    if (!reserve(&reader->kept, &reader->kept_capacity, reader->kept_size + bytes.length)) return USP_ERROR_NO_MEMORY;
     if (bytes.length > 0) memcpy(reader->kept + reader->kept_size, bytes.bytes, bytes.length);
     reader->kept_size += bytes.length;
     return USP_OK;

@@ -20,16 +20,16 @@ struct usp_reader {
     size_t mark_length; /* length of the byte order mark at the beginning of the text */
     bool is_rewound;    /* the text was learned before */
     char *kept;         /* buffered text: until its kind is known, and all of a JSON text */
-    size_t kept_size, kept_room;
+    size_t kept_size, kept_capacity;
     char *held; /* a line whose result depends on the next line */
-    size_t held_size, held_room;
+    size_t held_size, held_capacity;
     uint64_t held_position;
     char *decoded; /* UTF-16 text converted to UTF-8 */
-    size_t decoded_size, decoded_room;
+    size_t decoded_size, decoded_capacity;
     struct uspi_gathered gathered; /* a changed line before conversion to UTF-16 */
     struct uspi_expanded expanded; /* a JSON text in which encoded Swift backtraces were expanded to frames */
     struct uspi_text out;
-    char out_room[1 << 15];
+    char out_capacity[1 << 15];
     char error[256];
 };
 

@@ -50,9 +50,9 @@ void usp_report_free(struct usp_report *report) {
 }
 
 int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context) {
-    char room[4096];
+    char capacity[4096];
     if (report == NULL || write == NULL) return USP_ERROR_ARGUMENT;
-    struct uspi_text out = uspi_text_through(write, context, room, sizeof room);
+    struct uspi_text out = uspi_text_through(write, context, capacity, sizeof capacity);
     switch (style) {
     case USP_REPORT_TEXT: uspi_model_put_text(&report->model, &out); break;
     case USP_REPORT_JSON: uspi_model_put_json(&report->model, &out); break;

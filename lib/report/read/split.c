@@ -46,7 +46,7 @@ static void give(struct uspi_split *split, struct uspi_span raw, struct uspi_spa
 }
 
 static bool keep(struct uspi_split *split, struct uspi_span bytes) {
-    void *grown = uspi_array_reserve(split->kept, &split->room, split->kept_size + bytes.length + 1, 1);
+    void *grown = uspi_array_reserve(split->kept, &split->capacity, split->kept_size + bytes.length + 1, 1);
     if (grown == NULL) return false;
     split->kept = grown;
     if (bytes.length > 0) memcpy(split->kept + split->kept_size, bytes.bytes, bytes.length);

@@ -18,7 +18,7 @@ struct uspi_split {
     enum uspi_encoding encoding;
     uint64_t position; /* position of the next byte in the text */
     char *kept;        /* the beginning of a line whose end has not arrived */
-    size_t kept_size, room;
+    size_t kept_size, capacity;
     bool is_in_long; /* the current line is too long */
 };
 

@@ -11,7 +11,7 @@ struct uspi_table {
     bool is_scattered;
     struct uspi_image_entry *images; /* in the order of addition */
     char **strings;                  /* for each image, the memory that its spans point into */
-    size_t count, room, string_room;
+    size_t count, capacity, string_capacity;
     const struct uspi_image_entry **by_address, **by_name; /* the first `settled` images, sorted */
     size_t settled, placed;                                /* `placed`: number of entries in by_address */
 };
@@ -38,7 +38,7 @@ void uspi_tables_clear(struct uspi_text_tables *tables) {
 
 static bool begin_table(struct uspi_text_tables *tables, uint64_t position, bool is_scattered) {
     if (!uspi_tables_settle(tables, true)) return false;
-    void *grown = uspi_array_reserve(tables->tables, &tables->room, tables->count + 1, sizeof *tables->tables);
+    void *grown = uspi_array_reserve(tables->tables, &tables->capacity, tables->count + 1, sizeof *tables->tables);
     if (grown == NULL) return false;
     tables->tables = grown;
     tables->tables[tables->count++] = (struct uspi_table){.position = position, .is_scattered = is_scattered};
@@ -57,14 +57,15 @@ static bool open_table(struct uspi_text_tables *tables, uint64_t position, bool 
 
 static bool make_room(struct uspi_table *table) {
     /* The indexes point into the images, which may move. */
-    if (table->count == table->room) {
+    if (table->count == table->capacity) {
         clear_indexes(table);
         table->settled = table->placed = 0;
     }
-    void *images = uspi_array_reserve(table->images, &table->room, table->count + 1, sizeof *table->images);
+    void *images = uspi_array_reserve(table->images, &table->capacity, table->count + 1, sizeof *table->images);
     if (images == NULL) return false;
     table->images = images;
-    void *strings = uspi_array_reserve(table->strings, &table->string_room, table->count + 1, sizeof *table->strings);
+    void *strings =
+        uspi_array_reserve(table->strings, &table->string_capacity, table->count + 1, sizeof *table->strings);
     if (strings == NULL) return false;
     table->strings = strings;
     return true;
@@ -129,24 +130,24 @@ static int compare_modules(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Copies the name and id of each module to its parts after it. `room` has room for all images. */
-static void join_modules(struct uspi_table *table, const struct uspi_image_entry **room) {
-    const struct uspi_image_entry *told = NULL;
+/* Copies the name and id of each module to its parts after it. `capacity` has room for all images. */
+static void join_modules(struct uspi_table *table, const struct uspi_image_entry **capacity) {
+    const struct uspi_image_entry *full = NULL;
     size_t count = 0;
     for (size_t n = 0; n < table->count; n++) {
-        if (table->images[n].module_is != USPI_MODULE_NONE) room[count++] = &table->images[n];
+        if (table->images[n].module_is != USPI_MODULE_NONE) capacity[count++] = &table->images[n];
     }
-    qsort(room, count, sizeof *room, compare_modules);
+    qsort(capacity, count, sizeof *capacity, compare_modules);
     for (size_t n = 0; n < count; n++) {
-        struct uspi_image_entry *entry = &table->images[room[n] - table->images];
+        struct uspi_image_entry *entry = &table->images[capacity[n] - table->images];
         if (entry->module_is == USPI_MODULE_TOLD) {
-            told = entry;
-        } else if (told != NULL && told->module == entry->module) {
-            entry->ident = told->ident;
-            entry->path = told->path;
-            entry->name = told->name;
-            entry->id_size = told->id_size;
-            memcpy(entry->id, told->id, sizeof entry->id);
+            full = entry;
+        } else if (full != NULL && full->module == entry->module) {
+            entry->ident = full->ident;
+            entry->path = full->path;
+            entry->name = full->name;
+            entry->id_size = full->id_size;
+            memcpy(entry->id, full->id, sizeof entry->id);
         }
     }
 }
@@ -159,17 +160,17 @@ static int compare_parts(const void *a, const void *b) {
 }
 
 /* If the beginning of a file is mapped as well, makes its other parts count from there. Then they count from the
- * image's load address, which says more than an offset in the file. `room` has room for all images. */
-static void join_parts(struct uspi_table *table, const struct uspi_image_entry **room) {
+ * image's load address, which says more than an offset in the file. `capacity` has room for all images. */
+static void join_parts(struct uspi_table *table, const struct uspi_image_entry **capacity) {
     const struct uspi_image_entry *beginning = NULL;
     size_t count = 0;
     for (size_t n = 0; n < table->count; n++) {
-        if (table->images[n].base == USP_PLACE_FILE) room[count++] = &table->images[n];
+        if (table->images[n].base == USP_PLACE_FILE) capacity[count++] = &table->images[n];
     }
-    qsort(room, count, sizeof *room, compare_parts);
+    qsort(capacity, count, sizeof *capacity, compare_parts);
     for (size_t n = 0; n < count; n++) {
-        struct uspi_image_entry *entry = &table->images[room[n] - table->images];
-        if (n == 0 || !uspi_span_is(room[n - 1]->path, entry->path)) beginning = NULL;
+        struct uspi_image_entry *entry = &table->images[capacity[n] - table->images];
+        if (n == 0 || !uspi_span_is(capacity[n - 1]->path, entry->path)) beginning = NULL;
         if (entry->base == USP_PLACE_FILE && entry->base_offset == 0) beginning = entry;
         if (beginning == NULL) continue;
         entry->base = USP_PLACE_LOAD;

@@ -24,7 +24,7 @@ struct uspi_table;
 
 struct uspi_text_tables {
     struct uspi_table *tables;
-    size_t count, room;
+    size_t count, capacity;
     bool is_open; /* the last table is still being filled */
 };
 

@@ -16,16 +16,16 @@ static bool is_same(const struct uspi_answer_key *a, const struct uspi_answer_ke
 
 /* Returns the slot of a key. 2^64 divided by the golden ratio spreads neighbours; the highest bits depend on all
  * others. */
-static size_t slot_of(const struct uspi_answer_key *key, size_t room) {
+static size_t slot_of(const struct uspi_answer_key *key, size_t capacity) {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
     const uint64_t hash = ((key->build * factor ^ key->offset) * factor + key->base * 2 + key->flags) * factor;
-    return (size_t)(hash >> 32) & (room - 1);
+    return (size_t)(hash >> 32) & (capacity - 1);
 }
 
 const struct uspi_kept_answer *uspi_answers_find(const struct uspi_answers *answers,
                                                  const struct uspi_answer_key *key) {
     if (answers->slots == NULL) return NULL;
-    const struct uspi_kept_answer *kept = answers->slots[slot_of(key, answers->room)];
+    const struct uspi_kept_answer *kept = answers->slots[slot_of(key, answers->capacity)];
     return kept != NULL && is_same(&kept->key, key) ? kept : NULL;
 }
 
@@ -35,7 +35,7 @@ static size_t size_of(uint32_t frames) {
 
 /* Puts an answer into its slot, and drops the answer there. */
 static void put(struct uspi_answers *answers, struct uspi_kept_answer *kept) {
-    struct uspi_kept_answer **slot = &answers->slots[slot_of(&kept->key, answers->room)];
+    struct uspi_kept_answer **slot = &answers->slots[slot_of(&kept->key, answers->capacity)];
     if (*slot != NULL) {
         answers->bytes -= size_of(uspi_answer_frames(&(*slot)->answer));
         answers->count--;
@@ -49,12 +49,12 @@ static void put(struct uspi_answers *answers, struct uspi_kept_answer *kept) {
 /* Makes more slots when half of them are used. Returns false when there are no slots at all. */
 static bool make_room(struct uspi_answers *answers) {
     const struct uspi_answers old = *answers;
-    if (old.room == MOST_SLOTS || 2 * old.count < old.room) return true;
-    const size_t room = old.room > 0 ? 2 * old.room : FIRST_SLOTS;
-    struct uspi_kept_answer **slots = calloc(room, sizeof *slots);
+    if (old.capacity == MOST_SLOTS || 2 * old.count < old.capacity) return true;
+    const size_t capacity = old.capacity > 0 ? 2 * old.capacity : FIRST_SLOTS;
+    struct uspi_kept_answer **slots = calloc(capacity, sizeof *slots);
     if (slots == NULL) return old.slots != NULL;
-    *answers = (struct uspi_answers){.slots = slots, .room = room, .bytes = room * sizeof *slots};
-    for (size_t i = 0; i < old.room; i++) {
+    *answers = (struct uspi_answers){.slots = slots, .capacity = capacity, .bytes = capacity * sizeof *slots};
+    for (size_t i = 0; i < old.capacity; i++) {
         if (old.slots[i] != NULL) put(answers, old.slots[i]);
     }
     free(old.slots);
@@ -80,7 +80,7 @@ void uspi_answers_keep(struct uspi_answers *answers, const struct uspi_answer_ke
 }
 
 void uspi_answers_clear(struct uspi_answers *answers) {
-    for (size_t i = 0; i < answers->room; i++) free(answers->slots[i]);
+    for (size_t i = 0; i < answers->capacity; i++) free(answers->slots[i]);
     free(answers->slots);
     *answers = (struct uspi_answers){.slots = NULL};
 }

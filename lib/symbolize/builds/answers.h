@@ -30,7 +30,7 @@ struct uspi_kept_answer {
 /* Begin with {0}. */
 struct uspi_answers {
     struct uspi_kept_answer **slots; /* NULL: none were cached yet */
-    size_t room;                     /* number of slots, a power of two */
+    size_t capacity;                 /* number of slots, a power of two */
     size_t count;                    /* number of cached answers */
     size_t bytes;
 };

@@ -191,14 +191,14 @@ struct build {
 struct usp_builds {
     struct usp_builds_options options; /* index_store is owned; path_maps is owned by `paths` */
     struct uspi_source_paths paths;
-    struct build **builds; /* a hash table with open addressing; `room` is a power of two */
-    size_t count, room;
+    struct build **builds; /* a hash table with open addressing; `capacity` is a power of two */
+    size_t count, capacity;
     struct build *last;              /* the build that was last used */
     uint64_t clock;                  /* counts lookups */
     uint64_t numbers;                /* counts numbers of builds */
     uint64_t seed;                   /* of the hash, so that no input can be prepared whose builds all collide */
     struct usp_source_frame *frames; /* of the last batch */
-    size_t frame_count, frame_room;
+    size_t frame_count, frame_capacity;
     struct uspi_answers answers;
 };
 
@@ -305,7 +305,7 @@ static void free_build(const struct usp_builds *builds, struct build *build) {
 
 void usp_builds_free(struct usp_builds *builds) {
     if (builds == NULL) return;
-    for (size_t i = 0; i < builds->room; i++) {
+    for (size_t i = 0; i < builds->capacity; i++) {
         if (builds->builds[i] != NULL) free_build(builds, builds->builds[i]);
     }
     uspi_answers_clear(&builds->answers);
@@ -336,19 +336,19 @@ static bool is_same(const struct build *build, const uint8_t *id, size_t id_size
 
 static struct build **slot_of(const struct usp_builds *builds, const uint8_t *id, size_t id_size,
                               struct uspi_span name) {
-    size_t i = (size_t)hash_of(builds, id, id_size, name) & (builds->room - 1);
+    size_t i = (size_t)hash_of(builds, id, id_size, name) & (builds->capacity - 1);
     while (builds->builds[i] != NULL && !is_same(builds->builds[i], id, id_size, name))
-        i = (i + 1) & (builds->room - 1);
+        i = (i + 1) & (builds->capacity - 1);
     return &builds->builds[i];
 }
 
 /* Moves all builds into a table of another size. Returns false when memory is exhausted. */
-static bool rebuild(struct usp_builds *builds, size_t room) {
+static bool rebuild(struct usp_builds *builds, size_t capacity) {
     struct usp_builds made = *builds;
-    made.room = room;
-    made.builds = calloc(room, sizeof *made.builds);
+    made.capacity = capacity;
+    made.builds = calloc(capacity, sizeof *made.builds);
     if (made.builds == NULL) return false;
-    for (size_t i = 0; i < builds->room; i++) {
+    for (size_t i = 0; i < builds->capacity; i++) {
         struct build *build = builds->builds[i];
         if (build != NULL) *slot_of(&made, build->id, build->id_size, build->name) = build;
     }
@@ -363,7 +363,8 @@ static struct build *build_of(struct usp_builds *builds, const struct usp_place 
     struct build *last = builds->last;
     if (last != NULL && is_same(last, place->build_id, place->build_id_size, name)) return last;
     /* Use at most half of the table. */
-    if (2 * (builds->count + 1) > builds->room && !rebuild(builds, builds->room > 0 ? 2 * builds->room : 64))
+    if (2 * (builds->count + 1) > builds->capacity &&
+        !rebuild(builds, builds->capacity > 0 ? 2 * builds->capacity : 64))
         return NULL;
     struct build **slot = slot_of(builds, place->build_id, place->build_id_size, name);
     if (*slot != NULL) return *slot;
@@ -392,7 +393,7 @@ static void close_builds(struct usp_builds *builds) {
     struct build **all = calloc(builds->count, sizeof *all);
     size_t count = 0, kept = builds->options.builds_kept;
     if (all == NULL) return;
-    for (size_t i = 0; i < builds->room; i++) {
+    for (size_t i = 0; i < builds->capacity; i++) {
         if (builds->builds[i] != NULL) all[count++] = builds->builds[i];
         builds->builds[i] = NULL;
     }
@@ -407,18 +408,18 @@ static void close_builds(struct usp_builds *builds) {
     builds->count = kept;
     builds->last = NULL;
     free(all);
-    size_t room = 64;
-    while (room < 4 * kept) room *= 2;
+    size_t capacity = 64;
+    while (capacity < 4 * kept) capacity *= 2;
     /* If memory for a smaller table is exhausted, the large one stays. */
-    if (room < builds->room) rebuild(builds, room);
+    if (capacity < builds->capacity) rebuild(builds, capacity);
 }
 
 void usp_builds_trim(struct usp_builds *builds) {
     if (builds == NULL) return;
-    if (builds->frame_room > FRAMES_KEPT) {
+    if (builds->frame_capacity > FRAMES_KEPT) {
         free(builds->frames);
         builds->frames = NULL;
-        builds->frame_count = builds->frame_room = 0;
+        builds->frame_count = builds->frame_capacity = 0;
     }
     if (builds->count / 2 > builds->options.builds_kept) close_builds(builds);
 }
@@ -483,12 +484,12 @@ static int ask_build(struct usp_builds *builds, struct build *build, const struc
     if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
     if (build->demangler == NULL) status = usp_demangler_create(builds->options.demangling, &build->demangler);
     if (status != USP_OK) return status;
-    const uint32_t told = lines.count < USP_ANSWER_FRAMES ? lines.count : USP_ANSWER_FRAMES;
-    answer->count = keep_named(frames, told, build->demangler);
+    const uint32_t count = lines.count < USP_ANSWER_FRAMES ? lines.count : USP_ANSWER_FRAMES;
+    answer->count = keep_named(frames, count, build->demangler);
     answer->frames = frames;
     if (answer->count > 0) return USP_OK;
-    if (told > 0 && frames[told - 1].file != NULL && frames[told - 1].line > 0) {
-        frames[0] = frames[told - 1];
+    if (count > 0 && frames[count - 1].file != NULL && frames[count - 1].line > 0) {
+        frames[0] = frames[count - 1];
         answer->flags |= USP_ANSWER_LINE;
     }
     return USP_ERROR_NOT_FOUND;
@@ -504,7 +505,7 @@ static void answer_place(struct usp_builds *builds, const struct usp_place *plac
     *answer = (struct usp_answer){.status = USP_ERROR_ARGUMENT};
     if (!is_place(place)) return;
     answer->status = USP_ERROR_NO_MEMORY;
-    if (!uspi_room_for(&builds->frames, &builds->frame_room, builds->frame_count, USP_ANSWER_FRAMES,
+    if (!uspi_room_for(&builds->frames, &builds->frame_capacity, builds->frame_count, USP_ANSWER_FRAMES,
                        sizeof *builds->frames))
         return;
     struct build *build = builds->last = build_of(builds, place);

@@ -29,7 +29,7 @@ struct uspi_cache_slot {
 };
 
 struct uspi_cache {
-    struct uspi_epoch readers; /* a thread signs in here before it uses a cached object */
+    struct uspi_epoch readers; /* a thread enters here before it uses a cached object */
     struct uspi_lock *lock;    /* guards the members below and the retiring of objects */
     struct uspi_cache_slot *slots;
     size_t limit;            /* in bytes; 0: no limit */
@@ -41,7 +41,7 @@ struct uspi_cache {
 /* Returns false when memory is short. */
 bool uspi_cache_init(struct uspi_cache *cache, size_t limit);
 
-/* Frees all objects, retired ones too. No thread may be signed in. The cache stays usable. */
+/* Frees all objects, retired ones too. No thread may have entered. The cache stays usable. */
 void uspi_cache_empty(struct uspi_cache *cache);
 
 /* Frees the cache's own memory, after uspi_cache_empty. */
@@ -51,7 +51,7 @@ void uspi_cache_clear(struct uspi_cache *cache);
 struct uspi_cached *uspi_cache_get(struct uspi_cache *cache, struct uspi_cache_slot *slot);
 
 /* Puts an object into a slot; the cache owns it from now on. It stays valid until the caller signs out, whatever the
- * limit is. An object that it replaces (an excerpt of the same index) stays valid for threads that are signed in. Other
+ * limit is. An object that it replaces (an excerpt of the same index) stays valid for threads that have entered. Other
  * objects are evicted until the rest fit into the limit. Takes the lock. */
 void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, struct uspi_cached *cached);
 

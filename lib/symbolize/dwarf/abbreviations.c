@@ -208,7 +208,7 @@ static uint8_t kind_of(uint64_t tag) {
 struct compiling {
     struct uspi_abbreviation_table *table;
     struct uspi_encoding encoding;
-    size_t abbreviation_room, read_room, read_count;
+    size_t abbreviation_capacity, read_room, read_count;
 };
 
 static uint8_t reading_of(uint64_t form, uint32_t width) {
@@ -350,7 +350,7 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
         struct uspi_abbreviation a = {.code = uspi_cursor_uleb(&c)};
         if (a.code == 0) break;
         got = compile_one(&k, &c, &a);
-        if (got > 0 && !uspi_room_for(&t->all, &k.abbreviation_room, t->count, 1, sizeof *t->all))
+        if (got > 0 && !uspi_room_for(&t->all, &k.abbreviation_capacity, t->count, 1, sizeof *t->all))
             got = USP_ERROR_NO_MEMORY;
         if (got > 0) t->all[t->count++] = a;
     }
@@ -363,8 +363,8 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
         uspi_abbreviations_free(t);
         return NULL;
     }
-    const size_t room = t->is_by_code ? t->count : k.abbreviation_room;
-    t->memory = sizeof *t + room * sizeof *t->all + k.read_room * sizeof *t->reads;
+    const size_t capacity = t->is_by_code ? t->count : k.abbreviation_capacity;
+    t->memory = sizeof *t + capacity * sizeof *t->all + k.read_room * sizeof *t->reads;
     return t;
 }
 

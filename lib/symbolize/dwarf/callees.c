@@ -12,7 +12,7 @@ static int by_text(const void *a, const void *b) {
 /* Sorts the functions by name. Returns false when memory is exhausted. */
 static bool sort_names(struct uspi_dwarf_reader *reader) {
     struct uspi_dwarf_calls *calls = &reader->calls;
-    if (!uspi_room_for(&calls->names, &calls->name_room, 0, calls->root_count, sizeof *calls->names)) return false;
+    if (!uspi_room_for(&calls->names, &calls->name_capacity, 0, calls->root_count, sizeof *calls->names)) return false;
     for (size_t i = 0; i < calls->root_count; i++) {
         const struct uspi_dwarf_root *root = &calls->roots[i];
         calls->names[i] = (struct uspi_dwarf_root_name){reader->function_texts[root->function - 1], root->node};

@@ -32,7 +32,7 @@ static bool is_set(const struct uspi_attributes *a, enum uspi_attribute flag) {
 bool uspi_dwarf_note_root(struct uspi_dwarf_reader *reader, const struct uspi_attributes *attributes,
                           const struct uspi_dwarf_root *root, uint32_t *number) {
     struct uspi_dwarf_calls *calls = &reader->calls;
-    if (!uspi_room_for(&calls->roots, &calls->root_room, calls->root_count, 1, sizeof *root)) return false;
+    if (!uspi_room_for(&calls->roots, &calls->root_capacity, calls->root_count, 1, sizeof *root)) return false;
     calls->roots[calls->root_count] = *root;
     calls->roots[calls->root_count].knows_tail_calls &= is_set(attributes, USPI_AT_ALL_TAIL_CALLS);
     *number = (uint32_t)++calls->root_count;
@@ -50,7 +50,8 @@ static uint32_t number_of_callee(struct uspi_dwarf_reader *reader, const struct 
     const uint64_t key = file == reader->source.file ? offset : offset | IN_OTHER_FILE;
     uint32_t number = uspi_numbers_get(&calls->callee_numbers, key);
     if (number != 0) return number;
-    if (!uspi_room_for(&calls->callees, &calls->callee_room, calls->callee_count, 1, sizeof *calls->callees)) return 0;
+    if (!uspi_room_for(&calls->callees, &calls->callee_capacity, calls->callee_count, 1, sizeof *calls->callees))
+        return 0;
     number = (uint32_t)calls->callee_count + 1;
     if (!uspi_numbers_keep(&calls->callee_numbers, key, number)) return 0;
     calls->callees[calls->callee_count++] = (struct uspi_dwarf_callee){.file = file, .offset = offset};
@@ -96,7 +97,7 @@ bool uspi_dwarf_note_site(struct uspi_dwarf_reader *reader, const struct uspi_at
     }
     site.callee = number_of_callee(reader, file, offset);
     if (site.callee == 0) return false;
-    if (!uspi_room_for(&calls->sites, &calls->site_room, calls->site_count, 1, sizeof site)) return false;
+    if (!uspi_room_for(&calls->sites, &calls->site_capacity, calls->site_count, 1, sizeof site)) return false;
     calls->sites[calls->site_count++] = site;
     return true;
 }

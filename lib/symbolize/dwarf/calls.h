@@ -41,14 +41,14 @@ struct uspi_dwarf_root_name {
 
 struct uspi_dwarf_calls {
     struct uspi_dwarf_root *roots; /* sorted by offset */
-    size_t root_count, root_room;
+    size_t root_count, root_capacity;
     struct uspi_dwarf_site *sites;
-    size_t site_count, site_room;
+    size_t site_count, site_capacity;
     struct uspi_dwarf_callee *callees;
-    size_t callee_count, callee_room;
+    size_t callee_count, callee_capacity;
     struct uspi_numbers callee_numbers; /* numbers of callees by offset */
     struct uspi_dwarf_root_name *names; /* sorted by name */
-    size_t name_room;
+    size_t name_capacity;
 };
 
 void uspi_dwarf_calls_reset(struct uspi_dwarf_calls *calls);

@@ -76,10 +76,11 @@ static int open_candidates(struct uspi_dwarf *dwarf, const char *name, struct sh
     const char *slash = strrchr(dwarf->path, '/');
     int status = USP_ERROR_NOT_FOUND;
     if (name[0] != '/') {
-        const size_t folder = slash != NULL ? (size_t)(slash - dwarf->path) + 1 : 0, room = folder + strlen(name) + 1;
-        char *path = malloc(room);
+        const size_t folder = slash != NULL ? (size_t)(slash - dwarf->path) + 1 : 0,
+                     capacity = folder + strlen(name) + 1;
+        char *path = malloc(capacity);
         if (path == NULL) return USP_ERROR_NO_MEMORY;
-        snprintf(path, room, "%.*s%s", (int)folder, dwarf->path, name);
+        snprintf(path, capacity, "%.*s%s", (int)folder, dwarf->path, name);
         status = uspi_search_open(&known, path, judge_shared, link, &dwarf->shared_file, error);
         free(path);
     } else {
@@ -181,11 +182,11 @@ static uint32_t count_shortages(const struct uspi_dwarf *dwarf, const struct usp
 /* The claims gathered so far. */
 struct claims {
     struct uspi_map_range *all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static bool add_claims(struct claims *claims, const struct uspi_range_list *list, size_t unit) {
-    if (!uspi_room_for(&claims->all, &claims->room, claims->count, list->count, sizeof *claims->all)) return false;
+    if (!uspi_room_for(&claims->all, &claims->capacity, claims->count, list->count, sizeof *claims->all)) return false;
     for (size_t i = 0; i < list->count; i++) {
         claims->all[claims->count++] = (struct uspi_map_range){list->all[i].low, list->all[i].high, (uint32_t)unit};
     }
@@ -235,7 +236,7 @@ static bool claim_by_sets(const struct uspi_dwarf_file *file, struct claims *cla
 static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_range **ranges, size_t *count,
                         bool *unclaimed) {
     const struct uspi_dwarf_file *file = &((const struct uspi_dwarf *)source)->file;
-    struct uspi_piece_room apart = {0};
+    struct uspi_piece_capacity apart = {0};
     struct uspi_range_list list = {.apart = &apart};
     struct claims claims = {0};
     const uint32_t shortages = count_shortages((const struct uspi_dwarf *)source, NULL);
@@ -244,7 +245,7 @@ static bool unit_claims(const struct uspi_line_source *source, struct uspi_map_r
                           count_shortages((const struct uspi_dwarf *)source, NULL) == shortages;
     for (size_t i = 0; i < file->count; i++) unclaimed[i] = !unclaimed[i] && !file->units[i].is_partial;
     free(list.all);
-    uspi_piece_room_free(&apart);
+    uspi_piece_capacity_free(&apart);
     if (!is_whole) free(claims.all);
     *ranges = is_whole ? claims.all : NULL;
     *count = is_whole ? claims.count : 0;

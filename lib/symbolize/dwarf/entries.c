@@ -41,7 +41,7 @@ static uint32_t function_of(struct uspi_dwarf_reader *reader, const struct uspi_
         const struct uspi_dwarf_origin *origin = &reader->origins[reader->origin_hash[at] - 1];
         if (origin->offset == offset && origin->file == file) return origin->function;
     }
-    if (!uspi_room_for(&reader->origins, &reader->origin_room, reader->origin_count, 1, sizeof *reader->origins))
+    if (!uspi_room_for(&reader->origins, &reader->origin_capacity, reader->origin_count, 1, sizeof *reader->origins))
         return 0;
     const uint32_t function = uspi_builder_function(reader->builder, 0, 0, 0);
     reader->origins[reader->origin_count++] = (struct uspi_dwarf_origin){file, offset, function};
@@ -68,22 +68,22 @@ static size_t hash_place(uint64_t low, uint64_t high) {
 /* Finds the node of a function that has exactly this first range. If there is none, remembers the range for the given
  * node. Returns false when memory is exhausted. */
 static bool see_function(struct uspi_dwarf_reader *reader, uint64_t low, uint64_t high, uint32_t *node) {
-    if (reader->seen_count * 2 >= reader->seen_room) {
-        const size_t old_room = reader->seen_room, room = old_room == 0 ? 256 : old_room * 2;
-        struct uspi_seen_function *old = reader->seen, *grown = calloc(room, sizeof *grown);
+    if (reader->seen_count * 2 >= reader->seen_capacity) {
+        const size_t old_capacity = reader->seen_capacity, capacity = old_capacity == 0 ? 256 : old_capacity * 2;
+        struct uspi_seen_function *old = reader->seen, *grown = calloc(capacity, sizeof *grown);
         if (grown == NULL) return false;
-        for (size_t i = 0; i < old_room; i++) {
+        for (size_t i = 0; i < old_capacity; i++) {
             if (old[i].high == 0) continue;
-            size_t at = hash_place(old[i].low, old[i].high) & (room - 1);
-            while (grown[at].high != 0) at = (at + 1) & (room - 1);
+            size_t at = hash_place(old[i].low, old[i].high) & (capacity - 1);
+            while (grown[at].high != 0) at = (at + 1) & (capacity - 1);
             grown[at] = old[i];
         }
         free(old);
         reader->seen = grown;
-        reader->seen_room = room;
+        reader->seen_capacity = capacity;
     }
-    size_t at = hash_place(low, high) & (reader->seen_room - 1);
-    for (; reader->seen[at].high != 0; at = (at + 1) & (reader->seen_room - 1)) {
+    size_t at = hash_place(low, high) & (reader->seen_capacity - 1);
+    for (; reader->seen[at].high != 0; at = (at + 1) & (reader->seen_capacity - 1)) {
         if (reader->seen[at].low != low || reader->seen[at].high != high) continue;
         *node = reader->seen[at].node;
         return true;
@@ -136,7 +136,7 @@ static bool enter_function(struct uspi_dwarf_reader *reader, const struct uspi_a
         uspi_builder_part(reader->builder, ranges[i].low, ranges[i].high, node, is_cold);
     }
     if (!uspi_has(a, USPI_AT_STMT_SEQUENCE)) return true;
-    if (!uspi_room_for(&reader->sequences, &reader->sequence_room, reader->sequence_count, 1,
+    if (!uspi_room_for(&reader->sequences, &reader->sequence_capacity, reader->sequence_count, 1,
                        sizeof *reader->sequences)) {
         return false;
     }
@@ -213,7 +213,8 @@ static uint32_t add_name_scope(struct walk *w, uint64_t offset, uint32_t around)
         scope.tag = ab->tag;
         if (uspi_has(&a, USPI_AT_NAME)) scope.name = uspi_dwarf_text(w->file, w->unit, &a.all[USPI_AT_NAME]);
     }
-    if (!uspi_room_for(&scopes->all, &scopes->room, scopes->count, 1, sizeof *scopes->all)) return USPI_SCOPE_UNKNOWN;
+    if (!uspi_room_for(&scopes->all, &scopes->capacity, scopes->count, 1, sizeof *scopes->all))
+        return USPI_SCOPE_UNKNOWN;
     scopes->all[scopes->count++] = scope;
     return (uint32_t)scopes->count;
 }
@@ -239,7 +240,7 @@ static bool note_scope(struct walk *w, uint64_t offset, size_t depth) {
     const uint32_t scope = scope_at(w, depth);
     if (scope == 0) return true;
     if (scope == USPI_SCOPE_UNKNOWN ||
-        !uspi_room_for(&scopes->entries, &scopes->entry_room, scopes->entry_count, 1, sizeof *scopes->entries)) {
+        !uspi_room_for(&scopes->entries, &scopes->entry_capacity, scopes->entry_count, 1, sizeof *scopes->entries)) {
         return false;
     }
     scopes->entries[scopes->entry_count++] = (struct uspi_scoped_entry){offset, scope};
@@ -317,7 +318,7 @@ static bool walk_unit(struct walk *w) {
     const struct uspi_section_piece *piece = &w->entries;
     struct uspi_cursor_at c = uspi_cursor_over(piece->bytes, piece->size, w->unit->first - piece->from);
     size_t depth = 0;
-    if (!uspi_room_for(&reader->stack, &reader->stack_room, 0, 2, sizeof *reader->stack)) return false;
+    if (!uspi_room_for(&reader->stack, &reader->stack_capacity, 0, 2, sizeof *reader->stack)) return false;
     reader->stack[0] = (struct uspi_walk_scope){0};
     for (;;) {
         if (depth > 0) uspi_plain_entries_skip(w->table, &c, piece->bytes);
@@ -355,7 +356,7 @@ static bool walk_unit(struct walk *w) {
             break;
         }
         depth++;
-        if (!uspi_room_for(&reader->stack, &reader->stack_room, depth, 2, sizeof *reader->stack)) return false;
+        if (!uspi_room_for(&reader->stack, &reader->stack_capacity, depth, 2, sizeof *reader->stack)) return false;
     }
     return true;
 }

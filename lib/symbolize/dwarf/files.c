@@ -3,7 +3,7 @@
 #include "lib/symbolize/dwarf/reader.h"
 
 bool uspi_dwarf_put(struct uspi_dwarf_reader *reader, const char *bytes, size_t n) {
-    if (!uspi_room_for(&reader->text, &reader->text_room, reader->text_length, n, 1)) return false;
+    if (!uspi_room_for(&reader->text, &reader->text_capacity, reader->text_length, n, 1)) return false;
     memcpy(reader->text + reader->text_length, bytes, n);
     reader->text_length += n;
     return true;

@@ -28,13 +28,13 @@ static int refuse_table(const struct uspi_dwarf_file *file, uint64_t offset, con
 /* ---- directories and files ---- */
 
 static bool add_folder(struct uspi_line_table *t, uint64_t text) {
-    if (!uspi_room_for(&t->folders, &t->folder_room, t->folder_count, 1, sizeof *t->folders)) return false;
+    if (!uspi_room_for(&t->folders, &t->folder_capacity, t->folder_count, 1, sizeof *t->folders)) return false;
     t->folders[t->folder_count++] = text;
     return true;
 }
 
 static bool add_file(struct uspi_line_table *t, uint64_t name, uint64_t folder) {
-    if (!uspi_room_for(&t->files, &t->file_room, t->file_count, 1, sizeof *t->files)) return false;
+    if (!uspi_room_for(&t->files, &t->file_capacity, t->file_count, 1, sizeof *t->files)) return false;
     t->files[t->file_count++] = (struct uspi_line_file){name, folder};
     return true;
 }
@@ -202,7 +202,7 @@ static void close_run(struct machine *m, uint64_t high) {
         t->row_count = m->first;
         return;
     }
-    if (!uspi_room_for(&t->sequences, &t->sequence_room, t->sequence_count, 1, sizeof *t->sequences)) {
+    if (!uspi_room_for(&t->sequences, &t->sequence_capacity, t->sequence_count, 1, sizeof *t->sequences)) {
         m->is_out_of_memory = true;
         return;
     }
@@ -230,7 +230,7 @@ static void add_row(struct machine *m) {
             m->first = t->row_count;
         }
     }
-    if (!uspi_room_for(&t->rows, &t->row_room, t->row_count, 1, sizeof *t->rows)) {
+    if (!uspi_room_for(&t->rows, &t->row_capacity, t->row_count, 1, sizeof *t->rows)) {
         m->is_out_of_memory = true;
         return;
     }

@@ -29,13 +29,13 @@ struct uspi_line_file {
 struct uspi_line_table {
     uint8_t version; /* 0: there is no table */
     uint64_t *folders;
-    size_t folder_count, folder_room;
+    size_t folder_count, folder_capacity;
     struct uspi_line_file *files;
-    size_t file_count, file_room;
+    size_t file_count, file_capacity;
     struct uspi_line_row *rows;
-    size_t row_count, row_room;
+    size_t row_count, row_capacity;
     struct uspi_line_sequence *sequences;
-    size_t sequence_count, sequence_room;
+    size_t sequence_count, sequence_capacity;
     uint64_t program, end; /* offsets in .debug_line */
     uint8_t minimum, operations, range, opcode_base, address_size;
     int8_t line_base;

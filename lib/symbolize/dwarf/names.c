@@ -172,7 +172,8 @@ static int by_place(const void *a, const void *b) {
 bool uspi_dwarf_name_origins(struct uspi_dwarf_reader *reader) {
     /* Sort, so that each unit that is referred to is searched once. */
     if (reader->origin_count > 1) qsort(reader->origins, reader->origin_count, sizeof *reader->origins, by_place);
-    if (!uspi_room_for(&reader->function_texts, &reader->function_text_room, 0, reader->origin_count, sizeof(uint64_t)))
+    if (!uspi_room_for(&reader->function_texts, &reader->function_text_capacity, 0, reader->origin_count,
+                       sizeof(uint64_t)))
         return false;
     for (size_t i = 0; i < reader->origin_count; i++) {
         if (!name_origin(reader, &reader->origins[i])) return false;

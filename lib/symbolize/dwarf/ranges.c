@@ -15,7 +15,7 @@ static uint64_t highest_address(const struct uspi_dwarf_unit *unit) {
 static bool add(const struct uspi_dwarf_file *file, const struct uspi_dwarf_unit *unit, uint64_t low, uint64_t high,
                 struct uspi_range_list *list) {
     if (!uspi_dwarf_is_code(&file->addresses->sections, highest_address(unit), low, high)) return true;
-    if (!uspi_room_for(&list->all, &list->room, list->count, 1, sizeof *list->all)) return false;
+    if (!uspi_room_for(&list->all, &list->capacity, list->count, 1, sizeof *list->all)) return false;
     list->all[list->count++] = (struct uspi_address_range){low, high};
     return true;
 }
@@ -145,7 +145,7 @@ static bool join(struct uspi_range_list *list, size_t from) {
     const size_t count = list->count - from;
     size_t kept = 0;
     if (count < 2) return true;
-    if (!uspi_room_for(&list->all, &list->room, list->count, count, sizeof *list->all)) return false;
+    if (!uspi_room_for(&list->all, &list->capacity, list->count, count, sizeof *list->all)) return false;
     struct uspi_address_range *all = list->all + from;
     uspi_merge_sort(all, all + count, count, sizeof *all, range_before);
     for (size_t i = 0; i < count; i++) {
@@ -232,7 +232,7 @@ bool uspi_dwarf_intersect(struct uspi_range_list *list, size_t from, size_t coun
         if (low < high) {
             if (list->budget == 0) return true;
             list->budget--;
-            if (!uspi_room_for(&list->all, &list->room, list->count, 1, sizeof *list->all)) return false;
+            if (!uspi_room_for(&list->all, &list->capacity, list->count, 1, sizeof *list->all)) return false;
             list->all[list->count++] = (struct uspi_address_range){low, high};
         }
         if (inner.high <= around.high) {

@@ -13,9 +13,9 @@ struct uspi_address_range {
 /* A growing list of ranges. */
 struct uspi_range_list {
     struct uspi_address_range *all;
-    size_t count, room;
-    uint64_t budget;               /* how many more list entries may be read or intersections appended; counts down */
-    struct uspi_piece_room *apart; /* for lists that are far apart; NULL: many lists are read that lie together */
+    size_t count, capacity;
+    uint64_t budget; /* how many more list entries may be read or intersections appended; counts down */
+    struct uspi_piece_capacity *apart; /* for lists that are far apart; NULL: many lists are read that lie together */
 };
 
 /* Appends the ranges of an entry, sorted and without overlaps. *first: where the entry begins, its DW_AT_low_pc or the

@@ -34,7 +34,7 @@ void uspi_dwarf_reader_free(struct uspi_dwarf_reader *reader) {
     free_scopes(&reader->scopes);
     free_scopes(&reader->foreign_scopes);
     free(reader->ranges.all);
-    uspi_piece_room_free(&reader->entries_room);
+    uspi_piece_capacity_free(&reader->entries_capacity);
     free(reader->stack);
     free(reader->origins);
     free(reader->origin_hash);
@@ -50,7 +50,7 @@ static bool open_lines(struct uspi_dwarf_reader *reader) {
     struct uspi_line_table *t = &reader->lines;
     if (uspi_line_table_open(t, reader->source.lines, reader->source.unit, reader->error) != USP_OK) return false;
     if (uspi_line_table_run(t, reader->source.lines, reader->error) != USP_OK) return false;
-    if (!uspi_room_for(&reader->file_numbers, &reader->file_number_room, 0, t->file_count + 1, sizeof(uint32_t)))
+    if (!uspi_room_for(&reader->file_numbers, &reader->file_number_capacity, 0, t->file_count + 1, sizeof(uint32_t)))
         return false;
     memset(reader->file_numbers, 0, (t->file_count + 1) * sizeof(uint32_t));
     return true;
@@ -62,8 +62,8 @@ static bool open_lines(struct uspi_dwarf_reader *reader) {
 static void give_row(struct uspi_dwarf_reader *reader, const struct uspi_line_row *row, uint64_t address) {
     uint32_t file = uspi_dwarf_file_number(reader, row->file);
     if (file == 0) file = uspi_builder_file(reader->builder, 0, 0);
-    const struct uspi_row told = {address, file, row->line, row->column};
-    uspi_builder_row(reader->builder, &told);
+    const struct uspi_row converted = {address, file, row->line, row->column};
+    uspi_builder_row(reader->builder, &converted);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -105,13 +105,13 @@ static void give_rows(struct uspi_dwarf_reader *reader) {
 
 /* Clears a hash table. One that has grown large is freed instead, since clearing it for each of the next units would
  * take long. */
-static void *clear_table(void *table, size_t *room, size_t element) {
-    if (*room > TABLE_KEPT) {
+static void *clear_table(void *table, size_t *capacity, size_t element) {
+    if (*capacity > TABLE_KEPT) {
         free(table);
-        *room = 0;
+        *capacity = 0;
         return NULL;
     }
-    if (*room > 0) memset(table, 0, *room * element);
+    if (*capacity > 0) memset(table, 0, *capacity * element);
     return table;
 }
 
@@ -121,7 +121,7 @@ static void forget(struct uspi_dwarf_reader *reader) {
     reader->ranges.budget = (reader->source.unit->end - reader->source.unit->offset) * 4 + 1024;
     reader->origin_count = reader->seen_count = reader->sequence_count = 0;
     reader->origin_hash = clear_table(reader->origin_hash, &reader->origin_hash_size, sizeof *reader->origin_hash);
-    reader->seen = clear_table(reader->seen, &reader->seen_room, sizeof *reader->seen);
+    reader->seen = clear_table(reader->seen, &reader->seen_capacity, sizeof *reader->seen);
     uspi_dwarf_calls_reset(&reader->calls);
     uspi_scopes_reset(&reader->scopes, reader->source.file, reader->source.unit);
 }
@@ -139,7 +139,7 @@ int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwa
     if (error != NULL) error->status = USP_OK;
     forget(reader);
     int status = uspi_section_piece(&source->file->sections, USPI_DEBUG_INFO, unit->offset, unit->end,
-                                    &reader->entries_room, &reader->entries);
+                                    &reader->entries_capacity, &reader->entries);
     if (status != USP_OK) {
         uspi_dwarf_complain(reader, unit->offset, "a unit that cannot be read");
         return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
@@ -157,6 +157,6 @@ int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwa
     if (!uspi_dwarf_name_origins(reader) || !uspi_dwarf_give_calls(reader)) return USP_ERROR_NO_MEMORY;
     if (reader->ranges.budget == 0)
         uspi_dwarf_complain(reader, source->unit->offset, "a unit with more ranges than it can have");
-    if (reader->entries_room.room > ENTRIES_KEPT) uspi_piece_room_free(&reader->entries_room);
+    if (reader->entries_capacity.capacity > ENTRIES_KEPT) uspi_piece_capacity_free(&reader->entries_capacity);
     return uspi_builder_finish(reader->builder, bytes, size);
 }

@@ -59,9 +59,9 @@ struct uspi_scopes {
     const struct uspi_dwarf_file *file;
     const struct uspi_dwarf_unit *unit; /* whose scopes they are; NULL: there are none */
     struct uspi_name_scope *all;
-    size_t count, room;
+    size_t count, capacity;
     struct uspi_scoped_entry *entries; /* sorted by offset */
-    size_t entry_count, entry_room;
+    size_t entry_count, entry_capacity;
 };
 
 #define USPI_SCOPE_UNKNOWN UINT32_MAX
@@ -90,28 +90,28 @@ struct uspi_dwarf_reader {
     struct uspi_dwarf_source source;
     struct uspi_error *error;
     struct uspi_section_piece entries; /* the unit being read, in .debug_info */
-    struct uspi_piece_room entries_room;
+    struct uspi_piece_capacity entries_capacity;
     const struct uspi_abbreviation_table *table; /* of the unit being read */
     struct uspi_scopes scopes;
     struct uspi_scopes
         foreign_scopes; /* of the unit that was last referred to, since the next units may refer to it too */
     struct uspi_walk_scope *stack;
-    size_t stack_room;
+    size_t stack_capacity;
     struct uspi_dwarf_origin *origins;
-    size_t origin_count, origin_room;
+    size_t origin_count, origin_capacity;
     uint32_t *origin_hash; /* numbers of origins, from 1; 0: the slot is free */
     size_t origin_hash_size;
     struct uspi_dwarf_calls calls;
     uint64_t *function_texts; /* by the builder's number − 1: names without their scopes; 0: none */
-    size_t function_text_room;
+    size_t function_text_capacity;
     struct uspi_seen_function *seen; /* a hash table of functions by their first range */
-    size_t seen_count, seen_room;
+    size_t seen_count, seen_capacity;
     uint32_t *file_numbers; /* the builder's numbers, by the line table's; 0: not asked for yet */
-    size_t file_number_room;
+    size_t file_number_capacity;
     uint64_t *sequences; /* offsets of the line sequences that functions name as theirs */
-    size_t sequence_count, sequence_room;
+    size_t sequence_count, sequence_capacity;
     char *text; /* the name or path that is being composed */
-    size_t text_length, text_room;
+    size_t text_length, text_capacity;
 };
 
 /* Returns the builder's number for a file of the line table; 0: none. */

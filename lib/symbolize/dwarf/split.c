@@ -22,11 +22,11 @@ static int open_sections(struct uspi_file *file, struct uspi_debug_sections *sec
 /* ---- the package ---- */
 
 bool uspi_split_package_open(struct uspi_split_package *package, const char *path) {
-    const size_t room = strlen(path) + sizeof ".dwp";
-    char *name = malloc(room);
+    const size_t capacity = strlen(path) + sizeof ".dwp";
+    char *name = malloc(capacity);
     *package = (struct uspi_split_package){0};
     if (name == NULL) return false;
-    snprintf(name, room, "%s.dwp", path);
+    snprintf(name, capacity, "%s.dwp", path);
     int status = uspi_file_open(name, &package->file, NULL);
     free(name);
     if (status == USP_OK && open_sections(package->file, &package->sections, NULL) == USP_OK) return true;
@@ -96,9 +96,9 @@ static bool find_in_package(const struct uspi_split_package *package, uint64_t i
 /* ---- one file ---- */
 
 static char *join(const char *folder, const char *name) {
-    const size_t room = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(room);
-    if (path != NULL) snprintf(path, room, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
+    const size_t capacity = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(capacity);
+    if (path != NULL) snprintf(path, capacity, "%s%s%s", folder, folder[0] != '\0' ? "/" : "", name);
     return path;
 }
 
@@ -138,7 +138,7 @@ static int try_file(char *path, uint64_t id, struct uspi_split_unit *split, stru
     uspi_file_close(split->file);
     free(split->dwarf.units);
     split->dwarf.units = NULL;
-    split->dwarf.count = split->dwarf.room = 0;
+    split->dwarf.count = split->dwarf.capacity = 0;
     split->file = NULL;
     return status;
 }

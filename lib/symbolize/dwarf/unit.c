@@ -185,10 +185,10 @@ static uint16_t language_of(const struct uspi_attributes *a) {
 /* State of listing the units. Most abbreviation tables belong to one unit, whose first entry uses the first
  * abbreviation. Such a table is read only up to that one. A table that several units share is compiled. */
 struct listing {
-    struct uspi_piece_room room, table_room; /* for pieces of .debug_info; of .debug_abbrev */
-    struct uspi_abbreviation_cache *tables;  /* NULL: no table was met twice */
-    uint64_t next;                           /* no table so far begins at this offset or after it */
-    uint64_t budget;                         /* how many more bytes of tables may be read; counts down */
+    struct uspi_piece_capacity capacity, table_capacity; /* for pieces of .debug_info; of .debug_abbrev */
+    struct uspi_abbreviation_cache *tables;              /* NULL: no table was met twice */
+    uint64_t next;                                       /* no table so far begins at this offset or after it */
+    uint64_t budget;                                     /* how many more bytes of tables may be read; counts down */
 };
 
 /* The budget is this many times the size of the sections. A table is read a few times at most. It is read more often
@@ -227,8 +227,9 @@ static int read_once(const struct uspi_dwarf_file *file, const struct uspi_dwarf
     for (uint64_t n = USPI_SMALL_PIECE;; n *= 16) {
         const bool is_all = unit->abbreviations >= size || n >= size - unit->abbreviations;
         struct uspi_section_piece piece;
-        const int status = uspi_section_piece(&file->sections, USPI_DEBUG_ABBREV, unit->abbreviations,
-                                              is_all ? size : unit->abbreviations + n, &listing->table_room, &piece);
+        const int status =
+            uspi_section_piece(&file->sections, USPI_DEBUG_ABBREV, unit->abbreviations,
+                               is_all ? size : unit->abbreviations + n, &listing->table_capacity, &piece);
         if (status == USP_ERROR_NO_MEMORY) return status;
         struct uspi_cursor_at own = uspi_cursor_over(piece.bytes, piece.size, 0);
         const uint8_t *before = own.p;
@@ -268,7 +269,8 @@ static int read_first_entry(const struct uspi_dwarf_file *file, struct uspi_dwar
     if (listing->budget == 0) return USP_ERROR_FORMAT;
     int status = read_in_piece(file, unit, listing, piece, &entry, &is_cut);
     if (status == USP_ERROR_FORMAT && is_cut) {
-        status = uspi_section_piece(&file->sections, USPI_DEBUG_INFO, unit->offset, unit->end, &listing->room, &whole);
+        status =
+            uspi_section_piece(&file->sections, USPI_DEBUG_INFO, unit->offset, unit->end, &listing->capacity, &whole);
         if (status == USP_OK) status = read_in_piece(file, unit, listing, &whole, &entry, &is_cut);
     }
     if (unit->abbreviations >= listing->next) listing->next = unit->abbreviations + 1;
@@ -320,7 +322,7 @@ static int list_units(struct uspi_dwarf_file *file, struct listing *listing, str
         struct uspi_dwarf_unit unit;
         struct uspi_section_piece piece;
         const uint64_t end = at <= UINT64_MAX - USPI_SMALL_PIECE ? at + USPI_SMALL_PIECE : UINT64_MAX;
-        if (uspi_section_piece(&file->sections, USPI_DEBUG_INFO, at, end, &listing->room, &piece) ==
+        if (uspi_section_piece(&file->sections, USPI_DEBUG_INFO, at, end, &listing->capacity, &piece) ==
             USP_ERROR_NO_MEMORY) {
             return USP_ERROR_NO_MEMORY;
         }
@@ -345,7 +347,8 @@ static int list_units(struct uspi_dwarf_file *file, struct listing *listing, str
                                 error);
             continue;
         }
-        if (!uspi_room_for(&file->units, &file->room, file->count, 1, sizeof *file->units)) return USP_ERROR_NO_MEMORY;
+        if (!uspi_room_for(&file->units, &file->capacity, file->count, 1, sizeof *file->units))
+            return USP_ERROR_NO_MEMORY;
         file->units[file->count++] = unit;
     }
     return USP_OK;
@@ -356,8 +359,8 @@ int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error
         (uint64_t)file->sections.all[USPI_DEBUG_INFO].size + file->sections.all[USPI_DEBUG_ABBREV].size;
     struct listing listing = {.budget = size <= UINT64_MAX / TABLE_READINGS ? size * TABLE_READINGS : UINT64_MAX};
     const int status = list_units(file, &listing, error);
-    uspi_piece_room_free(&listing.room);
-    uspi_piece_room_free(&listing.table_room);
+    uspi_piece_capacity_free(&listing.capacity);
+    uspi_piece_capacity_free(&listing.table_capacity);
     uspi_abbreviation_cache_free(listing.tables);
     return status;
 }

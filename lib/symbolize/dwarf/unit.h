@@ -38,7 +38,7 @@ struct uspi_dwarf_unit {
 struct uspi_dwarf_file {
     struct uspi_debug_sections sections;
     struct uspi_dwarf_unit *units; /* sorted by offset */
-    size_t count, room;
+    size_t count, capacity;
     /* The kinds of references to its strings. */
     enum uspi_text_kind str, line_str, info;
     const struct uspi_dwarf_file *addresses; /* the file that has .debug_addr: for split units, the program */

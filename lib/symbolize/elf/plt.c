@@ -115,7 +115,7 @@ static const struct machine *find_machine(const struct uspi_elf *elf) {
 
 struct slots {
     struct slot *all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static int by_address(const void *a, const void *b) {
@@ -124,7 +124,7 @@ static int by_address(const void *a, const void *b) {
 }
 
 static int add_slot(struct slots *slots, usp_addr address, uint32_t symbol) {
-    if (!uspi_room_for(&slots->all, &slots->room, slots->count, 1, sizeof *slots->all)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&slots->all, &slots->capacity, slots->count, 1, sizeof *slots->all)) return USP_ERROR_NO_MEMORY;
     slots->all[slots->count++] = (struct slot){address, symbol};
     return USP_OK;
 }

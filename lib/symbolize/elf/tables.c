@@ -158,12 +158,12 @@ struct elf_tables {
 static bool names_stay(const struct table *table) { return table->strings.bytes == NULL; }
 
 /* Returns the beginning of a name as a string, in place if possible. */
-static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char room[NAME_BEGINNING]) {
+static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char capacity[NAME_BEGINNING]) {
     const char *in_place = uspi_bytes_string_in_place(table->strings, name);
     if (in_place != NULL) return in_place;
-    room[0] = '\0';
-    int status = uspi_bytes_string(table->strings, name, room, NAME_BEGINNING, "name", NULL);
-    return status == USP_OK || status == USP_ERROR_FULL ? room : "";
+    capacity[0] = '\0';
+    int status = uspi_bytes_string(table->strings, name, capacity, NAME_BEGINNING, "name", NULL);
+    return status == USP_OK || status == USP_ERROR_FULL ? capacity : "";
 }
 
 /* Returns whether a name is a label that assemblers leave and that names no function: .L…, and on ARM $a, $d, $t, $x,
@@ -286,7 +286,7 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
             if (i >= symbols->count || i >= ENTRY_MASK) break;
         }
         struct uspi_elf_symbol symbol;
-        char room[NAME_BEGINNING];
+        char capacity[NAME_BEGINNING];
         int status = uspi_elf_pass_symbol(pass, i, &symbol);
         if (status != USP_OK) return status;
         if (!may_name_code(&symbol)) continue;
@@ -296,11 +296,11 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
         const uint64_t left = range->high - start;
         usp_addr end = start + (symbol.size < left ? symbol.size : left);
         if (!uspi_gathering_wants(gathering, start, end)) continue;
-        const char *name = name_beginning(symbols, symbol.name, room);
+        const char *name = name_beginning(symbols, symbol.name, capacity);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
         if (symbol.size == 0) end = reach_of(e, i, &symbol, range, start);
         /* The version of a long name may be past its beginning. */
-        bool is_versioned = has_versions && (name == room || strchr(name, '@') != NULL);
+        bool is_versioned = has_versions && (name == capacity || strchr(name, '@') != NULL);
         const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
         struct uspi_gathered_symbol candidate = {
             .start = start,
@@ -366,11 +366,11 @@ static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, co
                      const char *suffix, struct uspi_names *names, const char **name) {
     char small[256], *buffer = small;
     int status = USP_ERROR_FULL;
-    for (size_t room = sizeof small; status == USP_ERROR_FULL; room *= 4) {
+    for (size_t capacity = sizeof small; status == USP_ERROR_FULL; capacity *= 4) {
         if (buffer != small) free(buffer);
-        buffer = room == sizeof small ? small : malloc(room);
+        buffer = capacity == sizeof small ? small : malloc(capacity);
         if (buffer == NULL) return USP_ERROR_NO_MEMORY;
-        size_t usable = room - strlen(suffix);
+        size_t usable = capacity - strlen(suffix);
         status = uspi_bytes_string(symbols->strings, offset, buffer, usable, "name", NULL);
         if (status != USP_OK) continue;
         size_t length = uspi_elf_length_without_version(versions, buffer);
@@ -419,7 +419,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     const struct elf_tables *e = context;
     const uint32_t numbers[2] = {a, b};
-    char room[2][NAME_BEGINNING];
+    char capacity[2][NAME_BEGINNING];
     const char *names[2];
     size_t underscores[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -432,7 +432,7 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
             if (uspi_elf_symbol(table, name, &symbol, NULL) != USP_OK) return 0;
             name = symbol.name;
         }
-        names[i] = name_beginning(table, name, room[i]);
+        names[i] = name_beginning(table, name, capacity[i]);
         for (underscores[i] = 0; names[i][underscores[i]] == '_';) underscores[i]++;
     }
     if (underscores[0] != underscores[1]) return underscores[0] < underscores[1] ? -1 : 1;
@@ -529,7 +529,7 @@ static bool has_local_functions(const struct table *table) {
 
 static void count_memory(struct elf_tables *e) {
     e->contract.memory += e->debugdata.size + e->reach_count * sizeof *e->reaches;
-    e->contract.memory += e->versions.room * sizeof *e->versions.names;
+    e->contract.memory += e->versions.capacity * sizeof *e->versions.names;
     for (unsigned i = 0; i < TABLES; i++) {
         const struct table *table = &e->tables[i];
         e->contract.memory += table->entries.size + table->strings.size;
@@ -619,7 +619,7 @@ static bool is_same_image(const struct uspi_elf *elf, const struct usp_image *im
 static int read_reaches(struct elf_tables *e) {
     const struct table *table = &e->tables[DYNSYM];
     struct uspi_elf_bounds bounds;
-    size_t room = 0;
+    size_t capacity = 0;
     elf_bounds_init(&bounds, &table->elf);
     for (uint64_t i = 0; i < table->symbols.count; i++) {
         struct uspi_elf_symbol symbol;
@@ -627,7 +627,7 @@ static int read_reaches(struct elf_tables *e) {
         if (uspi_elf_symbol(&table->symbols, i, &symbol, NULL) != USP_OK || symbol.size != 0) continue;
         const struct uspi_code_range *range = uspi_elf_code_of(&table->code, &symbol, &start);
         if (range == NULL || !may_name_code(&symbol)) continue;
-        struct reach *grown = uspi_array_reserve(e->reaches, &room, e->reach_count + 1, sizeof *grown);
+        struct reach *grown = uspi_array_reserve(e->reaches, &capacity, e->reach_count + 1, sizeof *grown);
         if (grown == NULL) return USP_ERROR_NO_MEMORY;
         e->reaches = grown;
         const usp_addr end = elf_bounds_end(&bounds, start, range->high, symbol.is_thumb, false);

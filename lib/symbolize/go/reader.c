@@ -19,7 +19,7 @@ struct runs {
         usp_addr low, high;
         int32_t value;
     } *all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 struct uspi_go_reader {
@@ -28,7 +28,7 @@ struct uspi_go_reader {
     struct uspi_go_function function; /* the current function */
     struct runs files, lines, calls;  /* the runs of the current function */
     uint32_t *nodes;                  /* of its inlined calls, by index; 0: not made yet */
-    size_t node_count, node_room;
+    size_t node_count, node_capacity;
     struct uspi_numbers paths;   /* files by their paths */
     struct uspi_numbers inlined; /* inlined functions by their names */
     struct uspi_folders folders;
@@ -97,7 +97,7 @@ static bool read_runs(struct uspi_go_reader *r, uint64_t list, struct runs *runs
     while (uspi_go_next_run(&run)) {
         if (r->left == 0) return false;
         r->left--;
-        if (!uspi_room_for(&runs->all, &runs->room, runs->count, 1, sizeof *runs->all)) {
+        if (!uspi_room_for(&runs->all, &runs->capacity, runs->count, 1, sizeof *runs->all)) {
             r->is_out_of_memory = true;
             return false;
         }
@@ -137,7 +137,7 @@ static bool has_node_room(struct uspi_go_reader *r, size_t index) {
     const size_t more = index + 1 - r->node_count;
     if (more > r->left) return false;
     r->left -= more;
-    if (!uspi_room_for(&r->nodes, &r->node_room, r->node_count, more, sizeof *r->nodes)) {
+    if (!uspi_room_for(&r->nodes, &r->node_capacity, r->node_count, more, sizeof *r->nodes)) {
         r->is_out_of_memory = true;
         return false;
     }

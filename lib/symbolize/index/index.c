@@ -23,7 +23,7 @@ int uspi_gather(struct uspi_gathering *gathering, const struct uspi_gathered_sym
     /* A symbol without a size ends at the next start, so it has no influence on addresses past that. */
     const usp_addr sure_end = candidate->is_unsized ? candidate->start : end;
     if (gathering->excerpt != NULL && !uspi_excerpt_keep(gathering->excerpt, candidate->start, sure_end)) return USP_OK;
-    if (!uspi_room_for(&gathering->candidates, &gathering->room, gathering->count, 1, sizeof *candidate)) {
+    if (!uspi_room_for(&gathering->candidates, &gathering->capacity, gathering->count, 1, sizeof *candidate)) {
         return USP_ERROR_NO_MEMORY;
     }
     struct uspi_gathered_symbol *added = &gathering->candidates[gathering->count++];
@@ -254,15 +254,15 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     if (gathering->count == 0) return USP_OK;
     if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
     if (gathering->count > SIZE_MAX / 2 / sizeof(struct entry)) return USP_ERROR_NO_MEMORY;
-    struct place *room = malloc(gathering->count * 2 * sizeof *room);
+    struct place *capacity = malloc(gathering->count * 2 * sizeof *capacity);
     uint32_t *digits = malloc(sizeof *digits << DIGIT_BITS);
-    if (room == NULL || digits == NULL) {
-        free(room);
+    if (capacity == NULL || digits == NULL) {
+        free(capacity);
         free(digits);
         return USP_ERROR_NO_MEMORY;
     }
-    size_t count = make_places(room, candidates, gathering->count, &index->base);
-    struct place *places = sort_places(room, count, digits);
+    size_t count = make_places(capacity, candidates, gathering->count, &index->base);
+    struct place *places = sort_places(capacity, count, digits);
     free(digits);
     count = choose_winners(places, count, candidates, prefer, context);
     /* Each symbol adds its start, and at most one continuation or boundary at its end. */
@@ -276,7 +276,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     if (status != USP_OK) uspi_index_clear(index);
     free(entries.all);
     free((void *)open);
-    free(room);
+    free(capacity);
     return status;
 }
 

@@ -50,7 +50,7 @@ typedef int (*uspi_prefer)(const void *context, uint32_t a, uint32_t b);
 /* The candidates for an index. All zero means empty. */
 struct uspi_gathering {
     struct uspi_gathered_symbol *candidates;
-    size_t count, room;
+    size_t count, capacity;
     struct uspi_excerpt *excerpt; /* candidates outside of it are left out; NULL: all are kept */
 };
 

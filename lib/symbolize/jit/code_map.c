@@ -11,8 +11,8 @@ int uspi_jit_map_add(struct uspi_jit_map *map, const struct uspi_jit_code *code,
     if (code->size == 0 || code->start > UINT64_MAX - code->size || map->count >= USPI_JIT_CODES_MAX) return USP_OK;
     length = length > 0 ? strnlen(name, length < USPI_JIT_NAME_MAX ? length : USPI_JIT_NAME_MAX) : 0;
     if (length > USPI_JIT_TEXT_MAX - map->text_used) return USP_OK;
-    if (!uspi_room_for(&map->codes, &map->room, map->count, 1, sizeof *map->codes) ||
-        !uspi_room_for(&map->text, &map->text_room, map->text_used, length, 1)) {
+    if (!uspi_room_for(&map->codes, &map->capacity, map->count, 1, sizeof *map->codes) ||
+        !uspi_room_for(&map->text, &map->text_capacity, map->text_used, length, 1)) {
         return USP_ERROR_NO_MEMORY;
     }
     struct uspi_jit_code *added = &map->codes[map->count++];
@@ -30,7 +30,7 @@ int uspi_jit_map_add(struct uspi_jit_map *map, const struct uspi_jit_code *code,
 int uspi_jit_map_add_row(struct uspi_jit_map *map, struct uspi_jit_row row, const char *path, size_t length) {
     if (map->row_count >= USPI_JIT_ROWS_MAX) return USP_OK;
     if (map->files == NULL) map->files = uspi_names_create();
-    if (map->files == NULL || !uspi_room_for(&map->rows, &map->row_room, map->row_count, 1, sizeof *map->rows)) {
+    if (map->files == NULL || !uspi_room_for(&map->rows, &map->row_capacity, map->row_count, 1, sizeof *map->rows)) {
         return USP_ERROR_NO_MEMORY;
     }
     if (path != NULL) {
@@ -122,7 +122,7 @@ static int sort(struct uspi_jit_map *map) {
     struct uspi_jit_part *starts = malloc((map->count + 1) * sizeof *starts);
     struct heap heap = {malloc((map->count + 1) * sizeof *heap.all), 0};
     const bool has_room = starts != NULL && heap.all != NULL &&
-                          uspi_room_for(&map->parts, &map->part_room, 0, 2 * map->count + 1, sizeof *map->parts);
+                          uspi_room_for(&map->parts, &map->part_capacity, 0, 2 * map->count + 1, sizeof *map->parts);
     for (size_t i = 0; has_room && i < map->count; i++) {
         starts[i] = (struct uspi_jit_part){map->codes[i].start, (uint32_t)i};
     }

@@ -48,14 +48,14 @@ struct uspi_jit_part {
 /* All zero: empty. */
 struct uspi_jit_map {
     struct uspi_jit_code *codes;
-    size_t count, room;
+    size_t count, capacity;
     char *text; /* names, not terminated */
-    size_t text_used, text_room;
+    size_t text_used, text_capacity;
     struct uspi_jit_part *parts; /* sorted by start; made by the first lookup after something was added */
-    size_t part_count, part_room;
+    size_t part_count, part_capacity;
     bool is_sorted;
     struct uspi_jit_row *rows;
-    size_t row_count, row_room;
+    size_t row_count, row_capacity;
     uint32_t row_base; /* what the writer of the rows added to their offsets */
     struct uspi_names *files;
 };

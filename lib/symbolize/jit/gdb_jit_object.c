@@ -15,7 +15,7 @@ struct function {
 
 struct functions {
     struct function *all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* Sorts functions without a size first, so that those with a size win where they overlap; then by start, so that the
@@ -52,7 +52,7 @@ static int gather(const struct uspi_elf *elf, const struct uspi_elf_symbols *sym
         int status = uspi_elf_symbol(symbols, i, &symbol, NULL);
         if (status != USP_OK) return status;
         if (symbol.type != USPI_STT_FUNC || !locate(elf, &symbol, &function)) continue;
-        if (!uspi_room_for(&functions->all, &functions->room, functions->count, 1, sizeof function))
+        if (!uspi_room_for(&functions->all, &functions->capacity, functions->count, 1, sizeof function))
             return USP_ERROR_NO_MEMORY;
         functions->all[functions->count++] = function;
     }

@@ -102,10 +102,10 @@ static int open_recorded(const struct uspi_jit *jit, enum uspi_jit_file which, s
         status = uspi_os_jit_file_in(search->folder[0] != '\0' ? search->folder : ".", name, file);
     }
     if (status == USP_OK || search->sysroot == NULL) return status;
-    const size_t room = strlen(search->sysroot) + sizeof "/tmp";
-    char *folder = malloc(room);
+    const size_t capacity = strlen(search->sysroot) + sizeof "/tmp";
+    char *folder = malloc(capacity);
     if (folder == NULL) return USP_ERROR_NO_MEMORY;
-    snprintf(folder, room, "%s/tmp", search->sysroot);
+    snprintf(folder, capacity, "%s/tmp", search->sysroot);
     status = uspi_os_jit_file_in(folder, name, file);
     free(folder);
     return status;

@@ -55,9 +55,9 @@ static bool can_follow_name(const struct entries *e, const uint8_t *next, size_t
 
 /* Reads the name of an entry. The name ends at the first NUL that is followed by another entry or by the end of the
  * record. */
-static int read_name(struct entries *e, uint8_t *name, size_t name_room, size_t *length) {
-    for (size_t room = SHORT_NAME;; room = name_room) {
-        const size_t n = e->left < room ? (size_t)e->left : room;
+static int read_name(struct entries *e, uint8_t *name, size_t name_capacity, size_t *length) {
+    for (size_t capacity = SHORT_NAME;; capacity = name_capacity) {
+        const size_t n = e->left < capacity ? (size_t)e->left : capacity;
         int status = uspi_bytes_read(e->file, e->at, name, n, "jitdump record", NULL);
         if (status != USP_OK) return status;
         for (const uint8_t *end = name; (end = memchr(end, 0, n - (size_t)(end - name))) != NULL;) {
@@ -68,7 +68,7 @@ static int read_name(struct entries *e, uint8_t *name, size_t name_room, size_t 
             e->left -= used;
             return USP_OK;
         }
-        if (room == name_room || n < room) return USP_ERROR_FORMAT;
+        if (capacity == name_capacity || n < capacity) return USP_ERROR_FORMAT;
     }
 }
 
@@ -231,13 +231,13 @@ static int take_load(struct reading *r, uint64_t at, uint64_t size, uint64_t tim
     int status = uspi_bytes_read(r->file, at, fixed, sizeof fixed, "jitdump record", NULL);
     if (status != USP_OK) return status;
     const uint64_t left = size - LOAD_FIXED;
-    const size_t room = left < sizeof name ? (size_t)left : sizeof name;
-    status = uspi_bytes_read(r->file, at + LOAD_FIXED, name, room, "jitdump record", NULL);
+    const size_t capacity = left < sizeof name ? (size_t)left : sizeof name;
+    status = uspi_bytes_read(r->file, at + LOAD_FIXED, name, capacity, "jitdump record", NULL);
     if (status != USP_OK) return status;
     struct uspi_jit_code code = {.start = uspi_jitdump_number(r->state, fixed + 32, 8),
                                  .size = uspi_jitdump_number(r->state, fixed + 40, 8),
                                  .order = time};
-    const size_t length = strnlen(name, room);
+    const size_t length = strnlen(name, capacity);
     if (length == 0) return USP_OK;
     status = jitdump_give_lines(r->state, &code, (struct uspi_span){name, length}, r->map);
     if (status != USP_OK) return status;

@@ -19,7 +19,7 @@ struct uspi_open_object {
 
 int uspi_jit_objects_add(struct uspi_jit_objects *objects, uint32_t arch, usp_addr address, uint64_t size,
                          uint32_t *number) {
-    if (!uspi_room_for(&objects->all, &objects->room, objects->count, 1, sizeof *objects->all))
+    if (!uspi_room_for(&objects->all, &objects->capacity, objects->count, 1, sizeof *objects->all))
         return USP_ERROR_NO_MEMORY;
     objects->all[objects->count++] = (struct uspi_jit_object){.address = address, .size = size, .arch = arch};
     *number = (uint32_t)objects->count;

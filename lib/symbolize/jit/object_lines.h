@@ -19,7 +19,7 @@ struct uspi_jit_object {
 /* All zero: empty. The caller must keep threads apart. */
 struct uspi_jit_objects {
     struct uspi_jit_object *all;
-    size_t count, room;
+    size_t count, capacity;
     uint64_t copied; /* bytes of all copied objects */
     bool has_cache;
     struct uspi_cache cache; /* blocks of all objects */

@@ -29,12 +29,12 @@ struct entry {
 
 struct writing {
     struct entry *entries;
-    size_t count, room;
+    size_t count, capacity;
     uint32_t *sets;
     size_t set_count, set_room;
     uint32_t *open; /* blocks with a range here, ascending */
     uint64_t *ends; /* where the range of each open block ends */
-    size_t open_count, open_room, end_room;
+    size_t open_count, open_capacity, end_capacity;
     size_t *seen; /* by hashes: 1 + the place of the last set with such a hash; 0: none */
     bool is_out_of_memory;
 };
@@ -79,7 +79,7 @@ static void add_entry(struct writing *w, uint64_t start) {
     if (w->is_out_of_memory) return;
     if (w->count > 0 && w->entries[w->count - 1].start == start) w->count--;
     if (w->count > 0 && w->entries[w->count - 1].value == value) return;
-    if (!uspi_room_for(&w->entries, &w->room, w->count, 1, sizeof *w->entries)) {
+    if (!uspi_room_for(&w->entries, &w->capacity, w->count, 1, sizeof *w->entries)) {
         w->is_out_of_memory = true;
         return;
     }
@@ -112,8 +112,8 @@ static void open_range(struct writing *w, const struct uspi_map_range *range) {
     }
     /* More units than this do not share code; further ones would only cost time. */
     if (w->open_count == USPI_MAP_BLOCKS) return;
-    if (!uspi_room_for(&w->open, &w->open_room, w->open_count, 1, sizeof *w->open) ||
-        !uspi_room_for(&w->ends, &w->end_room, w->open_count, 1, sizeof *w->ends)) {
+    if (!uspi_room_for(&w->open, &w->open_capacity, w->open_count, 1, sizeof *w->open) ||
+        !uspi_room_for(&w->ends, &w->end_capacity, w->open_count, 1, sizeof *w->ends)) {
         w->is_out_of_memory = true;
         return;
     }

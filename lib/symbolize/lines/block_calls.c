@@ -36,7 +36,8 @@ static bool is_one_place(const struct uspi_built_call *x, const struct uspi_buil
 /* Finds the part with which the function of each node begins. Returns false when memory is exhausted. */
 static bool find_first_parts(struct uspi_builder *b) {
     const size_t count = b->nodes.count + 1;
-    if (!uspi_room_for(&b->first_parts.all, &b->first_parts.room, 0, count, sizeof *b->first_parts.all)) return false;
+    if (!uspi_room_for(&b->first_parts.all, &b->first_parts.capacity, 0, count, sizeof *b->first_parts.all))
+        return false;
     memset(b->first_parts.all, 0, count * sizeof *b->first_parts.all);
     for (size_t i = b->parts.count; i-- > 0;) {
         if (!b->parts.all[i].is_cold) b->first_parts.all[b->parts.all[i].node] = (uint32_t)(i + 1);
@@ -99,7 +100,7 @@ static uint32_t place_of(const struct uspi_builder *b, uint64_t text) {
 static bool gather_callees(struct uspi_builder *b, const struct uspi_built_call *calls, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (calls[i].to != 0) continue;
-        if (!uspi_room_for(&b->callees.all, &b->callees.room, b->callees.count, 1, sizeof *b->callees.all))
+        if (!uspi_room_for(&b->callees.all, &b->callees.capacity, b->callees.count, 1, sizeof *b->callees.all))
             return false;
         b->callees.all[b->callees.count++] = calls[i].text;
     }

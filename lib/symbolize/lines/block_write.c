@@ -125,7 +125,7 @@ int uspi_block_number(struct uspi_builder *b) {
     size_t all = 0;
     uint32_t *starts[5];
     for (unsigned i = 0; i < 5; i++) all += counts[i] + 1;
-    if (!uspi_room_for(&b->numbers, &b->numbers_room, 0, all, sizeof *b->numbers)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&b->numbers, &b->numbers_capacity, 0, all, sizeof *b->numbers)) return USP_ERROR_NO_MEMORY;
     if (uspi_builder_scratch(b, largest(bytes, 5)) == NULL) return USP_ERROR_NO_MEMORY;
     memset(b->numbers, 0, all * sizeof *b->numbers);
     starts[0] = b->numbers;
@@ -151,7 +151,7 @@ int uspi_block_number(struct uspi_builder *b) {
 /* ---- bytes ---- */
 
 static bool reserve(struct uspi_builder *b, size_t more) {
-    return uspi_room_for(&b->bytes.all, &b->bytes.room, b->bytes.count, more, 1);
+    return uspi_room_for(&b->bytes.all, &b->bytes.capacity, b->bytes.count, more, 1);
 }
 
 /* The caller has reserved room. */
@@ -453,7 +453,7 @@ int uspi_block_write(struct uspi_builder *b) {
     b->bytes.all[4] = (uint8_t)unit;
     b->bytes.count = USPI_BLOCK_HEADER;
     const size_t groups = (b->entries.count + USPI_BLOCK_GROUP - 1) / USPI_BLOCK_GROUP;
-    if (!uspi_room_for(&b->numbers, &b->numbers_room, 0, groups, sizeof *b->numbers)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&b->numbers, &b->numbers_capacity, 0, groups, sizeof *b->numbers)) return USP_ERROR_NO_MEMORY;
     if (!put_texts(b, width) || !put_code(b, width, base, unit) || !put_calls(b, width, base, unit))
         return USP_ERROR_NO_MEMORY;
     const size_t entries_at = b->bytes.count;

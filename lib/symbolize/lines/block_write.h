@@ -18,7 +18,7 @@
 #define USPI_GROWING(type)                                                                                             \
     struct {                                                                                                           \
         type *all;                                                                                                     \
-        size_t count, room;                                                                                            \
+        size_t count, capacity;                                                                                        \
     }
 
 struct uspi_built_file {
@@ -75,17 +75,17 @@ struct uspi_builder {
     USPI_GROWING(uint8_t) text;
     USPI_GROWING(uint8_t) bytes; /* of the block */
     void *scratch;               /* room for a copy of one of the tables */
-    size_t scratch_room;
+    size_t scratch_capacity;
     uint32_t *hash; /* of folders, files, sites and nodes; 0: empty */
     size_t hash_size, hashed;
     uint32_t *numbers; /* new numbers of nodes, sites, functions, files, folders (block_write.c) */
-    size_t numbers_room;
+    size_t numbers_capacity;
     bool is_out_of_memory;
 };
 
 /* Returns room for `size` bytes, which is overwritten by its next user; NULL when memory is exhausted. */
 static inline void *uspi_builder_scratch(struct uspi_builder *builder, size_t size) {
-    return uspi_room_for(&builder->scratch, &builder->scratch_room, 0, size + 1, 1) ? builder->scratch : NULL;
+    return uspi_room_for(&builder->scratch, &builder->scratch_capacity, 0, size + 1, 1) ? builder->scratch : NULL;
 }
 
 /* Numbers everything that entries use, in the order in which they use it, and drops the rest. Afterwards the builder's

@@ -23,7 +23,7 @@ void uspi_builder_free(struct uspi_builder *b) {
 
 /* Adds an element to one of the builder's arrays. Gives NULL when memory is exhausted. */
 #define ADD(b, array)                                                                                                  \
-    (uspi_room_for(&(b)->array.all, &(b)->array.room, (b)->array.count, 1, sizeof *(b)->array.all)                     \
+    (uspi_room_for(&(b)->array.all, &(b)->array.capacity, (b)->array.count, 1, sizeof *(b)->array.all)                 \
          ? &(b)->array.all[(b)->array.count++]                                                                         \
          : ((b)->is_out_of_memory = true, NULL))
 
@@ -120,7 +120,7 @@ static uint32_t keep_once(struct uspi_builder *b, enum table table, size_t *coun
 
 uint64_t uspi_builder_text(struct uspi_builder *b, const char *text, size_t length) {
     if (length == 0) return 0;
-    if (!uspi_room_for(&b->text.all, &b->text.room, b->text.count, length + 1, 1)) {
+    if (!uspi_room_for(&b->text.all, &b->text.capacity, b->text.count, length + 1, 1)) {
         b->is_out_of_memory = true;
         return 0;
     }

@@ -54,8 +54,8 @@ static bool group_at(const struct uspi_string_pool *pool, uint64_t group, uint64
     return *at <= left;
 }
 
-/* Decodes string `number` of a group into `to`, which has `room` bytes. Returns false when the bytes are damaged. */
-static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned number, char *to, size_t room,
+/* Decodes string `number` of a group into `to`, which has `capacity` bytes. Returns false when the bytes are damaged. */
+static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned number, char *to, size_t capacity,
                    size_t *length) {
     uint64_t from, end;
     if (!group_at(pool, group, &from) || !group_at(pool, group + 1, &end) || from > end) return false;
@@ -65,7 +65,7 @@ static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned
     for (unsigned i = 0; i <= number; i++) {
         uint64_t common, more;
         if (!read_varint(&p, stop, &common) || !read_varint(&p, stop, &more)) return false;
-        if (common > *length || more > (uint64_t)(stop - p) || common + more >= room) return false;
+        if (common > *length || more > (uint64_t)(stop - p) || common + more >= capacity) return false;
         memcpy(to + (size_t)common, p, (size_t)more);
         p += (size_t)more;
         *length = (size_t)(common + more);
@@ -78,22 +78,22 @@ static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned
 
 int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
                           const char **text) {
-    char small[ON_STACK], *room = small;
+    char small[ON_STACK], *capacity = small;
     size_t length;
     *text = NULL;
     if (number == 0 || number > pool->count) return USP_ERROR_FORMAT;
     const size_t wanted = (size_t)pool->longest + 1;
     const uint64_t group = (number - 1) / USPI_POOL_GROUP;
     const unsigned in_group = (unsigned)((number - 1) % USPI_POOL_GROUP);
-    bool is_whole = decode(pool, group, in_group, room, sizeof small < wanted ? sizeof small : wanted, &length);
+    bool is_whole = decode(pool, group, in_group, capacity, sizeof small < wanted ? sizeof small : wanted, &length);
     if (!is_whole && wanted > sizeof small) {
-        room = malloc(wanted);
-        if (room == NULL) return USP_ERROR_NO_MEMORY;
-        is_whole = decode(pool, group, in_group, room, wanted, &length);
+        capacity = malloc(wanted);
+        if (capacity == NULL) return USP_ERROR_NO_MEMORY;
+        is_whole = decode(pool, group, in_group, capacity, wanted, &length);
     }
     const bool is_text = is_whole && length > 0;
-    if (is_text) *text = uspi_names_keep(names, room, length);
-    if (room != small) free(room);
+    if (is_text) *text = uspi_names_keep(names, capacity, length);
+    if (capacity != small) free(capacity);
     if (!is_text) return USP_ERROR_FORMAT;
     return *text != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
@@ -103,15 +103,15 @@ static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b
     return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-/* Compares a text with a string of the pool, which is decoded into `room`. Returns false when the bytes are damaged. */
-static bool compare_with(const struct uspi_string_pool *pool, uint64_t number, const char *text, char *room,
+/* Compares a text with a string of the pool, which is decoded into `capacity`. Returns false when the bytes are damaged. */
+static bool compare_with(const struct uspi_string_pool *pool, uint64_t number, const char *text, char *capacity,
                          int *order) {
     size_t length;
-    if (!decode(pool, number / USPI_POOL_GROUP, (unsigned)(number % USPI_POOL_GROUP), room, (size_t)pool->longest + 1,
-                &length)) {
+    if (!decode(pool, number / USPI_POOL_GROUP, (unsigned)(number % USPI_POOL_GROUP), capacity,
+                (size_t)pool->longest + 1, &length)) {
         return false;
     }
-    *order = compare_bytes(text, strlen(text), room, length);
+    *order = compare_bytes(text, strlen(text), capacity, length);
     return true;
 }
 
@@ -119,12 +119,12 @@ int uspi_string_pool_number_of(const struct uspi_string_pool *pool, const char *
     uint64_t low = 0, high = pool->count;
     *number = 0;
     if (strlen(text) > pool->longest) return USP_OK;
-    char *room = malloc((size_t)pool->longest + 1);
-    if (room == NULL) return USP_ERROR_NO_MEMORY;
+    char *capacity = malloc((size_t)pool->longest + 1);
+    if (capacity == NULL) return USP_ERROR_NO_MEMORY;
     while (low < high && *number == 0) {
         const uint64_t middle = low + (high - low) / 2;
         int order;
-        if (!compare_with(pool, middle, text, room, &order)) break;
+        if (!compare_with(pool, middle, text, capacity, &order)) break;
         if (order == 0) {
             *number = middle + 1;
         } else if (order < 0) {
@@ -133,7 +133,7 @@ int uspi_string_pool_number_of(const struct uspi_string_pool *pool, const char *
             low = middle + 1;
         }
     }
-    free(room);
+    free(capacity);
     return USP_OK;
 }
 
@@ -147,12 +147,12 @@ struct text {
 
 struct uspi_string_pool_writer {
     struct text *all;
-    size_t count, room;
+    size_t count, capacity;
     uint32_t *hash; /* numbers of strings; 0: the slot is empty */
     size_t hash_size;
     uint64_t *numbers; /* numbers in the pool, by the numbers before sorting */
     char **copies;
-    size_t copy_count, copy_room;
+    size_t copy_count, copy_capacity;
 };
 
 struct uspi_string_pool_writer *uspi_pool_writer_create(void) {
@@ -193,9 +193,9 @@ uint64_t uspi_string_pool_add(struct uspi_string_pool_writer *w, const char *tex
         const struct text *found = &w->all[w->hash[at] - 1];
         if (found->length == length && memcmp(found->bytes, text, length) == 0) return w->hash[at];
     }
-    if (!uspi_room_for(&w->all, &w->room, w->count, 1, sizeof *w->all)) return 0;
+    if (!uspi_room_for(&w->all, &w->capacity, w->count, 1, sizeof *w->all)) return 0;
     if (is_copied) {
-        if (!uspi_room_for(&w->copies, &w->copy_room, w->copy_count, 1, sizeof *w->copies)) return 0;
+        if (!uspi_room_for(&w->copies, &w->copy_capacity, w->copy_count, 1, sizeof *w->copies)) return 0;
         char *copy = malloc(length + 1);
         if (copy == NULL) return 0;
         memcpy(copy, text, length + 1);

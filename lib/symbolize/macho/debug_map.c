@@ -18,7 +18,7 @@ struct reading {
 
 static int add_object(struct reading *r, const struct uspi_macho_symbol *symbol) {
     struct uspi_debug_map *map = r->map;
-    if (!uspi_room_for(&map->objects, &map->object_room, map->object_count, 1, sizeof *map->objects)) {
+    if (!uspi_room_for(&map->objects, &map->object_capacity, map->object_count, 1, sizeof *map->objects)) {
         return USP_ERROR_NO_MEMORY;
     }
     map->objects[map->object_count++] = (struct uspi_mapped_object){symbol->name, symbol->value};
@@ -31,7 +31,7 @@ static int add_function(struct reading *r, const struct uspi_macho_symbol *symbo
     const usp_addr start = symbol->value & r->mask;
     usp_addr end;
     if (size == 0 || !uspi_sum(start, size, &end)) return USP_OK;
-    if (!uspi_room_for(&map->functions, &map->function_room, map->function_count, 1, sizeof *map->functions)) {
+    if (!uspi_room_for(&map->functions, &map->function_capacity, map->function_count, 1, sizeof *map->functions)) {
         return USP_ERROR_NO_MEMORY;
     }
     const uint32_t object = (uint32_t)map->object_count - 1;
@@ -77,8 +77,8 @@ const struct uspi_mapped_function *uspi_debug_map_find(const struct uspi_debug_m
 
 int uspi_debug_map_place(const struct uspi_macho_symbols *linked, const struct uspi_mapped_function *function,
                          const struct uspi_macho_symbols *object, usp_addr mask, usp_addr *in_object) {
-    char room[USPI_MACHO_NAME_BEGINNING], other[USPI_MACHO_NAME_BEGINNING];
-    const char *name = uspi_macho_name_beginning(linked, function->name, room);
+    char capacity[USPI_MACHO_NAME_BEGINNING], other[USPI_MACHO_NAME_BEGINNING];
+    const char *name = uspi_macho_name_beginning(linked, function->name, capacity);
     for (uint64_t i = 0; i < object->count; i++) {
         struct uspi_macho_symbol symbol;
         int status = uspi_macho_symbol(object, i, &symbol, NULL);

@@ -27,9 +27,9 @@ struct uspi_mapped_function {
 /* All zero: nothing is mapped. */
 struct uspi_debug_map {
     struct uspi_mapped_object *objects; /* owned */
-    size_t object_count, object_room;
+    size_t object_count, object_capacity;
     struct uspi_mapped_function *functions; /* sorted by start; owned */
-    size_t function_count, function_room;
+    size_t function_count, function_capacity;
 };
 
 /* Reads the debug map from an image's symbol table. mask: the bits of a value that are the address. Returns USP_OK,

@@ -13,7 +13,7 @@
 #define PATH_ROOM 4096
 
 int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_macho_symbols *symbols) {
-    size_t room = 0;
+    size_t capacity = 0;
     *stabs = (struct uspi_macho_stabs){0};
     for (uint64_t i = 0; i < symbols->count; i++) {
         struct uspi_macho_symbol symbol;
@@ -21,7 +21,7 @@ int uspi_macho_stabs_open(struct uspi_macho_stabs *stabs, const struct uspi_mach
         if (status != USP_OK) return status;
         stabs->has_functions |= symbol.type == USPI_N_FUN;
         if (symbol.type != USPI_N_SO) continue;
-        if (!uspi_room_for(&stabs->files, &room, stabs->count, 1, sizeof *stabs->files)) return USP_ERROR_NO_MEMORY;
+        if (!uspi_room_for(&stabs->files, &capacity, stabs->count, 1, sizeof *stabs->files)) return USP_ERROR_NO_MEMORY;
         stabs->files[stabs->count].entry = (uint32_t)i;
         atomic_init(&stabs->files[stabs->count++].path, NULL);
     }
@@ -65,11 +65,11 @@ static uint32_t files_up_to(const struct uspi_macho_stabs *stabs, uint64_t i) {
 }
 
 /* Reads the string of a source file entry. Returns false when it cannot be read. */
-static bool read_path(const struct uspi_macho_symbols *symbols, uint64_t i, char *to, size_t room) {
+static bool read_path(const struct uspi_macho_symbols *symbols, uint64_t i, char *to, size_t capacity) {
     struct uspi_macho_symbol symbol;
     to[0] = '\0';
     return uspi_macho_symbol(symbols, i, &symbol, NULL) == USP_OK &&
-           uspi_bytes_string(symbols->strings, symbol.name, to, room, "source file", NULL) == USP_OK;
+           uspi_bytes_string(symbols->strings, symbol.name, to, capacity, "source file", NULL) == USP_OK;
 }
 
 /* Composes the path of file `number` of the list from its folder and name; "" when these cannot be read. */
@@ -125,7 +125,7 @@ int uspi_stab_functions_read(struct uspi_stab_functions *functions, const struct
         if (status != USP_OK) return status;
         usp_addr start = symbol.value & mask;
         if (symbol.type != USPI_N_FUN || !uspi_macho_code_holds(code, symbol.section, start)) continue;
-        if (!uspi_room_for(&functions->all, &functions->room, functions->count, 1, sizeof *functions->all)) {
+        if (!uspi_room_for(&functions->all, &functions->capacity, functions->count, 1, sizeof *functions->all)) {
             return USP_ERROR_NO_MEMORY;
         }
         functions->all[functions->count++] = (struct uspi_stab_start){start, symbol.name, (uint32_t)i};
@@ -141,12 +141,12 @@ void uspi_stab_functions_clear(struct uspi_stab_functions *functions) {
 
 uint32_t uspi_stab_function(const struct uspi_stab_functions *functions, const struct uspi_macho_symbols *symbols,
                             usp_addr start, const char *name, uint32_t own) {
-    char room[USPI_MACHO_NAME_BEGINNING];
+    char capacity[USPI_MACHO_NAME_BEGINNING];
     size_t at;
     USPI_FIRST(at, 0, functions->count, functions->all[at].start >= start);
     for (size_t i = at; i < functions->count && i - at < ALIASES_MAX && functions->all[i].start == start; i++) {
         const struct uspi_stab_start *found = &functions->all[i];
-        const char *its_name = uspi_macho_name_beginning(symbols, found->name, room);
+        const char *its_name = uspi_macho_name_beginning(symbols, found->name, capacity);
         if (uspi_macho_compare_names(its_name, name) == 0) return found->entry;
     }
     return own;

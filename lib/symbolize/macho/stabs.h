@@ -51,7 +51,7 @@ struct uspi_stab_start {
 /* All functions of the debug map, sorted by start. All zero: empty. */
 struct uspi_stab_functions {
     struct uspi_stab_start *all; /* owned */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* Reads the functions that lie in code. mask: the bits of a value that are the address. Returns USP_OK,

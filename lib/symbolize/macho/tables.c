@@ -34,7 +34,7 @@ static int compare_addresses(const void *a, const void *b) {
 /* The starts of external symbols in the symbol tables. */
 struct visible {
     usp_addr *starts;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static int read_visible(const struct uspi_macho_symbols *symbols, usp_addr mask, struct visible *visible) {
@@ -44,7 +44,7 @@ static int read_visible(const struct uspi_macho_symbols *symbols, usp_addr mask,
         if (status != USP_OK) return status;
         bool is_visible = (symbol.type & (USPI_N_STAB | USPI_N_TYPE | USPI_N_EXT)) == (USPI_N_SECT | USPI_N_EXT);
         if (!is_visible) continue;
-        if (!uspi_room_for(&visible->starts, &visible->room, visible->count, 1, sizeof *visible->starts)) {
+        if (!uspi_room_for(&visible->starts, &visible->capacity, visible->count, 1, sizeof *visible->starts)) {
             return USP_ERROR_NO_MEMORY;
         }
         visible->starts[visible->count++] = symbol.value & mask;
@@ -244,11 +244,11 @@ static int keep_symbol_name(const struct uspi_macho_symbols *symbols, uint32_t o
                             struct uspi_names *names, const char **name) {
     const size_t before = strlen(prefix);
     int status = USP_ERROR_FULL;
-    for (size_t room = 256; status == USP_ERROR_FULL; room *= 4) {
-        char *buffer = malloc(before + room);
+    for (size_t capacity = 256; status == USP_ERROR_FULL; capacity *= 4) {
+        char *buffer = malloc(before + capacity);
         if (buffer == NULL) return USP_ERROR_NO_MEMORY;
         char *read = buffer + before;
-        status = uspi_bytes_string(symbols->strings, offset, read, room, "name", NULL);
+        status = uspi_bytes_string(symbols->strings, offset, read, capacity, "name", NULL);
         if (status == USP_OK) {
             const char *rest = without_underscore(read);
             memmove(read, rest, strlen(rest) + 1);
@@ -300,7 +300,7 @@ static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const 
     const struct macho_tables *m = g->tables;
     const struct uspi_macho_symbols *symbols = &m->symbols[kind];
     struct uspi_macho_symbol symbol;
-    char room[USPI_MACHO_NAME_BEGINNING];
+    char capacity[USPI_MACHO_NAME_BEGINNING];
     int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
     if (status != USP_OK) return status;
     const bool is_stab = (symbol.type & USPI_N_STAB) != 0;
@@ -309,7 +309,7 @@ static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const 
     usp_addr start = symbol.value & m->address;
     if (!uspi_gathering_wants(g->into, start, start)) return USP_OK;
     if (!uspi_macho_code_holds(&g->code, symbol.section, start)) return USP_OK;
-    const char *name = uspi_macho_name_beginning(symbols, symbol.name, room);
+    const char *name = uspi_macho_name_beginning(symbols, symbol.name, capacity);
     /* The second entry of a pair of stabs has no name, and its value is a size, not an address. */
     if (is_stab && name[0] == '\0') return USP_OK;
     if (name[0] == '\0' || strcmp(name, REDACTED) == 0) return uspi_gather_boundary(g->into, start);
@@ -358,10 +358,10 @@ static int gather_exports(struct gathering *g) {
  * symbol tables count the debug map's entries wrongly.) */
 static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
     struct uspi_macho_symbol symbol;
-    char room[USPI_MACHO_NAME_BEGINNING];
+    char capacity[USPI_MACHO_NAME_BEGINNING];
     return uspi_macho_symbol(&m->symbols[OWN], stub->symbol, &symbol, NULL) == USP_OK &&
            (symbol.type & (USPI_N_STAB | USPI_N_EXT)) == USPI_N_EXT &&
-           uspi_macho_name_beginning(&m->symbols[OWN], symbol.name, room)[0] != '\0';
+           uspi_macho_name_beginning(&m->symbols[OWN], symbol.name, capacity)[0] != '\0';
 }
 
 static int gather_stubs(const struct gathering *g) {
@@ -514,7 +514,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
 
 /* Returns the name for comparison: without the underscore, and "" when it cannot be compared. */
 static const char *name_to_compare(const struct macho_tables *m, uint32_t number,
-                                   char room[USPI_MACHO_NAME_BEGINNING]) {
+                                   char capacity[USPI_MACHO_NAME_BEGINNING]) {
     enum kind kind = (enum kind)(number >> KIND_SHIFT);
     struct uspi_macho_symbol symbol;
     size_t length;
@@ -522,9 +522,9 @@ static const char *name_to_compare(const struct macho_tables *m, uint32_t number
     if (kind == EXPORT) {
         int status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, NULL, &length, NULL);
         if (status != USP_OK || length >= USPI_MACHO_NAME_BEGINNING) return "";
-        status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, room, &length, NULL);
-        room[status == USP_OK ? length : 0] = '\0';
-        return without_underscore(room);
+        status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, capacity, &length, NULL);
+        capacity[status == USP_OK ? length : 0] = '\0';
+        return without_underscore(capacity);
     }
     if (kind == STUB) return "";
     const struct uspi_macho_symbols *symbols = &m->symbols[kind];
@@ -533,7 +533,7 @@ static const char *name_to_compare(const struct macho_tables *m, uint32_t number
     } else if (uspi_macho_symbol(symbols, number & ENTRY_MASK, &symbol, NULL) != USP_OK) {
         return "";
     }
-    return without_underscore(uspi_macho_name_beginning(symbols, symbol.name, room));
+    return without_underscore(uspi_macho_name_beginning(symbols, symbol.name, capacity));
 }
 
 /* Prefers the same names as ELF's tables do: first those without the underscores of the implementation's own aliases,

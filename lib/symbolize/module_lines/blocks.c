@@ -55,7 +55,7 @@ int uspi_lines_block(struct uspi_lines *lines, uint64_t number, const struct usp
 
 struct adding {
     struct uspi_map_range *ranges;
-    size_t count, room;
+    size_t count, capacity;
     uint32_t unit;
 };
 
@@ -68,7 +68,7 @@ static int add_range(void *context, const struct uspi_block_place *place) {
         adding->ranges[adding->count - 1].high = place->end;
         return 0;
     }
-    if (!uspi_room_for(&adding->ranges, &adding->room, adding->count, 1, sizeof *adding->ranges)) return 1;
+    if (!uspi_room_for(&adding->ranges, &adding->capacity, adding->count, 1, sizeof *adding->ranges)) return 1;
     adding->ranges[adding->count++] = (struct uspi_map_range){place->start, place->end, adding->unit};
     return 0;
 }

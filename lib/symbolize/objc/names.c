@@ -12,12 +12,12 @@
 
 struct text {
     char *bytes;
-    size_t used, room;
+    size_t used, capacity;
 };
 
 /* Makes room for n more bytes and a NUL. */
 static int make_room(struct text *text, size_t n) {
-    const bool has_room = n < SIZE_MAX && uspi_room_for(&text->bytes, &text->room, text->used, n + 1, 1);
+    const bool has_room = n < SIZE_MAX && uspi_room_for(&text->bytes, &text->capacity, text->used, n + 1, 1);
     return has_room ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 

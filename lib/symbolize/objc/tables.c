@@ -273,7 +273,7 @@ struct objc_tables {
     struct uspi_tables contract;
     struct uspi_objc_source source;
     struct list *lists;
-    size_t count, room;
+    size_t count, capacity;
     uint32_t numbers; /* given so far */
 };
 
@@ -293,7 +293,7 @@ static int add_list(void *context, const struct uspi_objc_owner *owner, usp_addr
     if (status != USP_OK) return status;
     uint32_t count = added.list.count;
     if (count == 0 || count > visit->methods || count > NUMBERS_MAX - t->numbers) return USP_ERROR_FORMAT;
-    if (!uspi_room_for(&t->lists, &t->room, t->count, 1, sizeof *t->lists)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_room_for(&t->lists, &t->capacity, t->count, 1, sizeof *t->lists)) return USP_ERROR_NO_MEMORY;
     visit->methods -= count;
     t->numbers += count;
     t->lists[t->count++] = added;
@@ -416,7 +416,7 @@ int uspi_objc_tables_open(const struct uspi_macho *macho, const struct uspi_poin
         close_tables(&t->contract);
         return status;
     }
-    t->contract.memory = sizeof *t + t->room * sizeof *t->lists;
+    t->contract.memory = sizeof *t + t->capacity * sizeof *t->lists;
     *tables = &t->contract;
     return USP_OK;
 }

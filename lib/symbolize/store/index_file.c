@@ -26,10 +26,10 @@ void uspi_index_file_close(struct uspi_index_file *index) {
 }
 
 char *uspi_index_path(const char *store, const uint8_t *build_id, uint32_t size) {
-    const size_t room = strlen(store) + 2 * (size_t)size + sizeof "///index";
-    char *path = size >= 2 ? malloc(room) : NULL;
+    const size_t capacity = strlen(store) + 2 * (size_t)size + sizeof "///index";
+    char *path = size >= 2 ? malloc(capacity) : NULL;
     if (path == NULL) return NULL;
-    struct uspi_text text = uspi_text_in(path, room);
+    struct uspi_text text = uspi_text_in(path, capacity);
     uspi_put_string(&text, store);
     uspi_put_string(&text, "/");
     uspi_put_bytes(&text, build_id, 1);

@@ -33,9 +33,9 @@ struct uspi_index_writer {
     size_t range_count;
     struct uspi_numbers known;         /* the pool's numbers of strings + 1, by their references */
     struct uspi_index_symbol *symbols; /* names are the pool's numbers before sorting */
-    size_t symbol_count, symbol_room;
+    size_t symbol_count, symbol_capacity;
     uint8_t *out;
-    size_t out_count, out_room;
+    size_t out_count, out_capacity;
     bool is_out_of_memory;
     /* The block and unit whose references are being read. */
     const struct uspi_block *block;
@@ -194,7 +194,7 @@ static int gather_strings(struct uspi_index_writer *w) {
 
 struct adding {
     struct uspi_map_range *ranges;
-    size_t count, room;
+    size_t count, capacity;
     uint32_t number;
 };
 
@@ -207,7 +207,7 @@ static int add_range(void *context, const struct uspi_block_place *place) {
         last->high = place->end;
         return 0;
     }
-    if (!uspi_room_for(&a->ranges, &a->room, a->count, 1, sizeof *a->ranges)) return 1;
+    if (!uspi_room_for(&a->ranges, &a->capacity, a->count, 1, sizeof *a->ranges)) return 1;
     a->ranges[a->count++] = (struct uspi_map_range){place->start, place->end, a->number};
     return 0;
 }
@@ -261,7 +261,7 @@ int uspi_index_add_lines(struct uspi_index_writer *w, struct uspi_line_source *s
 bool uspi_index_add_symbol(struct uspi_index_writer *w, usp_addr start, uint64_t size, const char *name,
                            uint32_t strategy) {
     const uint64_t number = uspi_string_pool_add(w->pool, name, true);
-    if (number == 0 || !uspi_room_for(&w->symbols, &w->symbol_room, w->symbol_count, 1, sizeof *w->symbols))
+    if (number == 0 || !uspi_room_for(&w->symbols, &w->symbol_capacity, w->symbol_count, 1, sizeof *w->symbols))
         return false;
     w->symbols[w->symbol_count++] = (struct uspi_index_symbol){start, size, number, strategy};
     return true;
@@ -318,7 +318,7 @@ static void sort_symbols(struct uspi_index_writer *w) {
 /* ---- the file ---- */
 
 static bool append(struct uspi_index_writer *w, const void *bytes, size_t n) {
-    if (!uspi_room_for(&w->out, &w->out_room, w->out_count, n, 1)) return false;
+    if (!uspi_room_for(&w->out, &w->out_capacity, w->out_count, n, 1)) return false;
     if (n > 0) memcpy(w->out + w->out_count, bytes, n);
     w->out_count += n;
     return true;

@@ -22,7 +22,7 @@ struct place {
 
 struct places {
     struct place *all;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 struct breakpad_file {
@@ -79,7 +79,7 @@ static bool find_places(struct breakpad_file *b) {
     for (; uspi_breakpad_next(&b->breakpad, &at, &record); begin = at) {
         struct places *places = places_of(b, record.kind);
         if (places == NULL) continue;
-        if (!uspi_room_for(&places->all, &places->room, places->count, 1, sizeof *places->all)) return false;
+        if (!uspi_room_for(&places->all, &places->capacity, places->count, 1, sizeof *places->all)) return false;
         const bool is_code = record.kind == USPI_BREAKPAD_FUNC || record.kind == USPI_BREAKPAD_PUBLIC;
         places->all[places->count++] = (struct place){is_code ? record.address : record.number, begin};
     }
@@ -164,7 +164,7 @@ struct gathered {
 static bool gather_row(const struct breakpad_file *b, struct uspi_symfile_reading *r,
                        const struct uspi_breakpad_record *record, struct gathered *gathered) {
     if (record->size == 0) return true;
-    if (!uspi_room_for(&r->rows, &r->row_room, gathered->rows, 2, sizeof *r->rows)) {
+    if (!uspi_room_for(&r->rows, &r->row_capacity, gathered->rows, 2, sizeof *r->rows)) {
         r->is_out_of_memory = true;
         return false;
     }
@@ -183,7 +183,7 @@ static bool gather_inlined(const struct breakpad_file *b, struct uspi_symfile_re
                                       .file = file_of(b, r, record->file),
                                       .line = (uint32_t)record->line};
     while (uspi_breakpad_range(&ranges, &inlined.low, &inlined.high)) {
-        if (!uspi_room_for(&r->inlined, &r->inlined_room, gathered->inlined, 1, sizeof *r->inlined)) {
+        if (!uspi_room_for(&r->inlined, &r->inlined_capacity, gathered->inlined, 1, sizeof *r->inlined)) {
             r->is_out_of_memory = true;
             return false;
         }
@@ -287,7 +287,8 @@ int uspi_symfile_open_breakpad(struct uspi_bytes bytes, struct uspi_symfile **sy
         close_file(&made->contract);
         return status;
     }
-    const size_t places = made->functions.room + made->labels.room + made->files.room + made->origins.room;
+    const size_t places =
+        made->functions.capacity + made->labels.capacity + made->files.capacity + made->origins.capacity;
     made->contract = (struct uspi_symfile){.what = "Breakpad's symbols",
                                            .size = bytes.size,
                                            .count = made->functions.count,

@@ -58,9 +58,9 @@ struct uspi_symfile_reading {
     uint64_t left;      /* bytes that functions with shared tables may still read */
     bool is_out_of_memory;
     struct uspi_row *rows; /* for sorting the rows of a function */
-    size_t row_room;
+    size_t row_capacity;
     struct uspi_symfile_inlined *inlined; /* for sorting its inlined calls */
-    size_t inlined_room;
+    size_t inlined_capacity;
 };
 
 /* A range of an inlined call, whose caller is not known yet. */

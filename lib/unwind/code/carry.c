@@ -29,38 +29,38 @@ static struct uspi_value sum_of(const struct uspi_log *log, struct uspi_value ba
 
 /* Returns a rounded address. The number of bytes by which it was rounded is unknown, so the result has a base of its
  * own. */
-static struct uspi_value aligned(struct uspi_way *way, struct uspi_value base) {
-    if (base.kind != USPI_ADDRESS || way->is_aligned) return uspi_unknown;
-    way->is_aligned = true;
+static struct uspi_value aligned(struct uspi_path *path, struct uspi_value base) {
+    if (base.kind != USPI_ADDRESS || path->is_aligned) return uspi_unknown;
+    path->is_aligned = true;
     return uspi_address(USPI_BASE_ALIGNED, 0);
 }
 
-bool uspi_carry_effect(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_effect *e) {
+bool uspi_carry_effect(struct uspi_explorer *x, struct uspi_path *path, const struct uspi_effect *e) {
     struct uspi_log *log = &x->log;
     bool has_base = e->base != USPI_NO_REGISTER;
-    struct uspi_value base = has_base ? uspi_register_value(log, way, e->base) : uspi_constant(0);
+    struct uspi_value base = has_base ? uspi_register_value(log, path, e->base) : uspi_constant(0);
     struct uspi_value v;
     switch (e->op) {
     case USPI_SET: v = uspi_plus(log, base, e->value); break;
-    case USPI_INSERT: v = inserted(log, uspi_register_value(log, way, e->reg), e); break;
+    case USPI_INSERT: v = inserted(log, uspi_register_value(log, path, e->reg), e); break;
     case USPI_ADD:
-    case USPI_SUBTRACT: v = sum_of(log, base, uspi_register_value(log, way, e->index), e->op == USPI_ADD); break;
-    case USPI_ALIGN: v = aligned(way, base); break;
-    case USPI_LOAD: v = uspi_memory_value(log, way, uspi_plus(log, base, e->value)); break;
+    case USPI_SUBTRACT: v = sum_of(log, base, uspi_register_value(log, path, e->index), e->op == USPI_ADD); break;
+    case USPI_ALIGN: v = aligned(path, base); break;
+    case USPI_LOAD: v = uspi_memory_value(log, path, uspi_plus(log, base, e->value)); break;
     case USPI_LITERAL: v = literal(x, (usp_addr)e->value); break;
-    case USPI_STORE: return uspi_assign_memory(log, way, uspi_plus(log, base, e->value), e->reg);
+    case USPI_STORE: return uspi_assign_memory(log, path, uspi_plus(log, base, e->value), e->reg);
     default: return true;
     }
-    return uspi_assign_register(log, way, e->reg, v);
+    return uspi_assign_register(log, path, e->reg, v);
 }
 
-bool uspi_carry_out(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
-    const struct uspi_value sp = uspi_register_value(&x->log, way, x->backend->sp);
+bool uspi_carry_out(struct uspi_explorer *x, struct uspi_path *path, const struct uspi_instruction *i) {
+    const struct uspi_value sp = uspi_register_value(&x->log, path, x->backend->sp);
     for (unsigned n = 0; n < i->effect_count; n++) {
-        if (!uspi_carry_effect(x, way, &i->effects[n])) return false;
+        if (!uspi_carry_effect(x, path, &i->effects[n])) return false;
     }
-    way->unknown |= i->clobbers;
-    return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, way, sp);
+    path->unknown |= i->clobbers;
+    return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, path, sp);
 }
 
 uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
@@ -70,14 +70,14 @@ uint64_t uspi_lost_by_call(const struct uspi_backend *b) {
 
 /* A callee preserves the callee-saved registers and sp, and may change all others. On x86 it may remove its arguments
  * from the stack. */
-bool uspi_carry_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *call) {
+bool uspi_carry_call(struct uspi_explorer *x, struct uspi_path *path, const struct uspi_instruction *call) {
     const struct uspi_backend *b = x->backend;
     if (x->question.counts_arguments) {
-        const struct uspi_value sp = uspi_register_value(&x->log, way, b->sp);
-        const usp_addr next = way->pc + call->length;
+        const struct uspi_value sp = uspi_register_value(&x->log, path, b->sp);
+        const usp_addr next = path->pc + call->length;
         const int64_t popped = uspi_code_popped(x->code, call->target, call->target_mode, next, &x->callee_budget);
-        if (!uspi_assign_register(&x->log, way, b->sp, uspi_plus(&x->log, sp, popped))) return false;
+        if (!uspi_assign_register(&x->log, path, b->sp, uspi_plus(&x->log, sp, popped))) return false;
     }
-    way->unknown |= uspi_lost_by_call(b);
+    path->unknown |= uspi_lost_by_call(b);
     return true;
 }

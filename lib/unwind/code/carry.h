@@ -6,13 +6,13 @@
 #include "lib/unwind/code/explorer.h"
 
 /* These return false when the path has to end because its log is full. */
-bool uspi_carry_effect(struct uspi_explorer *explorer, struct uspi_way *way, const struct uspi_effect *effect);
-bool uspi_carry_out(struct uspi_explorer *explorer, struct uspi_way *way, const struct uspi_instruction *instruction);
+bool uspi_carry_effect(struct uspi_explorer *explorer, struct uspi_path *path, const struct uspi_effect *effect);
+bool uspi_carry_out(struct uspi_explorer *explorer, struct uspi_path *path, const struct uspi_instruction *instruction);
 
 /* Returns the registers whose values a call destroys. */
 uint64_t uspi_lost_by_call(const struct uspi_backend *backend);
 
 /* Applies a call to the state: removes what the callee may change. */
-bool uspi_carry_call(struct uspi_explorer *explorer, struct uspi_way *way, const struct uspi_instruction *call);
+bool uspi_carry_call(struct uspi_explorer *explorer, struct uspi_path *path, const struct uspi_instruction *call);
 
 #endif

@@ -13,7 +13,7 @@
 /* Returns whether the next instruction may find the log or the pending paths full. */
 static inline bool uspi_needs_room(const struct uspi_explorer *x) {
     const bool is_full = x->log.count + USPI_EFFECTS_MAX > USPI_LOG_MAX || x->pending_count == USPI_PENDING_MAX;
-    return is_full && x->budget <= x->room_budget;
+    return is_full && x->budget <= x->capacity_budget;
 }
 
 /* Finds which log entries also belong to paths other than the current one: log.shared. */
@@ -25,9 +25,9 @@ static void find_shared(struct uspi_explorer *x) {
 }
 
 /* Whether a pending path would end before its first instruction: another path has visited that since. */
-static bool ends_at_once(const struct uspi_explorer *x, const struct uspi_way *way) {
-    const bool is_at_goal = x->question.purpose != USPI_TO_RETURN && way->pc == x->question.goal;
-    return !is_at_goal && way->assumed == 0 && uspi_runs_hold(&x->runs, uspi_from_origin(x, way->pc));
+static bool ends_at_once(const struct uspi_explorer *x, const struct uspi_path *path) {
+    const bool is_at_goal = x->question.purpose != USPI_TO_RETURN && path->pc == x->question.goal;
+    return !is_at_goal && path->assumed == 0 && uspi_runs_hold(&x->runs, uspi_from_origin(x, path->pc));
 }
 
 static void remove_ended(struct uspi_explorer *x) {
@@ -60,12 +60,12 @@ static bool is_below_sp(const struct uspi_log *log, struct uspi_value sp, const 
 
 /* Marks the entries that a path can see: of those for one register or slot the newest, and none if the register's value
  * is unknown or the slot is below the stack pointer. */
-static void mark_seen(const struct uspi_log *log, const struct uspi_way *way, bool *is_seen) {
-    uint64_t hidden = way->unknown;
+static void mark_seen(const struct uspi_log *log, const struct uspi_path *path, bool *is_seen) {
+    uint64_t hidden = path->unknown;
     uint8_t slots[NEIGHBORS];
-    const struct uspi_value sp = uspi_register_value(log, way, log->backend->sp);
+    const struct uspi_value sp = uspi_register_value(log, path, log->backend->sp);
     memset(slots, USPI_LOG_ROOT, sizeof slots);
-    for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+    for (uint8_t i = path->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry *e = &log->entries[i];
         const uint64_t bit = e->where < USP_REGISTERS_MAX ? UINT64_C(1) << e->where : 0;
         if (bit != 0 ? (hidden & bit) != 0 : is_below_sp(log, sp, e) || is_hidden(log, slots, i)) continue;
@@ -87,13 +87,13 @@ static void remove_unseen(struct uspi_log *log, const bool *is_seen, uint8_t *mo
     log->count = count;
 }
 
-static void move_way(struct uspi_way *way, const uint8_t *moved) {
-    if (way->newest != USPI_LOG_ROOT) way->newest = moved[way->newest];
+static void move_path(struct uspi_path *path, const uint8_t *moved) {
+    if (path->newest != USPI_LOG_ROOT) path->newest = moved[path->newest];
 }
 
 /* Removes the pending paths that would end at once, and the log entries that no path can see. The results of the other
  * paths stay the same. `current` is the path that is being followed. */
-static void make_room(struct uspi_explorer *x, struct uspi_way *current) {
+static void make_room(struct uspi_explorer *x, struct uspi_path *current) {
     bool is_seen[USPI_LOG_MAX] = {false};
     uint8_t moved[USPI_LOG_MAX];
     remove_ended(x);
@@ -101,11 +101,11 @@ static void make_room(struct uspi_explorer *x, struct uspi_way *current) {
     if (x->has_jump) mark_seen(&x->log, &x->jump, is_seen);
     mark_seen(&x->log, current, is_seen);
     remove_unseen(&x->log, is_seen, moved);
-    for (unsigned i = 0; i < x->pending_count; i++) move_way(&x->pending[i], moved);
-    if (x->has_jump) move_way(&x->jump, moved);
-    move_way(current, moved);
+    for (unsigned i = 0; i < x->pending_count; i++) move_path(&x->pending[i], moved);
+    if (x->has_jump) move_path(&x->jump, moved);
+    move_path(current, moved);
     find_shared(x);
-    x->room_budget = x->budget > USPI_ROOM_GAP ? x->budget - USPI_ROOM_GAP : 0;
+    x->capacity_budget = x->budget > USPI_ROOM_GAP ? x->budget - USPI_ROOM_GAP : 0;
 }
 
 /* Number of callee instructions that may be decoded for each instruction of the question's budget. They show how many
@@ -114,32 +114,32 @@ static void make_room(struct uspi_explorer *x, struct uspi_way *current) {
 
 /* ---- pending paths ---- */
 
-static void take_later(struct uspi_explorer *x, const struct uspi_way *way, usp_addr pc, uint32_t mode,
+static void take_later(struct uspi_explorer *x, const struct uspi_path *path, usp_addr pc, uint32_t mode,
                        unsigned doubts) {
-    if (x->pending_count == USPI_PENDING_MAX || ((way->doubts | doubts) & ~x->question.allowed) != 0) return;
-    struct uspi_way *later = &x->pending[x->pending_count++];
-    *later = *way;
+    if (x->pending_count == USPI_PENDING_MAX || ((path->doubts | doubts) & ~x->question.allowed) != 0) return;
+    struct uspi_path *later = &x->pending[x->pending_count++];
+    *later = *path;
     later->pc = pc;
     later->mode = mode;
-    later->doubts = (uint8_t)(way->doubts | doubts);
+    later->doubts = (uint8_t)(path->doubts | doubts);
     x->log.shared = x->log.count;
 }
 
 /* Removes and returns the pending path with the lowest `doubts`; if several, the newest or the oldest one. Drops the log
  * entries that only ended paths used. */
-static struct uspi_way take_next(struct uspi_explorer *x) {
+static struct uspi_path take_next(struct uspi_explorer *x) {
     unsigned best = x->pending_count - 1;
     for (unsigned i = best; i-- > 0;) {
         const bool is_older = x->question.oldest_first && x->pending[i].doubts == x->pending[best].doubts;
         if (is_older || x->pending[i].doubts < x->pending[best].doubts) best = i;
     }
-    struct uspi_way way = x->pending[best];
-    memmove(&x->pending[best], &x->pending[best + 1], (x->pending_count - best - 1) * sizeof way);
+    struct uspi_path path = x->pending[best];
+    memmove(&x->pending[best], &x->pending[best + 1], (x->pending_count - best - 1) * sizeof path);
     x->pending_count--;
     find_shared(x);
     x->log.count = x->log.shared;
-    if (uspi_entries_of(&way) > x->log.count) x->log.count = uspi_entries_of(&way);
-    return way;
+    if (uspi_entries_of(&path) > x->log.count) x->log.count = uspi_entries_of(&path);
+    return path;
 }
 
 /* ---- predicated instructions ---- */
@@ -158,41 +158,41 @@ static bool matters(const struct uspi_explorer *x, const struct uspi_instruction
 
 /* Decides whether a path executes a predicated instruction. Returns false when the path skips it.
  *
- * The condition is known if the path starts with known flags, or if the path has assumed it (uspi_way.assumed).
+ * The condition is known if the path starts with known flags, or if the path has assumed it (uspi_path.assumed).
  * Otherwise an instruction that matters() splits the path: one path assumes that the condition holds, the other that it
  * fails. An instruction that does not matter only makes the registers that it writes unknown.
  *
  * An assumption also decides branches with the same condition. It ends at an instruction without a condition, at a
  * taken branch, and at an instruction that changes the flags. */
-static bool resolve_condition(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i) {
+static bool resolve_condition(struct uspi_explorer *x, struct uspi_path *path, struct uspi_instruction *i) {
     uint64_t written;
     if (i->conditional == 0) {
-        way->assumed = 0;
+        path->assumed = 0;
         return true;
     }
     if (x->flags != 0) {
         bool holds = x->backend->condition_holds(x->flags, i->conditional - 1u);
-        way->assumed = holds ? i->conditional : opposite_of(i->conditional);
+        path->assumed = holds ? i->conditional : opposite_of(i->conditional);
         x->flags = 0;
     }
-    const bool holds = way->assumed == i->conditional;
-    const bool fails = way->assumed != 0 && opposite_of(way->assumed) == i->conditional;
+    const bool holds = path->assumed == i->conditional;
+    const bool fails = path->assumed != 0 && opposite_of(path->assumed) == i->conditional;
     if (i->flow == USPI_BRANCH) {
         if (holds || fails) i->flow = holds ? USPI_JUMP : USPI_NEXT;
-        if (!fails) way->assumed = 0;
+        if (!fails) path->assumed = 0;
         return true;
     }
-    if (holds && i->sets_flags) way->assumed = 0;
+    if (holds && i->sets_flags) path->assumed = 0;
     if (holds || fails) return holds;
     if (!matters(x, i, &written)) {
         i->effect_count = 0;
         i->clobbers = written;
         return true;
     }
-    struct uspi_way skipped = *way;
+    struct uspi_path skipped = *path;
     skipped.assumed = opposite_of(i->conditional);
-    take_later(x, &skipped, way->pc + i->length, i->mode, 0);
-    way->assumed = i->conditional;
+    take_later(x, &skipped, path->pc + i->length, i->mode, 0);
+    path->assumed = i->conditional;
     return true;
 }
 
@@ -209,9 +209,9 @@ static bool leaves_bounds(const struct uspi_explorer *x, usp_addr pc, usp_addr n
 }
 
 /* Whether a jump is a call: the code before it has set the link register to the address after it. */
-static bool is_call(const struct uspi_explorer *x, const struct uspi_way *way, usp_addr next) {
+static bool is_call(const struct uspi_explorer *x, const struct uspi_path *path, usp_addr next) {
     if (x->backend->lr == USPI_NO_REGISTER) return false;
-    struct uspi_value lr = uspi_register_value(&x->log, way, x->backend->lr);
+    struct uspi_value lr = uspi_register_value(&x->log, path, x->backend->lr);
     return lr.kind == USPI_CONSTANT && ((usp_addr)uspi_constant_of(lr) & x->backend->word_mask & ~UINT64_C(1)) == next;
 }
 
@@ -222,17 +222,17 @@ static bool begins_function(struct uspi_explorer *x, usp_addr pc, uint32_t mode)
 
 /* Whether an indirect jump may lead to the goal. Most jumps that do are in the goal's function, between its start and
  * the goal. A jump in a function that a tail call has reached does not. */
-static bool can_lead_to_goal(const struct uspi_explorer *x, const struct uspi_way *jump) {
+static bool can_lead_to_goal(const struct uspi_explorer *x, const struct uspi_path *jump) {
     return inside(x, jump->pc) && jump->pc >= x->question.from && jump->pc < x->question.goal;
 }
 
 /* Remembers an indirect jump for enter_case: on the way to a goal the newest, on the way to a return the first, which is
  * the least doubtful. */
-static void remember_jump(struct uspi_explorer *x, const struct uspi_way *way, uint32_t mode) {
+static void remember_jump(struct uspi_explorer *x, const struct uspi_path *path, uint32_t mode) {
     if (x->question.purpose == USPI_REACH) return;
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
-    if (x->has_jump && (to_return || (can_lead_to_goal(x, &x->jump) && !can_lead_to_goal(x, way)))) return;
-    x->jump = *way;
+    if (x->has_jump && (to_return || (can_lead_to_goal(x, &x->jump) && !can_lead_to_goal(x, path)))) return;
+    x->jump = *path;
     x->jump.mode = mode;
     x->has_jump = true;
     x->log.shared = x->log.count;
@@ -295,59 +295,59 @@ static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *
 }
 
 /* Returns the value of the register that a jump or a return takes its destination from. */
-static struct uspi_value target_value(const struct uspi_explorer *x, const struct uspi_way *way,
+static struct uspi_value target_value(const struct uspi_explorer *x, const struct uspi_path *path,
                                       const struct uspi_instruction *i) {
     if (i->target_register == USPI_NO_REGISTER) return uspi_unknown;
-    return uspi_register_value(&x->log, way, i->target_register);
+    return uspi_register_value(&x->log, path, i->target_register);
 }
 
 /* Whether the path has removed the frame: the link register was loaded from a slot that is now below the stack pointer.
  * The path may itself have saved the register there. A jump then leaves the function. */
-static bool has_given_up_frame(const struct uspi_explorer *x, const struct uspi_way *way, struct uspi_value sp) {
+static bool has_given_up_frame(const struct uspi_explorer *x, const struct uspi_path *path, struct uspi_value sp) {
     const struct uspi_backend *b = x->backend;
     if (b->lr == USPI_NO_REGISTER || sp.kind != USPI_ADDRESS) return false;
-    const struct uspi_value lr = uspi_register_value(&x->log, way, b->lr);
+    const struct uspi_value lr = uspi_register_value(&x->log, path, b->lr);
     int32_t slot;
     if (uspi_is_address(lr, b->lr, 0)) {
-        return sp.base == b->sp && uspi_find_saved(&x->log, way, b->lr, &slot) && slot < sp.offset;
+        return sp.base == b->sp && uspi_find_saved(&x->log, path, b->lr, &slot) && slot < sp.offset;
     }
     return lr.kind == USPI_CONTENT && lr.addend == 0 && lr.base == sp.base && lr.offset < sp.offset;
 }
 
 /* Follows an indirect jump. It can be a return, a switch that continues anywhere, or a tail call. */
-static enum course follow_unknown_jump(struct uspi_explorer *x, const struct uspi_way *way,
+static enum course follow_unknown_jump(struct uspi_explorer *x, const struct uspi_path *path,
                                        const struct uspi_instruction *i, struct find *found) {
-    const usp_addr next = way->pc + i->length;
+    const usp_addr next = path->pc + i->length;
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
-    const struct uspi_value to = target_value(x, way, i), sp = uspi_register_value(&x->log, way, x->backend->sp);
+    const struct uspi_value to = target_value(x, path, i), sp = uspi_register_value(&x->log, path, x->backend->sp);
     if (to_return && jumps_back(x, to, sp)) {
-        found->doubts = way->doubts;
-        return uspi_rule_at_return(&x->log, way, to, sp, found->rule) ? HAS_RULE : ENDED;
+        found->doubts = path->doubts;
+        return uspi_rule_at_return(&x->log, path, to, sp, found->rule) ? HAS_RULE : ENDED;
     }
     usp_addr target;
     uint32_t mode;
-    const bool leaves = to_return && has_given_up_frame(x, way, sp);
+    const bool leaves = to_return && has_given_up_frame(x, path, sp);
     if (find_bound(x, to, &target, &mode)) {
-        take_later(x, way, target, mode, 0);
+        take_later(x, path, target, mode, 0);
     } else if (to.kind != USPI_GLOBAL) {
-        remember_jump(x, way, i->mode);
-        if (!leaves && !leaves_bounds(x, way->pc, next)) take_later(x, way, next, i->mode, USPI_DOUBT_SWITCH);
+        remember_jump(x, path, i->mode);
+        if (!leaves && !leaves_bounds(x, path->pc, next)) take_later(x, path, next, i->mode, USPI_DOUBT_SWITCH);
     }
-    found->doubts = way->doubts | (leaves ? 0 : USPI_DOUBT_TAIL_CALL);
+    found->doubts = path->doubts | (leaves ? 0 : USPI_DOUBT_TAIL_CALL);
     if (!to_return || (found->doubts & ~x->question.allowed) != 0) return ENDED;
-    return uspi_rule_at_tail_call(&x->log, way, found->rule) ? HAS_RULE : ENDED;
+    return uspi_rule_at_tail_call(&x->log, path, found->rule) ? HAS_RULE : ENDED;
 }
 
 /* Follows a return. If the address is unknown, the code has stored it itself, and the return is a tail call rather than
  * a switch. A dynamic linker enters the function that it has found in this way. */
-static enum course follow_return(struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i,
-                                 struct find *found) {
-    struct uspi_value ra = uspi_register_value(&x->log, way, i->target_register);
-    struct uspi_value sp = uspi_register_value(&x->log, way, x->backend->sp);
-    found->doubts = way->doubts;
+static enum course follow_return(struct uspi_explorer *x, const struct uspi_path *path,
+                                 const struct uspi_instruction *i, struct find *found) {
+    struct uspi_value ra = uspi_register_value(&x->log, path, i->target_register);
+    struct uspi_value sp = uspi_register_value(&x->log, path, x->backend->sp);
+    found->doubts = path->doubts;
     if (x->question.purpose != USPI_TO_RETURN) return ENDED;
-    bool has_rule = ra.kind == USPI_UNKNOWN ? uspi_rule_at_tail_call(&x->log, way, found->rule)
-                                            : uspi_rule_at_return(&x->log, way, ra, sp, found->rule);
+    bool has_rule = ra.kind == USPI_UNKNOWN ? uspi_rule_at_tail_call(&x->log, path, found->rule)
+                                            : uspi_rule_at_return(&x->log, path, ra, sp, found->rule);
     return has_rule ? HAS_RULE : ENDED;
 }
 
@@ -359,64 +359,64 @@ static bool comes_back(const struct uspi_explorer *x, const struct uspi_instruct
 }
 
 /* Follows a call. If it makes a path doubtful, the path waits until less doubtful ones have ended. */
-static enum course follow_call(struct uspi_explorer *x, struct uspi_way *way, const struct uspi_instruction *i) {
-    const usp_addr next = way->pc + i->length;
+static enum course follow_call(struct uspi_explorer *x, struct uspi_path *path, const struct uspi_instruction *i) {
+    const usp_addr next = path->pc + i->length;
     uint64_t written;
     if (comes_back(x, i, &written)) {
-        way->unknown |= written;
-        return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
+        path->unknown |= written;
+        return leaves_bounds(x, path->pc, next) ? ENDED : GOES_ON;
     }
-    if (!uspi_carry_call(x, way, i)) return ENDED;
+    if (!uspi_carry_call(x, path, i)) return ENDED;
     /* The goal is directly after this call. If the call never returns, only jumps lead to the goal, and on i386 the
      * call's arguments are not on the stack there. So this path waits. */
     if (x->question.purpose == USPI_TO_GOAL && x->question.is_interrupted && next == x->question.goal) {
-        take_later(x, way, next, i->mode, USPI_DOUBT_CALL | USPI_DOUBT_LAST_CALL);
+        take_later(x, path, next, i->mode, USPI_DOUBT_CALL | USPI_DOUBT_LAST_CALL);
         return ENDED;
     }
-    if ((way->doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
-        if (!leaves_bounds(x, way->pc, next) && !begins_function(x, next, i->mode)) {
-            take_later(x, way, next, i->mode, USPI_DOUBT_CALL);
+    if ((path->doubts & USPI_DOUBT_CALL) == 0 && x->pending_count > 0) {
+        if (!leaves_bounds(x, path->pc, next) && !begins_function(x, next, i->mode)) {
+            take_later(x, path, next, i->mode, USPI_DOUBT_CALL);
         }
         return ENDED;
     }
-    way->doubts |= USPI_DOUBT_CALL;
-    if ((way->doubts & ~x->question.allowed) != 0) return ENDED;
-    return leaves_bounds(x, way->pc, next) ? ENDED : GOES_ON;
+    path->doubts |= USPI_DOUBT_CALL;
+    if ((path->doubts & ~x->question.allowed) != 0) return ENDED;
+    return leaves_bounds(x, path->pc, next) ? ENDED : GOES_ON;
 }
 
 /* Moves a path to the next instruction, or to the target of a jump. */
-static void move(struct uspi_way *way, const struct uspi_instruction *i, bool jumps) {
-    way->pc = jumps ? i->target : way->pc + i->length;
-    way->mode = jumps ? i->target_mode : i->mode;
+static void move(struct uspi_path *path, const struct uspi_instruction *i, bool jumps) {
+    path->pc = jumps ? i->target : path->pc + i->length;
+    path->mode = jumps ? i->target_mode : i->mode;
 }
 
 /* Moves a path past an instruction whose effects have been applied. */
-static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, struct uspi_instruction *i,
+static enum course take_flow(struct uspi_explorer *x, struct uspi_path *path, struct uspi_instruction *i,
                              struct find *found) {
     bool jumps = false;
     enum course course = GOES_ON;
     switch (i->flow) {
     case USPI_NEXT: break;
     case USPI_JUMP: jumps = true; break;
-    case USPI_BRANCH: take_later(x, way, i->target, i->target_mode, 0); break;
-    case USPI_CALL: course = follow_call(x, way, i); break;
+    case USPI_BRANCH: take_later(x, path, i->target, i->target_mode, 0); break;
+    case USPI_CALL: course = follow_call(x, path, i); break;
     case USPI_JUMP_TABLE:
         /* A linker's veneer looks like a jump table. */
-        jumps = i->target == 0 && find_bound(x, target_value(x, way, i), &i->target, &i->target_mode);
+        jumps = i->target == 0 && find_bound(x, target_value(x, path, i), &i->target, &i->target_mode);
         if (jumps) break;
-        remember_jump(x, way, i->mode);
+        remember_jump(x, path, i->mode);
         jumps = i->target != 0;
-        if (!jumps) way->doubts |= USPI_DOUBT_SWITCH;
-        if ((way->doubts & ~x->question.allowed) != 0) return ENDED;
+        if (!jumps) path->doubts |= USPI_DOUBT_SWITCH;
+        if ((path->doubts & ~x->question.allowed) != 0) return ENDED;
         break;
-    case USPI_JUMP_UNKNOWN: return follow_unknown_jump(x, way, i, found);
-    case USPI_RETURN: return follow_return(x, way, i, found);
+    case USPI_JUMP_UNKNOWN: return follow_unknown_jump(x, path, i, found);
+    case USPI_RETURN: return follow_return(x, path, i, found);
     default: return ENDED;
     }
     if (course != GOES_ON) return course;
     bool is_linear = i->flow != USPI_JUMP && !jumps;
-    if (is_linear && leaves_bounds(x, way->pc, way->pc + i->length)) return ENDED;
-    move(way, i, jumps);
+    if (is_linear && leaves_bounds(x, path->pc, path->pc + i->length)) return ENDED;
+    move(path, i, jumps);
     return GOES_ON;
 }
 
@@ -424,23 +424,23 @@ static enum course take_flow(struct uspi_explorer *x, struct uspi_way *way, stru
  * was visited before, cannot be decoded, or there is no room for a run. A predicated instruction may be visited twice,
  * because a path skips what the path with the opposite condition executes. *run becomes the run that contains the
  * instruction; NULL: none. */
-static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct uspi_instruction *i,
+static bool visit(struct uspi_explorer *x, const struct uspi_path *path, struct uspi_instruction *i,
                   struct uspi_code_run **run) {
-    const int32_t at = uspi_from_origin(x, way->pc);
+    const int32_t at = uspi_from_origin(x, path->pc);
     const bool again = uspi_runs_hold(&x->runs, at);
-    if (again && way->assumed == 0) return false;
+    if (again && path->assumed == 0) return false;
     if (again) *run = NULL;
     if (!again && (*run == NULL || (*run)->to != at) && (*run = uspi_runs_begin(&x->runs, at)) == NULL) return false;
     x->budget--;
     if (*run != NULL) (*run)->to = at + 1;
-    if (!uspi_code_decode(x->code, way->pc, way->mode, i)) {
-        x->is_cut = x->is_cut || uspi_code_ends(x->code, way->pc);
+    if (!uspi_code_decode(x->code, path->pc, path->mode, i)) {
+        x->is_cut = x->is_cut || uspi_code_ends(x->code, path->pc);
         return false;
     }
     if (again && i->conditional == 0) return false;
     /* If flags or an assumption decide a condition, the instruction is not marked as visited: a loop may reach it again
      * without them. */
-    const bool is_decided = i->conditional != 0 && (x->flags != 0 || way->assumed != 0);
+    const bool is_decided = i->conditional != 0 && (x->flags != 0 || path->assumed != 0);
     if (*run != NULL) (*run)->to = is_decided ? at : at + i->length;
     if (is_decided) *run = NULL;
     return true;
@@ -449,10 +449,11 @@ static bool visit(struct uspi_explorer *x, const struct uspi_way *way, struct us
 /* Whether an instruction pushes a link register that a call has overwritten. Only a function's first instructions push
  * it, so the path has left the function after a call that never returns, or begins the function again, as Go's code
  * does after it has got a larger stack. */
-static bool begins_again(const struct uspi_explorer *x, const struct uspi_way *way, const struct uspi_instruction *i) {
+static bool begins_again(const struct uspi_explorer *x, const struct uspi_path *path,
+                         const struct uspi_instruction *i) {
     const struct uspi_backend *b = x->backend;
     bool stores = false, lowers = false;
-    if (b->lr == USPI_NO_REGISTER || x->question.purpose != USPI_TO_RETURN || (way->unknown >> b->lr & 1) == 0)
+    if (b->lr == USPI_NO_REGISTER || x->question.purpose != USPI_TO_RETURN || (path->unknown >> b->lr & 1) == 0)
         return false;
     for (unsigned n = 0; n < i->effect_count; n++) {
         const struct uspi_effect *e = &i->effects[n];
@@ -463,37 +464,37 @@ static bool begins_again(const struct uspi_explorer *x, const struct uspi_way *w
 }
 
 /* Follows one path to its end. */
-static enum course follow_way(struct uspi_explorer *x, struct uspi_way way, struct find *found) {
+static enum course follow_path(struct uspi_explorer *x, struct uspi_path path, struct find *found) {
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
     bool after_call = false;
     struct uspi_code_run *run = NULL;
     while (x->budget > 0) {
         struct uspi_instruction i;
-        if (!to_return && way.pc == x->question.goal) {
-            found->doubts = way.doubts;
+        if (!to_return && path.pc == x->question.goal) {
+            found->doubts = path.doubts;
             if (x->question.purpose == USPI_REACH) return HAS_RULE;
-            return uspi_rule_at_goal(&x->log, &way, found->rule) ? HAS_RULE : ENDED;
+            return uspi_rule_at_goal(&x->log, &path, found->rule) ? HAS_RULE : ENDED;
         }
-        if (!visit(x, &way, &i, &run)) return ENDED;
+        if (!visit(x, &path, &i, &run)) return ENDED;
         /* The next function begins directly after the call, so the callee does not return. */
         if (after_call && i.start_hint) return ENDED;
-        if (begins_again(x, &way, &i)) return ENDED;
-        if (i.start_hint && way.pc != x->question.from && to_return) {
-            found->doubts = way.doubts | USPI_DOUBT_TAIL_CALL;
+        if (begins_again(x, &path, &i)) return ENDED;
+        if (i.start_hint && path.pc != x->question.from && to_return) {
+            found->doubts = path.doubts | USPI_DOUBT_TAIL_CALL;
             if ((USPI_DOUBT_TAIL_CALL & ~x->question.allowed) != 0) return ENDED;
-            return uspi_rule_at_tail_call(&x->log, &way, found->rule) ? HAS_RULE : ENDED;
+            return uspi_rule_at_tail_call(&x->log, &path, found->rule) ? HAS_RULE : ENDED;
         }
-        if (uspi_needs_room(x)) make_room(x, &way);
-        if (!resolve_condition(x, &way, &i)) {
+        if (uspi_needs_room(x)) make_room(x, &path);
+        if (!resolve_condition(x, &path, &i)) {
             after_call = false;
-            move(&way, &i, false);
+            move(&path, &i, false);
             continue;
         }
-        if (!uspi_carry_out(x, &way, &i)) return ENDED;
-        if (i.flow == USPI_JUMP_UNKNOWN && is_call(x, &way, way.pc + i.length)) i.flow = USPI_CALL;
+        if (!uspi_carry_out(x, &path, &i)) return ENDED;
+        if (i.flow == USPI_JUMP_UNKNOWN && is_call(x, &path, path.pc + i.length)) i.flow = USPI_CALL;
         after_call = i.flow == USPI_CALL;
         if (i.flow == USPI_JUMP || i.flow == USPI_JUMP_TABLE) run = NULL;
-        enum course course = take_flow(x, &way, &i, found);
+        enum course course = take_flow(x, &path, &i, found);
         if (course != GOES_ON) return course;
     }
     return ENDED;
@@ -538,11 +539,11 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->flags = question->mode & flags;
     x->budget = question->budget;
     x->callee_budget = CALLEE_SHARE * question->budget;
-    x->room_budget = question->budget;
+    x->capacity_budget = question->budget;
     x->has_found = x->has_jump = x->is_cut = false;
     x->log.count = x->log.shared = x->runs.count = 0;
     x->pending_count = 1;
-    x->pending[0] = (struct uspi_way){
+    x->pending[0] = (struct uspi_path){
         .pc = question->from, .unknown = question->unknown, .mode = question->mode & ~flags, .newest = USPI_LOG_ROOT};
 }
 
@@ -550,7 +551,7 @@ bool uspi_explore_next(struct uspi_explorer *x, struct uspi_rule *rule, unsigned
     struct find found = {.rule = rule};
     do {
         while (x->pending_count > 0) {
-            if (follow_way(x, take_next(x), &found) != HAS_RULE) continue;
+            if (follow_path(x, take_next(x), &found) != HAS_RULE) continue;
             x->has_found = true;
             *doubts = found.doubts;
             return true;

@@ -53,18 +53,18 @@ struct uspi_explorer {
     struct uspi_code *code;
     const struct uspi_backend *backend;
     struct uspi_question question;
-    uint32_t flags;         /* condition flags at the origin: see USPI_MODE_FLAGS; 0 after their use */
-    unsigned budget;        /* instructions left */
-    unsigned callee_budget; /* instructions of callees left */
-    unsigned room_budget;   /* room is not made again before `budget` has fallen to this */
-    bool has_found;         /* a rule or the goal was found */
-    bool has_jump;          /* `jump` is valid */
-    bool is_cut;            /* a path ended at code that cannot be read */
-    struct uspi_way jump;   /* the path at an indirect jump, which may be a switch or leave the function */
+    uint32_t flags;           /* condition flags at the origin: see USPI_MODE_FLAGS; 0 after their use */
+    unsigned budget;          /* instructions left */
+    unsigned callee_budget;   /* instructions of callees left */
+    unsigned capacity_budget; /* room is not made again before `budget` has fallen to this */
+    bool has_found;           /* a rule or the goal was found */
+    bool has_jump;            /* `jump` is valid */
+    bool is_cut;              /* a path ended at code that cannot be read */
+    struct uspi_path jump;    /* the path at an indirect jump, which may be a switch or leave the function */
     unsigned pending_count;
     struct uspi_log log;
     struct uspi_runs runs;
-    struct uspi_way pending[USPI_PENDING_MAX];
+    struct uspi_path pending[USPI_PENDING_MAX];
 };
 
 /* Returns an address relative to the origin, as runs of visited code contain it. Addresses 4 GB apart are not

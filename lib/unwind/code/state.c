@@ -62,8 +62,8 @@ static bool find_value(const struct uspi_log *log, uint8_t newest, uint8_t where
 
 /* Assigns a value to a register or slot. Overwrites the path's own entry for it if no pending path uses that entry, and
  * otherwise adds one. Returns false when the log is full. */
-static bool assign(struct uspi_log *log, struct uspi_way *way, uint8_t where, int32_t slot, struct uspi_value v) {
-    for (uint8_t i = way->newest; i != USPI_LOG_ROOT && i >= log->shared; i = log->entries[i].previous) {
+static bool assign(struct uspi_log *log, struct uspi_path *path, uint8_t where, int32_t slot, struct uspi_value v) {
+    for (uint8_t i = path->newest; i != USPI_LOG_ROOT && i >= log->shared; i = log->entries[i].previous) {
         struct uspi_log_entry *e = &log->entries[i];
         if (e->where == where && e->slot == slot) {
             *e = (struct uspi_log_entry){e->previous, where, v.kind, v.base, slot, v.offset, v.addend};
@@ -71,19 +71,19 @@ static bool assign(struct uspi_log *log, struct uspi_way *way, uint8_t where, in
         }
     }
     if (log->count == USPI_LOG_MAX) return false;
-    log->entries[log->count] = (struct uspi_log_entry){way->newest, where, v.kind, v.base, slot, v.offset, v.addend};
-    way->newest = (uint8_t)log->count++;
+    log->entries[log->count] = (struct uspi_log_entry){path->newest, where, v.kind, v.base, slot, v.offset, v.addend};
+    path->newest = (uint8_t)log->count++;
     return true;
 }
 
-static struct uspi_value logged_value(const struct uspi_log *log, const struct uspi_way *way, unsigned reg) {
+static struct uspi_value logged_value(const struct uspi_log *log, const struct uspi_path *path, unsigned reg) {
     struct uspi_value v;
-    return find_value(log, way->newest, (uint8_t)reg, 0, &v) ? v : uspi_address(reg, 0);
+    return find_value(log, path->newest, (uint8_t)reg, 0, &v) ? v : uspi_address(reg, 0);
 }
 
-struct uspi_value uspi_register_value(const struct uspi_log *log, const struct uspi_way *way, unsigned reg) {
-    bool is_unknown = reg < USP_REGISTERS_MAX && (way->unknown >> reg & 1) != 0;
-    return is_unknown ? uspi_unknown : logged_value(log, way, reg);
+struct uspi_value uspi_register_value(const struct uspi_log *log, const struct uspi_path *path, unsigned reg) {
+    bool is_unknown = reg < USP_REGISTERS_MAX && (path->unknown >> reg & 1) != 0;
+    return is_unknown ? uspi_unknown : logged_value(log, path, reg);
 }
 
 /* Whether no return restores such a value. Returns restore words in memory at a known distance from a register,
@@ -107,12 +107,13 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
  * - A word in memory, in a register that calls change. But a return may go to the word at sp.
  * - A constant in the link register that is not an address nearby: ARM code computes there.
  * On x86 code restores sp from any register. */
-static bool is_of_no_return(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, struct uspi_value v) {
+static bool is_of_no_return(const struct uspi_log *log, const struct uspi_path *path, unsigned reg,
+                            struct uspi_value v) {
     const struct uspi_backend *b = log->backend;
     if (reg == b->sp) return false;
     if (reg != b->lr && is_of_no_frame(log, v)) return true;
     if (b->lr == USPI_NO_REGISTER || reg == b->pc) return false;
-    const struct uspi_value sp = uspi_register_value(log, way, b->sp);
+    const struct uspi_value sp = uspi_register_value(log, path, b->sp);
     if (v.kind == USPI_ADDRESS) {
         const bool is_on_stack = v.base == b->sp || v.base == b->fp || v.base == USPI_BASE_ALIGNED;
         return is_on_stack && reg != b->fp && v.offset != 0 && !is_same(v, sp);
@@ -121,39 +122,39 @@ static bool is_of_no_return(const struct uspi_log *log, const struct uspi_way *w
         const bool is_at_sp = v.base == sp.base && v.offset <= sp.offset && v.offset >= sp.offset - POPPED_MAX;
         return reg != b->lr && (b->callee_saved >> reg & 1) == 0 && !is_at_sp;
     }
-    return v.kind == USPI_CONSTANT && reg == b->lr && uspi_constant_address(log, v) - way->pc + NEAR > 2 * NEAR;
+    return v.kind == USPI_CONSTANT && reg == b->lr && uspi_constant_address(log, v) - path->pc + NEAR > 2 * NEAR;
 }
 
 /* Most values that code computes do not concern the stack. An unknown value needs no log entry. Values of no return are
  * logged only in the first half of the log, because an epilogue can need them briefly: the size of a large frame, a
  * saved stack pointer. */
-bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned reg, struct uspi_value v) {
+bool uspi_assign_register(struct uspi_log *log, struct uspi_path *path, unsigned reg, struct uspi_value v) {
     if (reg == USPI_NO_REGISTER) return true;
-    const bool is_logged = is_same(logged_value(log, way, reg), v);
-    const bool is_spare = log->count >= USPI_LOG_MAX / 2 && is_of_no_return(log, way, reg, v);
+    const bool is_logged = is_same(logged_value(log, path, reg), v);
+    const bool is_spare = log->count >= USPI_LOG_MAX / 2 && is_of_no_return(log, path, reg, v);
     if (v.kind == USPI_UNKNOWN || (is_spare && !is_logged)) {
-        way->unknown |= UINT64_C(1) << reg;
+        path->unknown |= UINT64_C(1) << reg;
         return true;
     }
-    way->unknown &= ~(UINT64_C(1) << reg);
-    return is_logged || assign(log, way, (uint8_t)reg, 0, v);
+    path->unknown &= ~(UINT64_C(1) << reg);
+    return is_logged || assign(log, path, (uint8_t)reg, 0, v);
 }
 
-static struct uspi_value stored_value(const struct uspi_way *way) {
-    if (way->stored_base == USPI_NO_REGISTER) return uspi_unknown;
-    return (struct uspi_value){.kind = USPI_CONTENT, .base = way->stored_base, .offset = way->stored_offset};
+static struct uspi_value stored_value(const struct uspi_path *path) {
+    if (path->stored_base == USPI_NO_REGISTER) return uspi_unknown;
+    return (struct uspi_value){.kind = USPI_CONTENT, .base = path->stored_base, .offset = path->stored_offset};
 }
 
-static void remember_stored(struct uspi_way *way, struct uspi_value at, struct uspi_value v) {
+static void remember_stored(struct uspi_path *path, struct uspi_value at, struct uspi_value v) {
     const bool is_near = at.offset == (int16_t)at.offset;
     const bool is_word = v.kind == USPI_CONTENT && v.addend == 0 && v.offset == (int16_t)v.offset;
-    way->stored = is_near ? (uint8_t)(USPI_SLOT | at.base) : 0;
-    way->stored_slot = (int16_t)at.offset;
-    way->stored_base = is_word ? v.base : USPI_NO_REGISTER;
-    way->stored_offset = (int16_t)v.offset;
+    path->stored = is_near ? (uint8_t)(USPI_SLOT | at.base) : 0;
+    path->stored_slot = (int16_t)at.offset;
+    path->stored_base = is_word ? v.base : USPI_NO_REGISTER;
+    path->stored_offset = (int16_t)v.offset;
 }
 
-struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value at) {
+struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct uspi_path *path, struct uspi_value at) {
     struct uspi_value v = at;
     switch (at.kind) {
     case USPI_ADDRESS: break;
@@ -162,8 +163,8 @@ struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct usp
     default: return uspi_unknown;
     }
     const uint8_t where = (uint8_t)(USPI_SLOT | at.base);
-    if (find_value(log, way->newest, where, at.offset, &v)) return v;
-    if (way->stored == where && way->stored_slot == at.offset) return stored_value(way);
+    if (find_value(log, path->newest, where, at.offset, &v)) return v;
+    if (path->stored == where && path->stored_slot == at.offset) return stored_value(path);
     return (struct uspi_value){.kind = USPI_CONTENT, .base = at.base, .offset = at.offset};
 }
 
@@ -186,39 +187,39 @@ static bool may_be_needed(const struct uspi_log *log, struct uspi_value at, unsi
  * already contains. No return restores other stored values, so the path remembers only the newest such store. A return
  * may go to its value (push %eax; ret). It may also be the return address, moved from below the arguments to its place
  * (pop %rcx; lea 8(%r15), %rsp; push %rcx). */
-bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg) {
+bool uspi_assign_memory(struct uspi_log *log, struct uspi_path *path, struct uspi_value at, unsigned reg) {
     if (at.kind != USPI_ADDRESS) return true;
     uint8_t where = (uint8_t)(USPI_SLOT | at.base);
-    struct uspi_value v = reg == USPI_NO_REGISTER ? uspi_unknown : uspi_register_value(log, way, reg);
+    struct uspi_value v = reg == USPI_NO_REGISTER ? uspi_unknown : uspi_register_value(log, path, reg);
     struct uspi_value kept;
-    if (!may_be_needed(log, at, reg, v) && !find_value(log, way->newest, where, at.offset, &kept)) {
-        remember_stored(way, at, v);
+    if (!may_be_needed(log, at, reg, v) && !find_value(log, path->newest, where, at.offset, &kept)) {
+        remember_stored(path, at, v);
         return true;
     }
-    return assign(log, way, where, at.offset, v);
+    return assign(log, path, where, at.offset, v);
 }
 
-bool uspi_forget_below(struct uspi_log *log, struct uspi_way *way, struct uspi_value old) {
+bool uspi_forget_below(struct uspi_log *log, struct uspi_path *path, struct uspi_value old) {
     const uint8_t sp = log->backend->sp;
-    const struct uspi_value now = uspi_register_value(log, way, sp);
+    const struct uspi_value now = uspi_register_value(log, path, sp);
     if (now.kind != USPI_ADDRESS || (old.kind == USPI_ADDRESS && old.base == now.base && old.offset >= now.offset)) {
         return true;
     }
-    for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+    for (uint8_t i = path->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry e = log->entries[i];
         if (e.where != (USPI_SLOT | now.base) || e.kind == USPI_UNKNOWN || e.slot >= now.offset) continue;
-        const struct uspi_value kept = uspi_memory_value(log, way, uspi_address(now.base, e.slot));
-        if (kept.kind != USPI_UNKNOWN && !assign(log, way, e.where, e.slot, uspi_unknown)) return false;
+        const struct uspi_value kept = uspi_memory_value(log, path, uspi_address(now.base, e.slot));
+        if (kept.kind != USPI_UNKNOWN && !assign(log, path, e.where, e.slot, uspi_unknown)) return false;
     }
     return true;
 }
 
-bool uspi_find_saved_from(const struct uspi_log *log, const struct uspi_way *way, unsigned base, unsigned reg,
+bool uspi_find_saved_from(const struct uspi_log *log, const struct uspi_path *path, unsigned base, unsigned reg,
                           int32_t *slot) {
-    for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+    for (uint8_t i = path->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry *e = &log->entries[i];
         if (e->where != (USPI_SLOT | base) || e->kind != USPI_ADDRESS || e->base != reg || e->offset != 0) continue;
-        if (uspi_is_address(uspi_memory_value(log, way, uspi_address(base, e->slot)), reg, 0)) {
+        if (uspi_is_address(uspi_memory_value(log, path, uspi_address(base, e->slot)), reg, 0)) {
             *slot = e->slot;
             return true;
         }
@@ -226,16 +227,16 @@ bool uspi_find_saved_from(const struct uspi_log *log, const struct uspi_way *way
     return false;
 }
 
-bool uspi_find_saved(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, int32_t *slot) {
-    return uspi_find_saved_from(log, way, log->backend->sp, reg, slot);
+bool uspi_find_saved(const struct uspi_log *log, const struct uspi_path *path, unsigned reg, int32_t *slot) {
+    return uspi_find_saved_from(log, path, log->backend->sp, reg, slot);
 }
 
-bool uspi_find_kept_sp(const struct uspi_log *log, const struct uspi_way *way, int32_t *slot, int32_t *kept) {
+bool uspi_find_kept_sp(const struct uspi_log *log, const struct uspi_path *path, int32_t *slot, int32_t *kept) {
     const uint8_t sp = log->backend->sp;
-    for (uint8_t i = way->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
+    for (uint8_t i = path->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry *e = &log->entries[i];
         if (e->where != (USPI_SLOT | USPI_BASE_ALIGNED) || e->kind != USPI_ADDRESS || e->base != sp) continue;
-        struct uspi_value now = uspi_memory_value(log, way, uspi_address(USPI_BASE_ALIGNED, e->slot));
+        struct uspi_value now = uspi_memory_value(log, path, uspi_address(USPI_BASE_ALIGNED, e->slot));
         if (now.kind != USPI_ADDRESS || now.base != sp) continue;
         *slot = e->slot;
         *kept = now.offset;

@@ -48,7 +48,7 @@ struct uspi_log {
 };
 
 /* A point of a path. */
-struct uspi_way {
+struct uspi_path {
     usp_addr pc;
     uint64_t unknown; /* registers whose values are unknown, whatever the log contains */
     uint32_t mode;
@@ -83,35 +83,35 @@ static inline bool uspi_is_address(struct uspi_value v, unsigned base, int32_t o
 /* Returns whether a function restores the register, or its return depends on it. */
 bool uspi_is_restored(const struct uspi_log *log, unsigned reg);
 
-struct uspi_value uspi_register_value(const struct uspi_log *log, const struct uspi_way *way, unsigned reg);
+struct uspi_value uspi_register_value(const struct uspi_log *log, const struct uspi_path *path, unsigned reg);
 
 /* Returns the word at an address. */
-struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct uspi_way *way, struct uspi_value at);
+struct uspi_value uspi_memory_value(const struct uspi_log *log, const struct uspi_path *path, struct uspi_value at);
 
 /* These two return false when the log is full: the path ends there. */
-bool uspi_assign_register(struct uspi_log *log, struct uspi_way *way, unsigned reg, struct uspi_value value);
+bool uspi_assign_register(struct uspi_log *log, struct uspi_path *path, unsigned reg, struct uspi_value value);
 
 /* Stores a register, or an unknown value (USPI_NO_REGISTER), at an address. */
-bool uspi_assign_memory(struct uspi_log *log, struct uspi_way *way, struct uspi_value at, unsigned reg);
+bool uspi_assign_memory(struct uspi_log *log, struct uspi_path *path, struct uspi_value at, unsigned reg);
 
 /* Forgets slots below the stack pointer after it has risen from `old`. After a frame was removed for a tail call, the
  * next frame uses the same slots for other values. */
-bool uspi_forget_below(struct uspi_log *log, struct uspi_way *way, struct uspi_value old);
+bool uspi_forget_below(struct uspi_log *log, struct uspi_path *path, struct uspi_value old);
 
 /* Finds the slot, relative to the stack pointer at the beginning, in which a register's original value was saved; the
  * newest one if several. */
-bool uspi_find_saved(const struct uspi_log *log, const struct uspi_way *way, unsigned reg, int32_t *slot);
+bool uspi_find_saved(const struct uspi_log *log, const struct uspi_path *path, unsigned reg, int32_t *slot);
 
 /* Finds the same relative to another base. */
-bool uspi_find_saved_from(const struct uspi_log *log, const struct uspi_way *way, unsigned base, unsigned reg,
+bool uspi_find_saved_from(const struct uspi_log *log, const struct uspi_path *path, unsigned base, unsigned reg,
                           int32_t *slot);
 
 /* Finds the slot, relative to USPI_BASE_ALIGNED, that contains the original stack pointer plus *kept. */
-bool uspi_find_kept_sp(const struct uspi_log *log, const struct uspi_way *way, int32_t *slot, int32_t *kept);
+bool uspi_find_kept_sp(const struct uspi_log *log, const struct uspi_path *path, int32_t *slot, int32_t *kept);
 
 /* Returns how many log entries a path needs. */
-static inline unsigned uspi_entries_of(const struct uspi_way *way) {
-    return way->newest != USPI_LOG_ROOT ? way->newest + 1u : 0;
+static inline unsigned uspi_entries_of(const struct uspi_path *path) {
+    return path->newest != USPI_LOG_ROOT ? path->newest + 1u : 0;
 }
 
 #endif

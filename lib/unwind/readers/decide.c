@@ -157,7 +157,7 @@ static enum uspi_reader choose_with_signal(struct uspi_evidence *e) {
     e->shortcuts = NULL;
     const enum uspi_reader other = choose(e);
     if (!signal->is_altered) e->shortcuts = shortcuts;
-    if (other != USPI_READERS && is_called_there(e, signal, &e->candidates[entries[other].room])) return other;
+    if (other != USPI_READERS && is_called_there(e, signal, &e->candidates[entries[other].capacity])) return other;
     return signal->is_altered ? other : USPI_BY_SIGNAL;
 }
 
@@ -192,7 +192,7 @@ bool uspi_find_caller(struct uspi_walk *walk, const struct uspi_frame_state *fra
         return false;
     }
     /* If the chosen candidate agrees with the table's, the table's is used: it knows more about the caller. */
-    const struct uspi_candidate *c = &e.candidates[entries[chosen].room], *table = &e.candidates[USPI_ROOM_TABLE];
+    const struct uspi_candidate *c = &e.candidates[entries[chosen].capacity], *table = &e.candidates[USPI_ROOM_TABLE];
     if ((e.described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0 && uspi_agree(&e, c, table)) {
         c = table;
         chosen = USPI_BY_TABLE;

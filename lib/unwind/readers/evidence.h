@@ -4,7 +4,7 @@
  * Each frame reader offers a candidate: the caller's registers, its return address, and how credible that is. The
  * readers use a signal's frame, unwind tables, the instructions in several ways, a return address that proves itself,
  * or the frame record. A reader runs when its candidate is first needed, and again if another one has overwritten it
- * (enum uspi_room). rank.c has the tables that order candidates, decide.c the function that chooses one.
+ * (enum uspi_capacity). rank.c has the tables that order candidates, decide.c the function that chooses one.
  *
  * doc/design.md says how to add a reader. */
 #ifndef USPI_UNWIND_READERS_EVIDENCE_H
@@ -71,7 +71,7 @@ struct uspi_bounds {
 struct uspi_evidence;
 
 /* Storage for candidates. Candidates that are compared have their own; the last resorts share one. */
-enum uspi_room {
+enum uspi_capacity {
     USPI_ROOM_SIGNAL,
     USPI_ROOM_TABLE,
     USPI_ROOM_FORWARD,
@@ -81,8 +81,8 @@ enum uspi_room {
 };
 
 struct uspi_reader_entry {
-    uint32_t readers; /* enum usp_frame_readers: it runs if one of these is allowed */
-    uint32_t room;    /* enum uspi_room */
+    uint32_t readers;  /* enum usp_frame_readers: it runs if one of these is allowed */
+    uint32_t capacity; /* enum uspi_capacity */
     void (*read)(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
 };
 

@@ -23,11 +23,11 @@
 #define LONG 1024 /* the number of instructions from which on a function is long */
 
 /* Results of the paths so far. */
-struct ways {
+struct paths {
     struct uspi_evidence *evidence;
     struct uspi_candidate *best;
     struct uspi_candidate by_register; /* best doubtful one from a link register that may be stale; compared last */
-    unsigned heard;
+    unsigned judged;
     bool is_cut;           /* a path ended at code that could not be read */
     bool has_jump;         /* a path came to an indirect jump, which may be a switch */
     bool is_long;          /* more than LONG instructions were followed in one exploration */
@@ -36,8 +36,8 @@ struct ways {
     unsigned doubts;       /* about that path: enum uspi_doubt */
 };
 
-static bool is_better(const struct ways *ways, const struct uspi_candidate *a, const struct uspi_candidate *b) {
-    return !b->found || uspi_rank_path(ways->evidence, a) < uspi_rank_path(ways->evidence, b);
+static bool is_better(const struct paths *paths, const struct uspi_candidate *a, const struct uspi_candidate *b) {
+    return !b->found || uspi_rank_path(paths->evidence, a) < uspi_rank_path(paths->evidence, b);
 }
 
 /* Whether a return enters a function, by the table: the caller's return address is directly above what the return
@@ -55,20 +55,20 @@ static bool enters_function(struct uspi_evidence *e, const struct uspi_rule *rul
 
 /* Evaluates ways->rule. Returns true when no more paths are needed: it has no doubts, or the record or the table
  * confirms it. */
-static bool hear(struct ways *ways) {
-    struct uspi_evidence *e = ways->evidence;
+static bool judge_path(struct paths *paths) {
+    struct uspi_evidence *e = paths->evidence;
     struct uspi_candidate c;
-    unsigned doubts = ways->doubts;
+    unsigned doubts = paths->doubts;
     const bool is_after_call = (doubts & USPI_DOUBT_CALL) != 0;
     /* This doubt is unnecessary if there is a link register. A call destroys the register, so a path past the
      * function's end returns to an unknown address. */
     if (e->walk->backend->lr != USPI_NO_REGISTER) doubts &= ~(unsigned)USPI_DOUBT_CALL;
-    if (!uspi_make_candidate(e, &ways->rule, doubts, &c) || enters_function(e, &ways->rule, &c)) return false;
+    if (!uspi_make_candidate(e, &paths->rule, doubts, &c) || enters_function(e, &paths->rule, &c)) return false;
     bool is_less_than_record = c.credit == USPI_UNVERIFIED && !c.is_record && uspi_has_record(e);
     if (is_less_than_record && e->record_ra.credit == USPI_VERIFIED) return false;
-    struct uspi_candidate *place = c.from_register && doubts != 0 ? &ways->by_register : ways->best;
-    if (is_better(ways, &c, place)) *place = c;
-    const struct uspi_candidate *best = ways->best, *body = uspi_candidate_of(e, USPI_BY_TABLE);
+    struct uspi_candidate *place = c.from_register && doubts != 0 ? &paths->by_register : paths->best;
+    if (is_better(paths, &c, place)) *place = c;
+    const struct uspi_candidate *best = paths->best, *body = uspi_candidate_of(e, USPI_BY_TABLE);
     const bool has_body = e->described_as == USPI_AS_BODY && body->found;
     /* After a call that never returns there can be data. */
     bool is_clear = doubts == 0 && (!is_after_call || c.credit == USPI_VERIFIED);
@@ -80,35 +80,35 @@ static bool hear(struct ways *ways) {
 }
 
 /* Whether the cached rule for this pc suffices here too. If it does not, its candidate is dropped. */
-static bool recall(struct ways *ways) {
-    struct uspi_evidence *e = ways->evidence;
-    if (!uspi_recall_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_EXPLORED, &ways->rule, &ways->doubts))
+static bool recall(struct paths *paths) {
+    struct uspi_evidence *e = paths->evidence;
+    if (!uspi_recall_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_EXPLORED, &paths->rule, &paths->doubts))
         return false;
-    if (hear(ways)) return true;
-    ways->best->found = ways->by_register.found = false;
+    if (judge_path(paths)) return true;
+    paths->best->found = paths->by_register.found = false;
     return false;
 }
 
-static bool has_sure_way(const struct ways *ways) {
-    return ways->best->found && (ways->best->credit == USPI_VERIFIED || ways->best->is_record);
+static bool has_sure_path(const struct paths *paths) {
+    return paths->best->found && (paths->best->credit == USPI_VERIFIED || paths->best->is_record);
 }
 
 /* Follows paths until one suffices. */
-USPI_APART static void explore(struct ways *ways, const struct uspi_question *question) {
-    struct uspi_evidence *e = ways->evidence;
+USPI_APART static void explore(struct paths *paths, const struct uspi_question *question) {
+    struct uspi_evidence *e = paths->evidence;
     struct uspi_explorer x;
     bool suffices = false;
     uspi_explore_begin(&x, &e->code, question);
-    while (!suffices && uspi_explore_next(&x, &ways->rule, &ways->doubts)) {
-        ways->heard++;
-        suffices = hear(ways) || (question->all_cases && has_sure_way(ways));
+    while (!suffices && uspi_explore_next(&x, &paths->rule, &paths->doubts)) {
+        paths->judged++;
+        suffices = judge_path(paths) || (question->all_cases && has_sure_path(paths));
     }
     /* If code can be read the next time, another path may be the first one. */
-    ways->first_suffices = suffices && ways->heard == 1 && (!x.is_cut || uspi_is_steady(ways->best));
-    ways->is_cut = ways->is_cut || x.is_cut;
-    ways->has_jump = ways->has_jump || x.has_jump;
+    paths->first_suffices = suffices && paths->judged == 1 && (!x.is_cut || uspi_is_steady(paths->best));
+    paths->is_cut = paths->is_cut || x.is_cut;
+    paths->has_jump = paths->has_jump || x.has_jump;
     /* With all cases, code of other functions is followed, too. */
-    ways->is_long = ways->is_long || (!question->all_cases && question->budget - x.budget > LONG);
+    paths->is_long = paths->is_long || (!question->all_cases && question->budget - x.budget > LONG);
 }
 
 /* Whether a path without a call leads from an instruction to the pc. */
@@ -159,19 +159,19 @@ static bool depends_on_flags(struct uspi_evidence *e, usp_addr pc, uint32_t mode
  * other order the right path comes first. On i386 the arguments that callees remove have been counted, and now are not.
  * Last of all, all code after a switch is tried as its cases, but not where the link register may have the return
  * address: there the jump may be a tail call. */
-static void explore_again(struct ways *ways, struct uspi_question question) {
+static void explore_again(struct paths *paths, struct uspi_question question) {
     question.oldest_first = !question.counts_arguments;
     question.counts_arguments = false;
-    explore(ways, &question);
-    if (has_sure_way(ways) || ways->by_register.found || !ways->has_jump) return;
+    explore(paths, &question);
+    if (has_sure_path(paths) || paths->by_register.found || !paths->has_jump) return;
     question.oldest_first = false;
-    question.counts_arguments = uspi_callees_pop(ways->evidence->walk->backend);
+    question.counts_arguments = uspi_callees_pop(paths->evidence->walk->backend);
     question.all_cases = true;
-    explore(ways, &question);
+    explore(paths, &question);
 }
 
-static void follow_ways(struct ways *ways) {
-    struct uspi_evidence *e = ways->evidence;
+static void follow_paths(struct paths *paths) {
+    struct uspi_evidence *e = paths->evidence;
     const struct uspi_frame_state *frame = e->frame;
     const struct uspi_bounds bounds = uspi_bounds_of(e, false);
     const bool pops = uspi_callees_pop(e->walk->backend);
@@ -193,32 +193,32 @@ static void follow_ways(struct ways *ways) {
     /* A conditional instruction may do something else the next time, so its rule is neither cached nor recalled. */
     bool depends = depends_on_flags(e, question.from, question.mode);
     if (depends) question.mode |= USPI_MODE_FLAGS | (frame->registers.flags & USPI_MODE_NZCV);
-    if (!depends && recall(ways)) return;
-    explore(ways, &question);
+    if (!depends && recall(paths)) return;
+    explore(paths, &question);
     /* The path that sufficed will be the first one the next time, too. */
-    if (!depends && ways->first_suffices && ways->best->found)
-        uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &ways->rule, ways->doubts);
-    if (has_sure_way(ways)) return;
+    if (!depends && paths->first_suffices && paths->best->found)
+        uspi_keep_rule(e->shortcuts, e->walk, frame, USPI_RULE_EXPLORED, &paths->rule, paths->doubts);
+    if (has_sure_path(paths)) return;
     /* A condition that is known may lead to a switch alone, and the other branch to the return. */
     question.mode = uspi_frame_mode(e->walk, frame);
-    explore_again(ways, question);
+    explore_again(paths, question);
 }
 
 void uspi_read_forward(struct uspi_evidence *e, struct uspi_candidate *c) {
-    struct ways ways = {.evidence = e, .best = c};
+    struct paths paths = {.evidence = e, .best = c};
     if (!uspi_can_read_code(e)) return;
     /* Look for the record before the candidates that are compared with it: memory that is readable now may not be
      * later. */
     uspi_has_record(e);
-    follow_ways(&ways);
-    const struct uspi_candidate *other = &ways.by_register;
-    bool is_candidate = other->found && (is_better(&ways, other, ways.best) || !uspi_is_steady(ways.best));
+    follow_paths(&paths);
+    const struct uspi_candidate *other = &paths.by_register;
+    bool is_candidate = other->found && (is_better(&paths, other, paths.best) || !uspi_is_steady(paths.best));
     if (is_candidate &&
-        (register_proves_itself(e, other) || (is_better(&ways, other, ways.best) && register_is_fresh(e, other)))) {
-        *ways.best = *other;
+        (register_proves_itself(e, other) || (is_better(&paths, other, paths.best) && register_is_fresh(e, other)))) {
+        *paths.best = *other;
     }
-    c->is_cut = ways.is_cut;
-    c->is_long = ways.is_long;
+    c->is_cut = paths.is_cut;
+    c->is_long = paths.is_long;
 }
 
 /* Whether a rule describes a frame on the stack that the thread uses, not a switch to another context (setcontext). A

@@ -84,14 +84,14 @@ static bool is_refuted(const struct uspi_walk *walk, const struct uspi_rule *rul
 static uint64_t interrupted_pc(const struct uspi_walk *walk, const struct uspi_rule *rule,
                                const struct uspi_applied *applied) {
     const struct uspi_backend *b = walk->backend;
-    const uint64_t told = applied->return_address;
+    const uint64_t address = applied->return_address;
     uint32_t fp_place, pc_place;
     uint64_t pc;
-    if (!rule->signal_frame || walk->target.os != USP_OS_DARWIN || applied->fp_at == 0) return told;
-    if (rule->return_address.kind != USPI_VALUE_EXPRESSION) return told;
-    if (!uspi_find_in_mcontext(b, b->fp, &fp_place) || !uspi_find_in_mcontext(b, b->pc, &pc_place)) return told;
-    if (!uspi_read_slot(walk, (applied->fp_at - fp_place + pc_place) & b->word_mask, &pc)) return told;
-    return told == pc + 1 ? pc : told;
+    if (!rule->signal_frame || walk->target.os != USP_OS_DARWIN || applied->fp_at == 0) return address;
+    if (rule->return_address.kind != USPI_VALUE_EXPRESSION) return address;
+    if (!uspi_find_in_mcontext(b, b->fp, &fp_place) || !uspi_find_in_mcontext(b, b->pc, &pc_place)) return address;
+    if (!uspi_read_slot(walk, (applied->fp_at - fp_place + pc_place) & b->word_mask, &pc)) return address;
+    return address == pc + 1 ? pc : address;
 }
 
 static void fail(struct uspi_evidence *e, uint32_t stop, usp_addr address) {

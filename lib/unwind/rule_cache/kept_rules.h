@@ -79,12 +79,12 @@ bool uspi_rule_walk_init(struct uspi_rule_walk *walk, const struct uspi_backend 
  *   at            its pc becomes that of the frame after the last one given, unless at->stop says that there is none
  * Returns the number of frames. Async-signal-safe. */
 uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *walk, struct uspi_standing *at, struct usp_frame *frames,
-                           uint32_t room);
+                           uint32_t capacity);
 
 /* Does the same for a walk that may continue by other means. `state` becomes the frame after the last one given. If
  * the room is used up and goes_on is false, only the pc of `state` is valid. When there is no further frame, *stop
  * becomes USP_STOP_ROOT. */
 uint32_t uspi_rule_walk_on(const struct uspi_rule_walk *walk, struct uspi_frame_state *state, struct usp_frame *frames,
-                           uint32_t room, bool goes_on, uint32_t *stop);
+                           uint32_t capacity, bool goes_on, uint32_t *stop);
 
 #endif

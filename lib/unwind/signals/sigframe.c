@@ -13,8 +13,8 @@ static const struct about {
     uint8_t link, size, machine; /* offsets in the ucontext: uc_link, uc_mcsize, uc_mcontext */
 } wide = {104, 56, 32, 40, 48}, narrow = {64, 32, 20, 24, 28};
 
-#define UCONTEXT_MAX  56
-#define SIZE_MAX_TOLD 65536u
+#define UCONTEXT_MAX      56
+#define RECORDED_SIZE_MAX 65536u
 /* Signals are numbered from 1 on (xnu bsd/sys/signal.h, __DARWIN_NSIG). */
 #define SIGNALS 32u
 /* Maximum distance from sp to the mcontext, in bytes: what _sigtramp's prologue may have pushed, and the kernel's frame
@@ -82,8 +82,9 @@ static bool is_filled(const struct uspi_sigframe_view *v, usp_addr context, unsi
     uint64_t signal;
     if (v->memory->read(v->memory->context, context, bytes, a->ucontext) != 0) return false;
     if (uspi_le32(bytes) > 1 || uspi_le(bytes + a->link, f->pointer) != 0) return false;
-    uint64_t told = uspi_le(bytes + a->size, f->pointer);
-    if (f->is_last != 0 ? told < size || told > SIZE_MAX_TOLD : f->pointer == 8 && told != size) return false;
+    uint64_t recorded = uspi_le(bytes + a->size, f->pointer);
+    if (f->is_last != 0 ? recorded < size || recorded > RECORDED_SIZE_MAX : f->pointer == 8 && recorded != size)
+        return false;
     if (!read_word(v, (context - a->siginfo) & v->backend->word_mask, 4, &signal)) return false;
     return signal >= 1 && signal < SIGNALS;
 }
@@ -153,13 +154,13 @@ enum uspi_sigframe_found uspi_sigframe_at_record(const struct uspi_sigframe_view
 }
 
 enum uspi_sigframe_found uspi_sigframe_at_entry(const struct uspi_sigframe_view *view,
-                                                const struct usp_registers *standing,
+                                                const struct usp_registers *registers,
                                                 struct usp_registers *interrupted) {
     const struct uspi_backend *b = view->backend;
     const struct uspi_sigframe *f = b->sigframe;
-    usp_addr fp, sp = standing->value[b->sp] & view->mask;
+    usp_addr fp, sp = registers->value[b->sp] & view->mask;
     enum uspi_sigframe_found found = USPI_NO_SIGFRAME;
-    if (f == NULL || (standing->known >> b->sp & 1) == 0 || !fp_of(view, standing, &fp)) return USPI_NO_SIGFRAME;
+    if (f == NULL || (registers->known >> b->sp & 1) == 0 || !fp_of(view, registers, &fp)) return USPI_NO_SIGFRAME;
     if (f->is_last == 0) {
         /* sp is as the kernel set it, or _sigtramp's first instruction has pushed fp. */
         for (unsigned pushed = 1; pushed <= 2 && found != USPI_SIGFRAME; pushed++)
@@ -167,8 +168,8 @@ enum uspi_sigframe_found uspi_sigframe_at_entry(const struct uspi_sigframe_view 
         return found == USPI_SIGFRAME ? found : USPI_NO_SIGFRAME;
     }
     const usp_addr machines[] = {
-        (standing->value[FOURTH_ARGUMENT] & view->mask) + about(f)->siginfo + about(f)->ucontext,
-        (standing->value[FIRST_ARGUMENT] & view->mask) + about(f)->ucontext,
+        (registers->value[FOURTH_ARGUMENT] & view->mask) + about(f)->siginfo + about(f)->ucontext,
+        (registers->value[FIRST_ARGUMENT] & view->mask) + about(f)->ucontext,
     };
     for (unsigned i = 0; i < 2 && found != USPI_SIGFRAME; i++) {
         if (machines[i] > sp && machines[i] - sp < PROLOGUE_MAX) found = look_at(view, machines[i], fp, interrupted);
@@ -177,14 +178,14 @@ enum uspi_sigframe_found uspi_sigframe_at_entry(const struct uspi_sigframe_view 
     return found == USPI_SIGFRAME ? found : USPI_NO_SIGFRAME;
 }
 
-bool uspi_sigframe_leaves(const struct uspi_sigframe_view *view, const struct usp_registers *standing, usp_addr low,
+bool uspi_sigframe_leaves(const struct uspi_sigframe_view *view, const struct usp_registers *registers, usp_addr low,
                           usp_addr high, usp_addr *sp) {
     const struct uspi_backend *b = view->backend;
     struct usp_registers interrupted;
     usp_addr fp, next;
     uint64_t previous;
-    if (b->sigframe == NULL || !fp_of(view, standing, &fp)) return false;
-    bool is_signal = uspi_sigframe_at_entry(view, standing, &interrupted) == USPI_SIGFRAME;
+    if (b->sigframe == NULL || !fp_of(view, registers, &fp)) return false;
+    bool is_signal = uspi_sigframe_at_entry(view, registers, &interrupted) == USPI_SIGFRAME;
     for (unsigned hops = 0; hops < HOPS; hops++) {
         if (is_signal) {
             *sp = interrupted.value[b->sp] & view->mask;

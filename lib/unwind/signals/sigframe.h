@@ -34,13 +34,13 @@ enum uspi_sigframe_found uspi_sigframe_at_record(const struct uspi_sigframe_view
 /* Checks the same for a thread in such a function, before it has made its record or after it has undone it. fp is then
  * the interrupted one. Async-signal-safe. */
 enum uspi_sigframe_found uspi_sigframe_at_entry(const struct uspi_sigframe_view *view,
-                                                const struct usp_registers *standing,
+                                                const struct usp_registers *registers,
                                                 struct usp_registers *interrupted);
 
-/* Returns whether a thread with the registers `standing` handles a signal on another stack than the interrupted one.
+/* Returns whether a thread with the registers `registers` handles a signal on another stack than the interrupted one.
  * It follows frame records, including signals handled in between, while they are readable and at low … high − 1, to
  * one whose interrupted stack pointer is elsewhere: *sp. Async-signal-safe. */
-bool uspi_sigframe_leaves(const struct uspi_sigframe_view *view, const struct usp_registers *standing, usp_addr low,
+bool uspi_sigframe_leaves(const struct uspi_sigframe_view *view, const struct usp_registers *registers, usp_addr low,
                           usp_addr high, usp_addr *sp);
 
 /* Finds the offset of a register in the state that Apple's kernels save for a handler. Returns false if it is not

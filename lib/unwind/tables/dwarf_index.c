@@ -17,11 +17,11 @@ struct indexed {
 
 struct growing {
     struct indexed *entries;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static bool add(struct growing *g, usp_addr start, usp_addr entry) {
-    if (!uspi_room_for(&g->entries, &g->room, g->count, 1, sizeof *g->entries)) return false;
+    if (!uspi_room_for(&g->entries, &g->capacity, g->count, 1, sizeof *g->entries)) return false;
     g->entries[g->count++] = (struct indexed){start, entry};
     return true;
 }

@@ -279,11 +279,11 @@ int isalnum(int c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || 
 
 struct output {
     char *to;
-    size_t room, length;
+    size_t capacity, length;
 };
 
 static void put(struct output *out, char c) {
-    if (out->length + 1 < out->room) out->to[out->length] = c;
+    if (out->length + 1 < out->capacity) out->to[out->length] = c;
     out->length++;
 }
 

@@ -87,10 +87,10 @@ static void innermost(void) {
 }
 
 static __attribute__((noinline)) void middle(void (*function)(void), volatile unsigned *n) {
-    volatile unsigned char room[200];
-    room[3] = 1;
+    volatile unsigned char capacity[200];
+    capacity[3] = 1;
     function();
-    *n += room[3];
+    *n += capacity[3];
 }
 
 static __attribute__((noinline)) void self(void) {

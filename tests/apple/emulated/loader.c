@@ -84,9 +84,9 @@ static usp_addr find_symbol(const struct loaded_image *image, const char *name) 
     struct uspi_macho_symbol symbol;
     if (uspi_macho_symbols(&image->space.macho, &symbols, NULL) != USP_OK) return 0;
     for (uint64_t i = 0; uspi_macho_symbol(&symbols, i, &symbol, NULL) == USP_OK; i++) {
-        char room[USPI_MACHO_NAME_BEGINNING];
+        char capacity[USPI_MACHO_NAME_BEGINNING];
         if ((symbol.type & USPI_N_STAB) != 0 || (symbol.type & USPI_N_TYPE) != USPI_N_SECT) continue;
-        if (strcmp(uspi_macho_name_beginning(&symbols, symbol.name, room), name) != 0) continue;
+        if (strcmp(uspi_macho_name_beginning(&symbols, symbol.name, capacity), name) != 0) continue;
         return symbol.value + image->slide + ((symbol.description & USPI_N_ARM_THUMB_DEF) != 0 ? 1 : 0);
     }
     return 0;
@@ -104,11 +104,11 @@ usp_addr loader_export(const struct loaded_image *image, const char *name) {
 #define INIT_OFFSETS  0x16u
 
 static size_t read_initialisers(const struct loaded_image *image, const struct guest *g,
-                                const struct uspi_macho_section *section, usp_addr *functions, size_t room) {
+                                const struct uspi_macho_section *section, usp_addr *functions, size_t capacity) {
     bool is_offset = (section->flags & USPI_S_TYPE) == INIT_OFFSETS;
     unsigned width = is_offset ? 4 : guest_word(g);
     size_t n = 0;
-    for (uint64_t at = 0; at + width <= section->size && n < room; at += width) {
+    for (uint64_t at = 0; at + width <= section->size && n < capacity; at += width) {
         uint64_t value;
         if (!machine_load(&g->machine, section->address + image->slide + at, width, &value)) return n;
         functions[n++] = is_offset ? image->space.header + image->slide + value : value;
@@ -116,7 +116,7 @@ static size_t read_initialisers(const struct loaded_image *image, const struct g
     return n;
 }
 
-size_t loader_initialisers(struct loaded_image *image, const struct guest *g, usp_addr *functions, size_t room) {
+size_t loader_initialisers(struct loaded_image *image, const struct guest *g, usp_addr *functions, size_t capacity) {
     struct uspi_macho_cursor cursor = {0};
     struct uspi_macho_segment segment;
     const struct uspi_macho *macho = &image->space.macho;
@@ -130,7 +130,7 @@ size_t loader_initialisers(struct loaded_image *image, const struct guest *g, us
              * TargetLoweringObjectFileMachO). */
             bool is_static = strcmp(section.name, "__constructor") == 0;
             if (type != INIT_POINTERS && type != INIT_OFFSETS && !is_static) continue;
-            n += read_initialisers(image, g, &section, functions + n, room - n);
+            n += read_initialisers(image, g, &section, functions + n, capacity - n);
         }
     }
     return n;

@@ -38,7 +38,7 @@ bool loader_fix_up(struct loaded_image *image, struct guest *guest, loader_impor
                    unsigned long *count);
 
 /* Gets the functions that run before main, once the pointers are fixed up. Returns how many there are. */
-size_t loader_initialisers(struct loaded_image *image, const struct guest *guest, usp_addr *functions, size_t room);
+size_t loader_initialisers(struct loaded_image *image, const struct guest *guest, usp_addr *functions, size_t capacity);
 
 void loader_close(struct loaded_image *image);
 

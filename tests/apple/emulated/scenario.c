@@ -194,9 +194,9 @@ static struct guest_thread *argument_thread(struct guest *g) {
     return &g->threads[0];
 }
 
-static const char *argument_string(struct guest *g, unsigned i, char *to, size_t room) {
+static const char *argument_string(struct guest *g, unsigned i, char *to, size_t capacity) {
     size_t n = 0;
-    while (n + 1 < room && guest_read(g, guest_argument(g, i) + n, to + n, 1) == USP_OK && to[n] != '\0') n++;
+    while (n + 1 < capacity && guest_read(g, guest_argument(g, i) + n, to + n, 1) == USP_OK && to[n] != '\0') n++;
     to[n] = '\0';
     return to;
 }

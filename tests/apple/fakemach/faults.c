@@ -200,7 +200,7 @@ static const struct scenario {
     int (*run)(void);
     bool prepared;
     uint32_t statuses; /* bit −status: the call may return this status */
-    uint32_t told;     /* bit of a failing call: the status must give its reason */
+    uint32_t said;     /* bit of a failing call: the status must give its reason */
     uint32_t told_of;  /* the same; a snapshot's thread may have it instead */
 } scenarios[] = {
 #define MAY(status) (1u << -(status))
@@ -271,11 +271,11 @@ static const struct {
 /* Checks that the status is the right one, not only an allowed one: of the call itself or of the thread. */
 static void check_told(const struct scenario *s, size_t call, size_t at, int expected, int status) {
     bool is_gone = expected == USP_ERROR_NO_THREAD;
-    bool told = (s->told >> call & 1) == 0 || status == expected;
+    bool said = (s->said >> call & 1) == 0 || status == expected;
     /* A thread that has ended is not in the snapshot; without any thread there is no snapshot. */
     bool told_of = (s->told_of >> call & 1) == 0 || status == expected ||
                    (status == USP_OK && (is_gone || thread_status == expected));
-    if (told && told_of) return;
+    if (said && told_of) return;
     ck_abort_msg("%s, %s %zu: status %s, of a thread %s, not %s", s->name, fake_call_names[call], at,
                  usp_status_string(status), usp_status_string(thread_status), usp_status_string(expected));
 }

@@ -14,14 +14,14 @@ func observeFromOutside(_ scene: UnsafePointer<CChar>, _ truth: UnsafePointer<CC
 struct Trace: Sendable {
     let scene: String
     var names: [String] = []
-    let standing: Bool
+    let isParked: Bool
     /// Returns the trace that the function `name` passes on: its name comes before the others.
-    func from(_ name: String) -> Trace { Trace(scene: scene, names: [name] + names, standing: standing) }
+    func from(_ name: String) -> Trace { Trace(scene: scene, names: [name] + names, isParked: isParked) }
 }
 
 @inline(never) func observe(_ trace: Trace) {
     let truth = trace.names.joined(separator: ";")
-    if trace.standing {
+    if trace.isParked {
         #if COMPARE
         // For tools.sh: all frames, as a line before the one on which the program stands.
         let names = swiftFrames { _ in true }
@@ -70,7 +70,7 @@ struct Failure: Error {}
 }
 
 @inline(never) func resumed(_ trace: Trace) async -> Int {
-    let before = await deep(1, Trace(scene: "before", names: trace.from("resumed").names, standing: false))
+    let before = await deep(1, Trace(scene: "before", names: trace.from("resumed").names, isParked: false))
     observe(trace.from("resumed"))
     return before
 }
@@ -214,7 +214,7 @@ struct Numbers: AsyncSequence, AsyncIteratorProtocol {
     static func main() async {
         let wanted = CommandLine.arguments.dropFirst().first
         for (name, scene) in all where wanted == nil || wanted == name {
-            _ = await Task.detached { await scene(Trace(scene: name, standing: wanted != nil)) }.value
+            _ = await Task.detached { await scene(Trace(scene: name, isParked: wanted != nil)) }.value
         }
     }
 }

@@ -31,6 +31,6 @@ typedef struct z_stream_s {
     uLong adler, reserved;
 } z_stream, *z_streamp;
 
-int uncompress(Bytef *to, uLongf *room, const Bytef *from, uLong n);
+int uncompress(Bytef *to, uLongf *capacity, const Bytef *from, uLong n);
 
 #endif
