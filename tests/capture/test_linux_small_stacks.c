@@ -85,11 +85,16 @@ static void have_none(void) {
     sigaltstack(&none, NULL);
 }
 
+/* Makes the alternate stack above an unreadable page, so that a handler that writes below the stack is seen. */
 static void make_alternate_stack(size_t size) {
+    uint8_t *memory = mmap(NULL, PAGE + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(memory, MAP_FAILED);
+    ck_assert_int_eq(mprotect(memory, PAGE, PROT_NONE), 0);
     alternate_size = size;
-    alternate = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(alternate, MAP_FAILED);
+    alternate = memory + PAGE;
 }
+
+static void free_alternate_stack(void) { munmap(alternate - PAGE, PAGE + alternate_size); }
 
 /* Measures how much the kernel puts on the stack before a handler begins. */
 static size_t measure_kernel(const struct parked *s) {
@@ -111,7 +116,7 @@ static size_t kernel_frame(void) {
     stand_begin(&probe);
     const size_t kernel = measure_kernel(&probe);
     stand_end(&probe);
-    munmap(alternate, alternate_size);
+    free_alternate_stack();
     return kernel;
 }
 
@@ -182,7 +187,7 @@ static int capture_in_handler(size_t size, struct usp_stack *stack) {
     for (unsigned i = 0; i < 100 && status == USP_OK; i++) status = capture(&s.thread, stack);
     atomic_store(&inner.leave, 1);
     stand_end(&s);
-    munmap(alternate, size);
+    free_alternate_stack();
     return status;
 }
 
@@ -203,14 +208,14 @@ START_TEST(a_handler_on_eight_kilobytes) {
 }
 END_TEST
 
-/* Room for two of the kernel's frames, but not for an answer. A handler that answered all the same would overwrite the
- * memory below the stack. */
+/* Room for two of the kernel's frames and for the refusal, but not for an answer. A handler that answered all the same
+ * would overwrite the memory below the stack. */
 START_TEST(a_handler_on_less_than_an_answer_takes) {
     struct usp_stack stack;
     const size_t kernel = kernel_frame();
     prepare();
     int refused = 0;
-    for (size_t size = 2 * kernel + 2048; size + 512 >= 2 * kernel + 1024; size -= 128) {
+    for (size_t size = 2 * kernel + 2048; size >= 2 * kernel + 1024; size -= 128) {
         int status = capture_in_handler(size, &stack);
         ck_assert_msg(status == USP_OK || status == USP_ERROR_STACK_FULL, "%zu bytes: %s", size,
                       usp_status_string(status));
