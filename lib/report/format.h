@@ -31,6 +31,7 @@ struct uspi_span uspi_image_name(const char *path, size_t width);
 
 /* Returns the name of an enum usp_frame_kind in JSON. (report_json.c) */
 const char *uspi_frame_kind_name(uint32_t kind);
+const char *uspi_frame_method_name(uint32_t method);
 
 /* Returns b − a modulo the width of the target's pointers. */
 uint64_t uspi_target_offset(const struct uspi_backend *backend, usp_addr b, usp_addr a);

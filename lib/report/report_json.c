@@ -14,7 +14,7 @@ const char *uspi_frame_kind_name(uint32_t kind) {
     }
 }
 
-static const char *method_name(uint32_t method) {
+const char *uspi_frame_method_name(uint32_t method) {
     switch (method) {
     case USP_FRAME_METHOD_CONTEXT: return "context";
     case USP_FRAME_METHOD_LINK_REGISTER: return "link-register";
@@ -150,7 +150,7 @@ static void put_frame(struct uspi_json *json, const struct uspi_report *report, 
     uspi_json_number(json, "index", i);
     uspi_json_address(json, "address", pc);
     uspi_json_string(json, "kind", uspi_frame_kind_name(shown.frame->kind));
-    uspi_json_string(json, "method", method_name(shown.frame->method));
+    uspi_json_string(json, "method", uspi_frame_method_name(shown.frame->method));
     if (shown.image != NULL) {
         uspi_json_number(json, "image", (uint64_t)(shown.image - usp_images_get(report->images, 0)));
         uspi_json_address(json, "image_offset", uspi_target_offset(shown.backend, pc, shown.image->load_address));
