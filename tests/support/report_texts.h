@@ -9,6 +9,7 @@
 #define UUID_A "0123ABCD-4567-89AB-CDEF-0123456789AB"
 #define UUID_B "B0000000-0000-0000-0000-00000000000B"
 #define ID_A   "0123abcd456789abcdef0123456789ab01234567"
+#define ID_16  "0123abcd456789abcdef0123456789ab"
 
 struct text {
     const char *format, *in;
@@ -239,6 +240,262 @@ static const struct text apple_texts[] = {
                  "0xfffffff05e9f3ab0 : 0xffffff8010000300 mach_kernel : _panic_trap_to_debugger + 0x206\n"
                  "      Kernel Extensions in backtrace:\n" INTEL_KEXTS,
      3, 0},
+    /* firebase/firebase-ios-sdk issue 10606, firebase/quickstart-ios issue 933, fabric/fabric issue 1563. */
+    {"crashlytics",
+     "Crashed: com.apple.main-thread\n"
+     "0  App                            0x100 (Missing UUID " ID_16 ")\n"
+     "1  libz.dylib                     0x200 (Missing)\n"
+     "2  TestApp                        0x1006d4d98 (Missing)\n"
+     "3  CoreFoundation                 0x99288 __exceptionPreprocess\n"
+     "4  App                            0x392a25 CLSHandler (CLSHandler.m:26)\n"
+     "5  libdispatch.dylib              0x1b076083 _dispatch_client_callout + 22\n"
+     "6  App                            0x666 (Missing UUID " ID_16 ")\n",
+     "Crashed: com.apple.main-thread\n"
+     "0  App                            0x100 id.App:100! + 7\n"
+     "1  libz.dylib                     0x200 libz.dylib:200 + 7\n"
+     "2  TestApp                        0x1006d4d98 (Missing)\n"
+     "3  CoreFoundation                 0x99288 __exceptionPreprocess\n"
+     "4  App                            0x392a25 CLSHandler (CLSHandler.m:26)\n"
+     "5  libdispatch.dylib              0x1b076083 _dispatch_client_callout + 22\n"
+     "6  App                            0x666 (Missing UUID " ID_16 ")\n",
+     NULL, 7, 0},
+    /* Dart runtime/vm/object.cc; traces in the tests of getsentry/sentry-dart. Return addresses minus 1; the third is a
+     * return address. */
+    {"dart",
+     "*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n"
+     "pid: 3081, tid: 6164033536, name io.flutter.1.ui\n"
+     "os: ios arch: arm64 comp: no sim: no\n"
+     "build_id: '" ID_16 "'\n"
+     "isolate_dso_base: 100000000, vm_dso_base: 100000000\n"
+     "isolate_instructions: 100004000, vm_instructions: 100002000\n"
+     "    #00 abs 0000000100004103 virt 0000000000004103 _kDartIsolateSnapshotInstructions+0x103\n"
+     "    #01 abs 0000000100004207 virt 0000000000004207\n"
+     "<asynchronous suspension>\n"
+     "    #02 abs 0000000100004304 _kDartIsolateSnapshotInstructions+0x304\n"
+     "    #03 abs 0000000100004403 virt 0000000000004403 main+0x7\n"
+     "flutter: *** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n"
+     "flutter: build_id: '" ID_16 "'\n"
+     "flutter: isolate_dso_base: 200000000, vm_dso_base: 200000000\n"
+     "flutter:     #00 abs 0000000200004103 virt 0000000000004103 _kDartVmSnapshotInstructions+0x103\n",
+     "*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n"
+     "pid: 3081, tid: 6164033536, name io.flutter.1.ui\n"
+     "os: ios arch: arm64 comp: no sim: no\n"
+     "build_id: '" ID_16 "'\n"
+     "isolate_dso_base: 100000000, vm_dso_base: 100000000\n"
+     "isolate_instructions: 100004000, vm_instructions: 100002000\n"
+     "    #00 abs 0000000100004103 virt 0000000000004103 id.App:4103!+0x7\n"
+     "    #01 abs 0000000100004207 virt 0000000000004207 id.App:4207!+0x7\n"
+     "<asynchronous suspension>\n"
+     "    #02 abs 0000000100004304 id.App:4304+0x7\n"
+     "    #03 abs 0000000100004403 virt 0000000000004403 main+0x7\n"
+     "flutter: *** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***\n"
+     "flutter: build_id: '" ID_16 "'\n"
+     "flutter: isolate_dso_base: 200000000, vm_dso_base: 200000000\n"
+     "flutter:     #00 abs 0000000200004103 virt 0000000000004103 id.App:4103!+0x7\n",
+     NULL, 5, 0},
+    {"dart",
+     "Fatal Exception: FlutterError\n"
+     "0  ???                            0x0 (null).    #00 abs 0000000100000103 "
+     "_kDartIsolateSnapshotInstructions+0x103\n"
+     "1  ???                            0x0 (null).    #01 abs 0000000100000203\n" IMAGES,
+     "Fatal Exception: FlutterError\n"
+     "0  ???                            0x0 (null).    #00 abs 0000000100000103 id.App:103!+0x7\n"
+     "1  ???                            0x0 (null).    #01 abs 0000000100000203 id.App:203!+0x7\n" IMAGES,
+     "Fatal Exception: FlutterError\n"
+     "0  ???                            0x0 (null).    #00 abs 0000000100000103 "
+     "_kDartIsolateSnapshotInstructions+0x103\n"
+     "1  ???                            0x0 (null).    #01 abs 0000000100000203\n" IMAGES,
+     2, 0},
+    /* compiler-rt sanitizer_procmaps_mac.cpp. Offsets in a program count from address 0, in a library from its load
+     * address; those of dyld may wrap. */
+    {"sanitizer",
+     "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x107 at pc 0x1 bp 0x2 sp 0x3\n"
+     "    #0 0x104e60004  (App:arm64+0x100004004)\n"
+     "    #1 0x1856e8dc0  (UIKitCore:arm64e+0x28dc0)\n"
+     "    #2 0x18e0b1050  (dyld:arm64e+0xfffffffffff77050)\n"
+     "    #3 <null> <null> (App:x86_64+0x100004100)\n"
+     "    #4 0x104e60040 in -[View draw:] (App:arm64+0x100004040)\n"
+     "SUMMARY: AddressSanitizer: heap-use-after-free (App:arm64+0x100004004) \n",
+     "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x107 at pc 0x1 bp 0x2 sp 0x3\n"
+     "    #0 0x104e60004 in App:L100004004! (App:arm64+0x100004004)\n"
+     "    #1 0x1856e8dc0 in UIKitCore:28dc0! (UIKitCore:arm64e+0x28dc0)\n"
+     "    #2 0x18e0b1050  (dyld:arm64e+0xfffffffffff77050)\n"
+     "    #3 App:L100004100! (App:x86_64+0x100004100)\n"
+     "    #4 0x104e60040 in -[View draw:] (App:arm64+0x100004040)\n"
+     "SUMMARY: AddressSanitizer: heap-use-after-free in App:L100004004! (App:arm64+0x100004004) \n",
+     NULL, 6, 0},
+    /* dotnet/runtime DeveloperExperience.cs; traces in getsentry/sentry-dotnet's tests. */
+    {"dotnet",
+     "Unhandled Exception: System.InvalidCastException: Arg_InvalidCastException\n"
+     "   at System.Runtime.TypeCast.CheckCastClass(MethodTable*, Object) + 0x2b\n"
+     "   at Spire.Doc.Base!<BaseAddress>+0x100\n"
+     "App!<BaseAddress>+0x200 at offset 283 in file:line:column <filename unknown>:0:0\n"
+     "   at Missing!<BaseAddress>+0x300\n",
+     "Unhandled Exception: System.InvalidCastException: Arg_InvalidCastException\n"
+     "   at System.Runtime.TypeCast.CheckCastClass(MethodTable*, Object) + 0x2b\n"
+     "   at Spire.Doc.Base!Spire.Doc.Base:100 + 0x7\n"
+     "App!App:200 + 0x7 at offset 283 in file:line:column <filename unknown>:0:0\n"
+     "   at Missing!<BaseAddress>+0x300\n",
+     NULL, 4, 3},
+    /* mono/mini/mini-posix.c. */
+    {"mono",
+     "\tNative stacktrace:\n"
+     "\t0x100000100 - /Applications/App.app/App : (null)\n"
+     "\t0x100000200 - /Applications/App.app/App : _mh_execute_header\n"
+     "\t0x100000300 - /Applications/App.app/App : mono_dump_native_crash_info\n"
+     "\t0x180000400 - /usr/lib/libz.dylib :\n"
+     "\t0x300000000 - Unknown\n" IMAGES,
+     "\tNative stacktrace:\n"
+     "\t0x100000100 - /Applications/App.app/App : id.App:100 + 7\n"
+     "\t0x100000200 - /Applications/App.app/App : id.App:200 + 7\n"
+     "\t0x100000300 - /Applications/App.app/App : mono_dump_native_crash_info\n"
+     "\t0x180000400 - /usr/lib/libz.dylib : id.libz.dylib:400 + 7\n"
+     "\t0x300000000 - Unknown\n" IMAGES,
+     "\tNative stacktrace:\n"
+     "\t0x100000100 - /Applications/App.app/App : (null)\n"
+     "\t0x100000200 - /Applications/App.app/App : _mh_execute_header\n"
+     "\t0x100000300 - /Applications/App.app/App : mono_dump_native_crash_info\n"
+     "\t0x180000400 - /usr/lib/libz.dylib :\n"
+     "\t0x300000000 - Unknown\n" IMAGES,
+     5, 0},
+    /* lldb 1500 and 19. */
+    {"lldb",
+     "* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"
+     "  * frame #0: 0x0000000100000100 App`___lldb_unnamed_symbol17$$App + 4\n"
+     "    frame #1: 0x0000000100000200 App`___lldb_unnamed_symbol_1f3c + 44\n"
+     "    frame #2: 0x0000000180000300 libz.dylib`start + 2236\n"
+     "    frame #3: 0x0000000100000400 App`-[View draw:](self=0x0, _cmd=\"draw:\") + 44 at view.m:14:3\n"
+     "    frame #4: 0x0000000300000000\n"
+     "(lldb) image list\n"
+     "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App \n"
+     "      /x/App.app.dSYM/Contents/Resources/DWARF/App\n"
+     "[  1] " UUID_B " 0x0000000000000000 /usr/lib/libz.dylib (0x0000000180000000)\n",
+     "* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"
+     "  * frame #0: 0x0000000100000100 App`id.App:100! + 7\n"
+     "    frame #1: 0x0000000100000200 App`id.App:200 + 7\n"
+     "    frame #2: 0x0000000180000300 libz.dylib`start + 2236\n"
+     "    frame #3: 0x0000000100000400 App`-[View draw:](self=0x0, _cmd=\"draw:\") + 44 at view.m:14:3\n"
+     "    frame #4: 0x0000000300000000\n"
+     "(lldb) image list\n"
+     "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App \n"
+     "      /x/App.app.dSYM/Contents/Resources/DWARF/App\n"
+     "[  1] " UUID_B " 0x0000000000000000 /usr/lib/libz.dylib (0x0000000180000000)\n",
+     "* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"
+     "  * frame #0: 0x0000000100000100 App`___lldb_unnamed_symbol17$$App + 4\n"
+     "    frame #1: 0x0000000100000200 App`___lldb_unnamed_symbol_1f3c + 44\n"
+     "    frame #2: 0x0000000180000300 libz.dylib`start + 2236\n"
+     "    frame #3: 0x0000000100000400 App`-[View draw:](self=0x0, _cmd=\"draw:\") + 44 at view.m:14:3\n"
+     "    frame #4: 0x0000000300000000\n"
+     "(lldb) image list\n"
+     "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App \n"
+     "      /x/App.app.dSYM/Contents/Resources/DWARF/App\n"
+     "[  1] " UUID_B " 0x0000000000000000 /usr/lib/libz.dylib (0x0000000180000000)\n",
+     5, 0},
+    /* glog src/utilities.cc, abseil-cpp absl/debugging/internal/examine_stack.cc. */
+    {"glog",
+     "*** SIGSEGV received at time=1767323045 ***\n"
+     "PC: @        0x100000100  (unknown)\n"
+     "    @        0x100000200         80  (unknown)\n"
+     "    @        0x100000300  (unknown)  (unknown)\n"
+     "    @        0x100000400         96\n"
+     "    @        0x180000500         48  main\n"
+     "*** Check failure stack trace: ***\n"
+     "    @        0x100000600  (unknown)\n"
+     "(pid=gcs_server)     @        0x180000700  google::LogMessage::Fail()\n" IMAGES,
+     "*** SIGSEGV received at time=1767323045 ***\n"
+     "PC: @        0x100000100  id.App:100!+0x7\n"
+     "    @        0x100000200         80  id.App:200+0x7\n"
+     "    @        0x100000300  (unknown)  id.App:300+0x7\n"
+     "    @        0x100000400         96  id.App:400+0x7\n"
+     "    @        0x180000500         48  main\n"
+     "*** Check failure stack trace: ***\n"
+     "    @        0x100000600  id.App:600+0x7\n"
+     "(pid=gcs_server)     @        0x180000700  google::LogMessage::Fail()\n" IMAGES,
+     "*** SIGSEGV received at time=1767323045 ***\n"
+     "PC: @        0x100000100  (unknown)\n"
+     "    @        0x100000200         80  (unknown)\n"
+     "    @        0x100000300  (unknown)  (unknown)\n"
+     "    @        0x100000400         96\n"
+     "    @        0x180000500         48  main\n"
+     "*** Check failure stack trace: ***\n"
+     "    @        0x100000600  (unknown)\n"
+     "(pid=gcs_server)     @        0x180000700  google::LogMessage::Fail()\n" IMAGES,
+     7, 0},
+    /* breakpad src/processor/stackwalk_common.cc, rust-minidump process_state.rs. */
+    {"minidump-stackwalk",
+     "Operating system: iOS\n"
+     "Thread 0 (crashed)\n"
+     " 0  App + 0x100\n"
+     "     x0 = 0x0000000000000000   pc = 0x0000000100000100\n"
+     "    Found by: given as instruction pointer in context\n"
+     " 1  libz.dylib + 0x200\n"
+     "    Found by: previous frame's frame pointer\n"
+     " 2  App!-[View draw:] [view.m : 14 + 0x4]\n"
+     " 3  App!main + 0x10\n"
+     " 4  0x7fff5fbff8a0\n"
+     "10  libc.so.6 + 0x300\n"
+     "\n"
+     "Loaded modules:\n"
+     "0x100000000 - 0x10000ffff  App  ???  (main)  (WARNING: No symbols, App, " ID_16 "0)\n"
+     "0x180000000 - 0x18000ffff  libz.dylib  1.2.3.4\n"
+     "0x7f3735d35000 - 0x7f3735ecefff  libc.so.6  ???  (WARNING: No symbols, libc.so.6, " ID_16 "0)\n",
+     "Operating system: iOS\n"
+     "Thread 0 (crashed)\n"
+     " 0  App!id.App:100! + 0x7\n"
+     "     x0 = 0x0000000000000000   pc = 0x0000000100000100\n"
+     "    Found by: given as instruction pointer in context\n"
+     " 1  libz.dylib!libz.dylib:200 + 0x7\n"
+     "    Found by: previous frame's frame pointer\n"
+     " 2  App!-[View draw:] [view.m : 14 + 0x4]\n"
+     " 3  App!main + 0x10\n"
+     " 4  0x7fff5fbff8a0\n"
+     "10  libc.so.6!libc.so.6:300 + 0x7\n"
+     "\n"
+     "Loaded modules:\n"
+     "0x100000000 - 0x10000ffff  App  ???  (main)  (WARNING: No symbols, App, " ID_16 "0)\n"
+     "0x180000000 - 0x18000ffff  libz.dylib  1.2.3.4\n"
+     "0x7f3735d35000 - 0x7f3735ecefff  libc.so.6  ???  (WARNING: No symbols, libc.so.6, " ID_16 "0)\n",
+     "Operating system: iOS\n"
+     "Thread 0 (crashed)\n"
+     " 0  App!App:100! + 0x7\n"
+     "     x0 = 0x0000000000000000   pc = 0x0000000100000100\n"
+     "    Found by: given as instruction pointer in context\n"
+     " 1  libz.dylib!libz.dylib:200 + 0x7\n"
+     "    Found by: previous frame's frame pointer\n"
+     " 2  App!-[View draw:] [view.m : 14 + 0x4]\n"
+     " 3  App!main + 0x10\n"
+     " 4  0x7fff5fbff8a0\n"
+     "10  libc.so.6!libc.so.6:300 + 0x7\n"
+     "\n"
+     "Loaded modules:\n"
+     "0x100000000 - 0x10000ffff  App  ???  (main)  (WARNING: No symbols, App, " ID_16 "0)\n"
+     "0x180000000 - 0x18000ffff  libz.dylib  1.2.3.4\n"
+     "0x7f3735d35000 - 0x7f3735ecefff  libc.so.6  ???  (WARNING: No symbols, libc.so.6, " ID_16 "0)\n",
+     6, 0},
+    /* sample(1): the list below the tree. */
+    {"sample",
+     "Sort by top of stack, same collapsed (when >= 5):\n"
+     "        mach_msg2_trap  (in libsystem_kernel.dylib)        2797\n"
+     "        ???  (in App)  load address 0x100000000 + 0x100  [0x100000100]        50\n"
+     "        ???  (in <unknown binary>)  [0x30000]        7\n\n" IMAGES,
+     "Sort by top of stack, same collapsed (when >= 5):\n"
+     "        mach_msg2_trap  (in libsystem_kernel.dylib)        2797\n"
+     "        id.App:100!  (in App) + 7  [0x100000100]        50\n"
+     "        ???  (in <unknown binary>)  [0x30000]        7\n\n" IMAGES,
+     "Sort by top of stack, same collapsed (when >= 5):\n"
+     "        mach_msg2_trap  (in libsystem_kernel.dylib)        2797\n"
+     "        App:100!  (in App) + 7  [0x100000100]        50\n"
+     "        ???  (in <unknown binary>)  [0x30000]        7\n\n" IMAGES,
+     2, 1},
+    /* A frame of which the program knew nothing but the address, and a name that lldb made up. */
+    {"apple",
+     "0   App    \t0x0000000100000100 0x0 + 0\n"
+     "1   App    \t0x0000000100000200 ___lldb_unnamed_symbol12$$App + 20\n" IMAGES,
+     "0   App    \t0x0000000100000100 id.App:100! + 7\n"
+     "1   App    \t0x0000000100000200 id.App:200 + 7\n" IMAGES,
+     "0   App    \t0x0000000100000100 0x0 + 0\n"
+     "1   App    \t0x0000000100000200 ___lldb_unnamed_symbol12$$App + 20\n" IMAGES,
+     2, 0},
 };
 
 /* ---- texts of Linux and Android ---- */

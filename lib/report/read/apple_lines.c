@@ -58,7 +58,7 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     if (!uspi_take_symbol(uspi_span_trim_left(uspi_span_after(line, after_address)), frame, &offset)) return false;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
-    if (uspi_span_is(frame->name, USPI_SPAN("<redacted>"))) {
+    if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_is_invented(frame->name)) {
         take_columns(before, frame);
         return true;
     }
@@ -69,7 +69,10 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     } else {
         take_columns(before, frame);
         bool is_load = uspi_scan_hex(frame->name, &at, &load) && at == frame->name.length;
-        if (is_load && load + offset != frame->address) return false;
+        if (is_load && load + offset != frame->address) {
+            /* "0x0 + 0": neither the image nor the offset was known. */
+            return load == 0 && offset == 0;
+        }
         if (!is_load && !uspi_is_header(frame->name) && !uspi_take_uuid(frame->name, frame)) {
             frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
             frame->name_offset = offset;

@@ -226,6 +226,13 @@ bool uspi_is_header(struct uspi_span name) {
     return name.length >= 16 && is_one_of(name, headers, sizeof headers / sizeof *headers);
 }
 
+bool uspi_is_invented(struct uspi_span name) {
+    static const struct uspi_span unnamed = USPI_SPAN_INIT("lldb_unnamed_symbol");
+    if (name.length == 0 || name.bytes[0] != '_') return false;
+    while (uspi_span_begins(name, USPI_SPAN("_"))) name = uspi_span_after(name, 1);
+    return uspi_span_begins(name, unnamed);
+}
+
 bool uspi_is_placeholder(struct uspi_span name) {
     static const struct uspi_span placeholders[] = {
         USPI_SPAN_INIT(""),    USPI_SPAN_INIT("<redacted>"), USPI_SPAN_INIT("???"),       USPI_SPAN_INIT("??"),
@@ -234,6 +241,7 @@ bool uspi_is_placeholder(struct uspi_span name) {
     uint64_t address;
     size_t at = 0;
     if (is_one_of(name, placeholders, sizeof placeholders / sizeof *placeholders) || uspi_is_header(name)) return true;
+    if (uspi_is_invented(name)) return true;
     return uspi_scan_hex(name, &at, &address) && at == name.length;
 }
 

@@ -56,6 +56,9 @@ void uspi_take_build_id(struct uspi_span line, size_t from, struct uspi_frame *f
  * report it as a function. */
 bool uspi_is_header(struct uspi_span name);
 
+/* Returns whether a name is one that lldb makes up for a function without a name: "___lldb_unnamed_symbol17$$App". */
+bool uspi_is_invented(struct uspi_span name);
+
 /* Returns whether a name is a placeholder: for a hidden symbol, for the image's header, or an address. */
 bool uspi_is_placeholder(struct uspi_span name);
 

@@ -154,6 +154,7 @@ static bool locate_by_name(const struct candidate *candidates, size_t count, con
     }
     place->image = name.bytes;
     place->image_length = name.length;
+    place->arch = frame->arch;
     if ((frame->flags & USPI_FRAME_GUESS) != 0) place->flags |= USP_PLACE_GUESS;
     return true;
 }

@@ -14,7 +14,7 @@
 /* The shapes that a line may have, as indexes into the list, terminated by USPI_NO_SHAPE: for frames by the line's
  * enum uspi_line_bytes, for images by its enum uspi_line_begins. */
 #define USPI_NO_SHAPE   UINT8_MAX
-#define USPI_SHAPES_MAX 32
+#define USPI_SHAPES_MAX 48
 struct uspi_line_choice {
     uint8_t frames[USPI_HAS_ALL + 1][USPI_SHAPES_MAX], images[USPI_BEGINS_ALL + 1][USPI_SHAPES_MAX];
 };

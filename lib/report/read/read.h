@@ -46,6 +46,7 @@ struct uspi_frame {
     struct uspi_span before; /* Text before the address, if an image may be in it after something else. */
     uint64_t address, offset, index, count;
     uint64_t name_offset;         /* from the beginning of the named function */
+    uint32_t arch;                /* enum usp_arch of its image; 0: the line does not state it */
     struct uspi_span file;        /* source file of a frame with a name; empty: not known */
     uint32_t line, column;        /* in that file; 0: not known */
     size_t end;                   /* where the search for the line's next frame begins; 0: there is none */

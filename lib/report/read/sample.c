@@ -8,6 +8,12 @@
  *
  * An answer replaces everything from ??? to the offset by "name  (in App) + 12 (View.m:31)". sample(1) itself writes
  * file and line after the address.
+ * A list of the innermost functions follows the tree:
+ *
+ *   Sort by top of stack, same collapsed (when >= 5):
+ *           mach_msg2_trap  (in libsystem_kernel.dylib)        2797
+ *           ???  (in App)  load address 0x109c5a000 + 0xcb908  [0x109d25908]        50
+ *
  * Sources: reports in gerdstolpmann/omake issue 2757 and electron/symbolicate-mac's tests (published); sample(1);
  * owncloud/client issue 5613 for merged threads. */
 #include "lib/report/read/apple.h"
@@ -52,6 +58,32 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         uspi_skip(line, &load_at, USPI_SPAN(" + ")) && uspi_scan_hex(line, &load_at, &frame->offset)) {
         frame->flags |= USPI_FRAME_OFFSET;
         frame->replaced = uspi_span_part(line, at, load_at);
+    }
+    if (uspi_span_is(frame->image, USPI_SPAN("<unknown binary>"))) frame->image = (struct uspi_span){"", 0};
+    return true;
+}
+
+/* Finds a line of the list "Sort by top of stack" that has an address. */
+static bool find_top(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(line);
+    const size_t open = uspi_span_find_last(text, USPI_SPAN("  [0x"));
+    size_t at = 0, end = open + 3;
+    uspi_skip_blanks(text, &at);
+    if (from > 0 || at < 4 || open == text.length || !uspi_span_has_at(text, at, USPI_SPAN("???  (in "))) return false;
+    const size_t close = uspi_span_find(text, at, USPI_SPAN(")"));
+    size_t load_at = close;
+    uint64_t load;
+    if (close > open || !uspi_scan_hex(text, &end, &frame->address) || !uspi_skip(text, &end, USPI_SPAN("]  ")))
+        return false;
+    uspi_skip_blanks(text, &end);
+    if (!uspi_scan_decimal(text, &end, &frame->count) || end != text.length) return false;
+    frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_CALL_SITE | USPI_FRAME_ONE_LINE;
+    frame->image = uspi_span_part(text, at + 9, close);
+    frame->replaced = uspi_span_part(text, at, open);
+    if (uspi_skip(text, &load_at, USPI_SPAN(")  load address ")) && uspi_scan_hex(text, &load_at, &load) &&
+        uspi_skip(text, &load_at, USPI_SPAN(" + ")) && uspi_scan_hex(text, &load_at, &frame->offset)) {
+        frame->flags |= USPI_FRAME_OFFSET;
+        frame->replaced = uspi_span_part(text, at, load_at);
     }
     if (uspi_span_is(frame->image, USPI_SPAN("<unknown binary>"))) frame->image = (struct uspi_span){"", 0};
     return true;
@@ -108,5 +140,13 @@ const struct uspi_line_shape uspi_sample_lines = {
     .frame_begins = USPI_BEGINS_DIGIT | USPI_BEGINS_MARK,
     .frame = find_frame,
     .heading = find_heading,
+    .put = put,
+};
+
+const struct uspi_line_shape uspi_sample_top_lines = {
+    .name = "sample",
+    .frame_bytes = USPI_HAS_PAREN | USPI_HAS_BRACKET | USPI_HAS_X,
+    .frame_begins = USPI_BEGINS_OTHER,
+    .frame = find_top,
     .put = put,
 };

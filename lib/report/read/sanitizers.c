@@ -6,13 +6,31 @@
  *     #0 <null> <null> (prog+0xe458e) (BuildId: …)             ThreadSanitizer
  *     #0 0x55ef3675de91 in main /src/prog.c:17:3               with a symbolizer
  *     #0 main /src/prog.c:17 (prog+0x1249)                     ThreadSanitizer with one
+ *     #0 0x104e60004  (App:arm64+0x100004004)                  on Apple's systems
  *   SUMMARY: AddressSanitizer: SEGV (/opt/prog+0x10bd52) (BuildId: …)
  *   SUMMARY: AddressSanitizer: SEGV /src/prog.c:10 in main
  *
  * Their addresses are those of the calls, not return addresses. Offsets count from the address where the file's address
- * 0 is loaded (compiler-rt sanitizer_stacktrace_libcdep.cpp, sanitizer_linux_libcdep.cpp). An answer keeps the image
- * and the build id. */
+ * 0 is loaded (compiler-rt sanitizer_stacktrace_libcdep.cpp, sanitizer_linux_libcdep.cpp). On Apple's systems they
+ * count from an image's first segment (sanitizer_procmaps_mac.cpp): for a program that is the unmapped one at address
+ * 0, so that they are addresses as it was linked; for a library its load address. An answer keeps the image and the
+ * build id. */
 #include "lib/report/read/line.h"
+
+/* Where a program of Apple's 64-bit systems is linked to begin. */
+#define PROGRAM_BEGINS UINT64_C(0x100000000)
+
+/* Reads ":arm64e" at the end of an image's name, as Apple's systems write it. */
+static void take_arch(struct uspi_frame *frame) {
+    const size_t colon = uspi_span_find_last(frame->image, USPI_SPAN(":"));
+    uint32_t variant;
+    if (colon == frame->image.length || colon == 0) return;
+    const uint32_t arch = uspi_scan_arch(uspi_span_after(frame->image, colon + 1), &variant);
+    if (arch == USP_ARCH_NONE) return;
+    frame->image.length = colon;
+    frame->arch = arch;
+    if (usp_arch_pointer_size(arch) == 8 && frame->offset < PROGRAM_BEGINS) frame->base = USP_PLACE_LOAD;
+}
 
 /* Finds "(PATH+0xOFFSET)" at or after `from`. */
 static bool find_module(struct uspi_span line, size_t from, size_t *open, struct uspi_frame *frame) {
@@ -24,6 +42,7 @@ static bool find_module(struct uspi_span line, size_t from, size_t *open, struct
         frame->image = uspi_span_part(line, *open + 1, at);
         frame->flags |= USPI_FRAME_OFFSET | USPI_FRAME_CALL_SITE;
         frame->base = USP_PLACE_LINKED;
+        take_arch(frame);
         uspi_take_build_id(line, end, frame);
         return true;
     }
@@ -66,7 +85,11 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         return has_address;
     }
     if (begin == 0 || !find_module(line, at, &open, frame)) return take_symbolized(line, at, frame);
-    if (has_address && frame->offset > frame->address) return false;
+    /* dyld's images may have been moved below the address for which they were linked, so that the offset wraps. */
+    if (has_address && frame->offset > frame->address) {
+        if (frame->arch == USP_ARCH_NONE) return false;
+        frame->flags &= ~(unsigned)USPI_FRAME_OFFSET;
+    }
     struct uspi_span between = uspi_span_trim_right(uspi_span_part(line, at, open));
     if (uspi_span_is(between, null)) {
         frame->replaced = between;

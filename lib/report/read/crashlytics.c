@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the text of Firebase Crashlytics: what its console copies, and its "Download stack trace (.txt)".
+ *
+ *   0  App                            0x4104 (Missing UUID 4c4c44a555553144a1b20123456789ab)
+ *   1  App                            0x1006d4d74 (Missing)      the UUID is not known
+ *   2  libdyld.dylib                  0x1234 start + 4
+ *   3  App                            0x392a25 CLSHandler (CLSHandler.m:26)
+ *   4  CoreFoundation                 0x99288 __exceptionPreprocess
+ *
+ * The number counts from the image's load address. Numbers of 4 GB and more, which old versions wrote, are addresses.
+ * Sources: reports in firebase/firebase-ios-sdk issue 10606, firebase/quickstart-ios issue 933, fabric/fabric issue
+ * 1563; Firebase, "Get readable crash reports in the Crashlytics dashboard". */
+#include "lib/report/read/line.h"
+
+/* The column of the numbers, if number and name of the image fit their own. */
+#define NUMBER_COLUMN 34
+
+/* Reads "INDEX  IMAGE   0xNUMBER " at the line's beginning. *at moves past the blank. */
+static bool take_columns(struct uspi_span line, size_t *at, struct uspi_frame *frame) {
+    size_t begin = 0, end;
+    uspi_skip_blanks(line, &begin);
+    end = begin;
+    if (!uspi_scan_decimal(line, &end, &frame->index) || !uspi_skip(line, &end, USPI_SPAN(" "))) return false;
+    uspi_skip_blanks(line, &end);
+    const size_t number = uspi_span_find(line, end, USPI_SPAN(" 0x")) + 1;
+    if (number >= line.length) return false;
+    frame->flags |= USPI_FRAME_INDEX;
+    frame->image = uspi_span_trim_right(uspi_span_part(line, end, number));
+    *at = number;
+    if (!uspi_scan_hex(line, at, &frame->offset) || !uspi_skip(line, at, USPI_SPAN(" "))) return false;
+    if (frame->offset > UINT32_MAX) {
+        frame->address = frame->offset;
+        frame->flags |= USPI_FRAME_ADDRESS;
+    } else {
+        frame->flags |= USPI_FRAME_OFFSET;
+    }
+    return frame->image.length > 0;
+}
+
+static bool find_missing(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    static const struct uspi_span missing = USPI_SPAN_INIT("(Missing");
+    size_t at = 0;
+    if (from > 0 || !take_columns(line, &at, frame)) return false;
+    uspi_skip_blanks(line, &at);
+    const size_t begin = at;
+    if (!uspi_skip(line, &at, missing)) return false;
+    if (uspi_skip(line, &at, USPI_SPAN(" UUID "))) {
+        const size_t close = uspi_span_find(line, at, USPI_SPAN(")"));
+        frame->id_size = uspi_scan_id(uspi_span_part(line, at, close), frame->id, sizeof frame->id);
+        at = close;
+    }
+    if (!uspi_skip(line, &at, USPI_SPAN(")"))) return false;
+    frame->replaced = uspi_span_part(line, begin, at);
+    return true;
+}
+
+/* Finds frames that have a name. Their columns distinguish them from other numbered lines. */
+static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(line);
+    size_t at = 0, begin;
+    if (from > 0 || text.length == 0 || !uspi_is_digit(text.bytes[0]) || !take_columns(text, &at, frame)) return false;
+    begin = (size_t)(frame->image.bytes - text.bytes);
+    const size_t number = uspi_span_find(text, begin, USPI_SPAN(" 0x")) + 1;
+    if (begin < 3 || begin > 4 || (number != NUMBER_COLUMN && number != NUMBER_COLUMN + 1)) return false;
+    if (uspi_span_has_at(text, number, USPI_SPAN("0x0"))) return false;
+    frame->name = frame->replaced = uspi_span_after(text, at);
+    if (frame->name.length == 0 || uspi_is_blank(frame->name.bytes[0]) || frame->name.bytes[0] == '(') return false;
+    frame->flags |= USPI_FRAME_NAMED;
+    if (uspi_take_symbol(frame->name, frame, &frame->name_offset)) frame->flags |= USPI_FRAME_NAME_OFFSET;
+    return true;
+}
+
+/* "Fatal Exception: NSRangeException", "Crashed: com.apple.main-thread", "com.apple.uikit.eventfetch-thread" */
+static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
+    static const struct uspi_field_label labels[] = {
+        {USPI_SPAN_INIT("# Date: "), USPI_FIELD_DATE, false},
+        {USPI_SPAN_INIT("# OS Version: "), USPI_FIELD_OS_VERSION, false},
+        {USPI_SPAN_INIT("# Device: "), USPI_FIELD_HARDWARE, false},
+        {USPI_SPAN_INIT("# Bundle Identifier: "), USPI_FIELD_IDENTIFIER, false},
+        {USPI_SPAN_INIT("# Version: "), USPI_FIELD_VERSION, false},
+    };
+    static const struct uspi_span crashed = USPI_SPAN_INIT("Crashed: "), fatal = USPI_SPAN_INIT("Fatal Exception: ");
+    size_t at = 0;
+    if (uspi_take_field(line, labels, sizeof labels / sizeof *labels, heading)) return true;
+    if (uspi_skip(line, &at, fatal)) {
+        heading->kind = USPI_HEADING_STACK;
+        heading->name = uspi_span_trim(line);
+        return true;
+    }
+    /* The download numbers the threads: "#0. Crashed: com.apple.main-thread". */
+    if (uspi_skip(line, &at, USPI_SPAN("#"))) {
+        if (!uspi_scan_decimal(line, &at, &heading->number) || !uspi_skip(line, &at, USPI_SPAN(". "))) return false;
+        heading->flags = USPI_THREAD_NUMBER;
+    }
+    const bool has_crashed = uspi_skip(line, &at, crashed);
+    if (!has_crashed && heading->flags == 0) return false;
+    heading->kind = USPI_HEADING_THREAD;
+    if (has_crashed) heading->flags |= USPI_THREAD_CRASHED;
+    heading->name = uspi_span_trim(uspi_span_after(line, at));
+    return true;
+}
+
+const struct uspi_line_shape uspi_crashlytics_lines = {
+    .name = "crashlytics",
+    .frame_bytes = USPI_HAS_X | USPI_HAS_PAREN,
+    .frame_begins = USPI_BEGINS_DIGIT,
+    .frame = find_missing,
+    .heading = find_heading,
+};
+
+const struct uspi_line_shape uspi_crashlytics_named = {
+    .name = "crashlytics",
+    .frame_bytes = USPI_HAS_X,
+    .frame_begins = USPI_BEGINS_DIGIT,
+    .frame = find_named,
+};
