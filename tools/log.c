@@ -108,6 +108,7 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
     int status = open_log(session, name, &input, &place);
     if (status != EXIT_ALL_WELL) return status;
     usp_reader_options_init(&options);
+    if (!session->options->keeps_names) options.flags = USP_READER_NAMED;
     options.find = find_place;
     options.write = write_out;
     options.context = session;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 int log_fail(const char *path, int status) {
@@ -29,6 +30,8 @@ void log_counts_add(struct usp_reader_counts *all, const struct usp_reader_count
     all->no_file += counts->no_file;
     all->no_image += counts->no_image;
     all->passed += counts->passed;
+    all->renamed += counts->renamed;
+    all->lined += counts->lined;
 }
 
 void log_counts_say(const char *path, const struct usp_reader_counts *counts) {
@@ -39,8 +42,13 @@ void log_counts_say(const char *path, const struct usp_reader_counts *counts) {
         complain("%s: no frames were recognised", path);
         return;
     }
+    char renamed[96] = "";
+    if (counts->renamed + counts->lined > 0) {
+        snprintf(renamed, sizeof renamed, " (%" PRIu64 " names replaced, %" PRIu64 " kept and given a line)",
+                 counts->renamed, counts->lined);
+    }
     complain("%s: %" PRIu64 " frames, %" PRIu64 " symbolicated, %" PRIu64 " with a name before, %" PRIu64
-             " without a symbol, %" PRIu64 " without a file, %" PRIu64 " without an image",
+             " without a symbol, %" PRIu64 " without a file, %" PRIu64 " without an image%s",
              path, counts->frames, counts->answered, counts->named, counts->no_symbol, counts->no_file,
-             counts->no_image);
+             counts->no_image, renamed);
 }

@@ -20,7 +20,8 @@
 static void usage(FILE *out) {
     fputs("usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE]\n"
           "                      [--map-path OLD=NEW]... [--demangle MODE] [--json]\n"
-          "                      [--strict] [--quiet] [--fetch COMMAND | --debuginfod]\n"
+          "                      [--keep-names] [--strict] [--quiet]\n"
+          "                      [--fetch COMMAND | --debuginfod]\n"
           "                      [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
           "                      FILE|DIR|-...\n"
           "\n"
@@ -46,6 +47,10 @@ static void usage(FILE *out) {
           "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
           "                     (default), simple, short, no\n"
           "  --json             print JSON instead of text: an object for each file\n"
+          "  --keep-names       show the names of the report as they are. Without it, where\n"
+          "                     the report states the image's UUID or build id, a name whose\n"
+          "                     function does not hold the address is replaced, and the\n"
+          "                     others get a line\n"
           "  --strict           fail when a frame of a known image has no name\n"
           "  --quiet            print no counts of frames and no lists of missing images\n"
           "                     and lines\n"
@@ -64,7 +69,7 @@ struct session {
     struct line_options lines;
     struct fetch_options fetch;
     uint32_t demangling;
-    bool as_json, is_strict, is_quiet, asks_for_help;
+    bool as_json, keeps_names, is_strict, is_quiet, asks_for_help;
     bool has_several;          /* several files are read */
     struct log_names *names;   /* NULL: no files to search */
     struct usp_reader *images; /* NULL: none were given */
@@ -134,6 +139,7 @@ static int report_file(struct session *session, const struct log_file_name *name
     int result = read_all(name, &bytes, &size);
     if (result == EXIT_ALL_WELL) {
         usp_reader_options_init(&options);
+        if (!session->keeps_names) options.flags = USP_READER_NAMED;
         options.find = session->names != NULL ? find_place : NULL;
         options.context = session;
         options.images = session->images;
@@ -183,6 +189,7 @@ enum {
     OPTION_MAP_PATH,
     OPTION_DEMANGLE,
     OPTION_JSON,
+    OPTION_KEEP_NAMES,
     OPTION_STRICT,
     OPTION_QUIET
 };
@@ -198,6 +205,7 @@ static const struct option options[] = {
     {"map-path", required_argument, NULL, OPTION_MAP_PATH},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"keep-names", no_argument, NULL, OPTION_KEEP_NAMES},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, 'h'},
@@ -216,6 +224,7 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_MAP_PATH: return add_path_map(&session->lines, optarg);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &session->demangling);
     case OPTION_JSON: session->as_json = true; return true;
+    case OPTION_KEEP_NAMES: session->keeps_names = true; return true;
     case OPTION_STRICT: session->is_strict = true; return true;
     case OPTION_QUIET: session->is_quiet = true; return true;
     case 'h': session->asks_for_help = true; return true;

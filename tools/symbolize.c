@@ -18,7 +18,8 @@ static void usage(FILE *out) {
           "       unspool symbolize --log FILE|DIR|-... [--search DIR]... [--index STORE]\n"
           "                         [--binary-images FILE] [--map-path OLD=NEW]...\n"
           "                         [--demangle MODE] [--in-place [--follow] | --output DIR]\n"
-          "                         [--strict] [--quiet] [--fetch COMMAND | --debuginfod]\n"
+          "                         [--keep-names] [--strict] [--quiet]\n"
+          "                         [--fetch COMMAND | --debuginfod]\n"
           "                         [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
           "       unspool symbolize --records [--search DIR]... [--index STORE]\n"
           "                         [--map-path OLD=NEW]... [--demangle MODE]\n"
@@ -63,7 +64,7 @@ static void usage(FILE *out) {
           "  -h, --help         print this help\n"
           "\n",
           out);
-    fputs("  --log FILE         symbolicate the frames without a name in a log or report\n"
+    fputs("  --log FILE         symbolicate the frames in a log or report\n"
           "                     of any format in doc/reports.md, and write it to standard\n"
           "                     output; FILE may be a folder (all files in it) or -\n"
           "                     (standard input). May be repeated; arguments that are not\n"
@@ -79,6 +80,10 @@ static void usage(FILE *out) {
           "  --follow           --in-place: replace also the files that links lead to, and\n"
           "                     logs of other users, who keep them\n"
           "  --output DIR       write each log to a file of its name in the folder DIR\n"
+          "  --keep-names       leave frames that have a name as they are. Without it, where\n"
+          "                     the log states the image's UUID or build id, a name whose\n"
+          "                     function does not hold the address is replaced, and the\n"
+          "                     others get a line\n"
           "  --strict           fail when a frame of a known image has no name, or when no\n"
           "                     frame of a log is recognized\n"
           "  --quiet            print no counts of frames and no lists of missing images\n"
@@ -112,6 +117,7 @@ enum {
     OPTION_IN_PLACE,
     OPTION_FOLLOW,
     OPTION_OUTPUT,
+    OPTION_KEEP_NAMES,
     OPTION_STRICT,
     OPTION_QUIET,
     OPTION_RECORDS,
@@ -141,6 +147,7 @@ static const struct option options[] = {
     {"in-place", no_argument, NULL, OPTION_IN_PLACE},
     {"follow", no_argument, NULL, OPTION_FOLLOW},
     {"output", required_argument, NULL, OPTION_OUTPUT},
+    {"keep-names", no_argument, NULL, OPTION_KEEP_NAMES},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"index", required_argument, NULL, OPTION_INDEX},
@@ -193,6 +200,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_IN_PLACE: request->log.is_in_place = true; return true;
     case OPTION_FOLLOW: request->log.follows = true; return true;
     case OPTION_OUTPUT: request->log.output = optarg; return true;
+    case OPTION_KEEP_NAMES: request->log.keeps_names = true; return true;
     case OPTION_STRICT: request->log.is_strict = true; return true;
     case OPTION_QUIET: request->log.is_quiet = true; return true;
     case OPTION_RECORDS: request->log.are_records = true; return true;
@@ -248,7 +256,7 @@ static bool check_log(const struct request *request) {
         return false;
     }
     bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place;
-    if (log->are_records && (has_more || log->is_strict)) {
+    if (log->are_records && (has_more || log->is_strict || log->keeps_names)) {
         complain("--records goes with --search, --index, --map-path, --demangle and what fetches alone");
         return false;
     }
@@ -275,10 +283,11 @@ static bool check(const struct request *request) {
     if (log->log_count > 0 || log->are_records) return check_log(request);
     bool is_for_logs = log->search_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
                        log->follows || fetches(log) || log->fetch.cache != NULL;
-    if (!is_for_logs && !log->is_strict && !log->is_quiet) return check_addresses(&request->addresses);
+    if (!is_for_logs && !log->is_strict && !log->is_quiet && !log->keeps_names)
+        return check_addresses(&request->addresses);
     complain(
         "--search, --fetch, --debuginfod and --fetch-cache are for --log and --records; --binary-images, --in-place, "
-        "--follow, --output, --strict and --quiet are for --log");
+        "--follow, --output, --keep-names, --strict and --quiet are for --log");
     return false;
 }
 

@@ -24,7 +24,9 @@ enum usp_place_base {
 enum usp_place_flags {
     USP_PLACE_EXACT = 1 << 0, /* the place is an instruction, not a return address */
     /* It may not be a frame: if there is no image of that name, it does not count as missing. */
-    USP_PLACE_GUESS = 1 << 1
+    USP_PLACE_GUESS = 1 << 1,
+    USP_PLACE_NAMED = 1 << 2,      /* `name` is known: the text already names the frame's function */
+    USP_PLACE_NAME_OFFSET = 1 << 3 /* `name_offset` is known */
 };
 
 /* The location of a frame's code, as far as the text states it. */
@@ -37,6 +39,10 @@ struct usp_place {
     uint32_t base;          /* enum usp_place_base */
     uint32_t flags;         /* enum usp_place_flags */
     uint64_t offset;        /* in bytes; for a return address that of the return address, not of the call */
+    /* The function's name in the text, not NUL-terminated; valid during the call, and with USP_PLACE_NAMED. */
+    const char *name;
+    size_t name_length;
+    uint64_t name_offset; /* of the place from the named function, by the text; valid with USP_PLACE_NAME_OFFSET */
     uint64_t reserved[2];
 };
 
@@ -44,7 +50,9 @@ enum usp_answer_flags {
     USP_ANSWER_NO_FILE = 1 << 0,    /* no file was found for the image */
     USP_ANSWER_TRAMPOLINE = 1 << 1, /* the function returns from a signal handler: its caller was interrupted */
     /* No name was found, so `count` is 0; but frames[0] has the file and the line of the code. */
-    USP_ANSWER_LINE = 1 << 2
+    USP_ANSWER_LINE = 1 << 2,
+    /* With USP_PLACE_NAMED: the function that the text names holds the place, so the text's name is right. */
+    USP_ANSWER_NAME_HOLDS = 1 << 3
 };
 
 /* The source frames at a place. The functions that give or receive an answer state who owns `frames` and their
@@ -138,13 +146,15 @@ USP_API void usp_builds_free(struct usp_builds *builds);
 
 /* Symbolicates `count` places, in any order of builds. answers[i], the answer for places[i], is written completely. For
  * return addresses the call site is looked up, and line 0 is filled (USP_LINES_FILL), unless USP_PLACE_EXACT is set.
+ * With USP_PLACE_NAMED, USP_ANSWER_NAME_HOLDS says whether the place is in a function of that name in its build; when the
+ * build has no such function, whether the place and `name_offset` are in one function.
  * When a place has no build id, the image's name identifies the build; only `find` can use it. A failing place does not
  * affect the others. An answer's status is
  *   USP_OK               there is a name
  *   USP_ERROR_NOT_FOUND  there is none; the flags say whether a file or index of the build was found, and whether code
  *                        without a function has a line (USP_ANSWER_LINE)
- *   USP_ERROR_ARGUMENT   the place is invalid: its build id is too long, its base unknown, or its image has a length
- *                        but no name
+ *   USP_ERROR_ARGUMENT   the place is invalid: its build id is too long, its base unknown, its image has a length but
+ *                        no name, or USP_PLACE_NAMED is set without a name
  *   USP_ERROR_NO_MEMORY, or the status that `find` returned
  *
  * `frames` are valid until the next call for the same builds, their strings until usp_builds_trim. Memory is used for

@@ -28,13 +28,19 @@ struct usp_reader;
 enum usp_reader_flags {
     USP_READER_RECORD = 1 << 0, /* the text is one JSON object; the reader adds a member "unspool" with the counts */
     /* The text is learned only for its images; JSON is buffered and searched for them too. */
-    USP_READER_IMAGES = 1 << 1
+    USP_READER_IMAGES = 1 << 1,
+    /* `find` is also called for frames that have a name and no source line, if their image's build id is known: the
+     * place then has USP_PLACE_NAMED. With USP_ANSWER_NAME_HOLDS in the answer, the frame keeps its name, and gets the
+     * source line and the inlined calls of the answer; without it, the answer's name replaces it. Where `find` has no
+     * name, and where an answer has no place in the text, the frame stays as it is. */
+    USP_READER_NAMED = 1 << 2
 };
 
 struct usp_reader_options {
-    uint32_t size;            /* size of this struct in bytes; set by usp_reader_options_init */
-    uint32_t flags;           /* enum usp_reader_flags. Default 0 */
-    usp_place_function find;  /* called for each frame without a name. Default NULL: no names */
+    uint32_t size;  /* size of this struct in bytes; set by usp_reader_options_init */
+    uint32_t flags; /* enum usp_reader_flags. Default 0 */
+    usp_place_function
+        find; /* called for each frame without a name, see also USP_READER_NAMED. Default NULL: no names */
     usp_write_function write; /* receives the text in pieces. Default NULL: nothing is written */
     void *context;            /* passed to both functions. Default NULL */
     /* A reader, created with USP_READER_IMAGES, that has learned images from another text. They take precedence over
@@ -87,14 +93,16 @@ USP_API size_t usp_reader_image_count(const struct usp_reader *reader);
 struct usp_reader_counts {
     uint64_t texts;     /* texts that have ended */
     uint64_t frames;    /* frames found */
-    uint64_t named;     /* frames that already had a name */
+    uint64_t named;     /* frames that already had a name; includes `renamed` and `lined` */
     uint64_t answered;  /* frames that got a name */
     uint64_t no_symbol; /* frames of an image that has a file, but no symbol there */
     uint64_t no_file;   /* frames of an image without a file */
     uint64_t no_image;  /* frames of an unknown image */
     const char *format; /* format of the last text, by its last frame; "" without frames. Static lifetime */
     uint64_t passed;    /* lines that were skipped: longer than 64 KB, or invalid UTF-16 */
-    uint64_t reserved[3];
+    uint64_t renamed;   /* frames whose name was replaced (USP_READER_NAMED) */
+    uint64_t lined;     /* frames that kept their name and got a line (USP_READER_NAMED) */
+    uint64_t reserved[1];
 };
 
 /* Gives the counts since the reader was created. Returns USP_OK or USP_ERROR_ARGUMENT. For one thread at a time, not
@@ -111,8 +119,8 @@ enum usp_report_style {
     USP_REPORT_JSON = 2  /* as described in doc/schema/report.schema.json */
 };
 
-/* Reads a whole text. Of the options, `find` symbolicates the frames and `images` may supply their images; the others
- * are not used. The text may be freed afterwards. On success the caller frees *report. Returns USP_OK;
+/* Reads a whole text. Of the options, `find` symbolicates the frames, with USP_READER_NAMED also those that have a name,
+ * and `images` may supply their images; the others are not used. The text may be freed afterwards. On success the caller frees *report. Returns USP_OK;
  * USP_ERROR_NOT_FOUND when the text has no frames; USP_ERROR_FORMAT, USP_ERROR_TRUNCATED and USP_ERROR_UNSUPPORTED with
  * a sentence in `error` (may be NULL, `error_size` bytes); USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, and the status with
  * which `find` failed. Thread-safe, not async-signal-safe: it allocates. */

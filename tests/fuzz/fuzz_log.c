@@ -39,6 +39,9 @@ static int answer_place(void *context, const struct usp_place *place, struct usp
     struct output *output = context;
     if (place->build_id_size > USP_BUILD_ID_MAX || place->base > USP_PLACE_TEXT) abort();
     for (size_t i = 0; i < place->image_length; i++) (void)*(volatile const char *)&place->image[i];
+    for (size_t i = 0; (place->flags & USP_PLACE_NAMED) != 0 && i < place->name_length; i++) {
+        (void)*(volatile const char *)&place->name[i];
+    }
     if ((output->mode & WITH_ANSWERS) == 0) return USP_OK;
     output->frames[0] = (struct usp_source_frame){.function = "inlined", .flags = USP_SOURCE_INLINED};
     output->frames[1] = (struct usp_source_frame){.function = "\x1b[31m\"\\\n\xff", .file = "/a/b.c", .line = 3};
@@ -47,6 +50,7 @@ static int answer_place(void *context, const struct usp_place *place, struct usp
     answer->count = is_inlined ? 2 : 1;
     answer->offset = place->offset % 100;
     if (place->offset % 7 == 0) answer->flags = USP_ANSWER_TRAMPOLINE;
+    if (place->offset % 3 == 0) answer->flags |= USP_ANSWER_NAME_HOLDS;
     return USP_OK;
 }
 
@@ -103,6 +107,7 @@ static void check_report(const char *text, size_t n, struct output *answers) {
     struct usp_report *report;
     struct output shown = {.mode = 0}, json = {.mode = 0};
     usp_reader_options_init(&options);
+    options.flags = USP_READER_NAMED;
     options.find = answer_place;
     options.context = answers;
     if (usp_report_create(&options, text, n, &report, NULL, 0) != USP_OK) return;
@@ -131,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         if (usp_reader_learn(images, text, n) != USP_OK || usp_reader_rewind(images) != USP_OK) abort();
         usp_reader_image_count(images);
     }
-    const uint32_t flags = (mode & AS_RECORD) != 0 ? USP_READER_RECORD : 0;
+    const uint32_t flags = (mode & AS_RECORD) != 0 ? USP_READER_RECORD : USP_READER_NAMED;
     struct usp_reader *reader = create(&whole, flags, images);
     int status = usp_reader_write_whole(reader, text, n, error, sizeof error);
     check_counts(reader);

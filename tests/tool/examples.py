@@ -103,8 +103,8 @@ def divide(lines):
     return before, after
 
 
-def run(text, *arguments):
-    done = subprocess.run([unspool, *arguments, '--search', work + '/files'], input=text.encode(), capture_output=True)
+def run(text, *arguments, files='files'):
+    done = subprocess.run([unspool, *arguments, '--search', work + '/' + files], input=text.encode(), capture_output=True)
     if done.returncode != 0:
         fail(f'{" ".join(arguments)}: status {done.returncode}: {done.stderr.decode()}')
     return done.stdout.decode('utf-8', 'replace')
@@ -122,7 +122,14 @@ write_kernel(work + '/files/kernel', '_inner', 0x1dc)
 with open(work + '/files/App.sym', 'w') as out:
     out.write(f'MODULE mac arm64 {ID.upper()}0 App\nFUNC 5f2d 40 0 -[View draw]\n')
 
-seen, before = set(), ''
+# The same builds with lines and inlined calls.
+os.mkdir(work + '/lined')
+SOURCES = 'FILE 0 /src/a.c\nINLINE_ORIGIN 0 helper\n'
+for name, module, function, start in (('App', f'mac arm64 {ID}0', '-[View draw]', 0x5f2d), ('prog', f'Linux x86_64 {BUILD_ID}', 'inner', 0x11dc)):
+    with open(f'{work}/lined/{name}.sym', 'w') as out:
+        out.write(f'MODULE {module} {name}\n{SOURCES}FUNC {start:x} 40 0 {function}\nINLINE 0 14 0 0 {start + 2:x} 20\n{start:x} 40 9 0\n')
+
+seen, before, lined = set(), '', 0
 with open(document, encoding='utf-8') as file:
     lines = file.read().split('\n')
 for mark, number, inside in blocks(lines):
@@ -136,11 +143,20 @@ for mark, number, inside in blocks(lines):
         fail(f'{where}: shows nothing')
     compare(where, after, run(before, 'symbolize', *(['--records'] if mark == 'record' else ['--log', '-'])))
     seen.add(mark)
+    # A run leaves what an earlier one has written; lines for frames that have names by now are added once.
+    options = ['symbolize', *(['--records'] if mark == 'record' else ['--log', '-'])]
+    if mark != 'record':
+        compare(where + ' twice', after, run(after, *options))
+    once = run(after, *options, files='lined')
+    compare(where + ' twice, with lines', once, run(once, *options, files='lined'))
+    lined += 'a.c' in once
     if mark != 'record':
         reports = json.loads(run(before, 'report', '--json', '-'))['reports']
         if mark not in [report['format'] for report in reports]:
             fail(f'{where}: is read as {[report["format"] for report in reports]}')
 for name in sorted(set(formats) - seen):
     fail(f'{os.path.basename(document)}: has no example of the format {name}')
-print(f'{len(seen)} formats')
+if lined < 5:
+    fail(f'names of {lined} formats get lines')
+print(f'{len(seen)} formats, {lined} with lines for given names')
 sys.exit(1 if failures else 0)

@@ -11,13 +11,13 @@ _unspool_options() {
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --demangle --json --log --search --binary-images
-      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --strict --quiet --records -h --help'
+      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --keep-names --strict --quiet --records -h --help'
     ;;
   record)
     echo '-o -p --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
       --no-symbols --no-lines --lines --map-path --index --quiet -h --help'
     ;;
-  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --json --strict --quiet -h --help' ;;
+  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --json --keep-names --strict --quiet -h --help' ;;
   images) echo '--json -h --help' ;;
   index) echo '-o --store --force --verify --threads --quiet -h --help' ;;
   store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet -h --help' ;;

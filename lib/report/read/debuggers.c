@@ -236,7 +236,11 @@ static bool find_eu_stack(struct uspi_span line, size_t from, struct uspi_frame 
     if (dash < rest.length) frame->image = uspi_span_trim(uspi_span_after(rest, dash + 3));
     frame->name = uspi_span_trim(uspi_span_part(rest, 0, dash));
     frame->replaced = uspi_span_part(line, after, after);
-    if (frame->name.length > 0) frame->flags |= USPI_FRAME_NAMED;
+    if (frame->name.length > 0) {
+        const size_t name = (size_t)(frame->name.bytes - line.bytes);
+        frame->flags |= USPI_FRAME_NAMED;
+        frame->replaced = uspi_span_part(line, after, name + frame->name.length);
+    }
     /* A name that begins with "in " shows that the line is gdb's. */
     return !uspi_span_begins(frame->name, USPI_SPAN("in "));
 }

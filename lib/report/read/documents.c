@@ -256,6 +256,21 @@ static bool locate_in_table(const struct uspi_documents *documents, size_t table
 
 /* ---- frames of the document ---- */
 
+/* Looks up a frame's name. The name that it has is compared without its escapes. */
+static int name_of_frame(struct uspi_documents *documents, struct uspi_located *located, struct usp_answer *answer) {
+    const struct uspi_span raw = located->frame.name;
+    if ((located->frame.flags & USPI_FRAME_NAMED) == 0 || !has_escapes(raw)) {
+        return uspi_lines_ask(documents->lines, located, answer);
+    }
+    char *decoded = malloc(raw.length);
+    if (decoded == NULL) return USP_ERROR_NO_MEMORY;
+    located->frame.name = (struct uspi_span){decoded, uspi_json_decode(raw, decoded)};
+    const int status = uspi_lines_ask(documents->lines, located, answer);
+    located->frame.name = raw;
+    free(decoded);
+    return status;
+}
+
 static int take_frame(struct walk *walk, const struct uspi_json_object *object, struct uspi_json_frame *frame,
                       struct uspi_level *array) {
     struct uspi_documents *documents = walk->documents;
@@ -272,8 +287,12 @@ static int take_frame(struct walk *walk, const struct uspi_json_object *object, 
         bool is_interrupted = array != NULL && array->trampoline != 0 && array->trampoline + 1 == array->elements;
         if ((frame->frame.flags & USPI_FRAME_CALL_SITE) != 0 || is_interrupted) located.place.flags |= USP_PLACE_EXACT;
     }
-    int status = uspi_lines_ask(documents->lines, &located, &answer);
+    /* An element cannot be replaced, and has no place for a line. */
+    const bool is_array = documents->document.nodes[frame->node].kind == USPI_JSON_ARRAY;
+    if (is_array || uspi_json_has_source(&documents->document, frame)) located.frame.flags |= USPI_FRAME_LINED;
+    int status = name_of_frame(documents, &located, &answer);
     if (status != USP_OK) return status;
+    frame->frame.flags = (frame->frame.flags & ~(unsigned)USPI_FRAME_NAMED) | (located.frame.flags & USPI_FRAME_NAMED);
     documents->lines->counts->format = frame->shape->name;
     bool is_trampoline = (located.frame.flags & USPI_FRAME_NAMED) != 0 ? uspi_is_trampoline(located.frame.name)
                                                                        : (answer.flags & USP_ANSWER_TRAMPOLINE) != 0;

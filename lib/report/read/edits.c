@@ -185,11 +185,42 @@ static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_d
     return uspi_edit_end(edits, &edit, document->nodes[frame->node].from, 0);
 }
 
-/* Whether a frame has a source line, which an earlier run may have added to code without a function. */
-static bool has_source(const struct uspi_json_document *document, const struct uspi_json_frame *frame) {
+/* An earlier run may have added the source line, also to code without a function. */
+bool uspi_json_has_source(const struct uspi_json_document *document, const struct uspi_json_frame *frame) {
     const struct uspi_json_shape *shape = frame->shape;
     const struct uspi_span key = shape->source_key.length > 0 ? shape->source_key : shape->file_key;
     return key.length > 0 && uspi_json_member(document, frame->node, key) != USPI_JSON_NONE;
+}
+
+/* Replaces the values of a frame's members for its name and its offset. */
+static int replace_name(struct uspi_edits *edits, const struct uspi_json_document *document,
+                        const struct uspi_json_frame *frame, const struct usp_answer *answer) {
+    struct uspi_edit_text edit;
+    int status = USP_OK;
+    if (frame->name_member != USPI_JSON_NONE) {
+        put_string(uspi_edit_begin(edits, &edit), answer->frames[answer->count - 1].function);
+        status = replace_member(edits, document, &edit, frame->name_member);
+    }
+    if (status == USP_OK && frame->offset_member != USPI_JSON_NONE) {
+        put_offset(uspi_edit_begin(edits, &edit), frame, answer);
+        status = replace_member(edits, document, &edit, frame->offset_member);
+    }
+    return status;
+}
+
+/* Writes the members for the name and the offset that a frame does not have. */
+static void add_name(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
+                     const struct usp_answer *answer) {
+    if (frame->name_member == USPI_JSON_NONE) {
+        uspi_put_string(out, ",");
+        put_key(out, style, frame->shape->name_key);
+        put_string(out, answer->frames[answer->count - 1].function);
+    }
+    if (frame->offset_member == USPI_JSON_NONE && frame->shape->offset_key.length > 0) {
+        uspi_put_string(out, ",");
+        put_key(out, style, frame->shape->offset_key);
+        put_offset(out, frame, answer);
+    }
 }
 
 int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_document *document,
@@ -199,28 +230,13 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
     if (document->nodes[frame->node].kind == USPI_JSON_ARRAY) return edit_array(edits, document, frame, answer);
     int status = add_inlined_frames(edits, document, frame, answer);
     if (status != USP_OK) return status;
-    if (frame->name_member != USPI_JSON_NONE) {
-        put_string(uspi_edit_begin(edits, &edit), source->function);
-        status = replace_member(edits, document, &edit, frame->name_member);
-    }
-    if (status == USP_OK && frame->offset_member != USPI_JSON_NONE) {
-        put_offset(uspi_edit_begin(edits, &edit), frame, answer);
-        status = replace_member(edits, document, &edit, frame->offset_member);
-    }
+    const bool keeps_name = (frame->frame.flags & USPI_FRAME_NAMED) != 0;
+    if (!keeps_name) status = replace_name(edits, document, frame, answer);
     if (status != USP_OK) return status;
     const struct style style = style_of(document, frame->anchor);
     struct uspi_text *out = uspi_edit_begin(edits, &edit);
-    if (frame->name_member == USPI_JSON_NONE) {
-        uspi_put_string(out, ",");
-        put_key(out, &style, frame->shape->name_key);
-        put_string(out, source->function);
-    }
-    if (frame->offset_member == USPI_JSON_NONE && frame->shape->offset_key.length > 0) {
-        uspi_put_string(out, ",");
-        put_key(out, &style, frame->shape->offset_key);
-        put_offset(out, frame, answer);
-    }
-    if (!has_source(document, frame)) put_source(out, &style, frame, source);
+    if (!keeps_name) add_name(out, &style, frame, answer);
+    if (!uspi_json_has_source(document, frame)) put_source(out, &style, frame, source);
     put_inlined(out, &style, frame, answer);
     if (edit.text.length == 0) return USP_OK;
     size_t at = begin_of_value(document, frame->anchor) + length_of_value(document, frame->anchor);
@@ -230,7 +246,7 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
 int uspi_edits_add_line(struct uspi_edits *edits, const struct uspi_json_document *document,
                         const struct uspi_json_frame *frame, const struct usp_answer *answer) {
     struct uspi_edit_text edit;
-    if (document->nodes[frame->node].kind == USPI_JSON_ARRAY || has_source(document, frame)) return USP_OK;
+    if (document->nodes[frame->node].kind == USPI_JSON_ARRAY || uspi_json_has_source(document, frame)) return USP_OK;
     const struct style style = style_of(document, frame->anchor);
     put_source(uspi_edit_begin(edits, &edit), &style, frame, &answer->frames[0]);
     if (edit.text.length == 0) return USP_OK;

@@ -31,7 +31,11 @@ struct uspi_edit_text {
 struct uspi_text *uspi_edit_begin(struct uspi_edits *edits, struct uspi_edit_text *edit);
 int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t at, size_t removed);
 
-/* Adds the members for a frame's answer. Returns as above. */
+/* Whether a frame has a source line. */
+bool uspi_json_has_source(const struct uspi_json_document *document, const struct uspi_json_frame *frame);
+
+/* Adds the members for a frame's answer. A frame that keeps its name (USPI_FRAME_NAMED) gets its source line and the
+ * inlined calls. Returns as above. */
 int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_document *document,
                          const struct uspi_json_frame *frame, const struct usp_answer *answer);
 

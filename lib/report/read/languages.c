@@ -74,6 +74,14 @@ const struct uspi_line_shape uspi_rust_lines = {
     .put = put_rust,
 };
 
+/* Sets the text that an answer replaces: from `at` to the end of `whole`, which is the name and its offset. A source line
+ * after it stays. */
+static void take_replaced(struct uspi_span line, size_t at, struct uspi_span whole, struct uspi_frame *frame) {
+    size_t end = (size_t)(whole.bytes - line.bytes) + whole.length;
+    if (frame->file.length > 0) end = (size_t)(frame->name.bytes - line.bytes) + frame->name.length;
+    frame->replaced = uspi_span_part(line, at, end);
+}
+
 /* ---- Go ---- */
 
 static bool find_go(struct uspi_span line, size_t from, struct uspi_frame *frame) {
@@ -89,7 +97,9 @@ static bool find_go(struct uspi_span line, size_t from, struct uspi_frame *frame
     if (is_signal && uspi_span_ends(frame->name, USPI_SPAN("]"))) frame->name.length--;
     if (frame->name.length == 0) return true;
     frame->flags |= USPI_FRAME_NAMED;
+    const struct uspi_span whole = frame->name;
     uspi_take_name_offset(line, frame);
+    take_replaced(line, at, whole, frame);
     return true;
 }
 
@@ -191,12 +201,15 @@ static bool find_java(struct uspi_span line, size_t from, struct uspi_frame *fra
     frame->flags |= USPI_FRAME_OFFSET;
     /* The problematic frame, marked by #, is also the first one of the stack. */
     if (line.bytes[0] == '#') frame->flags |= USPI_FRAME_CALL_SITE;
+    const size_t after = at;
     frame->replaced = uspi_span_part(line, at, at);
     uspi_skip_blanks(line, &at);
     frame->name = uspi_span_trim_right(uspi_span_after(line, at));
     if (frame->name.length == 0) return true;
     frame->flags |= USPI_FRAME_NAMED;
+    const struct uspi_span whole = frame->name;
     uspi_take_name_offset(line, frame);
+    take_replaced(line, after, whole, frame);
     return true;
 }
 

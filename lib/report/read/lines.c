@@ -183,33 +183,79 @@ bool uspi_locate(const struct uspi_text_tables *given, const struct uspi_frame *
 
 /* ---- names ---- */
 
-int uspi_lines_ask(struct uspi_line_reader *lines, const struct uspi_located *located, struct usp_answer *answer) {
+/* Whether `find` is called for a frame that has a name: its build must be known, and its source line missing. */
+static bool asks_about_name(const struct uspi_line_reader *lines, const struct uspi_located *located) {
+    return lines->asks_named && lines->find != NULL && located->is_located && located->place.build_id_size > 0 &&
+           (located->frame.flags & (USPI_FRAME_LINED | USPI_FRAME_NOWHERE)) == 0;
+}
+
+/* Looks up a frame that has a name. */
+static int ask_named(struct uspi_line_reader *lines, struct uspi_located *located, struct usp_answer *answer) {
+    struct usp_reader_counts *counts = lines->counts;
+    struct uspi_frame *frame = &located->frame;
+    struct usp_place *place = &located->place;
+    counts->frames++;
+    counts->named++;
+    if (!asks_about_name(lines, located)) return USP_OK;
+    place->flags |= USP_PLACE_NAMED;
+    place->name = frame->name.bytes;
+    place->name_length = frame->name.length;
+    place->name_offset = frame->name_offset;
+    if ((frame->flags & USPI_FRAME_NAME_OFFSET) != 0) place->flags |= USP_PLACE_NAME_OFFSET;
+    const int status = lines->find(lines->context, place, answer);
+    const bool holds = (answer->flags & USP_ANSWER_NAME_HOLDS) != 0;
+    /* A line without a function, or only for inlined calls, would be added again by each run. */
+    const bool is_useful =
+        status == USP_OK && answer->count > 0 && (!holds || uspi_has_source(&answer->frames[answer->count - 1]));
+    if (!is_useful) {
+        *answer = (struct usp_answer){.frames = NULL};
+    } else if (holds) {
+        counts->lined++;
+    } else {
+        counts->renamed++;
+        frame->flags &= ~(unsigned)(USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET);
+    }
+    return status;
+}
+
+/* Looks up a frame that has no name. */
+static int ask_nameless(struct uspi_line_reader *lines, const struct uspi_located *located, bool is_guess,
+                        struct usp_answer *answer) {
+    struct usp_reader_counts *counts = lines->counts;
+    int status = USP_OK;
+    if (lines->find != NULL) {
+        status = lines->find(lines->context, &located->place, answer);
+    } else {
+        answer->flags = USP_ANSWER_NO_FILE;
+    }
+    if (status != USP_OK) return status;
+    bool has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0;
+    if (answer->count == 0 && is_guess && !has_file) return USP_OK;
+    counts->frames++;
+    counts->answered += answer->count > 0;
+    counts->no_symbol += answer->count == 0 && has_file;
+    counts->no_file += answer->count == 0 && !has_file;
+    return USP_OK;
+}
+
+int uspi_lines_ask(struct uspi_line_reader *lines, struct uspi_located *located, struct usp_answer *answer) {
     struct usp_reader_counts *counts = lines->counts;
     const bool is_guess = located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0;
+    int status = USP_OK;
     *answer = (struct usp_answer){.frames = NULL};
     if ((located->frame.flags & USPI_FRAME_INLINED) != 0) {
         /* It is counted with the function that it was inlined into, which follows. */
     } else if ((located->frame.flags & USPI_FRAME_NAMED) != 0) {
-        counts->frames++;
-        counts->named++;
+        status = ask_named(lines, located, answer);
     } else if (!located->is_located) {
         counts->frames++;
         counts->no_image++;
     } else {
-        int status = USP_OK;
-        if (lines->find != NULL) {
-            status = lines->find(lines->context, &located->place, answer);
-        } else {
-            answer->flags = USP_ANSWER_NO_FILE;
-        }
-        if (status != USP_OK) return status;
-        bool has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0;
-        if (answer->count == 0 && is_guess && !has_file) return USP_OK;
-        counts->frames++;
-        counts->answered += answer->count > 0;
-        counts->no_symbol += answer->count == 0 && has_file;
-        counts->no_file += answer->count == 0 && !has_file;
+        status = ask_nameless(lines, located, is_guess, answer);
+        if (status == USP_OK && answer->count == 0 && is_guess && (answer->flags & USP_ANSWER_NO_FILE) != 0)
+            return status;
     }
+    if (status != USP_OK) return status;
     if (located->frame.shape != NULL && !is_guess) counts->format = located->frame.shape->name;
     return USP_OK;
 }
@@ -222,6 +268,7 @@ static bool find_in_shape(const struct uspi_line_shape *shape, struct uspi_span 
     if (!shape->frame(line, from, frame)) return false;
     frame->shape = shape;
     if ((frame->flags & USPI_FRAME_NAMED) != 0) uspi_take_source(line, frame);
+    if (frame->file.length > 0) frame->flags |= USPI_FRAME_LINED;
     if ((frame->flags & USPI_FRAME_ONE_LINE) != 0) frame->flags &= ~(unsigned)USPI_FRAME_INLINED;
     return true;
 }
@@ -248,15 +295,20 @@ enum found {
     FOUND_WAITS /* the next line decides, but has not arrived */
 };
 
-/* Checks in the next line whether an uncertain frame is one, and whether a node has children. */
+/* Checks in the next line whether an uncertain frame is one, whether a node has children, and whether a frame with a name
+ * has a source line. */
 static enum found ask_next_line(const struct uspi_line_reader *lines, const struct uspi_line_here *here,
                                 struct uspi_frame *frame) {
     const bool is_node = (frame->flags & USPI_FRAME_NODE) != 0;
     const bool is_unsure = (frame->flags & USPI_FRAME_UNSURE) != 0 && lines->above != frame->shape;
+    /* The source line of a frame with a name may be in the next line. */
+    const bool may_have_line = lines->asks_named && frame->shape->source != NULL &&
+                               (frame->flags & (USPI_FRAME_NAMED | USPI_FRAME_LINED)) == USPI_FRAME_NAMED;
     struct uspi_span next;
     struct uspi_frame source;
-    if (!is_node && !is_unsure) return FOUND_FRAME;
+    if (!is_node && !is_unsure && !may_have_line) return FOUND_FRAME;
     if (!find_next_line(here, &next)) return FOUND_WAITS;
+    if (may_have_line && frame->shape->source(next, &source)) frame->flags |= USPI_FRAME_LINED;
     if (is_unsure && !frame->shape->source(next, &source)) return FOUND_NONE;
     if (is_node && is_leaf(frame, next)) frame->flags |= USPI_FRAME_LEAF;
     return FOUND_FRAME;
@@ -286,9 +338,20 @@ static bool is_exact(const struct uspi_line_reader *lines, const struct uspi_fra
     return is_first || lines->is_below_trampoline || lines->is_async;
 }
 
+/* Whether an answer has a place in a line with a named frame: the text that it replaces must include the name. With
+ * several source frames the line is repeated, so a line that has several frames stays as it is. */
+static bool can_be_renamed(const struct uspi_frame *frame) {
+    const struct uspi_span name = frame->name, replaced = frame->replaced;
+    if (frame->end > 0 || (frame->flags & USPI_FRAME_LIST) != 0 || replaced.length == 0 || name.length == 0)
+        return false;
+    return name.bytes >= replaced.bytes && name.bytes + name.length <= replaced.bytes + replaced.length;
+}
+
 static void locate_line(struct uspi_line_reader *lines, struct uspi_located *located) {
     struct candidate candidates[USPI_GIVEN_TABLES + 2];
-    located->is_located = (located->frame.flags & (USPI_FRAME_NAMED | USPI_FRAME_NOWHERE)) == 0 &&
+    const bool is_named = (located->frame.flags & USPI_FRAME_NAMED) != 0;
+    const bool is_asked = !is_named || (lines->asks_named && can_be_renamed(&located->frame));
+    located->is_located = is_asked && (located->frame.flags & USPI_FRAME_NOWHERE) == 0 &&
                           locate(candidates, candidates_of(lines, candidates), &located->frame, &located->place);
     if (located->is_located && is_exact(lines, &located->frame)) located->place.flags |= USP_PLACE_EXACT;
 }
@@ -364,6 +427,24 @@ static void put_answer(struct uspi_text *out, const struct uspi_frame *frame, co
 }
 
 static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(out, span.bytes, span.length); }
+
+/* Writes a line with one frame that keeps its name: its source line, and before it a line for each inlined call. */
+static void put_kept(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
+                     const struct usp_answer *answer) {
+    const size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
+    const bool is_one_line = (frame->flags & USPI_FRAME_ONE_LINE) != 0;
+    for (uint32_t i = is_one_line ? answer->count - 1 : 0; i < answer->count; i++) {
+        const bool is_kept = i + 1 == answer->count;
+        put_span(out, uspi_span_part(line, 0, is_kept ? end : at));
+        if (is_kept) {
+            uspi_put_source_line(out, answer, i);
+        } else {
+            put_answer(out, frame, answer, i);
+        }
+        put_span(out, uspi_span_after(line, end));
+        if (!is_kept && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
+    }
+}
 
 /* Writes a line with one frame, once for each source frame of the answer. */
 static void put_line(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
@@ -476,7 +557,10 @@ int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here
     int status = uspi_lines_ask(lines, &located, &answer);
     if (status != USP_OK) return status;
     remember(lines, &located.frame, &answer);
-    if (answer.count > 0) {
+    if (answer.count > 0 && (located.frame.flags & USPI_FRAME_NAMED) != 0) {
+        put_kept(out, line->text, &located.frame, &answer);
+        *is = USPI_LINE_WRITTEN;
+    } else if (answer.count > 0) {
         put_line(out, line->text, &located.frame, &answer);
         *is = USPI_LINE_WRITTEN;
     } else if ((answer.flags & USP_ANSWER_LINE) != 0 && put_nameless(out, line->text, &located.frame, &answer)) {

@@ -23,6 +23,7 @@ void uspi_line_choice_init(struct uspi_line_choice *choice);
 struct uspi_line_reader {
     const struct uspi_line_choice *choice;
     usp_place_function find; /* NULL: no names */
+    bool asks_named;         /* `find` is called for frames with a name, too (USP_READER_NAMED) */
     void *context;
     struct usp_reader_counts *counts;
     const struct uspi_text_tables *given; /* NULL: none */
@@ -87,8 +88,10 @@ typedef int (*uspi_take_frame)(void *context, const struct uspi_located *located
 int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
                     void *context);
 
-/* Looks up the name of a located frame, and counts it. *answer is cleared if there is none. */
-int uspi_lines_ask(struct uspi_line_reader *lines, const struct uspi_located *located, struct usp_answer *answer);
+/* Looks up the name of a located frame, and counts it. *answer is cleared if there is none. If an answer replaces the
+ * name that the frame has, it loses USPI_FRAME_NAMED; if it keeps its name, the answer gives the source line and the
+ * inlined calls. */
+int uspi_lines_ask(struct uspi_line_reader *lines, struct uspi_located *located, struct usp_answer *answer);
 
 /* Finds the place of a frame that is not in a line: by its own id, by the tables of `given`, or by its name. */
 bool uspi_locate(const struct uspi_text_tables *given, const struct uspi_frame *frame, struct usp_place *place);

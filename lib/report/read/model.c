@@ -134,18 +134,19 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
     const struct uspi_frame *from = &located->frame;
     const struct usp_place *place = &located->place;
     const size_t source = frame->source;
+    const bool is_answered = answer->count > 0 && (from->flags & USPI_FRAME_NAMED) == 0;
     *frame = (struct uspi_model_frame){.flags = from->flags,
                                        .depth = from->depth,
                                        .count = from->count,
                                        .address = from->address,
                                        .place = from->offset,
                                        .base = from->base,
-                                       .offset = answer->count > 0 ? answer->offset : from->name_offset,
+                                       .offset = is_answered ? answer->offset : from->name_offset,
                                        .id_size = from->id_size,
                                        .source = source,
                                        .is_located = located->is_located,
                                        .has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0,
-                                       .has_offset = answer->count > 0 || (from->flags & USPI_FRAME_NAME_OFFSET) != 0};
+                                       .has_offset = is_answered || (from->flags & USPI_FRAME_NAME_OFFSET) != 0};
     struct uspi_span image = uspi_span_file_name(from->image);
     memcpy(frame->id, from->id, sizeof frame->id);
     if (located->is_located) {
@@ -155,10 +156,15 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
         memcpy(frame->id, place->build_id, sizeof frame->id);
         if (place->image_length > 0) image = (struct uspi_span){place->image, place->image_length};
     }
+    const bool keeps_name = (from->flags & USPI_FRAME_NAMED) != 0;
     for (uint32_t i = 0; i < answer->count; i++) {
-        if (!add_source(model, &answer->frames[i])) return false;
+        struct usp_source_frame answered = answer->frames[i];
+        if (!add_source(model, &answered)) return false;
+        if (!keeps_name || i + 1 < answer->count) continue;
+        struct uspi_model_source *last = &model->sources[model->source_count - 1];
+        if (!uspi_model_copy(model, from->name, &last->function)) return false;
     }
-    if ((from->flags & USPI_FRAME_NAMED) != 0 && !add_name(model, from)) return false;
+    if (keeps_name && answer->count == 0 && !add_name(model, from)) return false;
     frame->source_count = model->source_count - source;
     return uspi_model_copy(model, image, &frame->image);
 }

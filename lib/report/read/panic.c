@@ -41,14 +41,16 @@ static void take_name(struct uspi_span line, size_t at, struct uspi_frame *frame
     const size_t divided = uspi_span_find(rest, 0, divider);
     if (divided < rest.length) frame->image = uspi_span_part(rest, 0, divided);
     frame->name = divided < rest.length ? uspi_span_after(rest, divided + divider.length) : rest;
-    frame->replaced = frame->name;
+    /* An answer begins with a blank. */
+    const size_t begin = (size_t)(frame->name.bytes - line.bytes);
+    frame->replaced = uspi_span_part(line, begin - 1, begin + frame->name.length);
     frame->flags |= USPI_FRAME_NAMED;
     const size_t offset = uspi_span_find_last(frame->name, plus);
     size_t end = offset + plus.length - 2;
     if (offset == frame->name.length || !uspi_scan_hex(frame->name, &end, &frame->name_offset)) return;
     frame->flags |= USPI_FRAME_NAME_OFFSET;
     /* A source line may follow the offset. */
-    frame->replaced.length = end;
+    frame->replaced.length = end + 1;
     frame->name.length = offset;
 }
 

@@ -15,7 +15,7 @@
 /* ---- frames ---- */
 
 enum uspi_frame_flags {
-    USPI_FRAME_NAMED = 1 << 0,     /* it already has a name, which is kept */
+    USPI_FRAME_NAMED = 1 << 0,     /* it already has a name */
     USPI_FRAME_ADDRESS = 1 << 1,   /* `address` is known */
     USPI_FRAME_OFFSET = 1 << 2,    /* `offset` is known, and `base` says what it counts from */
     USPI_FRAME_INDEX = 1 << 3,     /* `index` is known */
@@ -31,7 +31,8 @@ enum uspi_frame_flags {
     USPI_FRAME_UNSURE = 1 << 12,      /* a frame only below one of its shape, or if the next line has its source line */
     USPI_FRAME_NOWHERE = 1 << 13,     /* its address is in no file; it gets no name */
     USPI_FRAME_ONE_LINE = 1 << 14,    /* the line is not repeated for inlined calls; only the innermost is written */
-    USPI_FRAME_RETURN = 1 << 15       /* the address is a return address, also that of a stack's first frame */
+    USPI_FRAME_RETURN = 1 << 15,      /* the address is a return address, also that of a stack's first frame */
+    USPI_FRAME_LINED = 1 << 16        /* it has a name and a source line */
 };
 
 struct uspi_frame {
@@ -39,8 +40,10 @@ struct uspi_frame {
     unsigned flags;                      /* enum uspi_frame_flags */
     uint32_t base;                       /* enum usp_place_base of `offset` */
     uint32_t depth;                      /* of a node, from the root of its tree; only the order of values matters */
-    struct uspi_span replaced;           /* the text that an answer replaces; empty: the answer is inserted there */
-    struct uspi_span name;               /* the frame's name */
+    /* The text that an answer replaces; empty: the answer is inserted there. Of a frame with a name it includes the
+     * name, and the offset if that is directly after it; otherwise the frame stays as it is. */
+    struct uspi_span replaced;
+    struct uspi_span name; /* the frame's name */
     /* Name or path of its image; empty: not known. If it is directly before the address, `before` ends with it. */
     struct uspi_span image;
     struct uspi_span before; /* Text before the address, if an image may be in it after something else. */

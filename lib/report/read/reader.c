@@ -85,6 +85,7 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     made->counts.format = "";
     made->lines =
         (struct uspi_line_reader){.find = completed.find, .context = completed.context, .counts = &made->counts};
+    made->lines.asks_named = (completed.flags & USP_READER_NAMED) != 0;
     made->lines.given_table = USPI_ALL_TABLES;
     made->lines.choice = &made->choice;
     uspi_line_choice_init(&made->choice);

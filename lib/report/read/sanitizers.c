@@ -97,6 +97,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         frame->replaced = uspi_span_part(line, at, at);
     } else {
         take_name(uspi_span_begins(between, USPI_SPAN("in ")) ? uspi_span_after(between, 3) : between, frame);
+        frame->replaced = between;
     }
     return true;
 }

@@ -8,6 +8,7 @@
 #include "lib/base/span.h"
 #include "lib/base/trampoline.h"
 #include "lib/symbolize/builds/answers.h"
+#include "lib/symbolize/builds/given_names.h"
 #include "lib/symbolize/module_lines/frames.h"
 
 #include <stdlib.h>
@@ -139,6 +140,14 @@ static usp_addr start_of(const struct usp_lines *lines) {
     return start != 0 ? start : lines->symbol.start;
 }
 
+/* Returns the frame of a place that is an offset from the load address or an address as linked. */
+static struct usp_frame frame_of(const struct usp_image *image, const struct usp_place *place) {
+    const bool is_exact = (place->flags & USP_PLACE_EXACT) != 0;
+    struct usp_frame frame = {.kind = is_exact ? USP_FRAME_KIND_INTERRUPTED : USP_FRAME_KIND_RETURN_ADDRESS};
+    frame.pc = place->base == USP_PLACE_LINKED ? place->offset : image->load_address + place->offset;
+    return frame;
+}
+
 /* Fills in *lines, and the answer's offset and flags, for a place that is an offset from the load address or an address
  * as linked. Returns as usp_symbolize_lines does. */
 static int build_source_ask(struct uspi_build_source *source, const struct usp_place *place, struct usp_lines *lines,
@@ -149,8 +158,7 @@ static int build_source_ask(struct uspi_build_source *source, const struct usp_p
     if (status != USP_OK) return status;
     const struct usp_image *image = usp_images_get(source->images, 0);
     const bool is_exact = (place->flags & USP_PLACE_EXACT) != 0;
-    struct usp_frame frame = {.kind = is_exact ? USP_FRAME_KIND_INTERRUPTED : USP_FRAME_KIND_RETURN_ADDRESS};
-    frame.pc = place->base == USP_PLACE_LINKED ? place->offset : image->load_address + place->offset;
+    const struct usp_frame frame = frame_of(image, place);
     if (frame.pc - image->load_address > image->end - image->load_address) return USP_ERROR_NOT_FOUND;
     if (!is_exact) lines->flags |= USP_LINES_FILL;
     source->asked = usp_frame_call_site(image->arch, &frame);
@@ -182,6 +190,7 @@ struct build {
     uint32_t replaced_count;
     int32_t status;                  /* what `find` returned */
     struct usp_demangler *demangler; /* NULL: not needed so far */
+    struct uspi_given_names given;   /* names that texts give to its frames */
     uint64_t number;                 /* unique to this build with its present sources */
     uint64_t used;                   /* when it was last used, by builds->clock */
     bool is_complete;                /* `find` has no more sources */
@@ -291,6 +300,7 @@ static int find_sources(struct usp_builds *builds, struct build *build, const st
     build->status = status;
     build->is_complete = flags != 0 || (sources.flags & USP_BUILD_COMPLETE) != 0;
     build->number = ++builds->numbers;
+    uspi_given_names_reset(&build->given);
     return USP_OK;
 }
 
@@ -300,6 +310,7 @@ static void free_build(const struct usp_builds *builds, struct build *build) {
     close_sources(builds, build->sources, build->source_count);
     close_sources(builds, build->replaced, build->replaced_count);
     usp_demangler_free(build->demangler);
+    uspi_given_names_clear(&build->given);
     free(build);
 }
 
@@ -497,7 +508,44 @@ static int ask_build(struct usp_builds *builds, struct build *build, const struc
 
 static bool is_place(const struct usp_place *place) {
     return place->build_id_size <= USP_BUILD_ID_MAX && place->base <= USP_PLACE_TEXT &&
-           (place->image != NULL || place->image_length == 0);
+           (place->image != NULL || place->image_length == 0) &&
+           (place->name != NULL || (place->flags & USP_PLACE_NAMED) == 0);
+}
+
+/* Sets *holds: whether the text's name of a frame is right, by the first source that has a symbol there. Returns USP_OK
+ * or USP_ERROR_NO_MEMORY. */
+static int ask_about_name(struct build *build, const struct usp_place *linked, const struct usp_answer *answer,
+                          bool *holds) {
+    struct usp_symbol symbol;
+    for (uint32_t i = 0; i < build->source_count; i++) {
+        struct uspi_build_source *source = &build->sources[i];
+        if (source->images == NULL) continue;
+        const struct usp_image *image = usp_images_get(source->images, 0);
+        const struct usp_frame frame = frame_of(image, linked);
+        const struct uspi_given_place given = {.symbolizer = source->symbolizer,
+                                               .name = {linked->name, linked->name_length},
+                                               .pc = frame.pc,
+                                               .call_site = usp_frame_call_site(image->arch, &frame),
+                                               .start = frame.pc - answer->offset,
+                                               .offset = linked->name_offset,
+                                               .has_offset = (linked->flags & USP_PLACE_NAME_OFFSET) != 0};
+        if (usp_symbolize(source->symbolizer, given.call_site, &symbol) != USP_OK && i + 1 < build->source_count)
+            continue;
+        return uspi_given_name_holds(&build->given, &given, holds);
+    }
+    return USP_OK;
+}
+
+/* Sets USP_ANSWER_NAME_HOLDS of an answer with frames. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+static int check_name(struct usp_builds *builds, struct build *build, const struct usp_place *place,
+                      struct usp_answer *answer) {
+    struct usp_place linked = *place;
+    bool holds = true;
+    int status = link_place(builds, build, &linked);
+    if (status == USP_OK) status = ask_about_name(build, &linked, answer, &holds);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (holds) answer->flags |= USP_ANSWER_NAME_HOLDS;
+    return USP_OK;
 }
 
 /* Answers a place. Its frames are added after those of the places before. */
@@ -522,6 +570,10 @@ static void answer_place(struct usp_builds *builds, const struct usp_place *plac
         answer->status = ask_build(builds, build, place, answer);
         const bool is_final = answer->status == USP_OK || answer->status == USP_ERROR_NOT_FOUND;
         if (is_final) uspi_answers_keep(&builds->answers, &key, answer);
+    }
+    if ((place->flags & USP_PLACE_NAMED) != 0 && answer->count > 0 &&
+        check_name(builds, build, place, answer) != USP_OK) {
+        *answer = (struct usp_answer){.status = USP_ERROR_NO_MEMORY};
     }
     builds->frame_count += uspi_answer_frames(answer);
 }
