@@ -22,7 +22,7 @@ USP_CLASS
 @property(nonatomic, readonly) uint64_t hangID;
 /* enum usp_hang_state. */
 @property(nonatomic, readonly) uint32_t state;
-/* The state in words: "goes on", "recovered", "killed", "abandoned". */
+/* The state in words: "ongoing", "recovered", "killed", "abandoned". */
 @property(nonatomic, readonly, copy) NSString *stateDescription;
 /* Whether it has lasted for longer than USPHangMonitor.severeThreshold. */
 @property(nonatomic, readonly, getter=isSevere) BOOL severe;

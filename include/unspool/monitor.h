@@ -21,13 +21,13 @@ struct usp_monitor;
 /* ---- hangs ---- */
 
 enum usp_hang_state {
-    USP_HANG_GOES_ON = 0,
+    USP_HANG_ONGOING = 0,
     USP_HANG_RECOVERED = 1, /* the turn ended */
     USP_HANG_KILLED = 2,    /* the process ended during the turn; a later process found the hang */
     USP_HANG_ABANDONED = 3  /* the monitor was stopped during the turn */
 };
 
-/* Returns the state as in reports: "goes on", "recovered", "killed", "abandoned"; otherwise "unknown". Static
+/* Returns the state as in reports: "ongoing", "recovered", "killed", "abandoned"; otherwise "unknown". Static
  * lifetime. Async-signal-safe, thread-safe. */
 USP_API const char *usp_hang_state_string(uint32_t state);
 
@@ -125,7 +125,7 @@ struct usp_monitor_options {
     /* After this many ns without a turn, the monitor's thread sleeps until the next turn, which makes one system call
      * to wake it. Default 1,000,000,000. */
     uint64_t idle;
-    uint64_t update;     /* time between two reports of a hang that goes on, in ns. Default 1,000,000,000 */
+    uint64_t update;     /* time between two reports of an ongoing hang, in ns. Default 1,000,000,000 */
     uint32_t max_frames; /* frames kept of each stack; of deeper stacks the middle is left out. Default 128 */
     uint32_t reserved0;
     /* Bytes for a hang, allocated at creation: half of them for its samples, half for one stack of each thread, which
@@ -135,7 +135,7 @@ struct usp_monitor_options {
      * one process and one monitor may use the file at a time: a second one would report the current hang as killed,
      * and take the file over. NULL (default): no file. */
     const char *file;
-    /* Optional callbacks, on the monitor's own thread: a hang has begun, goes on (periodically, and when it becomes
+    /* Optional callbacks, on the monitor's own thread: a hang has begun, is ongoing (periodically, and when it becomes
      * severe), has ended. Each `began` is followed by an `ended`, also when the monitor is stopped in between. *hang
      * and what it points to are valid during the call. */
     void (*began)(void *context, const struct usp_hang *hang);

@@ -16,7 +16,7 @@
 #define GATHERED 512
 
 const char *usp_hang_state_string(uint32_t state) {
-    static const char *const names[] = {"goes on", "recovered", "killed", "abandoned"};
+    static const char *const names[] = {"ongoing", "recovered", "killed", "abandoned"};
     return state < sizeof names / sizeof *names ? names[state] : "unknown";
 }
 

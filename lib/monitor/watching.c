@@ -129,7 +129,7 @@ static void begin_hang(struct uspi_watching *w, uint64_t now) {
     save(w, now);
     uspi_hang_take_threads(hang, &w->subject);
     save(w, now);
-    report(w, w->options.began, USP_HANG_GOES_ON, w->watch.busy, w->watch.taken_off);
+    report(w, w->options.began, USP_HANG_ONGOING, w->watch.busy, w->watch.taken_off);
 }
 
 static void update_hang(struct uspi_watching *w, uint64_t now) {
@@ -141,7 +141,7 @@ static void update_hang(struct uspi_watching *w, uint64_t now) {
     hang->is_severe = hang->is_severe || becomes_severe;
     hang->updated = busy;
     save(w, now);
-    report(w, w->options.updated, USP_HANG_GOES_ON, busy, w->watch.taken_off);
+    report(w, w->options.updated, USP_HANG_ONGOING, busy, w->watch.taken_off);
 }
 
 static void end_hang(struct uspi_watching *w, uint32_t state, uint64_t duration, uint64_t taken_off) {
@@ -280,7 +280,7 @@ static void end_turn(struct uspi_watching *w, const struct uspi_found *found) {
         w->hang.id = ++w->hang.ids;
         count(w, &w->statistics.hangs);
         w->hang.is_severe = found->duration >= w->options.severe;
-        report(w, w->options.began, USP_HANG_GOES_ON, found->duration, found->taken_off);
+        report(w, w->options.began, USP_HANG_ONGOING, found->duration, found->taken_off);
     }
     if (w->hang.id != 0) {
         end_hang(w, USP_HANG_RECOVERED, found->duration, found->taken_off);

@@ -6,7 +6,7 @@ internal import CUnspool
 public struct Hang: Sendable, CustomStringConvertible {
     public enum State: Sendable, Hashable {
         /// The turn has not ended yet.
-        case goesOn
+        case ongoing
         /// The turn ended.
         case recovered
         /// The process ended during the turn. A later process found the hang in ``HangMonitor/Options/file``.
@@ -71,7 +71,7 @@ public struct Hang: Sendable, CustomStringConvertible {
             case USP_HANG_RECOVERED.rawValue: .recovered
             case USP_HANG_KILLED.rawValue: .killed
             case USP_HANG_ABANDONED.rawValue: .abandoned
-            default: .goesOn
+            default: .ongoing
             }
         isSevere = hang.flags & USP_HANG_SEVERE.rawValue != 0
         duration = hang.duration

@@ -31,7 +31,7 @@ public final class HangMonitor: @unchecked Sendable {
         public var severe: UInt64
         /// The time between samples, at most ``late``.
         public var interval: UInt64
-        /// The time between two reports of a hang that goes on.
+        /// The time between two reports of an ongoing hang.
         public var update: UInt64
         /// Path of a file that preserves the hang during which the process is killed. Nil: no file.
         public var file: String?
@@ -100,7 +100,7 @@ public final class HangMonitor: @unchecked Sendable {
     }
 
     /// Stops watching. When it returns, `onHang` is not running any more. If `onHang` calls it, it takes effect later.
-    /// A hang that goes on is reported as abandoned.
+    /// An ongoing hang is reported as abandoned.
     public func stop() {
         if usp_monitor_stop(monitor) == USP_ERROR_BUSY.rawValue {
             DispatchQueue.global().async { self.stop() }

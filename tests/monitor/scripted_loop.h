@@ -187,7 +187,7 @@ static void check_pairs(void) {
             ck_assert_uint_eq(open, 0);
             ck_assert_uint_gt(reported->id, last);
             open = last = reported->id;
-            ck_assert_uint_eq(reported->state, USP_HANG_GOES_ON);
+            ck_assert_uint_eq(reported->state, USP_HANG_ONGOING);
         } else {
             ck_assert_uint_eq(reported->id, open);
             ck_assert_uint_ge(reported->duration, loop.reported[i - 1].duration);

@@ -126,7 +126,7 @@ static unsigned heaviest_in_culprit(const struct usp_hang *hang) {
 
 static void note_began(void *context, const struct usp_hang *hang) {
     (void)context;
-    atomic_fetch_add(&reported.wrong, reported.began != reported.ended || hang->state != USP_HANG_GOES_ON);
+    atomic_fetch_add(&reported.wrong, reported.began != reported.ended || hang->state != USP_HANG_ONGOING);
     reported.id = hang->id;
     atomic_fetch_add(&reported.began, 1);
 }

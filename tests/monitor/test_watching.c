@@ -779,7 +779,7 @@ START_TEST(healthy_costs_nothing) {
 }
 END_TEST
 
-/* During a hang of ten hours memory does not grow, samples become rare, and updates report that the hang goes on. */
+/* During a hang of ten hours memory does not grow, samples become rare, and updates report that the hang is ongoing. */
 START_TEST(hang_of_hours) {
     loop.options.update = 100 * SECOND;
     loop_start();

@@ -221,7 +221,7 @@ START_TEST(hang_is_found) {
     ck_assert_uint_eq([listener->_begun count], [listener->_ended count]);
     USPHang *begun = [listener->_begun lastObject], *ended = [listener->_ended lastObject];
     ck_assert_uint_eq([begun hangID], [ended hangID]);
-    ck_assert_uint_eq([begun state], USP_HANG_GOES_ON);
+    ck_assert_uint_eq([begun state], USP_HANG_ONGOING);
     check_report(ended, lasted);
     [listener release];
 }

@@ -51,6 +51,19 @@ if ! swift_in "$work/unspool" test --no-parallel "${strict[@]}" >"$work/tests.lo
 fi
 grep -E '^.{0,4}Test run with [1-9][0-9]* tests' "$work/tests.log" || fail "the package has run no tests"
 
+# ---- README's examples in Swift, each as a program that depends on the package
+awk -v to="$work/example." '/^```swift$/ { inside = 1; count++; next } /^```/ { inside = 0 } inside { print >(to count) }' "$top/README.md"
+examples=("$work"/example.*)
+[[ ${#examples[@]} -eq 3 ]] || fail "README.md has ${#examples[@]} examples in Swift"
+targets=''
+for example in "${examples[@]}"; do
+  name=readme${example##*.}
+  mkdir -p "$work/consumer/Sources/$name"
+  { grep -q '^import Unspool$' "$example" || echo 'import Unspool' && cat "$example"; } >"$work/consumer/Sources/$name/main.swift"
+  targets+=",
+        .executableTarget(name: \"$name\", dependencies: [.product(name: \"Unspool\", package: \"unspool\")])"
+done
+
 # ---- a program that depends on it
 mkdir -p "$work/consumer/Sources/consumer"
 cat >"$work/consumer/Package.swift" <<END
@@ -63,7 +76,7 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "consumer",
-            dependencies: [.product(name: "Unspool", package: "unspool"), .product(name: "CUnspool", package: "unspool")])
+            dependencies: [.product(name: "Unspool", package: "unspool"), .product(name: "CUnspool", package: "unspool")])$targets
     ])
 END
 cat >"$work/consumer/Sources/consumer/main.swift" <<'END'
@@ -104,4 +117,8 @@ grep -qx 'inlined: inlinedStep() (main.swift:6)' "$work/says" || fail "the inlin
 grep -qE '^(consumer_)?main in consumer \+ [0-9]+ \(main\.swift:10\)$' "$work/says" || fail "main is not on the stack"
 grep -qE '^main: (consumer_)?main$' "$work/says" || fail "the main thread's stack does not begin in the caller"
 grep -qx "version: $version" "$work/says" || fail "the program has another version"
+for example in "${examples[@]}"; do
+  "$work/consumer/.build/release/readme${example##*.}" >"$work/says.${example##*.}" || fail "README's example fails: $(cat "$example")"
+done
+grep -q '(main.swift:' "$work/says.2" || fail "README's example of a capture prints no line: $(cat "$work/says.2")"
 verdict

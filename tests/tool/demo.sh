@@ -15,7 +15,7 @@ finishes() {
 
 finishes 0 60 tools/demo
 err_is_empty
-out_has '^Hang of 1[0-9]{3}\.[0-9]{3} ms: goes on$'
+out_has '^Hang of 1[0-9]{3}\.[0-9]{3} ms: ongoing$'
 out_has '^Heaviest stack, 100 % of the samples:$'
 out_has '^When it was late, after [0-9.]+ ms: the same$'
 # The functions that hang are in Objective-C if there is a compiler for it.

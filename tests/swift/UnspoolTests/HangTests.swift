@@ -117,7 +117,7 @@ private func live(_ monitor: HangMonitor, _ seconds: Double) {
         #expect(reports.all.count >= 4)
         #expect(reports.all.allSatisfy { $0.id == reports.all[0].id })
         #expect(reports.all.last?.state == .abandoned)
-        #expect(reports.all.dropLast().allSatisfy { $0.state == .goesOn })
+        #expect(reports.all.dropLast().allSatisfy { $0.state == .ongoing })
         #expect(zip(reports.all, reports.all.dropFirst()).allSatisfy { $0.duration <= $1.duration })
     }
 
