@@ -93,6 +93,13 @@ static void take_snapshots(struct parked *s) {
     }
 }
 
+static bool has_counted(void) {
+    for (unsigned i = 0; i < 32; i++) {
+        if (atomic_load(&statuses[i]) != 0) return true;
+    }
+    return false;
+}
+
 /* Returns how many captures there were. `statuses` then has their results. */
 static unsigned long work_in_crowd(unsigned size, unsigned depth, void (*work)(struct parked *),
                                    unsigned milliseconds) {
@@ -107,7 +114,10 @@ static unsigned long work_in_crowd(unsigned size, unsigned depth, void (*work)(s
     }
     atomic_store(&crowd_may_begin, 1);
     /* A loop of short sleeps, because captures interrupt a sleep. */
-    for (const uint64_t end = usp_clock() + milliseconds * MS; usp_clock() < end;) usleep(10000);
+    const uint64_t end = usp_clock() + milliseconds * MS;
+    while (usp_clock() < end) usleep(10000);
+    /* A slow machine may need longer for the first capture. */
+    while (!has_counted() && usp_clock() < end + scaled_timeout(5000 * MS)) usleep(10000);
     atomic_store(&crowd_may_leave, 1);
     for (unsigned i = 0; i < size; i++) atomic_store(&crowd[i].leave, 1);
     for (unsigned i = 0; i < size; i++) stand_end(&crowd[i]);

@@ -167,6 +167,8 @@ static void expect_copied(const struct usp_snapshot *snapshot, size_t thread, ui
     ck_assert_int_eq(usp_snapshot_target(snapshot, thread, &target), USP_OK);
     for (uint32_t i = first; i < stack->count; i++) {
         if (stack->frames[i].cfa == 0) continue;
+        /* The frame before those that were left out may end after the copied part. */
+        if (stack->omitted != 0 && i + 1 == stack->omitted_at) continue;
         ck_assert_int_eq(target.memory.read(target.memory.context, stack->frames[i].cfa - 1, &byte, 1), USP_OK);
     }
 }

@@ -109,6 +109,7 @@ struct uspi_image_listing {
     struct auxiliary auxiliary;
     usp_addr page; /* the size of a page */
     struct candidate candidate;
+    bool is_text;      /* the mapping that was taken last has addresses of the candidate's code */
     uint64_t compared; /* number of program headers that were compared with mappings */
     struct data *data; /* by ascending address */
     size_t data_count, data_capacity;
@@ -211,6 +212,7 @@ static int take_mapping(struct uspi_image_listing *w, const struct uspi_mapping 
     struct candidate *c = &w->candidate;
     const bool is_within = c->is_open && m->low >= c->image.load_address && m->low < c->image.end;
     struct fit fit = is_within ? fit_of(w, m) : (struct fit){false, false};
+    w->is_text = false;
     /* Several segments of one image may begin in the file's first page, so that the headers are mapped again. */
     const bool is_part = fit.is_file && (c->inode == 0 || m->inode == c->inode);
     if (!is_part) {
@@ -219,6 +221,7 @@ static int take_mapping(struct uspi_image_listing *w, const struct uspi_mapping 
         fit = c->is_open && m->low >= c->image.load_address && m->low < c->image.end ? fit_of(w, m) : fit;
     }
     if (!c->is_open || m->low >= c->image.end) return USP_OK;
+    w->is_text = fit.is_text;
     if (fit.is_file && m->inode != 0 && (c->inode == 0 || (c->is_deleted && !m->deleted))) take_file(c, m);
     const bool is_own = m->inode == c->inode && m->inode != 0;
     if (m->executable && (is_own || (fit.is_text && !c->is_linear))) c->has_text = true;
@@ -227,8 +230,8 @@ static int take_mapping(struct uspi_image_listing *w, const struct uspi_mapping 
 
 static int note_data(struct uspi_image_listing *w, const struct uspi_mapping *m) {
     const struct candidate *c = &w->candidate;
-    const bool is_in_image =
-        c->has_text && c->path[0] != '\0' && m->low >= c->image.load_address && m->high <= c->image.end;
+    /* The kernel may place generated code in a gap between an image's segments (arm64, where they are 64 KB apart). */
+    const bool is_in_image = w->is_text && c->has_text && c->path[0] != '\0' && m->high <= c->image.end;
     if (m->executable && is_anonymous(m) && !is_in_image) w->has_generated_code = true;
     if (!m->readable || m->executable) return USP_OK;
     if (!uspi_room_for(&w->data, &w->data_capacity, w->data_count, 1, sizeof *w->data)) return USP_ERROR_NO_MEMORY;
