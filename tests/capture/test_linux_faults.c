@@ -624,7 +624,7 @@ START_TEST(each_allocation_fails_once) {
     int expected = attempt_in_time(attempt);
     unsigned files = count_open_files();
     expect_unharmed(files);
-    for (long n = 1;; n += sampled(3, 1)) {
+    for (long n = 1;; n += (long)sampled(3, 1)) {
         fail_allocation(n);
         int status = attempt();
         bool none_failed = allocation_still_to_fail();
