@@ -193,6 +193,8 @@ static bool answer(struct session *session, const char *word) {
     struct usp_lines lines;
     uint64_t address = 0;
     usp_lines_init(&lines, frames, FRAMES);
+    /* As in logs: people ask about call sites, where line 0 says nothing. */
+    lines.flags = USP_LINES_FILL;
     if (parse_address(word, &address) &&
         usp_symbolize_lines(session->symbolizer, address, &lines) == USP_ERROR_NO_MEMORY) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));

@@ -496,6 +496,93 @@ static const struct text apple_texts[] = {
      "0   App    \t0x0000000100000100 0x0 + 0\n"
      "1   App    \t0x0000000100000200 ___lldb_unnamed_symbol12$$App + 20\n" IMAGES,
      2, 0},
+    /* The first address of callStackSymbols is a return address; that of a thread which was stopped is not. */
+    {"apple",
+     "(\n"
+     "\t0   App                                 0x0000000100000100 App + 256\n"
+     "\t1   App                                 0x0000000100000200 App + 512\n"
+     ")\n"
+     "Thread 7 \"worker\", running\n"
+     "0   App                                 0x0000000100000300 App + 768\n"
+     "1   App                                 0x0000000100000400 App + 1024\n"
+     "0   App                                 0x0000000100000500 0x100000000 + 1280\n" IMAGES,
+     "(\n"
+     "\t0   App                                 0x0000000100000100 id.App:100 + 7\n"
+     "\t1   App                                 0x0000000100000200 id.App:200 + 7\n"
+     ")\n"
+     "Thread 7 \"worker\", running\n"
+     "0   App                                 0x0000000100000300 id.App:300! + 7\n"
+     "1   App                                 0x0000000100000400 id.App:400 + 7\n"
+     "0   App                                 0x0000000100000500 id.App:500! + 7\n" IMAGES,
+     "(\n"
+     "\t0   App                                 0x0000000100000100 App:100 + 7\n"
+     "\t1   App                                 0x0000000100000200 App:200 + 7\n"
+     ")\n"
+     "Thread 7 \"worker\", running\n"
+     "0   App                                 0x0000000100000300 App:300! + 7\n"
+     "1   App                                 0x0000000100000400 App:400 + 7\n"
+     "0   App                                 0x0000000100000500 App:500! + 7\n" IMAGES,
+     5, 0},
+    /* Mail's quotation marks. */
+    {"apple",
+     "> Thread 0 Crashed:\n"
+     "> 0   App    \t0x0000000100000100 0x100000000 + 256\n"
+     ">> 1   libz.dylib   0x180000200 libz.dylib + 512\n"
+     "> Binary Images:\n"
+     ">        0x100000000 -        0x10000ffff +App (1.0) <" UUID_A "> /Applications/App.app/App\n"
+     "> > 0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\n",
+     "> Thread 0 Crashed:\n"
+     "> 0   App    \t0x0000000100000100 id.App:100! + 7\n"
+     ">> 1   libz.dylib   0x180000200 id.libz.dylib:200 + 7\n"
+     "> Binary Images:\n"
+     ">        0x100000000 -        0x10000ffff +App (1.0) <" UUID_A "> /Applications/App.app/App\n"
+     "> > 0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\n",
+     "> Thread 0 Crashed:\n"
+     "> 0   App    \t0x0000000100000100 App:100! + 7\n"
+     ">> 1   libz.dylib   0x180000200 libz.dylib:200 + 7\n"
+     "> Binary Images:\n"
+     ">        0x100000000 -        0x10000ffff +App (1.0) <" UUID_A "> /Applications/App.app/App\n"
+     "> > 0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\n",
+     2, 0},
+    /* A web page: tags, entities, blanks that do not break. */
+    {"apple",
+     "<pre>0   App    0x0000000100000100 0x100000000 + 256<br/>\n"
+     "<li>1&nbsp;&nbsp;&nbsp;libz.dylib\xc2\xa0\xc2\xa0 0x180000200 libz.dylib + 512</li>\n"
+     "`2   App    0x0000000100000300 App + 768`\n"
+     "0x100000000 -  0x10000ffff +App (1.0) &lt;" UUID_A "&gt; /Applications/App.app/App<br>\n"
+     "<p>0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib</p>\n",
+     "<pre>0   App    0x0000000100000100 id.App:100! + 7<br/>\n"
+     "<li>1&nbsp;&nbsp;&nbsp;libz.dylib\xc2\xa0\xc2\xa0 0x180000200 id.libz.dylib:200 + 7</li>\n"
+     "`2   App    0x0000000100000300 id.App:300 + 7`\n"
+     "0x100000000 -  0x10000ffff +App (1.0) &lt;" UUID_A "&gt; /Applications/App.app/App<br>\n"
+     "<p>0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib</p>\n",
+     "<pre>0   App    0x0000000100000100 App:100! + 7<br/>\n"
+     "<li>1&nbsp;&nbsp;&nbsp;libz.dylib\xc2\xa0\xc2\xa0 0x180000200 libz.dylib:200 + 7</li>\n"
+     "`2   App    0x0000000100000300 App:300 + 7`\n"
+     "0x100000000 -  0x10000ffff +App (1.0) &lt;" UUID_A "&gt; /Applications/App.app/App<br>\n"
+     "<p>0x180000000 -        0x18000ffff  libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib</p>\n",
+     3, 0},
+    /* A report in one line, between written ends of lines. */
+    {"apple",
+     "error: Thread 0 Crashed:\\n0   App    \\t0x0000000100000100 0x100000000 + 256\\n1   libz.dylib   0x180000200 "
+     "libz.dylib + 512\\n\\nBinary Images:\\n0x100000000 - 0x10000ffff +App (1.0) <" UUID_A
+     "> /Applications/App.app/App\\n0x180000000 - 0x18000ffff libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\\n.\n",
+     "error: Thread 0 Crashed:\\n0   App    \\t0x0000000100000100 id.App:100! + 7\\n1   libz.dylib   0x180000200 "
+     "id.libz.dylib:200 + 7\\n\\nBinary Images:\\n0x100000000 - 0x10000ffff +App (1.0) <" UUID_A
+     "> /Applications/App.app/App\\n0x180000000 - 0x18000ffff libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\\n.\n",
+     "error: Thread 0 Crashed:\\n0   App    \\t0x0000000100000100 App:100! + 7\\n1   libz.dylib   0x180000200 "
+     "libz.dylib:200 + 7\\n\\nBinary Images:\\n0x100000000 - 0x10000ffff +App (1.0) <" UUID_A
+     "> /Applications/App.app/App\\n0x180000000 - 0x18000ffff libz.dylib arm64e <" UUID_B "> /usr/lib/libz.dylib\\n.\n",
+     2, 0},
+    /* Frames whose ends of lines were lost. */
+    {"apple",
+     "Stack: 0   App    0x0000000100000100 App + 256 1   libz.dylib   0x180000200 libz.dylib + 512 2   App  "
+     "0x100000300 main + 20 3 App 0x0000000100000400 App + 1024\n" IMAGES,
+     "Stack: 0   App    0x0000000100000100 id.App:100! + 7 1   libz.dylib   0x180000200 id.libz.dylib:200 + 7 2   App  "
+     "0x100000300 main + 20 3 App 0x0000000100000400 id.App:400 + 7\n" IMAGES,
+     "Stack: 0   App    0x0000000100000100 App:100! + 7 1   libz.dylib   0x180000200 libz.dylib:200 + 7 2   App  "
+     "0x100000300 main + 20 3 App 0x0000000100000400 App:400 + 7\n" IMAGES,
+     4, 0},
 };
 
 /* ---- texts of Linux and Android ---- */

@@ -131,12 +131,20 @@ def crash(stacks, images, named):
     return lines + ["Binary Images:"] + list(image_lines(images)) + ["", "EOF", ""]
 
 
+def as_call(frame):
+    """The return address of a call at the end of a frame's function, which is what callStackSymbols begins with."""
+    if frame.name is None:
+        return frame
+    size = next(size for _, size, name in frame.image.functions if name == frame.name)
+    return Frame(frame.image, frame.offset - frame.location + size, frame.name, size)
+
+
 def log(stacks, named):
     """What apps print of themselves, in the midst of other things."""
     lines = []
     for frames in stacks:
         lines.append("2026-11-21 14:00:00.123 My App[1234:567890] *** total + 12 in (")
-        for index, frame in enumerate(frames):
+        for index, frame in enumerate([as_call(frames[0])] + frames[1:]):
             lines.append(f'\t"{cocoa_line(index, frame, named)}",' if index % 2 else f"\t{cocoa_line(index, frame, named)}")
         lines.append(")")
         lines.append("Backtrace of Thread 771:")

@@ -39,6 +39,30 @@ hex() { printf '0x%016x' $((load + $1)); }
 "$unspool" symbolize -o bare/bare "$hidden" >out 2>err
 out_has '^\?\?\? \(in bare\) \(bare\.s:20\)$'
 
+# Code of a function for which the line table has line 0: an address gets the line of the code before it, as a return
+# address in a log does.
+cat >row.s <<'END'
+	.text
+	.globl known
+	.type known,%function
+known:
+	.file 1 "row.s"
+	.loc 1 10
+	nop
+	nop
+	.loc 1 0
+	nop
+	nop
+	.size known, .-known
+	.section .note.GNU-stack,"",%progbits
+END
+gcc -g -shared -nostdlib -Wl,--build-id=sha1 -o row row.s
+row=$((16#$(nm row | awk '$3 == "known" { print $1 }') + 3))
+"$unspool" symbolize -o row "$row" >out 2>err
+out_has '^known \(in row\) \(row\.s:10\)$'
+printf '1   row   0x%x 0x555500000000 + %d\n' $((load + row)) "$row" | "$unspool" symbolize --log - --search . >out 2>err
+out_has ' known \+ 3 \(row\.s:10\)$'
+
 cat >text.in <<END
 0   bare                          	$(hex "$hidden") $(printf 0x%x "$load") + $hidden
 1   bare                                $(hex "$hidden") bare + $hidden

@@ -84,16 +84,29 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     return offset <= frame->address;
 }
 
+/* Whether the columns are those of Libc's backtrace_symbols, and the name is no load address: a line of
+ * callStackSymbols. The first address of such a list is a return address, too. */
+static bool is_call_stack(size_t at_address, size_t after_address, const struct uspi_frame *frame) {
+    const size_t digits = after_address - at_address;
+    if (at_address < USPI_INDEX_WIDTH + USPI_IMAGE_WIDTH + 1) return false;
+    const size_t width = ending_of_image(frame->before, frame->image);
+    return width > 0 && (frame->flags & USPI_FRAME_INDEX) != 0 && (digits == 18 || digits == 10) &&
+           at_address == frame->before.length - width + USPI_IMAGE_WIDTH + 1 &&
+           !uspi_span_begins(frame->name, USPI_SPAN("0x"));
+}
+
 /* Maximum number of hexadecimal numbers in a line that are tried as its address. Logs write their own numbers before
  * it. */
 #define ADDRESSES 4
 
-static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+static size_t begin_of_next(struct uspi_span line, const struct uspi_frame *frame);
+
+/* Finds a frame by one of the first `most` numbers. */
+static bool find_one(struct uspi_span line, unsigned most, struct uspi_frame *frame) {
     struct uspi_frame named;
     unsigned tried = 0;
     named.flags = 0;
-    if (from > 0) return false;
-    for (size_t at = 0; tried < ADDRESSES && (at = uspi_span_find(line, at, USPI_SPAN("0x"))) < line.length; at++) {
+    for (size_t at = 0; tried < most && (at = uspi_span_find(line, at, USPI_SPAN("0x"))) < line.length; at++) {
         size_t end = at;
         uint64_t address;
         if (!uspi_begins_word(line, at) || !uspi_scan_hex(line, &end, &address)) continue;
@@ -101,11 +114,35 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         if (tried++ > 0) uspi_clear(frame, sizeof *frame);
         frame->address = address;
         if (!take_address_line(line, at, end, frame)) continue;
+        if (is_call_stack(at, end, frame)) frame->flags |= USPI_FRAME_CALL_STACK;
         if ((frame->flags & USPI_FRAME_NAMED) == 0) return true;
+        if (most > 1 && begin_of_next(line, frame) > 0) return true;
         if (named.flags == 0) named = *frame;
     }
     if (named.flags != 0) *frame = named;
     return named.flags != 0;
+}
+
+/* Returns the position of the next frame in the line, which has the next index; 0 if there is none. Lines lose their
+ * ends where text is copied into one field. */
+static size_t begin_of_next(struct uspi_span line, const struct uspi_frame *frame) {
+    struct uspi_frame next = {.flags = 0};
+    size_t at = (size_t)(frame->replaced.bytes - line.bytes) + frame->replaced.length;
+    if (at >= line.length || line.bytes[at] == '\n') return 0;
+    at = uspi_end_of_source(line, at);
+    while (at < line.length && memchr(" \t\",|", line.bytes[at], 5) != NULL) at++;
+    if (at >= line.length || !uspi_is_digit(line.bytes[at])) return 0;
+    const bool is_next = find_one(uspi_span_after(line, at), 1, &next) && (next.flags & USPI_FRAME_INDEX) != 0;
+    /* Text before the first frame hides its index. */
+    const uint64_t index = (frame->flags & USPI_FRAME_INDEX) != 0 ? frame->index : 0;
+    return is_next && next.index == index + 1 ? at : 0;
+}
+
+static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    if (!find_one(uspi_span_after(line, from), from > 0 ? 1 : ADDRESSES, frame)) return false;
+    frame->end = begin_of_next(line, frame);
+    if (from > 0 || frame->end > 0) frame->flags |= USPI_FRAME_REPEATED;
+    return true;
 }
 
 /* Finds frames with a name and no offset: "INDEX IMAGE ADDRESS NAME (FILE:LINE)" and "… NAME [inlined]". */

@@ -16,7 +16,8 @@ static unsigned has_any(vector found) {
 
 /* Returns the kinds of bytes in the part of a line that fills whole vectors. *done becomes the size of that part. */
 static unsigned kinds_in_vectors(const unsigned char *at, size_t length, size_t *done) {
-    vector plus = {0}, hash = {0}, paren = {0}, bracket = {0}, angle = {0}, brace = {0}, x = {0}, equal = {0};
+    vector plus = {0}, hash = {0}, paren = {0}, bracket = {0}, angle = {0}, brace = {0}, x = {0}, equal = {0},
+           quote = {0};
     for (*done = 0; length - *done >= sizeof(vector); *done += sizeof(vector)) {
         vector bytes;
         memcpy(&bytes, at + *done, sizeof bytes);
@@ -28,10 +29,11 @@ static unsigned kinds_in_vectors(const unsigned char *at, size_t length, size_t 
         brace |= (vector)(bytes == '{');
         x |= (vector)(bytes == 'x');
         equal |= (vector)(bytes == '=');
+        quote |= (vector)(bytes == '&') | (vector)(bytes == '\\') | (vector)(bytes == 0xc2);
     }
     return has_any(plus) * USPI_HAS_PLUS | has_any(hash) * USPI_HAS_HASH | has_any(paren) * USPI_HAS_PAREN |
            has_any(bracket) * USPI_HAS_BRACKET | has_any(angle) * USPI_HAS_ANGLE | has_any(brace) * USPI_HAS_BRACE |
-           has_any(x) * USPI_HAS_X | has_any(equal) * USPI_HAS_EQUAL;
+           has_any(x) * USPI_HAS_X | has_any(equal) * USPI_HAS_EQUAL | has_any(quote) * USPI_HAS_QUOTE;
 }
 #else
 static unsigned kinds_in_vectors(const unsigned char *at, size_t length, size_t *done) {
@@ -42,9 +44,10 @@ static unsigned kinds_in_vectors(const unsigned char *at, size_t length, size_t 
 #endif
 
 unsigned uspi_line_bytes_of(struct uspi_span line) {
-    static const uint8_t kinds[256] = {
-        ['+'] = USPI_HAS_PLUS,  ['#'] = USPI_HAS_HASH,  ['('] = USPI_HAS_PAREN, ['['] = USPI_HAS_BRACKET,
-        ['<'] = USPI_HAS_ANGLE, ['{'] = USPI_HAS_BRACE, ['x'] = USPI_HAS_X,     ['='] = USPI_HAS_EQUAL,
+    static const uint16_t kinds[256] = {
+        ['+'] = USPI_HAS_PLUS,  ['#'] = USPI_HAS_HASH,   ['('] = USPI_HAS_PAREN,  ['['] = USPI_HAS_BRACKET,
+        ['<'] = USPI_HAS_ANGLE, ['{'] = USPI_HAS_BRACE,  ['x'] = USPI_HAS_X,      ['='] = USPI_HAS_EQUAL,
+        ['&'] = USPI_HAS_QUOTE, [0xc2] = USPI_HAS_QUOTE, ['\\'] = USPI_HAS_QUOTE,
     };
     const unsigned char *bytes = (const unsigned char *)line.bytes;
     size_t at;

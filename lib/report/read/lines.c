@@ -15,6 +15,7 @@ void uspi_lines_reset(struct uspi_line_reader *lines) {
     lines->collected = 0;
     lines->next = 0;
     lines->is_below_frame = lines->is_below_trampoline = lines->is_async = false;
+    lines->is_in_thread = false;
     lines->above = NULL;
 }
 
@@ -40,6 +41,15 @@ static struct line_kind kind_of(struct uspi_span line) {
     return (struct line_kind){uspi_line_bytes_of(line), uspi_line_begins_of(line)};
 }
 
+/* Whether a line may be quoted, or be several lines that are joined. */
+static bool may_be_quoted(struct uspi_span line, struct line_kind kind) {
+    if ((kind.has & USPI_HAS_QUOTE) != 0) return true;
+    const bool has_angle = (kind.has & USPI_HAS_ANGLE) != 0;
+    return (has_angle || kind.begins == USPI_BEGINS_OTHER) && uspi_may_be_quoted(line, has_angle);
+}
+
+bool uspi_lines_may_be_quoted(struct uspi_span line) { return may_be_quoted(line, kind_of(line)); }
+
 /* ---- images ---- */
 
 static bool find_image(const struct uspi_line_reader *lines, struct uspi_span line, struct line_kind kind,
@@ -60,12 +70,30 @@ static bool learn(struct uspi_line_reader *lines, uint64_t position, struct uspi
     return true;
 }
 
+/* Learns a line that may be quoted, or the lines that are joined in it. */
+static bool learn_quoted(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
+    struct uspi_span part, separator;
+    const bool is_list = uspi_is_quoted_list(line);
+    for (size_t at = 0, begin = 0; uspi_quoted_next(line, &at, &part, &separator); begin = at) {
+        const struct uspi_span plain = uspi_without_quotes(is_list ? part : line, &lines->buffers->plain[0]);
+        if (!learn(lines, position + begin, plain, kind_of(plain))) return false;
+        if (!is_list) break;
+    }
+    return true;
+}
+
 bool uspi_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
     /* If the beginning of a line is specific enough, its bytes are not scanned. */
     const unsigned telling =
         USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_MARK | USPI_BEGINS_HASH;
     struct line_kind kind = {USPI_HAS_ALL, uspi_line_begins_of(line)};
-    if ((kind.begins & telling) == 0) kind.has = uspi_line_bytes_of(line);
+    if ((kind.begins & telling) == 0) {
+        kind.has = uspi_line_bytes_of(line);
+        if (may_be_quoted(line, kind)) return learn_quoted(lines, position, line);
+    } else if (line.length > 0 && (memchr(line.bytes, '\\', line.length) != NULL ||
+                                   (kind.begins == USPI_BEGINS_0X && memchr(line.bytes, '&', line.length) != NULL))) {
+        return learn_quoted(lines, position, line);
+    }
     return learn(lines, position, line, kind);
 }
 
@@ -274,11 +302,12 @@ static bool find_in_shape(const struct uspi_line_shape *shape, struct uspi_span 
 }
 
 /* Gives the next line. Returns false if its end has not arrived. */
-static bool find_next_line(const struct uspi_line_here *here, struct uspi_span *line) {
+static bool find_next_line(struct uspi_line_reader *lines, const struct uspi_line_here *here, struct uspi_span *line) {
     const struct uspi_span following = here->following;
     const char *end = following.length > 0 ? memchr(following.bytes, '\n', following.length) : NULL;
     if (end == NULL && !here->is_last) return false;
     *line = end != NULL ? uspi_span_part(following, 0, (size_t)(end - following.bytes)) : following;
+    if (may_be_quoted(*line, kind_of(*line))) *line = uspi_without_quotes(*line, &lines->buffers->plain[1]);
     return true;
 }
 
@@ -297,7 +326,7 @@ enum found {
 
 /* Checks in the next line whether an uncertain frame is one, whether a node has children, and whether a frame with a name
  * has a source line. */
-static enum found ask_next_line(const struct uspi_line_reader *lines, const struct uspi_line_here *here,
+static enum found ask_next_line(struct uspi_line_reader *lines, const struct uspi_line_here *here,
                                 struct uspi_frame *frame) {
     const bool is_node = (frame->flags & USPI_FRAME_NODE) != 0;
     const bool is_unsure = (frame->flags & USPI_FRAME_UNSURE) != 0 && lines->above != frame->shape;
@@ -307,7 +336,7 @@ static enum found ask_next_line(const struct uspi_line_reader *lines, const stru
     struct uspi_span next;
     struct uspi_frame source;
     if (!is_node && !is_unsure && !may_have_line) return FOUND_FRAME;
-    if (!find_next_line(here, &next)) return FOUND_WAITS;
+    if (!find_next_line(lines, here, &next)) return FOUND_WAITS;
     if (may_have_line && frame->shape->source(next, &source)) frame->flags |= USPI_FRAME_LINED;
     if (is_unsure && !frame->shape->source(next, &source)) return FOUND_NONE;
     if (is_node && is_leaf(frame, next)) frame->flags |= USPI_FRAME_LEAF;
@@ -315,9 +344,9 @@ static enum found ask_next_line(const struct uspi_line_reader *lines, const stru
 }
 
 /* Finds the first frame of a line, by the first shape that recognizes one. */
-static enum found find_first(const struct uspi_line_reader *lines, const struct uspi_line_here *here,
-                             struct line_kind kind, struct uspi_frame *frame) {
-    for (const uint8_t *i = lines->choice->frames[kind.has]; *i != USPI_NO_SHAPE; i++) {
+static enum found find_first(struct uspi_line_reader *lines, const struct uspi_line_here *here, struct line_kind kind,
+                             struct uspi_frame *frame) {
+    for (const uint8_t *i = lines->choice->frames[kind.has & USPI_HAS_ALL]; *i != USPI_NO_SHAPE; i++) {
         const struct uspi_line_shape *shape = uspi_line_shapes[*i];
         if ((shape->frame_begins & kind.begins) == 0 && shape->frame_begins != 0) continue;
         if (!find_in_shape(shape, here->text, 0, frame)) continue;
@@ -334,6 +363,9 @@ static bool is_exact(const struct uspi_line_reader *lines, const struct uspi_fra
     if ((frame->flags & USPI_FRAME_CALL_SITE) != 0) return true;
     if ((frame->flags & USPI_FRAME_RETURN) != 0) return lines->is_below_trampoline;
     if ((frame->flags & USPI_FRAME_NODE) != 0) return (frame->flags & USPI_FRAME_LEAF) != 0;
+    if ((frame->flags & USPI_FRAME_CALL_STACK) != 0 && !lines->is_in_thread) {
+        return lines->is_below_trampoline || lines->is_async;
+    }
     bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 ? frame->index == 0 : !lines->is_below_frame;
     return is_first || lines->is_below_trampoline || lines->is_async;
 }
@@ -376,6 +408,7 @@ static void pass(struct uspi_line_reader *lines, struct uspi_span line) {
         return;
     }
     lines->is_below_frame = lines->is_async = false;
+    lines->is_in_thread = uspi_span_begins(line, USPI_SPAN("Thread "));
 }
 
 /* Learns the line if the text was not learned before, and finds the tables around it. */
@@ -428,48 +461,56 @@ static void put_answer(struct uspi_text *out, const struct uspi_frame *frame, co
 
 static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(out, span.bytes, span.length); }
 
+/* A line that is written: as it is read, and as it is, with the same positions. */
+struct written {
+    struct uspi_span line, shown, separator;
+};
+
 /* Writes a line with one frame that keeps its name: its source line, and before it a line for each inlined call. */
-static void put_kept(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
+static void put_kept(struct uspi_text *out, const struct written *written, const struct uspi_frame *frame,
                      const struct usp_answer *answer) {
-    const size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
+    const struct uspi_span shown = written->shown;
+    const size_t at = (size_t)(frame->replaced.bytes - written->line.bytes), end = at + frame->replaced.length;
     const bool is_one_line = (frame->flags & USPI_FRAME_ONE_LINE) != 0;
     for (uint32_t i = is_one_line ? answer->count - 1 : 0; i < answer->count; i++) {
         const bool is_kept = i + 1 == answer->count;
-        put_span(out, uspi_span_part(line, 0, is_kept ? end : at));
+        put_span(out, uspi_span_part(shown, 0, is_kept ? end : at));
         if (is_kept) {
             uspi_put_source_line(out, answer, i);
         } else {
             put_answer(out, frame, answer, i);
         }
-        put_span(out, uspi_span_after(line, end));
-        if (!is_kept && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
+        put_span(out, uspi_span_after(shown, end));
+        if (!is_kept && !uspi_span_ends(shown, USPI_SPAN("\n"))) put_span(out, written->separator);
     }
 }
 
 /* Writes a line with one frame, once for each source frame of the answer. */
-static void put_line(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
+static void put_line(struct uspi_text *out, const struct written *written, const struct uspi_frame *frame,
                      const struct usp_answer *answer) {
+    const struct uspi_span line = written->line, shown = written->shown;
     size_t at = (size_t)(frame->replaced.bytes - line.bytes), end = at + frame->replaced.length;
     /* The line of code that had no name before. */
     if (uspi_has_source(&answer->frames[answer->count - 1])) end = uspi_end_of_source(line, end);
     const uint32_t count = (frame->flags & USPI_FRAME_ONE_LINE) != 0 ? 1 : answer->count;
     for (uint32_t i = 0; i < count; i++) {
-        put_span(out, uspi_span_part(line, 0, at));
+        put_span(out, uspi_span_part(shown, 0, at));
         put_answer(out, frame, answer, i);
-        put_span(out, uspi_span_after(line, end));
-        if (i + 1 < count && !uspi_span_ends(line, USPI_SPAN("\n"))) uspi_put_string(out, "\n");
+        put_span(out, uspi_span_after(shown, end));
+        if (i + 1 < count && !uspi_span_ends(shown, USPI_SPAN("\n"))) put_span(out, written->separator);
     }
 }
 
 /* Writes a line with one frame that has no name, and after its place the source line. Returns false if the source line
  * is there, or has no place in such a line. */
-static bool put_nameless(struct uspi_text *out, struct uspi_span line, const struct uspi_frame *frame,
+static bool put_nameless(struct uspi_text *out, const struct written *written, const struct uspi_frame *frame,
                          const struct usp_answer *answer) {
+    const struct uspi_span line = written->line, shown = written->shown;
     const size_t end = (size_t)(frame->replaced.bytes - line.bytes) + frame->replaced.length;
     if (!frame->shape->takes_line || uspi_end_of_source(line, end) != end) return false;
-    put_span(out, uspi_span_part(line, 0, end));
+    put_span(out, uspi_span_part(shown, 0, end));
     uspi_put_source_line(out, answer, 0);
-    put_span(out, uspi_span_after(line, end));
+    put_span(out, uspi_span_after(shown, end));
     return true;
 }
 
@@ -499,8 +540,9 @@ static void put_listed(struct uspi_text *out, size_t index, const struct uspi_fr
 }
 
 /* Writes a line with several frames, after all of them were looked up. */
-static int write_several(struct uspi_line_reader *lines, struct uspi_span line, struct uspi_located *located,
+static int write_several(struct uspi_line_reader *lines, const struct written *whole, struct uspi_located *located,
                          struct uspi_text *out, enum uspi_line_is *is) {
+    const struct uspi_span line = whole->line, shown = whole->shown;
     struct piece *pieces = calloc(USPI_FRAMES_MAX, sizeof *pieces);
     size_t count = 0, answered = 0, written = 0;
     int status = pieces != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
@@ -521,25 +563,31 @@ static int write_several(struct uspi_line_reader *lines, struct uspi_span line, 
         const struct usp_answer *answer = &pieces[i].answer;
         size_t at = (size_t)(frame->replaced.bytes - line.bytes);
         bool is_listed = (frame->flags & USPI_FRAME_LIST) != 0;
-        if (!is_listed && answer->count == 0) continue;
-        put_span(out, uspi_span_part(line, written, at));
+        /* A name that is kept gets no line here. */
+        const bool is_kept = answer->count == 0 || (frame->flags & USPI_FRAME_NAMED) != 0;
+        if (!is_listed && is_kept) continue;
+        const struct uspi_span columns = uspi_span_part(shown, i > 0 ? pieces[i - 1].frame.end : 0, at);
+        put_span(out, uspi_span_part(shown, written, at));
         written = at + frame->replaced.length;
         if (is_listed) put_listed(out, i, frame, &pieces[i].place, answer);
         for (uint32_t k = 0; !is_listed && k < answer->count; k++) {
             if (k > 0 && (frame->flags & USPI_FRAME_INDEX) != 0) uspi_put_string(out, "\n");
+            if (k > 0 && (frame->flags & USPI_FRAME_REPEATED) != 0) put_span(out, columns);
             put_answer(out, frame, answer, k);
         }
     }
     if (status == USP_OK) *is = answered > 0 ? USPI_LINE_WRITTEN : USPI_LINE_FRAMES;
-    if (*is == USPI_LINE_WRITTEN) put_span(out, uspi_span_after(line, written));
+    if (*is == USPI_LINE_WRITTEN) put_span(out, uspi_span_after(shown, written));
     for (size_t i = 0; pieces != NULL && i < count; i++) free(pieces[i].sources);
     free(pieces);
     return status;
 }
 
-int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
-                     enum uspi_line_is *is) {
-    const struct line_kind kind = kind_of(line->text);
+/* Writes one line, whose characters are `shown`. */
+static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct line_kind kind,
+                     struct uspi_span shown, struct uspi_text *out, enum uspi_line_is *is) {
+    const struct uspi_span end = lines->separator.length > 0 ? lines->separator : USPI_SPAN("\n");
+    const struct written written = {line->text, shown, end};
     struct uspi_located located;
     struct usp_answer answer;
     const enum found found = find_first(lines, line, kind, &located.frame);
@@ -551,27 +599,64 @@ int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here
         return USP_OK;
     }
     if (located.frame.end > 0 || (located.frame.flags & USPI_FRAME_LIST) != 0) {
-        return write_several(lines, line->text, &located, out, is);
+        return write_several(lines, &written, &located, out, is);
     }
     locate_line(lines, &located);
     int status = uspi_lines_ask(lines, &located, &answer);
     if (status != USP_OK) return status;
     remember(lines, &located.frame, &answer);
     if (answer.count > 0 && (located.frame.flags & USPI_FRAME_NAMED) != 0) {
-        put_kept(out, line->text, &located.frame, &answer);
+        put_kept(out, &written, &located.frame, &answer);
         *is = USPI_LINE_WRITTEN;
     } else if (answer.count > 0) {
-        put_line(out, line->text, &located.frame, &answer);
+        put_line(out, &written, &located.frame, &answer);
         *is = USPI_LINE_WRITTEN;
-    } else if ((answer.flags & USP_ANSWER_LINE) != 0 && put_nameless(out, line->text, &located.frame, &answer)) {
+    } else if ((answer.flags & USP_ANSWER_LINE) != 0 && put_nameless(out, &written, &located.frame, &answer)) {
         *is = USPI_LINE_WRITTEN;
     }
     return USP_OK;
 }
 
-int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
-                    void *context) {
+/* Writes the lines that are joined in a line. The line is written if one of them is. */
+static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
+                        enum uspi_line_is *is) {
+    struct uspi_span part, separator;
+    struct uspi_line_here here = *line;
+    char room[512];
+    int status = USP_OK;
+    *is = USPI_LINE_NO_FRAME;
+    lines->buffers->joined.size = 0;
+    for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->text, &at, &part, &separator);) {
+        struct uspi_text joined = uspi_text_through(uspi_gathered_append, &lines->buffers->joined, room, sizeof room);
+        enum uspi_line_is part_is;
+        if (separator.length > 0) lines->separator = separator;
+        here.position = line->position + (uint64_t)(part.bytes - line->text.bytes);
+        here.text = uspi_without_quotes(part, &lines->buffers->plain[0]);
+        here.following = uspi_span_after(line->text, at);
+        here.is_last = true;
+        status = write_one(lines, &here, kind_of(here.text), part, &joined, &part_is);
+        if (part_is != USPI_LINE_WRITTEN) put_span(&joined, part);
+        put_span(&joined, separator);
+        if (status == USP_OK) status = uspi_text_flush(&joined);
+        if (*is != USPI_LINE_WRITTEN && part_is != USPI_LINE_NO_FRAME) *is = part_is;
+    }
+    lines->separator = (struct uspi_span){"", 0};
+    if (status == USP_OK && *is == USPI_LINE_WRITTEN) put_span(out, uspi_gathered_span(&lines->buffers->joined));
+    return status;
+}
+
+int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
+                     enum uspi_line_is *is) {
     const struct line_kind kind = kind_of(line->text);
+    if (!may_be_quoted(line->text, kind)) return write_one(lines, line, kind, line->text, out, is);
+    if (uspi_is_quoted_list(line->text)) return write_joined(lines, line, out, is);
+    struct uspi_line_here here = *line;
+    here.text = uspi_without_quotes(line->text, &lines->buffers->plain[0]);
+    return write_one(lines, &here, kind_of(here.text), line->text, out, is);
+}
+
+static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct line_kind kind,
+                    uspi_take_frame take, void *context) {
     struct uspi_located located;
     struct usp_answer answer;
     struct uspi_span next;
@@ -582,7 +667,7 @@ int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here 
         return USP_OK;
     }
     const struct uspi_line_shape *shape = located.frame.shape;
-    if (shape->source != NULL && find_next_line(line, &next)) shape->source(next, &located.frame);
+    if (shape->source != NULL && find_next_line(lines, line, &next)) shape->source(next, &located.frame);
     for (size_t count = 0; count < USPI_FRAMES_MAX; count++) {
         size_t end = located.frame.end;
         locate_line(lines, &located);
@@ -593,4 +678,22 @@ int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here 
         if (end == 0 || !find_in_shape(shape, line->text, end, &located.frame)) break;
     }
     return USP_OK;
+}
+
+int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
+                    void *context) {
+    const struct line_kind kind = kind_of(line->text);
+    if (!may_be_quoted(line->text, kind)) return read_one(lines, line, kind, take, context);
+    struct uspi_span part, separator;
+    struct uspi_line_here here = *line;
+    const bool is_list = uspi_is_quoted_list(line->text);
+    int status = USP_OK;
+    for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->text, &at, &part, &separator);) {
+        here.position = line->position + (uint64_t)(part.bytes - line->text.bytes);
+        here.text = uspi_without_quotes(is_list ? part : line->text, &lines->buffers->plain[0]);
+        if (is_list) here.following = uspi_span_after(line->text, at);
+        status = read_one(lines, &here, kind_of(here.text), take, context);
+        if (!is_list) break;
+    }
+    return status;
 }

@@ -4,6 +4,7 @@
 #ifndef USPI_REPORT_READ_LINES_H
 #define USPI_REPORT_READ_LINES_H
 
+#include "lib/report/read/quoted.h"
 #include "lib/report/read/tables.h"
 
 /* Number of tables that are used besides a text's own. A file of images may contain several lists. */
@@ -20,6 +21,12 @@ struct uspi_line_choice {
 };
 void uspi_line_choice_init(struct uspi_line_choice *choice);
 
+/* Buffers for lines that are quoted. */
+struct uspi_line_buffers {
+    struct uspi_gathered plain[2]; /* copies of a line and of the next one without the marks of a quotation */
+    struct uspi_gathered joined;   /* what is written for lines that are joined in one */
+};
+
 struct uspi_line_reader {
     const struct uspi_line_choice *choice;
     usp_place_function find; /* NULL: no names */
@@ -32,7 +39,10 @@ struct uspi_line_reader {
     uint64_t collected;                   /* position in the text up to which its tables are known */
     size_t next;                          /* first table that begins after the line */
     bool is_below_frame, is_below_trampoline, is_async; /* properties of the line above */
+    bool is_in_thread;                                  /* the heading above is that of a thread */
     const struct uspi_line_shape *above;                /* shape of the frame directly above; NULL: none */
+    struct uspi_line_buffers *buffers;                  /* shared by all readers of a text */
+    struct uspi_span separator; /* of the lines that are joined in this one; empty: there is only one */
 };
 
 /* Frees the tables. */
@@ -59,6 +69,9 @@ struct uspi_located {
 
 /* Skips a line that is not a frame, whatever its shape. Returns false when memory is exhausted. */
 bool uspi_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
+
+/* Returns whether a line may be quoted, or be several lines that are joined (quoted.h). */
+bool uspi_lines_may_be_quoted(struct uspi_span line);
 
 /* A line of a text. */
 struct uspi_line_here {

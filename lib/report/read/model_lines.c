@@ -11,10 +11,11 @@ struct builder {
     bool is_numbered; /* the thread's last frame has an index */
     bool is_waiting;  /* the text of `field` follows in the next lines */
     enum uspi_field field;
-    bool has_name;            /* `name` belongs to the thread with its number, which follows */
-    struct uspi_heading name; /* its spans point into the text */
-    size_t table;             /* the first table of images that no report has yet */
-    bool is_after_document;   /* the last report is a document in a line */
+    bool has_name;              /* `name` belongs to the thread with its number, which follows */
+    struct uspi_heading name;   /* its spans are copies in the model */
+    size_t table;               /* the first table of images that no report has yet */
+    bool is_after_document;     /* the last report is a document in a line */
+    struct uspi_gathered plain; /* a line without the marks of a quotation */
 };
 
 static struct uspi_model_part *part_of(const struct builder *builder) {
@@ -85,7 +86,8 @@ static bool take_heading(struct builder *builder, const struct uspi_heading *hea
     if ((heading->flags & USPI_THREAD_NAME_ONLY) == 0) return take_thread(builder, heading);
     builder->name = *heading;
     builder->has_name = true;
-    return true;
+    return uspi_model_copy(builder->model, heading->name, &builder->name.name) &&
+           uspi_model_copy(builder->model, heading->queue, &builder->name.queue);
 }
 
 static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
@@ -179,6 +181,23 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
     return is_done ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
+/* Reads a line, or the lines that are joined in it, without the marks of a quotation. */
+static int read_quoted(struct builder *builder, const struct uspi_line *line) {
+    struct uspi_span part, separator;
+    struct uspi_line here = *line;
+    int status = USP_OK;
+    if (line->is_piece || !uspi_lines_may_be_quoted(line->raw)) return read_line(builder, line);
+    const bool is_list = uspi_is_quoted_list(line->raw);
+    for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->raw, &at, &part, &separator);) {
+        here.position = line->position + (uint64_t)(part.bytes - line->raw.bytes);
+        here.raw = uspi_without_quotes(is_list ? part : line->raw, &builder->plain);
+        if (is_list) here.following = uspi_span_after(line->raw, at);
+        status = read_line(builder, &here);
+        if (!is_list) break;
+    }
+    return status;
+}
+
 static int each_line(struct builder *builder, struct uspi_span text, bool is_learning) {
     struct usp_reader *reader = builder->reader;
     struct uspi_line line;
@@ -186,13 +205,13 @@ static int each_line(struct builder *builder, struct uspi_span text, bool is_lea
     int status = USP_OK;
     while (status == USP_OK && uspi_split_next(&reader->split, text, &at, &line, &status)) {
         if (!is_learning) {
-            status = read_line(builder, &line);
+            status = read_quoted(builder, &line);
         } else if (!line.is_piece && !uspi_lines_learn(&reader->lines, line.position, line.raw)) {
             status = USP_ERROR_NO_MEMORY;
         }
     }
     if (status == USP_OK && uspi_split_last(&reader->split, &line)) {
-        if (!is_learning) return read_line(builder, &line);
+        if (!is_learning) return read_quoted(builder, &line);
         if (!uspi_lines_learn(&reader->lines, line.position, line.raw)) status = USP_ERROR_NO_MEMORY;
     }
     return status;
@@ -205,6 +224,7 @@ int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, s
     uspi_split_clear(&reader->split);
     if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = each_line(&builder, text, false);
+    uspi_gathered_clear(&builder.plain);
     const bool has_own = model->part_count > 0 && !builder.is_after_document;
     if (status == USP_OK && has_own && !take_tables(&builder, UINT64_MAX)) status = USP_ERROR_NO_MEMORY;
     return status;

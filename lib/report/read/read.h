@@ -32,7 +32,10 @@ enum uspi_frame_flags {
     USPI_FRAME_NOWHERE = 1 << 13,     /* its address is in no file; it gets no name */
     USPI_FRAME_ONE_LINE = 1 << 14,    /* the line is not repeated for inlined calls; only the innermost is written */
     USPI_FRAME_RETURN = 1 << 15,      /* the address is a return address, also that of a stack's first frame */
-    USPI_FRAME_LINED = 1 << 16        /* it has a name and a source line */
+    USPI_FRAME_LINED = 1 << 16,       /* it has a name and a source line */
+    /* As USPI_FRAME_RETURN, but below a heading of a thread, whose first frame is an instruction. */
+    USPI_FRAME_CALL_STACK = 1 << 17,
+    USPI_FRAME_REPEATED = 1 << 18 /* one of several frames in a line, whose columns are repeated for inlined calls */
 };
 
 struct uspi_frame {
@@ -150,7 +153,9 @@ enum uspi_line_bytes {
     USPI_HAS_BRACE = 1 << 5,   /* { */
     USPI_HAS_X = 1 << 6,       /* x, of 0x */
     USPI_HAS_EQUAL = 1 << 7,   /* = */
-    USPI_HAS_ALL = 0xff
+    USPI_HAS_ALL = 0xff,
+    /* & or a backslash, or the first byte of a blank that does not break: the line may be quoted. No shape needs it. */
+    USPI_HAS_QUOTE = 1 << 8
 };
 
 /* How a line begins after blanks: one of these. */

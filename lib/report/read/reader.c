@@ -88,6 +88,7 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     made->lines.asks_named = (completed.flags & USP_READER_NAMED) != 0;
     made->lines.given_table = USPI_ALL_TABLES;
     made->lines.choice = &made->choice;
+    made->lines.buffers = &made->buffers;
     uspi_line_choice_init(&made->choice);
     if (completed.images != NULL) made->lines.given = uspi_reader_tables(completed.images);
     made->documents.lines = &made->lines;
@@ -114,6 +115,8 @@ void usp_reader_free(struct usp_reader *reader) {
     if (reader == NULL) return;
     forget_text(reader);
     uspi_lines_clear(&reader->lines);
+    for (size_t i = 0; i < 2; i++) uspi_gathered_clear(&reader->buffers.plain[i]);
+    uspi_gathered_clear(&reader->buffers.joined);
     uspi_documents_clear(&reader->documents);
     free(reader->kept);
     free(reader->held);

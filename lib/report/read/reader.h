@@ -13,6 +13,7 @@ struct usp_reader {
     struct usp_reader_options options; /* complete */
     struct usp_reader_counts counts;
     struct uspi_line_choice choice;
+    struct uspi_line_buffers buffers;
     struct uspi_line_reader lines;
     struct uspi_documents documents;
     struct uspi_split split;

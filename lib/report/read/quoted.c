@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads lines that are quoted. See quoted.h. */
+#include "lib/report/read/quoted.h"
+
+/* What stands between lines that were joined, but for "<br>" with its variants. */
+#define WRITTEN_END "\\n"
+
+/* Returns the length of a tag <br>, <br/> or <br /> at `at`; 0 if there is none. */
+static size_t length_of_break(struct uspi_span line, size_t at) {
+    size_t end = at;
+    if (!uspi_skip(line, &end, USPI_SPAN("<br")) && !uspi_skip(line, &end, USPI_SPAN("<BR"))) return 0;
+    uspi_skip(line, &end, USPI_SPAN(" "));
+    uspi_skip(line, &end, USPI_SPAN("/"));
+    return uspi_skip(line, &end, USPI_SPAN(">")) ? end - at : 0;
+}
+
+/* Returns the length of what separates two lines at `at`; 0 if nothing does. */
+static size_t length_of_separator(struct uspi_span line, size_t at) {
+    const size_t length = sizeof WRITTEN_END - 1;
+    if (line.bytes[at] == '<') return length_of_break(line, at);
+    return uspi_span_has_at(line, at, USPI_SPAN(WRITTEN_END)) ? length : 0;
+}
+
+/* Returns the position of the first separator at or after `from`. *length becomes its length. */
+static size_t find_separator(struct uspi_span line, size_t from, size_t *length) {
+    for (size_t at = from; at < line.length; at++) {
+        if (line.bytes[at] != '<' && line.bytes[at] != '\\') continue;
+        *length = length_of_separator(line, at);
+        if (*length > 0) return at;
+    }
+    *length = 0;
+    return line.length;
+}
+
+bool uspi_quoted_next(struct uspi_span line, size_t *at, struct uspi_span *part, struct uspi_span *separator) {
+    size_t length;
+    if (*at >= line.length) return false;
+    const size_t end = find_separator(line, *at, &length);
+    *part = uspi_span_part(line, *at, end);
+    *separator = uspi_span_part(line, end, end + length);
+    *at = end + length;
+    return true;
+}
+
+bool uspi_is_quoted_list(struct uspi_span line) {
+    size_t length;
+    /* Without an address none of the lines is of interest. */
+    if (line.length == 0 || !uspi_span_has(line, USPI_SPAN("0x"))) return false;
+    if (memchr(line.bytes, '\\', line.length) == NULL && memchr(line.bytes, '<', line.length) == NULL) return false;
+    const size_t end = find_separator(line, 0, &length);
+    return end < line.length && uspi_span_trim(uspi_span_after(line, end + length)).length > 0;
+}
+
+/* ---- marks, entities, tags ---- */
+
+/* What is replaced in a line, by a text of the same length. */
+struct replaced {
+    struct uspi_span from;
+    const char *to;
+};
+
+static const struct replaced replaced[] = {
+    {USPI_SPAN_INIT("&lt;"), "   <"},     {USPI_SPAN_INIT("&gt;"), ">   "},   {USPI_SPAN_INIT("&amp;"), "&    "},
+    {USPI_SPAN_INIT("&nbsp;"), "      "}, {USPI_SPAN_INIT("&#39;"), "  '  "}, {USPI_SPAN_INIT("&quot;"), "     \""},
+    {USPI_SPAN_INIT("\xc2\xa0"), "  "},   {USPI_SPAN_INIT("\\t"), "  "},
+};
+
+/* Names of tags that occur around lines of text. */
+static const struct uspi_span tags[] = {USPI_SPAN_INIT("br"),   USPI_SPAN_INIT("p"),   USPI_SPAN_INIT("pre"),
+                                        USPI_SPAN_INIT("code"), USPI_SPAN_INIT("div"), USPI_SPAN_INIT("li"),
+                                        USPI_SPAN_INIT("td"),   USPI_SPAN_INIT("tr"),  USPI_SPAN_INIT("b"),
+                                        USPI_SPAN_INIT("i"),    USPI_SPAN_INIT("span")};
+
+/* Returns the length of a tag at `at`; 0 if there is none. */
+static size_t length_of_tag(struct uspi_span line, size_t at) {
+    size_t begin = at + 1;
+    uspi_skip(line, &begin, USPI_SPAN("/"));
+    const size_t close = uspi_span_find(line, begin, USPI_SPAN(">"));
+    for (size_t i = 0; close < line.length && i < sizeof tags / sizeof *tags; i++) {
+        const size_t end = begin + tags[i].length;
+        if (!uspi_span_has_at(line, begin, tags[i])) continue;
+        if (end == close || line.bytes[end] == ' ' || line.bytes[end] == '/') return close + 1 - at;
+    }
+    return 0;
+}
+
+/* Replaces what begins at `at`. Returns its length; 0 if it stays. */
+static size_t replace_at(char *bytes, struct uspi_span line, size_t at) {
+    const char c = line.bytes[at];
+    if (c == '<') {
+        const size_t length = length_of_tag(line, at);
+        memset(bytes + at, ' ', length);
+        return length;
+    }
+    if (c != '&' && c != '\xc2' && c != '\\') return 0;
+    for (size_t i = 0; i < sizeof replaced / sizeof *replaced; i++) {
+        if (!uspi_span_has_at(line, at, replaced[i].from)) continue;
+        memcpy(bytes + at, replaced[i].to, replaced[i].from.length);
+        return replaced[i].from.length;
+    }
+    return 0;
+}
+
+/* Whether a byte is one of those that mark a quoted line, and are not part of any format: mail's and Markdown's. */
+static bool is_mark(char c) { return c == '>' || c == '`'; }
+
+bool uspi_may_be_quoted(struct uspi_span line, bool has_angle) {
+    size_t at = 0;
+    uspi_skip_blanks(line, &at);
+    if (at < line.length && (is_mark(line.bytes[at]) || line.bytes[at] == '<')) return true;
+    if (!has_angle) return false;
+    /* A tag at the line's end. A UUID is not one. */
+    for (at = uspi_span_find(line, at, USPI_SPAN("<")); at < line.length;
+         at = uspi_span_find(line, at + 1, USPI_SPAN("<"))) {
+        if (length_of_tag(line, at) > 0) return true;
+    }
+    return false;
+}
+
+struct uspi_span uspi_without_quotes(struct uspi_span line, struct uspi_gathered *copy) {
+    copy->size = 0;
+    if (uspi_gathered_append(copy, line.bytes, line.length) != 0) return line;
+    char *bytes = copy->bytes;
+    for (size_t at = 0; at < line.length && (is_mark(bytes[at]) || uspi_is_blank(bytes[at])); at++) {
+        if (is_mark(bytes[at])) bytes[at] = ' ';
+    }
+    for (size_t at = 0; at < line.length;) {
+        const size_t length = replace_at(bytes, line, at);
+        at += length > 0 ? length : 1;
+    }
+    const struct uspi_span text = uspi_span_trim_right((struct uspi_span){bytes, line.length});
+    if (text.length > 0 && text.bytes[text.length - 1] == '`') bytes[text.length - 1] = ' ';
+    return (struct uspi_span){bytes, line.length};
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines as mail, web pages and chats quote them: with marks before them, with entities and tags of HTML, and several
+ * of them in one line, between written "\n" or <br>. */
+#ifndef USPI_REPORT_READ_QUOTED_H
+#define USPI_REPORT_READ_QUOTED_H
+
+#include "lib/base/gathered.h"
+#include "lib/base/span.h"
+
+/* Gives the next of a line's lines, from *at on, and moves *at past what separates it from the one after it, which
+ * becomes *separator. A line without a separator is its only one. Returns false when *at is the line's end. */
+bool uspi_quoted_next(struct uspi_span line, size_t *at, struct uspi_span *part, struct uspi_span *separator);
+
+/* Returns whether a line consists of several. */
+bool uspi_is_quoted_list(struct uspi_span line);
+
+/* Returns whether a line begins with a mark or has a tag. `has_angle`: it has a "<". Entities, written ends of lines and
+ * blanks that do not break are USPI_HAS_QUOTE (read.h). */
+bool uspi_may_be_quoted(struct uspi_span line, bool has_angle);
+
+/* Replaces marks, entities and tags by blanks and by the characters that they stand for, so that the text has the same
+ * length and every position in it stays. Returns the copy, which is in `copy`; the line itself if memory lacks. */
+struct uspi_span uspi_without_quotes(struct uspi_span line, struct uspi_gathered *copy);
+
+#endif
