@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements hang_file.h. Numbers are little-endian, except the duration: it is stored atomically, in the machine's
- * byte order. */
+/* Implements hang_file.h. Numbers are little-endian, except the duration: it has the machine's byte order. */
 #include "lib/monitor/hang_file.h"
 
 #include "arch/little_endian.h"
 #include "lib/base/crc32.h"
 #include "lib/profile/profile.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +19,7 @@ static const uint8_t magic[8] = {0x89, 'U', 'S', 'P', 'H', 'A', 'N', 'G'};
 #define AT_SLOT     16u
 #define AT_DURATION 24u
 #define AT_HEADERS  64u
-#define AT_SLOTS    256u
+#define AT_SLOTS    USPI_HANG_FILE_HEAD
 #define HEADER_SIZE 64u
 
 /* A header: u64 sequence (0: none), u32 state (0: no hang), u32 slot, u64 size of the slot's contents in bytes, u32
@@ -35,47 +33,60 @@ static uint32_t checksum(const uint8_t *bytes, size_t n) { return ~uspi_crc32(UI
 
 /* ---- writing ---- */
 
+/* Writes the first bytes of the file whole: if the file was shortened, they are there again. Those of the newer header
+ * stay as they are. */
+static void write_head(struct uspi_hang_file *file) {
+    (void)uspi_os_kept_file_write(&file->file, 0, file->head, sizeof file->head);
+}
+
 int uspi_hang_file_make(struct uspi_hang_file *file, const char *path, size_t slot) {
     memset(file, 0, sizeof *file);
-    int status = uspi_os_mapping_make(path, AT_SLOTS + 2 * slot, &file->mapping);
-    if (status != USP_OK) return status;
-    uint8_t *bytes = file->mapping.bytes;
+    if (slot > (SIZE_MAX - AT_SLOTS) / 2) return USP_ERROR_ARGUMENT;
+    uint8_t *state = malloc(slot);
+    if (state == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_os_kept_file_make(path, AT_SLOTS + 2 * (uint64_t)slot, &file->file);
+    if (status != USP_OK) {
+        free(state);
+        memset(file, 0, sizeof *file);
+        return status;
+    }
+    file->state = state;
     file->slot = slot;
-    uspi_store_le(bytes + AT_VERSION, VERSION, 4);
-    uspi_store_le(bytes + AT_SLOT, slot, 8);
-    memcpy(bytes, magic, sizeof magic);
+    uspi_store_le(file->head + AT_VERSION, VERSION, 4);
+    uspi_store_le(file->head + AT_SLOT, slot, 8);
+    memcpy(file->head, magic, sizeof magic);
+    write_head(file);
     return USP_OK;
 }
 
 void uspi_hang_file_close(struct uspi_hang_file *file) {
-    uspi_os_mapping_close(&file->mapping);
+    if (file->state != NULL) uspi_os_kept_file_close(&file->file);
+    free(file->state);
     memset(file, 0, sizeof *file);
 }
 
-/* Orders the stores before it and the stores after it: the process may be killed in between. */
-static void in_order(void) { atomic_signal_fence(memory_order_seq_cst); }
-
-/* Replaces the older header. */
+/* Replaces the older header. `n` bytes of the state are in its slot already. */
 static void write_header(struct uspi_hang_file *file, uint32_t state, uint32_t slot, size_t n) {
     uint64_t sequence = file->sequence + 1;
-    uint8_t *header = file->mapping.bytes + AT_HEADERS + sequence % 2 * HEADER_SIZE;
-    const uint8_t *bytes = file->mapping.bytes + AT_SLOTS + slot * file->slot;
-    uspi_store_le(header, 0, 8);
-    in_order();
+    uint8_t *header = file->head + AT_HEADERS + sequence % 2 * HEADER_SIZE;
+    uspi_store_le(header, sequence, 8);
     uspi_store_le(header + 8, state, 4);
     uspi_store_le(header + 12, slot, 4);
     uspi_store_le(header + 16, n, 8);
-    uspi_store_le(header + 24, checksum(bytes, n), 4);
-    uspi_store_le(header, sequence, 8);
+    uspi_store_le(header + 24, checksum(file->state, n), 4);
     uspi_store_le(header + HEADER_USED, checksum(header, HEADER_USED), 4);
-    in_order();
+    write_head(file);
     file->sequence = sequence;
 }
 
+static void set_duration(struct uspi_hang_file *file, uint64_t duration) {
+    memcpy(file->head + AT_DURATION, &duration, sizeof duration);
+}
+
 void uspi_hang_file_touch(struct uspi_hang_file *file, uint64_t duration) {
-    if (file->mapping.bytes == NULL) return;
-    atomic_store_explicit((_Atomic(uint64_t) *)(void *)(file->mapping.bytes + AT_DURATION), duration,
-                          memory_order_relaxed);
+    if (file->state == NULL) return;
+    set_duration(file, duration);
+    (void)uspi_os_kept_file_write(&file->file, AT_DURATION, file->head + AT_DURATION, sizeof duration);
 }
 
 static bool write_profile(struct usp_profile *profile, uint8_t *to, size_t capacity, size_t *used) {
@@ -87,7 +98,7 @@ static bool write_profile(struct usp_profile *profile, uint8_t *to, size_t capac
 }
 
 void uspi_hang_file_write(struct uspi_hang_file *file, const struct usp_hang *hang, uint64_t now) {
-    if (file->mapping.bytes == NULL) return;
+    if (file->state == NULL) return;
     const uint64_t numbers[NUMBERS] = {hang->id,
                                        hang->flags,
                                        (uint64_t)hang->pid,
@@ -103,20 +114,21 @@ void uspi_hang_file_write(struct uspi_hang_file *file, const struct usp_hang *ha
                                        0};
     /* The slot to which the newest header does not refer. */
     uint32_t slot = (uint32_t)((file->sequence + 1) % 2);
-    uint8_t *to = file->mapping.bytes + AT_SLOTS + slot * file->slot;
+    uint8_t *to = file->state;
     size_t used = NUMBERS * 8, n;
     for (unsigned i = 0; i < NUMBERS; i++) uspi_store_le(to + (size_t)i * 8, numbers[i], 8);
     if (!write_profile(hang->profile, to + used, file->slot - used, &n)) return;
     used += n;
     if (!write_profile(hang->threads, to + used, file->slot - used, &n)) return;
     used += n;
-    in_order();
-    uspi_hang_file_touch(file, hang->duration);
+    /* A header must not refer to a state that is not there. */
+    if (uspi_os_kept_file_write(&file->file, AT_SLOTS + (uint64_t)slot * file->slot, to, used) != USP_OK) return;
+    set_duration(file, hang->duration);
     write_header(file, 1, slot, used);
 }
 
 void uspi_hang_file_end(struct uspi_hang_file *file) {
-    if (file->mapping.bytes == NULL || file->sequence == 0) return;
+    if (file->state == NULL || file->sequence == 0) return;
     write_header(file, 0, (uint32_t)((file->sequence + 1) % 2), 0);
 }
 

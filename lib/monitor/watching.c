@@ -334,7 +334,7 @@ int uspi_watching_begin(struct uspi_watching *watching) {
     struct uspi_watching *w = watching;
     const struct uspi_limits limits = {w->options.late, w->options.hang, w->options.interval, w->options.idle};
     int status = USP_OK;
-    if (w->options.file != NULL && w->file.mapping.bytes == NULL) {
+    if (w->options.file != NULL && w->file.state == NULL) {
         if (w->options.memory > SIZE_MAX - HANG_FILE_BASE) return USP_ERROR_ARGUMENT;
         (void)usp_hang_open(w->options.file, &w->killed);
         status = uspi_hang_file_make(&w->file, w->options.file, (size_t)w->options.memory + HANG_FILE_BASE);

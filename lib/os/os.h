@@ -91,6 +91,10 @@ void uspi_os_unlock_folder(int lock);
  * USP_ERROR_SYSTEM. Async-signal-safe. (lib/os/posix/write.c) */
 int uspi_os_write(int fd, const void *bytes, size_t n);
 
+/* Returns whether a file of this process may have this size. A write beyond the limit would end the process by SIGXFSZ.
+ * (lib/os/posix/write.c) */
+bool uspi_os_may_write(uint64_t size);
+
 /* A regular file, open for reading. It is never mapped: another program that shortens a mapped file would end this
  * process by SIGBUS. (lib/os/posix/file.c) */
 struct uspi_os_file {
@@ -642,15 +646,23 @@ uint64_t uspi_os_other_spent(const struct uspi_os_other *other);
 
 /* ---- files that stay when the process is killed ---- */
 
-struct uspi_os_mapping {
-    uint8_t *bytes;
-    size_t size;
+/* All zero: there is no file. */
+struct uspi_os_kept_file {
+    const char *path; /* the caller owns it; valid until the file is closed */
+    uint64_t size;
+    uint64_t device, inode, user;
+    int descriptor;
 };
 
-/* Creates a file of `size` bytes, reserved on the disk, and maps it. Its previous contents are lost; unwritten bytes
- * are 0. Other users cannot read it. Returns USP_OK, USP_ERROR_PERMISSION, USP_ERROR_NOT_FOUND (no such folder),
- * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM (no room). (lib/os/posix/mapping.c) */
-int uspi_os_mapping_make(const char *path, size_t size, struct uspi_os_mapping *mapping);
-void uspi_os_mapping_close(struct uspi_os_mapping *mapping);
+/* Creates a file of `size` bytes, reserved on the disk. Its previous contents are lost; unwritten bytes are 0. Other
+ * users cannot read it. Returns USP_OK, USP_ERROR_PERMISSION, USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM (no
+ * room). (lib/os/posix/kept_file.c) */
+int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_file *file);
+
+/* Writes n bytes within the file's size. If the file was shortened, it gets its size again. If the program has closed the
+ * file's descriptor or uses its number for another file, the file is opened again by its path. Allocates nothing.
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND (the file has been replaced or removed), USP_ERROR_SYSTEM. */
+int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const void *bytes, size_t n);
+void uspi_os_kept_file_close(struct uspi_os_kept_file *file);
 
 #endif

@@ -826,7 +826,40 @@ static void add_stack(struct usp_profile *profile, usp_addr leaf) {
     ck_assert_int_eq(usp_profile_add(profile, &sample), USP_OK);
 }
 
-enum { STATES = 4 };
+enum { STATES = 4, SLOT = 16384, FILE_SIZE = USPI_HANG_FILE_HEAD + 2 * SLOT };
+
+/* Makes the file, with a first state. */
+static void begin_writer(struct writer *w) {
+    struct usp_profile_options options;
+    usp_profile_options_init(&options);
+    options.memory = 65536;
+    memset(w, 0, sizeof *w);
+    w->hang.pid = 1;
+    w->hang.program = "";
+    ck_assert_int_eq(usp_profile_create(&options, &w->hang.profile), USP_OK);
+    ck_assert_int_eq(usp_profile_create(&options, &w->hang.threads), USP_OK);
+    add_stack(w->hang.profile, 0x666);
+    uspi_profile_mark(w->hang.profile, 1);
+    add_stack(w->hang.threads, 0x777);
+    ck_assert_int_eq(uspi_hang_file_make(&w->file, path, SLOT), USP_OK);
+    w->hang.id = 1;
+    uspi_hang_file_write(&w->file, &w->hang, 1);
+}
+
+static void end_writer(struct writer *w) {
+    uspi_hang_file_close(&w->file);
+    usp_profile_free(w->hang.profile);
+    usp_profile_free(w->hang.threads);
+}
+
+static void expect_state(uint64_t id, const char *when) {
+    struct usp_hang *found;
+    int status = usp_hang_open(path, &found);
+    ck_assert_msg(status == USP_OK, "%s: %s", when, usp_status_string(status));
+    ck_assert_msg(found->id == id, "%s: state %u instead of %u", when, (unsigned)found->id, (unsigned)id);
+    ck_assert_uint_eq(found->first->frames[0].pc, 0x666);
+    usp_hang_free(found);
+}
 
 /* Writes one state of the file after the other. Stops before the first and after each. */
 static void write_states(void *context) {
@@ -842,76 +875,174 @@ static void write_states(void *context) {
     syscall(SYS_exit_group, 0);
 }
 
-/* A file would be unreadable if the process is killed while it writes. The writer is stopped after every single
- * instruction and could be killed there: the file must contain the state before or the state after. */
-START_TEST(file_at_each_moment) {
-    enum { SLOT = 16384 };
-    struct writer w;
-    struct usp_profile_options options;
+/* The contents of the hang file, before and after a change. */
+struct contents {
+    uint8_t before[FILE_SIZE], after[FILE_SIZE];
+};
+
+static void read_contents(uint8_t *to) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pread(fd, to, FILE_SIZE, 0), FILE_SIZE);
+    close(fd);
+}
+
+/* Opens the file with only the first bytes of a change, as a process that is killed in a write could leave it. Each time
+ * it has the state of before or of after. `id` is the state before, STATES + 1: the hang has ended. Returns the state
+ * after. */
+static uint64_t open_torn(const struct contents *contents, uint64_t id) {
     struct usp_hang *found;
-    usp_profile_options_init(&options);
-    options.memory = 65536;
-    memset(&w, 0, sizeof w);
-    w.hang.pid = 1;
-    w.hang.program = "";
-    ck_assert_int_eq(usp_profile_create(&options, &w.hang.profile), USP_OK);
-    ck_assert_int_eq(usp_profile_create(&options, &w.hang.threads), USP_OK);
-    add_stack(w.hang.profile, 0x666);
-    uspi_profile_mark(w.hang.profile, 1);
-    add_stack(w.hang.threads, 0x777);
-    ck_assert_int_eq(uspi_hang_file_make(&w.file, path, SLOT), USP_OK);
-    w.hang.id = 1;
-    uspi_hang_file_write(&w.file, &w.hang, 1);
-    ck_assert_int_eq(usp_hang_open(path, &found), USP_OK);
-    usp_hang_free(found);
+    size_t from = 0, to = FILE_SIZE;
+    uint64_t last = id;
+    char copy[sizeof path + 8];
+    while (contents->before[from] == contents->after[from]) from++;
+    while (contents->before[to - 1] == contents->after[to - 1]) to--;
+    snprintf(copy, sizeof copy, "%s.torn", path);
+    int fd = open(copy, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, contents->before, FILE_SIZE, 0), FILE_SIZE);
+    for (size_t at = from; at < to; at++) {
+        ck_assert_int_eq(pwrite(fd, &contents->after[at], 1, (off_t)at), 1);
+        int status = usp_hang_open(copy, &found);
+        uint64_t now = status == USP_OK ? found->id : STATES + 1;
+        ck_assert_msg(status == USP_OK || status == USP_ERROR_NOT_FOUND, "%u of %u bytes: %s",
+                      (unsigned)(at + 1 - from), (unsigned)(to - from), usp_status_string(status));
+        ck_assert_msg(now == last || now == id + 1, "state %u after state %u", (unsigned)now, (unsigned)last);
+        if (status == USP_OK) ck_assert_uint_eq(found->first->frames[0].pc, 0x666);
+        usp_hang_free(found);
+        last = now;
+    }
+    close(fd);
+    unlink(copy);
+    return last;
+}
+
+/* A file would be unreadable if the process is killed while it writes. The writer is stopped at each system call, and
+ * each change is done byte by byte: the file must contain the state before or the state after. */
+START_TEST(file_at_each_moment) {
+    static struct contents contents;
+    struct writer w;
+    begin_writer(&w);
+    expect_state(1, "at first");
     pid_t child = fork_for(write_states, &w);
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     uint64_t id = 1;
-    unsigned steps = 0, changes = 0;
-    bool has_ended = false;
-    uint8_t *before = malloc(w.file.mapping.size);
-    memcpy(before, w.file.mapping.bytes, w.file.mapping.size);
+    unsigned changes = 0;
+    read_contents(contents.before);
     while (WIFSTOPPED(status)) {
-        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0) break;
+        if (ptrace(PTRACE_SYSCALL, child, NULL, NULL) != 0) break;
         ck_assert_int_eq(waitpid(child, &status, 0), child);
-        steps++;
-        if (memcmp(before, w.file.mapping.bytes, w.file.mapping.size) == 0) continue;
-        memcpy(before, w.file.mapping.bytes, w.file.mapping.size);
+        read_contents(contents.after);
+        if (memcmp(contents.before, contents.after, FILE_SIZE) == 0) continue;
         changes++;
-        int opened = usp_hang_open(path, &found);
-        if (opened == USP_OK) {
-            ck_assert(!has_ended);
-            ck_assert_msg(found->id == id || found->id == id + 1, "state %u after state %u", (unsigned)found->id,
-                          (unsigned)id);
-            id = found->id;
-            ck_assert_uint_eq(found->first->frames[0].pc, 0x666);
-        } else {
-            ck_assert_msg(opened == USP_ERROR_NOT_FOUND && id == STATES, "after %u changes, state %u: %s", changes,
-                          (unsigned)id, usp_status_string(opened));
-            has_ended = true;
-        }
-        usp_hang_free(found);
+        id = open_torn(&contents, id);
+        memcpy(contents.before, contents.after, FILE_SIZE);
     }
     if (!WIFEXITED(status)) kill_child(child);
-    if (getenv("USP_TEST_VERBOSE") != NULL) printf("%u instructions, %u changes\n", steps, changes);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
         not_permitted("ptrace");
     } else {
-        ck_assert_msg(has_ended, "the end of the hang was never seen in the file");
-        ck_assert_uint_gt(changes, 100);
+        ck_assert_uint_eq(id, STATES + 1);
+        /* A state and a header for each, and the header of the end. */
+        ck_assert_uint_eq(changes, 2 * (STATES - 1) + 1);
     }
-    free(before);
-    uspi_hang_file_close(&w.file);
-    usp_profile_free(w.hang.profile);
-    usp_profile_free(w.hang.threads);
+    end_writer(&w);
+}
+END_TEST
+
+/* The file's owner can shorten it at any moment. The process must go on, and the next state is in the file again. */
+START_TEST(file_that_is_shortened) {
+    struct writer w;
+    struct usp_hang *found;
+    begin_writer(&w);
+    static const off_t sizes[] = {0, 1, 100, USPI_HANG_FILE_HEAD, USPI_HANG_FILE_HEAD + SLOT, FILE_SIZE - 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ck_assert_int_eq(truncate(path, sizes[i]), 0);
+        w.hang.id = i + 2;
+        uspi_hang_file_touch(&w.file, 5 * SECOND);
+        uspi_hang_file_write(&w.file, &w.hang, i);
+        expect_state(i + 2, "after the file was shortened");
+    }
+    ck_assert_int_eq(truncate(path, 0), 0);
+    uspi_hang_file_end(&w.file);
+    ck_assert_int_eq(usp_hang_open(path, &found), USP_ERROR_NOT_FOUND);
+    end_writer(&w);
+}
+END_TEST
+
+/* The same in a process that hangs for ever, while its monitor writes. */
+START_TEST(killed_after_the_file_was_shortened) {
+    pid_t child = fork_for(hang_for_ever, path);
+    struct usp_hang *hang = NULL;
+    int status = USP_ERROR_NOT_FOUND, ended;
+    for (unsigned i = 0; i < 20000 && status != USP_OK; i++) {
+        usleep(1000);
+        status = usp_hang_open(path, &hang);
+    }
+    ck_assert_int_eq(status, USP_OK);
+    const uint64_t samples = hang->samples;
+    usp_hang_free(hang);
+    for (unsigned i = 0; i < 1000; i++) {
+        ck_assert_int_eq(truncate(path, i % 7 * 100), 0);
+        usleep(300);
+        ck_assert_msg(waitpid(child, &ended, WNOHANG) == 0, "the process has ended: %#x", (unsigned)ended);
+    }
+    status = USP_ERROR_NOT_FOUND;
+    for (unsigned i = 0; i < 20000 && status != USP_OK; i++) {
+        usleep(1000);
+        status = usp_hang_open(path, &hang);
+    }
+    kill_child(child);
+    ck_assert_int_eq(status, USP_OK);
+    ck_assert_uint_gt(hang->samples, samples);
+    usp_hang_free(hang);
+}
+END_TEST
+
+/* A program can close descriptors that it has not opened, and open others with their numbers. The monitor must not write
+ * into those. It opens its file again, unless something else is in its place. */
+START_TEST(descriptor_of_another_file) {
+    struct writer w;
+    struct stat status;
+    char other[sizeof path + 8];
+    begin_writer(&w);
+    snprintf(other, sizeof other, "%s.other", path);
+    int fd = open(other, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    int number = w.file.file.descriptor;
+    ck_assert_int_eq(close(number), 0);
+    w.hang.id = 2;
+    uspi_hang_file_write(&w.file, &w.hang, 2);
+    expect_state(2, "after its descriptor was closed");
+    number = w.file.file.descriptor;
+    ck_assert_int_eq(dup2(fd, number), number);
+    w.hang.id = 3;
+    uspi_hang_file_write(&w.file, &w.hang, 3);
+    expect_state(3, "after another file has its descriptor");
+    ck_assert(stat(other, &status) == 0 && status.st_size == 0);
+    /* The program's descriptor is still the other file's. */
+    ck_assert(fstat(number, &status) == 0 && status.st_size == 0);
+    for (unsigned i = 0; i < 2; i++) {
+        unlink(path);
+        ck_assert_int_eq(i == 0 ? symlink(other, path) : link(other, path), 0);
+        int again = w.file.file.descriptor;
+        if (again >= 0) close(again);
+        w.hang.id = 4;
+        uspi_hang_file_write(&w.file, &w.hang, 4);
+        uspi_hang_file_touch(&w.file, SECOND);
+        ck_assert(stat(other, &status) == 0 && status.st_size == 0);
+    }
+    close(fd);
+    close(number);
+    unlink(other);
+    end_writer(&w);
 }
 END_TEST
 
 /* Another user can have put something in the place of the file. It is replaced: a link's target stays, a pipe is not
  * waited for, and a setuid bit or another name of the file does not last. */
 START_TEST(file_replaces_what_is_there) {
-    enum { SLOT = 16384 };
     static const char *const kinds[] = {"link", "pipe", "setuid"};
     char other[sizeof path + 8];
     struct uspi_hang_file file;
@@ -986,14 +1117,22 @@ START_TEST(each_descriptor_lacks) {
 }
 END_TEST
 
-/* The limit of file sizes keeps the hang file from becoming large enough. */
+/* The limit of file sizes keeps the hang file from becoming large enough. SIGXFSZ does not end the process, also when
+ * the limit is set later. */
 START_TEST(file_has_no_room) {
     struct rlimit whole, limit;
     struct usp_hang *hang;
+    struct writer w;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &whole), 0);
     limit = whole;
     limit.rlim_cur = 8192;
-    signal(SIGXFSZ, SIG_IGN);
+    begin_writer(&w);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    w.hang.id = 2;
+    uspi_hang_file_write(&w.file, &w.hang, 2);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);
+    expect_state(1, "with a limit");
+    end_writer(&w);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     int status = use_files();
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &whole), 0);
@@ -1619,6 +1758,7 @@ int main(void) {
     add_loop_tests(processes, 0, 2, debugger_attached);
     add_loop_tests(processes, 0, 3, starved);
     add_tests(file, killed_in_a_hang, hang_in_a_constructor, hang_in_the_allocator, file_at_each_moment,
+              file_that_is_shortened, killed_after_the_file_was_shortened, descriptor_of_another_file,
               file_replaces_what_is_there, each_descriptor_lacks, file_has_no_room, each_allocation_fails,
               no_room_for_its_thread);
     add_loop_tests(file, 0, 2, each_call_fails);

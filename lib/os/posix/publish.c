@@ -128,7 +128,7 @@ static int finish(struct writing *w) {
 static int write_in(int folder, const char *name, const void *bytes, size_t n) {
     struct writing w = {.folder = folder, .name = name};
     if (begin(&w) != 0) return errno == ENOENT ? USP_ERROR_NOT_FOUND : refusal();
-    int status = uspi_os_write(w.file, bytes, n);
+    int status = uspi_os_may_write(n) ? uspi_os_write(w.file, bytes, n) : USP_ERROR_SYSTEM;
     const mode_t mask = umask(0);
     umask(mask);
     if (status == USP_OK && fchmod(w.file, 0666 & ~mask) != 0) status = USP_ERROR_SYSTEM;

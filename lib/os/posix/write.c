@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes to an open file where stdio cannot be used, for all our systems: POSIX write. */
+#define _FILE_OFFSET_BITS 64 /* for limits beyond 4 GB on 32-bit hosts */
+
 #include "lib/os/os.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int uspi_os_write(int fd, const void *bytes, size_t n) {
@@ -19,4 +22,9 @@ int uspi_os_write(int fd, const void *bytes, size_t n) {
     }
     errno = kept;
     return status;
+}
+
+bool uspi_os_may_write(uint64_t size) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= size;
 }

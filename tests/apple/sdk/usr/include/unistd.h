@@ -9,11 +9,13 @@
 #define _SC_NPROCESSORS_ONLN 58
 
 int close(int fd);
+int ftruncate(int fd, off_t size);
 uid_t geteuid(void);
 pid_t getpid(void);
 long sysconf(int name);
 int pipe(int fds[2]);
 ssize_t pread(int fd, void *to, size_t n, off_t offset);
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset);
 ssize_t read(int fd, void *to, size_t n);
 int dup(int fd);
 int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);

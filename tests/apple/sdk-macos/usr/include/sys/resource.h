@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK, native builds: resource limits and usage (xnu bsd/sys/resource.h). */
+/* Stand-in SDK, native builds: more limits, and usage (xnu bsd/sys/resource.h). */
 #ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_RESOURCE_H
 #define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_SYS_RESOURCE_H
 
+#include_next <sys/resource.h>
 #include <sys/time.h>
 
-typedef uint64_t rlim_t;
-struct rlimit {
-    rlim_t rlim_cur, rlim_max;
-};
 struct rusage {
     struct timeval ru_utime, ru_stime;
     long ru_maxrss;
@@ -19,7 +16,6 @@ struct rusage {
 #define RLIMIT_CORE   4
 #define RLIMIT_AS     5
 
-int getrlimit(int what, struct rlimit *limit);
 int getrusage(int who, struct rusage *usage);
 int setrlimit(int what, const struct rlimit *limit);
 
