@@ -247,25 +247,23 @@ static const char *judge(const char *path, const struct fetch_build *build) {
 
 static const char *last_part(const char *path) { return strrchr(path, '/') + 1; }
 
-/* Sets the mode of a fetched file, which the command can have written for one user only. The file of another user, or
- * one that has other names, keeps its mode. */
-static bool open_to_readers(int file) {
-    struct stat found;
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) return false;
-    if (found.st_uid == geteuid() && found.st_nlink == 1) (void)fchmod(file, 0666 & ~mask);
+/* Takes the bits of a program from the mode of a fetched file. Whom the command lets read it, it decides itself. The file
+ * of another user, or one that has other names, keeps its mode. */
+static bool take_file(int file, struct stat *found) {
+    if (fstat(file, found) != 0 || !S_ISREG(found->st_mode)) return false;
+    if (found->st_uid == geteuid() && found->st_nlink == 1) (void)fchmod(file, found->st_mode & 0666);
     return true;
 }
 
 /* Copies a fetched file into a folder of the cache. */
-static bool copy(int file, int to, const char *published) {
+static bool copy(int file, const struct stat *found, int to, const char *published) {
     struct output output;
     char piece[1 << 14];
     ssize_t got;
     /* The output closes the folder. */
     const int folder = fcntl(to, F_DUPFD_CLOEXEC, 0);
-    if (folder < 0 || !output_open_in(&output, folder, last_part(published), published, OUTPUT_NEW, NULL)) return false;
+    if (folder < 0 || !output_open_in(&output, folder, last_part(published), published, OUTPUT_COPY, found))
+        return false;
     while ((got = read(file, piece, sizeof piece)) != 0) {
         if (got < 0 && errno == EINTR) continue;
         if (got < 0 || fwrite(piece, 1, (size_t)got, output.file) != (size_t)got) break;
@@ -276,12 +274,13 @@ static bool copy(int file, int to, const char *published) {
 /* Moves a file into the cache. The cache's owner may be another user, so links in it are not followed. */
 static bool move(const struct fetch *fetch, const char *place, const char *published) {
     const char *name;
+    struct stat found;
     const int cache = open(fetch->cache, FOLDER_FLAGS), from = open_folder_of(place, &name);
     const int to = cache >= 0 ? open_folder_below(cache, published + strlen(fetch->cache) + 1, true, NULL) : -1;
     const int file = from >= 0 ? openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
-    bool is_moved = to >= 0 && file >= 0 && open_to_readers(file);
+    bool is_moved = to >= 0 && file >= 0 && take_file(file, &found);
     if (is_moved && renameat(from, name, to, last_part(published)) != 0) {
-        is_moved = errno == EXDEV && copy(file, to, published);
+        is_moved = errno == EXDEV && copy(file, &found, to, published);
     }
     const int opened[] = {cache, from, to, file};
     for (size_t i = 0; i < sizeof opened / sizeof *opened; i++) {

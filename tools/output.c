@@ -112,12 +112,14 @@ static mode_t mode_of_new_file(void) {
 static void choose_permissions(struct output *output, enum output_kind kind, const struct stat *source) {
     struct stat old;
     output->mode = mode_of_new_file();
+    /* What a profile says, others cannot ask of the process. */
+    if (kind == OUTPUT_NEW) output->mode &= 0600;
     if (fstatat(output->folder, output->name, &old, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(old.st_mode) &&
         old.st_uid == geteuid()) {
         output->mode = old.st_mode & 0777;
     }
     /* A pipe's permissions say nothing about who may read what comes out of it. */
-    if (kind == OUTPUT_NEW || !S_ISREG(source->st_mode)) return;
+    if (source == NULL || !S_ISREG(source->st_mode)) return;
     output->is_owned = kind == OUTPUT_REPLACEMENT;
     output->is_copy = kind == OUTPUT_COPY;
     output->owner = source->st_uid;

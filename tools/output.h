@@ -28,16 +28,16 @@ struct output {
 
 /* What the permissions of an output come from. */
 enum output_kind {
-    OUTPUT_NEW,        /* nothing: those of a new file, or of the caller's own file that is replaced */
-    OUTPUT_COPY,       /* in addition, a file that was read: what that forbids is forbidden */
+    OUTPUT_NEW,  /* nothing: the owner's alone, or those of the caller's own file that is replaced */
+    OUTPUT_COPY, /* a file that was read: what that, the umask or the file that is replaced forbids is forbidden */
     OUTPUT_REPLACEMENT /* a file that was read: its owner, its group and its permissions */
 };
 
-/* Opens a file that the caller has named. It can be a pipe, a device, or an open descriptor (/dev/stdout). Complains. */
+/* Opens a file that the caller has named (OUTPUT_NEW). It can be a pipe, a device, or an open descriptor (/dev/stdout). Complains. */
 bool output_open(struct output *output, const char *path);
 
 /* Opens a file of a folder, a descriptor that the output owns from now on. `path`: for messages. `source`: status of the
- * file that was read, asked of its descriptor; not used for OUTPUT_NEW. Complains. */
+ * file that was read, asked of its descriptor; NULL for OUTPUT_NEW. Complains. */
 bool output_open_in(struct output *output, int folder, const char *name, const char *path, enum output_kind kind,
                     const struct stat *source);
 

@@ -81,7 +81,8 @@ static bool load(struct library *library) {
 struct unpacking {
     struct library library;
     struct archive *archive;
-    int file; /* descriptor of the archive */
+    int file;    /* descriptor of the archive */
+    mode_t mode; /* of unpacked files: an index gets the permissions of the file that it is made of */
     const char *folder;
     uint64_t left;         /* bytes that may still be unpacked */
     uint64_t folders_left; /* folders that may still be made */
@@ -162,7 +163,7 @@ static int create_file(struct unpacking *u, const char *name, int *file) {
     snprintf(path, capacity, "%s/%s", u->folder, name);
     int status = make_entry_folders(u, path, top);
     if (status == USP_OK) {
-        *file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        *file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, u->mode);
         if (*file < 0) status = refuse_creation(u);
     }
     free(path);
@@ -234,6 +235,7 @@ static int open_archive(struct unpacking *u, const char *path) {
     }
     if (!S_ISREG(found.st_mode)) return refuse(u, USP_ERROR_FORMAT, "not a regular file");
     const uint64_t size = (uint64_t)found.st_size;
+    u->mode = (found.st_mode & 04) != 0 ? 0644 : 0600;
     u->left = size < BYTES_MAX / TIMES_MAX ? size * TIMES_MAX + BYTES_ALWAYS : BYTES_MAX;
     u->folders_left = FOLDERS_ALWAYS + size / BYTES_OF_A_FOLDER;
     u->archive = u->library.create();

@@ -18,24 +18,8 @@ bool uspi_dsym_is_bundle(const char *path) {
     return length > suffix && memcmp(path + length - suffix, SUFFIX, suffix) == 0;
 }
 
-static int open_entry(const char *folder, const char *name, uspi_judge judge, void *context, struct uspi_file **file,
-                      struct uspi_error *error) {
-    size_t capacity = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(capacity);
-    if (path == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", folder);
-    snprintf(path, capacity, "%s/%s", folder, name);
-    int status = uspi_file_open(path, file, error);
-    free(path);
-    if (status != USP_OK) return status;
-    status = judge(context, uspi_file_bytes(*file), error);
-    if (status == USP_OK) return USP_OK;
-    uspi_file_close(*file);
-    *file = NULL;
-    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
-}
-
 struct bundle {
-    const char *folder;
+    const char *folder, *within;
     uspi_judge judge;
     void *context;
     struct uspi_file **file;
@@ -43,22 +27,37 @@ struct bundle {
     int status;
 };
 
+static int open_entry(const struct bundle *bundle, const char *name) {
+    size_t capacity = strlen(bundle->folder) + strlen(name) + 2;
+    char *path = malloc(capacity);
+    if (path == NULL) return uspi_error_set(bundle->error, USP_ERROR_NO_MEMORY, "%s: out of memory", bundle->folder);
+    snprintf(path, capacity, "%s/%s", bundle->folder, name);
+    int status = uspi_file_open_within(path, bundle->within, bundle->file, bundle->error);
+    free(path);
+    if (status != USP_OK) return status;
+    status = bundle->judge(bundle->context, uspi_file_bytes(*bundle->file), bundle->error);
+    if (status == USP_OK) return USP_OK;
+    uspi_file_close(*bundle->file);
+    *bundle->file = NULL;
+    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
+}
+
 static bool try_entry(void *context, const char *name) {
     struct bundle *bundle = context;
     /* AppleDouble files, which macOS leaves on foreign file systems. */
     if (name[0] == '.') return true;
-    bundle->status = open_entry(bundle->folder, name, bundle->judge, bundle->context, bundle->file, bundle->error);
+    bundle->status = open_entry(bundle, name);
     return bundle->status != USP_OK && bundle->status != USP_ERROR_NO_MEMORY;
 }
 
-int uspi_dsym_open(const char *path, uspi_judge judge, void *context, struct uspi_file **file,
+int uspi_dsym_open(const char *path, const char *within, uspi_judge judge, void *context, struct uspi_file **file,
                    struct uspi_error *error) {
     size_t capacity = strlen(path) + sizeof INSIDE;
     char *folder = malloc(capacity);
     *file = NULL;
     if (folder == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
     snprintf(folder, capacity, "%s%s", path, INSIDE);
-    struct bundle bundle = {folder, judge, context, file, error, USP_OK};
+    struct bundle bundle = {folder, within, judge, context, file, error, USP_OK};
     bundle.status = uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: no dSYM bundle with a file in it", path);
     (void)uspi_os_list_folder(folder, try_entry, &bundle);
     free(folder);

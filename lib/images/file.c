@@ -20,6 +20,7 @@ struct uspi_file {
     struct uspi_filled_ranges filled;
     _Atomic(int) damage;    /* USP_OK, or why a block could not be filled */
     struct uspi_bytes part; /* all bytes of the file, or the part that it was narrowed to */
+    size_t root;            /* number of bytes of the path that name the folder below which links end; 0: none */
     char path[];
 };
 
@@ -28,7 +29,7 @@ static int read_piece(void *context, uint64_t at, void *to, size_t n) {
     const struct uspi_file *file = context;
     struct uspi_os_file again;
     if (uspi_os_file_is_open(&file->file)) return uspi_os_file_read(&file->file, at, to, n);
-    int status = uspi_os_file_open_again(&file->file, file->path, &again);
+    int status = uspi_os_file_open_again(&file->file, file->path, file->root, &again);
     if (status != USP_OK) return status;
     status = uspi_os_file_read(&again, at, to, n);
     uspi_os_file_close(&again);
@@ -150,11 +151,23 @@ int uspi_file_of_bytes(const char *path, uint8_t *bytes, size_t size, struct usp
     return USP_OK;
 }
 
+/* Returns the length of `within` without slashes at its end, if the path is below it; otherwise 0. */
+static size_t root_of(const char *path, const char *within) {
+    size_t length = within != NULL ? strlen(within) : 0;
+    while (length > 0 && within[length - 1] == '/') length--;
+    return length > 0 && strncmp(path, within, length) == 0 && path[length] == '/' ? length : 0;
+}
+
 int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error *error) {
+    return uspi_file_open_within(path, NULL, file, error);
+}
+
+int uspi_file_open_within(const char *path, const char *within, struct uspi_file **file, struct uspi_error *error) {
     struct uspi_file *opened = create(path);
     *file = NULL;
     if (opened == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
-    int status = uspi_os_file_open(path, &opened->file, error);
+    opened->root = root_of(path, within);
+    int status = uspi_os_file_open(path, opened->root, &opened->file, error);
     if (status != USP_OK) {
         free(opened);
         return status;
@@ -185,5 +198,7 @@ struct uspi_bytes uspi_file_bytes(const struct uspi_file *file) { return file->p
 void uspi_file_narrow(struct uspi_file *file, struct uspi_bytes part) { file->part = part; }
 
 const char *uspi_file_path(const struct uspi_file *file) { return file->path; }
+
+uint32_t uspi_file_withheld(const struct uspi_file *file) { return file != NULL ? file->file.withheld : 0; }
 
 uint64_t uspi_file_modified(const struct uspi_file *file) { return file->file.modified; }

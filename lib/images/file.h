@@ -18,6 +18,10 @@ struct uspi_file;
  * USP_ERROR_FORMAT (not a regular file), or USP_ERROR_NO_MEMORY. */
 int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error *error);
 
+/* The same, but links in a path below the folder `within` are resolved as if that was the root of all files, so that they
+ * do not lead out of it. A path that does not begin with `within`, and NULL: as uspi_file_open. */
+int uspi_file_open_within(const char *path, const char *within, struct uspi_file **file, struct uspi_error *error);
+
 /* Makes a file of a heap block, which the file owns from then on; `path` is for messages. On failure the caller still
  * owns the block. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_file_of_bytes(const char *path, uint8_t *bytes, size_t size, struct uspi_file **file);
@@ -32,6 +36,9 @@ const char *uspi_file_path(const struct uspi_file *file);
 
 /* Returns the time of the file's last modification, in seconds since 1970. */
 uint64_t uspi_file_modified(const struct uspi_file *file);
+
+/* Returns the permissions that a file made of this one must not have: a part of 0777. NULL: none. */
+uint32_t uspi_file_withheld(const struct uspi_file *file);
 
 /* Makes uspi_file_bytes return `part`, a range of the file's bytes (a member of an archive), from then on. */
 void uspi_file_narrow(struct uspi_file *file, struct uspi_bytes part);

@@ -180,7 +180,8 @@ static int open_linked(const struct uspi_search *search, const char *root, const
 
 static int open_by_link(const struct usp_image *image, const struct uspi_file *file, const struct uspi_search *search,
                         struct uspi_file **debug, struct uspi_error *error) {
-    static const struct uspi_search as_named = {.as_named = true};
+    const struct uspi_search as_named = {.as_named = true,
+                                         .within = search->within != NULL ? search->within : search->sysroot};
     const struct uspi_search named = uspi_search_of_names(search);
     struct uspi_debug_link link;
     struct uspi_elf elf;

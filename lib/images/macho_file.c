@@ -84,7 +84,7 @@ static int search_beside(const struct usp_image *image, const struct uspi_search
 
 int uspi_macho_debug_open(const struct usp_image *image, const struct uspi_search *search, struct uspi_file **file,
                           struct uspi_error *error) {
-    const struct uspi_search as_given = {.as_named = true};
+    const struct uspi_search as_given = {.as_named = true, .within = search->sysroot};
     struct uspi_search by_path = *search;
     *file = NULL;
     if (uspi_slice_of_image(image).uuid == NULL) {

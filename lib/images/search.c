@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_judged(const char *path, uspi_judge judge, void *context, struct uspi_file **file,
-                       struct uspi_error *error) {
-    if (uspi_dsym_is_bundle(path)) return uspi_dsym_open(path, judge, context, file, error);
-    int status = uspi_file_open(path, file, error);
+static int open_judged(const struct uspi_search *search, const char *path, uspi_judge judge, void *context,
+                       struct uspi_file **file, struct uspi_error *error) {
+    const char *within = search->within != NULL ? search->within : search->sysroot;
+    if (uspi_dsym_is_bundle(path)) return uspi_dsym_open(path, within, judge, context, file, error);
+    int status = uspi_file_open_within(path, within, file, error);
     if (status != USP_OK) return status;
     status = judge(context, uspi_file_bytes(*file), error);
     if (status == USP_OK) return USP_OK;
@@ -20,16 +21,28 @@ static int open_judged(const char *path, uspi_judge judge, void *context, struct
     return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
 }
 
+/* What a search opens its candidates with. */
+struct opening {
+    const struct uspi_search *search;
+    uspi_judge judge;
+    void *context;
+    struct uspi_file **file;
+    struct uspi_error *error;
+};
+
+static int open_path(const struct opening *opening, const char *path) {
+    return open_judged(opening->search, path, opening->judge, opening->context, opening->file, opening->error);
+}
+
 /* Opens folder/path, joined with one slash. */
-static int open_below(const char *folder, const char *path, uspi_judge judge, void *context, struct uspi_file **file,
-                      struct uspi_error *error) {
+static int open_below(const struct opening *opening, const char *folder, const char *path) {
     size_t length = strlen(folder);
     bool has_slash = length == 0 || folder[length - 1] == '/' || path[0] == '/';
     size_t capacity = length + strlen(path) + 2;
     char *joined = malloc(capacity);
-    if (joined == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
+    if (joined == NULL) return uspi_error_set(opening->error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
     snprintf(joined, capacity, "%s%s%s", folder, has_slash ? "" : "/", path);
-    int status = open_judged(joined, judge, context, file, error);
+    int status = open_path(opening, joined);
     free(joined);
     return status;
 }
@@ -51,17 +64,17 @@ int uspi_search_open(const struct uspi_search *search, const char *path, uspi_ju
                      struct uspi_file **file, struct uspi_error *error) {
     const char *name = uspi_last_component(path);
     struct uspi_error refusal = {0}, last;
+    const struct opening opening = {search, judge, context, file, &last};
     *file = NULL;
     for (unsigned i = 0; i < 4; i++) {
         int status = USP_ERROR_NOT_FOUND;
-        if (i == 0 && search->file != NULL) status = open_judged(search->file, judge, context, file, &last);
+        if (i == 0 && search->file != NULL) status = open_path(&opening, search->file);
         if (i > 0 && path[0] == '\0') break;
         if (i == 1 && search->sysroot != NULL) {
-            status = open_below(search->sysroot, uspi_search_inside(search, path), judge, context, file, &last);
+            status = open_below(&opening, search->sysroot, uspi_search_inside(search, path));
         }
-        if (i == 2 && search->as_named && !is_inside(search, path))
-            status = open_judged(path, judge, context, file, &last);
-        if (i == 3 && search->folder != NULL) status = open_below(search->folder, name, judge, context, file, &last);
+        if (i == 2 && search->as_named && !is_inside(search, path)) status = open_path(&opening, path);
+        if (i == 3 && search->folder != NULL) status = open_below(&opening, search->folder, name);
         if (status == USP_OK) return USP_OK;
         if (status == USP_ERROR_NOT_FOUND || (refusal.status != USP_OK && status != USP_ERROR_NO_MEMORY)) continue;
         refusal = last;

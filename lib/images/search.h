@@ -15,6 +15,8 @@ struct uspi_search {
     /* The root of the paths' process, if it is another one than ours. A path below it is searched for without this
      * beginning, and not as named. NULL: the same root, or not known. */
     const char *inside;
+    /* Links in a path below this folder, and below the sysroot, do not lead out of it. */
+    const char *within;
 };
 
 /* Returns how to search for paths that stand in a process's files, rather than in its list of images: they begin at its

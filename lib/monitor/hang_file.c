@@ -217,7 +217,7 @@ static int read_state(const struct found *found, uint64_t duration, struct opene
 /* Reads a whole file into a block that the caller frees. */
 static int read_file(const char *path, uint8_t **bytes, size_t *size) {
     struct uspi_os_file file;
-    int status = uspi_os_file_open(path, &file, NULL);
+    int status = uspi_os_file_open(path, 0, &file, NULL);
     *bytes = NULL;
     if (status != USP_OK) return status;
     *size = (size_t)file.size;

@@ -6,6 +6,7 @@
 #if USPI_OS != USPI_OS_LINUX
 
 #include "lib/os/os.h"
+#include "lib/os/posix/below.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,6 +37,8 @@ bool uspi_os_root_path(int64_t pid, char *path, size_t n) {
     (void)n;
     return false;
 }
+
+int uspi_os_open_below(int folder, const char *path) { return uspi_posix_open_below(folder, path); }
 
 int uspi_os_open_in_root(const char *path) {
     (void)path;

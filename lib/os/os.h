@@ -76,9 +76,11 @@ unsigned uspi_os_processors(void);
 
 /* Writes a file atomically, and creates the folders of its path. Other processes see either the complete new file or
  * the previous state. The folder that the path's first `top` bytes name may be reached through links. Below it a link in
- * the place of a folder is refused: another user may have made it. Returns USP_OK, USP_ERROR_PERMISSION (also for such
- * a link), USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
-int uspi_os_publish(const char *path, size_t top, const void *bytes, size_t n);
+ * the place of a folder is refused: another user may have made it. The file has at most the permissions `mode`, and at most
+ * those that the process's umask allows. Permissions of the group that not all users have are dropped if the file gets
+ * another group than this process's. Returns USP_OK, USP_ERROR_PERMISSION (also for such a link), USP_ERROR_SYSTEM,
+ * USP_ERROR_NO_MEMORY. */
+int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *bytes, size_t n);
 
 /* Creates the folder of a path, as uspi_os_publish does, and waits until it can lock it against other processes and
  * threads, at most ten seconds. Returns the argument of uspi_os_unlock_folder; -1 when the folder cannot be locked or
@@ -101,13 +103,19 @@ struct uspi_os_file {
     uint64_t size;     /* in bytes, when it was opened */
     uint64_t modified; /* time of the last modification, in seconds since 1970 */
     uint64_t device, inode;
-    int descriptor; /* -1: it is closed */
+    uint32_t withheld; /* permissions (0777) that a file made of this one must not have */
+    int descriptor;    /* -1: it is closed */
 };
 
-/* Opens a regular file. Anything else is refused without being opened: a hostile core may name a device or a pipe. On
+/* Opens a regular file. Anything else is refused without being opened: a hostile core may name a device or a pipe. The
+ * path's first `root` bytes are a folder: links after it are resolved as if it was the root of all files. 0: none. On
  * success the caller closes the file. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM,
  * USP_ERROR_FORMAT (not a regular file). */
-int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error);
+int uspi_os_file_open(const char *path, size_t root, struct uspi_os_file *file, struct uspi_error *error);
+
+/* Opens the regular file at `path` below an open folder, with links as in uspi_os_file_open. Returns a descriptor, or
+ * USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_FORMAT, USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
+int uspi_os_open_below(int folder, const char *path);
 
 /* Which files a process finds at a path; the stricter the later. */
 enum uspi_files_seen {
@@ -134,8 +142,9 @@ int uspi_os_open_in_root(const char *path);
  * again. */
 bool uspi_os_file_is_open(const struct uspi_os_file *file);
 
-/* Opens another descriptor of a file, if it is still at the path, unchanged. Returns USP_OK or USP_ERROR_NOT_FOUND. */
-int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path, struct uspi_os_file *again);
+/* Opens another descriptor of a file, if it is still at the path, unchanged. `root` as in uspi_os_file_open. Returns
+ * USP_OK or USP_ERROR_NOT_FOUND. */
+int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path, size_t root, struct uspi_os_file *again);
 
 /* Closes the descriptor if the process has used half of the descriptors that it may have. */
 void uspi_os_file_spare(struct uspi_os_file *file);

@@ -103,10 +103,10 @@ static bool keeps_lines(const struct usp_image *image, enum richness richness, s
     return stays;
 }
 
-/* Puts the index's bytes at `path` in the store. With USP_INDEX_KEEP, a poorer index does not replace a richer one, even
+/* Puts the index's bytes at `path` in the store, with these permissions. With USP_INDEX_KEEP, a poorer index does not replace a richer one, even
  * if another process has stored that one meanwhile. */
-static int publish(const char *path, const uint8_t *bytes, enum richness richness, const struct usp_image *image,
-                   struct usp_index *index) {
+static int publish(const char *path, uint32_t mode, const uint8_t *bytes, enum richness richness,
+                   const struct usp_image *image, struct usp_index *index) {
     const size_t top = strlen(index->store);
     const int lock = uspi_os_lock_folder(path, top);
     struct uspi_index_file *kept = (index->flags & USP_INDEX_KEEP) != 0 ? open_kept(index->store, image) : NULL;
@@ -114,7 +114,7 @@ static int publish(const char *path, const uint8_t *bytes, enum richness richnes
     if (kept != NULL && is_as_rich(kept, richness, index)) {
         keep(kept, index);
     } else {
-        status = uspi_os_publish(path, top, bytes, (size_t)index->index_bytes);
+        status = uspi_os_publish(path, top, mode, bytes, (size_t)index->index_bytes);
         if (status != USP_OK) {
             snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
         }
@@ -124,7 +124,8 @@ static int publish(const char *path, const uint8_t *bytes, enum richness richnes
     return status;
 }
 
-static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header,
+/* `withheld`: permissions that the files that were read withhold from the index. */
+static int finish(struct uspi_index_writer *writer, const struct uspi_index_header *header, uint32_t withheld,
                   const struct usp_image *image, struct usp_index *index) {
     uint8_t *bytes = NULL;
     size_t size = 0;
@@ -132,7 +133,8 @@ static int finish(struct uspi_index_writer *writer, const struct uspi_index_head
     int status = path != NULL ? uspi_index_finish(writer, header, &bytes, &size) : USP_ERROR_NO_MEMORY;
     if (status == USP_OK) {
         index->index_bytes = size;
-        status = publish(path, bytes, richness_of(index->blocks, header->flags), image, index);
+        status =
+            publish(path, 0600 | (0066 & ~withheld), bytes, richness_of(index->blocks, header->flags), image, index);
     }
     free(bytes);
     free(path);
@@ -189,7 +191,7 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
                                              .build_id_size = image->build_id_size,
                                              .build_id = image->build_id,
                                              .name = uspi_last_component(image->path)};
-    return finish(writer, &header, image, index);
+    return finish(writer, &header, uspi_module_withheld(query.module), image, index);
 }
 
 int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index) {

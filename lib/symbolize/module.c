@@ -466,6 +466,14 @@ struct uspi_lines *uspi_module_lines(struct uspi_module *module) {
     return lines;
 }
 
+uint32_t uspi_module_withheld(struct uspi_module *module) {
+    const struct uspi_lines *lines = atomic_load_explicit(&module->lines, memory_order_acquire);
+    uspi_lock_take(module->lock);
+    const uint32_t withheld = uspi_file_withheld(module->file) | uspi_file_withheld(module->debug);
+    uspi_lock_give(module->lock);
+    return withheld | (lines != NULL ? uspi_lines_withheld(lines) : 0);
+}
+
 int uspi_module_explain_file(struct uspi_module *module, char *text, size_t size) {
     struct uspi_error error = {.text = ""};
     struct uspi_file *file = NULL;

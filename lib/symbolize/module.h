@@ -68,6 +68,9 @@ int uspi_module_named(struct uspi_module *module, const char *name, usp_addr *st
  * memory is exhausted. */
 struct uspi_lines *uspi_module_lines(struct uspi_module *module);
 
+/* Returns the permissions that the files that were opened so far withhold, as uspi_file_withheld does. */
+uint32_t uspi_module_withheld(struct uspi_module *module);
+
 /* Writes the path of the module's file or why it has none to `text`, as usp_symbolizer_explain_file. */
 int uspi_module_explain_file(struct uspi_module *module, char *text, size_t size);
 

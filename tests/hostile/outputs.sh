@@ -40,7 +40,8 @@ as_other cp /bin/sh "$theirs/shell"
 as_other chmod 4755 "$theirs/shell"
 record 0 "$theirs/shell"
 [[ ! -u $theirs/shell ]] || fail "a setuid file has root's bytes: $(state "$theirs/shell")"
-[[ $(stat -c %a "$theirs/shell") == "$(printf '%o' $((0666 & ~0$(umask))))" ]] || fail "a new file: $(state "$theirs/shell")"
+# What a profile says of a process, others cannot ask of it.
+[[ $(stat -c %a "$theirs/shell") == 600 ]] || fail "a new file: $(state "$theirs/shell")"
 # A profile that cannot be taken leaves the former one.
 cp profile kept
 run 3 record --quiet --format json -o kept 999999999
@@ -70,6 +71,50 @@ if [[ -n $id ]]; then
   [[ -s real/${id:0:2}/${id:2}/index ]] || fail "a store that is a link: $(find real)"
   expect_state "an index" "real/${id:0:2}/${id:2}/index" "$(printf '%o 0 0' $((0666 & ~0$(umask))))"
 
+  # An index has at most the permissions of the files of which it is made: the program, its debug file, a split unit, a
+  # shared file, an archive of them.
+  # index_mode WHAT MODE FILE: checks the permissions of the index of a file.
+  index_mode() {
+    rm -rf made
+    run 0 index --quiet -o made "$3"
+    expect_state "$1" "$(find made -name index)" "$(printf '%o 0 0' $((0$2 & ~0$(umask))))"
+  }
+  # As a user's umask, which an index made with umask 0 must not need.
+  (umask 0 && index_mode "of a program" 666 "$unspool")
+  cp "$unspool" program
+  chmod 600 program
+  index_mode "of a program for its owner" 600 program
+  chown "0:$other" program
+  chmod 640 program
+  index_mode "of a program for another group" 600 program
+  chown 0:0 program
+  index_mode "of a program for its group" 640 program
+  mkdir group
+  chown "0:$other" group
+  chmod 2770 group
+  run 0 index --quiet -o group program
+  expect_state "in the folder of another group" "$(find group -name index)" "600 0 $other"
+  if have gcc && have objcopy && have strip; then
+    echo 'int twice(int a) { return 2 * a; } int main(int n, char **a) { (void)a; return twice(n); }' >split.c
+    gcc -g -O1 -Wl,--build-id -o full split.c
+    objcopy --only-keep-debug full full.debug
+    strip -o parted full
+    objcopy --add-gnu-debuglink=full.debug parted
+    chmod 600 full.debug
+    index_mode "of a debug file for its owner" 600 parted
+    gcc -g -gsplit-dwarf -O1 -Wl,--build-id -o splitted split.c
+    for unit in *.dwo; do [[ ! -e $unit ]] || { chmod 600 "$unit" && index_mode "of a split unit for its owner" 600 splitted; }; done
+  fi
+  if have python3 && python3 -c 'import zipfile' 2>/dev/null; then
+    python3 -c 'import sys, zipfile; zipfile.ZipFile("a.zip", "w").write(sys.argv[1], "program")' "$unspool"
+    if "$unspool" index --quiet -o made a.zip 2>/dev/null; then
+      chmod 644 a.zip
+      index_mode "of an archive" 644 a.zip
+      chmod 600 a.zip
+      index_mode "of an archive for its owner" 600 a.zip
+    fi
+  fi
+
   # ---- fetched files: a folder of the cache is a link
   as_other mkdir "$theirs/cache"
   ln -s "$work/etc" "$theirs/cache/${id:0:2}"
@@ -92,6 +137,10 @@ END
     fetched=$theirs/cache/${id:0:2}/${id:2}/debuginfo
     cmp -s "$unspool" "$fetched" || fail "not in the cache: $(find "$theirs/cache")"
     expect_state "a fetched file" "$fetched" "$(printf '%o 0 0' $((0666 & ~0$(umask))))"
+    # It has at most the permissions that the command gave it.
+    rm "$fetched"
+    TMPDIR=$temporary run 0 symbolize --log log --fetch "sh $work/copy.sh $work/program {dest} {uuid}" --fetch-cache "$theirs/cache"
+    expect_state "a fetched file for its owner's group" "$fetched" "640 0 0"
     [[ -z $(find "$temporary" -maxdepth 1 -name 'fetch.??????') ]] || fail "left in $temporary: $(ls "$temporary")"
   done
 fi

@@ -2,12 +2,14 @@
 /* Tests the checked accesses of lib/object/bytes.h and the opening of files: over a buffer, over target memory, over a
  * file that is read into memory and over one that is read piece by piece. */
 #include "lib/object/identify.h"
+#include "lib/os/posix/below.h"
 #include "tests/support/address_space.h"
 #include "tests/support/core_walk.h"
 #include "tests/support/range.h"
 #include "tests/support/suite.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -334,6 +336,80 @@ START_TEST(file_whose_descriptor_is_closed) {
 }
 END_TEST
 
+/* Checks what a path below the folder "root" leads to: a file with this text; NULL: no file. With the kernel's resolution
+ * where it has one, and with the library's own. */
+static void expect_below(const char *path, const char *text) {
+    char top[PATH_MAX], whole[PATH_MAX + 64], read[16];
+    struct uspi_file *file;
+    snprintf(top, sizeof top, "%s/", in_folder("root"));
+    snprintf(whole, sizeof whole, "%s%s", top, path);
+    int status = uspi_file_open_within(whole, top, &file, NULL);
+    ck_assert_msg((status == USP_OK) == (text != NULL), "%s: %s", path, usp_status_string(status));
+    if (status == USP_OK) {
+        ck_assert_int_eq(uspi_bytes_read(uspi_file_bytes(file), 0, read, strlen(text), "text", NULL), USP_OK);
+        ck_assert_msg(memcmp(read, text, strlen(text)) == 0, "%s: %.*s", path, (int)strlen(text), read);
+    }
+    uspi_file_close(file);
+    int root = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(root, 0);
+    int fd = uspi_posix_open_below(root, path);
+    ck_assert_msg((fd >= 0) == (text != NULL), "%s, without the kernel: %d", path, fd);
+    if (fd >= 0) {
+        ck_assert_int_eq(pread(fd, read, strlen(text), 0), (ssize_t)strlen(text));
+        ck_assert_msg(memcmp(read, text, strlen(text)) == 0, "%s: %.*s", path, (int)strlen(text), read);
+        close(fd);
+    }
+    close(root);
+}
+
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Links below a folder are resolved as if it was the root: a file outside is never opened in place of one inside. */
+START_TEST(links_end_at_the_root) {
+    static const struct {
+        const char *link, *target;
+    } links[] = {{"root/absolute", "/in/file"},
+                 {"root/upwards", "../../../../in/file"},
+                 {"root/in/relative", "../in/./file"},
+                 {"root/in/folder", "//in"},
+                 {"root/chain", "in/folder/relative"},
+                 {"root/outside", NULL},
+                 {"root/in/up", "../../outside"},
+                 {"root/circle", "circle"},
+                 {"root/two", "circle/x"},
+                 {"root/there", "/proc/self/root"}};
+    char path[PATH_MAX], outside[PATH_MAX];
+    snprintf(outside, sizeof outside, "%s", in_folder("outside"));
+    write_text(outside, "outside");
+    ck_assert_int_eq(mkdir(in_folder("root"), 0755), 0);
+    ck_assert_int_eq(mkdir(in_folder("root/in"), 0755), 0);
+    write_text(in_folder("root/in/file"), "inside");
+    ck_assert_int_eq(mkfifo(in_folder("root/in/pipe"), 0600), 0);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        snprintf(path, sizeof path, "%s", in_folder(links[i].link));
+        ck_assert_int_eq(symlink(links[i].target != NULL ? links[i].target : outside, path), 0);
+    }
+    static const char *const inside[] = {
+        "in/file", "./in//file",  "in/../in/file",  "../../in/file", "absolute",
+        "upwards", "in/relative", "in/folder/file", "chain",         "in/folder/../absolute"};
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) expect_below(inside[i], "inside");
+    static const char *const none[] = {"outside", "in/up",     "circle",     "two", "there/in/file", "in",
+                                       "in/pipe", "in/file/x", "../outside", ".",   "in/missing"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) expect_below(none[i], NULL);
+    /* The same path without a root leads outside. */
+    struct uspi_file *file;
+    ck_assert_int_eq(uspi_file_open(in_folder("root/outside"), &file, NULL), USP_OK);
+    uspi_file_close(file);
+    ck_assert_int_eq(uspi_file_open_within(in_folder("root/outside"), "/elsewhere", &file, NULL), USP_OK);
+    uspi_file_close(file);
+}
+END_TEST
+
 START_TEST(identified) {
     static const struct {
         uint32_t magic;
@@ -357,6 +433,7 @@ int main(void) {
     tcase_add_checked_fixture(file, make_folder, remove_folder);
     add_tests(buffer, sub_views, arrays, loads, sums, ulebs, slebs, strings, strings_in_memory, direct_memory,
               long_names, identified);
-    add_tests(file, mapped_or_not, shrinking_file, file_that_shrinks, file_whose_descriptor_is_closed);
+    add_tests(file, mapped_or_not, shrinking_file, file_that_shrinks, file_whose_descriptor_is_closed,
+              links_end_at_the_root);
     return run_suite("bytes", buffer, file);
 }

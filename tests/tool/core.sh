@@ -38,6 +38,20 @@ mkdir -p "root$work"
 cp away/stuck "root$stuck"
 run 0 stack --sysroot root "$core"
 expect_frames "$pid" inner outer main
+# Links below the folder end there: not a file outside of it.
+for link in "$work/away/stuck" "../../../../../../../../../../$work/away/stuck"; do
+  ln -sfn "$link" "root$stuck"
+  run 0 stack --sysroot root "$core"
+  out_lacks ' inner \+'
+  mkdir "root$work/away"
+  cp away/stuck "root$work/away/stuck"
+  run 0 stack --sysroot root "$core"
+  expect_frames "$pid" inner outer main
+  # Also when few descriptors are left, so that the file is opened again for each block.
+  (ulimit -n 10 && run 0 stack --sysroot root "$core" && expect_frames "$pid" inner outer main)
+  rm -r "root$work/away"
+done
+rm "root$stuck"
 cp away/stuck other
 mv "$core" away/core
 run 0 stack away/core

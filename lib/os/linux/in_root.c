@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See in_root.h. Implements uspi_os_open_in_root, uspi_os_files_seen and uspi_os_root_path (os.h): which files another process sees, and
+/* See in_root.h. Implements uspi_os_open_below, uspi_os_open_in_root, uspi_os_files_seen and uspi_os_root_path (os.h): which files another process sees, and
  * how to open them. A process in a container has other files under the same paths. Its links are its user's choice, so
  * the kernel must resolve them below /proc/PID/root: a plain open would resolve an absolute link below our own root. */
 #include "lib/os/which.h"
@@ -11,13 +11,15 @@
 #include "lib/os/linux/in_root.h"
 
 #include "lib/os/linux/proc.h"
-#include "lib/os/posix/jit_file.h"
+#include "lib/os/os.h"
+#include "lib/os/posix/below.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -49,23 +51,6 @@ static int status_of_errno(int number) {
     }
 }
 
-/* Opens the path component by component. Refuses links and "..". Returns a descriptor or a negative status. */
-static int walk(int root, const char *path) {
-    int opened = root;
-    while (*path == '/') path++;
-    while (*path != '\0') {
-        const size_t length = strcspn(path, "/");
-        const char *rest = path + length + strspn(path + length, "/");
-        const bool leaves = length == 2 && memcmp(path, "..", 2) == 0;
-        const int next = leaves ? USP_ERROR_PERMISSION : uspi_posix_open_part(opened, path, *rest != '\0');
-        if (opened != root) close(opened);
-        if (next < 0) return next;
-        opened = next;
-        path = rest;
-    }
-    return opened != root ? opened : USP_ERROR_FORMAT;
-}
-
 /* Opens for reading what a descriptor of O_PATH leads to. Its type is checked before: opening a device or a pipe can
  * have effects or block. */
 static int open_placed(int placed) {
@@ -88,7 +73,9 @@ static int open_below(int root, const char *path, bool follows_links) {
         placed = syscall(SYS_openat2, root, path, &how, sizeof how);
     }
     /* A kernel without the call says ENOSYS, one without a flag EINVAL, a filter of system calls mostly EPERM. */
-    if (placed < 0 && (errno == ENOSYS || errno == EINVAL || errno == EPERM)) return walk(root, path);
+    if (placed < 0 && (errno == ENOSYS || errno == EINVAL || errno == EPERM)) {
+        return follows_links ? uspi_posix_open_below(root, path) : uspi_posix_walk(root, path);
+    }
     if (placed < 0) return status_of_errno(errno);
     const int opened = open_placed((int)placed);
     close((int)placed);
@@ -104,6 +91,8 @@ int uspi_linux_open_in_root(int64_t pid, const char *path, bool follows_links) {
     close(root);
     return opened;
 }
+
+int uspi_os_open_below(int folder, const char *path) { return open_below(folder, path, true); }
 
 int uspi_os_open_in_root(const char *path) {
     static const char before[] = "/proc/", after[] = "/root";

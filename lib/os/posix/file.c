@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -49,10 +50,24 @@ static int refuse_irregular(const char *path, struct uspi_error *error) {
     return uspi_error_set(error, USP_ERROR_FORMAT, "%s: not a regular file", path);
 }
 
+/* Opens a path whose first `root` bytes are the folder below which links end. Returns a descriptor or a negative
+ * status. */
+static int open_within(const char *path, size_t root) {
+    char *folder = strndup(path, root);
+    if (folder == NULL) return USP_ERROR_NO_MEMORY;
+    const int opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    free(folder);
+    if (opened < 0) return status_of_errno(errno);
+    const int found = uspi_os_open_below(opened, path + root);
+    close(opened);
+    return found;
+}
+
 /* Returns a descriptor, or a negative status and the reason in *error. */
-static int open_for_reading(const char *path, struct uspi_error *error) {
+static int open_for_reading(const char *path, size_t root, struct uspi_error *error) {
     struct stat status;
     int opened = uspi_os_open_in_root(path);
+    if (opened == USP_ERROR_UNSUPPORTED && root > 0) opened = open_within(path, root);
     if (opened == USP_ERROR_FORMAT) return refuse_irregular(path, error);
     if (opened < 0 && opened != USP_ERROR_UNSUPPORTED) {
         return uspi_error_set(error, opened, "%s: %s", path, usp_status_string(opened));
@@ -65,9 +80,16 @@ static int open_for_reading(const char *path, struct uspi_error *error) {
     return opened >= 0 ? opened : refuse(path, errno, error);
 }
 
-static int open_regular(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
+/* Returns the permissions that a file made of this one must not have. It can get another group, so that the group's are
+ * withheld too, unless all users have them or the group is this process's. */
+static uint32_t withheld_by(const struct stat *status) {
+    const uint32_t mode = (uint32_t)status->st_mode & 0777;
+    return (~mode & 0777) | ((mode & 04) == 0 && status->st_gid != getegid() ? 060 : 0);
+}
+
+static int open_regular(const char *path, size_t root, struct uspi_os_file *file, struct uspi_error *error) {
     struct stat status;
-    const int opened = open_for_reading(path, error);
+    const int opened = open_for_reading(path, root, error);
     if (opened < 0) return opened;
     if (fstat(opened, &status) != 0 || !S_ISREG(status.st_mode)) {
         close(opened);
@@ -78,12 +100,13 @@ static int open_regular(const char *path, struct uspi_os_file *file, struct uspi
     file->modified = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
     file->device = (uint64_t)status.st_dev;
     file->inode = (uint64_t)status.st_ino;
+    file->withheld = withheld_by(&status);
     return USP_OK;
 }
 
-int uspi_os_file_open(const char *path, struct uspi_os_file *file, struct uspi_error *error) {
+int uspi_os_file_open(const char *path, size_t root, struct uspi_os_file *file, struct uspi_error *error) {
     *file = (struct uspi_os_file){.descriptor = -1};
-    return open_regular(path, file, error);
+    return open_regular(path, root, file, error);
 }
 
 bool uspi_os_file_is_open(const struct uspi_os_file *file) {
@@ -92,9 +115,10 @@ bool uspi_os_file_is_open(const struct uspi_os_file *file) {
            (uint64_t)status.st_ino == file->inode;
 }
 
-int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path, struct uspi_os_file *again) {
+int uspi_os_file_open_again(const struct uspi_os_file *file, const char *path, size_t root,
+                            struct uspi_os_file *again) {
     *again = (struct uspi_os_file){.descriptor = -1};
-    if (open_regular(path, again, NULL) != USP_OK) return USP_ERROR_NOT_FOUND;
+    if (open_regular(path, root, again, NULL) != USP_OK) return USP_ERROR_NOT_FOUND;
     /* A number of a file that was removed can be used again. */
     const bool is_same = again->device == file->device && again->inode == file->inode && again->size == file->size &&
                          again->modified == file->modified;

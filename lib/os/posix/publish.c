@@ -77,15 +77,15 @@ static void make_name(const char *name, char temporary[NAME_MAX + 1]) {
 }
 
 /* Opens a file without a name. Returns -1 where it could not be given one later. */
-static int open_nameless(int folder, char link[64]) {
+static int open_nameless(int folder, uint32_t mode, char link[64]) {
 #ifdef O_TMPFILE
-    const int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    const int fd = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, (mode_t)mode);
     if (fd < 0) return -1;
     snprintf(link, 64, "/proc/self/fd/%d", fd);
     if (faccessat(AT_FDCWD, link, F_OK, 0) == 0) return fd;
     close(fd);
 #else
-    (void)folder, (void)link;
+    (void)folder, (void)mode, (void)link;
 #endif
     return -1;
 }
@@ -98,15 +98,30 @@ struct writing {
     char link[64];                /* path of a file without a name */
 };
 
-static int begin(struct writing *w) {
+/* Withdraws the permissions of a group that is not this process's, such as that of a folder with a setgid bit, unless all
+ * users have them. Returns 0 or -1. */
+static int withdraw(int file, uint32_t mode) {
+    struct stat status;
+    if ((mode & 04) != 0 || (mode & 070) == 0) return 0;
+    if (fstat(file, &status) != 0) return -1;
+    return status.st_gid == getegid() ? 0 : fchmod(file, status.st_mode & 0700);
+}
+
+/* The kernel applies the umask. Asking for it would change it for other threads meanwhile. */
+static int begin(struct writing *w, uint32_t mode) {
     w->temporary[0] = '\0';
-    w->file = open_nameless(w->folder, w->link);
+    w->file = open_nameless(w->folder, mode, w->link);
     for (unsigned i = 0; i < TRIES && w->file < 0; i++) {
         make_name(w->name, w->temporary);
-        w->file = openat(w->folder, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        w->file = openat(w->folder, w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
         if (w->file < 0 && errno != EEXIST) break;
     }
-    return w->file >= 0 ? 0 : -1;
+    if (w->file < 0) return -1;
+    if (withdraw(w->file, mode) == 0) return 0;
+    if (w->temporary[0] != '\0') unlinkat(w->folder, w->temporary, 0);
+    close(w->file);
+    errno = EPERM;
+    return -1;
 }
 
 /* Gives a file its name, in place of a file that has it. Returns 0, or -1 with errno. */
@@ -125,13 +140,10 @@ static int finish(struct writing *w) {
 }
 
 /* Writes a file. Returns an enum usp_status; USP_ERROR_NOT_FOUND: its folder was removed. */
-static int write_in(int folder, const char *name, const void *bytes, size_t n) {
+static int write_in(int folder, const char *name, uint32_t mode, const void *bytes, size_t n) {
     struct writing w = {.folder = folder, .name = name};
-    if (begin(&w) != 0) return errno == ENOENT ? USP_ERROR_NOT_FOUND : refusal();
+    if (begin(&w, mode) != 0) return errno == ENOENT ? USP_ERROR_NOT_FOUND : refusal();
     int status = uspi_os_may_write(n) ? uspi_os_write(w.file, bytes, n) : USP_ERROR_SYSTEM;
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (status == USP_OK && fchmod(w.file, 0666 & ~mask) != 0) status = USP_ERROR_SYSTEM;
     /* Network file systems report some errors when a descriptor is closed. */
     if (status == USP_OK && close(dup(w.file)) != 0) status = USP_ERROR_SYSTEM;
     if (status == USP_OK && finish(&w) != 0) status = errno == ENOENT ? USP_ERROR_NOT_FOUND : USP_ERROR_SYSTEM;
@@ -140,13 +152,13 @@ static int write_in(int folder, const char *name, const void *bytes, size_t n) {
     return status;
 }
 
-int uspi_os_publish(const char *path, size_t top, const void *bytes, size_t n) {
+int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *bytes, size_t n) {
     char *copy = strdup(path), *name;
     int status = copy != NULL ? USP_ERROR_NOT_FOUND : USP_ERROR_NO_MEMORY;
     for (unsigned i = 0; i < TRIES && status == USP_ERROR_NOT_FOUND; i++) {
         const int folder = open_folder(copy, top, &name);
         if (folder >= 0) {
-            status = write_in(folder, name, bytes, n);
+            status = write_in(folder, name, mode, bytes, n);
             close(folder);
         } else if (errno != ENOENT) {
             status = folder;

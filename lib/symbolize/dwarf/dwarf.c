@@ -273,6 +273,7 @@ static int build(struct uspi_line_source *of, void *reader, size_t number, const
         }
         if (status == USP_ERROR_NO_MEMORY) return status;
         const struct uspi_split_unit *split = dwarf->splits[number];
+        if (split != NULL) atomic_fetch_or(&of->withheld, uspi_file_withheld(split->file));
         if (split != NULL)
             source = (struct uspi_dwarf_source){&split->dwarf, &split->unit, &dwarf->file, &split->texts};
     }
@@ -338,7 +339,7 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
         has_split = has_split && !made->is_alone;
         if (has_split) made->splits = calloc(made->file.count, sizeof *made->splits);
         if (has_split && made->splits == NULL) status = USP_ERROR_NO_MEMORY;
-        if (has_split) uspi_split_package_open(&made->package, made->path);
+        if (has_split) uspi_split_package_open(&made->package, made->path, made->sysroot);
     }
     if (status != USP_OK) {
         close_dwarf(&made->contract);
@@ -357,6 +358,8 @@ int uspi_dwarf_open(const struct uspi_dwarf_options *options, struct uspi_line_s
                                                .size = total_size(made),
                                                .header = made->contract.header,
                                                .lacks_files = made->contract.lacks_files,
+                                               .withheld = uspi_file_withheld(made->shared_file) |
+                                                           uspi_file_withheld(made->package.file),
                                                .unit_size = unit_size,
                                                .claims = unit_claims,
                                                .create_reader = create_reader,

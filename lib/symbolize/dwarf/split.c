@@ -21,13 +21,13 @@ static int open_sections(struct uspi_file *file, struct uspi_debug_sections *sec
 
 /* ---- the package ---- */
 
-bool uspi_split_package_open(struct uspi_split_package *package, const char *path) {
+bool uspi_split_package_open(struct uspi_split_package *package, const char *path, const char *within) {
     const size_t capacity = strlen(path) + sizeof ".dwp";
     char *name = malloc(capacity);
     *package = (struct uspi_split_package){0};
     if (name == NULL) return false;
     snprintf(name, capacity, "%s.dwp", path);
-    int status = uspi_file_open(name, &package->file, NULL);
+    int status = uspi_file_open_within(name, within, &package->file, NULL);
     free(name);
     if (status == USP_OK && open_sections(package->file, &package->sections, NULL) == USP_OK) return true;
     uspi_file_close(package->file);
@@ -124,9 +124,10 @@ static bool has_unit(struct uspi_split_unit *split, uint64_t id) {
 }
 
 /* Opens the file at a path, if it has the unit. Frees the path. */
-static int try_file(char *path, uint64_t id, struct uspi_split_unit *split, struct uspi_error *error) {
+static int try_file(char *path, const char *within, uint64_t id, struct uspi_split_unit *split,
+                    struct uspi_error *error) {
     if (path == NULL) return USP_ERROR_NO_MEMORY;
-    int status = uspi_file_open(path, &split->file, error);
+    int status = uspi_file_open_within(path, within, &split->file, error);
     if (status == USP_OK) status = open_sections(split->file, &split->dwarf.sections, error);
     if (status == USP_OK) status = uspi_dwarf_list_units(&split->dwarf, NULL);
     if (status == USP_OK && !has_unit(split, id)) {
@@ -148,10 +149,10 @@ static int try_named(const struct uspi_split_program *program, const char *path,
                      struct uspi_split_unit *split, struct uspi_error *error) {
     int status = USP_ERROR_NOT_FOUND;
     if (path[0] == '/' && program->sysroot != NULL) {
-        status = try_file(join(program->sysroot, path + 1), id, split, error);
+        status = try_file(join(program->sysroot, path + 1), program->sysroot, id, split, error);
     }
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY || !program->as_named) return status;
-    return try_file(join("", path), id, split, error);
+    return try_file(join("", path), program->sysroot, id, split, error);
 }
 
 static int find_file(const struct uspi_split_program *program, const char *name, const char *folder, uint64_t id,
@@ -161,7 +162,7 @@ static int find_file(const struct uspi_split_program *program, const char *name,
     int status = path != NULL ? try_named(program, path, id, split, error) : USP_ERROR_NO_MEMORY;
     free(path);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-    int beside = try_file(join_beside(program->path, name), id, split, NULL);
+    int beside = try_file(join_beside(program->path, name), program->sysroot, id, split, NULL);
     return beside == USP_OK || beside == USP_ERROR_NO_MEMORY ? beside : status;
 }
 

@@ -21,8 +21,8 @@ struct uspi_split_package {
     struct uspi_debug_sections sections;
 };
 
-/* Opens the package of a program: PATH.dwp. Returns false when there is none. */
-bool uspi_split_package_open(struct uspi_split_package *package, const char *path);
+/* Opens the package of a program: PATH.dwp. `within` as in uspi_file_open_within. Returns false when there is none. */
+bool uspi_split_package_open(struct uspi_split_package *package, const char *path, const char *within);
 void uspi_split_package_close(struct uspi_split_package *package);
 
 /* A program whose debug information has skeletons. */

@@ -19,6 +19,8 @@ struct uspi_line_source {
     bool is_partial;  /* it says less than debug information does: GSYM, Breakpad's symbols, Go's function table */
     /* Files to which it refers were not found. Threads that build blocks set it. */
     atomic_bool lacks_files;
+    /* Permissions that files to which it refers withhold (uspi_file_withheld). Threads that build blocks add to it. */
+    _Atomic(uint32_t) withheld;
 
     /* Returns the bytes that are read for a unit, which is what its block costs to make. */
     uint64_t (*unit_size)(const struct uspi_line_source *source, size_t unit);

@@ -75,6 +75,9 @@ const char *uspi_lines_text(const struct uspi_lines_answer *answer, uint64_t tex
  * object files. */
 uint64_t uspi_lines_moved(const struct uspi_lines *lines);
 
+/* Returns the permissions that the files with the lines withhold, as uspi_file_withheld does. */
+uint32_t uspi_lines_withheld(const struct uspi_lines *lines);
+
 /* Writes the sentence of usp_symbolizer_explain_lines and returns its status. */
 int uspi_lines_explain(const struct uspi_lines *lines, char *text, size_t size);
 

@@ -240,6 +240,11 @@ struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, cons
 
 struct uspi_line_source *uspi_lines_source(const struct uspi_lines *lines) { return lines->source; }
 
+uint32_t uspi_lines_withheld(const struct uspi_lines *lines) {
+    const uint32_t withheld = uspi_file_withheld(lines->image_file) | uspi_file_withheld(lines->file);
+    return withheld | (lines->source != NULL ? atomic_load(&lines->source->withheld) : 0);
+}
+
 const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines) { return lines->index; }
 
 uint64_t uspi_lines_moved(const struct uspi_lines *lines) { return lines->moved; }

@@ -9,9 +9,7 @@
 char *strcat(char *restrict to, const char *restrict from);
 char *strcpy(char *restrict to, const char *restrict from);
 char *strncpy(char *restrict to, const char *restrict from, size_t n);
-char *strndup(const char *s, size_t n);
 char *strpbrk(const char *s, const char *set);
-size_t strspn(const char *s, const char *set);
 char *strtok_r(char *restrict s, const char *restrict separators, char **restrict rest);
 
 #endif

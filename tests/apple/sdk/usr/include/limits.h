@@ -4,5 +4,6 @@
 #define TESTS_APPLE_SDK_USR_INCLUDE_LIMITS_H
 
 #define NAME_MAX 255
+#define PATH_MAX 1024
 
 #endif

@@ -18,6 +18,8 @@ int strncmp(const char *a, const char *b, size_t n);
 size_t strlen(const char *s);
 size_t strnlen(const char *s, size_t n);
 size_t strcspn(const char *s, const char *set);
+char *strndup(const char *s, size_t n);
+size_t strspn(const char *s, const char *set);
 char *strdup(const char *s);
 char *strerror(int number);
 

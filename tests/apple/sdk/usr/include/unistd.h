@@ -10,6 +10,7 @@
 
 int close(int fd);
 int ftruncate(int fd, off_t size);
+gid_t getegid(void);
 uid_t geteuid(void);
 pid_t getpid(void);
 long sysconf(int name);
@@ -17,6 +18,7 @@ int pipe(int fds[2]);
 ssize_t pread(int fd, void *to, size_t n, off_t offset);
 ssize_t pwrite(int fd, const void *bytes, size_t n, off_t offset);
 ssize_t read(int fd, void *to, size_t n);
+ssize_t readlinkat(int folder, const char *path, char *to, size_t n);
 int dup(int fd);
 int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
 int unlink(const char *path);
