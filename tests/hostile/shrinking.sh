@@ -76,6 +76,37 @@ start "$work/waiting"
 cut "the debug file of a process" stuck.debug stack "$pid"
 cut "the debug file of a process that is recorded" stuck.debug record --duration 0.05 -o profile "$pid"
 
+# A thread that shortens and regrows the file without a pause: the moment is not chosen, so that each read can meet it.
+# While it does, a program uses the library, and the command runs.
+headers=(-I"$top/include" -I"$here/include")
+if gcc -O1 -pthread "${headers[@]}" -o regrow "$top/tests/hostile/regrow.c" "$work"/libunspool.so.* 2>err; then
+  status=0
+  ./regrow whole 100 "$address" >out 2>&1 || status=$?
+  [[ $status -eq 0 ]] || fail "a program that uses the library: exit status $status: $(cat out)"
+  # regrown FILE ARGUMENT...: runs unspool eight times while FILE changes.
+  regrown() {
+    local file=$1 status changer
+    shift
+    cp "$file" kept
+    ./regrow "$file" &
+    changer=$!
+    for _ in 1 2 3 4 5 6 7 8; do
+      status=0
+      "$unspool" "$@" >out 2>err || status=$?
+      ((status <= 3)) || fail "$* while $file is shortened and regrown: exit status $status: $(cat err)"
+    done
+    { kill -KILL "$changer" && wait "$changer"; } 2>/dev/null || :
+    cp kept "$file"
+  }
+  regrown whole index -o made whole
+  regrown whole symbolize --index none -i -o whole "$address"
+  regrown "$index" symbolize --index store -i -o whole "$address"
+  regrown stuck.debug stack "$pid"
+  regrown stuck.debug record --duration 0.05 -o profile "$pid"
+else
+  echo "a program that uses the library: not tested: $(head -n 1 err)"
+fi
+
 # A raw capture of a program of its own.
 cp "$here/tests/tool/captures_itself" .
 ./captures_itself capture.raw >printed
