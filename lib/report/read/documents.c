@@ -89,8 +89,6 @@ struct walk {
     size_t depth;
     size_t scope;      /* the innermost scope around the node; SIZE_MAX: none */
     size_t next_scope; /* the first one that begins after the node */
-    uint64_t reports;  /* USPI_SLOT_BIT of the members that make an object a report */
-    bool is_report;    /* whether the object that was visited last is a report */
     uspi_take_json_frame take;
     void *context;
 };
@@ -107,10 +105,7 @@ static bool push_level(struct walk *walk, size_t node) {
         level->is_in_crash = documents->levels[walk->depth - 1].is_in_crash;
         level->is_innermost_first = documents->levels[walk->depth - 1].is_innermost_first;
         level->is_stack = documents->levels[walk->depth - 1].is_stack;
-        level->report = documents->levels[walk->depth - 1].report;
     }
-    if (walk->is_report) level->report = (uint32_t)walk->depth + 1;
-    walk->is_report = false;
     const struct uspi_span key = uspi_json_key(&documents->document, node);
     if (uspi_span_is(key, USPI_SPAN("crashDiagnostics"))) level->is_in_crash = true;
     if (uspi_span_is(key, USPI_SPAN("callStackRootFrames"))) {
@@ -120,6 +115,32 @@ static bool push_level(struct walk *walk, size_t node) {
     }
     walk->depth++;
     return true;
+}
+
+static bool has_key(const struct uspi_json_document *document, size_t object, struct uspi_span key) {
+    return key.length > 0 && uspi_json_member(document, object, key) != USPI_JSON_NONE;
+}
+
+void uspi_documents_find_report(struct uspi_documents *documents, size_t depth, size_t *report, size_t *outer) {
+    const struct uspi_json_document *document = &documents->document;
+    size_t known = depth;
+    while (known > 0 && !documents->levels[known - 1].is_report_known) known--;
+    for (; known < depth; known++) {
+        struct uspi_level *level = &documents->levels[known];
+        level->report = known > 0 ? level[-1].report : 0;
+        level->outer = known > 0 ? level[-1].outer : 0;
+        level->is_report_known = true;
+        for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
+            const struct uspi_json_shape *shape = uspi_json_shapes[i];
+            const struct uspi_span *keys = shape->outer_keys;
+            if (has_key(document, level->node, shape->report_key)) level->report = (uint32_t)known + 1;
+            if (has_key(document, level->node, keys[0]) && has_key(document, level->node, keys[1])) {
+                level->outer = (uint32_t)known + 1;
+            }
+        }
+    }
+    *report = depth > 0 ? documents->levels[depth - 1].report : 0;
+    *outer = depth > 0 ? documents->levels[depth - 1].outer : 0;
 }
 
 /* Leaves the objects and arrays that end before a node. */
@@ -458,7 +479,6 @@ static int visit(struct walk *walk, size_t node) {
     object.is_innermost_first = around != NULL && around->is_innermost_first;
     object.is_stack = around != NULL && around->is_stack;
     uspi_slots_read(&object);
-    walk->is_report = (object.has & walk->reports) != 0;
     if (find_shape(&object, &frame) == NULL) return USP_OK;
     return take_frame(walk, &object, &frame, is_element ? around : NULL);
 }
@@ -466,7 +486,6 @@ static int visit(struct walk *walk, size_t node) {
 int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame take, void *context) {
     struct walk walk = {.documents = documents, .scope = SIZE_MAX, .take = take, .context = context};
     const struct usp_reader_counts before = *documents->lines->counts;
-    for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) walk.reports |= uspi_json_shapes[i]->reports;
     documents->scope_count = 0;
     uspi_edits_reset(&documents->edits);
     uspi_tables_clear(&documents->tables);

@@ -11,10 +11,13 @@
 /* An object or array that contains the current node. */
 struct uspi_level {
     uint32_t node;
-    uint32_t report;     /* level of the innermost report that it is or is inside of, counted from 1; 0: none */
+    /* Levels of the innermost report that it is or is inside of, and of the innermost object with outer_keys, counted
+     * from 1; 0: none. Valid with is_report_known. */
+    uint32_t report, outer;
     uint32_t elements;   /* number of elements so far, for an array */
     uint32_t trampoline; /* number of the last element if that calls signal handlers; otherwise 0 */
-    bool is_in_crash;    /* it is MetricKit's crashDiagnostics, or is inside of them */
+    bool is_report_known;
+    bool is_in_crash; /* it is MetricKit's crashDiagnostics, or is inside of them */
     /* MetricKit: its frames are the innermost, or its only frame is; their children are their callers. */
     bool is_innermost_first;
     bool is_stack; /* MetricKit: each of its frames has at most one child */
@@ -48,5 +51,9 @@ typedef int (*uspi_take_json_frame)(void *context, const struct uspi_json_object
  * the frames; otherwise the changes are collected in `edits`, in the order of the text. Returns as uspi_json_read
  * does, or the result of `find` or `take`. */
 int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame take, void *context);
+
+/* Finds the innermost report around a node, whose level is `depth`, and the innermost object with outer_keys. Both are
+ * levels, counted from 1; 0: none. */
+void uspi_documents_find_report(struct uspi_documents *documents, size_t depth, size_t *report, size_t *outer);
 
 #endif

@@ -37,9 +37,59 @@ static bool find_ips_image(const struct uspi_json_object *object, struct uspi_re
     return true;
 }
 
+static const struct uspi_json_field ips_fields[] = {
+    {.field = USPI_FIELD_PROCESS, .path = "procName"},
+    {.field = USPI_FIELD_PROCESS, .path = "app_name"},
+    {.field = USPI_FIELD_PROCESS_ID, .path = "pid"},
+    {.field = USPI_FIELD_PATH, .path = "procPath"},
+    {.field = USPI_FIELD_IDENTIFIER, .path = "bundleInfo.CFBundleIdentifier"},
+    {.field = USPI_FIELD_IDENTIFIER, .path = "bundleID"},
+    {.field = USPI_FIELD_VERSION,
+     .path = "bundleInfo.CFBundleShortVersionString",
+     .more = "bundleInfo.CFBundleVersion"},
+    {.field = USPI_FIELD_VERSION, .path = "bundleInfo.CFBundleVersion"},
+    {.field = USPI_FIELD_VERSION, .path = "app_version", .more = "build_version"},
+    {.field = USPI_FIELD_CODE_TYPE, .path = "cpuType"},
+    {.field = USPI_FIELD_PARENT, .path = "parentProc"},
+    {.field = USPI_FIELD_INCIDENT, .path = "incident"},
+    {.field = USPI_FIELD_INCIDENT, .path = "incident_id"},
+    {.field = USPI_FIELD_HARDWARE, .path = "modelCode"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "osVersion.train", .more = "osVersion.build"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "os_version"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "build"},
+    {.field = USPI_FIELD_DATE, .path = "captureTime"},
+    {.field = USPI_FIELD_DATE, .path = "timestamp"},
+    {.field = USPI_FIELD_DATE, .path = "date"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "exception.type", .more = "exception.signal"},
+    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "exception.subtype"},
+    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "exception.message"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "panicString"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "macOSPanicString"},
+    {.field = USPI_FIELD_EXCEPTION_CODES, .path = "exception.codes"},
+    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exceptionReason.composed_message", .more = "exceptionReason.name"},
+    {.field = USPI_FIELD_VM_REGION, .path = "vmRegionInfo"},
+    {.field = USPI_FIELD_VM_REGION, .path = "vmregioninfo"},
+    {.field = USPI_FIELD_TRIGGERED_BY, .path = "faultingThread"},
+    {.field = USPI_FIELD_INFORMATION, .path = "asi*"},
+    {.field = USPI_FIELD_HARDWARE, .path = "product"},
+    {.field = USPI_FIELD_EVENT, .path = "reason"},
+    {.path = NULL},
+};
+
+static const struct uspi_json_label ips_stacks[] = {
+    {USPI_SPAN_INIT("lastExceptionBacktrace"), USPI_SPAN_INIT("Last Exception Backtrace")},
+    {USPI_SPAN_INIT("asiBacktraces"), USPI_SPAN_INIT("Application Specific Backtrace")},
+    {USPI_SPAN_INIT("panicString"), USPI_SPAN_INIT("Panicked thread")},
+    {USPI_SPAN_INIT("macOSPanicString"), USPI_SPAN_INIT("Panicked thread")},
+    {.key = {NULL, 0}},
+};
+
 const struct uspi_json_shape uspi_ips_json = {
     .name = "ips",
-    .reports = USPI_SLOT_BIT(USPI_SLOT_USED_IMAGES),
+    .report_key = USPI_SPAN_INIT("usedImages"),
+    .marks = {USPI_SPAN_INIT("\"usedImages\""), USPI_SPAN_INIT("\"panicString\"")},
+    .fields = ips_fields,
+    .stacks = ips_stacks,
     .needs = USPI_SLOT_BIT(USPI_SLOT_IMAGE_OFFSET) | USPI_SLOT_BIT(USPI_SLOT_IMAGE_INDEX),
     .frame = find_ips_frame,
     .name_key = USPI_SPAN_INIT("symbol"),
@@ -84,7 +134,8 @@ static bool find_stackshot_image(const struct uspi_json_object *object, struct u
 
 const struct uspi_json_shape uspi_stackshot_json = {
     .name = "stackshot",
-    .reports = USPI_SLOT_BIT(USPI_SLOT_BINARY_IMAGES_APPLE),
+    .report_key = USPI_SPAN_INIT("binaryImages"),
+    .marks = {USPI_SPAN_INIT("\"binaryImages\"")},
     .is_array = true,
     .list_keys = {USPI_SPAN_INIT("userFrames"), USPI_SPAN_INIT("kernelFrames")},
     .frame = find_stackshot_frame,
@@ -193,9 +244,58 @@ static bool find_metrickit_frame(const struct uspi_json_object *object, struct u
     return true;
 }
 
+static const struct uspi_json_field metrickit_fields[] = {
+    {.field = USPI_FIELD_IDENTIFIER, .path = "diagnosticMetaData.bundleIdentifier"},
+    {.field = USPI_FIELD_VERSION,
+     .path = "diagnosticMetaData.appVersion",
+     .more = "diagnosticMetaData.appBuildVersion"},
+    {.field = USPI_FIELD_VERSION, .path = "diagnosticMetaData.appBuildVersion"},
+    {.field = USPI_FIELD_CODE_TYPE, .path = "diagnosticMetaData.platformArchitecture"},
+    {.field = USPI_FIELD_HARDWARE, .path = "diagnosticMetaData.deviceType"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "diagnosticMetaData.osVersion"},
+    {.field = USPI_FIELD_PROCESS_ID, .path = "diagnosticMetaData.pid"},
+    {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.hangDuration"},
+    {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.totalCPUTime"},
+    {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.launchDuration"},
+    {.field = USPI_FIELD_EVENT, .path = "diagnosticMetaData.writesCaused"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE,
+     .path = "diagnosticMetaData.exceptionType",
+     .more = "diagnosticMetaData.signal",
+     .means = USPI_MEANS_EXCEPTION,
+     .more_means = USPI_MEANS_SIGNAL},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "diagnosticMetaData.signal", .means = USPI_MEANS_SIGNAL},
+    {.field = USPI_FIELD_EXCEPTION_CODES, .path = "diagnosticMetaData.exceptionCode"},
+    {.field = USPI_FIELD_EXCEPTION_REASON,
+     .path = "diagnosticMetaData.objectiveCexceptionReason.composedMessage",
+     .more = "diagnosticMetaData.objectiveCexceptionReason.exceptionName"},
+    {.field = USPI_FIELD_TERMINATION, .path = "diagnosticMetaData.terminationReason"},
+    {.field = USPI_FIELD_VM_REGION, .path = "diagnosticMetaData.virtualMemoryRegionInfo"},
+    {.path = NULL},
+};
+
+static const struct uspi_json_field payload_fields[] = {
+    {.field = USPI_FIELD_DATE, .path = "timeStampBegin"},
+    {.field = USPI_FIELD_END_DATE, .path = "timeStampEnd"},
+    {.path = NULL},
+};
+
+static const struct uspi_json_label diagnostics[] = {
+    {USPI_SPAN_INIT("crashDiagnostics"), USPI_SPAN_INIT("crash")},
+    {USPI_SPAN_INIT("hangDiagnostics"), USPI_SPAN_INIT("hang")},
+    {USPI_SPAN_INIT("cpuExceptionDiagnostics"), USPI_SPAN_INIT("cpu usage")},
+    {USPI_SPAN_INIT("diskWriteExceptionDiagnostics"), USPI_SPAN_INIT("disk writes")},
+    {USPI_SPAN_INIT("appLaunchDiagnostics"), USPI_SPAN_INIT("app launch")},
+    {.key = {NULL, 0}},
+};
+
 const struct uspi_json_shape uspi_metrickit_json = {
     .name = "metrickit",
-    .reports = USPI_SLOT_BIT(USPI_SLOT_CALL_STACK_TREE),
+    .report_key = USPI_SPAN_INIT("callStackTree"),
+    .outer_keys = {USPI_SPAN_INIT("timeStampBegin"), USPI_SPAN_INIT("timeStampEnd")},
+    .marks = {USPI_SPAN_INIT("\"callStackTree\"")},
+    .fields = metrickit_fields,
+    .outer_fields = payload_fields,
+    .events = diagnostics,
     .needs = USPI_SLOT_BIT(USPI_SLOT_TEXT_OFFSET) | USPI_SLOT_BIT(USPI_SLOT_ADDRESS),
     .frame = find_metrickit_frame,
     .name_key = USPI_SPAN_INIT("symbolName"),

@@ -36,9 +36,30 @@ static bool find_kscrash_image(const struct uspi_json_object *object, struct usp
     return true;
 }
 
+static const struct uspi_json_field kscrash_fields[] = {
+    {.field = USPI_FIELD_PROCESS, .path = "report.process_name"},
+    {.field = USPI_FIELD_INCIDENT, .path = "report.id"},
+    {.field = USPI_FIELD_DATE, .path = "report.timestamp"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "crash.error.mach.exception_name", .more = "crash.error.signal.name"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "crash.error.signal.name"},
+    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "crash.error.mach.code_name"},
+    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "crash.error.reason"},
+    {.field = USPI_FIELD_FAULT_ADDRESS, .path = "crash.error.address"},
+    {.field = USPI_FIELD_INFORMATION, .path = "crash.diagnosis"},
+    {.field = USPI_FIELD_IDENTIFIER, .path = "system.CFBundleIdentifier"},
+    {.field = USPI_FIELD_VERSION, .path = "system.CFBundleShortVersionString", .more = "system.CFBundleVersion"},
+    {.field = USPI_FIELD_PATH, .path = "system.CFBundleExecutablePath"},
+    {.field = USPI_FIELD_HARDWARE, .path = "system.machine"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "system.system_version", .more = "system.os_version"},
+    {.field = USPI_FIELD_CODE_TYPE, .path = "system.cpu_arch"},
+    {.path = NULL},
+};
+
 const struct uspi_json_shape uspi_kscrash_json = {
     .name = "kscrash",
-    .reports = USPI_SLOT_BIT(USPI_SLOT_BINARY_IMAGES),
+    .report_key = USPI_SPAN_INIT("binary_images"),
+    .marks = {USPI_SPAN_INIT("\"binary_images\"")},
+    .fields = kscrash_fields,
     .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR) | USPI_SLOT_BIT(USPI_SLOT_OBJECT_ADDR),
     .frame = find_kscrash_frame,
     .name_key = USPI_SPAN_INIT("symbol_name"),
@@ -87,9 +108,21 @@ static bool find_sentry_image(const struct uspi_json_object *object, struct uspi
     return true;
 }
 
+static const struct uspi_json_field sentry_fields[] = {
+    {.field = USPI_FIELD_INCIDENT, .path = "event_id"},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "exception.values[].type"},
+    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exception.values[].value"},
+    {.field = USPI_FIELD_VERSION, .path = "release"},
+    {.field = USPI_FIELD_HARDWARE, .path = "contexts.device.model"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "contexts.os.version", .more = "contexts.os.build"},
+    {.path = NULL},
+};
+
 const struct uspi_json_shape uspi_sentry_json = {
     .name = "sentry",
-    .reports = USPI_SLOT_BIT(USPI_SLOT_DEBUG_META),
+    .report_key = USPI_SPAN_INIT("debug_meta"),
+    .marks = {USPI_SPAN_INIT("\"debug_meta\""), USPI_SPAN_INIT("\"instruction_addr\"")},
+    .fields = sentry_fields,
     .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR),
     .frame = find_sentry_frame,
     .name_key = USPI_SPAN_INIT("function"),
@@ -129,8 +162,17 @@ static bool find_swift_image(const struct uspi_json_object *object, struct uspi_
     return true;
 }
 
+static const struct uspi_json_field swift_fields[] = {
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "description"},
+    {.field = USPI_FIELD_FAULT_ADDRESS, .path = "faultAddress"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "platform"},
+    {.field = USPI_FIELD_CODE_TYPE, .path = "architecture"},
+    {.path = NULL},
+};
+
 const struct uspi_json_shape uspi_swift_json = {
     .name = "swift-json",
+    .fields = swift_fields,
     .needs = USPI_SLOT_BIT(USPI_SLOT_ADDRESS) | USPI_SLOT_BIT(USPI_SLOT_KIND),
     .frame = find_swift_frame,
     .name_key = USPI_SPAN_INIT("symbol"),

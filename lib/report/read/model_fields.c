@@ -7,109 +7,6 @@
 
 /* ---- paths ---- */
 
-/* What a number means: itself, an exception, or a signal. */
-enum meaning { MEANS_ITSELF, MEANS_EXCEPTION, MEANS_SIGNAL };
-
-/* Where fields are. A path leads from the report's object: keys separated by dots. [] means the first element of an
- * array, a * at the end all strings inside the value, at any depth. The value at `more` is written after the field's
- * value, in parentheses. */
-static const struct {
-    enum uspi_field field;
-    const char *path, *more;
-    enum meaning meaning, more_meaning;
-} paths[] = {
-    /* .ips */
-    {.field = USPI_FIELD_PROCESS, .path = "procName"},
-    {.field = USPI_FIELD_PROCESS, .path = "app_name"},
-    {.field = USPI_FIELD_PROCESS_ID, .path = "pid"},
-    {.field = USPI_FIELD_PATH, .path = "procPath"},
-    {.field = USPI_FIELD_IDENTIFIER, .path = "bundleInfo.CFBundleIdentifier"},
-    {.field = USPI_FIELD_IDENTIFIER, .path = "bundleID"},
-    {.field = USPI_FIELD_VERSION,
-     .path = "bundleInfo.CFBundleShortVersionString",
-     .more = "bundleInfo.CFBundleVersion"},
-    {.field = USPI_FIELD_VERSION, .path = "bundleInfo.CFBundleVersion"},
-    {.field = USPI_FIELD_VERSION, .path = "app_version", .more = "build_version"},
-    {.field = USPI_FIELD_CODE_TYPE, .path = "cpuType"},
-    {.field = USPI_FIELD_PARENT, .path = "parentProc"},
-    {.field = USPI_FIELD_INCIDENT, .path = "incident"},
-    {.field = USPI_FIELD_INCIDENT, .path = "incident_id"},
-    {.field = USPI_FIELD_HARDWARE, .path = "modelCode"},
-    {.field = USPI_FIELD_OS_VERSION, .path = "osVersion.train", .more = "osVersion.build"},
-    {.field = USPI_FIELD_OS_VERSION, .path = "os_version"},
-    {.field = USPI_FIELD_OS_VERSION, .path = "build"},
-    {.field = USPI_FIELD_DATE, .path = "captureTime"},
-    {.field = USPI_FIELD_DATE, .path = "timestamp"},
-    {.field = USPI_FIELD_DATE, .path = "date"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "exception.type", .more = "exception.signal"},
-    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "exception.subtype"},
-    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "exception.message"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "panicString"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "macOSPanicString"},
-    {.field = USPI_FIELD_EXCEPTION_CODES, .path = "exception.codes"},
-    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exceptionReason.composed_message", .more = "exceptionReason.name"},
-    {.field = USPI_FIELD_VM_REGION, .path = "vmRegionInfo"},
-    {.field = USPI_FIELD_VM_REGION, .path = "vmregioninfo"},
-    {.field = USPI_FIELD_TRIGGERED_BY, .path = "faultingThread"},
-    {.field = USPI_FIELD_INFORMATION, .path = "asi*"},
-    {.field = USPI_FIELD_HARDWARE, .path = "product"},
-    {.field = USPI_FIELD_EVENT, .path = "reason"},
-    /* MetricKit */
-    {.field = USPI_FIELD_IDENTIFIER, .path = "diagnosticMetaData.bundleIdentifier"},
-    {.field = USPI_FIELD_VERSION,
-     .path = "diagnosticMetaData.appVersion",
-     .more = "diagnosticMetaData.appBuildVersion"},
-    {.field = USPI_FIELD_VERSION, .path = "diagnosticMetaData.appBuildVersion"},
-    {.field = USPI_FIELD_CODE_TYPE, .path = "diagnosticMetaData.platformArchitecture"},
-    {.field = USPI_FIELD_HARDWARE, .path = "diagnosticMetaData.deviceType"},
-    {.field = USPI_FIELD_OS_VERSION, .path = "diagnosticMetaData.osVersion"},
-    {.field = USPI_FIELD_PROCESS_ID, .path = "diagnosticMetaData.pid"},
-    {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.hangDuration"},
-    {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.totalCPUTime"},
-    {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.launchDuration"},
-    {.field = USPI_FIELD_EVENT, .path = "diagnosticMetaData.writesCaused"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE,
-     .path = "diagnosticMetaData.exceptionType",
-     .more = "diagnosticMetaData.signal",
-     .meaning = MEANS_EXCEPTION,
-     .more_meaning = MEANS_SIGNAL},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "diagnosticMetaData.signal", .meaning = MEANS_SIGNAL},
-    {.field = USPI_FIELD_EXCEPTION_CODES, .path = "diagnosticMetaData.exceptionCode"},
-    {.field = USPI_FIELD_EXCEPTION_REASON,
-     .path = "diagnosticMetaData.objectiveCexceptionReason.composedMessage",
-     .more = "diagnosticMetaData.objectiveCexceptionReason.exceptionName"},
-    {.field = USPI_FIELD_TERMINATION, .path = "diagnosticMetaData.terminationReason"},
-    {.field = USPI_FIELD_VM_REGION, .path = "diagnosticMetaData.virtualMemoryRegionInfo"},
-    /* KSCrash */
-    {.field = USPI_FIELD_PROCESS, .path = "report.process_name"},
-    {.field = USPI_FIELD_INCIDENT, .path = "report.id"},
-    {.field = USPI_FIELD_DATE, .path = "report.timestamp"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "crash.error.mach.exception_name", .more = "crash.error.signal.name"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "crash.error.signal.name"},
-    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "crash.error.mach.code_name"},
-    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "crash.error.reason"},
-    {.field = USPI_FIELD_FAULT_ADDRESS, .path = "crash.error.address"},
-    {.field = USPI_FIELD_INFORMATION, .path = "crash.diagnosis"},
-    {.field = USPI_FIELD_IDENTIFIER, .path = "system.CFBundleIdentifier"},
-    {.field = USPI_FIELD_VERSION, .path = "system.CFBundleShortVersionString", .more = "system.CFBundleVersion"},
-    {.field = USPI_FIELD_PATH, .path = "system.CFBundleExecutablePath"},
-    {.field = USPI_FIELD_HARDWARE, .path = "system.machine"},
-    {.field = USPI_FIELD_OS_VERSION, .path = "system.system_version", .more = "system.os_version"},
-    {.field = USPI_FIELD_CODE_TYPE, .path = "system.cpu_arch"},
-    /* Sentry */
-    {.field = USPI_FIELD_INCIDENT, .path = "event_id"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "exception.values[].type"},
-    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exception.values[].value"},
-    {.field = USPI_FIELD_VERSION, .path = "release"},
-    {.field = USPI_FIELD_HARDWARE, .path = "contexts.device.model"},
-    {.field = USPI_FIELD_OS_VERSION, .path = "contexts.os.version", .more = "contexts.os.build"},
-    /* Swift */
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "description"},
-    {.field = USPI_FIELD_FAULT_ADDRESS, .path = "faultAddress"},
-    {.field = USPI_FIELD_OS_VERSION, .path = "platform"},
-    {.field = USPI_FIELD_CODE_TYPE, .path = "architecture"},
-};
-
 /* Returns the value at a path, up to its end or a *; USPI_JSON_NONE if there is none. */
 static size_t find_value(const struct uspi_json_document *document, size_t node, const char *path) {
     while (node != USPI_JSON_NONE && *path != '\0' && *path != '*') {
@@ -144,18 +41,18 @@ static const char *const signals[] = {
     "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGINFO", "SIGUSR1", "SIGUSR2",
 };
 
-static const char *name_of(enum meaning meaning, uint64_t number) {
-    const size_t count = meaning == MEANS_EXCEPTION ? sizeof exceptions / sizeof *exceptions
-                         : meaning == MEANS_SIGNAL  ? sizeof signals / sizeof *signals
-                                                    : 0;
+static const char *name_of(enum uspi_json_means meaning, uint64_t number) {
+    const size_t count = meaning == USPI_MEANS_EXCEPTION ? sizeof exceptions / sizeof *exceptions
+                         : meaning == USPI_MEANS_SIGNAL  ? sizeof signals / sizeof *signals
+                                                         : 0;
     if (number >= count) return NULL;
-    return meaning == MEANS_EXCEPTION ? exceptions[number] : signals[number];
+    return meaning == USPI_MEANS_EXCEPTION ? exceptions[number] : signals[number];
 }
 
 /* Writes the first line of a string or a number; for a number with a name, that name. Writes nothing when memory is
  * exhausted. */
 static void put_value(struct uspi_text *out, const struct uspi_json_document *document, size_t node,
-                      enum meaning meaning) {
+                      enum uspi_json_means meaning) {
     bool is_hex;
     uint64_t number;
     if (node == USPI_JSON_NONE || document->nodes[node].kind <= USPI_JSON_ARRAY) return;
@@ -180,7 +77,7 @@ static void put_strings(struct uspi_text *out, const struct uspi_json_document *
     for (size_t i = node; node != USPI_JSON_NONE && i < document->nodes[node].next; i++) {
         if (document->nodes[i].kind != USPI_JSON_STRING || document->nodes[i].length == 0) continue;
         if (out->length > begin) uspi_put_string(out, " ");
-        put_value(out, document, i, MEANS_ITSELF);
+        put_value(out, document, i, USPI_MEANS_ITSELF);
     }
 }
 
@@ -196,7 +93,7 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
     uint64_t number;
     if (name != USPI_JSON_NONE) {
         uspi_put_string(out, "Namespace ");
-        put_value(out, document, name, MEANS_ITSELF);
+        put_value(out, document, name, USPI_MEANS_ITSELF);
     }
     if (name != USPI_JSON_NONE && code != USPI_JSON_NONE && uspi_json_uint(document, code, &number, &is_hex)) {
         uspi_put_string(out, ", Code ");
@@ -208,7 +105,7 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
     }
     if (indicator != USPI_JSON_NONE) {
         if (out->length > 0) uspi_put_string(out, " ");
-        put_value(out, document, indicator, MEANS_ITSELF);
+        put_value(out, document, indicator, USPI_MEANS_ITSELF);
     }
     const size_t reasons = find_value(document, node, "reasons"), details = find_value(document, node, "details");
     if (reasons != USPI_JSON_NONE) {
@@ -221,18 +118,19 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
     }
 }
 
-static void put_field(struct uspi_text *out, const struct uspi_json_document *document, size_t object, size_t which) {
-    const char *path = paths[which].path, *more = paths[which].more;
+static void put_field(struct uspi_text *out, const struct uspi_json_document *document, size_t object,
+                      const struct uspi_json_field *field) {
+    const char *path = field->path, *more = field->more;
     const size_t value = find_value(document, object, path);
     if (path[strlen(path) - 1] == '*') {
         put_strings(out, document, value);
         return;
     }
-    put_value(out, document, value, paths[which].meaning);
+    put_value(out, document, value, field->means);
     const size_t more_value = more != NULL && out->length > 0 ? find_value(document, object, more) : USPI_JSON_NONE;
     if (more_value == USPI_JSON_NONE || document->nodes[more_value].length == 0) return;
     uspi_put_string(out, " (");
-    put_value(out, document, more_value, paths[which].more_meaning);
+    put_value(out, document, more_value, field->more_means);
     uspi_put_string(out, ")");
 }
 
@@ -253,27 +151,58 @@ static bool end_text(struct field_text *text, struct uspi_model *model, enum usp
            uspi_model_set_field(model, field, uspi_gathered_span(&text->gathered));
 }
 
+/* Sets the fields that are not set yet. */
+static bool take_fields(struct field_text *text, struct uspi_model *model, const struct uspi_json_document *document,
+                        size_t report, const struct uspi_json_field *fields) {
+    for (; fields != NULL && fields->path != NULL; fields++) {
+        if (model->parts[model->part_count - 1].fields[fields->field].length > 0) continue;
+        begin_text(text);
+        put_field(&text->out, document, report, fields);
+        if (!end_text(text, model, fields->field)) return false;
+    }
+    return true;
+}
+
 bool uspi_model_take_fields(struct uspi_model *model, const struct uspi_json_document *document, size_t report,
-                            const struct uspi_payload_times *times) {
+                            const struct uspi_json_shape *format) {
     struct field_text text = {.gathered = {.bytes = NULL}};
-    bool is_taken = true;
     begin_text(&text);
     put_termination(&text.out, document, find_value(document, report, "termination"));
-    is_taken = end_text(&text, model, USPI_FIELD_TERMINATION);
-    for (size_t i = 0; is_taken && i < sizeof paths / sizeof *paths; i++) {
-        if (model->parts[model->part_count - 1].fields[paths[i].field].length > 0) continue;
-        begin_text(&text);
-        put_field(&text.out, document, report, i);
-        is_taken = end_text(&text, model, paths[i].field);
+    bool is_taken = end_text(&text, model, USPI_FIELD_TERMINATION);
+    if (is_taken && format != NULL) is_taken = take_fields(&text, model, document, report, format->fields);
+    for (size_t i = 0; is_taken && uspi_json_shapes[i] != NULL; i++) {
+        if (uspi_json_shapes[i] == format) continue;
+        is_taken = take_fields(&text, model, document, report, uspi_json_shapes[i]->fields);
     }
-    const struct {
-        enum uspi_field field;
-        size_t node;
-    } of_payload[] = {{USPI_FIELD_DATE, times->begin}, {USPI_FIELD_END_DATE, times->end}};
-    for (size_t i = 0; is_taken && i < 2; i++) {
+    uspi_gathered_clear(&text.gathered);
+    return is_taken;
+}
+
+void uspi_outer_values_find(struct uspi_outer_values *values, const struct uspi_json_document *document,
+                            size_t object) {
+    if (values->object == object) return;
+    values->object = object;
+    values->count = 0;
+    for (size_t i = 0; object != USPI_JSON_NONE && uspi_json_shapes[i] != NULL; i++) {
+        const struct uspi_json_field *field = uspi_json_shapes[i]->outer_fields;
+        for (; field != NULL && field->path != NULL && values->count < USPI_OUTER_FIELDS_MAX; field++) {
+            const size_t node = find_value(document, object, field->path);
+            if (node == USPI_JSON_NONE) continue;
+            values->fields[values->count] = field;
+            values->nodes[values->count++] = node;
+        }
+    }
+}
+
+bool uspi_model_take_outer(struct uspi_model *model, const struct uspi_json_document *document,
+                           const struct uspi_outer_values *values) {
+    struct field_text text = {.gathered = {.bytes = NULL}};
+    bool is_taken = true;
+    for (size_t i = 0; is_taken && i < values->count; i++) {
+        const struct uspi_json_field *field = values->fields[i];
         begin_text(&text);
-        put_value(&text.out, document, of_payload[i].node, MEANS_ITSELF);
-        is_taken = end_text(&text, model, of_payload[i].field);
+        put_value(&text.out, document, values->nodes[i], field->means);
+        is_taken = end_text(&text, model, field->field);
     }
     uspi_gathered_clear(&text.gathered);
     return is_taken;

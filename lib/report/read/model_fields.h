@@ -5,16 +5,24 @@
 
 #include "lib/report/read/model.h"
 
-/* The times of the object around MetricKit's diagnostics, which apply to all of them: nodes, USPI_JSON_NONE for
- * none. */
-struct uspi_payload_times {
-    size_t begin, end;
+/* What the object around several reports says about all of them. It is kept, because searching a large object for each
+ * of many reports would be slow. */
+struct uspi_outer_values {
+    size_t object; /* USPI_JSON_NONE: none was read */
+    size_t count;
+    const struct uspi_json_field *fields[USPI_OUTER_FIELDS_MAX];
+    size_t nodes[USPI_OUTER_FIELDS_MAX];
 };
 
-/* Sets those fields of the model's last report that are not set yet, from the object that is the report. Returns false
- * when memory is exhausted. */
+/* Finds the values in an object, unless they are of this object already. USPI_JSON_NONE: there are none. */
+void uspi_outer_values_find(struct uspi_outer_values *values, const struct uspi_json_document *document, size_t object);
+
+/* Set those fields of the model's last report that are not set yet: from the object that is the report, first those of
+ * its format (NULL: not known); and from the object around it. Return false when memory is exhausted. */
 bool uspi_model_take_fields(struct uspi_model *model, const struct uspi_json_document *document, size_t report,
-                            const struct uspi_payload_times *times);
+                            const struct uspi_json_shape *format);
+bool uspi_model_take_outer(struct uspi_model *model, const struct uspi_json_document *document,
+                           const struct uspi_outer_values *values);
 
 /* Copies a JSON string's characters, with resolved escapes, for the model's lifetime. Returns false when memory is
  * exhausted. */

@@ -24,11 +24,10 @@ struct builder {
     size_t list;     /* the array of the last thread's frames */
     uint32_t depth;  /* of the elements of that array */
     size_t threads;  /* threads of the last report so far; the number of the next thread, if it has none itself */
-    struct thread_facts facts; /* of the last thread; kept because one object may contain many arrays */
-    bool is_crash;             /* the last report is MetricKit's diagnostic of a crash */
-    size_t payload;            /* the object around the last report that holds several; USPI_JSON_NONE: none was read */
-    struct uspi_payload_times times; /* of that object */
-    size_t *shown;                   /* for each table of images, the last report that got its images, counted from 1 */
+    struct thread_facts facts;      /* of the last thread; kept because one object may contain many arrays */
+    bool is_crash;                  /* the last report is MetricKit's diagnostic of a crash */
+    struct uspi_outer_values outer; /* of the object around the last report */
+    size_t *shown;                  /* for each table of images, the last report that got its images, counted from 1 */
     size_t shown_capacity, shown_count;
 };
 
@@ -43,24 +42,27 @@ static size_t node_at(const struct uspi_documents *documents, size_t depth) {
     return depth > 0 ? documents->levels[depth - 1].node : USPI_JSON_NONE;
 }
 
-/* Returns which of MetricKit's diagnostics a report is, by the nearest key around it. */
-static struct uspi_span event_of(const struct uspi_documents *documents, size_t report_depth) {
-    static const struct {
-        struct uspi_span key, event;
-    } kinds[] = {
-        {USPI_SPAN_INIT("crashDiagnostics"), USPI_SPAN_INIT("crash")},
-        {USPI_SPAN_INIT("hangDiagnostics"), USPI_SPAN_INIT("hang")},
-        {USPI_SPAN_INIT("cpuExceptionDiagnostics"), USPI_SPAN_INIT("cpu usage")},
-        {USPI_SPAN_INIT("diskWriteExceptionDiagnostics"), USPI_SPAN_INIT("disk writes")},
-        {USPI_SPAN_INIT("appLaunchDiagnostics"), USPI_SPAN_INIT("app launch")},
-    };
-    const struct uspi_json_document *document = &documents->document;
-    if (report_depth < 2) return (struct uspi_span){"", 0};
-    const struct uspi_span key = uspi_json_key(document, node_at(documents, report_depth - 1));
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        if (uspi_span_is(key, kinds[k].key)) return kinds[k].event;
+/* Number of keys around a report, and around an array of frames, that may say what it is. */
+#define KEYS_AROUND 2
+
+/* Returns what the nearest key around a level means to a shape; empty: nothing. */
+static struct uspi_span label_of(const struct uspi_documents *documents, size_t depth,
+                                 const struct uspi_json_label *labels) {
+    for (size_t i = 0; i < KEYS_AROUND && i < depth; i++) {
+        const struct uspi_span key = uspi_json_key(&documents->document, node_at(documents, depth - i));
+        for (size_t k = 0; key.length > 0 && labels != NULL && labels[k].key.length > 0; k++) {
+            if (uspi_span_is(key, labels[k].key)) return labels[k].label;
+        }
     }
     return (struct uspi_span){"", 0};
+}
+
+static struct uspi_span event_of(const struct uspi_documents *documents, size_t report_depth) {
+    struct uspi_span event = {"", 0};
+    for (size_t i = 0; event.length == 0 && uspi_json_shapes[i] != NULL; i++) {
+        event = label_of(documents, report_depth, uspi_json_shapes[i]->events);
+    }
+    return event;
 }
 
 /* Whether a report is MetricKit's diagnostic of a crash, by the key around it. A diagnostic that was written alone has no
@@ -76,25 +78,16 @@ static bool is_crash(const struct uspi_json_document *document, size_t report, s
     return false;
 }
 
-/* Finds the times in the object that contains the report, once for all reports of that object. */
-static void find_times(struct builder *builder, size_t report_depth) {
-    const struct uspi_documents *documents = &builder->reader->documents;
-    const struct uspi_json_document *document = &documents->document;
-    const size_t payload = report_depth > 2 ? node_at(documents, report_depth - 2) : USPI_JSON_NONE;
-    if (payload == builder->payload && payload != USPI_JSON_NONE) return;
-    builder->payload = payload;
-    builder->times.begin = uspi_json_member(document, payload, USPI_SPAN("timeStampBegin"));
-    builder->times.end = uspi_json_member(document, payload, USPI_SPAN("timeStampEnd"));
-}
-
-/* Begins the report of a frame, unless it has begun. `depth` is the depth of the frame. */
-static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
-    const struct uspi_documents *documents = &builder->reader->documents;
+/* Begins the report of a frame, unless it has begun. `depth` is the depth of the frame, `format` its shape; NULL: not
+ * known. */
+static bool begin_report(struct builder *builder, size_t node, uint32_t depth, const struct uspi_json_shape *format) {
+    struct uspi_documents *documents = &builder->reader->documents;
     const struct uspi_json_document *document = &documents->document;
     struct uspi_model *model = builder->model;
     if (node < builder->part_end) return true;
     /* The innermost report around the frame; the whole document when there is none. */
-    const size_t report_depth = depth > 0 ? documents->levels[depth - 1].report : 0;
+    size_t report_depth, outer_depth;
+    uspi_documents_find_report(documents, depth, &report_depth, &outer_depth);
     const size_t report = report_depth > 0 ? node_at(documents, report_depth) : 0;
     builder->part_end = document->nodes[report].next;
     builder->list = USPI_JSON_NONE;
@@ -103,8 +96,9 @@ static bool begin_report(struct builder *builder, size_t node, uint32_t depth) {
     const struct uspi_model_part *last = model->part_count > 0 ? &model->parts[model->part_count - 1] : NULL;
     bool goes_on = last != NULL && last->thread_count == 0;
     if (!goes_on && uspi_model_add_part(model) == NULL) return false;
-    find_times(builder, report_depth);
-    if (!uspi_model_take_fields(model, document, report, &builder->times)) return false;
+    uspi_outer_values_find(&builder->outer, document, node_at(documents, outer_depth));
+    if (!uspi_model_take_fields(model, document, report, format)) return false;
+    if (!uspi_model_take_outer(model, document, &builder->outer)) return false;
     const struct uspi_span event = event_of(documents, report_depth);
     builder->is_crash = is_crash(document, report, event);
     return uspi_model_set_field(model, USPI_FIELD_EVENT, event);
@@ -168,21 +162,18 @@ static bool read_facts(struct builder *builder, size_t holder) {
 }
 
 /* Returns the name of the stack if frames are not those of a thread; otherwise an empty span. */
-static struct uspi_span stack_of(const struct uspi_json_object *object) {
-    static const struct {
-        struct uspi_span key, stack;
-    } stacks[] = {
-        {USPI_SPAN_INIT("lastExceptionBacktrace"), USPI_SPAN_INIT("Last Exception Backtrace")},
-        {USPI_SPAN_INIT("asiBacktraces"), USPI_SPAN_INIT("Application Specific Backtrace")},
-        {USPI_SPAN_INIT("panicString"), USPI_SPAN_INIT("Panicked thread")},
-        {USPI_SPAN_INIT("macOSPanicString"), USPI_SPAN_INIT("Panicked thread")},
-    };
-    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
-        if (uspi_span_is(object->list_key, stacks[i].key)) return stacks[i].stack;
+static struct uspi_span stack_of(const struct builder *builder, const struct uspi_json_object *object) {
+    struct uspi_span stack = {"", 0};
+    const bool is_text = object->node == object->list;
+    for (size_t i = 0; stack.length == 0 && uspi_json_shapes[i] != NULL; i++) {
+        const struct uspi_json_label *labels = uspi_json_shapes[i]->stacks;
+        for (size_t k = 0; labels != NULL && labels[k].key.length > 0; k++) {
+            if (uspi_span_is(object->list_key, labels[k].key)) return labels[k].label;
+        }
+        if (!is_text) stack = label_of(&builder->reader->documents, object->depth, labels);
     }
     /* Frames in a string: the key of the string names their stack. */
-    bool is_text = object->node == object->list;
-    return is_text ? object->list_key : (struct uspi_span){"", 0};
+    return is_text && stack.length == 0 ? object->list_key : stack;
 }
 
 /* Begins the thread of an array of frames. The object that contains the array describes it, or the object around that
@@ -194,7 +185,7 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
     if (thread == NULL) return false;
     builder->list = object->list;
     builder->depth = object->depth;
-    const struct uspi_span stack = stack_of(object);
+    const struct uspi_span stack = stack_of(builder, object);
     if (stack.length > 0) {
         thread->is_stack = true;
         return uspi_model_copy(model, stack, &thread->name);
@@ -260,7 +251,7 @@ static int take_frame(void *context, const struct uspi_json_object *object, cons
     struct builder *builder = context;
     struct uspi_model *model = builder->model;
     struct uspi_located copy = *located;
-    if (!begin_report(builder, object->node, object->depth) || !take_images(builder, object->table))
+    if (!begin_report(builder, object->node, object->depth, frame->shape) || !take_images(builder, object->table))
         return USP_ERROR_NO_MEMORY;
     struct uspi_model_part *part = &model->parts[model->part_count - 1];
     if (frame->shape != NULL) {
@@ -313,16 +304,16 @@ static int read_documents(struct builder *builder) {
     for (;;) {
         const size_t threads = model->thread_count;
         builder->part_end = 0;
-        builder->facts.holder = builder->payload = USPI_JSON_NONE;
+        builder->facts.holder = builder->outer.object = USPI_JSON_NONE;
+        builder->outer.count = 0;
         builder->shown_count = 0;
         int status = uspi_documents_read(documents, take_frame, builder);
         if (status == USP_ERROR_NOT_FOUND) return USP_OK;
         if (status != USP_OK) return status;
         if (builder->part_end == 0 && documents->document.nodes[0].kind == USPI_JSON_OBJECT) {
             /* A document without frames describes the one that follows. */
-            const struct uspi_payload_times none = {USPI_JSON_NONE, USPI_JSON_NONE};
             const bool is_added =
-                uspi_model_add_part(model) != NULL && uspi_model_take_fields(model, &documents->document, 0, &none);
+                uspi_model_add_part(model) != NULL && uspi_model_take_fields(model, &documents->document, 0, NULL);
             if (!is_added) return USP_ERROR_NO_MEMORY;
         }
         if (model->part_count > 0 && strcmp(model->parts[model->part_count - 1].format, "sentry") == 0) {

@@ -195,18 +195,16 @@ extern const struct uspi_line_shape *const uspi_line_shapes[];
 
 /* ---- JSON documents ---- */
 
-/* Members of objects in reports, each with its key. This is the only list of them: what follows from it are enum
- * uspi_slot, and the table of keys and their lengths in json_slots.c. */
+/* Members of frames that are found while an object is read for the first time, each with its key. This is the only list
+ * of them: what follows from it are enum uspi_slot, and the table of keys and their lengths in json_slots.c. A shape
+ * whose frames are in arrays with known keys needs none of these: uspi_member_text and uspi_member_uint find any
+ * member. */
 #define USPI_SLOTS(X)                                                                                                  \
     X(ADDRESS, "address")                                                                                              \
     X(BASE, "base")                                                                                                    \
-    X(BINARY_IMAGES, "binary_images")                                                                                  \
-    X(BINARY_IMAGES_APPLE, "binaryImages")                                                                             \
     X(BINARY_NAME, "binaryName")                                                                                       \
     X(BINARY_UUID, "binaryUUID")                                                                                       \
     X(BUILD_ID, "build_id")                                                                                            \
-    X(CALL_STACK_TREE, "callStackTree")                                                                                \
-    X(DEBUG_META, "debug_meta")                                                                                        \
     X(EXACT, "exact")                                                                                                  \
     X(FRAMES, "frames")                                                                                                \
     X(FUNCTION, "function")                                                                                            \
@@ -233,7 +231,6 @@ extern const struct uspi_line_shape *const uspi_line_shapes[];
     X(SYMBOL_NAME, "symbol_name")                                                                                      \
     X(SYMBOL_NAME_APPLE, "symbolName")                                                                                 \
     X(SYMBOL_OFFSET, "symbol_offset")                                                                                  \
-    X(USED_IMAGES, "usedImages")                                                                                       \
     X(UUID, "uuid")
 
 enum uspi_slot {
@@ -273,12 +270,37 @@ struct uspi_json_frame {
     bool is_hex; /* numbers are hexadecimal strings */
 };
 
+/* What a number in a report means. Strings mean themselves. */
+enum uspi_json_means {
+    USPI_MEANS_ITSELF,
+    USPI_MEANS_EXCEPTION, /* a Mach exception, which is written by its name */
+    USPI_MEANS_SIGNAL     /* a signal on Apple's systems, which is written by its name */
+};
+
+/* Where a report has a field. A path leads from the report's object: keys separated by dots. [] means the first element
+ * of an array, a * at the end all strings inside the value, at any depth. The value at `more` is written after the
+ * field's value, in parentheses. The first path with a value counts. */
+struct uspi_json_field {
+    enum uspi_field field;
+    const char *path, *more;
+    enum uspi_json_means means, more_means;
+};
+
+/* A key in a report, and what it means for the frames below it. */
+struct uspi_json_label {
+    struct uspi_span key, label;
+};
+
+/* A format of JSON: all that is known about it. Frames and images are read for every purpose, the members from
+ * `report_key` on only by `unspool report`. */
 struct uspi_json_shape {
     const char *name;
     bool is_array;                 /* its frames are arrays instead of objects */
     uint64_t needs;                /* USPI_SLOT_BIT of the members that every frame of this shape has */
-    uint64_t reports;              /* USPI_SLOT_BIT of members that make an object a report of its own */
     struct uspi_span list_keys[2]; /* keys of the arrays that may contain its frames; empty: any */
+    /* Texts, with their quotation marks, that reports of this shape contain, besides those that reader.c looks for in
+     * all texts. Without any of them, text that is not valid JSON is read as lines. */
+    struct uspi_span marks[2];
     /* Returns whether an object or array is a frame. *frame was cleared before. */
     bool (*frame)(const struct uspi_json_object *object, struct uspi_json_frame *frame);
     /* A frame's keys for its name; for its offset in the function or, with offset_is_start, the function's address;
@@ -298,7 +320,19 @@ struct uspi_json_shape {
     unsigned images_above;
     /* Reads an element of that list. *image was cleared before; its spans point into the document. */
     bool (*image)(const struct uspi_json_object *object, struct uspi_read_image *image);
+
+    /* An object with this member is a report of its own; empty: a document is a report. */
+    struct uspi_span report_key;
+    /* An object with these two members contains reports, and has outer_fields of all of them. */
+    struct uspi_span outer_keys[2];
+    const struct uspi_json_field *fields, *outer_fields; /* the last one has no path. May be NULL */
+    /* Keys around a report that say what happened; keys around an array of frames, or around the object that has it,
+     * that say what these are the stack of, instead of a thread. The last one has no key. May be NULL. */
+    const struct uspi_json_label *events, *stacks;
 };
+
+/* The most outer_fields of a shape. */
+#define USPI_OUTER_FIELDS_MAX 8
 
 /* The list of shapes, NULL-terminated. */
 extern const struct uspi_json_shape *const uspi_json_shapes[];

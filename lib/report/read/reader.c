@@ -168,17 +168,22 @@ static void put_wide(struct usp_reader *reader, struct uspi_span text) {
 /* Number of bytes at the beginning of a text that are examined. */
 #define HEAD_MAX ((size_t)64 << 10)
 
+static bool has_any(struct uspi_span text, const struct uspi_span *marks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (marks[i].length > 0 && uspi_span_has(text, marks[i])) return true;
+    }
+    return false;
+}
+
 /* Whether a text has one of the keys that reports have. Without them, text that is not valid JSON is read as lines. */
 static bool looks_like_report(struct uspi_span text) {
-    static const struct uspi_span keys[] = {
-        USPI_SPAN_INIT("\"bug_type\""),         USPI_SPAN_INIT("\"incident_id\""),  USPI_SPAN_INIT("\"usedImages\""),
-        USPI_SPAN_INIT("\"callStackTree\""),    USPI_SPAN_INIT("\"binaryImages\""), USPI_SPAN_INIT("\"binary_images\""),
-        USPI_SPAN_INIT("\"debug_meta\""),       USPI_SPAN_INIT("\"backtrace"),      USPI_SPAN_INIT("\"frames\""),
-        USPI_SPAN_INIT("\"instruction_addr\""), USPI_SPAN_INIT("\"panicString\""),
-    };
+    static const struct uspi_span common[] = {USPI_SPAN_INIT("\"bug_type\""), USPI_SPAN_INIT("\"incident_id\""),
+                                              USPI_SPAN_INIT("\"backtrace"), USPI_SPAN_INIT("\"frames\"")};
     if (text.length > HEAD_MAX) text.length = HEAD_MAX;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (uspi_span_has(text, keys[i])) return true;
+    if (has_any(text, common, sizeof common / sizeof *common)) return true;
+    for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
+        const struct uspi_span *marks = uspi_json_shapes[i]->marks;
+        if (has_any(text, marks, sizeof uspi_json_shapes[i]->marks / sizeof *marks)) return true;
     }
     return false;
 }

@@ -47,7 +47,5 @@ const struct uspi_line_shape *const uspi_line_shapes[] = {
     NULL,
 };
 
-const struct uspi_json_shape *const uspi_json_shapes[] = {
-    &uspi_metrickit_json, &uspi_ips_json,    &uspi_kscrash_json,   &uspi_sentry_json,
-    &uspi_swift_json,     &uspi_record_json, &uspi_stackshot_json, NULL,
-};
+#define ADDRESS_OF(name) &uspi_##name##_json,
+const struct uspi_json_shape *const uspi_json_shapes[] = {USPI_JSON_SHAPES(ADDRESS_OF) NULL};

@@ -14,7 +14,18 @@ extern const struct uspi_line_shape uspi_address_list, uspi_android_lines, uspi_
     uspi_portable_named, uspi_rust_lines, uspi_sample_lines, uspi_sample_top_lines, uspi_sanitizer_lines,
     uspi_sanitizer_summary, uspi_spindump_lines, uspi_swift_lines;
 
-extern const struct uspi_json_shape uspi_ips_json, uspi_kscrash_json, uspi_metrickit_json, uspi_record_json,
-    uspi_sentry_json, uspi_stackshot_json, uspi_swift_json;
+/* The formats of JSON, in the order in which they are tried. This is the only list of them. */
+#define USPI_JSON_SHAPES(X)                                                                                            \
+    X(metrickit)                                                                                                       \
+    X(ips)                                                                                                             \
+    X(kscrash)                                                                                                         \
+    X(sentry)                                                                                                          \
+    X(swift)                                                                                                           \
+    X(record)                                                                                                          \
+    X(stackshot)
+
+#define USPI_DECLARE_SHAPE(name) extern const struct uspi_json_shape uspi_##name##_json;
+USPI_JSON_SHAPES(USPI_DECLARE_SHAPE)
+#undef USPI_DECLARE_SHAPE
 
 #endif
