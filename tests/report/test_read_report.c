@@ -465,6 +465,140 @@ START_TEST(metrickit_fields) {
 }
 END_TEST
 
+/* ---- formats of JSON: what a report of each shows ---- */
+
+/* The text's JSON, and parts of the report in the order in which it has them. */
+struct shown {
+    const char *in;
+    const char *parts[8];
+};
+
+static void check_shown(const struct shown *shown) {
+    struct output output = {.text = NULL};
+    struct usp_report *report = read_text(shown->in);
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, gather, &output), USP_OK);
+    const char *at = output.text;
+    for (size_t i = 0; i < ELEMENTS(shown->parts) && shown->parts[i] != NULL; i++) {
+        const char *found = strstr(at, shown->parts[i]);
+        ck_assert_msg(found != NULL, "\"%s\" is not, or not there, in:\n%s", shown->parts[i], output.text);
+        at = found + strlen(shown->parts[i]);
+    }
+    free(output.text);
+    usp_report_free(report);
+}
+
+#define KSCRASH_THREAD(crashed)                                                                                        \
+    "\"threads\":[{\"index\":0,\"crashed\":" crashed                                                                   \
+    ",\"backtrace\":{\"contents\":[{\"instruction_addr\":4294967568,\"object_addr\":4294967296,"                       \
+    "\"object_name\":\"App\"}]}}]"
+
+/* KSCrash 2.6, Example-Reports: Hang, WatchdogTimeout, NSException; a list of the exception's frames before the threads. */
+static const struct shown kscrash_reports[] = {
+    {"{\"report\":{\"timestamp\":1765315753629383},\"crash\":{\"error\":{\"type\":\"hang\",\"hang\":{\"hang_start_"
+     "nanos\":"
+     "897133713870375,\"hang_end_nanos\":897141715985666},\"signal\":{\"signal\":0}}," KSCRASH_THREAD("true") "}}",
+     {"Date/Time:           2025-12-09 21:29:13.629383 +0000\n", "Event:               hang\n",
+      "Duration:            8.002 s\n\nThread 0 Crashed:\n"}},
+    {"{\"report\":{\"timestamp\":951782400},\"crash\":{\"error\":{\"type\":\"mach\",\"mach\":{\"exception\":10,"
+     "\"exception_name\":\"EXC_CRASH\",\"code\":9,\"code_name\":\"KERN_MEMORY_FAILURE\"},\"signal\":{\"signal\":9},"
+     "\"exit_reason\":{\"code\":2343432205}}," KSCRASH_THREAD("true") "}}",
+     {"Date/Time:           2000-02-29 00:00:00 +0000\n\n",
+      "Exception Type:      EXC_CRASH (SIGKILL)\nTermination Reason:  Code 0x8badf00d (watchdog: "}},
+    {"{\"crash\":{\"error\":{\"type\":\"nsexception\",\"nsexception\":{\"name\":\"NSRangeException\"},\"reason\":"
+     "\"index 2\"},"
+     "\"last_exception_backtrace\":{\"contents\":[{\"instruction_addr\":4294967552,\"object_addr\":4294967296,"
+     "\"object_name\":\"App\"}]}," KSCRASH_THREAD("true") "}}",
+     {"Exception Type:      NSRangeException\nException Reason:    index 2 (NSRangeException)\n\n",
+      "Last Exception Backtrace:\n0   " APP "0x0000000100000100 f100 + 4",
+      "Thread 0 Crashed:\n0   " APP "0x0000000100000110 "}},
+    /* Two samples of three refer to frames; the third is empty. */
+    {"{\"crash\":{\"error\":{\"type\":\"profile\",\"signal\":{\"signal\":6,\"name\":\"SIGABRT\"},\"profile\":{\"name\":"
+     "\"startup\",\"duration\":262253917,\"frames\":[{\"instruction_addr\":4294967552,\"object_addr\":4294967296,"
+     "\"object_name\":\"App\"},{\"instruction_addr\":4294967568,\"object_addr\":4294967296,\"object_name\":\"App\"}],"
+     "\"samples\":[{\"frames\":[0,1]},{\"frames\":[1]},{\"frames\":[]},{\"frames\":[7]}]}}}}",
+     {"Event:               profile\nDuration:            0.262 s\n\nThread 0 name:  startup\nThread 0:\nHeaviest "
+      "stack:\n",
+      "Call tree:\n  2    f110 + 4 (a.c:9) (in App) [0x100000110]\n    1    f100 + 4 (a.c:9) (in App) "
+      "[0x100000100]\n\n"}},
+};
+
+START_TEST(kscrash) { check_shown(&kscrash_reports[_i]); }
+END_TEST
+
+/* The forms that Swift's Codable may give to a dictionary with UUIDs as keys. The frame has its offset alone. */
+static const char *const binary_infos[] = {
+    "{\"" UUID_A "\":{\"binaryName\":\"App\"}}",
+    "{\"" UUID_A "\":\"App\"}",
+    "[\"" UUID_A "\",{\"uuid\":\"" UUID_A "\",\"name\":\"App\"}]",
+    "[\"" UUID_A "\",{\"binaryName\":\"App\"}]",
+    "[[\"" UUID_A "\",{\"binaryName\":\"App\"}]]",
+    "[{\"key\":\"" UUID_A "\",\"value\":{\"binaryName\":\"App\"}}]",
+    "[{\"uuid\":\"" UUID_A "\",\"name\":\"App\"}]",
+};
+
+static void check_diagnostic(const char *before, const char *info, const char *after) {
+    char in[2048];
+    snprintf(
+        in, sizeof in,
+        "{\"environment\":{\"deviceType\":\"iPhone18,1\",\"osVersion\":\"27.0\",\"applicationVersion\":\"3.1\"},"
+        "\"result\":{\"crash\":%s\"callStackTree\":{\"callStackThreads\":[{\"threadAttributed\":true,\"rootFrames\":[{"
+        "\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":256,\"subFrames\":[]}]}],\"binaryInfo\":%s},"
+        "\"signal\":11,\"exceptionType\":1,\"terminationCategory\":\"badAccess\"%s}}",
+        before, info, after);
+    const struct shown shown = {
+        in,
+        {"Version:             3.1\nHardware Model:      iPhone18,1\nOS Version:          27.0\n"
+         "Event:               crash\n\n",
+         "Exception Type:      EXC_BAD_ACCESS (SIGSEGV)\nTermination Reason:  badAccess\n", "Thread 0 Crashed:\n",
+         "App ", "f100 + 4"}};
+    check_shown(&shown);
+}
+
+START_TEST(diagnostic_report) {
+    check_diagnostic("{\"_0\":{", binary_infos[_i], "}}");
+    check_diagnostic("{", binary_infos[_i], "}");
+}
+END_TEST
+
+static const struct shown json_reports[] = {
+    /* bugsnag-cocoa: an event has the stack of its error, and its thread among the others. */
+    {"{\"events\":[{\"exceptions\":[{\"errorClass\":\"NSRangeException\",\"message\":\"index 2\",\"stacktrace\":[{"
+     "\"frameAddress\":\"0x100000100\",\"machoLoadAddress\":\"0x100000000\",\"machoFile\":\"/private/"
+     "App\"}]}],\"app\":{"
+     "\"id\":\"com.example\",\"version\":\"1.2\"},\"threads\":[{\"id\":\"7\",\"name\":\"worker\","
+     "\"errorReportingThread\":"
+     "true,\"stacktrace\":[{\"isPC\":true,\"frameAddress\":\"0x100000110\",\"machoLoadAddress\":\"0x100000000\","
+     "\"machoFile\":\"/private/App\"}]}]}]}",
+     {"Identifier:          com.example\nVersion:             1.2\n",
+      "Exception Type:      NSRangeException\nException Reason:    index 2\n",
+      "Exception Backtrace:\n0   " APP "0x0000000100000100 f100", "name:  worker\n",
+      " Crashed:\n0   " APP "0x0000000100000110 f110"}},
+    /* rust-minidump: the crashed thread is listed twice, and shown once. */
+    {"{\"crash_info\":{\"type\":\"SIGSEGV\",\"crashing_thread\":1},\"crashing_thread\":{\"threads_index\":1,\"frames\":"
+     "[{"
+     "\"module\":\"App\",\"module_offset\":\"0x100\",\"offset\":\"0x100000100\"}]},\"modules\":[{\"base_addr\":"
+     "\"0x100000000\","
+     "\"end_addr\":\"0x100010000\",\"filename\":\"App\"}],\"threads\":[{\"thread_id\":5,\"frames\":[{\"module\":"
+     "\"App\","
+     "\"module_offset\":\"0x110\",\"offset\":\"0x100000110\"}]},{\"thread_id\":6,\"thread_name\":\"x\",\"frames\":[{"
+     "\"module\":"
+     "\"App\",\"module_offset\":\"0x100\",\"offset\":\"0x100000100\"}]}]}",
+     {"Exception Type:      SIGSEGV\nTriggered by Thread: 1\n\nThread 1 name:  x\nThread 1 Crashed:\n0   " APP
+      "0x0000000100000100 f100",
+      "\n\nThread 0:\n0   " APP "0x0000000100000110 f110", "\n\nBinary Images:\n0x100000000 - 0x10000ffff App"}},
+    /* log(1): the event has the path of the image. */
+    {"[{\"traceID\":1,\"threadID\":77,\"eventMessage\":\"no queue\",\"backtrace\":{\"frames\":[{\"imageOffset\":256,"
+     "\"imageUUID\":\"" UUID_A "\"}]},\"processID\":42,\"senderImageUUID\":\"" UUID_A
+     "\",\"senderImagePath\":\"/x/App\"},"
+     "{\"traceID\":2,\"eventMessage\":\"second\",\"backtrace\":{\"frames\":[{\"imageOffset\":272,\"imageUUID\":"
+     "\"" UUID_A "\"}]},\"senderImageUUID\":\"" UUID_A "\",\"senderImagePath\":\"/x/App\"}]",
+     {"PID:                 42\n\nApplication Specific Information:\nno queue\n\n", "f100 + 4", "----\n\n", "second",
+      "f110 + 4"}},
+};
+
+START_TEST(other_json) { check_shown(&json_reports[_i]); }
+END_TEST
+
 /* Apple, MXDiskWriteExceptionDiagnostic (MetricKit's header) and MXAppLaunchDiagnostic. */
 START_TEST(metrickit_events) {
 #define TREE                                                                                                           \
@@ -930,6 +1064,9 @@ int main(void) {
               text_of_apple, application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields,
               metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded,
               every_format, refused, deep);
+    add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
+    add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
+    add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

@@ -1033,7 +1033,8 @@ static const struct text documents[] = {
      "\"sampleCount\":\"3\",\"isBlameFrame\":true,\"symbolName\":\"\",\"offsetIntoSymbol\":\"\",\"binaryName\":\"App\","
      "\"binaryUUID\":\"" UUID_A "\",\"address\":\"0x100000010\",\"offsetIntoBinaryTextSegment\":\"16\"}]}]}]}]}]}",
      "{\"productData\":[{\"diagnosticLogs\":[{\"callStackTree\":[{\"callStacks\":[{\"callStackRootFrames\":[{"
-     "\"sampleCount\":\"3\",\"isBlameFrame\":true,\"symbolName\":\"id.App:10!\",\"offsetIntoSymbol\":7,\"binaryName\":"
+     "\"sampleCount\":\"3\",\"isBlameFrame\":true,\"symbolName\":\"id.App:10!\",\"offsetIntoSymbol\":\"7\","
+     "\"binaryName\":"
      "\"App\","
      "\"binaryUUID\":\"" UUID_A "\",\"address\":\"0x100000010\",\"offsetIntoBinaryTextSegment\":\"16\"}]}]}]}]}]}",
      NULL, 1, 0},
@@ -1052,6 +1053,84 @@ static const struct text documents[] = {
      "\"object_addr\":4294967296,\"object_name\":\"App\"}]}}]},\"binary_images\":[{\"image_addr\":4294967296,"
      "\"image_size\":65536,\"name\":\"\\/x\\/App\",\"uuid\":\"" UUID_A "\"}]}",
      NULL, 2, 0},
+    /* KSCrash 2.6: the frames of a profile are instructions, to which samples refer; a frame outside of all images. */
+    {"kscrash",
+     "{\"crash\":{\"error\":{\"type\":\"profile\",\"profile\":{\"name\":\"startup\",\"frames\":[{\"instruction_addr\":"
+     "4294967312,\"object_addr\":4294967296,\"object_name\":\"App\"},{\"instruction_addr\":4294967328,\"object_addr\":"
+     "4294967296,\"object_name\":\"App\"}],\"samples\":[{\"duration\":1,\"frames\":[0,1]},{\"frames\":[1]},{\"frames\":"
+     "[]}]"
+     "}},\"threads\":[{\"backtrace\":{\"contents\":[{\"instruction_addr\":16}]}}]},\"binary_images\":[{\"image_addr\":"
+     "4294967296,\"image_size\":65536,\"name\":\"App\",\"uuid\":\"" UUID_A "\"}]}",
+     "{\"crash\":{\"error\":{\"type\":\"profile\",\"profile\":{\"name\":\"startup\",\"frames\":[{\"instruction_addr\":"
+     "4294967312,\"symbol_name\":\"id.App:10!\",\"symbol_addr\":4294967305,\"object_addr\":4294967296,\"object_name\":"
+     "\"App\"},{\"instruction_addr\":4294967328,\"symbol_name\":\"id.App:20!\",\"symbol_addr\":4294967321,"
+     "\"object_addr\":"
+     "4294967296,\"object_name\":\"App\"}],\"samples\":[{\"duration\":1,\"frames\":[0,1]},{\"frames\":[1]},{\"frames\":"
+     "[]}]"
+     "}},\"threads\":[{\"backtrace\":{\"contents\":[{\"instruction_addr\":16}]}}]},\"binary_images\":[{\"image_addr\":"
+     "4294967296,\"image_size\":65536,\"name\":\"App\",\"uuid\":\"" UUID_A "\"}]}",
+     NULL, 3, 0},
+    /* MetricKit's DiagnosticReport (iOS 27), by Apple's description of its types: offsets alone, names by UUID. */
+    {"metrickit",
+     "{\"environment\":{\"osVersion\":\"27.0\"},\"result\":{\"crash\":{\"_0\":{\"callStackTree\":{\"callStackThreads\":"
+     "[{"
+     "\"rootFrames\":[{\"binaryUUID\":\"" UUID_A
+     "\",\"offsetIntoBinaryTextSegment\":16,\"subFrames\":[{\"binaryUUID\":\"" UUID_B
+     "\",\"offsetIntoBinaryTextSegment\":32}]}]}],\"binaryInfo\":[\"" UUID_A "\",{\"binaryName\":\"App\"},\"" UUID_B
+     "\",{\"binaryName\":\"lib\"}]}}}}}",
+     "{\"environment\":{\"osVersion\":\"27.0\"},\"result\":{\"crash\":{\"_0\":{\"callStackTree\":{\"callStackThreads\":"
+     "[{"
+     "\"rootFrames\":[{\"binaryUUID\":\"" UUID_A "\",\"offsetIntoBinaryTextSegment\":16,\"symbolName\":\"id.App:10!\","
+     "\"offsetIntoSymbol\":7,\"subFrames\":[{\"binaryUUID\":\"" UUID_B
+     "\",\"offsetIntoBinaryTextSegment\":32,\"symbolName\":\"id.lib:20\",\"offsetIntoSymbol\":7}]}]}],\"binaryInfo\":["
+     "\"" UUID_A "\",{\"binaryName\":\"App\"},\"" UUID_B "\",{\"binaryName\":\"lib\"}]}}}}}",
+     NULL, 2, 0},
+    /* bugsnag-cocoa, BugsnagStackframe.m: only a frame with isPC is an instruction. */
+    {"bugsnag",
+     "{\"events\":[{\"exceptions\":[{\"stacktrace\":[{\"frameAddress\":\"0x100000010\",\"machoLoadAddress\":"
+     "\"0x100000000\","
+     "\"machoFile\":\"App\",\"machoUUID\":\"" UUID_A
+     "\",\"isPC\":true},{\"frameAddress\":\"0x100000020\",\"machoLoadAddress\":"
+     "\"0x100000000\",\"machoFile\":\"App\",\"machoUUID\":\"" UUID_A
+     "\",\"method\":null}]}],\"threads\":[{\"id\":\"3\","
+     "\"errorReportingThread\":true,\"stacktrace\":[{\"frameAddress\":\"0x5\",\"method\":\"main\"}]}]}]}",
+     "{\"events\":[{\"exceptions\":[{\"stacktrace\":[{\"frameAddress\":\"0x100000010\",\"method\":\"id.App:10!\","
+     "\"symbolAddress\":\"0x100000009\",\"machoLoadAddress\":\"0x100000000\","
+     "\"machoFile\":\"App\",\"machoUUID\":\"" UUID_A
+     "\",\"isPC\":true},{\"frameAddress\":\"0x100000020\",\"symbolAddress\":"
+     "\"0x100000019\",\"machoLoadAddress\":"
+     "\"0x100000000\",\"machoFile\":\"App\",\"machoUUID\":\"" UUID_A
+     "\",\"method\":\"id.App:20\"}]}],\"threads\":[{\"id\":\"3\","
+     "\"errorReportingThread\":true,\"stacktrace\":[{\"frameAddress\":\"0x5\",\"method\":\"main\"}]}]}]}",
+     NULL, 3, 0},
+    /* rust-minidump, json-schema.md: all addresses are those of calls; members without a value are null. */
+    {"minidump-json",
+     "{\"crash_info\":{\"crashing_thread\":0},\"modules\":[{\"base_addr\":\"0x1000\",\"end_addr\":\"0x9000\","
+     "\"filename\":"
+     "\"App\",\"debug_id\":\"0123ABCD456789ABCDEF0123456789AB0\",\"code_id\":null}],\"threads\":[{\"thread_id\":7,"
+     "\"frames\":[{"
+     "\"file\":null,\"function\":null,\"function_offset\":null,\"inlines\":null,\"line\":null,\"module\":\"App\","
+     "\"module_offset\":\"0x10\",\"offset\":\"0x1010\"},{\"module\":null,\"module_offset\":null,\"offset\":\"0x20\"}]}]"
+     "}",
+     "{\"crash_info\":{\"crashing_thread\":0},\"modules\":[{\"base_addr\":\"0x1000\",\"end_addr\":\"0x9000\","
+     "\"filename\":"
+     "\"App\",\"debug_id\":\"0123ABCD456789ABCDEF0123456789AB0\",\"code_id\":null}],\"threads\":[{\"thread_id\":7,"
+     "\"frames\":[{"
+     "\"file\":null,\"function\":\"id.App:10!\",\"function_offset\":\"0x7\",\"inlines\":null,\"line\":null,\"module\":"
+     "\"App\","
+     "\"module_offset\":\"0x10\",\"offset\":\"0x1010\"},{\"module\":null,\"module_offset\":null,\"offset\":\"0x20\"}]}]"
+     "}",
+     NULL, 2, 0},
+    /* log(1) --style ndjson: return addresses; the event names its images. */
+    {"log-show",
+     "{\"traceID\":1,\"processImagePath\":\"\\/x\\/App\",\"processImageUUID\":\"" UUID_A
+     "\",\"backtrace\":{\"frames\":[{"
+     "\"imageOffset\":16,\"imageUUID\":\"" UUID_A "\"}]}}\n{\"traceID\":2,\"backtrace\":{\"frames\":[]}}\n",
+     "{\"traceID\":1,\"processImagePath\":\"\\/x\\/App\",\"processImageUUID\":\"" UUID_A
+     "\",\"backtrace\":{\"frames\":[{"
+     "\"imageOffset\":16,\"symbol\":\"id.App:10\",\"symbolLocation\":7,\"imageUUID\":\"" UUID_A
+     "\"}]}}\n{\"traceID\":2,\"backtrace\":{\"frames\":[]}}\n",
+     NULL, 1, 0},
     /* Sentry, "Stack Trace Interface", "Debug Meta Interface": the last frame is the innermost. */
     {"sentry",
      "{\"exception\":{\"values\":[{\"stacktrace\":{\"frames\":[{\"function\":\"<redacted>\",\"instruction_addr\":"

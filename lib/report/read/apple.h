@@ -17,4 +17,8 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading);
  * libpthread. *is_chain: each frame has at most one child. */
 bool uspi_metrickit_order(const struct uspi_json_document *document, size_t list, bool *is_chain);
 
+/* Whether frames below a member with that key are those of a crash; whether it is a list of root frames. */
+bool uspi_metrickit_is_crash(struct uspi_span key);
+bool uspi_metrickit_is_root_list(struct uspi_span key);
+
 #endif

@@ -13,6 +13,9 @@ struct uspi_scope {
     size_t outer; /* the scope around it; SIZE_MAX: none */
 };
 
+/* Number of a list's images whose names are looked for by their ids; a hostile text may list any number. */
+#define NAMES_MAX 4096
+
 void uspi_documents_clear(struct uspi_documents *documents) {
     uspi_json_clear(&documents->document);
     uspi_tables_clear(&documents->tables);
@@ -107,8 +110,8 @@ static bool push_level(struct walk *walk, size_t node) {
         level->is_stack = documents->levels[walk->depth - 1].is_stack;
     }
     const struct uspi_span key = uspi_json_key(&documents->document, node);
-    if (uspi_span_is(key, USPI_SPAN("crashDiagnostics"))) level->is_in_crash = true;
-    if (uspi_span_is(key, USPI_SPAN("callStackRootFrames"))) {
+    if (uspi_metrickit_is_crash(key)) level->is_in_crash = true;
+    if (uspi_metrickit_is_root_list(key)) {
         bool is_chain;
         level->is_innermost_first = uspi_metrickit_order(&documents->document, node, &is_chain) || level->is_in_crash;
         level->is_stack = level->is_in_crash || (level->is_innermost_first && is_chain);
@@ -132,9 +135,10 @@ void uspi_documents_find_report(struct uspi_documents *documents, size_t depth, 
         level->is_report_known = true;
         for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
             const struct uspi_json_shape *shape = uspi_json_shapes[i];
-            const struct uspi_span *keys = shape->outer_keys;
             if (has_key(document, level->node, shape->report_key)) level->report = (uint32_t)known + 1;
-            if (has_key(document, level->node, keys[0]) && has_key(document, level->node, keys[1])) {
+            for (size_t pair = 0; pair < sizeof shape->outer_keys / sizeof *shape->outer_keys; pair++) {
+                const struct uspi_span *keys = shape->outer_keys[pair];
+                if (!has_key(document, level->node, keys[0]) || !has_key(document, level->node, keys[1])) continue;
                 level->outer = (uint32_t)known + 1;
             }
         }
@@ -155,10 +159,11 @@ static void pop_levels(struct walk *walk, size_t node) {
 static const struct uspi_json_shape *find_list(const struct walk *walk, size_t node, size_t *around) {
     const struct uspi_documents *documents = walk->documents;
     struct uspi_span key = uspi_json_key(&documents->document, node);
-    if (key.length < 6 || key.bytes[key.length - 1] != 's') return NULL;
+    if (key.length < 6) return NULL;
     for (size_t i = 0; uspi_json_shapes[i] != NULL; i++) {
         const struct uspi_json_shape *shape = uspi_json_shapes[i];
         if (shape->images_key.length == 0 || !uspi_span_is(key, shape->images_key)) continue;
+        if (documents->document.nodes[node].kind != USPI_JSON_ARRAY && !shape->has_image_object) continue;
         if (walk->depth < shape->images_above) continue;
         *around = documents->levels[walk->depth - shape->images_above].node;
         /* Of two shapes with the key "images", one has its list in "debug_meta", the other in the report itself. */
@@ -185,8 +190,7 @@ static int find_lists(struct walk *walk) {
     for (size_t i = 0; status == USP_OK && i < documents->document.count; i++) {
         if (nodes[i].kind > USPI_JSON_ARRAY) continue;
         pop_levels(walk, i);
-        const struct uspi_json_shape *shape =
-            nodes[i].kind == USPI_JSON_ARRAY && nodes[i].key_length > 0 ? find_list(walk, i, &around) : NULL;
+        const struct uspi_json_shape *shape = nodes[i].key_length > 0 ? find_list(walk, i, &around) : NULL;
         if (shape != NULL) status = read_images(documents, shape, i, around);
         if (!push_level(walk, i)) return USP_ERROR_NO_MEMORY;
     }
@@ -292,12 +296,24 @@ static int name_of_frame(struct uspi_documents *documents, struct uspi_located *
     return status;
 }
 
+/* Names the image of a frame that has only its id, by the list of images. */
+static void take_image_name(const struct uspi_documents *documents, size_t table, struct uspi_frame *frame) {
+    const struct uspi_image_entry *image;
+    if (table == SIZE_MAX || frame->image.length > 0 || frame->id_size == 0) return;
+    for (uint64_t n = 0; n < NAMES_MAX && (image = uspi_tables_image(&documents->tables, table, n)) != NULL; n++) {
+        if (image->id_size != frame->id_size || memcmp(image->id, frame->id, frame->id_size) != 0) continue;
+        frame->image = image->ident;
+        return;
+    }
+}
+
 static int take_frame(struct walk *walk, const struct uspi_json_object *object, struct uspi_json_frame *frame,
                       struct uspi_level *array) {
     struct uspi_documents *documents = walk->documents;
     struct uspi_located located = {.frame = frame->frame};
     struct usp_answer answer;
     struct uspi_span none = {"", 0};
+    take_image_name(documents, object->table, &located.frame);
     if (!resolve(documents, &located.frame.image, &none)) return USP_ERROR_NO_MEMORY;
     frame->frame.image = located.frame.image;
     located.is_located = locate_in_table(documents, object->table, frame, &located);
@@ -474,6 +490,7 @@ static int visit(struct walk *walk, size_t node) {
     object.list = is_element ? around->node : USPI_JSON_NONE;
     object.holder = is_element && walk->depth > 1 ? documents->levels[walk->depth - 2].node : USPI_JSON_NONE;
     object.list_key = is_element ? uspi_json_key(&documents->document, around->node) : (struct uspi_span){"", 0};
+    object.number = is_element ? around->elements : 0;
     object.is_first = is_element && around->elements == 1;
     object.is_last = is_element && nodes[node].next == nodes[around->node].next;
     object.is_innermost_first = around != NULL && around->is_innermost_first;

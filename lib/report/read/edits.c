@@ -64,6 +64,12 @@ static void put_string(struct uspi_text *out, const char *text) {
     uspi_put_string(out, "\"");
 }
 
+static void put_number(struct uspi_text *out, const struct uspi_json_frame *frame, uint64_t number) {
+    if (frame->is_string) uspi_put_string(out, "\"");
+    uspi_put_decimal(out, number, 0);
+    if (frame->is_string) uspi_put_string(out, "\"");
+}
+
 static void put_offset(struct uspi_text *out, const struct uspi_json_frame *frame, const struct usp_answer *answer) {
     uint64_t value = frame->shape->offset_is_start ? frame->frame.address - answer->offset : answer->offset;
     if (frame->is_hex) {
@@ -71,7 +77,7 @@ static void put_offset(struct uspi_text *out, const struct uspi_json_frame *fram
         uspi_put_hex(out, value, 1);
         uspi_put_string(out, "\"");
     } else {
-        uspi_put_decimal(out, value, 0);
+        put_number(out, frame, value);
     }
 }
 
@@ -87,22 +93,29 @@ static void put_path(struct uspi_text *out, const struct uspi_json_shape *shape,
     uspi_put_string(out, "\"");
 }
 
+/* Members of a frame that were null and got a value. */
+enum filled { FILLED_FILE = 1 << 0, FILLED_LINE = 1 << 1, FILLED_INLINES = 1 << 2 };
+
+/* Writes the source file and line, unless they were `filled` in (enum filled). */
 static void put_source(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
-                       const struct usp_source_frame *source) {
+                       const struct usp_source_frame *source, unsigned filled) {
     const bool is_object = frame->shape->source_key.length > 0;
     if (source->file == NULL || frame->shape->file_key.length == 0) return;
-    uspi_put_string(out, ",");
     if (is_object) {
+        uspi_put_string(out, ",");
         put_key(out, style, frame->shape->source_key);
         uspi_put_string(out, "{");
         style = &flat;
     }
-    put_key(out, style, frame->shape->file_key);
-    put_path(out, frame->shape, source);
-    if (source->line > 0) {
+    if ((filled & FILLED_FILE) == 0) {
+        if (!is_object) uspi_put_string(out, ",");
+        put_key(out, style, frame->shape->file_key);
+        put_path(out, frame->shape, source);
+    }
+    if (source->line > 0 && (filled & FILLED_LINE) == 0) {
         uspi_put_string(out, ",");
         put_key(out, style, frame->shape->line_key);
-        uspi_put_decimal(out, source->line, 0);
+        put_number(out, frame, source->line);
     }
     if (source->line > 0 && source->column > 0 && is_object) {
         uspi_put_string(out, ",\"column\":");
@@ -111,20 +124,28 @@ static void put_source(struct uspi_text *out, const struct style *style, const s
     if (is_object) uspi_put_string(out, "}");
 }
 
+struct uspi_span uspi_inlines_key(const struct uspi_json_shape *shape) {
+    return shape->inlines_key.length > 0 ? shape->inlines_key : USPI_SPAN("inlined");
+}
+
 /* Writes the inlined calls, innermost first, as an array of objects with the frame's own keys. */
-static void put_inlined(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
-                        const struct usp_answer *answer) {
-    if (answer->count < 2 || frame->shape->inlined_key.length > 0) return;
-    uspi_put_string(out, ",");
-    put_key(out, style, USPI_SPAN("inlined"));
+static void put_calls(struct uspi_text *out, const struct uspi_json_frame *frame, const struct usp_answer *answer) {
     for (uint32_t i = 0; i + 1 < answer->count; i++) {
         uspi_put_string(out, i == 0 ? "[{" : ",{");
         put_key(out, &flat, frame->shape->name_key);
         put_string(out, answer->frames[i].function);
-        put_source(out, &flat, frame, &answer->frames[i]);
+        put_source(out, &flat, frame, &answer->frames[i], 0);
         uspi_put_string(out, "}");
     }
     uspi_put_string(out, "]");
+}
+
+static void put_inlined(struct uspi_text *out, const struct style *style, const struct uspi_json_frame *frame,
+                        const struct usp_answer *answer) {
+    if (answer->count < 2 || frame->shape->inlined_key.length > 0) return;
+    uspi_put_string(out, ",");
+    put_key(out, style, uspi_inlines_key(frame->shape));
+    put_calls(out, frame, answer);
 }
 
 static size_t begin_of_value(const struct uspi_json_document *document, size_t node) {
@@ -179,17 +200,56 @@ static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_d
         uspi_put_string(out, "true,");
         put_key(out, &style, shape->name_key);
         put_string(out, answer->frames[i].function);
-        put_source(out, &style, frame, &answer->frames[i]);
+        put_source(out, &style, frame, &answer->frames[i], 0);
         uspi_put_string(out, "},");
     }
     return uspi_edit_end(edits, &edit, document->nodes[frame->node].from, 0);
+}
+
+/* Whether an object has a member that is not null. */
+static bool has_value(const struct uspi_json_document *document, size_t object, struct uspi_span key) {
+    const size_t member = key.length > 0 ? uspi_json_member(document, object, key) : USPI_JSON_NONE;
+    return member != USPI_JSON_NONE && !uspi_span_is(uspi_json_text(document, member), USPI_SPAN("null"));
 }
 
 /* An earlier run may have added the source line, also to code without a function. */
 bool uspi_json_has_source(const struct uspi_json_document *document, const struct uspi_json_frame *frame) {
     const struct uspi_json_shape *shape = frame->shape;
     const struct uspi_span key = shape->source_key.length > 0 ? shape->source_key : shape->file_key;
-    return key.length > 0 && uspi_json_member(document, frame->node, key) != USPI_JSON_NONE;
+    return has_value(document, frame->node, key);
+}
+
+/* Replaces a frame's members that are null and for which the answer has a value. *filled: which of them. */
+static int fill_nulls(struct uspi_edits *edits, const struct uspi_json_document *document,
+                      const struct uspi_json_frame *frame, const struct usp_answer *answer, unsigned *filled) {
+    const struct uspi_json_shape *shape = frame->shape;
+    const struct usp_source_frame *source = &answer->frames[answer->count - 1];
+    const bool has_file = source->file != NULL;
+    const struct {
+        unsigned bit;
+        bool has_value;
+        struct uspi_span key;
+    } members[] = {
+        {FILLED_FILE, has_file, shape->file_key},
+        {FILLED_LINE, has_file && source->line > 0, shape->line_key},
+        {FILLED_INLINES, answer->count > 1, shape->inlines_key},
+    };
+    int status = USP_OK;
+    *filled = 0;
+    for (size_t i = 0; status == USP_OK && i < sizeof members / sizeof *members; i++) {
+        const struct uspi_span key = members[i].key;
+        if (shape->source_key.length > 0 || key.length == 0 || !members[i].has_value) continue;
+        const size_t member = uspi_json_member(document, frame->node, key);
+        if (member == USPI_JSON_NONE || has_value(document, frame->node, key)) continue;
+        struct uspi_edit_text edit;
+        struct uspi_text *out = uspi_edit_begin(edits, &edit);
+        if (members[i].bit == FILLED_FILE) put_path(out, shape, source);
+        if (members[i].bit == FILLED_LINE) put_number(out, frame, source->line);
+        if (members[i].bit == FILLED_INLINES) put_calls(out, frame, answer);
+        status = replace_member(edits, document, &edit, member);
+        *filled |= members[i].bit;
+    }
+    return status;
 }
 
 /* Replaces the values of a frame's members for its name and its offset. */
@@ -229,6 +289,9 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
     struct uspi_edit_text edit;
     if (document->nodes[frame->node].kind == USPI_JSON_ARRAY) return edit_array(edits, document, frame, answer);
     int status = add_inlined_frames(edits, document, frame, answer);
+    const bool has_line = uspi_json_has_source(document, frame);
+    unsigned filled = 0;
+    if (status == USP_OK && !has_line) status = fill_nulls(edits, document, frame, answer, &filled);
     if (status != USP_OK) return status;
     const bool keeps_name = (frame->frame.flags & USPI_FRAME_NAMED) != 0;
     if (!keeps_name) status = replace_name(edits, document, frame, answer);
@@ -236,8 +299,9 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
     const struct style style = style_of(document, frame->anchor);
     struct uspi_text *out = uspi_edit_begin(edits, &edit);
     if (!keeps_name) add_name(out, &style, frame, answer);
-    if (!uspi_json_has_source(document, frame)) put_source(out, &style, frame, source);
-    put_inlined(out, &style, frame, answer);
+    if (!has_line) put_source(out, &style, frame, source, filled);
+    const bool has_calls = uspi_json_member(document, frame->node, uspi_inlines_key(frame->shape)) != USPI_JSON_NONE;
+    if (!has_calls) put_inlined(out, &style, frame, answer);
     if (edit.text.length == 0) return USP_OK;
     size_t at = begin_of_value(document, frame->anchor) + length_of_value(document, frame->anchor);
     return uspi_edit_end(edits, &edit, at, 0);
@@ -248,7 +312,11 @@ int uspi_edits_add_line(struct uspi_edits *edits, const struct uspi_json_documen
     struct uspi_edit_text edit;
     if (document->nodes[frame->node].kind == USPI_JSON_ARRAY || uspi_json_has_source(document, frame)) return USP_OK;
     const struct style style = style_of(document, frame->anchor);
-    put_source(uspi_edit_begin(edits, &edit), &style, frame, &answer->frames[0]);
+    const struct usp_answer line = {.frames = answer->frames, .count = 1};
+    unsigned filled;
+    int status = fill_nulls(edits, document, frame, &line, &filled);
+    if (status != USP_OK) return status;
+    put_source(uspi_edit_begin(edits, &edit), &style, frame, &answer->frames[0], filled);
     if (edit.text.length == 0) return USP_OK;
     size_t at = begin_of_value(document, frame->anchor) + length_of_value(document, frame->anchor);
     return uspi_edit_end(edits, &edit, at, 0);

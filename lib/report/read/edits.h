@@ -49,6 +49,9 @@ int uspi_edits_add_counts(struct uspi_edits *edits, const struct uspi_json_docum
                           const struct usp_reader_counts *before, const struct usp_reader_counts *counts,
                           size_t member);
 
+/* Returns the key of a frame's inlined calls, for shapes without inlined_key. */
+struct uspi_span uspi_inlines_key(const struct uspi_json_shape *shape);
+
 /* Sorts the edits by their position in the text. Members of an object, and nested objects, may have been edited in
  * another order. */
 void uspi_edits_sort(struct uspi_edits *edits);

@@ -3,7 +3,7 @@
  * Organizer).
  *
  * Sources: Apple, "Interpreting the JSON format of a crash report", MXDiagnosticPayload, App Store Connect API
- * DiagnosticLogs; xnu tools/lldbmacros/core kcdata.py (stackshots); payloads in the tests of ChimeHQ/Meter and
+ * DiagnosticLogs, DiagnosticReport (iOS 27); xnu tools/lldbmacros/core kcdata.py (stackshots); payloads in the tests of ChimeHQ/Meter and
  * getsentry/sentry-cocoa. */
 #include "lib/report/read/apple.h"
 #include "lib/report/read/json_slots.h"
@@ -216,6 +216,14 @@ bool uspi_metrickit_order(const struct uspi_json_document *document, size_t list
     return is_told ? is_innermost_first : is_start(last.binary) && !is_start(root.binary);
 }
 
+bool uspi_metrickit_is_crash(struct uspi_span key) {
+    return uspi_span_is(key, USPI_SPAN("crashDiagnostics")) || uspi_span_is(key, USPI_SPAN("crash"));
+}
+
+bool uspi_metrickit_is_root_list(struct uspi_span key) {
+    return uspi_span_is(key, USPI_SPAN("callStackRootFrames")) || uspi_span_is(key, USPI_SPAN("rootFrames"));
+}
+
 /* Whether a frame has frames below it: an empty list of them counts as none. */
 static bool has_below(const struct uspi_json_object *object) {
     if ((object->has & USPI_SLOT_BIT(USPI_SLOT_SUB_FRAMES)) == 0) return false;
@@ -228,20 +236,64 @@ static bool has_below(const struct uspi_json_object *object) {
 static bool find_metrickit_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t offset, count;
     if (!uspi_slot_uint(object, USPI_SLOT_TEXT_OFFSET, &offset)) return false;
-    if (!uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) return false;
-    frame->frame.flags = USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET;
-    take_text_offset(frame->frame.address, offset, &frame->frame);
+    frame->frame.flags = USPI_FRAME_OFFSET | USPI_FRAME_LEAF;
+    frame->frame.offset = offset;
+    /* Apple describes the address as optional (CallStackFrame.address; App Store Connect's DiagnosticLogCallStackNode). */
+    if (uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) {
+        frame->frame.flags = USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET;
+        take_text_offset(frame->frame.address, offset, &frame->frame);
+    }
     const bool is_plain = (frame->frame.flags & USPI_FRAME_LEAF) != 0;
-    const bool is_root = uspi_span_is(object->list_key, USPI_SPAN("callStackRootFrames"));
+    const bool is_root = uspi_metrickit_is_root_list(object->list_key);
     frame->frame.flags &= ~(unsigned)USPI_FRAME_LEAF;
     bool is_exact = object->is_innermost_first ? is_root : is_plain && !has_below(object);
     if (is_exact) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     if (uspi_slot_uint(object, USPI_SLOT_SAMPLE_COUNT, &count)) frame->frame.count = count;
     frame->frame.image = uspi_slot_text(object, USPI_SLOT_BINARY_NAME);
     uspi_slot_id(object, USPI_SLOT_BINARY_UUID, &frame->frame);
-    frame->anchor = object->slots[USPI_SLOT_ADDRESS];
+    frame->anchor =
+        object
+            ->slots[(object->has & USPI_SLOT_BIT(USPI_SLOT_ADDRESS)) != 0 ? USPI_SLOT_ADDRESS : USPI_SLOT_TEXT_OFFSET];
+    /* App Store Connect writes all numbers as strings. */
+    frame->is_string = object->document->nodes[object->slots[USPI_SLOT_TEXT_OFFSET]].kind == USPI_JSON_STRING;
     uspi_take_json_name(object, USPI_SLOT_SYMBOL_NAME_APPLE, USPI_SLOT_OFFSET_INTO_SYMBOL, frame);
     return true;
+}
+
+/* Reads an element of iOS 27's binaryInfo, which gives binaries their names by UUID. How Swift's Codable writes this
+ * dictionary depends on the type of its keys, and Apple describes only the types. So all forms are read: an object with
+ * UUIDs as keys; an array in which each UUID is followed by its value; an array of pairs; an array of values that have
+ * their UUID. */
+static bool find_metrickit_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
+    static const struct uspi_span ids[] = {USPI_SPAN_INIT("uuid"), USPI_SPAN_INIT("binaryUUID"), USPI_SPAN_INIT("key")};
+    static const struct uspi_span names[] = {USPI_SPAN_INIT("binaryName"), USPI_SPAN_INIT("name")};
+    const struct uspi_json_document *document = object->document;
+    const struct uspi_json_node *nodes = document->nodes;
+    struct uspi_json_object value = *object;
+    struct uspi_span id = uspi_json_key(document, object->node);
+    if (nodes[object->node].key == 0) id = (struct uspi_span){"", 0};
+    if (nodes[object->node].kind == USPI_JSON_ARRAY && nodes[object->node].next > object->node + 2) {
+        id = uspi_json_text(document, object->node + 1);
+        value.node = nodes[object->node + 1].next;
+    } else if (id.length == 0 && nodes[object->node - 1].kind == USPI_JSON_STRING) {
+        id = uspi_json_text(document, object->node - 1);
+    }
+    if (uspi_json_member(document, value.node, USPI_SPAN("value")) != USPI_JSON_NONE) {
+        id = uspi_member_text(&value, USPI_SPAN("key"));
+        value.node = uspi_json_member(document, value.node, USPI_SPAN("value"));
+    }
+    if (value.node != object->node && nodes[value.node].kind == USPI_JSON_STRING) {
+        image->ident = uspi_json_text(document, value.node);
+    }
+    if (nodes[object->node].key != 0 && nodes[object->node].kind == USPI_JSON_STRING) {
+        image->ident = uspi_json_text(document, object->node);
+    }
+    for (size_t i = 0; i < 2 && image->ident.length == 0; i++) image->ident = uspi_member_text(&value, names[i]);
+    image->id_size = uspi_scan_id(id, image->id, sizeof image->id);
+    for (size_t i = 0; i < 3 && image->id_size == 0; i++) {
+        image->id_size = uspi_scan_id(uspi_member_text(&value, ids[i]), image->id, sizeof image->id);
+    }
+    return image->id_size > 0 && image->ident.length > 0;
 }
 
 static const struct uspi_json_field metrickit_fields[] = {
@@ -270,12 +322,37 @@ static const struct uspi_json_field metrickit_fields[] = {
      .more = "diagnosticMetaData.objectiveCexceptionReason.exceptionName"},
     {.field = USPI_FIELD_TERMINATION, .path = "diagnosticMetaData.terminationReason"},
     {.field = USPI_FIELD_VM_REGION, .path = "diagnosticMetaData.virtualMemoryRegionInfo"},
+    /* iOS 27: DiagnosticReport, whose diagnostic has its facts beside the tree; and App Store Connect's logs */
+    {.field = USPI_FIELD_EXCEPTION_TYPE,
+     .path = "exceptionType",
+     .more = "signal",
+     .means = USPI_MEANS_EXCEPTION,
+     .more_means = USPI_MEANS_SIGNAL},
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "signal", .means = USPI_MEANS_SIGNAL},
+    {.field = USPI_FIELD_EXCEPTION_CODES, .path = "exceptionCode"},
+    {.field = USPI_FIELD_EXCEPTION_REASON,
+     .path = "exceptionReason.composedMessage",
+     .more = "exceptionReason.exceptionName"},
+    {.field = USPI_FIELD_TERMINATION, .path = "terminationReason"},
+    {.field = USPI_FIELD_TERMINATION, .path = "terminationCategory"},
+    {.field = USPI_FIELD_VM_REGION, .path = "virtualMemoryRegionInfo"},
+    {.field = USPI_FIELD_DURATION, .path = "hangDuration"},
+    {.field = USPI_FIELD_DURATION, .path = "totalCPUTime"},
+    {.field = USPI_FIELD_DURATION, .path = "launchDuration"},
+    {.field = USPI_FIELD_EVENT, .path = "diagnosticMetaData.event"},
+    {.field = USPI_FIELD_VERSION, .path = "diagnosticMetaData.buildVersion"},
     {.path = NULL},
 };
 
 static const struct uspi_json_field payload_fields[] = {
     {.field = USPI_FIELD_DATE, .path = "timeStampBegin"},
     {.field = USPI_FIELD_END_DATE, .path = "timeStampEnd"},
+    {.field = USPI_FIELD_IDENTIFIER, .path = "environment.bundleIdentifier"},
+    {.field = USPI_FIELD_VERSION, .path = "environment.applicationVersion|environment.appVersion"},
+    {.field = USPI_FIELD_HARDWARE, .path = "environment.deviceType"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "environment.osVersion"},
+    {.field = USPI_FIELD_CODE_TYPE, .path = "environment.platformArchitecture"},
+    {.field = USPI_FIELD_PROCESS_ID, .path = "environment.pid|environment.processIdentifier"},
     {.path = NULL},
 };
 
@@ -285,18 +362,30 @@ static const struct uspi_json_label diagnostics[] = {
     {USPI_SPAN_INIT("cpuExceptionDiagnostics"), USPI_SPAN_INIT("cpu usage")},
     {USPI_SPAN_INIT("diskWriteExceptionDiagnostics"), USPI_SPAN_INIT("disk writes")},
     {USPI_SPAN_INIT("appLaunchDiagnostics"), USPI_SPAN_INIT("app launch")},
+    /* iOS 27's DiagnosticResult */
+    {USPI_SPAN_INIT("crash"), USPI_SPAN_INIT("crash")},
+    {USPI_SPAN_INIT("hang"), USPI_SPAN_INIT("hang")},
+    {USPI_SPAN_INIT("cpuException"), USPI_SPAN_INIT("cpu usage")},
+    {USPI_SPAN_INIT("diskWriteException"), USPI_SPAN_INIT("disk writes")},
+    {USPI_SPAN_INIT("appLaunch"), USPI_SPAN_INIT("app launch")},
+    {USPI_SPAN_INIT("memoryException"), USPI_SPAN_INIT("memory limit")},
     {.key = {NULL, 0}},
 };
 
 const struct uspi_json_shape uspi_metrickit_json = {
     .name = "metrickit",
     .report_key = USPI_SPAN_INIT("callStackTree"),
-    .outer_keys = {USPI_SPAN_INIT("timeStampBegin"), USPI_SPAN_INIT("timeStampEnd")},
+    .outer_keys = {{USPI_SPAN_INIT("timeStampBegin"), USPI_SPAN_INIT("timeStampEnd")},
+                   {USPI_SPAN_INIT("environment"), USPI_SPAN_INIT("result")}},
     .marks = {USPI_SPAN_INIT("\"callStackTree\"")},
     .fields = metrickit_fields,
     .outer_fields = payload_fields,
     .events = diagnostics,
-    .needs = USPI_SLOT_BIT(USPI_SLOT_TEXT_OFFSET) | USPI_SLOT_BIT(USPI_SLOT_ADDRESS),
+    .needs = USPI_SLOT_BIT(USPI_SLOT_TEXT_OFFSET),
+    .images_key = USPI_SPAN_INIT("binaryInfo"),
+    .images_above = 1,
+    .has_image_object = true,
+    .image = find_metrickit_image,
     .frame = find_metrickit_frame,
     .name_key = USPI_SPAN_INIT("symbolName"),
     .offset_key = USPI_SPAN_INIT("offsetIntoSymbol"),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads JSON of crash reporters: KSCrash's reports, Sentry's events, crash logs of Swift's runtime. Also reads the
+/* Reads JSON of crash reporters: KSCrash's reports, Sentry's and Bugsnag's events, crash logs of Swift's runtime. Also reads the
  * records of `unspool symbolize --records`.
  *
- * Sources: KSCrash Example-Reports and KSCrashReportFields.h; Sentry, "Stack Trace Interface" and "Debug Meta
- * Interface"; Swift stdlib/public/RuntimeModule CrashLog.swift, and the output of swift-backtrace. */
+ * Sources: KSCrash Example-Reports, KSCrashReportFields.h and TimeProfile.Report.swift (2.6); Sentry, "Stack Trace Interface" and "Debug Meta
+ * Interface"; bugsnag-cocoa BugsnagStackframe.m; Swift stdlib/public/RuntimeModule CrashLog.swift, and the output of swift-backtrace. */
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"
@@ -12,13 +12,18 @@
 
 static bool find_kscrash_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t load;
+    /* A frame outside of all images has no object_addr. */
+    const bool is_own = uspi_span_is(object->list_key, USPI_SPAN("contents"));
+    if (!is_own && (object->has & USPI_SLOT_BIT(USPI_SLOT_OBJECT_ADDR)) == 0) return false;
     if (!uspi_slot_uint(object, USPI_SLOT_INSTRUCTION_ADDR, &frame->frame.address)) return false;
     frame->frame.flags = USPI_FRAME_ADDRESS;
     if (uspi_slot_uint(object, USPI_SLOT_OBJECT_ADDR, &load) && load != 0 && load <= frame->frame.address) {
         frame->frame.flags |= USPI_FRAME_OFFSET;
         frame->frame.offset = frame->frame.address - load;
     }
-    if (object->is_first) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    /* In the list of a profile's frames each address is that of an instruction (KSCrash TimeProfile.Report.swift). */
+    const bool is_profile = uspi_span_is(object->list_key, USPI_SPAN("frames"));
+    if (object->is_first || is_profile) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     frame->frame.image = uspi_slot_text(object, USPI_SLOT_OBJECT_NAME);
     uspi_slot_id(object, USPI_SLOT_OBJECT_UUID, &frame->frame);
     frame->anchor = object->slots[USPI_SLOT_INSTRUCTION_ADDR];
@@ -38,12 +43,32 @@ static bool find_kscrash_image(const struct uspi_json_object *object, struct usp
 
 static const struct uspi_json_field kscrash_fields[] = {
     {.field = USPI_FIELD_PROCESS, .path = "report.process_name"},
+    {.field = USPI_FIELD_PROCESS_ID, .path = "system.process_id"},
     {.field = USPI_FIELD_INCIDENT, .path = "report.id"},
-    {.field = USPI_FIELD_DATE, .path = "report.timestamp"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "crash.error.mach.exception_name", .more = "crash.error.signal.name"},
-    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "crash.error.signal.name"},
-    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "crash.error.mach.code_name"},
-    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "crash.error.reason"},
+    {.field = USPI_FIELD_DATE, .path = "report.timestamp", .means = USPI_MEANS_TIME},
+    {.field = USPI_FIELD_EVENT, .path = "crash.error.type", .means = USPI_MEANS_KIND},
+    {.field = USPI_FIELD_DURATION,
+     .path = "crash.error.hang.hang_end_nanos",
+     .more = "crash.error.hang.hang_start_nanos",
+     .means = USPI_MEANS_NANOSECONDS},
+    {.field = USPI_FIELD_DURATION, .path = "crash.error.profile.duration", .means = USPI_MEANS_NANOSECONDS},
+    {.field = USPI_FIELD_EXCEPTION_TYPE,
+     .path = "crash.error.mach.exception_name|crash.error.mach.exception",
+     .more = "crash.error.signal.name|crash.error.signal.signal",
+     .unless = "crash.error.profile",
+     .means = USPI_MEANS_EXCEPTION,
+     .more_means = USPI_MEANS_SIGNAL},
+    {.field = USPI_FIELD_EXCEPTION_TYPE,
+     .path = "crash.error.signal.name|crash.error.signal.signal",
+     .unless = "crash.error.profile",
+     .means = USPI_MEANS_SIGNAL},
+    {.field = USPI_FIELD_EXCEPTION_TYPE,
+     .path = "crash.error.nsexception.name|crash.error.cpp_exception.name|crash.error.user_reported.name"},
+    {.field = USPI_FIELD_EXCEPTION_SUBTYPE, .path = "crash.error.mach.code_name", .unless = "crash.error.exit_reason"},
+    {.field = USPI_FIELD_TERMINATION, .path = "crash.error.exit_reason.code", .means = USPI_MEANS_EXIT_CODE},
+    {.field = USPI_FIELD_EXCEPTION_REASON,
+     .path = "crash.error.reason|crash.error.nsexception.reason",
+     .more = "crash.error.nsexception.name|crash.error.cpp_exception.name"},
     {.field = USPI_FIELD_FAULT_ADDRESS, .path = "crash.error.address"},
     {.field = USPI_FIELD_INFORMATION, .path = "crash.diagnosis"},
     {.field = USPI_FIELD_IDENTIFIER, .path = "system.CFBundleIdentifier"},
@@ -55,12 +80,19 @@ static const struct uspi_json_field kscrash_fields[] = {
     {.path = NULL},
 };
 
+static const struct uspi_json_label kscrash_stacks[] = {
+    {USPI_SPAN_INIT("last_exception_backtrace"), USPI_SPAN_INIT("Last Exception Backtrace")},
+    {.key = {NULL, 0}},
+};
+
 const struct uspi_json_shape uspi_kscrash_json = {
     .name = "kscrash",
     .report_key = USPI_SPAN_INIT("binary_images"),
     .marks = {USPI_SPAN_INIT("\"binary_images\"")},
     .fields = kscrash_fields,
-    .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR) | USPI_SLOT_BIT(USPI_SLOT_OBJECT_ADDR),
+    .stacks = kscrash_stacks,
+    .samples_key = USPI_SPAN_INIT("samples"),
+    .needs = USPI_SLOT_BIT(USPI_SLOT_INSTRUCTION_ADDR),
     .frame = find_kscrash_frame,
     .name_key = USPI_SPAN_INIT("symbol_name"),
     .offset_key = USPI_SPAN_INIT("symbol_addr"),
@@ -185,6 +217,60 @@ const struct uspi_json_shape uspi_swift_json = {
     .images_key = USPI_SPAN_INIT("images"),
     .images_above = 1,
     .image = find_swift_image,
+};
+
+/* ---- Bugsnag: numbers are strings in hexadecimal, the innermost frame comes first ---- */
+
+static bool find_bugsnag_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    uint64_t load;
+    frame->anchor = uspi_json_member(object->document, object->node, USPI_SPAN("frameAddress"));
+    if (frame->anchor == USPI_JSON_NONE) return false;
+    if (!uspi_json_uint(object->document, frame->anchor, &frame->frame.address, &frame->is_hex)) return false;
+    frame->frame.flags = USPI_FRAME_ADDRESS;
+    if (uspi_member_uint(object, USPI_SPAN("machoLoadAddress"), &load) && load != 0 && load <= frame->frame.address) {
+        frame->frame.flags |= USPI_FRAME_OFFSET;
+        frame->frame.offset = frame->frame.address - load;
+    }
+    /* All other addresses are return addresses, also those of a caught exception's first frame. */
+    if (uspi_member_true(object, USPI_SPAN("isPC"))) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    frame->frame.image = uspi_member_text(object, USPI_SPAN("machoFile"));
+    uspi_member_id(object, USPI_SPAN("machoUUID"), &frame->frame);
+    uspi_take_json_members(object, frame);
+    return true;
+}
+
+static const struct uspi_json_field bugsnag_fields[] = {
+    {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "exceptions[].errorClass"},
+    {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exceptions[].message"},
+    {.field = USPI_FIELD_IDENTIFIER, .path = "app.id"},
+    {.field = USPI_FIELD_VERSION, .path = "app.version", .more = "app.bundleVersion"},
+    {.field = USPI_FIELD_CODE_TYPE, .path = "app.binaryArch"},
+    {.field = USPI_FIELD_HARDWARE, .path = "device.model"},
+    {.field = USPI_FIELD_OS_VERSION, .path = "device.osVersion", .more = "device.runtimeVersions.osBuild"},
+    {.field = USPI_FIELD_DATE, .path = "device.time"},
+    {.field = USPI_FIELD_EVENT, .path = "severityReason.type"},
+    {.path = NULL},
+};
+
+static const struct uspi_json_label bugsnag_stacks[] = {
+    {USPI_SPAN_INIT("exceptions"), USPI_SPAN_INIT("Exception Backtrace")},
+    {.key = {NULL, 0}},
+};
+
+const struct uspi_json_shape uspi_bugsnag_json = {
+    .name = "bugsnag",
+    .list_keys = {USPI_SPAN_INIT("stacktrace"), USPI_SPAN_INIT("stacktrace")},
+    .marks = {USPI_SPAN_INIT("\"machoLoadAddress\"")},
+    .report_key = USPI_SPAN_INIT("exceptions"),
+    .fields = bugsnag_fields,
+    .stacks = bugsnag_stacks,
+    .crashed_key = USPI_SPAN_INIT("errorReportingThread"),
+    .frame = find_bugsnag_frame,
+    .name_key = USPI_SPAN_INIT("method"),
+    .offset_key = USPI_SPAN_INIT("symbolAddress"),
+    .offset_is_start = true,
+    .file_key = USPI_SPAN_INIT("file"),
+    .line_key = USPI_SPAN_INIT("lineNumber"),
 };
 
 /* ---- records: {"uuid" or "build_id", "offset" or "address" with "load_address"} ---- */

@@ -100,3 +100,23 @@ void uspi_take_json_name(const struct uspi_json_object *object, enum uspi_slot n
     if (frame->shape->offset_is_start || !uspi_slot_uint(object, offset, &frame->frame.name_offset)) return;
     frame->frame.flags |= USPI_FRAME_NAME_OFFSET;
 }
+
+void uspi_take_json_members(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
+    const struct uspi_json_shape *shape = frame->shape;
+    frame->name_member = uspi_json_member(object->document, object->node, shape->name_key);
+    frame->offset_member = uspi_json_member(object->document, object->node, shape->offset_key);
+    frame->frame.name = uspi_member_text(object, shape->name_key);
+    if (uspi_is_placeholder(frame->frame.name)) return;
+    frame->frame.flags |= USPI_FRAME_NAMED;
+    if (shape->offset_is_start || !uspi_member_uint(object, shape->offset_key, &frame->frame.name_offset)) return;
+    frame->frame.flags |= USPI_FRAME_NAME_OFFSET;
+}
+
+void uspi_member_id(const struct uspi_json_object *object, struct uspi_span key, struct uspi_frame *frame) {
+    if (frame->id_size == 0) frame->id_size = uspi_scan_id(uspi_member_text(object, key), frame->id, sizeof frame->id);
+}
+
+bool uspi_member_true(const struct uspi_json_object *object, struct uspi_span key) {
+    const size_t member = uspi_json_member(object->document, object->node, key);
+    return member != USPI_JSON_NONE && uspi_span_is(uspi_json_text(object->document, member), USPI_SPAN("true"));
+}

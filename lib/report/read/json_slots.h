@@ -32,4 +32,11 @@ void uspi_slot_id(const struct uspi_json_object *object, enum uspi_slot slot, st
 void uspi_take_json_name(const struct uspi_json_object *object, enum uspi_slot name, enum uspi_slot offset,
                          struct uspi_json_frame *frame);
 
+/* The same by the keys of frame->shape, for shapes without slots. A name that is null is replaced. */
+void uspi_take_json_members(const struct uspi_json_object *object, struct uspi_json_frame *frame);
+
+/* For shapes: read an image's id from a string member; whether a member is true. */
+void uspi_member_id(const struct uspi_json_object *object, struct uspi_span key, struct uspi_frame *frame);
+bool uspi_member_true(const struct uspi_json_object *object, struct uspi_span key);
+
 #endif

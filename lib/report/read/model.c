@@ -169,6 +169,14 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
     return uspi_model_copy(model, image, &frame->image);
 }
 
+bool uspi_model_repeat_frame(struct uspi_model *model, size_t number) {
+    struct uspi_model_frame *frame = APPEND(model, frame);
+    if (frame == NULL) return false;
+    *frame = model->frames[number];
+    model->threads[model->thread_count - 1].frame_count++;
+    return true;
+}
+
 bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tables *tables, size_t table) {
     struct uspi_model_part *part = last_part(model);
     const struct uspi_image_entry *from;
@@ -269,9 +277,19 @@ static bool find_load(const struct uspi_model_frame *frame, uint64_t *load) {
     return frame->place <= frame->address && (frame->image.length > 0 || frame->id_size > 0);
 }
 
+/* Whether a report lists images with their addresses. A list of names and ids alone is of no use to a reader. */
+static bool has_addresses(const struct uspi_model *model, const struct uspi_model_part *part) {
+    for (size_t i = part->image; i < part->image + part->image_count; i++) {
+        if (model->images[i].last > 0) return true;
+    }
+    return false;
+}
+
 static bool add_images_of_frames(struct uspi_model *model, struct uspi_model_part *part) {
     uint64_t load;
+    const struct uspi_model_part before = *part;
     part->image = model->image_count;
+    part->image_count = 0;
     for (size_t i = part->thread; i < part->thread + part->thread_count; i++) {
         const struct uspi_model_thread *thread = &model->threads[i];
         for (size_t k = thread->frame; k < thread->frame + thread->frame_count; k++) {
@@ -287,6 +305,7 @@ static bool add_images_of_frames(struct uspi_model *model, struct uspi_model_par
             part->image_count++;
         }
     }
+    if (part->image_count == 0) *part = before;
     return true;
 }
 
@@ -306,7 +325,7 @@ bool uspi_model_finish(struct uspi_model *model) {
     for (size_t i = 0; i < model->part_count; i++) {
         struct uspi_model_part *part = &model->parts[i];
         mark_crashed(model, part);
-        if (part->image_count == 0 && !add_images_of_frames(model, part)) return false;
+        if (!has_addresses(model, part) && !add_images_of_frames(model, part)) return false;
     }
     return level_trees(model);
 }

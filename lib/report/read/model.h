@@ -77,6 +77,9 @@ bool uspi_model_set_field(struct uspi_model *model, enum uspi_field field, struc
 bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *located,
                           const struct usp_answer *answer);
 
+/* Adds a copy of frame `number` of the model to the last thread. Returns false when memory is exhausted. */
+bool uspi_model_repeat_frame(struct uspi_model *model, size_t number);
+
 /* Adds all images of a table to the last report. Returns false when memory is exhausted. */
 bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tables *tables, size_t table);
 

@@ -7,10 +7,10 @@
 
 /* ---- paths ---- */
 
-/* Returns the value at a path, up to its end or a *; USPI_JSON_NONE if there is none. */
-static size_t find_value(const struct uspi_json_document *document, size_t node, const char *path) {
-    while (node != USPI_JSON_NONE && *path != '\0' && *path != '*') {
-        size_t length = strcspn(path, ".[*");
+/* Returns the value at a path, up to its end, a | or a *; USPI_JSON_NONE if there is none. */
+static size_t follow_path(const struct uspi_json_document *document, size_t node, const char *path) {
+    while (node != USPI_JSON_NONE && *path != '\0' && *path != '*' && *path != '|') {
+        size_t length = strcspn(path, ".[*|");
         node = uspi_json_member(document, node, (struct uspi_span){path, length});
         path += length;
         if (path[0] == '[' && node != USPI_JSON_NONE) {
@@ -22,6 +22,18 @@ static size_t find_value(const struct uspi_json_document *document, size_t node,
         if (path[0] == '.') path++;
     }
     return node;
+}
+
+/* Returns the first of a path's alternatives that exists, and is not null; otherwise USPI_JSON_NONE. */
+static size_t find_value(const struct uspi_json_document *document, size_t node, const char *path) {
+    for (const char *from = path; from != NULL; from = strchr(from, '|')) {
+        if (*from == '|') from++;
+        const size_t value = follow_path(document, node, from);
+        const bool is_there =
+            value != USPI_JSON_NONE && !uspi_span_is(uspi_json_text(document, value), USPI_SPAN("null"));
+        if (is_there) return value;
+    }
+    return USPI_JSON_NONE;
 }
 
 /* ---- values ---- */
@@ -46,7 +58,111 @@ static const char *name_of(enum uspi_json_means meaning, uint64_t number) {
                          : meaning == USPI_MEANS_SIGNAL  ? sizeof signals / sizeof *signals
                                                          : 0;
     if (number >= count) return NULL;
+    if (number == 0) return "";
     return meaning == USPI_MEANS_EXCEPTION ? exceptions[number] : signals[number];
+}
+
+/* Larger codes are written in hexadecimal, as they are commonly known: 0x8badf00d. */
+#define CODE_DECIMAL_MAX 0xffff
+
+/* Codes with which the system ends processes: Apple, "Understanding the exception types in a crash report". */
+static const struct {
+    uint64_t code;
+    const char *meaning;
+} exit_codes[] = {
+    {0x8badf00d, "watchdog: it took too long to launch, to end, or to answer"},
+    {0xc00010ff, "the device was too hot"},
+    {0xdead10cc, "it held a lock on a file or a database while it was suspended"},
+    {0xbaadca11, "it did not report a call after a PushKit notification"},
+    {0xbad22222, "a VoIP app was resumed too often"},
+    {0xc51bad01, "watch app: a background task used too much processor time"},
+    {0xc51bad02, "watch app: a background task took too long"},
+    {0xc51bad03, "watch app: a background task had too little processor time"},
+    {0xdeadfa11, "the user forced it to quit"},
+};
+
+static void put_exit_code(struct uspi_text *out, uint64_t code) {
+    uspi_put_string(out, "Code ");
+    if (code > CODE_DECIMAL_MAX) {
+        uspi_put_hex(out, code, 1);
+    } else {
+        uspi_put_decimal(out, code, 0);
+    }
+    for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; i++) {
+        if (exit_codes[i].code != code) continue;
+        uspi_put_string(out, " (");
+        uspi_put_string(out, exit_codes[i].meaning);
+        uspi_put_string(out, ")");
+    }
+}
+
+static void put_digits(struct uspi_text *out, uint64_t number, unsigned digits) {
+    uint64_t unit = 1;
+    for (unsigned i = 1; i < digits; i++) unit *= 10;
+    for (; unit > 0; unit /= 10) uspi_put_decimal(out, number / unit % 10, 0);
+}
+
+/* Numbers from this one on are microseconds, smaller ones seconds. In seconds it is the year 5138. */
+#define MICROSECONDS_MIN UINT64_C(100000000000)
+
+/* Writes a time since 1970 as a date in UTC. The days are counted from 1 March of the year 0, so that leap days are
+ * the last of a year: https://howardhinnant.github.io/date_algorithms.html. */
+static void put_time(struct uspi_text *out, uint64_t number) {
+    const bool has_micros = number >= MICROSECONDS_MIN;
+    const uint64_t seconds = has_micros ? number / 1000000 : number;
+    const uint64_t days = seconds / 86400 + 719468, era = days / 146097, day_of_era = days % 146097;
+    const uint64_t year = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    const uint64_t day_of_year = day_of_era - (365 * year + year / 4 - year / 100), month = (5 * day_of_year + 2) / 153;
+    uspi_put_decimal(out, era * 400 + year + (month >= 10), 0);
+    uspi_put_string(out, "-");
+    put_digits(out, month < 10 ? month + 3 : month - 9, 2);
+    uspi_put_string(out, "-");
+    put_digits(out, day_of_year - (153 * month + 2) / 5 + 1, 2);
+    uspi_put_string(out, " ");
+    put_digits(out, seconds / 3600 % 24, 2);
+    uspi_put_string(out, ":");
+    put_digits(out, seconds / 60 % 60, 2);
+    uspi_put_string(out, ":");
+    put_digits(out, seconds % 60, 2);
+    if (has_micros) {
+        uspi_put_string(out, ".");
+        put_digits(out, number % 1000000, 6);
+    }
+    uspi_put_string(out, " +0000");
+}
+
+static void put_nanoseconds(struct uspi_text *out, uint64_t nanoseconds) {
+    uspi_put_decimal(out, nanoseconds / 1000000000, 0);
+    uspi_put_string(out, ".");
+    put_digits(out, nanoseconds / 1000000 % 1000, 3);
+    uspi_put_string(out, " s");
+}
+
+/* Writes a number that has a meaning of its own. Returns false if it is to be written as it is. */
+static bool put_meaning(struct uspi_text *out, enum uspi_json_means means, uint64_t number) {
+    const char *name = name_of(means, number);
+    if (name != NULL) {
+        uspi_put_string(out, name);
+    } else if (means == USPI_MEANS_EXIT_CODE) {
+        put_exit_code(out, number);
+    } else if (means == USPI_MEANS_TIME) {
+        put_time(out, number);
+    } else if (means == USPI_MEANS_NANOSECONDS) {
+        put_nanoseconds(out, number);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Whether a kind of report is a crash, whose exception or signal says more. */
+static bool is_crash(struct uspi_span kind) {
+    static const struct uspi_span kinds[] = {USPI_SPAN_INIT("mach"), USPI_SPAN_INIT("signal"),
+                                             USPI_SPAN_INIT("nsexception"), USPI_SPAN_INIT("cpp_exception")};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (uspi_span_is(kind, kinds[i])) return true;
+    }
+    return false;
 }
 
 /* Writes the first line of a string or a number; for a number with a name, that name. Writes nothing when memory is
@@ -57,11 +173,9 @@ static void put_value(struct uspi_text *out, const struct uspi_json_document *do
     uint64_t number;
     if (node == USPI_JSON_NONE || document->nodes[node].kind <= USPI_JSON_ARRAY) return;
     if (document->nodes[node].kind == USPI_JSON_LITERAL) return;
-    const char *name = uspi_json_uint(document, node, &number, &is_hex) && !is_hex ? name_of(meaning, number) : NULL;
-    if (name != NULL) {
-        uspi_put_string(out, name);
-        return;
-    }
+    const bool is_number = uspi_json_uint(document, node, &number, &is_hex) && !is_hex;
+    if (is_number && put_meaning(out, meaning, number)) return;
+    if (meaning == USPI_MEANS_KIND && is_crash(uspi_json_text(document, node))) return;
     const struct uspi_span text = uspi_json_text(document, node);
     char *decoded = text.length > 0 ? malloc(text.length) : NULL;
     if (decoded == NULL) return;
@@ -80,9 +194,6 @@ static void put_strings(struct uspi_text *out, const struct uspi_json_document *
         put_value(out, document, i, USPI_MEANS_ITSELF);
     }
 }
-
-/* Larger codes are written in hexadecimal, as they are commonly known: 0x8badf00d. */
-#define CODE_DECIMAL_MAX 0xffff
 
 /* Writes why a process was ended, from an object such as
  *   {"namespace": "FRONTBOARD", "code": 2343432205, "indicator": "…", "reasons": ["…"]} */
@@ -118,10 +229,25 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
     }
 }
 
+/* Writes the time between two numbers of nanoseconds. */
+static void put_span_of_time(struct uspi_text *out, const struct uspi_json_document *document, size_t end,
+                             size_t begin) {
+    uint64_t from, to;
+    bool is_hex;
+    if (begin == USPI_JSON_NONE || end == USPI_JSON_NONE) return;
+    if (!uspi_json_uint(document, begin, &from, &is_hex) || !uspi_json_uint(document, end, &to, &is_hex)) return;
+    if (to >= from) put_nanoseconds(out, to - from);
+}
+
 static void put_field(struct uspi_text *out, const struct uspi_json_document *document, size_t object,
                       const struct uspi_json_field *field) {
     const char *path = field->path, *more = field->more;
     const size_t value = find_value(document, object, path);
+    if (field->unless != NULL && find_value(document, object, field->unless) != USPI_JSON_NONE) return;
+    if (field->means == USPI_MEANS_NANOSECONDS && more != NULL) {
+        put_span_of_time(out, document, value, find_value(document, object, more));
+        return;
+    }
     if (path[strlen(path) - 1] == '*') {
         put_strings(out, document, value);
         return;
@@ -129,6 +255,11 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
     put_value(out, document, value, field->means);
     const size_t more_value = more != NULL && out->length > 0 ? find_value(document, object, more) : USPI_JSON_NONE;
     if (more_value == USPI_JSON_NONE || document->nodes[more_value].length == 0) return;
+    bool is_hex;
+    uint64_t number;
+    const bool is_none =
+        field->more_means != USPI_MEANS_ITSELF && uspi_json_uint(document, more_value, &number, &is_hex) && number == 0;
+    if (is_none) return;
     uspi_put_string(out, " (");
     put_value(out, document, more_value, field->more_means);
     uspi_put_string(out, ")");

@@ -27,7 +27,8 @@ struct builder {
     struct thread_facts facts;      /* of the last thread; kept because one object may contain many arrays */
     bool is_crash;                  /* the last report is MetricKit's diagnostic of a crash */
     struct uspi_outer_values outer; /* of the object around the last report */
-    size_t *shown;                  /* for each table of images, the last report that got its images, counted from 1 */
+    size_t samples; /* the array of samples whose frames the last thread has; USPI_JSON_NONE: it has those of a stack */
+    size_t *shown;  /* for each table of images, the last report that got its images, counted from 1 */
     size_t shown_capacity, shown_count;
 };
 
@@ -43,7 +44,7 @@ static size_t node_at(const struct uspi_documents *documents, size_t depth) {
 }
 
 /* Number of keys around a report, and around an array of frames, that may say what it is. */
-#define KEYS_AROUND 2
+#define KEYS_AROUND 3
 
 /* Returns what the nearest key around a level means to a shape; empty: nothing. */
 static struct uspi_span label_of(const struct uspi_documents *documents, size_t depth,
@@ -71,7 +72,7 @@ static bool is_crash(const struct uspi_json_document *document, size_t report, s
     static const struct uspi_span facts[] = {USPI_SPAN_INIT("exceptionType"), USPI_SPAN_INIT("signal"),
                                              USPI_SPAN_INIT("terminationReason")};
     if (event.length > 0) return uspi_span_is(event, USPI_SPAN("crash"));
-    const size_t data = uspi_json_member(document, report, USPI_SPAN("diagnosticMetaData"));
+    size_t data = uspi_json_member(document, report, USPI_SPAN("diagnosticMetaData"));
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         if (uspi_json_member(document, data, facts[i]) != USPI_JSON_NONE) return true;
     }
@@ -161,6 +162,20 @@ static bool read_facts(struct builder *builder, size_t holder) {
            copy_member(builder, holder, USPI_SPAN("dispatch_queue_label"), &facts->queue);
 }
 
+/* Adds what the keys of the frames' shape say. */
+static bool read_shape_facts(struct builder *builder, size_t holder, const struct uspi_json_shape *shape) {
+    const struct uspi_json_document *document = &builder->reader->documents.document;
+    struct thread_facts *facts = &builder->facts;
+    if (holder == USPI_JSON_NONE || shape == NULL) return true;
+    if (shape->crashed_key.length > 0 && has_true(document, holder, shape->crashed_key)) {
+        facts->flags |= USPI_THREAD_CRASHED;
+    }
+    if (shape->id_key.length > 0 && take_number(document, holder, shape->id_key, &facts->id)) {
+        facts->flags |= USPI_THREAD_ID;
+    }
+    return shape->thread_name_key.length == 0 || copy_member(builder, holder, shape->thread_name_key, &facts->name);
+}
+
 /* Returns the name of the stack if frames are not those of a thread; otherwise an empty span. */
 static struct uspi_span stack_of(const struct builder *builder, const struct uspi_json_object *object) {
     struct uspi_span stack = {"", 0};
@@ -178,7 +193,8 @@ static struct uspi_span stack_of(const struct builder *builder, const struct usp
 
 /* Begins the thread of an array of frames. The object that contains the array describes it, or the object around that
  * ("backtrace": {"contents"}). */
-static bool begin_thread(struct builder *builder, const struct uspi_json_object *object) {
+static bool begin_thread(struct builder *builder, const struct uspi_json_object *object,
+                         const struct uspi_json_shape *shape) {
     const struct uspi_documents *documents = &builder->reader->documents;
     struct uspi_model *model = builder->model;
     struct uspi_model_thread *thread = uspi_model_add_thread(model);
@@ -197,7 +213,7 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
         (uspi_span_is(key, USPI_SPAN("backtrace")) || uspi_span_is(key, USPI_SPAN("stacktrace")))) {
         holder = node_at(documents, object->depth - 2);
     }
-    if (!read_facts(builder, holder)) return false;
+    if (!read_facts(builder, holder) || !read_shape_facts(builder, holder, shape)) return false;
     const struct thread_facts *facts = &builder->facts;
     thread->flags = facts->flags | USPI_THREAD_NUMBER;
     thread->number = (facts->flags & USPI_THREAD_NUMBER) != 0 ? facts->number : builder->threads;
@@ -229,7 +245,7 @@ static void take_source(const struct uspi_json_document *document, const struct 
 static bool add_inlined(struct builder *builder, const struct uspi_json_frame *frame,
                         const struct uspi_located *located) {
     const struct uspi_json_document *document = &builder->reader->documents.document;
-    const size_t calls = uspi_json_member(document, frame->node, USPI_SPAN("inlined"));
+    const size_t calls = uspi_json_member(document, frame->node, uspi_inlines_key(frame->shape));
     const struct usp_answer none = {.frames = NULL};
     if (!is_kept(document, calls, USPI_JSON_ARRAY)) return true;
     for (size_t i = calls + 1; i < document->nodes[calls].next; i = document->nodes[i].next) {
@@ -246,11 +262,65 @@ static bool add_inlined(struct builder *builder, const struct uspi_json_frame *f
     return true;
 }
 
+/* ---- samples ---- */
+
+/* Most frames of all samples of a list, because a number of two bytes in the text becomes a frame. */
+#define SAMPLE_FRAMES_MAX ((size_t)1 << 20)
+
+/* Remembers the samples that refer to the frames of the thread that begins. */
+static void find_samples(struct builder *builder, const struct uspi_json_object *object,
+                         const struct uspi_json_shape *shape) {
+    builder->samples = USPI_JSON_NONE;
+    if (shape == NULL || shape->samples_key.length == 0) return;
+    const size_t samples = uspi_json_member(object->document, object->holder, shape->samples_key);
+    if (is_kept(object->document, samples, USPI_JSON_ARRAY)) builder->samples = samples;
+}
+
+static bool add_sample(struct builder *builder, size_t sample, const struct uspi_model_thread *listed) {
+    const struct uspi_json_document *document = &builder->reader->documents.document;
+    const size_t frames = uspi_json_member(document, sample, USPI_SPAN("frames"));
+    uint64_t number;
+    bool is_hex;
+    if (!is_kept(document, frames, USPI_JSON_ARRAY)) return true;
+    struct uspi_model_thread *thread = uspi_model_add_thread(builder->model);
+    if (thread == NULL) return false;
+    thread->flags = listed->flags | USPI_THREAD_SAMPLE;
+    thread->number = listed->number;
+    thread->name = listed->name;
+    for (size_t i = frames + 1; i < document->nodes[frames].next; i = document->nodes[i].next) {
+        if (!uspi_json_uint(document, i, &number, &is_hex) || number >= listed->frame_count) continue;
+        if (!uspi_model_repeat_frame(builder->model, listed->frame + (size_t)number)) return false;
+    }
+    return true;
+}
+
+/* Replaces the last thread, which has the frames of a list, by the samples that refer to them. */
+static bool end_samples(struct builder *builder) {
+    const struct uspi_json_document *document = &builder->reader->documents.document;
+    const size_t samples = builder->samples;
+    builder->samples = USPI_JSON_NONE;
+    if (samples == USPI_JSON_NONE) return true;
+    struct uspi_model *model = builder->model;
+    const size_t last = model->thread_count - 1, before = model->frame_count;
+    const struct uspi_model_thread listed = model->threads[last];
+    for (size_t i = samples + 1; i < document->nodes[samples].next; i = document->nodes[i].next) {
+        if (model->frame_count - before > SAMPLE_FRAMES_MAX) break;
+        if (!add_sample(builder, i, &listed)) return false;
+    }
+    if (model->frame_count > before) model->threads[last].frame_count = 0;
+    return true;
+}
+
 static int take_frame(void *context, const struct uspi_json_object *object, const struct uspi_json_frame *frame,
                       const struct uspi_located *located, const struct usp_answer *answer) {
     struct builder *builder = context;
     struct uspi_model *model = builder->model;
     struct uspi_located copy = *located;
+    if (frame->shape != NULL && frame->shape->is_copy != NULL &&
+        frame->shape->is_copy(object->document, object->holder)) {
+        return USP_OK;
+    }
+    if (object->list != builder->list && !end_samples(builder)) return USP_ERROR_NO_MEMORY;
     if (!begin_report(builder, object->node, object->depth, frame->shape) || !take_images(builder, object->table))
         return USP_ERROR_NO_MEMORY;
     struct uspi_model_part *part = &model->parts[model->part_count - 1];
@@ -263,7 +333,8 @@ static int take_frame(void *context, const struct uspi_json_object *object, cons
     bool is_below = part->thread_count > 0 && uspi_span_is(object->list_key, USPI_SPAN("subFrames"));
     /* Frames in no array are of one thread, which the first of them begins. */
     bool begins = part->thread_count == 0 || (!is_below && object->list != builder->list);
-    if (begins && !begin_thread(builder, object)) return USP_ERROR_NO_MEMORY;
+    if (begins && !begin_thread(builder, object, frame->shape)) return USP_ERROR_NO_MEMORY;
+    if (begins) find_samples(builder, object, frame->shape);
     if (frame->shape != NULL && frame->frame.count > 0 && !object->is_stack) {
         copy.frame.flags |= USPI_FRAME_NODE;
         copy.frame.depth = object->depth > builder->depth ? (object->depth - builder->depth) / 2 : 0;
@@ -282,7 +353,10 @@ static int take_frame(void *context, const struct uspi_json_object *object, cons
             return USP_ERROR_NO_MEMORY;
         }
     }
-    return uspi_model_add_frame(model, &copy, answer) ? USP_OK : USP_ERROR_NO_MEMORY;
+    if (!uspi_model_add_frame(model, &copy, answer)) return USP_ERROR_NO_MEMORY;
+    /* Samples refer to the elements of the list, so they can be read only if each of these is a frame. */
+    if (model->threads[model->thread_count - 1].frame_count != object->number) builder->samples = USPI_JSON_NONE;
+    return USP_OK;
 }
 
 /* Reverses the frames of threads from `from_thread` on. In Sentry's events the innermost frame comes last. */
@@ -304,10 +378,11 @@ static int read_documents(struct builder *builder) {
     for (;;) {
         const size_t threads = model->thread_count;
         builder->part_end = 0;
-        builder->facts.holder = builder->outer.object = USPI_JSON_NONE;
+        builder->facts.holder = builder->outer.object = builder->samples = USPI_JSON_NONE;
         builder->outer.count = 0;
         builder->shown_count = 0;
         int status = uspi_documents_read(documents, take_frame, builder);
+        if (status == USP_OK && !end_samples(builder)) status = USP_ERROR_NO_MEMORY;
         if (status == USP_ERROR_NOT_FOUND) return USP_OK;
         if (status != USP_OK) return status;
         if (builder->part_end == 0 && documents->document.nodes[0].kind == USPI_JSON_OBJECT) {
@@ -323,7 +398,7 @@ static int read_documents(struct builder *builder) {
 }
 
 int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text) {
-    struct builder builder = {.model = model, .reader = reader, .list = USPI_JSON_NONE};
+    struct builder builder = {.model = model, .reader = reader, .list = USPI_JSON_NONE, .samples = USPI_JSON_NONE};
     reader->documents.document.text = text;
     reader->documents.document.at = 0;
     const int status = read_documents(&builder);

@@ -250,6 +250,7 @@ struct uspi_json_object {
     uint32_t depth;                  /* number of objects and arrays around it */
     size_t table;                    /* index of the list of images to use; SIZE_MAX: none */
     struct uspi_span list_key;       /* key of the array that contains it; empty: none */
+    uint32_t number;                 /* in the array that contains it, counted from 1 */
     bool is_first, is_last;          /* in the array that contains it */
     bool is_innermost_first;         /* MetricKit: a frame's children are its callers */
     bool is_stack;                   /* MetricKit: each frame has at most one child */
@@ -267,22 +268,29 @@ struct uspi_json_frame {
     size_t name_member, offset_member;
     uint64_t image_index; /* in the list of images; valid with has_image_index */
     bool has_image_index;
-    bool is_hex; /* numbers are hexadecimal strings */
+    bool is_hex;    /* numbers are hexadecimal strings */
+    bool is_string; /* numbers are decimal strings */
 };
 
 /* What a number in a report means. Strings mean themselves. */
 enum uspi_json_means {
     USPI_MEANS_ITSELF,
-    USPI_MEANS_EXCEPTION, /* a Mach exception, which is written by its name */
-    USPI_MEANS_SIGNAL     /* a signal on Apple's systems, which is written by its name */
+    USPI_MEANS_EXCEPTION,   /* a Mach exception, which is written by its name; 0: none */
+    USPI_MEANS_SIGNAL,      /* a signal on Apple's systems, which is written by its name; 0: none */
+    USPI_MEANS_EXIT_CODE,   /* why the system ended a process */
+    USPI_MEANS_TIME,        /* seconds or microseconds since 1970 */
+    USPI_MEANS_NANOSECONDS, /* a duration; with `more`, the time that has passed since that */
+    USPI_MEANS_KIND         /* KSCrash: the kind of report, unless it is a crash with an exception or a signal */
 };
 
 /* Where a report has a field. A path leads from the report's object: keys separated by dots. [] means the first element
- * of an array, a * at the end all strings inside the value, at any depth. The value at `more` is written after the
- * field's value, in parentheses. The first path with a value counts. */
+ * of an array, a * at the end all strings inside the value, at any depth; | divides alternatives, of which the first that
+ * exists counts. The value at `more` is written after the field's value, in parentheses. Of several entries for one
+ * field, the first with a value counts. */
 struct uspi_json_field {
     enum uspi_field field;
     const char *path, *more;
+    const char *unless; /* a path that must have no value; NULL: none */
     enum uspi_json_means means, more_means;
 };
 
@@ -309,26 +317,37 @@ struct uspi_json_shape {
     bool offset_is_start;
     /* The key of a frame's object with file and line; empty: they are in the frame itself. */
     struct uspi_span source_key;
-    bool has_bare_files; /* source files are written without their folders */
+    bool has_bare_files;          /* source files are written without their folders */
+    struct uspi_span inlines_key; /* of the array of inlined calls; empty: "inlined" */
     /* Inlined calls are written as frames before the one that they were inlined into. They have this key with the
-     * value true, and copies of the members that give the place. Empty: the frame gets an array "inlined" of objects
-     * with its keys. */
+     * value true, and copies of the members that give the place. Empty: the frame gets an array of objects with its
+     * keys. */
     struct uspi_span inlined_key, place_keys[2];
     /* The key of the list of images, and how many objects above the list the frames are: 1: in the object that has the
      * list; 2: in the object around that. Empty: none. */
     struct uspi_span images_key;
     unsigned images_above;
+    bool has_image_object; /* the list may be an object, whose members are the images */
     /* Reads an element of that list. *image was cleared before; its spans point into the document. */
     bool (*image)(const struct uspi_json_object *object, struct uspi_read_image *image);
 
     /* An object with this member is a report of its own; empty: a document is a report. */
     struct uspi_span report_key;
-    /* An object with these two members contains reports, and has outer_fields of all of them. */
-    struct uspi_span outer_keys[2];
+    /* An object with both members of a pair contains reports, and has outer_fields of all of them. */
+    struct uspi_span outer_keys[2][2];
     const struct uspi_json_field *fields, *outer_fields; /* the last one has no path. May be NULL */
     /* Keys around a report that say what happened; keys around an array of frames, or around the object that has it,
      * that say what these are the stack of, instead of a thread. The last one has no key. May be NULL. */
     const struct uspi_json_label *events, *stacks;
+    /* If the object that has an array of frames has this member, an array of objects, the frames are no stack: each
+     * object is a sample, and its array "frames" has the numbers of its frames, the innermost first. Empty: none. */
+    struct uspi_span samples_key;
+    /* Keys of an object that has an array of frames, besides those that model_json.c knows: the name of the thread, its
+     * id, whether it crashed. Empty: none. */
+    struct uspi_span thread_name_key, id_key, crashed_key;
+    /* Returns whether the frames of such an object repeat those of another one, so that a report leaves them out. May
+     * be NULL. */
+    bool (*is_copy)(const struct uspi_json_document *document, size_t holder);
 };
 
 /* The most outer_fields of a shape. */

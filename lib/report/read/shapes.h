@@ -22,7 +22,10 @@ extern const struct uspi_line_shape uspi_address_list, uspi_android_lines, uspi_
     X(sentry)                                                                                                          \
     X(swift)                                                                                                           \
     X(record)                                                                                                          \
-    X(stackshot)
+    X(stackshot)                                                                                                       \
+    X(bugsnag)                                                                                                         \
+    X(minidump)                                                                                                        \
+    X(log)
 
 #define USPI_DECLARE_SHAPE(name) extern const struct uspi_json_shape uspi_##name##_json;
 USPI_JSON_SHAPES(USPI_DECLARE_SHAPE)

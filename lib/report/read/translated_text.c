@@ -150,9 +150,14 @@ static void put_node(struct uspi_text *out, const struct uspi_model *model, cons
     uspi_put_decimal(out, frame->count, 4);
     uspi_put_string(out, " ");
     put_label(out, model, frame, last);
+    const bool is_place = frame->source_count == 0 && frame->is_located && (frame->flags & USPI_FRAME_ADDRESS) == 0;
     if (frame->image.length > 0) {
-        uspi_put_string(out, " (in ");
+        uspi_put_string(out, is_place ? " (" : " (in ");
         put_harmless(out, frame->image);
+        if (is_place) {
+            uspi_put_string(out, " + ");
+            uspi_put_decimal(out, frame->place, 0);
+        }
         uspi_put_string(out, ")");
     }
     if ((frame->flags & USPI_FRAME_ADDRESS) != 0) {
