@@ -66,7 +66,8 @@ static int write_log(struct usp_reader *reader, struct log_input *input, const c
     if (status == USP_OK) status = usp_reader_end(reader, error, sizeof error);
     if (error[0] != '\0') {
         complain("%s: %s", path, error);
-        return EXIT_NO_TARGET;
+        /* A text that is cut off was read as far as it is whole. */
+        if (status != USP_OK) return EXIT_NO_TARGET;
     }
     if (status == USP_OK) return EXIT_ALL_WELL;
     return log_output_has_failed(&session->output) ? log_output_fail(&session->output) : log_fail(path, status);

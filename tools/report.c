@@ -145,6 +145,7 @@ static int report_file(struct session *session, const struct log_file_name *name
         options.images = session->images;
         int status = usp_report_create(&options, bytes, size, &report, error, sizeof error);
         if (status == USP_OK) {
+            if (error[0] != '\0') complain("%s: %s", path, error);
             result = show(session, report, path);
             usp_report_free(report);
         } else if (status == USP_ERROR_NOT_FOUND) {

@@ -77,7 +77,8 @@ USP_API int usp_reader_write(struct usp_reader *reader, const char *bytes, size_
 
 /* Ends the text and writes the rest of it. Afterwards the reader is ready for the next text; it keeps only its counts.
  * When the text is damaged, the reader writes it unchanged, and `error` (may be NULL, `error_size` bytes) receives a
- * sentence. Returns as usp_reader_write does, and USP_ERROR_FORMAT, USP_ERROR_TRUNCATED or USP_ERROR_UNSUPPORTED for a
+ * sentence. JSON that is cut off, but has a whole frame with a known image, is read as far as it is whole: the result is
+ * USP_OK, and `error` receives a sentence too. Returns as usp_reader_write does, and USP_ERROR_FORMAT, USP_ERROR_TRUNCATED or USP_ERROR_UNSUPPORTED for a
  * damaged text. For one thread at a time, not async-signal-safe: it allocates. */
 USP_API int usp_reader_end(struct usp_reader *reader, char *error, size_t error_size);
 
@@ -122,7 +123,8 @@ enum usp_report_style {
 /* Reads a whole text. Of the options, `find` symbolicates the frames, with USP_READER_NAMED also those that have a name,
  * and `images` may supply their images; the others are not used. The text may be freed afterwards. On success the caller frees *report. Returns USP_OK;
  * USP_ERROR_NOT_FOUND when the text has no frames; USP_ERROR_FORMAT, USP_ERROR_TRUNCATED and USP_ERROR_UNSUPPORTED with
- * a sentence in `error` (may be NULL, `error_size` bytes); USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, and the status with
+ * a sentence in `error` (may be NULL, `error_size` bytes), which text that was cut off also leaves with USP_OK, see
+ * usp_reader_end; USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, and the status with
  * which `find` failed. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_report_create(const struct usp_reader_options *options, const char *bytes, size_t n,
                               struct usp_report **report, char *error, size_t error_size);

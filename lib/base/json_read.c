@@ -147,10 +147,32 @@ static int read_inside(struct parse *parse) {
         }
         const size_t number = parse->document->count;
         int status = add_node(parse, is_object);
-        if (status != USP_OK) return status;
+        if (status != USP_OK) {
+            parse->document->count = number;
+            return status;
+        }
         is_fresh = parse->parent == number;
     }
     return USP_OK;
+}
+
+/* Ends a value that the end of the text cuts off. Returns false if nothing of it is whole. */
+static bool end_cut(struct parse *parse) {
+    struct uspi_json_document *document = parse->document;
+    uint32_t open = parse->parent;
+    if (open == NO_PARENT) return false;
+    const size_t last = document->count - 1;
+    const struct uspi_json_node *node = &document->nodes[last];
+    const bool is_at_end = node->kind >= USPI_JSON_NUMBER && (size_t)node->from + node->length == document->text.length;
+    if (last != open && is_at_end) document->count--;
+    while (open != NO_PARENT) {
+        struct uspi_json_node *around = &document->nodes[open];
+        open = around->next;
+        around->next = (uint32_t)document->count;
+        around->length = 0;
+    }
+    document->is_cut = true;
+    return true;
 }
 
 int uspi_json_read(struct uspi_json_document *document) {
@@ -163,6 +185,7 @@ int uspi_json_read(struct uspi_json_document *document) {
     int status = parse.at == parse.end ? USP_ERROR_NOT_FOUND : add_node(&parse, false);
     if (status == USP_OK) status = read_inside(&parse);
     document->at = (size_t)(parse.at - parse.begin);
+    if (status == USP_ERROR_TRUNCATED && document->takes_cut && end_cut(&parse)) status = USP_OK;
     if (status != USP_OK) document->count = 0;
     return status;
 }

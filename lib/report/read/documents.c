@@ -64,6 +64,11 @@ static bool add_scope(struct uspi_documents *documents, size_t begin, size_t end
     return true;
 }
 
+/* Whether an object or array is cut off by the end of the text. */
+static bool is_unclosed(const struct uspi_json_document *document, size_t node) {
+    return document->nodes[node].kind <= USPI_JSON_ARRAY && document->nodes[node].length == 0;
+}
+
 static int read_images(struct uspi_documents *documents, const struct uspi_json_shape *shape, size_t list,
                        size_t around) {
     const struct uspi_json_document *document = &documents->document;
@@ -74,7 +79,7 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
         struct uspi_read_image image = {.first = 0};
         /* Frames refer to elements by index, so elements that are not images are added too. */
         uspi_slots_read(&object);
-        if (!shape->image(&object, &image)) image = (struct uspi_read_image){.first = 0};
+        if (is_unclosed(document, i) || !shape->image(&object, &image)) image = (struct uspi_read_image){.first = 0};
         if (!resolve(documents, &image.path, &image.ident)) return USP_ERROR_NO_MEMORY;
         if (!uspi_tables_add(&documents->tables, nodes[i].from, &image)) return USP_ERROR_NO_MEMORY;
     }
@@ -82,6 +87,7 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
     if (!uspi_tables_settle(&documents->tables, true)) return USP_ERROR_NO_MEMORY;
     if (documents->tables.count == before) return USP_OK;
     size_t begin = nodes[around].from, end = begin + nodes[around].length;
+    if (is_unclosed(document, around)) end = document->text.length;
     return add_scope(documents, begin, end, documents->tables.count - 1) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
@@ -122,6 +128,13 @@ static bool push_level(struct walk *walk, size_t node) {
 
 static bool has_key(const struct uspi_json_document *document, size_t object, struct uspi_span key) {
     return key.length > 0 && uspi_json_member(document, object, key) != USPI_JSON_NONE;
+}
+
+bool uspi_documents_is_cut(const struct uspi_documents *documents, const struct usp_reader_counts *before,
+                           bool *is_readable) {
+    const struct usp_reader_counts *counts = documents->lines->counts;
+    *is_readable = counts->frames - before->frames > counts->no_image - before->no_image;
+    return documents->document.is_cut;
 }
 
 void uspi_documents_find_report(struct uspi_documents *documents, size_t depth, size_t *report, size_t *outer) {
@@ -496,7 +509,7 @@ static int visit(struct walk *walk, size_t node) {
     object.is_innermost_first = around != NULL && around->is_innermost_first;
     object.is_stack = around != NULL && around->is_stack;
     uspi_slots_read(&object);
-    if (find_shape(&object, &frame) == NULL) return USP_OK;
+    if (is_unclosed(&documents->document, node) || find_shape(&object, &frame) == NULL) return USP_OK;
     return take_frame(walk, &object, &frame, is_element ? around : NULL);
 }
 
@@ -506,6 +519,7 @@ int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame t
     documents->scope_count = 0;
     uspi_edits_reset(&documents->edits);
     uspi_tables_clear(&documents->tables);
+    documents->document.takes_cut = !documents->is_record;
     int status = uspi_json_read(&documents->document);
     if (status == USP_OK) status = find_lists(&walk);
     /* The member with the counts of an earlier run will be replaced, so it is not searched for frames. */

@@ -52,6 +52,11 @@ typedef int (*uspi_take_json_frame)(void *context, const struct uspi_json_object
  * does, or the result of `find` or `take`. */
 int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame take, void *context);
 
+/* Returns whether the last document was cut off by the end of the text. *is_readable: since the counts were `before`, a
+ * frame with a known image was found. */
+bool uspi_documents_is_cut(const struct uspi_documents *documents, const struct usp_reader_counts *before,
+                           bool *is_readable);
+
 /* Finds the innermost report around a node, whose level is `depth`, and the innermost object with outer_keys. Both are
  * levels, counted from 1; 0: none. */
 void uspi_documents_find_report(struct uspi_documents *documents, size_t depth, size_t *report, size_t *outer);

@@ -401,6 +401,7 @@ int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reade
     struct builder builder = {.model = model, .reader = reader, .list = USPI_JSON_NONE, .samples = USPI_JSON_NONE};
     reader->documents.document.text = text;
     reader->documents.document.at = 0;
+    reader->documents.document.is_cut = false;
     const int status = read_documents(&builder);
     free(builder.shown);
     return status;

@@ -109,6 +109,7 @@ static void forget_text(struct usp_reader *reader) {
     reader->held_size = 0;
     reader->mark_length = 0;
     reader->is_rewound = false;
+    reader->is_cut = false;
 }
 
 void usp_reader_free(struct usp_reader *reader) {
@@ -197,6 +198,15 @@ void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at) {
     snprintf(reader->error, sizeof reader->error, "offset 0x%" PRIx64 ": %s", (uint64_t)at, what);
 }
 
+int uspi_reader_end_cut(struct usp_reader *reader, size_t at, bool is_readable) {
+    uspi_reader_set_error(reader, USP_ERROR_TRUNCATED, at);
+    if (!is_readable) return USP_ERROR_TRUNCATED;
+    reader->is_cut = true;
+    const size_t length = strlen(reader->error);
+    snprintf(reader->error + length, sizeof reader->error - length, "; what is whole was read");
+    return USP_OK;
+}
+
 bool uspi_reader_is_damage(int status) {
     return status == USP_ERROR_FORMAT || status == USP_ERROR_TRUNCATED || status == USP_ERROR_UNSUPPORTED;
 }
@@ -238,9 +248,12 @@ static void put_unchanged(struct usp_reader *reader, struct uspi_span text, size
 static int write_documents(struct usp_reader *reader, struct uspi_span text, put_function put) {
     struct uspi_documents *documents = &reader->documents;
     size_t written = 0, addition = 0;
+    const struct usp_reader_counts before = reader->counts;
     int status;
+    bool is_readable;
     documents->document.text = text;
     documents->document.at = 0;
+    documents->document.is_cut = false;
     while ((status = uspi_documents_read(documents, NULL, NULL)) == USP_OK && reader->out.status == USP_OK) {
         if (documents->is_record && written > 0) return fail_record(reader, documents);
         for (size_t i = 0; i < documents->edits.count; i++) {
@@ -252,6 +265,9 @@ static int write_documents(struct usp_reader *reader, struct uspi_span text, put
     }
     if (uspi_reader_is_damage(status)) uspi_reader_set_error(reader, status, documents->document.at);
     if (status == USP_ERROR_NOT_FOUND) status = USP_OK;
+    if (status == USP_OK && uspi_documents_is_cut(documents, &before, &is_readable)) {
+        status = uspi_reader_end_cut(reader, text.length, is_readable);
+    }
     if (status == USP_OK || uspi_reader_is_damage(status)) {
         put_unchanged(reader, text, written, text.length, &addition, put);
     }
@@ -496,11 +512,13 @@ static int learn_documents(struct usp_reader *reader, struct uspi_span text) {
     if (status != USP_OK) return status;
     documents->document.text = text;
     documents->document.at = 0;
+    documents->document.is_cut = false;
     usp_place_function find = reader->lines.find;
     reader->lines.find = NULL;
     status = uspi_documents_read(documents, NULL, NULL);
     /* The first document of an .ips report describes the report, which follows. */
     if (status == USP_OK && documents->tables.count == 0) status = uspi_documents_read(documents, NULL, NULL);
+    if (status == USP_OK && documents->document.is_cut) status = USP_ERROR_TRUNCATED;
     if (uspi_reader_is_damage(status)) uspi_reader_set_error(reader, status, documents->document.at);
     reader->lines.find = find;
     return status == USP_ERROR_NOT_FOUND ? USP_OK : status;
@@ -606,7 +624,7 @@ static int finish(struct usp_reader *reader, int status, char *error, size_t err
         reader->out.used = 0;
     }
     if (error != NULL && error_size > 0)
-        snprintf(error, error_size, "%s", uspi_reader_is_damage(status) ? reader->error : "");
+        snprintf(error, error_size, "%s", uspi_reader_is_damage(status) || reader->is_cut ? reader->error : "");
     forget_text(reader);
     uspi_lines_reset(&reader->lines);
     reader->counts.texts++;

@@ -20,6 +20,7 @@ struct usp_reader {
     enum uspi_input_kind kind;
     size_t mark_length; /* length of the byte order mark at the beginning of the text */
     bool is_rewound;    /* the text was learned before */
+    bool is_cut;        /* the text is cut off, and was read as far as it is whole; `error` says so */
     char *kept;         /* buffered text: until its kind is known, and all of a JSON text */
     size_t kept_size, kept_capacity;
     char *held; /* a line whose result depends on the next line */
@@ -41,6 +42,10 @@ int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text);
 /* Return whether a status means that the text is damaged, and set reader->error to a sentence about it. */
 bool uspi_reader_is_damage(int status);
 void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at);
+
+/* Ends a text that is cut off at `at`. Without a readable frame it is damaged; otherwise reader->error only says that
+ * it was cut off. Returns USP_OK or USP_ERROR_TRUNCATED. */
+int uspi_reader_end_cut(struct usp_reader *reader, size_t at, bool is_readable);
 
 /* A JSON document in a line of text. */
 struct uspi_line_document {

@@ -28,6 +28,12 @@ int usp_report_create(const struct usp_reader_options *options, const char *byte
     if (status == USP_OK && !(uspi_model_fold(&made->model) && uspi_model_finish(&made->model))) {
         status = USP_ERROR_NO_MEMORY;
     }
+    const struct usp_reader_counts none = {.frames = 0};
+    bool is_readable;
+    if (status == USP_OK && uspi_documents_is_cut(&reader->documents, &none, &is_readable)) {
+        status = uspi_reader_end_cut(reader, reader->documents.document.at, is_readable);
+        if (error != NULL && error_size > 0) snprintf(error, error_size, "%s", reader->error);
+    }
     if (status == USP_OK && made->model.frame_count == 0) status = USP_ERROR_NOT_FOUND;
     if (uspi_reader_is_damage(status)) {
         uspi_reader_set_error(reader, status, reader->documents.document.at);
