@@ -125,7 +125,8 @@ static int show(const struct session *session, const struct usp_report *report, 
     if (status != USP_OK) return ferror(stdout) ? EXIT_FAILED : log_fail(path, status);
     if (session->as_json) putchar('\n');
     usp_report_get_counts(report, &counts);
-    if (!session->is_quiet) log_counts_say(path, &counts);
+    /* A list of processes has no frames. */
+    if (!session->is_quiet && counts.frames > 0) log_counts_say(path, &counts);
     return session->is_strict && counts.no_symbol + counts.no_file + counts.passed > 0 ? EXIT_INCOMPLETE
                                                                                        : EXIT_ALL_WELL;
 }

@@ -596,6 +596,58 @@ static const struct shown json_reports[] = {
       "f110 + 4"}},
 };
 
+/* The text is cut off inside the third frame, after an image; a number at the end may be a part of one. Nothing of the
+ * other texts is whole. */
+START_TEST(cut_json) {
+    static const char whole[] =
+        "{\"usedImages\":[{\"base\":4294967296,\"size\":65536,\"name\":\"App\",\"uuid\":\"" UUID_A
+        "\"}],\"threads\":[{\"triggered\":true,\"frames\":[{\"imageOffset\":256,\"imageIndex\":0},{\"imageOffset\":272,"
+        "\"imageIndex\":0},{\"imageOffset\":288,\"imageIndex\":0";
+    struct usp_reader_options options;
+    usp_reader_options_init(&options);
+    options.find = name_app;
+    for (size_t length = 1; length < sizeof whole; length++) {
+        struct usp_report *report = NULL;
+        struct usp_reader_counts counts;
+        char error[128];
+        const int status = usp_report_create(&options, whole, length, &report, error, sizeof error);
+        size_t frames = 0;
+        for (size_t i = 0; i < length; i++) frames += whole[i] == '}' && i > 20 && memcmp(whole + i - 1, "0}", 2) == 0;
+        /* The first bytes are not recognized as JSON of a report. */
+        ck_assert_int_eq(strstr(error, "the JSON is cut off") == NULL, status == USP_ERROR_NOT_FOUND);
+        ck_assert_int_eq(status == USP_OK, frames > 0);
+        ck_assert(length < 20 || status != USP_ERROR_NOT_FOUND);
+        if (status != USP_OK) continue;
+        ck_assert_int_eq(usp_report_get_counts(report, &counts), USP_OK);
+        ck_assert_uint_eq(counts.frames, frames);
+        ck_assert_uint_eq(counts.answered, frames);
+        usp_report_free(report);
+    }
+}
+END_TEST
+
+/* Apple, "Identifying high-memory use with jetsam event reports". */
+START_TEST(jetsam) {
+    check_report(
+        "{\"bug_type\":\"298\",\"os_version\":\"iPhone OS 17.5.1\"}\n{\"product\":\"iPhone14,2\",\"memoryStatus\":{"
+        "\"pageSize\":16384},\"largestProcess\":\"App\",\"processes\":[{\"name\":\"mediad\",\"pid\":88,\"rpages\":640,"
+        "\"states\":[\"daemon\",\"idle\"]},{\"name\":\"App\",\"pid\":4711,\"rpages\":140000,\"lifetimeMax\":140001,"
+        "\"reason\":\"per-process-limit\",\"states\":[\"frontmost\"]}]}\n",
+        "Process:             App\n"
+        "Hardware Model:      iPhone14,2\n"
+        "OS Version:          iPhone OS 17.5.1\n"
+        "Event:               memory was low (jetsam)\n"
+        "\n"
+        "Killed:\n"
+        "140000 pages (2187 MB)  App [4711] (frontmost), at most 140001 pages, killed: per-process-limit\n"
+        "\n"
+        "Other processes:\n"
+        "640 pages (10 MB)  mediad [88] (daemon, idle)\n"
+        "\n",
+        USP_REPORT_TEXT);
+}
+END_TEST
+
 START_TEST(other_json) { check_shown(&json_reports[_i]); }
 END_TEST
 
@@ -1063,7 +1115,7 @@ int main(void) {
     add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
               text_of_apple, application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields,
               metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded,
-              every_format, refused, deep);
+              every_format, refused, deep, cut_json, jetsam);
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);

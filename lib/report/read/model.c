@@ -44,6 +44,7 @@ void uspi_model_clear(struct uspi_model *model) {
     free(model->frames);
     free(model->sources);
     free(model->images);
+    free(model->processes);
     *model = (struct uspi_model){.parts = NULL};
 }
 
@@ -68,6 +69,7 @@ struct uspi_model_part *uspi_model_add_part(struct uspi_model *model) {
     part->format = "";
     part->thread = model->thread_count;
     part->image = model->image_count;
+    part->process = model->process_count;
     return part;
 }
 

@@ -37,12 +37,20 @@ struct uspi_model_thread {
     size_t frame, frame_count; /* in `frames` */
 };
 
+/* A process in a report of what used the memory (JetsamEvent). Numbers are 0 if they are not known. */
+struct uspi_model_process {
+    struct uspi_span name, reason, states; /* the reason is empty unless it was killed */
+    uint64_t pid, pages, peak_pages, limit_pages;
+};
+
 /* One of the reports in a text. */
 struct uspi_model_part {
     struct uspi_span fields[USPI_FIELD_COUNT];
     const char *format;
-    size_t thread, thread_count; /* in `threads` */
-    size_t image, image_count;   /* in `images` */
+    size_t thread, thread_count;   /* in `threads` */
+    size_t image, image_count;     /* in `images` */
+    size_t process, process_count; /* in `processes` */
+    uint64_t page_size;
 };
 
 struct uspi_model {
@@ -51,6 +59,8 @@ struct uspi_model {
     struct uspi_model_frame *frames;
     struct uspi_model_source *sources;
     struct uspi_image_entry *images; /* their strings belong to the model */
+    struct uspi_model_process *processes;
+    size_t process_count, process_capacity;
     size_t part_count, part_capacity, thread_count, thread_capacity, frame_count, frame_capacity, source_count,
         source_capacity;
     size_t image_count, image_capacity;
@@ -82,6 +92,12 @@ bool uspi_model_repeat_frame(struct uspi_model *model, size_t number);
 
 /* Adds all images of a table to the last report. Returns false when memory is exhausted. */
 bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tables *tables, size_t table);
+
+/* Read the processes of a JetsamEvent into the last report, in the order of the text, if a document is one; write them
+ * as text. Return false when memory is exhausted. (jetsam.c) */
+bool uspi_model_take_processes(struct uspi_model *model, const struct uspi_json_document *document);
+void uspi_model_put_processes(const struct uspi_model *model, const struct uspi_model_part *part,
+                              struct uspi_text *out);
 
 /* Completes the model after everything was added: finds the crashed threads, the heaviest stacks of trees, and the
  * images of reports that list none. Returns false when memory is exhausted. */

@@ -95,7 +95,7 @@ static bool begin_report(struct builder *builder, size_t node, uint32_t depth, c
     builder->threads = 0;
     /* A preceding document without frames, such as the first line of an .ips report, belongs to this report. */
     const struct uspi_model_part *last = model->part_count > 0 ? &model->parts[model->part_count - 1] : NULL;
-    bool goes_on = last != NULL && last->thread_count == 0;
+    bool goes_on = last != NULL && last->thread_count == 0 && last->process_count == 0;
     if (!goes_on && uspi_model_add_part(model) == NULL) return false;
     uspi_outer_values_find(&builder->outer, document, node_at(documents, outer_depth));
     if (!uspi_model_take_fields(model, document, report, format)) return false;
@@ -386,9 +386,12 @@ static int read_documents(struct builder *builder) {
         if (status == USP_ERROR_NOT_FOUND) return USP_OK;
         if (status != USP_OK) return status;
         if (builder->part_end == 0 && documents->document.nodes[0].kind == USPI_JSON_OBJECT) {
-            /* A document without frames describes the one that follows. */
-            const bool is_added =
-                uspi_model_add_part(model) != NULL && uspi_model_take_fields(model, &documents->document, 0, NULL);
+            /* A document without frames describes the one that follows, or is a list of processes. */
+            const struct uspi_model_part *last = model->part_count > 0 ? &model->parts[model->part_count - 1] : NULL;
+            const bool goes_on = last != NULL && last->thread_count == 0 && last->process_count == 0;
+            const bool is_added = (goes_on || uspi_model_add_part(model) != NULL) &&
+                                  uspi_model_take_fields(model, &documents->document, 0, NULL) &&
+                                  uspi_model_take_processes(model, &documents->document);
             if (!is_added) return USP_ERROR_NO_MEMORY;
         }
         if (model->part_count > 0 && strcmp(model->parts[model->part_count - 1].format, "sentry") == 0) {

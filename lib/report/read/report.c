@@ -34,7 +34,9 @@ int usp_report_create(const struct usp_reader_options *options, const char *byte
         status = uspi_reader_end_cut(reader, reader->documents.document.at, is_readable);
         if (error != NULL && error_size > 0) snprintf(error, error_size, "%s", reader->error);
     }
-    if (status == USP_OK && made->model.frame_count == 0) status = USP_ERROR_NOT_FOUND;
+    if (status == USP_OK && made->model.frame_count == 0 && made->model.process_count == 0) {
+        status = USP_ERROR_NOT_FOUND;
+    }
     if (uspi_reader_is_damage(status)) {
         uspi_reader_set_error(reader, status, reader->documents.document.at);
         if (error != NULL && error_size > 0) snprintf(error, error_size, "%s", reader->error);

@@ -90,6 +90,24 @@ static void put_image(struct uspi_json *json, const struct uspi_image_entry *ima
 #define FRAME_DEPTH 7 /* a frame */
 #define IMAGE_DEPTH 5 /* an image */
 
+static void put_processes(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_part *part) {
+    if (part->page_size > 0) uspi_json_number(json, "page_size", part->page_size);
+    uspi_json_begin_array(json, "processes");
+    for (size_t i = part->process; i < part->process + part->process_count; i++) {
+        const struct uspi_model_process *process = &model->processes[i];
+        uspi_json_begin_object(json, NULL);
+        put_span(json, "name", process->name);
+        uspi_json_number(json, "pid", process->pid);
+        uspi_json_number(json, "pages", process->pages);
+        if (process->peak_pages > 0) uspi_json_number(json, "peak_pages", process->peak_pages);
+        if (process->limit_pages > 0) uspi_json_number(json, "limit_pages", process->limit_pages);
+        put_span(json, "states", process->states);
+        put_span(json, "reason", process->reason);
+        uspi_json_end_object(json);
+    }
+    uspi_json_end_array(json);
+}
+
 static void put_part(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_part *part) {
     uspi_json_begin_object(json, NULL);
     uspi_json_string(json, "format", part->format);
@@ -108,6 +126,7 @@ static void put_part(struct uspi_json *json, const struct uspi_model *model, con
     uspi_json_begin_array(json, "images");
     for (size_t i = 0; i < part->image_count; i++) put_image(json, &model->images[part->image + i]);
     uspi_json_end_array(json);
+    if (part->process_count > 0) put_processes(json, model, part);
     json->flat = FRAME_DEPTH;
     uspi_json_end_object(json);
 }
@@ -119,7 +138,8 @@ void uspi_model_put_json(const struct uspi_model *model, struct uspi_text *out) 
     uspi_json_number(&json, "version", 1);
     uspi_json_begin_array(&json, "reports");
     for (size_t i = 0; i < model->part_count; i++) {
-        if (model->parts[i].thread_count > 0) put_part(&json, model, &model->parts[i]);
+        if (model->parts[i].thread_count > 0 || model->parts[i].process_count > 0)
+            put_part(&json, model, &model->parts[i]);
     }
     uspi_json_end_array(&json);
     uspi_json_begin_object(&json, "counts");

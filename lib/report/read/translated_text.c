@@ -278,9 +278,10 @@ static void put_images(struct uspi_text *out, const struct uspi_model *model, co
 void uspi_model_put_text(const struct uspi_model *model, struct uspi_text *out) {
     for (size_t i = 0; i < model->part_count; i++) {
         const struct uspi_model_part *part = &model->parts[i];
-        if (part->thread_count == 0) continue;
+        if (part->thread_count == 0 && part->process_count == 0) continue;
         if (out->length > 0) uspi_put_string(out, "----\n\n");
         put_header(out, part);
+        uspi_model_put_processes(model, part, out);
         put_threads(out, model, part);
         put_images(out, model, part);
     }
