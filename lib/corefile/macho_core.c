@@ -36,7 +36,9 @@ static const struct {
 struct reading {
     struct uspi_core *core;
     struct uspi_macho macho;
-    bool damaged; /* load commands are missing or invalid */
+    bool damaged;   /* load commands are missing or invalid */
+    size_t faults;  /* number of threads whose exception state is a fault's */
+    size_t faulted; /* the last of them */
 };
 
 static void damaged(struct reading *r, const struct uspi_error *error) {
@@ -103,6 +105,27 @@ static bool read_state(uint32_t cpu_type, struct uspi_macho_state state, struct 
     return false;
 }
 
+/* Whether a state is the exception state of a fault. A core does not say which thread crashed, but has the exception
+ * that each thread last entered the kernel by: a system call, unless it faulted. Sources: the flavors and structs of
+ * osfmk/mach; exception classes of ESR_EL1 in the Arm Architecture Reference Manual; exceptions in the Intel SDM, volume
+ * 3, 6.3.1. */
+static bool is_fault(uint32_t cpu_type, const struct uspi_macho_state *state) {
+    enum { ARM_EXCEPTION_STATE64 = 7, X86_EXCEPTION_STATE64 = 6, WORDS = 4, CLASS_SVC = 0x15 };
+    uint8_t raw[WORDS * 4];
+    if (state->count != WORDS || uspi_bytes_read(state->bytes, 0, raw, sizeof raw, "exception", NULL) != USP_OK) {
+        return false;
+    }
+    if (cpu_type == USPI_CPU_X86_64) {
+        const uint32_t trap = uspi_le32(raw) & 0xffff;
+        /* Invalid opcode, segment, stack, protection, page, arithmetic and alignment faults, breakpoints. */
+        return state->flavor == X86_EXCEPTION_STATE64 &&
+               (trap == 3 || trap == 6 || (trap >= 11 && trap <= 14) || trap == 16 || trap == 17 || trap == 19);
+    }
+    const bool is_arm = cpu_type == USPI_CPU_ARM64 || cpu_type == USPI_CPU_ARM64_32 || cpu_type == USPI_CPU_ARM;
+    const uint32_t esr = uspi_le32(raw + 8);
+    return is_arm && state->flavor == ARM_EXCEPTION_STATE64 && esr != 0 && esr >> 26 != CLASS_SVC;
+}
+
 static void add_thread(struct reading *r, const struct uspi_macho_command *command) {
     struct uspi_core *core = r->core;
     struct uspi_macho_state state;
@@ -112,6 +135,10 @@ static void add_thread(struct reading *r, const struct uspi_macho_command *comma
     struct uspi_core_thread *thread = uspi_core_add_thread(core, core->thread_count + 1);
     if (thread == NULL) return;
     while ((got = uspi_macho_next_state(command, &offset, &state, &error)) > 0) {
+        if (is_fault(r->macho.cpu_type, &state)) {
+            r->faults++;
+            r->faulted = core->thread_count - 1;
+        }
         if (thread->status == USP_OK || !read_state(r->macho.cpu_type, state, &thread->registers)) continue;
         thread->status = USP_OK;
     }
@@ -197,6 +224,7 @@ int uspi_core_read_macho(struct uspi_core *core, struct uspi_bytes bytes, struct
     status = read_commands(&r);
     if (status != USP_OK) return status;
     if (core->arch == USP_ARCH_NONE) core->arch = r.macho.arch;
+    if (r.faults == 1) core->crashed = r.faulted;
     struct uspi_image_list list = {0};
     status = uspi_core_macho_images(core, &list);
     if (status == USP_OK) status = uspi_image_list_seal(&list, &core->images);

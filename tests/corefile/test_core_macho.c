@@ -128,6 +128,36 @@ START_TEST(unknown_flavors_only) {
 }
 END_TEST
 
+/* ---- the thread that crashed ---- */
+
+/* The thread whose exception is a fault, if there is exactly one. */
+START_TEST(crashed_thread) {
+    static const struct {
+        uint32_t arch, exceptions[3];
+        size_t crashed;
+    } cases[] = {
+        {USP_ARCH_ARM64, {0x56000080, 0x92000006, 0x56000080}, 1},    /* svc, data abort, svc */
+        {USP_ARCH_ARM64, {0x56000080, 0x56000080, 0xf2000001}, 2},    /* brk */
+        {USP_ARCH_ARM64, {0x02000000, 0x56000080, 0}, 0},             /* an undefined instruction */
+        {USP_ARCH_ARM64_32, {0x56000080, 0x82000006, 0x56000080}, 1}, /* instruction abort */
+        {USP_ARCH_ARM64, {0x92000006, 0x92000006, 0x56000080}, SIZE_MAX},
+        {USP_ARCH_ARM64, {0x56000080, 0x56000080, 0x56000080}, SIZE_MAX},
+        {USP_ARCH_X86_64, {133, 13, 133}, 1},
+        {USP_ARCH_X86_64, {14, 133, 0x00020085}, 0},
+        {USP_ARCH_X86_64, {133, 0x00010006, 0}, 1}, /* with the number of the processor */
+        {USP_ARCH_X86_64, {14, 14, 133}, SIZE_MAX},
+    };
+    for (size_t i = 0; i < ELEMENTS(cases); i++) {
+        struct macho_core core = plain(cases[i].arch);
+        memcpy(core.exceptions, cases[i].exceptions, sizeof core.exceptions);
+        struct uspi_core *opened = build_and_open(&core, NULL);
+        ck_assert_uint_eq(opened->thread_count, 3);
+        ck_assert_msg(opened->crashed == cases[i].crashed, "case %zu: %zu", i, opened->crashed);
+        uspi_core_close(opened);
+    }
+}
+END_TEST
+
 /* ---- the width of addresses ---- */
 
 /* Return addresses are signed, and the note's mask fits the system. 39 bits remove what 47 would keep. */
@@ -552,7 +582,7 @@ int main(void) {
     tcase_set_timeout(bad, 300);
     add_loop_tests(good, 0, ARCHS, all_in_the_core, unified_states);
     tcase_add_loop_test(good, arm_is_told_by_its_states, 0, 4);
-    add_tests(good, one_thread_of_another_processor, count_decides_too);
+    add_tests(good, one_thread_of_another_processor, count_decides_too, crashed_thread);
     tcase_add_loop_test(good, unknown_flavors_only, 0, ARCHS);
     tcase_add_test(good, address_bits_from_the_note);
     tcase_add_loop_test(good, address_bits_from_the_platform, 0, 10);

@@ -382,6 +382,9 @@ struct macho_core {
     unsigned platform;     /* of the program */
     unsigned address_bits; /* LC_NOTE; 0: none */
     uint64_t signature;    /* on return addresses */
+    /* The exception that each thread entered the kernel by: arm64's ESR_EL1, x86_64's number. All 0: threads have a
+     * state of an unknown flavor instead. */
+    uint32_t exceptions[3];
 
     /* Set by build_macho_core: offsets and sizes in the core. */
     size_t commands_at, threads_at, segments_at, thread_size, segment_size;
@@ -397,14 +400,18 @@ static inline void put_macho_thread(struct commands *c, const struct macho_core 
     case USP_ARCH_ARMV7: flavor = 9, count = 17; break;
     default: flavor = 6, count = 68; break;
     }
-    /* An unknown flavor comes first, such as an exception state. */
+    /* An exception state, or an unknown flavor, comes first. */
+    const bool has_exceptions = (core->exceptions[0] | core->exceptions[1] | core->exceptions[2]) != 0;
+    const unsigned words = has_exceptions ? 4 : 3;
     unsigned total = core->unified ? x86 ? 44 : 70 : count;
     c->count++;
     put(b, 4, 4);
-    put(b, 4, 8 + 8 + 3 * 4 + 8 + total * 4);
-    put(b, 4, 77);
-    put(b, 4, 3);
-    for (int i = 0; i < 3; i++) put(b, 4, 0xeeeeeeee);
+    put(b, 4, 8 + 8 + words * 4 + 8 + total * 4);
+    put(b, 4, has_exceptions ? x86 ? 6 : 7 : 77);
+    put(b, 4, words);
+    for (unsigned i = 0; i < words; i++) {
+        put(b, 4, !has_exceptions ? 0xeeeeeeee : i == (x86 ? 0 : 2) ? core->exceptions[thread % 3] : 0);
+    }
     size_t end = b->size + 8 + total * 4;
     if (core->unified) {
         put(b, 4, x86 ? 7 : 1);
