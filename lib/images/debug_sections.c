@@ -14,20 +14,81 @@
 /* Applies the relocations of the debug sections of an unlinked ELF object: places that the linker would have filled
  * with addresses of code and with offsets in other debug sections. An executable that still has them (ld --emit-relocs)
  * already contains the values and is not relocated. Sources: the System V ABI supplements of the processors; ELF for
- * the Arm Architecture. */
+ * the Arm Architecture; the RISC-V ELF psABI. */
 
 enum { SHT_RELA = 4, SHT_REL = 9 };
 
-/* Returns the width in bytes of the place that a relocation fills with a symbol's value and an addend; 0: another kind
- * of relocation. */
-static unsigned width_of(uint16_t machine, uint32_t type) {
-    switch (machine) {
-    case 3: return type == 1 ? 4 : 0;                                 /* R_386_32 */
-    case 40: return type == 2 ? 4 : 0;                                /* R_ARM_ABS32 */
-    case 62: return type == 1 ? 8 : type == 10 || type == 11 ? 4 : 0; /* R_X86_64_64, _32, _32S */
-    case 183: return type == 257 ? 8 : type == 258 ? 4 : 0;           /* R_AARCH64_ABS64, _ABS32 */
-    default: return 0;
+/* What a relocation does with its place and the sum of a symbol's value and the addend. RISC-V's linker moves code, so
+ * its compilers leave each difference of two addresses to a pair of relocations: one sets or adds, the other subtracts. */
+struct change {
+    uint8_t bits; /* of the place; 0: another kind of relocation. ULEB: as many as its bytes hold */
+    enum { CHANGE_SET, CHANGE_ADD, CHANGE_SUBTRACT } how;
+};
+#define ULEB UINT8_MAX
+
+static struct change riscv_change_of(uint32_t type) {
+    switch (type) {
+    case 1: return (struct change){32, CHANGE_SET}; /* R_RISCV_32 */
+    case 2: return (struct change){64, CHANGE_SET}; /* R_RISCV_64 */
+    case 33:                                        /* R_RISCV_ADD8, _ADD16, _ADD32, _ADD64 */
+    case 34:
+    case 35:
+    case 36: return (struct change){(uint8_t)(8u << (type - 33)), CHANGE_ADD};
+    case 37: /* R_RISCV_SUB8, _SUB16, _SUB32, _SUB64 */
+    case 38:
+    case 39:
+    case 40: return (struct change){(uint8_t)(8u << (type - 37)), CHANGE_SUBTRACT};
+    case 52: return (struct change){6, CHANGE_SUBTRACT}; /* R_RISCV_SUB6 */
+    case 53: return (struct change){6, CHANGE_SET};      /* R_RISCV_SET6 */
+    case 54:                                             /* R_RISCV_SET8, _SET16, _SET32 */
+    case 55:
+    case 56: return (struct change){(uint8_t)(8u << (type - 54)), CHANGE_SET};
+    case 60: return (struct change){ULEB, CHANGE_SET};      /* R_RISCV_SET_ULEB128 */
+    case 61: return (struct change){ULEB, CHANGE_SUBTRACT}; /* R_RISCV_SUB_ULEB128 */
+    default: return (struct change){0, CHANGE_SET};
     }
+}
+
+static struct change change_of(uint16_t machine, uint32_t type) {
+    unsigned bits = 0;
+    switch (machine) {
+    case 3: bits = type == 1 ? 32 : 0; break;                                  /* R_386_32 */
+    case 40: bits = type == 2 ? 32 : 0; break;                                 /* R_ARM_ABS32 */
+    case 62: bits = type == 1 ? 64 : type == 10 || type == 11 ? 32 : 0; break; /* R_X86_64_64, _32, _32S */
+    case 183: bits = type == 257 ? 64 : type == 258 ? 32 : 0; break;           /* R_AARCH64_ABS64, _ABS32 */
+    case 243: return riscv_change_of(type);
+    default: break;
+    }
+    return (struct change){(uint8_t)bits, CHANGE_SET};
+}
+
+/* Changes a ULEB128 number of at most `room` bytes, without changing its length. */
+static void change_uleb(uint8_t *place, size_t room, struct change change, uint64_t value) {
+    size_t length = 0;
+    uint64_t number = 0;
+    do {
+        if (length == room || length == 9) return;
+        number |= (uint64_t)(place[length] & 0x7f) << 7 * length;
+    } while ((place[length++] & 0x80) != 0);
+    number = change.how == CHANGE_SET ? value : number - value;
+    for (size_t i = 0; i < length; i++) {
+        place[i] = (uint8_t)((number >> 7 * i & 0x7f) | (place[i] & 0x80));
+    }
+}
+
+/* Applies one relocation to a place with `room` bytes after its beginning. */
+static void apply_change(uint8_t *place, uint64_t room, struct change change, uint64_t value, bool has_addend) {
+    const unsigned width = (change.bits + 7u) / 8;
+    if (change.bits == ULEB) {
+        change_uleb(place, room < 16 ? (size_t)room : 16, change, value);
+        return;
+    }
+    if (width > room) return;
+    const uint64_t before = uspi_le(place, width);
+    uint64_t after = change.how == CHANGE_ADD ? before + value : change.how == CHANGE_SUBTRACT ? before - value : value;
+    if (!has_addend && change.how == CHANGE_SET) after += before;
+    if (change.bits == 6) after = (before & 0xc0) | (after & 0x3f);
+    uspi_store_le(place, after, width);
 }
 
 struct relocation {
@@ -107,12 +168,11 @@ static int relocate_section(struct uspi_debug_sections *sections, enum uspi_debu
         struct relocation relocation;
         uint64_t value;
         if (read_entry(elf, entries, at, has_addend, &relocation) != USP_OK) break;
-        const unsigned width = width_of(elf->machine, relocation.type);
-        if (width == 0 || relocation.offset > section->size || width > section->size - relocation.offset) continue;
+        const struct change change = change_of(elf->machine, relocation.type);
+        if (change.bits == 0 || relocation.offset >= section->size) continue;
         if (!value_of(tables, relocation.symbol, &value)) continue;
-        uint8_t *place = bytes + relocation.offset;
-        if (!has_addend) relocation.addend = uspi_le(place, width);
-        uspi_store_le(place, value + relocation.addend, width);
+        apply_change(bytes + relocation.offset, section->size - relocation.offset, change, value + relocation.addend,
+                     has_addend);
     }
     return USP_OK;
 }
