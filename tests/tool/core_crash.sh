@@ -64,6 +64,31 @@ out_lacks 'ended by|crashed\)|SIGSTOP'
 run 0 stack --json core
 out_lacks '"(signal|crash|crashed_thread|crashed)":'
 
+# No thread has a stack: the core has no thread's registers.
+if part_needs python3; then
+  python3 - <<'END'
+import struct
+core = bytearray(open('core', 'rb').read())
+wide = core[4] == 2
+headers, size, count = struct.unpack_from('<Q14xHH', core, 32) if wide else struct.unpack_from('<I10xHH', core, 28)
+for i in range(count):
+    at = headers + i * size
+    if struct.unpack_from('<I', core, at)[0] != 4:  # PT_NOTE
+        continue
+    note, = struct.unpack_from('<Q' if wide else '<I', core, at + (8 if wide else 4))
+    length, = struct.unpack_from('<Q' if wide else '<I', core, at + (32 if wide else 16))
+    end = note + length
+    while note < end:
+        name, description, kind = struct.unpack_from('<III', core, note)
+        if kind == 1:  # NT_PRSTATUS
+            struct.pack_into('<I', core, note + 8, 0x777)
+        note += 12 + (name + 3) // 4 * 4 + (description + 3) // 4 * 4
+open('without', 'wb').write(core)
+END
+  run 1 stack without
+  err_has '^unspool: without: the core holds no threads that can be read$'
+  run 1 stack --json without
+fi
 
 # A compressed core: the message has the command.
 for tool in zstd xz lz4 gzip; do
