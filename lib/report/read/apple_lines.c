@@ -126,12 +126,14 @@ static bool find_one(struct uspi_span line, unsigned most, struct uspi_frame *fr
 /* Returns the position of the next frame in the line, which has the next index; 0 if there is none. Lines lose their
  * ends where text is copied into one field. */
 static size_t begin_of_next(struct uspi_span line, const struct uspi_frame *frame) {
-    struct uspi_frame next = {.flags = 0};
+    struct uspi_frame next;
     size_t at = (size_t)(frame->replaced.bytes - line.bytes) + frame->replaced.length;
+    /* Most lines end here. */
     if (at >= line.length || line.bytes[at] == '\n') return 0;
     at = uspi_end_of_source(line, at);
     while (at < line.length && memchr(" \t\",|", line.bytes[at], 5) != NULL) at++;
     if (at >= line.length || !uspi_is_digit(line.bytes[at])) return 0;
+    uspi_clear(&next, sizeof next);
     const bool is_next = find_one(uspi_span_after(line, at), 1, &next) && (next.flags & USPI_FRAME_INDEX) != 0;
     /* Text before the first frame hides its index. */
     const uint64_t index = (frame->flags & USPI_FRAME_INDEX) != 0 ? frame->index : 0;

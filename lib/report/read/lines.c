@@ -70,6 +70,9 @@ static bool learn(struct uspi_line_reader *lines, uint64_t position, struct uspi
     return true;
 }
 
+/* An image's line that is joined with another line is not shorter. */
+#define JOINED_MIN 96
+
 /* Learns a line that may be quoted, or the lines that are joined in it. */
 static bool learn_quoted(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
     struct uspi_span part, separator;
@@ -90,8 +93,8 @@ bool uspi_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct 
     if ((kind.begins & telling) == 0) {
         kind.has = uspi_line_bytes_of(line);
         if (may_be_quoted(line, kind)) return learn_quoted(lines, position, line);
-    } else if (line.length > 0 && (memchr(line.bytes, '\\', line.length) != NULL ||
-                                   (kind.begins == USPI_BEGINS_0X && memchr(line.bytes, '&', line.length) != NULL))) {
+    } else if ((line.length > JOINED_MIN && memchr(line.bytes, '\\', line.length) != NULL) ||
+               (kind.begins == USPI_BEGINS_0X && memchr(line.bytes, '&', line.length) != NULL)) {
         return learn_quoted(lines, position, line);
     }
     return learn(lines, position, line, kind);
