@@ -79,8 +79,11 @@ if [[ -n $id ]]; then
     run 0 index --quiet -o made "$3"
     expect_state "$1" "$(find made -name index)" "$(printf '%o 0 0' $((0$2 & ~0$(umask))))"
   }
-  # As a user's umask, which an index made with umask 0 must not need.
-  (umask 0 && index_mode "of a program" 666 "$unspool")
+  # Whatever the umask allows.
+  mask=$(umask)
+  umask 0
+  index_mode "of a program" 644 "$unspool"
+  umask "$mask"
   cp "$unspool" program
   chmod 600 program
   index_mode "of a program for its owner" 600 program

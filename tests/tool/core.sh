@@ -48,7 +48,8 @@ for link in "$work/away/stuck" "../../../../../../../../../../$work/away/stuck";
   run 0 stack --sysroot root "$core"
   expect_frames "$pid" inner outer main
   # Also when few descriptors are left, so that the file is opened again for each block.
-  (ulimit -n 10 && run 0 stack --sysroot root "$core" && expect_frames "$pid" inner outer main)
+  (ulimit -n 10 && "$unspool" stack --sysroot root "$core") >out 2>err || fail "with few descriptors: $(cat err)"
+  expect_frames "$pid" inner outer main
   rm -r "root$work/away"
 done
 rm "root$stuck"
