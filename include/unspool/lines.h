@@ -64,9 +64,9 @@ struct usp_lines {
     struct usp_source_frame *frames; /* room for the result, innermost inlined call first; NULL with capacity 0 */
     uint32_t capacity;               /* number of elements in `frames` */
     uint32_t count;                  /* out: number of frames; when it exceeds capacity, the outermost frames are cut */
-    uint32_t folded;                 /* out: number of other functions that share the code */
+    uint32_t folded;                 /* out: number of other names of the code (usp_symbolizer_visit_names) */
     uint32_t reserved0;
-    struct usp_symbol symbol; /* out: as usp_symbolize fills it */
+    struct usp_symbol symbol; /* out: as usp_symbolize fills it, but see usp_symbolize_lines about its name */
     uint64_t reserved[4];
 };
 
@@ -74,8 +74,9 @@ struct usp_lines {
 USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *frames, uint32_t capacity);
 
 /* Gives all source frames at an address: pass usp_frame_call_site(), not the return address. The last frame is the
- * function that was not inlined, named as in the symbol table where possible. Without debug information there is one
- * frame with the symbol's name and no line. Returns USP_OK when there is a frame, USP_ERROR_NOT_FOUND when there is
+ * function that was not inlined, named as in the symbol table where possible. Of several names that the symbol table
+ * has for that function, as when the linker folded identical functions, it has the one whose lines are given, and so
+ * does lines->symbol. Without debug information there is one frame with the symbol's name and no line. Returns USP_OK when there is a frame, USP_ERROR_NOT_FOUND when there is
  * none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes
  * locks and may call the loader.
  *
@@ -100,8 +101,8 @@ USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_
 typedef int (*usp_name_visitor)(void *context, const char *name);
 
 /* Visits every function that has the code at an address, which may be several when the linker folded identical ones.
- * The first is the one that usp_symbolize_lines names. The others come from debug information, each once, in the order
- * of their mangled names. Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no
+ * The first is the one that usp_symbolize_lines names. The others come from debug information and, where that describes
+ * the function, from the symbol table, each once, in the order of their mangled names. Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no
  * function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens
  * files, allocates, takes locks and may call the loader. */
 USP_API int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,

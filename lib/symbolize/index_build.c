@@ -20,36 +20,43 @@ void usp_index_init(struct usp_index *index, const char *store) {
 struct adding {
     struct uspi_index_writer *writer;
     struct usp_index *index;
-    usp_addr slide;
-    uint64_t moved;
-    bool is_out_of_memory;
-};
-
-/* A usp_symbol_visitor: adds a symbol to the index. */
-static int add_symbol(void *context, const struct usp_symbol *symbol) {
-    struct adding *adding = context;
-    const usp_addr start = symbol->start - adding->slide - adding->moved;
-    if (!uspi_index_add_symbol(adding->writer, start, symbol->extent, symbol->name, symbol->strategy)) return 1;
-    adding->index->symbols++;
-    return 0;
-}
-
-/* The context of add_callee. It adds the names by which units call functions of other units. uspi_index_finish drops
- * those that the symbol itself has. */
-struct naming {
     struct uspi_module *module;
     struct uspi_epoch *readers;
-    const struct adding *adding;
+    struct uspi_names *names; /* keeps names that are not in a mapped file */
+    usp_addr slide;
+    uint64_t moved;
+    usp_addr start; /* of the last added symbol, as in the index */
 };
 
+/* A uspi_name_visitor: adds another name of the last added symbol. */
+static int add_other_name(void *context, const char *name) {
+    const struct adding *adding = context;
+    return uspi_index_add_other_name(adding->writer, adding->start, name) ? 0 : USP_ERROR_NO_MEMORY;
+}
+
+/* A usp_symbol_visitor: adds a symbol to the index, and its other names. */
+static int add_symbol(void *context, const struct usp_symbol *symbol) {
+    struct adding *adding = context;
+    const usp_addr linked = symbol->start - adding->slide;
+    adding->start = linked - adding->moved;
+    if (!uspi_index_add_symbol(adding->writer, adding->start, symbol->extent, symbol->name, symbol->strategy)) return 1;
+    adding->index->symbols++;
+    const uint32_t ticket = uspi_epoch_enter(adding->readers);
+    const struct uspi_found_function found = {symbol->strategy, linked, linked};
+    int status = uspi_module_visit_aliases(adding->module, &found, adding->names, add_other_name, adding);
+    uspi_epoch_leave(adding->readers, ticket);
+    return status != USP_OK;
+}
+
+/* Adds a name by which units call a function of another unit. uspi_index_finish drops it if the symbol itself has it. */
 static bool add_callee(void *context, const char *name) {
-    const struct naming *naming = context;
+    const struct adding *adding = context;
     usp_addr start;
-    const uint32_t ticket = uspi_epoch_enter(naming->readers);
-    int status = uspi_module_named(naming->module, name, &start);
-    uspi_epoch_leave(naming->readers, ticket);
+    const uint32_t ticket = uspi_epoch_enter(adding->readers);
+    int status = uspi_module_named(adding->module, name, &start);
+    uspi_epoch_leave(adding->readers, ticket);
     if (status != USP_OK) return status != USP_ERROR_NO_MEMORY;
-    return uspi_index_add_alias(naming->adding->writer, start - naming->adding->moved, name);
+    return uspi_index_add_callee(adding->writer, start - adding->moved, name);
 }
 
 /* Opens the store's index of the image's build, if it is intact. Returns NULL when there is none. */
@@ -153,7 +160,13 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     uspi_epoch_leave(readers, ticket);
     if (status == USP_ERROR_NO_MEMORY || lines == NULL) return status == USP_OK ? USP_ERROR_NO_MEMORY : status;
     struct uspi_line_source *source = uspi_lines_source(lines);
-    struct adding adding = {writer, index, image->slide, uspi_lines_moved(lines), false};
+    struct adding adding = {.writer = writer,
+                            .index = index,
+                            .module = query.module,
+                            .readers = readers,
+                            .names = query.names,
+                            .slide = image->slide,
+                            .moved = uspi_lines_moved(lines)};
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0, is_relative = source != NULL && source->is_relative;
     const bool is_partial = source != NULL && source->is_partial;
     if (is_partial && keeps_lines(image, PARTIAL_LINES, index)) return USP_OK;
@@ -176,8 +189,7 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     }
     snprintf(index->message, sizeof index->message, "%s", why.text);
     status = usp_symbolizer_visit(symbolizer, image->load_address, add_symbol, &adding);
-    struct naming naming = {query.module, readers, &adding};
-    if (status == 1 || (source != NULL && !uspi_index_visit_callees(writer, add_callee, &naming)))
+    if (status == 1 || (source != NULL && !uspi_index_visit_callees(writer, add_callee, &adding)))
         return USP_ERROR_NO_MEMORY;
     if (status != USP_OK && (status != USP_ERROR_NOT_FOUND || source == NULL)) return status;
     const bool lacks_files = source != NULL && atomic_load_explicit(&source->lacks_files, memory_order_relaxed);

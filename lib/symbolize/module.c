@@ -371,6 +371,28 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
     return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
 }
 
+int uspi_module_visit_aliases(struct uspi_module *module, const struct uspi_found_function *found,
+                              struct uspi_names *names, uspi_name_visitor visit, void *context) {
+    const enum uspi_table which = found->strategy == USP_STRATEGY_SYMTAB ? USPI_TABLE_SYMBOLS : USPI_TABLE_OBJC;
+    if ((which == USPI_TABLE_OBJC && found->strategy != USP_STRATEGY_OBJC_METADATA) || !can_have(module, which))
+        return USP_OK;
+    const struct symbols *symbols = get_symbols(module, which);
+    if (symbols == NULL || symbols->is_excerpt) symbols = decide(module, which, symbols, found->address, NULL);
+    if (symbols == NULL) return USP_ERROR_NO_MEMORY;
+    uint32_t count;
+    const struct uspi_index_alias *aliases = uspi_index_aliases(&symbols->index, found->start, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct uspi_symbol_answer answer = {.start = found->start};
+        int status = symbols->tables->get(symbols->tables, aliases[i].number, names, &answer);
+        if (status == USP_OK && answer.name != NULL)
+            status = visit(context, answer.name);
+        else if (status != USP_ERROR_NO_MEMORY)
+            status = USP_OK;
+        if (status != USP_OK) return status;
+    }
+    return USP_OK;
+}
+
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
     const struct symbols *symbols = get_symbols(module, which);

@@ -56,6 +56,22 @@ bool uspi_module_has_symbols(struct uspi_module *module);
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address,
                      const struct uspi_expected *expected, struct uspi_names *names, struct uspi_symbol_answer *named);
 
+/* Receives a name, which is valid as long as the module and `names`. A result other than 0 ends the visit. */
+typedef int (*uspi_name_visitor)(void *context, const char *name);
+
+/* A function that was found; addresses are as linked. */
+struct uspi_found_function {
+    uint32_t strategy; /* enum usp_strategy: what found it */
+    usp_addr address;  /* what was looked up */
+    usp_addr start;
+};
+
+/* Visits the other names of a function. Only symbol tables and Objective-C metadata have other names. A name can come
+ * several times, also the one that was found. Returns USP_OK, what `visit` returned if that is not 0,
+ * USP_ERROR_NO_MEMORY. */
+int uspi_module_visit_aliases(struct uspi_module *module, const struct uspi_found_function *found,
+                              struct uspi_names *names, uspi_name_visitor visit, void *context);
+
 /* Finds the first address at or above `address`, as linked, at which a symbol of one source begins or ends. Makes the
  * whole index. Returns as uspi_module_find does. */
 int uspi_module_next(struct uspi_module *module, enum uspi_table which, usp_addr address, usp_addr *start);

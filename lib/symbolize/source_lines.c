@@ -47,6 +47,49 @@ static int put_generated(const struct uspi_source_paths *paths, const struct usp
     return USP_OK;
 }
 
+/* ---- names of one function ---- */
+
+/* Returns the length of what cannot be a constructor's code at `at`, in a name of C++: an identifier with its length
+ * before it, a literal's digits, a reference, or one character. */
+static size_t token_length(const char *name, const char *at) {
+    const size_t digits = strspn(at, "0123456789");
+    if (digits > 0 && digits < 8) {
+        const size_t length = (size_t)strtoul(at, NULL, 10);
+        const bool is_literal = at - name > 1 && at[-2] == 'L' && at[digits] == 'E';
+        return digits + (!is_literal && length <= strlen(at + digits) ? length : 0);
+    }
+    if (at[0] != 'S' && at[0] != 'T') return digits > 0 ? digits : 1;
+    const size_t reference = strspn(at + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return at[1 + reference] == '_' ? reference + 2 : 1;
+}
+
+/* Returns whether two mangled names are equal, except for which of a class's constructors or destructors they name: the
+ * complete object's, the base object's, ... (Itanium C++ ABI, <ctor-dtor-name>). In the source these are one function. */
+static bool is_variant_of(const char *a, const char *b) {
+    if (strncmp(a, "_Z", 2) != 0) return strcmp(a, b) == 0;
+    for (const char *at = a; *at != '\0' || *b != '\0';) {
+        const size_t length = token_length(a, at);
+        const bool is_code = (at[0] == 'C' || at[0] == 'D') && at[0] == b[0];
+        if (is_code && at[1] >= '0' && at[1] <= '5' && b[1] >= '0' && b[1] <= '5') {
+            at += 2;
+            b += 2;
+        } else if (*at != '\0' && strncmp(at, b, length) == 0) {
+            at += length;
+            b += length;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns whether a name is the C library's own for a function that people call `bare`: "__GI___libc_read" for
+ * "__read". Names with two underscores are reserved for that (C11, 7.1.3). */
+static bool is_decorated(const char *name, const char *bare) {
+    bare += strspn(bare, "_");
+    return strncmp(name, "__", 2) == 0 && bare[0] != '\0' && strstr(name, bare) != NULL;
+}
+
 /* ---- functions that share their code ---- */
 
 /* Gives the name of function `number` in an answer's block; NULL: it has none. */
@@ -97,30 +140,50 @@ static int visit_described(const struct uspi_lines_answer *answers, int count, s
     return answered;
 }
 
-/* What debug information says about further functions that have the code at an address. */
-struct folding {
-    const char *described; /* the function whose lines are given; NULL: it has no name */
-    const char *symbol;    /* the function that the symbol table names; NULL: none */
-    uint32_t others;       /* number of names other than `described` */
-    bool has_symbol;       /* `symbol` is one of them */
+struct name_list {
+    const char **all;
+    size_t count, capacity;
 };
 
-/* A usp_name_visitor. Units that hold the same template, of which the linker has kept one, have the same name. */
-static int count_name(void *context, const char *name) {
-    struct folding *folding = context;
-    if (folding->described != NULL && strcmp(name, folding->described) == 0) return 0;
-    folding->others++;
-    if (folding->symbol != NULL && strcmp(name, folding->symbol) == 0) folding->has_symbol = true;
+/* A usp_name_visitor. */
+static int add_name(void *context, const char *name) {
+    struct name_list *list = context;
+    if (!uspi_room_for(&list->all, &list->capacity, list->count, 1, sizeof *list->all)) return USP_ERROR_NO_MEMORY;
+    list->all[list->count++] = name;
     return 0;
 }
 
-static struct folding find_folding(const struct uspi_lines_answer *answers, int count, struct uspi_names *names,
-                                   const char *symbol) {
-    struct folding folding = {.symbol = symbol};
-    if (count <= 0 || (count == 1 && function_at(answers, 1) == 0)) return folding;
-    folding.described = function_name(answers, described_function(answers), names);
-    visit_described(answers, count, names, count_name, &folding);
-    return folding;
+static bool has_name(const struct name_list *list, size_t from, const char *name) {
+    for (size_t i = from; i < list->count; i++) {
+        if (strcmp(list->all[i], name) == 0) return true;
+    }
+    return false;
+}
+
+/* The functions that have the code at an address. */
+struct folding {
+    const char *described; /* the function whose lines are given; NULL: it has no name */
+    const char *symbol;    /* the function that the symbol table names; NULL: none */
+    bool is_in_table;      /* the symbol table has `described`, too, for the code of `symbol` */
+    bool has_symbol;       /* debug information describes `symbol` among several functions */
+    bool names_symbol;     /* the function is shown as `symbol`, not as `described` */
+    struct name_list
+        list; /* all names, in any order and perhaps several times, if there are others; the owner frees it */
+};
+
+static const char *shown_name(const struct folding *folding) {
+    return folding->names_symbol ? folding->symbol : folding->described;
+}
+
+/* Adds the names that the symbol table has for the function of `symbol`. */
+static int add_table_names(const struct uspi_query *query, const struct usp_symbol *symbol, struct folding *folding) {
+    const usp_addr slide = query->image->slide;
+    const size_t before = folding->list.count;
+    const struct uspi_found_function found = {symbol->strategy, query->address - slide, symbol->start - slide};
+    int status = uspi_module_visit_aliases(query->module, &found, query->names, add_name, &folding->list);
+    if (status != USP_OK || folding->list.count == before) return status;
+    folding->is_in_table = has_name(&folding->list, before, folding->described);
+    return add_name(&folding->list, symbol->name);
 }
 
 /* Returns the address at which the function of an answer begins; 0: it is not known. */
@@ -128,13 +191,73 @@ static usp_addr start_of(const struct uspi_lines_answer *answer, usp_addr slide)
     return answer->part.size != 0 ? answer->part.start + answer->moved + slide : 0;
 }
 
-/* Whether the outermost function, which debug information describes from `start` on, is named as in the symbol table. A
- * symbol that begins below it is another function's. Of functions that share their code, the one whose lines are given
- * is named. */
-static bool is_named_by_symbol(const struct usp_symbol *symbol, const char *described, usp_addr start,
-                               const struct folding *folding) {
-    if (symbol->name == NULL || described == NULL) return symbol->name != NULL;
-    return symbol->start >= start && !folding->has_symbol;
+/* Returns whether the outermost function, which debug information describes from `start` on, is shown with the symbol
+ * table's name. A symbol that begins below it is another function's. Of functions that share their code, the one whose
+ * lines are given is shown. */
+static bool is_named_by_symbol(const struct usp_symbol *symbol, usp_addr start, const struct folding *folding) {
+    if (folding->symbol == NULL || folding->described == NULL) return folding->symbol != NULL;
+    if (symbol->start < start || folding->has_symbol) return false;
+    return !folding->is_in_table || is_decorated(folding->described, folding->symbol) ||
+           is_variant_of(folding->described, folding->symbol);
+}
+
+/* Finds the functions that have the code of answers.
+ *   described  the outermost function that the first answer describes; NULL: it is not known yet
+ * Returns USP_OK or USP_ERROR_NO_MEMORY. */
+static int find_folding(const struct uspi_query *query, const struct uspi_lines_answer *answers, int count,
+                        const struct usp_symbol *symbol, const char *described, struct folding *folding) {
+    const bool are_several = count > 1 || (count == 1 && function_at(answers, 1) != 0);
+    const usp_addr start = count > 0 ? start_of(answers, query->image->slide) : 0;
+    int status = USP_OK;
+    *folding = (struct folding){.described = described, .symbol = symbol->name};
+    if (count > 0 && (are_several || described == NULL)) {
+        folding->described = function_name(answers, described_function(answers), query->names);
+    }
+    if (are_several) status = visit_described(answers, count, query->names, add_name, &folding->list);
+    if (folding->described != NULL && folding->symbol != NULL) {
+        folding->has_symbol =
+            strcmp(folding->described, folding->symbol) != 0 && has_name(&folding->list, 0, folding->symbol);
+        if (count > 0 && symbol->start == start && status == USP_OK) status = add_table_names(query, symbol, folding);
+    }
+    folding->names_symbol = is_named_by_symbol(symbol, start, folding);
+    return status;
+}
+
+static int compare_names(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Visits each name other than the shown one once, in alphabetical order. Constructors that share their code are one
+ * function, which has one name in the source. */
+static int visit_others(struct folding *folding, usp_name_visitor visit, void *context) {
+    struct name_list *list = &folding->list;
+    const char *shown = shown_name(folding), *before = NULL;
+    int answered = 0;
+    if (list->count > 1) qsort(list->all, list->count, sizeof *list->all, compare_names);
+    for (size_t i = 0; i < list->count && answered == 0; i++) {
+        const char *name = list->all[i];
+        const bool is_seen =
+            (shown != NULL && is_variant_of(name, shown)) || (before != NULL && is_variant_of(name, before));
+        before = name;
+        if (!is_seen) answered = visit(context, name);
+    }
+    return answered;
+}
+
+/* The context of count_other. */
+struct counting {
+    const struct folding *folding;
+    uint32_t others;
+};
+
+/* A usp_name_visitor. A function that debug information alone names, and is shown as its symbol, is not another one. */
+static int count_other(void *context, const char *name) {
+    struct counting *counting = context;
+    const struct folding *folding = counting->folding;
+    const bool is_own = folding->names_symbol && !folding->is_in_table && folding->described != NULL &&
+                        strcmp(name, folding->described) == 0;
+    counting->others += !is_own;
+    return 0;
 }
 
 /* Completes the outermost frame with the symbol. */
@@ -149,10 +272,32 @@ static void complete_last(struct usp_lines *lines, const struct uspi_lines_answe
     }
     if (lines->folded > 0) last->flags |= USP_SOURCE_FOLDED;
     if (folding->described != NULL) last->function = folding->described;
-    if (!is_named_by_symbol(symbol, last->function, last->start, folding)) return;
-    last->function = symbol->name;
+    if (!folding->names_symbol && !folding->is_in_table) return;
+    if (folding->names_symbol) last->function = folding->symbol;
     last->named_by = symbol->strategy;
     last->start = symbol->start;
+}
+
+/* Counts the other functions that have the code, and completes the outermost frame. Returns USP_OK or
+ * USP_ERROR_NO_MEMORY. */
+static int complete(const struct uspi_query *query, const struct uspi_lines_answer *answers, int count,
+                    struct usp_lines *lines) {
+    const bool is_whole = lines->count > 0 && lines->count <= lines->capacity;
+    struct folding folding;
+    int status = find_folding(query, answers, count, &lines->symbol,
+                              is_whole ? lines->frames[lines->count - 1].function : NULL, &folding);
+    if (status == USP_OK) {
+        struct counting counting = {&folding, 0};
+        visit_others(&folding, count_other, &counting);
+        lines->folded = counting.others;
+        if (lines->count == 0 && lines->symbol.name != NULL) {
+            uspi_put_source_frame(lines, &(struct usp_source_frame){.address = query->address});
+        }
+        complete_last(lines, count > 0 ? answers : NULL, &folding, query->image->slide);
+        if (folding.is_in_table && !folding.names_symbol) lines->symbol.name = folding.described;
+    }
+    free(folding.list.all);
+    return status;
 }
 
 static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
@@ -163,7 +308,8 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
     int count = 0, status = uspi_symbolizer_ask(symbolizer, image, address, expected, &query, &lines->symbol);
     if (query.module == NULL && status == USP_OK) {
         if (lines->count == 0) status = put_generated(paths, &query, address, lines);
-        if (status == USP_OK) complete_last(lines, NULL, &(struct folding){0}, 0);
+        const struct folding folding = {.symbol = lines->symbol.name, .names_symbol = lines->symbol.name != NULL};
+        if (status == USP_OK) complete_last(lines, NULL, &folding, 0);
     }
     if (query.module == NULL || status == USP_ERROR_NO_MEMORY) return status;
     const usp_addr slide = query.image->slide;
@@ -185,12 +331,8 @@ static int ask_for_lines(struct usp_symbolizer *symbolizer, const struct usp_ima
             count = 0;
         }
     }
-    const struct folding folding = find_folding(answers, count, query.names, lines->symbol.name);
-    lines->folded = folding.others;
-    if (lines->count == 0 && lines->symbol.name != NULL) {
-        uspi_put_source_frame(lines, &(struct usp_source_frame){.address = address});
-    }
-    complete_last(lines, count > 0 ? answers : NULL, &folding, slide);
+    status = complete(&query, answers, count, lines);
+    if (status != USP_OK) return status;
     return lines->count > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
@@ -213,38 +355,6 @@ int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, str
 
 /* ---- other names, and the origin of lines ---- */
 
-struct name_list {
-    const char **all;
-    size_t count, capacity;
-};
-
-/* A usp_name_visitor. */
-static int add_name(void *context, const char *name) {
-    struct name_list *list = context;
-    if (!uspi_room_for(&list->all, &list->capacity, list->count, 1, sizeof *list->all)) return USP_ERROR_NO_MEMORY;
-    list->all[list->count++] = name;
-    return 0;
-}
-
-static int compare_names(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Visits each name in a list once, `first` before the others, which follow in alphabetical order. */
-static int visit_list(struct name_list *list, const char *first, usp_name_visitor visit, void *context) {
-    int answered = first != NULL ? visit(context, first) : 0;
-    const char *before = NULL;
-    if (list->count > 1) qsort(list->all, list->count, sizeof *list->all, compare_names);
-    for (size_t i = 0; i < list->count && answered == 0; i++) {
-        const char *name = list->all[i];
-        const bool is_seen =
-            (first != NULL && strcmp(name, first) == 0) || (before != NULL && strcmp(name, before) == 0);
-        before = name;
-        if (!is_seen) answered = visit(context, name);
-    }
-    return answered;
-}
-
 static int visit_names(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                        usp_name_visitor visit, void *context) {
     struct uspi_query query = {0};
@@ -257,15 +367,13 @@ static int visit_names(struct usp_symbolizer *symbolizer, const struct usp_image
     int count = source != NULL ? uspi_lines_find(source, address - query.image->slide, answers) : USP_ERROR_NO_MEMORY;
     if (count == USP_ERROR_NO_MEMORY) return count;
     if (count < 0) count = 0;
-    const struct folding folding = find_folding(answers, count, query.names, symbol.name);
-    const usp_addr start = count > 0 ? start_of(answers, query.image->slide) : 0;
-    const char *described = count > 0 ? function_name(answers, described_function(answers), query.names) : NULL;
-    const char *first = is_named_by_symbol(&symbol, described, start, &folding) ? symbol.name : described;
-    struct name_list list = {.all = NULL};
-    status = visit_described(answers, count, query.names, add_name, &list);
-    if (status == USP_OK) status = visit_list(&list, first, visit, context);
-    const bool is_known = first != NULL || list.count > 0;
-    free(list.all);
+    struct folding folding;
+    status = find_folding(&query, answers, count, &symbol, NULL, &folding);
+    const char *shown = shown_name(&folding);
+    const bool is_known = shown != NULL || folding.list.count > 0;
+    if (status == USP_OK && shown != NULL) status = visit(context, shown);
+    if (status == USP_OK) status = visit_others(&folding, visit, context);
+    free(folding.list.all);
     return status != USP_OK || is_known ? status : USP_ERROR_NOT_FOUND;
 }
 

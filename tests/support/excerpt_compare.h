@@ -53,6 +53,16 @@ static inline bool is_same_named(const struct uspi_symbol_answer *a, const struc
            is_same_string(a->source_file, b->source_file) && a->wins_ties == b->wins_ties;
 }
 
+/* Returns whether two indexes have the same aliases of a function. */
+static inline bool has_same_aliases(const struct uspi_index *a, const struct uspi_index *b, usp_addr start) {
+    uint32_t counts[2];
+    const struct uspi_index_alias *x = uspi_index_aliases(a, start, &counts[0]);
+    const struct uspi_index_alias *y = uspi_index_aliases(b, start, &counts[1]);
+    bool is_same = counts[0] == counts[1];
+    for (uint32_t i = 0; i < counts[0] && is_same; i++) is_same = x[i].number == y[i].number;
+    return is_same;
+}
+
 /* Compares every address in the windows of `rounds` excerpts between low and high. */
 static inline void compare_excerpts(const struct uspi_tables *tables, usp_addr low, usp_addr high, uint64_t width,
                                     unsigned rounds, struct excerpt_tally *tally) {
@@ -70,7 +80,9 @@ static inline void compare_excerpts(const struct uspi_tables *tables, usp_addr l
                 usp_addr start, start_of_whole;
                 int status = ask_tables(tables, &part, at, names, &a, &start);
                 int status_of_whole = ask_tables(tables, &whole, at, names, &b, &start_of_whole);
-                bool is_same = status == status_of_whole && (status != USP_OK || is_same_named(&a, &b));
+                bool is_same =
+                    status == status_of_whole &&
+                    (status != USP_OK || (is_same_named(&a, &b) && has_same_aliases(&part, &whole, a.start)));
                 if (uspi_excerpt_decides(&excerpt, at, start)) {
                     ck_assert_msg(is_same, "%#llx: %s instead of %s", (unsigned long long)at,
                                   a.name != NULL ? a.name : "nothing", b.name != NULL ? b.name : "nothing");

@@ -6,6 +6,7 @@ So a difference between that page and what the library writes and reads shows.
 usage: index_format.py INDEX
 """
 import bisect
+import re
 import struct
 import sys
 
@@ -80,6 +81,7 @@ class Index:
         groups = (count + 63) // 64
         first = p = at + 8 + 16 * groups
         symbols, start = [], 0
+        self.other_names = {}
         for i in range(count):
             if i % 64 == 0:
                 start = self.u64(at + 8 + 16 * (i // 64))
@@ -90,6 +92,8 @@ class Index:
             start += distance
             if size % 8 != 0:
                 symbols.append((start, size // 8, self.strings[name]))
+            elif size // 8 == 1:
+                self.other_names.setdefault(start, set()).add(self.strings[name])
         return symbols
 
     def read_map(self):
@@ -117,12 +121,19 @@ class Index:
         at = value - 1 - self.block_count
         return self.sets[at + 1:at + 1 + self.sets[at]]
 
-    def symbol_at(self, address):
-        """The innermost symbol that holds an address."""
+    def symbol_at(self, address, described):
+        """The innermost symbol that holds an address, by its name in the block if the symbol tables have that."""
+        def is_own(name):
+            # Constructors of one class; the C library's own name.
+            variant = [re.sub('([CD])[0-5]', r'\1', text) for text in (name, described)]
+            bare = name.lstrip('_')
+            return variant[0] == variant[1] or (described.startswith('__') and bare in described)
+
         i = bisect.bisect_right(self.symbols, address, key=lambda symbol: symbol[0])
         for start, size, name in reversed(self.symbols[max(i - 64, 0):i]):
             if address < start + size:
-                return name
+                is_other = described in self.other_names.get(start, ()) and not is_own(name)
+                return described if is_other else name
         return None
 
     def frames_at(self, address):
@@ -134,7 +145,7 @@ class Index:
             if entry is not None and (entry.node != 0 or entry.file != 0):
                 found.append((entry.node == 0, block.part_size(address), number, entry))
         if not found:
-            name = self.symbol_at(address)
+            name = self.symbol_at(address, '')
             return [(name, '-', '-', 0, 0)] if name else []
         _, _, number, entry = min(found, key=lambda candidate: candidate[:3])
         block = self.blocks[number]
@@ -146,7 +157,7 @@ class Index:
             if file == 0:
                 file, line, column = declared_file, declared_line, 0
             if caller == 0:
-                name = self.symbol_at(address) or name
+                name = self.symbol_at(address, name or '') or name
             frames.append((name or '-', *block.path(file), line, column))
             if caller == 0:
                 return frames

@@ -74,7 +74,8 @@ static void make_listed(struct listed *listed) {
         const unsigned kind = (unsigned)rand() % 8;
         struct uspi_gathered_symbol *c = &listed->all[i];
         const uint32_t rank = (uint32_t)(rand() % 3) + (rand() % 4 == 0 ? USPI_DATA_RANK : 0);
-        *c = (struct uspi_gathered_symbol){start, start, i, rank, i % 3 == 0 ? 0 : NAMED | i, kind == 5};
+        *c = (struct uspi_gathered_symbol){start,     start,           i, rank, i % 3 == 0 ? 0 : NAMED | i,
+                                           kind == 5, (uint8_t)(i % 2)};
         if (kind <= 5) c->end = start + 1 + (usp_addr)rand() % longest;
         if (kind == 7) c->symbol = USPI_NO_SYMBOL;
     }
@@ -103,7 +104,7 @@ START_TEST(more_than_4_gb_above_the_lowest) {
     for (unsigned i = 0; i < 5; i++) {
         const usp_addr far = BASE + distances[i];
         struct listed listed = {.contract = {.gather = gather_listed, .get = get_listed, .prefer = prefer_lower},
-                                .all = {{BASE, BASE + 16, 0, 0, 0, false}, {far, far + 16, 1, 0, 0, false}},
+                                .all = {{BASE, BASE + 16, 0, 0, 0, false, 0}, {far, far + 16, 1, 0, 0, false, 0}},
                                 .count = 2};
         struct uspi_names *names = uspi_names_create();
         struct uspi_excerpt excerpt;

@@ -768,7 +768,7 @@ START_TEST(intervals_far_apart) {
     for (size_t i = 0; i < count; i++) {
         usp_addr base = LOAD + (i % 4 == 0 ? 0 : span / 4 * (i % 4)), start = base + (uint32_t)rand() % (heap / 4 + 1);
         all[i] = (struct uspi_gathered_symbol){
-            start, start + 1 + start * 7919 % (span / 64 + 1), (uint32_t)i, 0, name_of(i), false};
+            start, start + 1 + start * 7919 % (span / 64 + 1), (uint32_t)i, 0, name_of(i), false, 0};
         ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
     }
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
@@ -811,7 +811,7 @@ START_TEST(random_intervals) {
             usp_addr start = LOAD + (usp_addr)(rand() % SPAN);
             /* One size for each start, as aliases have it. */
             all[i] = (struct uspi_gathered_symbol){
-                start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3), name_of(i), false};
+                start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3), name_of(i), false, 0};
             ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
         }
         ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
@@ -888,7 +888,8 @@ START_TEST(symbols_without_sizes) {
         for (size_t i = 0; i < count; i++) {
             usp_addr start = LOAD + (usp_addr)(rand() % SPAN);
             all[i] = (struct uspi_gathered_symbol){
-                start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3), name_of(i), start % 3 != 0};
+                start, start + 1 + start * 7919 % 97, (uint32_t)i, (uint32_t)(rand() % 3), name_of(i), start % 3 != 0,
+                0};
             ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
         }
         ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
@@ -914,7 +915,7 @@ START_TEST(gaps_of_every_width) {
     struct uspi_index index;
     usp_addr start = LOAD, found;
     for (uint32_t i = 0; i < COUNT; i++) {
-        all[i] = (struct uspi_gathered_symbol){start, start + SIZE, i, 0, NAME | i, false};
+        all[i] = (struct uspi_gathered_symbol){start, start + SIZE, i, 0, NAME | i, false, 0};
         ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
         start += SIZE + i;
     }
@@ -937,7 +938,7 @@ START_TEST(the_index_is_small) {
     struct uspi_index index;
     for (uint32_t i = 0; i < COUNT; i++) {
         struct uspi_gathered_symbol c = {
-            LOAD + (usp_addr)i * 7919 % COUNT * 32, LOAD + (usp_addr)i * 7919 % COUNT * 32 + 24, i, 0, 0, false};
+            LOAD + (usp_addr)i * 7919 % COUNT * 32, LOAD + (usp_addr)i * 7919 % COUNT * 32 + 24, i, 0, 0, false, 0};
         ck_assert_int_eq(uspi_gather(&gathering, &c), USP_OK);
     }
     ck_assert_int_eq(uspi_gather_boundary(&gathering, LOAD + COUNT * 32), USP_OK);

@@ -310,6 +310,7 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
             /* A symbol that is cut at the end of its section keeps its entry, which has the size that it claims. */
             .name = symbol.size <= left && symbol.name <= ENTRY_MASK ? table_bits | IS_NAME | symbol.name : 0,
             .is_unsized = symbol.size == 0,
+            .origin = (uint8_t)source,
         };
         status = uspi_gather(gathering, &candidate);
         if (status != USP_OK) return status;

@@ -110,22 +110,64 @@ static uint32_t number_of(const struct uspi_gathered_symbol *candidate) {
     return candidate->name != 0 ? candidate->name : candidate->symbol;
 }
 
-/* Keeps the winner of each start. Returns their number. */
-static size_t choose_winners(struct place *places, size_t count, const struct uspi_gathered_symbol *candidates,
-                             uspi_prefer prefer, const void *context) {
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct uspi_gathered_symbol *next = &candidates[places[i].candidate];
-        if (kept == 0 || places[kept - 1].start != places[i].start) {
-            places[kept++] = places[i];
-            continue;
-        }
-        const struct uspi_gathered_symbol *winner = &candidates[places[kept - 1].candidate];
+/* The symbols from which an index is built, and how to choose between two of them. */
+struct choice {
+    const struct uspi_gathered_symbol *candidates;
+    uspi_prefer prefer;
+    const void *context;
+};
+
+/* Returns the number of the best of the candidates with one start. */
+static size_t find_winner(const struct choice *choice, const struct place *group, size_t count) {
+    size_t best = 0;
+    for (size_t i = 1; i < count; i++) {
+        const struct uspi_gathered_symbol *next = &choice->candidates[group[i].candidate];
+        const struct uspi_gathered_symbol *winner = &choice->candidates[group[best].candidate];
         bool is_better = next->rank < winner->rank;
         if (next->rank == winner->rank && next->rank != BOUNDARY_RANK) {
-            is_better = prefer(context, number_of(next), number_of(winner)) < 0;
+            is_better = choice->prefer(choice->context, number_of(next), number_of(winner)) < 0;
         }
-        if (is_better) places[kept - 1] = places[i];
+        if (is_better) best = i;
+    }
+    return best;
+}
+
+/* Returns whether two symbols with one start are the same function by their extents. An excerpt then has both or none. */
+static bool have_one_end(const struct uspi_gathered_symbol *a, const struct uspi_gathered_symbol *b) {
+    return a->symbol != USPI_NO_SYMBOL && b->symbol != USPI_NO_SYMBOL && a->end == b->end &&
+           a->is_unsized == b->is_unsized;
+}
+
+/* Keeps the aliases of a winner. An origin that lists the function once has no other name for it: its symbol nearly
+ * always is the winner itself, listed by another origin. Returns false when memory is exhausted. */
+static bool keep_aliases(struct uspi_index *index, size_t *capacity, const struct choice *choice,
+                         const struct place *group, size_t count, size_t best) {
+    const struct uspi_gathered_symbol *winner = &choice->candidates[group[best].candidate];
+    size_t listed[USPI_ORIGINS] = {0};
+    for (size_t i = 0; i < count; i++) {
+        const struct uspi_gathered_symbol *c = &choice->candidates[group[i].candidate];
+        if (have_one_end(c, winner)) listed[c->origin % USPI_ORIGINS]++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct uspi_gathered_symbol *c = &choice->candidates[group[i].candidate];
+        if (i == best || !have_one_end(c, winner) || listed[c->origin % USPI_ORIGINS] < 2) continue;
+        if (!uspi_room_for(&index->aliases, capacity, index->alias_count, 1, sizeof *index->aliases)) return false;
+        index->aliases[index->alias_count++] = (struct uspi_index_alias){group[i].start, number_of(c)};
+    }
+    return true;
+}
+
+/* Keeps the winner of each start in `places`, and the aliases in the index. Returns the number of winners; 0: memory is
+ * exhausted. */
+static size_t choose_winners(struct uspi_index *index, struct place *places, size_t count,
+                             const struct choice *choice) {
+    size_t kept = 0, capacity = 0, size;
+    for (size_t i = 0; i < count; i += size) {
+        size = 1;
+        while (i + size < count && places[i + size].start == places[i].start) size++;
+        const size_t best = size > 1 ? find_winner(choice, places + i, size) : 0;
+        if (size > 1 && !keep_aliases(index, &capacity, choice, places + i, size, best)) return 0;
+        places[kept++] = places[i + best];
     }
     return kept;
 }
@@ -244,6 +286,7 @@ static int lay_out(struct uspi_index *index, const struct entries *entries) {
     index->starts = (uint16_t *)(index->numbers + index->count);
     index->gaps = (uint8_t *)(index->starts + index->count + STEP);
     fill(index, entries);
+    index->size += index->alias_count * sizeof *index->aliases;
     return USP_OK;
 }
 
@@ -264,12 +307,12 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     size_t count = make_places(capacity, candidates, gathering->count, &index->base);
     struct place *places = sort_places(capacity, count, digits);
     free(digits);
-    count = choose_winners(places, count, candidates, prefer, context);
+    count = choose_winners(index, places, count, &(struct choice){candidates, prefer, context});
     /* Each symbol adds its start, and at most one continuation or boundary at its end. */
     const struct uspi_gathered_symbol **open = malloc(count * sizeof(const struct uspi_gathered_symbol *));
     struct entries entries = {index->base, malloc(count * 2 * sizeof *entries.all), 0};
     int status = USP_ERROR_NO_MEMORY;
-    if (open != NULL && entries.all != NULL) {
+    if (count > 0 && open != NULL && entries.all != NULL) {
         index->named = flatten(&entries, candidates, places, count, open);
         status = lay_out(index, &entries);
     }
@@ -342,6 +385,17 @@ uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_a
     return index->numbers[entry];
 }
 
+const struct uspi_index_alias *uspi_index_aliases(const struct uspi_index *index, usp_addr start, uint32_t *count) {
+    *count = 0;
+    if (index->alias_count == 0 || start < index->base || start - index->base >= UINT32_MAX) return NULL;
+    const uint32_t offset = (uint32_t)(start - index->base);
+    uint32_t first, end;
+    USPI_FIRST(first, 0, index->alias_count, index->aliases[first].start >= offset);
+    for (end = first; end < index->alias_count && index->aliases[end].start == offset;) end++;
+    *count = end - first;
+    return index->aliases + first;
+}
+
 bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr *start) {
     if (index->count == 0 || (address > index->base && address - index->base >= UINT32_MAX)) return false;
     const uint32_t below = address > index->base ? (uint32_t)(address - index->base) : 0;
@@ -355,6 +409,7 @@ bool uspi_index_next(const struct uspi_index *index, usp_addr address, usp_addr 
 size_t uspi_index_memory(const struct uspi_index *index) { return index->size; }
 
 void uspi_index_clear(struct uspi_index *index) {
+    free(index->aliases);
     free(index->buckets);
     memset(index, 0, sizeof *index);
 }

@@ -21,6 +21,9 @@
  * gaps together. The file's own table, which is several times as large and in another order, is read only where a gap
  * cannot tell the symbol's end: when other symbols lie inside it (f), or when it ends far before the next start.
  *
+ * Of symbols with the same start, one wins. The others are kept beside the index as aliases, if one of the file's lists
+ * has several symbols for that function: then linkers have folded functions, or the function has several names.
+ *
  * The index of an excerpt (excerpt.h) is made in the same way from fewer symbols. */
 #ifndef USPI_SYMBOLIZE_INDEX_INDEX_H
 #define USPI_SYMBOLIZE_INDEX_INDEX_H
@@ -41,6 +44,15 @@ struct uspi_gathered_symbol {
     uint32_t rank;   /* the lowest rank wins among symbols with one start */
     uint32_t name;   /* kept instead of `symbol` where the index itself knows start and size; 0: `symbol` is kept */
     bool is_unsized; /* the size is not known, but the symbol ends at `end` at the latest */
+    uint8_t origin;  /* which of the file's lists it is from, below USPI_ORIGINS: several can list the same functions */
+};
+
+#define USPI_ORIGINS 8
+
+/* Another symbol of a function: it has the same start and end as the winner, and lost to it. */
+struct uspi_index_alias {
+    uint32_t start;  /* offset from the index's base */
+    uint32_t number; /* of the symbol or its name, as uspi_index_find returns it */
 };
 
 /* Chooses between two symbols with the same start and rank, each given by its `name` or, where that is 0, by its
@@ -79,7 +91,9 @@ struct uspi_index {
     uint32_t *numbers;     /* numbers of symbols or, where the gap is known, of names; USPI_NO_SYMBOL: no symbol */
     uint16_t *starts;
     uint8_t *gaps;
-    size_t size; /* bytes of all four arrays */
+    struct uspi_index_alias *aliases; /* ascending by start; allocated; NULL: there are none */
+    uint32_t alias_count;
+    size_t size; /* bytes of all arrays */
 };
 
 /* Makes the index. A symbol of unknown size inside one of known size is a label, not a function, and is left out. So
@@ -94,6 +108,10 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
  * symbol's own, or the place where it continues after a nested one. *size becomes the symbol's size where the returned
  * number is that of a name and the size is known, otherwise 0. */
 uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start, uint64_t *size);
+
+/* Returns the aliases of the function that begins at `start`, and their number in *count. They can have equal names, also
+ * the winner's. */
+const struct uspi_index_alias *uspi_index_aliases(const struct uspi_index *index, usp_addr start, uint32_t *count);
 
 /* Finds the first start at or above an address: of a symbol, of a continuation, or of a boundary. Returns false when
  * there is none. */

@@ -185,6 +185,9 @@ enum kind {
     STUB     /* an entry of the indirect symbol table; with OBJC_STUB, an offset in __objc_stubs */
 };
 
+/* The origin of stabs, which list functions that the file's symbol table has, too. Other origins are kinds. */
+#define ORIGIN_STABS 4
+
 #define OBJC_STUB (UINT32_C(1) << 29)
 #define GO        (UINT32_C(1) << 29)
 
@@ -317,8 +320,10 @@ static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const 
     if (!is_stab && kind == OWN) entry = uspi_stab_function(stabs, symbols, start, name, entry);
     /* An entry of the debug map's functions is a function whatever its name (Dart: List.add). */
     if (!is_stab && entry == i && is_private_label(&symbol, name)) return USP_OK;
-    struct uspi_gathered_symbol candidate = {
-        .start = start, .symbol = number_of(kind, entry), .rank = is_stab ? RANK_STAB : rank_of(&symbol)};
+    struct uspi_gathered_symbol candidate = {.start = start,
+                                             .symbol = number_of(kind, entry),
+                                             .rank = is_stab ? RANK_STAB : rank_of(&symbol),
+                                             .origin = (uint8_t)(is_stab ? ORIGIN_STABS : kind)};
     const bool is_thumb = symbol.value != start || (symbol.description & USPI_N_ARM_THUMB_DEF) != 0;
     uspi_macho_bound(&g->ends, m->macho.arch == USP_ARCH_ARMV7 && is_thumb, &candidate);
     /* A stab gives more than a name, so its entry is kept instead. */
@@ -343,7 +348,8 @@ static int gather_symbols(struct gathering *g, enum kind kind) {
 static int gather_exports(struct gathering *g) {
     const struct macho_tables *m = g->tables;
     for (uint32_t node = 0; node < m->exports.trie.count && node <= ENTRY_MAX; node++) {
-        struct uspi_gathered_symbol candidate = {.symbol = number_of(EXPORT, node), .rank = RANK_EXPORT};
+        struct uspi_gathered_symbol candidate = {
+            .symbol = number_of(EXPORT, node), .rank = RANK_EXPORT, .origin = EXPORT};
         usp_addr exported;
         if (!macho_exported_code(&m->exports, node, &g->code, ~(usp_addr)0, &exported)) continue;
         candidate.start = exported & m->address;

@@ -10,6 +10,7 @@
 #include "lib/symbolize/lines/string_pool.h"
 
 #include <unspool/images.h>
+#include <unspool/symbolize.h>
 
 #define USPI_INDEX_VERSION 2u
 
@@ -113,8 +114,16 @@ struct uspi_index_symbol {
     usp_addr start;
     uint64_t size;     /* in bytes; 0: not known */
     uint64_t name;     /* number in the string pool */
-    uint32_t strategy; /* enum usp_strategy */
+    uint32_t strategy; /* enum usp_strategy; USP_STRATEGY_NONE: another name of the preceding symbol's function */
 };
+
+/* The `size` of another name: a unit calls the function by it, or the symbol tables have it, too. */
+enum { USPI_INDEX_CALLEE, USPI_INDEX_OTHER_NAME };
+
+/* Returns whether a symbol is another name that the symbol tables have for the preceding symbol's function. */
+static inline bool uspi_index_is_other_name(const struct uspi_index_symbol *symbol) {
+    return symbol->strategy == USP_STRATEGY_NONE && symbol->size == USPI_INDEX_OTHER_NAME;
+}
 
 /* Returns the number of symbols. */
 uint64_t uspi_index_symbol_count(const struct uspi_index_file *index);

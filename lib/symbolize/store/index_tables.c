@@ -15,24 +15,43 @@ struct index_tables {
 /* In the number of a gathered symbol: the other bits are the number of its name. */
 #define IS_NAME (UINT32_C(1) << 31)
 
+enum { FUNCTION, OTHER_NAME };
+
+/* Gathers a symbol, which ends before `end`, and the end itself. */
+static int gather_symbol(struct uspi_gathering *gathering, const struct uspi_index_cursor *cursor,
+                         const struct uspi_index_symbol *symbol, usp_addr start, usp_addr end, uint32_t rank) {
+    if (!uspi_gathering_wants(gathering, start, end)) return USP_OK;
+    const struct uspi_gathered_symbol candidate = {
+        .start = start,
+        .end = end,
+        .symbol = (uint32_t)(cursor->number - 1),
+        .rank = rank,
+        .name = symbol->name != 0 && symbol->name < IS_NAME - 1 ? IS_NAME | (uint32_t)symbol->name : 0};
+    int status = uspi_gather(gathering, &candidate);
+    return status == USP_OK && rank == FUNCTION ? uspi_gather_boundary(gathering, end) : status;
+}
+
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct index_tables *t = (const struct index_tables *)tables;
     struct uspi_index_cursor cursor = {0};
     struct uspi_index_symbol symbol;
+    usp_addr end = 0, function = 0; /* the last gathered function, whose other names may follow */
+    bool has_function = false;
     int got;
     while ((got = uspi_index_next_symbol(t->index, &cursor, &symbol)) > 0) {
         const usp_addr start = symbol.start + t->moved;
-        usp_addr end;
-        if (symbol.strategy != t->strategy || cursor.number > IS_NAME) continue;
-        if (!uspi_sum(start, symbol.size, &end)) end = start;
-        if (!uspi_gathering_wants(gathering, start, end)) continue;
-        const struct uspi_gathered_symbol candidate = {
-            .start = start,
-            .end = end,
-            .symbol = (uint32_t)(cursor.number - 1),
-            .name = symbol.name != 0 && symbol.name < IS_NAME - 1 ? IS_NAME | (uint32_t)symbol.name : 0};
-        int status = uspi_gather(gathering, &candidate);
-        if (status == USP_OK) status = uspi_gather_boundary(gathering, end);
+        int status = USP_OK;
+        if (cursor.number > IS_NAME) continue;
+        if (symbol.strategy == t->strategy) {
+            if (!uspi_sum(start, symbol.size, &end)) end = start;
+            function = start;
+            has_function = true;
+            status = gather_symbol(gathering, &cursor, &symbol, start, end, FUNCTION);
+        } else if (uspi_index_is_other_name(&symbol) && has_function && start == function) {
+            status = gather_symbol(gathering, &cursor, &symbol, start, end, OTHER_NAME);
+        } else if (symbol.strategy != USP_STRATEGY_NONE) {
+            has_function = false;
+        }
         if (status != USP_OK) return status;
     }
     return got;
@@ -49,7 +68,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
     return uspi_index_text(t->index, symbol.name, names, &named->name);
 }
 
-/* Each start has only one symbol. */
+/* Each start has only one function. */
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     (void)context;
     return (a > b) - (a < b);

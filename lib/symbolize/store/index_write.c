@@ -267,6 +267,10 @@ bool uspi_index_add_symbol(struct uspi_index_writer *w, usp_addr start, uint64_t
     return true;
 }
 
+bool uspi_index_add_other_name(struct uspi_index_writer *w, usp_addr start, const char *name) {
+    return uspi_index_add_symbol(w, start, USPI_INDEX_OTHER_NAME, name, USP_STRATEGY_NONE);
+}
+
 /* ---- calls from unit to unit ---- */
 
 bool uspi_index_visit_callees(struct uspi_index_writer *w, bool (*visit)(void *context, const char *name),
@@ -290,8 +294,8 @@ bool uspi_index_visit_callees(struct uspi_index_writer *w, bool (*visit)(void *c
     return goes_on && !w->is_out_of_memory;
 }
 
-bool uspi_index_add_alias(struct uspi_index_writer *w, usp_addr start, const char *name) {
-    return uspi_index_add_symbol(w, start, 0, name, USP_STRATEGY_NONE);
+bool uspi_index_add_callee(struct uspi_index_writer *w, usp_addr start, const char *name) {
+    return uspi_index_add_symbol(w, start, USPI_INDEX_CALLEE, name, USP_STRATEGY_NONE);
 }
 
 static int by_start(const void *a, const void *b) {
@@ -299,10 +303,12 @@ static int by_start(const void *a, const void *b) {
     if (x->start != y->start) return x->start < y->start ? -1 : 1;
     const bool is_alias = x->strategy == USP_STRATEGY_NONE;
     if (is_alias != (y->strategy == USP_STRATEGY_NONE)) return is_alias ? 1 : -1;
-    return (x->name > y->name) - (x->name < y->name);
+    if (x->name != y->name) return x->name < y->name ? -1 : 1;
+    return is_alias && x->size != y->size ? (x->size > y->size ? -1 : 1) : 0;
 }
 
-/* Sorts aliases after the symbols of the same functions, and drops those that add no name. */
+/* Sorts aliases after the symbols of the same functions, and drops those that add no name. Of another name that is also
+ * a callee's, the former stays. */
 static void sort_symbols(struct uspi_index_writer *w) {
     struct uspi_index_symbol *all = w->symbols;
     size_t kept = 0, first = 0;

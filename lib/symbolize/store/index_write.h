@@ -40,14 +40,18 @@ int uspi_index_add_lines(struct uspi_index_writer *writer, struct uspi_line_sour
 bool uspi_index_add_symbol(struct uspi_index_writer *writer, usp_addr start, uint64_t size, const char *name,
                            uint32_t strategy);
 
+/* Adds another name that the symbol tables have for the function at `start`, in any order. Returns false when memory is
+ * exhausted. */
+bool uspi_index_add_other_name(struct uspi_index_writer *writer, usp_addr start, const char *name);
+
 /* Calls `visit` once with the name of each function that is called from another unit. Returns false when memory is
  * exhausted or `visit` returned false. */
 bool uspi_index_visit_callees(struct uspi_index_writer *writer, bool (*visit)(void *context, const char *name),
                               void *context);
 
-/* Adds an alias of a function, in any order, so that a call by that name finds the function. Returns false when memory
- * is exhausted. */
-bool uspi_index_add_alias(struct uspi_index_writer *writer, usp_addr start, const char *name);
+/* Adds a name by which a unit calls the function at `start`, in any order, so that the call finds the function. Returns
+ * false when memory is exhausted. */
+bool uspi_index_add_callee(struct uspi_index_writer *writer, usp_addr start, const char *name);
 
 /* Writes the index. The caller frees *bytes. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_index_finish(struct uspi_index_writer *writer, const struct uspi_index_header *header, uint8_t **bytes,
