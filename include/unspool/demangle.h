@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Demangles names of C++, Rust and Swift. Use it for output only: symbols keep the names that they have in their
+/* Demangles names of C++, Rust, Swift and Kotlin/Native. Use it for output only: symbols keep the names that they have in their
  * files. */
 #ifndef UNSPOOL_DEMANGLE_H
 #define UNSPOOL_DEMANGLE_H
@@ -29,7 +29,8 @@ enum usp_mangling {
     USP_MANGLING_CXX = 1,         /* Itanium C++ ABI: _Z…; blocks in it: __Z…_block_invoke */
     USP_MANGLING_RUST_LEGACY = 2, /* the same with a hash as its last part: _ZN…17h0123456789abcdefE */
     USP_MANGLING_RUST_V0 = 3,     /* RFC 2603: _R… */
-    USP_MANGLING_SWIFT = 4        /* $s…, $S…, $e…, _$s…, _T0…, the Objective-C runtime's _TtC…, _TtGC…, _TtP… */
+    USP_MANGLING_SWIFT = 4,       /* $s…, $S…, $e…, _$s…, _T0…, the Objective-C runtime's _TtC…, _TtGC…, _TtP… */
+    USP_MANGLING_KOTLIN = 5       /* Kotlin/Native: kfun:… */
 };
 
 /* Returns the language (enum usp_mangling), judged by the name's form alone. Async-signal-safe, thread-safe. */
@@ -41,7 +42,7 @@ USP_API uint32_t usp_mangling_of(const char *name);
  * runtime is installed but not loaded, it is loaded and stays loaded. Names stay mangled if the runtime is missing.
  * doc/symbolize.md lists names that it cannot demangle. The library itself demangles newer Rust names, without the
  * hashes that distinguish crates of the same name, and Swift names, the latter in the form of `swift demangle` or
- * `swift demangle --simplified`.
+ * `swift demangle --simplified`. Names of Kotlin/Native become PACKAGE.CLASS.NAME(TYPE, TYPE): RESULT.
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_demangler_create(uint32_t mode, struct usp_demangler **demangler);

@@ -6,6 +6,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/region.h"
 #include "lib/demangle/demangle_simple.h"
+#include "lib/demangle/kotlin.h"
 #include "lib/demangle/rust_v0.h"
 #include "lib/demangle/swift/swift.h"
 #include "lib/os/os.h"
@@ -176,7 +177,7 @@ static char *cxx_name(struct uspi_cxx *cxx, char *name, bool is_simple) {
     return text;
 }
 
-/* The maximum length of C++ and Rust names that are demangled. */
+/* The maximum length of C++, Rust and Kotlin names that are demangled. */
 #define MANGLED_MAX 4096u
 
 /* Room for the output of the demangler of Rust v0. */
@@ -274,6 +275,7 @@ static struct part linked_part(const char *name) {
 uint32_t usp_mangling_of(const char *name) {
     if (name == NULL) return USP_MANGLING_NONE;
     name += linked_part(name).before;
+    if (uspi_kotlin_is_mangled(name)) return USP_MANGLING_KOTLIN;
     if (name[0] == '_' && name[1] == 'R' && name[2] >= 'A' && name[2] <= 'Z') return USP_MANGLING_RUST_V0;
     if (uspi_swift_is_mangled(name) || is_method_of_swift(name)) return USP_MANGLING_SWIFT;
     if (legacy_rust_length(name) > 0) return USP_MANGLING_RUST_LEGACY;
@@ -390,6 +392,7 @@ static bool make_room(struct usp_demangler *demangler) {
 static struct part mangled_part(const char *name) {
     struct part part = linked_part(name);
     name += part.before;
+    if (uspi_kotlin_is_mangled(name)) return part;
     if (is_method_of_swift(name)) return (struct part){part.before + 2, strcspn(name + 2, " (")};
     /* A macro's name begins with an @. */
     const char *at = part.length > 0 ? memchr(name + 1, '@', part.length - 1) : NULL;
@@ -422,7 +425,7 @@ static const char *keep(struct uspi_region *kept, const struct replacement *r) {
     return names;
 }
 
-/* Demangles C++ or Rust, from a copy of the first `length` bytes of the name. Returns a malloc'ed string, or NULL. */
+/* Demangles C++, Rust or Kotlin, from a copy of the first `length` bytes of the name. Returns a malloc'ed string, or NULL. */
 static char *ask_copy(struct usp_demangler *demangler, const char *name, size_t length, uint32_t mangling) {
     char *bare = length <= MANGLED_MAX ? malloc(length + 1) : NULL, *text = NULL;
     if (bare == NULL) return NULL;
@@ -432,6 +435,7 @@ static char *ask_copy(struct usp_demangler *demangler, const char *name, size_t 
     case USP_MANGLING_CXX: text = cxx_name(&demangler->cxx, bare, is_to_be_simple(demangler)); break;
     case USP_MANGLING_RUST_LEGACY: text = demangle_legacy_rust(demangler, bare); break;
     case USP_MANGLING_RUST_V0: text = demangle_v0(demangler, bare); break;
+    case USP_MANGLING_KOTLIN: text = uspi_kotlin(bare, is_to_be_simple(demangler)); break;
     default: break;
     }
     free(bare);

@@ -301,6 +301,48 @@ START_TEST(cxx_and_old_rust) {
 }
 END_TEST
 
+START_TEST(kotlin) {
+    static const struct mangled cases[] = {
+        {"kfun:#main(){}", "main()", "main"},
+        {"kfun:kotlin.collections.ArrayList#add(1:0){}kotlin.Boolean",
+         "kotlin.collections.ArrayList.add(1:0): kotlin.Boolean", "kotlin.collections.ArrayList.add"},
+        {"kfun:a.B#f(kotlin.Int;kotlin.Function1<kotlin.Int,kotlin.Unit>){0\302\247<kotlin.Any?>}kotlin.Unit",
+         "a.B.f(kotlin.Int, kotlin.Function1<kotlin.Int,kotlin.Unit>): kotlin.Unit", "a.B.f"},
+        {"kfun:a.B#<get-size>(){}kotlin.Int", "a.B.<get-size>(): kotlin.Int", "a.B.<get-size>"},
+        {"kfun:kotlin.Throwable#<init>(kotlin.String?){}", "kotlin.Throwable.<init>(kotlin.String?)",
+         "kotlin.Throwable.<init>"},
+        {"kfun:kotlin.text#trim__at__kotlin.CharSequence(){}kotlin.CharSequence",
+         "kotlin.text.trim(kotlin.CharSequence): kotlin.CharSequence", "kotlin.text.trim"},
+        {"kfun:a#f@kotlin.String(kotlin.Int){}", "a.f(kotlin.String, kotlin.Int)", "a.f"},
+        {"kfun:kotlin.Any#toString(){}kotlin.String-trampoline", "kotlin.Any.toString(): kotlin.String",
+         "kotlin.Any.toString"},
+        {"kfun:a.b.helper#internal", "a.b.helper", "a.b.helper"},
+        {"kfun:a.b.helper#internal.12", "a.b.helper", "a.b.helper"},
+        {"kfun:a.B.$f$lambda$0$FUNCTION_REFERENCE$1.$<bridge-UNN>invoke(kotlin.Any?){}#internal",
+         "a.B.$f$lambda$0$FUNCTION_REFERENCE$1.$<bridge-UNN>invoke(kotlin.Any?)",
+         "a.B.$f$lambda$0$FUNCTION_REFERENCE$1.$<bridge-UNN>invoke"},
+        /* These are not understood, or are other names. */
+        {"kfun:a#f(kotlin.Int", "kfun:a#f(kotlin.Int", "kfun:a#f(kotlin.Int"},
+        {"kfun:a#", "kfun:a#", "kfun:a#"},
+        {"kfun:", "kfun:", "kfun:"},
+        {"kfunction", "kfunction", "kfunction"},
+        {"kclass:a.B", "kclass:a.B", "kclass:a.B"},
+    };
+    struct usp_demangler *full = demangler_for(USP_DEMANGLE_FULL), *simple = demangler_for(USP_DEMANGLE_SIMPLE),
+                         *brief = demangler_for(USP_DEMANGLE_SHORT);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_str_eq(usp_demangle(full, cases[i].name), cases[i].full);
+        ck_assert_str_eq(usp_demangle(simple, cases[i].name), cases[i].simple);
+        ck_assert_str_eq(usp_demangle(brief, cases[i].name), cases[i].simple);
+    }
+    ck_assert_uint_eq(usp_mangling_of("kfun:a#f(){}"), USP_MANGLING_KOTLIN);
+    ck_assert_uint_eq(usp_mangling_of("kfun:"), USP_MANGLING_NONE);
+    usp_demangler_free(full);
+    usp_demangler_free(simple);
+    usp_demangler_free(brief);
+}
+END_TEST
+
 /* Each parameter is a template of the one before it, twice. 60 of them would fill any memory; eight are harmless. */
 START_TEST(cxx_that_doubles) {
     if (!has_cxx()) return;
@@ -399,7 +441,7 @@ int main(void) {
     add_loop_tests(rust, 0, names, rust_v0_names, rust_v0_room, rust_v0_cut);
     tcase_add_loop_test(rust, rust_v0_refuses, 0, ELEMENTS(not_rust_v0));
     tcase_add_test(rust, rust_v0_is_bounded);
-    add_tests(all, languages, simplified, cxx_and_old_rust, cxx_that_doubles, answers_are_kept, arguments,
+    add_tests(all, languages, simplified, cxx_and_old_rust, kotlin, cxx_that_doubles, answers_are_kept, arguments,
               many_threads);
     return run_suite("demangle", rust, all);
 }
