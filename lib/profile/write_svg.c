@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a flame graph as one SVG file: each branch of the call tree is a box as wide as its share, above its caller's.
- * The file has a script to zoom (click a box), search (Ctrl+F, or the word "Search") and show details; without scripts
- * it is a static picture. */
+ * A box's tooltip has its share and source lines. The file has a script to zoom (click a box), search (Ctrl+F, or the
+ * word "Search") and show details; without scripts it is a static picture. */
+#include "lib/base/path.h"
 #include "lib/profile/writers.h"
 
 #include <stdlib.h>
@@ -31,7 +32,10 @@ static const char style[] = "text{font:11px DejaVu Sans Mono,Menlo,Consolas,mono
 static const char script[] =
     "'use strict';\n"
     "var boxes, whole, left, shown = [0, 1];\n"
-    "function name(box) { var t = box.firstElementChild.textContent; return t.slice(0, t.lastIndexOf(' (')); }\n"
+    "function name(box) {\n"
+    "  var t = box.firstElementChild.textContent, m = t.match(/^([^]*) \\([0-9.]+ (samples?|ms)/);\n"
+    "  return m !== null ? m[1] : t;\n"
+    "}\n"
     "function fit(text, width) {\n"
     "  var room = Math.floor((width - 4) / 6.6), all = Array.from(text);\n"
     "  return room >= all.length ? text : room < 4 ? '' : all.slice(0, room - 2).join('') + '..';\n"
@@ -196,14 +200,37 @@ static void put_label(struct uspi_text *text, const char *name, uint64_t width) 
     }
 }
 
+static const char *unit_of(uint32_t value) {
+    return value == USP_PROFILE_SAMPLES ? "samples" : value == USP_PROFILE_WALL ? "ms" : "ms on a processor";
+}
+
 static void put_amount(struct uspi_text *text, uint32_t value, uint64_t amount) {
     if (value == USP_PROFILE_SAMPLES) {
         uspi_put_decimal(text, amount, 0);
-        uspi_put_string(text, amount == 1 ? " sample" : " samples");
     } else {
         put_thousandths(text, amount / 1000);
-        uspi_put_string(text, value == USP_PROFILE_WALL ? " ms" : " ms on a processor");
     }
+    uspi_put(text, " ", 1);
+    uspi_put_string(text, value == USP_PROFILE_SAMPLES && amount == 1 ? "sample" : unit_of(value));
+}
+
+/* Puts the source lines of a branch, which are known only if lines were requested: ", shop.c:12, shop.c:20, ...". */
+static void put_places(const struct svg *svg, const struct uspi_branch *branch) {
+    struct uspi_text *text = &svg->writing->text;
+    const struct uspi_profile_names *names = &svg->writing->names;
+    if (branch->function == USPI_NONE) return;
+    const struct uspi_place *before = NULL;
+    for (uint32_t i = 0; i < branch->place_count && i < USPI_BRANCH_PLACES; i++) {
+        const struct uspi_place *place = &names->places[branch->places[i]];
+        if (place->file == NULL || place->line == 0) continue;
+        if (before != NULL && before->line == place->line && strcmp(before->file, place->file) == 0) continue;
+        before = place;
+        uspi_put_string(text, ", ");
+        put_xml(text, uspi_last_component(place->file));
+        uspi_put(text, ":", 1);
+        uspi_put_decimal(text, place->line, 0);
+    }
+    if (before != NULL && branch->place_count > USPI_BRANCH_PLACES) uspi_put_string(text, ", ...");
 }
 
 static void put_box(struct svg *svg, const struct uspi_branch *branch, uint64_t start) {
@@ -225,7 +252,9 @@ static void put_box(struct svg *svg, const struct uspi_branch *branch, uint64_t 
     put_amount(text, svg->writing->options.value, branch->all);
     uspi_put_string(text, ", ");
     put_thousandths(text, scaled(branch->all, all, 100000));
-    uspi_put_string(text, "%)</title><rect x=\"");
+    uspi_put(text, "%", 1);
+    put_places(svg, branch);
+    uspi_put_string(text, ")</title><rect x=\"");
     put_thousandths(text, MARGIN * 1000 + x);
     uspi_put_string(text, "\" y=\"");
     uspi_put_decimal(text, y, 0);
@@ -266,9 +295,30 @@ static void put_text_at(struct uspi_text *text, const char *attributes, uint32_t
     uspi_put_string(text, "</text>\n");
 }
 
+/* Writes the title: "app: 86 samples in 1.234 s, widths in samples". */
+static void describe(const struct svg *svg, char *buffer, size_t size) {
+    const struct usp_profile *profile = svg->writing->profile;
+    struct uspi_text text = uspi_text_in(buffer, size);
+    uint64_t samples = 0;
+    for (uint32_t i = 0; i < profile->totals.begun; i++) samples += uspi_total(profile, i)->samples;
+    uspi_put_string(&text, uspi_profile_title(svg->writing));
+    uspi_put_string(&text, ": ");
+    put_amount(&text, USP_PROFILE_SAMPLES, samples);
+    if (profile->run.end > profile->run.start) {
+        uspi_put_string(&text, " in ");
+        put_thousandths(&text, (profile->run.end - profile->run.start) / 1000000);
+        uspi_put_string(&text, " s");
+    }
+    uspi_put_string(&text, ", widths in ");
+    uspi_put_string(&text, unit_of(svg->writing->options.value));
+    uspi_text_end(&text);
+}
+
 static void put_head(const struct svg *svg) {
     struct uspi_text *text = &svg->writing->text;
     const uint32_t height = ABOVE + svg->rows * ROW + BELOW;
+    char title[512];
+    describe(svg, title, sizeof title);
     uspi_put_string(
         text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\"");
     put_number_attribute(text, " width=\"", WIDTH);
@@ -277,14 +327,16 @@ static void put_head(const struct svg *svg) {
     put_number_attribute(text, " ", height);
     put_number_attribute(text, "\" data-left=\"", MARGIN);
     put_number_attribute(text, "\" data-whole=\"", WIDTH - 2 * MARGIN);
-    uspi_put_string(text, "\">\n");
+    uspi_put_string(text, "\">\n<title>");
+    put_xml(text, title);
+    uspi_put_string(text, "</title>\n");
     uspi_profile_describe_run(svg->writing->profile, put_comment, text);
     uspi_put_string(text, "<style>");
     uspi_put_string(text, style);
     uspi_put_string(text, "</style>\n<script><![CDATA[\n");
     uspi_put_string(text, script);
     uspi_put_string(text, "]]></script>\n<rect id=\"page\" width=\"100%\" height=\"100%\" style=\"fill:#fcfcf7\"/>\n");
-    put_text_at(text, "id=\"title\"", WIDTH / 2, 24, uspi_profile_title(svg->writing));
+    put_text_at(text, "id=\"title\"", WIDTH / 2, 24, title);
     put_text_at(text, "id=\"reset\" class=\"link off\"", MARGIN, 44, "Reset zoom");
     put_text_at(text, "id=\"search\" class=\"link\"", WIDTH - 60, 24, "Search");
     put_text_at(text, "id=\"found\" text-anchor=\"end\"", WIDTH - MARGIN, 44, "");

@@ -2,6 +2,7 @@
 # formats.py WRITER SCHEMAS OWN_SCHEMA SOURCE: checks that tests/profile/profile_writer writes the same profile in each
 # format, and that it is what the writer put in. The schemas are in the folder SCHEMAS; without the module jsonschema
 # they are not checked, and the exit status is 77. SOURCE is the writer's source file.
+import html
 import json
 import os
 import re
@@ -142,11 +143,22 @@ same("pprof", found, Counter({tuple(part for part in path if part != readers.LEF
 found = readers.read_speedscope(write("speedscope", "lines").decode())
 same("speedscope", found, expected("wall_ns", semicolons, itself, tax))
 same("firefox", readers.read_firefox(write("firefox", "lines").decode())[0], expected("wall_ns", semicolons, itself, tax))
-same("svg", readers.read_svg(write("svg", "lines").decode()), expected("samples", svg_thread, svg_name, tax))
+drawn = write("svg", "lines").decode()
+same("svg", readers.read_svg(drawn), expected("samples", svg_thread, svg_name, tax))
 
 with open(SOURCE, encoding="utf-8") as file:
     marks = {line.split("/* ")[1].split(" */")[0]: number for number, line in enumerate(file, 1) if "/* " in line}
 PRICE, BEGINS = "shop::Cart::price(int)", marks["begins price"]
+# A picture's tooltips have source lines, if lines are requested. Its title has samples, duration and unit.
+PLACE = os.path.basename(SOURCE) + ":%d" % marks["called by price"]
+tips = [tip for tip in re.findall(r"<title>(.*?)</title>", drawn) if tip.startswith(html.escape(PRICE) + " (")]
+assert tips and all(tip.endswith("%, " + PLACE + ")") for tip in tips), tips
+assert PLACE not in write("svg").decode()
+TITLE = ": 86 samples in 1.999 s, widths in "
+for options, unit in ((["lines"], "samples"), (["lines", "wall"], "ms"), (["lines", "cpu"], "ms on a processor")):
+    page = write("svg", *options).decode()
+    assert TITLE + unit + "</title>" in page, page[:400]
+    assert re.search(r'<text id="title"[^>]*>[^<]*' + re.escape(TITLE + unit) + "</text>", page), options
 wanted = {(PRICE, BEGINS, marks["called by price"]), ("add_tax", 0, marks["called by add_tax"])}
 
 
