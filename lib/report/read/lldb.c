@@ -17,8 +17,11 @@
 /* Reads "SYMBOL + OFFSET at FILE:LINE:COLUMN"; all but the symbol may be missing. */
 static void take_name(struct uspi_span text, struct uspi_frame *frame) {
     static const struct uspi_span inlined = USPI_SPAN_INIT(" [inlined]");
+    static const struct uspi_span optimized = USPI_SPAN_INIT(" [opt]");
+    frame->replaced = text;
+    if (uspi_span_ends(text, optimized)) text.length -= optimized.length;
+    frame->name = text;
     const size_t file = uspi_span_find_last(text, USPI_SPAN(" at "));
-    frame->name = frame->replaced = text;
     if (file < text.length && uspi_take_file_line(uspi_span_after(text, file + 4), frame)) frame->name.length = file;
     const size_t plus = uspi_span_find_last(frame->name, USPI_SPAN(" + "));
     size_t end = plus + 3;
