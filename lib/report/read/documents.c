@@ -133,7 +133,10 @@ static bool has_key(const struct uspi_json_document *document, size_t object, st
 bool uspi_documents_is_cut(const struct uspi_documents *documents, const struct usp_reader_counts *before,
                            bool *is_readable) {
     const struct usp_reader_counts *counts = documents->lines->counts;
-    *is_readable = counts->frames - before->frames > counts->no_image - before->no_image;
+    const uint64_t frames = counts->frames - before->frames, unknown = counts->no_image - before->no_image;
+    /* Frames with a name count as named, whether their image is known or not. */
+    const uint64_t named = counts->named - before->named;
+    *is_readable = unknown == 0 ? frames > 0 : frames > unknown + named;
     return documents->document.is_cut;
 }
 
