@@ -20,6 +20,7 @@ struct image_choice {
     uint32_t build_id_size; /* 0: any build */
     enum image_place place;
     usp_addr base;
+    const char *base_text; /* `base` as it was given; NULL: it was not */
 };
 
 /* Opens a list of only that image; the caller frees *images. Complains. Returns an enum exit_status. */

@@ -209,6 +209,41 @@ static void check_files(const struct log_names *names, const struct usp_build_so
     }
 }
 
+/* The most builds that a message lists. */
+#define BUILDS_SAID 8
+
+/* Complains that a build was not found, and lists the builds of the same name that were. */
+static void say_not_found(const struct log_names *names, const struct usp_place *place) {
+    const struct log_file *others[BUILDS_SAID];
+    char text[BUILDS_SAID * (2 * USP_BUILD_ID_MAX + 8) + 256], id[2 * USP_BUILD_ID_MAX + 5];
+    const bool is_empty = log_search_is_empty(names->search);
+    const size_t count =
+        is_empty || place->image_length == 0 ? 0 : log_search_names(names->search, name_of(place), others, BUILDS_SAID);
+    char name[128];
+    size_t used = 0;
+    if (names->is_quiet) return;
+    if (count > 0) {
+        const size_t length = place->image_length < sizeof name / 4 ? place->image_length : sizeof name / 4 - 1;
+        if (usp_format_escaped(name, sizeof name, USP_ESCAPE_TERMINAL, place->image, length) < 0) return;
+        format_build_id(place->build_id, place->build_id_size, id);
+        used = (size_t)snprintf(text, sizeof text,
+                                "not found in --search; %zu other build%s of %s %s there, none is %s: ", count,
+                                count > 1 ? "s" : "", name, count > 1 ? "are" : "is", id);
+    }
+    for (size_t i = 0; i < count && i < BUILDS_SAID; i++) {
+        format_build_id(others[i]->id, others[i]->id_size, id);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "",
+                                 others[i]->id_size > 0 ? id : "one without a UUID");
+    }
+    if (count > BUILDS_SAID) snprintf(text + used, sizeof text - used, " and %zu more", count - BUILDS_SAID);
+    say(names, place, place->build_id, place->build_id_size,
+        count > 0  ? text
+        : is_empty ? "has no index"
+                   : "not found in --search",
+        "");
+    log_search_say_faults(names->search);
+}
+
 /* Looks for the files of a build. Files at known paths come first. Folders are searched if these have no symbols, or if
  * nothing tells the layout. Then the build is fetched if no local file has lines. */
 static void look_for_files(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
@@ -222,8 +257,7 @@ static void look_for_files(struct log_names *names, const struct usp_place *plac
     add_walked(names, place, sources);
     if (store != NULL) add_index(names, store, sources);
     if (!fetch_files(names, place, sources) && sources->count == 0) {
-        say(names, place, place->build_id, place->build_id_size,
-            log_search_is_empty(names->search) ? "has no index" : "not found in --search", "");
+        say_not_found(names, place);
     }
 }
 

@@ -2,8 +2,12 @@
 /* Implements log_search.h. */
 #include "tools/log_search.h"
 
+#include "lib/base/array.h"
 #include "tools/command.h"
+#include "tools/fetch.h"
 #include "tools/layouts.h"
+#include "tools/progress.h"
+#include "tools/search_index.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,8 +24,13 @@ struct log_search {
     size_t folder_count, folder_room;
     const char *const *places; /* as given */
     size_t place_count;
-    const char *cache;      /* NULL: none */
-    bool is_walked;         /* `files` is complete */
+    const char *cache;          /* NULL: none */
+    bool is_walked;             /* `files` is complete */
+    struct search_index *index; /* of the folder that is searched now; NULL: none */
+    struct progress progress;
+    size_t seen;   /* files looked at */
+    char **faults; /* what is wrong with symbol files: a sentence each, owned */
+    size_t fault_count, fault_capacity;
     struct kept_file *kept; /* files found at a layout's paths */
 };
 
@@ -62,21 +71,86 @@ static bool add_image(struct log_search *search, const char *path, uint64_t size
     return true;
 }
 
-/* Adds the images of a file. Files that are not object files, or are damaged, are ignored. */
-static int add_file(struct log_search *search, const char *path, uint64_t size) {
+/* Remembers what is wrong with the files of a build; it is only said when a build is not found. Without memory it is
+ * not. */
+static void add_fault(struct log_search *search, const char *path, const char *what) {
+    const size_t size = strlen(path) + strlen(what) + 3;
+    if (!uspi_room_for(&search->faults, &search->fault_capacity, search->fault_count, 1, sizeof *search->faults))
+        return;
+    char *fault = malloc(size);
+    if (fault == NULL) return;
+    snprintf(fault, size, "%s%s%s", path, what[0] != '\0' ? ": " : "", what);
+    search->faults[search->fault_count++] = fault;
+}
+
+/* Whether a file is one of symbols, by its path: only then a damaged one is worth a message. */
+static bool is_symbol_file(const char *path) { return strstr(path, ".dSYM/Contents/Resources/DWARF/") != NULL; }
+
+/* The ids of a file's images, as the index of the folder keeps them. */
+struct gathered_ids {
+    uint8_t bytes[64 * (1 + USP_BUILD_ID_MAX)];
+    size_t size;
+    bool is_complete; /* all ids have room */
+};
+
+static void gather_id(struct gathered_ids *ids, const struct usp_image *image) {
+    if (ids->size + 1 + image->build_id_size > sizeof ids->bytes) {
+        ids->is_complete = false;
+        return;
+    }
+    ids->bytes[ids->size++] = (uint8_t)image->build_id_size;
+    memcpy(ids->bytes + ids->size, image->build_id, image->build_id_size);
+    ids->size += image->build_id_size;
+}
+
+/* Adds the images that the index has of a file. Returns false when memory is exhausted. */
+static bool add_indexed(struct log_search *search, const char *path, uint64_t size, const struct search_ids *ids) {
+    for (size_t at = 0; at < ids->size;) {
+        struct usp_image image = {.build_id_size = ids->bytes[at++]};
+        if (image.build_id_size > USP_BUILD_ID_MAX || image.build_id_size > ids->size - at) return true;
+        memcpy(image.build_id, ids->bytes + at, image.build_id_size);
+        at += image.build_id_size;
+        if (!add_image(search, path, size, &image)) return false;
+    }
+    return true;
+}
+
+/* Reads the images of a file and adds them to the search and to the index. Files that are not object files, or are
+ * damaged, are ignored. */
+static int read_file(struct log_search *search, const char *path, const struct stat *file) {
     struct usp_images *images;
     struct usp_image_file_options options;
+    struct gathered_ids ids = {.is_complete = true};
+    char error[512];
     usp_image_file_options_init(&options);
     options.flags = USP_IMAGE_FILE_LINKED;
-    int status = usp_images_open(path, &options, &images, NULL, 0);
+    int status = usp_images_open(path, &options, &images, error, sizeof error);
     if (status == USP_ERROR_NO_MEMORY) return no_memory();
-    if (status != USP_OK) return EXIT_ALL_WELL;
-    bool is_added = true;
-    for (size_t i = 0; is_added && i < usp_images_count(images); i++) {
-        is_added = add_image(search, path, size, usp_images_get(images, i));
+    if (status != USP_OK && is_symbol_file(path)) {
+        add_fault(search, error, "the dSYM is cut or damaged");
+        return EXIT_ALL_WELL;
     }
-    usp_images_free(images);
+    bool is_added = true;
+    for (size_t i = 0; status == USP_OK && is_added && i < usp_images_count(images); i++) {
+        is_added = add_image(search, path, (uint64_t)file->st_size, usp_images_get(images, i));
+        gather_id(&ids, usp_images_get(images, i));
+    }
+    if (status == USP_OK) usp_images_free(images);
+    if (ids.is_complete && is_added)
+        search_index_add(search->index, path, file, &(struct search_ids){ids.bytes, ids.size});
     return is_added ? EXIT_ALL_WELL : no_memory();
+}
+
+static int add_file(struct log_search *search, const char *path, const struct stat *file) {
+    struct search_ids ids;
+    char line[64];
+    search->seen++;
+    if (progress_is_due(&search->progress)) {
+        snprintf(line, sizeof line, "--search: %zu files", search->seen);
+        progress_put(&search->progress, line);
+    }
+    if (!search_index_find(search->index, path, file, &ids)) return read_file(search, path, file);
+    return add_indexed(search, path, (uint64_t)file->st_size, &ids) ? EXIT_ALL_WELL : no_memory();
 }
 
 static bool add_folder(struct log_search *search, char *path) {
@@ -104,10 +178,29 @@ static int add_entry(struct log_search *search, const char *folder, const char *
         if (add_folder(search, path)) return EXIT_ALL_WELL;
         status = no_memory();
     } else if (stat(path, &entry) == 0 && S_ISREG(entry.st_mode)) {
-        status = add_file(search, path, (uint64_t)entry.st_size);
+        status = add_file(search, path, &entry);
     }
     free(path);
     return status;
+}
+
+/* Remembers a dSYM bundle without its file. */
+static void check_bundle(struct log_search *search, const char *folder) {
+    static const char ending[] = ".dSYM", inside[] = "/Contents/Resources/DWARF";
+    const size_t length = strlen(folder);
+    if (length < sizeof ending || strcmp(folder + length - (sizeof ending - 1), ending) != 0) return;
+    char *path = malloc(length + sizeof inside);
+    if (path == NULL) return;
+    memcpy(path, folder, length);
+    memcpy(path + length, inside, sizeof inside);
+    DIR *files = opendir(path);
+    bool has_file = false;
+    for (struct dirent *entry; files != NULL && !has_file && (entry = readdir(files)) != NULL;) {
+        has_file = entry->d_name[0] != '.';
+    }
+    if (files != NULL) closedir(files);
+    if (!has_file) add_fault(search, folder, "a dSYM bundle without its file (Contents/Resources/DWARF)");
+    free(path);
 }
 
 static int look_through(struct log_search *search, const char *folder) {
@@ -121,6 +214,7 @@ static int look_through(struct log_search *search, const char *folder) {
         status = add_entry(search, folder, entry->d_name);
     }
     closedir(entries);
+    check_bundle(search, folder);
     return status;
 }
 
@@ -141,18 +235,21 @@ static int look_at_place(struct log_search *search, const char *place) {
         complain("%s: %s", place, strerror(errno));
         return EXIT_NO_TARGET;
     }
-    if (S_ISREG(entry.st_mode)) return add_file(search, place, (uint64_t)entry.st_size);
+    if (S_ISREG(entry.st_mode)) return add_file(search, place, &entry);
     char *folder = strdup(place);
     if (folder == NULL || !add_folder(search, folder)) {
         free(folder);
         return no_memory();
     }
     int status = EXIT_ALL_WELL;
+    search->index = search_index_open(place);
     while (status == EXIT_ALL_WELL && search->folder_count > 0) {
         folder = search->folders[--search->folder_count];
         status = look_through(search, folder);
         free(folder);
     }
+    search_index_close(search->index);
+    search->index = NULL;
     return status;
 }
 
@@ -218,9 +315,11 @@ static void walk(struct log_search *search) {
     int status = EXIT_ALL_WELL;
     if (search->is_walked) return;
     search->is_walked = true;
+    progress_begin(&search->progress, stderr);
     for (size_t i = 0; status != EXIT_FAILED && i < search->place_count; i++) {
         status = look_at_place(search, search->places[i]);
     }
+    progress_end(&search->progress);
     if (sort(search)) return;
     no_memory();
     search->count = 0;
@@ -230,6 +329,8 @@ void log_search_free(struct log_search *search) {
     if (search == NULL) return;
     for (size_t i = 0; i < search->count; i++) free(search->files[i].path);
     for (size_t i = 0; i < search->folder_count; i++) free(search->folders[i]);
+    for (size_t i = 0; i < search->fault_count; i++) free(search->faults[i]);
+    free(search->faults);
     free(search->files);
     while (search->kept != NULL) {
         struct kept_file *kept = search->kept;
@@ -323,7 +424,7 @@ size_t log_search_build(struct log_search *search, const uint8_t *id, size_t id_
     return high - low;
 }
 
-size_t log_search_name(struct log_search *search, struct uspi_span name, const struct log_file **file) {
+size_t log_search_names(struct log_search *search, struct uspi_span name, const struct log_file **files, size_t most) {
     walk(search);
     size_t width = name.length == LOG_IMAGE_WIDTH ? LOG_IMAGE_WIDTH : SIZE_MAX;
     size_t low = 0, high = search->count, builds = 0;
@@ -340,8 +441,82 @@ size_t log_search_name(struct log_search *search, struct uspi_span name, const s
         const struct log_file *next = search->by_name[low];
         /* Without an id, two files cannot be recognized as the same build. */
         if (last != NULL && next->id_size != 0 && compare_ids(next, last->id, last->id_size) == 0) continue;
-        if (builds++ == 0) *file = next;
+        if (builds < most) files[builds] = next;
+        builds++;
         last = next;
     }
     return builds;
+}
+
+size_t log_search_name(struct log_search *search, struct uspi_span name, const struct log_file **file) {
+    return log_search_names(search, name, file, 1);
+}
+
+void log_search_say_faults(struct log_search *search) {
+    for (size_t i = 0; i < search->fault_count; i++) {
+        complain("%s", search->faults[i]);
+        free(search->faults[i]);
+    }
+    search->fault_count = 0;
+}
+
+/* ---- the file of a bundle ---- */
+
+/* Returns the name of a bundle's program. */
+static struct uspi_span bundle_name(const char *path) {
+    struct uspi_span name = uspi_span_of(path);
+    while (name.length > 1 && uspi_span_ends(name, USPI_SPAN("/"))) name.length--;
+    name = uspi_span_file_name(name);
+    const size_t dot = uspi_span_find_last(name, USPI_SPAN("."));
+    return uspi_span_part(name, 0, dot > 0 ? dot : name.length);
+}
+
+/* Whether both are files of the same bundle: slices of a fat file have an id each, and a program and its dSYM the same. */
+static bool is_same_file(const struct log_file *a, const struct log_file *b) { return strcmp(a->path, b->path) == 0; }
+
+#define CHOICES_MAX 16
+
+/* Prefers the file with most symbols of each build. If all builds are slices of one file, gives that. Returns the number
+ * of different files. */
+static size_t choose_of(struct log_search *search, const struct log_file **files, size_t count,
+                        const struct log_file **file) {
+    size_t different = 0;
+    for (size_t i = 0; i < count && i < CHOICES_MAX; i++) {
+        if (files[i]->id_size > 0) log_search_build(search, files[i]->id, files[i]->id_size, &files[i]);
+        if (i == 0 || !is_same_file(files[i], files[0])) different++;
+    }
+    *file = count > 0 ? files[0] : NULL;
+    return count > CHOICES_MAX ? count : different;
+}
+
+int log_search_choose(struct log_search *search, const struct image_choice *choice, const struct log_file **file) {
+    const struct log_file *files[CHOICES_MAX];
+    if (choice->build_id_size > 0) {
+        if (log_search_build(search, choice->build_id, choice->build_id_size, file) > 0) return EXIT_ALL_WELL;
+        complain("%s: nothing in it has this UUID", choice->path);
+        log_search_say_faults(search);
+        return EXIT_NO_TARGET;
+    }
+    size_t count = log_search_names(search, bundle_name(choice->path), files, CHOICES_MAX);
+    if (choose_of(search, files, count, file) == 1) return EXIT_ALL_WELL;
+    if (count == 0) {
+        /* A bundle that was renamed. */
+        const struct log_file *previous = NULL;
+        for (size_t i = 0; i < search->count; i++) {
+            const bool is_new = previous == NULL || search->files[i].id_size == 0 ||
+                                compare_ids(&search->files[i], previous->id, previous->id_size) != 0;
+            previous = &search->files[i];
+            if (is_new && count++ < CHOICES_MAX) files[count - 1] = previous;
+        }
+        if (choose_of(search, files, count, file) == 1) return EXIT_ALL_WELL;
+    }
+    complain(count == 0 ? "%s: has no object file with symbols" : "%s: has several builds; say which by --uuid:",
+             choice->path);
+    for (size_t i = 0; i < count && i < CHOICES_MAX; i++) {
+        char id[2 * USP_BUILD_ID_MAX + 5];
+        format_build_id(files[i]->id, files[i]->id_size, id);
+        complain("  %s %s", id, files[i]->path);
+    }
+    log_search_say_faults(search);
+    return count == 0 ? EXIT_NO_TARGET : EXIT_USAGE;
 }

@@ -7,6 +7,7 @@
 #include <unspool/images.h>
 
 #include "lib/base/span.h"
+#include "tools/image_choice.h"
 
 /* An image in a file; a fat file has several. */
 struct log_file {
@@ -54,5 +55,15 @@ size_t log_search_build(struct log_search *search, const uint8_t *id, size_t id_
 /* Returns how many builds have files with that name, which may have been cut at LOG_IMAGE_WIDTH. *file is a file of the
  * first build. */
 size_t log_search_name(struct log_search *search, struct uspi_span name, const struct log_file **file);
+
+/* Does the same and gives a file of each of the first `most` builds. */
+size_t log_search_names(struct log_search *search, struct uspi_span name, const struct log_file **files, size_t most);
+
+/* Chooses the file of a bundle: of the build that the choice names; else of the only build that has the bundle's name
+ * without its ending, or else of the only build. A fat file counts as one. Complains. Returns an enum exit_status. */
+int log_search_choose(struct log_search *search, const struct image_choice *choice, const struct log_file **file);
+
+/* Complains of dSYMs that were found damaged or without their file, once. */
+void log_search_say_faults(struct log_search *search);
 
 #endif

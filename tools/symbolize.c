@@ -32,7 +32,8 @@ static void usage(FILE *out) {
           "address without a name is printed unchanged.\n"
           "\n"
           "  -o FILE            the program, library or dSYM (the bundle, or the file in\n"
-          "                     it), Mach-O or ELF; or a member of an archive or a section\n"
+          "                     it), Mach-O or ELF; a bundle such as App.app or\n"
+          "                     App.xcarchive, in which the file is searched; or a member of an archive or a section\n"
           "                     of an unlinked object: 'libx.a(member.o)', 'x.o:(.text.f)'\n"
           "  -p PID             instead of -o: symbolicate addresses of a running process\n"
           "  --arch NAME        which image of a fat file:\n"
@@ -40,7 +41,8 @@ static void usage(FILE *out) {
           "                     " ARCH_NAMES_X86 ".\n"
           "                     Default: the only image, or the one for this machine\n"
           "  --uuid UUID        the UUID or build id that the image must have\n"
-          "  -l ADDRESS         the image's load address, in hexadecimal\n"
+          "  -l ADDRESS         the image's load address, in hexadecimal; read as decimal if\n"
+          "                     only then an address is in the image, with a message\n"
           "  -s SLIDE           instead of -l: the slide, which is the load address minus\n"
           "                     the address that the image was linked for, in hexadecimal\n"
           "  --offset           the addresses are offsets from the image's beginning\n"
@@ -169,6 +171,7 @@ static bool place_image(struct image_choice *image, enum image_place place, cons
         return false;
     }
     image->place = place;
+    image->base_text = base;
     if (base == NULL || parse_hex(base, &image->base)) return true;
     complain("-%c takes an address in hexadecimal, not \"%s\"", place == IMAGE_SLID ? 's' : 'l', base);
     return false;

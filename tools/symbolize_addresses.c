@@ -3,6 +3,7 @@
 #include "lib/base/source.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/log_search.h"
 #include "tools/symbolize.h"
 #include "tools/text.h"
 
@@ -13,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Maximum number of source frames of an address; of more inlined calls the outermost are cut. */
@@ -26,6 +28,11 @@ struct image_text {
 
 struct session {
     const struct address_options *options;
+    struct image_choice image; /* of the options; its path may be replaced, and its base read in another way */
+    char *found_path;          /* the file in a bundle, owned; NULL: the path is that of the options */
+    bool is_settled;           /* how numbers are read was decided */
+    bool reads_hex;            /* addresses are hexadecimal, also without a digit above 9 */
+    uint64_t asked, fell;      /* addresses so far, and those in an image */
     struct image_text image_text;
     struct usp_images *images;
     struct usp_symbolizer *symbolizer;
@@ -187,21 +194,118 @@ static void put_json(struct session *session, const char *word, usp_addr address
     uspi_text_flush(&text);
 }
 
+/* ---- how numbers are read ---- */
+
+static int create_symbolizer(const struct address_options *options, struct session *session) {
+    struct usp_symbolizer_options names;
+    usp_symbolizer_options_init(&names);
+    names.process = options->process;
+    char *store = use_line_options(&options->lines, &names);
+    int status = usp_symbolizer_create(session->images, &names, &session->symbolizer);
+    free(store);
+    return status;
+}
+
+static bool read_word(const struct session *session, const char *word, uint64_t *address) {
+    return session->reads_hex ? parse_hex(word, address) : parse_address(word, address);
+}
+
+/* Whether any of the words is an address in an image. */
+static bool any_falls(const struct session *session, const struct usp_images *images, const char *const *words,
+                      size_t count) {
+    uint64_t address;
+    for (size_t i = 0; i < count; i++) {
+        if (read_word(session, words[i], &address) && usp_images_find(images, address) != NULL) return true;
+    }
+    return false;
+}
+
+static void close_symbolizer(struct session *session) {
+    looked_up_clear(&session->looked_up);
+    usp_symbolizer_free(session->symbolizer);
+    usp_images_free(session->images);
+    session->symbolizer = NULL;
+    session->images = NULL;
+}
+
+/* Tries the load address as a decimal number. Returns false if that is none, or no word then is in the image; then
+ * nothing has changed. */
+static bool try_decimal(struct session *session, const char *const *words, size_t count, int *status) {
+    struct image_choice image = session->image;
+    struct usp_images *images;
+    char *end;
+    errno = 0;
+    image.base = strtoull(image.base_text, &end, 10);
+    if (errno != 0 || *end != '\0' || image.base == session->image.base) return false;
+    if (choose_image(&image, &images) != EXIT_ALL_WELL) return false;
+    if (!any_falls(session, images, words, count)) {
+        usp_images_free(images);
+        return false;
+    }
+    close_symbolizer(session);
+    session->image = image;
+    session->images = images;
+    *status = create_symbolizer(session->options, session);
+    if (*status == USP_OK) looked_up_create(&session->looked_up, images);
+    return true;
+}
+
+/* Decides how numbers are read, by the first words. As for atos, -l is hexadecimal, and an address without 0x and
+ * letters is decimal. Only if no address then is in the image, but one would be with the other number read in the other
+ * way, that is done, and said. Returns false when memory is exhausted. */
+static bool settle(struct session *session, const char *const *words, size_t count) {
+    const struct image_choice *image = &session->image;
+    int status = USP_OK;
+    if (session->is_settled) return true;
+    session->is_settled = true;
+    if (image->place == IMAGE_LINKED || image->base_text == NULL) return true;
+    if (any_falls(session, session->images, words, count)) return true;
+    if (image->base_text[strspn(image->base_text, "0123456789")] == '\0' &&
+        try_decimal(session, words, count, &status)) {
+        complain("-%c %s is read as a decimal number: as a hexadecimal one, no address is in the image",
+                 image->place == IMAGE_SLID ? 's' : 'l', image->base_text);
+        if (status != USP_OK) complain("%s", usp_status_string(status));
+        return status == USP_OK;
+    }
+    session->reads_hex = true;
+    if (any_falls(session, session->images, words, count)) {
+        complain("addresses are read as hexadecimal numbers: as decimal ones, none is in the image");
+    } else {
+        session->reads_hex = false;
+        /* The next word may decide. */
+        session->is_settled = count != 1;
+    }
+    return true;
+}
+
+/* Says where the image is if no address was in it. */
+static void complain_of_base(const struct session *session) {
+    if (session->asked == 0 || session->fell > 0 || session->options->process != 0) return;
+    const struct usp_image *image = usp_images_get(session->images, 0);
+    const bool is_given = session->image.place != IMAGE_LINKED;
+    complain("%s: no address is in the image, which %s at 0x%" PRIx64 " - 0x%" PRIx64 "%s", image->path,
+             is_given ? "the given base puts" : "was linked", image->load_address, image->end - 1,
+             is_given ? "" : "; -l gives the load address, --offset says that addresses count from the image");
+}
+
 /* Answers one word. Returns false if memory is exhausted. */
 static bool answer(struct session *session, const char *word) {
     struct usp_source_frame frames[FRAMES];
     struct usp_lines lines;
     uint64_t address = 0;
+    if (!settle(session, &word, 1)) return false;
     usp_lines_init(&lines, frames, FRAMES);
     /* As in logs: people ask about call sites, where line 0 says nothing. */
     lines.flags = USP_LINES_FILL;
-    if (parse_address(word, &address) &&
-        usp_symbolize_lines(session->symbolizer, address, &lines) == USP_ERROR_NO_MEMORY) {
+    const bool is_address = read_word(session, word, &address);
+    session->asked += is_address;
+    if (is_address && usp_symbolize_lines(session->symbolizer, address, &lines) == USP_ERROR_NO_MEMORY) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return false;
     }
     if (lines.count > FRAMES) lines.count = FRAMES;
     if (lines.symbol.image_path != NULL) looked_up_add(&session->looked_up, address);
+    session->fell += lines.symbol.image_path != NULL;
     if (session->options->json) {
         put_json(session, word, address, &lines);
     } else {
@@ -293,6 +397,8 @@ static int answer_all(struct session *session) {
     const struct address_options *options = session->options;
     if (options->input != NULL) return answer_file(session, options->input);
     if (options->address_count == 0) return answer_input(session, STDIN_FILENO, "standard input");
+    if (!settle(session, options->addresses, options->address_count)) return EXIT_FAILED;
+    session->is_settled = true;
     for (size_t i = 0; i < options->address_count; i++) {
         if (!answer(session, options->addresses[i])) return EXIT_FAILED;
     }
@@ -301,41 +407,64 @@ static int answer_all(struct session *session) {
 
 /* ---- images and symbolizer ---- */
 
-static int find_images(const struct address_options *options, struct usp_images **images) {
-    if (options->process == 0) return choose_image(&options->image, images);
-    return list_process(options->process, images);
+static bool is_folder(const char *path) {
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
-static int create_symbolizer(const struct address_options *options, struct session *session) {
-    struct usp_symbolizer_options names;
-    usp_symbolizer_options_init(&names);
-    names.process = options->process;
-    char *store = use_line_options(&options->lines, &names);
-    int status = usp_symbolizer_create(session->images, &names, &session->symbolizer);
-    free(store);
+/* Finds the file in a bundle that is no dSYM, such as App.app or App.xcarchive: of the build that --uuid names, or of the
+ * only build of the bundle's name. Complains. Returns an enum exit_status. */
+static int find_in_bundle(struct session *session) {
+    static const char dsym[] = ".dSYM";
+    struct image_choice *image = &session->image;
+    const char *const path = image->path;
+    size_t length = strlen(path);
+    while (length > 0 && path[length - 1] == '/') length--;
+    const bool is_dsym =
+        length >= sizeof dsym - 1 && memcmp(path + length - (sizeof dsym - 1), dsym, sizeof dsym - 1) == 0;
+    if (is_dsym || !is_folder(path)) return EXIT_ALL_WELL;
+    struct log_search *search;
+    int status = log_search_create(&path, 1, NULL, &search);
+    if (status != EXIT_ALL_WELL) return status;
+    const struct log_file *file = NULL;
+    status = log_search_choose(search, image, &file);
+    if (status == EXIT_ALL_WELL) {
+        image->path = session->found_path = strdup(file->path);
+        if (image->path == NULL) status = EXIT_FAILED;
+    }
+    log_search_free(search);
     return status;
 }
 
+static int find_images(struct session *session) {
+    if (session->options->process != 0) return list_process(session->options->process, &session->images);
+    const int status = find_in_bundle(session);
+    return status == EXIT_ALL_WELL ? choose_image(&session->image, &session->images) : status;
+}
+
 int symbolize_addresses(const struct address_options *options) {
-    struct session session = {.options = options};
-    int result = find_images(options, &session.images);
-    if (result != EXIT_ALL_WELL) return result;
+    struct session session = {.options = options, .image = options->image};
+    int result = find_images(&session);
+    if (result != EXIT_ALL_WELL) {
+        free(session.found_path);
+        return result;
+    }
     int status = create_symbolizer(options, &session);
     if (status == USP_OK) status = usp_demangler_create(options->demangling, &session.demangler);
     if (status == USP_OK) {
         gather_output();
         looked_up_create(&session.looked_up, session.images);
         result = answer_all(&session);
+        complain_of_base(&session);
         complain_of_files(&session.looked_up, session.symbolizer);
         complain_of_lines(&session.looked_up, session.symbolizer, options->inlined || options->line_flags != 0);
-        looked_up_clear(&session.looked_up);
     } else {
         complain("%s", usp_status_string(status));
         result = EXIT_FAILED;
     }
     free(session.image_text.text);
     usp_demangler_free(session.demangler);
-    usp_symbolizer_free(session.symbolizer);
-    usp_images_free(session.images);
+    close_symbolizer(&session);
+    free(session.found_path);
     return result;
 }
