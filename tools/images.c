@@ -3,6 +3,7 @@
 #include "lib/base/json.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/core_input.h"
 #include "tools/text.h"
 
 #include <getopt.h>
@@ -12,6 +13,7 @@
 struct listed {
     struct usp_images *owned;
     struct usp_snapshot *snapshot; /* owned; has the images if `owned` is NULL */
+    struct core_input input;       /* the file */
     const struct usp_images *images;
 };
 
@@ -28,7 +30,8 @@ static void usage(FILE *out) {
           "section with code of an unlinked ELF object.\n"
           "\n"
           "An argument that is a number is a process id, anything else is a file: ./123 is\n"
-          "a file.\n"
+          "a file, - is a core or a raw capture from standard input. Compressed ones are\n"
+          "unpacked to a file without a name in $TMPDIR.\n"
           "\n"
           "  --json      print JSON instead of text\n"
           "  -h, --help  print this help\n"
@@ -47,6 +50,21 @@ static int refuse(const char *target, int status, const char *error) {
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
 
+/* Opens a core or a raw capture that was compressed or came from a pipe. */
+static int open_packed(struct listed *listed, const struct usp_snapshot_options *options) {
+    char error[1024] = "";
+    int status = usp_snapshot_open_raw(listed->input.path, options, &listed->snapshot, error, sizeof error);
+    if (status == USP_ERROR_UNSUPPORTED) {
+        status = usp_snapshot_open_core(listed->input.path, options, &listed->snapshot, error, sizeof error);
+    }
+    char room[1536];
+    if (status != USP_OK) {
+        return refuse(listed->input.name, status, core_input_message(&listed->input, error, room, sizeof room));
+    }
+    listed->images = usp_snapshot_images(listed->snapshot);
+    return EXIT_ALL_WELL;
+}
+
 /* Opens an object file, a core or a raw capture. An error message comes from the reader of the file's kind. */
 static int open_file(const char *path, struct listed *listed) {
     char error[1024] = "", other[1024] = "";
@@ -55,7 +73,11 @@ static int open_file(const char *path, struct listed *listed) {
     /* The stacks are not used. */
     options.max_frames = 1;
     options.unwind.tail = 0;
-    int status = usp_images_open(path, NULL, &listed->owned, error, sizeof error), as_other = USP_ERROR_UNSUPPORTED;
+    int status = core_input_begin(path, &listed->input, error, sizeof error);
+    if (status != USP_OK) return refuse(path, status, error);
+    if (core_input_is_other(&listed->input)) return open_packed(listed, &options);
+    status = usp_images_open(path, NULL, &listed->owned, error, sizeof error);
+    int as_other = USP_ERROR_UNSUPPORTED;
     listed->images = listed->owned;
     if (status == USP_OK) return EXIT_ALL_WELL;
     if (status == USP_ERROR_FORMAT) {
@@ -147,7 +169,7 @@ static int refuse_usage(void) {
 }
 
 static int run(int argc, char **argv) {
-    struct listed listed = {0};
+    struct listed listed = {.input = {.file = -1}};
     bool as_json = false;
     for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
         switch (option) {
@@ -165,6 +187,7 @@ static int run(int argc, char **argv) {
     if (result == EXIT_ALL_WELL && !as_json) put_text(listed.images);
     usp_images_free(listed.owned);
     usp_snapshot_free(listed.snapshot);
+    core_input_end(&listed.input);
     return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/core_input.h"
 #include "tools/lines.h"
 #include "tools/stack_names.h"
 #include "tools/text.h"
@@ -33,13 +34,16 @@ struct request {
 static void usage(FILE *out) {
     fputs("usage: unspool stack [OPTION...] PID|FILE\n"
           "       unspool stack [OPTION...] -p PID\n"
+          "       unspool stack [OPTION...] --core FILE\n"
           "\n"
           "Prints the call stack of every thread of a process, a core file or a raw\n"
           "capture (see usp_raw_write). An argument that is a number is a process id,\n"
-          "anything else is a file: ./123 is a file. A process is stopped for a moment,\n"
-          "copied and resumed.\n"
+          "anything else is a file: ./123 is a file, - is standard input. A process is\n"
+          "stopped for a moment, copied and resumed. Compressed files (zstd, xz, lz4, gzip)\n"
+          "and what comes from a pipe are unpacked to a file without a name in $TMPDIR.\n"
           "\n"
           "  -p PID           the process, as without -p\n"
+          "  --core FILE      the core file or raw capture, as without --core\n"
           "  --thread ID      show only this thread\n"
           "  --max N          show at most N frames of each stack (default 512)\n"
           "  --tail N         when a stack has more frames, keep N of the outermost and\n"
@@ -132,6 +136,7 @@ enum {
     OPTION_IMAGE,
     OPTION_SYSROOT,
     OPTION_PROGRAM,
+    OPTION_CORE,
     OPTION_HELP
 };
 
@@ -159,6 +164,7 @@ static const struct option options[] = {
     {"image", required_argument, NULL, OPTION_IMAGE},
     {"sysroot", required_argument, NULL, OPTION_SYSROOT},
     {"program", required_argument, NULL, OPTION_PROGRAM},
+    {"core", required_argument, NULL, OPTION_CORE},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -216,6 +222,10 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_IMAGE: request->only_images = optarg; break;
         case OPTION_SYSROOT: request->options.sysroot = optarg; break;
         case OPTION_PROGRAM: request->options.program = optarg; break;
+        case OPTION_CORE:
+            request->target = optarg;
+            request->pid = 0;
+            break;
         case 'p':
             if (!parse_process(optarg, &request->pid)) return EXIT_USAGE;
             request->target = optarg;
@@ -267,20 +277,25 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
     return EXIT_ALL_WELL;
 }
 
-static int take_snapshot(const struct request *request, struct usp_snapshot **snapshot) {
+/* Opens a raw capture or a core. The snapshot reads from the input until it is freed. */
+static int open_input(const struct request *request, struct core_input *input, struct usp_snapshot **snapshot,
+                      char *error, size_t error_size) {
+    int status = core_input_begin(request->target, input, error, error_size);
+    if (status != USP_OK) return status;
+    status = usp_snapshot_open_raw(input->path, &request->options, snapshot, error, error_size);
+    if (status != USP_ERROR_UNSUPPORTED) return status;
+    return usp_snapshot_open_core(input->path, &request->options, snapshot, error, error_size);
+}
+
+static int take_snapshot(const struct request *request, struct core_input *input, struct usp_snapshot **snapshot) {
     char error[1024] = "";
-    int status;
-    if (request->pid != 0) {
-        status = usp_snapshot_create_process(request->pid, &request->options, snapshot, error, sizeof error);
-    } else {
-        status = usp_snapshot_open_raw(request->target, &request->options, snapshot, error, sizeof error);
-        if (status == USP_ERROR_UNSUPPORTED) {
-            status = usp_snapshot_open_core(request->target, &request->options, snapshot, error, sizeof error);
-        }
-    }
+    const int status = request->pid != 0
+                           ? usp_snapshot_create_process(request->pid, &request->options, snapshot, error, sizeof error)
+                           : open_input(request, input, snapshot, error, sizeof error);
     if (status == USP_OK) return EXIT_ALL_WELL;
+    char room[1536];
     if (error[0] != '\0') {
-        complain("%s", error);
+        complain("%s", core_input_message(input, error, room, sizeof room));
     } else {
         complain("%s: %s", request->target, usp_status_string(status));
     }
@@ -288,9 +303,12 @@ static int take_snapshot(const struct request *request, struct usp_snapshot **sn
 }
 
 /* Prints the snapshot's messages and the threads without a stack. */
-static int warn(const struct usp_snapshot *snapshot) {
+static int warn(const struct usp_snapshot *snapshot, const struct core_input *input) {
     const char *message;
-    for (size_t i = 0; (message = usp_snapshot_message(snapshot, i)) != NULL; i++) complain("%s", message);
+    char room[1536];
+    for (size_t i = 0; (message = usp_snapshot_message(snapshot, i)) != NULL; i++) {
+        complain("%s", core_input_message(input, message, room, sizeof room));
+    }
     int result = EXIT_ALL_WELL;
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
@@ -397,14 +415,19 @@ static int write_report(const struct request *request, const struct usp_snapshot
 
 static int show_target(const struct request *request) {
     struct usp_snapshot *snapshot = NULL;
-    int result = take_snapshot(request, &snapshot);
-    if (result != EXIT_ALL_WELL) return result;
-    int incomplete = warn(snapshot);
+    struct core_input input = {.file = -1};
+    int result = take_snapshot(request, &input, &snapshot);
+    if (result != EXIT_ALL_WELL) {
+        core_input_end(&input);
+        return result;
+    }
+    int incomplete = warn(snapshot, &input);
     struct usp_tasks *tasks = request->wants_tasks ? find_tasks(request, snapshot) : NULL;
     if (request->wants_tasks && tasks == NULL) incomplete = EXIT_INCOMPLETE;
     result = write_report(request, snapshot, tasks);
     usp_tasks_free(tasks);
     usp_snapshot_free(snapshot);
+    core_input_end(&input);
     return result != EXIT_ALL_WELL ? result : incomplete;
 }
 

@@ -5,6 +5,7 @@
 #endif
 
 #include "tools/folders.h"
+#include "tools/libarchive.h"
 #include "tools/signals.h"
 #include "tools/unpack.h"
 
@@ -16,7 +17,6 @@
 
 #include <archive.h>
 #include <archive_entry.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -53,29 +53,14 @@ struct library {
 };
 
 static bool load(struct library *library) {
-#ifdef __APPLE__
-    static const char *const names[] = {"libarchive.13.dylib", "libarchive.2.dylib", "/usr/lib/libarchive.2.dylib"};
-#else
-    static const char *const names[] = {"libarchive.so.13"};
-#endif
-    const struct {
-        const char *name;
-        void *pointer;
-    } functions[] = {
+    const struct libarchive_function functions[] = {
         {"archive_read_new", &library->create},        {"archive_read_support_format_zip", &library->support_zip},
         {"archive_read_open_fd", &library->open},      {"archive_read_next_header", &library->next},
         {"archive_read_data", &library->read},         {"archive_error_string", &library->error},
         {"archive_read_free", &library->release},      {"archive_entry_pathname", &library->path_of},
         {"archive_entry_filetype", &library->kind_of},
     };
-    void *handle = NULL;
-    for (size_t i = 0; handle == NULL && i < sizeof names / sizeof *names; i++) handle = dlopen(names[i], RTLD_NOW);
-    for (size_t i = 0; handle != NULL && i < sizeof functions / sizeof *functions; i++) {
-        void *found = dlsym(handle, functions[i].name);
-        if (found == NULL) return false;
-        memcpy(functions[i].pointer, &found, sizeof found);
-    }
-    return handle != NULL;
+    return load_libarchive(functions, sizeof functions / sizeof *functions);
 }
 
 struct unpacking {

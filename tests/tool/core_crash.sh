@@ -89,12 +89,4 @@ END
   err_has '^unspool: without: the core holds no threads that can be read$'
   run 1 stack --json without
 fi
-
-# A compressed core: the message has the command.
-for tool in zstd xz lz4 gzip; do
-  part_needs $tool || continue
-  $tool -c core >packed 2>/dev/null
-  run 3 stack packed
-  err_has "^unspool: packed: compressed; unpack it first: $tool -dc packed > core, and give that file\$"
-done
 verdict

@@ -7,7 +7,7 @@ _unspool_options() {
   case $1 in
   stack)
     echo '-p --thread --max --tail --whole-stack --timeout --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns
-      --map-path --index --app --no-system --image --sysroot --program -h --help'
+      --map-path --index --app --no-system --image --sysroot --program --core -h --help'
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --demangle --json --log --search --binary-images
@@ -58,7 +58,7 @@ _unspool() {
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64e arm64_32 armv7 armv7s armv7k x86_64 x86_64h i386' ;;
   *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
   *:--fetch) _unspool_reply words "$word" -c ;;
-  *:--program | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
+  *:--program | *:--core | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p | stack:-p | record:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
   *:--thread | *:--threads | *:--max | *:--tail | *:--timeout | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--map-path | symbolize:-[ls] | \

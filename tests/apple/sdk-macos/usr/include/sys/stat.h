@@ -8,6 +8,7 @@
 #define st_atime       st_atimespec.tv_sec
 #define S_ISDIR(mode)  (((mode) & 0170000) == 0040000)
 #define S_ISFIFO(mode) (((mode) & 0170000) == 0010000)
+#define S_ISSOCK(mode) (((mode) & 0170000) == 0140000)
 #define UTIME_OMIT     (-2)
 
 int chmod(const char *path, mode_t mode);
