@@ -20,6 +20,7 @@
 static void usage(FILE *out) {
     fputs("usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE]\n"
           "                      [--map-path OLD=NEW]... [--demangle MODE] [--json]\n"
+          "                      [--thread crashed|NUMBER] [--app]\n"
           "                      [--keep-names] [--strict] [--quiet]\n"
           "                      [--fetch COMMAND | --debuginfod]\n"
           "                      [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
@@ -46,6 +47,9 @@ static void usage(FILE *out) {
           "                     may be repeated, the first match is used\n" FETCH_USAGE
           "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
           "                     (default), simple, short, no\n"
+          "  --thread THREAD    show only this thread, by its number or id; crashed: only the\n"
+          "                     threads that crashed, and the backtraces of exceptions\n"
+          "  --app              leave out frames of the system's libraries\n"
           "  --json             print JSON instead of text: an object for each file\n"
           "  --keep-names       show the names of the report as they are. Without it, where\n"
           "                     the report states the image's UUID or build id, a name whose\n"
@@ -69,6 +73,7 @@ struct session {
     struct line_options lines;
     struct fetch_options fetch;
     uint32_t demangling;
+    struct usp_report_options shown; /* what is shown; its style is set for each report */
     bool as_json, keeps_names, is_strict, is_quiet, asks_for_help;
     bool has_several;          /* several files are read */
     struct log_names *names;   /* NULL: no files to search */
@@ -119,8 +124,9 @@ static int show(const struct session *session, const struct usp_report *report, 
         fputs(":\n\n", stdout);
     }
     has_shown = true;
-    uint32_t style = session->as_json ? USP_REPORT_JSON : USP_REPORT_TEXT;
-    int status = usp_report_format(report, style, write_to_file, stdout);
+    struct usp_report_options shown = session->shown;
+    shown.style = session->as_json ? USP_REPORT_JSON : USP_REPORT_TEXT;
+    int status = usp_report_write(report, &shown, write_to_file, stdout);
     /* main reports that the output cannot be written. */
     if (status != USP_OK) return ferror(stdout) ? EXIT_FAILED : log_fail(path, status);
     if (session->as_json) putchar('\n');
@@ -190,6 +196,8 @@ enum {
     OPTION_INDEX,
     OPTION_MAP_PATH,
     OPTION_DEMANGLE,
+    OPTION_THREAD,
+    OPTION_APP,
     OPTION_JSON,
     OPTION_KEEP_NAMES,
     OPTION_STRICT,
@@ -206,6 +214,8 @@ static const struct option options[] = {
     {"index", required_argument, NULL, OPTION_INDEX},
     {"map-path", required_argument, NULL, OPTION_MAP_PATH},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
+    {"thread", required_argument, NULL, OPTION_THREAD},
+    {"app", no_argument, NULL, OPTION_APP},
     {"json", no_argument, NULL, OPTION_JSON},
     {"keep-names", no_argument, NULL, OPTION_KEEP_NAMES},
     {"strict", no_argument, NULL, OPTION_STRICT},
@@ -213,6 +223,24 @@ static const struct option options[] = {
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
+
+/* Parses "crashed", or a thread's number or id. Complains. */
+static bool parse_thread(const char *text, struct usp_report_options *shown) {
+    char *end;
+    if (strcmp(text, "crashed") == 0) {
+        shown->flags |= USP_REPORT_CRASHED;
+        return true;
+    }
+    errno = 0;
+    const unsigned long long number = strtoull(text, &end, 0);
+    if (errno != 0 || end == text || *end != '\0' || strchr(text, '-') != NULL) {
+        complain("--thread takes \"crashed\" or a thread's number, not \"%s\"", text);
+        return false;
+    }
+    shown->flags |= USP_REPORT_THREAD;
+    shown->thread = number;
+    return true;
+}
 
 static bool parse_option(int option, struct session *session) {
     switch (option) {
@@ -225,6 +253,8 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_INDEX: session->lines.index_store = optarg; return true;
     case OPTION_MAP_PATH: return add_path_map(&session->lines, optarg);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &session->demangling);
+    case OPTION_THREAD: return parse_thread(optarg, &session->shown);
+    case OPTION_APP: session->shown.flags |= USP_REPORT_APP; return true;
     case OPTION_JSON: session->as_json = true; return true;
     case OPTION_KEEP_NAMES: session->keeps_names = true; return true;
     case OPTION_STRICT: session->is_strict = true; return true;
@@ -282,6 +312,7 @@ static int parse_and_serve(int argc, char **argv, struct session *session) {
 
 static int run(int argc, char **argv) {
     struct session session = {.demangling = USP_DEMANGLE_FULL, .fetch.seconds = FETCH_SECONDS};
+    usp_report_options_init(&session.shown);
     session.search = calloc((size_t)argc, sizeof *session.search);
     if (session.search == NULL) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));

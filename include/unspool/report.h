@@ -138,6 +138,33 @@ USP_API void usp_report_free(struct usp_report *report);
  * Thread-safe, not async-signal-safe: it calls `write`. */
 USP_API int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context);
 
+enum usp_report_flags {
+    /* Shows only the threads that crashed and the backtraces of exceptions. */
+    USP_REPORT_CRASHED = 1 << 0,
+    /* Shows only the threads whose number or id is `thread`. */
+    USP_REPORT_THREAD = 1 << 1,
+    /* Leaves out frames of the system's libraries, by the paths of their images; frames whose image has no path stay. The
+     * text says how many were left out. */
+    USP_REPORT_APP = 1 << 2
+};
+
+struct usp_report_options {
+    uint32_t size;  /* size of this struct in bytes; set by usp_report_options_init */
+    uint32_t style; /* enum usp_report_style. Default USP_REPORT_TEXT */
+    uint32_t flags; /* enum usp_report_flags. Default 0 */
+    uint32_t reserved0;
+    uint64_t thread; /* for USP_REPORT_THREAD. Default 0 */
+    uint64_t reserved[4];
+};
+
+/* Fills *options with the defaults. Async-signal-safe, thread-safe. */
+USP_API void usp_report_options_init(struct usp_report_options *options);
+
+/* Writes a part of a report. options NULL: the defaults. Otherwise like usp_report_format. Thread-safe, not
+ * async-signal-safe: it calls `write`. */
+USP_API int usp_report_write(const struct usp_report *report, const struct usp_report_options *options,
+                             usp_write_function write, void *context);
+
 /* Gives the counts of a report's frames. Returns USP_OK or USP_ERROR_ARGUMENT. Async-signal-safe, thread-safe. */
 USP_API int usp_report_get_counts(const struct usp_report *report, struct usp_reader_counts *counts);
 

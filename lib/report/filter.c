@@ -5,6 +5,7 @@
 #include "lib/base/path.h"
 #include "lib/base/pattern.h"
 #include "lib/base/sized.h"
+#include "lib/report/system_path.h"
 
 #include <unspool/filter.h>
 
@@ -27,10 +28,6 @@ void usp_filter_options_init(struct usp_filter_options *options) {
     options->size = sizeof *options;
 }
 
-static bool is_below(const char *path, const char *folder, size_t length) {
-    return strncmp(path, folder, length) == 0 && path[length] == '/';
-}
-
 /* On Apple's systems /var, /tmp and /etc are links into /private, so the loader may name an image by either path. */
 static const char *without_private(const char *path) {
     static const char prefix[] = "/private";
@@ -38,18 +35,11 @@ static const char *without_private(const char *path) {
     return strncmp(path, prefix, n) == 0 && path[n] == '/' ? path + n : path;
 }
 
-/* Whether an image belongs to the system and not to the app. The folders are those of Apple's systems, Linux
- * distributions (Filesystem Hierarchy Standard 3.0, Debian's multilib folders) and simulators. */
+/* Whether an image belongs to the system and not to the app. */
 static bool is_system(const struct usp_image *image) {
-    static const char *const folders[] = {"/System",    "/usr/lib",    "/usr/libexec", "/lib",
-                                          "/lib32",     "/lib64",      "/libx32",      "/usr/lib32",
-                                          "/usr/lib64", "/usr/libx32", "/Developer",   "/Library/Apple"};
     if ((image->flags & USP_IMAGE_MAIN) != 0) return false;
     if ((image->flags & (USP_IMAGE_KERNEL | USP_IMAGE_LOADER)) != 0) return true;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (is_below(image->path, folders[i], strlen(folders[i]))) return true;
-    }
-    return strstr(image->path, "/RuntimeRoot/") != NULL;
+    return uspi_is_system_path(image->path);
 }
 
 /* Returns the length of the path of the app's folder: its outermost bundle, or the program's own folder. 0: there is
@@ -79,7 +69,7 @@ static bool is_of_app(const struct usp_image *image, const struct usp_image *pro
     if (image == program) return true;
     const char *path = without_private(program->path);
     size_t length = app_folder(path);
-    return length > 0 && is_below(without_private(image->path), path, length) && !is_system(image);
+    return length > 0 && uspi_is_below(without_private(image->path), path, length) && !is_system(image);
 }
 
 static bool matches_any(const struct usp_image *image, const struct usp_filter_options *options) {
@@ -96,7 +86,7 @@ static bool is_in_folders(const struct usp_image *image, const struct usp_filter
         const char *folder = without_private(options->folders[i]);
         size_t length = strlen(folder);
         while (length > 0 && folder[length - 1] == '/') length--;
-        if (is_below(without_private(image->path), folder, length)) return true;
+        if (uspi_is_below(without_private(image->path), folder, length)) return true;
     }
     return options->folder_count == 0;
 }

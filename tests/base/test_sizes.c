@@ -60,6 +60,14 @@ TRY(format, usp_format_options, usp_format_options_init, {
     status = usp_format_stack(&stack, NULL, &options, ignore, NULL);
 })
 
+TRY(report, usp_report_options, usp_report_options_init, {
+    static const char text[] = "0   App  0x0000000100003f60 idle + 4\n";
+    struct usp_report *made = NULL;
+    if (usp_report_create(NULL, text, sizeof text - 1, &made, NULL, 0) != USP_OK) return USP_ERROR_NO_MEMORY;
+    status = usp_report_write(made, &options, ignore, NULL);
+    usp_report_free(made);
+})
+
 /* Walks with a target and options of the given sizes. */
 static int walk(uint32_t target_less, uint32_t options_less) {
     struct usp_registers registers;
@@ -85,10 +93,10 @@ START_TEST(first_release_is_the_least) {
         int (*call)(uint32_t less);
     } calls[] = {{"prepare", prepare}, {"snapshot", snapshot},       {"symbolizer", symbolizer}, {"builds", builds},
                  {"reader", reader},   {"stack table", stack_table}, {"profile", profile},       {"format", format},
-                 {"target", target},   {"unwind", unwind},           {"image file", image_file}};
+                 {"target", target},   {"unwind", unwind},           {"image file", image_file}, {"report", report}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         const int whole = calls[i].call(0), less = calls[i].call(1);
-        ck_assert_msg(whole != USP_ERROR_ARGUMENT, "%s: %d", calls[i].name, whole);
+        ck_assert_msg(whole != USP_ERROR_ARGUMENT && whole != USP_ERROR_NO_MEMORY, "%s: %d", calls[i].name, whole);
         ck_assert_msg(less == USP_ERROR_ARGUMENT, "%s: %d", calls[i].name, less);
     }
 }

@@ -905,10 +905,16 @@ END_TEST
 
 /* ---- texts of every format, refused arguments ---- */
 
+/* Whether a line of JSON is a register of a thread. */
+static bool is_register(const char *line) {
+    const char *value = strstr(line, "\"value\": ");
+    return value != NULL && value < line + strcspn(line, "\n");
+}
+
 /* Returns the number of lines that are a frame, recognized by their indentation. */
 static unsigned frames_in(const char *json) {
     unsigned count = 0;
-    for (const char *at = json; (at = strstr(at, "\n            {")) != NULL; at++) count++;
+    for (const char *at = json; (at = strstr(at, "\n            {")) != NULL; at++) count += !is_register(at + 1);
     return count;
 }
 

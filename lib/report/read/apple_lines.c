@@ -265,6 +265,7 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("Exception Reason:"), USPI_FIELD_EXCEPTION_REASON, false},
         {USPI_SPAN_INIT("Termination Reason:"), USPI_FIELD_TERMINATION, false},
         {USPI_SPAN_INIT("Termination Signal:"), USPI_FIELD_TERMINATION, false},
+        {USPI_SPAN_INIT("Terminating Process:"), USPI_FIELD_TERMINATING_PROCESS, false},
         {USPI_SPAN_INIT("Triggered by Thread:"), USPI_FIELD_TRIGGERED_BY, false},
         {USPI_SPAN_INIT("Crashed Thread:"), USPI_FIELD_TRIGGERED_BY, false},
         {USPI_SPAN_INIT("Application Specific Information:"), USPI_FIELD_INFORMATION, false},
@@ -294,7 +295,7 @@ static bool thread_heading(struct uspi_span line, struct uspi_heading *heading) 
     if (uspi_skip(line, &at, USPI_SPAN(" Crashed"))) heading->flags |= USPI_THREAD_CRASHED;
     /* The registers of a thread follow; they are not frames. */
     if (uspi_span_has(uspi_span_after(line, at), USPI_SPAN(" Thread State"))) {
-        heading->kind = USPI_HEADING_END;
+        heading->kind = USPI_HEADING_STATE;
         return true;
     }
     if (!uspi_skip(line, &at, USPI_SPAN(":"))) return false;

@@ -67,6 +67,7 @@ static const struct uspi_json_field ips_fields[] = {
     {.field = USPI_FIELD_EXCEPTION_TYPE, .path = "macOSPanicString"},
     {.field = USPI_FIELD_EXCEPTION_CODES, .path = "exception.codes"},
     {.field = USPI_FIELD_EXCEPTION_REASON, .path = "exceptionReason.composed_message", .more = "exceptionReason.name"},
+    {.field = USPI_FIELD_TERMINATING_PROCESS, .path = "termination.byProc", .more = "termination.byPid", .is_id = true},
     {.field = USPI_FIELD_VM_REGION, .path = "vmRegionInfo"},
     {.field = USPI_FIELD_VM_REGION, .path = "vmregioninfo"},
     {.field = USPI_FIELD_TRIGGERED_BY, .path = "faultingThread"},

@@ -45,6 +45,7 @@ void uspi_model_clear(struct uspi_model *model) {
     free(model->sources);
     free(model->images);
     free(model->processes);
+    free(model->registers);
     *model = (struct uspi_model){.parts = NULL};
 }
 
@@ -329,7 +330,23 @@ bool uspi_model_finish(struct uspi_model *model) {
         mark_crashed(model, part);
         if (!has_addresses(model, part) && !add_images_of_frames(model, part)) return false;
     }
-    return level_trees(model);
+    return uspi_model_mark_system(model) && level_trees(model);
+}
+
+/* ---- what is shown ---- */
+
+bool uspi_shows_thread(const struct usp_report_options *selection, const struct uspi_model_thread *thread) {
+    const uint32_t flags = selection->flags, has = thread->flags;
+    if (thread->frame_count == 0) return false;
+    if ((flags & (USP_REPORT_CRASHED | USP_REPORT_THREAD)) == 0) return true;
+    if ((flags & USP_REPORT_CRASHED) != 0 && (thread->is_stack || (has & USPI_THREAD_CRASHED) != 0)) return true;
+    return (flags & USP_REPORT_THREAD) != 0 && !thread->is_stack &&
+           (((has & USPI_THREAD_NUMBER) != 0 && thread->number == selection->thread) ||
+            ((has & USPI_THREAD_ID) != 0 && thread->id == selection->thread));
+}
+
+bool uspi_shows_frame(const struct usp_report_options *selection, const struct uspi_model_frame *frame) {
+    return (selection->flags & USP_REPORT_APP) == 0 || !frame->is_system;
 }
 
 /* ---- fields ---- */
@@ -356,6 +373,7 @@ static const struct {
     [USPI_FIELD_EXCEPTION_CODES] = {"exception_codes", "Exception Codes:"},
     [USPI_FIELD_EXCEPTION_REASON] = {"exception_reason", "Exception Reason:"},
     [USPI_FIELD_TERMINATION] = {"termination", "Termination Reason:"},
+    [USPI_FIELD_TERMINATING_PROCESS] = {"terminating_process", "Terminating Process:"},
     [USPI_FIELD_FAULT_ADDRESS] = {"fault_address", "Fault Address:"},
     [USPI_FIELD_VM_REGION] = {"vm_region", "VM Region Info:"},
     [USPI_FIELD_TRIGGERED_BY] = {"triggered_by", "Triggered by Thread:"},

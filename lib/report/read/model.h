@@ -26,7 +26,15 @@ struct uspi_model_frame {
     size_t source, source_count; /* in `sources`; count 0: the frame has no name */
     bool is_located, has_file, has_offset;
     bool is_heaviest; /* it is a node of the tree's heaviest stack */
+    bool is_system;   /* its image is of the system, by its path */
     uint32_t level;   /* of a node: number of nodes around it */
+};
+
+/* A register of a thread. */
+struct uspi_model_register {
+    struct uspi_span name, words; /* words: what the report says about the value; empty: nothing */
+    uint64_t value;
+    uint32_t digits; /* hexadecimal digits in the text; 0: it was a number */
 };
 
 struct uspi_model_thread {
@@ -34,7 +42,8 @@ struct uspi_model_thread {
     uint32_t flags; /* enum uspi_heading_flags */
     uint64_t number, id;
     struct uspi_span name, queue;
-    size_t frame, frame_count; /* in `frames` */
+    size_t frame, frame_count;        /* in `frames` */
+    size_t registers, register_count; /* in the model's `registers`, in the order of Apple's reports */
 };
 
 /* A process in a report of what used the memory (JetsamEvent). Numbers are 0 if they are not known. */
@@ -61,9 +70,10 @@ struct uspi_model {
     struct uspi_image_entry *images; /* their strings belong to the model */
     struct uspi_model_process *processes;
     size_t process_count, process_capacity;
+    struct uspi_model_register *registers;
     size_t part_count, part_capacity, thread_count, thread_capacity, frame_count, frame_capacity, source_count,
         source_capacity;
-    size_t image_count, image_capacity;
+    size_t image_count, image_capacity, register_count, register_capacity;
     struct uspi_strings *strings; /* blocks of memory that all spans point into */
     struct usp_reader_counts counts;
 };
@@ -112,9 +122,18 @@ bool uspi_model_fold(struct uspi_model *model);
 int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
 int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
 
-/* Write a model. (translated_text.c, translated_json.c) */
-void uspi_model_put_text(const struct uspi_model *model, struct uspi_text *out);
-void uspi_model_put_json(const struct uspi_model *model, struct uspi_text *out);
+/* Marks the frames of the system's libraries. Returns false when memory is exhausted. (model_system.c) */
+bool uspi_model_mark_system(struct uspi_model *model);
+
+/* Write the selected part of a model. (translated_text.c, translated_json.c) */
+void uspi_model_put_text(const struct uspi_model *model, const struct usp_report_options *selection,
+                         struct uspi_text *out);
+void uspi_model_put_json(const struct uspi_model *model, const struct usp_report_options *selection,
+                         struct uspi_text *out);
+
+/* Return whether a thread and a frame are shown. A thread without frames is not. */
+bool uspi_shows_thread(const struct usp_report_options *selection, const struct uspi_model_thread *thread);
+bool uspi_shows_frame(const struct usp_report_options *selection, const struct uspi_model_frame *frame);
 
 /* Return a field's name in JSON and in text. */
 const char *uspi_field_key(enum uspi_field field);

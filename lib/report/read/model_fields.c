@@ -260,9 +260,9 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
     const bool is_none =
         field->more_means != USPI_MEANS_ITSELF && uspi_json_uint(document, more_value, &number, &is_hex) && number == 0;
     if (is_none) return;
-    uspi_put_string(out, " (");
+    uspi_put_string(out, field->is_id ? " [" : " (");
     put_value(out, document, more_value, field->more_means);
-    uspi_put_string(out, ")");
+    uspi_put_string(out, field->is_id ? "]" : ")");
 }
 
 /* Collects a field's text before it is copied to the model. */

@@ -3,6 +3,7 @@
  * which images a report has. model_fields.c finds the fields. */
 #include "lib/report/read/model.h"
 #include "lib/report/read/model_fields.h"
+#include "lib/report/read/model_state.h"
 
 #include "lib/base/array.h"
 #include "lib/report/read/line.h"
@@ -191,6 +192,19 @@ static struct uspi_span stack_of(const struct builder *builder, const struct usp
     return is_text && stack.length == 0 ? object->list_key : stack;
 }
 
+/* Takes the registers that an object around a thread's frames has. To be called once for each object, because it may
+ * contain many arrays. */
+static bool take_state(struct builder *builder, size_t holder) {
+    static const struct uspi_span keys[] = {USPI_SPAN_INIT("threadState"), USPI_SPAN_INIT("registers")};
+    const struct uspi_json_document *document = &builder->reader->documents.document;
+    bool is_taken = true;
+    for (size_t i = 0; is_taken && holder != USPI_JSON_NONE && i < sizeof keys / sizeof *keys; i++) {
+        const size_t object = uspi_json_member(document, holder, keys[i]);
+        is_taken = uspi_state_take_object(builder->model, builder->model->thread_count - 1, document, object);
+    }
+    return is_taken;
+}
+
 /* Begins the thread of an array of frames. The object that contains the array describes it, or the object around that
  * ("backtrace": {"contents"}). */
 static bool begin_thread(struct builder *builder, const struct uspi_json_object *object,
@@ -213,6 +227,7 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
         (uspi_span_is(key, USPI_SPAN("backtrace")) || uspi_span_is(key, USPI_SPAN("stacktrace")))) {
         holder = node_at(documents, object->depth - 2);
     }
+    const bool is_new = builder->facts.holder != holder;
     if (!read_facts(builder, holder) || !read_shape_facts(builder, holder, shape)) return false;
     const struct thread_facts *facts = &builder->facts;
     thread->flags = facts->flags | USPI_THREAD_NUMBER;
@@ -221,7 +236,8 @@ static bool begin_thread(struct builder *builder, const struct uspi_json_object 
     thread->name = facts->name;
     thread->queue = facts->queue;
     builder->threads++;
-    return true;
+    if (!is_new) return true;
+    return take_state(builder, object->holder) && (holder == object->holder || take_state(builder, holder));
 }
 
 /* ---- frames ---- */

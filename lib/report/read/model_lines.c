@@ -2,14 +2,17 @@
 /* Builds a model of a text of lines. The lines between frames say which thread and which report the frames belong
  * to. */
 #include "lib/report/read/model.h"
+#include "lib/report/read/model_state.h"
 
 /* The state while the lines are read. */
 struct builder {
     struct uspi_model *model;
     struct usp_reader *reader;
     bool is_in_thread;
-    bool is_numbered; /* the thread's last frame has an index */
-    bool is_waiting;  /* the text of `field` follows in the next lines */
+    bool is_in_state;    /* the registers of `state_thread` follow */
+    size_t state_thread; /* in the model's threads */
+    bool is_numbered;    /* the thread's last frame has an index */
+    bool is_waiting;     /* the text of `field` follows in the next lines */
     enum uspi_field field;
     bool has_name;              /* `name` belongs to the thread with its number, which follows */
     struct uspi_heading name;   /* its spans are copies in the model */
@@ -76,9 +79,23 @@ static bool take_thread(struct builder *builder, const struct uspi_heading *head
     return uspi_model_copy(model, named->name, &thread->name) && uspi_model_copy(model, named->queue, &thread->queue);
 }
 
+/* Finds the thread of the last report whose registers follow. A copied part of a report may lack it. */
+static void begin_state(struct builder *builder, uint64_t number) {
+    const struct uspi_model_part *part = part_of(builder);
+    builder->is_in_thread = false;
+    for (size_t i = part != NULL ? part->thread_count : 0; i-- > 0;) {
+        const struct uspi_model_thread *thread = &builder->model->threads[part->thread + i];
+        if (thread->is_stack || (thread->flags & USPI_THREAD_NUMBER) == 0 || thread->number != number) continue;
+        builder->is_in_state = true;
+        builder->state_thread = part->thread + i;
+        return;
+    }
+}
+
 static bool take_heading(struct builder *builder, const struct uspi_heading *heading, uint64_t position) {
-    builder->is_waiting = false;
+    builder->is_waiting = builder->is_in_state = false;
     switch (heading->kind) {
+    case USPI_HEADING_STATE: begin_state(builder, heading->number); return true;
     case USPI_HEADING_FIELD: return take_field(builder, heading, position);
     case USPI_HEADING_END: builder->is_in_thread = false; return true;
     default: break;
@@ -168,6 +185,13 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
     }
     if (status != USP_OK) return status;
     const struct uspi_span text = uspi_span_trim_right(line->raw);
+    if (builder->is_in_state &&
+        !uspi_state_take_line(builder->model, builder->state_thread, text, &builder->is_in_state)) {
+        return USP_ERROR_NO_MEMORY;
+    }
+    if (builder->is_in_state) {
+        return uspi_lines_pass(&reader->lines, line->position, line->raw) ? USP_OK : USP_ERROR_NO_MEMORY;
+    }
     const bool has_heading = find_heading(text, &heading);
     /* A line may be a heading and have a frame. Then the heading says what happened, or what stack follows, and is
      * taken first. */

@@ -90,6 +90,7 @@ enum uspi_heading_kind {
     USPI_HEADING_THREAD, /* frames of a thread follow, or an earlier thread gets a name */
     USPI_HEADING_STACK,  /* frames of another stack follow; `name` says of what */
     USPI_HEADING_FIELD,  /* `field` has a value */
+    USPI_HEADING_STATE,  /* the registers of the thread with that number follow */
     USPI_HEADING_END     /* the following lines belong to no thread */
 };
 
@@ -124,6 +125,7 @@ enum uspi_field {
     USPI_FIELD_EXCEPTION_CODES,
     USPI_FIELD_EXCEPTION_REASON,
     USPI_FIELD_TERMINATION,
+    USPI_FIELD_TERMINATING_PROCESS,
     USPI_FIELD_FAULT_ADDRESS,
     USPI_FIELD_VM_REGION,
     USPI_FIELD_TRIGGERED_BY,
@@ -292,6 +294,7 @@ struct uspi_json_field {
     const char *path, *more;
     const char *unless; /* a path that must have no value; NULL: none */
     enum uspi_json_means means, more_means;
+    bool is_id; /* `more` is a process id, which is written in brackets */
 };
 
 /* A key in a report, and what it means for the frames below it. */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports of <unspool/report.h>: read a whole text into a model, and write that as text or JSON. */
+#include "lib/base/sized.h"
 #include "lib/report/read/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct usp_report {
     struct uspi_model model;
@@ -57,16 +59,32 @@ void usp_report_free(struct usp_report *report) {
     free(report);
 }
 
-int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context) {
-    char capacity[4096];
-    if (report == NULL || write == NULL) return USP_ERROR_ARGUMENT;
-    struct uspi_text out = uspi_text_through(write, context, capacity, sizeof capacity);
-    switch (style) {
-    case USP_REPORT_TEXT: uspi_model_put_text(&report->model, &out); break;
-    case USP_REPORT_JSON: uspi_model_put_json(&report->model, &out); break;
+void usp_report_options_init(struct usp_report_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->style = USP_REPORT_TEXT;
+}
+
+int usp_report_write(const struct usp_report *report, const struct usp_report_options *options,
+                     usp_write_function write, void *context) {
+    struct usp_report_options selection;
+    char buffer[4096];
+    usp_report_options_init(&selection);
+    if (report == NULL || write == NULL || !USPI_COMPLETE(&selection, options)) return USP_ERROR_ARGUMENT;
+    struct uspi_text out = uspi_text_through(write, context, buffer, sizeof buffer);
+    switch (selection.style) {
+    case USP_REPORT_TEXT: uspi_model_put_text(&report->model, &selection, &out); break;
+    case USP_REPORT_JSON: uspi_model_put_json(&report->model, &selection, &out); break;
     default: return USP_ERROR_ARGUMENT;
     }
     return uspi_text_flush(&out);
+}
+
+int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context) {
+    struct usp_report_options options;
+    usp_report_options_init(&options);
+    options.style = style;
+    return usp_report_write(report, &options, write, context);
 }
 
 int usp_report_get_counts(const struct usp_report *report, struct usp_reader_counts *counts) {

@@ -2,6 +2,7 @@
 /* Writes a model as JSON, for programs: doc/schema/report.schema.json. */
 #include "lib/base/json.h"
 #include "lib/report/read/model.h"
+#include "lib/report/read/model_state.h"
 
 static void put_span(struct uspi_json *json, const char *key, struct uspi_span span) {
     /* Strings of a model are NUL-terminated. */
@@ -55,7 +56,39 @@ static void put_frame(struct uspi_json *json, const struct uspi_model *model, co
     uspi_json_end_object(json);
 }
 
-static void put_thread(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_thread *thread) {
+static void put_registers(struct uspi_json *json, const struct uspi_model *model,
+                          const struct uspi_model_thread *thread) {
+    if (thread->register_count == 0) return;
+    uspi_json_begin_array(json, "registers");
+    for (size_t i = 0; i < thread->register_count; i++) {
+        const struct uspi_model_register *shown = &model->registers[thread->registers + i];
+        uspi_json_begin_object(json, NULL);
+        put_span(json, "name", shown->name);
+        uspi_json_address(json, "value", shown->value);
+        put_span(json, "description", shown->words);
+        uspi_json_end_object(json);
+    }
+    uspi_json_end_array(json);
+}
+
+static void put_frames(struct uspi_json *json, const struct uspi_model *model,
+                       const struct usp_report_options *selection, const struct uspi_model_thread *thread) {
+    size_t left_out = 0;
+    uspi_json_begin_array(json, "frames");
+    for (size_t i = 0; i < thread->frame_count; i++) {
+        const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
+        if (uspi_shows_frame(selection, frame)) {
+            put_frame(json, model, frame);
+        } else {
+            left_out++;
+        }
+    }
+    uspi_json_end_array(json);
+    if (left_out > 0) uspi_json_number(json, "left_out", left_out);
+}
+
+static void put_thread(struct uspi_json *json, const struct uspi_model *model,
+                       const struct usp_report_options *selection, const struct uspi_model_thread *thread) {
     uspi_json_begin_object(json, NULL);
     if (thread->is_stack) {
         put_span(json, "stack", thread->name);
@@ -67,9 +100,8 @@ static void put_thread(struct uspi_json *json, const struct uspi_model *model, c
         if ((thread->flags & USPI_THREAD_CRASHED) != 0) uspi_json_bool(json, "crashed", true);
     }
     if ((thread->flags & USPI_THREAD_TREE) != 0) uspi_json_bool(json, "tree", true);
-    uspi_json_begin_array(json, "frames");
-    for (size_t i = 0; i < thread->frame_count; i++) put_frame(json, model, &model->frames[thread->frame + i]);
-    uspi_json_end_array(json);
+    put_frames(json, model, selection, thread);
+    put_registers(json, model, thread);
     uspi_json_end_object(json);
 }
 
@@ -108,7 +140,8 @@ static void put_processes(struct uspi_json *json, const struct uspi_model *model
     uspi_json_end_array(json);
 }
 
-static void put_part(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_part *part) {
+static void put_part(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_part *part,
+                     const struct usp_report_options *selection) {
     uspi_json_begin_object(json, NULL);
     uspi_json_string(json, "format", part->format);
     uspi_json_begin_object(json, "fields");
@@ -119,7 +152,7 @@ static void put_part(struct uspi_json *json, const struct uspi_model *model, con
     uspi_json_begin_array(json, "threads");
     for (size_t i = 0; i < part->thread_count; i++) {
         const struct uspi_model_thread *thread = &model->threads[part->thread + i];
-        if (thread->frame_count > 0) put_thread(json, model, thread);
+        if (uspi_shows_thread(selection, thread)) put_thread(json, model, selection, thread);
     }
     uspi_json_end_array(json);
     json->flat = IMAGE_DEPTH;
@@ -131,7 +164,8 @@ static void put_part(struct uspi_json *json, const struct uspi_model *model, con
     uspi_json_end_object(json);
 }
 
-void uspi_model_put_json(const struct uspi_model *model, struct uspi_text *out) {
+void uspi_model_put_json(const struct uspi_model *model, const struct usp_report_options *selection,
+                         struct uspi_text *out) {
     struct uspi_json json = {.out = out, .flat = FRAME_DEPTH};
     const struct usp_reader_counts *counts = &model->counts;
     uspi_json_begin_object(&json, NULL);
@@ -139,7 +173,7 @@ void uspi_model_put_json(const struct uspi_model *model, struct uspi_text *out) 
     uspi_json_begin_array(&json, "reports");
     for (size_t i = 0; i < model->part_count; i++) {
         if (model->parts[i].thread_count > 0 || model->parts[i].process_count > 0)
-            put_part(&json, model, &model->parts[i]);
+            put_part(&json, model, &model->parts[i], selection);
     }
     uspi_json_end_array(&json);
     uspi_json_begin_object(&json, "counts");

@@ -2,11 +2,23 @@
 /* Writes a model as text, for people, in the layout of Apple's crash reports as its tools translate them: header,
  * exception, the thread that crashed, the others, images. Samples are written as their heaviest stack and a tree. */
 #include "lib/report/read/model.h"
+#include "lib/report/read/model_state.h"
 
 /* Widths of columns. */
 #define LABEL_WIDTH   21
 #define IMAGE_WIDTH   30
 #define ADDRESS_WIDTH 18 /* in hexadecimal, with 0x */
+
+/* A model, and what is shown of it. */
+struct shown {
+    const struct uspi_model *model;
+    const struct uspi_model_part *part;
+    const struct usp_report_options *selection;
+};
+
+static bool shows(const struct shown *shown, const struct uspi_model_frame *frame) {
+    return uspi_shows_frame(shown->selection, frame);
+}
 
 /* Deeper nodes of a tree are not indented any further. */
 #define LEVELS_SHOWN 64
@@ -119,9 +131,25 @@ static void put_address(struct uspi_text *out, const struct uspi_model_frame *fr
     uspi_put_blanks(out, out->length - begin, ADDRESS_WIDTH);
 }
 
-static void put_frames(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
+/* Writes how many frames were left out, and begins to count anew. */
+static void put_left_out(struct uspi_text *out, size_t *count) {
+    if (*count == 0) return;
+    uspi_put_string(out, "    (");
+    uspi_put_decimal(out, *count, 0);
+    uspi_put_string(out, *count == 1 ? " frame of the system)\n" : " frames of the system)\n");
+    *count = 0;
+}
+
+static void put_frames(struct uspi_text *out, const struct shown *shown, const struct uspi_model_thread *thread) {
+    const struct uspi_model *model = shown->model;
+    size_t left_out = 0;
     for (size_t i = 0; i < thread->frame_count; i++) {
         const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
+        if (!shows(shown, frame)) {
+            left_out++;
+            continue;
+        }
+        put_left_out(out, &left_out);
         const size_t lines = frame->source_count > 0 ? frame->source_count : 1;
         for (size_t which = 0; which < lines; which++) {
             const uint64_t begin = out->length + 4;
@@ -139,6 +167,7 @@ static void put_frames(struct uspi_text *out, const struct uspi_model *model, co
             uspi_put_string(out, "\n");
         }
     }
+    put_left_out(out, &left_out);
 }
 
 /* ---- samples ---- */
@@ -168,21 +197,25 @@ static void put_node(struct uspi_text *out, const struct uspi_model *model, cons
     uspi_put_string(out, "\n");
 }
 
-static void put_tree(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
+static void put_tree(struct uspi_text *out, const struct shown *shown, const struct uspi_model_thread *thread) {
+    const struct uspi_model *model = shown->model;
     if (thread->is_stack) {
         /* The stack was chosen from a tree, so it has no tree of its own. */
-        for (size_t i = 0; i < thread->frame_count; i++) put_node(out, model, &model->frames[thread->frame + i], 0);
+        for (size_t i = 0; i < thread->frame_count; i++) {
+            const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
+            if (shows(shown, frame)) put_node(out, model, frame, 0);
+        }
         return;
     }
     uspi_put_string(out, "Heaviest stack:\n");
     for (size_t i = 0; i < thread->frame_count; i++) {
         const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
-        if (frame->is_heaviest) put_node(out, model, frame, 0);
+        if (frame->is_heaviest && shows(shown, frame)) put_node(out, model, frame, 0);
     }
     uspi_put_string(out, "Call tree:\n");
     for (size_t i = 0; i < thread->frame_count; i++) {
         const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
-        put_node(out, model, frame, frame->level);
+        if (shows(shown, frame)) put_node(out, model, frame, frame->level);
     }
 }
 
@@ -199,8 +232,8 @@ static void put_number(struct uspi_text *out, const struct uspi_model_thread *th
 
 static bool has_crashed(const struct uspi_model_thread *thread) { return (thread->flags & USPI_THREAD_CRASHED) != 0; }
 
-static void put_thread(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread) {
-    if (thread->frame_count == 0) return;
+static void put_thread(struct uspi_text *out, const struct shown *shown, const struct uspi_model_thread *thread) {
+    if (!uspi_shows_thread(shown->selection, thread)) return;
     if (thread->is_stack) {
         put_harmless(out, thread->name);
     } else {
@@ -219,22 +252,28 @@ static void put_thread(struct uspi_text *out, const struct uspi_model *model, co
     }
     uspi_put_string(out, ":\n");
     if ((thread->flags & USPI_THREAD_TREE) != 0) {
-        put_tree(out, model, thread);
+        put_tree(out, shown, thread);
     } else {
-        put_frames(out, model, thread);
+        put_frames(out, shown, thread);
     }
     uspi_put_string(out, "\n");
 }
 
 /* Writes stacks that are not threads first, as an exception's backtrace in Apple's reports, then the thread that
- * crashed, then the others in their order. */
-static void put_threads(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_part *part) {
+ * crashed, then the others in their order; then the registers of the thread that crashed. */
+static void put_threads(struct uspi_text *out, const struct shown *shown) {
+    const struct uspi_model *model = shown->model;
+    const struct uspi_model_part *part = shown->part;
     for (unsigned pass = 0; pass < 3; pass++) {
         for (size_t i = 0; i < part->thread_count; i++) {
             const struct uspi_model_thread *thread = &model->threads[part->thread + i];
             const unsigned wanted = thread->is_stack ? 0 : has_crashed(thread) ? 1 : 2;
-            if (wanted == pass) put_thread(out, model, thread);
+            if (wanted == pass) put_thread(out, shown, thread);
         }
+    }
+    for (size_t i = 0; i < part->thread_count; i++) {
+        const struct uspi_model_thread *thread = &model->threads[part->thread + i];
+        if (has_crashed(thread) && uspi_shows_thread(shown->selection, thread)) uspi_state_put(out, model, thread);
     }
 }
 
@@ -275,14 +314,15 @@ static void put_images(struct uspi_text *out, const struct uspi_model *model, co
     if (out->length > before) uspi_put_string(out, "\n");
 }
 
-void uspi_model_put_text(const struct uspi_model *model, struct uspi_text *out) {
+void uspi_model_put_text(const struct uspi_model *model, const struct usp_report_options *selection,
+                         struct uspi_text *out) {
     for (size_t i = 0; i < model->part_count; i++) {
         const struct uspi_model_part *part = &model->parts[i];
         if (part->thread_count == 0 && part->process_count == 0) continue;
         if (out->length > 0) uspi_put_string(out, "----\n\n");
         put_header(out, part);
         uspi_model_put_processes(model, part, out);
-        put_threads(out, model, part);
+        put_threads(out, &(struct shown){model, part, selection});
         put_images(out, model, part);
     }
 }
