@@ -13,8 +13,8 @@ USP_BEGIN_DECLS
 /* ---- the calling thread, fast ----
  *
  * Return addresses as host pointers, innermost first. Element 0 lies in the function's caller. Each function makes one
- * pass over the frame records. It allocates nothing, takes no lock, and is async-signal-safe, also on alternate signal
- * stacks and coroutine stacks.
+ * pass over the frame records; usp_backtrace goes on by unwind rules where there are none. It allocates nothing, takes no
+ * lock, and is async-signal-safe, also on alternate signal stacks and coroutine stacks.
  *
  * System calls: none once the thread and the code on its stack have been seen, except past a signal handler. An
  * unknown stack is read page by page, after a check that the page is readable.
@@ -22,17 +22,25 @@ USP_BEGIN_DECLS
  * Return addresses have no signature and no Thumb bit. To look up the call, subtract 1 (on armv7, clear bit 0 first),
  * or use usp_capture_self and usp_frame_call_site. A stack ends when the buffer is full, or when the chain of records
  * ends, goes backwards, is misaligned or leaves the stack. A record whose return address does not follow a call in
- * readable code is a scratch value, not a frame, and ends the stack. Functions without a frame record hide their
- * callers here; usp_capture_self can continue past them.
+ * readable code is a scratch value, not a frame, and ends the stack. Where only records are used, functions without one
+ * hide their callers; usp_capture_self can continue past them.
  *
  * Past a signal handler, the interrupted pc + 1 follows the handler's return address, so that a consumer that
  * subtracts 1 finds the instruction (32-bit ARM Linux: it is omitted). If the interrupted function had no frame
  * record, its caller is missing. */
 
 /* Writes up to `size` return addresses to `buffer`. Returns how many it wrote; 0 when size <= 0 or where this host has
- * no frame records. Has the prototype of backtrace(3). Async-signal-safe, thread-safe. On a stopped thread: it walks
- * the calling thread. */
+ * no frame records. Has the prototype of backtrace(3).
+ *
+ * On Linux on x86_64 and i386, where compilers leave out frame records, usp_backtrace goes on past a function without one
+ * as usp_capture_self does, by the compiler's unwind tables, whose rules are cached. That requires usp_prepare and 24 KB
+ * of the thread's own stack. Before usp_prepare, with less stack, on an alternate signal stack or on a coroutine's, it
+ * uses frame records alone. Async-signal-safe, thread-safe. On a stopped thread: it walks the calling thread. */
 USP_API int usp_backtrace(void **buffer, int size);
+
+/* Like usp_backtrace, but always by frame records alone: it needs little stack. Async-signal-safe, thread-safe. On a
+ * stopped thread: it walks the calling thread. */
+USP_API int usp_backtrace_records(void **buffer, int size);
 
 /* Like usp_backtrace, but begins with the first frame record at or above `startfp`, a frame address such as
  * __builtin_frame_address(0) returns. Element 0 is the return address of the function with that frame. With NULL, it

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The fast walks of the calling thread. They use the frame-record template with direct loads inside known bounds. On a
- * stack that the OS layer does not know, they check each page once (own_stack.h). They give return addresses only;
- * lib/unwind/walker.c is the typed walk. */
+ * stack that the OS layer does not know, they check each page once (own_stack.h). Where a function has no frame record,
+ * usp_backtrace goes on by cached unwind rules (by_rules.h). They give return addresses only; lib/unwind/walker.c is the
+ * typed walk. */
 #include "arch/host.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/own_stack.h"
@@ -96,10 +97,12 @@ static void find_interruption(const struct uspi_record *record, struct uspi_inte
 #define MAX_GAP 0x100000u
 
 struct walk {
-    uintptr_t fp, low;             /* address of the next record, and the lowest address that it may have */
-    uintptr_t last;                /* highest address of a record on the known stack; 0: on an unknown stack */
-    uintptr_t extended;            /* the first Swift async record found; 0: none */
-    struct uspi_stack_view *stack; /* the known part of an unknown stack */
+    uintptr_t fp, low;                    /* address of the next record, and the lowest address that it may have */
+    uintptr_t last;                       /* highest address of a record on the known stack; 0: on an unknown stack */
+    uintptr_t extended;                   /* the first Swift async record found; 0: none */
+    struct uspi_stack_view *stack;        /* the known part of an unknown stack */
+    const struct uspi_by_rules *by_rules; /* how the walk goes on past functions without records; NULL: by records */
+    struct uspi_call_frame *without;      /* gets such a function's frame, where the records end */
     void **buffer;
     size_t size, count;
 };
@@ -121,19 +124,37 @@ USPI_NO_ASAN static bool load_checked(const void *context, usp_addr at, unsigned
     return uspi_os_read(NULL, at, copied, 2 * slot) == USP_OK && load_direct(NULL, (uintptr_t)copied, slot, pair);
 }
 
+/* Finds out whether the caller, to which the address belongs, has a frame record, and caches that. */
+static enum uspi_call_site_verdict learn_kind(const struct walk *w, const struct uspi_call_frame *frame,
+                                              bool is_interruption) {
+    const bool lacks_record = !is_interruption && w->by_rules != NULL && !w->by_rules->has_record(frame);
+    enum uspi_call_site_kind kind = is_interruption ? USPI_SITE_SIGNAL_RETURN
+                                    : lacks_record  ? USPI_SITE_WITHOUT_RECORD
+                                                    : USPI_SITE_WITH_RECORD;
+    /* Without the rules the kind is not known. A walk that may use them would then never ask. */
+    const bool is_known = w->by_rules != NULL || atomic_load(&uspi_capture_state.by_rules) == NULL;
+    if (is_interruption || is_known) uspi_call_site_remember(frame->pc, kind);
+    return lacks_record ? USPI_CALL_SITE_WITHOUT_RECORD : USPI_NEW_CALL_SITE;
+}
+
 /* Judges a return address that is not in its first place in the cache, and finds the code that a signal interrupted
- * there. Returns false when it is not a return address. */
-static __attribute__((noinline)) bool look_closer(const struct uspi_record *record, uintptr_t address,
-                                                  struct uspi_interruption *interruption) {
+ * there. */
+static __attribute__((noinline)) enum uspi_call_site_verdict look_closer(struct walk *w,
+                                                                         const struct uspi_record *record,
+                                                                         uintptr_t address,
+                                                                         struct uspi_interruption *interruption) {
     enum uspi_call_site_verdict verdict = uspi_call_site_judge(address, (uintptr_t)record->return_address);
     *interruption = (struct uspi_interruption){.is_there = false};
+    *w->without =
+        (struct uspi_call_frame){address, (uintptr_t)record->at + 2 * USPI_HOST_SLOT, (uintptr_t)record->previous};
     if (verdict == USPI_NEW_CALL_SITE || verdict == USPI_SIGNAL_RETURN) find_interruption(record, interruption);
-    if (verdict == USPI_NEW_CALL_SITE) uspi_call_site_remember(address, interruption->is_there);
-    return verdict != USPI_NO_CALL_SITE;
+    if (verdict == USPI_NEW_CALL_SITE) verdict = learn_kind(w, w->without, interruption->is_there);
+    return verdict;
 }
 
 /* Takes records until the buffer is full, the chain ends, or (with `async`) an extended record is found. Without
- * `verify` it also stops, with USP_STOP_NONE, at a return address that is not cached. */
+ * `verify` it also stops, with USP_STOP_NONE, at a return address that is not cached. With w->by_rules it also stops,
+ * with USP_STOP_NO_RECORD, before a function without a record, *w->without. */
 USPI_NO_ASAN USPI_TEMPLATE enum usp_stop_reason take_records(struct walk *w, uspi_load_pair load, bool known,
                                                              bool async, bool verify) {
     const struct uspi_record_shape shape = uspi_host_record_shape();
@@ -150,8 +171,9 @@ USPI_NO_ASAN USPI_TEMPLATE enum usp_stop_reason take_records(struct walk *w, usp
         uintptr_t address = uspi_host_strip((uintptr_t)record.return_address);
         if (USPI_UNLIKELY(!uspi_call_site_cached(address))) {
             if (!verify) break;
-            if (!look_closer(&record, address, &interruption)) {
-                stop = USP_STOP_RA_NOT_CODE;
+            const enum uspi_call_site_verdict verdict = look_closer(w, &record, address, &interruption);
+            if (verdict == USPI_NO_CALL_SITE || (verdict == USPI_CALL_SITE_WITHOUT_RECORD && w->by_rules != NULL)) {
+                stop = verdict == USPI_NO_CALL_SITE ? USP_STOP_RA_NOT_CODE : USP_STOP_NO_RECORD;
                 break;
             }
             if (interruption.is_there) {
@@ -194,12 +216,21 @@ USPI_NO_ASAN static void walk_unknown_stack(struct walk *w, bool async) {
 /* Continues where the fast loop stops: at the first walk on a stack, and at the first use of a return address. */
 USPI_NO_ASAN static __attribute__((noinline)) void walk_on(struct walk *w, bool async) {
     uintptr_t high;
+    struct uspi_call_frame without;
+    w->without = &without;
+    /* The unwinder needs more stack than the records, and must not overflow one that it does not know. */
+    if (w->by_rules != NULL && !uspi_os_has_stack(uspi_host_sp(), USPI_BY_RULES_STACK)) w->by_rules = NULL;
     if (w->last == 0 && uspi_os_stack(w->fp, &high)) w->last = high - 2 * USPI_HOST_SLOT;
     if (w->last != 0) {
-        take_records(w, load_direct, true, async, true);
+        enum usp_stop_reason stop = take_records(w, load_direct, true, async, true);
+        if (stop == USP_STOP_NO_RECORD) {
+            w->count += w->by_rules->walk(&without, w->buffer + w->count, w->size - w->count);
+        }
     } else if (uspi_os_kind() != USP_OS_UNKNOWN) {
+        w->by_rules = NULL;
         walk_unknown_stack(w, async);
     }
+    w->without = NULL;
 }
 
 /* Passes a copy of the walk, so that the fast loops keep theirs in registers. */
@@ -226,6 +257,14 @@ USPI_NO_ASAN USPI_TEMPLATE void walk_stack(struct walk *w, bool async) {
 #define OWN_RECORD() ((uintptr_t)__builtin_frame_address(0))
 
 USPI_NO_ASAN int usp_backtrace(void **buffer, int size) {
+    if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
+    struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = (size_t)size};
+    w.by_rules = atomic_load_explicit(&uspi_capture_state.by_rules, memory_order_acquire);
+    walk_stack(&w, false);
+    return (int)w.count;
+}
+
+USPI_NO_ASAN int usp_backtrace_records(void **buffer, int size) {
     if (!USPI_HOST_RECORDS || buffer == NULL || size <= 0) return 0;
     struct walk w = {.fp = OWN_RECORD(), .low = OWN_RECORD(), .buffer = buffer, .size = (size_t)size};
     walk_stack(&w, false);

@@ -11,11 +11,17 @@ static unsigned second_slot(uintptr_t address) {
     return (unsigned)((address >> 5 ^ address >> 17) & (USPI_CALL_SITES - 1));
 }
 
+/* Returns the place of an address whose caller has no frame record. */
+static unsigned recordless_slot(uintptr_t address) { return second_slot(address) ^ 1; }
+
 enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t raw) {
     if (address == 0) return USPI_NO_CALL_SITE;
     struct uspi_capture_state *s = &uspi_capture_state;
     if (atomic_load_explicit(&s->call_sites[second_slot(address)], memory_order_relaxed) == address) {
         return USPI_KNOWN_CALL_SITE;
+    }
+    if (atomic_load_explicit(&s->call_sites[recordless_slot(address)], memory_order_relaxed) == ~address) {
+        return USPI_CALL_SITE_WITHOUT_RECORD;
     }
     if (atomic_load_explicit(&s->signal_return, memory_order_relaxed) == address) return USPI_SIGNAL_RETURN;
 
@@ -29,12 +35,14 @@ enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t ra
     return ra.credit == USPI_VERIFIED ? USPI_NEW_CALL_SITE : USPI_NO_CALL_SITE;
 }
 
-void uspi_call_site_remember(uintptr_t address, bool is_signal_return) {
+void uspi_call_site_remember(uintptr_t address, enum uspi_call_site_kind kind) {
     struct uspi_capture_state *s = &uspi_capture_state;
     unsigned first = uspi_call_site_slot(address);
     uintptr_t empty = 0;
-    if (is_signal_return) {
+    if (kind == USPI_SITE_SIGNAL_RETURN) {
         atomic_store_explicit(&s->signal_return, address, memory_order_relaxed);
+    } else if (kind == USPI_SITE_WITHOUT_RECORD) {
+        atomic_store_explicit(&s->call_sites[recordless_slot(address)], ~address, memory_order_relaxed);
     } else if (!atomic_compare_exchange_strong_explicit(&s->call_sites[first], &empty, address, memory_order_relaxed,
                                                         memory_order_relaxed)) {
         atomic_store_explicit(&s->call_sites[second_slot(address)], address, memory_order_relaxed);

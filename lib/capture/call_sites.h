@@ -2,8 +2,9 @@
 /* A small cache of return addresses in this process: words that follow a call, or are a signal trampoline. With it the
  * fast walk rejects scratch values at the cost of one comparison for each frame.
  *
- * An entry says only "this was a return address once". Code that is unloaded later makes the entry useless, never
- * harmful. */
+ * An entry says only "this was a return address once", and whether the function that it lies in, the caller, had a frame
+ * record then. If it had none, the complement of the address is cached: the fast walk's comparison fails, and the walk
+ * looks closer. Code that is unloaded later makes the entry useless, never harmful. */
 #ifndef USPI_CAPTURE_CALL_SITES_H
 #define USPI_CAPTURE_CALL_SITES_H
 
@@ -24,6 +25,7 @@ enum uspi_call_site_verdict {
     USPI_NO_CALL_SITE,
     USPI_NEW_CALL_SITE, /* new, to be cached with its kind */
     USPI_KNOWN_CALL_SITE,
+    USPI_CALL_SITE_WITHOUT_RECORD, /* known; the caller has no frame record there */
     USPI_SIGNAL_RETURN
 };
 
@@ -31,8 +33,10 @@ enum uspi_call_site_verdict {
  * whether the code before it is a call or a trampoline. Async-signal-safe, thread-safe. */
 enum uspi_call_site_verdict uspi_call_site_judge(uintptr_t address, uintptr_t raw);
 
+enum uspi_call_site_kind { USPI_SITE_WITH_RECORD, USPI_SITE_WITHOUT_RECORD, USPI_SITE_SIGNAL_RETURN };
+
 /* Caches a new return address. Async-signal-safe, thread-safe. */
-void uspi_call_site_remember(uintptr_t address, bool is_signal_return);
+void uspi_call_site_remember(uintptr_t address, enum uspi_call_site_kind kind);
 
 /* Empties the cache. */
 void uspi_call_sites_forget(void);

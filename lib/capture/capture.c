@@ -2,9 +2,10 @@
 /* Typed capture in this process: the calling thread, a signal's context, another thread. Connects the walker with the
  * OS layer. lib/os/ has the system calls, lib/snapshot/snapshot.c captures all threads at once. */
 #include "lib/base/sized.h"
+#include "lib/capture/by_rules.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/own_code.h"
-#include "lib/capture/own_stack.h"
+#include "lib/capture/own_target.h"
 #include "lib/capture/roots.h"
 #include "lib/capture/state.h"
 #include "lib/capture/thread_copy.h"
@@ -22,116 +23,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-
-/* ---- own memory ---- */
-
-/* Reads this process's memory for walks of its stacks. There are three kinds of memory:
- *
- *   - the stack that the calling thread runs on is read directly (own_stack.h);
- *   - memory that stays mapped, in images that are never unloaded (lib/unwind/tables/image_tables.h), is read
- *     directly;
- *   - everything else is copied with a check, page by page; unreadable pages are remembered (lib/base/page_cache.h). */
-/* All zero: nothing was read yet. */
-struct uspi_own_memory {
-    const struct uspi_image_tables *tables; /* NULL: no memory is known to stay */
-    struct usp_memory_range still;          /* the last such range that was used */
-    bool has_pages;                         /* `pages` is in use */
-    struct uspi_walk_pages pages;
-};
-
-/* Initializes only some fields, because most walks copy nothing. Async-signal-safe. */
-static void own_memory_init(struct uspi_own_memory *memory, const struct uspi_image_tables *tables) {
-    memory->tables = tables;
-    memory->still = (struct usp_memory_range){0, 0};
-    memory->has_pages = false;
-}
-
-/* Reads only memory that stays. Returns true when the bytes stay and were read. Async-signal-safe. */
-static bool own_memory_read_still(struct uspi_own_memory *memory, usp_addr from, void *to, size_t n) {
-    const struct usp_memory_range *still = &memory->still;
-    if (from - still->address >= still->size) {
-        struct usp_memory_range found = uspi_image_tables_still(memory->tables, from);
-        if (found.size == 0) return false;
-        memory->still = found;
-    }
-    if (n > still->size - (from - still->address)) return false;
-    uspi_read_directly((uintptr_t)from, to, n);
-    return true;
-}
-
-/* Reads memory that stays directly, other memory through a copy. Async-signal-safe. */
-static int own_memory_read(struct uspi_own_memory *memory, usp_addr from, void *to, size_t n) {
-    if (own_memory_read_still(memory, from, to, n)) return USP_OK;
-    if (!memory->has_pages) uspi_walk_pages_init(&memory->pages, (struct usp_memory){uspi_os_read, NULL});
-    memory->has_pages = true;
-    return uspi_page_cache_read(&memory->pages.cache, from, to, n);
-}
-
-/* What a walk of the calling thread reads, and the cached data that it uses. */
-struct own_surroundings {
-    struct uspi_stack_view stack;
-    struct uspi_own_memory memory;
-    struct uspi_image_tables *tables; /* NULL: usp_prepare was not called */
-    struct uspi_shortcuts shortcuts;
-    uint32_t ticket;
-};
-
-static int read_own(void *context, usp_addr from, void *to, size_t n) {
-    struct own_surroundings *own = context;
-    if (!uspi_stack_view_holds(&own->stack, from, n)) return own_memory_read(&own->memory, from, to, n);
-    uspi_read_directly((uintptr_t)from, to, n);
-    return USP_OK;
-}
-
-static int read_own_code(void *context, usp_addr from, void *to, size_t n) {
-    struct own_surroundings *own = context;
-    return own_memory_read(&own->memory, from, to, n);
-}
-
-static int own_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
-    const struct own_surroundings *own = context;
-    return uspi_image_tables_at(own->tables, pc, tables);
-}
-
-/* Whether the listed library at `pc` was unloaded since, so that another library's code may be there. */
-static bool is_outdated(const struct own_surroundings *own, usp_addr pc) {
-    const struct usp_image *image = usp_images_find(own->shortcuts.images, pc);
-    return image != NULL && !uspi_own_images_have(own->shortcuts.generation, image);
-}
-
-/* Finds the code region at `pc`. The thread's stacks contain no code: the one that the walk begins on, and the thread's
- * own while it handles a signal on another one. */
-static int own_region_at(void *context, usp_addr pc, struct usp_region *region) {
-    const struct own_surroundings *own = context;
-    const struct uspi_own_stack thread = uspi_os_own_stack();
-    if (pc >= thread.low && pc < thread.high) return USP_ERROR_NOT_FOUND;
-    if (!own->stack.grows && pc >= own->stack.low && pc < own->stack.high) return USP_ERROR_NOT_FOUND;
-    if (own->tables == NULL) return USP_ERROR_ABSENT;
-    int status = uspi_image_tables_region_at(own->tables, pc, region);
-    return status == USP_ERROR_NOT_FOUND && is_outdated(own, pc) ? USP_ERROR_ABSENT : status;
-}
-
-/* Prepares a walk that begins at `sp`. After the walk the caller passes own->ticket to usp_images_release. */
-static void init_own_target(struct usp_target *target, struct own_surroundings *own, uintptr_t sp) {
-    struct uspi_own_code code;
-    usp_target_init(target, USPI_HOST_ARCH);
-    uspi_os_describe_self(target);
-    uspi_roots_describe(target);
-    own->ticket = uspi_own_code_enter(&code);
-    own->shortcuts = (struct uspi_shortcuts){0};
-    uspi_own_code_describe(&code, target, &own->shortcuts);
-    own_memory_init(&own->memory, code.tables);
-    own->tables = code.tables;
-    if (code.tables != NULL) target->unwind_tables_at = own_tables_at;
-    target->image_at = own_region_at;
-    target->context = own;
-    uspi_stack_view_init(&own->stack, sp);
-    if (!own->stack.grows) {
-        own->shortcuts.stack = (struct uspi_copied){(const uint8_t *)sp, sp, own->stack.high - sp};
-    }
-    target->memory = (struct usp_memory){read_own, own};
-    target->code = (struct usp_memory){read_own_code, own};
-}
 
 static int refuse(struct usp_stack *stack, int status) {
     if (stack != NULL) {
@@ -169,7 +60,7 @@ static bool wants_registers(const struct usp_unwind_options *options, const stru
 USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struct usp_stack *stack) {
     if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
     struct usp_target target;
-    struct own_surroundings own;
+    struct uspi_own_surroundings own;
     uintptr_t own_record = (uintptr_t)__builtin_frame_address(0);
     struct uspi_standing at = {.pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
                                .sp = (uintptr_t)__builtin_dwarf_cfa(),
@@ -179,7 +70,7 @@ USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struc
     struct usp_unwind_options completed;
     struct usp_registers registers;
     int status = USP_OK;
-    init_own_target(&target, &own, uspi_host_sp());
+    uspi_own_target_init(&target, &own, uspi_host_sp());
     if (wants_registers(options, &target, &completed) && uspi_host_registers(&registers)) {
         status = uspi_unwind(&target, &registers, false, &own.shortcuts, &completed, stack);
     } else if (!USPI_HOST_RECORDS || !uspi_unwind_by_rules(&target, &at, &own.shortcuts, options, stack)) {
@@ -197,11 +88,11 @@ int usp_capture_context(const void *ucontext, const struct usp_unwind_options *o
     if (!can_capture()) return refuse(stack, USP_ERROR_UNSUPPORTED);
     struct usp_registers registers;
     struct usp_target target;
-    struct own_surroundings own;
+    struct uspi_own_surroundings own;
     if (ucontext == NULL || uspi_os_context_registers(ucontext, &registers) != USP_OK) {
         return refuse(stack, USP_ERROR_ARGUMENT);
     }
-    init_own_target(&target, &own, (uintptr_t)usp_registers_sp(&registers));
+    uspi_own_target_init(&target, &own, (uintptr_t)usp_registers_sp(&registers));
     int status = uspi_unwind(&target, &registers, false, &own.shortcuts, options, stack);
     usp_images_release(own.ticket);
     return status;
@@ -234,6 +125,7 @@ int usp_prepare(const struct usp_prepare_options *options) {
      * stopped. Captures also work without it, by the instructions alone. */
     int listed = uspi_own_code_prepare(completed.table_limit, completed.kept_rules);
     uspi_roots_learn();
+    uspi_by_rules_begin();
     int status = uspi_os_prepare(&completed);
     if (status != USP_OK) return status;
     uspi_os_learn_thread();
@@ -261,6 +153,7 @@ int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
 void usp_shutdown(void) {
     uspi_os_shutdown();
     for (unsigned i = 0; i < USPI_TEXT_PAGES; i++) free(atomic_exchange(&uspi_capture_state.text_pages[i], NULL));
+    uspi_by_rules_end();
     uspi_own_code_withdraw();
     uspi_roots_forget();
     uspi_call_sites_forget();
@@ -314,7 +207,7 @@ struct copied_surroundings {
 static int read_copied(void *context, usp_addr from, void *to, size_t n) {
     struct copied_surroundings *copied = context;
     int status = uspi_read_stacks(copied->copy, from, to, n);
-    return status == USP_ERROR_ABSENT ? own_memory_read(&copied->memory, from, to, n) : status;
+    return status == USP_ERROR_ABSENT ? uspi_own_memory_read(&copied->memory, from, to, n) : status;
 }
 
 /* Reads code. The walker also tries words that point into the stack as code addresses. Those are read from the copy,
@@ -323,7 +216,7 @@ static int read_copied_text(void *context, usp_addr from, void *to, size_t n) {
     struct copied_surroundings *copied = context;
     int status = uspi_read_parts(copied->copy, from, to, n);
     if (status != USP_ERROR_ABSENT) return status;
-    if (own_memory_read_still(&copied->memory, from, to, n)) return USP_OK;
+    if (uspi_own_memory_read_still(&copied->memory, from, to, n)) return USP_OK;
     if (copied->text == NULL && (copied->text = take_text_pages()) != NULL) uspi_page_cache_begin(copied->text);
     return copied->text != NULL ? uspi_page_cache_read(copied->text, from, to, n) : uspi_os_read(NULL, from, to, n);
 }
@@ -352,7 +245,7 @@ static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_opti
     uspi_os_describe_self(&target);
     uspi_roots_describe(&target);
     uspi_own_code_describe(&code, &target, &shortcuts);
-    own_memory_init(&copied.memory, code.tables);
+    uspi_own_memory_init(&copied.memory, code.tables);
     target.swift_task_slot = copy->swift_task_slot;
     target.stack_low = copy->stack_low;
     target.stack_high = copy->stack_high;

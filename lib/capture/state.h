@@ -20,6 +20,19 @@
 
 struct uspi_rules; /* own_code.c */
 
+/* A frame after a call. */
+struct uspi_call_frame {
+    uintptr_t pc, sp, fp;
+};
+
+/* The walk by unwind rules (by_rules.h). Both functions are async-signal-safe and need 24 KB of stack. */
+struct uspi_by_rules {
+    bool (*has_record)(const struct uspi_call_frame *frame); /* whether fp points to the frame's record */
+    /* Writes the addresses of this frame and its callers. Returns how many. */
+    size_t (*walk)(const struct uspi_call_frame *from, void **buffer, size_t size);
+};
+#define USPI_BY_RULES_STACK 24576u
+
 /* A root's position in the image that contains it, which may also be loaded in another process. */
 struct uspi_portable_root {
     uint64_t offset;
@@ -46,12 +59,15 @@ struct uspi_known_roots {
 };
 
 struct uspi_capture_state {
-    /* Return addresses that were verified (call_sites.h). Any thread and signal handler reads and writes one word at a
+    /* Return addresses that were verified; those of callers without a frame record are complemented (call_sites.h). Any thread and signal handler reads and writes one word at a
      * time. The first member, so that the fast walk needs no offset. usp_shutdown forgets them. */
     _Atomic(uintptr_t) call_sites[USPI_CALL_SITES];
     /* The code that signal handlers return to; 0 until it is found. It is not among the call sites, so that the fast
      * walk's loop needs no comparison for it. Used like them. */
     _Atomic(uintptr_t) signal_return;
+
+    /* NULL: fast walks use frame records alone. usp_prepare sets it, usp_shutdown removes it. */
+    _Atomic(const struct uspi_by_rules *) by_rules;
 
     /* Caches of code for captures of other threads (capture.c); NULL: none, or in use. A capture exchanges a place with
      * NULL, and so owns the cache until it puts it back. usp_shutdown frees them. */

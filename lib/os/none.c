@@ -14,6 +14,11 @@ _Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
 
 uint32_t uspi_os_kind(void) { return USP_OS_UNKNOWN; }
 
+bool uspi_os_has_stack(uintptr_t sp, size_t n) {
+    (void)sp, (void)n;
+    return false;
+}
+
 bool uspi_os_learn_in_passing(uintptr_t sp) {
     (void)sp;
     return false;

@@ -217,6 +217,10 @@ extern _Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
 static inline struct uspi_own_stack uspi_os_own_stack(void) { return uspi_own_stack; }
 #endif
 
+/* Returns whether n bytes below `sp` are the calling thread's own stack. If its bounds are not known, memory counts that
+ * is readable up to the stack. Async-signal-safe. */
+bool uspi_os_has_stack(uintptr_t sp, size_t n);
+
 /* Tries to find the calling thread's bounds with only a few probes; `sp` should be on its stack. Async-signal-safe. */
 bool uspi_os_learn_in_passing(uintptr_t sp);
 

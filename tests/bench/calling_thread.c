@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares usp_backtrace with other ways to walk the calling thread: a handwritten loop that makes the same checks with
  * given bounds, the same loop without checks, libunwind's and gcc's unwinder. All begin in frames at the same depth and
- * walk to the stack's end.
+ * walk to the stack's end. A second program, calling_thread_frameless, is compiled without frame records: there
+ * usp_backtrace goes on by cached rules, and the peer is libunwind.
  *
  * libunwind is loaded, not linked, because it would replace gcc's _Unwind_Backtrace. */
 #define _GNU_SOURCE 1
@@ -14,12 +15,18 @@
 #define ROUNDS   51u
 #define CAPACITY 1024
 /* The goals. */
-#define HAND_RATIO         1.25
-#define HAND_NS            10.0
-#define HAND_RATIO_FROM    30u
-#define LIBUNWIND_RATIO    4.0
-#define GCC_RATIO          60.0
-#define OTHERS_DEPTH       100u
+#define HAND_RATIO      1.25
+#define HAND_NS         10.0
+#define HAND_RATIO_FROM 30u
+#define LIBUNWIND_RATIO 4.0
+#define FRAMELESS_RATIO 1.0
+#define GCC_RATIO       60.0
+#define OTHERS_DEPTH    100u
+#ifdef USP_BENCH_FRAMELESS
+#define IS_FRAMELESS true
+#else
+#define IS_FRAMELESS false
+#endif
 #define LIBUNWIND_LIBRARY  "libunwind.so.8"
 #define LIBUNWIND_FUNCTION "unw_backtrace"
 
@@ -101,6 +108,8 @@ static void check_frames(void) {
     exit(1);
 }
 
+static volatile unsigned sink;
+
 static void compare_loops(unsigned depth) {
     struct subject subjects[] = {
         {.name = "by hand", .run = run_by_hand},
@@ -144,7 +153,34 @@ static void compare_others(unsigned depth) {
     compare_other("_Unwind_Backtrace", run_gcc, &found_by_gcc, GCC_RATIO);
 }
 
-static volatile unsigned sink;
+/* ---- without frame records ---- */
+
+static void compare_frameless(void) {
+    struct subject subjects[] = {
+        {.name = "usp_backtrace", .run = run_ours},
+        {.name = LIBUNWIND_FUNCTION, .run = run_libunwind},
+    };
+    run_ours(NULL, 2);
+    if (libunwind_backtrace == NULL) {
+        printf("%5d skipped: there is no %s\n", found, LIBUNWIND_LIBRARY);
+        return;
+    }
+    run_libunwind(NULL, 2);
+    time_subjects(subjects, 2, ROUNDS);
+    const double times = ratio(&subjects[0], &subjects[1], ROUNDS);
+    printf("%5d %12.1f %12.1f for %d %8.2f   ratio at most %.2f: %s\n", found, median(subjects[0].rounds, ROUNDS),
+           median(subjects[1].rounds, ROUNDS), found_by_libunwind, times, FRAMELESS_RATIO,
+           verdict(times <= FRAMELESS_RATIO));
+}
+
+APART static void go_down(unsigned depth) {
+    if (depth == 0) {
+        compare_frameless();
+    } else {
+        go_down(depth - 1);
+    }
+    sink++;
+}
 
 /* ---- stacks that differ each time ---- */
 
@@ -218,6 +254,13 @@ int main(void) {
     stack_high = stack_low + size;
     void *libunwind = dlopen(LIBUNWIND_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (libunwind != NULL) *(void **)&libunwind_backtrace = dlsym(libunwind, LIBUNWIND_FUNCTION);
+    if (usp_prepare(NULL) != USP_OK) return 1;
+    if (IS_FRAMELESS) {
+        printf("the calling thread without frame records, ns a call; medians of %u\n", ROUNDS);
+        printf("depth      unspool  %s    ratio\n", LIBUNWIND_FUNCTION);
+        for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) go_down(depths[i]);
+        return 0;
+    }
 
     printf("the calling thread, ns a call; medians of %u\n", ROUNDS);
     printf("depth    unchecked      by hand      unspool    ratio     more\n");

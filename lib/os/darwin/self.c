@@ -53,6 +53,11 @@ bool uspi_os_learn_in_passing(uintptr_t sp) {
 }
 #endif
 
+bool uspi_os_has_stack(uintptr_t sp, size_t n) {
+    const struct uspi_own_stack own = uspi_os_own_stack();
+    return sp - own.low < own.high - own.low && sp - own.low >= n;
+}
+
 int uspi_os_learn_thread(void) {
     uintptr_t high;
     return uspi_os_stack(uspi_host_sp(), &high) ? USP_OK : USP_ERROR_UNSUPPORTED;

@@ -70,6 +70,12 @@ bool uspi_os_learn_in_passing(uintptr_t sp) {
     return true;
 }
 
+bool uspi_os_has_stack(uintptr_t sp, size_t n) {
+    const struct uspi_own_stack own = uspi_own_stack;
+    if (sp - own.low < own.high - own.low && sp - own.low >= n) return true;
+    return !uspi_capturing_thread.knows_stack && sp > n && uspi_os_learn_in_passing(sp - n);
+}
+
 int uspi_os_learn_thread(void) {
     pthread_attr_t attributes;
     if (uspi_capturing_thread.knows_stack) return USP_OK;

@@ -170,6 +170,9 @@ USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_rule_walk *restrict
         }
     }
     at->pc = pc;
+    at->sp = sp;
+    at->fp = fp;
+    at->exact = at->exact && frame == frames;
     return (uint32_t)(frame - frames);
 }
 

@@ -76,7 +76,8 @@ bool uspi_rule_walk_init(struct uspi_rule_walk *walk, const struct uspi_backend 
 /* Walks from `at` as long as certain rules lead from one return address to the next. Nothing is judged, and no reader
  * is used. The frames are those that the readers would find.
  *   frames, room  array for the frames
- *   at            its pc becomes that of the frame after the last one given, unless at->stop says that there is none
+ *   at            its pc, sp and fp become those of the frame after the last one given, unless at->stop says that there
+ *                 is none
  * Returns the number of frames. Async-signal-safe. */
 uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *walk, struct uspi_standing *at, struct usp_frame *frames,
                            uint32_t capacity);
