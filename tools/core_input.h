@@ -15,9 +15,10 @@ struct core_input {
 };
 
 /* Prepares a file. "-" is standard input. A compressed file (zstd, xz, lz4, gzip) is unpacked with libarchive, if it is
- * installed; without it, *input is the file as it is. `error` gets a message. On success the caller calls core_input_end
- * when the bytes are no longer used. Returns USP_OK, USP_ERROR_FORMAT (damaged, or too large), USP_ERROR_UNSUPPORTED (a
- * compressed pipe without libarchive), USP_ERROR_PERMISSION, USP_ERROR_SYSTEM (no space, no temporary file). */
+ * installed; without it, *input is the file as it is. `error` gets a message. On success the caller calls
+ * core_input_end when the bytes are no longer used. Returns USP_OK, USP_ERROR_FORMAT (damaged, or too large),
+ * USP_ERROR_UNSUPPORTED (a compressed pipe without libarchive), USP_ERROR_PERMISSION, USP_ERROR_SYSTEM (no space, no
+ * temporary file). */
 int core_input_begin(const char *path, struct core_input *input, char *error, size_t error_size);
 
 /* Whether the bytes are not those of the file of the given path. */

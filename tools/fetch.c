@@ -247,8 +247,8 @@ static const char *judge(const char *path, const struct fetch_build *build) {
 
 static const char *last_part(const char *path) { return strrchr(path, '/') + 1; }
 
-/* Takes the bits of a program from the mode of a fetched file. Whom the command lets read it, it decides itself. The file
- * of another user, or one that has other names, keeps its mode. */
+/* Takes the bits of a program from the mode of a fetched file. Whom the command lets read it, it decides itself. The
+ * file of another user, or one that has other names, keeps its mode. */
 static bool take_file(int file, struct stat *found) {
     if (fstat(file, found) != 0 || !S_ISREG(found->st_mode)) return false;
     if (found->st_uid == geteuid() && found->st_nlink == 1) (void)fchmod(file, found->st_mode & 0666);

@@ -27,10 +27,10 @@ void remove_folder(const char *path);
  * descriptor, or -1 with errno. */
 int open_folder_of(const char *path, const char **name);
 
-/* Opens the folder that holds a file below `folder`, a descriptor: "a/b" for "a/b/file". Links are not followed, because
- * the owner of a folder can put one in the place of a folder at any time. `makes`: makes missing folders. *reach (may be
- * NULL) loses the permissions of users who may not enter one of the folders. Returns a descriptor, or -1 with errno,
- * ENOTDIR for a link. */
+/* Opens the folder that holds a file below `folder`, a descriptor: "a/b" for "a/b/file". Links are not followed,
+ * because the owner of a folder can put one in the place of a folder at any time. `makes`: makes missing folders.
+ * *reach (may be NULL) loses the permissions of users who may not enter one of the folders. Returns a descriptor, or -1
+ * with errno, ENOTDIR for a link. */
 int open_folder_below(int folder, const char *relative, bool makes, mode_t *reach);
 
 #endif

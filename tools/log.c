@@ -75,7 +75,7 @@ static int write_log(struct usp_reader *reader, struct log_input *input, const c
 
 /* Opens a log for reading. Complains. Returns an enum exit_status. */
 static int open_log(const struct session *session, const struct log_file_name *name, struct log_input *input,
-                    struct log_place *place) {
+                    struct log_folder *place) {
     const bool is_in_place = session->options->is_in_place;
     if (is_in_place && strcmp(name->path, "-") == 0) {
         complain("standard input has no place that could be written");
@@ -101,7 +101,7 @@ static int open_log(const struct session *session, const struct log_file_name *n
 
 static int rewrite_log(struct session *session, const struct log_file_name *name) {
     struct log_input input;
-    struct log_place place;
+    struct log_folder place;
     struct usp_reader *reader;
     struct usp_reader_options options;
     struct usp_reader_counts counts;

@@ -165,7 +165,7 @@ static int open_root(const struct log_file_name *name) {
     return -1;
 }
 
-static int open_folder(const struct log_file_name *name, struct log_place *place) {
+static int open_folder(const struct log_file_name *name, struct log_folder *place) {
     if (!name->is_found) return open_folder_of(name->path, &place->name);
     const int root = open_root(name);
     if (root < 0) return -1;
@@ -178,7 +178,7 @@ static int open_folder(const struct log_file_name *name, struct log_place *place
 }
 
 /* Opens a regular file. It can have changed since it was listed; a pipe would make the command wait. */
-static int open_regular(const struct log_place *place) {
+static int open_regular(const struct log_folder *place) {
     struct stat file;
     const int fd = openat(place->folder, place->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || (fstat(fd, &file) == 0 && S_ISREG(file.st_mode))) return fd;
@@ -187,8 +187,8 @@ static int open_regular(const struct log_place *place) {
     return -1;
 }
 
-int log_file_open(const struct log_file_name *name, bool is_replaced, struct log_place *place) {
-    *place = (struct log_place){.folder = -1, .name = name->path, .reach = 0777};
+int log_file_open(const struct log_file_name *name, bool is_replaced, struct log_folder *place) {
+    *place = (struct log_folder){.folder = -1, .name = name->path, .reach = 0777};
     if (strcmp(name->path, "-") == 0) return STDIN_FILENO;
     if (!name->is_found && !is_replaced) return open(name->path, O_RDONLY | O_CLOEXEC);
     place->folder = open_folder(name, place);

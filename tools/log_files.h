@@ -34,7 +34,7 @@ void log_files_say_links(const struct log_file_names *names);
 void log_files_clear(struct log_file_names *names);
 
 /* The folder of a log. */
-struct log_place {
+struct log_folder {
     int folder;       /* descriptor, which the caller closes; -1: not asked for */
     const char *name; /* of the log in it */
     mode_t reach;     /* permissions of users who may enter each folder in which the log was found */
@@ -43,7 +43,7 @@ struct log_place {
 /* Opens a log for reading. In a folder that was listed, no link is followed. With `is_replaced`, neither is a link in
  * the place of the log, and place->folder is opened. Returns a descriptor; standard input's for "-". Otherwise returns
  * -1 with errno, ELOOP for a link. */
-int log_file_open(const struct log_file_name *name, bool is_replaced, struct log_place *place);
+int log_file_open(const struct log_file_name *name, bool is_replaced, struct log_folder *place);
 
 /* Opens the folder for a log's copy in another folder, and makes the folders that are missing. Sets *path to the copy's
  * path, which the caller frees, and *copy to its name in that. Returns a descriptor. Complains and returns -1. */

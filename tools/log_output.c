@@ -16,7 +16,7 @@ static bool may_replace(const struct log_options *options, const char *path, con
 }
 
 int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name,
-                    struct log_place *place, const struct log_input *input) {
+                    struct log_folder *place, const struct log_input *input) {
     struct stat source = input->status;
     const int folder = place->folder;
     const char *copy;

@@ -471,13 +471,14 @@ static struct uspi_span bundle_name(const char *path) {
     return uspi_span_part(name, 0, dot > 0 ? dot : name.length);
 }
 
-/* Whether both are files of the same bundle: slices of a fat file have an id each, and a program and its dSYM the same. */
+/* Whether both are files of the same bundle: slices of a fat file have an id each, and a program and its dSYM the same.
+ * */
 static bool is_same_file(const struct log_file *a, const struct log_file *b) { return strcmp(a->path, b->path) == 0; }
 
 #define CHOICES_MAX 16
 
-/* Prefers the file with most symbols of each build. If all builds are slices of one file, gives that. Returns the number
- * of different files. */
+/* Prefers the file with most symbols of each build. If all builds are slices of one file, gives that. Returns the
+ * number of different files. */
 static size_t choose_of(struct log_search *search, const struct log_file **files, size_t count,
                         const struct log_file **file) {
     size_t different = 0;

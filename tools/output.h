@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the files that the command writes, and puts them in their places when all is written. The folder of an output can
- * belong to a user who means harm to the one who runs the command. So a link is not followed unless it is the caller's
- * own, an old file is replaced and never written to, and no output has the setuid bit or lets anyone read or write who
- * may not do that with the file that it was made from. */
+/* Opens the files that the command writes, and puts them in their places when all is written. The folder of an output
+ * can belong to a user who means harm to the one who runs the command. So a link is not followed unless it is the
+ * caller's own, an old file is replaced and never written to, and no output has the setuid bit or lets anyone read or
+ * write who may not do that with the file that it was made from. */
 #ifndef TOOLS_OUTPUT_H
 #define TOOLS_OUTPUT_H
 
@@ -33,16 +33,17 @@ enum output_kind {
     OUTPUT_REPLACEMENT /* a file that was read: its owner, its group and its permissions */
 };
 
-/* Opens a file that the caller has named (OUTPUT_NEW). It can be a pipe, a device, or an open descriptor (/dev/stdout). Complains. */
+/* Opens a file that the caller has named (OUTPUT_NEW). It can be a pipe, a device, or an open descriptor (/dev/stdout).
+ * Complains. */
 bool output_open(struct output *output, const char *path);
 
-/* Opens a file of a folder, a descriptor that the output owns from now on. `path`: for messages. `source`: status of the
- * file that was read, asked of its descriptor; NULL for OUTPUT_NEW. Complains. */
+/* Opens a file of a folder, a descriptor that the output owns from now on. `path`: for messages. `source`: status of
+ * the file that was read, asked of its descriptor; NULL for OUTPUT_NEW. Complains. */
 bool output_open_in(struct output *output, int folder, const char *name, const char *path, enum output_kind kind,
                     const struct stat *source);
 
-/* Closes the output. `is_whole`: the file is put in its place; otherwise it is removed. Returns false if it could not be
- * written; complains of that. */
+/* Closes the output. `is_whole`: the file is put in its place; otherwise it is removed. Returns false if it could not
+ * be written; complains of that. */
 bool output_close(struct output *output, bool is_whole);
 
 /* Whether a path has the name of a temporary file. A command that was killed can have left it. */

@@ -44,8 +44,8 @@ bool record_open(struct record_output *output);
 /* Removes the file, unless it was written. */
 void record_discard(struct record_output *output);
 
-/* Writes the profile and puts the file in its place. process: the recorded process if it is alive, otherwise 0. Complains. Returns
- * an enum exit_status. */
+/* Writes the profile and puts the file in its place. process: the recorded process if it is alive, otherwise 0.
+ * Complains. Returns an enum exit_status. */
 int record_write(struct record_output *output, struct usp_profile *profile, int64_t process);
 
 #endif

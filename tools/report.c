@@ -91,7 +91,7 @@ static int find_place(void *context, const struct usp_place *place, struct usp_a
 static int read_all(const struct log_file_name *name, char **bytes, size_t *size) {
     const char *path = name->path;
     struct log_input input;
-    struct log_place place;
+    struct log_folder place;
     struct uspi_span piece;
     size_t capacity = 0;
     int status = EXIT_ALL_WELL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements search_index.h. The file: a line with the version, then the folder's path, then for each file its path, all
- * terminated by NUL; after a file's path its size, times, inode, and the size of its ids, as 8 bytes each in this
+/* Implements search_index.h. The file: a line with the version, then the folder's path, then for each file its path,
+ * all terminated by NUL; after a file's path its size, times, inode, and the size of its ids, as 8 bytes each in this
  * machine's order, then the ids. */
 #define _GNU_SOURCE 1 /* for realpath */
 #include "tools/search_index.h"

@@ -81,8 +81,8 @@ static bool names_file(const char *message, const char *path) {
     return false;
 }
 
-/* Complains of a file with the library's message, which may name the file, too, or another one in the same archive. Each
- * path stands in the message once. */
+/* Complains of a file with the library's message, which may name the file, too, or another one in the same archive.
+ * Each path stands in the message once. */
 static void complain_of_index(const struct store_adding *adding, const char *path, const char *message) {
     const size_t unpacked = adding->archive != NULL ? strlen(adding->unpacked) : 0;
     const char *found = unpacked > 0 ? strstr(message, adding->unpacked) : NULL;

@@ -25,8 +25,8 @@ struct store_entry {
 typedef int (*store_visitor)(void *context, const struct store_entry *entry);
 
 /* Calls `visit` for each entry, in the order of the build ids; files with other names are ignored. Complains of folders
- * that cannot be listed, and of links below the store, which are not followed: another user could have made them. Returns an enum exit_status: the result of `visit`, EXIT_NO_TARGET, EXIT_FAILED or
- * EXIT_ALL_WELL. */
+ * that cannot be listed, and of links below the store, which are not followed: another user could have made them.
+ * Returns an enum exit_status: the result of `visit`, EXIT_NO_TARGET, EXIT_FAILED or EXIT_ALL_WELL. */
 int store_walk(const char *store, store_visitor visit, void *context);
 
 /* Checks that the index at an entry's path is intact and of the build that the path names. Returns USP_OK, or the

@@ -412,8 +412,8 @@ static bool is_folder(const char *path) {
     return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
-/* Finds the file in a bundle that is no dSYM, such as App.app or App.xcarchive: of the build that --uuid names, or of the
- * only build of the bundle's name. Complains. Returns an enum exit_status. */
+/* Finds the file in a bundle that is no dSYM, such as App.app or App.xcarchive: of the build that --uuid names, or of
+ * the only build of the bundle's name. Complains. Returns an enum exit_status. */
 static int find_in_bundle(struct session *session) {
     static const char dsym[] = ".dSYM";
     struct image_choice *image = &session->image;

@@ -13,8 +13,8 @@ USP_BEGIN_DECLS
 /* ---- the calling thread, fast ----
  *
  * Return addresses as host pointers, innermost first. Element 0 lies in the function's caller. Each function makes one
- * pass over the frame records; usp_backtrace goes on by unwind rules where there are none. It allocates nothing, takes no
- * lock, and is async-signal-safe, also on alternate signal stacks and coroutine stacks.
+ * pass over the frame records; usp_backtrace goes on by unwind rules where there are none. It allocates nothing, takes
+ * no lock, and is async-signal-safe, also on alternate signal stacks and coroutine stacks.
  *
  * System calls: none once the thread and the code on its stack have been seen, except past a signal handler. An
  * unknown stack is read page by page, after a check that the page is readable.
@@ -32,10 +32,11 @@ USP_BEGIN_DECLS
 /* Writes up to `size` return addresses to `buffer`. Returns how many it wrote; 0 when size <= 0 or where this host has
  * no frame records. Has the prototype of backtrace(3).
  *
- * On Linux on x86_64 and i386, where compilers leave out frame records, usp_backtrace goes on past a function without one
- * as usp_capture_self does, by the compiler's unwind tables, whose rules are cached. That requires usp_prepare and 24 KB
- * of the thread's own stack. Before usp_prepare, with less stack, on an alternate signal stack or on a coroutine's, it
- * uses frame records alone. Async-signal-safe, thread-safe. On a stopped thread: it walks the calling thread. */
+ * On Linux on x86_64 and i386, where compilers leave out frame records, usp_backtrace goes on past a function without
+ * one as usp_capture_self does, by the compiler's unwind tables, whose rules are cached. That requires usp_prepare and
+ * 24 KB of the thread's own stack. Before usp_prepare, with less stack, on an alternate signal stack or on a
+ * coroutine's, it uses frame records alone. Async-signal-safe, thread-safe. On a stopped thread: it walks the calling
+ * thread. */
 USP_API int usp_backtrace(void **buffer, int size);
 
 /* Like usp_backtrace, but always by frame records alone: it needs little stack. Async-signal-safe, thread-safe. On a

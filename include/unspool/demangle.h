@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Demangles names of C++, Rust, Swift and Kotlin/Native. Use it for output only: symbols keep the names that they have in their
- * files. */
+/* Demangles names of C++, Rust, Swift and Kotlin/Native. Use it for output only: symbols keep the names that they have
+ * in their files. */
 #ifndef UNSPOOL_DEMANGLE_H
 #define UNSPOOL_DEMANGLE_H
 

@@ -76,9 +76,9 @@ USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *fr
 /* Gives all source frames at an address: pass usp_frame_call_site(), not the return address. The last frame is the
  * function that was not inlined, named as in the symbol table where possible. Of several names that the symbol table
  * has for that function, as when the linker folded identical functions, it has the one whose lines are given, and so
- * does lines->symbol. Without debug information there is one frame with the symbol's name and no line. Returns USP_OK when there is a frame, USP_ERROR_NOT_FOUND when there is
- * none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes
- * locks and may call the loader.
+ * does lines->symbol. Without debug information there is one frame with the symbol's name and no line. Returns USP_OK
+ * when there is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe,
+ * not async-signal-safe: it opens files, allocates, takes locks and may call the loader.
  *
  * Lines come from an index in the symbolizer's store, or from debug information (DWARF 2 to 5) in
  *   - the image's file
@@ -102,9 +102,10 @@ typedef int (*usp_name_visitor)(void *context, const char *name);
 
 /* Visits every function that has the code at an address, which may be several when the linker folded identical ones.
  * The first is the one that usp_symbolize_lines names. The others come from debug information and, where that describes
- * the function, from the symbol table, each once, in the order of their mangled names. Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no
- * function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens
- * files, allocates, takes locks and may call the loader. */
+ * the function, from the symbol table, each once, in the order of their mangled names. Returns USP_OK, the result with
+ * which `visit` ended the visit, USP_ERROR_NOT_FOUND when no function holds the address, USP_ERROR_ARGUMENT,
+ * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes locks and may call the
+ * loader. */
 USP_API int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                        void *context);
 
@@ -129,7 +130,7 @@ typedef int (*usp_source_visitor)(void *context, uint32_t i, const struct usp_so
 /* Visits the source frames of a whole stack, innermost first, including inferred tail calls: functions between two
  * frames that left no frame, because they jumped to the next function. A tail call is inferred where a frame's call
  * site calls another function than the previous frame's, and debug information has exactly one path of at most 16 tail
- * calls from that function to this one (doc/symbolize.md). Nothing is inferred when a function on the path jumps
+ * calls from that function to this one (doc/symbolize-lines.md). Nothing is inferred when a function on the path jumps
  * through a pointer, can reach itself, or has no debug information about its calls. Inferred frames have the flag
  * USP_SOURCE_INFERRED and the number of the frame that called the first of them. Lines of call sites are filled
  * (USP_LINES_FILL). A stack from which frames were removed (usp_filter_stack) does not record which of its frames

@@ -146,8 +146,8 @@ USP_API void usp_builds_free(struct usp_builds *builds);
 
 /* Symbolicates `count` places, in any order of builds. answers[i], the answer for places[i], is written completely. For
  * return addresses the call site is looked up, and line 0 is filled (USP_LINES_FILL), unless USP_PLACE_EXACT is set.
- * With USP_PLACE_NAMED, USP_ANSWER_NAME_HOLDS says whether the place is in a function of that name in its build; when the
- * build has no such function, whether the place and `name_offset` are in one function.
+ * With USP_PLACE_NAMED, USP_ANSWER_NAME_HOLDS says whether the place is in a function of that name in its build; when
+ * the build has no such function, whether the place and `name_offset` are in one function.
  * When a place has no build id, the image's name identifies the build; only `find` can use it. A failing place does not
  * affect the others. An answer's status is
  *   USP_OK               there is a name

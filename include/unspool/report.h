@@ -77,9 +77,10 @@ USP_API int usp_reader_write(struct usp_reader *reader, const char *bytes, size_
 
 /* Ends the text and writes the rest of it. Afterwards the reader is ready for the next text; it keeps only its counts.
  * When the text is damaged, the reader writes it unchanged, and `error` (may be NULL, `error_size` bytes) receives a
- * sentence. JSON that is cut off, but has a whole frame with a known image, is read as far as it is whole: the result is
- * USP_OK, and `error` receives a sentence too. Returns as usp_reader_write does, and USP_ERROR_FORMAT, USP_ERROR_TRUNCATED or USP_ERROR_UNSUPPORTED for a
- * damaged text. For one thread at a time, not async-signal-safe: it allocates. */
+ * sentence. JSON that is cut off, but has a whole frame with a known image, is read as far as it is whole: the result
+ * is USP_OK, and `error` receives a sentence too. Returns as usp_reader_write does, and USP_ERROR_FORMAT,
+ * USP_ERROR_TRUNCATED or USP_ERROR_UNSUPPORTED for a damaged text. For one thread at a time, not async-signal-safe: it
+ * allocates. */
 USP_API int usp_reader_end(struct usp_reader *reader, char *error, size_t error_size);
 
 /* Learns, rewinds, writes and ends a whole text, without copying it. Parameters and results as for usp_reader_end. For

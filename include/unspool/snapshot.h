@@ -147,8 +147,8 @@ USP_API const struct usp_snapshot_info *usp_snapshot_get_info(const struct usp_s
  * thread-safe. */
 USP_API const char *usp_signal_string(uint32_t os, uint32_t signal);
 
-/* Returns thread i, 0 … thread_count − 1: of a core the thread that crashed first, then the main thread, the others by id. NULL past the end.
- * Async-signal-safe, thread-safe. */
+/* Returns thread i, 0 … thread_count − 1: of a core the thread that crashed first, then the main thread, the others by
+ * id. NULL past the end. Async-signal-safe, thread-safe. */
 USP_API const struct usp_snapshot_thread *usp_snapshot_get_thread(const struct usp_snapshot *snapshot, size_t i);
 
 /* Returns the images that were loaded. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */

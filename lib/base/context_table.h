@@ -27,7 +27,8 @@ struct uspi_context_table {
     size_t place_mask;
 };
 
-/* Empties the table and allocates room for `capacity` contexts. False when memory lacks, or `capacity` is 0 or too large. */
+/* Empties the table and allocates room for `capacity` contexts. False when memory lacks, or `capacity` is 0 or too
+ * large. */
 bool uspi_context_table_reserve(struct uspi_context_table *table, size_t capacity);
 
 /* Adds a context; the caller fills in its bytes later. False when the table already has it or is full.

@@ -14,8 +14,8 @@ enum uspi_punycode_form {
     USPI_PUNYCODE_SWIFT /* the digits from 26 on are A to J; 0xd800 to 0xd87f mean ASCII not allowed in symbols */
 };
 
-/* Decodes `length` untrusted bytes into at most `capacity` characters. Returns the number of characters; 0 when the bytes
- * are malformed or empty, or there is not enough room. The time is quadratic in the length. */
+/* Decodes `length` untrusted bytes into at most `capacity` characters. Returns the number of characters; 0 when the
+ * bytes are malformed or empty, or there is not enough room. The time is quadratic in the length. */
 size_t uspi_punycode_decode(enum uspi_punycode_form form, const char *bytes, size_t length, uint32_t *characters,
                             size_t capacity);
 

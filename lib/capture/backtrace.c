@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The fast walks of the calling thread. They use the frame-record template with direct loads inside known bounds. On a
  * stack that the OS layer does not know, they check each page once (own_stack.h). Where a function has no frame record,
- * usp_backtrace goes on by cached unwind rules (by_rules.h). They give return addresses only; lib/unwind/walker.c is the
- * typed walk. */
+ * usp_backtrace goes on by cached unwind rules (by_rules.h). They give return addresses only; lib/unwind/walker.c is
+ * the typed walk. */
 #include "arch/host.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/own_stack.h"

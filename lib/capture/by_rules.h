@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of usp_backtrace where functions have no frame records: by cached unwind rules. backtrace.c reaches it through
- * a pointer that usp_prepare sets, so that a program that is linked statically and only walks frame records has no
- * unwinder. */
+/* The walk of usp_backtrace where functions have no frame records: by cached unwind rules. backtrace.c reaches it
+ * through a pointer that usp_prepare sets, so that a program that is linked statically and only walks frame records has
+ * no unwinder. */
 #ifndef USPI_CAPTURE_BY_RULES_H
 #define USPI_CAPTURE_BY_RULES_H
 

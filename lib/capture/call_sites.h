@@ -2,9 +2,9 @@
 /* A small cache of return addresses in this process: words that follow a call, or are a signal trampoline. With it the
  * fast walk rejects scratch values at the cost of one comparison for each frame.
  *
- * An entry says only "this was a return address once", and whether the function that it lies in, the caller, had a frame
- * record then. If it had none, the complement of the address is cached: the fast walk's comparison fails, and the walk
- * looks closer. Code that is unloaded later makes the entry useless, never harmful. */
+ * An entry says only "this was a return address once", and whether the function that it lies in, the caller, had a
+ * frame record then. If it had none, the complement of the address is cached: the fast walk's comparison fails, and the
+ * walk looks closer. Code that is unloaded later makes the entry useless, never harmful. */
 #ifndef USPI_CAPTURE_CALL_SITES_H
 #define USPI_CAPTURE_CALL_SITES_H
 

@@ -55,7 +55,7 @@ static void free_extra(void *object) {
 
 static int make_extra(const struct usp_images *images, void **made) {
     const struct usp_memory memory = {uspi_os_read, NULL};
-    const struct uspi_places places = {.search = {.as_named = true}, .in_process = true};
+    const struct uspi_image_sources places = {.search = {.as_named = true}, .in_process = true};
     struct extra *extra = calloc(1, sizeof *extra);
     if (extra == NULL) return USP_ERROR_NO_MEMORY;
     uspi_lock_take(&settings->lock);

@@ -59,8 +59,9 @@ struct uspi_known_roots {
 };
 
 struct uspi_capture_state {
-    /* Return addresses that were verified; those of callers without a frame record are complemented (call_sites.h). Any thread and signal handler reads and writes one word at a
-     * time. The first member, so that the fast walk needs no offset. usp_shutdown forgets them. */
+    /* Return addresses that were verified; those of callers without a frame record are complemented (call_sites.h). Any
+     * thread and signal handler reads and writes one word at a time. The first member, so that the fast walk needs no
+     * offset. usp_shutdown forgets them. */
     _Atomic(uintptr_t) call_sites[USPI_CALL_SITES];
     /* The code that signal handlers return to; 0 until it is found. It is not among the call sites, so that the fast
      * walk's loop needs no comparison for it. Used like them. */

@@ -107,8 +107,8 @@ static bool read_state(uint32_t cpu_type, struct uspi_macho_state state, struct 
 
 /* Whether a state is the exception state of a fault. A core does not say which thread crashed, but has the exception
  * that each thread last entered the kernel by: a system call, unless it faulted. Sources: the flavors and structs of
- * osfmk/mach; exception classes of ESR_EL1 in the Arm Architecture Reference Manual; exceptions in the Intel SDM, volume
- * 3, 6.3.1. */
+ * osfmk/mach; exception classes of ESR_EL1 in the Arm Architecture Reference Manual; exceptions in the Intel SDM,
+ * volume 3, 6.3.1. */
 static bool is_fault(uint32_t cpu_type, const struct uspi_macho_state *state) {
     enum { ARM_EXCEPTION_STATE64 = 7, X86_EXCEPTION_STATE64 = 6, WORDS = 4, CLASS_SVC = 0x15 };
     uint8_t raw[WORDS * 4];

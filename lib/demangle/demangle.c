@@ -425,7 +425,8 @@ static const char *keep(struct uspi_region *kept, const struct replacement *r) {
     return names;
 }
 
-/* Demangles C++, Rust or Kotlin, from a copy of the first `length` bytes of the name. Returns a malloc'ed string, or NULL. */
+/* Demangles C++, Rust or Kotlin, from a copy of the first `length` bytes of the name. Returns a malloc'ed string, or
+ * NULL. */
 static char *ask_copy(struct usp_demangler *demangler, const char *name, size_t length, uint32_t mangling) {
     char *bare = length <= MANGLED_MAX ? malloc(length + 1) : NULL, *text = NULL;
     if (bare == NULL) return NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The sections of an ELF or Mach-O file that hold DWARF debugging information, each in one piece of memory. They are
- * read into the file's memory when they are first used, decompressed if they are compressed (SHF_COMPRESSED, .zdebug_*, __zdebug_*), and
- * relocated if the file is unlinked. A compressed section is decompressed when it is first read. lib/symbolize/dwarf/
- * reads their contents.
+ * read into the file's memory when they are first used, decompressed if they are compressed (SHF_COMPRESSED, .zdebug_*,
+ * __zdebug_*), and relocated if the file is unlinked. A compressed section is decompressed when it is first read.
+ * lib/symbolize/dwarf/ reads their contents.
  *
  * Sources: DWARF 5 Appendix B and 7.3; System V gABI "Compressed Section"; LLVM
  * llvm/lib/DebugInfo/DWARF/DWARFContext.cpp for .zdebug and for Mach-O's names, which are cut to 16 bytes. */
@@ -69,8 +69,9 @@ int uspi_debug_sections_open_macho(struct uspi_debug_sections *sections, const s
 
 void uspi_debug_sections_close(struct uspi_debug_sections *sections);
 
-/* Returns a section of which the caller reads only the bytes from `from` up to `end`. It is empty if they cannot be read
- * or decompressed; then uspi_debug_sections_damage or uspi_debug_sections_shortages reports the failure. Thread-safe. */
+/* Returns a section of which the caller reads only the bytes from `from` up to `end`. It is empty if they cannot be
+ * read or decompressed; then uspi_debug_sections_damage or uspi_debug_sections_shortages reports the failure.
+ * Thread-safe. */
 static inline const struct uspi_section_bytes *uspi_debug_section_part(const struct uspi_debug_sections *sections,
                                                                        enum uspi_debug_section which, uint64_t from,
                                                                        uint64_t end) {
@@ -105,8 +106,8 @@ struct uspi_piece_capacity {
 void uspi_piece_capacity_free(struct uspi_piece_capacity *capacity);
 
 /* Gives the bytes of a section from `from` up to `end` or its end. They are read into *room, or used where they are.
- * Valid until the next call for that room. On failure *piece is empty. Returns USP_OK, USP_ERROR_NO_MEMORY, or the status
- * with which reading failed. */
+ * Valid until the next call for that room. On failure *piece is empty. Returns USP_OK, USP_ERROR_NO_MEMORY, or the
+ * status with which reading failed. */
 int uspi_section_piece(const struct uspi_debug_sections *sections, enum uspi_debug_section which, uint64_t from,
                        uint64_t end, struct uspi_piece_capacity *capacity, struct uspi_section_piece *piece);
 
@@ -123,8 +124,8 @@ static inline struct uspi_section_piece uspi_section_lasting(const struct uspi_d
     return (struct uspi_section_piece){section->bytes + (size_t)from, from, (size_t)(end - from)};
 }
 
-/* Reports whether reading or decompressing a section has failed. Returns USP_OK, or the first failure, which is also described in
- * *error unless *error already has another one. */
+/* Reports whether reading or decompressing a section has failed. Returns USP_OK, or the first failure, which is also
+ * described in *error unless *error already has another one. */
 int uspi_debug_sections_damage(const struct uspi_debug_sections *sections, struct uspi_error *error);
 
 /* Returns how often a section was empty for lack of memory. The next call for such a section tries again. */

@@ -2,9 +2,9 @@
 /* An open file for the readers of lib/object/: its bytes and its path. All object and core files are opened here.
  *
  * A file is read into memory of this process block by block, when its bytes are first used, and stays as it was read
- * then. It is never mapped: a mapped file that another program shortens would end this process by SIGBUS. Bytes that are
- * cut off before they are read are reported as USP_ERROR_TRUNCATED. A file that does not fit into the address space (a
- * large core file on a 32-bit host, a limit of the process) is read piece by piece instead. */
+ * then. It is never mapped: a mapped file that another program shortens would end this process by SIGBUS. Bytes that
+ * are cut off before they are read are reported as USP_ERROR_TRUNCATED. A file that does not fit into the address space
+ * (a large core file on a 32-bit host, a limit of the process) is read piece by piece instead. */
 #ifndef USPI_IMAGES_FILE_H
 #define USPI_IMAGES_FILE_H
 
@@ -18,8 +18,8 @@ struct uspi_file;
  * USP_ERROR_FORMAT (not a regular file), or USP_ERROR_NO_MEMORY. */
 int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error *error);
 
-/* The same, but links in a path below the folder `within` are resolved as if that was the root of all files, so that they
- * do not lead out of it. A path that does not begin with `within`, and NULL: as uspi_file_open. */
+/* The same, but links in a path below the folder `within` are resolved as if that was the root of all files, so that
+ * they do not lead out of it. A path that does not begin with `within`, and NULL: as uspi_file_open. */
 int uspi_file_open_within(const char *path, const char *within, struct uspi_file **file, struct uspi_error *error);
 
 /* Makes a file of a heap block, which the file owns from then on; `path` is for messages. On failure the caller still

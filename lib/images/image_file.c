@@ -28,7 +28,7 @@ static int mismatch(struct uspi_bytes bytes, struct uspi_error *error) {
 /* An image whose file is looked for. */
 struct wanted {
     const struct usp_image *image;
-    const struct uspi_places *places;
+    const struct uspi_image_sources *places;
     struct uspi_build_id found; /* the image's build id; size 0: not known */
 };
 
@@ -83,8 +83,8 @@ static int judge_mapped(void *context, struct uspi_bytes bytes, struct uspi_erro
 static int open_elf(struct wanted *wanted, const struct uspi_search *own, struct uspi_file **file,
                     struct uspi_error *error) {
     const struct usp_image *image = wanted->image;
-    const struct uspi_places *places = wanted->places;
-    const struct uspi_part_place place = {image->path, image->member_offset};
+    const struct uspi_image_sources *places = wanted->places;
+    const struct uspi_part_location place = {image->path, image->member_offset};
     char mapped[USPI_OS_PATH_MAX];
     int status = uspi_part_open(own, place, judge_build, wanted, file, error);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
@@ -95,7 +95,7 @@ static int open_elf(struct wanted *wanted, const struct uspi_search *own, struct
     return status;
 }
 
-void uspi_places_of_process(struct uspi_places *places, const struct usp_images *images, int64_t process,
+void uspi_places_of_process(struct uspi_image_sources *places, const struct usp_images *images, int64_t process,
                             struct uspi_process_root *root) {
     const enum uspi_files_seen files = process == 0 ? USPI_FILES_SAME : uspi_images_files_seen(images, process);
     places->process = process;
@@ -111,8 +111,8 @@ void uspi_places_of_process(struct uspi_places *places, const struct usp_images 
     places->search.sysroot = root->path;
 }
 
-int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
-                         struct uspi_error *error) {
+int uspi_image_file_open(const struct usp_image *image, const struct uspi_image_sources *places,
+                         struct uspi_file **file, struct uspi_error *error) {
     struct uspi_search own = places->search;
     struct wanted wanted = {.image = image, .places = places};
     if ((image->flags & USP_IMAGE_MAIN) == 0) own.file = NULL;
@@ -124,7 +124,7 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_places
     return open_elf(&wanted, &own, file, error);
 }
 
-void uspi_image_find_build_id(struct usp_image *image, const struct uspi_places *places) {
+void uspi_image_find_build_id(struct usp_image *image, const struct uspi_image_sources *places) {
     struct wanted wanted = {.image = image, .places = places};
     struct uspi_file *file;
     if (image->build_id_size > 0 || (image->flags & (USP_IMAGE_KERNEL | USP_IMAGE_MACHO)) != 0) return;
@@ -149,7 +149,7 @@ static int open_by_build_id(const struct usp_image *image, const struct uspi_sea
     uspi_put_bytes(&text, image->build_id + 1, image->build_id_size - 1);
     uspi_put_string(&text, ".debug");
     uspi_text_end(&text);
-    static const struct uspi_places nowhere = {0};
+    static const struct uspi_image_sources nowhere = {0};
     struct wanted wanted = {.image = image, .places = &nowhere};
     return uspi_search_open(installed, path, judge_build, &wanted, debug, error);
 }
@@ -203,8 +203,8 @@ static int open_by_link(const struct usp_image *image, const struct uspi_file *f
     return uspi_error_set(error, status, "%s: %s", link.name, usp_status_string(status));
 }
 
-int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
-                         struct uspi_file **debug, struct uspi_error *error) {
+int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *file,
+                         const struct uspi_image_sources *places, struct uspi_file **debug, struct uspi_error *error) {
     const struct uspi_search installed = {.sysroot = places->search.sysroot, .as_named = true};
     *debug = NULL;
     if ((image->flags & USP_IMAGE_MACHO) != 0) {
@@ -222,7 +222,7 @@ int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *
 
 /* ---- memory ---- */
 
-int uspi_image_memory_open(const struct uspi_places *places, struct uspi_image_memory *memory) {
+int uspi_image_memory_open(const struct uspi_image_sources *places, struct uspi_image_memory *memory) {
     memory->is_opened = false;
     if (places->memory != NULL) {
         memory->memory = *places->memory;

@@ -12,7 +12,7 @@
 #include <unspool/unwind.h>
 
 /* Where a symbolizer looks for the files and the memory of its images. */
-struct uspi_places {
+struct uspi_image_sources {
     struct uspi_search search;
     bool in_process;                 /* the images are this process's */
     int64_t process;                 /* the live process that has loaded them; 0: none, or this one */
@@ -30,7 +30,7 @@ struct uspi_process_root {
 /* Makes *places those of a process's images (process 0: this one, or none). The files of a process in a container are
  * searched for below its root only: its paths may name other files outside. *root receives that root, and must stay as
  * long as *places; a sysroot that is set in *places takes its place. */
-void uspi_places_of_process(struct uspi_places *places, const struct usp_images *images, int64_t process,
+void uspi_places_of_process(struct uspi_image_sources *places, const struct usp_images *images, int64_t process,
                             struct uspi_process_root *root);
 
 /* Opens the file at the image's path. search.file is used for the main program's image only. An image without a build
@@ -39,22 +39,23 @@ void uspi_places_of_process(struct uspi_places *places, const struct usp_images 
  * system for the file that a live process has mapped. On success the caller closes *file. Returns USP_OK,
  * USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (only files of other builds were found), USP_ERROR_NO_MEMORY, or what opening
  * failed with. */
-int uspi_image_file_open(const struct usp_image *image, const struct uspi_places *places, struct uspi_file **file,
-                         struct uspi_error *error);
+int uspi_image_file_open(const struct usp_image *image, const struct uspi_image_sources *places,
+                         struct uspi_file **file, struct uspi_error *error);
 
 /* Sets the build id of an ELF image whose headers in memory do not lead to it (Go since 1.24): the image's file says
  * where it is mapped, and the memory has to have the same note there. `places` has the memory. An image whose file is
  * not found, or has no build id, is left unchanged. */
-void uspi_image_find_build_id(struct usp_image *image, const struct uspi_places *places);
+void uspi_image_find_build_id(struct usp_image *image, const struct uspi_image_sources *places);
 
 /* Opens the file of debugging symbols of an image. Candidates of an ELF image:
- *   - the file with the image's build id, where Debian installs it, below search.sysroot and below / (also for a process
+ *   - the file with the image's build id, where Debian installs it, below search.sysroot and below / (also for a
+ *   process
  *     in a container: such a path is not of the process's choice)
  *   - the file that the .gnu_debuglink section of `file` names, if it has the checksum given there: in the folder of
  *     `file`, in .debug/ below that folder, and below /usr/lib/debug
  * Returns what uspi_image_file_open returns. */
-int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
-                         struct uspi_file **debug, struct uspi_error *error);
+int uspi_debug_file_open(const struct usp_image *image, const struct uspi_file *file,
+                         const struct uspi_image_sources *places, struct uspi_file **debug, struct uspi_error *error);
 
 /* The memory that holds an image. The caller closes it with uspi_image_memory_close. */
 struct uspi_image_memory {
@@ -63,7 +64,7 @@ struct uspi_image_memory {
 };
 
 /* Returns USP_OK, USP_ERROR_NOT_FOUND when `places` has no memory, or what opening failed with. */
-int uspi_image_memory_open(const struct uspi_places *places, struct uspi_image_memory *memory);
+int uspi_image_memory_open(const struct uspi_image_sources *places, struct uspi_image_memory *memory);
 
 void uspi_image_memory_close(struct uspi_image_memory *memory);
 

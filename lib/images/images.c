@@ -48,7 +48,7 @@ struct process {
 };
 
 void uspi_image_list_find_build_ids(struct uspi_image_list *list, int64_t pid) {
-    const struct uspi_places places = {.search = {.as_named = true}, .process = pid};
+    const struct uspi_image_sources places = {.search = {.as_named = true}, .process = pid};
     for (size_t i = 0; i < list->count; i++) uspi_image_find_build_id(&list->images[i], &places);
 }
 

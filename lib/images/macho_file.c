@@ -29,7 +29,7 @@ static int judge_slice(void *context, struct uspi_bytes bytes, struct uspi_error
 
 static int search_for(const struct usp_image *image, const struct uspi_search *search, const char *path,
                       struct uspi_file **file, struct uspi_error *error) {
-    const struct uspi_part_place place = {path, image->member_offset};
+    const struct uspi_part_location place = {path, image->member_offset};
     return uspi_part_open(search, place, judge_slice, (void *)(uintptr_t)image, file, error);
 }
 

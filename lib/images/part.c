@@ -132,7 +132,7 @@ static int open_member(void *context, const char *file, const struct uspi_part *
     return status;
 }
 
-int uspi_part_open(const struct uspi_search *search, struct uspi_part_place place, uspi_judge judge, void *context,
+int uspi_part_open(const struct uspi_search *search, struct uspi_part_location place, uspi_judge judge, void *context,
                    struct uspi_file **file, struct uspi_error *error) {
     if (place.member_offset == 0) return uspi_search_open(search, place.path, judge, context, file, error);
     struct opening opening = {

@@ -31,7 +31,7 @@ bool uspi_part_is_member(const struct uspi_part *part, const struct uspi_archive
                          const struct uspi_member *member);
 
 /* Where a file or a member of an archive is expected. */
-struct uspi_part_place {
+struct uspi_part_location {
     const char *path;
     /* Offset of the member's header in the file, counted from the beginning of the file even in a slice. 0: `path`
      * is a file, not a member. */
@@ -40,7 +40,7 @@ struct uspi_part_place {
 
 /* Opens a file as uspi_search_open does. Of a member, the judge gets the member's bytes, and *file is narrowed to
  * them. */
-int uspi_part_open(const struct uspi_search *search, struct uspi_part_place place, uspi_judge judge, void *context,
+int uspi_part_open(const struct uspi_search *search, struct uspi_part_location place, uspi_judge judge, void *context,
                    struct uspi_file **file, struct uspi_error *error);
 
 #endif

@@ -55,7 +55,7 @@ static int open_symbols(const struct uspi_elf *elf, uint32_t type, struct uspi_e
     return status == USP_OK ? uspi_elf_symbols_in(elf, &table, entries, strings, symbols, NULL) : status;
 }
 
-size_t uspi_variables_find(const struct usp_image *image, const struct uspi_places *places,
+size_t uspi_variables_find(const struct usp_image *image, const struct uspi_image_sources *places,
                            const struct usp_memory *memory, struct uspi_variable *variables, size_t count) {
     const struct lookup lookup = {image, variables, count};
     struct uspi_elf_symbols symbols;

@@ -18,7 +18,7 @@ struct uspi_variable {
 /* Looks for `count` variables in the symbol table of the image's file, found by `places`. If the file cannot be opened,
  * looks in the dynamic symbols in `memory`. The first of several symbols with the name and size counts. Variables whose
  * address is not 0 keep it. Returns how many of the variables have an address. Not async-signal-safe. */
-size_t uspi_variables_find(const struct usp_image *image, const struct uspi_places *places,
+size_t uspi_variables_find(const struct usp_image *image, const struct uspi_image_sources *places,
                            const struct usp_memory *memory, struct uspi_variable *variables, size_t count);
 
 #endif

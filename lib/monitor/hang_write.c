@@ -54,7 +54,7 @@ static void free_part(struct part *part) {
 /* ---- frames ---- */
 
 /* Returns the symbol of a function at a call site, for a frame's line. */
-static struct usp_symbol symbol_of(const struct part *part, const struct uspi_place *place) {
+static struct usp_symbol symbol_of(const struct part *part, const struct uspi_located_function *place) {
     const struct uspi_site *site = uspi_site(&part->names, place->site);
     const struct uspi_function *function = uspi_function(&part->names, place->function);
     struct usp_symbol symbol = {.name = function->symbol != NULL ? function->text : NULL};
@@ -70,7 +70,7 @@ static struct usp_symbol symbol_of(const struct part *part, const struct uspi_pl
 }
 
 /* Returns the source position of a place; empty if it is unknown or not wanted. */
-static struct usp_source_frame source_of(const struct uspi_place *place) {
+static struct usp_source_frame source_of(const struct uspi_located_function *place) {
     return (struct usp_source_frame){
         .directory = place->directory, .file = place->file, .line = place->line, .column = place->column};
 }
@@ -85,7 +85,7 @@ static void put_line(struct uspi_text *text, const struct part *part, uint32_t n
     const struct uspi_site *site = uspi_site(&part->names, number);
     const struct usp_frame frame = {.pc = uspi_site_address(part->clone, site), .kind = site->kind & USPI_NODE_KIND};
     for (uint32_t i = 0; i < site->count; i++) {
-        const struct uspi_place *place = &part->names.places[site->first + i];
+        const struct uspi_located_function *place = &part->names.places[site->first + i];
         const struct usp_symbol symbol = symbol_of(part, place);
         const struct usp_source_frame source = source_of(place);
         const struct uspi_frame_line line = {.backend = uspi_backend_find(part->clone->options.arch),
@@ -223,7 +223,7 @@ static void put_json_inlined(struct uspi_json *json, const struct part *part, co
     if (site->count == 1) return;
     uspi_json_begin_array(json, "inlined");
     for (uint32_t i = 0; i + 1 < site->count; i++) {
-        const struct uspi_place *place = &part->names.places[site->first + i];
+        const struct uspi_located_function *place = &part->names.places[site->first + i];
         uspi_json_begin_object(json, NULL);
         const struct usp_source_frame source = source_of(place);
         uspi_json_string(json, "symbol", uspi_function(&part->names, place->function)->text);
@@ -234,7 +234,7 @@ static void put_json_inlined(struct uspi_json *json, const struct part *part, co
 }
 
 static void put_json_site(struct uspi_json *json, const struct part *part, const struct uspi_site *site) {
-    const struct uspi_place *place = &part->names.places[site->first + site->count - 1];
+    const struct uspi_located_function *place = &part->names.places[site->first + site->count - 1];
     const struct usp_symbol symbol = symbol_of(part, place);
     const struct usp_source_frame source = source_of(place);
     const usp_addr address = uspi_site_address(part->clone, site);

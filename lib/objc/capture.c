@@ -111,14 +111,14 @@ int uspi_objc_snapshot(const struct uspi_objc_wanted *wanted, struct usp_snapsho
     return status == USP_OK ? usp_snapshot_create_self(&options, snapshot) : status;
 }
 
-struct place {
+struct copied_thread {
     const struct usp_snapshot *snapshot;
     const struct usp_snapshot_thread *thread;
     size_t index;
 };
 
 static int walk_copy(void *context, struct usp_unwind_options *options, struct usp_stack *stack) {
-    const struct place *place = context;
+    const struct copied_thread *place = context;
     struct usp_target target;
     int status = usp_snapshot_target(place->snapshot, place->index, &target);
     if (status != USP_OK) return status;
@@ -130,7 +130,7 @@ static int walk_copy(void *context, struct usp_unwind_options *options, struct u
 int uspi_objc_capture_of(const struct usp_snapshot *snapshot, size_t i, const struct uspi_objc_wanted *wanted,
                          struct usp_stack *stack) {
     const struct usp_snapshot_thread *thread = usp_snapshot_get_thread(snapshot, i);
-    struct place place = {snapshot, thread, i};
+    struct copied_thread place = {snapshot, thread, i};
     usp_stack_init(stack, NULL, 0);
     if (thread->status != USP_OK) return thread->status;
     if (is_cut(&thread->stack)) return walk_whole(walk_copy, &place, wanted, stack);

@@ -103,8 +103,8 @@ static bool is_symbol_table(const char *name) {
     return strcmp(name, "/") == 0 || strcmp(name, "/SYM64/") == 0 || strncmp(name, "__.SYMDEF", 9) == 0;
 }
 
-/* Reads the member at archive->offset and advances past it. *is_table: it is a symbol table, the long names or a file of
- * Apple's extended attributes, not an object. Returns as uspi_archive_next. */
+/* Reads the member at archive->offset and advances past it. *is_table: it is a symbol table, the long names or a file
+ * of Apple's extended attributes, not an object. Returns as uspi_archive_next. */
 static int read_member(struct uspi_archive *archive, struct uspi_member *member, bool *is_table,
                        struct uspi_error *error) {
     const struct uspi_bytes bytes = archive->bytes;
@@ -141,8 +141,8 @@ int uspi_archive_at(struct uspi_archive *archive, uint64_t offset, struct uspi_m
                     struct uspi_error *error) {
     bool is_table = true;
     int got = 1;
-    /* The long names precede the first object. Each member is found in this way, so a hostile archive's other tables are
-     * not read each time. */
+    /* The long names precede the first object. Each member is found in this way, so a hostile archive's other tables
+     * are not read each time. */
     for (unsigned i = 0; i < TABLES_MAX && got > 0 && is_table && archive->offset < offset; i++) {
         got = read_member(archive, member, &is_table, error);
     }

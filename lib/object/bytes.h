@@ -56,7 +56,8 @@ struct uspi_source {
     const uint8_t *base; /* place in memory of the byte at position 0; NULL: use `read`. Use uspi_bytes_in_place */
     /* For each block, enum uspi_block_state: only filled blocks may be read in memory. NULL: all bytes are there. */
     const _Atomic(uint8_t) *blocks;
-    /* Fills the blocks of a range that are empty. Returns whether all its blocks are filled. Used only with `blocks`. */
+    /* Fills the blocks of a range that are empty. Returns whether all its blocks are filled. Used only with `blocks`.
+     * */
     bool (*fill)(void *context, uint64_t at, uint64_t n);
     /* Remembers a range that is filled. Used only with `blocks`. */
     void (*note)(void *context, uint64_t at, uint64_t n);
@@ -178,8 +179,8 @@ int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, 
 int uspi_bytes_sleb(struct uspi_bytes bytes, uint64_t *offset, int64_t *value, const char *what,
                     struct uspi_error *error);
 
-/* Copies a NUL-terminated string with its terminator into `capacity` bytes. USP_ERROR_TRUNCATED when the range ends before
- * the terminator, USP_ERROR_FULL when the string does not fit. On failure `to` has the part that was read,
+/* Copies a NUL-terminated string with its terminator into `capacity` bytes. USP_ERROR_TRUNCATED when the range ends
+ * before the terminator, USP_ERROR_FULL when the string does not fit. On failure `to` has the part that was read,
  * NUL-terminated. */
 int uspi_bytes_string(struct uspi_bytes bytes, uint64_t offset, char *to, size_t capacity, const char *what,
                       struct uspi_error *error);

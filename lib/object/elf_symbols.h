@@ -92,8 +92,8 @@ struct uspi_elf_pass {
 /* Reads entries that are not those of the pass, for uspi_elf_pass_read. */
 int uspi_elf_pass_turn(struct uspi_elf_pass *pass, uint64_t i);
 
-/* Makes entry i one of pass->entries, and entries after it too. Returns USP_OK, USP_ERROR_NOT_FOUND past the last one, or
- * the status with which reading failed. */
+/* Makes entry i one of pass->entries, and entries after it too. Returns USP_OK, USP_ERROR_NOT_FOUND past the last one,
+ * or the status with which reading failed. */
 static inline int uspi_elf_pass_read(struct uspi_elf_pass *pass, uint64_t i) {
     return i >= pass->first && i < pass->end ? USP_OK : uspi_elf_pass_turn(pass, i);
 }

@@ -75,11 +75,11 @@ unsigned uspi_os_processors(void);
 /* ---- files and functions ---- */
 
 /* Writes a file atomically, and creates the folders of its path. Other processes see either the complete new file or
- * the previous state. The folder that the path's first `top` bytes name may be reached through links. Below it a link in
- * the place of a folder is refused: another user may have made it. The file has at most the permissions `mode`, and at most
- * those that the process's umask allows. Permissions of the group that not all users have are dropped if the file gets
- * another group than this process's. Returns USP_OK, USP_ERROR_PERMISSION (also for such a link), USP_ERROR_SYSTEM,
- * USP_ERROR_NO_MEMORY. */
+ * the previous state. The folder that the path's first `top` bytes name may be reached through links. Below it a link
+ * in the place of a folder is refused: another user may have made it. The file has at most the permissions `mode`, and
+ * at most those that the process's umask allows. Permissions of the group that not all users have are dropped if the
+ * file gets another group than this process's. Returns USP_OK, USP_ERROR_PERMISSION (also for such a link),
+ * USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
 int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *bytes, size_t n);
 
 /* Creates the folder of a path, as uspi_os_publish does, and waits until it can lock it against other processes and
@@ -132,9 +132,9 @@ enum uspi_files_seen uspi_os_files_seen(int64_t pid);
  * these paths begin at the root). Returns false when it is not known or longer than n - 1 bytes. */
 bool uspi_os_root_path(int64_t pid, char *path, size_t n);
 
-/* Opens the regular file at a path of the form /proc/PID/root/PATH as the process finds it at PATH: links stay below the
- * process's root. uspi_os_file_open opens such paths in this way. Returns a descriptor, USP_ERROR_UNSUPPORTED (a path of
- * another form, or another system than Linux), USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_FORMAT,
+/* Opens the regular file at a path of the form /proc/PID/root/PATH as the process finds it at PATH: links stay below
+ * the process's root. uspi_os_file_open opens such paths in this way. Returns a descriptor, USP_ERROR_UNSUPPORTED (a
+ * path of another form, or another system than Linux), USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_FORMAT,
  * USP_ERROR_SYSTEM. */
 int uspi_os_open_in_root(const char *path);
 
@@ -217,8 +217,8 @@ extern _Thread_local USPI_TLS_MODEL struct uspi_own_stack uspi_own_stack;
 static inline struct uspi_own_stack uspi_os_own_stack(void) { return uspi_own_stack; }
 #endif
 
-/* Returns whether n bytes below `sp` are the calling thread's own stack. If its bounds are not known, memory counts that
- * is readable up to the stack. Async-signal-safe. */
+/* Returns whether n bytes below `sp` are the calling thread's own stack. If its bounds are not known, memory counts
+ * that is readable up to the stack. Async-signal-safe. */
 bool uspi_os_has_stack(uintptr_t sp, size_t n);
 
 /* Tries to find the calling thread's bounds with only a few probes; `sp` should be on its stack. Async-signal-safe. */
@@ -360,8 +360,8 @@ enum { USPI_OUTER_PART = 2, USPI_PARTS = 4 };
  * uspi_os_release_copy or uspi_os_free_stopped. */
 struct uspi_thread_copy {
     struct usp_registers registers;
-    /* The stack that it ran on; if that is an alternate signal stack, also the interrupted one. Then the outermost parts
-     * of both, if a stack was too large to be copied as a whole. */
+    /* The stack that it ran on; if that is an alternate signal stack, also the interrupted one. Then the outermost
+     * parts of both, if a stack was too large to be copied as a whole. */
     struct uspi_copied parts[USPI_PARTS];
     usp_addr stack_low, stack_high; /* bounds of the whole stack; 0, 0 unknown */
     /* Ranges of the thread's stacks outside the parts. They were not in use at that moment, whatever they contain
@@ -668,12 +668,12 @@ struct uspi_os_kept_file {
 };
 
 /* Creates a file of `size` bytes, reserved on the disk. Its previous contents are lost; unwritten bytes are 0. Other
- * users cannot read it. Returns USP_OK, USP_ERROR_PERMISSION, USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM (no
- * room). (lib/os/posix/kept_file.c) */
+ * users cannot read it. Returns USP_OK, USP_ERROR_PERMISSION, USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM
+ * (no room). (lib/os/posix/kept_file.c) */
 int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_file *file);
 
-/* Writes n bytes within the file's size. If the file was shortened, it gets its size again. If the program has closed the
- * file's descriptor or uses its number for another file, the file is opened again by its path. Allocates nothing.
+/* Writes n bytes within the file's size. If the file was shortened, it gets its size again. If the program has closed
+ * the file's descriptor or uses its number for another file, the file is opened again by its path. Allocates nothing.
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND (the file has been replaced or removed), USP_ERROR_SYSTEM. */
 int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const void *bytes, size_t n);
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file);

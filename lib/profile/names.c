@@ -135,7 +135,7 @@ static bool add_place(struct uspi_profile_names *names, uint32_t site, const str
     }
     const struct usp_source_frame *source = described->source;
     names->places[names->place_count++] =
-        (struct uspi_place){function, site, source->directory, source->file, source->line, source->column};
+        (struct uspi_located_function){function, site, source->directory, source->file, source->line, source->column};
     uspi_site(names, site)->count++;
     uspi_site(names, site)->function = function;
     return true;

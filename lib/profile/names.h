@@ -21,7 +21,7 @@ struct uspi_function {
 };
 
 /* A function at a call site: the one that the code belongs to, or one that was inlined there. */
-struct uspi_place {
+struct uspi_located_function {
     uint32_t function;
     uint32_t site;
     const char *directory, *file; /* source file; NULL: not known, or lines were not requested */
@@ -47,7 +47,7 @@ struct uspi_profile_names {
     usp_addr *bases;        /* load address of each image in the symbolizer's images; 0: it is not among them */
     struct uspi_pool functions, sites;
     struct uspi_allowance allowance;
-    struct uspi_place *places;
+    struct uspi_located_function *places;
     size_t place_count, place_capacity;
     bool has_lines; /* lines were requested */
     struct uspi_sources sources;

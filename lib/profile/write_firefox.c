@@ -193,7 +193,7 @@ static void put_symbols(struct firefox *firefox) {
 
 static uint64_t place_count(const struct firefox *firefox) { return firefox->writing->names.place_count; }
 
-static const struct uspi_place *place_at(const struct firefox *firefox, uint64_t i) {
+static const struct uspi_located_function *place_at(const struct firefox *firefox, uint64_t i) {
     return &firefox->writing->names.places[i];
 }
 

@@ -58,7 +58,7 @@ static void put_functions(struct uspi_json *json, const struct uspi_profile_name
     uspi_json_end_array(json);
 }
 
-static void put_place(struct uspi_json *json, const struct uspi_place *place) {
+static void put_place(struct uspi_json *json, const struct uspi_located_function *place) {
     uspi_json_number(json, "function", place->function);
     if (place->line > 0) uspi_json_number(json, "line", place->line);
     if (place->column > 0) uspi_json_number(json, "column", place->column);

@@ -205,7 +205,7 @@ static void add_locations(struct pprof *pprof) {
         add_number(&pprof->message, LOCATION_MAPPING, site->image != USPI_NONE ? (uint64_t)site->image + 1 : 0);
         add_number(&pprof->message, LOCATION_ADDRESS, usp_frame_call_site(profile->options.arch, &frame));
         for (uint32_t k = 0; k < site->count; k++) {
-            const struct uspi_place *place = &writing->names.places[site->first + k];
+            const struct uspi_located_function *place = &writing->names.places[site->first + k];
             add_number(&pprof->inner, LINE_FUNCTION, (uint64_t)place->function + 1);
             add_number(&pprof->inner, LINE_LINE, place->line);
             add_number(&pprof->inner, LINE_COLUMN, place->column);

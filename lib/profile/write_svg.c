@@ -219,9 +219,9 @@ static void put_places(const struct svg *svg, const struct uspi_branch *branch) 
     struct uspi_text *text = &svg->writing->text;
     const struct uspi_profile_names *names = &svg->writing->names;
     if (branch->function == USPI_NONE) return;
-    const struct uspi_place *before = NULL;
+    const struct uspi_located_function *before = NULL;
     for (uint32_t i = 0; i < branch->place_count && i < USPI_BRANCH_PLACES; i++) {
-        const struct uspi_place *place = &names->places[branch->places[i]];
+        const struct uspi_located_function *place = &names->places[branch->places[i]];
         if (place->file == NULL || place->line == 0) continue;
         if (before != NULL && before->line == place->line && strcmp(before->file, place->file) == 0) continue;
         before = place;

@@ -26,7 +26,7 @@ struct known_image {
 };
 
 /* The position of a frame, which is the same in every launch. */
-struct place {
+struct frame_key {
     uint64_t offset;           /* in the image; for a frame outside all images, the address */
     struct known_image *image; /* NULL: outside all images */
     uint32_t kind;             /* enum usp_frame_kind */
@@ -36,7 +36,7 @@ struct place {
 struct body {
     uint32_t holders; /* number of references, from the entry and from records */
     struct usp_stack stack;
-    struct place *places; /* one for each frame */
+    struct frame_key *places; /* one for each frame */
     struct usp_frame frames[];
 };
 
@@ -145,7 +145,7 @@ static bool is_same_build(const struct usp_image *a, const struct usp_image *b) 
     return memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
 }
 
-static bool same_places(const struct place *a, const struct place *b, uint32_t count) {
+static bool same_places(const struct frame_key *a, const struct frame_key *b, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (a[i].offset != b[i].offset || a[i].kind != b[i].kind) return false;
         if (a[i].image == b[i].image) continue;
@@ -251,10 +251,10 @@ static void forget_current(struct usp_stack_table *table) {
 /* Finds the place of a frame, which gets a reference to its image. The image is that of the call site: another image
  * may begin directly after it. Returns false when memory is exhausted. */
 static bool find_place(struct usp_stack_table *table, uint32_t arch, const struct usp_frame *frame,
-                       struct place *place) {
+                       struct frame_key *place) {
     const struct usp_images *images = images_of(table);
     const struct usp_image *image = usp_images_find(images, usp_frame_call_site(arch, frame));
-    *place = (struct place){.offset = frame->pc, .kind = frame->kind};
+    *place = (struct frame_key){.offset = frame->pc, .kind = frame->kind};
     if (image == NULL) return true;
     struct known_image **known = &table->known_of[image - usp_images_get(images, 0)];
     if (*known == NULL) *known = hold_image(table, image);
@@ -280,7 +280,7 @@ static struct body *copy_stack(const struct usp_stack *stack) {
     body->stack = *stack;
     body->stack.frames = body->frames;
     body->stack.capacity = stack->count;
-    body->places = (struct place *)(body->frames + stack->count);
+    body->places = (struct frame_key *)(body->frames + stack->count);
     if (stack->count > 0) memcpy(body->frames, stack->frames, stack->count * sizeof *body->frames);
     return body;
 }
@@ -301,7 +301,7 @@ static struct body *make_body(struct usp_stack_table *table, const struct usp_st
     identity[1] = UINT64_C(0x737461636b696431);
     mix_shape(identity, stack);
     for (uint32_t i = 0; i < stack->count; i++) {
-        struct place *place = &body->places[i];
+        struct frame_key *place = &body->places[i];
         if (!find_place(table, stack->arch, &stack->frames[i], place)) {
             release_body(table, body);
             return NULL;

@@ -172,8 +172,8 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     return status;
 }
 
-/* Returns whether a thread waited in a system call when it was stopped. The stop ends the call with a result that asks the
- * kernel to restart it, or with EINTR; a call that did not wait has ended by itself. Sources: Linux
+/* Returns whether a thread waited in a system call when it was stopped. The stop ends the call with a result that asks
+ * the kernel to restart it, or with EINTR; a call that did not wait has ended by itself. Sources: Linux
  * include/linux/errno.h; arch/ of x86 and arm: the result is in the register with DWARF number 0. */
 static bool waits(const struct uspi_stopped_thread *thread) {
     enum { EINTR_LINUX = 4, ERESTARTSYS = 512, ERESTART_RESTARTBLOCK = 516 };

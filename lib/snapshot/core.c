@@ -74,7 +74,7 @@ static void fill_info(const struct uspi_core *core, struct usp_snapshot_info *in
 /* Makes the snapshot. Takes ownership of the core, also on failure. */
 static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options *options,
                        struct usp_snapshot **snapshot) {
-    const struct uspi_places places = {
+    const struct uspi_image_sources places = {
         .search = {.file = options->program, .sysroot = options->sysroot, .as_named = true, .folder = core->folder}};
     const struct usp_memory memory = {uspi_core_memory_read, &core->memory};
     struct uspi_snapshot_source source = {.describe = describe_target,

@@ -357,7 +357,7 @@ struct before_stop {
 /* Returns the text range of Swift's concurrency runtime; all zero if there is none, or if no async callers are
  * wanted. */
 static struct usp_region find_executor(const struct before_stop *before) {
-    struct uspi_places places = {.process = 0};
+    struct uspi_image_sources places = {.process = 0};
     struct uspi_process_root root;
     struct usp_region executor = {0};
     struct usp_memory memory;

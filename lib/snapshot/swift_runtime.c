@@ -38,7 +38,7 @@ static bool is_runtimes_library(const struct usp_image *image) {
 }
 
 /* Looks in the runtime's library first, then in the program, with which the runtime may have been linked statically. */
-static const struct usp_image *find_image(const struct usp_images *images, const struct uspi_places *places,
+static const struct usp_image *find_image(const struct usp_images *images, const struct uspi_image_sources *places,
                                           const struct usp_memory *memory, struct uspi_variable *variables) {
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < usp_images_count(images); i++) {
@@ -53,7 +53,8 @@ static const struct usp_image *find_image(const struct usp_images *images, const
     return NULL;
 }
 
-const struct usp_image *uspi_swift_runtime_image(const struct usp_images *images, const struct uspi_places *places,
+const struct usp_image *uspi_swift_runtime_image(const struct usp_images *images,
+                                                 const struct uspi_image_sources *places,
                                                  const struct usp_memory *memory) {
     struct uspi_variable variables[VARIABLES];
     for (size_t i = 0; i < usp_images_count(images); i++) {
@@ -62,7 +63,7 @@ const struct usp_image *uspi_swift_runtime_image(const struct usp_images *images
     return find_image(images, places, memory, variables);
 }
 
-int uspi_swift_runtime_find(const struct usp_images *images, const struct uspi_places *places,
+int uspi_swift_runtime_find(const struct usp_images *images, const struct uspi_image_sources *places,
                             const struct usp_memory *memory, struct uspi_swift_runtime *runtime, uint32_t *layout) {
     struct uspi_variable variables[VARIABLES];
     const struct usp_image *image = find_image(images, places, memory, variables);

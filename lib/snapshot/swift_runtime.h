@@ -34,12 +34,13 @@ struct uspi_swift_runtime {
 
 /* Returns the image that contains the runtime: its library, or the program if it was linked with the runtime statically
  * and not stripped. NULL: none. */
-const struct usp_image *uspi_swift_runtime_image(const struct usp_images *images, const struct uspi_places *places,
+const struct usp_image *uspi_swift_runtime_image(const struct usp_images *images,
+                                                 const struct uspi_image_sources *places,
                                                  const struct usp_memory *memory);
 
 /* Finds the runtime in a process's images and memory. Returns USP_OK; USP_ERROR_NOT_FOUND: no image has it, or it
  * cannot be read; USP_ERROR_UNSUPPORTED: *layout is an unknown one. */
-int uspi_swift_runtime_find(const struct usp_images *images, const struct uspi_places *places,
+int uspi_swift_runtime_find(const struct usp_images *images, const struct uspi_image_sources *places,
                             const struct usp_memory *memory, struct uspi_swift_runtime *runtime, uint32_t *layout);
 
 /* The state of bytes that may be a task. */

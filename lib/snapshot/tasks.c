@@ -51,7 +51,7 @@ static int find_runtime(const struct usp_snapshot *snapshot, const struct usp_me
                         struct uspi_swift_runtime *runtime, struct uspi_error *why) {
     struct uspi_snapshot_origin origin;
     uspi_snapshot_get_origin(snapshot, &origin);
-    struct uspi_places places = {
+    struct uspi_image_sources places = {
         .search = {.file = origin.program, .sysroot = origin.sysroot, .folder = origin.folder}};
     struct uspi_process_root root;
     uint32_t layout;

@@ -48,7 +48,8 @@ static int add_symbol(void *context, const struct usp_symbol *symbol) {
     return status != USP_OK;
 }
 
-/* Adds a name by which units call a function of another unit. uspi_index_finish drops it if the symbol itself has it. */
+/* Adds a name by which units call a function of another unit. uspi_index_finish drops it if the symbol itself has it.
+ * */
 static bool add_callee(void *context, const char *name) {
     const struct adding *adding = context;
     usp_addr start;
@@ -110,8 +111,8 @@ static bool keeps_lines(const struct usp_image *image, enum richness richness, s
     return stays;
 }
 
-/* Puts the index's bytes at `path` in the store, with these permissions. With USP_INDEX_KEEP, a poorer index does not replace a richer one, even
- * if another process has stored that one meanwhile. */
+/* Puts the index's bytes at `path` in the store, with these permissions. With USP_INDEX_KEEP, a poorer index does not
+ * replace a richer one, even if another process has stored that one meanwhile. */
 static int publish(const char *path, uint32_t mode, const uint8_t *bytes, enum richness richness,
                    const struct usp_image *image, struct usp_index *index) {
     const size_t top = strlen(index->store);

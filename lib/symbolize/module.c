@@ -36,7 +36,7 @@ struct lookup {
 
 struct uspi_module {
     struct usp_image image; /* its path is owned */
-    const struct uspi_places *places;
+    const struct uspi_image_sources *places;
     struct uspi_cache *cache;
     struct uspi_lock *lock;          /* held while the symbols are made */
     struct uspi_file *file, *debug;  /* protected by the lock; NULL: not opened */
@@ -76,7 +76,7 @@ static size_t path_length(const struct usp_image *image) {
     return length;
 }
 
-struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_image_sources *places,
                                        struct uspi_cache *cache) {
     struct uspi_module *module = calloc(1, sizeof *module);
     if (module == NULL) return NULL;
@@ -99,7 +99,7 @@ static bool is_macho(const struct uspi_module *module) { return (module->image.f
 /* Returns whether tables may be read from the image's memory in place. Tables in an ELF image's memory are copied
  * instead, so they do not depend on where it is loaded. */
 static bool may_read_memory(const struct uspi_module *module) {
-    const struct uspi_places *places = module->places;
+    const struct uspi_image_sources *places = module->places;
     return is_macho(module) && (places->memory != NULL || places->in_process || places->process != 0);
 }
 
@@ -172,7 +172,7 @@ static int open_macho(struct uspi_module *module, struct uspi_tables **tables) {
  * loaded. */
 static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
     const struct uspi_wanted_slice wanted = uspi_slice_of_image(&module->image);
-    const struct uspi_places *places = module->places;
+    const struct uspi_image_sources *places = module->places;
     int status = USP_ERROR_NOT_FOUND;
     for (unsigned in_memory = 0; in_memory < 2; in_memory++) {
         struct uspi_bytes bytes;

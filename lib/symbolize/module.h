@@ -27,7 +27,7 @@ enum uspi_table {
 
 /* Makes a module. Opens nothing yet. `places` says where files are searched for; it and the cache must live as long as
  * the module. Returns NULL when memory is exhausted. */
-struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_module *uspi_module_create(const struct usp_image *image, const struct uspi_image_sources *places,
                                        struct uspi_cache *cache);
 
 /* Frees a module. The cache must have been emptied. NULL is ignored. Names that point into the files become invalid. */

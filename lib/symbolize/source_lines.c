@@ -64,7 +64,8 @@ static size_t token_length(const char *name, const char *at) {
 }
 
 /* Returns whether two mangled names are equal, except for which of a class's constructors or destructors they name: the
- * complete object's, the base object's, ... (Itanium C++ ABI, <ctor-dtor-name>). In the source these are one function. */
+ * complete object's, the base object's, ... (Itanium C++ ABI, <ctor-dtor-name>). In the source these are one function.
+ * */
 static bool is_variant_of(const char *a, const char *b) {
     if (strncmp(a, "_Z", 2) != 0) return strcmp(a, b) == 0;
     for (const char *at = a; *at != '\0' || *b != '\0';) {
@@ -112,7 +113,7 @@ static uint32_t function_at(const struct uspi_lines_answer *answer, uint32_t i) 
  * one that is described first. */
 static uint32_t described_function(const struct uspi_lines_answer *answer) {
     const uint32_t first = function_at(answer, 0);
-    struct uspi_block_place row;
+    struct uspi_block_entry row;
     uint32_t nearest = first, line = 0;
     if (function_at(answer, 1) == 0 || uspi_block_find(answer->block, answer->part.start, &row) != USP_OK) return first;
     /* The line of an inlined call says nothing about the function that contains it. */

@@ -65,14 +65,14 @@ static void view_forget_modules(struct uspi_view *view) {
 struct module_link {
     struct module_link *next;
     struct uspi_module *module;
-    const struct uspi_places *places; /* the places for which the module was made */
+    const struct uspi_image_sources *places; /* the places for which the module was made */
 };
 
 struct usp_symbolizer {
     bool in_process;
-    struct uspi_places places;         /* its strings are owned */
+    struct uspi_image_sources places;  /* its strings are owned */
     struct uspi_process_root root;     /* of both, if the process has another root */
-    struct uspi_places files;          /* for images that are not in the list: the same files, no memory */
+    struct uspi_image_sources files;   /* for images that are not in the list: the same files, no memory */
     struct uspi_objc_runtime *runtime; /* NULL unless in_process */
     struct uspi_names *names;
     struct uspi_jit *jit;                      /* NULL: no process, memory or file can name generated code */
@@ -249,7 +249,7 @@ static int find_image(struct usp_symbolizer *symbolizer, usp_addr address, struc
 /* Returns the module of an image for the given places, and makes it if there is none. Returns NULL when memory is
  * exhausted. */
 static struct uspi_module *get_module(struct usp_symbolizer *symbolizer, const struct usp_image *image,
-                                      const struct uspi_places *places) {
+                                      const struct uspi_image_sources *places) {
     struct module_link **list = &symbolizer->modules[uspi_module_hash(image) % MODULE_LISTS];
     for (struct module_link *link = *list; link != NULL; link = link->next) {
         if (link->places == places && uspi_module_is_of(link->module, image)) return link->module;
@@ -473,8 +473,8 @@ static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_sym
     return status;
 }
 
-/* Enters the epoch for each function anew. With a small memory_limit, indexes are evicted and made again; those that were
- * evicted can then be freed in between. */
+/* Enters the epoch for each function anew. With a small memory_limit, indexes are evicted and made again; those that
+ * were evicted can then be freed in between. */
 int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visitor visit, void *context) {
     if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
     struct uspi_epoch *readers = &symbolizer->cache.readers;

@@ -198,14 +198,14 @@ static int search_ways(struct search *search, const struct function *first, usp_
 }
 
 /* The image and symbol at a frame's call site. */
-struct place {
+struct called_site {
     struct uspi_query query;
     struct usp_symbol symbol;
 };
 
 /* Looks up the call site of a frame. Returns 1, 0 when no image holds it, USP_ERROR_NO_MEMORY. */
 static int find_place(const struct uspi_stack_names *names, uint32_t arch, const struct usp_frame *frame,
-                      struct place *place) {
+                      struct called_site *place) {
     const usp_addr site = usp_frame_call_site(arch, frame);
     memset(place, 0, sizeof *place);
     int status = uspi_symbolizer_ask(names->symbolizer, usp_images_find(names->images, site), site, names->expected,
@@ -221,8 +221,8 @@ struct calling {
     struct uspi_block_call call;
 };
 
-static int search_from(const struct place *caller, const struct calling *calling, const struct place *callee,
-                       usp_addr jumps[USPI_TAIL_CALLS_MAX]) {
+static int search_from(const struct called_site *caller, const struct calling *calling,
+                       const struct called_site *callee, usp_addr jumps[USPI_TAIL_CALLS_MAX]) {
     struct search search;
     struct function first;
     search.names = caller->query.names;
@@ -244,7 +244,7 @@ static int search_from(const struct place *caller, const struct calling *calling
 
 static int find_tail_calls(const struct uspi_stack_names *names, uint32_t arch, const struct usp_frame *frame,
                            usp_addr jumps[USPI_TAIL_CALLS_MAX]) {
-    struct place callee, caller;
+    struct called_site callee, caller;
     struct calling calling;
     int status = find_place(names, arch, frame + 1, &caller);
     if (status != 1) return status;

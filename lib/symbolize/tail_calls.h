@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Infers the tail calls between two frames of a stack: functions that were called and then jumped to another function,
- * so that they have no frame. Debug information lists the calls that each function makes. doc/symbolize.md ("Tail
+ * so that they have no frame. Debug information lists the calls that each function makes. doc/symbolize-lines.md ("Tail
  * calls") has the rules. */
 #ifndef USPI_SYMBOLIZE_TAIL_CALLS_H
 #define USPI_SYMBOLIZE_TAIL_CALLS_H

@@ -44,8 +44,8 @@ bool uspi_async_may_resume(const struct uspi_walk *walk, usp_addr address);
  * start of a function that the unwind tables describe. */
 bool uspi_async_is_context(const struct uspi_walk *walk, usp_addr context);
 
-/* Whether a record whose saved frame pointer has the mark of a Swift async frame is one. On Linux another value can have
- * the same bits, because code without frame pointers uses the register for anything. There the record has to prove
+/* Whether a record whose saved frame pointer has the mark of a Swift async frame is one. On Linux another value can
+ * have the same bits, because code without frame pointers uses the register for anything. There the record has to prove
  * itself: `previous`, the saved frame pointer without the mark, lies higher on this stack, the context can be read, and
  * the address at which it resumes can begin a function. Async-signal-safe as the walk is. */
 bool uspi_async_is_marked(const struct uspi_walk *walk, const struct uspi_extended *extended, usp_addr previous);

@@ -47,9 +47,9 @@ bool uspi_walker_step(struct uspi_walker *walker, struct usp_frame *frame);
 /* Lets a new walk use results of earlier ones. What the shortcuts point to must outlive the walk. */
 void uspi_walker_take_shortcuts(struct uspi_walker *walker, const struct uspi_shortcuts *shortcuts);
 
-/* Gives as many of the next frames as cached rules lead to and `capacity` allows. They equal those of uspi_walker_step. 0:
- * a step is needed. goes_on as for uspi_rule_walk_on: if it is false, no further call may follow after `capacity` is used
- * up. */
+/* Gives as many of the next frames as cached rules lead to and `capacity` allows. They equal those of uspi_walker_step.
+ * 0: a step is needed. goes_on as for uspi_rule_walk_on: if it is false, no further call may follow after `capacity` is
+ * used up. */
 uint32_t uspi_walker_run(struct uspi_walker *walker, struct usp_frame *frames, uint32_t capacity, bool goes_on);
 
 /* Makes the walk begin at a frame after a call instead of an interrupted one. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Compares the command with other programs for the same purpose. `unspool symbolize` of 10,000 addresses in a program
  * of 150,000 functions runs against llvm-symbolizer. `unspool stack` of processes with 300 libraries runs against
- * eu-stack, which writes no source lines by default; so neither command does. Whole processes are measured: the time from start to end, and the peak of memory as the kernel counts it.
- * The compiler that CC names makes the program and libraries. Run in the build folder. Files are in the page cache when
- * it begins. */
+ * eu-stack, which writes no source lines by default; so neither command does. Whole processes are measured: the time
+ * from start to end, and the peak of memory as the kernel counts it. The compiler that CC names makes the program and
+ * libraries. Run in the build folder. Files are in the page cache when it begins. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"
 #include "tests/bench/started_command.h"

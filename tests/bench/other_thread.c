@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Measures usp_capture_thread: how long the other thread is stopped, how long the call takes, and how many system calls
  * the requester makes. The peer is what any capture by a signal needs at least: a signal to the same thread, whose
- * handler only wakes the sender. Compiled twice: with frame records, and (FRAMELESS) without, where the walk needs the unwind
- * tables. The frames are counted, because a walk that ends too early is quick. The kernel counts the system calls: it
- * stops the requester at each for a tracer in a process of its own. No code of the library takes part in the
+ * handler only wakes the sender. Compiled twice: with frame records, and (FRAMELESS) without, where the walk needs the
+ * unwind tables. The frames are counted, because a walk that ends too early is quick. The kernel counts the system
+ * calls: it stops the requester at each for a tracer in a process of its own. No code of the library takes part in the
  * counting. */
 #define _GNU_SOURCE 1
 #include "tests/bench/measure.h"

@@ -512,8 +512,8 @@ struct async {
 };
 
 /* Puts a record of the async kind, [context][next record | mark][return address], between its own record and its
- * caller's, as if the caller were a Swift async function. It must be above the own record, as in such a function: `words`
- * lie in the caller's frame, `own_words` are used where a record is at the bottom of its frame (arm64). */
+ * caller's, as if the caller were a Swift async function. It must be above the own record, as in such a function:
+ * `words` lie in the caller's frame, `own_words` are used where a record is at the bottom of its frame (arm64). */
 BOUNDS(call_below_async);
 static BOUNDED(call_below_async) void call_below_async(const struct async *async, volatile uintptr_t *words) {
     volatile uintptr_t *own = __builtin_frame_address(0), own_words[4];

@@ -64,8 +64,8 @@ static void capture_others(struct parked *s) {
     }
 }
 
-/* Returns how many threads have no stack. A thread that waited uninterruptibly for the kernel's lock of the address space
- * is not waited for, and may have gone on while it was copied. */
+/* Returns how many threads have no stack. A thread that waited uninterruptibly for the kernel's lock of the address
+ * space is not waited for, and may have gone on while it was copied. */
 static unsigned long count_missed(const struct usp_snapshot *snapshot) {
     unsigned long missed = 0;
     for (size_t i = 0; i < usp_snapshot_get_info(snapshot)->thread_count; i++) {
@@ -297,8 +297,8 @@ static void expect_still_working(const struct usp_capture_usage *before, unsigne
     ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
     ck_assert_int_eq(usp_capture_get_usage(&after), USP_OK);
-    /* For each requester a request and cached text: twice 128 pages. The stack of a thread that is about to end may lie in
-     * one mapping with its neighbours, and then takes what is copied of a large stack. */
+    /* For each requester a request and cached text: twice 128 pages. The stack of a thread that is about to end may lie
+     * in one mapping with its neighbours, and then takes what is copied of a large stack. */
     const uint64_t large_stack = (UINT64_C(4) << 20) + (UINT64_C(256) << 10);
     ck_assert_uint_le(after.copies, before->copies + others * (65536 + 16384 + 2 * 128 * 4096 + 8192) + large_stack);
 }

@@ -171,8 +171,9 @@ static unsigned long capture_for(uint64_t time, unsigned long least, const struc
     return captures;
 }
 
-/* The number of captures in four seconds at 10,000 a second; in a sample, so many that a leak of one allocation for each
- * of them exceeds the bound. A busy machine takes longer; the test case's timeout ends runs that never get there. */
+/* The number of captures in four seconds at 10,000 a second; in a sample, so many that a leak of one allocation for
+ * each of them exceeds the bound. A busy machine takes longer; the test case's timeout ends runs that never get there.
+ * */
 #define LEAST_CAPTURES sampled(5000, 40000)
 
 static void run_threads(unsigned n, unsigned busy, uint64_t time) {

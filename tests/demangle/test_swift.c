@@ -94,8 +94,9 @@ START_TEST(surroundings) {
 }
 END_TEST
 
-/* Strings that stay as they are: cut names, names of Swift 3's functions and other types, names without an entity, references to absent parts, references into a
- * process's memory, which no symbol's name has, another library's names, names that are too long. */
+/* Strings that stay as they are: cut names, names of Swift 3's functions and other types, names without an entity,
+ * references to absent parts, references into a process's memory, which no symbol's name has, another library's names,
+ * names that are too long. */
 START_TEST(left_mangled) {
     static const char *const left[] = {
         "$s",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See signing.h. Encodings: Arm Architecture Reference Manual for A-profile, C6.2 (PACIA … XPACD, RETAA, BRAA, BLRAA). */
+/* See signing.h. Encodings: Arm Architecture Reference Manual for A-profile, C6.2 (PACIA … XPACD, RETAA, BRAA, BLRAA).
+ * */
 #include "signing.h"
 
 #include <string.h>

@@ -30,7 +30,7 @@ static void read_text(struct looking *l, uint64_t text) {
 }
 
 /* The shape of uspi_block_visitor. */
-static int look(void *context, const struct uspi_block_place *place) {
+static int look(void *context, const struct uspi_block_entry *place) {
     struct looking *l = context;
     uint64_t folder, name;
     if (place->start < l->before || place->end < place->start) abort();

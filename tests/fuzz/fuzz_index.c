@@ -46,9 +46,9 @@ struct looking {
     unsigned count;
 };
 
-static int look(void *context, const struct uspi_block_place *place) {
+static int look(void *context, const struct uspi_block_entry *place) {
     struct looking *l = context;
-    struct uspi_block_place again;
+    struct uspi_block_entry again;
     uint64_t folder, name;
     if (l->count++ > 4096) return 1;
     if (place->node > l->block->nodes || place->file > l->block->files) abort();

@@ -887,9 +887,9 @@ static void read_contents(uint8_t *to) {
     close(fd);
 }
 
-/* Opens the file with only the first bytes of a change, as a process that is killed in a write could leave it. Each time
- * it has the state of before or of after. `id` is the state before, STATES + 1: the hang has ended. Returns the state
- * after. */
+/* Opens the file with only the first bytes of a change, as a process that is killed in a write could leave it. Each
+ * time it has the state of before or of after. `id` is the state before, STATES + 1: the hang has ended. Returns the
+ * state after. */
 static uint64_t open_torn(const struct contents *contents, uint64_t id) {
     struct usp_hang *found;
     size_t from = 0, to = FILE_SIZE;
@@ -984,7 +984,7 @@ START_TEST(killed_after_the_file_was_shortened) {
     const uint64_t samples = hang->samples;
     usp_hang_free(hang);
     for (unsigned i = 0; i < 1000; i++) {
-        ck_assert_int_eq(truncate(path, i % 7 * 100), 0);
+        ck_assert_int_eq(truncate(path, (off_t)(i % 7) * 100), 0);
         usleep(300);
         ck_assert_msg(waitpid(child, &ended, WNOHANG) == 0, "the process has ended: %#x", (unsigned)ended);
     }
@@ -1000,8 +1000,8 @@ START_TEST(killed_after_the_file_was_shortened) {
 }
 END_TEST
 
-/* A program can close descriptors that it has not opened, and open others with their numbers. The monitor must not write
- * into those. It opens its file again, unless something else is in its place. */
+/* A program can close descriptors that it has not opened, and open others with their numbers. The monitor must not
+ * write into those. It opens its file again, unless something else is in its place. */
 START_TEST(descriptor_of_another_file) {
     struct writer w;
     struct stat status;

@@ -271,8 +271,8 @@ START_TEST(shrinking_file) {
 }
 END_TEST
 
-/* A file is read block by block. What was read before another program shortens the file stays as it was; what is cut off
- * is truncated, also after the file has its old size again. */
+/* A file is read block by block. What was read before another program shortens the file stays as it was; what is cut
+ * off is truncated, also after the file has its old size again. */
 START_TEST(file_that_shrinks) {
     enum { SIZE = 4 << 20, CUT = SIZE / 2 + 100 };
     struct uspi_file *file;
@@ -336,8 +336,8 @@ START_TEST(file_whose_descriptor_is_closed) {
 }
 END_TEST
 
-/* Checks what a path below the folder "root" leads to: a file with this text; NULL: no file. With the kernel's resolution
- * where it has one, and with the library's own. */
+/* Checks what a path below the folder "root" leads to: a file with this text; NULL: no file. With the kernel's
+ * resolution where it has one, and with the library's own. */
 static void expect_below(const char *path, const char *text) {
     char top[PATH_MAX], whole[PATH_MAX + 64], read[16];
     struct uspi_file *file;

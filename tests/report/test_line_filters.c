@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that no shape's filter rejects a line that the shape itself accepts. A filter is the bytes that a line must have
- * and how it may begin (struct uspi_line_shape). The lines are those of the tests' texts, of the scripts and data files of
- * tests as they stand, and of all strings of tests in C. */
+/* Tests that no shape's filter rejects a line that the shape itself accepts. A filter is the bytes that a line must
+ * have and how it may begin (struct uspi_line_shape). The lines are those of the tests' texts, of the scripts and data
+ * files of tests as they stand, and of all strings of tests in C. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ static void check_lines(struct counts *counts, const char *text, size_t length) 
 /* Removes an escape: "\n" and "\t" become the characters, of others the character after the backslash stays. */
 static char unescaped(char c) { return (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c); }
 
-/* Checks the lines of strings. Strings with nothing but blanks, names of macros and backslashes between them are one. */
+/* Checks the lines of strings. Strings with nothing but blanks, names of macros and backslashes between them are one.
+ * */
 static void check_strings(struct counts *counts, const char *text, size_t length) {
     char *joined = malloc(length + 1);
     size_t size = 0;

@@ -315,42 +315,42 @@ END_TEST
 static void add(struct uspi_text_tables *tables, uint64_t position, const char *line) {
     struct uspi_read_image image;
     ck_assert(image_of(span_of(line), &image));
-    ck_assert(uspi_tables_add(tables, position, &image));
+    ck_assert(uspi_log_tables_add(tables, position, &image));
 }
 
 START_TEST(image_tables) {
     struct uspi_text_tables tables = {.count = 0};
     add(&tables, 10, "0x3000 - 0x3fff B arm64 <" UUID "> /x/B");
-    ck_assert_uint_eq(uspi_tables_count(&tables), 0);
+    ck_assert_uint_eq(uspi_log_tables_count(&tables), 0);
     add(&tables, 20, "0x1000 - 0x1fff A arm64 <" UUID "> /x/A");
-    uspi_tables_end(&tables);
-    ck_assert(uspi_tables_settle(&tables, true));
+    uspi_log_tables_end(&tables);
+    ck_assert(uspi_log_tables_settle(&tables, true));
     add(&tables, 90, "0x7000 - 0x7fff A arm64 <" UUID "> /x/A");
-    uspi_tables_end(&tables);
-    ck_assert(uspi_tables_settle(&tables, true));
-    ck_assert_uint_eq(uspi_tables_count(&tables), 2);
-    ck_assert_uint_eq(uspi_tables_position(&tables, 0), 10);
-    ck_assert_uint_eq(uspi_tables_position(&tables, 1), 90);
-    ck_assert_uint_eq(uspi_tables_image(&tables, 0, 1)->first, 0x1000);
-    ck_assert_ptr_null(uspi_tables_image(&tables, 0, 2));
-    ck_assert_uint_eq(uspi_tables_find_name(&tables, 0, USPI_SPAN("B"))->first, 0x3000);
-    ck_assert_ptr_null(uspi_tables_find_name(&tables, 1, USPI_SPAN("B")));
+    uspi_log_tables_end(&tables);
+    ck_assert(uspi_log_tables_settle(&tables, true));
+    ck_assert_uint_eq(uspi_log_tables_count(&tables), 2);
+    ck_assert_uint_eq(uspi_log_tables_position(&tables, 0), 10);
+    ck_assert_uint_eq(uspi_log_tables_position(&tables, 1), 90);
+    ck_assert_uint_eq(uspi_log_tables_image(&tables, 0, 1)->first, 0x1000);
+    ck_assert_ptr_null(uspi_log_tables_image(&tables, 0, 2));
+    ck_assert_uint_eq(uspi_log_tables_find_name(&tables, 0, USPI_SPAN("B"))->first, 0x3000);
+    ck_assert_ptr_null(uspi_log_tables_find_name(&tables, 1, USPI_SPAN("B")));
     struct uspi_frame frame = frame_of("1   A    0x1010 A + 16");
-    ck_assert_uint_eq(uspi_tables_find(&tables, 0, &frame, true)->first, 0x1000);
-    ck_assert_ptr_null(uspi_tables_find(&tables, 1, &frame, false));
+    ck_assert_uint_eq(uspi_log_tables_find(&tables, 0, &frame, true)->first, 0x1000);
+    ck_assert_ptr_null(uspi_log_tables_find(&tables, 1, &frame, false));
     /* The offset does not match the address: the image is found if the offset may be ignored. If the name differs too,
      * it is not found. */
     frame = frame_of("1   A    0x1010 A + 32");
-    ck_assert_ptr_null(uspi_tables_find(&tables, 0, &frame, true));
-    ck_assert_ptr_nonnull(uspi_tables_find(&tables, 0, &frame, false));
+    ck_assert_ptr_null(uspi_log_tables_find(&tables, 0, &frame, true));
+    ck_assert_ptr_nonnull(uspi_log_tables_find(&tables, 0, &frame, false));
     frame = frame_of("1   C    0x1010 C + 32");
-    ck_assert_ptr_null(uspi_tables_find(&tables, 0, &frame, false));
+    ck_assert_ptr_null(uspi_log_tables_find(&tables, 0, &frame, false));
     /* A return address may be the first address past the image. The address after that is in no image. */
     frame = frame_of("1   A    0x2000 A + 4096");
-    ck_assert_ptr_nonnull(uspi_tables_find(&tables, 0, &frame, true));
+    ck_assert_ptr_nonnull(uspi_log_tables_find(&tables, 0, &frame, true));
     frame = frame_of("1   A    0x2001 A + 4097");
-    ck_assert_ptr_null(uspi_tables_find(&tables, 0, &frame, false));
-    uspi_tables_clear(&tables);
+    ck_assert_ptr_null(uspi_log_tables_find(&tables, 0, &frame, false));
+    uspi_log_tables_clear(&tables);
 }
 END_TEST
 

@@ -492,7 +492,8 @@ static void check_shown(const struct shown *shown) {
     ",\"backtrace\":{\"contents\":[{\"instruction_addr\":4294967568,\"object_addr\":4294967296,"                       \
     "\"object_name\":\"App\"}]}}]"
 
-/* KSCrash 2.6, Example-Reports: Hang, WatchdogTimeout, NSException; a list of the exception's frames before the threads. */
+/* KSCrash 2.6, Example-Reports: Hang, WatchdogTimeout, NSException; a list of the exception's frames before the
+ * threads. */
 static const struct shown kscrash_reports[] = {
     {"{\"report\":{\"timestamp\":1765315753629383},\"crash\":{\"error\":{\"type\":\"hang\",\"hang\":{\"hang_start_"
      "nanos\":"

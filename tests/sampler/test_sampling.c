@@ -88,8 +88,8 @@ static struct amount amount_of(usp_addr leaf, uint64_t thread) {
 
 /* ---- ticks that take long ---- */
 
-/* Where 200 threads waited for two processors, a tick took half a minute, and `unspool record` did not end for a quarter
- * of an hour: whoever asked how far the sampler was never got the lock between two ticks. */
+/* Where 200 threads waited for two processors, a tick took half a minute, and `unspool record` did not end for a
+ * quarter of an hour: whoever asked how far the sampler was never got the lock between two ticks. */
 static struct {
     _Atomic(unsigned) batches;
     _Atomic(bool) has_asked, is_answered;
@@ -496,7 +496,8 @@ START_TEST(chosen_threads) {
 }
 END_TEST
 
-/* A thread with a wanted name was never sampled when it began as another one ended: the number of threads stayed the same. */
+/* A thread with a wanted name was never sampled when it began as another one ended: the number of threads stayed the
+ * same. */
 START_TEST(begins_as_another_one_ends) {
     static const char *const names[] = {"work*"};
     options.which = USP_SAMPLER_NAMED;

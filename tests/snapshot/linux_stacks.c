@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A process with a large stack, which tests capture. The first argument says what is on it, the second how many
- * bytes. Prints "ready LOW HIGH", the bounds of the function of which the stack has frames. Does not use the library. */
+ * bytes. Prints "ready LOW HIGH", the bounds of the function of which the stack has frames. Does not use the library.
+ * */
 #define _GNU_SOURCE 1
 #include <alloca.h>
 #include <pthread.h>

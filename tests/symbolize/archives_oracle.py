@@ -127,7 +127,7 @@ def check_elf(unspool, options, archive, path):
 
 
 def compare_with(image, addresses, answers, theirs, functions, labels):
-    """Equal, but for the rules of doc/symbolize.md: aliases, labels in functions, and what lies past a function's end."""
+    """Equal, but for the rules of doc/symbolize.md and doc/symbolize-apple.md: aliases, labels in functions, and what lies past a function's end."""
     assert len(theirs) == len(addresses), (image, len(theirs), len(addresses))
     for address, ours, their in zip(addresses, answers, theirs):
         holders = {name for start, size, name in functions if start <= address < start + size}

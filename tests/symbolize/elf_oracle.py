@@ -4,7 +4,7 @@
     elf_oracle.py ELF_NAMES SYMBOLIZER FILE [--tables FILE]... [--whole FILE] [--plt OBJDUMP|lld-arm]
 
 For every function start, one byte before and after it, and 10,000 random addresses of the code: name and start equal
-llvm-symbolizer's, or the difference is one of the rules of doc/symbolize.md, each of which is worked out here from the
+llvm-symbolizer's, or the difference is one of the rules of doc/symbolize-elf.md, each of which is worked out here from the
 symbol tables by a search that looks at everything. --tables: files whose tables count (the file itself unless given).
 --whole: the file before it lost symbols. Each name begins where that file has it; of a symbol without a size no name at
 all is right too, where what follows it has lost its symbol.

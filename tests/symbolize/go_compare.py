@@ -2,7 +2,7 @@
 """Compares what lines_dump says of a stripped Go program with what it says by DWARF of the same program, and with what Go's own
 reader says of the stripped one. usage: go_compare.py NAME BY_DWARF STRIPPED [TRUTH]; BY_DWARF: - where there is none
 
-Differences by rule (doc/symbolize.md) are counted apart; of the others one address in a thousand may have one, and of those
+Differences by rule (doc/symbolize-lines.md) are counted apart; of the others one address in a thousand may have one, and of those
 with Go's own reader none."""
 import collections
 import os

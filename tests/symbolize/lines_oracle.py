@@ -3,7 +3,7 @@
 """Compares source frames of a file with those of llvm-symbolizer and eu-addr2line: every function's start and random addresses of
 the code; function, path, line, column, and the whole chain of inlined calls.
 
-Answers may differ only by the rules of doc/symbolize.md ("Lines, where others answer differently"), each of which is a function
+Answers may differ only by the rules of doc/symbolize-lines.md ("Where others answer differently"), each of which is a function
 here; anything else is a failure. A line that no other tool has, in any frame, is invented, and fails whatever the rule.
 lines_truth.py uses the same rules for what the tests compile.
 """
@@ -174,7 +174,7 @@ def place_of(frame):
 
 
 class Rules:
-    """doc/symbolize.md, "Lines, where others answer differently". Each method is one row there, and says whether it explains how an
+    """doc/symbolize-lines.md, "Where others answer differently". Each method is one row there, and says whether it explains how an
     answer of llvm-symbolizer, or of eu-addr2line, differs from ours."""
 
     def __init__(self, path, symbols, has_stray=False):

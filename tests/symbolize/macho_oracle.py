@@ -6,7 +6,7 @@
 
 Asked are every function start of the twin (the same file before it was stripped; default FILE) and its neighbours, and
 10,000 random addresses in and around the code. Each answer is equal to llvm-symbolizer's (name and start), or the
-difference is one of the rules of doc/symbolize.md, section Mach-O, which are checked here one by one by other tools'
+difference is one of the rules of doc/symbolize-apple.md, section Mach-O, which are checked here one by one by other tools'
 output:
 
     outside   the address lies in no section of code: no name

@@ -9,7 +9,7 @@ the distance from its start; inside of any other function, and after them all, t
 methods are also compared with those in llvm-objdump's output for the twin.
 
 With --foreign, for files that Apple's tools have made, every method's start and its neighbours and 10,000 random addresses
-are asked for, and an answer may differ by a rule of doc/symbolize.md, section Objective-C:
+are asked for, and an answer may differ by a rule of doc/symbolize-apple.md, section Objective-C:
 
     merged    the linker has merged the category into the class: the twin's name without the category
     thunk     the twin's name for a Swift method's entry ends in "To"

@@ -208,8 +208,8 @@ static void put_foreign(unsigned kind, uint64_t origin, uint64_t low, uint64_t s
 }
 
 /* A C++ function without a linkage name gets its name from the namespaces, classes and functions around it, also those
- * without code; blocks add nothing. In other languages it has its own name only. Lambdas and local parts of functions (".part.0") have a complete name in
- * DW_AT_name. */
+ * without code; blocks add nothing. In other languages it has its own name only. Lambdas and local parts of functions
+ * (".part.0") have a complete name in DW_AT_name. */
 START_TEST(names_with_scopes) {
     static const struct {
         unsigned language;

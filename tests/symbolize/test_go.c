@@ -170,7 +170,7 @@ static void use_table(const uint8_t *bytes, size_t size) {
             const uint8_t *made;
             size_t made_size;
             struct uspi_block block;
-            struct uspi_block_place place;
+            struct uspi_block_entry place;
             ck_assert_int_eq(lines->build(lines, reader, i, &made, &made_size, NULL), USP_OK);
             if (made_size == 0) continue;
             ck_assert_int_eq(uspi_block_open(&block, made, made_size), USP_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Names out of Mach-O files: which symbol wins, how far it reaches, which file and slice is believed. The files are made
- * of bytes, so that any host gives the same answers; linked ones are tests/symbolize/macho.sh's. */
+/* Names out of Mach-O files: which symbol wins, how far it reaches, which file and slice is believed. The files are
+ * made of bytes, so that any host gives the same answers; linked ones are tests/symbolize/macho.sh's. */
 #define _FILE_OFFSET_BITS 64
 #include <check.h>
 #include <fcntl.h>
@@ -406,8 +406,8 @@ static unsigned take_two_returns(uint32_t arch) {
     return length;
 }
 
-/* Neighbours that are unwound alike have one entry: where functions may have lost their names, it bounds nothing. The second
- * return is another function's. */
+/* Neighbours that are unwound alike have one entry: where functions may have lost their names, it bounds nothing. The
+ * second return is another function's. */
 START_TEST(unwind_info_does_not_bound_stripped_names) {
     const unsigned length = take_two_returns(archs[_i]);
     wanted.symbols = two_functions;
@@ -489,7 +489,8 @@ START_TEST(debug_map) {
 }
 END_TEST
 
-/* As Dart's compiler writes them: no source files, and names without an underscore, which look like an assembler's labels. */
+/* As Dart's compiler writes them: no source files, and names without an underscore, which look like an assembler's
+ * labels. */
 START_TEST(functions_of_the_debug_map_are_no_labels) {
     wanted.symbols = (const struct macho_symbol[]){{"_before", 0x1000, SECT, IN_TEXT, 0},
                                                    {"List.add", 0x1034, SECT, IN_TEXT, 0},
@@ -873,8 +874,8 @@ START_TEST(symbols_from_memory) {
 }
 END_TEST
 
-/* Each allocation fails once: the answer is then that memory lacks, or the right one where the allocation was only to save
- * some; the next time it is the right one. */
+/* Each allocation fails once: the answer is then that memory lacks, or the right one where the allocation was only to
+ * save some; the next time it is the right one. */
 START_TEST(lack_of_memory) {
     fill_everything(USP_ARCH_ARM64);
     write_file(path);

@@ -95,7 +95,7 @@ static inline int append(char *to, size_t capacity, const char *text) {
 }
 
 static inline void append_place(char *to, size_t capacity, const struct uspi_backend *b, const char *name,
-                                const struct uspi_dwarf_place *place) {
+                                const struct uspi_dwarf_recovery *place) {
     char text[64];
     switch (place->how) {
     case USPI_DWARF_UNSPECIFIED:

@@ -2,7 +2,8 @@
 /* Prints the rows that the library finds in an ELF file's call frame information, which tests/unwind/cfi.sh compares
  * with readelf's:
  *
- *     cfi_rows FILE eh|eh-indexed|debug    reads linked addresses in hexadecimal, writes "ADDRESS CFA NAME=PLACE..." for
+ *     cfi_rows FILE eh|eh-indexed|debug    reads linked addresses in hexadecimal, writes "ADDRESS CFA NAME=PLACE..."
+ *     for
  *                                          each, or "ADDRESS -" if the information does not cover the address
  *
  * eh looks addresses up in the linker's .eh_frame_hdr, the others in a sorted table that this program makes. */

@@ -36,7 +36,7 @@ static struct file_section sections[SECTIONS];
 static struct builder built; /* contents up to the section headers */
 static struct symbol_file wanted;
 static struct usp_image image;
-static struct uspi_places places;
+static struct uspi_image_sources places;
 static struct usp_unwind_tables tables, untouched;
 
 static int others_read(void *context, usp_addr from, void *to, size_t n) {
@@ -55,7 +55,7 @@ static void begin(void) {
         .path = path, .load_address = SLIDE, .slide = SLIDE, .arch = USP_ARCH_X86_64, .build_id_size = sizeof build_id};
     memcpy(image.build_id, build_id, sizeof build_id);
     memset(sections, 0, sizeof sections);
-    places = (struct uspi_places){.search = {.as_named = true}};
+    places = (struct uspi_image_sources){.search = {.as_named = true}};
     memset(&untouched, 0xa5, sizeof untouched);
     untouched.eh_frame_hdr = untouched.eh_frame = untouched.debug_frame = untouched.debug_frame_hdr =
         (struct usp_memory_range){0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parser of the names that the Objective-C runtime has for Swift's classes ("_TtC…", generic "_TtGC…") and protocols
- * ("_TtP…"): the part that is still in use of the mangling of Swift 3 and before. Source: swift
+/* The parser of the names that the Objective-C runtime has for Swift's classes ("_TtC…", generic "_TtGC…") and
+ * protocols ("_TtP…"): the part that is still in use of the mangling of Swift 3 and before. Source: swift
  * docs/ABI/OldMangling.rst. */
 #ifndef USPI_DEMANGLE_SWIFT_OLD_H
 #define USPI_DEMANGLE_SWIFT_OLD_H

@@ -69,7 +69,7 @@ static int find_threads(const struct uspi_collection *c, struct found *found) {
     if (found->held == NULL || found->threads == NULL) status = USP_ERROR_NO_MEMORY;
     for (size_t i = 0; i < list.count && status == USP_OK; i++) {
         struct usp_thread_info info;
-        struct uspi_darwin_place place;
+        struct uspi_darwin_thread_data place;
         if (!uspi_darwin_describe(c->task, list.ports[i], own, &info, &place)) continue;
         if (c->only != 0 && info.thread.id != c->only) continue;
         if (c->is_own && (info.flags & USP_THREAD_REQUESTER) != 0) {

@@ -58,7 +58,7 @@ void uspi_darwin_list_free(struct uspi_darwin_list *list);
 void uspi_darwin_release(mach_port_t port);
 
 /* Addresses of a thread's own data; 0: not known. */
-struct uspi_darwin_place {
+struct uspi_darwin_thread_data {
     usp_addr slots;    /* thread-specific data */
     usp_addr queue_at; /* the word that contains its current dispatch queue */
     usp_addr queue;    /* that word when the label was read; while it is unchanged, the label is right. 0: no label */
@@ -75,7 +75,7 @@ int uspi_darwin_thread_cpu(thread_act_t port, uint64_t *ns);
  * kernel keeps the name.
  *   own  the calling thread's id */
 bool uspi_darwin_describe(task_t task, thread_act_t port, uint64_t own, struct usp_thread_info *info,
-                          struct uspi_darwin_place *place);
+                          struct uspi_darwin_thread_data *place);
 
 /* Returns the id of the process's main thread; 0: not known. Async-signal-safe. */
 uint64_t uspi_darwin_main_thread(void);

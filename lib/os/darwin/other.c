@@ -125,14 +125,14 @@ int uspi_os_other_list(struct uspi_os_other *other, struct usp_thread *threads, 
 }
 
 static bool describe(const struct uspi_os_other *other, const struct known *known, struct usp_thread_info *info,
-                     struct uspi_darwin_place *place) {
+                     struct uspi_darwin_thread_data *place) {
     if (!uspi_darwin_describe(other->task, known->port, 0, info, place)) return false;
     if (known->id == other->main_thread) info->flags |= USP_THREAD_MAIN;
     return true;
 }
 
 int uspi_os_other_describe(struct uspi_os_other *other, const struct usp_thread *thread, struct usp_thread_info *info) {
-    struct uspi_darwin_place place;
+    struct uspi_darwin_thread_data place;
     const struct known *known = find_known(other, thread->id);
     memset(info, 0, sizeof *info);
     return known != NULL && describe(other, known, info, &place) ? USP_OK : USP_ERROR_NO_THREAD;

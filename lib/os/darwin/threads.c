@@ -58,7 +58,7 @@ void uspi_darwin_list_free(struct uspi_darwin_list *list) {
 }
 
 bool uspi_darwin_describe(task_t task, thread_act_t port, uint64_t own, struct usp_thread_info *info,
-                          struct uspi_darwin_place *place) {
+                          struct uspi_darwin_thread_data *place) {
     struct thread_identifier_info ids;
     struct thread_extended_info more;
     mach_msg_type_number_t count = THREAD_EXTENDED_INFO_COUNT;
@@ -154,7 +154,7 @@ int uspi_os_threads(struct usp_thread_info *infos, size_t capacity, size_t *coun
     if (status != USP_OK) return status;
     for (size_t i = 0; i < list.count; i++) {
         struct usp_thread_info info;
-        struct uspi_darwin_place place;
+        struct uspi_darwin_thread_data place;
         if (!uspi_darwin_describe(mach_task_self(), list.ports[i], own, &info, &place)) continue;
         if (*count < capacity) {
             infos[*count] = info;

@@ -39,7 +39,7 @@ int uspi_os_thread_cpu(const struct usp_thread *thread, uint64_t *ns) {
 }
 
 int uspi_os_thread_describe(const struct usp_thread *thread, struct usp_thread_info *info) {
-    struct uspi_darwin_place place;
+    struct uspi_darwin_thread_data place;
     thread_act_t port, found;
     memset(info, 0, sizeof *info);
     int status = port_of(thread, &port, &found);

@@ -32,9 +32,9 @@ struct uspi_live {
 
 /* A thread that is stopped, or was. */
 struct uspi_held {
-    thread_act_t port;              /* input: the caller's right */
-    struct uspi_darwin_place place; /* input: the thread's data, which libpthread puts above its stack */
-    int32_t status;                 /* USP_OK: the registers, and as much of the stack as fit, were copied */
+    thread_act_t port;                    /* input: the caller's right */
+    struct uspi_darwin_thread_data place; /* input: the thread's data, which libpthread puts above its stack */
+    int32_t status;                       /* USP_OK: the registers, and as much of the stack as fit, were copied */
     bool suspended;
     bool on_queue; /* its queue is still the one in `place` */
     struct usp_registers registers;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See in_root.h. Implements uspi_os_open_below, uspi_os_open_in_root, uspi_os_files_seen and uspi_os_root_path (os.h): which files another process sees, and
- * how to open them. A process in a container has other files under the same paths. Its links are its user's choice, so
- * the kernel must resolve them below /proc/PID/root: a plain open would resolve an absolute link below our own root. */
+/* See in_root.h. Implements uspi_os_open_below, uspi_os_open_in_root, uspi_os_files_seen and uspi_os_root_path (os.h):
+ * which files another process sees, and how to open them. A process in a container has other files under the same
+ * paths. Its links are its user's choice, so the kernel must resolve them below /proc/PID/root: a plain open would
+ * resolve an absolute link below our own root. */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX

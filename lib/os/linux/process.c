@@ -27,8 +27,8 @@ static void release(void *owned) {
     free(kept);
 }
 
-/* Returns the part of a stack in which the innermost part ends that was copied. What was not copied of it counts as unreadable, because the thread runs again and changes
- * it. */
+/* Returns the part of a stack in which the innermost part ends that was copied. What was not copied of it counts as
+ * unreadable, because the thread runs again and changes it. */
 static struct uspi_hole not_copied(const struct uspi_stack_extent *e) {
     if (e->capacity == 0) return (struct uspi_hole){0, 0};
     usp_addr from = e->from + e->copied, high = e->high != 0 ? e->high : from + USPI_STACK_MAX;

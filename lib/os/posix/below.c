@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See below.h. The links are first resolved by their texts, then the path without links is opened component by component.
- * A component that has become a link meanwhile is refused. */
+/* See below.h. The links are first resolved by their texts, then the path without links is opened component by
+ * component. A component that has become a link meanwhile is refused. */
 #define _FILE_OFFSET_BITS 64
 
 #include "lib/os/posix/below.h"

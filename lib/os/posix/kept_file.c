@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A file whose contents stay when the process is killed, for all our systems: POSIX. It is written by pwrite, not through
- * a mapping: a mapping that another program shortens would end this process by SIGBUS. What pwrite has written is in the
- * kernel's cache, so that SIGKILL does not undo it. */
+/* A file whose contents stay when the process is killed, for all our systems: POSIX. It is written by pwrite, not
+ * through a mapping: a mapping that another program shortens would end this process by SIGBUS. What pwrite has written
+ * is in the kernel's cache, so that SIGKILL does not undo it. */
 #define _FILE_OFFSET_BITS 64
 
 #include "lib/os/os.h"

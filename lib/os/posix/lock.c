@@ -166,8 +166,8 @@ static void give_kept(void) {
     }
 }
 
-/* Opens the list for this thread alone and takes all locks in it. Returns false, with the list closed, if one of them is
- * held (not in the last try), or if another thread, or code that this handler has interrupted, has the list open. */
+/* Opens the list for this thread alone and takes all locks in it. Returns false, with the list closed, if one of them
+ * is held (not in the last try), or if another thread, or code that this handler has interrupted, has the list open. */
 static bool open_for_fork(uint32_t own, bool is_last_try) {
     if (pthread_mutex_trylock(&locks.list_mutex) != 0) return false;
     if (keep_locks(own) || is_last_try) return true;

@@ -24,8 +24,8 @@ static int refusal(void) {
     return errno == EACCES || errno == EPERM || errno == EROFS ? USP_ERROR_PERMISSION : USP_ERROR_SYSTEM;
 }
 
-/* Opens the folder of which a path's first `size` bytes are the name, and creates it and the folders above it. Returns a
- * descriptor, or a negative status. */
+/* Opens the folder of which a path's first `size` bytes are the name, and creates it and the folders above it. Returns
+ * a descriptor, or a negative status. */
 static int open_top(char *path, size_t size) {
     const char end = path[size];
     path[size] = '\0';
@@ -98,8 +98,8 @@ struct writing {
     char link[64];                /* path of a file without a name */
 };
 
-/* Withdraws the permissions of a group that is not this process's, such as that of a folder with a setgid bit, unless all
- * users have them. Returns 0 or -1. */
+/* Withdraws the permissions of a group that is not this process's, such as that of a folder with a setgid bit, unless
+ * all users have them. Returns 0 or -1. */
 static int withdraw(int file, uint32_t mode) {
     struct stat status;
     if ((mode & 04) != 0 || (mode & 070) == 0) return 0;

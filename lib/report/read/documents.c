@@ -18,7 +18,7 @@ struct uspi_scope {
 
 void uspi_documents_clear(struct uspi_documents *documents) {
     uspi_json_clear(&documents->document);
-    uspi_tables_clear(&documents->tables);
+    uspi_log_tables_clear(&documents->tables);
     free(documents->scopes);
     free(documents->levels);
     uspi_edits_clear(&documents->edits);
@@ -81,10 +81,10 @@ static int read_images(struct uspi_documents *documents, const struct uspi_json_
         uspi_slots_read(&object);
         if (is_unclosed(document, i) || !shape->image(&object, &image)) image = (struct uspi_read_image){.first = 0};
         if (!resolve(documents, &image.path, &image.ident)) return USP_ERROR_NO_MEMORY;
-        if (!uspi_tables_add(&documents->tables, nodes[i].from, &image)) return USP_ERROR_NO_MEMORY;
+        if (!uspi_log_tables_add(&documents->tables, nodes[i].from, &image)) return USP_ERROR_NO_MEMORY;
     }
-    uspi_tables_end(&documents->tables);
-    if (!uspi_tables_settle(&documents->tables, true)) return USP_ERROR_NO_MEMORY;
+    uspi_log_tables_end(&documents->tables);
+    if (!uspi_log_tables_settle(&documents->tables, true)) return USP_ERROR_NO_MEMORY;
     if (documents->tables.count == before) return USP_OK;
     size_t begin = nodes[around].from, end = begin + nodes[around].length;
     if (is_unclosed(document, around)) end = document->text.length;
@@ -270,7 +270,7 @@ static bool locate_in_table(const struct uspi_documents *documents, size_t table
     struct usp_place *place = &located->place;
     *place = (struct usp_place){.base = frame->frame.base, .offset = frame->frame.offset};
     if (table != SIZE_MAX && frame->has_image_index) {
-        image = uspi_tables_image(tables, table, frame->image_index);
+        image = uspi_log_tables_image(tables, table, frame->image_index);
         /* An address outside of all images has an entry without a name and without a UUID. */
         if (image == NULL || (image->id_size == 0 && image->name.length == 0 && image->ident.length == 0)) return false;
         const uint64_t address = image->first + frame->frame.offset - image->base_offset;
@@ -285,7 +285,7 @@ static bool locate_in_table(const struct uspi_documents *documents, size_t table
     }
     if (table != SIZE_MAX && (frame->frame.flags & USPI_FRAME_ADDRESS) != 0) {
         for (unsigned strict = 2; image == NULL && strict-- > 0;) {
-            image = uspi_tables_find(tables, table, &frame->frame, strict != 0);
+            image = uspi_log_tables_find(tables, table, &frame->frame, strict != 0);
         }
     }
     if (image != NULL) {
@@ -301,12 +301,12 @@ static bool locate_in_table(const struct uspi_documents *documents, size_t table
 static int name_of_frame(struct uspi_documents *documents, struct uspi_located *located, struct usp_answer *answer) {
     const struct uspi_span raw = located->frame.name;
     if ((located->frame.flags & USPI_FRAME_NAMED) == 0 || !has_escapes(raw)) {
-        return uspi_lines_ask(documents->lines, located, answer);
+        return uspi_log_lines_ask(documents->lines, located, answer);
     }
     char *decoded = malloc(raw.length);
     if (decoded == NULL) return USP_ERROR_NO_MEMORY;
     located->frame.name = (struct uspi_span){decoded, uspi_json_decode(raw, decoded)};
-    const int status = uspi_lines_ask(documents->lines, located, answer);
+    const int status = uspi_log_lines_ask(documents->lines, located, answer);
     located->frame.name = raw;
     free(decoded);
     return status;
@@ -316,7 +316,7 @@ static int name_of_frame(struct uspi_documents *documents, struct uspi_located *
 static void take_image_name(const struct uspi_documents *documents, size_t table, struct uspi_frame *frame) {
     const struct uspi_image_entry *image;
     if (table == SIZE_MAX || frame->image.length > 0 || frame->id_size == 0) return;
-    for (uint64_t n = 0; n < NAMES_MAX && (image = uspi_tables_image(&documents->tables, table, n)) != NULL; n++) {
+    for (uint64_t n = 0; n < NAMES_MAX && (image = uspi_log_tables_image(&documents->tables, table, n)) != NULL; n++) {
         if (image->id_size != frame->id_size || memcmp(image->id, frame->id, frame->id_size) != 0) continue;
         frame->image = image->ident;
         return;
@@ -407,7 +407,7 @@ static int write_text_line(struct uspi_documents *documents, struct uspi_line_re
     char capacity[1024];
     struct uspi_text out = uspi_text_through(uspi_gathered_append, &documents->gathered, capacity, sizeof capacity);
     documents->gathered.size = 0;
-    int status = uspi_lines_write(lines, &line->here, &out, &is);
+    int status = uspi_log_lines_write(lines, &line->here, &out, &is);
     if (status == USP_OK) status = uspi_text_flush(&out);
     if (status != USP_OK || is != USPI_LINE_WRITTEN) return status;
     /* Escapes the line as a whole, because a character may be split between two pieces. */
@@ -444,7 +444,7 @@ static int read_text_line(const struct walk *walk, struct uspi_line_reader *line
     if (taker.object.list_key.length == 0 && around != NULL) {
         taker.object.list_key = uspi_json_key(&documents->document, around->node);
     }
-    return uspi_lines_read(lines, &line->here, take_text_frame, &taker);
+    return uspi_log_lines_read(lines, &line->here, take_text_frame, &taker);
 }
 
 static int read_text(struct walk *walk, size_t node) {
@@ -460,15 +460,15 @@ static int read_text(struct walk *walk, size_t node) {
         lines.given = &documents->tables;
         lines.given_table = table_of(walk);
     }
-    uspi_lines_reset(&lines);
+    uspi_log_lines_reset(&lines);
     for (size_t at = 0; at < text.length; at = next) {
         size_t end = end_of_line(text, at, &next);
         bool is_learned =
-            line_of(documents, text, at, end, &line.here.text) && uspi_lines_learn(&lines, at, line.here.text);
+            line_of(documents, text, at, end, &line.here.text) && uspi_log_lines_learn(&lines, at, line.here.text);
         if (!is_learned) status = USP_ERROR_NO_MEMORY;
         if (status != USP_OK) break;
     }
-    if (status == USP_OK && !uspi_lines_rewind(&lines, text.length)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK && !uspi_log_lines_rewind(&lines, text.length)) status = USP_ERROR_NO_MEMORY;
     for (size_t at = 0; status == USP_OK && at < text.length; at = next) {
         size_t end = end_of_line(text, at, &next), after_next;
         line.here.following = (struct uspi_span){"", 0};
@@ -479,7 +479,7 @@ static int read_text(struct walk *walk, size_t node) {
         if (!line_of(documents, text, at, end, &line.here.text)) status = USP_ERROR_NO_MEMORY;
         if (status == USP_OK) status = read_text_line(walk, &lines, &line, node);
     }
-    uspi_lines_clear(&lines);
+    uspi_log_lines_clear(&lines);
     /* The document's own format takes precedence over the formats of its strings. */
     if (format[0] != '\0') lines.counts->format = format;
     return status;
@@ -521,7 +521,7 @@ int uspi_documents_read(struct uspi_documents *documents, uspi_take_json_frame t
     const struct usp_reader_counts before = *documents->lines->counts;
     documents->scope_count = 0;
     uspi_edits_reset(&documents->edits);
-    uspi_tables_clear(&documents->tables);
+    uspi_log_tables_clear(&documents->tables);
     documents->document.takes_cut = !documents->is_record;
     int status = uspi_json_read(&documents->document);
     if (status == USP_OK) status = find_lists(&walk);

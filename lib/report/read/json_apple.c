@@ -3,8 +3,8 @@
  * Organizer).
  *
  * Sources: Apple, "Interpreting the JSON format of a crash report", MXDiagnosticPayload, App Store Connect API
- * DiagnosticLogs, DiagnosticReport (iOS 27); xnu tools/lldbmacros/core kcdata.py (stackshots); payloads in the tests of ChimeHQ/Meter and
- * getsentry/sentry-cocoa. */
+ * DiagnosticLogs, DiagnosticReport (iOS 27); xnu tools/lldbmacros/core kcdata.py (stackshots); payloads in the tests of
+ * ChimeHQ/Meter and getsentry/sentry-cocoa. */
 #include "lib/report/read/apple.h"
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
@@ -239,7 +239,8 @@ static bool find_metrickit_frame(const struct uspi_json_object *object, struct u
     if (!uspi_slot_uint(object, USPI_SLOT_TEXT_OFFSET, &offset)) return false;
     frame->frame.flags = USPI_FRAME_OFFSET | USPI_FRAME_LEAF;
     frame->frame.offset = offset;
-    /* Apple describes the address as optional (CallStackFrame.address; App Store Connect's DiagnosticLogCallStackNode). */
+    /* Apple describes the address as optional (CallStackFrame.address; App Store Connect's DiagnosticLogCallStackNode).
+     * */
     if (uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) {
         frame->frame.flags = USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET;
         take_text_offset(frame->frame.address, offset, &frame->frame);

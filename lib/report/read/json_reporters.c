@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads JSON of crash reporters: KSCrash's reports, Sentry's and Bugsnag's events, crash logs of Swift's runtime. Also reads the
- * records of `unspool symbolize --records`.
+/* Reads JSON of crash reporters: KSCrash's reports, Sentry's and Bugsnag's events, crash logs of Swift's runtime. Also
+ * reads the records of `unspool symbolize --records`.
  *
- * Sources: KSCrash Example-Reports, KSCrashReportFields.h and TimeProfile.Report.swift (2.6); Sentry, "Stack Trace Interface" and "Debug Meta
- * Interface"; bugsnag-cocoa BugsnagStackframe.m; Swift stdlib/public/RuntimeModule CrashLog.swift, and the output of swift-backtrace. */
+ * Sources: KSCrash Example-Reports, KSCrashReportFields.h and TimeProfile.Report.swift (2.6); Sentry, "Stack Trace
+ * Interface" and "Debug Meta Interface"; bugsnag-cocoa BugsnagStackframe.m; Swift stdlib/public/RuntimeModule
+ * CrashLog.swift, and the output of swift-backtrace. */
 #include "lib/report/read/json_slots.h"
 #include "lib/report/read/line.h"
 #include "lib/report/read/shapes.h"

@@ -74,8 +74,8 @@ const struct uspi_line_shape uspi_rust_lines = {
     .put = put_rust,
 };
 
-/* Sets the text that an answer replaces: from `at` to the end of `whole`, which is the name and its offset. A source line
- * after it stays. */
+/* Sets the text that an answer replaces: from `at` to the end of `whole`, which is the name and its offset. A source
+ * line after it stays. */
 static void take_replaced(struct uspi_span line, size_t at, struct uspi_span whole, struct uspi_frame *frame) {
     size_t end = (size_t)(whole.bytes - line.bytes) + whole.length;
     if (frame->file.length > 0) end = (size_t)(frame->name.bytes - line.bytes) + frame->name.length;

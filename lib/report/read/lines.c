@@ -8,10 +8,10 @@
 
 #include <stdlib.h>
 
-void uspi_lines_clear(struct uspi_line_reader *lines) { uspi_tables_clear(&lines->tables); }
+void uspi_log_lines_clear(struct uspi_line_reader *lines) { uspi_log_tables_clear(&lines->tables); }
 
-void uspi_lines_reset(struct uspi_line_reader *lines) {
-    uspi_tables_clear(&lines->tables);
+void uspi_log_lines_reset(struct uspi_line_reader *lines) {
+    uspi_log_tables_clear(&lines->tables);
     lines->collected = 0;
     lines->next = 0;
     lines->is_below_frame = lines->is_below_trampoline = lines->is_async = false;
@@ -48,7 +48,7 @@ static bool may_be_quoted(struct uspi_span line, struct line_kind kind) {
     return (has_angle || kind.begins == USPI_BEGINS_OTHER) && uspi_may_be_quoted(line, has_angle);
 }
 
-bool uspi_lines_may_be_quoted(struct uspi_span line) { return may_be_quoted(line, kind_of(line)); }
+bool uspi_log_lines_may_be_quoted(struct uspi_span line) { return may_be_quoted(line, kind_of(line)); }
 
 /* ---- images ---- */
 
@@ -65,8 +65,8 @@ static bool find_image(const struct uspi_line_reader *lines, struct uspi_span li
 
 static bool learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
     struct uspi_read_image image;
-    if (find_image(lines, line, kind, &image)) return uspi_tables_add(&lines->tables, position, &image);
-    uspi_tables_end(&lines->tables);
+    if (find_image(lines, line, kind, &image)) return uspi_log_tables_add(&lines->tables, position, &image);
+    uspi_log_tables_end(&lines->tables);
     return true;
 }
 
@@ -85,7 +85,7 @@ static bool learn_quoted(struct uspi_line_reader *lines, uint64_t position, stru
     return true;
 }
 
-bool uspi_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
+bool uspi_log_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
     /* If the beginning of a line is specific enough, its bytes are not scanned. */
     const unsigned telling =
         USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_MARK | USPI_BEGINS_HASH;
@@ -100,11 +100,11 @@ bool uspi_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct 
     return learn(lines, position, line, kind);
 }
 
-bool uspi_lines_rewind(struct uspi_line_reader *lines, uint64_t position) {
+bool uspi_log_lines_rewind(struct uspi_line_reader *lines, uint64_t position) {
     lines->collected = position;
     lines->next = 0;
-    uspi_tables_end(&lines->tables);
-    return uspi_tables_settle(&lines->tables, true);
+    uspi_log_tables_end(&lines->tables);
+    return uspi_log_tables_settle(&lines->tables, true);
 }
 
 /* ---- locating frames ---- */
@@ -120,7 +120,7 @@ static size_t given_candidates(const struct uspi_text_tables *given, size_t only
         candidates[count++] = (struct candidate){given, only};
         return count;
     }
-    for (size_t i = 0; given != NULL && i < uspi_tables_count(given) && i < USPI_GIVEN_TABLES; i++) {
+    for (size_t i = 0; given != NULL && i < uspi_log_tables_count(given) && i < USPI_GIVEN_TABLES; i++) {
         candidates[count++] = (struct candidate){given, i};
     }
     return count;
@@ -130,9 +130,10 @@ static size_t given_candidates(const struct uspi_text_tables *given, size_t only
  * in the text, as in a crash report; the previous one. Returns how many there are. */
 static size_t candidates_of(const struct uspi_line_reader *lines, struct candidate candidates[USPI_GIVEN_TABLES + 2]) {
     size_t count = given_candidates(lines->given, lines->given_table, candidates),
-           known = uspi_tables_count(&lines->tables);
+           known = uspi_log_tables_count(&lines->tables);
     /* A table with frames between its lines begins before these frames, so the next one is not theirs. */
-    bool has_next = lines->next < known && !(lines->next > 0 && uspi_tables_is_scattered(&lines->tables, lines->next));
+    bool has_next =
+        lines->next < known && !(lines->next > 0 && uspi_log_tables_is_scattered(&lines->tables, lines->next));
     if (has_next) candidates[count++] = (struct candidate){&lines->tables, lines->next};
     if (lines->next > 0) candidates[count++] = (struct candidate){&lines->tables, lines->next - 1};
     return count;
@@ -159,7 +160,7 @@ static bool locate_by_address(const struct candidate *candidates, size_t count, 
     for (unsigned strict = 2; strict-- > 0;) {
         for (size_t i = 0; i < count; i++) {
             const struct uspi_image_entry *image =
-                uspi_tables_find(candidates[i].tables, candidates[i].table, frame, strict != 0);
+                uspi_log_tables_find(candidates[i].tables, candidates[i].table, frame, strict != 0);
             if (image == NULL) continue;
             uspi_place_in_image(place, image, frame->address);
             /* A table entry without id and name says less than the frame itself. */
@@ -178,7 +179,8 @@ static bool locate_by_name(const struct candidate *candidates, size_t count, con
     place->base = frame->base;
     place->offset = frame->offset;
     for (size_t i = 0; i < count; i++) {
-        const struct uspi_image_entry *image = uspi_tables_find_name(candidates[i].tables, candidates[i].table, name);
+        const struct uspi_image_entry *image =
+            uspi_log_tables_find_name(candidates[i].tables, candidates[i].table, name);
         if (image == NULL) continue;
         take_image(place, image);
         return true;
@@ -269,7 +271,7 @@ static int ask_nameless(struct uspi_line_reader *lines, const struct uspi_locate
     return USP_OK;
 }
 
-int uspi_lines_ask(struct uspi_line_reader *lines, struct uspi_located *located, struct usp_answer *answer) {
+int uspi_log_lines_ask(struct uspi_line_reader *lines, struct uspi_located *located, struct usp_answer *answer) {
     struct usp_reader_counts *counts = lines->counts;
     const bool is_guess = located->is_located && (located->place.flags & USP_PLACE_GUESS) != 0;
     int status = USP_OK;
@@ -327,8 +329,8 @@ enum found {
     FOUND_WAITS /* the next line decides, but has not arrived */
 };
 
-/* Checks in the next line whether an uncertain frame is one, whether a node has children, and whether a frame with a name
- * has a source line. */
+/* Checks in the next line whether an uncertain frame is one, whether a node has children, and whether a frame with a
+ * name has a source line. */
 static enum found ask_next_line(struct uspi_line_reader *lines, const struct uspi_line_here *here,
                                 struct uspi_frame *frame) {
     const bool is_node = (frame->flags & USPI_FRAME_NODE) != 0;
@@ -417,17 +419,17 @@ static void pass(struct uspi_line_reader *lines, struct uspi_span line) {
 /* Learns the line if the text was not learned before, and finds the tables around it. */
 static bool come_to(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
     if (position >= lines->collected &&
-        (!learn(lines, position, line, kind) || !uspi_tables_settle(&lines->tables, false))) {
+        (!learn(lines, position, line, kind) || !uspi_log_tables_settle(&lines->tables, false))) {
         return false;
     }
-    while (lines->next < uspi_tables_count(&lines->tables) &&
-           uspi_tables_position(&lines->tables, lines->next) < position) {
+    while (lines->next < uspi_log_tables_count(&lines->tables) &&
+           uspi_log_tables_position(&lines->tables, lines->next) < position) {
         lines->next++;
     }
     return true;
 }
 
-bool uspi_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
+bool uspi_log_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
     if (!come_to(lines, position, line, kind_of(line))) return false;
     pass(lines, line);
     return true;
@@ -554,7 +556,7 @@ static int write_several(struct uspi_line_reader *lines, const struct written *w
         locate_line(lines, located);
         pieces[count].frame = located->frame;
         pieces[count].place = located->place;
-        status = uspi_lines_ask(lines, located, &pieces[count].answer);
+        status = uspi_log_lines_ask(lines, located, &pieces[count].answer);
         if (status == USP_OK && !copy_sources(&pieces[count])) status = USP_ERROR_NO_MEMORY;
         answered += pieces[count].answer.count > 0;
         remember(lines, &located->frame, &pieces[count].answer);
@@ -605,7 +607,7 @@ static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here
         return write_several(lines, &written, &located, out, is);
     }
     locate_line(lines, &located);
-    int status = uspi_lines_ask(lines, &located, &answer);
+    int status = uspi_log_lines_ask(lines, &located, &answer);
     if (status != USP_OK) return status;
     remember(lines, &located.frame, &answer);
     if (answer.count > 0 && (located.frame.flags & USPI_FRAME_NAMED) != 0) {
@@ -648,8 +650,8 @@ static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_h
     return status;
 }
 
-int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
-                     enum uspi_line_is *is) {
+int uspi_log_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
+                         enum uspi_line_is *is) {
     const struct line_kind kind = kind_of(line->text);
     if (!may_be_quoted(line->text, kind)) return write_one(lines, line, kind, line->text, out, is);
     if (uspi_is_quoted_list(line->text)) return write_joined(lines, line, out, is);
@@ -674,7 +676,7 @@ static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here 
     for (size_t count = 0; count < USPI_FRAMES_MAX; count++) {
         size_t end = located.frame.end;
         locate_line(lines, &located);
-        int status = uspi_lines_ask(lines, &located, &answer);
+        int status = uspi_log_lines_ask(lines, &located, &answer);
         if (status == USP_OK) status = take(context, &located, &answer);
         if (status != USP_OK) return status;
         remember(lines, &located.frame, &answer);
@@ -683,8 +685,8 @@ static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here 
     return USP_OK;
 }
 
-int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
-                    void *context) {
+int uspi_log_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
+                        void *context) {
     const struct line_kind kind = kind_of(line->text);
     if (!may_be_quoted(line->text, kind)) return read_one(lines, line, kind, take, context);
     struct uspi_span part, separator;

@@ -46,16 +46,16 @@ struct uspi_line_reader {
 };
 
 /* Frees the tables. */
-void uspi_lines_clear(struct uspi_line_reader *lines);
+void uspi_log_lines_clear(struct uspi_line_reader *lines);
 
 /* Begins the next text and forgets the tables. */
-void uspi_lines_reset(struct uspi_line_reader *lines);
+void uspi_log_lines_reset(struct uspi_line_reader *lines);
 
 /* Learns the images in a line at a position of the text (in bytes). Returns false when memory is exhausted. */
-bool uspi_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
+bool uspi_log_lines_learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
 
 /* Announces that the text was learned up to a position, and is now read from its beginning. Returns as above. */
-bool uspi_lines_rewind(struct uspi_line_reader *lines, uint64_t position);
+bool uspi_log_lines_rewind(struct uspi_line_reader *lines, uint64_t position);
 
 /* A frame and its place. */
 struct uspi_located {
@@ -68,10 +68,10 @@ struct uspi_located {
 #define USPI_FRAMES_MAX 1024
 
 /* Skips a line that is not a frame, whatever its shape. Returns false when memory is exhausted. */
-bool uspi_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
+bool uspi_log_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
 
 /* Returns whether a line may be quoted, or be several lines that are joined (quoted.h). */
-bool uspi_lines_may_be_quoted(struct uspi_span line);
+bool uspi_log_lines_may_be_quoted(struct uspi_span line);
 
 /* A line of a text. */
 struct uspi_line_here {
@@ -92,19 +92,19 @@ enum uspi_line_is {
 /* Reads a line; learns it first if the text was not learned.
  *   out  receives the whole line if it gets answers
  * *is becomes an enum uspi_line_is. Returns USP_OK, USP_ERROR_NO_MEMORY or the result of `find`. */
-int uspi_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
-                     enum uspi_line_is *is);
+int uspi_log_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
+                         enum uspi_line_is *is);
 
 /* Does the same for callers that need the frames and no text: `take` receives each frame and its answer. Ends with the
  * result of `take` unless that is USP_OK. */
 typedef int (*uspi_take_frame)(void *context, const struct uspi_located *located, const struct usp_answer *answer);
-int uspi_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
-                    void *context);
+int uspi_log_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
+                        void *context);
 
 /* Looks up the name of a located frame, and counts it. *answer is cleared if there is none. If an answer replaces the
  * name that the frame has, it loses USPI_FRAME_NAMED; if it keeps its name, the answer gives the source line and the
  * inlined calls. */
-int uspi_lines_ask(struct uspi_line_reader *lines, struct uspi_located *located, struct usp_answer *answer);
+int uspi_log_lines_ask(struct uspi_line_reader *lines, struct uspi_located *located, struct usp_answer *answer);
 
 /* Finds the place of a frame that is not in a line: by its own id, by the tables of `given`, or by its name. */
 bool uspi_locate(const struct uspi_text_tables *given, const struct uspi_frame *frame, struct usp_place *place);

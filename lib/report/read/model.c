@@ -184,7 +184,7 @@ bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tabl
     struct uspi_model_part *part = last_part(model);
     const struct uspi_image_entry *from;
     if (part == NULL) return false;
-    for (uint64_t n = 0; (from = uspi_tables_image(tables, table, n)) != NULL; n++) {
+    for (uint64_t n = 0; (from = uspi_log_tables_image(tables, table, n)) != NULL; n++) {
         struct uspi_image_entry *image = APPEND(model, image);
         if (image == NULL) return false;
         *image = *from;

@@ -67,8 +67,8 @@ static struct uspi_span event_of(const struct uspi_documents *documents, size_t 
     return event;
 }
 
-/* Whether a report is MetricKit's diagnostic of a crash, by the key around it. A diagnostic that was written alone has no
- * such key; only a crash has an exception, a signal or a reason of its termination. */
+/* Whether a report is MetricKit's diagnostic of a crash, by the key around it. A diagnostic that was written alone has
+ * no such key; only a crash has an exception, a signal or a reason of its termination. */
 static bool is_crash(const struct uspi_json_document *document, size_t report, struct uspi_span event) {
     static const struct uspi_span facts[] = {USPI_SPAN_INIT("exceptionType"), USPI_SPAN_INIT("signal"),
                                              USPI_SPAN_INIT("terminationReason")};
@@ -110,7 +110,7 @@ static bool begin_report(struct builder *builder, size_t node, uint32_t depth, c
 static bool take_images(struct builder *builder, size_t table) {
     const struct uspi_text_tables *tables = &builder->reader->documents.tables;
     if (table == SIZE_MAX) return true;
-    const size_t count = uspi_tables_count(tables), part = builder->model->part_count;
+    const size_t count = uspi_log_tables_count(tables), part = builder->model->part_count;
     if (builder->shown_count < count) {
         if (!uspi_room_for(&builder->shown, &builder->shown_capacity, 0, count, sizeof *builder->shown)) return false;
         for (; builder->shown_count < count; builder->shown_count++) builder->shown[builder->shown_count] = 0;

@@ -29,7 +29,8 @@ static struct uspi_model_part *part_of(const struct builder *builder) {
 /* Adds the tables that begin before a position to the last report. */
 static bool take_tables(struct builder *builder, uint64_t position) {
     const struct uspi_text_tables *tables = &builder->reader->lines.tables;
-    while (builder->table < uspi_tables_count(tables) && uspi_tables_position(tables, builder->table) < position) {
+    while (builder->table < uspi_log_tables_count(tables) &&
+           uspi_log_tables_position(tables, builder->table) < position) {
         if (!uspi_model_add_images(builder->model, tables, builder->table++)) return false;
     }
     return true;
@@ -163,10 +164,10 @@ static int read_document(struct builder *builder, const struct uspi_line *line, 
     struct usp_reader *reader = builder->reader;
     const struct uspi_model *model = builder->model;
     const size_t frames = model->frame_count;
-    bool is_done = uspi_lines_pass(&reader->lines, line->position, line->raw);
+    bool is_done = uspi_log_lines_pass(&reader->lines, line->position, line->raw);
     if (model->part_count > 0 && !builder->is_after_document) is_done = is_done && take_tables(builder, line->position);
     const int status = is_done ? uspi_model_read_documents(builder->model, reader, document) : USP_ERROR_NO_MEMORY;
-    uspi_tables_clear(&reader->documents.tables);
+    uspi_log_tables_clear(&reader->documents.tables);
     builder->is_in_thread = builder->is_waiting = false;
     if (model->frame_count > frames) builder->is_after_document = true;
     return status;
@@ -198,7 +199,7 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
     const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);
     if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
     const struct uspi_line_here here = {line->position, line->raw, line->following, true};
-    status = uspi_lines_read(&reader->lines, &here, take_frame, builder);
+    status = uspi_log_lines_read(&reader->lines, &here, take_frame, builder);
     if (status != USP_OK || is_first || builder->model->frame_count > frames) return status;
     bool is_done = has_heading ? take_heading(builder, &heading, line->position)
                                : !builder->is_waiting || take_text(builder, text);
@@ -210,7 +211,7 @@ static int read_quoted(struct builder *builder, const struct uspi_line *line) {
     struct uspi_span part, separator;
     struct uspi_line here = *line;
     int status = USP_OK;
-    if (line->is_piece || !uspi_lines_may_be_quoted(line->raw)) return read_line(builder, line);
+    if (line->is_piece || !uspi_log_lines_may_be_quoted(line->raw)) return read_line(builder, line);
     const bool is_list = uspi_is_quoted_list(line->raw);
     for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->raw, &at, &part, &separator);) {
         here.position = line->position + (uint64_t)(part.bytes - line->raw.bytes);
@@ -230,13 +231,13 @@ static int each_line(struct builder *builder, struct uspi_span text, bool is_lea
     while (status == USP_OK && uspi_split_next(&reader->split, text, &at, &line, &status)) {
         if (!is_learning) {
             status = read_quoted(builder, &line);
-        } else if (!line.is_piece && !uspi_lines_learn(&reader->lines, line.position, line.raw)) {
+        } else if (!line.is_piece && !uspi_log_lines_learn(&reader->lines, line.position, line.raw)) {
             status = USP_ERROR_NO_MEMORY;
         }
     }
     if (status == USP_OK && uspi_split_last(&reader->split, &line)) {
         if (!is_learning) return read_quoted(builder, &line);
-        if (!uspi_lines_learn(&reader->lines, line.position, line.raw)) status = USP_ERROR_NO_MEMORY;
+        if (!uspi_log_lines_learn(&reader->lines, line.position, line.raw)) status = USP_ERROR_NO_MEMORY;
     }
     return status;
 }
@@ -246,7 +247,7 @@ int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, s
     int status = each_line(&builder, text, true);
     uint64_t end = reader->split.position;
     uspi_split_clear(&reader->split);
-    if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK && !uspi_log_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = each_line(&builder, text, false);
     uspi_gathered_clear(&builder.plain);
     const bool has_own = model->part_count > 0 && !builder.is_after_document;

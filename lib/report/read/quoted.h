@@ -14,8 +14,8 @@ bool uspi_quoted_next(struct uspi_span line, size_t *at, struct uspi_span *part,
 /* Returns whether a line consists of several. */
 bool uspi_is_quoted_list(struct uspi_span line);
 
-/* Returns whether a line begins with a mark or has a tag. `has_angle`: it has a "<". Entities, written ends of lines and
- * blanks that do not break are USPI_HAS_QUOTE (read.h). */
+/* Returns whether a line begins with a mark or has a tag. `has_angle`: it has a "<". Entities, written ends of lines
+ * and blanks that do not break are USPI_HAS_QUOTE (read.h). */
 bool uspi_may_be_quoted(struct uspi_span line, bool has_angle);
 
 /* Replaces marks, entities and tags by blanks and by the characters that they stand for, so that the text has the same

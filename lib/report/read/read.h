@@ -286,9 +286,9 @@ enum uspi_json_means {
 };
 
 /* Where a report has a field. A path leads from the report's object: keys separated by dots. [] means the first element
- * of an array, a * at the end all strings inside the value, at any depth; | divides alternatives, of which the first that
- * exists counts. The value at `more` is written after the field's value, in parentheses. Of several entries for one
- * field, the first with a value counts. */
+ * of an array, a * at the end all strings inside the value, at any depth; | divides alternatives, of which the first
+ * that exists counts. The value at `more` is written after the field's value, in parentheses. Of several entries for
+ * one field, the first with a value counts. */
 struct uspi_json_field {
     enum uspi_field field;
     const char *path, *more;

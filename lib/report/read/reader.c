@@ -115,7 +115,7 @@ static void forget_text(struct usp_reader *reader) {
 void usp_reader_free(struct usp_reader *reader) {
     if (reader == NULL) return;
     forget_text(reader);
-    uspi_lines_clear(&reader->lines);
+    uspi_log_lines_clear(&reader->lines);
     for (size_t i = 0; i < 2; i++) uspi_gathered_clear(&reader->buffers.plain[i]);
     uspi_gathered_clear(&reader->buffers.joined);
     uspi_documents_clear(&reader->documents);
@@ -130,7 +130,7 @@ void usp_reader_free(struct usp_reader *reader) {
 size_t usp_reader_image_count(const struct usp_reader *reader) {
     const struct uspi_text_tables *tables = uspi_reader_tables(reader);
     size_t count = 0;
-    for (size_t i = 0; i < uspi_tables_count(tables); i++) count += uspi_tables_image_count(tables, i);
+    for (size_t i = 0; i < uspi_log_tables_count(tables); i++) count += uspi_log_tables_image_count(tables, i);
     return count;
 }
 
@@ -340,12 +340,12 @@ static int hold(struct usp_reader *reader, const struct uspi_line *line) {
 static int write_line_of_document(struct usp_reader *reader, const struct uspi_line *line, struct uspi_span text,
                                   const struct uspi_line_document *document) {
     const put_function put = reader->split.encoding != USPI_ENCODING_UTF8 ? put_wide : put_raw;
-    if (!uspi_lines_pass(&reader->lines, line->position, text)) return USP_ERROR_NO_MEMORY;
+    if (!uspi_log_lines_pass(&reader->lines, line->position, text)) return USP_ERROR_NO_MEMORY;
     put(reader, document->before);
     const int status = write_documents(reader, document->text, put);
     put(reader, document->after);
     /* Its images are valid only in this document. */
-    uspi_tables_clear(&reader->documents.tables);
+    uspi_log_tables_clear(&reader->documents.tables);
     return status == USP_OK ? reader->out.status : status;
 }
 
@@ -380,7 +380,7 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     struct uspi_text *out = is_wide ? &gathered : &reader->out;
     reader->gathered.size = 0;
     const struct uspi_line_here here = {line->position, text, following, is_last};
-    status = uspi_lines_write(&reader->lines, &here, out, &is);
+    status = uspi_log_lines_write(&reader->lines, &here, out, &is);
     if (is_wide && status == USP_OK) status = uspi_text_flush(&gathered);
     if (status != USP_OK) return status;
     if (is == USPI_LINE_WAITS) return hold(reader, line);
@@ -409,7 +409,7 @@ static int take_line(struct usp_reader *reader, const struct uspi_line *line, bo
     }
     reader->decoded_size = 0;
     if (line->is_piece || !characters_of(reader, line->raw, &text, &status)) return line->is_piece ? USP_OK : status;
-    return uspi_lines_learn(&reader->lines, line->position, text) ? USP_OK : USP_ERROR_NO_MEMORY;
+    return uspi_log_lines_learn(&reader->lines, line->position, text) ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
 static int take_lines(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
@@ -533,7 +533,7 @@ static int write_as_lines(struct usp_reader *reader, struct uspi_span text) {
     enum uspi_encoding encoding = reader->split.encoding;
     uspi_split_clear(&reader->split);
     reader->split.encoding = encoding;
-    if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK && !uspi_log_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = take_lines(reader, text, false);
     return status == USP_OK ? end_lines(reader, false) : status;
 }
@@ -604,7 +604,7 @@ int usp_reader_rewind(struct usp_reader *reader) {
     if (uspi_reader_is_damage(status)) status = USP_OK;
     uint64_t end = reader->split.position;
     forget_text(reader);
-    if (status == USP_OK && !uspi_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK && !uspi_log_lines_rewind(&reader->lines, end)) status = USP_ERROR_NO_MEMORY;
     reader->is_rewound = true;
     return status;
 }
@@ -626,7 +626,7 @@ static int finish(struct usp_reader *reader, int status, char *error, size_t err
     if (error != NULL && error_size > 0)
         snprintf(error, error_size, "%s", uspi_reader_is_damage(status) || reader->is_cut ? reader->error : "");
     forget_text(reader);
-    uspi_lines_reset(&reader->lines);
+    uspi_log_lines_reset(&reader->lines);
     reader->counts.texts++;
     return status;
 }

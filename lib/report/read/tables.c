@@ -22,7 +22,7 @@ static void clear_indexes(struct uspi_table *table) {
     table->by_address = table->by_name = NULL;
 }
 
-void uspi_tables_clear(struct uspi_text_tables *tables) {
+void uspi_log_tables_clear(struct uspi_text_tables *tables) {
     for (size_t i = 0; i < tables->count; i++) {
         struct uspi_table *table = &tables->tables[i];
         for (size_t n = 0; n < table->count; n++) free(table->strings[n]);
@@ -37,7 +37,7 @@ void uspi_tables_clear(struct uspi_text_tables *tables) {
 /* ---- filling ---- */
 
 static bool begin_table(struct uspi_text_tables *tables, uint64_t position, bool is_scattered) {
-    if (!uspi_tables_settle(tables, true)) return false;
+    if (!uspi_log_tables_settle(tables, true)) return false;
     void *grown = uspi_array_reserve(tables->tables, &tables->capacity, tables->count + 1, sizeof *tables->tables);
     if (grown == NULL) return false;
     tables->tables = grown;
@@ -78,7 +78,7 @@ static struct uspi_span copy(struct uspi_span text, char **to) {
     return copied;
 }
 
-bool uspi_tables_add(struct uspi_text_tables *tables, uint64_t position, const struct uspi_read_image *image) {
+bool uspi_log_tables_add(struct uspi_text_tables *tables, uint64_t position, const struct uspi_read_image *image) {
     if (image->module_is == USPI_MODULE_RESET) {
         return begin_table(tables, position, true);
     }
@@ -199,7 +199,7 @@ static size_t merge(const struct uspi_image_entry **sorted, size_t count) {
 #define LONG_LIST    1024
 #define GROWTH_SHARE 16
 
-bool uspi_tables_settle(struct uspi_text_tables *tables, bool all) {
+bool uspi_log_tables_settle(struct uspi_text_tables *tables, bool all) {
     if (tables->count == 0) return true;
     struct uspi_table *table = &tables->tables[tables->count - 1];
     size_t grown = table->count - table->settled;
@@ -227,17 +227,19 @@ bool uspi_tables_settle(struct uspi_text_tables *tables, bool all) {
 
 /* ---- questions ---- */
 
-size_t uspi_tables_count(const struct uspi_text_tables *tables) { return tables->count - tables->is_open; }
+size_t uspi_log_tables_count(const struct uspi_text_tables *tables) { return tables->count - tables->is_open; }
 
-uint64_t uspi_tables_position(const struct uspi_text_tables *tables, size_t i) { return tables->tables[i].position; }
+uint64_t uspi_log_tables_position(const struct uspi_text_tables *tables, size_t i) {
+    return tables->tables[i].position;
+}
 
-bool uspi_tables_is_scattered(const struct uspi_text_tables *tables, size_t i) {
+bool uspi_log_tables_is_scattered(const struct uspi_text_tables *tables, size_t i) {
     return tables->tables[i].is_scattered;
 }
 
-size_t uspi_tables_image_count(const struct uspi_text_tables *tables, size_t i) { return tables->tables[i].count; }
+size_t uspi_log_tables_image_count(const struct uspi_text_tables *tables, size_t i) { return tables->tables[i].count; }
 
-const struct uspi_image_entry *uspi_tables_image(const struct uspi_text_tables *tables, size_t i, uint64_t n) {
+const struct uspi_image_entry *uspi_log_tables_image(const struct uspi_text_tables *tables, size_t i, uint64_t n) {
     const struct uspi_table *table = &tables->tables[i];
     return n < table->count ? &table->images[n] : NULL;
 }
@@ -265,8 +267,8 @@ static const struct uspi_image_entry *find_below(const struct uspi_table *table,
     return i > 0 ? table->by_address[i - 1] : NULL;
 }
 
-const struct uspi_image_entry *uspi_tables_find(const struct uspi_text_tables *tables, size_t i,
-                                                const struct uspi_frame *frame, bool strict) {
+const struct uspi_image_entry *uspi_log_tables_find(const struct uspi_text_tables *tables, size_t i,
+                                                    const struct uspi_frame *frame, bool strict) {
     const struct uspi_image_entry *image = find_below(&tables->tables[i], frame->address);
     if (image == NULL) return NULL;
     bool is_told = (frame->flags & USPI_FRAME_OFFSET) != 0 && frame->base == USP_PLACE_LOAD;
@@ -281,8 +283,8 @@ const struct uspi_image_entry *uspi_tables_find(const struct uspi_text_tables *t
     return NULL;
 }
 
-const struct uspi_image_entry *uspi_tables_find_name(const struct uspi_text_tables *tables, size_t i,
-                                                     struct uspi_span name) {
+const struct uspi_image_entry *uspi_log_tables_find_name(const struct uspi_text_tables *tables, size_t i,
+                                                         struct uspi_span name) {
     const struct uspi_table *table = &tables->tables[i];
     size_t at;
     USPI_FIRST(at, 0, table->settled, uspi_span_compare(table->by_name[at]->name, name) >= 0);

@@ -29,37 +29,37 @@ struct uspi_text_tables {
 };
 
 /* Frees the contents. All zero is an empty set. */
-void uspi_tables_clear(struct uspi_text_tables *tables);
+void uspi_log_tables_clear(struct uspi_text_tables *tables);
 
 /* Adds an image to the open table, or begins a table. `position` is the image's position in the text, in bytes. The
  * strings are copied. Returns false when memory is exhausted. */
-bool uspi_tables_add(struct uspi_text_tables *tables, uint64_t position, const struct uspi_read_image *image);
+bool uspi_log_tables_add(struct uspi_text_tables *tables, uint64_t position, const struct uspi_read_image *image);
 
 /* Ends the open table, if there is one. */
-static inline void uspi_tables_end(struct uspi_text_tables *tables) { tables->is_open = false; }
+static inline void uspi_log_tables_end(struct uspi_text_tables *tables) { tables->is_open = false; }
 
 /* Makes added images findable. Only ended and settled tables are searched. Without `all`, a few images that were added
  * to a long list may have to wait for more, so that a list that is used while it grows is not sorted each time.
  * Returns false when memory is exhausted. */
-bool uspi_tables_settle(struct uspi_text_tables *tables, bool all);
+bool uspi_log_tables_settle(struct uspi_text_tables *tables, bool all);
 
 /* Return the number of ended tables, the position in the text at which table i begins, in bytes, and whether frames
  * are between its lines. */
-size_t uspi_tables_count(const struct uspi_text_tables *tables);
-uint64_t uspi_tables_position(const struct uspi_text_tables *tables, size_t i);
-bool uspi_tables_is_scattered(const struct uspi_text_tables *tables, size_t i);
+size_t uspi_log_tables_count(const struct uspi_text_tables *tables);
+uint64_t uspi_log_tables_position(const struct uspi_text_tables *tables, size_t i);
+bool uspi_log_tables_is_scattered(const struct uspi_text_tables *tables, size_t i);
 
 /* Return the n-th image of table i in the order of addition, NULL past the last, and the number of images. */
-const struct uspi_image_entry *uspi_tables_image(const struct uspi_text_tables *tables, size_t i, uint64_t n);
-size_t uspi_tables_image_count(const struct uspi_text_tables *tables, size_t i);
+const struct uspi_image_entry *uspi_log_tables_image(const struct uspi_text_tables *tables, size_t i, uint64_t n);
+size_t uspi_log_tables_image_count(const struct uspi_text_tables *tables, size_t i);
 
 /* Returns the image of table i that contains a frame's address, or NULL. Its name or its load address must match the
  * frame's; with `strict` both. */
-const struct uspi_image_entry *uspi_tables_find(const struct uspi_text_tables *tables, size_t i,
-                                                const struct uspi_frame *frame, bool strict);
+const struct uspi_image_entry *uspi_log_tables_find(const struct uspi_text_tables *tables, size_t i,
+                                                    const struct uspi_frame *frame, bool strict);
 
 /* Returns the image of table i with that file name, or NULL. */
-const struct uspi_image_entry *uspi_tables_find_name(const struct uspi_text_tables *tables, size_t i,
-                                                     struct uspi_span name);
+const struct uspi_image_entry *uspi_log_tables_find_name(const struct uspi_text_tables *tables, size_t i,
+                                                         struct uspi_span name);
 
 #endif

@@ -398,8 +398,8 @@ void uspi_entry_read(const struct uspi_abbreviation_table *table, const struct u
     const struct uspi_attribute_form *read = table->reads + a->reads;
     struct uspi_attribute_value skipped;
     attributes->has = a->has;
-    /* Nearly all entries have a fixed size, and at least eight bytes can be read from each attribute on. Attributes that
-     * are skipped have been merged then. */
+    /* Nearly all entries have a fixed size, and at least eight bytes can be read from each attribute on. Attributes
+     * that are skipped have been merged then. */
     if (a->fixed != UINT32_MAX && (uint64_t)a->fixed + 8 <= (uint64_t)(c->end - c->p)) {
         const uint8_t *p = c->p;
         for (const struct uspi_attribute_form *end = read + a->read_count; read < end; read++) {

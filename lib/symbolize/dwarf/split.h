@@ -36,8 +36,9 @@ struct uspi_split_program {
 };
 
 /* Finds the split unit of a skeleton, in the package or in the file that the skeleton names. The file is searched for
- * at its path, which may be relative to the skeleton's directory, below the sysroot and as it is, and beside the program. The caller frees *split.
- * Returns USP_OK, USP_ERROR_NOT_FOUND with the reason in *error, or USP_ERROR_NO_MEMORY. */
+ * at its path, which may be relative to the skeleton's directory, below the sysroot and as it is, and beside the
+ * program. The caller frees *split. Returns USP_OK, USP_ERROR_NOT_FOUND with the reason in *error, or
+ * USP_ERROR_NO_MEMORY. */
 int uspi_split_open(const struct uspi_split_program *program, const struct uspi_dwarf_unit *skeleton,
                     struct uspi_split_unit **split, struct uspi_error *error);
 

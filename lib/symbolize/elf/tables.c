@@ -184,8 +184,8 @@ static bool may_name_code(const struct uspi_elf_symbol *symbol) {
     return is_function(symbol) || symbol->type == USPI_STT_NOTYPE || symbol->type == USPI_STT_OBJECT;
 }
 
-/* Ranks aliases: functions before labels before data, then global before local before weak, then symbols with a size before those
- * without. */
+/* Ranks aliases: functions before labels before data, then global before local before weak, then symbols with a size
+ * before those without. */
 static uint32_t rank_of(const struct uspi_elf_symbol *symbol) {
     uint32_t binding = 3;
     switch (symbol->binding) {
@@ -361,8 +361,8 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 
-/* Reads a name that cannot be used in place, without its version (`versions` has none: with it), and appends `suffix`. The
- * buffer grows until the name fits. */
+/* Reads a name that cannot be used in place, without its version (`versions` has none: with it), and appends `suffix`.
+ * The buffer grows until the name fits. */
 static int read_name(const struct uspi_elf_symbols *symbols, uint32_t offset, const struct uspi_elf_versions *versions,
                      const char *suffix, struct uspi_names *names, const char **name) {
     char small[256], *buffer = small;
@@ -651,7 +651,7 @@ static int read_memory_tables(struct elf_tables *e, const struct usp_memory *mem
     return close_unless_ok(table, status);
 }
 
-int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
+int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_image_sources *places,
                                 struct uspi_tables **tables) {
     struct uspi_image_memory memory;
     int status = uspi_image_memory_open(places, &memory);

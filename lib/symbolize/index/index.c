@@ -44,7 +44,7 @@ void uspi_gathering_clear(struct uspi_gathering *gathering) {
 }
 
 /* A candidate and its start, for sorting. */
-struct place {
+struct sorted_start {
     uint32_t start; /* offset from the base */
     uint32_t candidate;
 };
@@ -54,8 +54,8 @@ struct place {
 #define DIGIT_BITS 13
 
 /* One pass of a stable counting sort, by `bits` bits of the start above `shift`. `ends` has room for 2^bits counts. */
-static void sort_by_digit(const struct place *from, struct place *to, size_t count, unsigned shift, unsigned bits,
-                          uint32_t *ends) {
+static void sort_by_digit(const struct sorted_start *from, struct sorted_start *to, size_t count, unsigned shift,
+                          unsigned bits, uint32_t *ends) {
     const uint32_t mask = (UINT32_C(1) << bits) - 1;
     uint32_t end = 0;
     memset(ends, 0, ((size_t)mask + 1) * sizeof *ends);
@@ -70,8 +70,8 @@ static void sort_by_digit(const struct place *from, struct place *to, size_t cou
 
 /* Sorts by start. `places` has room for 2 * count elements, `ends` for 2^DIGIT_BITS counts. Returns the sorted
  * elements: the first or the second half of `places`. */
-static struct place *sort_places(struct place *places, size_t count, uint32_t *ends) {
-    struct place *from = places, *to = places + count;
+static struct sorted_start *sort_places(struct sorted_start *places, size_t count, uint32_t *ends) {
+    struct sorted_start *from = places, *to = places + count;
     uint32_t used = 0;
     unsigned width = 0;
     for (size_t i = 0; i < count; i++) used |= places[i].start;
@@ -82,7 +82,7 @@ static struct place *sort_places(struct place *places, size_t count, uint32_t *e
     const unsigned passes = (width + DIGIT_BITS - 1) / DIGIT_BITS, bits = (width + passes - 1) / passes;
     for (unsigned pass = 0; pass < passes; pass++) {
         sort_by_digit(from, to, count, pass * bits, bits, ends);
-        struct place *sorted = to;
+        struct sorted_start *sorted = to;
         to = from;
         from = sorted;
     }
@@ -90,7 +90,7 @@ static struct place *sort_places(struct place *places, size_t count, uint32_t *e
 }
 
 /* Makes a place of each candidate within 4 GB of the lowest start, which becomes *base. Returns their number. */
-static size_t make_places(struct place *places, const struct uspi_gathered_symbol *candidates, size_t count,
+static size_t make_places(struct sorted_start *places, const struct uspi_gathered_symbol *candidates, size_t count,
                           usp_addr *base) {
     size_t kept = 0;
     *base = candidates[0].start;
@@ -99,7 +99,7 @@ static size_t make_places(struct place *places, const struct uspi_gathered_symbo
     }
     for (size_t i = 0; i < count; i++) {
         usp_addr start = candidates[i].start - *base;
-        if (start < UINT32_MAX) places[kept++] = (struct place){(uint32_t)start, (uint32_t)i};
+        if (start < UINT32_MAX) places[kept++] = (struct sorted_start){(uint32_t)start, (uint32_t)i};
     }
     return kept;
 }
@@ -118,7 +118,7 @@ struct choice {
 };
 
 /* Returns the number of the best of the candidates with one start. */
-static size_t find_winner(const struct choice *choice, const struct place *group, size_t count) {
+static size_t find_winner(const struct choice *choice, const struct sorted_start *group, size_t count) {
     size_t best = 0;
     for (size_t i = 1; i < count; i++) {
         const struct uspi_gathered_symbol *next = &choice->candidates[group[i].candidate];
@@ -132,7 +132,8 @@ static size_t find_winner(const struct choice *choice, const struct place *group
     return best;
 }
 
-/* Returns whether two symbols with one start are the same function by their extents. An excerpt then has both or none. */
+/* Returns whether two symbols with one start are the same function by their extents. An excerpt then has both or none.
+ * */
 static bool have_one_end(const struct uspi_gathered_symbol *a, const struct uspi_gathered_symbol *b) {
     return a->symbol != USPI_NO_SYMBOL && b->symbol != USPI_NO_SYMBOL && a->end == b->end &&
            a->is_unsized == b->is_unsized;
@@ -141,7 +142,7 @@ static bool have_one_end(const struct uspi_gathered_symbol *a, const struct uspi
 /* Keeps the aliases of a winner. An origin that lists the function once has no other name for it: its symbol nearly
  * always is the winner itself, listed by another origin. Returns false when memory is exhausted. */
 static bool keep_aliases(struct uspi_index *index, size_t *capacity, const struct choice *choice,
-                         const struct place *group, size_t count, size_t best) {
+                         const struct sorted_start *group, size_t count, size_t best) {
     const struct uspi_gathered_symbol *winner = &choice->candidates[group[best].candidate];
     size_t listed[USPI_ORIGINS] = {0};
     for (size_t i = 0; i < count; i++) {
@@ -159,7 +160,7 @@ static bool keep_aliases(struct uspi_index *index, size_t *capacity, const struc
 
 /* Keeps the winner of each start in `places`, and the aliases in the index. Returns the number of winners; 0: memory is
  * exhausted. */
-static size_t choose_winners(struct uspi_index *index, struct place *places, size_t count,
+static size_t choose_winners(struct uspi_index *index, struct sorted_start *places, size_t count,
                              const struct choice *choice) {
     size_t kept = 0, capacity = 0, size;
     for (size_t i = 0; i < count; i += size) {
@@ -209,7 +210,7 @@ static void append(struct entries *entries, usp_addr start, const struct uspi_ga
 /* Flattens nested symbols in one pass over ascending starts. `open` is a stack of the symbols that have begun and not
  * ended. Returns the number of symbols. */
 static size_t flatten(struct entries *entries, const struct uspi_gathered_symbol *candidates,
-                      const struct place *places, size_t count, const struct uspi_gathered_symbol **open) {
+                      const struct sorted_start *places, size_t count, const struct uspi_gathered_symbol **open) {
     static const struct uspi_gathered_symbol nothing = {.symbol = USPI_NO_SYMBOL};
     const struct uspi_gathered_symbol *unsized = NULL; /* the previous candidate, if only a limit of its end is known */
     size_t depth = 0, named = 0;
@@ -297,7 +298,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     if (gathering->count == 0) return USP_OK;
     if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
     if (gathering->count > SIZE_MAX / 2 / sizeof(struct entry)) return USP_ERROR_NO_MEMORY;
-    struct place *capacity = malloc(gathering->count * 2 * sizeof *capacity);
+    struct sorted_start *capacity = malloc(gathering->count * 2 * sizeof *capacity);
     uint32_t *digits = malloc(sizeof *digits << DIGIT_BITS);
     if (capacity == NULL || digits == NULL) {
         free(capacity);
@@ -305,7 +306,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
         return USP_ERROR_NO_MEMORY;
     }
     size_t count = make_places(capacity, candidates, gathering->count, &index->base);
-    struct place *places = sort_places(capacity, count, digits);
+    struct sorted_start *places = sort_places(capacity, count, digits);
     free(digits);
     count = choose_winners(index, places, count, &(struct choice){candidates, prefer, context});
     /* Each symbol adds its start, and at most one continuation or boundary at its end. */

@@ -109,8 +109,8 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
  * number is that of a name and the size is known, otherwise 0. */
 uint32_t uspi_index_find(const struct uspi_index *index, usp_addr address, usp_addr *start, uint64_t *size);
 
-/* Returns the aliases of the function that begins at `start`, and their number in *count. They can have equal names, also
- * the winner's. */
+/* Returns the aliases of the function that begins at `start`, and their number in *count. They can have equal names,
+ * also the winner's. */
 const struct uspi_index_alias *uspi_index_aliases(const struct uspi_index *index, usp_addr start, uint32_t *count);
 
 /* Finds the first start at or above an address: of a symbol, of a continuation, or of a boundary. Returns false when

@@ -68,7 +68,7 @@ int uspi_macho_starts_open(const struct uspi_macho *macho, struct uspi_tables **
 
 /* Opens a copy of the dynamic symbols that a loaded ELF image has in memory. Returns as uspi_elf_tables_open does, and
  * USP_ERROR_NOT_FOUND also when the memory cannot be read or holds another image now. */
-int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_places *places,
+int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi_image_sources *places,
                                 struct uspi_tables **tables);
 
 /* Opens the functions of a GSYM or Breakpad file (lib/images/symbol_file.h) of `image`, with addresses of that image.

@@ -64,8 +64,8 @@ struct begun {
     uint32_t code;
 };
 
-/* Such pieces: a binary heap with the newest on top. It has what is compared, because the pieces themselves are far apart
- * in memory. */
+/* Such pieces: a binary heap with the newest on top. It has what is compared, because the pieces themselves are far
+ * apart in memory. */
 struct heap {
     struct begun *all;
     size_t count;

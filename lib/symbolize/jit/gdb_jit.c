@@ -30,16 +30,16 @@ static void keep(struct uspi_gdb_jit *jit, usp_addr address, uint32_t arch) {
     jit->descriptors[jit->count++] = (struct uspi_jit_descriptor){.address = address, .arch = arch};
 }
 
-static void look_in_image(struct uspi_gdb_jit *jit, const struct usp_image *image, const struct uspi_places *places,
-                          const struct usp_memory *memory) {
+static void look_in_image(struct uspi_gdb_jit *jit, const struct usp_image *image,
+                          const struct uspi_image_sources *places, const struct usp_memory *memory) {
     const struct uspi_backend *backend = uspi_backend_find(image->arch);
     if (backend == NULL) return;
     struct uspi_variable wanted = {.name = variable, .size = descriptor_size(backend->word)};
     if (uspi_variables_find(image, places, memory, &wanted, 1) == 1) keep(jit, wanted.address, image->arch);
 }
 
-void uspi_gdb_jit_look(struct uspi_gdb_jit *jit, const struct usp_images *images, const struct uspi_places *places,
-                       const struct usp_memory *memory) {
+void uspi_gdb_jit_look(struct uspi_gdb_jit *jit, const struct usp_images *images,
+                       const struct uspi_image_sources *places, const struct usp_memory *memory) {
     struct usp_memory pages = *memory;
     struct uspi_page_cache *cache = uspi_page_cache_before(&pages);
     *jit = (struct uspi_gdb_jit){.objects = jit->objects};

@@ -35,8 +35,8 @@ struct uspi_gdb_jit {
 };
 
 /* Finds the variables in the symbol tables of all ELF images, and forgets those found before. */
-void uspi_gdb_jit_look(struct uspi_gdb_jit *jit, const struct usp_images *images, const struct uspi_places *places,
-                       const struct usp_memory *memory);
+void uspi_gdb_jit_look(struct uspi_gdb_jit *jit, const struct usp_images *images,
+                       const struct uspi_image_sources *places, const struct usp_memory *memory);
 
 /* Reads the lists again if one of them has changed. The map then has only what they say now. Returns USP_OK or
  * USP_ERROR_NO_MEMORY. */

@@ -35,7 +35,7 @@ struct code_file {
 };
 
 struct uspi_jit {
-    const struct uspi_places *places;
+    const struct uspi_image_sources *places;
     int64_t recorded;
     struct uspi_lock *lock; /* protects all members below */
     struct code_file files[USPI_JIT_FILES];
@@ -50,7 +50,7 @@ struct uspi_jit {
     uint64_t generation; /* of the images in which the variables were searched for */
 };
 
-struct uspi_jit *uspi_jit_create(const struct uspi_places *places, int64_t recorded) {
+struct uspi_jit *uspi_jit_create(const struct uspi_image_sources *places, int64_t recorded) {
     struct uspi_jit *jit = calloc(1, sizeof *jit);
     if (jit == NULL) return NULL;
     jit->places = places;

@@ -17,7 +17,7 @@ struct uspi_jit;
  *   places    the process or memory; must live as long as the result
  *   recorded  id of a process that has ended, whose files are searched for in the folders of places->search; 0: none
  * Returns NULL when memory is exhausted. */
-struct uspi_jit *uspi_jit_create(const struct uspi_places *places, int64_t recorded);
+struct uspi_jit *uspi_jit_create(const struct uspi_image_sources *places, int64_t recorded);
 
 /* Frees the object. NULL is ignored. */
 void uspi_jit_free(struct uspi_jit *jit);

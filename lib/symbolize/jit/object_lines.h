@@ -36,7 +36,7 @@ void uspi_jit_objects_forget(struct uspi_jit_objects *objects);
 void uspi_jit_objects_clear(struct uspi_jit_objects *objects);
 
 struct uspi_jit_frames {
-    const struct uspi_places *places;
+    const struct uspi_image_sources *places;
     const struct usp_memory *memory; /* of the target */
     const struct uspi_source_paths *paths;
     struct uspi_names *names;

@@ -238,7 +238,7 @@ static uint32_t find_group(const struct uspi_block *block, uint64_t address) {
 }
 
 /* Fills in what an entry that was read says. Returns false when the bytes are damaged. */
-static bool describe_place(const struct decoding *d, uint32_t entry, struct uspi_block_place *place) {
+static bool describe_place(const struct decoding *d, uint32_t entry, struct uspi_block_entry *place) {
     struct row row;
     if (!decode(d, entry, &row)) return false;
     place->node = d->coded[entry].node;
@@ -253,7 +253,7 @@ static bool describe_place(const struct decoding *d, uint32_t entry, struct uspi
  * has a line and the same node. */
 #define LOOK_BACK 4u
 
-static void fill(const struct decoding *d, uint32_t before, uint32_t group, struct uspi_block_place *place) {
+static void fill(const struct decoding *d, uint32_t before, uint32_t group, struct uspi_block_entry *place) {
     struct decoding earlier;
     struct row row;
     place->filled_file = place->filled_line = 0;
@@ -274,7 +274,7 @@ static void fill(const struct decoding *d, uint32_t before, uint32_t group, stru
     }
 }
 
-int uspi_block_find(const struct uspi_block *block, uint64_t address, struct uspi_block_place *place) {
+int uspi_block_find(const struct uspi_block *block, uint64_t address, struct uspi_block_entry *place) {
     struct decoding d;
     if (block->entries == 0 || address < block->base) return USP_ERROR_NOT_FOUND;
     const uint32_t group = find_group(block, address);
@@ -291,7 +291,7 @@ int uspi_block_find(const struct uspi_block *block, uint64_t address, struct usp
 }
 
 int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, void *context) {
-    struct uspi_block_place place = {0};
+    struct uspi_block_entry place = {0};
     bool has_one = false;
     for (uint32_t group = 0; group < block->groups; group++) {
         struct decoding d;
@@ -302,7 +302,7 @@ int uspi_block_visit(const struct uspi_block *block, uspi_block_visitor visit, v
                 int answer = visit(context, &place);
                 if (answer != 0) return answer;
             }
-            place = (struct uspi_block_place){.start = d.address, .end = UINT64_MAX};
+            place = (struct uspi_block_entry){.start = d.address, .end = UINT64_MAX};
             if (!describe_place(&d, d.count - 1, &place)) return USP_ERROR_FORMAT;
             fill(&d, d.count - 1, group, &place);
             has_one = true;

@@ -63,7 +63,7 @@ struct uspi_block {
 int uspi_block_open(struct uspi_block *block, const uint8_t *bytes, uint64_t size);
 
 /* An entry: what applies from `start` up to `end`. */
-struct uspi_block_place {
+struct uspi_block_entry {
     uint64_t start, end; /* UINT64_MAX for the last entry, which nothing follows */
     uint32_t node;       /* 0: in no function */
     uint32_t file;       /* 0: the line table has no row */
@@ -73,10 +73,10 @@ struct uspi_block_place {
 
 /* Finds the entry that holds an address. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_FORMAT when the block is
  * damaged. */
-int uspi_block_find(const struct uspi_block *block, uint64_t address, struct uspi_block_place *place);
+int uspi_block_find(const struct uspi_block *block, uint64_t address, struct uspi_block_entry *place);
 
 /* Receives an entry. A result other than 0 ends the visit. */
-typedef int (*uspi_block_visitor)(void *context, const struct uspi_block_place *place);
+typedef int (*uspi_block_visitor)(void *context, const struct uspi_block_entry *place);
 
 /* Visits all entries in ascending order. Returns USP_OK, USP_ERROR_FORMAT, or the visitor's result that ended the
  * visit. */

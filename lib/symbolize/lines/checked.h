@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of an index file with a checksum for each page. A page is read into memory, and its checksum compared, before it
- * is first used. */
+/* Bytes of an index file with a checksum for each page. A page is read into memory, and its checksum compared, before
+ * it is first used. */
 #ifndef USPI_SYMBOLIZE_LINES_CHECKED_H
 #define USPI_SYMBOLIZE_LINES_CHECKED_H
 
@@ -25,8 +25,8 @@ struct uspi_checked {
 /* Like uspi_checked_range, for ranges of several pages and for pages that were not read before. */
 bool uspi_checked_pages(const struct uspi_checked *checked, const uint8_t *from, uint64_t size);
 
-/* Finds the first page whose checksum was found to be wrong. Returns false if there is none; else *offset becomes that of
- * the page in the file. */
+/* Finds the first page whose checksum was found to be wrong. Returns false if there is none; else *offset becomes that
+ * of the page in the file. */
 bool uspi_checked_damage(const struct uspi_checked *checked, uint64_t *offset);
 
 /* Returns whether the pages that hold a range of the file have the right checksums. Nearly every range lies in one page

@@ -54,7 +54,8 @@ static bool group_at(const struct uspi_string_pool *pool, uint64_t group, uint64
     return *at <= left;
 }
 
-/* Decodes string `number` of a group into `to`, which has `capacity` bytes. Returns false when the bytes are damaged. */
+/* Decodes string `number` of a group into `to`, which has `capacity` bytes. Returns false when the bytes are damaged.
+ * */
 static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned number, char *to, size_t capacity,
                    size_t *length) {
     uint64_t from, end;
@@ -103,7 +104,8 @@ static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b
     return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-/* Compares a text with a string of the pool, which is decoded into `capacity`. Returns false when the bytes are damaged. */
+/* Compares a text with a string of the pool, which is decoded into `capacity`. Returns false when the bytes are
+ * damaged. */
 static bool compare_with(const struct uspi_string_pool *pool, uint64_t number, const char *text, char *capacity,
                          int *order) {
     size_t length;

@@ -60,7 +60,7 @@ struct adding {
 };
 
 /* A uspi_block_visitor: adds the range of a place for which the block knows a function or a file. */
-static int add_range(void *context, const struct uspi_block_place *place) {
+static int add_range(void *context, const struct uspi_block_entry *place) {
     struct adding *adding = context;
     if (place->node == 0 && place->file == 0) return 0;
     if (adding->count > 0 && adding->ranges[adding->count - 1].block == adding->unit &&
@@ -114,7 +114,7 @@ struct visiting {
 };
 
 /* A uspi_block_visitor: visits the start of a place. */
-static int visit_place(void *context, const struct uspi_block_place *place) {
+static int visit_place(void *context, const struct uspi_block_entry *place) {
     const struct visiting *v = context;
     return v->visit(v->context, place->start + v->lines->moved);
 }

@@ -70,7 +70,7 @@ static int choose(struct uspi_lines_answer *answers, int count) {
 /* Finds the answers in the object file that the debug map gives for the address. */
 static int find_in_object(struct uspi_lines *lines, uint64_t address,
                           struct uspi_lines_answer answers[USPI_MAP_BLOCKS]) {
-    struct uspi_object_place place;
+    struct uspi_object_address place;
     int found = uspi_lines_object_place(lines, address, &place);
     if (found != 1) return found;
     int count = uspi_lines_find(place.lines, place.address, answers);

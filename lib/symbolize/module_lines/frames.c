@@ -82,7 +82,7 @@ static void set_file(const struct asking *asking, uint32_t file, struct usp_sour
 
 /* The source place of a frame. In the innermost frame it is that of the address, in every other one that of the call to
  * the frame before. */
-struct place {
+struct source_position {
     uint32_t file, line, column, flags, source;
 };
 
@@ -92,12 +92,12 @@ void uspi_put_source_frame(struct usp_lines *lines, const struct usp_source_fram
 }
 
 /* Returns the source place of the address itself. */
-static struct place innermost_place(const struct uspi_lines_answer *answer, uint32_t wanted) {
-    const struct uspi_block_place *row = &answer->place;
-    if (row->file == 0) return (struct place){0};
-    struct place place = {row->file, row->line, row->column, 0, USP_LINE_TABLE};
+static struct source_position innermost_place(const struct uspi_lines_answer *answer, uint32_t wanted) {
+    const struct uspi_block_entry *row = &answer->place;
+    if (row->file == 0) return (struct source_position){0};
+    struct source_position place = {row->file, row->line, row->column, 0, USP_LINE_TABLE};
     if (row->line == 0 && row->filled_line != 0 && (wanted & USP_LINES_FILL) != 0) {
-        place = (struct place){row->filled_file, row->filled_line, 0, USP_SOURCE_LINE_FILLED, USP_LINE_TABLE};
+        place = (struct source_position){row->filled_file, row->filled_line, 0, USP_SOURCE_LINE_FILLED, USP_LINE_TABLE};
     }
     return place;
 }
@@ -115,7 +115,7 @@ int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *
     const struct asking asking = {paths, names, answer};
     const struct uspi_block *block = answer->block;
     const uint32_t indexed = uspi_lines_are_indexed(answer->lines) ? USP_SOURCE_FROM_INDEX : 0;
-    struct place place = innermost_place(answer, lines->flags);
+    struct source_position place = innermost_place(answer, lines->flags);
     uint32_t node = answer->place.node, inlined = 0;
     do {
         struct usp_source_frame frame = {
@@ -125,7 +125,7 @@ int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *
         if (node != 0 && uspi_block_node(block, node, &of) != USP_OK) return USP_ERROR_FORMAT;
         if (of.function != 0 && uspi_block_function(block, of.function, &function) != USP_OK) return USP_ERROR_FORMAT;
         if (place.source == USP_LINE_NONE && function.line != 0) {
-            place = (struct place){function.file, function.line, 0, 0, USP_LINE_DECLARATION};
+            place = (struct source_position){function.file, function.line, 0, 0, USP_LINE_DECLARATION};
             frame.line_source = place.source;
         }
         if (place.source == USP_LINE_CALL && !has_file(block, place.file)) place.file = function.file;
@@ -140,8 +140,8 @@ int uspi_lines_frames(const struct uspi_source_paths *paths, struct uspi_names *
         /* Line 0 with a file marks a call that the compiler made. As with rows of line 0, the caller's place is then
          * known, without a line. */
         const bool has_place = of.call_line != 0 || of.call_file != 0;
-        place =
-            (struct place){of.call_file, of.call_line, of.call_column, 0, has_place ? USP_LINE_CALL : USP_LINE_NONE};
+        place = (struct source_position){of.call_file, of.call_line, of.call_column, 0,
+                                         has_place ? USP_LINE_CALL : USP_LINE_NONE};
         node = of.caller;
         /* Of more inlined calls than inlined_limit, only the innermost ones are given. */
         if (node == 0 || inlined++ < asking.paths->inlined_limit) uspi_put_source_frame(lines, &frame);

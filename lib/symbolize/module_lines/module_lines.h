@@ -18,7 +18,7 @@ struct uspi_index_file;
 
 /* Finds the lines of an image. `file` is the image's file; NULL: it was not found. The arguments must live as long as
  * the lines. Returns NULL when memory is exhausted; if no lines were found, the result has no blocks. */
-struct uspi_lines *uspi_lines_open(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_lines *uspi_lines_open(const struct usp_image *image, const struct uspi_image_sources *places,
                                    const struct uspi_file *file, struct uspi_cache *cache);
 
 /* Frees lines. The cache must have been emptied. NULL is ignored. */
@@ -30,13 +30,13 @@ struct uspi_lines_answer {
     uint64_t moved; /* added to an address of the answer to give the address as linked in the image */
     const struct uspi_block *block;
     uint32_t number; /* of the block */
-    struct uspi_block_place place;
+    struct uspi_block_entry place;
     struct uspi_block_part part; /* size 0: the address is in no function */
 };
 
 /* Finds the answers for an address as linked in the image. answers[0] is the one to use; the others are from blocks
  * whose functions have the same code. Returns the number of answers, 0 when nothing is known, USP_ERROR_NO_MEMORY or
- * USP_ERROR_FORMAT. The caller has signed in at the cache, and may use the answers until it signs out. */
+ * USP_ERROR_FORMAT. The caller has entered the cache, and may use the answers until it leaves. */
 int uspi_lines_find(struct uspi_lines *lines, uint64_t address, struct uspi_lines_answer answers[USPI_MAP_BLOCKS]);
 
 /* Finds the answers without the index of `lines`, after it was found to be damaged, which uspi_lines_explain then
@@ -47,12 +47,12 @@ int uspi_lines_fall_back(struct uspi_lines *lines, uint64_t address, struct uspi
 const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines);
 
 /* Like uspi_lines_open, but ignores indexes: for comparing an index with its source. */
-struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, const struct uspi_image_sources *places,
                                                  const struct uspi_file *file, struct uspi_cache *cache);
 
 /* Like uspi_lines_open, but uses only the debug information in `file`, which was copied from memory. No other file is
  * searched for. All strings are copied into the names, so `file` may be freed before them. */
-struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, const struct uspi_image_sources *places,
                                              const struct uspi_file *file, struct uspi_cache *cache);
 
 /* Calls `visit` with each address at which an answer may change, as linked in the image: all entries and calls of all

@@ -44,7 +44,7 @@ static int open_object(struct uspi_lines *lines, uint32_t number) {
     return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
 }
 
-int uspi_lines_object_place(struct uspi_lines *lines, uint64_t address, struct uspi_object_place *place) {
+int uspi_lines_object_place(struct uspi_lines *lines, uint64_t address, struct uspi_object_address *place) {
     const struct uspi_mapped_function *function = uspi_debug_map_find(&lines->debug_map, address);
     if (function == NULL) return 0;
     struct uspi_line_object *object = &lines->objects[function->object];
@@ -58,6 +58,6 @@ int uspi_lines_object_place(struct uspi_lines *lines, uint64_t address, struct u
                                   uspi_macho_address_mask(lines->image->arch), &in_object);
     if (status != USP_OK) return 0;
     *place =
-        (struct uspi_object_place){object->lines, address - function->start + in_object, function->start - in_object};
+        (struct uspi_object_address){object->lines, address - function->start + in_object, function->start - in_object};
     return 1;
 }

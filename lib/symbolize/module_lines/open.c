@@ -44,7 +44,7 @@ void uspi_lines_close(struct uspi_lines *lines) {
 
 /* ---- opening ---- */
 
-static int open_dwarf(struct uspi_lines *lines, const struct usp_image *image, const struct uspi_places *places,
+static int open_dwarf(struct uspi_lines *lines, const struct usp_image *image, const struct uspi_image_sources *places,
                       const struct uspi_file *file) {
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
     const struct uspi_dwarf_options options = {.bytes = uspi_file_bytes(file),
@@ -63,7 +63,7 @@ static int open_dwarf(struct uspi_lines *lines, const struct usp_image *image, c
 
 /* Opens the DWARF of an image. ELF: in the image's own file, otherwise in its separate debug file. Mach-O: in the dSYM,
  * otherwise in the image's own file. */
-static int find_dwarf(struct uspi_lines *lines, const struct usp_image *image, const struct uspi_places *places,
+static int find_dwarf(struct uspi_lines *lines, const struct usp_image *image, const struct uspi_image_sources *places,
                       const struct uspi_file *file) {
     const bool is_macho = (image->flags & USP_IMAGE_MACHO) != 0;
     int status = USP_ERROR_NOT_FOUND;
@@ -208,7 +208,7 @@ static int open_any(struct uspi_lines *lines, enum scope scope) {
     return status == USP_OK && lines->objects == NULL ? make_map(lines) : status;
 }
 
-static struct uspi_lines *open_lines(const struct usp_image *image, const struct uspi_places *places,
+static struct uspi_lines *open_lines(const struct usp_image *image, const struct uspi_image_sources *places,
                                      const struct uspi_file *file, struct uspi_cache *cache, enum scope scope) {
     struct uspi_lines *lines = calloc(1, sizeof *lines);
     if (lines == NULL) return NULL;
@@ -223,17 +223,17 @@ static struct uspi_lines *open_lines(const struct usp_image *image, const struct
     return NULL;
 }
 
-struct uspi_lines *uspi_lines_open(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_lines *uspi_lines_open(const struct usp_image *image, const struct uspi_image_sources *places,
                                    const struct uspi_file *file, struct uspi_cache *cache) {
     return open_lines(image, places, file, cache, WITH_INDEX);
 }
 
-struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, const struct uspi_image_sources *places,
                                                  const struct uspi_file *file, struct uspi_cache *cache) {
     return open_lines(image, places, file, cache, WITHOUT_INDEX);
 }
 
-struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, const struct uspi_places *places,
+struct uspi_lines *uspi_lines_open_in_memory(const struct usp_image *image, const struct uspi_image_sources *places,
                                              const struct uspi_file *file, struct uspi_cache *cache) {
     return open_lines(image, places, file, cache, FILE_ALONE);
 }

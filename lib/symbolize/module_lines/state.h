@@ -50,7 +50,7 @@ struct uspi_lines {
     struct uspi_line_object *objects;      /* by number */
     uint64_t headers;                      /* how many members' headers of archives were read for them */
     const struct usp_image *image;         /* for debug_map */
-    const struct uspi_places *places;
+    const struct uspi_image_sources *places;
     const struct uspi_file *image_file;
     bool is_in_memory;         /* uspi_lines_open_in_memory */
     bool has_damaged_index;    /* found when it was opened */
@@ -71,7 +71,7 @@ const struct uspi_map *uspi_lines_unclaimed(struct uspi_lines *lines);
 /* ---- object files of a debug map (objects.c) ---- */
 
 /* The location of an image's address in an object file. */
-struct uspi_object_place {
+struct uspi_object_address {
     struct uspi_lines *lines; /* of the object file */
     usp_addr address;         /* in it */
     uint64_t moved;           /* added to an address of the object file to give the address as linked in the image */
@@ -79,6 +79,6 @@ struct uspi_object_place {
 
 /* Finds the object file that the function at the address came from, and opens it at the first call. Returns 1, 0 when
  * there is none, or USP_ERROR_NO_MEMORY. */
-int uspi_lines_object_place(struct uspi_lines *lines, uint64_t address, struct uspi_object_place *place);
+int uspi_lines_object_place(struct uspi_lines *lines, uint64_t address, struct uspi_object_address *place);
 
 #endif

@@ -32,7 +32,7 @@ static bool follow_node(const struct checking *checking, uint32_t node) {
 }
 
 /* A uspi_block_visitor: checks a place. */
-static int check_place(void *context, const struct uspi_block_place *place) {
+static int check_place(void *context, const struct uspi_block_entry *place) {
     struct checking *checking = context;
     const struct uspi_block *block = checking->block;
     uint64_t folder, name;

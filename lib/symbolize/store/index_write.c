@@ -199,7 +199,7 @@ struct adding {
 };
 
 /* A uspi_block_visitor: adds the range of a place for which the block knows a function or a file. */
-static int add_range(void *context, const struct uspi_block_place *place) {
+static int add_range(void *context, const struct uspi_block_entry *place) {
     struct adding *a = context;
     if (place->node == 0 && place->file == 0) return 0;
     struct uspi_map_range *last = a->count > 0 ? &a->ranges[a->count - 1] : NULL;

@@ -15,20 +15,20 @@
 
 /* The position of a record. The key of FUNC and PUBLIC records is their address, that of FILE and INLINE_ORIGIN records
  * their number. */
-struct place {
+struct record {
     uint64_t key;
     size_t at;
 };
 
-struct places {
-    struct place *all;
+struct records {
+    struct record *all;
     size_t count, capacity;
 };
 
 struct breakpad_file {
     struct uspi_symfile contract;
     struct uspi_breakpad breakpad;
-    struct places functions, labels, files, origins;
+    struct records functions, labels, files, origins;
 };
 
 static const struct breakpad_file *file_behind(const struct uspi_symfile *symfile) {
@@ -38,13 +38,13 @@ static const struct breakpad_file *file_behind(const struct uspi_symfile *symfil
 /* ---- places ---- */
 
 static int by_key(const void *a, const void *b) {
-    const struct place *x = a, *y = b;
+    const struct record *x = a, *y = b;
     if (x->key != y->key) return x->key < y->key ? -1 : 1;
     return (x->at > y->at) - (x->at < y->at);
 }
 
 /* Sorts places, which are in order already if a program wrote them. */
-static void sort_places(struct places *places) {
+static void sort_places(struct records *places) {
     for (size_t i = 1; i < places->count; i++) {
         if (by_key(&places->all[i - 1], &places->all[i]) < 0) continue;
         qsort(places->all, places->count, sizeof *places->all, by_key);
@@ -53,7 +53,7 @@ static void sort_places(struct places *places) {
 }
 
 /* Reads the record with a key. Returns false when there is none. */
-static bool read_place(const struct breakpad_file *b, const struct places *places, uint64_t key,
+static bool read_place(const struct breakpad_file *b, const struct records *places, uint64_t key,
                        struct uspi_breakpad_record *record) {
     size_t i;
     USPI_FIRST(i, 0, places->count, places->all[i].key >= key);
@@ -62,7 +62,7 @@ static bool read_place(const struct breakpad_file *b, const struct places *place
     return uspi_breakpad_next(&b->breakpad, &at, record);
 }
 
-static struct places *places_of(struct breakpad_file *b, enum uspi_breakpad_kind kind) {
+static struct records *places_of(struct breakpad_file *b, enum uspi_breakpad_kind kind) {
     switch (kind) {
     case USPI_BREAKPAD_FUNC: return &b->functions;
     case USPI_BREAKPAD_PUBLIC: return &b->labels;
@@ -77,11 +77,11 @@ static bool find_places(struct breakpad_file *b) {
     struct uspi_breakpad_record record;
     size_t at = b->breakpad.first, begin = at;
     for (; uspi_breakpad_next(&b->breakpad, &at, &record); begin = at) {
-        struct places *places = places_of(b, record.kind);
+        struct records *places = places_of(b, record.kind);
         if (places == NULL) continue;
         if (!uspi_room_for(&places->all, &places->capacity, places->count, 1, sizeof *places->all)) return false;
         const bool is_code = record.kind == USPI_BREAKPAD_FUNC || record.kind == USPI_BREAKPAD_PUBLIC;
-        places->all[places->count++] = (struct place){is_code ? record.address : record.number, begin};
+        places->all[places->count++] = (struct record){is_code ? record.address : record.number, begin};
     }
     sort_places(&b->functions);
     sort_places(&b->labels);
@@ -93,7 +93,7 @@ static bool find_places(struct breakpad_file *b) {
 /* ---- functions ---- */
 
 static bool get_start(const struct uspi_symfile *symfile, uint64_t i, usp_addr *start) {
-    const struct places *functions = &file_behind(symfile)->functions;
+    const struct records *functions = &file_behind(symfile)->functions;
     if (i >= functions->count) return false;
     *start = functions->all[i].key;
     return true;
@@ -101,7 +101,7 @@ static bool get_start(const struct uspi_symfile *symfile, uint64_t i, usp_addr *
 
 /* Reads the record of a function or label. *at becomes the position after it. */
 static bool read_symbol(const struct breakpad_file *b, uint64_t i, size_t *at, struct uspi_breakpad_record *record) {
-    const struct places *places = i < b->functions.count ? &b->functions : &b->labels;
+    const struct records *places = i < b->functions.count ? &b->functions : &b->labels;
     if (places == &b->labels) i -= b->functions.count;
     if (i >= places->count) return false;
     *at = places->all[i].at;
@@ -294,7 +294,7 @@ int uspi_symfile_open_breakpad(struct uspi_bytes bytes, struct uspi_symfile **sy
                                            .count = made->functions.count,
                                            .labels = made->labels.count,
                                            .is_relative = true,
-                                           .memory = sizeof *made + places * sizeof(struct place),
+                                           .memory = sizeof *made + places * sizeof(struct record),
                                            .start = get_start,
                                            .function = get_function,
                                            .name = get_name,

@@ -74,8 +74,8 @@ static void mark_seen(const struct uspi_log *log, const struct uspi_path *path, 
     }
 }
 
-/* Removes the entries that are not marked. moved[i] becomes the new place of entry i or, if it is removed, of the newest
- * older entry on its way to the root. An entry's `previous` is always older. */
+/* Removes the entries that are not marked. moved[i] becomes the new place of entry i or, if it is removed, of the
+ * newest older entry on its way to the root. An entry's `previous` is always older. */
 static void remove_unseen(struct uspi_log *log, const bool *is_seen, uint8_t *moved) {
     unsigned count = 0;
     for (unsigned i = 0; i < log->count; i++) {
@@ -125,8 +125,8 @@ static void take_later(struct uspi_explorer *x, const struct uspi_path *path, us
     x->log.shared = x->log.count;
 }
 
-/* Removes and returns the pending path with the lowest `doubts`; if several, the newest or the oldest one. Drops the log
- * entries that only ended paths used. */
+/* Removes and returns the pending path with the lowest `doubts`; if several, the newest or the oldest one. Drops the
+ * log entries that only ended paths used. */
 static struct uspi_path take_next(struct uspi_explorer *x) {
     unsigned best = x->pending_count - 1;
     for (unsigned i = best; i-- > 0;) {
@@ -226,8 +226,8 @@ static bool can_lead_to_goal(const struct uspi_explorer *x, const struct uspi_pa
     return inside(x, jump->pc) && jump->pc >= x->question.from && jump->pc < x->question.goal;
 }
 
-/* Remembers an indirect jump for enter_case: on the way to a goal the newest, on the way to a return the first, which is
- * the least doubtful. */
+/* Remembers an indirect jump for enter_case: on the way to a goal the newest, on the way to a return the first, which
+ * is the least doubtful. */
 static void remember_jump(struct uspi_explorer *x, const struct uspi_path *path, uint32_t mode) {
     if (x->question.purpose == USPI_REACH) return;
     const bool to_return = x->question.purpose == USPI_TO_RETURN;
@@ -518,8 +518,8 @@ static int32_t next_case(struct uspi_explorer *x) {
     return at;
 }
 
-/* Adds a pending path when no other has reached the goal, or a return that suffices: the remembered indirect jump may be
- * a switch that leads there. Returns false when there is nothing to add, or when the question does not allow it. */
+/* Adds a pending path when no other has reached the goal, or a return that suffices: the remembered indirect jump may
+ * be a switch that leads there. Returns false when there is nothing to add, or when the question does not allow it. */
 static bool enter_case(struct uspi_explorer *x) {
     const bool is_wanted = x->question.purpose == USPI_TO_RETURN ? x->question.all_cases : !x->has_found;
     if (!x->has_jump || !is_wanted) return false;

@@ -18,8 +18,8 @@ struct uspi_return_address {
     uint32_t flags; /* enum usp_frame_flags */
     enum uspi_credit credit;
     usp_addr callee; /* target of the call before it; 0: not known */
-    /* It follows a call of the next instruction, which reads it as a pc. It is refuted, unless a table states that it is
-     * a return address. */
+    /* It follows a call of the next instruction, which reads it as a pc. It is refuted, unless a table states that it
+     * is a return address. */
     bool is_pc_read;
 };
 

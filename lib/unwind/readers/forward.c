@@ -41,8 +41,8 @@ static bool is_better(const struct paths *paths, const struct uspi_candidate *a,
 }
 
 /* Whether a return enters a function, by the table: the caller's return address is directly above what the return
- * removes. i386's dynamic linker enters the function that it has found so (ret $12). The function's start can look like a
- * return address, because a call that never returns may precede it. */
+ * removes. i386's dynamic linker enters the function that it has found so (ret $12). The function's start can look like
+ * a return address, because a call that never returns may precede it. */
 static bool enters_function(struct uspi_evidence *e, const struct uspi_rule *rule, const struct uspi_candidate *c) {
     const struct uspi_backend *b = e->walk->backend;
     const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;

@@ -32,8 +32,8 @@
  * If _sigtramp itself is interrupted while it has no record, fp has the interrupted value. Then _sigtramp's arguments
  * (arm) or sp (x86) show where the structures are. The caller is an interrupted frame, as on Linux.
  *
- * A function that _sigtramp has called has the same fp until it makes a record. choose_with_signal (decide.c) distinguishes the two by the
- * candidates of other readers. */
+ * A function that _sigtramp has called has the same fp until it makes a record. choose_with_signal (decide.c)
+ * distinguishes the two by the candidates of other readers. */
 
 static void give(const struct uspi_walk *walk, struct uspi_candidate *c) {
     c->found = c->is_interrupted = c->is_complete = true;

@@ -12,8 +12,8 @@
 #define RECORD_MAX   4          /* maximum number of instructions from the push of fp until fp is set */
 
 /* Moves a candidate's CFA up by the arguments that the function's own return removes from the stack: those that its
- * code shows, otherwise those that the caller's code shows. A table's CFA, with which candidates are compared, is always
- * directly above the return address. */
+ * code shows, otherwise those that the caller's code shows. A table's CFA, with which candidates are compared, is
+ * always directly above the return address. */
 static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_candidate *c) {
     const struct uspi_backend *b = e->walk->backend;
     if (!uspi_callees_pop(b) || (e->described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0) return;

@@ -11,7 +11,7 @@
 /* A multiplier of the hash in lib/unwind/unwind.c. */
 #define ODD UINT64_C(0xbf58476d1ce4e5b9)
 
-struct place {
+struct rule_key {
     usp_addr pc; /* 0: the rule cannot be cached */
     unsigned how;
     uint32_t stamp;
@@ -48,11 +48,11 @@ static bool passing_stamp(const struct request *r, usp_addr pc, uint32_t *stamp)
     return true;
 }
 
-static struct place place_of(const struct request *r, unsigned how) {
+static struct rule_key place_of(const struct request *r, unsigned how) {
     const struct uspi_frame_state *frame = r->frame;
     usp_addr pc = uspi_pc_of(r->walk, frame);
     uint32_t mode = uspi_frame_mode(r->walk, frame);
-    struct place nowhere = {0}, place = {pc, how, lasting_stamp(r->walk)};
+    struct rule_key nowhere = {0}, place = {pc, how, lasting_stamp(r->walk)};
     /* Inside an IT block the mode has bits that the key does not contain. */
     if ((mode & ~(uint32_t)USPI_MODE_THUMB) != 0) return nowhere;
     if (frame->exact) place.how |= USPI_RULE_EXACT;
@@ -76,7 +76,7 @@ bool uspi_recall_rule(const struct uspi_shortcuts *shortcuts, const struct uspi_
     struct uspi_packed_rule packed;
     const struct request request = {shortcuts, walk, frame};
     if (!is_kept(shortcuts, walk, kind)) return false;
-    struct place place = place_of(&request, kind);
+    struct rule_key place = place_of(&request, kind);
     if (place.pc == 0 || !uspi_rule_cache_find(shortcuts->rules, place.pc, place.how, place.stamp, &packed)) {
         return false;
     }
@@ -90,6 +90,6 @@ void uspi_keep_rule(const struct uspi_shortcuts *shortcuts, const struct uspi_wa
     struct uspi_packed_rule packed;
     const struct request request = {shortcuts, walk, frame};
     if (!is_kept(shortcuts, walk, kind) || !uspi_rule_pack(walk->backend, rule, note, &packed)) return;
-    struct place place = place_of(&request, kind);
+    struct rule_key place = place_of(&request, kind);
     uspi_rule_cache_keep(shortcuts->rules, place.pc, place.how, place.stamp, &packed);
 }

@@ -76,8 +76,8 @@ static int copy_debug_frame(const struct uspi_file *file, struct kept *k) {
 }
 
 /* Copies .debug_frame of the image's separate file of debugging symbols. */
-static int copy_split_off(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
-                          struct kept *k) {
+static int copy_split_off(const struct usp_image *image, const struct uspi_file *file,
+                          const struct uspi_image_sources *places, struct kept *k) {
     struct uspi_file *debug;
     int status = uspi_debug_file_open(image, file, places, &debug, NULL);
     if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
@@ -87,7 +87,7 @@ static int copy_split_off(const struct usp_image *image, const struct uspi_file 
 }
 
 /* Copies one section. debug_only: .eh_frame is not wanted. */
-static int make(const struct usp_image *image, const struct uspi_file *file, const struct uspi_places *places,
+static int make(const struct usp_image *image, const struct uspi_file *file, const struct uspi_image_sources *places,
                 bool debug_only, struct kept *k, struct usp_unwind_tables *tables) {
     struct uspi_elf elf;
     int status = uspi_elf_open(&elf, uspi_file_bytes(file), NULL);
@@ -110,7 +110,7 @@ static int make(const struct usp_image *image, const struct uspi_file *file, con
     return USP_OK;
 }
 
-static int open_and_make(const struct usp_image *image, const struct uspi_places *places, bool debug_only,
+static int open_and_make(const struct usp_image *image, const struct uspi_image_sources *places, bool debug_only,
                          struct usp_unwind_tables *tables) {
     struct uspi_file *file;
     if (uspi_backend_find(image->arch) == NULL) return USP_ERROR_NOT_FOUND;
@@ -123,12 +123,12 @@ static int open_and_make(const struct usp_image *image, const struct uspi_places
     return status;
 }
 
-int uspi_copied_tables_make(const struct usp_image *image, const struct uspi_places *places,
+int uspi_copied_tables_make(const struct usp_image *image, const struct uspi_image_sources *places,
                             struct usp_unwind_tables *tables) {
     return open_and_make(image, places, false, tables);
 }
 
-int uspi_copied_debug_frame_make(const struct usp_image *image, const struct uspi_places *places,
+int uspi_copied_debug_frame_make(const struct usp_image *image, const struct uspi_image_sources *places,
                                  struct usp_unwind_tables *tables) {
     return open_and_make(image, places, true, tables);
 }

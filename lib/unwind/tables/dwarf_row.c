@@ -98,7 +98,7 @@ unsigned uspi_dwarf_column(const struct uspi_dwarf_section *section, const struc
 static void put(struct machine *m, uint64_t reg, uint8_t how, int32_t offset, uint32_t length) {
     unsigned column = uspi_dwarf_column(m->section, &m->fde->cie, reg);
     if (column == USPI_NO_REGISTER || m->in.status != USP_OK) return;
-    m->row->places[column] = (struct uspi_dwarf_place){how, offset, length};
+    m->row->places[column] = (struct uspi_dwarf_recovery){how, offset, length};
 }
 
 static void put_register(struct machine *m, uint64_t reg, uint64_t source) {

@@ -22,7 +22,7 @@ enum uspi_dwarf_how {
     USPI_DWARF_VALUE_EXPRESSION /* the expression's value */
 };
 
-struct uspi_dwarf_place {
+struct uspi_dwarf_recovery {
     uint8_t how;
     int32_t offset;
     uint32_t length;
@@ -40,7 +40,7 @@ struct uspi_dwarf_row {
     uint8_t cfa_register; /* the backend's number */
     int32_t cfa_offset;
     uint32_t cfa_length;
-    struct uspi_dwarf_place places[USPI_DWARF_COLUMNS];
+    struct uspi_dwarf_recovery places[USPI_DWARF_COLUMNS];
 };
 
 /* Returns the column of the register that has number `reg` in the section; USPI_NO_REGISTER: it is not needed. */

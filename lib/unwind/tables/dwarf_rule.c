@@ -3,7 +3,7 @@
 #include "lib/unwind/tables/dwarf_row.h"
 #include "lib/unwind/tables/table.h"
 
-static struct uspi_location location_of(const struct uspi_dwarf_place *place) {
+static struct uspi_location location_of(const struct uspi_dwarf_recovery *place) {
     struct uspi_location at = {.base = USPI_BASE_CFA, .offset = place->offset};
     switch (place->how) {
     case USPI_DWARF_AT_CFA: at.kind = USPI_MEMORY; break;
@@ -19,14 +19,14 @@ static struct uspi_location location_of(const struct uspi_dwarf_place *place) {
     return at;
 }
 
-static bool keeps_its_value(const struct uspi_dwarf_place *place) {
+static bool keeps_its_value(const struct uspi_dwarf_recovery *place) {
     return place->how == USPI_DWARF_UNSPECIFIED || place->how == USPI_DWARF_SAME;
 }
 
 /* Finds the location of the return address. If the row does not describe it, it is in the register that has its column:
  * a link register that was not saved yet. On x86 the column is not a register in which code could leave it, so the row
  * is wrong. */
-static int find_return_address(const struct uspi_backend *b, unsigned column, const struct uspi_dwarf_place *place,
+static int find_return_address(const struct uspi_backend *b, unsigned column, const struct uspi_dwarf_recovery *place,
                                struct uspi_location *at) {
     if (!keeps_its_value(place)) {
         *at = location_of(place);
@@ -69,7 +69,7 @@ int uspi_dwarf_rule(const struct uspi_dwarf_section *section, const struct uspi_
     }
     int status = find_return_address(b, return_column, &row->places[return_column], &rule->return_address);
     for (unsigned reg = 0; reg < b->register_count && status == USP_OK; reg++) {
-        const struct uspi_dwarf_place *place = &row->places[reg];
+        const struct uspi_dwarf_recovery *place = &row->places[reg];
         bool is_saved = (b->callee_saved >> reg & 1) != 0;
         if (reg == b->pc || reg == return_column) continue;
         if (!keeps_its_value(place)) {

@@ -29,7 +29,7 @@ struct uspi_image_tables {
     struct uspi_lock *lock;     /* held while tables are located; NULL: all were located at first */
     _Atomic(bool) *are_located; /* of each image */
     struct usp_memory memory;
-    struct uspi_places places;
+    struct uspi_image_sources places;
     struct uspi_process_root root; /* of `places` */
     /* What uspi_image_tables_beside has found, of each image; NULL: it is not searched for. */
     struct usp_unwind_tables *beside;
@@ -118,8 +118,8 @@ static void find_macho_tables(const struct usp_image *image, const struct uspi_m
 }
 
 /* Returns false when memory is exhausted. */
-static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf *elf, const struct uspi_places *places,
-                            struct usp_unwind_tables *tables) {
+static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf *elf,
+                            const struct uspi_image_sources *places, struct usp_unwind_tables *tables) {
     tables->image = image->load_address;
     tables->slide = image->slide;
     tables->eh_frame_hdr = segment_table(elf, USPI_PT_GNU_EH_FRAME, image->slide);
@@ -143,8 +143,8 @@ static usp_addr place_of(const struct usp_unwind_tables *tables) {
 
 /* Finds the tables of one image, and its memory that stays. `tables` NULL: only the memory that stays. Returns false
  * when memory is exhausted. */
-static bool learn(const struct usp_image *image, const struct usp_memory *memory, const struct uspi_places *places,
-                  struct usp_unwind_tables *tables, struct still *still) {
+static bool learn(const struct usp_image *image, const struct usp_memory *memory,
+                  const struct uspi_image_sources *places, struct usp_unwind_tables *tables, struct still *still) {
     struct uspi_source source = uspi_source_of_memory(memory, "image");
     struct uspi_bytes bytes = uspi_bytes_at(&source, image->load_address);
     bool stays = places != NULL && places->in_process && (image->flags & USP_IMAGE_PERMANENT) != 0;
@@ -165,8 +165,8 @@ static bool learn(const struct usp_image *image, const struct usp_memory *memory
     return has_memory;
 }
 
-static int learn_all(struct uspi_image_tables *made, const struct usp_memory *memory, const struct uspi_places *places,
-                     uint64_t limit) {
+static int learn_all(struct uspi_image_tables *made, const struct usp_memory *memory,
+                     const struct uspi_image_sources *places, uint64_t limit) {
     size_t count = usp_images_count(made->images);
     uint64_t left = limit - count * sizeof *made->tables;
     for (size_t i = 0; i < count; i++) {
@@ -201,7 +201,7 @@ static struct uspi_image_tables *allocate(const struct usp_images *images, uint6
 }
 
 /* Prepares the search of uspi_image_tables_beside. */
-static bool allocate_beside(struct uspi_image_tables *made, const struct uspi_places *places) {
+static bool allocate_beside(struct uspi_image_tables *made, const struct uspi_image_sources *places) {
     const size_t count = usp_images_count(made->images) + 1;
     made->places = *places;
     made->beside_lock = uspi_lock_create();
@@ -211,7 +211,8 @@ static bool allocate_beside(struct uspi_image_tables *made, const struct uspi_pl
 }
 
 int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
-                             const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables) {
+                             const struct uspi_image_sources *places, uint64_t limit,
+                             struct uspi_image_tables **tables) {
     struct uspi_image_tables *made = allocate(images, limit);
     *tables = NULL;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
@@ -231,7 +232,7 @@ int uspi_image_tables_of_process(const struct usp_images *images, const struct u
     struct uspi_image_tables *made = *tables = allocate(images, UINT64_MAX);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->memory = *memory;
-    struct uspi_places places = {.process = 0};
+    struct uspi_image_sources places = {.process = 0};
     uspi_places_of_process(&places, images, process, &made->root);
     const bool has_beside = allocate_beside(made, &places);
     made->lock = uspi_lock_create();
@@ -306,7 +307,8 @@ int uspi_image_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *f
     return USP_OK;
 }
 
-/* Searches for .debug_frame of image i. Without memory for it, the image counts as having none, and `ran_out` is set. */
+/* Searches for .debug_frame of image i. Without memory for it, the image counts as having none, and `ran_out` is set.
+ * */
 static void search_beside(struct uspi_image_tables *tables, size_t i) {
     const struct usp_image *image = usp_images_get(tables->images, i);
     const struct usp_unwind_tables *first = tables->tables != NULL ? &tables->tables[i] : NULL;

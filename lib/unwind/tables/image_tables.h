@@ -14,7 +14,8 @@ struct uspi_image_tables;
  * neither can be read, or if copies would exceed what is left of `limit`, in bytes as counted by
  * uspi_image_tables_size. Keeps the list. Returns USP_OK or USP_ERROR_NO_MEMORY. Not async-signal-safe. */
 int uspi_image_tables_create(const struct usp_images *images, const struct usp_memory *memory,
-                             const struct uspi_places *places, uint64_t limit, struct uspi_image_tables **tables);
+                             const struct uspi_image_sources *places, uint64_t limit,
+                             struct uspi_image_tables **tables);
 
 /* Does the same for another process, without a limit. Each read of its memory costs a system call, and a stack runs
  * through few of the images: uspi_image_tables_at locates an image's tables when it is first asked for them, and is not

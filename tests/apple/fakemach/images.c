@@ -168,8 +168,8 @@ static bool is_listed(size_t i) {
     return is_listed;
 }
 
-/* A capture by an older list refused the code of a library that lies where an unloaded one had its data. It asks whether
- * the image is still loaded; that other images were unloaded does not matter. */
+/* A capture by an older list refused the code of a library that lies where an unloaded one had its data. It asks
+ * whether the image is still loaded; that other images were unloaded does not matter. */
 START_TEST(test_images_that_are_still_loaded) {
     struct uspi_own_images own;
     prepare();

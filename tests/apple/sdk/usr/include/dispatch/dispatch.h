@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stand-in SDK: queues (libdispatch dispatch/queue.h, dispatch/object.h). In C a queue is a pointer to an opaque struct. */
+/* Stand-in SDK: queues (libdispatch dispatch/queue.h, dispatch/object.h). In C a queue is a pointer to an opaque
+ * struct. */
 #ifndef TESTS_APPLE_SDK_USR_INCLUDE_DISPATCH_DISPATCH_H
 #define TESTS_APPLE_SDK_USR_INCLUDE_DISPATCH_DISPATCH_H
 
