@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Source frames of an address (lines.h): the blocks' answers, with the symbol table's name for the outermost
  * function. */
+#include "lib/base/span.h"
 #include "lib/symbolize/symbolizer.h"
 
 #include "lib/base/array.h"
@@ -54,9 +55,11 @@ static int put_generated(const struct uspi_source_paths *paths, const struct usp
 static size_t token_length(const char *name, const char *at) {
     const size_t digits = strspn(at, "0123456789");
     if (digits > 0 && digits < 8) {
-        const size_t length = (size_t)strtoul(at, NULL, 10);
+        size_t end = 0;
+        uint64_t length = 0;
+        (void)uspi_scan_decimal(uspi_span_of(at), &end, &length);
         const bool is_literal = at - name > 1 && at[-2] == 'L' && at[digits] == 'E';
-        return digits + (!is_literal && length <= strlen(at + digits) ? length : 0);
+        return digits + (!is_literal && length <= strlen(at + digits) ? (size_t)length : 0);
     }
     if (at[0] != 'S' && at[0] != 'T') return digits > 0 ? digits : 1;
     const size_t reference = strspn(at + 1, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
