@@ -144,8 +144,8 @@ enum usp_report_flags {
     USP_REPORT_CRASHED = 1 << 0,
     /* Shows only the threads whose number or id is `thread`. */
     USP_REPORT_THREAD = 1 << 1,
-    /* Leaves out frames of the system's libraries, by the paths of their images; frames whose image has no path stay. The
-     * text says how many were left out. */
+    /* Leaves out frames of the system's libraries, by the paths of their images; frames whose image has no path stay.
+     * The text says how many were left out. */
     USP_REPORT_APP = 1 << 2
 };
 

@@ -191,7 +191,7 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
         return USP_ERROR_NO_MEMORY;
     }
     if (builder->is_in_state) {
-        return uspi_lines_pass(&reader->lines, line->position, line->raw) ? USP_OK : USP_ERROR_NO_MEMORY;
+        return uspi_log_lines_pass(&reader->lines, line->position, line->raw) ? USP_OK : USP_ERROR_NO_MEMORY;
     }
     const bool has_heading = find_heading(text, &heading);
     /* A line may be a heading and have a frame. Then the heading says what happened, or what stack follows, and is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The registers of a thread that crashed: found in lines and in JSON, and written as Apple's crash reports have them. See
- * model_state.h. */
+/* The registers of a thread that crashed: found in lines and in JSON, and written as Apple's crash reports have them.
+ * See model_state.h. */
 #include "lib/report/read/model_state.h"
 
 #include "lib/report/read/json_slots.h"

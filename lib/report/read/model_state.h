@@ -10,8 +10,8 @@
  * Returns false when memory is exhausted. */
 bool uspi_state_take_line(struct uspi_model *model, size_t thread, struct uspi_span line, bool *is_state);
 
-/* Adds the registers in a JSON object to a thread. Nothing for USPI_JSON_NONE and other values. Returns false when memory
- * is exhausted. */
+/* Adds the registers in a JSON object to a thread. Nothing for USPI_JSON_NONE and other values. Returns false when
+ * memory is exhausted. */
 bool uspi_state_take_object(struct uspi_model *model, size_t thread, const struct uspi_json_document *document,
                             size_t object);
 
