@@ -53,8 +53,10 @@ static int refuse_irregular(const char *path, struct uspi_error *error) {
 /* Opens a path whose first `root` bytes are the folder below which links end. Returns a descriptor or a negative
  * status. */
 static int open_within(const char *path, size_t root) {
-    char *folder = strndup(path, root);
+    char *folder = malloc(root + 1);
     if (folder == NULL) return USP_ERROR_NO_MEMORY;
+    memcpy(folder, path, root);
+    folder[root] = '\0';
     const int opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
     free(folder);
     if (opened < 0) return status_of_errno(errno);
