@@ -412,17 +412,25 @@ static bool is_folder(const char *path) {
     return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
-/* Finds the file in a bundle that is no dSYM, such as App.app or App.xcarchive: of the build that --uuid names, or of
- * the only build of the bundle's name. Complains. Returns an enum exit_status. */
-static int find_in_bundle(struct session *session) {
-    static const char dsym[] = ".dSYM";
-    struct image_choice *image = &session->image;
-    const char *const path = image->path;
+/* Whether a path has the name of a bundle in which files are searched. Any other folder may be large, and is refused as
+ * not a file. */
+static bool is_bundle(const char *path) {
+    static const char *const endings[] = {".app", ".appex", ".bundle", ".framework", ".xcarchive", ".xcframework"};
     size_t length = strlen(path);
     while (length > 0 && path[length - 1] == '/') length--;
-    const bool is_dsym =
-        length >= sizeof dsym - 1 && memcmp(path + length - (sizeof dsym - 1), dsym, sizeof dsym - 1) == 0;
-    if (is_dsym || !is_folder(path)) return EXIT_ALL_WELL;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const size_t n = strlen(endings[i]);
+        if (length > n && memcmp(path + length - n, endings[i], n) == 0) return is_folder(path);
+    }
+    return false;
+}
+
+/* Finds the file in a bundle such as App.app or App.xcarchive: of the build that --uuid names, or of the only build of
+ * the bundle's name. Complains. Returns an enum exit_status. */
+static int find_in_bundle(struct session *session) {
+    struct image_choice *image = &session->image;
+    const char *const path = image->path;
+    if (!is_bundle(path)) return EXIT_ALL_WELL;
     struct log_search *search;
     int status = log_search_create(&path, 1, NULL, &search);
     if (status != EXIT_ALL_WELL) return status;

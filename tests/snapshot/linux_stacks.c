@@ -86,8 +86,10 @@ static void *run_large(void *context) {
     return context;
 }
 
-static void handle(int number) {
+static void handle(int number, siginfo_t *info, void *state) {
     (void)number;
+    (void)info;
+    (void)state;
     wait_for_end();
 }
 
@@ -102,8 +104,9 @@ static void *run_overflow(void *context) {
     stack_t alternate = {.ss_size = 65536};
     struct sigaction action;
     memset(&action, 0, sizeof action);
-    action.sa_handler = handle;
-    action.sa_flags = SA_ONSTACK;
+    /* Without SA_SIGINFO, i386's kernel does not write the alternate stack's bounds on it. */
+    action.sa_sigaction = handle;
+    action.sa_flags = SA_ONSTACK | SA_SIGINFO;
     sigaction(SIGSEGV, &action, NULL);
     alternate.ss_sp = malloc(alternate.ss_size);
     sigaltstack(&alternate, NULL);
