@@ -167,9 +167,12 @@ static void expect_copied(const struct usp_snapshot *snapshot, size_t thread, ui
     ck_assert_int_eq(usp_snapshot_target(snapshot, thread, &target), USP_OK);
     for (uint32_t i = first; i < stack->count; i++) {
         if (stack->frames[i].cfa == 0) continue;
-        /* The frame before those that were left out may end after the copied part. */
-        if (stack->omitted != 0 && i + 1 == stack->omitted_at) continue;
-        ck_assert_int_eq(target.memory.read(target.memory.context, stack->frames[i].cfa - 1, &byte, 1), USP_OK);
+        /* The last frames before those that were left out may end after the copied part: arm64 has a frame's record at
+         * its beginning, so that the record of the next one suffices to find both. */
+        if (stack->omitted != 0 && i < stack->omitted_at && i + 2 >= stack->omitted_at) continue;
+        const int status = target.memory.read(target.memory.context, stack->frames[i].cfa - 1, &byte, 1);
+        ck_assert_msg(status == USP_OK, "frame %u of %u, %llu left out at %u: %d", i, stack->count,
+                      (unsigned long long)stack->omitted, stack->omitted_at, status);
     }
 }
 
