@@ -6,6 +6,9 @@
 #include_next <sys/stat.h>
 
 #define st_atime       st_atimespec.tv_sec
+#define st_ctime       st_ctimespec.tv_sec
+#define S_IWGRP        0000020
+#define S_IWOTH        0000002
 #define S_ISDIR(mode)  (((mode) & 0170000) == 0040000)
 #define S_ISFIFO(mode) (((mode) & 0170000) == 0010000)
 #define S_ISSOCK(mode) (((mode) & 0170000) == 0140000)
