@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysctl.h>
 #include <sys/time.h>
@@ -258,6 +259,12 @@ char *strstr(const char *s, const char *part) {
 size_t strcspn(const char *s, const char *set) {
     size_t n = 0;
     while (s[n] != '\0' && strchr(set, s[n]) == NULL) n++;
+    return n;
+}
+
+size_t strspn(const char *s, const char *set) {
+    size_t n = 0;
+    while (s[n] != '\0' && strchr(set, s[n]) != NULL) n++;
     return n;
 }
 
@@ -658,11 +665,16 @@ void _dyld_register_func_for_remove_image(void (*removed)(const struct mach_head
         return -1;                                                                                                     \
     }
 
+NEVER_CALLED(dup, (int a))
 NEVER_CALLED(fchmod, (int a, mode_t b))
 NEVER_CALLED(fcntl, (int a, int b, ...))
 NEVER_CALLED(flock, (int a, int b))
 NEVER_CALLED(fstatat, (int a, const char *b, struct stat *c, int d))
+NEVER_CALLED(ftruncate, (int a, off_t b))
+NEVER_CALLED(getrlimit, (int a, struct rlimit *b))
+NEVER_CALLED(linkat, (int a, const char *b, int c, const char *d, int e))
 NEVER_CALLED(mkdir, (const char *a, mode_t b))
+NEVER_CALLED(mkdirat, (int a, const char *b, mode_t c))
 NEVER_CALLED(mkstemp, (char *a))
 NEVER_CALLED(nanosleep, (const struct timespec *a, struct timespec *b))
 NEVER_CALLED(openat, (int a, const char *b, int c, ...))
@@ -680,8 +692,10 @@ NEVER_CALLED(pthread_join, (pthread_t a, void **b))
 NEVER_CALLED(pthread_mutex_trylock, (pthread_mutex_t * a))
 NEVER_CALLED(pthread_setname_np, (const char *a))
 NEVER_CALLED(rename, (const char *a, const char *b))
+NEVER_CALLED(renameat, (int a, const char *b, int c, const char *d))
 NEVER_CALLED(sysctl, (int *a, unsigned b, void *c, size_t *d, void *e, size_t f))
 NEVER_CALLED(unlink, (const char *a))
+NEVER_CALLED(unlinkat, (int a, const char *b, int c))
 
 /* The address of this function is compared with others. */
 _Noreturn void exit(int status) {
@@ -695,10 +709,27 @@ ssize_t read(int fd, void *to, size_t n) {
     return -1;
 }
 
+ssize_t pwrite(int fd, const void *from, size_t n, off_t at) {
+    (void)fd, (void)from, (void)n, (void)at;
+    test_fail("pwrite is called");
+    return -1;
+}
+
+ssize_t readlinkat(int folder, const char *path, char *to, size_t n) {
+    (void)folder, (void)path, (void)to, (void)n;
+    test_fail("readlinkat is called");
+    return -1;
+}
+
 long sysconf(int name) {
     (void)name;
     test_fail("sysconf is called");
     return -1;
+}
+
+gid_t getegid(void) {
+    test_fail("getegid is called");
+    return 0;
 }
 
 uid_t geteuid(void) {
