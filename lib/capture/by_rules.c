@@ -59,11 +59,11 @@ static __attribute__((noinline)) size_t walk_by_readers(const struct usp_target 
 static bool walk_by_rules(const struct usp_target *target, const struct uspi_shortcuts *shortcuts,
                           const struct uspi_call_frame *from, void **buffer, size_t size, size_t *count) {
     const struct uspi_backend *b = uspi_backend_find(USPI_HOST_ARCH);
-    struct uspi_standing at = {.pc = from->pc,
-                               .sp = from->sp,
-                               .fp = from->fp,
-                               .kind = USP_FRAME_KIND_RETURN_ADDRESS,
-                               .method = USP_FRAME_METHOD_CONTEXT};
+    struct uspi_rule_position at = {.pc = from->pc,
+                                    .sp = from->sp,
+                                    .fp = from->fp,
+                                    .kind = USP_FRAME_KIND_RETURN_ADDRESS,
+                                    .method = USP_FRAME_METHOD_CONTEXT};
     struct uspi_rule_walk rules;
     struct usp_frame frames[PIECE];
     *count = 0;

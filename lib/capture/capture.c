@@ -35,7 +35,7 @@ static int refuse(struct usp_stack *stack, int status) {
 static bool can_capture(void) { return USPI_HOST_ARCH != USP_ARCH_NONE && uspi_os_kind() != USP_OS_UNKNOWN; }
 
 /* Unwinds from `at` by uspi_unwind, which does not rely on cached rules alone. */
-static int unwind_from(const struct usp_target *target, const struct uspi_standing *at,
+static int unwind_from(const struct usp_target *target, const struct uspi_rule_position *at,
                        const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
                        struct usp_stack *stack) {
     struct usp_registers registers;
@@ -62,11 +62,11 @@ USPI_TEMPLATE int capture_caller(const struct usp_unwind_options *options, struc
     struct usp_target target;
     struct uspi_own_surroundings own;
     uintptr_t own_record = (uintptr_t)__builtin_frame_address(0);
-    struct uspi_standing at = {.pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
-                               .sp = (uintptr_t)__builtin_dwarf_cfa(),
-                               .fp = USPI_HOST_RECORDS ? *(const uintptr_t *)own_record : 0,
-                               .kind = USP_FRAME_KIND_RETURN_ADDRESS,
-                               .method = USP_FRAME_METHOD_CONTEXT};
+    struct uspi_rule_position at = {.pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),
+                                    .sp = (uintptr_t)__builtin_dwarf_cfa(),
+                                    .fp = USPI_HOST_RECORDS ? *(const uintptr_t *)own_record : 0,
+                                    .kind = USP_FRAME_KIND_RETURN_ADDRESS,
+                                    .method = USP_FRAME_METHOD_CONTEXT};
     struct usp_unwind_options completed;
     struct usp_registers registers;
     int status = USP_OK;

@@ -251,12 +251,12 @@ static int begin_stack(struct usp_stack *stack, int status) {
     return status;
 }
 
-bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_standing *from,
+bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_rule_position *from,
                           const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
                           struct usp_stack *stack) {
     const struct uspi_backend *b = uspi_backend_find(target->arch);
     struct usp_unwind_options completed;
-    struct uspi_standing at = *from;
+    struct uspi_rule_position at = *from;
     struct uspi_rule_walk rules;
     if (stack == NULL || !uspi_complete_options(options, &completed)) return false;
     if (!uspi_keeps_table_rules(shortcuts, completed.readers) || completed.step_limit <= stack->capacity) return false;

@@ -14,7 +14,7 @@ int uspi_unwind(const struct usp_target *target, const struct usp_registers *reg
 
 /* Walks a stack of this process from a frame after a call, by cached rules alone. Returns true when the rules lead to
  * the stack's end or until the array is full. Otherwise returns false; the caller then uses uspi_unwind. */
-bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_standing *from,
+bool uspi_unwind_by_rules(const struct usp_target *target, const struct uspi_rule_position *from,
                           const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
                           struct usp_stack *stack);
 

@@ -308,7 +308,7 @@ static uint64_t without_stops(const struct uspi_os_other *other, struct clock *c
     const uint64_t passed = time > clock->time ? time - clock->time : 0;
     if (passed > 0 && clock->was_stopped) {
         clock->was_stopped = false;
-        if (passed <= BEING_STOPPED && uspi_proc_standing(other->tracing->pid, clock->tid, &sp, &pc) == 0 &&
+        if (passed <= BEING_STOPPED && uspi_proc_position(other->tracing->pid, clock->tid, &sp, &pc) == 0 &&
             sp == clock->sp && pc == clock->pc) {
             clock->stopping += passed;
         }

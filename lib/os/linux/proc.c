@@ -196,7 +196,7 @@ int uspi_proc_call(int64_t pid, int64_t tid, struct uspi_proc_call *call) {
     return take_address(&at, &call->sp) && take_address(&at, &call->pc) ? 0 : -EIO;
 }
 
-int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc) {
+int uspi_proc_position(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc) {
     char text[256];
     long n = uspi_proc_read(pid, tid, "syscall", text, sizeof text);
     if (n < 0) return (int)n;

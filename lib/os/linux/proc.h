@@ -42,7 +42,7 @@ int uspi_proc_run_time(int64_t pid, int64_t tid, uint64_t *ns);
 int uspi_proc_syscall(int64_t pid, int64_t tid, uint64_t *call, usp_addr *first);
 
 /* Gives a waiting thread's sp and pc. Returns 0 or a negative error number (-EAGAIN: it runs). */
-int uspi_proc_standing(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc);
+int uspi_proc_position(int64_t pid, int64_t tid, usp_addr *sp, usp_addr *pc);
 
 /* The place where a waiting thread left the program. */
 struct uspi_proc_call {

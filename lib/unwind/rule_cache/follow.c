@@ -141,7 +141,7 @@ struct shape {
 };
 
 /* Walks along certain rules; see uspi_rule_walk_go. Uses few variables at a time, so that they stay in registers. */
-USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_rule_walk *restrict w, struct uspi_standing *at,
+USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_rule_walk *restrict w, struct uspi_rule_position *at,
                                            struct usp_frame *restrict frames, uint32_t capacity, struct shape shape) {
     usp_addr sp = at->sp, fp = at->fp, pc = at->pc;
     struct usp_frame *frame = frames, *const end = frames + capacity;
@@ -177,23 +177,23 @@ USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_rule_walk *restrict
 }
 
 /* Instances of `follow`: separate functions, so that compilers assign registers to each of them alone. */
-USPI_NO_ASAN USPI_APART static uint32_t follow_4(const struct uspi_rule_walk *w, struct uspi_standing *at,
+USPI_NO_ASAN USPI_APART static uint32_t follow_4(const struct uspi_rule_walk *w, struct uspi_rule_position *at,
                                                  struct usp_frame *frames, uint32_t capacity) {
     return follow(w, at, frames, capacity, (struct shape){4, true});
 }
 
-USPI_NO_ASAN USPI_APART static uint32_t follow_8(const struct uspi_rule_walk *w, struct uspi_standing *at,
+USPI_NO_ASAN USPI_APART static uint32_t follow_8(const struct uspi_rule_walk *w, struct uspi_rule_position *at,
                                                  struct usp_frame *frames, uint32_t capacity) {
     return follow(w, at, frames, capacity, (struct shape){8, true});
 }
 
 /* For return addresses that need no mask, which would delay each frame. */
-USPI_NO_ASAN USPI_APART static uint32_t follow_8_whole(const struct uspi_rule_walk *w, struct uspi_standing *at,
+USPI_NO_ASAN USPI_APART static uint32_t follow_8_whole(const struct uspi_rule_walk *w, struct uspi_rule_position *at,
                                                        struct usp_frame *frames, uint32_t capacity) {
     return follow(w, at, frames, capacity, (struct shape){8, false});
 }
 
-uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *w, struct uspi_standing *at, struct usp_frame *frames,
+uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *w, struct uspi_rule_position *at, struct usp_frame *frames,
                            uint32_t capacity) {
     if (capacity == 0 || (at->sp & (w->slot - 1u)) != 0 || at->sp - w->from > w->size) return 0;
     if (w->slot == 4) return follow_4(w, at, frames, capacity);
@@ -233,8 +233,8 @@ uint32_t uspi_rule_walk_on(const struct uspi_rule_walk *w, struct uspi_frame_sta
     const struct uspi_backend *b = w->backend;
     struct usp_registers *r = &state->registers;
     if (!state->sp_known || !uspi_known(r, b->sp) || !uspi_known(r, b->fp)) return 0;
-    struct uspi_standing at = {r->value[b->pc], r->value[b->sp], r->value[b->fp], state->exact,
-                               state->kind,     state->method,   state->flags,    USP_STOP_NONE};
+    struct uspi_rule_position at = {r->value[b->pc], r->value[b->sp], r->value[b->fp], state->exact,
+                                    state->kind,     state->method,   state->flags,    USP_STOP_NONE};
     uint32_t n = uspi_rule_walk_go(w, &at, frames, capacity);
     if (at.stop != USP_STOP_NONE) *stop = at.stop;
     if (n == 0 || at.stop != USP_STOP_NONE) return n;

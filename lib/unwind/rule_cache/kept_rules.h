@@ -61,7 +61,7 @@ struct uspi_rule_walk {
 };
 
 /* A frame of such a walk that has not been given yet. */
-struct uspi_standing {
+struct uspi_rule_position {
     usp_addr pc, sp, fp;
     bool exact; /* as in struct uspi_frame_state */
     uint32_t kind, method, flags;
@@ -79,7 +79,7 @@ bool uspi_rule_walk_init(struct uspi_rule_walk *walk, const struct uspi_backend 
  *   at            its pc, sp and fp become those of the frame after the last one given, unless at->stop says that there
  *                 is none
  * Returns the number of frames. Async-signal-safe. */
-uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *walk, struct uspi_standing *at, struct usp_frame *frames,
+uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *walk, struct uspi_rule_position *at, struct usp_frame *frames,
                            uint32_t capacity);
 
 /* Does the same for a walk that may continue by other means. `state` becomes the frame after the last one given. If
