@@ -3,6 +3,7 @@
  * and many images, so the images are sorted. */
 #include "lib/report/read/model.h"
 
+#include "lib/base/bisect.h"
 #include "lib/report/system_path.h"
 
 #include <stdlib.h>
@@ -44,30 +45,16 @@ static void sort_images(struct sorted *sorted, const struct uspi_image_entry *im
 
 /* Returns the image that contains an address, NULL if there is none. */
 static const struct uspi_image_entry *find_address(const struct sorted *sorted, uint64_t address) {
-    size_t low = 0, high = sorted->ranges;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (sorted->by_address[middle]->first <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && address <= sorted->by_address[low - 1]->last ? sorted->by_address[low - 1] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, sorted->ranges, sorted->by_address[i]->first > address);
+    return i > 0 && address <= sorted->by_address[i - 1]->last ? sorted->by_address[i - 1] : NULL;
 }
 
 /* Returns the first image with a name, NULL if there is none. */
 static const struct uspi_image_entry *find_name(const struct sorted *sorted, struct uspi_span name) {
-    size_t low = 0, high = sorted->names;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (uspi_span_compare(sorted->by_name[middle]->name, name) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < sorted->names && uspi_span_is(sorted->by_name[low]->name, name) ? sorted->by_name[low] : NULL;
+    size_t i;
+    USPI_FIRST(i, 0, sorted->names, uspi_span_compare(sorted->by_name[i]->name, name) >= 0);
+    return i < sorted->names && uspi_span_is(sorted->by_name[i]->name, name) ? sorted->by_name[i] : NULL;
 }
 
 static bool is_system(const struct sorted *sorted, const struct uspi_model_frame *frame) {
