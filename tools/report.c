@@ -226,19 +226,16 @@ static const struct option options[] = {
 
 /* Parses "crashed", or a thread's number or id. Complains. */
 static bool parse_thread(const char *text, struct usp_report_options *shown) {
-    char *end;
     if (strcmp(text, "crashed") == 0) {
         shown->flags |= USP_REPORT_CRASHED;
         return true;
     }
-    errno = 0;
-    const unsigned long long number = strtoull(text, &end, 0);
-    if (errno != 0 || end == text || *end != '\0' || strchr(text, '-') != NULL) {
+    const bool is_hex = strncmp(text, "0x", 2) == 0;
+    if (is_hex ? !parse_hex(text, &shown->thread) : !parse_number(text, UINT64_MAX, &shown->thread)) {
         complain("--thread takes \"crashed\" or a thread's number, not \"%s\"", text);
         return false;
     }
     shown->flags |= USP_REPORT_THREAD;
-    shown->thread = number;
     return true;
 }
 
