@@ -17,9 +17,6 @@
  * pkgs/native_stack_traces. */
 #include "lib/report/read/line.h"
 
-/* The highest distance of a program's code from its base. */
-#define CODE_MAX UINT32_MAX
-
 /* Whether the name is one that the linker has, of a part with all functions, instead of a function's. */
 static bool is_part(struct uspi_span name) {
     while (name.length > 0 && name.bytes[0] == '_') name = uspi_span_after(name, 1);
@@ -85,7 +82,7 @@ static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
         return false;
     image->module_is = USPI_MODULE_PLACE;
     image->ident = USPI_SPAN("App");
-    image->last = image->first > UINT64_MAX - CODE_MAX ? UINT64_MAX : image->first + CODE_MAX;
+    uspi_set_range(image, image->first, USPI_IMAGE_SIZE_MAX);
     return true;
 }
 

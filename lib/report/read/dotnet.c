@@ -57,17 +57,6 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
     return frame->name.length > 0;
 }
 
-static void put(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
-                uint32_t which) {
-    (void)frame;
-    uspi_put_source_name(out, answer, which);
-    if (uspi_has_source_offset(answer, which)) {
-        uspi_put_string(out, " + ");
-        uspi_put_hex(out, answer->offset, 1);
-    }
-    uspi_put_source_line(out, answer, which);
-}
-
 static bool find_mono(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(line);
     size_t at = 0;
@@ -116,7 +105,7 @@ const struct uspi_line_shape uspi_dotnet_lines = {
     .frame_bytes = USPI_HAS_X | USPI_HAS_PLUS | USPI_HAS_ANGLE,
     .frame = find_aot,
     .heading = find_heading,
-    .put = put,
+    .put = uspi_put_symbol_spaced_hex,
 };
 
 const struct uspi_line_shape uspi_dotnet_named = {

@@ -233,7 +233,7 @@ static bool find_bugsnag_frame(const struct uspi_json_object *object, struct usp
         frame->frame.offset = frame->frame.address - load;
     }
     /* All other addresses are return addresses, also those of a caught exception's first frame. */
-    if (uspi_member_true(object, USPI_SPAN("isPC"))) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    if (uspi_member_true(object->document, object->node, USPI_SPAN("isPC"))) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     frame->frame.image = uspi_member_text(object, USPI_SPAN("machoFile"));
     uspi_member_id(object, USPI_SPAN("machoUUID"), &frame->frame);
     uspi_take_json_members(object, frame);

@@ -79,11 +79,6 @@ bool uspi_member_uint(const struct uspi_json_object *object, struct uspi_span ke
     return false;
 }
 
-void uspi_set_range(struct uspi_read_image *image, uint64_t base, uint64_t size) {
-    image->first = base;
-    image->last = size > UINT64_MAX - base ? UINT64_MAX : base + (size > 0 ? size - 1 : 0);
-}
-
 void uspi_slot_id(const struct uspi_json_object *object, enum uspi_slot slot, struct uspi_frame *frame) {
     if (frame->id_size > 0) return;
     frame->id_size = uspi_scan_id(uspi_slot_text(object, slot), frame->id, sizeof frame->id);
@@ -116,7 +111,7 @@ void uspi_member_id(const struct uspi_json_object *object, struct uspi_span key,
     if (frame->id_size == 0) frame->id_size = uspi_scan_id(uspi_member_text(object, key), frame->id, sizeof frame->id);
 }
 
-bool uspi_member_true(const struct uspi_json_object *object, struct uspi_span key) {
-    const size_t member = uspi_json_member(object->document, object->node, key);
-    return member != USPI_JSON_NONE && uspi_span_is(uspi_json_text(object->document, member), USPI_SPAN("true"));
+bool uspi_member_true(const struct uspi_json_document *document, size_t object, struct uspi_span key) {
+    const size_t member = uspi_json_member(document, object, key);
+    return member != USPI_JSON_NONE && uspi_span_is(uspi_json_text(document, member), USPI_SPAN("true"));
 }

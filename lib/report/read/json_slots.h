@@ -22,9 +22,6 @@ struct uspi_span uspi_slot_text(const struct uspi_json_object *object, enum uspi
 struct uspi_span uspi_member_text(const struct uspi_json_object *object, struct uspi_span key);
 bool uspi_member_uint(const struct uspi_json_object *object, struct uspi_span key, uint64_t *value);
 
-/* Sets the addresses of an image of `size` bytes at `base`. Size 0: not known. */
-void uspi_set_range(struct uspi_read_image *image, uint64_t base, uint64_t size);
-
 /* For shapes: reads an image's id from a string member. */
 void uspi_slot_id(const struct uspi_json_object *object, enum uspi_slot slot, struct uspi_frame *frame);
 
@@ -35,8 +32,10 @@ void uspi_take_json_name(const struct uspi_json_object *object, enum uspi_slot n
 /* The same by the keys of frame->shape, for shapes without slots. A name that is null is replaced. */
 void uspi_take_json_members(const struct uspi_json_object *object, struct uspi_json_frame *frame);
 
-/* For shapes: read an image's id from a string member; whether a member is true. */
+/* For shapes: reads an image's id from a string member. */
 void uspi_member_id(const struct uspi_json_object *object, struct uspi_span key, struct uspi_frame *frame);
-bool uspi_member_true(const struct uspi_json_object *object, struct uspi_span key);
+
+/* Returns whether a member of an object is true. */
+bool uspi_member_true(const struct uspi_json_document *document, size_t object, struct uspi_span key);
 
 #endif

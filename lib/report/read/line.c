@@ -292,11 +292,31 @@ void uspi_put_symbol_hex(struct uspi_text *out, const struct uspi_frame *frame, 
     uspi_put_source_line(out, answer, which);
 }
 
+void uspi_put_symbol_spaced_hex(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
+                                uint32_t which) {
+    (void)frame;
+    uspi_put_source_name(out, answer, which);
+    if (uspi_has_source_offset(answer, which)) {
+        uspi_put_string(out, " + ");
+        uspi_put_hex(out, answer->offset, 1);
+    }
+    uspi_put_source_line(out, answer, which);
+}
+
+/* ---- images ---- */
+
+void uspi_set_range(struct uspi_read_image *image, uint64_t base, uint64_t size) {
+    image->first = base;
+    image->last = size > UINT64_MAX - base ? UINT64_MAX : base + (size > 0 ? size - 1 : 0);
+}
+
 /* ---- headings ---- */
 
 bool uspi_take_field(struct uspi_span line, const struct uspi_field_label *labels, size_t count,
                      struct uspi_heading *heading) {
     for (size_t i = 0; i < count; i++) {
+        /* Every line is compared with all labels, and the first byte excludes nearly all of them. */
+        if (line.length == 0 || line.bytes[0] != labels[i].label.bytes[0]) continue;
         if (!uspi_span_begins(line, labels[i].label)) continue;
         heading->kind = USPI_HEADING_FIELD;
         heading->field = labels[i].field;

@@ -77,6 +77,18 @@ void uspi_put_symbol(struct uspi_text *out, const struct uspi_frame *frame, cons
 void uspi_put_symbol_hex(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
                          uint32_t which);
 
+/* Writes "name + 0x1f (file.c:12)". */
+void uspi_put_symbol_spaced_hex(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
+                                uint32_t which);
+
+/* ---- images ---- */
+
+/* Sets the addresses of an image of `size` bytes at `base`. Size 0: not known. */
+void uspi_set_range(struct uspi_read_image *image, uint64_t base, uint64_t size);
+
+/* The largest size of an image in lists that state only where it begins. */
+#define USPI_IMAGE_SIZE_MAX (UINT64_C(1) << 32)
+
 /* ---- headings ---- */
 
 /* The beginning of lines with a field. */

@@ -11,9 +11,6 @@
  * Source: lldb (FormatEntity.cpp, Options of `target modules list`). */
 #include "lib/report/read/line.h"
 
-/* The list of images does not have their ends. */
-#define IMAGE_MAX UINT32_MAX
-
 /* Reads "SYMBOL + OFFSET at FILE:LINE:COLUMN"; all but the symbol may be missing. */
 static void take_name(struct uspi_span text, struct uspi_frame *frame) {
     static const struct uspi_span inlined = USPI_SPAN_INIT(" [inlined]");
@@ -95,7 +92,7 @@ static bool take_image(struct uspi_span line, struct uspi_read_image *image) {
     load = open + 2;
     if (open < image->path.length && uspi_scan_hex(image->path, &load, &image->first)) image->path.length = open;
     image->ident = image->path;
-    image->last = image->first > UINT64_MAX - IMAGE_MAX ? UINT64_MAX : image->first + IMAGE_MAX;
+    uspi_set_range(image, image->first, USPI_IMAGE_SIZE_MAX);
     return image->path.length > 0;
 }
 

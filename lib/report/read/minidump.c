@@ -11,8 +11,7 @@
  *   0x104e5c000 - 0x104e6ffff  App  ???  (main)  (WARNING: No symbols, App, 4C4C44A555553144A1B20123456789AB0)
  *
  * Breakpad writes the offsets of return addresses, Rust's tool those of the calls, which are 1 or 4 less; both are read
- * as return addresses. A debug id is a UUID and an age; on other systems than Apple's it is
- * not the file's build id.
+ * as return addresses. A debug id is a UUID and an age; on other systems than Apple's it is not the file's build id.
  * Sources: breakpad src/processor/stackwalk_common.cc; rust-minidump minidump-processor/src/process_state.rs. */
 #include "lib/report/read/line.h"
 
@@ -86,15 +85,10 @@ static void put(struct uspi_text *out, const struct uspi_frame *frame, const str
                 uint32_t which) {
     uspi_put(out, frame->image.bytes, frame->image.length);
     uspi_put_string(out, "!");
-    uspi_put_source_name(out, answer, which);
-    if (uspi_has_source_offset(answer, which)) {
-        uspi_put_string(out, " + ");
-        uspi_put_hex(out, answer->offset, 1);
-    }
-    uspi_put_source_line(out, answer, which);
+    uspi_put_symbol_spaced_hex(out, frame, answer, which);
 }
 
-/* Whether a module's debug id has its file's UUID: it is no library of Linux and no program of Windows. */
+/* Whether a module's debug id has its file's UUID: it is not a library of Linux or a program of Windows. */
 static bool has_uuid(struct uspi_span name) {
     return !uspi_span_has(name, USPI_SPAN(".so")) && !uspi_span_ends(name, USPI_SPAN(".dll")) &&
            !uspi_span_ends(name, USPI_SPAN(".exe"));

@@ -122,11 +122,6 @@ static bool take_images(struct builder *builder, size_t table) {
 
 /* ---- threads ---- */
 
-static bool has_true(const struct uspi_json_document *document, size_t object, struct uspi_span key) {
-    size_t member = uspi_json_member(document, object, key);
-    return member != USPI_JSON_NONE && uspi_span_is(uspi_json_text(document, member), USPI_SPAN("true"));
-}
-
 static bool copy_member(struct builder *builder, size_t object, struct uspi_span key, struct uspi_span *copy) {
     const struct uspi_json_document *document = &builder->reader->documents.document;
     if (copy->length > 0) return true;
@@ -144,8 +139,9 @@ static bool take_number(const struct uspi_json_document *document, size_t object
  * about; only that of a crash has crashed. */
 static bool describes_crashed(const struct builder *builder, size_t holder) {
     const struct uspi_json_document *document = &builder->reader->documents.document;
-    return has_true(document, holder, USPI_SPAN("triggered")) || has_true(document, holder, USPI_SPAN("crashed")) ||
-           (builder->is_crash && has_true(document, holder, USPI_SPAN("threadAttributed")));
+    return uspi_member_true(document, holder, USPI_SPAN("triggered")) ||
+           uspi_member_true(document, holder, USPI_SPAN("crashed")) ||
+           (builder->is_crash && uspi_member_true(document, holder, USPI_SPAN("threadAttributed")));
 }
 
 static bool read_facts(struct builder *builder, size_t holder) {
@@ -168,7 +164,7 @@ static bool read_shape_facts(struct builder *builder, size_t holder, const struc
     const struct uspi_json_document *document = &builder->reader->documents.document;
     struct thread_facts *facts = &builder->facts;
     if (holder == USPI_JSON_NONE || shape == NULL) return true;
-    if (shape->crashed_key.length > 0 && has_true(document, holder, shape->crashed_key)) {
+    if (shape->crashed_key.length > 0 && uspi_member_true(document, holder, shape->crashed_key)) {
         facts->flags |= USPI_THREAD_CRASHED;
     }
     if (shape->id_key.length > 0 && take_number(document, holder, shape->id_key, &facts->id)) {

@@ -79,14 +79,8 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
 /* Writes " name + 0x1f (file.c:12)", as the kernel writes names it knows. */
 static void put_name(struct uspi_text *out, const struct uspi_frame *frame, const struct usp_answer *answer,
                      uint32_t which) {
-    (void)frame;
     uspi_put_string(out, " ");
-    uspi_put_source_name(out, answer, which);
-    if (uspi_has_source_offset(answer, which)) {
-        uspi_put_string(out, " + ");
-        uspi_put_hex(out, answer->offset, 1);
-    }
-    uspi_put_source_line(out, answer, which);
+    uspi_put_symbol_spaced_hex(out, frame, answer, which);
 }
 
 /* ---- the kernel and its extensions ---- */

@@ -26,9 +26,21 @@ static bool skip_marks(struct uspi_span line, size_t *at) {
     return *at > 0 && *at < line.length && uspi_is_digit(line.bytes[*at]);
 }
 
-static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
-    size_t at = 0, load_at, end;
+/* Reads ")  load address 0x109c5a000 + 0xcb908" at `close` of a frame without a name. An answer then replaces the text
+ * from `at` to its end. */
+static void take_offset(struct uspi_span line, size_t at, size_t close, struct uspi_frame *frame) {
+    size_t end = close;
     uint64_t load;
+    if (uspi_skip(line, &end, USPI_SPAN(")  load address ")) && uspi_scan_hex(line, &end, &load) &&
+        uspi_skip(line, &end, USPI_SPAN(" + ")) && uspi_scan_hex(line, &end, &frame->offset)) {
+        frame->flags |= USPI_FRAME_OFFSET;
+        frame->replaced = uspi_span_part(line, at, end);
+    }
+    if (uspi_span_is(frame->image, USPI_SPAN("<unknown binary>"))) frame->image = (struct uspi_span){"", 0};
+}
+
+static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    size_t at = 0, end;
     if (from > 0 || !skip_marks(line, &at)) return false;
     frame->depth = (uint32_t)(at < UINT32_MAX ? at : UINT32_MAX);
     if (!uspi_scan_decimal(line, &at, &frame->count) || !uspi_skip(line, &at, USPI_SPAN(" "))) return false;
@@ -53,13 +65,7 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         return true;
     }
     frame->replaced = uspi_span_part(line, at, open);
-    load_at = close;
-    if (uspi_skip(line, &load_at, USPI_SPAN(")  load address ")) && uspi_scan_hex(line, &load_at, &load) &&
-        uspi_skip(line, &load_at, USPI_SPAN(" + ")) && uspi_scan_hex(line, &load_at, &frame->offset)) {
-        frame->flags |= USPI_FRAME_OFFSET;
-        frame->replaced = uspi_span_part(line, at, load_at);
-    }
-    if (uspi_span_is(frame->image, USPI_SPAN("<unknown binary>"))) frame->image = (struct uspi_span){"", 0};
+    take_offset(line, at, close, frame);
     return true;
 }
 
@@ -71,8 +77,6 @@ static bool find_top(struct uspi_span line, size_t from, struct uspi_frame *fram
     uspi_skip_blanks(text, &at);
     if (from > 0 || at < 4 || open == text.length || !uspi_span_has_at(text, at, USPI_SPAN("???  (in "))) return false;
     const size_t close = uspi_span_find(text, at, USPI_SPAN(")"));
-    size_t load_at = close;
-    uint64_t load;
     if (close > open || !uspi_scan_hex(text, &end, &frame->address) || !uspi_skip(text, &end, USPI_SPAN("]  ")))
         return false;
     uspi_skip_blanks(text, &end);
@@ -80,12 +84,7 @@ static bool find_top(struct uspi_span line, size_t from, struct uspi_frame *fram
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_CALL_SITE | USPI_FRAME_ONE_LINE;
     frame->image = uspi_span_part(text, at + 9, close);
     frame->replaced = uspi_span_part(text, at, open);
-    if (uspi_skip(text, &load_at, USPI_SPAN(")  load address ")) && uspi_scan_hex(text, &load_at, &load) &&
-        uspi_skip(text, &load_at, USPI_SPAN(" + ")) && uspi_scan_hex(text, &load_at, &frame->offset)) {
-        frame->flags |= USPI_FRAME_OFFSET;
-        frame->replaced = uspi_span_part(text, at, load_at);
-    }
-    if (uspi_span_is(frame->image, USPI_SPAN("<unknown binary>"))) frame->image = (struct uspi_span){"", 0};
+    take_offset(text, at, close, frame);
     return true;
 }
 
