@@ -404,8 +404,8 @@ static int write_text_line(struct uspi_documents *documents, struct uspi_line_re
                            const struct text_line *line) {
     struct uspi_edit_text edit;
     enum uspi_line_is is;
-    char capacity[1024];
-    struct uspi_text out = uspi_text_through(uspi_gathered_append, &documents->gathered, capacity, sizeof capacity);
+    char buffer[1024];
+    struct uspi_text out = uspi_text_through(uspi_gathered_append, &documents->gathered, buffer, sizeof buffer);
     documents->gathered.size = 0;
     int status = uspi_log_lines_write(lines, &line->here, &out, &is);
     if (status == USP_OK) status = uspi_text_flush(&out);

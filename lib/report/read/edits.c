@@ -18,7 +18,7 @@ void uspi_edits_clear(struct uspi_edits *edits) {
 }
 
 struct uspi_text *uspi_edit_begin(struct uspi_edits *edits, struct uspi_edit_text *edit) {
-    edit->text = uspi_text_through(uspi_gathered_append, &edits->texts, edit->capacity, sizeof edit->capacity);
+    edit->text = uspi_text_through(uspi_gathered_append, &edits->texts, edit->buffer, sizeof edit->buffer);
     return &edit->text;
 }
 

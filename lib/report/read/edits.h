@@ -26,7 +26,7 @@ void uspi_edits_clear(struct uspi_edits *edits);
  * USP_ERROR_NO_MEMORY. */
 struct uspi_edit_text {
     struct uspi_text text;
-    char capacity[512];
+    char buffer[512];
 };
 struct uspi_text *uspi_edit_begin(struct uspi_edits *edits, struct uspi_edit_text *edit);
 int uspi_edit_end(struct uspi_edits *edits, struct uspi_edit_text *edit, size_t at, size_t removed);

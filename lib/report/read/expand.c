@@ -197,7 +197,7 @@ static int put_members(struct expansion *expansion, size_t object, const uint8_t
     struct usp_images *images = NULL;
     uint8_t *map;
     size_t map_size = 0;
-    char capacity[1024];
+    char buffer[1024];
     int status = bytes_of(document, uspi_json_member(document, object, USPI_SPAN("imageMap")), &map, &map_size);
     if (status == USP_OK && map != NULL) {
         status = usp_compact_images_read(map, map_size, arch, &images, NULL, 0);
@@ -211,7 +211,7 @@ static int put_members(struct expansion *expansion, size_t object, const uint8_t
         uspi_gathered_append(&expansion->to->text, document->text.bytes + expansion->copied, end - expansion->copied);
     expansion->copied = end;
     const size_t from = expansion->to->text.size;
-    struct uspi_text out = uspi_text_through(uspi_gathered_append, &expansion->to->text, capacity, sizeof capacity);
+    struct uspi_text out = uspi_text_through(uspi_gathered_append, &expansion->to->text, buffer, sizeof buffer);
     uspi_put_string(&out, ",\"threads\":[{\"frames\":[");
     put_frames(&out, bytes, n);
     uspi_put_string(&out, "]}]");

@@ -81,13 +81,17 @@ static const struct {
     {0xdeadfa11, "the user forced it to quit"},
 };
 
-static void put_exit_code(struct uspi_text *out, uint64_t code) {
+static void put_code(struct uspi_text *out, uint64_t code) {
     uspi_put_string(out, "Code ");
     if (code > CODE_DECIMAL_MAX) {
         uspi_put_hex(out, code, 1);
     } else {
         uspi_put_decimal(out, code, 0);
     }
+}
+
+static void put_exit_code(struct uspi_text *out, uint64_t code) {
+    put_code(out, code);
     for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; i++) {
         if (exit_codes[i].code != code) continue;
         uspi_put_string(out, " (");
@@ -207,12 +211,8 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
         put_value(out, document, name, USPI_MEANS_ITSELF);
     }
     if (name != USPI_JSON_NONE && code != USPI_JSON_NONE && uspi_json_uint(document, code, &number, &is_hex)) {
-        uspi_put_string(out, ", Code ");
-        if (number > CODE_DECIMAL_MAX) {
-            uspi_put_hex(out, number, 1);
-        } else {
-            uspi_put_decimal(out, number, 0);
-        }
+        uspi_put_string(out, ", ");
+        put_code(out, number);
     }
     if (indicator != USPI_JSON_NONE) {
         if (out->length > 0) uspi_put_string(out, " ");
@@ -269,12 +269,12 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
 struct field_text {
     struct uspi_gathered gathered;
     struct uspi_text out;
-    char capacity[256];
+    char buffer[256];
 };
 
 static void begin_text(struct field_text *text) {
     text->gathered.size = 0;
-    text->out = uspi_text_through(uspi_gathered_append, &text->gathered, text->capacity, sizeof text->capacity);
+    text->out = uspi_text_through(uspi_gathered_append, &text->gathered, text->buffer, sizeof text->buffer);
 }
 
 static bool end_text(struct field_text *text, struct uspi_model *model, enum uspi_field field) {

@@ -93,7 +93,7 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     if (completed.images != NULL) made->lines.given = uspi_reader_tables(completed.images);
     made->documents.lines = &made->lines;
     made->documents.is_record = (completed.flags & USP_READER_RECORD) != 0;
-    made->out = uspi_text_through(completed.write, completed.context, made->out_capacity, sizeof made->out_capacity);
+    made->out = uspi_text_through(completed.write, completed.context, made->out_buffer, sizeof made->out_buffer);
     *reader = made;
     return USP_OK;
 }
@@ -375,8 +375,8 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     } else {
         following = line->following;
     }
-    char capacity[512];
-    struct uspi_text gathered = uspi_text_through(uspi_gathered_append, &reader->gathered, capacity, sizeof capacity);
+    char buffer[512];
+    struct uspi_text gathered = uspi_text_through(uspi_gathered_append, &reader->gathered, buffer, sizeof buffer);
     struct uspi_text *out = is_wide ? &gathered : &reader->out;
     reader->gathered.size = 0;
     const struct uspi_line_here here = {line->position, text, following, is_last};

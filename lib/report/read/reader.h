@@ -31,7 +31,7 @@ struct usp_reader {
     struct uspi_gathered gathered; /* a changed line before conversion to UTF-16 */
     struct uspi_expanded expanded; /* a JSON text in which encoded Swift backtraces were expanded to frames */
     struct uspi_text out;
-    char out_capacity[1 << 15];
+    char out_buffer[1 << 15];
     char error[256];
 };
 

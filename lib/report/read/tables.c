@@ -130,16 +130,16 @@ static int compare_modules(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Copies the name and id of each module to its parts after it. `capacity` has room for all images. */
-static void join_modules(struct uspi_table *table, const struct uspi_image_entry **capacity) {
+/* Copies the name and id of each module to its parts after it. `sorted` has room for all images. */
+static void join_modules(struct uspi_table *table, const struct uspi_image_entry **sorted) {
     const struct uspi_image_entry *full = NULL;
     size_t count = 0;
     for (size_t n = 0; n < table->count; n++) {
-        if (table->images[n].module_is != USPI_MODULE_NONE) capacity[count++] = &table->images[n];
+        if (table->images[n].module_is != USPI_MODULE_NONE) sorted[count++] = &table->images[n];
     }
-    qsort(capacity, count, sizeof *capacity, compare_modules);
+    qsort(sorted, count, sizeof *sorted, compare_modules);
     for (size_t n = 0; n < count; n++) {
-        struct uspi_image_entry *entry = &table->images[capacity[n] - table->images];
+        struct uspi_image_entry *entry = &table->images[sorted[n] - table->images];
         if (entry->module_is == USPI_MODULE_TOLD) {
             full = entry;
         } else if (full != NULL && full->module == entry->module) {
@@ -160,17 +160,17 @@ static int compare_parts(const void *a, const void *b) {
 }
 
 /* If the beginning of a file is mapped as well, makes its other parts count from there. Then they count from the
- * image's load address, which says more than an offset in the file. `capacity` has room for all images. */
-static void join_parts(struct uspi_table *table, const struct uspi_image_entry **capacity) {
+ * image's load address, which says more than an offset in the file. `sorted` has room for all images. */
+static void join_parts(struct uspi_table *table, const struct uspi_image_entry **sorted) {
     const struct uspi_image_entry *beginning = NULL;
     size_t count = 0;
     for (size_t n = 0; n < table->count; n++) {
-        if (table->images[n].base == USP_PLACE_FILE) capacity[count++] = &table->images[n];
+        if (table->images[n].base == USP_PLACE_FILE) sorted[count++] = &table->images[n];
     }
-    qsort(capacity, count, sizeof *capacity, compare_parts);
+    qsort(sorted, count, sizeof *sorted, compare_parts);
     for (size_t n = 0; n < count; n++) {
-        struct uspi_image_entry *entry = &table->images[capacity[n] - table->images];
-        if (n == 0 || !uspi_span_is(capacity[n - 1]->path, entry->path)) beginning = NULL;
+        struct uspi_image_entry *entry = &table->images[sorted[n] - table->images];
+        if (n == 0 || !uspi_span_is(sorted[n - 1]->path, entry->path)) beginning = NULL;
         if (entry->base == USP_PLACE_FILE && entry->base_offset == 0) beginning = entry;
         if (beginning == NULL) continue;
         entry->base = USP_PLACE_LOAD;
