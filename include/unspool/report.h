@@ -39,8 +39,8 @@ enum usp_reader_flags {
 struct usp_reader_options {
     uint32_t size;  /* size of this struct in bytes; set by usp_reader_options_init */
     uint32_t flags; /* enum usp_reader_flags. Default 0 */
-    usp_place_function
-        find; /* called for each frame without a name, see also USP_READER_NAMED. Default NULL: no names */
+    /* Called for each frame without a name, see also USP_READER_NAMED. Default NULL: no names. */
+    usp_place_function find;
     usp_write_function write; /* receives the text in pieces. Default NULL: nothing is written */
     void *context;            /* passed to both functions. Default NULL */
     /* A reader, created with USP_READER_IMAGES, that has learned images from another text. They take precedence over

@@ -29,7 +29,7 @@ bool uspi_style_has_lines(uint32_t style);
 /* Returns the last component of a path, cut at `width` bytes; "???" if the path is NULL or empty. */
 struct uspi_span uspi_image_name(const char *path, size_t width);
 
-/* Returns the name of an enum usp_frame_kind in JSON. (report_json.c) */
+/* Return the name of an enum usp_frame_kind, and of an enum usp_frame_method, in JSON. (report_json.c) */
 const char *uspi_frame_kind_name(uint32_t kind);
 const char *uspi_frame_method_name(uint32_t method);
 

@@ -84,7 +84,7 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     return offset <= frame->address;
 }
 
-/* Whether the columns are those of Libc's backtrace_symbols, and the name is no load address: a line of
+/* Whether the columns are those of Libc's backtrace_symbols, and the name is not a load address: a line of
  * callStackSymbols. The first address of such a list is a return address, too. */
 static bool is_call_stack(size_t at_address, size_t after_address, const struct uspi_frame *frame) {
     const size_t digits = after_address - at_address;

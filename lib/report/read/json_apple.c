@@ -239,8 +239,8 @@ static bool find_metrickit_frame(const struct uspi_json_object *object, struct u
     if (!uspi_slot_uint(object, USPI_SLOT_TEXT_OFFSET, &offset)) return false;
     frame->frame.flags = USPI_FRAME_OFFSET | USPI_FRAME_LEAF;
     frame->frame.offset = offset;
-    /* Apple describes the address as optional (CallStackFrame.address; App Store Connect's DiagnosticLogCallStackNode).
-     * */
+    /* Apple describes the address as optional: CallStackFrame.address; App Store Connect's
+     * DiagnosticLogCallStackNode. */
     if (uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) {
         frame->frame.flags = USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET;
         take_text_offset(frame->frame.address, offset, &frame->frame);
@@ -253,9 +253,8 @@ static bool find_metrickit_frame(const struct uspi_json_object *object, struct u
     if (uspi_slot_uint(object, USPI_SLOT_SAMPLE_COUNT, &count)) frame->frame.count = count;
     frame->frame.image = uspi_slot_text(object, USPI_SLOT_BINARY_NAME);
     uspi_slot_id(object, USPI_SLOT_BINARY_UUID, &frame->frame);
-    frame->anchor =
-        object
-            ->slots[(object->has & USPI_SLOT_BIT(USPI_SLOT_ADDRESS)) != 0 ? USPI_SLOT_ADDRESS : USPI_SLOT_TEXT_OFFSET];
+    const bool has_address = (object->has & USPI_SLOT_BIT(USPI_SLOT_ADDRESS)) != 0;
+    frame->anchor = object->slots[has_address ? USPI_SLOT_ADDRESS : USPI_SLOT_TEXT_OFFSET];
     /* App Store Connect writes all numbers as strings. */
     frame->is_string = object->document->nodes[object->slots[USPI_SLOT_TEXT_OFFSET]].kind == USPI_JSON_STRING;
     uspi_take_json_name(object, USPI_SLOT_SYMBOL_NAME_APPLE, USPI_SLOT_OFFSET_INTO_SYMBOL, frame);

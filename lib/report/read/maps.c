@@ -4,8 +4,7 @@
  *
  *   55d0c0000000-55d0c0001000 r-xp 00001000 08:01 1234    /opt/prog
  *         0x555555555000     0x555555556000     0x1000     0x1000  r-xp   /opt/prog
- *       00000074'1b5f2000-00000074'1b5f2fff r-x         0      1000  /system/lib64/libc.so (BuildId: …) (load bias
- * 0x1000)
+ *       00000074'1b5f2000-00000074'1b5f2fff r-x         0      1000  /system/lib64/libc.so (BuildId: …)
  *
  * Sources: proc(5); gdb; debuggerd tombstone_proto_to_text.cpp. */
 #include "lib/report/read/line.h"

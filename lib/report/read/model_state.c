@@ -9,7 +9,10 @@
 /* A thread has at most as many registers; further ones are left out. */
 #define REGISTERS_MAX 128
 
-/* Numbers that no line of registers has, with their labels in text. */
+/* The highest number of a register in an array. */
+#define NUMBERED_MAX 31
+
+/* Numbers that have a line of their own below the registers, with their labels there. */
 static const struct {
     struct uspi_span name, label;
 } numbers[] = {
@@ -133,15 +136,16 @@ static bool add_value(struct uspi_model *model, size_t thread, const struct uspi
 /* Adds the elements of "x": x0, x1, ... */
 static bool add_numbered(struct uspi_model *model, size_t thread, const struct uspi_json_document *document,
                          size_t list, struct uspi_span key) {
-    unsigned number = 0;
+    size_t i = list + 1;
     if (key.length != 1) return true;
-    for (size_t i = list + 1; i < document->nodes[list].next; i = document->nodes[i].next, number++) {
-        const char name[4] = {key.bytes[0], (char)('0' + number / 10), (char)('0' + number % 10)};
-        struct uspi_span text = {name, 3};
-        char one[2] = {key.bytes[0], (char)('0' + number)};
-        if (number < 10) text = (struct uspi_span){one, 2};
-        if (number > 31) return true;
+    for (unsigned number = 0; i < document->nodes[list].next && number <= NUMBERED_MAX; number++) {
+        char name[3] = {key.bytes[0]};
+        size_t length = 1;
+        if (number > 9) name[length++] = (char)('0' + number / 10);
+        name[length++] = (char)('0' + number % 10);
+        const struct uspi_span text = {name, length};
         if (!add_value(model, thread, document, i, text)) return false;
+        i = document->nodes[i].next;
     }
     return true;
 }

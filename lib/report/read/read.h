@@ -3,7 +3,8 @@
  * object, reads its place, and writes an answer. It does not know what follows from neighbouring frames (the image,
  * whether it is a return address), nor where names come from.
  *
- * To add a shape, add a file with a struct uspi_line_shape or uspi_json_shape, and an entry to the list in shapes.c. */
+ * To add a shape of lines, add a file with a struct uspi_line_shape, its declaration to shapes.h, and an entry to the
+ * list in shapes.c. To add a shape of JSON, add a struct uspi_json_shape and an entry to the list in shapes.h. */
 #ifndef USPI_REPORT_READ_READ_H
 #define USPI_REPORT_READ_READ_H
 
@@ -342,7 +343,7 @@ struct uspi_json_shape {
     /* Keys around a report that say what happened; keys around an array of frames, or around the object that has it,
      * that say what these are the stack of, instead of a thread. The last one has no key. May be NULL. */
     const struct uspi_json_label *events, *stacks;
-    /* If the object that has an array of frames has this member, an array of objects, the frames are no stack: each
+    /* If the object that has an array of frames has this member, an array of objects, the frames are not a stack: each
      * object is a sample, and its array "frames" has the numbers of its frames, the innermost first. Empty: none. */
     struct uspi_span samples_key;
     /* Keys of an object that has an array of frames, besides those that model_json.c knows: the name of the thread, its
