@@ -103,8 +103,8 @@ static int open_target(const char *target, struct listed *listed) {
 }
 
 static void put_json(const struct usp_images *images) {
-    char capacity[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
+    char buffer[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, buffer, sizeof buffer);
     struct uspi_json json = {.out = &text, .flat = JSON_FLAT_ELEMENTS};
     const struct usp_image *image;
     uspi_json_begin_object(&json, NULL);

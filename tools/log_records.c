@@ -72,8 +72,8 @@ static void shrink(struct session *session) {
 }
 
 static void put_error(struct uspi_span record, const char *error) {
-    char capacity[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
+    char buffer[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, buffer, sizeof buffer);
     uspi_put_string(&text, "{\"unspool\":{\"error\":\"");
     uspi_put_json_text(&text, uspi_span_of(error));
     uspi_put_string(&text, "\"},\"record\":\"");

@@ -26,17 +26,17 @@ static int add_thread(const struct stack_report *report, const struct usp_snapsh
                       struct usp_profile *profile) {
     const uint32_t count = thread->stack.count;
     if (thread->status != USP_OK || count == 0) return USP_OK;
-    struct usp_frame *capacity = malloc(count * sizeof *capacity);
-    if (capacity == NULL) return USP_ERROR_NO_MEMORY;
+    struct usp_frame *buffer = malloc(count * sizeof *buffer);
+    if (buffer == NULL) return USP_ERROR_NO_MEMORY;
     struct usp_stack stack = thread->stack;
-    memcpy(capacity, stack.frames, count * sizeof *capacity);
-    stack.frames = capacity;
+    memcpy(buffer, stack.frames, count * sizeof *buffer);
+    stack.frames = buffer;
     stack.capacity = count;
     filter_frames(report->format.filter, &stack);
     const struct usp_profile_sample sample = {
         .thread = &thread->info, .stack = &stack, .images = report->format.images, .count = 1};
     int status = stack.count > 0 ? usp_profile_add(profile, &sample) : USP_OK;
-    free(capacity);
+    free(buffer);
     return status;
 }
 

@@ -111,8 +111,8 @@ static int take_index(void *context, const struct store_entry *entry) {
 }
 
 static int list_json(struct listing *listing, const char *store) {
-    char capacity[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
+    char buffer[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, buffer, sizeof buffer);
     struct uspi_json json = {.out = &text, .flat = JSON_FLAT_ELEMENTS};
     listing->json = &json;
     uspi_json_begin_object(&json, NULL);

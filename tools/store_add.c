@@ -64,11 +64,11 @@ static int tell(void *context, uint64_t done, uint64_t all) {
 }
 
 /* Returns the displayed name of a file. A file in an archive is named as if the archive were a folder. */
-static const char *name_of(const struct store_adding *adding, const char *path, char *capacity, size_t size) {
+static const char *name_of(const struct store_adding *adding, const char *path, char *buffer, size_t size) {
     const size_t n = adding->archive != NULL ? strlen(adding->unpacked) : 0;
     if (n == 0 || strncmp(path, adding->unpacked, n) != 0) return path;
-    snprintf(capacity, size, "%s%s", adding->archive, path + n);
-    return capacity;
+    snprintf(buffer, size, "%s%s", adding->archive, path + n);
+    return buffer;
 }
 
 /* Whether a message names a file: at its end, or before a colon. */
@@ -86,11 +86,10 @@ static bool names_file(const char *message, const char *path) {
 static void complain_of_index(const struct store_adding *adding, const char *path, const char *message) {
     const size_t unpacked = adding->archive != NULL ? strlen(adding->unpacked) : 0;
     const char *found = unpacked > 0 ? strstr(message, adding->unpacked) : NULL;
-    char capacity[4096];
+    char buffer[4096];
     if (found != NULL) {
-        snprintf(capacity, sizeof capacity, "%.*s%s%s", (int)(found - message), message, adding->archive,
-                 found + unpacked);
-        message = capacity;
+        snprintf(buffer, sizeof buffer, "%.*s%s%s", (int)(found - message), message, adding->archive, found + unpacked);
+        message = buffer;
     }
     if (names_file(message, path)) {
         complain("%s", message);
@@ -140,8 +139,8 @@ static void compare_with_earlier(struct store_adding *adding, const struct usp_i
 
 static void work_on(struct store_adding *adding, const struct usp_images *images, const struct usp_image *image) {
     struct usp_index index;
-    char capacity[4096];
-    const char *path = name_of(adding, image->path, capacity, sizeof capacity);
+    char buffer[4096];
+    const char *path = name_of(adding, image->path, buffer, sizeof buffer);
     usp_index_init(&index, adding->store);
     index.threads = adding->threads;
     index.flags = adding->is_forced ? 0 : USP_INDEX_KEEP;

@@ -123,8 +123,8 @@ static void visit_aliases(const struct usp_lines *lines, usp_addr address, struc
 }
 
 static void put_lines(struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
-    char capacity[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
+    char buffer[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, buffer, sizeof buffer);
     if (lines->count == 0) {
         uspi_put_harmless(&text, uspi_span_of(word), "");
         uspi_put(&text, "\n", 1);
@@ -169,8 +169,8 @@ static void put_json_function(struct session *session, struct uspi_json *json, u
 
 static void put_json(struct session *session, const char *word, usp_addr address, const struct usp_lines *lines) {
     const struct usp_symbol *symbol = &lines->symbol;
-    char capacity[TEXT_ROOM];
-    struct uspi_text text = uspi_text_through(write_to_file, stdout, capacity, sizeof capacity);
+    char buffer[TEXT_ROOM];
+    struct uspi_text text = uspi_text_through(write_to_file, stdout, buffer, sizeof buffer);
     struct uspi_json json = {.out = &text, .flat = 1};
     uspi_json_begin_object(&json, NULL);
     uspi_json_string(&json, "input", word);

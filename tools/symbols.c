@@ -58,7 +58,7 @@ struct listing {
     int digits;       /* number of digits of an address */
     struct uspi_json json;
     struct uspi_text text; /* output of the JSON */
-    char capacity[TEXT_ROOM];
+    char buffer[TEXT_ROOM];
 };
 
 static bool is_method(const char *name) { return (name[0] == '-' || name[0] == '+') && name[1] == '['; }
@@ -103,7 +103,7 @@ static int put_symbol(void *context, const struct usp_symbol *symbol) {
 static void begin_json(struct listing *listing) {
     const struct usp_image *image = listing->image;
     struct uspi_json *json = &listing->json;
-    listing->text = uspi_text_through(write_to_file, stdout, listing->capacity, sizeof listing->capacity);
+    listing->text = uspi_text_through(write_to_file, stdout, listing->buffer, sizeof listing->buffer);
     *json = (struct uspi_json){.out = &listing->text, .flat = JSON_FLAT_ELEMENTS};
     uspi_json_begin_object(json, NULL);
     uspi_json_number(json, "version", 1);

@@ -14,25 +14,25 @@ int write_to_file(void *context, const char *bytes, size_t n) {
 
 void gather_output(void) {
     /* glibc ignores the size unless a buffer is given. */
-    static char capacity[1 << 15];
+    static char buffer[1 << 15];
     /* A stream that is not a file keeps its own buffer. */
-    if (fileno(stdout) >= 0) setvbuf(stdout, capacity, _IOFBF, sizeof capacity);
+    if (fileno(stdout) >= 0) setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
 }
 
 /* Size that suffices for most names. */
 #define USUAL_ROOM 1024
 
 void put_escaped(FILE *out, uint32_t escape, const char *text) {
-    char usual[USUAL_ROOM], *capacity = usual;
+    char usual[USUAL_ROOM], *buffer = usual;
     size_t length = strlen(text);
     int needed = usp_format_escaped(usual, sizeof usual, escape, text, length);
     if (needed >= USUAL_ROOM) {
-        capacity = malloc((size_t)needed + 1);
-        if (capacity != NULL) needed = usp_format_escaped(capacity, (size_t)needed + 1, escape, text, length);
+        buffer = malloc((size_t)needed + 1);
+        if (buffer != NULL) needed = usp_format_escaped(buffer, (size_t)needed + 1, escape, text, length);
     }
     /* If memory is exhausted, only the beginning is shown. */
-    if (needed >= 0) fputs(capacity != NULL ? capacity : usual, out);
-    if (capacity != usual) free(capacity);
+    if (needed >= 0) fputs(buffer != NULL ? buffer : usual, out);
+    if (buffer != usual) free(buffer);
 }
 
 void put_harmless(FILE *out, const char *text) { put_escaped(out, USP_ESCAPE_TERMINAL, text); }

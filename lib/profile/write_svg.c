@@ -166,8 +166,8 @@ static void put_colour(const struct svg *svg, const struct uspi_branch *branch) 
     uspi_put_bytes(text, rgb, sizeof rgb);
 }
 
-static void put_name(const struct svg *svg, const struct uspi_branch *branch, char *capacity, size_t size) {
-    struct uspi_text name = uspi_text_in(capacity, size);
+static void put_name(const struct svg *svg, const struct uspi_branch *branch, char *buffer, size_t size) {
+    struct uspi_text name = uspi_text_in(buffer, size);
     if (branch->thread != USPI_NONE) {
         const struct uspi_profile_thread *thread = uspi_profile_thread(svg->writing->profile, branch->thread);
         bool with_id = (svg->writing->options.flags & USP_PROFILE_NATIVE_IDS) != 0;

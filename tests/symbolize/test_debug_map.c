@@ -93,27 +93,27 @@ static const struct entry linked[] = {
 
 static void expect(const struct uspi_debug_map *map, const struct table *t, usp_addr address, const char *name,
                    uint32_t object) {
-    char capacity[USPI_MACHO_NAME_BEGINNING];
+    char buffer[USPI_MACHO_NAME_BEGINNING];
     const struct uspi_mapped_function *found = uspi_debug_map_find(map, address);
     if (name == NULL) {
         ck_assert_ptr_null(found);
         return;
     }
     ck_assert_ptr_nonnull(found);
-    ck_assert_str_eq(uspi_macho_name_beginning(&t->symbols, found->name, capacity), name);
+    ck_assert_str_eq(uspi_macho_name_beginning(&t->symbols, found->name, buffer), name);
     ck_assert_uint_eq(found->object, object);
 }
 
 START_TEST(functions_and_their_objects) {
     struct uspi_debug_map map;
     struct table t;
-    char capacity[USPI_MACHO_NAME_BEGINNING];
+    char buffer[USPI_MACHO_NAME_BEGINNING];
     make_table(&t, linked, LINKED);
     ck_assert_int_eq(uspi_debug_map_read(&map, &t.symbols, ALL - 1), USP_OK);
     ck_assert_uint_eq(map.object_count, 2);
     ck_assert_uint_eq(map.objects[0].modified, 77);
     ck_assert_uint_eq(map.objects[1].modified, 0);
-    ck_assert_str_eq(uspi_macho_name_beginning(&t.symbols, map.objects[1].path, capacity), "/obj/two.o");
+    ck_assert_str_eq(uspi_macho_name_beginning(&t.symbols, map.objects[1].path, buffer), "/obj/two.o");
     ck_assert_uint_eq(map.function_count, 3);
     expect(&map, &t, 0xfff, NULL, 0);
     expect(&map, &t, 0x1000, "_early", 0);

@@ -16,9 +16,9 @@ static volatile int zero;
 static const char *volatile how;
 
 KEPT static int call_without_end(int n) {
-    volatile char capacity[4096];
-    capacity[0] = (char)n;
-    return call_without_end(n + 1) + capacity[0];
+    volatile char buffer[4096];
+    buffer[0] = (char)n;
+    return call_without_end(n + 1) + buffer[0];
 }
 
 KEPT static int crash(void) {

@@ -20,17 +20,17 @@ NOINLINE static void ready(void) {
 
 /* A function that does not return. It is compiled without loaded unwind tables where the script wants that. */
 NOINLINE __attribute__((noreturn)) void ends(int n) {
-    volatile char capacity[200];
-    capacity[0] = (char)n;
+    volatile char buffer[200];
+    buffer[0] = (char)n;
     ready();
-    exit(capacity[0]);
+    exit(buffer[0]);
 }
 
 NOINLINE static int checks(int n) {
-    volatile char capacity[64];
-    capacity[0] = (char)n;
+    volatile char buffer[64];
+    buffer[0] = (char)n;
     if (n > 0) ends(n);
-    return capacity[0];
+    return buffer[0];
 }
 
 NOINLINE static int works(int n) { return checks(n) + one; }

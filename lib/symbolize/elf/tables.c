@@ -158,12 +158,12 @@ struct elf_tables {
 static bool names_stay(const struct table *table) { return table->strings.bytes == NULL; }
 
 /* Returns the beginning of a name as a string, in place if possible. */
-static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char capacity[NAME_BEGINNING]) {
+static const char *name_beginning(const struct uspi_elf_symbols *table, uint32_t name, char buffer[NAME_BEGINNING]) {
     const char *in_place = uspi_bytes_string_in_place(table->strings, name);
     if (in_place != NULL) return in_place;
-    capacity[0] = '\0';
-    int status = uspi_bytes_string(table->strings, name, capacity, NAME_BEGINNING, "name", NULL);
-    return status == USP_OK || status == USP_ERROR_FULL ? capacity : "";
+    buffer[0] = '\0';
+    int status = uspi_bytes_string(table->strings, name, buffer, NAME_BEGINNING, "name", NULL);
+    return status == USP_OK || status == USP_ERROR_FULL ? buffer : "";
 }
 
 /* Returns whether a name is a label that assemblers leave and that names no function: .L…, and on ARM $a, $d, $t, $x,
@@ -286,7 +286,7 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
             if (i >= symbols->count || i >= ENTRY_MASK) break;
         }
         struct uspi_elf_symbol symbol;
-        char capacity[NAME_BEGINNING];
+        char buffer[NAME_BEGINNING];
         int status = uspi_elf_pass_symbol(pass, i, &symbol);
         if (status != USP_OK) return status;
         if (!may_name_code(&symbol)) continue;
@@ -296,11 +296,11 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
         const uint64_t left = range->high - start;
         usp_addr end = start + (symbol.size < left ? symbol.size : left);
         if (!uspi_gathering_wants(gathering, start, end)) continue;
-        const char *name = name_beginning(symbols, symbol.name, capacity);
+        const char *name = name_beginning(symbols, symbol.name, buffer);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
         if (symbol.size == 0) end = reach_of(e, i, &symbol, range, start);
         /* The version of a long name may be past its beginning. */
-        bool is_versioned = has_versions && (name == capacity || strchr(name, '@') != NULL);
+        bool is_versioned = has_versions && (name == buffer || strchr(name, '@') != NULL);
         const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
         struct uspi_gathered_symbol candidate = {
             .start = start,
@@ -420,7 +420,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
 static int prefer(const void *context, uint32_t a, uint32_t b) {
     const struct elf_tables *e = context;
     const uint32_t numbers[2] = {a, b};
-    char capacity[2][NAME_BEGINNING];
+    char buffer[2][NAME_BEGINNING];
     const char *names[2];
     size_t underscores[2];
     for (unsigned i = 0; i < 2; i++) {
@@ -433,7 +433,7 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
             if (uspi_elf_symbol(table, name, &symbol, NULL) != USP_OK) return 0;
             name = symbol.name;
         }
-        names[i] = name_beginning(table, name, capacity[i]);
+        names[i] = name_beginning(table, name, buffer[i]);
         for (underscores[i] = 0; names[i][underscores[i]] == '_';) underscores[i]++;
     }
     if (underscores[0] != underscores[1]) return underscores[0] < underscores[1] ? -1 : 1;

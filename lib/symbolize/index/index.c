@@ -298,15 +298,15 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     if (gathering->count == 0) return USP_OK;
     if (gathering->count > UINT32_MAX) return USP_ERROR_NO_MEMORY;
     if (gathering->count > SIZE_MAX / 2 / sizeof(struct entry)) return USP_ERROR_NO_MEMORY;
-    struct sorted_start *capacity = malloc(gathering->count * 2 * sizeof *capacity);
+    struct sorted_start *buffer = malloc(gathering->count * 2 * sizeof *buffer);
     uint32_t *digits = malloc(sizeof *digits << DIGIT_BITS);
-    if (capacity == NULL || digits == NULL) {
-        free(capacity);
+    if (buffer == NULL || digits == NULL) {
+        free(buffer);
         free(digits);
         return USP_ERROR_NO_MEMORY;
     }
-    size_t count = make_places(capacity, candidates, gathering->count, &index->base);
-    struct sorted_start *places = sort_places(capacity, count, digits);
+    size_t count = make_places(buffer, candidates, gathering->count, &index->base);
+    struct sorted_start *places = sort_places(buffer, count, digits);
     free(digits);
     count = choose_winners(index, places, count, &(struct choice){candidates, prefer, context});
     /* Each symbol adds its start, and at most one continuation or boundary at its end. */
@@ -320,7 +320,7 @@ int uspi_index_build(struct uspi_index *index, const struct uspi_gathering *gath
     if (status != USP_OK) uspi_index_clear(index);
     free(entries.all);
     free((void *)open);
-    free(capacity);
+    free(buffer);
     return status;
 }
 

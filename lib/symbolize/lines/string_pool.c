@@ -79,22 +79,22 @@ static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned
 
 int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
                           const char **text) {
-    char small[ON_STACK], *capacity = small;
+    char small[ON_STACK], *buffer = small;
     size_t length;
     *text = NULL;
     if (number == 0 || number > pool->count) return USP_ERROR_FORMAT;
     const size_t wanted = (size_t)pool->longest + 1;
     const uint64_t group = (number - 1) / USPI_POOL_GROUP;
     const unsigned in_group = (unsigned)((number - 1) % USPI_POOL_GROUP);
-    bool is_whole = decode(pool, group, in_group, capacity, sizeof small < wanted ? sizeof small : wanted, &length);
+    bool is_whole = decode(pool, group, in_group, buffer, sizeof small < wanted ? sizeof small : wanted, &length);
     if (!is_whole && wanted > sizeof small) {
-        capacity = malloc(wanted);
-        if (capacity == NULL) return USP_ERROR_NO_MEMORY;
-        is_whole = decode(pool, group, in_group, capacity, wanted, &length);
+        buffer = malloc(wanted);
+        if (buffer == NULL) return USP_ERROR_NO_MEMORY;
+        is_whole = decode(pool, group, in_group, buffer, wanted, &length);
     }
     const bool is_text = is_whole && length > 0;
-    if (is_text) *text = uspi_names_keep(names, capacity, length);
-    if (capacity != small) free(capacity);
+    if (is_text) *text = uspi_names_keep(names, buffer, length);
+    if (buffer != small) free(buffer);
     if (!is_text) return USP_ERROR_FORMAT;
     return *text != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
@@ -104,16 +104,16 @@ static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b
     return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 }
 
-/* Compares a text with a string of the pool, which is decoded into `capacity`. Returns false when the bytes are
+/* Compares a text with a string of the pool, which is decoded into `buffer`. Returns false when the bytes are
  * damaged. */
-static bool compare_with(const struct uspi_string_pool *pool, uint64_t number, const char *text, char *capacity,
+static bool compare_with(const struct uspi_string_pool *pool, uint64_t number, const char *text, char *buffer,
                          int *order) {
     size_t length;
-    if (!decode(pool, number / USPI_POOL_GROUP, (unsigned)(number % USPI_POOL_GROUP), capacity,
-                (size_t)pool->longest + 1, &length)) {
+    if (!decode(pool, number / USPI_POOL_GROUP, (unsigned)(number % USPI_POOL_GROUP), buffer, (size_t)pool->longest + 1,
+                &length)) {
         return false;
     }
-    *order = compare_bytes(text, strlen(text), capacity, length);
+    *order = compare_bytes(text, strlen(text), buffer, length);
     return true;
 }
 
@@ -121,12 +121,12 @@ int uspi_string_pool_number_of(const struct uspi_string_pool *pool, const char *
     uint64_t low = 0, high = pool->count;
     *number = 0;
     if (strlen(text) > pool->longest) return USP_OK;
-    char *capacity = malloc((size_t)pool->longest + 1);
-    if (capacity == NULL) return USP_ERROR_NO_MEMORY;
+    char *buffer = malloc((size_t)pool->longest + 1);
+    if (buffer == NULL) return USP_ERROR_NO_MEMORY;
     while (low < high && *number == 0) {
         const uint64_t middle = low + (high - low) / 2;
         int order;
-        if (!compare_with(pool, middle, text, capacity, &order)) break;
+        if (!compare_with(pool, middle, text, buffer, &order)) break;
         if (order == 0) {
             *number = middle + 1;
         } else if (order < 0) {
@@ -135,7 +135,7 @@ int uspi_string_pool_number_of(const struct uspi_string_pool *pool, const char *
             low = middle + 1;
         }
     }
-    free(capacity);
+    free(buffer);
     return USP_OK;
 }
 

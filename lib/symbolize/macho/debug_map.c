@@ -77,8 +77,8 @@ const struct uspi_mapped_function *uspi_debug_map_find(const struct uspi_debug_m
 
 int uspi_debug_map_place(const struct uspi_macho_symbols *linked, const struct uspi_mapped_function *function,
                          const struct uspi_macho_symbols *object, usp_addr mask, usp_addr *in_object) {
-    char capacity[USPI_MACHO_NAME_BEGINNING], other[USPI_MACHO_NAME_BEGINNING];
-    const char *name = uspi_macho_name_beginning(linked, function->name, capacity);
+    char buffer[USPI_MACHO_NAME_BEGINNING], other[USPI_MACHO_NAME_BEGINNING];
+    const char *name = uspi_macho_name_beginning(linked, function->name, buffer);
     for (uint64_t i = 0; i < object->count; i++) {
         struct uspi_macho_symbol symbol;
         int status = uspi_macho_symbol(object, i, &symbol, NULL);

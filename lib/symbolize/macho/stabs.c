@@ -141,12 +141,12 @@ void uspi_stab_functions_clear(struct uspi_stab_functions *functions) {
 
 uint32_t uspi_stab_function(const struct uspi_stab_functions *functions, const struct uspi_macho_symbols *symbols,
                             usp_addr start, const char *name, uint32_t own) {
-    char capacity[USPI_MACHO_NAME_BEGINNING];
+    char buffer[USPI_MACHO_NAME_BEGINNING];
     size_t at;
     USPI_FIRST(at, 0, functions->count, functions->all[at].start >= start);
     for (size_t i = at; i < functions->count && i - at < ALIASES_MAX && functions->all[i].start == start; i++) {
         const struct uspi_stab_start *found = &functions->all[i];
-        const char *its_name = uspi_macho_name_beginning(symbols, found->name, capacity);
+        const char *its_name = uspi_macho_name_beginning(symbols, found->name, buffer);
         if (uspi_macho_compare_names(its_name, name) == 0) return found->entry;
     }
     return own;

@@ -303,7 +303,7 @@ static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const 
     const struct macho_tables *m = g->tables;
     const struct uspi_macho_symbols *symbols = &m->symbols[kind];
     struct uspi_macho_symbol symbol;
-    char capacity[USPI_MACHO_NAME_BEGINNING];
+    char buffer[USPI_MACHO_NAME_BEGINNING];
     int status = uspi_macho_symbol(symbols, i, &symbol, NULL);
     if (status != USP_OK) return status;
     const bool is_stab = (symbol.type & USPI_N_STAB) != 0;
@@ -312,7 +312,7 @@ static int gather_symbol(struct gathering *g, enum kind kind, uint64_t i, const 
     usp_addr start = symbol.value & m->address;
     if (!uspi_gathering_wants(g->into, start, start)) return USP_OK;
     if (!uspi_macho_code_holds(&g->code, symbol.section, start)) return USP_OK;
-    const char *name = uspi_macho_name_beginning(symbols, symbol.name, capacity);
+    const char *name = uspi_macho_name_beginning(symbols, symbol.name, buffer);
     /* The second entry of a pair of stabs has no name, and its value is a size, not an address. */
     if (is_stab && name[0] == '\0') return USP_OK;
     if (name[0] == '\0' || strcmp(name, REDACTED) == 0) return uspi_gather_boundary(g->into, start);
@@ -364,10 +364,10 @@ static int gather_exports(struct gathering *g) {
  * symbol tables count the debug map's entries wrongly.) */
 static bool is_stub_named(const struct macho_tables *m, const struct uspi_stub *stub) {
     struct uspi_macho_symbol symbol;
-    char capacity[USPI_MACHO_NAME_BEGINNING];
+    char buffer[USPI_MACHO_NAME_BEGINNING];
     return uspi_macho_symbol(&m->symbols[OWN], stub->symbol, &symbol, NULL) == USP_OK &&
            (symbol.type & (USPI_N_STAB | USPI_N_EXT)) == USPI_N_EXT &&
-           uspi_macho_name_beginning(&m->symbols[OWN], symbol.name, capacity)[0] != '\0';
+           uspi_macho_name_beginning(&m->symbols[OWN], symbol.name, buffer)[0] != '\0';
 }
 
 static int gather_stubs(const struct gathering *g) {
@@ -520,7 +520,7 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
 
 /* Returns the name for comparison: without the underscore, and "" when it cannot be compared. */
 static const char *name_to_compare(const struct macho_tables *m, uint32_t number,
-                                   char capacity[USPI_MACHO_NAME_BEGINNING]) {
+                                   char buffer[USPI_MACHO_NAME_BEGINNING]) {
     enum kind kind = (enum kind)(number >> KIND_SHIFT);
     struct uspi_macho_symbol symbol;
     size_t length;
@@ -528,9 +528,9 @@ static const char *name_to_compare(const struct macho_tables *m, uint32_t number
     if (kind == EXPORT) {
         int status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, NULL, &length, NULL);
         if (status != USP_OK || length >= USPI_MACHO_NAME_BEGINNING) return "";
-        status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, capacity, &length, NULL);
-        capacity[status == USP_OK ? length : 0] = '\0';
-        return without_underscore(capacity);
+        status = uspi_macho_export_name(&m->exports.trie, number & ENTRY_MASK, buffer, &length, NULL);
+        buffer[status == USP_OK ? length : 0] = '\0';
+        return without_underscore(buffer);
     }
     if (kind == STUB) return "";
     const struct uspi_macho_symbols *symbols = &m->symbols[kind];
@@ -539,7 +539,7 @@ static const char *name_to_compare(const struct macho_tables *m, uint32_t number
     } else if (uspi_macho_symbol(symbols, number & ENTRY_MASK, &symbol, NULL) != USP_OK) {
         return "";
     }
-    return without_underscore(uspi_macho_name_beginning(symbols, symbol.name, capacity));
+    return without_underscore(uspi_macho_name_beginning(symbols, symbol.name, buffer));
 }
 
 /* Prefers the same names as ELF's tables do: first those without the underscores of the implementation's own aliases,
