@@ -522,15 +522,18 @@ static int ask_about_name(struct build *build, const struct usp_place *linked, c
         if (source->images == NULL) continue;
         const struct usp_image *image = usp_images_get(source->images, 0);
         const struct usp_frame frame = frame_of(image, linked);
+        const usp_addr call_site = usp_frame_call_site(image->arch, &frame);
+        const int status = usp_symbolize(source->symbolizer, call_site, &symbol);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        if (status != USP_OK && i + 1 < build->source_count) continue;
         const struct uspi_given_place given = {.symbolizer = source->symbolizer,
+                                               .symbol = status == USP_OK ? &symbol : NULL,
                                                .name = {linked->name, linked->name_length},
                                                .pc = frame.pc,
-                                               .call_site = usp_frame_call_site(image->arch, &frame),
+                                               .call_site = call_site,
                                                .start = frame.pc - answer->offset,
                                                .offset = linked->name_offset,
                                                .has_offset = (linked->flags & USP_PLACE_NAME_OFFSET) != 0};
-        if (usp_symbolize(source->symbolizer, given.call_site, &symbol) != USP_OK && i + 1 < build->source_count)
-            continue;
         return uspi_given_name_holds(&build->given, &given, holds);
     }
     return USP_OK;

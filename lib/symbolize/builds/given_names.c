@@ -22,7 +22,7 @@ struct function_range {
 struct uspi_given_name {
     char *name;
     struct function_range *functions;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 /* ---- comparing names ---- */
@@ -81,7 +81,7 @@ static int visit_function(void *context, const struct usp_symbol *symbol) {
     if (!uspi_span_has(uspi_span_of(symbol->name), search->word)) return 0;
     const int status = compare_name(search->names, search->given, symbol->name, &is_same);
     if (status != USP_OK || !is_same) return status;
-    if (!uspi_room_for(&found->functions, &found->room, found->count, 1, sizeof *found->functions)) {
+    if (!uspi_room_for(&found->functions, &found->capacity, found->count, 1, sizeof *found->functions)) {
         return USP_ERROR_NO_MEMORY;
     }
     const uint64_t size = symbol->extent > 0 ? symbol->extent : 1;
@@ -115,7 +115,7 @@ static const struct uspi_given_name *add_entry(struct uspi_given_names *names, c
     memcpy(made.name, place->name.bytes, place->name.length);
     made.name[place->name.length] = '\0';
     if (find_functions(names, place, &made) != USP_OK ||
-        !uspi_room_for(&names->names, &names->room, names->count, 1, sizeof *names->names)) {
+        !uspi_room_for(&names->names, &names->capacity, names->count, 1, sizeof *names->names)) {
         free_name(&made);
         return NULL;
     }
@@ -135,15 +135,12 @@ static bool leads_to_function(const struct uspi_given_place *place) {
 }
 
 int uspi_given_name_holds(struct uspi_given_names *names, const struct uspi_given_place *place, bool *holds) {
-    struct usp_symbol symbol;
     *holds = true;
-    int status = usp_symbolize(place->symbolizer, place->call_site, &symbol);
-    if (status == USP_OK) {
+    if (place->symbol != NULL) {
         bool is_same;
-        status = compare_name(names, place->name, symbol.name, &is_same);
+        const int status = compare_name(names, place->name, place->symbol->name, &is_same);
         if (status != USP_OK || is_same) return status;
     }
-    if (status == USP_ERROR_NO_MEMORY) return status;
     static const struct uspi_given_name unknown = {.name = NULL};
     const struct uspi_given_name *entry = find_entry(names, place->name);
     if (entry == NULL) entry = names->count < NAMES_MAX ? add_entry(names, place) : &unknown;
@@ -161,7 +158,7 @@ void uspi_given_names_reset(struct uspi_given_names *names) {
     for (size_t i = 0; i < names->count; i++) free_name(&names->names[i]);
     free(names->names);
     names->names = NULL;
-    names->count = names->room = 0;
+    names->count = names->capacity = 0;
 }
 
 void uspi_given_names_clear(struct uspi_given_names *names) {

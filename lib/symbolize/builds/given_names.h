@@ -15,18 +15,19 @@ struct uspi_given_name;
 /* The names that were asked for in one build, and demanglers to compare names with. Begin with {0}. */
 struct uspi_given_names {
     struct uspi_given_name *names;
-    size_t count, room;
+    size_t count, capacity;
     struct usp_demangler *demanglers[3]; /* the modes full, simple and short; NULL: not needed so far */
 };
 
 /* A frame with a name, in an open build. */
 struct uspi_given_place {
     struct usp_symbolizer *symbolizer;
-    struct uspi_span name; /* as the text has it */
-    usp_addr pc;           /* the frame's address */
-    usp_addr call_site;    /* the address that is looked up */
-    usp_addr start;        /* of the function that holds the code, by the build */
-    uint64_t offset;       /* of `pc` from the named function, by the text; valid with has_offset */
+    const struct usp_symbol *symbol; /* what holds the call site, by the build; NULL: nothing that it knows */
+    struct uspi_span name;           /* as the text has it */
+    usp_addr pc;                     /* the frame's address */
+    usp_addr call_site;              /* the address that is looked up */
+    usp_addr start;                  /* of the function that holds the code, by the build */
+    uint64_t offset;                 /* of `pc` from the named function, by the text; valid with has_offset */
     bool has_offset;
 };
 
