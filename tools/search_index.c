@@ -7,6 +7,7 @@
 
 #include "lib/base/array.h"
 #include "tools/fetched.h"
+#include "tools/folders.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -216,15 +217,6 @@ void search_index_add(struct search_index *index, const char *path, const struct
 
 /* ---- writing ---- */
 
-/* Makes the folders above a file. */
-static void make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-}
-
 static bool put_entries(FILE *out, const struct search_index *index) {
     bool is_put = fwrite(version, sizeof version, 1, out) == 1;
     is_put = is_put && fwrite(index->folder, strlen(index->folder) + 1, 1, out) == 1;
@@ -242,7 +234,7 @@ static bool put_entries(FILE *out, const struct search_index *index) {
 /* Writes the index to a new file and gives that its name. Without a place for it, the next search reads all files. */
 static void write_index(struct search_index *index) {
     static const char ending[] = ".XXXXXX";
-    make_folders(index->file);
+    if (!make_folders_of(index->file, 0700)) return;
     const size_t length = strlen(index->file);
     char *path = malloc(length + sizeof ending);
     if (path == NULL) return;

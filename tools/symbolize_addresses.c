@@ -228,15 +228,12 @@ static void close_symbolizer(struct session *session) {
     session->images = NULL;
 }
 
-/* Tries the load address as a decimal number. Returns false if that is none, or no word then is in the image; then
- * nothing has changed. */
+/* Tries the load address as a decimal number. Returns false, and changes nothing, if it is not one or if no word is
+ * in the image then. */
 static bool try_decimal(struct session *session, const char *const *words, size_t count, int *status) {
     struct image_choice image = session->image;
     struct usp_images *images;
-    char *end;
-    errno = 0;
-    image.base = strtoull(image.base_text, &end, 10);
-    if (errno != 0 || *end != '\0' || image.base == session->image.base) return false;
+    if (!parse_number(image.base_text, UINT64_MAX, &image.base) || image.base == session->image.base) return false;
     if (choose_image(&image, &images) != EXIT_ALL_WELL) return false;
     if (!any_falls(session, images, words, count)) {
         usp_images_free(images);
@@ -251,8 +248,8 @@ static bool try_decimal(struct session *session, const char *const *words, size_
 }
 
 /* Decides how numbers are read, by the first words. As for atos, -l is hexadecimal, and an address without 0x and
- * letters is decimal. Only if no address then is in the image, but one would be with the other number read in the other
- * way, that is done, and said. Returns false when memory is exhausted. */
+ * letters is decimal. If no address is in the image then, the base is tried as decimal, or else the addresses as
+ * hexadecimal. What puts an address into the image is used, with a message. Returns false when memory is exhausted. */
 static bool settle(struct session *session, const char *const *words, size_t count) {
     const struct image_choice *image = &session->image;
     int status = USP_OK;
@@ -260,8 +257,7 @@ static bool settle(struct session *session, const char *const *words, size_t cou
     session->is_settled = true;
     if (image->place == IMAGE_LINKED || image->base_text == NULL) return true;
     if (any_falls(session, session->images, words, count)) return true;
-    if (image->base_text[strspn(image->base_text, "0123456789")] == '\0' &&
-        try_decimal(session, words, count, &status)) {
+    if (try_decimal(session, words, count, &status)) {
         complain("-%c %s is read as a decimal number: as a hexadecimal one, no address is in the image",
                  image->place == IMAGE_SLID ? 's' : 'l', image->base_text);
         if (status != USP_OK) complain("%s", usp_status_string(status));
@@ -438,7 +434,10 @@ static int find_in_bundle(struct session *session) {
     status = log_search_choose(search, image, &file);
     if (status == EXIT_ALL_WELL) {
         image->path = session->found_path = strdup(file->path);
-        if (image->path == NULL) status = EXIT_FAILED;
+        if (image->path == NULL) {
+            complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
+            status = EXIT_FAILED;
+        }
     }
     log_search_free(search);
     return status;
