@@ -71,8 +71,8 @@ static bool add_image(struct log_search *search, const char *path, uint64_t size
     return true;
 }
 
-/* Remembers what is wrong with the files of a build; it is only said when a build is not found. Without memory it is
- * not. */
+/* Remembers what is wrong with a symbol file. It is printed only if a build is not found, and lost when memory is
+ * exhausted. */
 static void add_fault(struct log_search *search, const char *path, const char *what) {
     const size_t size = strlen(path) + strlen(what) + 3;
     if (!uspi_room_for(&search->faults, &search->fault_capacity, search->fault_count, 1, sizeof *search->faults))
@@ -83,7 +83,7 @@ static void add_fault(struct log_search *search, const char *path, const char *w
     search->faults[search->fault_count++] = fault;
 }
 
-/* Whether a file is one of symbols, by its path: only then a damaged one is worth a message. */
+/* Whether a file has symbols, by its path. Damage is reported only in such files. */
 static bool is_symbol_file(const char *path) { return strstr(path, ".dSYM/Contents/Resources/DWARF/") != NULL; }
 
 /* The ids of a file's images, as the index of the folder keeps them. */
@@ -471,8 +471,7 @@ static struct uspi_span bundle_name(const char *path) {
     return uspi_span_part(name, 0, dot > 0 ? dot : name.length);
 }
 
-/* Whether both are files of the same bundle: slices of a fat file have an id each, and a program and its dSYM the same.
- * */
+/* Whether both are images of one file: each slice of a fat file has its own id. */
 static bool is_same_file(const struct log_file *a, const struct log_file *b) { return strcmp(a->path, b->path) == 0; }
 
 #define CHOICES_MAX 16

@@ -48,8 +48,7 @@ static int add_symbol(void *context, const struct usp_symbol *symbol) {
     return status != USP_OK;
 }
 
-/* Adds a name by which units call a function of another unit. uspi_index_finish drops it if the symbol itself has it.
- * */
+/* Adds a name by which units call a function of another unit. uspi_index_finish drops the symbol's own name. */
 static bool add_callee(void *context, const char *name) {
     const struct adding *adding = context;
     usp_addr start;

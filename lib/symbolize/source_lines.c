@@ -67,8 +67,7 @@ static size_t token_length(const char *name, const char *at) {
 }
 
 /* Returns whether two mangled names are equal, except for which of a class's constructors or destructors they name: the
- * complete object's, the base object's, ... (Itanium C++ ABI, <ctor-dtor-name>). In the source these are one function.
- * */
+ * complete object's, the base object's, ... (Itanium C++ ABI, <ctor-dtor-name>). In the source they are one function. */
 static bool is_variant_of(const char *a, const char *b) {
     if (strncmp(a, "_Z", 2) != 0) return strcmp(a, b) == 0;
     for (const char *at = a; *at != '\0' || *b != '\0';) {
@@ -171,8 +170,8 @@ struct folding {
     bool is_in_table;      /* the symbol table has `described`, too, for the code of `symbol` */
     bool has_symbol;       /* debug information describes `symbol` among several functions */
     bool names_symbol;     /* the function is shown as `symbol`, not as `described` */
-    struct name_list
-        list; /* all names, in any order and perhaps several times, if there are others; the owner frees it */
+    /* All names, in any order and perhaps several times; empty if there is only one. The owner frees it. */
+    struct name_list list;
 };
 
 static const char *shown_name(const struct folding *folding) {

@@ -47,10 +47,10 @@ void uspi_cache_empty(struct uspi_cache *cache);
 /* Frees the cache's own memory, after uspi_cache_empty. */
 void uspi_cache_clear(struct uspi_cache *cache);
 
-/* Returns the slot's object, or NULL. The object stays valid until the caller signs out. */
+/* Returns the slot's object, or NULL. The object stays valid until the caller leaves the epoch. */
 struct uspi_cached *uspi_cache_get(struct uspi_cache *cache, struct uspi_cache_slot *slot);
 
-/* Puts an object into a slot; the cache owns it from now on. It stays valid until the caller signs out, whatever the
+/* Puts an object into a slot; the cache owns it from now on. It stays valid until the caller leaves, whatever the
  * limit is. An object that it replaces (an excerpt of the same index) stays valid for threads that have entered. Other
  * objects are evicted until the rest fit into the limit. Takes the lock. */
 void uspi_cache_put(struct uspi_cache *cache, struct uspi_cache_slot *slot, struct uspi_cached *cached);

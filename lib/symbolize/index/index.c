@@ -132,8 +132,7 @@ static size_t find_winner(const struct choice *choice, const struct sorted_start
     return best;
 }
 
-/* Returns whether two symbols with one start are the same function by their extents. An excerpt then has both or none.
- * */
+/* Returns whether two symbols with one start have one end, and so are one function. An excerpt has both or none. */
 static bool have_one_end(const struct uspi_gathered_symbol *a, const struct uspi_gathered_symbol *b) {
     return a->symbol != USPI_NO_SYMBOL && b->symbol != USPI_NO_SYMBOL && a->end == b->end &&
            a->is_unsized == b->is_unsized;

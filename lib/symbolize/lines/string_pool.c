@@ -54,8 +54,7 @@ static bool group_at(const struct uspi_string_pool *pool, uint64_t group, uint64
     return *at <= left;
 }
 
-/* Decodes string `number` of a group into `to`, which has `capacity` bytes. Returns false when the bytes are damaged.
- * */
+/* Decodes string `number` of a group into `to`, which has `capacity` bytes. False: the bytes are damaged. */
 static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned number, char *to, size_t capacity,
                    size_t *length) {
     uint64_t from, end;
