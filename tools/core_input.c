@@ -4,16 +4,17 @@
 #include "config.h"
 #endif
 
-/* Declares O_TMPFILE. Offsets beyond 2 GB on 32-bit hosts. */
-#define _GNU_SOURCE 1
+/* Offsets beyond 2 GB on 32-bit hosts. */
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
 #endif
 
-#include "tools/command.h"
 #include "tools/core_input.h"
+
+#include "lib/base/packer.h"
+#include "tools/command.h"
 #include "tools/libarchive.h"
-#include "tools/signals.h"
+#include "tools/temporary.h"
 
 #include <unspool/base.h>
 
@@ -36,6 +37,9 @@
 #define FREE_MAX   (UINT64_C(256) << 20)
 #define CHECK_STEP (UINT64_C(4) << 20)
 
+/* The folder of temporary files without $TMPDIR. */
+#define OTHER_FOLDER "/tmp"
+
 /* Blocks of zeros of this size become holes. */
 #define BLOCK 4096u
 #define PIECE (16 * BLOCK)
@@ -43,9 +47,9 @@
 struct copying {
     const char *name;
     int from, to;
-    uint64_t size;      /* bytes so far, holes included */
-    uint64_t unchecked; /* bytes written since the free space was checked */
-    uint8_t head[8];    /* the first bytes, which are read to identify the format */
+    uint64_t size;                   /* bytes so far, holes included */
+    uint64_t unchecked;              /* bytes written since the free space was checked */
+    uint8_t head[USPI_PACKER_MAGIC]; /* the first bytes, which are read to identify the format */
     size_t head_size;
     uint8_t piece[PIECE], packed[PIECE];
     char *error;
@@ -64,32 +68,6 @@ static int refuse_system(const struct copying *c, const char *what) {
 
 /* ---- the temporary file ---- */
 
-static const char *temporary_folder(void) {
-    const char *folder = getenv("TMPDIR");
-    return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
-}
-
-/* Makes a file without a name. Returns a descriptor, or -1 with errno. */
-static int make_temporary(void) {
-    const char *folder = temporary_folder();
-#ifdef O_TMPFILE
-    const int nameless = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (nameless >= 0) return nameless;
-#endif
-    const size_t room = strlen(folder) + sizeof "/unspool.XXXXXX";
-    char *path = malloc(room);
-    if (path == NULL) return -1;
-    snprintf(path, room, "%s/unspool.XXXXXX", folder);
-    sigset_t former;
-    hold_signals(&former);
-    const int made = mkstemp(path);
-    if (made >= 0) unlink(path);
-    let_signals(&former);
-    if (made >= 0) fcntl(made, F_SETFD, FD_CLOEXEC);
-    free(path);
-    return made;
-}
-
 /* Refuses to write `wanted` more bytes if too little space would stay free. */
 static int check_space(const struct copying *c, uint64_t wanted) {
     struct statvfs space;
@@ -98,7 +76,7 @@ static int check_space(const struct copying *c, uint64_t wanted) {
     const uint64_t kept = all / FREE_PART < FREE_MAX ? all / FREE_PART : FREE_MAX;
     if (left >= kept && left - kept >= wanted) return USP_OK;
     snprintf(c->error, c->error_size, "%s: too little space in %s; set TMPDIR to a folder with more", c->name,
-             temporary_folder());
+             temporary_folder(OTHER_FOLDER));
     return USP_ERROR_SYSTEM;
 }
 
@@ -178,26 +156,6 @@ static int copy_plain(struct copying *c) {
         if (status != USP_OK) return status;
     }
     return USP_OK;
-}
-
-/* The program that unpacks the input; NULL: it is not compressed. */
-static const char *packer_of(const struct copying *c) {
-    static const struct {
-        size_t size;
-        uint8_t magic[6];
-        const char *program;
-    } known[] = {
-        {4, {0x28, 0xb5, 0x2f, 0xfd}, "zstd"},
-        {6, {0xfd, '7', 'z', 'X', 'Z', 0}, "xz"},
-        {4, {0x04, 0x22, 0x4d, 0x18}, "lz4"},
-        {2, {0x1f, 0x8b}, "gzip"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (c->head_size >= known[i].size && memcmp(c->head, known[i].magic, known[i].size) == 0) {
-            return known[i].program;
-        }
-    }
-    return NULL;
 }
 
 #ifdef HAVE_LIBARCHIVE
@@ -294,7 +252,7 @@ static int unpack(struct copying *c) {
 
 /* Copies the input to a temporary file. `at_least`: the number of bytes that it has, packed; 0: not known. */
 static int copy_input(struct copying *c, uint64_t at_least, bool is_packed, struct core_input *input) {
-    c->to = make_temporary();
+    c->to = temporary_open(temporary_folder(OTHER_FOLDER));
     if (c->to < 0) return refuse_system(c, "temporary file");
     int status = at_least > BYTES_MAX ? refuse(c, USP_ERROR_FORMAT, "more than 64 GB; unpack it to a file yourself")
                                       : check_space(c, at_least);
@@ -335,7 +293,7 @@ static int take_file(struct copying *c, bool is_standard, struct core_input *inp
     }
     const bool can_stay = is_regular && (!is_standard || can_open_again(input));
     if (!read_head(c)) return refuse_system(c, "cannot be read");
-    const char *packer = packer_of(c);
+    const char *packer = uspi_packer_of(c->head, c->head_size);
     if (packer == NULL && can_stay) return USP_OK;
     int status = copy_input(c, is_regular ? (uint64_t)found.st_size : 0, packer != NULL, input);
     if (status != USP_ERROR_UNSUPPORTED || can_stay) return status == USP_ERROR_UNSUPPORTED ? USP_OK : status;

@@ -11,6 +11,7 @@
 #include "tools/layouts.h"
 #include "tools/output.h"
 #include "tools/signals.h"
+#include "tools/temporary.h"
 
 #include <unspool/lines.h>
 
@@ -247,8 +248,8 @@ static const char *judge(const char *path, const struct fetch_build *build) {
 
 static const char *last_part(const char *path) { return strrchr(path, '/') + 1; }
 
-/* Takes the bits of a program from the mode of a fetched file. Whom the command lets read it, it decides itself. The
- * file of another user, or one that has other names, keeps its mode. */
+/* Clears the execute bits of a fetched file. The command decides who may read it. The file of another user, or one that
+ * has other names, keeps its mode. */
 static bool take_file(int file, struct stat *found) {
     if (fstat(file, found) != 0 || !S_ISREG(found->st_mode)) return false;
     if (found->st_uid == geteuid() && found->st_nlink == 1) (void)fchmod(file, found->st_mode & 0666);
@@ -346,9 +347,8 @@ static bool is_own_folder(const char *path) {
 /* Returns the folder in which the command's folder is made: the cache, so that the file need not be copied. The owner
  * of another user's cache could exchange that folder for a link while the command writes. */
 static const char *choose_parent(const struct fetch *fetch) {
-    const char *temporary = getenv("TMPDIR");
     if (is_own_folder(fetch->cache)) return fetch->cache;
-    return temporary != NULL && temporary[0] != '\0' ? temporary : "/var/tmp";
+    return temporary_folder("/var/tmp");
 }
 
 static enum fetched ask_command(const struct fetch *fetch, const struct fetch_build *build, char error[FETCH_ERROR]) {

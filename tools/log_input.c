@@ -3,7 +3,7 @@
 #include "tools/log_input.h"
 
 #include "lib/base/array.h"
-#include "tools/output.h"
+#include "tools/temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ void log_input_close(struct log_input *input) {
 static void spool(struct log_input *input) {
     size_t written = 0;
     if (input->has_no_spool) return;
-    if (input->spool < 0) input->spool = output_open_unnamed();
+    if (input->spool < 0) input->spool = temporary_open(temporary_folder("/var/tmp"));
     while (input->spool >= 0 && written < input->size) {
         const off_t at = (off_t)(input->spooled + written);
         const ssize_t n = pwrite(input->spool, input->bytes + written, input->size - written, at);

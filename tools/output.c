@@ -53,16 +53,16 @@ bool output_is_temporary(const char *path) {
 }
 
 /* Opens a file without a name in a folder. Returns -1 where it could not be given one later. */
-static int open_nameless(int folder, const char *path) {
+static int open_nameless(int folder) {
 #if defined(O_TMPFILE) && defined(__linux__)
     char link[64];
-    const int fd = openat(folder, path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    const int fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) return -1;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     if (faccessat(AT_FDCWD, link, F_OK, 0) == 0) return fd;
     close(fd);
 #else
-    (void)folder, (void)path;
+    (void)folder;
 #endif
     return -1;
 }
@@ -80,23 +80,6 @@ static int open_named(struct output *output) {
     if (fd >= 0) remove_at_signal(output->folder, output->temporary);
     if (fd < 0) output->temporary[0] = '\0';
     let_signals(&former);
-    return fd;
-}
-
-int output_open_unnamed(void) {
-    const char *folder = getenv("TMPDIR");
-    char path[PATH_MAX];
-    sigset_t former;
-    if (folder == NULL || folder[0] == '\0') folder = "/var/tmp";
-    int fd = open_nameless(AT_FDCWD, folder);
-    if (fd >= 0) return fd;
-    const int length = snprintf(path, sizeof path, "%s/unspool.XXXXXX", folder);
-    if (length < 0 || (size_t)length >= sizeof path) return -1;
-    hold_signals(&former);
-    fd = mkstemp(path);
-    if (fd >= 0) unlink(path);
-    let_signals(&former);
-    if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
     return fd;
 }
 
@@ -174,7 +157,7 @@ bool output_open_in(struct output *output, int folder, const char *name, const c
         return fail(path, ENOMEM);
     }
     choose_permissions(output, kind, source);
-    int fd = open_nameless(folder, ".");
+    int fd = open_nameless(folder);
     if (fd < 0) fd = open_named(output);
     return open_stream(output, fd);
 }

@@ -49,7 +49,4 @@ bool output_close(struct output *output, bool is_whole);
 /* Whether a path has the name of a temporary file. A command that was killed can have left it. */
 bool output_is_temporary(const char *path);
 
-/* Opens a temporary file without a name in $TMPDIR or /var/tmp. Returns a descriptor, or -1. */
-int output_open_unnamed(void);
-
 #endif

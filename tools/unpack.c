@@ -7,6 +7,7 @@
 #include "tools/folders.h"
 #include "tools/libarchive.h"
 #include "tools/signals.h"
+#include "tools/temporary.h"
 #include "tools/unpack.h"
 
 #include <unspool/base.h>
@@ -233,8 +234,7 @@ static int open_archive(struct unpacking *u, const char *path) {
 }
 
 static char *make_folder(void) {
-    const char *parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
+    const char *parent = temporary_folder("/tmp");
     const size_t capacity = strlen(parent) + sizeof "/unspool.XXXXXX";
     char *folder = malloc(capacity);
     if (folder == NULL) return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a core: identifies its format and calls the reader for it. See core.h. */
+#include "lib/base/packer.h"
 #include "lib/corefile/build.h"
 #include "lib/object/identify.h"
 
@@ -25,22 +26,14 @@ static void find_stack(const struct uspi_core_memory *memory, uint32_t os, struc
 
 /* Says what to do with a compressed core; otherwise that the file is not a core. */
 static int refuse_format(struct uspi_bytes bytes, struct uspi_error *error) {
-    static const struct {
-        uint8_t size, magic[6];
-        const char *command;
-    } known[] = {
-        {4, {0x28, 0xb5, 0x2f, 0xfd}, "zstd -dc"},
-        {6, {0xfd, '7', 'z', 'X', 'Z', 0}, "xz -dc"},
-        {4, {0x04, 0x22, 0x4d, 0x18}, "lz4 -dc"},
-        {2, {0x1f, 0x8b}, "gzip -dc"},
-    };
-    uint8_t own[6];
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (uspi_bytes_read(bytes, 0, own, known[i].size, "magic", NULL) != USP_OK) break;
-        if (memcmp(own, known[i].magic, known[i].size) != 0) continue;
+    uint8_t head[USPI_PACKER_MAGIC];
+    const size_t n = bytes.size < sizeof head ? (size_t)bytes.size : sizeof head;
+    const bool is_read = uspi_bytes_read(bytes, 0, head, n, "magic", NULL) == USP_OK;
+    const char *packer = is_read ? uspi_packer_of(head, n) : NULL;
+    if (packer != NULL) {
         return uspi_error_set(error, USP_ERROR_FORMAT,
-                              "%s: compressed; unpack it first: %s %s > core, and give that file", bytes.source->name,
-                              known[i].command, bytes.source->name);
+                              "%s: compressed; unpack it first: %s -dc %s > core, and give that file",
+                              bytes.source->name, packer, bytes.source->name);
     }
     return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither an ELF nor a Mach-O core file");
 }
