@@ -4,6 +4,8 @@
  * "{…}" with type parameters, "#internal" after functions of one module. */
 #include "lib/demangle/kotlin.h"
 
+#include "lib/base/text.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +14,6 @@ static const char prefix[] = "kfun:", module_only[] = "#internal", by_table[] = 
 
 bool uspi_kotlin_is_mangled(const char *name) {
     return strncmp(name, prefix, sizeof prefix - 1) == 0 && name[sizeof prefix - 1] != '\0';
-}
-
-struct output {
-    char *text;
-    size_t length;
-};
-
-/* The text never gets longer than twice the name: only separators get longer. */
-static void put(struct output *out, const char *bytes, size_t n) {
-    memcpy(out->text + out->length, bytes, n);
-    out->length += n;
 }
 
 /* Returns the length of a bracketed part at `at`, with its brackets; 0: it does not end. */
@@ -36,13 +27,10 @@ static size_t bracketed_length(const char *at, char open, char close) {
 }
 
 /* Puts the types between parentheses, with ", " between them. */
-static void put_types(struct output *out, const char *types, size_t length) {
+static void put_types(struct uspi_text *out, const char *types, size_t length) {
     for (size_t n = 0; n < length; n++) {
-        if (types[n] == ';') {
-            put(out, ", ", 2);
-        } else {
-            put(out, types + n, 1);
-        }
+        const bool is_end = types[n] == ';';
+        uspi_put(out, is_end ? ", " : types + n, is_end ? 2 : 1);
     }
 }
 
@@ -79,29 +67,30 @@ char *uspi_kotlin(char *name, bool is_simple) {
     size_t length = types != NULL ? (size_t)(types - member) : strcspn(member, "{"), receiver_length = 0;
     const size_t types_length = types != NULL ? bracketed_length(types, '(', ')') : 0;
     const char *receiver = cut_receiver(member, &length, &receiver_length);
-    struct output out = {malloc(2 * strlen(name) + 8), 0};
-    if (out.text == NULL || length == 0 || (types != NULL && types_length == 0)) {
-        free(out.text);
-        return NULL;
-    }
+    if (length == 0 || (types != NULL && types_length == 0)) return NULL;
+    /* The text is at most twice as long as the name: only separators get longer. */
+    const size_t size = 2 * strlen(name) + 8;
+    char *text = malloc(size);
+    if (text == NULL) return NULL;
+    struct uspi_text out = uspi_text_in(text, size);
     if (hash != NULL && hash > name) {
-        put(&out, name, (size_t)(hash - name));
-        put(&out, ".", 1);
+        uspi_put(&out, name, (size_t)(hash - name));
+        uspi_put_string(&out, ".");
     }
-    put(&out, member, length);
+    uspi_put(&out, member, length);
     if (types != NULL && !is_simple) {
         const char *result = types + types_length;
-        put(&out, "(", 1);
-        if (receiver != NULL) put(&out, receiver, receiver_length);
-        if (receiver != NULL && types_length > 2) put(&out, ", ", 2);
+        uspi_put_string(&out, "(");
+        if (receiver != NULL) uspi_put(&out, receiver, receiver_length);
+        if (receiver != NULL && types_length > 2) uspi_put_string(&out, ", ");
         put_types(&out, types + 1, types_length - 2);
-        put(&out, ")", 1);
+        uspi_put_string(&out, ")");
         result += result[0] == '{' ? bracketed_length(result, '{', '}') : 0;
         if (result[0] != '\0' && result[0] != '{') {
-            put(&out, ": ", 2);
-            put(&out, result, strlen(result));
+            uspi_put_string(&out, ": ");
+            uspi_put_string(&out, result);
         }
     }
-    out.text[out.length] = '\0';
-    return out.text;
+    uspi_text_end(&out);
+    return text;
 }
