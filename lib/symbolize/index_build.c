@@ -28,7 +28,7 @@ struct adding {
     usp_addr start; /* of the last added symbol, as in the index */
 };
 
-/* A uspi_name_visitor: adds another name of the last added symbol. */
+/* A usp_name_visitor: adds another name of the last added symbol. */
 static int add_other_name(void *context, const char *name) {
     const struct adding *adding = context;
     return uspi_index_add_other_name(adding->writer, adding->start, name) ? 0 : USP_ERROR_NO_MEMORY;

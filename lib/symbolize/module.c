@@ -372,7 +372,7 @@ int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr
 }
 
 int uspi_module_visit_aliases(struct uspi_module *module, const struct uspi_found_function *found,
-                              struct uspi_names *names, uspi_name_visitor visit, void *context) {
+                              struct uspi_names *names, usp_name_visitor visit, void *context) {
     const enum uspi_table which = found->strategy == USP_STRATEGY_SYMTAB ? USPI_TABLE_SYMBOLS : USPI_TABLE_OBJC;
     if ((which == USPI_TABLE_OBJC && found->strategy != USP_STRATEGY_OBJC_METADATA) || !can_have(module, which))
         return USP_OK;

@@ -12,7 +12,7 @@
 #include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/module_lines/module_lines.h"
 
-#include <unspool/images.h>
+#include <unspool/lines.h>
 
 struct uspi_module;
 
@@ -56,9 +56,6 @@ bool uspi_module_has_symbols(struct uspi_module *module);
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address,
                      const struct uspi_expected *expected, struct uspi_names *names, struct uspi_symbol_answer *named);
 
-/* Receives a name, which is valid as long as the module and `names`. A result other than 0 ends the visit. */
-typedef int (*uspi_name_visitor)(void *context, const char *name);
-
 /* A function that was found; addresses are as linked. */
 struct uspi_found_function {
     uint32_t strategy; /* enum usp_strategy: what found it */
@@ -67,10 +64,10 @@ struct uspi_found_function {
 };
 
 /* Visits the other names of a function. Only symbol tables and Objective-C metadata have other names. A name can come
- * several times, also the one that was found. Returns USP_OK, what `visit` returned if that is not 0,
- * USP_ERROR_NO_MEMORY. */
+ * several times, also the one that was found; it is valid as long as the module and `names`. Returns USP_OK, what
+ * `visit` returned if that is not 0, USP_ERROR_NO_MEMORY. */
 int uspi_module_visit_aliases(struct uspi_module *module, const struct uspi_found_function *found,
-                              struct uspi_names *names, uspi_name_visitor visit, void *context);
+                              struct uspi_names *names, usp_name_visitor visit, void *context);
 
 /* Finds the first address at or above `address`, as linked, at which a symbol of one source begins or ends. Makes the
  * whole index. Returns as uspi_module_find does. */
