@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Tests what `unspool stack` says about the crash in a core: the thread that crashed is the first in every style and
-# marked, the signal has its name, its code words, and what lies at the fault address is told. A core that gdb writes of
+# marked, the signal has its name, its code words, and the text says what lies at the fault address. A core that gdb writes of
 # a crashed process says the same; one of a living process has no crash.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
