@@ -204,8 +204,9 @@ static bool is_number(struct uspi_span name, size_t *which) {
     return false;
 }
 
-uint32_t uspi_state_digits(const struct uspi_model *model, const struct uspi_model_thread *thread,
-                           const struct uspi_model_register *shown) {
+/* Returns the number of hexadecimal digits in which a register is written. */
+static uint32_t digits_of(const struct uspi_model *model, const struct uspi_model_thread *thread,
+                          const struct uspi_model_register *shown) {
     static const struct uspi_span words[] = {USPI_SPAN_INIT("cpsr"), USPI_SPAN_INIT("esr"), USPI_SPAN_INIT("err"),
                                              USPI_SPAN_INIT("trap"), USPI_SPAN_INIT("cpu")};
     if (shown->digits > 0) return shown->digits;
@@ -248,7 +249,7 @@ static void put_registers(struct uspi_text *out, const struct uspi_model *model,
         uspi_put_blanks(out, shown->name.length, width);
         uspi_put_harmless(out, shown->name, "");
         uspi_put_string(out, ": ");
-        uspi_put_hex(out, shown->value, uspi_state_digits(model, thread, shown));
+        uspi_put_hex(out, shown->value, digits_of(model, thread, shown));
         put_words(out, shown);
         column = shown->words.length > 0 ? 4 : column + 1;
     }
@@ -275,7 +276,7 @@ void uspi_state_put(struct uspi_text *out, const struct uspi_model *model, const
         uspi_put(out, numbers[i].label.bytes, numbers[i].label.length);
         uspi_put_blanks(out, numbers[i].label.length, 17);
         if (uspi_span_is(shown->name, USPI_SPAN("err"))) {
-            uspi_put_hex(out, shown->value, uspi_state_digits(model, thread, shown));
+            uspi_put_hex(out, shown->value, digits_of(model, thread, shown));
         } else {
             uspi_put_decimal(out, shown->value, 0);
         }

@@ -15,10 +15,6 @@ bool uspi_state_take_line(struct uspi_model *model, size_t thread, struct uspi_s
 bool uspi_state_take_object(struct uspi_model *model, size_t thread, const struct uspi_json_document *document,
                             size_t object);
 
-/* Returns the number of hexadecimal digits in which a register is written. */
-uint32_t uspi_state_digits(const struct uspi_model *model, const struct uspi_model_thread *thread,
-                           const struct uspi_model_register *shown);
-
 /* Writes the registers of a thread as Apple's crash reports do, and an empty line. Nothing without registers. */
 void uspi_state_put(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_thread *thread);
 

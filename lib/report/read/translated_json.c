@@ -2,7 +2,6 @@
 /* Writes a model as JSON, for programs: doc/schema/report.schema.json. */
 #include "lib/base/json.h"
 #include "lib/report/read/model.h"
-#include "lib/report/read/model_state.h"
 
 static void put_span(struct uspi_json *json, const char *key, struct uspi_span span) {
     /* Strings of a model are NUL-terminated. */
