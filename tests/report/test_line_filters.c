@@ -53,8 +53,8 @@ static void check_lines(struct counts *counts, const char *text, size_t length) 
 /* Removes an escape: "\n" and "\t" become the characters, of others the character after the backslash stays. */
 static char unescaped(char c) { return (char)(c == 'n' ? '\n' : c == 't' ? '\t' : c); }
 
-/* Checks the lines of strings. Strings with nothing but blanks, names of macros and backslashes between them are one.
- * */
+/* Checks the lines of strings. Strings with nothing but blanks, names of macros and backslashes between them are one
+ * string. */
 static void check_strings(struct counts *counts, const char *text, size_t length) {
     char *joined = malloc(length + 1);
     size_t size = 0;

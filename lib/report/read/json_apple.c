@@ -210,8 +210,8 @@ bool uspi_metrickit_order(const struct uspi_json_document *document, size_t list
     for (size_t below; (below = last.below) != USPI_JSON_NONE && document->nodes[below].kind == USPI_JSON_ARRAY;) {
         *is_chain = *is_chain && has_one(document, below);
         last = frame_at(document, below + 1);
-        /* Only the innermost frame of a stack is not a call. If the root is none, but a later frame is one, the root is
-         * innermost. */
+        /* Only the innermost frame of a stack is not a call. If the root is not a call, but a later frame is, the root
+         * is innermost. */
         if (!is_told && last.is_call) is_told = is_innermost_first = true;
     }
     return is_told ? is_innermost_first : is_start(last.binary) && !is_start(root.binary);
