@@ -44,7 +44,9 @@ struct usp_snapshot_options {
     /* Time limit of the stop, in ns: for stopping the threads and for copying large stacks. In this process, at most
      * half of it is spent waiting for a loader that keeps changing its list. Default 100,000,000. */
     uint64_t timeout;
-    const char *sysroot; /* cores: folder in which the mapped files are searched for first. Default NULL */
+    /* Cores: folder in which the mapped files are searched for first. Links in a path below it are resolved as if it was
+     * the root of all files. Default NULL. */
+    const char *sysroot;
     const char *program; /* cores: the program's file, if the core does not name it. Default NULL */
     struct usp_unwind_options unwind;
     /* Linux: nonzero copies large stacks as a whole. Otherwise at most their innermost 4 MB and outermost 256 KB are

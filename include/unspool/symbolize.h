@@ -36,7 +36,9 @@ struct usp_symbolizer_options {
     uint32_t size; /* size of this struct in bytes; set by usp_symbolizer_options_init */
     uint32_t reserved0;
     const char *program; /* file of the image with the flag USP_IMAGE_MAIN, tried first. Default NULL */
-    const char *sysroot; /* folder below which the images' paths are searched for next. Default NULL */
+    /* Folder below which the images' paths are searched for next. Links in a path below it are resolved as if it was the
+     * root of all files. Default NULL. */
+    const char *sysroot;
     /* Folder in which images are searched for by their file names, after their own paths have failed (such as the
      * folder of a core, or a symbol cache). Default NULL. */
     const char *folder;

@@ -11,8 +11,8 @@
 
 /* Makes room for `needed` elements of `size` bytes each. Doubles the array, so that appending elements one by one takes
  * linear time.
- *   room  for how many elements there is room; updated
- * Returns the array, which may have moved, or NULL when memory lacks; then the old array and *room are unchanged. */
+ *   capacity  for how many elements there is room; updated
+ * Returns the array, which may have moved, or NULL when memory lacks; then the old array and *capacity are unchanged. */
 static inline void *uspi_array_reserve(void *array, size_t *capacity, size_t needed, size_t size) {
     if (array != NULL && needed <= *capacity) return array;
     size_t wanted = *capacity > SIZE_MAX / 2 ? needed : *capacity * 2;

@@ -31,8 +31,8 @@ struct uspi_json_node {
 struct uspi_json_document {
     struct uspi_span text;
     /* A value that the end of the text cuts off is read as far as it is whole: a member or an element that is cut off
-     * is left out, and so is a number or a word at the very end. Objects and arrays that are cut off have the length 0.
-     * */
+     * is left out, and so is a number or a word at the very end. Objects and arrays that are cut off have the
+     * length 0. */
     bool takes_cut;
     bool is_cut; /* with takes_cut: the last value was cut off; stays set */
     struct uspi_json_node *nodes;

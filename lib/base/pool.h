@@ -35,9 +35,9 @@ struct uspi_pool {
 };
 
 /* Makes an empty pool.
- *   size   size of an item in bytes
- *   room   number of items for which memory is allocated now; without is_fixed, the pool grows as far as the allowance
- *          permits
+ *   size      size of an item in bytes
+ *   capacity  number of items for which memory is allocated now; without is_fixed, the pool grows as far as the
+ *             allowance permits
  * False when memory lacks or the allowance does not suffice. */
 bool uspi_pool_init(struct uspi_pool *pool, size_t size, uint32_t capacity, bool is_fixed,
                     struct uspi_allowance *allowance);

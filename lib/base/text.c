@@ -66,25 +66,25 @@ void uspi_put_right(struct uspi_text *text, struct uspi_span span, size_t width)
 }
 
 /* Formats a number in base 10 or 16 with leading zeros up to `digits`. */
-static struct uspi_span number(char capacity[24], uint64_t value, unsigned base, unsigned digits) {
+static struct uspi_span number(char buffer[24], uint64_t value, unsigned base, unsigned digits) {
     size_t at = 24;
     do {
-        capacity[--at] = "0123456789abcdef"[value % base];
+        buffer[--at] = "0123456789abcdef"[value % base];
         value /= base;
     } while (value != 0 || 24 - at < digits);
-    return (struct uspi_span){capacity + at, 24 - at};
+    return (struct uspi_span){buffer + at, 24 - at};
 }
 
 void uspi_put_hex(struct uspi_text *text, uint64_t value, unsigned digits) {
-    char capacity[24];
-    struct uspi_span span = number(capacity, value, 16, digits);
+    char buffer[24];
+    struct uspi_span span = number(buffer, value, 16, digits);
     uspi_put(text, "0x", 2);
     uspi_put(text, span.bytes, span.length);
 }
 
 void uspi_put_decimal(struct uspi_text *text, uint64_t value, size_t width) {
-    char capacity[24];
-    uspi_put_padded(text, number(capacity, value, 10, 1), width);
+    char buffer[24];
+    uspi_put_padded(text, number(buffer, value, 10, 1), width);
 }
 
 void uspi_put_uuid(struct uspi_text *text, const uint8_t *uuid) {

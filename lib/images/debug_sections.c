@@ -19,8 +19,8 @@
 enum { SHT_RELA = 4, SHT_REL = 9 };
 
 /* What a relocation does with its place and the sum of a symbol's value and the addend. RISC-V's linker moves code, so
- * its compilers leave each difference of two addresses to a pair of relocations: one sets or adds, the other subtracts.
- * */
+ * its compilers leave each difference of two addresses to a pair of relocations: one sets or adds, the other
+ * subtracts. */
 struct change {
     uint8_t bits; /* of the place; 0: another kind of relocation. ULEB: as many as its bytes hold */
     enum { CHANGE_SET, CHANGE_ADD, CHANGE_SUBTRACT } how;

@@ -35,10 +35,9 @@ void uspi_places_of_process(struct uspi_image_sources *places, const struct usp_
 
 /* Opens the file at the image's path. search.file is used for the main program's image only. An image without a build
  * id accepts a file whose id is in the image's memory, and one without an id, unless the image's own file is known to
- * have been replaced. If no file fits, asks the
- * system for the file that a live process has mapped. On success the caller closes *file. Returns USP_OK,
- * USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (only files of other builds were found), USP_ERROR_NO_MEMORY, or what opening
- * failed with. */
+ * have been replaced. If no file fits, asks the system for the file that a live process has mapped. On success the
+ * caller closes *file. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (only files of other builds were found),
+ * USP_ERROR_NO_MEMORY, or what opening failed with. */
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_image_sources *places,
                          struct uspi_file **file, struct uspi_error *error);
 
@@ -49,8 +48,7 @@ void uspi_image_find_build_id(struct usp_image *image, const struct uspi_image_s
 
 /* Opens the file of debugging symbols of an image. Candidates of an ELF image:
  *   - the file with the image's build id, where Debian installs it, below search.sysroot and below / (also for a
- *   process
- *     in a container: such a path is not of the process's choice)
+ *     process in a container: it does not choose this path)
  *   - the file that the .gnu_debuglink section of `file` names, if it has the checksum given there: in the folder of
  *     `file`, in .debug/ below that folder, and below /usr/lib/debug
  * Returns what uspi_image_file_open returns. */

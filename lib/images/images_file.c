@@ -98,7 +98,7 @@ struct search {
     const struct uspi_archive *archive; /* the archive that is being read; NULL outside an archive */
     const struct uspi_member *member;
     struct uspi_image_list list;
-    char others_capacity[256];
+    char others_text[256];
     /* Processors, or processors and build ids, of the images that are not wanted: for the error message if no image is
      * wanted. */
     struct uspi_text others;
@@ -422,16 +422,16 @@ static int add_images(struct search *search, struct uspi_bytes bytes, struct usp
 
 static int refuse_others(struct search *search, struct uspi_error *error) {
     const struct usp_image_file_options *wanted = search->wanted;
-    char capacity[2 * USP_BUILD_ID_MAX + 8];
-    struct uspi_text build = uspi_text_in(capacity, sizeof capacity);
+    char build_text[2 * USP_BUILD_ID_MAX + 8];
+    struct uspi_text build = uspi_text_in(build_text, sizeof build_text);
     uspi_text_end(&search->others);
     if (wanted->build_id_size > 0) {
         put_build(&build, wanted->build_id, wanted->build_id_size);
         uspi_text_end(&build);
         return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: another build: it is %s, not %s", search->path,
-                              search->others_capacity, capacity);
+                              search->others_text, build_text);
     }
-    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: for %s, not for %s", search->path, search->others_capacity,
+    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: for %s, not for %s", search->path, search->others_text,
                           usp_variant_string(wanted->arch, wanted->variant));
 }
 
@@ -465,7 +465,7 @@ static int search_file(void *context, const char *file, const struct uspi_part *
 static int read_file(const char *path, const struct usp_image_file_options *wanted, struct usp_images **images,
                      struct uspi_error *error) {
     struct search search = {.wanted = wanted, .path = path};
-    search.others = uspi_text_in(search.others_capacity, sizeof search.others_capacity);
+    search.others = uspi_text_in(search.others_text, sizeof search.others_text);
     int status = uspi_part_read(path, search_file, &search, error);
     if (status == USP_OK) {
         status = uspi_image_list_seal(&search.list, images);

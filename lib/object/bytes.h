@@ -56,8 +56,8 @@ struct uspi_source {
     const uint8_t *base; /* place in memory of the byte at position 0; NULL: use `read`. Use uspi_bytes_in_place */
     /* For each block, enum uspi_block_state: only filled blocks may be read in memory. NULL: all bytes are there. */
     const _Atomic(uint8_t) *blocks;
-    /* Fills the blocks of a range that are empty. Returns whether all its blocks are filled. Used only with `blocks`.
-     * */
+    /* Fills the blocks of a range that are empty. Returns whether all its blocks are filled. Used only with
+     * `blocks`. */
     bool (*fill)(void *context, uint64_t at, uint64_t n);
     /* Remembers a range that is filled. Used only with `blocks`. */
     void (*note)(void *context, uint64_t at, uint64_t n);

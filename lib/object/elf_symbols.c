@@ -55,9 +55,9 @@ static bool read_some(struct uspi_elf_pass *pass, uint64_t i, uint64_t end) {
     pass->end = end;
     pass->entries = is_there ? uspi_bytes_in_place(entries, i * size, n) : NULL;
     if (pass->entries != NULL) return true;
-    if (pass->capacity == NULL) pass->capacity = malloc(AT_ONCE * USPI_ELF_SYMBOL_64);
-    pass->entries = pass->capacity;
-    if (pass->capacity != NULL && source->read(source->context, entries.from + i * size, pass->capacity, n) == USP_OK)
+    if (pass->block == NULL) pass->block = malloc(AT_ONCE * USPI_ELF_SYMBOL_64);
+    pass->entries = pass->block;
+    if (pass->block != NULL && source->read(source->context, entries.from + i * size, pass->block, n) == USP_OK)
         return true;
     pass->first = pass->end = 0;
     return false;
@@ -79,6 +79,6 @@ int uspi_elf_pass_turn(struct uspi_elf_pass *pass, uint64_t i) {
 }
 
 void uspi_elf_pass_free(struct uspi_elf_pass *pass) {
-    free(pass->capacity);
-    pass->capacity = NULL;
+    free(pass->block);
+    pass->block = NULL;
 }

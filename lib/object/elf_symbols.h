@@ -84,7 +84,7 @@ struct uspi_elf_pass {
     const struct uspi_elf_symbols *symbols;
     const uint8_t *entries; /* from number `first` up to `end` */
     uint64_t first, end;
-    uint8_t *capacity;     /* heap block for entries; NULL: not needed so far */
+    uint8_t *block;        /* heap block for entries; NULL: not needed so far */
     bool reads_one_by_one; /* some entries cannot be read, or there is no memory */
     uint8_t one[USPI_ELF_SYMBOL_64];
 };

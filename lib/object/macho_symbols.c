@@ -50,12 +50,12 @@ int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, stru
 }
 
 const char *uspi_macho_name_beginning(const struct uspi_macho_symbols *symbols, uint32_t name,
-                                      char capacity[USPI_MACHO_NAME_BEGINNING]) {
+                                      char buffer[USPI_MACHO_NAME_BEGINNING]) {
     const char *in_place = uspi_bytes_string_in_place(symbols->strings, name);
     if (in_place != NULL) return in_place;
-    capacity[0] = '\0';
-    int status = uspi_bytes_string(symbols->strings, name, capacity, USPI_MACHO_NAME_BEGINNING, "name", NULL);
-    return status == USP_OK || status == USP_ERROR_FULL ? capacity : "";
+    buffer[0] = '\0';
+    int status = uspi_bytes_string(symbols->strings, name, buffer, USPI_MACHO_NAME_BEGINNING, "name", NULL);
+    return status == USP_OK || status == USP_ERROR_FULL ? buffer : "";
 }
 
 int uspi_macho_compare_names(const char *a, const char *b) {

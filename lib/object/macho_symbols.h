@@ -64,9 +64,9 @@ int uspi_macho_symbol(const struct uspi_macho_symbols *symbols, uint64_t i, stru
 #define USPI_MACHO_NAME_COMPARED  4096
 
 /* Returns the name at an offset of the table's strings, to compare or recognise it: a pointer into the strings if
- * possible, otherwise the name's beginning in `capacity`; "" when it cannot be read. */
+ * possible, otherwise the name's beginning in `buffer`; "" when it cannot be read. */
 const char *uspi_macho_name_beginning(const struct uspi_macho_symbols *symbols, uint32_t name,
-                                      char capacity[USPI_MACHO_NAME_BEGINNING]);
+                                      char buffer[USPI_MACHO_NAME_BEGINNING]);
 
 /* Compares up to USPI_MACHO_NAME_COMPARED bytes of two names; returns a value below, equal to or above 0 like strcmp.
  * Does not use strncmp: gcc 12 assumes that strncmp reads as many bytes as its bound, takes a smaller buffer for

@@ -110,7 +110,7 @@ struct uspi_os_file {
 /* Opens a regular file. Anything else is refused without being opened: a hostile core may name a device or a pipe. The
  * path's first `root` bytes are a folder: links after it are resolved as if it was the root of all files. 0: none. On
  * success the caller closes the file. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_SYSTEM,
- * USP_ERROR_FORMAT (not a regular file). */
+ * USP_ERROR_NO_MEMORY, USP_ERROR_FORMAT (not a regular file). */
 int uspi_os_file_open(const char *path, size_t root, struct uspi_os_file *file, struct uspi_error *error);
 
 /* Opens the regular file at `path` below an open folder, with links as in uspi_os_file_open. Returns a descriptor, or
@@ -135,7 +135,7 @@ bool uspi_os_root_path(int64_t pid, char *path, size_t n);
 /* Opens the regular file at a path of the form /proc/PID/root/PATH as the process finds it at PATH: links stay below
  * the process's root. uspi_os_file_open opens such paths in this way. Returns a descriptor, USP_ERROR_UNSUPPORTED (a
  * path of another form, or another system than Linux), USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_FORMAT,
- * USP_ERROR_SYSTEM. */
+ * USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
 int uspi_os_open_in_root(const char *path);
 
 /* Returns whether the descriptor still leads to the file. A program may close all descriptors and use their numbers

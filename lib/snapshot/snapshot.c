@@ -153,7 +153,7 @@ static size_t read_around(const struct usp_snapshot *s, size_t i, const struct u
 }
 
 /* What a walk needs besides the snapshot. */
-struct walk_capacity {
+struct walk_setup {
     const struct usp_snapshot_options *options;
     const struct uspi_own_capture *own; /* may be NULL */
     struct usp_frame *frames;           /* room for max_frames frames */
@@ -171,7 +171,7 @@ static void take_own(struct usp_snapshot_thread *t, const struct uspi_own_captur
     t->stack.frames = frames;
 }
 
-static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_capacity *capacity) {
+static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_setup *setup) {
     const struct uspi_stopped_thread *from = &s->source.process.threads[i];
     struct usp_snapshot_thread *t = &s->threads[i];
     struct usp_target target;
@@ -187,22 +187,22 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_capa
     t->stack_low = from->copy.stack_low;
     t->stack_high = from->copy.stack_high;
     t->stopped_ns = from->copy.stopped_ns;
-    usp_stack_init(&t->stack, capacity->frames, capacity->options->max_frames);
+    usp_stack_init(&t->stack, setup->frames, setup->options->max_frames);
     init_target(s, i, &target);
-    if (capacity->own != NULL && (from->info.flags & USP_THREAD_REQUESTER) != 0) {
-        take_own(t, capacity->own, capacity->frames);
+    if (setup->own != NULL && (from->info.flags & USP_THREAD_REQUESTER) != 0) {
+        take_own(t, setup->own, setup->frames);
     } else if (t->status == USP_OK && (from->info.flags & USP_THREAD_KERNEL) != 0) {
         t->stack.arch = s->info.arch;
         t->stack.stop = USP_STOP_KERNEL;
     } else if (t->status == USP_OK) {
-        if (capacity->text.read != NULL) target.code = capacity->text;
-        const struct uspi_shortcuts shortcuts = {.rules = capacity->rules,
+        if (setup->text.read != NULL) target.code = setup->text;
+        const struct uspi_shortcuts shortcuts = {.rules = setup->rules,
                                                  .stack = from->copy.parts[0],
                                                  .parts = from->copy.parts,
                                                  .beside =
                                                      s->source.beside != NULL ? s->source.beside : s->source.tables,
                                                  .lacks_registers = from->copy.lacks_registers};
-        t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &capacity->options->unwind, &t->stack);
+        t->status = uspi_unwind(&target, &t->registers, false, &shortcuts, &setup->options->unwind, &t->stack);
         t->stack.stopped_ns = t->stopped_ns;
         if (s->source.is_live && target.os == USP_OS_LINUX) {
             const struct uspi_stopped_process *process = &s->source.process;
@@ -212,7 +212,7 @@ static bool take_thread(struct usp_snapshot *s, size_t i, const struct walk_capa
     }
     t->stack.status = t->status;
     if (t->status != USP_OK) s->info.missed++;
-    size_t n = capacity->options->sp_bytes;
+    size_t n = setup->options->sp_bytes;
     if (n != 0 && t->status == USP_OK) {
         uint8_t *to = s->sp_bytes + i * n;
         t->sp_bytes_size = read_around(s, i, &target, n, &t->sp_bytes_address, to);
@@ -231,36 +231,36 @@ static const char *find_program(const struct usp_images *images) {
 static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_options *options,
                          const struct uspi_own_capture *own) {
     struct usp_snapshot_options completed = *options;
-    struct walk_capacity capacity = {.options = &completed, .own = own};
+    struct walk_setup setup = {.options = &completed, .own = own};
     size_t n = s->info.thread_count;
     if (completed.unwind.images == NULL) completed.unwind.images = s->source.images;
     s->threads = calloc(n + 1, sizeof *s->threads);
     s->memories = calloc(n + 1, sizeof *s->memories);
     s->sp_bytes = options->sp_bytes != 0 ? calloc(n + 1, options->sp_bytes) : NULL;
-    capacity.frames = malloc(options->max_frames * sizeof *capacity.frames);
+    setup.frames = malloc(options->max_frames * sizeof *setup.frames);
     struct uspi_page_cache *pages = NULL;
     struct usp_memory live = s->source.process.live;
     /* A core's memory is mapped and needs no cache. Reading a process's memory takes a system call, and a walk can try
      * a bad address more than once. */
     if (s->source.describe == NULL) {
         pages = uspi_page_cache_before(&live);
-        capacity.text = live;
+        setup.text = live;
     }
-    capacity.rules = uspi_rule_cache_create(RULES, true, NULL);
-    bool ok = capacity.rules != NULL && s->threads != NULL && s->memories != NULL && capacity.frames != NULL &&
+    setup.rules = uspi_rule_cache_create(RULES, true, NULL);
+    bool ok = setup.rules != NULL && s->threads != NULL && s->memories != NULL && setup.frames != NULL &&
               (options->sp_bytes == 0 || s->sp_bytes != NULL);
     for (size_t i = 0; i < n && ok; i++) {
         struct uspi_stopped_process *process = &s->source.process;
         s->memories[i] = (struct thread_memory){&process->threads[i].copy, &process->contexts, live};
-        ok = take_thread(s, i, &capacity);
+        ok = take_thread(s, i, &setup);
         s->memories[i].live = process->live;
     }
     const struct uspi_image_tables *tables = s->source.beside != NULL ? s->source.beside : s->source.tables;
     ok = ok && (tables == NULL || !uspi_image_tables_ran_out(tables));
     if (ok) give_frames(s);
-    free(capacity.frames);
+    free(setup.frames);
     free(pages);
-    free(capacity.rules);
+    free(setup.rules);
     return ok;
 }
 

@@ -184,7 +184,7 @@ static int look_at(const struct uspi_task_search *search, usp_addr at, struct us
     return USP_OK;
 }
 
-static int look_through(const struct uspi_task_search *search, const struct usp_memory_range *range, uint8_t *capacity,
+static int look_through(const struct uspi_task_search *search, const struct usp_memory_range *range, uint8_t *buffer,
                         uint64_t deadline, struct usp_stack *stack, struct usp_tasks *tasks) {
     const struct usp_memory *memory = &search->walk.target.memory;
     uint64_t piece = CHUNK;
@@ -193,7 +193,7 @@ static int look_through(const struct uspi_task_search *search, const struct usp_
         uint64_t n = range->size - done < piece ? range->size - done : piece;
         const usp_addr low = range->address + done;
         if (is_over(search, deadline, tasks)) return USP_OK;
-        if (memory->read(memory->context, low, capacity, (size_t)n) != 0) {
+        if (memory->read(memory->context, low, buffer, (size_t)n) != 0) {
             /* Reads page by page up to the next chunk boundary. */
             if (piece == PAGE || n <= PAGE) done += n;
             piece = PAGE;
@@ -203,7 +203,7 @@ static int look_through(const struct uspi_task_search *search, const struct usp_
         tasks->info.searched += n;
         if (done % CHUNK < PAGE) piece = CHUNK;
         for (uint64_t i = 0; i + 8 <= n; i += TASK_ALIGN) {
-            if (uspi_le64(capacity + i) != search->runtime->metadata) continue;
+            if (uspi_le64(buffer + i) != search->runtime->metadata) continue;
             if (is_over(search, deadline, tasks)) return USP_OK;
             int status = look_at(search, low + i, stack, tasks);
             if (status != USP_OK) return status;
@@ -245,18 +245,18 @@ int uspi_tasks_search(struct uspi_task_search *search, struct usp_tasks *tasks) 
     const struct usp_tasks_options *options = search->options;
     const uint64_t now = usp_clock(),
                    deadline = options->timeout > UINT64_MAX - now ? UINT64_MAX : now + options->timeout;
-    uint8_t *capacity = malloc(CHUNK);
+    uint8_t *buffer = malloc(CHUNK);
     /* Room for two chains, each with one more frame: the first context can repeat the resume function. */
     struct usp_frame *frames = calloc(2 * ((size_t)options->max_frames + 1), sizeof *frames);
-    int status = capacity != NULL && frames != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    int status = buffer != NULL && frames != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
     struct usp_stack stack = {.frames = frames, .capacity = options->max_frames + 1};
     if (search->range_count > 1) qsort(search->ranges, search->range_count, sizeof *search->ranges, by_size);
     for (size_t i = 0; i < search->range_count && status == USP_OK; i++) {
         if ((tasks->info.flags & USP_TASKS_CUT) != 0) break;
-        status = look_through(search, &search->ranges[i], capacity, deadline, &stack, tasks);
+        status = look_through(search, &search->ranges[i], buffer, deadline, &stack, tasks);
     }
     if (status == USP_OK) give_frames(tasks);
-    free(capacity);
+    free(buffer);
     free(frames);
     return status;
 }

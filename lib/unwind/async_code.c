@@ -47,9 +47,6 @@ static USPI_APART int find_function(const struct uspi_walk *walk, usp_addr pc, s
 /* Maximum distance of two frames on one stack whose bounds are not known. */
 #define STACK_MAX ((usp_addr)64 << 20)
 
-/* Bytes from the context of an async frame up to the frame's record (Libc gen/thread_stack_pcs.c). */
-#define CONTEXT_BELOW 8u
-
 static bool stores_at_sp(const struct uspi_backend *b, const struct uspi_instruction *i, unsigned reg) {
     bool stores = false, moves = false;
     for (unsigned n = 0; n < i->effect_count; n++) {
@@ -131,7 +128,7 @@ bool uspi_async_is_marked(const struct uspi_walk *walk, const struct uspi_extend
     uint64_t context = extended->context, parent, resume;
     if (walk->target.os != USP_OS_LINUX) return true;
     if (!is_above(walk, extended->record, previous)) return false;
-    if (!extended->in_register && !read_word(walk, extended->record - CONTEXT_BELOW, &context)) return false;
+    if (!extended->in_register && !read_word(walk, extended->record - USPI_CONTEXT_BELOW, &context)) return false;
     context &= mask;
     return context != 0 && (context & (word - 1u)) == 0 && read_word(walk, context, &parent) &&
            read_word(walk, context + word, &resume) && (resume & mask) != 0 && may_begin_function(walk, resume & mask);

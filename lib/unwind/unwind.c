@@ -152,8 +152,8 @@ static void find_unmarked(struct uspi_walker *w, const struct usp_frame *frame, 
     record->record = record->by_code ? frame->pc : 0;
 }
 
-/* Leaps until a frame may be an async one. That frame needs a step, because a leap does not give the registers by which
- * it is checked. */
+/* Runs until a frame may be an async one. That frame needs a step, because a run does not give the registers by which it
+ * is checked. */
 static uint32_t run_to_async(struct uspi_walker *w, struct usp_frame *frames, uint32_t capacity, bool goes_on) {
     const struct uspi_frame_state next = w->next;
     const uint64_t steps = w->steps;
@@ -197,7 +197,7 @@ static int walk_stack(struct uspi_walker *w, const struct usp_unwind_options *op
     bool full = false, looks = options->async != 0 && uspi_async_has_code(&w->walk.target);
     bool is_above_start = options->start_fp == 0;
     for (;;) {
-        /* Leaps write directly to the head, where frames are not overwritten. */
+        /* Runs write directly to the head, where frames are not overwritten. */
         if (is_above_start && n >= options->skip && ring.seen < ring.head) {
             struct usp_frame *frames = stack->frames + ring.seen;
             uint32_t capacity = ring.head - (uint32_t)ring.seen;

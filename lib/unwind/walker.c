@@ -188,7 +188,7 @@ uint32_t uspi_walker_run(struct uspi_walker *w, struct usp_frame *frames, uint32
     uint32_t stop = USP_STOP_NONE;
     uint64_t steps = w->step_limit - w->steps;
     if (w->stop != USP_STOP_NONE || w->steps >= w->step_limit) return 0;
-    /* The clock is read between leaps. */
+    /* The clock is read between runs. */
     if (w->deadline != 0) steps = CLOCK_STEPS - w->steps % (CLOCK_STEPS + 1);
     if (capacity > steps) {
         capacity = (uint32_t)steps;

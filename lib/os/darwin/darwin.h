@@ -93,8 +93,8 @@ void uspi_darwin_learn_queues(void);
 
 /* Gives the label of the dispatch queue that a task's thread works on, and returns the queue's address. Gives "" and 0
  * when there is no queue, or any doubt. Async-signal-safe.
- *   place  the address that the kernel gives for the thread (dispatch_qaddr)
- *   room   > 0 */
+ *   place     the address that the kernel gives for the thread (dispatch_qaddr)
+ *   capacity  > 0 */
 usp_addr uspi_darwin_queue(task_t task, usp_addr place, char *label, size_t capacity);
 
 /* ---- the calling thread (self.c) ---- */

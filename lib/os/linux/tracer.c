@@ -64,8 +64,8 @@ static uint64_t mapped_size(const struct uspi_tracing *tracing) {
     return strtoull(text, NULL, 10);
 }
 
-/* Reads the mappings, and with `images` set lists the images. *listed: USP_OK, or why the images could not be listed.
- * */
+/* Reads the mappings, and with `images` set lists the images. *listed: USP_OK, or why the images could not be
+ * listed. */
 static int read_mappings(struct uspi_tracing *tracing, int *listed) {
     struct uspi_image_listing *listing = NULL;
     *listed = USP_OK;

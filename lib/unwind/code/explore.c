@@ -13,7 +13,7 @@
 /* Returns whether the next instruction may find the log or the pending paths full. */
 static inline bool uspi_needs_room(const struct uspi_explorer *x) {
     const bool is_full = x->log.count + USPI_EFFECTS_MAX > USPI_LOG_MAX || x->pending_count == USPI_PENDING_MAX;
-    return is_full && x->budget <= x->capacity_budget;
+    return is_full && x->budget <= x->room_budget;
 }
 
 /* Finds which log entries also belong to paths other than the current one: log.shared. */
@@ -105,7 +105,7 @@ static void make_room(struct uspi_explorer *x, struct uspi_path *current) {
     if (x->has_jump) move_path(&x->jump, moved);
     move_path(current, moved);
     find_shared(x);
-    x->capacity_budget = x->budget > USPI_ROOM_GAP ? x->budget - USPI_ROOM_GAP : 0;
+    x->room_budget = x->budget > USPI_ROOM_GAP ? x->budget - USPI_ROOM_GAP : 0;
 }
 
 /* Number of callee instructions that may be decoded for each instruction of the question's budget. They show how many
@@ -539,7 +539,7 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->flags = question->mode & flags;
     x->budget = question->budget;
     x->callee_budget = CALLEE_SHARE * question->budget;
-    x->capacity_budget = question->budget;
+    x->room_budget = question->budget;
     x->has_found = x->has_jump = x->is_cut = false;
     x->log.count = x->log.shared = x->runs.count = 0;
     x->pending_count = 1;

@@ -53,14 +53,14 @@ struct uspi_explorer {
     struct uspi_code *code;
     const struct uspi_backend *backend;
     struct uspi_question question;
-    uint32_t flags;           /* condition flags at the origin: see USPI_MODE_FLAGS; 0 after their use */
-    unsigned budget;          /* instructions left */
-    unsigned callee_budget;   /* instructions of callees left */
-    unsigned capacity_budget; /* room is not made again before `budget` has fallen to this */
-    bool has_found;           /* a rule or the goal was found */
-    bool has_jump;            /* `jump` is valid */
-    bool is_cut;              /* a path ended at code that cannot be read */
-    struct uspi_path jump;    /* the path at an indirect jump, which may be a switch or leave the function */
+    uint32_t flags;         /* condition flags at the origin: see USPI_MODE_FLAGS; 0 after their use */
+    unsigned budget;        /* instructions left */
+    unsigned callee_budget; /* instructions of callees left */
+    unsigned room_budget;   /* room is not made again before `budget` has fallen to this */
+    bool has_found;         /* a rule or the goal was found */
+    bool has_jump;          /* `jump` is valid */
+    bool is_cut;            /* a path ended at code that cannot be read */
+    struct uspi_path jump;  /* the path at an indirect jump, which may be a switch or leave the function */
     unsigned pending_count;
     struct uspi_log log;
     struct uspi_runs runs;

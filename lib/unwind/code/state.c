@@ -102,8 +102,7 @@ static bool is_of_no_frame(const struct uspi_log *log, struct uspi_value v) {
 
 /* Whether no return restores this value of a register, or goes to it. Besides values of no frame these are:
  * - The address of a variable on the stack. But an epilogue may restore sp from the frame pointer, and from the value
- * of
- *   sp, which code with arrays of variable length saves.
+ *   of sp, which code with arrays of variable length saves.
  * - A word in memory, in a register that calls change. But a return may go to the word at sp.
  * - A constant in the link register that is not an address nearby: ARM code computes there.
  * On x86 code restores sp from any register. */

@@ -53,6 +53,10 @@ struct uspi_extended {
     bool by_code;
 };
 
+/* Bytes from the context of a Swift async frame up to the frame's record, which is directly above it (Libc
+ * gen/thread_stack_pcs.c). */
+#define USPI_CONTEXT_BELOW 8u
+
 static inline bool uspi_known(const struct usp_registers *r, unsigned reg) {
     return reg < USP_REGISTERS_MAX && (r->known >> reg & 1) != 0;
 }

@@ -11,18 +11,14 @@
 
 /* ---- making the caller from the chosen candidate ---- */
 
-/* Bytes from the context of a Swift async frame up to the frame's record, which is directly above it (Libc
- * gen/thread_stack_pcs.c). */
-#define CONTEXT_BELOW 8
-
 static void describe_extended(struct uspi_evidence *e, usp_addr record, struct uspi_extended *extended) {
     const struct usp_registers *registers = &e->frame->registers;
     unsigned reg;
     extended->record = record;
     /* The context can be missing from its slot only while the frame is being set up. */
     if (!e->frame->exact) return;
-    extended->in_register =
-        uspi_code_next_store(&e->code, registers, record - CONTEXT_BELOW, uspi_frame_mode(e->walk, e->frame), &reg);
+    extended->in_register = uspi_code_next_store(&e->code, registers, record - USPI_CONTEXT_BELOW,
+                                                 uspi_frame_mode(e->walk, e->frame), &reg);
     if (extended->in_register && uspi_known(registers, reg)) extended->context = registers->value[reg];
 }
 
@@ -111,15 +107,15 @@ static __attribute__((noinline)) void accept_candidate(struct uspi_evidence *e, 
 
 /* In the order of enum uspi_reader. */
 static const struct uspi_reader_entry entries[USPI_READERS] = {
-    [USPI_BY_SIGNAL] = {USP_READER_SIGNAL, USPI_ROOM_SIGNAL, uspi_read_signal},
-    [USPI_BY_TABLE] = {USP_READER_TABLES, USPI_ROOM_TABLE, uspi_read_table},
-    [USPI_BY_FORWARD] = {USP_READER_INSTRUCTIONS, USPI_ROOM_FORWARD, uspi_read_forward},
-    [USPI_BY_RETURN] = {USP_READER_INSTRUCTIONS, USPI_ROOM_OTHER, uspi_read_return},
-    [USPI_BY_START] = {USP_READER_INSTRUCTIONS, USPI_ROOM_START, uspi_read_start},
-    [USPI_BY_PROOF] = {USP_READER_INSTRUCTIONS, USPI_ROOM_OTHER, uspi_read_proof},
-    [USPI_BY_SCAN] = {USP_READER_INSTRUCTIONS, USPI_ROOM_OTHER, uspi_read_scan},
-    [USPI_BY_BAD_CALL] = {USP_READER_INSTRUCTIONS, USPI_ROOM_OTHER, uspi_read_bad_call},
-    [USPI_BY_RECORD] = {USP_READER_FRAME_RECORD, USPI_ROOM_OTHER, uspi_read_record},
+    [USPI_BY_SIGNAL] = {USP_READER_SIGNAL, USPI_STORAGE_SIGNAL, uspi_read_signal},
+    [USPI_BY_TABLE] = {USP_READER_TABLES, USPI_STORAGE_TABLE, uspi_read_table},
+    [USPI_BY_FORWARD] = {USP_READER_INSTRUCTIONS, USPI_STORAGE_FORWARD, uspi_read_forward},
+    [USPI_BY_RETURN] = {USP_READER_INSTRUCTIONS, USPI_STORAGE_OTHER, uspi_read_return},
+    [USPI_BY_START] = {USP_READER_INSTRUCTIONS, USPI_STORAGE_START, uspi_read_start},
+    [USPI_BY_PROOF] = {USP_READER_INSTRUCTIONS, USPI_STORAGE_OTHER, uspi_read_proof},
+    [USPI_BY_SCAN] = {USP_READER_INSTRUCTIONS, USPI_STORAGE_OTHER, uspi_read_scan},
+    [USPI_BY_BAD_CALL] = {USP_READER_INSTRUCTIONS, USPI_STORAGE_OTHER, uspi_read_bad_call},
+    [USPI_BY_RECORD] = {USP_READER_FRAME_RECORD, USPI_STORAGE_OTHER, uspi_read_record},
 };
 
 /* choose_with_signal uses the signal reader before the rows. */
@@ -157,7 +153,7 @@ static enum uspi_reader choose_with_signal(struct uspi_evidence *e) {
     e->shortcuts = NULL;
     const enum uspi_reader other = choose(e);
     if (!signal->is_altered) e->shortcuts = shortcuts;
-    if (other != USPI_READERS && is_called_there(e, signal, &e->candidates[entries[other].capacity])) return other;
+    if (other != USPI_READERS && is_called_there(e, signal, &e->candidates[entries[other].storage])) return other;
     return signal->is_altered ? other : USPI_BY_SIGNAL;
 }
 
@@ -192,7 +188,7 @@ bool uspi_find_caller(struct uspi_walk *walk, const struct uspi_frame_state *fra
         return false;
     }
     /* If the chosen candidate agrees with the table's, the table's is used: it knows more about the caller. */
-    const struct uspi_candidate *c = &e.candidates[entries[chosen].capacity], *table = &e.candidates[USPI_ROOM_TABLE];
+    const struct uspi_candidate *c = &e.candidates[entries[chosen].storage], *table = &e.candidates[USPI_STORAGE_TABLE];
     if ((e.described_as & (USPI_AS_BODY | USPI_AS_WHOLE)) != 0 && uspi_agree(&e, c, table)) {
         c = table;
         chosen = USPI_BY_TABLE;

@@ -31,11 +31,11 @@ void uspi_evidence_drop_table(struct uspi_evidence *e) {
 
 const struct uspi_candidate *uspi_candidate_of(struct uspi_evidence *e, enum uspi_reader reader) {
     const struct uspi_reader_entry *entry = &e->entries[reader];
-    struct uspi_candidate *c = &e->candidates[entry->capacity];
-    bool is_there = entry->capacity != USPI_ROOM_OTHER || e->other == reader;
+    struct uspi_candidate *c = &e->candidates[entry->storage];
+    bool is_there = entry->storage != USPI_STORAGE_OTHER || e->other == reader;
     if ((e->asked >> reader & 1) == 0 || !is_there) {
         e->asked |= 1u << reader;
-        if (entry->capacity == USPI_ROOM_OTHER) e->other = reader;
+        if (entry->storage == USPI_STORAGE_OTHER) e->other = reader;
         memset(c, 0, sizeof *c);
         if ((e->readers & entry->readers) != 0) entry->read(e, c);
     }

@@ -4,7 +4,7 @@
  * Each frame reader offers a candidate: the caller's registers, its return address, and how credible that is. The
  * readers use a signal's frame, unwind tables, the instructions in several ways, a return address that proves itself,
  * or the frame record. A reader runs when its candidate is first needed, and again if another one has overwritten it
- * (enum uspi_capacity). rank.c has the tables that order candidates, decide.c the function that chooses one.
+ * (enum uspi_candidate_storage). rank.c has the tables that order candidates, decide.c the function that chooses one.
  *
  * doc/design.md says how to add a reader. */
 #ifndef USPI_UNWIND_READERS_EVIDENCE_H
@@ -71,18 +71,18 @@ struct uspi_bounds {
 struct uspi_evidence;
 
 /* Storage for candidates. Candidates that are compared have their own; the last resorts share one. */
-enum uspi_capacity {
-    USPI_ROOM_SIGNAL,
-    USPI_ROOM_TABLE,
-    USPI_ROOM_FORWARD,
-    USPI_ROOM_START,
-    USPI_ROOM_OTHER, /* candidate of the reader that ran last */
+enum uspi_candidate_storage {
+    USPI_STORAGE_SIGNAL,
+    USPI_STORAGE_TABLE,
+    USPI_STORAGE_FORWARD,
+    USPI_STORAGE_START,
+    USPI_STORAGE_OTHER, /* candidate of the reader that ran last */
     USPI_CANDIDATES
 };
 
 struct uspi_reader_entry {
-    uint32_t readers;  /* enum usp_frame_readers: it runs if one of these is allowed */
-    uint32_t capacity; /* enum uspi_capacity */
+    uint32_t readers; /* enum usp_frame_readers: it runs if one of these is allowed */
+    uint32_t storage; /* enum uspi_candidate_storage */
     void (*read)(struct uspi_evidence *evidence, struct uspi_candidate *candidate);
 };
 
@@ -94,7 +94,7 @@ struct uspi_evidence {
     const struct uspi_reader_entry *entries; /* USPI_READERS of them */
     uint32_t readers;                        /* enum usp_frame_readers: the allowed readers */
     uint32_t asked;                          /* bits of enum uspi_reader: readers that ran */
-    enum uspi_reader other;                  /* the reader whose candidate is in USPI_ROOM_OTHER */
+    enum uspi_reader other;                  /* the reader whose candidate is in USPI_STORAGE_OTHER */
     uint32_t stop;                           /* enum usp_stop_reason: why the reader that ran last found nothing */
     usp_addr stop_address;
     bool is_corrupt; /* one of the frame's tables is corrupt */

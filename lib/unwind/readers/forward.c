@@ -53,7 +53,7 @@ static bool enters_function(struct uspi_evidence *e, const struct uspi_rule *rul
     return removed > b->call_push && table->found && table->cfa == c->cfa + (usp_addr)removed;
 }
 
-/* Evaluates ways->rule. Returns true when no more paths are needed: it has no doubts, or the record or the table
+/* Evaluates paths->rule. Returns true when no more paths are needed: it has no doubts, or the record or the table
  * confirms it. */
 static bool judge_path(struct paths *paths) {
     struct uspi_evidence *e = paths->evidence;

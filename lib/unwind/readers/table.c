@@ -215,7 +215,7 @@ static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, st
 }
 
 bool uspi_recall_table(struct uspi_evidence *e) {
-    struct uspi_candidate *c = &e->candidates[USPI_ROOM_TABLE];
+    struct uspi_candidate *c = &e->candidates[USPI_STORAGE_TABLE];
     if (!uspi_recall_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_BY_TABLE, &e->rule, &e->method)) return false;
     memset(c, 0, sizeof *c);
     follow_rule(e, &e->rule, c);

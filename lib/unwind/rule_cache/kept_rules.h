@@ -75,15 +75,15 @@ bool uspi_rule_walk_init(struct uspi_rule_walk *walk, const struct uspi_backend 
 
 /* Walks from `at` as long as certain rules lead from one return address to the next. Nothing is judged, and no reader
  * is used. The frames are those that the readers would find.
- *   frames, room  array for the frames
- *   at            its pc, sp and fp become those of the frame after the last one given, unless at->stop says that there
- *                 is none
+ *   frames, capacity  array for the frames
+ *   at                its pc, sp and fp become those of the frame after the last one given, unless at->stop says that
+ *                     there is none
  * Returns the number of frames. Async-signal-safe. */
 uint32_t uspi_rule_walk_go(const struct uspi_rule_walk *walk, struct uspi_rule_position *at, struct usp_frame *frames,
                            uint32_t capacity);
 
 /* Does the same for a walk that may continue by other means. `state` becomes the frame after the last one given. If
- * the room is used up and goes_on is false, only the pc of `state` is valid. When there is no further frame, *stop
+ * the capacity is used up and goes_on is false, only the pc of `state` is valid. When there is no further frame, *stop
  * becomes USP_STOP_ROOT. */
 uint32_t uspi_rule_walk_on(const struct uspi_rule_walk *walk, struct uspi_frame_state *state, struct usp_frame *frames,
                            uint32_t capacity, bool goes_on, uint32_t *stop);

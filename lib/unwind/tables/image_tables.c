@@ -307,8 +307,8 @@ int uspi_image_tables_at(void *context, usp_addr pc, struct usp_unwind_tables *f
     return USP_OK;
 }
 
-/* Searches for .debug_frame of image i. Without memory for it, the image counts as having none, and `ran_out` is set.
- * */
+/* Searches for .debug_frame of image i. Without memory for it, the image counts as having none, and `ran_out` is
+ * set. */
 static void search_beside(struct uspi_image_tables *tables, size_t i) {
     const struct usp_image *image = usp_images_get(tables->images, i);
     const struct usp_unwind_tables *first = tables->tables != NULL ? &tables->tables[i] : NULL;
