@@ -44,9 +44,8 @@ struct uspi_core_listed {
     usp_addr last_address; /* highest address that is possible in this core */
 };
 
-/* Sets core->crash from the signal and its information, and clears the signal if it does not end a process (crash.c).
- *   is_debugger  a debugger wrote the core, which it also does of a process that goes on */
-void uspi_core_describe_crash(struct uspi_core *core, bool is_debugger);
+/* Sets core->crash from the signal and its information, and clears the signal if it does not end a process (crash.c). */
+void uspi_core_describe_crash(struct uspi_core *core);
 
 /* Adds the valid part of a segment to the core's memory; messages say what is invalid (segments.c). */
 void uspi_core_list_segment(struct uspi_core *core, const struct uspi_core_listed *listed);

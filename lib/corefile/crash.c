@@ -64,11 +64,11 @@ static void describe_place(const struct uspi_core *core, char *to, size_t size) 
     }
 }
 
-void uspi_core_describe_crash(struct uspi_core *core, bool is_debugger) {
+void uspi_core_describe_crash(struct uspi_core *core) {
     char text[DESCRIPTION_ROOM], place[DESCRIPTION_ROOM / 2];
     const struct uspi_signal_code *code = uspi_signal_code(core->signal, core->signal_code);
     /* Debuggers also write cores of processes that go on: at a breakpoint, or after they have stopped it. */
-    if (!uspi_signal_dumps_core(core->signal) || (is_debugger && core->signal == SIGNAL_TRAP)) {
+    if (!uspi_signal_dumps_core(core->signal) || (core->is_of_debugger && core->signal == SIGNAL_TRAP)) {
         core->signal = 0;
         core->signal_code = 0;
         core->crashed = SIZE_MAX;

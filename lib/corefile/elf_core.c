@@ -52,10 +52,9 @@ struct reading {
     struct uspi_elf elf;
     unsigned word;
     struct uspi_core_process process;
-    char *paths;      /* the strings of NT_FILE */
-    bool in_thread;   /* an NT_PRSTATUS was read: per-thread notes belong to the last thread */
-    bool named;       /* NT_PRPSINFO had a name */
-    bool is_debugger; /* there are notes that gdb writes */
+    char *paths;    /* the strings of NT_FILE */
+    bool in_thread; /* an NT_PRSTATUS was read: per-thread notes belong to the last thread */
+    bool named;     /* NT_PRPSINFO had a name */
     char name[NAME + 1];
 };
 
@@ -287,7 +286,7 @@ static int read_note(struct reading *r, const struct uspi_elf_note *note) {
         }
         return USP_OK;
     }
-    if (strcmp(note->owner, "GDB") == 0) r->is_debugger = true;
+    if (strcmp(note->owner, "GDB") == 0) r->core->is_of_debugger = true;
     if (strcmp(note->owner, "CORE") != 0) return USP_OK;
     switch (note->type) {
     case NT_PRSTATUS: return read_status(r, note->desc);
@@ -361,7 +360,6 @@ int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct u
     core->os = USP_OS_LINUX;
     r.word = r.elf.wide ? 8 : 4;
     status = read_all(&r, error);
-    r.core->is_of_debugger = r.is_debugger;
     free(r.process.mappings);
     free(r.paths);
     return status;

@@ -49,7 +49,7 @@ static int read_core(struct uspi_core *core, struct uspi_error *error) {
     }
     if (status != USP_OK) return status;
     for (size_t i = 0; i < core->thread_count; i++) find_stack(&core->memory, core->os, &core->threads[i]);
-    if (core->os == USP_OS_LINUX) uspi_core_describe_crash(core, core->is_of_debugger);
+    if (core->os == USP_OS_LINUX) uspi_core_describe_crash(core);
     if (core->thread_count == 0) {
         uspi_core_say(core, 0, "%s: the core holds no threads that can be read", core->path);
     }

@@ -8,30 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_judged(const struct uspi_search *search, const char *path, uspi_judge judge, void *context,
-                       struct uspi_file **file, struct uspi_error *error) {
-    const char *within = search->within != NULL ? search->within : search->sysroot;
-    if (uspi_dsym_is_bundle(path)) return uspi_dsym_open(path, within, judge, context, file, error);
-    int status = uspi_file_open_within(path, within, file, error);
-    if (status != USP_OK) return status;
-    status = judge(context, uspi_file_bytes(*file), error);
-    if (status == USP_OK) return USP_OK;
-    uspi_file_close(*file);
-    *file = NULL;
-    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
-}
-
 /* What a search opens its candidates with. */
 struct opening {
-    const struct uspi_search *search;
+    const char *within; /* as in uspi_file_open_within */
     uspi_judge judge;
     void *context;
     struct uspi_file **file;
     struct uspi_error *error;
 };
 
-static int open_path(const struct opening *opening, const char *path) {
-    return open_judged(opening->search, path, opening->judge, opening->context, opening->file, opening->error);
+static int open_path(const struct opening *o, const char *path) {
+    if (uspi_dsym_is_bundle(path)) return uspi_dsym_open(path, o->within, o->judge, o->context, o->file, o->error);
+    int status = uspi_file_open_within(path, o->within, o->file, o->error);
+    if (status != USP_OK) return status;
+    status = o->judge(o->context, uspi_file_bytes(*o->file), o->error);
+    if (status == USP_OK) return USP_OK;
+    uspi_file_close(*o->file);
+    *o->file = NULL;
+    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
 }
 
 /* Opens folder/path, joined with one slash. */
@@ -52,8 +46,9 @@ struct uspi_search uspi_search_of_names(const struct uspi_search *search) {
 }
 
 static bool is_inside(const struct uspi_search *search, const char *path) {
-    const size_t length = search->inside != NULL ? strlen(search->inside) : 0;
-    return search->inside != NULL && strncmp(path, search->inside, length) == 0 && path[length] == '/';
+    if (search->inside == NULL) return false;
+    const size_t length = strlen(search->inside);
+    return strncmp(path, search->inside, length) == 0 && path[length] == '/';
 }
 
 const char *uspi_search_inside(const struct uspi_search *search, const char *path) {
@@ -64,7 +59,8 @@ int uspi_search_open(const struct uspi_search *search, const char *path, uspi_ju
                      struct uspi_file **file, struct uspi_error *error) {
     const char *name = uspi_last_component(path);
     struct uspi_error refusal = {0}, last;
-    const struct opening opening = {search, judge, context, file, &last};
+    const char *within = search->within != NULL ? search->within : search->sysroot;
+    const struct opening opening = {within, judge, context, file, &last};
     *file = NULL;
     for (unsigned i = 0; i < 4; i++) {
         int status = USP_ERROR_NOT_FOUND;

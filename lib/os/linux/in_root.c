@@ -14,6 +14,7 @@
 #include "lib/os/linux/proc.h"
 #include "lib/os/os.h"
 #include "lib/os/posix/below.h"
+#include "lib/os/posix/errno_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,19 +40,6 @@ struct open_how {
 /* How often openat2 is repeated when a folder of the path was renamed meanwhile (EAGAIN). */
 #define TRIES 16
 
-static int status_of_errno(int number) {
-    switch (number) {
-    case ENOENT:
-    case ENOTDIR:
-    case ENAMETOOLONG:
-    case ESRCH: return USP_ERROR_NOT_FOUND;
-    case EACCES:
-    case EPERM:
-    case ELOOP: return USP_ERROR_PERMISSION;
-    default: return USP_ERROR_SYSTEM;
-    }
-}
-
 /* Opens for reading what a descriptor of O_PATH leads to. Its type is checked before: opening a device or a pipe can
  * have effects or block. */
 static int open_placed(int placed) {
@@ -62,7 +50,7 @@ static int open_placed(int placed) {
     snprintf(name, sizeof name, "fd/%d", placed);
     uspi_proc_path(path, 0, 0, name);
     const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    return opened >= 0 ? opened : status_of_errno(errno);
+    return opened >= 0 ? opened : uspi_posix_status_without_links(errno);
 }
 
 static int open_below(int root, const char *path, bool follows_links) {
@@ -77,7 +65,7 @@ static int open_below(int root, const char *path, bool follows_links) {
     if (placed < 0 && (errno == ENOSYS || errno == EINVAL || errno == EPERM)) {
         return follows_links ? uspi_posix_open_below(root, path) : uspi_posix_walk(root, path);
     }
-    if (placed < 0) return status_of_errno(errno);
+    if (placed < 0) return uspi_posix_status_without_links(errno);
     const int opened = open_placed((int)placed);
     close((int)placed);
     return opened;
@@ -87,7 +75,7 @@ int uspi_linux_open_in_root(int64_t pid, const char *path, bool follows_links) {
     char name[USPI_PROC_PATH_MAX];
     uspi_proc_path(name, pid, 0, "root");
     const int root = open(name, O_PATH | O_CLOEXEC | O_DIRECTORY);
-    if (root < 0) return status_of_errno(errno);
+    if (root < 0) return uspi_posix_status_without_links(errno);
     const int opened = open_below(root, path, follows_links);
     close(root);
     return opened;

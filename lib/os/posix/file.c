@@ -10,6 +10,7 @@
 
 #include "lib/object/bytes.h"
 #include "lib/os/os.h"
+#include "lib/os/posix/errno_status.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,20 +31,8 @@
 #define MAP_NORESERVE 0
 #endif
 
-static int status_of_errno(int number) {
-    switch (number) {
-    case ENOENT:
-    case ENOTDIR:
-    case ENAMETOOLONG: return USP_ERROR_NOT_FOUND;
-    case EACCES:
-    case EPERM: return USP_ERROR_PERMISSION;
-    case ENOMEM: return USP_ERROR_NO_MEMORY;
-    default: return USP_ERROR_SYSTEM;
-    }
-}
-
 static int refuse(const char *path, int number, struct uspi_error *error) {
-    return uspi_error_set(error, status_of_errno(number), "%s: %s", path, strerror(number));
+    return uspi_error_set(error, uspi_posix_status(number), "%s: %s", path, strerror(number));
 }
 
 static int refuse_irregular(const char *path, struct uspi_error *error) {
@@ -59,7 +48,7 @@ static int open_within(const char *path, size_t root) {
     folder[root] = '\0';
     const int opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
     free(folder);
-    if (opened < 0) return status_of_errno(errno);
+    if (opened < 0) return uspi_posix_status(errno);
     const int found = uspi_os_open_below(opened, path + root);
     close(opened);
     return found;
@@ -186,7 +175,7 @@ void uspi_os_reserve_whole(void *from, size_t n) {
 int uspi_os_list_folder(const char *folder, bool (*each)(void *context, const char *name), void *context) {
     DIR *entries = opendir(folder);
     const struct dirent *entry;
-    if (entries == NULL) return status_of_errno(errno);
+    if (entries == NULL) return uspi_posix_status(errno);
     while ((entry = readdir(entries)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         if (!each(context, entry->d_name)) break;

@@ -5,22 +5,17 @@
 
 #include "lib/os/posix/jit_file.h"
 
+#include "lib/os/posix/errno_status.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int status_of_errno(int number) {
-    switch (number) {
-    case ENOENT:
-    case ENAMETOOLONG: return USP_ERROR_NOT_FOUND;
-    case ENOTDIR: /* with O_DIRECTORY this also means a symbolic link */
-    case ELOOP:
-    case EACCES:
-    case EPERM: return USP_ERROR_PERMISSION;
-    default: return USP_ERROR_SYSTEM;
-    }
+/* With O_DIRECTORY, ENOTDIR also means a symbolic link. */
+static int status_of_part(int number) {
+    return number == ENOTDIR ? USP_ERROR_PERMISSION : uspi_posix_status_without_links(number);
 }
 
 int uspi_posix_open_part(int folder, const char *name, bool is_folder) {
@@ -32,11 +27,11 @@ int uspi_posix_open_part(int folder, const char *name, bool is_folder) {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | (is_folder ? O_DIRECTORY : 0);
     struct stat status;
     /* The type is checked before the file is opened, because opening a device or a pipe can have effects or block. */
-    if (fstatat(folder, part, &status, AT_SYMLINK_NOFOLLOW) != 0) return status_of_errno(errno);
+    if (fstatat(folder, part, &status, AT_SYMLINK_NOFOLLOW) != 0) return status_of_part(errno);
     if (S_ISLNK(status.st_mode)) return USP_ERROR_PERMISSION;
     if (!is_folder && !S_ISREG(status.st_mode)) return USP_ERROR_FORMAT;
     const int opened = openat(folder, part, flags);
-    return opened >= 0 ? opened : status_of_errno(errno);
+    return opened >= 0 ? opened : status_of_part(errno);
 }
 
 int uspi_posix_take_jit_file(int descriptor, int64_t user, int64_t other, struct uspi_os_file *file) {
@@ -63,7 +58,7 @@ int uspi_os_jit_file_in(const char *folder, const char *name, struct uspi_os_fil
     struct stat status;
     *file = (struct uspi_os_file){.descriptor = -1};
     const int opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-    if (opened < 0) return status_of_errno(errno);
+    if (opened < 0) return status_of_part(errno);
     int result = fstat(opened, &status) == 0 ? uspi_posix_open_part(opened, name, false) : USP_ERROR_SYSTEM;
     close(opened);
     if (result < 0) return result;

@@ -5,22 +5,12 @@
 #define _FILE_OFFSET_BITS 64
 
 #include "lib/os/os.h"
+#include "lib/os/posix/errno_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int status_of_errno(int number) {
-    switch (number) {
-    case ENOENT:
-    case ENOTDIR: return USP_ERROR_NOT_FOUND;
-    case EACCES:
-    case EPERM:
-    case EROFS: return USP_ERROR_PERMISSION;
-    default: return USP_ERROR_SYSTEM;
-    }
-}
 
 static int write_at(int fd, uint64_t at, const uint8_t *bytes, size_t n) {
     while (n > 0) {
@@ -49,9 +39,9 @@ static int reserve(int fd, uint64_t size) {
 int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_file *file) {
     struct stat made;
     *file = (struct uspi_os_kept_file){.descriptor = -1};
-    if (unlink(path) != 0 && errno != ENOENT) return status_of_errno(errno);
+    if (unlink(path) != 0 && errno != ENOENT) return uspi_posix_status(errno);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
-    if (fd < 0) return status_of_errno(errno);
+    if (fd < 0) return uspi_posix_status(errno);
     int status = reserve(fd, size);
     if (status == USP_OK && fstat(fd, &made) != 0) status = USP_ERROR_SYSTEM;
     if (status != USP_OK) {
@@ -69,38 +59,35 @@ int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_
 }
 
 /* Whether the descriptor is the file's: the program may have closed it and opened another file with its number. Gives
- * the file's size. */
-static bool is_ours(const struct uspi_os_kept_file *file, int fd, uint64_t *size) {
-    struct stat now;
-    if (fd < 0 || fstat(fd, &now) != 0 || !S_ISREG(now.st_mode)) return false;
-    *size = (uint64_t)now.st_size;
-    return (uint64_t)now.st_dev == file->device && (uint64_t)now.st_ino == file->inode &&
-           (uint64_t)now.st_uid == file->user;
+ * the file's state. */
+static bool is_ours(const struct uspi_os_kept_file *file, int fd, struct stat *now) {
+    return fd >= 0 && fstat(fd, now) == 0 && S_ISREG(now->st_mode) && (uint64_t)now->st_dev == file->device &&
+           (uint64_t)now->st_ino == file->inode && (uint64_t)now->st_uid == file->user;
 }
 
 /* Opens the file by its path, if it is still there. With a second name, it can be a newer file of the same number that
  * belongs elsewhere. */
-static int open_again(const struct uspi_os_kept_file *file, uint64_t *size) {
-    struct stat now;
+static int open_again(const struct uspi_os_kept_file *file, struct stat *now) {
     int fd = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return -1;
-    if (is_ours(file, fd, size) && fstat(fd, &now) == 0 && now.st_nlink == 1) return fd;
+    if (is_ours(file, fd, now) && now->st_nlink == 1) return fd;
     close(fd);
     return -1;
 }
 
 int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const void *bytes, size_t n) {
-    uint64_t size = 0;
+    struct stat now;
     if (at > file->size || n > file->size - at) return USP_ERROR_ARGUMENT;
-    if (!is_ours(file, file->descriptor, &size)) file->descriptor = open_again(file, &size);
+    if (!is_ours(file, file->descriptor, &now)) file->descriptor = open_again(file, &now);
     if (file->descriptor < 0) return USP_ERROR_NOT_FOUND;
     if (!uspi_os_may_write(file->size)) return USP_ERROR_SYSTEM;
-    if (size < file->size && ftruncate(file->descriptor, (off_t)file->size) != 0) return USP_ERROR_SYSTEM;
+    if ((uint64_t)now.st_size < file->size && ftruncate(file->descriptor, (off_t)file->size) != 0)
+        return USP_ERROR_SYSTEM;
     return write_at(file->descriptor, at, bytes, n);
 }
 
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file) {
-    uint64_t size;
-    if (file->size > 0 && is_ours(file, file->descriptor, &size)) close(file->descriptor);
+    struct stat now;
+    if (file->size > 0 && is_ours(file, file->descriptor, &now)) close(file->descriptor);
     *file = (struct uspi_os_kept_file){.descriptor = -1};
 }

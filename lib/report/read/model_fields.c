@@ -3,7 +3,10 @@
 #include "lib/report/read/model_fields.h"
 
 #include "lib/base/gathered.h"
+#include "lib/base/signal_names.h"
 #include "lib/report/read/json_slots.h"
+
+#include <unspool/unwind.h>
 
 /* ---- paths ---- */
 
@@ -45,21 +48,13 @@ static const char *const exceptions[] = {
     "EXC_CRASH",    "EXC_RESOURCE",   "EXC_GUARD",           "EXC_CORPSE_NOTIFY",
 };
 
-/* Signals by their numbers on Apple's systems: xnu bsd/sys/signal.h. */
-static const char *const signals[] = {
-    NULL,      "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGEMT",
-    "SIGFPE",  "SIGKILL", "SIGBUS",    "SIGSEGV", "SIGSYS",   "SIGPIPE", "SIGALRM", "SIGTERM",
-    "SIGURG",  "SIGSTOP", "SIGTSTP",   "SIGCONT", "SIGCHLD",  "SIGTTIN", "SIGTTOU", "SIGIO",
-    "SIGXCPU", "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGINFO", "SIGUSR1", "SIGUSR2",
-};
-
 static const char *name_of(enum uspi_json_means meaning, uint64_t number) {
-    const size_t count = meaning == USPI_MEANS_EXCEPTION ? sizeof exceptions / sizeof *exceptions
-                         : meaning == USPI_MEANS_SIGNAL  ? sizeof signals / sizeof *signals
-                                                         : 0;
-    if (number >= count) return NULL;
+    if (meaning != USPI_MEANS_EXCEPTION && meaning != USPI_MEANS_SIGNAL) return NULL;
     if (number == 0) return "";
-    return meaning == USPI_MEANS_EXCEPTION ? exceptions[number] : signals[number];
+    if (meaning == USPI_MEANS_SIGNAL) {
+        return number <= UINT32_MAX ? uspi_signal_name(USP_OS_DARWIN, (uint32_t)number) : NULL;
+    }
+    return number < sizeof exceptions / sizeof *exceptions ? exceptions[number] : NULL;
 }
 
 /* Larger codes are written in hexadecimal, as they are commonly known: 0x8badf00d. */

@@ -115,9 +115,11 @@ void uspi_note_switch(struct uspi_walk *walk, const struct uspi_frame_state *fra
     s->entered = sp;
 }
 
-bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa) {
+bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                           const struct uspi_rule *rule, usp_addr cfa) {
     const struct uspi_backend *b = walk->backend;
     usp_addr sp = frame->registers.value[b->sp];
+    if (frame->exact && rule->return_address.kind == USPI_REGISTER) cfa += b->call_push;
     if ((cfa & (b->word - 1u)) != 0) return false;
     if (frame->sp_known && (frame->exact ? cfa < sp + b->call_push : cfa <= sp)) return false;
     /* A frame outside the bounds is on another stack than theirs, for example a signal handler's. */

@@ -19,8 +19,10 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
                      struct uspi_applied *applied);
 
 /* Returns whether a CFA is plausible. The caller's stack pointer must be on the same stack as the frame and above the
- * frame's. The distance must be at least a word if the call pushed one or the frame has one. */
-bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr cfa);
+ * frame's. The distance must be at least a word if the call pushed one or the frame has one, unless the return address
+ * has been popped into a register (vfork): then the stack pointer already has the caller's value. */
+bool uspi_is_plausible_cfa(const struct uspi_walk *walk, const struct uspi_frame_state *frame,
+                           const struct uspi_rule *rule, usp_addr cfa);
 
 /* Returns whether a CFA that is not plausible can be on another stack: its rule computes it from another register than
  * the stack pointer, or from memory, it is aligned and readable, and not between the frame and the first one on its

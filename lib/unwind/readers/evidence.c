@@ -99,10 +99,8 @@ static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule
     if (!uspi_apply_rule(e->walk, e->frame, rule, &applied)) return false;
     *caller = applied.caller;
     caller->value[b->sp] -= popped_arguments(e, rule);
-    /* If the return address has been popped, sp already has the caller's value. */
-    bool is_popped = b->call_push != 0 && rule->return_address.kind == USPI_REGISTER && e->frame->exact;
     c->cfa = caller->value[b->sp];
-    if (!uspi_is_plausible_cfa(e->walk, e->frame, c->cfa + (is_popped ? b->call_push : 0))) return false;
+    if (!uspi_is_plausible_cfa(e->walk, e->frame, rule, c->cfa)) return false;
     c->ra = by_table ? uspi_judge_by_table(e, applied.return_address)
                      : uspi_judge_return_address(e->walk, &e->aside, applied.return_address);
     c->credit = c->ra.credit;

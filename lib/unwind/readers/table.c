@@ -116,12 +116,8 @@ static bool is_switch(struct uspi_evidence *e, const struct uspi_rule *rule, usp
 /* Checks the CFA of a table's rule. */
 static bool take_cfa(struct uspi_evidence *e, const struct uspi_rule *rule, usp_addr cfa, struct uspi_candidate *c) {
     bool stays;
-    /* If the return address has been popped into a register (vfork), sp already has the caller's value. */
-    const struct uspi_backend *b = e->walk->backend;
-    const bool is_popped = e->frame->exact && b->call_push != 0 && rule->return_address.kind == USPI_REGISTER;
     /* A signal may have been handled on another stack, so the CFA of its frame is not checked. */
-    if (rule->signal_frame || uspi_is_plausible_cfa(e->walk, e->frame, cfa + (is_popped ? b->call_push : 0)))
-        return true;
+    if (rule->signal_frame || uspi_is_plausible_cfa(e->walk, e->frame, rule, cfa)) return true;
     c->is_switch = is_switch(e, rule, cfa, &stays);
     if (c->is_switch) return true;
     if (stays) {
