@@ -143,31 +143,31 @@ struct opened {
 struct found {
     uint64_t sequence;
     uint32_t state, checksum;
-    const uint8_t *bytes;
+    uint64_t at; /* offset in the file */
+    uint8_t *bytes;
     size_t size;
 };
 
 /* Finds the state to which the newest valid header refers. The older header's state is not used: it may be half
- * overwritten. */
-static int find_state(const uint8_t *bytes, size_t size, struct found *found) {
-    memset(found, 0, sizeof *found);
-    if (size < AT_SLOTS) return USP_ERROR_TRUNCATED;
-    if (memcmp(bytes, magic, sizeof magic) != 0 || uspi_le(bytes + AT_VERSION, 4) != VERSION) return USP_ERROR_FORMAT;
-    uint64_t slot = uspi_le(bytes + AT_SLOT, 8);
+ * overwritten.
+ *   head  the file's first AT_SLOTS bytes
+ *   size  the file's size, at least AT_SLOTS */
+static int find_state(const uint8_t *head, uint64_t size, struct found *found) {
+    if (memcmp(head, magic, sizeof magic) != 0 || uspi_le(head + AT_VERSION, 4) != VERSION) return USP_ERROR_FORMAT;
+    uint64_t slot = uspi_le(head + AT_SLOT, 8);
     if (slot > (size - AT_SLOTS) / 2) return USP_ERROR_TRUNCATED;
     for (unsigned i = 0; i < 2; i++) {
-        const uint8_t *header = bytes + AT_HEADERS + i * HEADER_SIZE;
+        const uint8_t *header = head + AT_HEADERS + i * HEADER_SIZE;
         uint64_t sequence = uspi_le(header, 8), which = uspi_le(header + 12, 4), n = uspi_le(header + 16, 8);
         if (sequence <= found->sequence || checksum(header, HEADER_USED) != uspi_le(header + HEADER_USED, 4)) continue;
         if (which > 1 || n > slot) return USP_ERROR_FORMAT;
         *found = (struct found){.sequence = sequence,
                                 .state = (uint32_t)uspi_le(header + 8, 4),
                                 .checksum = (uint32_t)uspi_le(header + 24, 4),
-                                .bytes = bytes + AT_SLOTS + which * slot,
+                                .at = AT_SLOTS + which * slot,
                                 .size = (size_t)n};
     }
-    if (found->sequence == 0 || found->state != 1) return USP_ERROR_NOT_FOUND;
-    return checksum(found->bytes, found->size) == found->checksum ? USP_OK : USP_ERROR_FORMAT;
+    return found->sequence != 0 && found->state == 1 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
 static int read_profile(const uint8_t *bytes, size_t size, size_t *at, struct usp_profile **profile) {
@@ -214,36 +214,35 @@ static int read_state(const struct found *found, uint64_t duration, struct opene
 /* A hang's file is small. */
 #define FILE_MAX ((uint64_t)1 << 30)
 
-/* Reads a whole file into a block that the caller frees. */
-static int read_file(const char *path, uint8_t **bytes, size_t *size) {
-    struct uspi_os_file file;
-    int status = uspi_os_file_open(path, 0, &file, NULL);
-    *bytes = NULL;
+/* Reads the newest state into a block that the caller frees, and nothing else: the file may be large and empty. */
+static int read_newest(const struct uspi_os_file *file, struct found *found, uint64_t *duration) {
+    uint8_t head[AT_SLOTS];
+    if (file->size < AT_SLOTS || file->size > FILE_MAX) return USP_ERROR_TRUNCATED;
+    int status = uspi_os_file_read(file, 0, head, sizeof head);
+    if (status == USP_OK) status = find_state(head, file->size, found);
     if (status != USP_OK) return status;
-    *size = (size_t)file.size;
-    if (file.size == 0 || file.size > FILE_MAX) status = USP_ERROR_TRUNCATED;
-    if (status == USP_OK) *bytes = malloc(*size);
-    if (status == USP_OK) status = *bytes == NULL ? USP_ERROR_NO_MEMORY : uspi_os_file_read(&file, 0, *bytes, *size);
-    uspi_os_file_close(&file);
-    return status;
+    memcpy(duration, head + AT_DURATION, sizeof *duration);
+    found->bytes = malloc(found->size + 1);
+    if (found->bytes == NULL) return USP_ERROR_NO_MEMORY;
+    status = uspi_os_file_read(file, found->at, found->bytes, found->size);
+    if (status != USP_OK) return status;
+    return checksum(found->bytes, found->size) == found->checksum ? USP_OK : USP_ERROR_FORMAT;
 }
 
 int usp_hang_open(const char *path, struct usp_hang **hang) {
-    struct found found;
+    struct found found = {.bytes = NULL};
+    struct uspi_os_file file;
     uint64_t duration = 0;
-    uint8_t *bytes;
-    size_t size;
     if (path == NULL || hang == NULL) return USP_ERROR_ARGUMENT;
     *hang = NULL;
-    int status = read_file(path, &bytes, &size);
+    int status = uspi_os_file_open(path, 0, &file, NULL);
+    if (status != USP_OK) return status;
+    status = read_newest(&file, &found, &duration);
+    uspi_os_file_close(&file);
     struct opened *opened = calloc(1, sizeof *opened);
     if (status == USP_OK && opened == NULL) status = USP_ERROR_NO_MEMORY;
-    if (status == USP_OK) status = find_state(bytes, size, &found);
-    if (status == USP_OK) {
-        memcpy(&duration, bytes + AT_DURATION, sizeof duration);
-        status = read_state(&found, duration, opened);
-    }
-    free(bytes);
+    if (status == USP_OK) status = read_state(&found, duration, opened);
+    free(found.bytes);
     if (status == USP_OK) {
         *hang = &opened->hang;
     } else if (opened != NULL) {

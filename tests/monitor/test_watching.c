@@ -3,9 +3,11 @@
  * hundred hangs with a known culprit; what a healthy loop costs; the file of a process that was killed; and allocations
  * that fail. */
 #include "tests/monitor/scripted_loop.h"
+#include "tests/support/address_space.h"
 #include "tests/support/each_allocation.h"
 #include "tests/support/suite.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 static uint64_t seed;
@@ -872,6 +874,20 @@ START_TEST(killed_in_a_hang) {
 }
 END_TEST
 
+/* A file that was made much longer takes no more memory to read. */
+START_TEST(large_empty_file) {
+    const struct rlimit limit = {(rlim_t)512 << 20, (rlim_t)512 << 20};
+    loop_start();
+    begin_turn(0x666);
+    pass(400 * MS);
+    ck_assert_int_eq(truncate(path, (off_t)1 << 30), 0);
+    if (!needs_address_space()) ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    struct usp_hang *hang = read_file(USP_OK);
+    ck_assert_uint_eq(hang->first->frames[0].pc, 0x666);
+    usp_hang_free(hang);
+}
+END_TEST
+
 /* The process is killed in a hang, and the hang would never be reported. The next process must report it, once. */
 START_TEST(next_start_finds_it) {
     loop_start();
@@ -1065,8 +1081,8 @@ int main(void) {
               stopped_in_a_hang, busy_loop_without_waits, late_turns_are_no_hangs);
     add_loop_tests(field, 0, 2, monitor_on_a_busy_machine);
     add_tests(numbers, a_thousand_hangs, a_hundred_culprits, healthy_costs_nothing, hang_of_hours);
-    add_tests(file, killed_in_a_hang, next_start_finds_it, hang_begins_while_a_killed_one_is_reported, damaged_file,
-              each_allocation_fails);
+    add_tests(file, killed_in_a_hang, large_empty_file, next_start_finds_it, hang_begins_while_a_killed_one_is_reported,
+              damaged_file, each_allocation_fails);
     tcase_set_timeout(field, 60);
     tcase_set_timeout(numbers, 120);
     tcase_set_timeout(file, 120);
