@@ -72,9 +72,8 @@ allowed() {
   lib/objc/loop_source_cf.m) echo "<(CoreFoundation/CoreFoundation|dispatch/dispatch)\.h>|\"lib/objc/loop_source\.h\"" ;;
   lib/objc/*) echo "$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;
   lib/os/*) echo "<[A-Za-z0-9_/-]+\.h>|$ours|$backend|$host|$config" ;;
-  # The command compiles its own copy of these, which escape text and write JSON, and calls only public functions of the
-  # library.
-  tools/*) echo "<[A-Za-z0-9_/-]+\.h>|$config|\"tools/[a-z_0-9/]+\.h\"|\"lib/base/(array|json|source|span|text)\.h\"" ;;
+  # The command compiles its own copy of these and otherwise calls only public functions of the library.
+  tools/*) echo "<[A-Za-z0-9_/-]+\.h>|$config|\"tools/[a-z_0-9/]+\.h\"|\"lib/base/(array|json|packer|source|span|text)\.h\"" ;;
   lib/base/* | lib/capture/* | lib/snapshot/*) echo "$standard|$public|$ours|$backend|$host|$config" ;;
   lib/*) echo "$standard|$public|$ours|$backend|$config" ;;
   esac
