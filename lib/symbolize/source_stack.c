@@ -16,7 +16,7 @@ struct visiting {
 
 /* Visits the source frames of an address as those of frame i, with `flags` added. */
 static int visit_address(const struct visiting *v, usp_addr address, uint32_t i, uint32_t flags) {
-    struct usp_source_frame capacity[FRAMES], *frames = capacity;
+    struct usp_source_frame own[FRAMES], *frames = own;
     struct usp_lines lines;
     usp_lines_init(&lines, frames, FRAMES);
     lines.flags = USP_LINES_FILL;
@@ -39,7 +39,7 @@ static int visit_address(const struct visiting *v, usp_addr address, uint32_t i,
         lines.frames[k].flags |= flags;
         status = v->visit(v->context, i, &lines.frames[k]);
     }
-    if (frames != capacity) free(frames);
+    if (frames != own) free(frames);
     return status;
 }
 

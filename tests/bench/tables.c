@@ -89,10 +89,10 @@ APART static unsigned with_registers(unsigned depth, unsigned a, unsigned b) {
 }
 
 APART static unsigned with_array(unsigned depth, unsigned a, unsigned b) {
-    volatile unsigned capacity[50];
-    capacity[depth % 50] = a;
+    volatile unsigned space[50];
+    space[depth % 50] = a;
     unsigned got = descend(depth, a, b);
-    return got + capacity[depth % 50];
+    return got + space[depth % 50];
 }
 
 APART static unsigned descend(unsigned depth, unsigned a, unsigned b) {

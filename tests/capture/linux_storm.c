@@ -150,14 +150,14 @@ static SHADOWED void act(unsigned what) {
 static SHADOWED void descend(unsigned depth, unsigned what) {
     SHADOW_ENTER(mine);
     /* Frames of different sizes. */
-    volatile char capacity[64];
-    capacity[depth & 63] = 1;
+    volatile char space[64];
+    space[depth & 63] = 1;
     if (depth == 0) {
         act(what);
     } else {
         descend(depth - 1, what);
     }
-    sink += (unsigned)capacity[depth & 63];
+    sink += (unsigned)space[depth & 63];
     SHADOW_LEAVE(mine);
 }
 

@@ -193,10 +193,10 @@ static KEPT void be_interrupted(void) {
 #define FAR 20000u
 
 static void be_interrupted_far_down(void) {
-    volatile char capacity[FAR];
-    capacity[0] = capacity[FAR - 1] = 1;
+    volatile char space[FAR];
+    space[0] = space[FAR - 1] = 1;
     be_interrupted();
-    atomic_fetch_add(&standing_sink, (unsigned)capacity[0]);
+    atomic_fetch_add(&standing_sink, (unsigned)space[0]);
 }
 
 /* A crash handler passes a frame address and must get the frames above it, wherever its alternate stack lies: below the
@@ -451,24 +451,24 @@ START_TEST(records_on_an_unknown_stack) {
     } cases[] = {{0, 3}, {64, 3}, {RECORD_GAP_MAX, 3}, {RECORD_GAP_MAX + 16, 2}, {-4096, 2}};
     /* On 32-bit arm, compilers write other records or no records. */
     if (USPI_HOST_ARCH == USP_ARCH_ARMV7 || !USPI_HOST_RECORDS || !LIBC_HAS_COROUTINES) return;
-    char *capacity =
+    char *stack =
         mmap(NULL, COROUTINE_STACK + COROUTINE_ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(capacity, MAP_FAILED);
+    ck_assert_ptr_ne(stack, MAP_FAILED);
     forge = forge_record;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         distance = cases[i].distance;
-        run_coroutine(capacity);
+        run_coroutine(stack);
         ck_assert_msg(frames_found == cases[i].frames, "%td bytes: %d frames", distance, frames_found);
     }
     /* First the record lies past the last readable page; then only its first word can be read. */
-    ck_assert_int_eq(mprotect(capacity + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
+    ck_assert_int_eq(mprotect(stack + COROUTINE_STACK, COROUTINE_ROOM, PROT_NONE), 0);
     forge = forge_pointer;
     for (unsigned i = 0; i < 2; i++) {
-        unreadable = (uintptr_t)capacity + COROUTINE_STACK - i * USPI_HOST_SLOT;
-        run_coroutine(capacity);
+        unreadable = (uintptr_t)stack + COROUTINE_STACK - i * USPI_HOST_SLOT;
+        run_coroutine(stack);
         ck_assert_int_eq(frames_found, 2);
     }
-    ck_assert_int_eq(munmap(capacity, COROUTINE_STACK + COROUTINE_ROOM), 0);
+    ck_assert_int_eq(munmap(stack, COROUTINE_STACK + COROUTINE_ROOM), 0);
 }
 END_TEST
 

@@ -262,10 +262,10 @@ END_TEST
 
 BOUNDS(recurse);
 static BOUNDED(recurse) void recurse(void) {
-    volatile char capacity[256];
-    capacity[0] = 1;
+    volatile char space[256];
+    space[0] = 1;
     if (what == recurse) recurse();
-    atomic_fetch_add(&standing_sink, (unsigned)capacity[0]);
+    atomic_fetch_add(&standing_sink, (unsigned)space[0]);
 }
 
 START_TEST(an_overflown_stack_keeps_both_ends) {

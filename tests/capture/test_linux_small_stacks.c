@@ -235,8 +235,8 @@ static uintptr_t own_low;
 static KEPT void take_stack(struct parked *s) {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     if (here > own_low + left_over + 2048) {
-        volatile uint8_t *capacity = __builtin_alloca(here - own_low - left_over - 1024);
-        capacity[0] = 1;
+        volatile uint8_t *space = __builtin_alloca(here - own_low - left_over - 1024);
+        space[0] = 1;
     }
     stand_here(s->wait == NULL ? s : in_handler);
     atomic_fetch_add(&standing_sink, 1);

@@ -751,17 +751,17 @@ END_TEST
 
 static struct parked long_coroutine;
 
-static KEPT void take_room(void) {
-    char capacity[LONG_STACK / 2];
+static KEPT void use_stack(void) {
+    char space[LONG_STACK / 2];
     /* Keeps compilers from removing the array, which has no visible effect. */
-    __asm__ volatile("" : : "r"(capacity) : "memory");
+    __asm__ volatile("" : : "r"(space) : "memory");
     stand_deep(&long_coroutine, long_coroutine.depth);
-    __asm__ volatile("" : : "r"(capacity) : "memory");
+    __asm__ volatile("" : : "r"(space) : "memory");
 }
 
-/* Calls take_room, so that its own frame record lies beyond the room on every processor. */
+/* Calls use_stack, so that its own frame record lies beyond the room on every processor. */
 static KEPT void have_room_taken(void) {
-    take_room();
+    use_stack();
     atomic_fetch_add(&standing_sink, 1);
 }
 

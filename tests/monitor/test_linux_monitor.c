@@ -1102,14 +1102,14 @@ START_TEST(each_descriptor_lacks) {
     close(highest);
     ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &whole), 0);
     limit = whole;
-    for (rlim_t capacity = 0;; capacity++) {
-        limit.rlim_cur = (rlim_t)highest + capacity;
+    for (rlim_t more = 0;; more++) {
+        limit.rlim_cur = (rlim_t)highest + more;
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
         int status = use_files();
         ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &whole), 0);
         ck_assert_uint_eq(open_descriptors(), before);
         if (status == USP_OK) break;
-        ck_assert_msg(status == USP_ERROR_SYSTEM, "with room for %u files: %s", (unsigned)capacity,
+        ck_assert_msg(status == USP_ERROR_SYSTEM, "with room for %u files: %s", (unsigned)more,
                       usp_status_string(status));
         failures++;
     }

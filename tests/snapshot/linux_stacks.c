@@ -43,15 +43,15 @@ static KEPT void wait_for_end(void) {
 static KEPT void sleep_for_child(void);
 
 static KEPT void take_room(void) {
-    volatile char *capacity = alloca(size);
-    if (is_touched) memset((char *)capacity, 1, size);
-    capacity[0] = 1;
+    volatile char *space = alloca(size);
+    if (is_touched) memset((char *)space, 1, size);
+    space[0] = 1;
     if (waits_for_child) {
         sleep_for_child();
     } else {
         wait_for_end();
     }
-    sink += (unsigned)capacity[0];
+    sink += (unsigned)space[0];
 }
 
 static KEPT __attribute__((section("bounded_target"))) void descend(unsigned depth) {
@@ -94,10 +94,10 @@ static void handle(int number, siginfo_t *info, void *state) {
 }
 
 static KEPT __attribute__((section("bounded_target"))) unsigned overflow(unsigned n) {
-    volatile char capacity[1000];
-    capacity[0] = (char)n;
+    volatile char space[1000];
+    space[0] = (char)n;
     if (may_go) return n;
-    return overflow(n + 1) + (unsigned)capacity[0];
+    return overflow(n + 1) + (unsigned)space[0];
 }
 
 static void *run_overflow(void *context) {

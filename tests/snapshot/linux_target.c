@@ -79,15 +79,15 @@ static KEPT void be_interrupted(void) {
 #define LONG_PIECE ((size_t)1 << 20)
 
 static KEPT void take_room(unsigned pieces) {
-    char capacity[LONG_PIECE];
+    char space[LONG_PIECE];
     /* Keeps the compiler from removing the array. */
-    __asm__ volatile("" : : "r"(capacity) : "memory");
+    __asm__ volatile("" : : "r"(space) : "memory");
     if (pieces > 1) {
         take_room(pieces - 1);
     } else {
         descend(DEPTH, sleep_long);
     }
-    __asm__ volatile("" : : "r"(capacity) : "memory");
+    __asm__ volatile("" : : "r"(space) : "memory");
 }
 
 static KEPT void take_twelve_pieces(void) { take_room(12); }

@@ -220,10 +220,10 @@ static void handle(int number) {
 }
 
 static __attribute__((noinline, section("bounded_overflow"))) unsigned overflow(unsigned n) {
-    volatile char capacity[1000];
-    capacity[0] = (char)n;
+    volatile char space[1000];
+    space[0] = (char)n;
     if (may_go) return n;
-    return overflow(n + 1) + (unsigned)capacity[0];
+    return overflow(n + 1) + (unsigned)space[0];
 }
 
 extern const char __start_bounded_overflow[], __stop_bounded_overflow[];

@@ -8,9 +8,9 @@ void plugin_call(void (*callback)(void), uintptr_t *returns_to);
 
 /* Calls the callback, and sets *returns_to to this function's own return address. */
 __attribute__((visibility("default"))) void plugin_call(void (*callback)(void), uintptr_t *returns_to) {
-    volatile char capacity[PLUGIN_ROOM];
-    capacity[PLUGIN_ROOM - 1] = 1;
+    volatile char space[PLUGIN_ROOM];
+    space[PLUGIN_ROOM - 1] = 1;
     *returns_to = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0));
     callback();
-    capacity[0] = capacity[PLUGIN_ROOM - 1];
+    space[0] = space[PLUGIN_ROOM - 1];
 }

@@ -172,15 +172,15 @@ static NOT_INLINED void *inside(void *context) {
 #endif
 
 static NOT_INLINED void recurse(unsigned depth) {
-    volatile char capacity[40];
-    capacity[depth] = (char)depth;
+    volatile char space[40];
+    space[depth] = (char)depth;
     if (depth == 0) {
         printf("ready\n");
         fflush(stdout);
         stand();
     }
     recurse(depth - 1);
-    atomic_fetch_add(&sink, (unsigned)capacity[depth]);
+    atomic_fetch_add(&sink, (unsigned)space[depth]);
 }
 
 /* With an argument, the program only tests whether it can run here. */

@@ -25,12 +25,12 @@ static void put64(uint8_t *at, uint64_t value) {
 /* Builds a thread state as an arm64e process has it: each pointer is signed in the bits above its 39 or 47 address
  * bits. */
 static void read_signed_state(struct fixture *f, unsigned bits, usp_addr pc, usp_addr sp, usp_addr fp, usp_addr lr) {
-    const uint64_t capacity = ~((UINT64_C(1) << bits) - 1) & ~(UINT64_C(1) << 55);
+    const uint64_t spare_bits = ~((UINT64_C(1) << bits) - 1) & ~(UINT64_C(1) << 55);
     uint8_t state[STATE_SIZE] = {0};
-    put64(state + 8 * 29, fp | (UINT64_C(0x2a5f3c1100000000) << 7 & capacity));
-    put64(state + 8 * 30, lr | (UINT64_C(0x003be30000000000) & capacity));
-    put64(state + 8 * 31, sp | (UINT64_C(0x7c5a818000000000) & capacity));
-    put64(state + 8 * 32, pc | (UINT64_C(0x555aa58000000000) & capacity));
+    put64(state + 8 * 29, fp | (UINT64_C(0x2a5f3c1100000000) << 7 & spare_bits));
+    put64(state + 8 * 30, lr | (UINT64_C(0x003be30000000000) & spare_bits));
+    put64(state + 8 * 31, sp | (UINT64_C(0x7c5a818000000000) & spare_bits));
+    put64(state + 8 * 32, pc | (UINT64_C(0x555aa58000000000) & spare_bits));
     ck_assert_int_eq(usp_registers_from_state(&f->registers, USP_ARCH_ARM64, USP_THREAD_STATE_MACH + THREAD_STATE64,
                                               state, sizeof state),
                      USP_OK);

@@ -89,10 +89,10 @@ KEPT static void go_down(unsigned depth, unsigned a, unsigned b) {
         unsigned pair[2] = {depth - 1, depth - 1};
         qsort(pair, 2, sizeof pair[0], compare_at);
     } else if (depth % 3 == 0) {
-        volatile char capacity[200];
-        capacity[depth] = 1;
+        volatile char space[200];
+        space[depth] = 1;
         go_down(depth - 1, b, a);
-        atomic_fetch_add(&standing_sink, (unsigned)capacity[depth]);
+        atomic_fetch_add(&standing_sink, (unsigned)space[depth]);
     } else {
         go_down(depth - 1, c, d);
     }

@@ -45,10 +45,10 @@ KEPT static void go_down(unsigned depth) {
     } else if (depth % 2 == 0) {
         qsort(pair, 2, sizeof pair[0], compare);
     } else {
-        volatile char capacity[200];
-        capacity[depth] = 1;
+        volatile char space[200];
+        space[depth] = 1;
         go_down(depth - 1);
-        atomic_fetch_add(&standing_sink, (unsigned)capacity[depth]);
+        atomic_fetch_add(&standing_sink, (unsigned)space[depth]);
     }
     atomic_fetch_add(&standing_sink, 1);
 }

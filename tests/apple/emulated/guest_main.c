@@ -87,10 +87,10 @@ static void innermost(void) {
 }
 
 static __attribute__((noinline)) void middle(void (*function)(void), volatile unsigned *n) {
-    volatile unsigned char capacity[200];
-    capacity[3] = 1;
+    volatile unsigned char space[200];
+    space[3] = 1;
     function();
-    *n += capacity[3];
+    *n += space[3];
 }
 
 static __attribute__((noinline)) void self(void) {

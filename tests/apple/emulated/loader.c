@@ -84,9 +84,9 @@ static usp_addr find_symbol(const struct loaded_image *image, const char *name) 
     struct uspi_macho_symbol symbol;
     if (uspi_macho_symbols(&image->space.macho, &symbols, NULL) != USP_OK) return 0;
     for (uint64_t i = 0; uspi_macho_symbol(&symbols, i, &symbol, NULL) == USP_OK; i++) {
-        char capacity[USPI_MACHO_NAME_BEGINNING];
+        char buffer[USPI_MACHO_NAME_BEGINNING];
         if ((symbol.type & USPI_N_STAB) != 0 || (symbol.type & USPI_N_TYPE) != USPI_N_SECT) continue;
-        if (strcmp(uspi_macho_name_beginning(&symbols, symbol.name, capacity), name) != 0) continue;
+        if (strcmp(uspi_macho_name_beginning(&symbols, symbol.name, buffer), name) != 0) continue;
         return symbol.value + image->slide + ((symbol.description & USPI_N_ARM_THUMB_DEF) != 0 ? 1 : 0);
     }
     return 0;
