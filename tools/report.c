@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +62,8 @@ static void usage(FILE *out) {
           "  -h, --help         print this help\n"
           "\n"
           "exit status: 0 success, 1 with --strict: frames of known images have no name,\n"
-          "2 wrong usage, 3 a file cannot be read, is damaged or has no frames, 4 another\n"
-          "failure\n",
+          "or a report has no thread that --thread selects, 2 wrong usage, 3 a file cannot\n"
+          "be read, is damaged or has no frames, 4 another failure\n",
           out);
 }
 
@@ -76,6 +77,8 @@ struct session {
     struct usp_report_options shown; /* what is shown; its style is set for each report */
     bool as_json, keeps_names, is_strict, is_quiet, asks_for_help;
     bool has_several;          /* several files are read */
+    bool has_shown;            /* a report was shown */
+    const char *heading;       /* path of the file that is shown, until it was written; NULL: it is not written */
     struct log_names *names;   /* NULL: no files to search */
     struct usp_reader *images; /* NULL: none were given */
 };
@@ -115,18 +118,38 @@ static int read_all(const struct log_file_name *name, char **bytes, size_t *size
     return status;
 }
 
-static int show(const struct session *session, const struct usp_report *report, const char *path) {
-    struct usp_reader_counts counts;
-    static bool has_shown; /* a report was shown */
-    if (session->has_several && !session->as_json) {
-        if (has_shown) putchar('\n');
-        put_harmless(stdout, path);
-        fputs(":\n\n", stdout);
+/* Says that a report has no thread of those that are to be shown. */
+static void complain_of_thread(const struct usp_report_options *shown, const char *path) {
+    if ((shown->flags & USP_REPORT_THREAD) == 0) {
+        complain("%s: no thread crashed, and there is no backtrace of an exception", path);
+    } else {
+        complain("%s: no thread has the number or id %" PRIu64, path, shown->thread);
     }
-    has_shown = true;
+}
+
+/* Writes the file's path before the first bytes of its report, where several files are shown. */
+static int write_shown(void *context, const char *bytes, size_t n) {
+    struct session *session = context;
+    if (session->heading != NULL) {
+        if (session->has_shown) putchar('\n');
+        put_harmless(stdout, session->heading);
+        fputs(":\n\n", stdout);
+        session->heading = NULL;
+    }
+    session->has_shown = true;
+    return write_to_file(stdout, bytes, n);
+}
+
+static int show(struct session *session, const struct usp_report *report, const char *path) {
+    struct usp_reader_counts counts;
+    session->heading = session->has_several && !session->as_json ? path : NULL;
     struct usp_report_options shown = session->shown;
     shown.style = session->as_json ? USP_REPORT_JSON : USP_REPORT_TEXT;
-    int status = usp_report_write(report, &shown, write_to_file, stdout);
+    int status = usp_report_write(report, &shown, write_shown, session);
+    if (status == USP_ERROR_NOT_FOUND) {
+        complain_of_thread(&shown, path);
+        return EXIT_INCOMPLETE;
+    }
     /* main reports that the output cannot be written. */
     if (status != USP_OK) return ferror(stdout) ? EXIT_FAILED : log_fail(path, status);
     if (session->as_json) putchar('\n');

@@ -52,7 +52,8 @@ struct usp_reader_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_reader_options_init(struct usp_reader_options *options);
 
-/* Makes a reader. On success the caller frees *reader. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY.
+/* Makes a reader. On success the caller frees *reader. Returns USP_OK, USP_ERROR_ARGUMENT (also for unknown flags),
+ * USP_ERROR_NO_MEMORY.
  * Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_reader_create(const struct usp_reader_options *options, struct usp_reader **reader);
 
@@ -161,8 +162,9 @@ struct usp_report_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_report_options_init(struct usp_report_options *options);
 
-/* Writes a part of a report. options NULL: the defaults. Otherwise like usp_report_format. Thread-safe, not
- * async-signal-safe: it calls `write`. */
+/* Writes a part of a report. options NULL: the defaults. Returns as usp_report_format does; also USP_ERROR_ARGUMENT for
+ * unknown flags, and USP_ERROR_NOT_FOUND, before anything is written, when the report has no thread that
+ * USP_REPORT_CRASHED or USP_REPORT_THREAD selects. Thread-safe, not async-signal-safe: it calls `write`. */
 USP_API int usp_report_write(const struct usp_report *report, const struct usp_report_options *options,
                              usp_write_function write, void *context);
 

@@ -990,6 +990,20 @@ START_TEST(refused) {
     ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, refuse, NULL), USP_ERROR_SYSTEM);
     ck_assert_int_eq(usp_report_format(report, USP_REPORT_JSON, refuse, NULL), USP_ERROR_SYSTEM);
     ck_assert_int_eq(usp_report_get_counts(report, NULL), USP_ERROR_ARGUMENT);
+    /* Unknown flags, and threads that the report does not have. */
+    struct usp_report_options shown;
+    usp_report_options_init(&shown);
+    shown.flags = USP_REPORT_APP << 1;
+    ck_assert_int_eq(usp_report_write(report, &shown, refuse, NULL), USP_ERROR_ARGUMENT);
+    shown.flags = USP_REPORT_THREAD;
+    shown.thread = 4711;
+    ck_assert_int_eq(usp_report_write(report, &shown, refuse, NULL), USP_ERROR_NOT_FOUND);
+    shown.flags |= USP_REPORT_CRASHED;
+    ck_assert_int_eq(usp_report_write(report, &shown, refuse, NULL), USP_ERROR_SYSTEM);
+    struct usp_reader *reader;
+    usp_reader_options_init(&options);
+    options.flags = USP_READER_NAMED << 1;
+    ck_assert_int_eq(usp_reader_create(&options, &reader), USP_ERROR_ARGUMENT);
     usp_report_free(report);
     usp_report_free(NULL);
 }

@@ -106,6 +106,17 @@ printf '%s\n' 'Thread 0 Crashed:' '    (1 frame of the system)' '1   App 0x00000
   diff "$work/found" - || fail "--app finds other images"
 run 2 report --thread -1 "$work/a.crash"
 err_has '"crashed" or a thread'
+# A report without such a thread is not shown, and the others are.
+run 1 report --quiet --thread 7 "$work/a.crash"
+[[ ! -s $work/out ]] || fail "--thread 7 shows: $(cat "$work/out")"
+err_has '^unspool: .*a\.crash: no thread has the number or id 7$'
+grep -v '^Thread 1 C' "$work/a.crash" | sed 's/^Thread 1/Thread 0/' >"$work/hang.txt"
+run 1 report --quiet --thread crashed "$work/hang.txt"
+err_has '^unspool: .*hang\.txt: no thread crashed, and there is no backtrace of an exception$'
+run 1 report --quiet --thread 1 "$work/hang.txt" "$work/a.ips"
+out_has '^Thread 1 Crashed:$'
+out_has 'a\.ips:$'
+! grep 'hang' "$work/out" || fail "a report without the thread has a heading"
 # The last check, because it ends the test where the validator is missing.
 validate report "$work"/*.shown
 verdict

@@ -76,9 +76,8 @@ int usp_reader_create(const struct usp_reader_options *options, struct usp_reade
     if (reader == NULL) return USP_ERROR_ARGUMENT;
     *reader = NULL;
     usp_reader_options_init(&completed);
-    if (!USPI_COMPLETE(&completed, options)) {
-        return USP_ERROR_ARGUMENT;
-    }
+    const uint32_t known = USP_READER_RECORD | USP_READER_IMAGES | USP_READER_NAMED;
+    if (!USPI_COMPLETE(&completed, options) || (completed.flags & ~known) != 0) return USP_ERROR_ARGUMENT;
     struct usp_reader *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->options = completed;

@@ -65,12 +65,24 @@ void usp_report_options_init(struct usp_report_options *options) {
     options->style = USP_REPORT_TEXT;
 }
 
+/* Whether options select threads of which the report has none. */
+static bool lacks_threads(const struct uspi_model *model, const struct usp_report_options *selection) {
+    if ((selection->flags & (USP_REPORT_CRASHED | USP_REPORT_THREAD)) == 0) return false;
+    for (size_t i = 0; i < model->thread_count; i++) {
+        if (uspi_shows_thread(selection, &model->threads[i])) return false;
+    }
+    return true;
+}
+
 int usp_report_write(const struct usp_report *report, const struct usp_report_options *options,
                      usp_write_function write, void *context) {
+    const uint32_t known = USP_REPORT_CRASHED | USP_REPORT_THREAD | USP_REPORT_APP;
     struct usp_report_options selection;
     char buffer[4096];
     usp_report_options_init(&selection);
     if (report == NULL || write == NULL || !USPI_COMPLETE(&selection, options)) return USP_ERROR_ARGUMENT;
+    if ((selection.flags & ~known) != 0) return USP_ERROR_ARGUMENT;
+    if (lacks_threads(&report->model, &selection)) return USP_ERROR_NOT_FOUND;
     struct uspi_text out = uspi_text_through(write, context, buffer, sizeof buffer);
     switch (selection.style) {
     case USP_REPORT_TEXT: uspi_model_put_text(&report->model, &selection, &out); break;
