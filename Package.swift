@@ -6,7 +6,7 @@ import PackageDescription
 
 let package = Package(
     name: "Unspool",
-    platforms: [.iOS(.v12), .macOS(.v10_13), .tvOS(.v12), .watchOS(.v4), .visionOS(.v1)],
+    platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "Unspool", targets: ["Unspool"]),
         .library(name: "CUnspool", targets: ["CUnspool"]),

@@ -7,14 +7,15 @@ Pod::Spec.new do |spec|
   spec.version = '0.1.0'
   spec.license = { type: 'MIT', file: 'COPYING' }
   spec.authors = 'The unspool authors'
-  # For use by path. The publisher of a pod fills in where it is.
+  # For use by path: the public list of pods (CocoaPods' trunk) is read-only from 2 December 2026, so no version of this
+  # pod will be there.
   spec.homepage = "file://#{__dir__}/README.md"
   spec.source = { path: '.' }
 
-  spec.ios.deployment_target = '12.0'
-  spec.osx.deployment_target = '10.13'
-  spec.tvos.deployment_target = '12.0'
-  spec.watchos.deployment_target = '4.0'
+  spec.ios.deployment_target = '15.0'
+  spec.osx.deployment_target = '12.0'
+  spec.tvos.deployment_target = '15.0'
+  spec.watchos.deployment_target = '9.0'
   spec.visionos.deployment_target = '1.0'
 
   spec.swift_versions = ['6.0']

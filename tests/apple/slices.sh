@@ -12,7 +12,7 @@ export PATH=$top/tests/apple:$PATH
 need_tools clang-19 ld64.lld-19 ld64.lld.darwinold-13 llvm-nm-19 llvm-lipo-19 python3
 make_work
 out=$top/build/apple
-all=$("$top/tools/build-apple" --list)
+all=$("$top/tools/build-apple" --old --list)
 list=$all some=()
 
 # compiler SLICE: sets cc to the compiler command with which build-apple configures the slice.
@@ -73,7 +73,7 @@ says 2 '--output needs a folder' --output
 says 2 'like ios=15.0' --min-version 15.0
 says 2 'no platform "bsd"' --min-version bsd=1.0
 says 2 'what is "ios-arm64"?' ios-arm64
-says 2 '--list stands alone' --list --slice
+says 2 '--list lists all slices' --list --slice ios-arm64
 says 0 'usage: tools/build-apple' --help
 says 1 'ios-armv7: 12.0 is later than the last system for armv7' --slice ios-armv7 --min-version ios=12.0
 export USP_SDK_LACKS='armv7 i386'
@@ -82,10 +82,24 @@ says 1 'ios-armv7: the SDK iphoneos does not build it' --slice ios-armv7
 USP_SDK_LACKS=x86_64
 says 1 'maccatalyst-x86_64: the SDK macosx does not build it' --slice maccatalyst-x86_64 --min-version maccatalyst=15.0
 USP_SDK_LACKS=$(awk '{ print $3 }' <<<"$all" | tr '\n' ' ')
-says 1 'none of the installed SDKs builds any slice'
+says 1 'none of the installed SDKs builds any slice' --old
 [[ $(grep -c ': left out, ' "$work/says") -eq $(wc -l <<<"$all") ]] || fail "build-apple: not a line for each slice left out"
 unset USP_SDK_LACKS
 PATH=/usr/bin:/bin says 1 'no xcrun'
+
+# ---- the oldest systems: the default, an older one that is asked for, and the oldest that a slice can be for
+# versions ARGUMENT...: prints the versions of some slices in the list.
+versions() {
+  "$top/tools/build-apple" --list "$@" | awk '$1 ~ /^(ios-armv7|ios-arm64e?|macos-(arm64|x86_64)|watchos-arm64)$/ { print $1 "=" $4 }' | xargs
+}
+found=$(versions)
+[[ $found == 'ios-arm64=15.0 ios-arm64e=15.0 watchos-arm64=26.0 macos-arm64=12.0 macos-x86_64=12.0' ]] ||
+  fail "build-apple: the oldest systems are $found"
+found=$(versions --old --min-version ios=12.0 --min-version macos=11.5 --min-version macos=10.15)
+[[ $found == 'ios-arm64=12.0 ios-arm64e=14.0 ios-armv7=12.0 watchos-arm64=26.0 macos-arm64=11.0 macos-x86_64=10.15' ]] ||
+  fail "build-apple --min-version: the oldest systems are $found"
+diff <("$top/tools/build-apple" --list | awk '{ print $1 }') <(awk '$3 !~ /^(armv7k?|i386)$/ { print $1 }' <<<"$all") ||
+  fail "build-apple: the slices without --old"
 
 # ---- all slices
 # Optimization changes which functions of libSystem are called, but no warning of clang's. Xcode's Debug builds define
@@ -102,7 +116,7 @@ if [[ $list != "$all" ]]; then
   while read -r slice _; do some+=(--slice "$slice"); done <<<"$list"
 fi
 arguments=(--enable-werror CPPFLAGS=-DDEBUG=1 CFLAGS="${USP_APPLE_CFLAGS--O1}")
-"$top/tools/build-apple" "${some[@]}" --output "$out" -- "${arguments[@]}"
+"$top/tools/build-apple" "${some[@]}" --old --output "$out" -- "${arguments[@]}"
 
 NM=llvm-nm-19 "$top/tests/source/check-layers.sh" "$top/build/apple-ios-arm64" || fail "ios-arm64: the layers"
 
@@ -139,7 +153,6 @@ expected_version() {
   case $1 in
   ios-armv7 | ios-simulator-i386) echo "LC_VERSION_MIN_IPHONEOS $2" ;;
   watchos-armv7k) echo "LC_VERSION_MIN_WATCHOS $2" ;;
-  macos-x86_64) echo "LC_VERSION_MIN_MACOSX $2" ;;
   macos-*) echo "1 $2" ;;
   ios-simulator-*) echo "7 $2" ;;
   tvos-simulator-*) echo "8 $2" ;;
@@ -369,7 +382,7 @@ built() { (cd "$1/slices" && echo *); }
 # An SDK that builds for one processor only: the command prints a line for each slice that it has dropped, and builds
 # the rest.
 export USP_SDK_LACKS='arm64 arm64e armv7 armv7k x86_64 i386'
-"$top/tools/build-apple" --min-version watchos=6.1 --output "$work/few" -- "${arguments[@]}" >"$work/says" ||
+"$top/tools/build-apple" --old --min-version watchos=6.1 --output "$work/few" -- "${arguments[@]}" >"$work/says" ||
   fail "build-apple: not with an SDK for arm64_32 alone: $(cat "$work/says")"
 unset USP_SDK_LACKS
 [[ $(grep -c ': left out, the SDK .* does not build it$' "$work/says") -eq $(($(wc -l <<<"$all") - 1)) ]] ||

@@ -27,15 +27,18 @@ for part in MAJOR MINOR PATCH; do sed -nE "s/^#define USP_VERSION_$part ([0-9]+)
 [[ $(head -n 1 COPYING) == 'MIT License' ]] || fail "COPYING is not the licence that the packages name"
 pods_say "type: 'MIT', file: 'COPYING'"
 
-# Prints the oldest system of a platform, which is that of its oldest slice. 32-bit iOS does not count: these tools no
-# longer know it.
-oldest() { tools/build-apple --list | awk -v slice="^$1-[^-]*$" '$1 ~ slice && $3 != "armv7" { print $4 }' | sort -n | head -n 1; }
+# Prints the oldest system of a platform, which is that of its oldest slice.
+oldest() { tools/build-apple --list | awk -v slice="^$1-[^-]*$" '$1 ~ slice { print $4 }' | sort -n | head -n 1; }
 while read -r platform system swift; do
   minimum=$(oldest "$platform")
   pods_say "spec.$system.deployment_target = '$minimum'"
   # .v12 stands for 12.0, .v10_13 for 10.13.
   name=${minimum%.0}
   says Package.swift ".$swift(.v${name//./_})"
+  # The documents name it too.
+  for file in README.md doc/apple.md tools/build-apple; do
+    tr -s '\n ' ' ' <"$file" | grep -qE "$swift $name\b" || fail "$file does not say $swift $name"
+  done
 done <<'END'
 ios ios iOS
 macos osx macOS

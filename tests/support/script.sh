@@ -106,11 +106,11 @@ public_functions() {
     grep -oE 'usp_[a-z0-9_]+ *\($' | tr -d ' (' | sort -u
 }
 
-# apple_targets: prints the slices of tools/build-apple, each with the compiler's target for its oldest system, one on
+# apple_targets: prints all slices of tools/build-apple, each with the compiler's target for its oldest system, one on
 # each line.
 apple_targets() {
   local slice arch version
-  "$top/tools/build-apple" --list | while read -r slice _ arch version; do
+  "$top/tools/build-apple" --old --list | while read -r slice _ arch version; do
     case ${slice%-*} in
     maccatalyst) version=ios$version-macabi ;;
     visionos) version=xros$version ;;

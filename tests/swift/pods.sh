@@ -117,7 +117,7 @@ for pod in CUnspool UnspoolObjC; do
   grep -qF "'CLANG_ENABLE_MODULES' => 'NO'" $pod.podspec || fail "$pod.podspec lets its sources use modules"
   grep -qF "'DEFINES_MODULE' => 'YES'" $pod.podspec || fail "$pod.podspec defines no module"
 done
-apple=(clang-19 -target arm64-apple-ios12.0 -isysroot tests/apple/sdk -Wall -Wextra -Werror -fsyntax-only)
+apple=(clang-19 -target arm64-apple-ios15.0 -isysroot tests/apple/sdk -Wall -Wextra -Werror -fsyntax-only)
 mapfile -t sources < <(pod_sources UnspoolObjC)
 for layout in static frameworks; do
   flags_of $layout CUnspool UnspoolObjC
