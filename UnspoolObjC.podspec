@@ -4,7 +4,7 @@
 Pod::Spec.new do |spec|
   spec.name = 'UnspoolObjC'
   spec.summary = 'Captures and symbolicates call stacks, in Objective-C: NSThread, callStackSymbols.'
-  spec.version = '0.1.0'
+  spec.version = File.read("#{__dir__}/configure.ac")[/^AC_INIT\(\[unspool\], \[([0-9.]+)\]/, 1]
   spec.license = { type: 'MIT', file: 'COPYING' }
   spec.authors = 'The unspool authors'
   # For use by path: the public list of pods (CocoaPods' trunk) is read-only from 2 December 2026, so no version of this

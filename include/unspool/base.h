@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define USP_VERSION_MAJOR 0
-#define USP_VERSION_MINOR 1
+#define USP_VERSION_MINOR 9
 #define USP_VERSION_PATCH 0
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -110,7 +110,7 @@ USP_API uint32_t usp_variant_from_string(const char *name);
  * processor. Even then, the library can read stacks of other processors. Async-signal-safe, thread-safe. */
 USP_API uint32_t usp_arch_host(void);
 
-/* Return the version of the loaded library: as major << 16 | minor << 8 | patch, and as text ("0.1.0").
+/* Return the version of the loaded library: as major << 16 | minor << 8 | patch, and as text ("1.2.3").
  * USP_VERSION_MAJOR, USP_VERSION_MINOR and USP_VERSION_PATCH are the version of the headers. Async-signal-safe,
  * thread-safe. */
 USP_API uint32_t usp_version(void);

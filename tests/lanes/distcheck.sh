@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the release archive builds, tests, installs and uninstalls; programs use the installed library, shared and static; the README's demo
-need_build g++=g++ xz-utils git python3-jsonschema llvm-19
+# About: the release archive builds, tests, installs and uninstalls; programs use the installed library, shared and static; its functions and types are compared with the committed ones; the README's demo
+need_build g++=g++ xz-utils git python3-jsonschema llvm-19 abigail-tools
 # The build of the lane check makes the archive, and is installed below. The archive is built once more, by itself.
 configure_in check
 dist=$top/build/dist
@@ -31,6 +31,9 @@ fi
 
 # shellcheck source=tests/install/check.sh
 . "$top/tests/install/check.sh"
+
+# The shared library's functions and types, compared with those that are committed.
+"$top/tests/install/abi.sh" "$top/build/check"
 
 # The README's first command. The second time, nothing must be left to build.
 rm -rf "$top/build/demo"
