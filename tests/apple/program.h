@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations of Apple's headers that programs need and the stand-in SDK lacks, because it has only what the library
- * uses: enough to compile doc/examples/ios/checklist.c and doc/examples/crash.c. The compiler includes it by -include;
- * layouts do not matter here. */
+ * uses: enough to compile doc/examples/ios/checklist.c, doc/examples/crash.c and tests/apple/run_checklist.c. The
+ * compiler includes it by -include; layouts do not matter here. */
 #ifndef TESTS_APPLE_PROGRAM_H
 #define TESTS_APPLE_PROGRAM_H
 
@@ -24,6 +24,7 @@ typedef struct standin_sigaltstack stack_t;
 _Noreturn void abort(void);
 _Noreturn void exit(int status);
 int atoi(const char *text);
+int puts(const char *text);
 
 #define SA_ONSTACK 0x0001
 #define SA_SIGINFO 0x0040

@@ -137,3 +137,16 @@ build_armv7() {
   configure_in armv7 --disable-static --host=arm-linux-gnueabihf --enable-werror "CC=clang-19 --target=arm-linux-gnueabihf -mthumb"
   make_in armv7 all
 }
+
+# python_tools NAME PACKAGES: installs Python packages in a virtual environment in the cache, and prints its folder.
+python_tools() {
+  local folder=$cache/$1 wanted=$2
+  if [[ ! -f $folder/done || $(<"$folder/done") != "$wanted" ]]; then
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    # shellcheck disable=SC2086 # words on purpose
+    patiently "$top/build/lanes/$1-pip.log" "$folder/bin/pip" install -q $wanted
+    echo "$wanted" >"$folder/done"
+  fi
+  echo "$folder"
+}
