@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""The library's calls as the other modules use them: errors, text, paths, options."""
+from __future__ import annotations
+
+import enum
+import os
+from typing import Any, Callable, Iterator, Union
+
+from ._unspool import ffi, lib
+
+Path = Union[str, bytes, 'os.PathLike[str]', 'os.PathLike[bytes]']
+Data = Union[str, bytes, bytearray, memoryview]
+
+# The values of the library's enum usp_status, without USP_ and USP_ERROR_.
+Status = enum.IntEnum('Status', {  # type: ignore[misc]
+    name[len('USP_'):].replace('ERROR_', ''): value
+    for name, value in ffi.typeof('enum usp_status').relements.items()})
+STYLES = {'no': lib.USP_DEMANGLE_NO, 'simple': lib.USP_DEMANGLE_SIMPLE, 'full': lib.USP_DEMANGLE_FULL,
+          'short': lib.USP_DEMANGLE_SHORT}
+ERROR_SIZE = 512
+
+
+class Error(Exception):
+    """A call of the library failed. The text is the library's sentence, `status` why."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message, status)
+        self.status = Status(status)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def text_of(string: Any) -> str:
+    """A C string. Bytes that are not UTF-8 become U+FFFD, as in the library's JSON."""
+    return ffi.string(string).decode('utf-8', 'replace')
+
+
+def check(status: int, error: Any = None, about: str = '') -> None:
+    """Raises an error unless the status is a success."""
+    if status >= 0:
+        return
+    if status == lib.USP_ERROR_NO_MEMORY:
+        raise MemoryError
+    message = text_of(error) if error is not None else ''
+    if not message:
+        message = (about and about + ': ') + text_of(lib.usp_status_string(status))
+    raise Error(message, status)
+
+
+def c_string(text: Union[Path, None]) -> Any:
+    """A path or name as a C string, which lives as long as the result; NULL for None."""
+    if text is None:
+        return ffi.NULL
+    encoded = os.fsencode(text)
+    if b'\0' in encoded:
+        raise ValueError('embedded null byte')
+    return ffi.new('char[]', encoded)
+
+
+def c_bytes(data: Data) -> bytes:
+    """Text as bytes that no other thread can change during a call."""
+    return data.encode() if isinstance(data, str) else bytes(data)
+
+
+def style_of(name: str) -> int:
+    if name not in STYLES:
+        raise ValueError(f'demangle is one of {", ".join(STYLES)}, not {name!r}')
+    return STYLES[name]
+
+
+def build_id_of(build_id: Union[str, bytes]) -> bytes:
+    """A build id or UUID, in hexadecimal with or without dashes, or as bytes."""
+    found = bytes.fromhex(build_id.replace('-', '')) if isinstance(build_id, str) else bytes(build_id)
+    if not 0 < len(found) <= lib.USP_BUILD_ID_MAX:
+        raise ValueError(f'a build id has 1 to {lib.USP_BUILD_ID_MAX} bytes, not {len(found)}')
+    return found
+
+
+def options(kind: str) -> Any:
+    """A struct of options with the defaults."""
+    made = ffi.new(f'struct {kind} *')
+    getattr(lib, kind + '_init')(made)
+    return made
+
+
+def made(kind: str, create: Callable[..., int], *arguments: Any, about: str = '', has_error: bool = True) -> Any:
+    """An object that `create` makes through its parameter after `arguments`, freed when nothing refers to it. The
+    arguments live longer, since the object may use them."""
+    free = getattr(lib, kind + '_free')
+    place, error = ffi.new(f'struct {kind} **'), ffi.new('char[]', ERROR_SIZE)
+    more = (error, ERROR_SIZE) if has_error else ()
+    check(create(*arguments, place, *more), error, about)
+    return ffi.gc(place[0], lambda pointer, kept=arguments: free(pointer))
+
+
+def written(write: Callable[[Any, Any], int]) -> bytes:
+    """What the library writes: `write` gets a function and its context."""
+    text = ffi.gc(ffi.new('struct uspy_text *'), lib.uspy_text_clear)
+    check(write(ffi.addressof(lib, 'uspy_write'), text))
+    return bytes(ffi.buffer(text.bytes, text.size)) if text.size else b''
+
+
+def demangler(style: str) -> Any:
+    return made('usp_demangler', lib.usp_demangler_create, style_of(style), has_error=False)
+
+
+def images_of(images: Any) -> Iterator[Any]:
+    return (lib.usp_images_get(images, i) for i in range(lib.usp_images_count(images)))
