@@ -59,16 +59,17 @@ class Selectors:
 
 
 class Mapping:
-    """Bytes at an address. `slide` says that pointers in it need slide info; `absent` that the file has no bytes."""
+    """Bytes at an address. `slide` says that pointers in it need slide info; `hole` bytes of zeros are behind the data,
+    and a hole in the file."""
 
-    def __init__(self, protection, flags=0, slide=False, absent=0):
-        self.protection, self.flags, self.slide, self.absent = protection, flags, slide, absent
+    def __init__(self, protection, flags=0, slide=False):
+        self.protection, self.flags, self.slide, self.hole = protection, flags, slide, 0
         self.data, self.address, self.offset, self.pointers = bytearray(), 0, 0, {}
-        self.slide_place, self.declared_size = (0, 0), None
+        self.slide_place = (0, 0)
 
     @property
     def size(self):
-        return self.absent or align(len(self.data))
+        return align(len(self.data)) + self.hole
 
     def append(self, data, alignment=16):
         """Returns the place of the data in this mapping."""
@@ -93,17 +94,16 @@ class CacheFile:
     def place_offsets(self):
         at = 0
         for mapping in self.mappings:
-            mapping.offset = at if not mapping.absent else 0
-            at += 0 if mapping.absent else mapping.size
+            mapping.offset = at
+            at += mapping.size
         self.end = at
 
     def slide_bytes(self):
         """Room for slide info: generous, because it is laid out before pointers are known."""
         return sum(0x400 + mapping.size // 0x1000 * 0x108 for mapping in self.mappings if mapping.slide)
 
-    def find(self, address, size=1):
-        return next((m for m in self.mappings if not m.absent and m.address <= address and
-                     address + size <= m.address + m.size), None)
+    def find(self, address):
+        return next((m for m in self.mappings if m.address <= address < m.address + m.size), None)
 
 
 def header_fields(size, fields):
@@ -120,9 +120,8 @@ def mapping_tables(file):
     """Returns the tables of mappings: 32 bytes and 56 bytes for each."""
     plain, with_slide = b'', b''
     for m in file.mappings:
-        size = m.size if m.declared_size is None else m.declared_size
-        plain += struct.pack('<3Q2I', m.address, size, m.offset, m.protection, m.protection)
-        with_slide += struct.pack('<6Q2I', m.address, size, m.offset, *m.slide_place, m.flags, m.protection, m.protection)
+        plain += struct.pack('<3Q2I', m.address, m.size, m.offset, m.protection, m.protection)
+        with_slide += struct.pack('<6Q2I', m.address, m.size, m.offset, *m.slide_place, m.flags, m.protection, m.protection)
     return plain, with_slide
 
 

@@ -45,6 +45,7 @@ def parse_arguments(arguments=None):
     p.add_argument('--stubs', action='store_true', help='a sub-cache of stubs')
     p.add_argument('--islands', action='store_true', help='a pool of branch islands')
     p.add_argument('--spare', type=number, default=0, help='number of sub-caches without an image')
+    p.add_argument('--sparse', type=number, default=0, help='a sub-cache of this size, of which the file has no blocks')
     p.add_argument('--gap', action='store_true', help='other data between segments')
     p.add_argument('--linkedit-distance', type=number, default=0, help='bytes of address space before __LINKEDIT')
     p.add_argument('--linkedit-excess', type=number, default=0, help='by how much __LINKEDIT is longer than its mapping')
@@ -101,6 +102,10 @@ class Cache:
         for _ in range(self.options.spare):
             file = self.new_file(self.sub_suffix())
             file.add(Mapping(READ)).append(bytes(PAGE) + b'spare')
+        if self.options.sparse:
+            mapping = self.new_file(self.sub_suffix()).add(Mapping(READ))
+            mapping.append(bytes(PAGE))
+            mapping.hole = self.options.sparse
 
     def data_flags(self):
         return FLAG_AUTH if self.options.arch == 'arm64e' else 0
@@ -504,8 +509,8 @@ class Cache:
         for file in self.files:
             with open(stem + file.suffix if file.suffix else name, 'wb') as out:
                 for mapping in file.mappings:
-                    if not mapping.absent:
-                        out.write(bytes(mapping.data).ljust(mapping.size, b'\0'))
+                    out.write(bytes(mapping.data).ljust(mapping.size - mapping.hole, b'\0'))
+                    out.seek(mapping.hole, os.SEEK_CUR)
                 out.write(file.tail + bytes(0x100))
         if self.symbols_file:
             with open(stem + '.symbols', 'wb') as out:
