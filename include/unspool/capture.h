@@ -133,8 +133,9 @@ USP_API bool usp_is_prepared(void);
 USP_API int usp_thread_prepare(void);
 
 /* Releases what usp_prepare and captures acquired: the signal handler, if no other handler has replaced it, the
- * buffers, the list of images, and what was learned for later captures. No other call may be running. Afterwards, the
- * next call that needs usp_prepare calls it again. Not async-signal-safe: it frees memory and takes locks. */
+ * buffers, the list of images, what was learned for later captures, and usp_symbolizer_default. No other call may be
+ * running. Afterwards, the next call that needs usp_prepare calls it again. Not async-signal-safe: it frees memory and
+ * takes locks. */
 USP_API void usp_shutdown(void);
 
 /* ---- typed capture ---- */

@@ -72,6 +72,12 @@ USP_API int usp_format_escaped(char *buffer, size_t size, uint32_t escape, const
 /* Receives a piece of text, not NUL-terminated. Returns 0, or a negative status, which ends the formatting. */
 typedef int (*usp_write_function)(void *context, const char *bytes, size_t n);
 
+/* Writes to an open file: a usp_write_function.
+ *   context  points to an int, the file's descriptor
+ * Writes all bytes, also after interrupted and partial writes. Returns USP_OK, USP_ERROR_ARGUMENT, or USP_ERROR_SYSTEM
+ * when a write failed. Async-signal-safe, thread-safe. */
+USP_API int usp_write_fd(void *context, const char *bytes, size_t n);
+
 enum usp_format_flags {
     /* File and line after each function, and inlined calls, where the symbolizer has debug information or an index.
      * Reading debug information takes time. */

@@ -73,12 +73,13 @@ struct usp_lines {
 /* Sets size, frames and capacity, and clears the rest. Async-signal-safe, thread-safe. */
 USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *frames, uint32_t capacity);
 
-/* Gives all source frames at an address: pass usp_frame_call_site(), not the return address. The last frame is the
- * function that was not inlined, named as in the symbol table where possible. Of several names that the symbol table
- * has for that function, as when the linker folded identical functions, it has the one whose lines are given, and so
- * does lines->symbol. Without debug information there is one frame with the symbol's name and no line. Returns USP_OK
- * when there is a frame, USP_ERROR_NOT_FOUND when there is none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe,
- * not async-signal-safe: it opens files, allocates, takes locks and may call the loader.
+/* Gives all source frames at an address: pass usp_frame_call_site(), not the return address. symbolizer NULL:
+ * usp_symbolizer_default. The last frame is the function that was not inlined, named as in the symbol table where
+ * possible. Of several names that the symbol table has for that function, as when the linker folded identical
+ * functions, it has the one whose lines are given, and so does lines->symbol. Without debug information there is one
+ * frame with the symbol's name and no line. Returns USP_OK when there is a frame, USP_ERROR_NOT_FOUND when there is
+ * none, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes
+ * locks and may call the loader.
  *
  * Lines come from an index in the symbolizer's store, or from debug information (DWARF 2 to 5) in
  *   - the image's file
@@ -92,8 +93,9 @@ USP_API void usp_lines_init(struct usp_lines *lines, struct usp_source_frame *fr
 USP_API int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines);
 
 /* Gives all source frames of a stack's frame. Looks up usp_frame_call_site(), so the caller does not adjust addresses.
- * arch is the stack's. lines->symbol.offset counts from the call site. Otherwise like usp_symbolize_lines. Thread-safe,
- * not async-signal-safe: it opens files, allocates, takes locks and may call the loader. */
+ * arch is the stack's. symbolizer NULL: usp_symbolizer_default. lines->symbol.offset counts from the call site.
+ * Otherwise like usp_symbolize_lines. Thread-safe, not async-signal-safe: it opens files, allocates, takes locks and
+ * may call the loader. */
 USP_API int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                                       struct usp_lines *lines);
 
@@ -102,39 +104,41 @@ typedef int (*usp_name_visitor)(void *context, const char *name);
 
 /* Visits every function that has the code at an address, which may be several when the linker folded identical ones.
  * The first is the one that usp_symbolize_lines names. The others come from debug information and, where that describes
- * the function, from the symbol table, each once, in the order of their mangled names. Returns USP_OK, the result with
- * which `visit` ended the visit, USP_ERROR_NOT_FOUND when no function holds the address, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes locks and may call the
- * loader. */
+ * the function, from the symbol table, each once, in the order of their mangled names. symbolizer NULL:
+ * usp_symbolizer_default. Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when no
+ * function holds the address, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens
+ * files, allocates, takes locks and may call the loader. */
 USP_API int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                        void *context);
 
 /* Explains the lines of the image that holds an address: writes a sentence that says where they come from, or why there
- * are none and where they were searched for, to `text` (`size` bytes, cut to fit). Returns USP_OK when there are lines,
- * USP_ERROR_NOT_FOUND when there are none, USP_ERROR_FORMAT when an index is damaged, even if debug information is used
- * in its place, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates,
- * takes locks and may call the loader. */
+ * are none and where they were searched for, to `text` (`size` bytes, cut to fit). symbolizer NULL:
+ * usp_symbolizer_default. Returns USP_OK when there are lines, USP_ERROR_NOT_FOUND when there are none,
+ * USP_ERROR_FORMAT when an index is damaged, even if debug information is used in its place, USP_ERROR_ARGUMENT,
+ * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes locks and may call the
+ * loader. */
 USP_API int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size);
 
 /* Explains the file of the image that holds an address: writes the path of the file that is used to `text` (`size`
- * bytes, cut to fit), or a sentence that says why none is. Returns USP_OK when a file is used, USP_ERROR_NOT_FOUND when
- * none was found, or no image holds the address; USP_ERROR_MISMATCH, or the status with which it could not be opened or
- * read, when a file was found and is not used; USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not
- * async-signal-safe: it opens files, allocates, takes locks and may call the loader. */
+ * bytes, cut to fit), or a sentence that says why none is. symbolizer NULL: usp_symbolizer_default. Returns USP_OK when
+ * a file is used, USP_ERROR_NOT_FOUND when none was found, or no image holds the address; USP_ERROR_MISMATCH, or the
+ * status with which it could not be opened or read, when a file was found and is not used; USP_ERROR_ARGUMENT,
+ * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates, takes locks and may call the
+ * loader. */
 USP_API int usp_symbolizer_explain_file(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size);
 
 /* Receives a source frame of the stack's frame `i`. *frame is valid during the call only; its strings are valid as
  * long as the symbolizer. A result other than 0 ends the visit. */
 typedef int (*usp_source_visitor)(void *context, uint32_t i, const struct usp_source_frame *frame);
 
-/* Visits the source frames of a whole stack, innermost first, including inferred tail calls: functions between two
- * frames that left no frame, because they jumped to the next function. A tail call is inferred where a frame's call
- * site calls another function than the previous frame's, and debug information has exactly one path of at most 16 tail
- * calls from that function to this one (doc/symbolize-lines.md). Nothing is inferred when a function on the path jumps
- * through a pointer, can reach itself, or has no debug information about its calls. Inferred frames have the flag
- * USP_SOURCE_INFERRED and the number of the frame that called the first of them. Lines of call sites are filled
- * (USP_LINES_FILL). A stack from which frames were removed (usp_filter_stack) does not record which of its frames
- * called which.
+/* Visits the source frames of a whole stack, innermost first. symbolizer NULL: usp_symbolizer_default. Inferred tail
+ * calls are included: functions between two frames that left no frame, because they jumped to the next function. A tail
+ * call is inferred where a frame's call site calls another function than the previous frame's, and debug information
+ * has exactly one path of at most 16 tail calls from that function to this one (doc/symbolize-lines.md). Nothing is
+ * inferred when a function on the path jumps through a pointer, can reach itself, or has no debug information about its
+ * calls. Inferred frames have the flag USP_SOURCE_INFERRED and the number of the frame that called the first of them.
+ * Lines of call sites are filled (USP_LINES_FILL). A stack from which frames were removed (usp_filter_stack) does not
+ * record which of its frames called which.
  *
  * Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe,
  * not async-signal-safe: it opens files, allocates, takes locks and may call the loader. */

@@ -92,6 +92,12 @@ USP_API void usp_hang_write_options_init(struct usp_hang_write_options *options)
 USP_API int usp_hang_write(const struct usp_hang *hang, const struct usp_hang_write_options *options,
                            usp_write_function write, void *context);
 
+/* Writes a hang of this process as text to an open file, with demangled names and lines. A function for
+ * usp_monitor_options.ended and the others. Uses usp_symbolizer_default.
+ *   context  points to an int, the file's descriptor; NULL: standard error
+ * What cannot be written is lost. Thread-safe, not async-signal-safe: it allocates, opens files and takes locks. */
+USP_API void usp_print_hang(void *context, const struct usp_hang *hang);
+
 /* Reads the hang during which a process was killed from the file of its monitor (usp_monitor_options.file). On success
  * the caller frees *hang. Its state is USP_HANG_KILLED, even if the process is still alive: this is not checked. A
  * symbolizer for this process symbolicates the stacks where it has the same builds loaded.

@@ -228,6 +228,13 @@ USP_API void usp_profile_write_options_init(struct usp_profile_write_options *op
 USP_API int usp_profile_write(struct usp_profile *profile, const struct usp_profile_write_options *options,
                               usp_write_function write, void *context);
 
+/* Writes a profile of this process to an open file, with demangled names and lines. Uses usp_symbolizer_default.
+ *   fd      an open file descriptor
+ *   format  enum usp_profile_format
+ * Returns as usp_profile_write does, and USP_ERROR_SYSTEM when a write failed. Thread-safe, not async-signal-safe: it
+ * allocates, opens files and takes locks. */
+USP_API int usp_print_profile(int fd, struct usp_profile *profile, uint32_t format);
+
 USP_END_DECLS
 
 #endif

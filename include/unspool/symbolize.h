@@ -92,11 +92,19 @@ USP_API int usp_symbolizer_create_for_snapshot(const struct usp_snapshot *snapsh
                                                const struct usp_symbolizer_options *options,
                                                struct usp_symbolizer **symbolizer);
 
+/* Returns the process's default symbolizer, which every function with a symbolizer as its argument uses for NULL: it
+ * symbolicates addresses of this process. The first call that needs it makes it as usp_symbolizer_create(NULL, NULL)
+ * does, and usp_shutdown frees it with all names that it returned. The caller does not free it; usp_symbolizer_trim
+ * releases its memory. NULL in the options of a writer (format.h, profile.h, monitor.h) still means no names. Returns
+ * NULL when memory is exhausted. Thread-safe, not async-signal-safe: it allocates. */
+USP_API struct usp_symbolizer *usp_symbolizer_default(void);
+
 /* Frees a symbolizer and all names that it returned. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_symbolizer_free(struct usp_symbolizer *symbolizer);
 
 /* Releases all memory, files and names, as if the symbolizer were new. All names and paths that it returned become
- * invalid. No other call for it may be running. NULL is ignored. Not async-signal-safe: it frees memory. */
+ * invalid. No other call for it may be running. symbolizer NULL: usp_symbolizer_default, if it was made. Not
+ * async-signal-safe: it frees memory. */
 USP_API void usp_symbolizer_trim(struct usp_symbolizer *symbolizer);
 
 struct usp_symbolizer_usage {
@@ -115,7 +123,8 @@ struct usp_symbolizer_usage {
     uint64_t reserved[4];
 };
 
-/* Fills *usage. Returns USP_OK or USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe: it takes locks. */
+/* Fills *usage. symbolizer NULL: usp_symbolizer_default; all 0 if it was not made. Returns USP_OK or
+ * USP_ERROR_ARGUMENT. Thread-safe, not async-signal-safe: it takes locks. */
 USP_API int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbolizer_usage *usage);
 
 enum usp_strategy {
@@ -157,11 +166,11 @@ struct usp_symbol {
     uint64_t reserved[3];
 };
 
-/* Symbolicates an address: pass usp_frame_call_site(), not the return address. *symbol is written completely. An
- * address outside all images is looked up in generated code; image_path is then NULL. Returns USP_OK when a symbol
- * holds the address, USP_ERROR_NOT_FOUND when none does (image_path may still be set; the nearest symbol below is not
- * an answer), USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it opens files, allocates,
- * takes locks and may call the loader.
+/* Symbolicates an address: pass usp_frame_call_site(), not the return address. symbolizer NULL: usp_symbolizer_default.
+ * *symbol is written completely. An address outside all images is looked up in generated code; image_path is then NULL.
+ * Returns USP_OK when a symbol holds the address, USP_ERROR_NOT_FOUND when none does (image_path may still be set; the
+ * nearest symbol below is not an answer), USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe:
+ * it opens files, allocates, takes locks and may call the loader.
  *
  * The symbol that holds the address lies in the same section, and its size includes the address. A symbol of unknown
  * size extends to the next symbol or to the section's end, unless it is a label inside a function. Where functions may
@@ -184,19 +193,25 @@ struct usp_symbol {
 USP_API int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol);
 
 /* Symbolicates a frame: looks up its usp_frame_call_site(), so the caller does not adjust addresses. symbol->offset
- * counts from the call site. Otherwise like usp_symbolize. Thread-safe, not async-signal-safe: it opens files,
- * allocates, takes locks and may call the loader. */
+ * counts from the call site. symbolizer NULL: usp_symbolizer_default. Otherwise like usp_symbolize. Thread-safe, not
+ * async-signal-safe: it opens files, allocates, takes locks and may call the loader. */
 USP_API int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
                                 struct usp_symbol *symbol);
 
 /* Symbolicates an address in an image that the caller describes, such as one that was unloaded or has other addresses
  * in another list. Memory and loader are used only if the symbolizer's own list has the same image at the same address.
  * Otherwise the image's file is used, which is found by its path and must have its build id, or its index in
- * options.index_store. *symbol and the result as for usp_symbolize; USP_ERROR_NOT_FOUND also when the address is
- * outside the image. Thread-safe, not async-signal-safe: it opens files, allocates, takes locks and may call the
- * loader. */
+ * options.index_store. symbolizer NULL: usp_symbolizer_default. *symbol and the result as for usp_symbolize;
+ * USP_ERROR_NOT_FOUND also when the address is outside the image. Thread-safe, not async-signal-safe: it opens files,
+ * allocates, takes locks and may call the loader. */
 USP_API int usp_symbolize_image(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                                 struct usp_symbol *symbol);
+
+/* Returns the demangled name (USP_DEMANGLE_FULL) of the function of this process that holds an address, or NULL when no
+ * symbol holds it or memory is exhausted. Of a return address, such as those of usp_backtrace, pass the address − 1.
+ * The name is valid until usp_shutdown or until usp_symbolizer_trim(NULL). Uses usp_symbolizer_default. Thread-safe,
+ * not async-signal-safe: it opens files, allocates, takes locks and may call the loader. */
+USP_API const char *usp_address_name(const void *address);
 
 /* Receives a function. *symbol is valid during the call only; its strings are valid as those of usp_symbolize. A
  * result other than 0 ends the visit. */
@@ -205,7 +220,7 @@ typedef int (*usp_symbol_visitor)(void *context, const struct usp_symbol *symbol
 /* Visits every function that usp_symbolize can name in the image that contains `address` (for example its load
  * address), by ascending start. Each is described as usp_symbolize describes its first byte, but a function of unknown
  * size extends to the next function or to the section's end. Nested functions are included. Functions that only the
- * Objective-C runtime or the loader of this process knows are not.
+ * Objective-C runtime or the loader of this process knows are not. symbolizer NULL: usp_symbolizer_default.
  *
  * Returns USP_OK, the result with which `visit` ended the visit, USP_ERROR_NOT_FOUND when there is no such image or no
  * source of names for its code, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY. `visit` may call usp_symbolize. Thread-safe,

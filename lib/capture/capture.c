@@ -157,6 +157,7 @@ void usp_shutdown(void) {
     uspi_own_code_withdraw();
     uspi_roots_forget();
     uspi_call_sites_forget();
+    uspi_defaults_free();
 }
 
 int usp_capture_get_usage(struct usp_capture_usage *usage) {

@@ -58,6 +58,22 @@ struct uspi_known_roots {
     struct uspi_portable_root portable[USPI_ROOTS];
 };
 
+/* How an object of a later layer that exists once in a process is created and freed. `create` returns NULL when memory
+ * is exhausted. */
+struct uspi_default_kind {
+    void *(*create)(void);
+    void (*destroy)(void *object);
+};
+
+enum uspi_default { USPI_DEFAULT_SYMBOLIZER, USPI_DEFAULT_DEMANGLER, USPI_DEFAULTS };
+
+/* An object that exists once in a process (defaults.c). Any thread sets `kind`, always to the same value, and then the
+ * object, if there is none. */
+struct uspi_default_object {
+    _Atomic(void *) object; /* NULL: not made */
+    _Atomic(const struct uspi_default_kind *) kind;
+};
+
 struct uspi_capture_state {
     /* Return addresses that were verified; those of callers without a frame record are complemented (call_sites.h). Any
      * thread and signal handler reads and writes one word at a time. The first member, so that the fast walk needs no
@@ -76,6 +92,8 @@ struct uspi_capture_state {
 
     struct uspi_code_settings code; /* usp_shutdown frees the rules and restores the defaults */
     struct uspi_known_roots roots;  /* usp_shutdown forgets them */
+
+    struct uspi_default_object defaults[USPI_DEFAULTS]; /* usp_shutdown frees them */
 };
 
 extern struct uspi_capture_state uspi_capture_state;
@@ -83,5 +101,15 @@ extern struct uspi_capture_state uspi_capture_state;
 /* Calls usp_prepare with its defaults unless the program has called it: options that the program chose stay in force.
  * For every function that needs it and is not async-signal-safe. Returns as usp_prepare does. (capture.c) */
 int uspi_capture_prepare(void);
+
+/* Returns the process's object, which the first call makes, or NULL when memory is exhausted. `kind` is the same for
+ * each call with this `which`. Thread-safe: it takes no lock; of two objects that are made at once, one is freed. */
+void *uspi_default_get(enum uspi_default which, const struct uspi_default_kind *kind);
+
+/* Returns the process's object, or NULL when it was not made. */
+void *uspi_default_made(enum uspi_default which);
+
+/* Frees all of them. No other thread may use one. */
+void uspi_defaults_free(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_print_stack and usp_print_threads: capture, symbolicate and print stacks in one call. */
-#include "lib/capture/state.h"
-#include "lib/os/os.h"
+/* Implements print.h: captures, symbolicates and prints stacks in one call. */
+#include "lib/base/text.h"
 
 #include <unspool/print.h>
 
@@ -16,11 +15,6 @@
 
 #define MAX_FRAMES 4096u /* maximum number of frames printed of one stack */
 #define TAIL       512u  /* how many of these are the outermost ones, if the stack is deeper */
-
-/* A usp_write_function. The context points to the file descriptor. */
-static int write_to_descriptor(void *context, const char *bytes, size_t n) {
-    return uspi_os_write(*(const int *)context, bytes, n);
-}
 
 /* Makes a demangler and a symbolizer: for a snapshot, or for this process if `snapshot` is NULL. */
 static int make_names(const struct usp_snapshot *snapshot, struct usp_format_options *options) {
@@ -50,7 +44,7 @@ static int print_frames(int fd, const struct usp_stack *stack) {
     struct usp_format_options options;
     int status = make_names(NULL, &options);
     if (status != USP_OK) return status;
-    status = usp_format_stack(stack, NULL, &options, write_to_descriptor, &fd);
+    status = usp_format_stack(stack, NULL, &options, usp_write_fd, &fd);
     free_names(&options);
     return status;
 }
@@ -70,16 +64,22 @@ __attribute__((noinline)) int usp_print_stack(int fd) {
     return status;
 }
 
-static int print_snapshot(int fd, const struct usp_snapshot *snapshot) {
+static int print_in_style(int fd, const struct usp_snapshot *snapshot, uint32_t style) {
     struct usp_format_options options;
     int status = make_names(snapshot, &options);
     if (status != USP_OK) return status;
-    status = usp_format_snapshot(snapshot, &options, write_to_descriptor, &fd);
+    options.style = style;
+    status = usp_format_snapshot(snapshot, &options, usp_write_fd, &fd);
     free_names(&options);
     return status;
 }
 
-__attribute__((noinline)) int usp_print_threads(int fd) {
+int usp_print_snapshot(int fd, const struct usp_snapshot *snapshot) {
+    return snapshot != NULL ? print_in_style(fd, snapshot, USP_FORMAT_CALL_STACK_SYMBOLS) : USP_ERROR_ARGUMENT;
+}
+
+/* Prints all threads. Inlined, so that the calling thread's stack begins with the caller of the public function. */
+static inline __attribute__((always_inline)) int print_threads(int fd, uint32_t style) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
@@ -88,7 +88,58 @@ __attribute__((noinline)) int usp_print_threads(int fd) {
     options.skip_own = 1;
     int status = usp_snapshot_create_self(&options, &snapshot);
     if (status != USP_OK) return status;
-    status = print_snapshot(fd, snapshot);
+    status = print_in_style(fd, snapshot, style);
     usp_snapshot_free(snapshot);
+    return status;
+}
+
+__attribute__((noinline)) int usp_print_threads(int fd) { return print_threads(fd, USP_FORMAT_CALL_STACK_SYMBOLS); }
+
+__attribute__((noinline)) int usp_print_threads_json(int fd) { return print_threads(fd, USP_FORMAT_JSON); }
+
+/* A usp_write_function that writes to a struct uspi_text. */
+static int put_text(void *context, const char *bytes, size_t n) {
+    uspi_put(context, bytes, n);
+    return USP_OK;
+}
+
+static bool is_calling_thread(const struct usp_thread *thread) {
+    struct usp_thread own;
+    if (usp_thread_self(&own) != USP_OK) return false;
+    const bool is_own = own.id == thread->id;
+    usp_thread_release(&own);
+    return is_own;
+}
+
+/* Formats a stack with the names that the process keeps. */
+static int format_frames(char *buffer, size_t size, const struct usp_stack *stack) {
+    struct usp_format_options options;
+    struct uspi_text text = uspi_text_in(buffer, size);
+    usp_format_options_init(&options);
+    options.flags = USP_FORMAT_LINES;
+    options.symbolizer = usp_symbolizer_default();
+    if (options.symbolizer == NULL) return USP_ERROR_NO_MEMORY;
+    int status = usp_demangler_create(USP_DEMANGLE_FULL, &options.demangler);
+    if (status == USP_OK) status = usp_format_stack(stack, NULL, &options, put_text, &text);
+    usp_demangler_free(options.demangler);
+    return status == USP_OK ? uspi_text_end(&text) : status;
+}
+
+__attribute__((noinline)) int usp_format_pthread(char *buffer, size_t size, uintptr_t pthread) {
+    struct usp_unwind_options unwind;
+    struct usp_thread thread;
+    struct usp_stack *stack;
+    if (buffer == NULL && size > 0) return USP_ERROR_ARGUMENT;
+    if (size > 0) buffer[0] = '\0';
+    int status = usp_thread_from_pthread(pthread, &thread);
+    if (status != USP_OK) return status;
+    usp_unwind_options_init(&unwind);
+    unwind.async = 1;
+    unwind.skip = is_calling_thread(&thread);
+    status = usp_stack_create(&thread, &unwind, &stack);
+    usp_thread_release(&thread);
+    if (status != USP_OK) return status;
+    status = format_frames(buffer, size, stack);
+    usp_stack_free(stack);
     return status;
 }

@@ -353,6 +353,8 @@ int uspi_symbolize_lines_expecting(struct usp_symbolizer *symbolizer, const stru
 }
 
 int usp_symbolize_lines(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_lines *lines) {
+    if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
+    if (symbolizer == NULL) return USP_ERROR_NO_MEMORY;
     return uspi_symbolize_lines_expecting(symbolizer, NULL, address, NULL, lines);
 }
 
@@ -392,6 +394,8 @@ int uspi_visit_names_of(struct usp_symbolizer *symbolizer, const struct usp_imag
 
 int usp_symbolizer_visit_names(struct usp_symbolizer *symbolizer, usp_addr address, usp_name_visitor visit,
                                void *context) {
+    if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
+    if (symbolizer == NULL) return USP_ERROR_NO_MEMORY;
     return uspi_visit_names_of(symbolizer, NULL, address, visit, context);
 }
 
@@ -401,7 +405,9 @@ int usp_symbolize_frame_lines(struct usp_symbolizer *symbolizer, uint32_t arch, 
 }
 
 int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size) {
-    if (symbolizer == NULL || text == NULL || size == 0) return USP_ERROR_ARGUMENT;
+    if (text == NULL || size == 0) return USP_ERROR_ARGUMENT;
+    if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
+    if (symbolizer == NULL) return USP_ERROR_NO_MEMORY;
     struct usp_lines lines;
     usp_lines_init(&lines, NULL, 0);
     struct uspi_query query = {.lines = &lines};
@@ -425,7 +431,9 @@ int usp_symbolizer_explain_lines(struct usp_symbolizer *symbolizer, usp_addr add
 }
 
 int usp_symbolizer_explain_file(struct usp_symbolizer *symbolizer, usp_addr address, char *text, size_t size) {
-    if (symbolizer == NULL || text == NULL || size == 0) return USP_ERROR_ARGUMENT;
+    if (text == NULL || size == 0) return USP_ERROR_ARGUMENT;
+    if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
+    if (symbolizer == NULL) return USP_ERROR_NO_MEMORY;
     struct usp_lines lines;
     usp_lines_init(&lines, NULL, 0);
     struct uspi_query query = {.lines = &lines};

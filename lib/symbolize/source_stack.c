@@ -45,7 +45,9 @@ static int visit_address(const struct visiting *v, usp_addr address, uint32_t i,
 
 int usp_symbolize_stack(struct usp_symbolizer *symbolizer, const struct usp_stack *stack, usp_source_visitor visit,
                         void *context) {
-    if (symbolizer == NULL || stack == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
+    if (stack == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
+    if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
+    if (symbolizer == NULL) return USP_ERROR_NO_MEMORY;
     const struct visiting v = {symbolizer, visit, context};
     const struct uspi_stack_names names = {.symbolizer = symbolizer};
     for (uint32_t i = 0; i < stack->count; i++) {

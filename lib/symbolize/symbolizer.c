@@ -5,6 +5,7 @@
 #include "lib/base/clear.h"
 #include "lib/base/epoch.h"
 #include "lib/base/sized.h"
+#include "lib/capture/state.h"
 #include "lib/images/own_images.h"
 #include "lib/os/os.h"
 #include "lib/symbolize/jit/jit.h"
@@ -150,6 +151,18 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     return USP_OK;
 }
 
+static void *create_default(void) {
+    struct usp_symbolizer *symbolizer;
+    return usp_symbolizer_create(NULL, NULL, &symbolizer) == USP_OK ? symbolizer : NULL;
+}
+
+static void free_default(void *symbolizer) { usp_symbolizer_free(symbolizer); }
+
+struct usp_symbolizer *usp_symbolizer_default(void) {
+    static const struct uspi_default_kind kind = {create_default, free_default};
+    return uspi_default_get(USPI_DEFAULT_SYMBOLIZER, &kind);
+}
+
 /* Frees all modules and what was made from their files. No other thread may use the symbolizer. */
 static void drop_modules(struct usp_symbolizer *symbolizer) {
     uspi_cache_empty(&symbolizer->cache);
@@ -181,6 +194,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
 }
 
 void usp_symbolizer_trim(struct usp_symbolizer *symbolizer) {
+    if (symbolizer == NULL) symbolizer = uspi_default_made(USPI_DEFAULT_SYMBOLIZER);
     if (symbolizer == NULL) return;
     struct uspi_view *view = atomic_load_explicit(&symbolizer->view, memory_order_relaxed);
     drop_modules(symbolizer);
@@ -196,8 +210,10 @@ void usp_symbolizer_trim(struct usp_symbolizer *symbolizer) {
 }
 
 int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbolizer_usage *usage) {
-    if (symbolizer == NULL || usage == NULL) return USP_ERROR_ARGUMENT;
+    if (usage == NULL) return USP_ERROR_ARGUMENT;
     memset(usage, 0, sizeof *usage);
+    if (symbolizer == NULL) symbolizer = uspi_default_made(USPI_DEFAULT_SYMBOLIZER);
+    if (symbolizer == NULL) return USP_OK;
     struct uspi_cache *cache = &symbolizer->cache;
     uspi_lock_take(cache->lock);
     usage->images = (uint32_t)cache->count;
@@ -425,8 +441,18 @@ const struct uspi_source_paths *uspi_symbolizer_paths(const struct usp_symbolize
     return &symbolizer->paths;
 }
 
+/* Symbolicates for a caller of the library: without a symbolizer by the process's own. */
+static int symbolize(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
+                     struct usp_symbol *symbol) {
+    if (symbol == NULL) return USP_ERROR_ARGUMENT;
+    if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
+    if (symbolizer != NULL) return uspi_symbolize_expecting(symbolizer, image, address, NULL, symbol);
+    uspi_clear(symbol, sizeof *symbol);
+    return USP_ERROR_NO_MEMORY;
+}
+
 int usp_symbolize(struct usp_symbolizer *symbolizer, usp_addr address, struct usp_symbol *symbol) {
-    return uspi_symbolize_expecting(symbolizer, NULL, address, NULL, symbol);
+    return symbolize(symbolizer, NULL, address, symbol);
 }
 
 int usp_symbolize_image(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
@@ -435,7 +461,7 @@ int usp_symbolize_image(struct usp_symbolizer *symbolizer, const struct usp_imag
         if (symbol != NULL) uspi_clear(symbol, sizeof *symbol);
         return USP_ERROR_ARGUMENT;
     }
-    return uspi_symbolize_expecting(symbolizer, image, address, NULL, symbol);
+    return symbolize(symbolizer, image, address, symbol);
 }
 
 int usp_symbolize_frame(struct usp_symbolizer *symbolizer, uint32_t arch, const struct usp_frame *frame,
@@ -476,7 +502,9 @@ static int visit_place(struct uspi_query *query, usp_addr *place, struct usp_sym
 /* Enters the epoch for each function anew. With a small memory_limit, indexes are evicted and made again; those that
  * were evicted can then be freed in between. */
 int usp_symbolizer_visit(struct usp_symbolizer *symbolizer, usp_addr address, usp_symbol_visitor visit, void *context) {
-    if (symbolizer == NULL || visit == NULL) return USP_ERROR_ARGUMENT;
+    if (visit == NULL) return USP_ERROR_ARGUMENT;
+    if (symbolizer == NULL) symbolizer = usp_symbolizer_default();
+    if (symbolizer == NULL) return USP_ERROR_NO_MEMORY;
     struct uspi_epoch *readers = &symbolizer->cache.readers;
     struct usp_symbol blank = {0};
     struct uspi_query query = {0};

@@ -95,6 +95,8 @@ static void capture_all(const struct parked *thread, struct walked *walked) {
     options.timeout = scaled_timeout(10000 * MS);
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
+    /* Makes the default symbolizer and demangler. */
+    ck_assert_str_eq(usp_address_name((const char *)(uintptr_t)usp_stack_init + 1), "usp_stack_init");
 }
 
 static void expect_equal(const struct walked *a, const struct walked *b) {
@@ -139,6 +141,8 @@ static void expect_first_capture_state(void) {
     ck_assert_uint_eq(s->roots.count, 0);
     ck_assert(!s->roots.main_known && !s->roots.threads_known);
     ck_assert_uint_eq(s->roots.lock.holder, 0);
+    for (unsigned i = 0; i < USPI_DEFAULTS; i++)
+        ck_assert(s->defaults[i].object == NULL && s->defaults[i].kind == NULL);
 }
 
 /* Checks the system's state, except what capturing.h says stays. */

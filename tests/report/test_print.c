@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of usp_print_stack, usp_print_threads and usp_symbolizer_create_for_snapshot. */
+/* Tests of print.h and usp_symbolizer_create_for_snapshot. */
 #include <check.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -112,9 +112,85 @@ START_TEST(threads_have_names) {
 }
 END_TEST
 
+START_TEST(threads_as_json) {
+    the_named_function(3, usp_print_threads_json);
+    ck_assert_int_eq(depth_status, USP_OK);
+    ck_assert_ptr_eq(strchr(depth_text, '{'), depth_text);
+    ck_assert_uint_eq(count_of(depth_text, "\"symbol\": \"the_named_function\""), 4);
+    ck_assert_ptr_null(strstr(depth_text, "usp_print"));
+    free(depth_text);
+}
+END_TEST
+
+static const struct usp_snapshot *own_snapshot;
+
+static int print_own_snapshot(int fd) { return usp_print_snapshot(fd, own_snapshot); }
+
+START_TEST(a_snapshot_is_printed) {
+    struct usp_snapshot *snapshot;
+    int status;
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &snapshot), USP_OK);
+    own_snapshot = snapshot;
+    char *text = printed(print_own_snapshot, &status);
+    ck_assert_int_eq(status, USP_OK);
+    ck_assert_uint_eq(count_of(text, "a_snapshot_is_printed"), 1);
+    ck_assert_ptr_nonnull(strstr(text, "Thread "));
+    free(text);
+    usp_snapshot_free(snapshot);
+    ck_assert_int_eq(usp_print_snapshot(1, NULL), USP_ERROR_ARGUMENT);
+}
+END_TEST
+
+/* The context of the_formatted_function. */
+struct formatting {
+    char text[16384];
+    size_t size; /* of `text` that is used */
+    int length;
+};
+
+KEPT static int the_formatted_function(struct formatting *f) {
+    f->length = usp_format_pthread(f->text, f->size, (uintptr_t)pthread_self());
+    return f->length + 1;
+}
+
+START_TEST(a_pthread_as_text) {
+    static struct formatting f, small = {.size = 20};
+    pthread_t thread;
+    pthread_barrier_init(&barrier, NULL, 2);
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_by_name, NULL), 0);
+    pthread_barrier_wait(&barrier);
+    f.length = usp_format_pthread(f.text, sizeof f.text, (uintptr_t)thread);
+    ck_assert_uint_eq((size_t)f.length, strlen(f.text));
+    ck_assert_uint_eq(count_of(f.text, "wait_by_name + "), 1);
+    ck_assert_ptr_eq(strstr(f.text, "0 "), f.text);
+    ck_assert_ptr_null(strstr(f.text, "usp_"));
+    ck_assert_int_eq(usp_format_pthread(NULL, 1, (uintptr_t)thread), USP_ERROR_ARGUMENT);
+    pthread_barrier_wait(&barrier);
+    pthread_join(thread, NULL);
+
+    f.size = sizeof f.text;
+    ck_assert_int_gt(the_formatted_function(&f), 0);
+    ck_assert_uint_eq((size_t)f.length, strlen(f.text));
+    /* The stack begins at the caller. */
+    const char *first_end = strchr(f.text, '\n');
+    ck_assert_ptr_nonnull(first_end);
+    const char *name = strstr(f.text, "the_formatted_function + ");
+    ck_assert(name != NULL && name < first_end);
+    ck_assert_int_gt(the_formatted_function(&small), 20);
+    ck_assert_mem_eq(small.text, f.text, 19);
+    ck_assert_int_eq(small.text[19], '\0');
+    usp_shutdown();
+}
+END_TEST
+
 START_TEST(a_failed_write_is_told) {
+    int fd = -1;
     ck_assert_int_eq(usp_print_stack(-1), USP_ERROR_SYSTEM);
     ck_assert_int_eq(usp_print_threads(-1), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_print_threads_json(-1), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_write_fd(&fd, "a", 1), USP_ERROR_SYSTEM);
+    ck_assert_int_eq(usp_write_fd(NULL, "a", 1), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_write_fd(&fd, NULL, 1), USP_ERROR_ARGUMENT);
 }
 END_TEST
 
@@ -138,7 +214,7 @@ END_TEST
 
 int main(void) {
     TCase *all = tcase_create("all");
-    add_tests(all, a_stack_has_names, a_stack_too_deep_says_what_was_left_out, threads_have_names,
-              a_failed_write_is_told, a_symbolizer_for_a_snapshot);
+    add_tests(all, a_stack_has_names, a_stack_too_deep_says_what_was_left_out, threads_have_names, threads_as_json,
+              a_snapshot_is_printed, a_pthread_as_text, a_failed_write_is_told, a_symbolizer_for_a_snapshot);
     return run_suite("print", all);
 }

@@ -295,7 +295,9 @@ START_TEST(trimmed_it_is_as_new) {
     usp_symbolizer_free(symbolizer);
     usp_symbolizer_trim(NULL);
     struct usp_symbolizer_usage usage;
-    ck_assert_int_eq(usp_symbolizer_get_usage(NULL, &usage), USP_ERROR_ARGUMENT);
+    ck_assert_int_eq(usp_symbolizer_get_usage(NULL, &usage), USP_OK);
+    ck_assert_uint_eq(usage.images, 0);
+    ck_assert_int_eq(usp_symbolizer_get_usage(NULL, NULL), USP_ERROR_ARGUMENT);
     usp_images_free(images);
 }
 END_TEST

@@ -262,7 +262,6 @@ START_TEST(visitors_end_it) {
     open_program(&(struct call_program){.units = "cba", .calls = "c>b b~a"});
     make_stack('a', 'c');
     ck_assert_int_eq(usp_symbolize_stack(symbolizers[0], &stack, stop_at_inferred, NULL), 42);
-    ck_assert_int_eq(usp_symbolize_stack(NULL, &stack, stop_at_inferred, NULL), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_symbolize_stack(symbolizers[0], NULL, stop_at_inferred, NULL), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_symbolize_stack(symbolizers[0], &stack, NULL, NULL), USP_ERROR_ARGUMENT);
     close_program();

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints the stacks of all threads of this process at one moment. */
+#include <unspool/unspool.h>
+
+int main(void) { return usp_print_threads(1) == USP_OK ? 0 : 1; }
