@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Compares bindings/rust/unspool-sys/src/declarations.rs with the public headers from which it is written, and the
+# crates' version with that of the library.
+set -euo pipefail
+# shellcheck source=tests/support/script.sh
+. "$(dirname "$0")/../support/script.sh"
+need_tools perl
+make_work
+crates=$top/bindings/rust
+write() { perl "$crates/declarations.pl" "$@"; }
+
+write "$top"/include/unspool/*.h >"$work/declarations.rs"
+diff -u "$crates/unspool-sys/src/declarations.rs" "$work/declarations.rs" ||
+  fail "write it again: perl bindings/rust/declarations.pl include/unspool/*.h >bindings/rust/unspool-sys/src/declarations.rs"
+public_functions >"$work/public"
+grep -oE '^    pub fn usp_[a-z0-9_]+' "$work/declarations.rs" | awk '{ print $3 }' | sort >"$work/declared"
+diff "$work/public" "$work/declared" || fail "functions that are declared (>) are not those of the headers (<)"
+
+# What the program does not understand, it refuses.
+printf 'USP_BEGIN_DECLS\nUSP_API long double usp_made(void);\nUSP_END_DECLS\n' >"$work/made.h"
+if write "$work/made.h" >/dev/null 2>"$work/said"; then fail "an unknown type is accepted"; fi
+grep -q 'usp_made\|which type' "$work/said" || fail "$(cat "$work/said")"
+
+version=$(sed -n 's/^AC_INIT(\[unspool\], \[\([0-9.]*\)\].*/\1/p' "$top/configure.ac")
+[[ -n $version ]] || fail "configure.ac: no version found"
+while read -r file line; do
+  [[ $line == *"\"$version\""* ]] || fail "$file: the library's version is $version: $line"
+done < <(cd "$crates" && grep -H '^version = "' ./*/Cargo.toml Cargo.lock | sed 's/:/ /')
+verdict
