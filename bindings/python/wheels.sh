@@ -28,7 +28,7 @@ fi
 # run COMMAND...: shows the output only if the command fails.
 run() {
   "$@" >"$work/log" 2>&1 || {
-    tail -n 40 "$work/log" >&2
+    cut -c 1-500 "$work/log" | grep -v "^[^ ]*python -m ziglang" | tail -n 40 >&2
     exit 1
   }
 }

@@ -222,9 +222,9 @@ def test_signatures_are_those_of_the_records(store, build_id, functions):
     found, stacks = store.signatures(*arrow(lines)), {}
     assert len(found.name_offsets) == len(lines) + 1 and len(found.stacks) == len(found.kinds) == len(lines)
     for i, line in enumerate(lines):
-        names = found.names[found.name_offsets[i]:found.name_offsets[i + 1]].decode().split('\0')[:-1]
+        names = found.names[found.name_offsets[i]:found.name_offsets[i + 1]].decode().split('\0')
         if found.kinds[i] != 1:
-            assert names == [] and found.stacks[i] == 0
+            assert names == [''] and found.stacks[i] == 0
             is_stack = i % 11 and i % 7 not in (2, 3, 4)
             assert not is_stack and found.kinds[i] == (2 if i % 11 else found.kinds[i])
             continue

@@ -26,11 +26,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The call and its argument, for systems whose headers are older. Source: Linux include/uapi/linux/openat2.h. */
+/* The call and its argument, for systems whose headers are older. Newer ones have a struct open_how, also in fcntl.h.
+ * Source: Linux include/uapi/linux/openat2.h. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
-struct open_how {
+struct resolved_open {
     uint64_t flags, mode, resolve;
 };
 #define NO_MAGIC_LINKS UINT64_C(0x02)
@@ -54,8 +55,8 @@ static int open_placed(int placed) {
 }
 
 static int open_below(int root, const char *path, bool follows_links) {
-    const struct open_how how = {.flags = O_PATH | O_CLOEXEC,
-                                 .resolve = IN_ROOT | NO_MAGIC_LINKS | (follows_links ? 0 : NO_LINKS)};
+    const struct resolved_open how = {.flags = O_PATH | O_CLOEXEC,
+                                      .resolve = IN_ROOT | NO_MAGIC_LINKS | (follows_links ? 0 : NO_LINKS)};
     long placed = -1;
     errno = EAGAIN;
     for (unsigned i = 0; i < TRIES && placed < 0 && errno == EAGAIN; i++) {

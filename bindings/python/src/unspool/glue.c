@@ -107,9 +107,8 @@ static void mix_bytes(uint64_t *hash, const void *bytes, size_t n) {
 
 static int put_name(struct record *record, const char *name, size_t length) {
     if (record->names == record->depth) return USP_OK;
-    record->names++;
-    int status = uspy_write(&record->store->text, name, length);
-    return status == USP_OK ? uspy_write(&record->store->text, "", 1) : status;
+    int status = record->names++ > 0 ? uspy_write(&record->store->text, "", 1) : USP_OK;
+    return status == USP_OK ? uspy_write(&record->store->text, name, length) : status;
 }
 
 /* A usp_place_function, whose context is a struct record. */

@@ -50,7 +50,7 @@ struct uspy_signatures {
     const int32_t *offsets;
     size_t count;
     uint32_t depth;        /* number of names of a signature */
-    int32_t *name_offsets; /* out, count + 1 elements: record i's names in the store's text, each ended by a NUL */
+    int32_t *name_offsets; /* out, count + 1 elements: record i's names in the store's text, with a NUL between two */
     int64_t *stacks;       /* out: a hash of the (build, offset) pairs of record i's stack */
     uint8_t *kinds;        /* out: enum uspy_record_kind */
 };

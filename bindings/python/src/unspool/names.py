@@ -148,10 +148,14 @@ def symbolize(path: Path, addresses: Iterable[int], *, load_address: Optional[in
 
 # ---- places of reports
 
+def _encoded(data: Any) -> Any:
+    return data.encode() if isinstance(data, str) else data
+
+
 class Signatures(NamedTuple):
     """What Store.signatures found, in the memory layout of Arrow columns."""
-    name_offsets: memoryview  # int32, one more than records: where a record's names begin in `names`
-    names: bytes              # functions, innermost first, inlined calls too; a NUL ends each
+    name_offsets: memoryview  # int32, one more than records: where each record's names begin
+    names: bytes              # functions, innermost first, inlined calls too; a NUL is between two
     stacks: memoryview        # int64: a hash of all (build, offset) pairs
     kinds: memoryview         # uint8: 1 a stack, 0 unreadable, 2 something else: Store.symbolize_record reads it
 
@@ -265,13 +269,14 @@ class Store:
     def signatures(self, records: Data, offsets: Any, depth: int = 5) -> Signatures:
         """Symbolicates many records at once and gives what equal ones have in common: the innermost `depth` functions and
         a hash of the stack. records and offsets (int32) are the buffers of an Arrow column of binary values."""
-        data = records if isinstance(records, bytes) or memoryview(records).readonly else bytes(records)
-        ends = memoryview(offsets).cast('B').cast('i')
+        data, ends = (memoryview(buffer if memoryview(buffer).readonly else bytes(buffer)).cast('B')
+                      for buffer in (_encoded(records), offsets))
+        ends = ends.cast('i')
         count = len(ends) - 1
         if count < 0:
             raise ValueError('offsets is empty')
         name_offsets, stacks, kinds = (bytearray(size * n) for size, n in ((4, count + 1), (8, count), (1, count)))
-        asked = ffi.new('struct uspy_signatures *', {'size': memoryview(data).nbytes, 'count': count, 'depth': depth})
+        asked = ffi.new('struct uspy_signatures *', {'size': len(data), 'count': count, 'depth': depth})
         kept = [ffi.from_buffer(kind, buffer) for kind, buffer in (
             ('char[]', data), ('int32_t[]', ends), ('int32_t[]', name_offsets), ('int64_t[]', stacks), ('uint8_t[]', kinds))]
         asked.records, asked.offsets, asked.name_offsets, asked.stacks, asked.kinds = kept
