@@ -16,7 +16,9 @@ size_t uspi_span_find(struct uspi_span text, size_t from, struct uspi_span needl
         const char *found = memchr(text.bytes + from, needle.bytes[0], text.length - from);
         if (found == NULL) break;
         from = (size_t)(found - text.bytes);
-        if (uspi_span_has_at(text, from, needle)) return from;
+        /* The second byte excludes nearly all places without a call. */
+        const bool may_be = needle.length < 2 || (from + 1 < text.length && found[1] == needle.bytes[1]);
+        if (may_be && uspi_span_has_at(text, from, needle)) return from;
         from++;
     }
     return text.length;
@@ -42,14 +44,19 @@ struct uspi_span uspi_scan_word(struct uspi_span text, size_t *at) {
 }
 
 bool uspi_scan_decimal(struct uspi_span text, size_t *at, uint64_t *value) {
-    size_t begin = *at;
-    *value = 0;
-    for (; *at < text.length && uspi_is_digit(text.bytes[*at]); ++*at) {
-        unsigned digit = (unsigned)(text.bytes[*at] - '0');
-        if (*value > (UINT64_MAX - digit) / 10) return false;
-        *value = *value * 10 + digit;
+    const size_t begin = *at;
+    size_t here = begin;
+    uint64_t number = 0;
+    bool fits = true;
+    for (; here < text.length && uspi_is_digit(text.bytes[here]); here++) {
+        const unsigned digit = (unsigned)(text.bytes[here] - '0');
+        fits = number < UINT64_MAX / 10 || (number == UINT64_MAX / 10 && digit <= UINT64_MAX % 10);
+        if (!fits) break;
+        number = number * 10 + digit;
     }
-    return *at > begin;
+    *at = here;
+    *value = number;
+    return fits && here > begin;
 }
 
 /* The value of each hexadecimal digit plus 1; 0: no digit. */

@@ -477,6 +477,7 @@ static int read_text(struct walk *walk, size_t node) {
         line.here.position = at;
         line.raw = uspi_span_part(text, at, end);
         if (!line_of(documents, text, at, end, &line.here.text)) status = USP_ERROR_NO_MEMORY;
+        line.here.kind = uspi_line_kind_of(line.here.text);
         if (status == USP_OK) status = read_text_line(walk, &lines, &line, node);
     }
     uspi_log_lines_clear(&lines);

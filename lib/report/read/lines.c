@@ -32,27 +32,19 @@ void uspi_line_choice_init(struct uspi_line_choice *choice) {
     }
 }
 
-/* What is checked of a line before its shapes are tried. */
-struct line_kind {
-    unsigned has, begins; /* enum uspi_line_bytes, enum uspi_line_begins */
-};
-
-static struct line_kind kind_of(struct uspi_span line) {
-    return (struct line_kind){uspi_line_bytes_of(line), uspi_line_begins_of(line)};
+struct uspi_line_kind uspi_line_kind_of(struct uspi_span line) {
+    return (struct uspi_line_kind){uspi_line_bytes_of(line), uspi_line_begins_of(line)};
 }
 
-/* Whether a line may be quoted, or be several lines that are joined. */
-static bool may_be_quoted(struct uspi_span line, struct line_kind kind) {
+bool uspi_line_may_be_quoted(struct uspi_span line, struct uspi_line_kind kind) {
     if ((kind.has & USPI_HAS_QUOTE) != 0) return true;
     const bool has_angle = (kind.has & USPI_HAS_ANGLE) != 0;
     return (has_angle || kind.begins == USPI_BEGINS_OTHER) && uspi_may_be_quoted(line, has_angle);
 }
 
-bool uspi_log_lines_may_be_quoted(struct uspi_span line) { return may_be_quoted(line, kind_of(line)); }
-
 /* ---- images ---- */
 
-static bool find_image(const struct uspi_line_reader *lines, struct uspi_span line, struct line_kind kind,
+static bool find_image(const struct uspi_line_reader *lines, struct uspi_span line, struct uspi_line_kind kind,
                        struct uspi_read_image *image) {
     for (const uint8_t *i = lines->choice->images[kind.begins]; *i != USPI_NO_SHAPE; i++) {
         const struct uspi_line_shape *shape = uspi_line_shapes[*i];
@@ -63,7 +55,8 @@ static bool find_image(const struct uspi_line_reader *lines, struct uspi_span li
     return false;
 }
 
-static bool learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
+static bool learn(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line,
+                  struct uspi_line_kind kind) {
     struct uspi_read_image image;
     if (find_image(lines, line, kind, &image)) return uspi_log_tables_add(&lines->tables, position, &image);
     uspi_log_tables_end(&lines->tables);
@@ -79,7 +72,7 @@ static bool learn_quoted(struct uspi_line_reader *lines, uint64_t position, stru
     const bool is_list = uspi_is_quoted_list(line);
     for (size_t at = 0, begin = 0; uspi_quoted_next(line, &at, &part, &separator); begin = at) {
         const struct uspi_span plain = uspi_without_quotes(is_list ? part : line, &lines->buffers->plain[0]);
-        if (!learn(lines, position + begin, plain, kind_of(plain))) return false;
+        if (!learn(lines, position + begin, plain, uspi_line_kind_of(plain))) return false;
         if (!is_list) break;
     }
     return true;
@@ -89,10 +82,10 @@ bool uspi_log_lines_learn(struct uspi_line_reader *lines, uint64_t position, str
     /* If the beginning of a line is specific enough, its bytes are not scanned. */
     const unsigned telling =
         USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_MARK | USPI_BEGINS_HASH;
-    struct line_kind kind = {USPI_HAS_ALL, uspi_line_begins_of(line)};
+    struct uspi_line_kind kind = {USPI_HAS_ALL, uspi_line_begins_of(line)};
     if ((kind.begins & telling) == 0) {
         kind.has = uspi_line_bytes_of(line);
-        if (may_be_quoted(line, kind)) return learn_quoted(lines, position, line);
+        if (uspi_line_may_be_quoted(line, kind)) return learn_quoted(lines, position, line);
     } else if ((line.length > JOINED_MIN && memchr(line.bytes, '\\', line.length) != NULL) ||
                (kind.begins == USPI_BEGINS_0X && memchr(line.bytes, '&', line.length) != NULL)) {
         return learn_quoted(lines, position, line);
@@ -312,7 +305,8 @@ static bool find_next_line(struct uspi_line_reader *lines, const struct uspi_lin
     const char *end = following.length > 0 ? memchr(following.bytes, '\n', following.length) : NULL;
     if (end == NULL && !here->is_last) return false;
     *line = end != NULL ? uspi_span_part(following, 0, (size_t)(end - following.bytes)) : following;
-    if (may_be_quoted(*line, kind_of(*line))) *line = uspi_without_quotes(*line, &lines->buffers->plain[1]);
+    if (uspi_line_may_be_quoted(*line, uspi_line_kind_of(*line)))
+        *line = uspi_without_quotes(*line, &lines->buffers->plain[1]);
     return true;
 }
 
@@ -349,8 +343,9 @@ static enum found ask_next_line(struct uspi_line_reader *lines, const struct usp
 }
 
 /* Finds the first frame of a line, by the first shape that recognizes one. */
-static enum found find_first(struct uspi_line_reader *lines, const struct uspi_line_here *here, struct line_kind kind,
+static enum found find_first(struct uspi_line_reader *lines, const struct uspi_line_here *here,
                              struct uspi_frame *frame) {
+    const struct uspi_line_kind kind = here->kind;
     for (const uint8_t *i = lines->choice->frames[kind.has & USPI_HAS_ALL]; *i != USPI_NO_SHAPE; i++) {
         const struct uspi_line_shape *shape = uspi_line_shapes[*i];
         if ((shape->frame_begins & kind.begins) == 0 && shape->frame_begins != 0) continue;
@@ -417,7 +412,8 @@ static void pass(struct uspi_line_reader *lines, struct uspi_span line) {
 }
 
 /* Learns the line if the text was not learned before, and finds the tables around it. */
-static bool come_to(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line, struct line_kind kind) {
+static bool come_to(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line,
+                    struct uspi_line_kind kind) {
     if (position >= lines->collected &&
         (!learn(lines, position, line, kind) || !uspi_log_tables_settle(&lines->tables, false))) {
         return false;
@@ -430,7 +426,7 @@ static bool come_to(struct uspi_line_reader *lines, uint64_t position, struct us
 }
 
 bool uspi_log_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line) {
-    if (!come_to(lines, position, line, kind_of(line))) return false;
+    if (!come_to(lines, position, line, uspi_line_kind_of(line))) return false;
     pass(lines, line);
     return true;
 }
@@ -589,16 +585,16 @@ static int write_several(struct uspi_line_reader *lines, const struct written *w
 }
 
 /* Writes one line, whose characters are `shown`. */
-static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct line_kind kind,
-                     struct uspi_span shown, struct uspi_text *out, enum uspi_line_is *is) {
+static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_span shown,
+                     struct uspi_text *out, enum uspi_line_is *is) {
     const struct uspi_span end = lines->separator.length > 0 ? lines->separator : USPI_SPAN("\n");
     const struct written written = {line->text, shown, end};
     struct uspi_located located;
     struct usp_answer answer;
-    const enum found found = find_first(lines, line, kind, &located.frame);
+    const enum found found = find_first(lines, line, &located.frame);
     *is = found == FOUND_WAITS ? USPI_LINE_WAITS : found == FOUND_NONE ? USPI_LINE_NO_FRAME : USPI_LINE_FRAMES;
     if (found == FOUND_WAITS) return USP_OK;
-    if (!come_to(lines, line->position, line->text, kind)) return USP_ERROR_NO_MEMORY;
+    if (!come_to(lines, line->position, line->text, line->kind)) return USP_ERROR_NO_MEMORY;
     if (found == FOUND_NONE) {
         pass(lines, line->text);
         return USP_OK;
@@ -639,7 +635,8 @@ static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_h
         here.text = uspi_without_quotes(part, &lines->buffers->plain[0]);
         here.following = uspi_span_after(line->text, at);
         here.is_last = true;
-        status = write_one(lines, &here, kind_of(here.text), part, &joined, &part_is);
+        here.kind = uspi_line_kind_of(here.text);
+        status = write_one(lines, &here, part, &joined, &part_is);
         if (part_is != USPI_LINE_WRITTEN) put_span(&joined, part);
         put_span(&joined, separator);
         if (status == USP_OK) status = uspi_text_flush(&joined);
@@ -652,21 +649,21 @@ static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_h
 
 int uspi_log_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
                          enum uspi_line_is *is) {
-    const struct line_kind kind = kind_of(line->text);
-    if (!may_be_quoted(line->text, kind)) return write_one(lines, line, kind, line->text, out, is);
+    if (!uspi_line_may_be_quoted(line->text, line->kind)) return write_one(lines, line, line->text, out, is);
     if (uspi_is_quoted_list(line->text)) return write_joined(lines, line, out, is);
     struct uspi_line_here here = *line;
     here.text = uspi_without_quotes(line->text, &lines->buffers->plain[0]);
-    return write_one(lines, &here, kind_of(here.text), line->text, out, is);
+    here.kind = uspi_line_kind_of(here.text);
+    return write_one(lines, &here, line->text, out, is);
 }
 
-static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct line_kind kind,
-                    uspi_take_frame take, void *context) {
+static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
+                    void *context) {
     struct uspi_located located;
     struct usp_answer answer;
     struct uspi_span next;
-    const bool is_frame = find_first(lines, line, kind, &located.frame) == FOUND_FRAME;
-    if (!come_to(lines, line->position, line->text, kind)) return USP_ERROR_NO_MEMORY;
+    const bool is_frame = find_first(lines, line, &located.frame) == FOUND_FRAME;
+    if (!come_to(lines, line->position, line->text, line->kind)) return USP_ERROR_NO_MEMORY;
     if (!is_frame) {
         pass(lines, line->text);
         return USP_OK;
@@ -687,8 +684,7 @@ static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here 
 
 int uspi_log_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
                         void *context) {
-    const struct line_kind kind = kind_of(line->text);
-    if (!may_be_quoted(line->text, kind)) return read_one(lines, line, kind, take, context);
+    if (!uspi_line_may_be_quoted(line->text, line->kind)) return read_one(lines, line, take, context);
     struct uspi_span part, separator;
     struct uspi_line_here here = *line;
     const bool is_list = uspi_is_quoted_list(line->text);
@@ -697,7 +693,8 @@ int uspi_log_lines_read(struct uspi_line_reader *lines, const struct uspi_line_h
         here.position = line->position + (uint64_t)(part.bytes - line->text.bytes);
         here.text = uspi_without_quotes(is_list ? part : line->text, &lines->buffers->plain[0]);
         if (is_list) here.following = uspi_span_after(line->text, at);
-        status = read_one(lines, &here, kind_of(here.text), take, context);
+        here.kind = uspi_line_kind_of(here.text);
+        status = read_one(lines, &here, take, context);
         if (!is_list) break;
     }
     return status;

@@ -70,8 +70,14 @@ struct uspi_located {
 /* Skips a line that is not a frame, whatever its shape. Returns false when memory is exhausted. */
 bool uspi_log_lines_pass(struct uspi_line_reader *lines, uint64_t position, struct uspi_span line);
 
-/* Returns whether a line may be quoted, or be several lines that are joined (quoted.h). */
-bool uspi_log_lines_may_be_quoted(struct uspi_span line);
+/* What is checked of a line before its shapes are tried. */
+struct uspi_line_kind {
+    unsigned has, begins; /* enum uspi_line_bytes, enum uspi_line_begins */
+};
+struct uspi_line_kind uspi_line_kind_of(struct uspi_span line);
+
+/* Returns whether a line of that kind may be quoted, or be several lines that are joined (quoted.h). */
+bool uspi_line_may_be_quoted(struct uspi_span line, struct uspi_line_kind kind);
 
 /* A line of a text. */
 struct uspi_line_here {
@@ -79,6 +85,7 @@ struct uspi_line_here {
     struct uspi_span text;
     struct uspi_span following; /* the available text after the line */
     bool is_last;               /* there is no text after `following` */
+    struct uspi_line_kind kind; /* uspi_line_kind_of(text) */
 };
 
 /* The result for a line. */

@@ -19,6 +19,7 @@ struct element {
 
 static bool find_element(struct uspi_span line, size_t from, struct element *element) {
     element->begin = uspi_span_find(line, from, USPI_SPAN("{{{"));
+    if (element->begin == line.length) return false;
     element->end = uspi_span_find(line, element->begin, USPI_SPAN("}}}"));
     if (element->end == line.length) return false;
     size_t colon = uspi_span_find(line, element->begin, USPI_SPAN(":"));

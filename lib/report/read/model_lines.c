@@ -173,15 +173,14 @@ static int read_document(struct builder *builder, const struct uspi_line *line, 
     return status;
 }
 
-static int read_line(struct builder *builder, const struct uspi_line *line) {
+static int read_line(struct builder *builder, const struct uspi_line *line, struct uspi_line_kind kind) {
     struct usp_reader *reader = builder->reader;
     const size_t frames = builder->model->frame_count;
     struct uspi_line_document document;
     struct uspi_heading heading;
-    int status;
-    reader->counts.passed += line->is_first_piece;
-    if (line->is_piece) return USP_OK;
-    if (uspi_reader_find_document(reader, line->raw, &document, &status)) {
+    int status = USP_OK;
+    const bool has_brace = (kind.has & USPI_HAS_BRACE) != 0;
+    if (has_brace && uspi_reader_find_document(reader, line->raw, &document, &status)) {
         return read_document(builder, line, document.text);
     }
     if (status != USP_OK) return status;
@@ -198,7 +197,7 @@ static int read_line(struct builder *builder, const struct uspi_line *line) {
      * taken first. */
     const bool is_first = has_heading && (heading.kind == USPI_HEADING_FIELD || heading.kind == USPI_HEADING_STACK);
     if (is_first && !take_heading(builder, &heading, line->position)) return USP_ERROR_NO_MEMORY;
-    const struct uspi_line_here here = {line->position, line->raw, line->following, true};
+    const struct uspi_line_here here = {line->position, line->raw, line->following, true, kind};
     status = uspi_log_lines_read(&reader->lines, &here, take_frame, builder);
     if (status != USP_OK || is_first || builder->model->frame_count > frames) return status;
     bool is_done = has_heading ? take_heading(builder, &heading, line->position)
@@ -211,13 +210,16 @@ static int read_quoted(struct builder *builder, const struct uspi_line *line) {
     struct uspi_span part, separator;
     struct uspi_line here = *line;
     int status = USP_OK;
-    if (line->is_piece || !uspi_log_lines_may_be_quoted(line->raw)) return read_line(builder, line);
+    builder->reader->counts.passed += line->is_first_piece;
+    if (line->is_piece) return USP_OK;
+    const struct uspi_line_kind kind = uspi_line_kind_of(line->raw);
+    if (!uspi_line_may_be_quoted(line->raw, kind)) return read_line(builder, line, kind);
     const bool is_list = uspi_is_quoted_list(line->raw);
     for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->raw, &at, &part, &separator);) {
         here.position = line->position + (uint64_t)(part.bytes - line->raw.bytes);
         here.raw = uspi_without_quotes(is_list ? part : line->raw, &builder->plain);
         if (is_list) here.following = uspi_span_after(line->raw, at);
-        status = read_line(builder, &here);
+        status = read_line(builder, &here, uspi_line_kind_of(here.raw));
         if (!is_list) break;
     }
     return status;

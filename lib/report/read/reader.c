@@ -361,7 +361,9 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
         put_raw(reader, line->raw);
         return status;
     }
-    if (uspi_reader_find_document(reader, text, &document, &status)) {
+    const struct uspi_line_kind kind = uspi_line_kind_of(text);
+    const bool has_brace = (kind.has & USPI_HAS_BRACE) != 0;
+    if (has_brace && uspi_reader_find_document(reader, text, &document, &status)) {
         return write_line_of_document(reader, line, text, &document);
     }
     if (status != USP_OK) return status;
@@ -378,7 +380,7 @@ static int write_line(struct usp_reader *reader, const struct uspi_line *line, b
     struct uspi_text gathered = uspi_text_through(uspi_gathered_append, &reader->gathered, buffer, sizeof buffer);
     struct uspi_text *out = is_wide ? &gathered : &reader->out;
     reader->gathered.size = 0;
-    const struct uspi_line_here here = {line->position, text, following, is_last};
+    const struct uspi_line_here here = {line->position, text, following, is_last, kind};
     status = uspi_log_lines_write(&reader->lines, &here, out, &is);
     if (is_wide && status == USP_OK) status = uspi_text_flush(&gathered);
     if (status != USP_OK) return status;

@@ -54,8 +54,8 @@ struct uspi_line_document {
     struct uspi_span text;
 };
 
-/* Returns whether a line contains a document that looks like a report, beginning at the line's first '{'. *status:
- * USP_OK or USP_ERROR_NO_MEMORY. */
+/* Returns whether a line, which has a '{' (USPI_HAS_BRACE), contains a document that looks like a report, beginning at
+ * the first one. *status: USP_OK or USP_ERROR_NO_MEMORY. */
 bool uspi_reader_find_document(struct usp_reader *reader, struct uspi_span line, struct uspi_line_document *found,
                                int *status);
 

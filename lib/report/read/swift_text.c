@@ -14,6 +14,8 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     uspi_skip_blanks(line, &at);
     if (from > 0 || !uspi_scan_decimal(line, &at, &frame->index) || !uspi_skip(line, &at, USPI_SPAN(" "))) return false;
     uspi_skip_blanks(line, &at);
+    /* An address or a mark follows; Apple's frames, which are more frequent, have the image here. */
+    if (at >= line.length || (line.bytes[at] != '0' && line.bytes[at] != '[')) return false;
     bool is_return = false, is_inlined = false;
     while (uspi_span_has_at(line, at, USPI_SPAN("["))) {
         size_t close = uspi_span_find(line, at, USPI_SPAN("] "));

@@ -551,6 +551,16 @@ static int check_name(struct usp_builds *builds, struct build *build, const stru
     return USP_OK;
 }
 
+/* Whether all sources of a build were tried and none can be used, as for most images of a report. */
+static bool is_without_file(const struct build *build, const struct usp_place *place) {
+    const bool may_find_more = !build->is_complete && (place->base == USP_PLACE_FILE || place->base == USP_PLACE_TEXT);
+    if (may_find_more) return false;
+    for (uint32_t i = 0; i < build->source_count; i++) {
+        if (!build->sources[i].is_unusable) return false;
+    }
+    return true;
+}
+
 /* Answers a place. Its frames are added after those of the places before. */
 static void answer_place(struct usp_builds *builds, const struct usp_place *place, struct usp_answer *answer) {
     *answer = (struct usp_answer){.status = USP_ERROR_ARGUMENT};
@@ -564,6 +574,11 @@ static void answer_place(struct usp_builds *builds, const struct usp_place *plac
     build->used = ++builds->clock;
     answer->status = build->status;
     if (build->status != USP_OK) return;
+    if (is_without_file(build, place)) {
+        answer->status = USP_ERROR_NOT_FOUND;
+        answer->flags = USP_ANSWER_NO_FILE;
+        return;
+    }
     const struct uspi_answer_key key = {build->number, place->offset, place->base, place->flags & USP_PLACE_EXACT};
     const struct uspi_kept_answer *kept = uspi_answers_find(&builds->answers, &key);
     if (kept != NULL) {
