@@ -21,7 +21,7 @@
 static void usage(FILE *out) {
     fputs("usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE]\n"
           "                      [--map-path OLD=NEW]... [--demangle MODE] [--json]\n"
-          "                      [--thread crashed|NUMBER] [--app]\n"
+          "                      [--html] [--diff] [--thread crashed|NUMBER] [--app]\n"
           "                      [--keep-names] [--strict] [--quiet]\n"
           "                      [--fetch COMMAND | --debuginfod]\n"
           "                      [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
@@ -52,6 +52,11 @@ static void usage(FILE *out) {
           "                     threads that crashed, and the backtraces of exceptions\n"
           "  --app              leave out frames of the system's libraries\n"
           "  --json             print JSON instead of text: an object for each file\n"
+          "  --html             print a page for browsers, of one file: it needs no other file,\n"
+          "                     and has a fold for each thread\n"
+          "  --diff             compare two files: fields, stacks by functions and lines,\n"
+          "                     images. Lines that only the first has begin with -, those\n"
+          "                     that only the second has with +\n"
           "  --keep-names       show the names of the report as they are. Without it, where\n"
           "                     the report states the image's UUID or build id, a name whose\n"
           "                     function does not hold the address is replaced, and the\n"
@@ -75,7 +80,7 @@ struct session {
     struct fetch_options fetch;
     uint32_t demangling;
     struct usp_report_options shown; /* what is shown; its style is set for each report */
-    bool as_json, keeps_names, is_strict, is_quiet, asks_for_help;
+    bool as_json, as_html, is_diff, keeps_names, is_strict, is_quiet, asks_for_help;
     bool has_several;          /* several files are read */
     bool has_shown;            /* a report was shown */
     const char *heading;       /* path of the file that is shown, until it was written; NULL: it is not written */
@@ -144,7 +149,7 @@ static int show(struct session *session, const struct usp_report *report, const 
     struct usp_reader_counts counts;
     session->heading = session->has_several && !session->as_json ? path : NULL;
     struct usp_report_options shown = session->shown;
-    shown.style = session->as_json ? USP_REPORT_JSON : USP_REPORT_TEXT;
+    shown.style = session->as_json ? USP_REPORT_JSON : session->as_html ? USP_REPORT_HTML : USP_REPORT_TEXT;
     int status = usp_report_write(report, &shown, write_shown, session);
     if (status == USP_ERROR_NOT_FOUND) {
         complain_of_thread(&shown, path);
@@ -160,24 +165,24 @@ static int show(struct session *session, const struct usp_report *report, const 
                                                                                        : EXIT_ALL_WELL;
 }
 
-static int report_file(struct session *session, const struct log_file_name *name) {
+/* Reads the report in a file, which the caller frees. *report is NULL if there is none. Complains. Returns an enum
+ * exit_status. */
+static int make_report(const struct session *session, const struct log_file_name *name, struct usp_report **report) {
     const char *path = name->path;
-    struct usp_report *report;
     struct usp_reader_options options;
     char *bytes, error[512];
     size_t size;
     int result = read_all(name, &bytes, &size);
+    *report = NULL;
     if (result == EXIT_ALL_WELL) {
         usp_reader_options_init(&options);
         if (!session->keeps_names) options.flags = USP_READER_NAMED;
         options.find = session->names != NULL ? find_place : NULL;
-        options.context = session;
+        options.context = (void *)(uintptr_t)session;
         options.images = session->images;
-        int status = usp_report_create(&options, bytes, size, &report, error, sizeof error);
+        int status = usp_report_create(&options, bytes, size, report, error, sizeof error);
         if (status == USP_OK) {
             if (error[0] != '\0') complain("%s: %s", path, error);
-            result = show(session, report, path);
-            usp_report_free(report);
         } else if (status == USP_ERROR_NOT_FOUND) {
             complain("%s: no frames were recognised", path);
             result = EXIT_NO_TARGET;
@@ -189,8 +194,60 @@ static int report_file(struct session *session, const struct log_file_name *name
         }
     }
     free(bytes);
+    return result;
+}
+
+static int report_file(struct session *session, const struct log_file_name *name) {
+    struct usp_report *report;
+    int result = make_report(session, name, &report);
+    if (report != NULL) result = show(session, report, name->path);
+    usp_report_free(report);
     if (session->names != NULL) log_names_trim(session->names);
     return result;
+}
+
+/* Shows how two files differ. */
+static int compare_files(const struct session *session, const struct log_file_name names[2]) {
+    struct usp_report *reports[2] = {NULL, NULL};
+    struct usp_reader_counts counts;
+    int result = make_report(session, &names[0], &reports[0]);
+    result = log_worse(result, make_report(session, &names[1], &reports[1]));
+    if (result == EXIT_ALL_WELL) {
+        for (int i = 0; i < 2; i++) {
+            fputs(i == 0 ? "--- " : "+++ ", stdout);
+            put_harmless(stdout, names[i].path);
+            putchar('\n');
+        }
+        putchar('\n');
+        const int status = usp_report_compare(reports[0], reports[1], &session->shown, write_to_file, stdout);
+        if (status == USP_ERROR_NOT_FOUND) {
+            complain_of_thread(&session->shown, names[0].path);
+            complain_of_thread(&session->shown, names[1].path);
+            result = EXIT_INCOMPLETE;
+        } else if (status != USP_OK) {
+            result = ferror(stdout) ? EXIT_FAILED : log_fail(names[0].path, status);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        if (reports[i] == NULL) continue;
+        usp_report_get_counts(reports[i], &counts);
+        if (!session->is_quiet && counts.frames > 0) log_counts_say(names[i].path, &counts);
+        if (session->is_strict && counts.no_symbol + counts.no_file + counts.passed > 0) {
+            result = log_worse(result, EXIT_INCOMPLETE);
+        }
+        usp_report_free(reports[i]);
+    }
+    return result;
+}
+
+/* Whether options fit the number of files. Complains. */
+static bool fits(const struct session *session, size_t count) {
+    if (session->is_diff && count != 2) {
+        complain("--diff compares two files, not %zu", count);
+        return false;
+    }
+    if (session->as_html && count > 1) complain("--html shows one file, not %zu", count);
+    return !session->as_html || count <= 1;
 }
 
 static int report_files(struct session *session, char *const *paths, size_t count) {
@@ -199,7 +256,12 @@ static int report_files(struct session *session, char *const *paths, size_t coun
     for (size_t i = 0; i < count; i++) result = log_worse(result, log_files_add(&names, paths[i]));
     session->has_several = names.count > 1;
     gather_output();
-    for (size_t i = 0; result != EXIT_FAILED && i < names.count; i++) {
+    if (result == EXIT_ALL_WELL && !fits(session, names.count)) {
+        log_files_clear(&names);
+        return EXIT_USAGE;
+    }
+    if (session->is_diff && result == EXIT_ALL_WELL) result = compare_files(session, names.names);
+    for (size_t i = 0; !session->is_diff && result != EXIT_FAILED && i < names.count; i++) {
         result = log_worse(result, report_file(session, &names.names[i]));
     }
     if (!session->is_quiet) log_files_say_links(&names);
@@ -222,6 +284,8 @@ enum {
     OPTION_THREAD,
     OPTION_APP,
     OPTION_JSON,
+    OPTION_HTML,
+    OPTION_DIFF,
     OPTION_KEEP_NAMES,
     OPTION_STRICT,
     OPTION_QUIET
@@ -240,6 +304,8 @@ static const struct option options[] = {
     {"thread", required_argument, NULL, OPTION_THREAD},
     {"app", no_argument, NULL, OPTION_APP},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"html", no_argument, NULL, OPTION_HTML},
+    {"diff", no_argument, NULL, OPTION_DIFF},
     {"keep-names", no_argument, NULL, OPTION_KEEP_NAMES},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
@@ -276,6 +342,8 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_THREAD: return parse_thread(optarg, &session->shown);
     case OPTION_APP: session->shown.flags |= USP_REPORT_APP; return true;
     case OPTION_JSON: session->as_json = true; return true;
+    case OPTION_HTML: session->as_html = true; return true;
+    case OPTION_DIFF: session->is_diff = true; return true;
     case OPTION_KEEP_NAMES: session->keeps_names = true; return true;
     case OPTION_STRICT: session->is_strict = true; return true;
     case OPTION_QUIET: session->is_quiet = true; return true;
@@ -321,6 +389,10 @@ static int parse_and_serve(int argc, char **argv, struct session *session) {
     }
     if (is_right && optind == argc) {
         complain("report: FILE is missing");
+        is_right = false;
+    }
+    if (is_right && session->as_json + session->as_html + session->is_diff > 1) {
+        complain("report: --json, --html and --diff exclude each other");
         is_right = false;
     }
     if (!is_right) {

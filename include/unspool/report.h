@@ -119,7 +119,8 @@ struct usp_report;
 
 enum usp_report_style {
     USP_REPORT_TEXT = 1, /* the layout of Apple's crash reports: header, exception, threads, images; call trees */
-    USP_REPORT_JSON = 2  /* as described in doc/schema/report.schema.json */
+    USP_REPORT_JSON = 2, /* as described in doc/schema/report.schema.json */
+    USP_REPORT_HTML = 3  /* a page for browsers: one file without scripts, with a fold for each thread */
 };
 
 /* Reads a whole text. Of the options, `find` symbolicates the frames, with USP_READER_NAMED also those that have a
@@ -167,6 +168,16 @@ USP_API void usp_report_options_init(struct usp_report_options *options);
  * USP_REPORT_CRASHED or USP_REPORT_THREAD selects. Thread-safe, not async-signal-safe: it calls `write`. */
 USP_API int usp_report_write(const struct usp_report *report, const struct usp_report_options *options,
                              usp_write_function write, void *context);
+
+/* Writes how report b differs from report a, as text: lines of a alone begin with "- ", those of b alone with "+ ".
+ * Compared are the fields, except those of the single event (date, process id, incident), the stacks by images,
+ * functions and source lines, and the images by name and build id. A stack is compared with an equal one, else that of
+ * the thread that crashed with the other's, else by the thread's name, else by its number. Of samples the heaviest
+ * stacks are compared. Of the options, `flags` and `thread` select what is compared; the style must be
+ * USP_REPORT_TEXT. Returns as usp_report_write does; USP_ERROR_NOT_FOUND when neither report has such a thread;
+ * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates. */
+USP_API int usp_report_compare(const struct usp_report *a, const struct usp_report *b,
+                               const struct usp_report_options *options, usp_write_function write, void *context);
 
 /* Gives the counts of a report's frames. Returns USP_OK or USP_ERROR_ARGUMENT. Async-signal-safe, thread-safe. */
 USP_API int usp_report_get_counts(const struct usp_report *report, struct usp_reader_counts *counts);

@@ -101,11 +101,12 @@ static void write_in_pieces(struct usp_reader *reader, const char *text, size_t 
     usp_reader_end(reader, NULL, 0);
 }
 
-/* Makes a report of the same text: its text has no control characters, and its JSON is valid. */
+/* Makes a report of the same text: its text has no control characters, its JSON is valid, its page has no other tags
+ * than those of the writer, and it does not differ from itself. */
 static void check_report(const char *text, size_t n, struct output *answers) {
     struct usp_reader_options options;
     struct usp_report *report;
-    struct output shown = {.mode = 0}, json = {.mode = 0};
+    struct output shown = {.mode = 0}, json = {.mode = 0}, page = {.mode = 0}, differences = {.mode = 0};
     usp_reader_options_init(&options);
     options.flags = USP_READER_NAMED;
     options.find = answer_place;
@@ -113,6 +114,16 @@ static void check_report(const char *text, size_t n, struct output *answers) {
     if (usp_report_create(&options, text, n, &report, NULL, 0) != USP_OK) return;
     if (usp_report_format(report, USP_REPORT_TEXT, gather, &shown) != USP_OK) abort();
     if (usp_report_format(report, USP_REPORT_JSON, gather, &json) != USP_OK) abort();
+    if (usp_report_format(report, USP_REPORT_HTML, gather, &page) != USP_OK) abort();
+    if (usp_report_compare(report, report, NULL, gather, &differences) != USP_OK) abort();
+    static const char none[] = "No differences.\n";
+    if (differences.size < sizeof none - 1 ||
+        memcmp(differences.bytes + differences.size - (sizeof none - 1), none, sizeof none - 1) != 0) {
+        abort();
+    }
+    for (size_t i = 0; i + 1 < page.size; i++) {
+        if (page.bytes[i] == '<' && strchr("/!bdhlmprstv", page.bytes[i + 1]) == NULL) abort();
+    }
     for (size_t i = 0; i < shown.size; i++) {
         const unsigned char c = (unsigned char)shown.bytes[i];
         if (c < ' ' && c != '\n' && c != '\t') abort();
@@ -121,6 +132,8 @@ static void check_report(const char *text, size_t n, struct output *answers) {
     usp_report_free(report);
     free(shown.bytes);
     free(json.bytes);
+    free(page.bytes);
+    free(differences.bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -87,4 +87,5 @@ def main(svg, png, wanted=None):
     assert any(sum(pixel(x, y)) < 150 for x in range(450, 750) for y in range(8, 30))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

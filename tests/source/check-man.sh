@@ -76,7 +76,7 @@ END
 # write_html FILE: writes the page, with one more file.
 write_html() { perl "$top/doc/html.pl" 0.0.0 "$top"/doc/man/*.[1-9] "$pages"/*.3 "$top"/doc/*.md "$1"; }
 write_html "$pages/safety-table.md" >"$work/unspool.html"
-grep -oE ' id="[^"]*"' "$work/unspool.html" | cut -d'"' -f2 | sort >"$work/anchors"
+grep -oE '<[a-z0-9]+ id="[^"]*"' "$work/unspool.html" | cut -d'"' -f2 | sort >"$work/anchors"
 uniq -d "$work/anchors" | while read -r id; do echo "two places have the anchor $id"; done >"$work/twice"
 [[ ! -s $work/twice ]] || fail "$(cat "$work/twice")"
 grep -oE 'href="[^"]*"' "$work/unspool.html" | cut -d'"' -f2 | sort -u >"$work/links"

@@ -1085,6 +1085,30 @@ static const struct text documents[] = {
      "\",\"offsetIntoBinaryTextSegment\":32,\"symbolName\":\"id.lib:20\",\"offsetIntoSymbol\":7}]}]}],\"binaryInfo\":["
      "\"" UUID_A "\",{\"binaryName\":\"App\"},\"" UUID_B "\",{\"binaryName\":\"lib\"}]}}}}}",
      NULL, 2, 0},
+    /* xctrace(1): elements are written once, then referred to. The innermost frame of a backtrace is an instruction; the
+     * address of the others is that in the name. A name that the recording has is kept. */
+    {"xctrace",
+     "<?xml version=\"1.0\"?>\n<!-- \"exported -->\n<trace-query-result>\n<node><row><thread id=\"1\" fmt=\"Main "
+     "&lt;1&gt;\"><tid "
+     "id=\"2\">7</tid></thread><backtrace id=\"3\"><frame id=\"4\" name=\"0x100000100\" addr=\"0x100000100\"><binary "
+     "id=\"5\" "
+     "name=\"App\" UUID=\"" UUID_A
+     "\" arch=\"arm64\" load-addr=\"0x100000000\"/></frame><frame id=\"6\" name=\"0x100000200\" "
+     "addr=\"0x100000201\"><binary ref=\"5\"/></frame><frame id='7' name='a&lt;b&gt;' addr='0x100000301'><binary "
+     "ref='5'/></frame>"
+     "</backtrace></row>\n<row><thread ref=\"1\"/><backtrace ref=\"3\"/></row><row><backtrace id=\"8\"><frame "
+     "id=\"9\" name=\"0x5\" addr=\"0x5\"/></backtrace></row></node></trace-query-result>\n",
+     "<?xml version=\"1.0\"?>\n<!-- \"exported -->\n<trace-query-result>\n<node><row><thread id=\"1\" fmt=\"Main "
+     "&lt;1&gt;\"><tid "
+     "id=\"2\">7</tid></thread><backtrace id=\"3\"><frame id=\"4\" name=\"id.App:100!\" addr=\"0x100000100\"><binary "
+     "id=\"5\" "
+     "name=\"App\" UUID=\"" UUID_A
+     "\" arch=\"arm64\" load-addr=\"0x100000000\"/></frame><frame id=\"6\" name=\"id.App:200\" "
+     "addr=\"0x100000201\"><binary ref=\"5\"/></frame><frame id='7' name='a&lt;b&gt;' addr='0x100000301'><binary "
+     "ref='5'/></frame>"
+     "</backtrace></row>\n<row><thread ref=\"1\"/><backtrace ref=\"3\"/></row><row><backtrace id=\"8\"><frame "
+     "id=\"9\" name=\"0x5\" addr=\"0x5\"/></backtrace></row></node></trace-query-result>\n",
+     NULL, 4, 0},
     /* bugsnag-cocoa, BugsnagStackframe.m: only a frame with isPC is an instruction. */
     {"bugsnag",
      "{\"events\":[{\"exceptions\":[{\"stacktrace\":[{\"frameAddress\":\"0x100000010\",\"machoLoadAddress\":"

@@ -10,6 +10,8 @@ need_tools python3
 mapfile -t formats < <(cat "$top"/lib/report/read/*.c |
   perl -0ne 'while (/_(?:json_shape|line_shape) uspi_\w+ = \{(.*?)\n\};/sg) { my $s = $1; print "$1\n" if $s =~ /\.frame\b\s*=/ && $s =~ /\.name = "([^"]+)"/ }' |
   sort -u)
+# A format that is not made of shapes has its name in its header.
+mapfile -t -O ${#formats[@]} formats < <(sed -nE 's/^#define USPI_[A-Z]+_FORMAT "(.*)"/\1/p' "$top"/lib/report/read/*.h)
 [[ ${#formats[@]} -gt 20 ]] || fail "only ${#formats[@]} formats"
 python3 "$top/tests/tool/examples.py" "$unspool" "$top/doc/reports.md" "$work" "${formats[@]}" || fail "examples.py"
 verdict

@@ -17,7 +17,7 @@ _unspool_options() {
     echo '-o -p --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
       --no-symbols --no-lines --lines --map-path --index --quiet -h --help'
     ;;
-  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --thread --app --json --keep-names --strict --quiet -h --help' ;;
+  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --thread --app --json --html --diff --keep-names --strict --quiet -h --help' ;;
   images) echo '--json -h --help' ;;
   index) echo '-o --store --force --verify --threads --quiet -h --help' ;;
   store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet -h --help' ;;

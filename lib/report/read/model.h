@@ -117,19 +117,30 @@ bool uspi_model_finish(struct uspi_model *model);
  * (model_fold.c) */
 bool uspi_model_fold(struct uspi_model *model);
 
+/* Numbers the frames of a model so that equal functions, or equal addresses of frames without a name, have equal
+ * numbers. `numbers` has an element for each frame. Returns false when memory is exhausted. (model_fold.c) */
+bool uspi_model_number_frames(const struct uspi_model *model, size_t *numbers);
+
 /* Build a model of a whole text. Return USP_OK, USP_ERROR_NO_MEMORY, or the result of `find`; for documents also as
- * uspi_json_read does. (model_lines.c, model_json.c) */
+ * uspi_json_read does. (model_lines.c, model_json.c, model_xctrace.c) */
 int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
 int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
+int uspi_model_read_xctrace(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
 
 /* Marks the frames of the system's libraries. Returns false when memory is exhausted. (model_system.c) */
 bool uspi_model_mark_system(struct uspi_model *model);
 
-/* Write the selected part of a model. (translated_text.c, translated_json.c) */
+/* Write the selected part of a model. (translated_text.c, translated_json.c, translated_html.c) */
 void uspi_model_put_text(const struct uspi_model *model, const struct usp_report_options *selection,
                          struct uspi_text *out);
 void uspi_model_put_json(const struct uspi_model *model, const struct usp_report_options *selection,
                          struct uspi_text *out);
+void uspi_model_put_html(const struct uspi_model *model, const struct usp_report_options *selection,
+                         struct uspi_text *out);
+
+/* Writes how two models differ. Returns false when memory is exhausted. (compare.c) */
+bool uspi_model_compare(const struct uspi_model *a, const struct uspi_model *b,
+                        const struct usp_report_options *selection, struct uspi_text *out);
 
 /* Return whether a thread and a frame are shown. A thread without frames is not. */
 bool uspi_shows_thread(const struct usp_report_options *selection, const struct uspi_model_thread *thread);

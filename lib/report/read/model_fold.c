@@ -67,17 +67,15 @@ static int compare_labelled(const void *a, const void *b) {
     return order != 0 ? order : compare_numbers(x->frame, y->frame);
 }
 
-/* Numbers the labels of all frames; equal labels get equal numbers. */
-static bool number_frames(struct fold *fold) {
-    const struct uspi_model *model = fold->model;
-    struct labelled *frames = calloc(model->frame_count, sizeof *frames);
+bool uspi_model_number_frames(const struct uspi_model *model, size_t *numbers) {
+    struct labelled *frames = calloc(model->frame_count + 1, sizeof *frames);
     if (frames == NULL) return false;
     for (size_t i = 0; i < model->frame_count; i++) frames[i] = (struct labelled){model, i};
     qsort(frames, model->frame_count, sizeof *frames, compare_labelled);
     for (size_t i = 0, number = 0; i < model->frame_count; i++) {
         const struct uspi_model_frame *frame = &model->frames[frames[i].frame];
         if (i > 0 && compare_labels(model, &model->frames[frames[i - 1].frame], frame) != 0) number++;
-        fold->numbers[frames[i].frame] = number;
+        numbers[frames[i].frame] = number;
     }
     free(frames);
     return true;
@@ -273,7 +271,7 @@ static bool fold_part(struct fold *fold, struct uspi_model_part *part, struct fo
 
 static bool fold_parts(struct fold *fold, struct folded *folded) {
     struct uspi_model *model = fold->model;
-    if (!number_frames(fold)) return false;
+    if (!uspi_model_number_frames(model, fold->numbers)) return false;
     for (size_t i = 0; i < model->part_count; i++) {
         if (!fold_part(fold, &model->parts[i], folded)) return false;
     }

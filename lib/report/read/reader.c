@@ -4,6 +4,7 @@
  *
  *   text      lines, each written when it is complete; frames of a JSON document in a line get names, too
  *   JSON      one or several documents, kept until the end of the text; documents of unknown kinds stay unchanged
+ *   XML       of xctrace, written element by element (xctrace.c)
  *   an old .ips report, or one of a resource limit: a line of JSON, then text */
 #include "lib/report/read/reader.h"
 
@@ -103,6 +104,7 @@ const struct uspi_text_tables *uspi_reader_tables(const struct usp_reader *reade
 
 static void forget_text(struct usp_reader *reader) {
     uspi_split_clear(&reader->split);
+    uspi_xctrace_clear(&reader->xctrace);
     reader->kind = USPI_INPUT_UNDECIDED;
     reader->kept_size = 0;
     reader->held_size = 0;
@@ -449,6 +451,9 @@ static size_t skip_blank(struct uspi_span text, size_t at) {
 static enum uspi_input_kind decide(struct uspi_span text, bool is_last) {
     struct uspi_json_document first = {.text = {"", 0}};
     const enum uspi_input_kind unknown = is_last ? USPI_INPUT_LINES : USPI_INPUT_UNDECIDED;
+    bool is_decided;
+    if (uspi_is_xctrace(text, is_last || text.length >= HEAD_MAX, &is_decided)) return USPI_INPUT_XCTRACE;
+    if (!is_decided) return unknown;
     size_t begin = skip_blank(text, 0), next = skip_blank(text, begin + 1);
     if (begin == text.length) return unknown;
     if (text.bytes[begin] != '{' && text.bytes[begin] != '[') return USPI_INPUT_LINES;
@@ -485,6 +490,9 @@ static int decide_by_head(struct usp_reader *reader, struct uspi_span bytes, boo
         }
     }
     reader->kind = decide(text, is_last);
+    /* xctrace writes UTF-8. */
+    const bool is_wide = reader->split.encoding != USPI_ENCODING_UTF8;
+    if (reader->kind == USPI_INPUT_XCTRACE && is_wide) reader->kind = USPI_INPUT_LINES;
     return USP_OK;
 }
 
@@ -563,17 +571,26 @@ static int write_json(struct usp_reader *reader, struct uspi_span text) {
 
 /* ---- public functions ---- */
 
+/* Writes the next bytes of a recording. Its images are in the text before the frames, so it need not be learned. */
+static int take_xctrace(struct usp_reader *reader, struct uspi_span bytes, bool is_last, bool is_learning) {
+    if (is_learning) return USP_OK;
+    return uspi_xctrace_write(&reader->xctrace, &reader->lines, bytes, is_last, &reader->out);
+}
+
 static int take_bytes(struct usp_reader *reader, struct uspi_span bytes, bool is_learning) {
     const bool keeps_json = !is_learning || (reader->options.flags & USP_READER_IMAGES) != 0;
     int status = USP_OK;
     if (reader->kind == USPI_INPUT_LINES) return take_lines(reader, bytes, is_learning);
+    if (reader->kind == USPI_INPUT_XCTRACE) return take_xctrace(reader, bytes, false, is_learning);
     if (reader->kind == USPI_INPUT_JSON && !keeps_json) return USP_OK;
     status = keep(reader, bytes);
     if (status != USP_OK || reader->kind == USPI_INPUT_JSON) return status;
     status = decide_by_head(reader, (struct uspi_span){reader->kept, reader->kept_size}, false);
-    if (status != USP_OK || reader->kind != USPI_INPUT_LINES) return status;
+    const bool is_streamed = reader->kind == USPI_INPUT_LINES || reader->kind == USPI_INPUT_XCTRACE;
+    if (status != USP_OK || !is_streamed) return status;
     struct uspi_span text = take_mark(reader, (struct uspi_span){reader->kept, reader->kept_size}, is_learning);
     reader->kept_size = 0;
+    if (reader->kind == USPI_INPUT_XCTRACE) return take_xctrace(reader, text, false, is_learning);
     return take_lines(reader, text, is_learning);
 }
 
@@ -583,6 +600,7 @@ static int end_bytes(struct usp_reader *reader, bool is_learning) {
     if (reader->kind == USPI_INPUT_UNDECIDED) status = decide_by_head(reader, kept, true);
     if (status != USP_OK) return status;
     if (reader->kept_size > 0) kept = take_mark(reader, kept, is_learning);
+    if (reader->kind == USPI_INPUT_XCTRACE) return take_xctrace(reader, kept, true, is_learning);
     if (reader->kind == USPI_INPUT_JSON) {
         if (!is_learning) return write_json(reader, kept);
         return (reader->options.flags & USP_READER_IMAGES) != 0 ? learn_documents(reader, kept) : USP_OK;
@@ -668,6 +686,8 @@ int usp_reader_write_whole(struct usp_reader *reader, const char *bytes, size_t 
     if (status == USP_OK) text = take_mark(reader, text, false);
     if (status == USP_OK && reader->kind == USPI_INPUT_JSON) {
         status = write_json(reader, text);
+    } else if (status == USP_OK && reader->kind == USPI_INPUT_XCTRACE) {
+        status = take_xctrace(reader, text, true, false);
     } else if (status == USP_OK) {
         status = write_as_lines(reader, text);
     }

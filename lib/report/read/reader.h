@@ -6,8 +6,9 @@
 #include "lib/report/read/documents.h"
 #include "lib/report/read/expand.h"
 #include "lib/report/read/split.h"
+#include "lib/report/read/xctrace.h"
 
-enum uspi_input_kind { USPI_INPUT_UNDECIDED, USPI_INPUT_LINES, USPI_INPUT_JSON };
+enum uspi_input_kind { USPI_INPUT_UNDECIDED, USPI_INPUT_LINES, USPI_INPUT_JSON, USPI_INPUT_XCTRACE };
 
 struct usp_reader {
     struct usp_reader_options options; /* complete */
@@ -17,6 +18,7 @@ struct usp_reader {
     struct uspi_line_reader lines;
     struct uspi_documents documents;
     struct uspi_split split;
+    struct uspi_xctrace xctrace;
     enum uspi_input_kind kind;
     size_t mark_length; /* length of the byte order mark at the beginning of the text */
     bool is_rewound;    /* the text was learned before */

@@ -23,9 +23,9 @@ int usp_report_create(const struct usp_reader_options *options, const char *byte
     struct usp_report *made = calloc(1, sizeof *made);
     status = made != NULL ? uspi_reader_begin_whole(reader, &text) : USP_ERROR_NO_MEMORY;
     if (status == USP_OK) {
-        bool is_json = reader->kind == USPI_INPUT_JSON;
-        status = is_json ? uspi_model_read_documents(&made->model, reader, text)
-                         : uspi_model_read_lines(&made->model, reader, text);
+        status = reader->kind == USPI_INPUT_JSON      ? uspi_model_read_documents(&made->model, reader, text)
+                 : reader->kind == USPI_INPUT_XCTRACE ? uspi_model_read_xctrace(&made->model, reader, text)
+                                                      : uspi_model_read_lines(&made->model, reader, text);
     }
     if (status == USP_OK && !(uspi_model_fold(&made->model) && uspi_model_finish(&made->model))) {
         status = USP_ERROR_NO_MEMORY;
@@ -74,22 +74,40 @@ static bool lacks_threads(const struct uspi_model *model, const struct usp_repor
     return true;
 }
 
+/* Completes options of the caller. Returns false if they are invalid. */
+static bool complete(struct usp_report_options *selection, const struct usp_report_options *options) {
+    const uint32_t known = USP_REPORT_CRASHED | USP_REPORT_THREAD | USP_REPORT_APP;
+    usp_report_options_init(selection);
+    return USPI_COMPLETE(selection, options) && (selection->flags & ~known) == 0;
+}
+
 int usp_report_write(const struct usp_report *report, const struct usp_report_options *options,
                      usp_write_function write, void *context) {
-    const uint32_t known = USP_REPORT_CRASHED | USP_REPORT_THREAD | USP_REPORT_APP;
     struct usp_report_options selection;
     char buffer[4096];
-    usp_report_options_init(&selection);
-    if (report == NULL || write == NULL || !USPI_COMPLETE(&selection, options)) return USP_ERROR_ARGUMENT;
-    if ((selection.flags & ~known) != 0) return USP_ERROR_ARGUMENT;
+    if (report == NULL || write == NULL || !complete(&selection, options)) return USP_ERROR_ARGUMENT;
     if (lacks_threads(&report->model, &selection)) return USP_ERROR_NOT_FOUND;
     struct uspi_text out = uspi_text_through(write, context, buffer, sizeof buffer);
     switch (selection.style) {
     case USP_REPORT_TEXT: uspi_model_put_text(&report->model, &selection, &out); break;
     case USP_REPORT_JSON: uspi_model_put_json(&report->model, &selection, &out); break;
+    case USP_REPORT_HTML: uspi_model_put_html(&report->model, &selection, &out); break;
     default: return USP_ERROR_ARGUMENT;
     }
     return uspi_text_flush(&out);
+}
+
+int usp_report_compare(const struct usp_report *a, const struct usp_report *b, const struct usp_report_options *options,
+                       usp_write_function write, void *context) {
+    struct usp_report_options selection;
+    char buffer[4096];
+    if (a == NULL || b == NULL || write == NULL || !complete(&selection, options)) return USP_ERROR_ARGUMENT;
+    if (selection.style != USP_REPORT_TEXT) return USP_ERROR_ARGUMENT;
+    if (lacks_threads(&a->model, &selection) && lacks_threads(&b->model, &selection)) return USP_ERROR_NOT_FOUND;
+    struct uspi_text out = uspi_text_through(write, context, buffer, sizeof buffer);
+    const bool is_done = uspi_model_compare(&a->model, &b->model, &selection, &out);
+    const int status = uspi_text_flush(&out);
+    return is_done ? status : USP_ERROR_NO_MEMORY;
 }
 
 int usp_report_format(const struct usp_report *report, uint32_t style, usp_write_function write, void *context) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a model as text, for people, in the layout of Apple's crash reports as its tools translate them: header,
  * exception, the thread that crashed, the others, images. Samples are written as their heaviest stack and a tree. */
-#include "lib/report/read/model.h"
 #include "lib/report/read/model_state.h"
+#include "lib/report/read/translated.h"
 
 /* Widths of columns. */
 #define LABEL_WIDTH   21
@@ -19,9 +19,6 @@ struct shown {
 static bool shows(const struct shown *shown, const struct uspi_model_frame *frame) {
     return uspi_shows_frame(shown->selection, frame);
 }
-
-/* Deeper nodes of a tree are not indented any further. */
-#define LEVELS_SHOWN 64
 
 static void put_harmless(struct uspi_text *out, struct uspi_span span) { uspi_put_harmless(out, span, ""); }
 
@@ -52,7 +49,7 @@ static void put_fields(struct uspi_text *out, const struct uspi_model_part *part
     if (out->length > before) uspi_put_string(out, "\n");
 }
 
-static void put_header(struct uspi_text *out, const struct uspi_model_part *part) {
+void uspi_translate_header(struct uspi_text *out, const struct uspi_model_part *part) {
     put_fields(out, part, 0, USPI_FIELD_EXCEPTION_TYPE);
     put_fields(out, part, USPI_FIELD_EXCEPTION_TYPE, USPI_FIELD_COUNT);
     struct uspi_span information = part->fields[USPI_FIELD_INFORMATION];
@@ -77,14 +74,13 @@ static void put_name(struct uspi_text *out, const struct uspi_model *model, cons
     put_harmless(out, source->function);
     if ((source->flags & USP_SOURCE_INLINED) != 0) uspi_put_string(out, " [inlined]");
     if (which + 1 == frame->source_count) put_offset(out, frame);
-    if (source->file.length == 0) return;
-    uspi_put_string(out, " (");
+}
+
+void uspi_translate_line(struct uspi_text *out, const struct uspi_model_source *source) {
     put_harmless(out, uspi_span_file_name(source->file));
-    if (source->line > 0) {
-        uspi_put_string(out, ":");
-        uspi_put_decimal(out, source->line, 0);
-    }
-    uspi_put_string(out, ")");
+    if (source->line == 0) return;
+    uspi_put_string(out, ":");
+    uspi_put_decimal(out, source->line, 0);
 }
 
 /* Writes what replaces a name: the load address and the offset; or an address as the file was linked, or an offset in
@@ -106,8 +102,8 @@ static void put_place(struct uspi_text *out, const struct uspi_model_frame *fram
     }
 }
 
-static void put_label(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
-                      size_t which) {
+void uspi_translate_function(struct uspi_text *out, const struct uspi_model *model,
+                             const struct uspi_model_frame *frame, size_t which) {
     if (frame->source_count > 0) {
         put_name(out, model, frame, which);
     } else {
@@ -115,7 +111,16 @@ static void put_label(struct uspi_text *out, const struct uspi_model *model, con
     }
 }
 
-static void put_address(struct uspi_text *out, const struct uspi_model_frame *frame) {
+static void put_label(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
+                      size_t which) {
+    uspi_translate_function(out, model, frame, which);
+    if (frame->source_count == 0 || model->sources[frame->source + which].file.length == 0) return;
+    uspi_put_string(out, " (");
+    uspi_translate_line(out, &model->sources[frame->source + which]);
+    uspi_put_string(out, ")");
+}
+
+void uspi_translate_address(struct uspi_text *out, const struct uspi_model_frame *frame) {
     if ((frame->flags & USPI_FRAME_ADDRESS) != 0) {
         uspi_put_hex(out, frame->address, 16);
         return;
@@ -161,7 +166,7 @@ static void put_frames(struct uspi_text *out, const struct shown *shown, const s
             }
             uspi_put_blanks(out, out->length - begin, IMAGE_WIDTH);
             uspi_put_string(out, "\t");
-            put_address(out, frame);
+            uspi_translate_address(out, frame);
             uspi_put_string(out, " ");
             put_label(out, model, frame, which);
             uspi_put_string(out, "\n");
@@ -175,7 +180,7 @@ static void put_frames(struct uspi_text *out, const struct shown *shown, const s
 static void put_node(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
                      uint32_t level) {
     const size_t last = frame->source_count > 0 ? frame->source_count - 1 : 0;
-    uspi_put_blanks(out, 0, 2 + 2 * (uint64_t)(level < LEVELS_SHOWN ? level : LEVELS_SHOWN));
+    uspi_put_blanks(out, 0, 2 + 2 * (uint64_t)(level < USPI_LEVELS_SHOWN ? level : USPI_LEVELS_SHOWN));
     uspi_put_decimal(out, frame->count, 4);
     uspi_put_string(out, " ");
     put_label(out, model, frame, last);
@@ -232,24 +237,34 @@ static void put_number(struct uspi_text *out, const struct uspi_model_thread *th
 
 static bool has_crashed(const struct uspi_model_thread *thread) { return (thread->flags & USPI_THREAD_CRASHED) != 0; }
 
-static void put_thread(struct uspi_text *out, const struct shown *shown, const struct uspi_model_thread *thread) {
-    if (!uspi_shows_thread(shown->selection, thread)) return;
+bool uspi_translate_name(struct uspi_text *out, const struct uspi_model_thread *thread) {
+    if (thread->is_stack || (thread->name.length == 0 && thread->queue.length == 0)) return false;
+    put_harmless(out, thread->name);
+    if (thread->queue.length > 0) {
+        uspi_put_string(out, thread->name.length > 0 ? "  Dispatch queue: " : "Dispatch queue: ");
+        put_harmless(out, thread->queue);
+    }
+    return true;
+}
+
+void uspi_translate_title(struct uspi_text *out, const struct uspi_model_thread *thread) {
     if (thread->is_stack) {
         put_harmless(out, thread->name);
-    } else {
-        if (thread->name.length > 0 || thread->queue.length > 0) {
-            put_number(out, thread);
-            uspi_put_string(out, " name:  ");
-            put_harmless(out, thread->name);
-            if (thread->queue.length > 0) {
-                uspi_put_string(out, thread->name.length > 0 ? "  Dispatch queue: " : "Dispatch queue: ");
-                put_harmless(out, thread->queue);
-            }
-            uspi_put_string(out, "\n");
-        }
-        put_number(out, thread);
-        if (has_crashed(thread)) uspi_put_string(out, " Crashed");
+        return;
     }
+    put_number(out, thread);
+    if (has_crashed(thread)) uspi_put_string(out, " Crashed");
+}
+
+static void put_thread(struct uspi_text *out, const struct shown *shown, const struct uspi_model_thread *thread) {
+    if (!uspi_shows_thread(shown->selection, thread)) return;
+    if (!thread->is_stack && (thread->name.length > 0 || thread->queue.length > 0)) {
+        put_number(out, thread);
+        uspi_put_string(out, " name:  ");
+        uspi_translate_name(out, thread);
+        uspi_put_string(out, "\n");
+    }
+    uspi_translate_title(out, thread);
     uspi_put_string(out, ":\n");
     if ((thread->flags & USPI_THREAD_TREE) != 0) {
         put_tree(out, shown, thread);
@@ -259,16 +274,19 @@ static void put_thread(struct uspi_text *out, const struct shown *shown, const s
     uspi_put_string(out, "\n");
 }
 
+unsigned uspi_translate_rank(const struct uspi_model_thread *thread) {
+    return thread->is_stack ? 0 : has_crashed(thread) ? 1 : 2;
+}
+
 /* Writes stacks that are not threads first, as an exception's backtrace in Apple's reports, then the thread that
  * crashed, then the others in their order; then the registers of the thread that crashed. */
 static void put_threads(struct uspi_text *out, const struct shown *shown) {
     const struct uspi_model *model = shown->model;
     const struct uspi_model_part *part = shown->part;
-    for (unsigned pass = 0; pass < 3; pass++) {
+    for (unsigned rank = 0; rank < USPI_RANKS; rank++) {
         for (size_t i = 0; i < part->thread_count; i++) {
             const struct uspi_model_thread *thread = &model->threads[part->thread + i];
-            const unsigned wanted = thread->is_stack ? 0 : has_crashed(thread) ? 1 : 2;
-            if (wanted == pass) put_thread(out, shown, thread);
+            if (uspi_translate_rank(thread) == rank) put_thread(out, shown, thread);
         }
     }
     for (size_t i = 0; i < part->thread_count; i++) {
@@ -279,7 +297,7 @@ static void put_threads(struct uspi_text *out, const struct shown *shown) {
 
 /* ---- images ---- */
 
-static void put_image(struct uspi_text *out, const struct uspi_image_entry *image) {
+void uspi_translate_image(struct uspi_text *out, const struct uspi_image_entry *image) {
     uspi_put_hex(out, image->first, 1);
     uspi_put_string(out, " - ");
     if (image->last > image->first) {
@@ -309,7 +327,7 @@ static void put_images(struct uspi_text *out, const struct uspi_model *model, co
         const struct uspi_image_entry *image = &model->images[part->image + i];
         if (image->first == 0 && image->last == 0) continue;
         if (out->length == before) uspi_put_string(out, "Binary Images:\n");
-        put_image(out, image);
+        uspi_translate_image(out, image);
     }
     if (out->length > before) uspi_put_string(out, "\n");
 }
@@ -320,7 +338,7 @@ void uspi_model_put_text(const struct uspi_model *model, const struct usp_report
         const struct uspi_model_part *part = &model->parts[i];
         if (part->thread_count == 0 && part->process_count == 0) continue;
         if (out->length > 0) uspi_put_string(out, "----\n\n");
-        put_header(out, part);
+        uspi_translate_header(out, part);
         uspi_model_put_processes(model, part, out);
         put_threads(out, &(struct shown){model, part, selection});
         put_images(out, model, part);

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds a model of what `xctrace export` writes: a call tree for each thread of a time profile, and one for each hang.
+ *
+ *   <row><sample-time id="1" fmt="00:00.300">300613208</sample-time><thread id="2" fmt="Main Thread 0x1c0a (App, pid: 47)">
+ *     <tid id="3" fmt="0x1c0a">7178</tid><process id="4" fmt="App (47)">…</process></thread>…<backtrace id="9">…</row>
+ *   <row>…<thread ref="2"/><weight ref="8"/><tagged-backtrace ref="10"/></row>
+ *   <backtrace id="3"><text-addresses id="4" fmt="frag 1">4404723740 4404723800</text-addresses></backtrace>
+ *
+ * Each frame becomes a frame of the model once, each sample two numbers. Nothing is hashed: samples are sorted by their
+ * functions, the outermost first, and what neighbours have in common becomes nodes. */
+#include "lib/report/read/model.h"
+
+#include <stdlib.h>
+
+/* Most addresses in <text-addresses>, because each becomes a frame. */
+#define ADDRESSES_MAX ((size_t)1 << 20)
+
+/* A list of frames, the innermost first. */
+struct list {
+    size_t from, count; /* in `frames` */
+};
+
+struct sample {
+    size_t thread;
+    const size_t *frames; /* numbers of model frames */
+    const size_t *labels; /* the same as numbers of functions */
+    size_t count;
+};
+
+struct thread {
+    struct uspi_span name;
+    uint64_t id;
+};
+
+/* A row that is being read. */
+struct row {
+    size_t thread, list;          /* SIZE_MAX: none */
+    struct uspi_span hang, lasts; /* empty: it is a sample */
+};
+
+struct builder {
+    struct uspi_model *model;
+    struct usp_reader *reader;
+    struct uspi_xctrace trace;
+    struct uspi_trace_ids frame_ids, list_ids, thread_ids, hang_ids, duration_ids;
+    size_t *frames; /* of all lists: numbers of model frames */
+    size_t frame_count, frame_capacity;
+    struct list *lists;
+    size_t list_count, list_capacity;
+    struct thread *threads;
+    size_t thread_count, thread_capacity;
+    struct uspi_span *names; /* of hangs and durations */
+    size_t name_count, name_capacity;
+    struct sample *samples; /* frames: index of the list until all is read */
+    size_t sample_count, sample_capacity;
+    struct row row;
+    struct uspi_xml_token frame; /* the <frame> that is being read */
+    bool is_in_frame, is_in_list;
+    size_t binary;
+    size_t tagged;      /* ids of a <tagged-backtrace> around the list; SIZE_MAX: none */
+    uint64_t processes; /* how many processes the text has */
+    struct uspi_gathered decoded;
+};
+
+/* ---- elements ---- */
+
+/* Copies the attribute `fmt` of a tag. */
+static bool copy_shown(struct builder *builder, const struct uspi_xml_token *tag, struct uspi_span *copy) {
+    struct uspi_span text = {"", 0};
+    uspi_xml_attribute(tag, USPI_SPAN("fmt"), &text);
+    return uspi_xml_decode(&text, &builder->decoded) && uspi_model_copy(builder->model, text, copy);
+}
+
+/* Adds an element by its id, unless it is a reference. *number becomes its number, or SIZE_MAX. */
+static bool add_by_id(struct uspi_trace_ids *ids, const struct uspi_xml_token *tag, size_t next, size_t *number) {
+    uint64_t id;
+    *number = uspi_trace_find(ids, tag);
+    if (*number != SIZE_MAX || !uspi_xml_number(tag, USPI_SPAN("id"), &id)) return true;
+    *number = next;
+    return uspi_trace_add(ids, id, next);
+}
+
+static bool take_thread(struct builder *builder, const struct uspi_xml_token *tag) {
+    const size_t next = builder->thread_count;
+    if (!add_by_id(&builder->thread_ids, tag, next, &builder->row.thread)) return false;
+    if (builder->row.thread != next) return true;
+    if (!uspi_room_for(&builder->threads, &builder->thread_capacity, next, 1, sizeof *builder->threads)) return false;
+    builder->threads[builder->thread_count++] = (struct thread){.id = 0};
+    return copy_shown(builder, tag, &builder->threads[next].name);
+}
+
+/* Reads what a hang is called, or how long it lasts. */
+static bool take_name(struct builder *builder, const struct uspi_xml_token *tag, struct uspi_trace_ids *ids,
+                      struct uspi_span *name) {
+    const size_t next = builder->name_count;
+    size_t number;
+    if (!add_by_id(ids, tag, next, &number)) return false;
+    if (number == SIZE_MAX) return true;
+    if (number == next) {
+        if (!uspi_room_for(&builder->names, &builder->name_capacity, next, 1, sizeof *builder->names)) return false;
+        builder->names[builder->name_count++] = (struct uspi_span){"", 0};
+        if (!copy_shown(builder, tag, &builder->names[next])) return false;
+    }
+    *name = builder->names[number];
+    return true;
+}
+
+/* The process of a recording of one process. */
+static bool take_process(struct builder *builder, const struct uspi_xml_token *tag) {
+    struct uspi_span *field = &builder->model->parts[builder->model->part_count - 1].fields[USPI_FIELD_PROCESS];
+    uint64_t id;
+    if (!uspi_xml_number(tag, USPI_SPAN("id"), &id)) return true;
+    if (builder->processes++ == 0) return copy_shown(builder, tag, field);
+    *field = (struct uspi_span){"", 0};
+    return true;
+}
+
+/* ---- frames and lists ---- */
+
+static bool add_to_list(struct builder *builder, size_t frame) {
+    if (!uspi_room_for(&builder->frames, &builder->frame_capacity, builder->frame_count, 1, sizeof *builder->frames)) {
+        return false;
+    }
+    builder->frames[builder->frame_count++] = frame;
+    builder->lists[builder->list_count - 1].count++;
+    return true;
+}
+
+/* Looks a frame up and adds it to the model and to the list. *number becomes its number. */
+static int add_frame(struct builder *builder, struct uspi_located *located, size_t *number) {
+    struct usp_answer answer;
+    *number = builder->model->frame_count;
+    const int status = uspi_log_lines_ask(&builder->reader->lines, located, &answer);
+    if (status != USP_OK) return status;
+    builder->reader->counts.format = USPI_XCTRACE_FORMAT;
+    /* The name is in memory that the next frame uses. */
+    const bool is_added = uspi_model_copy(builder->model, located->frame.name, &located->frame.name) &&
+                          uspi_model_add_frame(builder->model, located, &answer) && add_to_list(builder, *number);
+    return is_added ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static bool is_first(const struct builder *builder) { return builder->lists[builder->list_count - 1].count == 0; }
+
+/* Adds the frame whose element has been read. */
+static int end_frame(struct builder *builder) {
+    struct uspi_located located;
+    uint64_t id;
+    size_t number;
+    if (!builder->is_in_frame) return USP_OK;
+    builder->is_in_frame = false;
+    const struct uspi_line_reader *lines = &builder->reader->lines;
+    if (!uspi_xctrace_locate(&builder->trace, &builder->frame, is_first(builder), builder->binary, lines->given,
+                             &located)) {
+        return USP_ERROR_NO_MEMORY;
+    }
+    const int status = add_frame(builder, &located, &number);
+    if (status != USP_OK || !uspi_xml_number(&builder->frame, USPI_SPAN("id"), &id)) return status;
+    return uspi_trace_add(&builder->frame_ids, id, number) ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+static int take_frame(struct builder *builder, const struct uspi_xml_token *tag) {
+    if (!builder->is_in_list) return USP_OK;
+    const size_t number = uspi_trace_find(&builder->frame_ids, tag);
+    if (number != SIZE_MAX) return add_to_list(builder, number) ? USP_OK : USP_ERROR_NO_MEMORY;
+    builder->frame = *tag;
+    builder->is_in_frame = true;
+    builder->binary = USPI_NO_BINARY;
+    return tag->is_empty ? end_frame(builder) : USP_OK;
+}
+
+/* Reads the addresses in the text of an element. */
+static int take_addresses(struct builder *builder, struct uspi_span text) {
+    int status = USP_OK;
+    size_t number;
+    for (size_t at = 0; status == USP_OK && at < text.length;) {
+        struct uspi_located located;
+        memset(&located, 0, sizeof located);
+        while (at < text.length && uspi_is_blank(text.bytes[at])) at++;
+        if (at == text.length || builder->model->frame_count >= ADDRESSES_MAX) break;
+        if (!uspi_scan_decimal(text, &at, &located.frame.address)) break;
+        const bool is_exact = is_first(builder);
+        located.frame.flags = USPI_FRAME_ADDRESS | (is_exact ? (unsigned)USPI_FRAME_CALL_SITE : 0);
+        if (!is_exact && located.frame.address % 2 != 0) located.frame.address--;
+        located.is_located = uspi_locate(builder->reader->lines.given, &located.frame, &located.place);
+        if (located.is_located && is_exact) located.place.flags |= USP_PLACE_EXACT;
+        status = add_frame(builder, &located, &number);
+    }
+    return status;
+}
+
+/* Begins a list, or finds the one that a tag refers to. */
+static bool take_list(struct builder *builder, const struct uspi_xml_token *tag) {
+    const size_t next = builder->list_count;
+    size_t number;
+    if (!add_by_id(&builder->list_ids, tag, next, &number)) return false;
+    if (number == SIZE_MAX) return true;
+    builder->row.list = number;
+    if (builder->tagged != SIZE_MAX) builder->list_ids.ids[builder->tagged].number = number;
+    builder->tagged = SIZE_MAX;
+    if (number != next) return true;
+    if (!uspi_room_for(&builder->lists, &builder->list_capacity, next, 1, sizeof *builder->lists)) return false;
+    builder->lists[builder->list_count++] = (struct list){builder->frame_count, 0};
+    builder->is_in_list = !tag->is_empty;
+    return true;
+}
+
+/* A <tagged-backtrace> has an id, too, and has or is the <backtrace>. */
+static bool take_tagged(struct builder *builder, const struct uspi_xml_token *tag) {
+    const struct uspi_trace_ids *ids = &builder->list_ids;
+    const size_t before = ids->count, number = uspi_trace_find(ids, tag);
+    uint64_t id;
+    if (number != SIZE_MAX) builder->row.list = number;
+    if (number != SIZE_MAX || !uspi_xml_number(tag, USPI_SPAN("id"), &id)) return true;
+    if (!uspi_trace_add(&builder->list_ids, id, SIZE_MAX)) return false;
+    if (ids->count > before) builder->tagged = before;
+    return true;
+}
+
+/* ---- rows ---- */
+
+/* Gives a hang a thread of its own, whose name says what it is. */
+static bool add_hang(struct builder *builder) {
+    const struct row *row = &builder->row;
+    const struct uspi_span thread = row->thread != SIZE_MAX ? builder->threads[row->thread].name : USPI_SPAN("");
+    char buffer[512];
+    struct uspi_text text = uspi_text_in(buffer, sizeof buffer);
+    uspi_put(&text, row->hang.bytes, row->hang.length);
+    if (row->lasts.length > 0) uspi_put_string(&text, ", ");
+    uspi_put(&text, row->lasts.bytes, row->lasts.length);
+    if (thread.length > 0) uspi_put_string(&text, ": ");
+    uspi_put(&text, thread.bytes, thread.length);
+    uspi_text_end(&text);
+    const size_t count = builder->thread_count;
+    if (!uspi_room_for(&builder->threads, &builder->thread_capacity, count, 1, sizeof *builder->threads)) return false;
+    builder->threads[count] = (struct thread){.id = row->thread != SIZE_MAX ? builder->threads[row->thread].id : 0};
+    builder->thread_count++;
+    builder->row.thread = count;
+    return uspi_model_copy(builder->model, uspi_span_of(buffer), &builder->threads[count].name);
+}
+
+static bool end_row(struct builder *builder) {
+    const struct row row = builder->row;
+    const bool is_sample = row.list != SIZE_MAX && row.list < builder->list_count;
+    if (is_sample && row.hang.length > 0 && !add_hang(builder)) return false;
+    if (is_sample) {
+        if (!uspi_room_for(&builder->samples, &builder->sample_capacity, builder->sample_count, 1,
+                           sizeof *builder->samples)) {
+            return false;
+        }
+        builder->samples[builder->sample_count++] = (struct sample){.thread = builder->row.thread, .count = row.list};
+    }
+    builder->row = (struct row){SIZE_MAX, SIZE_MAX, {"", 0}, {"", 0}};
+    return true;
+}
+
+static int take_tag(struct builder *builder, const struct uspi_xml_token *tag) {
+    const struct uspi_span name = tag->name;
+    bool is_done = true;
+    size_t binary;
+    if (tag->is_end) {
+        if (uspi_span_is(name, USPI_SPAN("frame"))) return end_frame(builder);
+        if (uspi_span_is(name, USPI_SPAN("backtrace"))) builder->is_in_list = false;
+        if (uspi_span_is(name, USPI_SPAN("tagged-backtrace"))) builder->tagged = SIZE_MAX;
+        if (uspi_span_is(name, USPI_SPAN("row"))) is_done = end_row(builder);
+    } else if (uspi_span_is(name, USPI_SPAN("frame"))) {
+        return take_frame(builder, tag);
+    } else if (uspi_span_is(name, USPI_SPAN("binary"))) {
+        is_done = uspi_xctrace_take_binary(&builder->trace, tag, &binary);
+        builder->binary = binary;
+    } else if (uspi_span_is(name, USPI_SPAN("backtrace"))) {
+        is_done = take_list(builder, tag);
+    } else if (uspi_span_is(name, USPI_SPAN("tagged-backtrace"))) {
+        is_done = take_tagged(builder, tag);
+    } else if (uspi_span_is(name, USPI_SPAN("thread"))) {
+        is_done = take_thread(builder, tag);
+    } else if (uspi_span_is(name, USPI_SPAN("hang-type"))) {
+        is_done = take_name(builder, tag, &builder->hang_ids, &builder->row.hang);
+    } else if (uspi_span_is(name, USPI_SPAN("duration"))) {
+        is_done = take_name(builder, tag, &builder->duration_ids, &builder->row.lasts);
+    } else if (uspi_span_is(name, USPI_SPAN("process"))) {
+        is_done = take_process(builder, tag);
+    }
+    return is_done ? USP_OK : USP_ERROR_NO_MEMORY;
+}
+
+/* ---- trees ---- */
+
+static int compare_samples(const void *a, const void *b) {
+    const struct sample *x = a, *y = b;
+    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+    for (size_t i = 1; i <= x->count && i <= y->count; i++) {
+        const size_t p = x->labels[x->count - i], q = y->labels[y->count - i];
+        if (p != q) return p < q ? -1 : 1;
+    }
+    return x->count < y->count ? -1 : x->count > y->count;
+}
+
+/* Replaces the number of each sample's list by its frames and their labels. */
+static size_t *label_samples(struct builder *builder) {
+    size_t *numbers = calloc(builder->model->frame_count + 1, sizeof *numbers);
+    size_t *labels = calloc(builder->frame_count + 1, sizeof *labels);
+    if (numbers == NULL || labels == NULL || !uspi_model_number_frames(builder->model, numbers)) {
+        free(numbers);
+        free(labels);
+        return NULL;
+    }
+    for (size_t i = 0; i < builder->frame_count; i++) labels[i] = numbers[builder->frames[i]];
+    for (size_t i = 0; i < builder->sample_count; i++) {
+        struct sample *sample = &builder->samples[i];
+        const struct list list = builder->lists[sample->count];
+        *sample = (struct sample){sample->thread, builder->frames + list.from, labels + list.from, list.count};
+    }
+    free(numbers);
+    qsort(builder->samples, builder->sample_count, sizeof *builder->samples, compare_samples);
+    return labels;
+}
+
+static bool add_node(struct uspi_model *model, size_t number, size_t level) {
+    if (!uspi_model_repeat_frame(model, number)) return false;
+    struct uspi_model_frame *frame = &model->frames[model->frame_count - 1];
+    frame->flags |= USPI_FRAME_NODE;
+    frame->depth = level < UINT32_MAX ? (uint32_t)level : UINT32_MAX;
+    frame->count = 1;
+    return true;
+}
+
+/* Adds a sample to a node that it has in common with the sample before. */
+static void add_to_node(struct uspi_model *model, size_t node, size_t number) {
+    struct uspi_model_frame *frame = &model->frames[node];
+    frame->count++;
+    if (frame->address == model->frames[number].address) return;
+    /* It stands for several places in a function. */
+    frame->flags &= ~(unsigned)USPI_FRAME_ADDRESS;
+    frame->has_offset = frame->is_located = false;
+}
+
+static bool begin_tree(struct builder *builder, size_t number) {
+    struct uspi_model_thread *thread = uspi_model_add_thread(builder->model);
+    if (thread == NULL) return false;
+    thread->flags = USPI_THREAD_TREE;
+    if (number != SIZE_MAX) thread->name = builder->threads[number].name;
+    if (number != SIZE_MAX && builder->threads[number].id != 0) {
+        thread->id = builder->threads[number].id;
+        thread->flags |= USPI_THREAD_ID;
+    }
+    return true;
+}
+
+/* Makes a tree of the samples of each thread. `open` has room for the nodes around one. */
+static bool put_trees(struct builder *builder, size_t *open) {
+    struct uspi_model *model = builder->model;
+    const struct sample *before = NULL;
+    for (size_t i = 0; i < builder->sample_count; i++) {
+        const struct sample *sample = &builder->samples[i];
+        const bool is_next = before != NULL && before->thread == sample->thread;
+        size_t level = 0;
+        if (!is_next && !begin_tree(builder, sample->thread)) return false;
+        while (is_next && level < sample->count && level < before->count &&
+               before->labels[before->count - 1 - level] == sample->labels[sample->count - 1 - level]) {
+            add_to_node(model, open[level], sample->frames[sample->count - 1 - level]);
+            level++;
+        }
+        for (; level < sample->count; level++) {
+            open[level] = model->frame_count;
+            if (!add_node(model, sample->frames[sample->count - 1 - level], level)) return false;
+        }
+        before = sample;
+    }
+    return true;
+}
+
+static bool make_trees(struct builder *builder) {
+    size_t deepest = 0;
+    const size_t definitions = builder->model->thread_count - 1;
+    for (size_t i = 0; i < builder->list_count; i++) {
+        if (builder->lists[i].count > deepest) deepest = builder->lists[i].count;
+    }
+    size_t *open = calloc(deepest + 1, sizeof *open), *labels = label_samples(builder);
+    const bool is_made = open != NULL && labels != NULL && put_trees(builder, open);
+    /* The frames that samples refer to are not a thread's. */
+    builder->model->threads[definitions].frame_count = 0;
+    free(open);
+    free(labels);
+    return is_made;
+}
+
+/* ---- texts ---- */
+
+static int read_tokens(struct builder *builder, struct uspi_span text) {
+    struct uspi_xml_token token;
+    bool has_addresses = false;
+    int status = USP_OK;
+    for (size_t at = 0; status == USP_OK && uspi_xml_next(text, &at, &token);) {
+        if (token.name.length > 0) {
+            status = take_tag(builder, &token);
+            const bool is_begin = !token.is_end && !token.is_empty;
+            has_addresses = is_begin && uspi_span_is(token.name, USPI_SPAN("text-addresses")) && builder->is_in_list;
+            if (uspi_span_is(token.name, USPI_SPAN("tid")) && is_begin && builder->row.thread != SIZE_MAX) {
+                size_t here = at;
+                struct uspi_xml_token number;
+                struct thread *thread = &builder->threads[builder->row.thread];
+                size_t digits = 0;
+                if (uspi_xml_next(text, &here, &number)) uspi_scan_decimal(number.raw, &digits, &thread->id);
+            }
+        } else if (has_addresses) {
+            status = take_addresses(builder, token.raw);
+        }
+    }
+    return status;
+}
+
+int uspi_model_read_xctrace(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text) {
+    struct builder builder = {.model = model, .reader = reader, .tagged = SIZE_MAX};
+    builder.row = (struct row){SIZE_MAX, SIZE_MAX, {"", 0}, {"", 0}};
+    struct uspi_model_part *part = uspi_model_add_part(model);
+    int status = part != NULL && uspi_model_add_thread(model) != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) part->format = USPI_XCTRACE_FORMAT;
+    if (status == USP_OK) status = read_tokens(&builder, text);
+    if (status == USP_OK && builder.sample_count > 0 && !make_trees(&builder)) status = USP_ERROR_NO_MEMORY;
+    uspi_xctrace_clear(&builder.trace);
+    uspi_gathered_clear(&builder.decoded);
+    struct uspi_trace_ids *const ids[] = {&builder.frame_ids, &builder.list_ids, &builder.thread_ids, &builder.hang_ids,
+                                          &builder.duration_ids};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) free(ids[i]->ids);
+    free(builder.frames);
+    free(builder.lists);
+    free(builder.threads);
+    free(builder.names);
+    free(builder.samples);
+    return status;
+}

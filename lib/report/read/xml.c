@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* See xml.h. Source: W3C, "Extensible Markup Language (XML) 1.0". */
+#include "lib/report/read/xml.h"
+
+#include "lib/base/text.h"
+
+/* Returns the position after `end`; 0 if it has not arrived. */
+static size_t after(struct uspi_span text, size_t from, struct uspi_span end) {
+    const size_t at = uspi_span_find(text, from, end);
+    return at < text.length ? at + end.length : 0;
+}
+
+/* Returns the position after the '>' that ends the tag at `at`, outside of quotes, or after the end of a comment; 0 if
+ * it has not arrived. */
+static size_t end_of_tag(struct uspi_span text, size_t at) {
+    char quote = '\0';
+    if (uspi_span_has_at(text, at, USPI_SPAN("<!--"))) return after(text, at + 4, USPI_SPAN("-->"));
+    if (uspi_span_has_at(text, at, USPI_SPAN("<?"))) return after(text, at, USPI_SPAN("?>"));
+    if (text.length - at < 4 && uspi_span_has_at(USPI_SPAN("<!--"), 0, uspi_span_after(text, at))) return 0;
+    for (size_t i = at + 1; i < text.length; i++) {
+        const char c = text.bytes[i];
+        if (quote != '\0') {
+            if (c == quote) quote = '\0';
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+        } else if (c == '>') {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+bool uspi_xml_next(struct uspi_span text, size_t *at, struct uspi_xml_token *token) {
+    const size_t begin = *at;
+    if (begin >= text.length) return false;
+    *token = (struct uspi_xml_token){.name = {"", 0}};
+    size_t end = text.length;
+    if (text.bytes[begin] != '<') {
+        end = uspi_span_find(text, begin, USPI_SPAN("<"));
+    } else {
+        end = end_of_tag(text, begin);
+        const bool is_long = (end == 0 ? text.length : end) - begin > USPI_XML_TAG_MAX;
+        if (end == 0 && !is_long) return false;
+        /* Goes on after the '<'. */
+        if (is_long) end = begin + 1;
+    }
+    *at = end;
+    token->raw = uspi_span_part(text, begin, end);
+    if (token->raw.length < 3 || text.bytes[begin] != '<') return true;
+    size_t from = begin + 1;
+    token->is_end = uspi_skip(text, &from, USPI_SPAN("/"));
+    token->is_empty = text.bytes[end - 2] == '/';
+    size_t to = from;
+    while (to + 1 < end && !uspi_is_blank(text.bytes[to]) && text.bytes[to] != '/') to++;
+    token->name = uspi_span_part(text, from, to);
+    if (uspi_span_begins(token->name, USPI_SPAN("!")) || uspi_span_begins(token->name, USPI_SPAN("?"))) {
+        token->name.length = 0;
+    }
+    return true;
+}
+
+bool uspi_xml_attribute(const struct uspi_xml_token *tag, struct uspi_span key, struct uspi_span *value) {
+    const struct uspi_span raw = tag->raw;
+    size_t at = (size_t)(tag->name.bytes - raw.bytes) + tag->name.length;
+    while (at < raw.length) {
+        while (at < raw.length && uspi_is_blank(raw.bytes[at])) at++;
+        const size_t begin = at;
+        while (at < raw.length && raw.bytes[at] != '=' && raw.bytes[at] != '>' && !uspi_is_blank(raw.bytes[at])) at++;
+        const struct uspi_span found = uspi_span_part(raw, begin, at);
+        if (!uspi_skip(raw, &at, USPI_SPAN("=")) || at >= raw.length) return false;
+        const char quote = raw.bytes[at++];
+        if (quote != '"' && quote != '\'') return false;
+        const size_t end = uspi_span_find(raw, at, (struct uspi_span){&quote, 1});
+        if (end == raw.length) return false;
+        *value = uspi_span_part(raw, at, end);
+        if (uspi_span_is(found, key)) return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+bool uspi_xml_number(const struct uspi_xml_token *tag, struct uspi_span key, uint64_t *value) {
+    struct uspi_span text;
+    size_t at = 0;
+    if (!uspi_xml_attribute(tag, key, &text)) return false;
+    const bool is_number =
+        uspi_span_begins(text, USPI_SPAN("0x")) ? uspi_scan_hex(text, &at, value) : uspi_scan_decimal(text, &at, value);
+    return is_number && at == text.length;
+}
+
+/* ---- text ---- */
+
+static const struct {
+    struct uspi_span entity;
+    char character;
+} entities[] = {
+    {USPI_SPAN_INIT("&amp;"), '&'},  {USPI_SPAN_INIT("&lt;"), '<'},    {USPI_SPAN_INIT("&gt;"), '>'},
+    {USPI_SPAN_INIT("&quot;"), '"'}, {USPI_SPAN_INIT("&apos;"), '\''}, {USPI_SPAN_INIT("&#39;"), '\''},
+};
+
+bool uspi_xml_decode(struct uspi_span *text, struct uspi_gathered *decoded) {
+    if (uspi_span_find(*text, 0, USPI_SPAN("&")) == text->length) return true;
+    decoded->size = 0;
+    if (!uspi_gathered_reserve(decoded, text->length)) return false;
+    for (size_t at = 0; at < text->length;) {
+        char c = text->bytes[at];
+        size_t length = 1;
+        for (size_t i = 0; c == '&' && i < sizeof entities / sizeof *entities; i++) {
+            if (!uspi_span_has_at(*text, at, entities[i].entity)) continue;
+            c = entities[i].character;
+            length = entities[i].entity.length;
+            break;
+        }
+        decoded->bytes[decoded->size++] = c;
+        at += length;
+    }
+    *text = uspi_gathered_span(decoded);
+    return true;
+}
+
+int uspi_xml_escape(void *context, const char *bytes, size_t n) {
+    struct uspi_text *out = context;
+    for (size_t i = 0; i < n; i++) {
+        switch (bytes[i]) {
+        case '&': uspi_put_string(out, "&amp;"); break;
+        case '<': uspi_put_string(out, "&lt;"); break;
+        case '>': uspi_put_string(out, "&gt;"); break;
+        case '"': uspi_put_string(out, "&quot;"); break;
+        case '\'': uspi_put_string(out, "&#39;"); break;
+        default: uspi_put(out, &bytes[i], 1); break;
+        }
+    }
+    return out->status;
+}

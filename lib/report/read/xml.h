@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the tags of XML, one token at a time, so that a text can be read in pieces; writes text into markup. */
+#ifndef USPI_REPORT_READ_XML_H
+#define USPI_REPORT_READ_XML_H
+
+#include "lib/base/gathered.h"
+#include "lib/base/span.h"
+
+/* A longer tag is passed on as text. */
+#define USPI_XML_TAG_MAX ((size_t)64 << 10)
+
+struct uspi_xml_token {
+    struct uspi_span raw;  /* the whole token */
+    struct uspi_span name; /* of a tag; empty: it is text, a comment or a declaration */
+    bool is_end;           /* </name> */
+    bool is_empty;         /* <name …/> */
+};
+
+/* Gives the token at *at, and moves *at past it. Text ends at the next tag, or with the bytes that have arrived.
+ * Returns false at the end of the text, and for a tag whose end has not arrived. */
+bool uspi_xml_next(struct uspi_span text, size_t *at, struct uspi_xml_token *token);
+
+/* Finds the value of a tag's attribute, as it is written. Returns false if there is none. */
+bool uspi_xml_attribute(const struct uspi_xml_token *tag, struct uspi_span key, struct uspi_span *value);
+
+/* Reads an attribute's value as a decimal number, or as one with 0x. Returns false if there is none. */
+bool uspi_xml_number(const struct uspi_xml_token *tag, struct uspi_span key, uint64_t *value);
+
+/* Replaces the five entities of XML. The result is in `decoded`, or the text itself if it has none. Returns false when
+ * memory is exhausted. */
+bool uspi_xml_decode(struct uspi_span *text, struct uspi_gathered *decoded);
+
+/* Implements usp_write_function: writes bytes as the text of an element or a quoted attribute into `context`, a struct
+ * uspi_text. */
+int uspi_xml_escape(void *context, const char *bytes, size_t n);
+
+#endif
