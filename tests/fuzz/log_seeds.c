@@ -31,6 +31,14 @@ static void write_texts(const char *folder, int are_plain, const char *group, co
     }
 }
 
+/* PLCrashReporter's bytes: a thread with a frame, and its image. */
+static const char plcrash[] = "plcrash\001"
+                              "\x1a\x09\x08\x01\x12\x05\x18\x90\x82\x80\x08"
+                              "\x22\x20\x08\x80\x80\x80\x08\x10\x80\x80\x04\x1a\x03"
+                              "App"
+                              "\x22\x10"
+                              "0123456789abcdef";
+
 int main(int argc, char **argv) {
     char path[4096];
     const int are_plain = argc == 3 && strcmp(argv[2], "--plain") == 0;
@@ -41,5 +49,9 @@ int main(int argc, char **argv) {
     write_texts(argv[1], are_plain, "", linux_texts, sizeof linux_texts / sizeof *linux_texts);
     write_texts(argv[1], are_plain, "", documents, sizeof documents / sizeof *documents);
     write_texts(argv[1], are_plain, "named", named_texts, sizeof named_texts / sizeof *named_texts);
+    for (size_t mode = 0; !are_plain && mode < sizeof modes; mode++) {
+        snprintf(path, sizeof path, "%s/fuzz_log/plcrash.%zu", argv[1], mode);
+        write_file(path, &modes[mode], plcrash);
+    }
     return EXIT_SUCCESS;
 }

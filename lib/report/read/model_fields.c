@@ -137,8 +137,7 @@ static void put_nanoseconds(struct uspi_text *out, uint64_t nanoseconds) {
     uspi_put_string(out, " s");
 }
 
-/* Writes a number that has a meaning of its own. Returns false if it is to be written as it is. */
-static bool put_meaning(struct uspi_text *out, enum uspi_json_means means, uint64_t number) {
+bool uspi_put_meaning(struct uspi_text *out, enum uspi_json_means means, uint64_t number) {
     const char *name = name_of(means, number);
     if (name != NULL) {
         uspi_put_string(out, name);
@@ -173,7 +172,7 @@ static void put_value(struct uspi_text *out, const struct uspi_json_document *do
     if (node == USPI_JSON_NONE || document->nodes[node].kind <= USPI_JSON_ARRAY) return;
     if (document->nodes[node].kind == USPI_JSON_LITERAL) return;
     const bool is_number = uspi_json_uint(document, node, &number, &is_hex) && !is_hex;
-    if (is_number && put_meaning(out, meaning, number)) return;
+    if (is_number && uspi_put_meaning(out, meaning, number)) return;
     if (meaning == USPI_MEANS_KIND && is_crash(uspi_json_text(document, node))) return;
     const struct uspi_span text = uspi_json_text(document, node);
     char *decoded = text.length > 0 ? malloc(text.length) : NULL;

@@ -24,6 +24,9 @@ bool uspi_model_take_fields(struct uspi_model *model, const struct uspi_json_doc
 bool uspi_model_take_outer(struct uspi_model *model, const struct uspi_json_document *document,
                            const struct uspi_outer_values *values);
 
+/* Writes a number that has a meaning of its own. Returns false if it is to be written as it is. */
+bool uspi_put_meaning(struct uspi_text *out, enum uspi_json_means means, uint64_t number);
+
 /* Copies a JSON string's characters, with resolved escapes, for the model's lifetime. Returns false when memory is
  * exhausted. */
 bool uspi_model_copy_text(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy);

@@ -12,6 +12,7 @@
 #include "lib/base/sized.h"
 #include "lib/base/span.h"
 #include "lib/base/text.h"
+#include "lib/report/read/plcrash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ void usp_reader_free(struct usp_reader *reader) {
     free(reader->held);
     free(reader->decoded);
     uspi_gathered_clear(&reader->gathered);
+    uspi_gathered_clear(&reader->translated);
     uspi_expanded_clear(&reader->expanded);
     free(reader);
 }
@@ -655,7 +657,23 @@ int usp_reader_end(struct usp_reader *reader, char *error, size_t error_size) {
     return finish(reader, end_bytes(reader, false), error, error_size);
 }
 
+/* Replaces a binary report by its text. */
+static int translate(struct usp_reader *reader, struct uspi_span *text) {
+    const int status = uspi_plcrash_to_text(*text, &reader->translated);
+    reader->kind = USPI_INPUT_LINES;
+    reader->is_plcrash = true;
+    reader->is_cut = status == USP_ERROR_TRUNCATED;
+    if (reader->is_cut)
+        snprintf(reader->error, sizeof reader->error, "it is damaged or cut off; what is whole was read");
+    if (status == USP_ERROR_UNSUPPORTED) {
+        snprintf(reader->error, sizeof reader->error, "a version of PLCrashReporter's format that is not known");
+    }
+    *text = uspi_gathered_span(&reader->translated);
+    return reader->is_cut ? USP_OK : status;
+}
+
 int uspi_reader_begin_whole(struct usp_reader *reader, struct uspi_span *text) {
+    if (uspi_is_plcrash(*text)) return translate(reader, text);
     int status = decide_by_head(reader, *text, true);
     if (status != USP_OK) return status;
     *text = take_mark(reader, *text, true);

@@ -30,8 +30,10 @@ struct usp_reader {
     uint64_t held_position;
     char *decoded; /* UTF-16 text converted to UTF-8 */
     size_t decoded_size, decoded_capacity;
-    struct uspi_gathered gathered; /* a changed line before conversion to UTF-16 */
-    struct uspi_expanded expanded; /* a JSON text in which encoded Swift backtraces were expanded to frames */
+    struct uspi_gathered gathered;   /* a changed line before conversion to UTF-16 */
+    struct uspi_expanded expanded;   /* a JSON text in which encoded Swift backtraces were expanded to frames */
+    struct uspi_gathered translated; /* the text of a binary report */
+    bool is_plcrash;                 /* it is PLCrashReporter's */
     struct uspi_text out;
     char out_buffer[1 << 15];
     char error[256];

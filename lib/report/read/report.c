@@ -30,6 +30,12 @@ int usp_report_create(const struct usp_reader_options *options, const char *byte
     if (status == USP_OK && !(uspi_model_fold(&made->model) && uspi_model_finish(&made->model))) {
         status = USP_ERROR_NO_MEMORY;
     }
+    for (size_t i = 0; status == USP_OK && reader->is_plcrash && i < made->model.part_count; i++) {
+        made->model.parts[i].format = "plcrash";
+    }
+    if (status == USP_OK && reader->is_cut && error != NULL && error_size > 0) {
+        snprintf(error, error_size, "%s", reader->error);
+    }
     const struct usp_reader_counts none = {.frames = 0};
     bool is_readable;
     if (status == USP_OK && uspi_documents_is_cut(&reader->documents, &none, &is_readable)) {
@@ -40,7 +46,7 @@ int usp_report_create(const struct usp_reader_options *options, const char *byte
         status = USP_ERROR_NOT_FOUND;
     }
     if (uspi_reader_is_damage(status)) {
-        uspi_reader_set_error(reader, status, reader->documents.document.at);
+        if (reader->error[0] == '\0') uspi_reader_set_error(reader, status, reader->documents.document.at);
         if (error != NULL && error_size > 0) snprintf(error, error_size, "%s", reader->error);
     }
     if (made != NULL) made->model.counts = reader->counts;
