@@ -22,6 +22,9 @@ gcc -std=c99 "${warnings[@]}" "${cflags[@]}" "$consumer" -o "$stage/shared" "${l
 LD_LIBRARY_PATH=$libraries "$stage/shared"
 g++ -std=c++11 -x c++ "${warnings[@]}" "${cflags[@]}" "$consumer" -x none -o "$stage/shared++" "${libs[@]}"
 LD_LIBRARY_PATH=$libraries "$stage/shared++"
+g++ -std=c++17 "${warnings[@]}" "${cflags[@]}" "$top/tests/cxx/interface.cc" "$top/tests/cxx/other.cc" -o "$stage/shared++" \
+  "${libs[@]}" -lpthread
+LD_LIBRARY_PATH=$libraries "$stage/shared++"
 # Only this library is static, because dladdr behaves differently in a static libc.
 gcc -std=c99 "${warnings[@]}" "${cflags[@]}" "$consumer" -o "$stage/static" -Wl,-Bstatic "${static_libs[@]}" \
   -Wl,-Bdynamic
