@@ -22,7 +22,7 @@ let package = Package(
                 .linkedLibrary("pthread", .when(platforms: [.linux])),
             ]),
         .target(name: "Unspool", dependencies: ["CUnspool"], path: "swift/Unspool"),
-        .testTarget(name: "UnspoolTests", dependencies: ["Unspool"], path: "tests/swift/UnspoolTests"),
+        .testTarget(name: "UnspoolTests", dependencies: ["Unspool", "CUnspool"], path: "tests/swift/UnspoolTests"),
     ],
     cLanguageStandard: .gnu11
 )

@@ -107,7 +107,7 @@ extension Stack {
         return stack
     }
 
-    private static func snapshotOptions(_ means: StopMeans) -> usp_snapshot_options {
+    static func snapshotOptions(_ means: StopMeans) -> usp_snapshot_options {
         var options = usp_snapshot_options()
         usp_snapshot_options_init(&options)
         options.unwind.async = 1

@@ -47,11 +47,13 @@ public struct Hang: Sendable, CustomStringConvertible {
     private let storage: HangStorage
 
     /// The symbolicated report. It may allocate memory and read files.
-    public func formatted(_ style: Style = .text) -> String {
+    /// - Parameter lines: Also source files, lines and inlined calls, which takes longer.
+    public func formatted(_ style: Style = .text, lines: Bool = false) -> String {
         let demangler = Demangler()
         var options = usp_hang_write_options()
         usp_hang_write_options_init(&options)
         options.style = style == .json ? USP_HANG_JSON.rawValue : USP_HANG_TEXT.rawValue
+        if lines { options.flags |= USP_HANG_LINES.rawValue }
         options.symbolizer = Symbolizer.thisProcess?.symbolizer
         options.demangler = demangler.demangler
         // Fails only when memory is exhausted; the text written before that is returned.

@@ -39,6 +39,24 @@ public struct Snapshot: Sendable {
         }
     }
 
+    /// Captures all threads of this process. The calling thread's stack begins in the caller.
+    /// - Parameter means: How the other threads are stopped.
+    @inline(never)
+    public static func ofThisProcess(by means: StopMeans = .signal) throws(UnspoolError) -> Snapshot {
+        if means == .signal, !usp_is_prepared() { try Stack.prepare() }
+        var options = Stack.snapshotOptions(means)
+        options.skip_own = 1
+        var snapshot: OpaquePointer?
+        try check(usp_snapshot_create_self(&options, &snapshot))
+        return Snapshot(SnapshotStorage(snapshot!))
+    }
+
+    /// Reads a raw capture, which `usp_raw_write` has written, for instance in a crash handler. A capture that is cut off
+    /// has its whole threads, and ``messages`` says so.
+    public static func ofRawCapture(path: String) throws(UnspoolError) -> Snapshot {
+        try make { options, snapshot, message, size in usp_snapshot_open_raw(path, options, snapshot, message, size) }
+    }
+
     /// Reads a core file, ELF or Mach-O, of any of the five processors.
     public static func ofCore(path: String) throws(UnspoolError) -> Snapshot {
         try make { options, snapshot, message, size in usp_snapshot_open_core(path, options, snapshot, message, size) }

@@ -70,6 +70,9 @@ private func live(_ monitor: HangMonitor, _ seconds: Double) {
             #expect(names.contains { $0.contains("culprit") })
         }
         #expect(hang.description.contains("culprit"))
+        // Source lines are there on request; the tests have debug information.
+        #expect(!hang.formatted().contains("HangTests.swift:"))
+        #expect(hang.formatted(lines: true).contains("HangTests.swift:"))
         let json = try JSONSerialization.jsonObject(with: Data(hang.formatted(.json).utf8))
         #expect((json as? [String: Any])?["state"] as? String == "recovered")
     }

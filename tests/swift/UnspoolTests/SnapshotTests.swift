@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Tests of stacks of another process, and their text in each style.
+import CUnspool
 import Foundation
 import Testing
 import Unspool
+
+@inline(never) private func captureOwn() throws -> Snapshot {
+    let snapshot = try Snapshot.ofThisProcess()
+    return snapshot
+}
 
 #if os(Linux)
     // On Linux only: on other systems a program needs a privilege to read another process.
@@ -64,6 +70,43 @@ import Unspool
             let error = #expect(throws: UnspoolError.self) { try Snapshot.ofProcess(0x7fff_fffe) }
             #expect(error == .noThread)
             #expect(error?.message.contains("2147483646") == true)
+        }
+
+        @Test("this process's snapshot begins in the caller, and has every style") func thisProcess() throws {
+            let snapshot = try captureOwn()
+            #expect(snapshot.processID == Int(ProcessInfo.processInfo.processIdentifier))
+            let names = snapshot.stacks.compactMap { $0.symbolicated().first?.symbol?.name }
+            #expect(names.contains { $0.contains("captureOwn") }, "\(names)")
+            #expect(snapshot.stacks.contains { $0.thread?.isMain == true })
+            #expect(snapshot.formatted(.crashReport).contains("captureOwn"))
+        }
+
+        @Test("a raw capture has the threads that were written, and a cut one says so") func rawCapture() throws {
+            var own: OpaquePointer?
+            var raw = usp_raw_capture()
+            usp_raw_capture_init(&raw)
+            #expect(usp_snapshot_create_self(nil, &own) == USP_OK.rawValue)
+            defer { usp_snapshot_free(own) }
+            raw.snapshot = own
+            let path = FileManager.default.temporaryDirectory.appendingPathComponent("unspool-\(UUID().uuidString).raw").path
+            defer { try? FileManager.default.removeItem(atPath: path) }
+            #expect(FileManager.default.createFile(atPath: path, contents: nil))
+            let file = try #require(FileHandle(forWritingAtPath: path))
+            #expect(usp_raw_write(file.fileDescriptor, &raw) == USP_OK.rawValue)
+            try file.close()
+            let snapshot = try Snapshot.ofRawCapture(path: path)
+            #expect(snapshot.processID == Int(ProcessInfo.processInfo.processIdentifier))
+            #expect(snapshot.stacks.count == Int(usp_snapshot_get_info(own).pointee.thread_count))
+            #expect(snapshot.messages.isEmpty)
+            #expect(snapshot.stacks.contains { $0.symbolicated().contains { $0.symbol != nil } })
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+            try bytes.dropLast(9).write(to: URL(fileURLWithPath: path))
+            #expect(try !Snapshot.ofRawCapture(path: path).messages.isEmpty)
+        }
+
+        @Test("a raw capture that does not exist is an error that names it") func missingRawCapture() {
+            let error = #expect(throws: UnspoolError.self) { try Snapshot.ofRawCapture(path: "/no/such/raw") }
+            #expect(error?.message.contains("/no/such/raw") == true)
         }
 
         @Test("a core file that does not exist is an error that names it") func missingCore() {
