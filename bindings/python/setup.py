@@ -37,7 +37,7 @@ class BuildLibrary(build_ext):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             module.extra_objects = list(pool.map(lambda path: self.compile(folder, path, flags), files('.c')))
         names = folder / 'names.map'
-        names.write_text('{ global: PyInit__unspool; _cffi_pypyinit__unspool; local: *; };\n')
+        names.write_text('{ global: PyInit_*; _cffi_pypyinit_*; local: *; };\n')
         module.extra_compile_args += flags
         module.extra_link_args.append(f'-Wl,--version-script={names}')
         return super().build_extensions()

@@ -2,36 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Symbolicates folders of crash reports with Spark and counts them by crash signature (see README.md).
 
-    spark-submit fleet.py REPORTS OUTPUT COMMAND...     (COMMAND: unspool symbolize --records --index STORE)
+    spark-submit fleet.py REPORTS OUTPUT STORE     (STORE: a folder of indexes that all executors see)
 """
-import contextlib
 import hashlib
 import json
-import subprocess
 import sys
-import threading
-from collections import Counter
 
 DEPTH = 5  # number of functions, inlined ones included, that make a signature
-SCHEMA = 'signature string, functions array<string>, stack string, reports bigint'
-
-
-def send(pipe, data):
-    with contextlib.suppress(BrokenPipeError):  # `symbolicate` finds the answers missing
-        pipe.write(data)
-        pipe.flush()
-
-
-def symbolicate(process, lines):
-    """Yields one answer for each line, in the same order. The command answers while it still gets lines."""
-    writer = threading.Thread(target=send, args=(process.stdin, b''.join([line + b'\n' for line in lines])))
-    writer.start()
-    for _ in lines:
-        answer = process.stdout.readline()
-        if not answer.endswith(b'\n'):
-            raise RuntimeError(f'{process.args} ended with status {process.wait()} before its last answer')
-        yield answer
-    writer.join()
+SCHEMA = 'names binary, stack bigint, reports bigint'  # names: the functions, with a NUL between two
+UNREADABLE = 'unreadable record'
 
 
 def frames_of(report):
@@ -43,56 +22,60 @@ def frames_of(report):
     return [(frame, frame.get('uuid'), frame['imageOffset']) for frame in frames]
 
 
-def hash_of(text):
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
-def count_key(answer):
-    """What equal reports have in common: signature, the functions that make it, and the hash of the stack."""
+def signature_of(store, line):
+    """What Store.signatures says of a stack, for a report that has more than one or is of another format."""
+    import unspool
     try:
-        report, names = json.loads(answer), []
-        if 'error' not in report['unspool']:
-            frames = frames_of(report)
-            for frame, _, _ in frames[:DEPTH]:
-                names += [call['symbol'] for call in frame.get('inlined', ())]
-                names.append(frame.get('symbol') or frame.get('image') or frame.get('name') or '?')
-            # An .ips report has inlined calls as separate frames; the stack is the same without them.
-            stack = ' '.join([f'{build}+{offset}' for frame, build, offset in frames if not frame.get('inline')])
-            return hash_of('\n'.join(names[:DEPTH])), tuple(names[:DEPTH]), hash_of(stack)
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        pass  # it is JSON, but no report
-    return hash_of('unreadable record'), ('unreadable record',), ''
+        names, frames = [], frames_of(json.loads(store.symbolize_record(line)))
+        for frame, _, _ in frames[:DEPTH]:
+            names += [call['symbol'] for call in frame.get('inlined', ())]
+            names.append(frame.get('symbol') or frame.get('image') or frame.get('name') or '?')
+        # An .ips report has inlined calls as separate frames; the stack is the same without them.
+        stack = ' '.join([f'{build}+{offset}' for frame, build, offset in frames if not frame.get('inline')])
+        digest = hashlib.blake2b(stack.encode(), digest_size=8).digest()
+        return '\0'.join(names[:DEPTH]).encode(), int.from_bytes(digest, 'little', signed=True)
+    except (unspool.Error, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
+        return UNREADABLE.encode(), 0  # it is no report
 
 
-def counter(command):
-    """A function for mapInArrow: one process of the command for a partition, one row for equal reports of a batch."""
+def count_batch(store, lines):
+    """One row for equal reports of a batch. `lines`: a column of binary values."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    _, offsets, data = lines.buffers()
+    found = store.signatures(data or b'', memoryview(offsets).cast('i')[lines.offset:lines.offset + len(lines) + 1], DEPTH)
+    names = pa.Array.from_buffers(pa.binary(), len(lines), [None, pa.py_buffer(found.name_offsets), pa.py_buffer(found.names)])
+    stacks = pa.Array.from_buffers(pa.int64(), len(lines), [None, pa.py_buffer(found.stacks)])
+    kinds = pa.Array.from_buffers(pa.uint8(), len(lines), [None, pa.py_buffer(found.kinds)])
+    is_stack = pc.equal(kinds, 1)
+    others = [signature_of(store, line) for line in lines.filter(pc.invert(is_stack)).to_pylist()]
+    rows = pa.table({'names': pa.chunked_array([names.filter(is_stack), pa.array([name for name, _ in others], pa.binary())]),
+                     'stack': pa.chunked_array([stacks.filter(is_stack), pa.array([stack for _, stack in others], pa.int64())])})
+    counts = rows.group_by(['names', 'stack']).aggregate([([], 'count_all')])
+    return counts.rename_columns(['names', 'stack', 'reports'])
+
+
+def counter(store):
+    """A function for mapInArrow: counts the stacks of a partition, batch by batch."""
     def count(batches):
         import pyarrow as pa
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        try:
-            for batch in batches:
-                counts = Counter(map(count_key, symbolicate(process, batch.column(0).to_pylist())))
-                yield pa.RecordBatch.from_pydict({
-                    'signature': pa.array([signature for signature, _, _ in counts], pa.string()),
-                    'functions': pa.array([list(names) for _, names, _ in counts], pa.list_(pa.string())),
-                    'stack': pa.array([stack for _, _, stack in counts], pa.string()),
-                    'reports': pa.array(counts.values(), pa.int64())})
-            process.stdin.close()
-            if process.stdout.read() or process.wait() != 0:
-                raise RuntimeError(f'{command} wrote too much, or failed with status {process.wait()}')
-        finally:
-            process.kill()
+        import unspool
+        opened = unspool.Store(store)
+        for batch in batches:
+            if batch.num_rows > 0:
+                yield from count_batch(opened, batch.column(0).cast(pa.binary())).to_batches()
     return count
 
 
-def main(reports, output, *command):
+def main(reports, output, store):
     from pyspark.sql import SparkSession, functions as f
     spark = SparkSession.builder.appName('unspool fleet').getOrCreate()
     lines = spark.read.text(reports, lineSep='\n').selectExpr('CAST(value AS BINARY)')
-    sums = f.first('functions').alias('functions'), f.sum('reports').alias('reports')
-    stacks = lines.mapInArrow(counter(command), SCHEMA).groupBy('signature', 'stack').agg(*sums)
-    signatures = stacks.groupBy('signature').agg(*sums, f.count('*').alias('stacks'))
-    signatures.write.mode('overwrite').parquet(output)
+    stacks = lines.mapInArrow(counter(store), SCHEMA).groupBy('names', 'stack').agg(f.sum('reports').alias('reports'))
+    signatures = stacks.groupBy('names').agg(f.sum('reports').alias('reports'), f.count('*').alias('stacks'))
+    signatures.selectExpr('substring(sha2(names, 256), 1, 16) AS signature',
+                          r"split(make_valid_utf8(CAST(names AS STRING)), '\\x00') AS functions", 'reports',
+                          'stacks').write.mode('overwrite').parquet(output)
     spark.stop()
 
 

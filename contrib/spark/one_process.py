@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The job of fleet.py without Spark, for as many reports as one machine can read.
 
-    one_process.py REPORTS OUTPUT.parquet COMMAND...
+    one_process.py REPORTS OUTPUT.parquet STORE
 """
+import hashlib
 import itertools
 import os
 import sys
@@ -23,13 +24,12 @@ def batches(folder):
                 yield pa.RecordBatch.from_pydict({'value': pa.array(batch, pa.binary())})
 
 
-def main(reports, output, *command):
-    stacks = pa.Table.from_batches(counter(command)(batches(reports)))
-    functions = dict(zip(stacks['signature'].to_pylist(), stacks['functions'].to_pylist()))
-    stacks = stacks.drop_columns(['functions']).group_by(['signature', 'stack']).aggregate([('reports', 'sum')])
-    counts = stacks.group_by('signature').aggregate([('reports_sum', 'sum'), ('stack', 'count')]).to_pydict()
-    pq.write_table(pa.table({'signature': counts['signature'],
-                             'functions': [functions[signature] for signature in counts['signature']],
+def main(reports, output, store):
+    stacks = pa.Table.from_batches(counter(store)(batches(reports)))
+    stacks = stacks.group_by(['names', 'stack']).aggregate([('reports', 'sum')])
+    counts = stacks.group_by('names').aggregate([('reports_sum', 'sum'), ('stack', 'count')]).to_pydict()
+    pq.write_table(pa.table({'signature': [hashlib.sha256(names).hexdigest()[:16] for names in counts['names']],
+                             'functions': [names.decode(errors='replace').split('\0') for names in counts['names']],
                              'reports': counts['reports_sum_sum'], 'stacks': counts['stack_count']}), output)
 
 

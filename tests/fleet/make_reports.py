@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Makes crash reports of a fleet with known counts.
 
-    make_reports.py FOLDER [--reports N] [--hot SHARE] [--seed N]
+    make_reports.py FOLDER [--reports N] [--hot SHARE] [--different] [--seed N]
 
 Compiles three apps in three versions each: ELF libraries with gcc, Mach-O libraries and dSYMs with clang. The functions
 of an app have the same names in all versions, at different offsets. FOLDER gets
@@ -12,7 +12,8 @@ of an app have the same names in all versions, at different offsets. FOLDER gets
     truth.json   for each crash signature (the names of the innermost five functions): how many reports and stacks
 
 The names come from llvm-symbolizer-19, never from unspool. Some records are damaged or blank, and some frames lie in an
-image that has no file; the truth counts these too. With --hot, that share of the reports comes from one build.
+image that has no file; the truth counts these too. With --hot, that share of the reports comes from one build. With
+--different, no two reports have the same stack: the callers beyond the innermost five are drawn anew for each.
 """
 import argparse
 import json
@@ -140,6 +141,15 @@ def truth_of(stack, names):
     return tuple(found[:DEPTH])
 
 
+def with_other_callers(stack, number, rng):
+    """The stack with other frames beyond those that make the signature; the last one's offset is used once."""
+    build = next(one for one, _ in stack if one is not None)
+    functions = list(build['functions'].values())
+    callers = [(build, start + build['step'] * rng.randrange(1, (end - start) // build['step']))
+               for start, end in rng.choices(functions, k=len(stack) - DEPTH - 1)]
+    return stack[:DEPTH] + callers + [(None, 0x2400 + number)]
+
+
 def json_of(stack):
     frames = [{**(one['identity'] if one else SYSTEM), 'offset': offset} for one, offset in stack]
     return json.dumps(frames, separators=(',', ':'))
@@ -165,6 +175,7 @@ def main():
     parser.add_argument('folder')
     parser.add_argument('--reports', type=int, default=100000)
     parser.add_argument('--hot', type=float, default=0)
+    parser.add_argument('--different', action='store_true')
     parser.add_argument('--seed', type=int, default=1)
     wanted = parser.parse_args()
     rng = random.Random(wanted.seed)
@@ -196,6 +207,9 @@ def main():
             continue
         of = in_hot[rng.choice(hot_choice)] if rng.random() < wanted.hot else flat[choice]
         frames, signature, one, stack = rng.choice(of)
+        if wanted.different:
+            stack = with_other_callers(stack, number, rng)
+            frames = json_of(stack)
         counts[signature] += 1
         stacks_of[signature].add(frames)
         if one['app'] == 2 and number % 5 == 0:

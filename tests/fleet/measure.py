@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Measures the job of contrib/spark with two executors, and the same job in one process on one core, in turn.
 
-    measure.py DATA SPARK_SUBMIT COMMAND... [-- ROUNDS]
+    measure.py DATA SPARK_SUBMIT UNSPOOL [ROUNDS]
 
-DATA is a folder of make_reports.py. Prints for each round and as medians: seconds by the clock, processor seconds of the
+DATA is a folder of make_reports.py with its store. UNSPOOL is the command, measured alone for comparison. Prints for each round and as medians: seconds by the clock, processor seconds of the
 parts, reports a second; and what a worker has mapped. Processor time is read from /proc every tenth of a second, so up to
 that much of each process is missing. Nothing here decides a test.
 """
@@ -57,7 +57,7 @@ def watch(process):
             # A process that has ended and was not waited for has no command line any more.
             kind = kind_of(name) or spent.get(name, ('rest', 0))[0]
             spent[name] = kind, (int(stat[11]) + int(stat[12])) / TICK
-            if kind == 'unspool':
+            if kind in ('unspool', 'Python'):
                 maps[name] = read(f'/proc/{name}/smaps') or maps.get(name, '')
         time.sleep(0.1)
     return spent, maps
@@ -90,19 +90,18 @@ def run(command):
 
 
 def main():
-    words = sys.argv[1:]
-    rounds = int(words[words.index('--') + 1]) if '--' in words else 3
-    data, submit, *command = words[:words.index('--')] if '--' in words else words
+    data, submit, unspool, *rest = sys.argv[1:]
+    rounds, store = int(rest[0]) if rest else 3, f'{data}/store'
     with subprocess.Popen(f"cat '{data}'/reports/* | wc -l", shell=True, stdout=subprocess.PIPE) as counted:
         reports = int(counted.stdout.read())
     core = str(min(os.sched_getaffinity(0)))
     kinds = {
         'one process, one core': ['taskset', '-c', core, sys.executable, f'{JOB}/one_process.py', f'{data}/reports',
-                                  f'{data}/one.parquet', *command],
+                                  f'{data}/one.parquet', store],
         'unspool alone, one core': ['taskset', '-c', core, 'sh', '-c', 'cat "$0"/reports/* | "$@" >/dev/null', data,
-                                    *command],
+                                    unspool, 'symbolize', '--records', '--index', store],
         'Spark, two executors': [submit, '--master', 'local-cluster[2,1,1024]', *OPTIONS, f'{JOB}/fleet.py',
-                                 f'{data}/reports', f'{data}/spark.parquet', *command]}
+                                 f'{data}/reports', f'{data}/spark.parquet', store]}
     results = {kind: [] for kind in kinds}
     for number in range(rounds):
         for kind, program in kinds.items():

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: 100,000 reports through Spark with two executors, one of which is killed: the counts must be right (not in CI)
-need_build openjdk-17-jre-headless=java python3 python3-venv clang-19 lld-19 llvm-19
+need_build openjdk-17-jre-headless=java python3 python3-dev python3-venv clang-19 lld-19 llvm-19
 configure_in check
 make_in check all
 
-# Installs pyspark in a virtual environment in the cache.
+# Installs pyspark in a virtual environment in the cache, and there the package of these sources.
 venv=$cache/spark
 wanted='pyspark>=4,<5 pyarrow pandas<3'
 if [[ ! -f $venv/done || $(<"$venv/done") != "$wanted" ]]; then
@@ -16,6 +16,7 @@ if [[ ! -f $venv/done || $(<"$venv/done") != "$wanted" ]]; then
   patiently "$top/build/lanes/fleet-pip.log" "$venv/bin/pip" install -q $wanted
   echo "$wanted" >"$venv/done"
 fi
+patiently "$top/build/lanes/fleet-pip.log" "$venv/bin/pip" install -q --force-reinstall "$top/bindings/python"
 
 unspool=$top/build/check/tools/unspool
 work=$top/build/fleet
@@ -44,21 +45,21 @@ counts_of() { "$venv/bin/python" "$top/tests/fleet/check_counts.py" "$2" "$1/tru
 
 # job FOLDER OUTPUT: sets the arguments that follow spark-submit's own.
 job() {
-  words=("$top/contrib/spark/fleet.py" "$1/reports" "$2" "$unspool" symbolize --records --index "$1/store")
+  words=("$top/contrib/spark/fleet.py" "$1/reports" "$2" "$1/store")
 }
 
-for folder in even hot; do
-  share=0
-  if [[ $folder == hot ]]; then share=0.9; fi
-  python3 "$top/tests/fleet/make_reports.py" "$folder" --reports "${USP_FLEET_REPORTS:-100000}" --hot "$share"
+for folder in even hot different; do
+  options=()
+  if [[ $folder == hot ]]; then options=(--hot 0.9); fi
+  if [[ $folder == different ]]; then options=(--different); fi
+  python3 "$top/tests/fleet/make_reports.py" "$folder" --reports "${USP_FLEET_REPORTS:-100000}" "${options[@]}"
   "$unspool" index --quiet -o "$folder/store" "$folder/files"
 done
 
 echo "one process"
-"$venv/bin/python" "$top/contrib/spark/one_process.py" even/reports one.parquet "$unspool" symbolize --records \
-  --index even/store
+"$venv/bin/python" "$top/contrib/spark/one_process.py" even/reports one.parquet even/store
 counts_of even one.parquet
-for folder in "$work/even" "$work/hot"; do
+for folder in "$work/even" "$work/hot" "$work/different"; do
   echo "Spark, two executors: $(basename "$folder")"
   job "$folder" "$folder.parquet"
   with_log "$venv/bin/spark-submit" "${cluster[@]}" "${words[@]}"
@@ -71,10 +72,9 @@ counts_of even killed.parquet
 
 # Measures this many rounds, if requested.
 if [[ -n ${USP_FLEET_ROUNDS-} ]]; then
-  for folder in even hot; do
+  for folder in even hot different; do
     echo "figures: $folder"
-    "$venv/bin/python" "$top/tests/fleet/measure.py" "$work/$folder" "$venv/bin/spark-submit" "$unspool" symbolize --records \
-      --index "$work/$folder/store" -- "$USP_FLEET_ROUNDS"
+    "$venv/bin/python" "$top/tests/fleet/measure.py" "$work/$folder" "$venv/bin/spark-submit" "$unspool" "$USP_FLEET_ROUNDS"
   done
 fi
 rm -rf "$work" "$venv"/lib/python*/site-packages/pyspark/work
