@@ -236,6 +236,8 @@ static int fill_nulls(struct uspi_edits *edits, const struct uspi_json_document 
     };
     int status = USP_OK;
     *filled = 0;
+    /* An index without lines, as for most frames. */
+    if (!has_file && answer->count == 1) return USP_OK;
     for (size_t i = 0; status == USP_OK && i < sizeof members / sizeof *members; i++) {
         const struct uspi_span key = members[i].key;
         if (shape->source_key.length > 0 || key.length == 0 || !members[i].has_value) continue;
@@ -300,8 +302,10 @@ int uspi_edits_add_frame(struct uspi_edits *edits, const struct uspi_json_docume
     struct uspi_text *out = uspi_edit_begin(edits, &edit);
     if (!keeps_name) add_name(out, &style, frame, answer);
     if (!has_line) put_source(out, &style, frame, source, filled);
-    const bool has_calls = uspi_json_member(document, frame->node, uspi_inlines_key(frame->shape)) != USPI_JSON_NONE;
-    if (!has_calls) put_inlined(out, &style, frame, answer);
+    const bool has_calls = answer->count > 1;
+    if (has_calls && uspi_json_member(document, frame->node, uspi_inlines_key(frame->shape)) == USPI_JSON_NONE) {
+        put_inlined(out, &style, frame, answer);
+    }
     if (edit.text.length == 0) return USP_OK;
     size_t at = begin_of_value(document, frame->anchor) + length_of_value(document, frame->anchor);
     return uspi_edit_end(edits, &edit, at, 0);
