@@ -155,6 +155,7 @@ pub const USP_READER_IMAGES: u32 = 1 << 1;
 pub const USP_READER_NAMED: u32 = 1 << 2;
 pub const USP_REPORT_TEXT: u32 = 1;
 pub const USP_REPORT_JSON: u32 = 2;
+pub const USP_REPORT_HTML: u32 = 3;
 pub const USP_REPORT_CRASHED: u32 = 1 << 0;
 pub const USP_REPORT_THREAD: u32 = 1 << 1;
 pub const USP_REPORT_APP: u32 = 1 << 2;
@@ -1129,6 +1130,7 @@ extern "C" {
     pub fn usp_registers_set_pc(registers: *mut usp_registers, value: usp_addr);
     pub fn usp_registers_set_sp(registers: *mut usp_registers, value: usp_addr);
     pub fn usp_registers_sp(registers: *const usp_registers) -> usp_addr;
+    pub fn usp_report_compare(a: *const usp_report, b: *const usp_report, options: *const usp_report_options, write: usp_write_function, context: *mut c_void) -> c_int;
     pub fn usp_report_create(options: *const usp_reader_options, bytes: *const c_char, n: usize, report: *mut *mut usp_report, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_report_format(report: *const usp_report, style: u32, write: usp_write_function, context: *mut c_void) -> c_int;
     pub fn usp_report_free(report: *mut usp_report);
