@@ -38,8 +38,9 @@ USP_API uint32_t usp_mangling_of(const char *name);
 
 /* Makes a demangler. mode: enum usp_demangle_style. On success the caller frees *demangler.
  *
- * For C++ and old Rust names it uses the C++ runtime's __cxa_demangle, which it looks up at the first such name. If the
- * runtime is installed but not loaded, it is loaded and stays loaded. Names stay mangled if the runtime is missing.
+ * For C++ and old Rust names it uses a C++ runtime's __cxa_demangle, which it looks up at the first such name: that of
+ * LLVM's libc++abi if it is loaded or installed, else that of the process, else libstdc++'s. If the runtime is installed
+ * but not loaded, it is loaded and stays loaded. Names stay mangled if there is no runtime.
  * doc/symbolize.md lists names that it cannot demangle. The library itself demangles newer Rust names, without the
  * hashes that distinguish crates of the same name, and Swift names, the latter in the form of `swift demangle` or
  * `swift demangle --simplified`. Names of Kotlin/Native become PACKAGE.CLASS.NAME(TYPE, TYPE): RESULT.
@@ -59,7 +60,7 @@ USP_API void usp_demangler_free(struct usp_demangler *demangler);
  * Returns `name` itself when demangler is NULL, the mode is USP_DEMANGLE_NO, memory is exhausted, or the name
  *   - is not mangled, is malformed, or has a mangling without a demangler
  *   - is longer than 4096 bytes (Swift: 65536)
- *   - refers to its own parts so often that the result might exceed 128 MB (Swift: 1 MB)
+ *   - refers to its own parts so often that the result might exceed 4 MB (Swift: 1 MB)
  * Thread-safe, not async-signal-safe: it allocates, takes locks, and may load the C++ runtime's library. */
 USP_API const char *usp_demangle(struct usp_demangler *demangler, const char *name);
 

@@ -5,6 +5,7 @@
 
 #include "lib/base/hash.h"
 #include "lib/base/region.h"
+#include "lib/demangle/cxx_length.h"
 #include "lib/demangle/demangle_simple.h"
 #include "lib/demangle/kotlin.h"
 #include "lib/demangle/rust_v0.h"
@@ -14,38 +15,59 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- cxx ---- */
 
-/* Demangles C++ names with the C++ runtime's __cxa_demangle. demangle.c decides which names are C++ names. */
+/* Demangles C++ names with a C++ runtime's __cxa_demangle: LLVM's if there is one, because it knows more names than
+ * GNU's. demangle.c decides which names are C++ names. */
+/* Itanium C++ ABI, section 3.4. */
+typedef char *(*demangle_function)(const char *mangled, char *buffer, size_t *size, int *status);
+
 /* The demangling function, which is looked up for the first name. Initialise to zero. Callers must serialize all calls
  * for one struct with a lock. */
 struct uspi_cxx {
     bool is_known;
-    /* Itanium C++ ABI, section 3.4. NULL: no C++ runtime is installed. */
-    char *(*demangle)(const char *mangled, char *buffer, size_t *size, int *status);
+    bool is_llvm;               /* it is that of libc++abi */
+    demangle_function demangle; /* NULL: no C++ runtime is installed */
 };
 
 /* The maximum size of a demangled name in bytes; names whose result could be longer stay mangled. The platform's
  * demangler limits neither time nor output, and a C++ name that refers to its own parts can double every few
  * characters. */
-#define OUTPUT_MAX (UINT64_C(1) << 27)
+#define OUTPUT_MAX (UINT64_C(1) << 22)
 
 /* The maximum size in bytes of a name that is simplified: with nested brackets, a hostile name takes time quadratic in
  * its length. */
 #define SIMPLIFIED_MAX 65536u
 
-static void find_demangler(struct uspi_cxx *cxx) {
-    /* The most common library comes first, because the loader looks for a missing library in a hundred places. */
-    static const char *const libraries[] = {"", "libstdc++.so.6", "libc++abi.so.1", "libc++abi.dylib", NULL};
+/* Returns whether `demangle` is LLVM's, which writes the suffix of a copy as it is. */
+static bool is_of_llvm(demangle_function demangle) {
+    int status = 0;
+    char *text = demangle("_Z1fv.cold", NULL, NULL, &status);
+    const bool is_llvm = text != NULL && strcmp(text, "f() (.cold)") == 0;
+    free(text);
+    return is_llvm;
+}
+
+/* Takes the demangler of one of the libraries. An empty name stands for the process. Returns whether it is LLVM's. */
+static bool take_demangler(struct uspi_cxx *cxx, const char *const *libraries) {
     uspi_os_function found;
+    if (!uspi_os_find_function(libraries, "__cxa_demangle", &found)) return false;
+    cxx->demangle = (demangle_function)found;
+    cxx->is_llvm = is_of_llvm(cxx->demangle);
+    return cxx->is_llvm;
+}
+
+static void find_demangler(struct uspi_cxx *cxx) {
+    static const char *const process[] = {"", NULL}, *const llvm[] = {"libc++abi.so.1", NULL},
+                             *const gnu[] = {"libstdc++.so.6", NULL};
     if (cxx->is_known) return;
     cxx->is_known = true;
-    if (uspi_os_find_function(libraries, "__cxa_demangle", &found)) {
-        cxx->demangle = (char *(*)(const char *, char *, size_t *, int *))found;
-    }
+    if (take_demangler(cxx, process) || take_demangler(cxx, llvm) || cxx->demangle != NULL) return;
+    take_demangler(cxx, gnu);
 }
 
 /* Returns the length of an Itanium C++ ABI back reference at `at`: "S" or "T", a number, "_"; 0: there is none. Letters
@@ -57,11 +79,10 @@ static size_t reference_length(const char *at) {
     return at[n] == '_' ? n + 1 : 0;
 }
 
-/* Returns whether the demangled name is certainly not too long. With n references it is at most 3^(n/3) times as long;
- * levels of three references to the previous level reach that. A pack expansion ("Dp") repeats what follows for each
- * argument. */
-static bool is_moderate(const char *name) {
-    const uint64_t length = strlen(name);
+/* Bounds the length of a name that has parts which uspi_cxx_length does not know. With n references it is at most
+ * 3^(n/3) times as long; levels of three references to the previous level reach that. A pack expansion ("Dp") repeats
+ * what follows for each argument. */
+static uint64_t rough_length(const char *name, size_t length) {
     uint64_t estimate = length;
     unsigned references = 0;
     while (*name != '\0' && estimate <= OUTPUT_MAX) {
@@ -70,11 +91,19 @@ static bool is_moderate(const char *name) {
         if (name[0] == 'D' && name[1] == 'p') estimate *= length / 32 + 2;
         name += reference > 0 ? reference : 1;
     }
-    return estimate <= OUTPUT_MAX;
+    return estimate;
+}
+
+/* Returns whether the demangled name is certainly not too long. */
+static bool is_moderate(const char *name) {
+    const size_t length = strlen(name);
+    uint64_t bound;
+    if (!uspi_cxx_length(name, length, &bound)) bound = rough_length(name, length);
+    return bound <= OUTPUT_MAX;
 }
 
 /* Demangles `name`, which begins with _Z. Returns a malloc'ed string. NULL: there is no C++ runtime, it does not know
- * the name, memory lacks, or the result might be longer than 128 MB. */
+ * the name, memory lacks, or the result might be longer than 4 MB. */
 static char *cxx_demangle(struct uspi_cxx *cxx, const char *name) {
     int status = 0;
     find_demangler(cxx);
@@ -124,20 +153,22 @@ static void drop_constructor_tags(char *name) {
     }
 }
 
-/* Appends the suffix that a compiler gives to a copy of a function or variable (".cold"), in __cxa_demangle's form for
- * functions: " [clone .cold]". Frees or reuses `text`, which may be NULL. Returns a malloc'ed string, or NULL when
- * memory lacks or `text` is NULL. */
-static char *cxx_append_clone(char *text, const char *suffix) {
-    static const char open[] = " [clone ", close[] = "]";
-    const size_t length = text != NULL ? strlen(text) : 0, suffix_length = strlen(suffix);
-    char *whole = text != NULL ? realloc(text, length + sizeof open + suffix_length + sizeof close) : NULL;
+/* Appends the suffix that a compiler gives to a copy of a function or variable (".cold"), in the form that the
+ * demangler has for functions: " (.cold)" or " [clone .cold]". Frees or reuses `text`, which may be NULL. Returns a
+ * malloc'ed string, or NULL when memory lacks or `text` is NULL. */
+static char *cxx_append_clone(const struct uspi_cxx *cxx, char *text, const char *suffix) {
+    static const char open[] = " [clone ";
+    const size_t length = text != NULL ? strlen(text) : 0, room = length + sizeof open + strlen(suffix) + 1;
+    char *whole = text != NULL ? realloc(text, room) : NULL;
     if (whole == NULL) {
         free(text);
         return NULL;
     }
-    memcpy(whole + length, open, sizeof open - 1);
-    memcpy(whole + length + sizeof open - 1, suffix, suffix_length);
-    memcpy(whole + length + sizeof open - 1 + suffix_length, close, sizeof close);
+    if (cxx->is_llvm) {
+        snprintf(whole + length, room - length, " (%s)", suffix);
+    } else {
+        snprintf(whole + length, room - length, "%s%s]", open, suffix);
+    }
     return whole;
 }
 
@@ -157,10 +188,11 @@ static char *demangle_block(struct uspi_cxx *cxx, char *name) {
     return whole;
 }
 
-/* Demangles a name of a C++ function, variable or block, with up to three underscores before its Z; changes `name`.
+/* Demangles a name of a C++ function, variable or block, with up to four underscores before its Z; changes `name`.
  * With is_simple, the result has no parameters and no suffix of a clone. Returns what cxx_demangle returns. */
 static char *cxx_name(struct uspi_cxx *cxx, char *name, bool is_simple) {
-    drop_constructor_tags(name);
+    find_demangler(cxx);
+    if (!cxx->is_llvm || is_simple) drop_constructor_tags(name);
     if (name[1] != 'Z' && strstr(name, "_block_invoke") != NULL) return demangle_block(cxx, name);
     name = strchr(name, 'Z') - 1;
     const size_t length = strcspn(name, ".");
@@ -171,7 +203,7 @@ static char *cxx_name(struct uspi_cxx *cxx, char *name, bool is_simple) {
         name[length] = '\0';
         text = cxx_demangle(cxx, name);
         name[length] = '.';
-        text = cxx_append_clone(text, name + length);
+        text = cxx_append_clone(cxx, text, name + length);
     }
     if (text != NULL && is_simple && strlen(text) <= SIMPLIFIED_MAX) uspi_demangle_simplify(text);
     return text;
@@ -279,8 +311,9 @@ uint32_t usp_mangling_of(const char *name) {
     if (name[0] == '_' && name[1] == 'R' && name[2] >= 'A' && name[2] <= 'Z') return USP_MANGLING_RUST_V0;
     if (uspi_swift_is_mangled(name) || is_method_of_swift(name)) return USP_MANGLING_SWIFT;
     if (legacy_rust_length(name) > 0) return USP_MANGLING_RUST_LEGACY;
-    /* One leading underscore may have been removed as Mach-O's; a block's function has two more. */
-    bool is_cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "__Z", 3) == 0 || strncmp(name, "___Z", 4) == 0;
+    /* Mach-O has one leading underscore more, which may have been removed; a block's function has two more. */
+    bool is_cxx = strncmp(name, "_Z", 2) == 0 || strncmp(name, "__Z", 3) == 0 || strncmp(name, "___Z", 4) == 0 ||
+                  strncmp(name, "____Z", 5) == 0;
     return is_cxx ? USP_MANGLING_CXX : USP_MANGLING_NONE;
 }
 
@@ -348,7 +381,7 @@ static char *demangle_legacy_rust(struct usp_demangler *demangler, char *name) {
     char *text = cxx_demangle(&demangler->cxx, name);
     name[length] = first;
     if (text != NULL) resolve_rust(text, is_to_be_simple(demangler));
-    return first != '\0' && !is_to_be_simple(demangler) ? cxx_append_clone(text, name + length) : text;
+    return first != '\0' && !is_to_be_simple(demangler) ? cxx_append_clone(&demangler->cxx, text, name + length) : text;
 }
 
 static char *demangle_v0(const struct usp_demangler *demangler, const char *name) {

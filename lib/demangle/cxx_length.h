@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Bounds how long a demangled C++ name becomes, before a demangler without limits gets the name. */
+#ifndef USPI_DEMANGLE_CXX_LENGTH_H
+#define USPI_DEMANGLE_CXX_LENGTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sets *bound to a number of bytes that the demangled form of `name` (_Z…) does not exceed, UINT64_MAX for a number that
+ * does not fit. The number also bounds the demangler's work: what prints nothing is counted too. It is often 20 times
+ * the true length. Returns false for a name that is malformed or has a construct that this file does not know. */
+bool uspi_cxx_length(const char *name, size_t length, uint64_t *bound);
+
+#endif
