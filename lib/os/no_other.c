@@ -7,6 +7,7 @@
 
 #include "lib/os/os.h"
 #include "lib/os/posix/below.h"
+#include "lib/os/running.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,6 +109,11 @@ int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *thr
     (void)count;
     memset(stopped, 0, sizeof *stopped);
     return USP_ERROR_UNSUPPORTED;
+}
+
+enum uspi_running uspi_os_other_running(const struct uspi_os_other *other, const struct usp_thread *thread) {
+    (void)other, (void)thread;
+    return USPI_RUNS;
 }
 
 uint64_t uspi_os_other_spent(const struct uspi_os_other *other) {

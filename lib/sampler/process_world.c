@@ -38,7 +38,7 @@ struct uspi_other_world {
     uint64_t listed;        /* time of that listing, by usp_clock */
     uint64_t listing_takes; /* duration of that listing, in ns */
     struct uspi_stopped_process stopped;
-    bool waited;                  /* the thread that was captured last waited when it was stopped */
+    enum uspi_running running;    /* of the thread that was captured last, when it was stopped */
     struct uspi_mapped_code code; /* where code can be; its mappings are listed at most once for each stop */
 };
 
@@ -187,7 +187,7 @@ static bool waits(const struct uspi_stopped_thread *thread) {
     return error == EINTR_LINUX || (error >= ERESTARTSYS && error <= ERESTART_RESTARTBLOCK);
 }
 
-static bool waited(void *context) { return ((struct uspi_process_world *)context)->inner->waited; }
+static enum uspi_running running(void *context) { return ((struct uspi_process_world *)context)->inner->running; }
 
 static int capture(void *context, const struct usp_thread *wanted, const struct usp_unwind_options *options,
                    struct usp_stack *stack) {
@@ -195,7 +195,7 @@ static int capture(void *context, const struct usp_thread *wanted, const struct 
     struct uspi_stopped_thread *thread = find_stopped(w, wanted->id);
     if (thread == NULL) return USP_ERROR_NO_THREAD;
     if (thread->status != USP_OK) return thread->status;
-    w->waited = waits(thread);
+    w->running = waits(thread) ? USPI_WAITS : uspi_os_other_running(w->other, wanted);
     int status = walk(w, thread, options, stack);
     if (!leads_outside(w, stack)) return status;
     if (is_list_due(w, true) && list_images(w) == USP_OK) {
@@ -280,7 +280,7 @@ int uspi_process_world_begin(struct uspi_process_world *process, int64_t pid, st
                                  .release = release,
                                  .stop_together = stop_together,
                                  .capture = capture,
-                                 .waited = uspi_os_kind() == USP_OS_LINUX ? waited : NULL,
+                                 .running = uspi_os_kind() == USP_OS_LINUX ? running : NULL,
                                  .images = images_now};
     uspi_world_describe_time(world);
     return USP_OK;

@@ -24,12 +24,23 @@
  * shown. One thread at a time is described again, because it may have got a name. A description reads a system file. */
 #define BETWEEN_DESCRIPTIONS       UINT64_C(100000000)
 #define BETWEEN_SHOWN_DESCRIPTIONS UINT64_C(1000000000)
+/* Captures at the beginning, and after one in which a thread ran, in which only such captures get processor time, not
+ * those in which it has just been woken. A thread that only waits and works in the kernel may never be seen otherwise. */
+#define DOUBTS 256u
 
 /* Time that one sample of a thread stands for, in ns, and the number of ticks in it. */
 struct span {
     uint64_t wall, cpu;
     uint32_t ticks;
 };
+
+/* Where a thread has waited: its innermost frame. */
+struct place {
+    usp_addr pc, cfa;
+};
+
+/* Number of such places that are kept for a thread. */
+#define PLACES 8u
 
 struct sampled {
     struct uspi_item item;
@@ -41,10 +52,13 @@ struct sampled {
     struct span due;  /* time in which its position is unknown; the next capture's sample gets it */
     uint64_t owed;    /* processor time, in ns, that no sample has yet; the next one in which the thread runs gets it */
     uint64_t paid;    /* no capture before this time: budget_stopped is used up */
-    bool runs;        /* it ran, as far as the system tells, just before its capture */
-    bool is_wanted;   /* it is sampled; other threads are kept so that they do not count as new */
-    bool has_stack;   /* its last sample is in the profile */
-    bool is_listed;   /* the current listing contains it */
+    uint32_t doubts;  /* captures to come in which it must be seen to run, to get the owed time */
+    enum uspi_running running;   /* at its last capture */
+    struct place waited[PLACES]; /* where it was last captured while it waited; the oldest one is replaced */
+    uint32_t wait_count;
+    bool is_wanted; /* it is sampled; other threads are kept so that they do not count as new */
+    bool has_stack; /* its last sample is in the profile */
+    bool is_listed; /* the current listing contains it */
     bool is_in_use;
     bool is_to_be_captured; /* the current tick captures it */
 };
@@ -201,14 +215,48 @@ static void settle_owed(struct uspi_sampling *s, struct sampled *t) {
     if (t->owed > 0 && uspi_profile_add_cpu(s->profile, t->thread.id, t->owed)) t->owed = 0;
 }
 
-/* Returns whether a thread whose clock has advanced runs now. It may have run since the last tick and wait again: then
- * its stack is not where it used the processor. */
-static bool runs_now(const struct uspi_sampling *s, const struct sampled *t) {
+/* Returns what a thread whose clock has advanced does now. It may have run since the last tick and wait again: then its
+ * stack is not where it used the processor. On Linux, threads that run are in the same state as threads that are due,
+ * but only their clocks advance. */
+static enum uspi_running running_now(const struct uspi_sampling *s, const struct sampled *t) {
     /* Darwin: xnu osfmk/mach/thread_info.h */
     enum { STATE_UNKNOWN = 0, TH_STATE_RUNNING = 1 };
     struct usp_thread_info info;
-    if (s->world.describe(s->world.context, &t->thread, &info) != USP_OK) return true;
-    return info.run_state == 'R' || info.run_state == TH_STATE_RUNNING || info.run_state == STATE_UNKNOWN;
+    uint64_t before, after;
+    const bool is_known = s->world.thread_cpu(s->world.context, &t->thread, &before) == USP_OK &&
+                          s->world.thread_cpu(s->world.context, &t->thread, &after) == USP_OK;
+    if (is_known && after > before) return USPI_RUNS;
+    if (s->world.describe(s->world.context, &t->thread, &info) != USP_OK) return USPI_RUNS;
+    if (info.run_state == TH_STATE_RUNNING || info.run_state == STATE_UNKNOWN) return USPI_RUNS;
+    return info.run_state == 'R' ? USPI_IS_DUE : USPI_WAITS;
+}
+
+/* Notes where a thread waits. If it is due, decides whether it has just been woken: then it stands where it has waited
+ * before. Otherwise it was preempted, and stands where it ran. */
+static void compare_with_waits(struct sampled *t, const struct usp_frame *innermost) {
+    const uint32_t count = t->wait_count < PLACES ? t->wait_count : PLACES;
+    bool is_known = false;
+    if (t->running == USPI_RUNS) return;
+    for (uint32_t i = 0; i < count; i++) {
+        is_known = is_known || (t->waited[i].pc == innermost->pc && t->waited[i].cfa == innermost->cfa);
+    }
+    if (is_known) return;
+    if (t->running == USPI_IS_DUE) {
+        t->running = USPI_RUNS;
+    } else {
+        t->waited[t->wait_count++ % PLACES] = (struct place){innermost->pc, innermost->cfa};
+    }
+}
+
+/* Returns whether the sample of a capture gets the owed time. */
+static bool gets_owed(struct sampled *t) {
+    if (t->running == USPI_RUNS) {
+        t->doubts = DOUBTS;
+        return true;
+    }
+    if (t->running == USPI_WAITS || t->doubts == 0) return t->running == USPI_IS_DUE;
+    t->doubts--;
+    return false;
 }
 
 /* Returns when the budget has paid for `spent` ns, at `share` thousandths of the time; 0: there is no limit. Counting
@@ -237,9 +285,10 @@ static void capture(struct uspi_sampling *s, struct sampled *t, uint64_t now) {
     if (stack.stopped_ns > s->run.longest_stop_ns) s->run.longest_stop_ns = stack.stopped_ns;
     t->paid = earned(t->paid, now, stack.stopped_ns, s->options.budget_stopped);
     uspi_clocked_captured(&t->clock);
-    /* Where the stop shows whether the thread waited, that is exact. */
-    if (s->world.waited != NULL) t->runs = !s->world.waited(s->world.context);
-    if (t->runs) {
+    /* Where the stop shows it, that is exact. */
+    if (s->world.running != NULL) t->running = s->world.running(s->world.context);
+    compare_with_waits(t, &stack.frames[0]);
+    if (gets_owed(t)) {
         t->due.cpu += t->owed;
         t->owed = 0;
     }
@@ -353,7 +402,7 @@ static void capture_due(struct uspi_sampling *s, uint64_t now) {
             struct sampled *t = sampled_at(s, next);
             if (!t->is_in_use || !t->is_to_be_captured) continue;
             t->is_to_be_captured = false;
-            t->runs = s->world.waited != NULL || runs_now(s, t);
+            if (s->world.running == NULL) t->running = running_now(s, t);
             together[count] = t->thread;
             places[count++] = next;
         }
@@ -379,6 +428,7 @@ static void meet_thread(struct uspi_sampling *s, const struct usp_thread *thread
     struct sampled *t = sampled_at(s, i);
     t->thread = kept;
     t->is_in_use = t->is_listed = true;
+    t->doubts = DOUBTS;
     describe_thread(s, t);
     if (is_first_list) {
         uint64_t cpu = 0;

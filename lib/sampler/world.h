@@ -5,6 +5,7 @@
 #define USPI_SAMPLER_WORLD_H
 
 #include "lib/os/os.h"
+#include "lib/os/running.h"
 
 #include <unspool/snapshot.h>
 
@@ -46,8 +47,8 @@ struct uspi_world {
     int (*capture)(void *context, const struct usp_thread *thread, const struct usp_unwind_options *options,
                    struct usp_stack *stack);
 
-    /* Returns whether the thread that was captured last waited in the kernel when it was stopped. NULL: not known. */
-    bool (*waited)(void *context);
+    /* Returns what the thread that was captured last did when it was stopped. NULL: not known. */
+    enum uspi_running (*running)(void *context);
 
     /* Returns the images that contain the last captured stack's addresses, valid until the next call; NULL: not
      * known. */

@@ -20,7 +20,7 @@ struct scripted_thread {
     char name[32];
     uint32_t flags;     /* enum usp_thread_flags */
     bool runs;          /* uses the processor */
-    uint32_t run_state; /* 0: the system does not tell it */
+    uint32_t run_state; /* 0: the system does not tell it; 'R' without `runs`: the thread is due */
     bool has_ended;
     usp_addr frames[16]; /* innermost first */
     uint32_t depth;
@@ -46,6 +46,7 @@ struct scripted {
     bool is_traced;
     const struct usp_images *images;
     unsigned snapshots;
+    uint64_t captured; /* the thread that was captured last */
     /* Called by sleep with the time that the sleeper asks for. Returns the time at which it wakes up; may change the
      * script. */
     uint64_t (*slept)(struct scripted *script, uint64_t deadline);
@@ -168,6 +169,7 @@ static int scripted_capture(void *context, const struct usp_thread *thread, cons
     script_pass(script, script->capture_time);
     if (found == NULL) return USP_ERROR_NO_THREAD;
     found->captures++;
+    script->captured = thread->id;
     if (found->status != USP_OK) return found->status;
     found->cpu += script->stopping_takes;
     stack->arch = usp_arch_host();
@@ -179,6 +181,13 @@ static int scripted_capture(void *context, const struct usp_thread *thread, cons
         stack->count = stack->physical = i + 1;
     }
     return USP_OK;
+}
+
+static enum uspi_running scripted_running(void *context) {
+    struct scripted *script = context;
+    const struct scripted_thread *found = script_find(script, script->captured);
+    if (found == NULL || found->runs || found->run_state == 0) return USPI_RUNS;
+    return found->run_state == 'R' ? USPI_IS_DUE : USPI_WAITS;
 }
 
 static inline struct uspi_world script_world(struct scripted *script) {
@@ -194,6 +203,7 @@ static inline struct uspi_world script_world(struct scripted *script) {
                                .describe = scripted_describe,
                                .release = scripted_release,
                                .capture = scripted_capture,
+                               .running = scripted_running,
                                .images = scripted_images,
                                .is_traced = scripted_is_traced};
 }

@@ -183,6 +183,45 @@ START_TEST(time_of_short_bursts) {
 }
 END_TEST
 
+/* It runs for 1 ms of each 13, and before that is due for 4 ms: woken, but without a processor. It used the processor
+ * earlier then, and stands where it waited. Only before it was first seen to wait may such a sample get its time. */
+START_TEST(time_of_late_bursts) {
+    options.jitter = 250;
+    begin_sampling();
+    struct scripted_thread *main_thread = &script.threads[0];
+    const uint64_t before = main_thread->cpu;
+    for (unsigned i = 0; i < 4000; i++) {
+        main_thread->runs = i % 13 == 0;
+        main_thread->run_state = main_thread->runs || i % 13 > 8 ? 'R' : 'S';
+        main_thread->frames[0] = main_thread->runs ? 0x100 : 0x200;
+        run_to(script.now + MS);
+    }
+    tick();
+    const uint64_t used = main_thread->cpu - before;
+    ck_assert_uint_eq(amount_of(0x100, 0).cpu + amount_of(0x200, 0).cpu, used);
+    ck_assert_uint_ge(amount_of(0x100, 0).cpu, used / 100 * 95);
+}
+END_TEST
+
+/* On a single processor the sampler takes the processor from each thread that it looks at. Threads that are due then get
+ * their time. */
+START_TEST(time_on_one_processor) {
+    begin_sampling();
+    struct scripted_thread *main_thread = &script.threads[0];
+    const uint64_t before = main_thread->cpu;
+    main_thread->run_state = 'R';
+    for (unsigned i = 0; i < 100; i++) {
+        main_thread->frames[0] = i % 2 == 0 ? 0x100 : 0x200;
+        main_thread->cpu += 10 * MS;
+        run_to(script.now + 10 * MS);
+    }
+    tick();
+    ck_assert_uint_eq(amount_of(0x100, 0).cpu + amount_of(0x200, 0).cpu, main_thread->cpu - before);
+    ck_assert_uint_ge(amount_of(0x100, 0).cpu, 400 * MS);
+    ck_assert_uint_ge(amount_of(0x200, 0).cpu, 400 * MS);
+}
+END_TEST
+
 /* The main thread runs in one function for 300 ms and waits in another one for 200 ms. The sampled shares must
  * agree. */
 START_TEST(shares_of_time) {
@@ -695,8 +734,9 @@ int main(void) {
     tcase_add_checked_fixture(time, begin_world, end_world);
     tcase_add_checked_fixture(threads, begin_world, end_world);
     tcase_add_checked_fixture(day, begin_world, end_world);
-    add_tests(time, time_of_short_bursts, shares_of_time, no_clocks, budget_of_stopped_time, missed_ticks, runs_again,
-              short_run_after_a_capture, readers_need_not_wait_for_a_long_tick, a_long_tick_is_cut_short);
+    add_tests(time, time_of_short_bursts, time_of_late_bursts, time_on_one_processor, shares_of_time, no_clocks,
+              budget_of_stopped_time, missed_ticks, runs_again, short_run_after_a_capture,
+              readers_need_not_wait_for_a_long_tick, a_long_tick_is_cut_short);
     add_loop_tests(time, 0, 3, who_has_not_run_is_not_stopped);
     add_loop_tests(time, 0, 6, processor_budget);
     add_loop_tests(time, 0, 2, jitter);

@@ -6,6 +6,7 @@
 #if USPI_OS == USPI_OS_DARWIN
 
 #include "lib/os/darwin/stop.h"
+#include "lib/os/running.h"
 
 #include <TargetConditionals.h>
 
@@ -206,6 +207,11 @@ int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *thr
 }
 
 /* The calling thread itself stops threads. */
+enum uspi_running uspi_os_other_running(const struct uspi_os_other *other, const struct usp_thread *thread) {
+    (void)other, (void)thread;
+    return USPI_RUNS;
+}
+
 uint64_t uspi_os_other_spent(const struct uspi_os_other *other) {
     (void)other;
     return 0;

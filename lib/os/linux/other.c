@@ -9,6 +9,7 @@
 #define _GNU_SOURCE 1
 #include "lib/os/linux/proc.h"
 #include "lib/os/linux/process.h"
+#include "lib/os/running.h"
 
 #include "lib/base/array.h"
 
@@ -41,6 +42,8 @@ struct clock {
     bool is_known;     /* `time` was read at least once */
     bool is_active;    /* the last reading was the first one, or differed from the one before */
     bool is_fresh;     /* `next` is the current value */
+    uint64_t runs;     /* how often it got a processor, before it was last stopped; 0: not known */
+    bool is_due;       /* it had no processor when it was last stopped, or lost it then */
     uint64_t next;
 };
 
@@ -252,16 +255,18 @@ static void remove_clock(struct uspi_os_other *other, size_t place) {
     memmove(other->clocks + place, other->clocks + place + 1, (other->clock_count - place) * sizeof *other->clocks);
 }
 
+/* Reads the scheduler's count of a thread. Returns its length, or a negative error number. */
+static long read_text(const struct uspi_os_other *other, const struct clock *clock, char *text, size_t size) {
+    if (clock->fd < 0) return uspi_proc_read(other->tracing->pid, clock->tid, "schedstat", text, size);
+    const long n = uspi_linux->pread(clock->fd, text, size - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return n;
+}
+
 /* Reads a clock. Returns USP_OK and the time, or why it is not known. */
 static int read_clock(const struct uspi_os_other *other, const struct clock *clock, uint64_t *time) {
     char text[128], *end;
-    long n;
-    if (clock->fd < 0) {
-        n = uspi_proc_read(other->tracing->pid, clock->tid, "schedstat", text, sizeof text);
-    } else {
-        n = uspi_linux->pread(clock->fd, text, sizeof text - 1, 0);
-        text[n > 0 ? n : 0] = '\0';
-    }
+    const long n = read_text(other, clock, text, sizeof text);
     if (n == -ESRCH || n == -ENOENT) return USP_ERROR_NO_THREAD;
     if (n <= 0) return n < 0 ? uspi_linux_status(n) : USP_ERROR_SYSTEM;
     *time = strtoull(text, &end, 10);
@@ -317,13 +322,47 @@ static uint64_t without_stops(const struct uspi_os_other *other, struct clock *c
     return time > clock->stopping ? time - clock->stopping : 0;
 }
 
+static struct clock *find_clock(const struct uspi_os_other *other, uint64_t id) {
+    const size_t place = place_of(other, (pid_t)id);
+    return place < other->clock_count && other->clocks[place].tid == (pid_t)id ? &other->clocks[place] : NULL;
+}
+
+/* Returns how often a thread has got a processor; 0: not known. */
+static uint64_t read_runs(const struct uspi_os_other *other, const struct clock *clock) {
+    char text[128];
+    if (read_text(other, clock, text, sizeof text) <= 0) return 0;
+    const char *runs = strrchr(text, ' ');
+    return runs != NULL ? strtoull(runs, NULL, 10) : 0;
+}
+
+static void note_runs(struct uspi_os_other *other, const struct usp_thread *threads, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct clock *clock = find_clock(other, threads[i].id);
+        if (clock != NULL) clock->runs = read_runs(other, clock);
+    }
+}
+
+/* Compares the counts while the threads are stopped. A thread that has a processor reaches its stop on it. Another one
+ * has to get a processor first. */
+static void compare_runs(void *watcher) {
+    const struct uspi_os_other *other = watcher;
+    for (size_t i = 0; i < other->tracing->count; i++) {
+        struct clock *clock = find_clock(other, (uint64_t)other->tracing->tids[i]);
+        if (clock != NULL) clock->is_due = clock->runs != 0 && read_runs(other, clock) != clock->runs;
+    }
+}
+
 static void note_stop(struct uspi_os_other *other, const struct uspi_stopped_thread *thread) {
-    const pid_t tid = (pid_t)thread->info.thread.id;
-    size_t place = place_of(other, tid);
-    if (thread->status != USP_OK || place == other->clock_count || other->clocks[place].tid != tid) return;
-    other->clocks[place].was_stopped = true;
-    other->clocks[place].sp = usp_registers_sp(&thread->copy.registers);
-    other->clocks[place].pc = usp_registers_pc(&thread->copy.registers);
+    struct clock *clock = find_clock(other, thread->info.thread.id);
+    if (thread->status != USP_OK || clock == NULL) return;
+    clock->was_stopped = true;
+    clock->sp = usp_registers_sp(&thread->copy.registers);
+    clock->pc = usp_registers_pc(&thread->copy.registers);
+}
+
+enum uspi_running uspi_os_other_running(const struct uspi_os_other *other, const struct usp_thread *thread) {
+    const struct clock *clock = find_clock(other, thread->id);
+    return clock != NULL && clock->is_due ? USPI_IS_DUE : USPI_RUNS;
 }
 
 int uspi_os_other_cpu(struct uspi_os_other *other, const struct usp_thread *thread, uint64_t *ns) {
@@ -359,6 +398,9 @@ int uspi_os_other_stop(struct uspi_os_other *other, const struct usp_thread *thr
         other->ranges_pages = pages;
         other->ranges_read = now;
     }
+    note_runs(other, threads, count);
+    tracing->while_stopped = compare_runs;
+    tracing->watcher = other;
     int status = uspi_trace_given(tracing, threads, count);
     if (status != USP_OK) return status;
     uspi_linux_describe_copies(tracing);

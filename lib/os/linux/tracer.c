@@ -389,6 +389,7 @@ static void seize_and_copy(struct uspi_tracing *tracing) {
     (void)uspi_linux->set_timer_slack(SLACK);
     if (seize_all(tracing) != USP_OK) return;
     stop_all(tracing);
+    if (tracing->while_stopped != NULL) tracing->while_stopped(tracing->watcher);
     learn_processor(tracing);
     tracing->has_moved = tracing->mapped == 0 || mapped_size(tracing) != tracing->mapped;
     if (uspi_sleepers_take(tracing)) stop_woken(tracing);

@@ -75,6 +75,8 @@ struct uspi_tracing {
     struct uspi_images_found *images; /* this field and the next two: as in struct uspi_stop_options */
     struct usp_region (*before_stop)(void *context, int listed);
     void *context;
+    void (*while_stopped)(void *watcher); /* the tracer calls this while the threads are stopped; NULL: nothing */
+    void *watcher;
 
     /* The result. */
     struct uspi_stopped_thread *threads; /* the info, status and registers of each thread */
