@@ -125,6 +125,35 @@ START_TEST(handler_and_function_at_every_instruction) {
 }
 END_TEST
 
+/* A handler without a frame record, which no table describes and which never returns: push bx; nop; call LEAF; jmp to
+ * the call. The frame record at fp is the interrupted function's or its caller's, and skips frames. */
+#define LOOP UINT64_C(0x310000)
+#define LEAF UINT64_C(0x310040)
+
+START_TEST(handler_that_loops) {
+    static const uint8_t loop[] = {0x53, 0x90, 0xe8, LEAF - LOOP - 7, 0, 0, 0, 0xeb, 0xf9}, leaf[] = {0xc3};
+    const struct stub *s = stub_of(_i);
+    const struct machine *m = s->machine;
+    if (has_link_register(m)) return;
+    for (unsigned work = 0; work < m->moment_count; work++) {
+        for (unsigned place = 0; place < PLACES; place++) {
+            const usp_addr frame = frame_places[place];
+            struct interrupted r = interrupted_at(m, &m->moments[work]);
+            struct fixture *f = begin_interrupted(s, &r, frame);
+            /* What the handler has pushed: a number, or what an earlier call has left there. */
+            const uint64_t pushed = place == 0 ? 1 : CALLER;
+            image_bytes(&f->memory, LOOP, loop, sizeof loop);
+            image_bytes(&f->memory, LEAF, leaf, sizeof leaf);
+            WORDS(&f->memory, frame - 3u * m->slot, m->slot, LOOP + 7, pushed, STUB);
+            set_registers(f, LEAF, frame - 3u * m->slot, r.fp);
+            set_flags(f, m);
+            const usp_addr expected[] = {LEAF, LOOP + 7, STUB, r.pc, CALLER, ROOT};
+            expect_frames(f, s->name, expected, 6, 3);
+        }
+    }
+}
+END_TEST
+
 /* A thread can be stopped in the stub itself: the interrupted frames must be found from there, too. */
 START_TEST(stub_at_every_instruction) {
     const struct stub *s = stub_of(_i);
@@ -213,8 +242,8 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("signals");
-    add_loop_tests(c, 0, STUBS, handler_and_function_at_every_instruction, stub_at_every_instruction, call_to_nowhere,
-                   context_unreadable, elsewhere_it_is_code);
+    add_loop_tests(c, 0, STUBS, handler_and_function_at_every_instruction, handler_that_loops,
+                   stub_at_every_instruction, call_to_nowhere, context_unreadable, elsewhere_it_is_code);
     tcase_add_loop_test(c, by_records_alone, 0, PLACES);
     return run_suite("golden signals", c);
 }

@@ -22,6 +22,11 @@ void uspi_read_record(struct uspi_evidence *e, struct uspi_candidate *c) {
         e->stop_address = e->stop == USP_STOP_RA_NOT_CODE ? e->record_ra.pc : fp;
         return;
     }
+    if (uspi_find_handlers_return(e) != 0) {
+        e->stop = USP_STOP_NO_RECORD;
+        e->stop_address = uspi_pc_of(walk, e->frame);
+        return;
+    }
     c->found = c->is_record = true;
     c->ra = e->record_ra;
     c->credit = c->ra.credit;

@@ -105,6 +105,39 @@ static bool find_context(const struct uspi_walk *walk, const struct uspi_signal_
     return read_context(walk, stub, (c->cfa + stub->context) & b->word_mask, registers);
 }
 
+/* Maximum number of words above sp in which a handler's return address is searched. */
+#define HANDLER_WORDS 128u
+
+/* Returns whether the word at `at` is the return address of a signal handler that has not changed fp: a trampoline's,
+ * below a context with the same fp. */
+static __attribute__((noinline)) bool is_handlers_return(struct uspi_evidence *e, usp_addr at) {
+    const struct uspi_walk *walk = e->walk;
+    const struct uspi_backend *b = walk->backend;
+    struct usp_registers interrupted;
+    uint64_t word;
+    if (!uspi_read_slot(walk, at, &word) || uspi_ask_for_image(walk, word & b->word_mask) == USP_ERROR_NOT_FOUND)
+        return false;
+    const struct uspi_signal_stub *stub = uspi_trampoline_at(walk, &e->aside, word & b->word_mask, false);
+    return stub != NULL && read_context(walk, stub, (at + b->slot + stub->context) & b->word_mask, &interrupted) &&
+           uspi_known(&interrupted, b->fp) && interrupted.value[b->fp] == e->frame->registers.value[b->fp];
+}
+
+usp_addr uspi_find_handlers_return(struct uspi_evidence *e) {
+    const struct uspi_walk *walk = e->walk;
+    const struct uspi_backend *b = walk->backend;
+    const struct usp_registers *registers = &e->frame->registers;
+    if (walk->target.os != USP_OS_LINUX || b->call_push == 0 || !e->frame->sp_known || !uspi_known(registers, b->fp))
+        return 0;
+    const usp_addr sp = registers->value[b->sp], fp = registers->value[b->fp];
+    for (unsigned i = 0; i < HANDLER_WORDS; i++) {
+        const usp_addr at = sp + i * b->slot;
+        /* Otherwise the record at fp is nearer. */
+        if (fp >= sp && fp <= at) break;
+        if (is_handlers_return(e, at)) return at;
+    }
+    return 0;
+}
+
 void uspi_read_signal(struct uspi_evidence *e, struct uspi_candidate *c) {
     const struct uspi_walk *walk = e->walk;
     const struct uspi_frame_state *frame = e->frame;

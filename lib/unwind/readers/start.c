@@ -108,11 +108,34 @@ static bool scan(struct uspi_evidence *e, bool only_records, struct uspi_candida
     return false;
 }
 
+/* Returns whether a word below a handler's return address can be the return address of a function that the handler has
+ * called, and that the frame is in. Other return addresses are remains of earlier calls. */
+static bool may_have_called(struct uspi_evidence *e, uint64_t word, struct uspi_candidate *c) {
+    const struct uspi_return_address ra = uspi_judge_return_address(e->walk, &e->aside, word);
+    return ra.credit == USPI_VERIFIED && (ra.callee == 0 || uspi_from_start(e, ra.callee, 0, c));
+}
+
+/* Makes the candidate of a signal handler that nothing describes: the kernel is its caller. */
+static bool from_handler(struct uspi_evidence *e, struct uspi_candidate *c) {
+    const struct uspi_backend *b = e->walk->backend;
+    const usp_addr at = uspi_find_handlers_return(e), sp = e->frame->registers.value[b->sp];
+    uint64_t word;
+    if (at == 0) return false;
+    for (usp_addr below = sp; below < at; below += b->slot) {
+        if (!uspi_read_slot(e->walk, below, &word) || may_have_called(e, word, c)) return false;
+    }
+    const int32_t offset = (int32_t)(at - sp);
+    const struct uspi_rule rule = {.cfa = uspi_in_register(b->sp, offset + b->slot),
+                                   .return_address = uspi_in_memory(b->sp, offset)};
+    return uspi_make_candidate(e, &rule, 0, c);
+}
+
 /* Scans back from the pc for the function's start. An apparent start counts only if it leads to a return address that
  * follows a call. That does not exclude every wrong start: stale return addresses are on every stack, and many x86
  * operands contain the code of a push. So x86 first tries starts that make a frame record. */
 void uspi_read_scan(struct uspi_evidence *e, struct uspi_candidate *c) {
     bool found = e->frame->exact && uspi_can_read_code(e) &&
                  ((e->walk->backend->call_push != 0 && scan(e, true, c)) || scan(e, false, c));
+    if (!found) found = uspi_can_read_code(e) && from_handler(e, c);
     if (!found) c->found = false;
 }
