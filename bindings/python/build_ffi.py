@@ -10,7 +10,8 @@ import cffi
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE / 'library' if (HERE / 'library').is_dir() else HERE.parent.parent
-SOURCES = ('arch', 'lib')  # all C files below these folders, as in Package.swift
+# As in Package.swift: all C files below these folders, but not the Objective-C layer.
+SOURCES, LEFT_OUT = ('arch', 'lib'), 'lib/objc'
 GLUE = HERE / 'src' / 'unspool'
 
 
@@ -19,7 +20,8 @@ def version():
 
 
 def files(*suffixes):
-    return sorted(path for folder in SOURCES for path in (TOP / folder).rglob('*') if path.suffix in suffixes)
+    return sorted(path for folder in SOURCES for path in (TOP / folder).rglob('*')
+                  if path.suffix in suffixes and TOP / LEFT_OUT not in path.parents)
 
 
 def headers(name='unspool.h', seen=()):

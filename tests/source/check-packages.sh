@@ -60,7 +60,7 @@ automake_sources | LC_ALL=C sort >"$work/automake"
 [[ $(wc -l <"$work/automake") -gt 300 ]] || fail "the lists of Automake are not found"
 # Package.swift and the pod take whole folders.
 find arch lib -name '*.[cm]' | LC_ALL=C sort | diff "$work/automake" - || fail "Automake's lists differ from the files in arch and lib"
-says bindings/python/build_ffi.py "SOURCES = ('arch', 'lib')"
+says bindings/python/build_ffi.py "SOURCES, LEFT_OUT = ('arch', 'lib'), 'lib/objc'"
 for folders in '"arch", "lib"' '"lib/objc"'; do says Package.swift "sources: [$folders]"; done
 # SwiftPM takes every file in a source folder for a source. Left out: what a build in this folder has made.
 while read -r file; do says Package.swift "\"$file\""; done < <(find arch lib \( -name .deps -o -name .libs \) -prune -o \
