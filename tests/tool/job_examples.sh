@@ -37,11 +37,16 @@ also_prints ' main \+ [0-9]+'
 prints profile '<svg '
 also_prints '>main<|main \('
 
-# A program that waits: another process, then a core of it.
-sleep 60 &
-prints process '^Thread '"$!"' "sleep":$' "$!"
-also_prints '^0 .*0x[0-9a-f]+'
-kill $!
+# Another process, which says when it runs, then a core.
+if [[ -x tests/tool/stuck ]]; then
+  mkfifo "$work/said"
+  tests/tool/stuck busy >"$work/said" &
+  read -r said <"$work/said"
+  [[ $said == ready ]] || fail "stuck says $said"
+  prints process '^Thread '"$!"' "stuck":$' "$!"
+  also_prints ' (inner|outer|main) \+ [0-9]+'
+  kill $!
+fi
 if [[ $(cat /proc/sys/kernel/core_pattern) == core ]]; then
   # shellcheck disable=SC2016 # expanded by the inner shell
   { (cd "$work" && ulimit -c unlimited && exec sh -c 'kill -QUIT $$') || :; } >/dev/null 2>&1
