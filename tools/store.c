@@ -145,7 +145,8 @@ static int run_listing(int argc, char **argv, const struct option *options, stru
     if (store == NULL) return store_refuse_usage();
     int result = listing->as_json ? list_json(listing, store) : store_walk(store, take_index, listing);
     if (result == EXIT_ALL_WELL && listing->is_thorough && !listing->is_quiet) {
-        printf("%" PRIu64 " indexes, %" PRIu64 " damaged\n", listing->indexes, listing->damaged);
+        printf("%" PRIu64 " %s, %" PRIu64 " damaged\n", listing->indexes, listing->indexes == 1 ? "index" : "indexes",
+               listing->damaged);
     }
     free(store);
     return result == EXIT_ALL_WELL && listing->damaged > 0 ? EXIT_INCOMPLETE : result;

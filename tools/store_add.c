@@ -111,9 +111,40 @@ static void describe_index(const struct usp_image *image, const struct usp_index
     } else if (index->is_kept != 0) {
         printf(" %" PRIu64 " bytes are there  ", index->index_bytes);
     } else {
-        printf(" %" PRIu64 " bytes of %" PRIu64 "  ", index->index_bytes, index->source_bytes);
+        const char *has = index->blocks == 0    ? "symbols only"
+                          : index->symbols == 0 ? "lines only"
+                                                : "lines and symbols";
+        printf(" %" PRIu64 " bytes", index->index_bytes);
+        if (index->source_bytes > 0) printf(" of %" PRIu64, index->source_bytes);
+        printf(", %s  ", has);
     }
     put_harmless(stdout, path);
+    putchar('\n');
+}
+
+/* Counts an index for the summary. */
+static void count_index(struct store_adding *adding, const struct usp_index *index) {
+    adding->kept += index->is_kept != 0;
+    adding->written += index->is_kept == 0;
+    if (index->is_kept != 0) return;
+    adding->with_lines += index->blocks > 0;
+    adding->index_bytes += index->index_bytes;
+    adding->source_bytes += index->source_bytes;
+}
+
+static const char *indexes(uint64_t count) { return count == 1 ? "index" : "indexes"; }
+
+/* Says what was made of several files. */
+static void put_summary(const struct store_adding *adding) {
+    if (adding->is_quiet || adding->is_verification || adding->written + adding->kept < 2) return;
+    printf("%" PRIu64 " %s written", adding->written, indexes(adding->written));
+    if (adding->written > 0) {
+        printf(", %" PRIu64 " with lines: %" PRIu64 " bytes of %" PRIu64, adding->with_lines, adding->index_bytes,
+               adding->source_bytes);
+    }
+    if (adding->kept > 0) {
+        printf("; %" PRIu64 " %s there before", adding->kept, adding->kept == 1 ? "was" : "were");
+    }
     putchar('\n');
 }
 
@@ -152,7 +183,10 @@ static void work_on(struct store_adding *adding, const struct usp_images *images
         adding->is_verification ? usp_index_verify(images, image, &index) : usp_index_write(images, image, &index);
     progress_end(&adding->progress);
     if (caught_signal() != 0) return;
-    if (status == USP_OK) describe_index(image, &index, path, adding);
+    if (status == USP_OK) {
+        describe_index(image, &index, path, adding);
+        count_index(adding, &index);
+    }
     if (complain_of_names(image->path, image->build_id, image->build_id_size, adding->archive)) {
         note(adding, EXIT_INCOMPLETE);
     }
@@ -262,6 +296,7 @@ static void take_path(struct store_adding *adding, const char *path, unsigned de
 
 int store_add(struct store_adding *adding, char *const *paths, size_t count) {
     for (size_t i = 0; i < count; i++) take_path(adding, paths[i], 0);
+    put_summary(adding);
     for (size_t i = 0; i < STORE_ADDED_LISTS; i++) {
         while (adding->added[i] != NULL) {
             struct store_added *added = adding->added[i];

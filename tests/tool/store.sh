@@ -29,7 +29,10 @@ strip -o App.xcarchive/Products/App.app/one one
 echo text >App.xcarchive/Info.plist
 mv two more/two
 run 0 store add -o store App.xcarchive more
-out_has "^$(id_of one) [0-9]+ bytes of [1-9][0-9]*  App.xcarchive/dSYMs/one.dSYM/Contents/Resources/DWARF/one\$"
+out_has "^$(id_of one) [0-9]+ bytes of [1-9][0-9]*, lines and symbols  App.xcarchive/dSYMs/one.dSYM/Contents/Resources/DWARF/one\$"
+# The stripped copy of a build comes first, and its index is replaced. The summary counts indexes, bytes and kinds.
+out_has ' [1-9][0-9]* bytes, symbols only  App.xcarchive/Products/App.app/one$'
+out_has '^3 indexes written, 2 with lines: [0-9]+ bytes of [0-9]+$'
 run 0 store list store
 [[ $(wc -l <"$work/out") -eq 2 ]] || fail "two builds: $(cat "$work/out")"
 out_has "^$(id_of one) $(uname -m) +[0-9]+ lines +one\$"
@@ -168,7 +171,7 @@ run 0 store add -o store large
 run 0 store prune --quiet store
 [[ ! -e ${left[0]} && -e $(index_of large) ]] || fail "prune: $(find store)"
 run 0 store verify store
-out_has '^1 indexes, 0 damaged$'
+out_has '^1 index, 0 damaged$'
 # Killed at other moments.
 for round in 1 2 3 4 5 6 7 8; do
   rm -rf store
