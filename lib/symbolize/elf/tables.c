@@ -387,6 +387,8 @@ static int get_name(const struct table *table, uint32_t offset, const struct usp
                     struct uspi_names *names, struct uspi_symbol_answer *named) {
     named->name = names_stay(table) ? uspi_bytes_string_in_place(table->symbols.strings, offset) : NULL;
     if (named->name == NULL) return read_name(&table->symbols, offset, versions, "", names, &named->name);
+    /* A look-up in an index does not read the name: that would be a cache miss more. */
+    if (versions->count == 0) return USP_OK;
     const size_t length = uspi_elf_length_without_version(versions, named->name);
     if (named->name[length] == '\0') return USP_OK;
     named->name = uspi_names_keep(names, named->name, length);
