@@ -13,17 +13,7 @@ mkdir -p "$OUT"
 configure_in fuzz --disable-shared
 make_in fuzz all
 build=$top/build/fuzz
-# The libraries that configure found. A fuzzer runs in another image than this one, so it has them in itself, if their
-# static forms are installed.
-libraries=()
-read -ra found <<<"$(sed -n 's/^LIBS = //p' "$build/Makefile")"
-for library in "${found[@]}"; do
-  static=$("$CC" -print-file-name="lib${library#-l}.a")
-  case $library in
-  -lz | -llzma | -lzstd) if [[ -f $static ]]; then library=$static; fi ;;
-  esac
-  libraries+=("$library")
-done
+read -ra libraries <<<"$(sed -n 's/^LIBS = //p' "$build/Makefile")"
 
 # Checks how much memory the library takes, by an interface of the address sanitizer.
 bound=()
