@@ -133,3 +133,10 @@ tests/bench/%.$OBJEXT tests/fuzz/%.$OBJEXT tests/emulated/%.$OBJEXT tests/apple/
   AC_SUBST([TESTS_RULES])
   AM_SUBST_NOTMAKE([TESTS_RULES])
 ])
+
+# USP_DIST: makes `make dist` write the same archive in each folder, on each day and for each user, with GNU tar. The
+# Makefile has the archive's time (dist_time).
+AC_DEFUN([USP_DIST], [
+AS_CASE([`(tar --version) 2>/dev/null`],
+  [*GNU*], [am__tar='tar --format=ustar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime=@$(dist_time) -chf - "$$tardir"'])
+])

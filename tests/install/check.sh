@@ -32,6 +32,33 @@ if ldd "$stage/static" | grep libunspool; then exit 1; fi
 "$stage/static"
 rm "$stage"/shared "$stage"/shared++ "$stage"/static
 
+# CMake's example finds the installation where it is now, both forms of the library; versions that do not suit are
+# refused.
+find_by_cmake() { cmake "-DCMAKE_PREFIX_PATH=$stage/usr/local" "$@" >"$dist/cmake.log" 2>&1; }
+for target in unspool static; do
+  example=$dist/cmake-$target
+  mkdir -p "$example"
+  cp "$top"/packaging/cmake/example/* "$example"
+  sed -i "s/unspool::unspool/unspool::$target/" "$example/CMakeLists.txt"
+  if ! find_by_cmake -S "$example" -B "$example/build" || ! cmake --build "$example/build" >>"$dist/cmake.log" 2>&1; then
+    cat "$dist/cmake.log" >&2
+    exit 1
+  fi
+  "$example/build/example" | grep -cw main >/dev/null
+done
+version=$(pkg-config --modversion unspool)
+for wanted in "$version EXACT:1" "${version%.*}:1" "$version.1:" 99.0:; do
+  mkdir -p "$dist/cmake-version"
+  # shellcheck disable=SC2016 # CMake's variable
+  printf 'cmake_minimum_required(VERSION 3.15)\nproject(version C)\nfind_package(unspool %s CONFIG QUIET)\n%s\n' "${wanted%:*}" \
+    'file(WRITE "${CMAKE_BINARY_DIR}/found" "${unspool_FOUND}")' >"$dist/cmake-version/CMakeLists.txt"
+  find_by_cmake -S "$dist/cmake-version" -B "$dist/cmake-version/build"
+  [[ $(sed 's/^0$//' "$dist/cmake-version/build/found") == "${wanted#*:}" ]] || {
+    echo "CMake: version ${wanted%:*} of $version: found is \"$(cat "$dist/cmake-version/build/found")\"" >&2
+    exit 1
+  }
+done
+
 # No installed file contains the build folder's path, except what debuggers read.
 if grep -rIF -e "$top" "$stage"; then
   echo "a text that is installed names the build folder" >&2

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: the release archive builds, tests, installs and uninstalls; programs use the installed library, shared and static; its functions and types are compared with the committed ones; the README's demo
-need_build g++=g++ xz-utils git python3-jsonschema llvm-19 abigail-tools
+need_build g++=g++ xz-utils git python3-jsonschema llvm-19 abigail-tools cmake
 # The build of the lane check makes the archive, and is installed below. The archive is built once more, by itself.
 configure_in check
 dist=$top/build/dist

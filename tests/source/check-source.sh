@@ -21,7 +21,7 @@ perl - "$licence" "$machine" "$notes" "${files[@]}" >"$work/found" <<'END' || fa
 use strict;
 use warnings;
 my ($licence, $machine, $notes) = splice @ARGV, 0, 3;
-my $scripts = qr{^(\.clang-format|tools/build-apple|tools/quickstart|tools/ci-lane|tests/apple/xcrun|\.ci/run)$};
+my $scripts = qr{^(\.clang-format|tools/build-apple|tools/release|tools/quickstart|tools/ci-lane|tests/apple/xcrun|\.ci/run)$};
 for my $file (@ARGV) {
     open my $in, '<', $file or die "$file: $!\n";
     my $text = do { local $/; <$in> } // '';
