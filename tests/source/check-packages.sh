@@ -27,6 +27,7 @@ for part in MAJOR MINOR PATCH; do sed -nE "s/^#define USP_VERSION_$part ([0-9]+)
 # No other place has the version: it would become wrong with the next one. NEWS has it as a title, and a package of
 # Debian in its list of changes. Cargo can read it from no other file (check-rust.sh compares it).
 head -n 4 NEWS | grep -qE "^$version(, not released yet)?\$" || fail "NEWS does not begin with $version"
+says packaging/debian/changelog "unspool ($version-"
 if [[ -e .git ]]; then
   while read -r line; do fail "the version is written a second time: $line"; done < <(project_files | grep -vxE \
     'configure\.ac|NEWS|packaging/debian/changelog|bindings/rust/.*Cargo\.(toml|lock)' | xargs grep -nIE "(^|[^0-9.])${version//./\\.}([^0-9.]|\$)" | cut -c1-150)
