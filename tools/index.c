@@ -19,7 +19,8 @@ static void usage(FILE *out) {
           "is put into a store under the file's UUID or build id, as\n"
           "STORE/ab/cdef.../index, where other commands find it. Folders (apps,\n"
           "frameworks, XCArchives) and zip archives are searched for files that can be\n"
-          "indexed. An existing index stays, unless the file at hand contains more. The\n"
+          "indexed. Of a dyld shared cache, each image gets an index, unless it has one.\n"
+          "An existing index of a file stays, unless the file at hand contains more. The\n"
           "command can be ended at any time, and several can work in one store.\n"
           "\n"
           "  -o, --store STORE  the folder of the indexes. Default: $UNSPOOL_INDEX_STORE,\n"
@@ -29,6 +30,8 @@ static void usage(FILE *out) {
           "  --verify           make no index; compare each index with the debug\n"
           "                     information, address by address\n"
           "  --threads N        use at most N threads. Default: the number of processors\n"
+          "  --only LIST        of dyld shared caches, only these images: paths or their\n"
+          "                     last parts, with commas between them\n"
           "  --quiet            print nothing about files that were indexed without\n"
           "                     problems\n"
           "  -h, --help         print this help\n"
@@ -38,13 +41,14 @@ static void usage(FILE *out) {
           out);
 }
 
-enum { OPTION_VERIFY = 256, OPTION_FORCE, OPTION_THREADS, OPTION_QUIET };
+enum { OPTION_VERIFY = 256, OPTION_FORCE, OPTION_THREADS, OPTION_ONLY, OPTION_QUIET };
 
 static const struct option options[] = {
     {"store", required_argument, NULL, 'o'},
     {"force", no_argument, NULL, OPTION_FORCE},
     {"verify", no_argument, NULL, OPTION_VERIFY},
     {"threads", required_argument, NULL, OPTION_THREADS},
+    {"only", required_argument, NULL, OPTION_ONLY},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -66,6 +70,7 @@ static bool parse_option(int option, struct store_adding *adding) {
     case OPTION_FORCE: adding->is_forced = true; return true;
     case OPTION_VERIFY: adding->is_verification = true; return true;
     case OPTION_THREADS: return parse_threads(optarg, adding);
+    case OPTION_ONLY: adding->only = optarg; return true;
     case OPTION_QUIET: adding->is_quiet = true; return true;
     default: return false; /* next_option has complained */
     }

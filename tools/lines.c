@@ -41,13 +41,17 @@ bool add_path_map(struct line_options *lines, char *text) {
     return true;
 }
 
-void line_options_clear(struct line_options *lines) { free(lines->path_maps); }
+void line_options_clear(struct line_options *lines) {
+    free(lines->path_maps);
+    shared_caches_clear(&lines->caches);
+}
 
 char *use_line_options(const struct line_options *lines, struct usp_symbolizer_options *names) {
     char *store = find_index_store(lines->index_store);
     names->index_store = store;
     names->path_maps = lines->path_maps;
     names->path_map_count = lines->path_map_count;
+    names->dyld_caches = lines->caches.set;
     return store;
 }
 

@@ -3,13 +3,16 @@
 #ifndef TOOLS_LINES_H
 #define TOOLS_LINES_H
 
+#include "tools/caches.h"
+
 #include <unspool/unspool.h>
 
-/* The options for lines. */
+/* The options for lines, and for names of the system's libraries. */
 struct line_options {
     const char *index_store;        /* of --index; NULL: the default one */
     struct usp_path_map *path_maps; /* of --map-path; owned, but its strings belong to the command line */
     uint32_t path_map_count;
+    struct cache_options caches; /* of --shared-cache; opened by its user */
 };
 
 /* Adds the value of a --map-path, OLD=NEW, which is cut at its first "=". Complains if there is none, or if memory is

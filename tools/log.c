@@ -174,6 +174,7 @@ int symbolize_logs(const struct log_options *options) {
     struct fetch *fetch = NULL;
     int status = options->binary_images != NULL ? log_images_read(options->binary_images, &images) : EXIT_ALL_WELL;
     session.images = images;
+    if (status == EXIT_ALL_WELL) status = open_shared_caches(options->caches, options->is_quiet);
     if (status == EXIT_ALL_WELL) status = fetch_create(&options->fetch, &fetch);
     if (status == EXIT_ALL_WELL) {
         status = log_search_create(options->search, options->search_count, fetch_cache(fetch), &search);

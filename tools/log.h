@@ -18,6 +18,7 @@ struct log_options {
     size_t search_count;
     const char *binary_images; /* file with the images of all logs, in a form of logs; NULL: the logs have them */
     const struct line_options *lines;
+    struct cache_options *caches; /* those of `lines`, which are opened */
     struct fetch_options fetch;
     const char *output; /* folder for one output file per log; NULL: standard output */
     bool is_in_place;   /* replace each log */

@@ -20,8 +20,9 @@ struct log_names {
     struct log_search *search;
     struct fetch *fetch; /* NULL: none */
     struct usp_builds *builds;
-    char *index_store;      /* owned; NULL: none */
-    struct usp_image image; /* image of the index that was found last */
+    char *index_store;                    /* owned; NULL: none */
+    const struct usp_dyld_caches *caches; /* NULL: none */
+    struct usp_image image;               /* image of the index that was found last */
     bool is_quiet;
     bool has_lines; /* any frame has a line */
     /* The first image in which a function but no line was found; build_id_size and image_length 0: none. */
@@ -244,6 +245,18 @@ static void say_not_found(const struct log_names *names, const struct usp_place 
     log_search_say_faults(names->search);
 }
 
+/* Whether a shared cache has the image, or is the image; the library then takes its symbols from there. */
+static bool is_cached(const struct log_names *names, const struct usp_place *place) {
+    struct usp_dyld_cache cache;
+    struct usp_image image;
+    if (names->caches == NULL || place->build_id_size != 16) return false;
+    if (usp_dyld_caches_find(names->caches, place->build_id, &image) == USP_OK) return true;
+    for (size_t i = 0; usp_dyld_caches_get(names->caches, i, &cache) == USP_OK; i++) {
+        if (memcmp(cache.uuid, place->build_id, sizeof cache.uuid) == 0) return true;
+    }
+    return false;
+}
+
 /* Looks for the files of a build. Files at known paths come first. Folders are searched if these have no symbols, or if
  * nothing tells the layout. Then the build is fetched if no local file has lines. */
 static void look_for_files(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
@@ -256,6 +269,8 @@ static void look_for_files(struct log_names *names, const struct usp_place *plac
     }
     add_walked(names, place, sources);
     if (store != NULL) add_index(names, store, sources);
+    /* No server has the system's own libraries. */
+    if (is_cached(names, place)) return;
     if (!fetch_files(names, place, sources) && sources->count == 0) {
         say_not_found(names, place);
     }
@@ -292,6 +307,7 @@ int log_names_create(struct log_search *search, const struct log_names_options *
     builds.index_store = made->index_store;
     builds.path_maps = options->lines->path_maps;
     builds.path_map_count = options->lines->path_map_count;
+    builds.dyld_caches = made->caches = options->lines->caches.set;
     builds.find = find_files;
     builds.note = made->is_quiet ? NULL : take_note;
     builds.context = made;
@@ -314,7 +330,7 @@ void log_names_trim(struct log_names *names) { usp_builds_trim(names->builds); }
 static void look_for_lines(struct log_names *names, const struct usp_place *place, const struct usp_answer *answer) {
     struct usp_place *lineless = &names->lineless;
     if ((answer->flags & USP_ANSWER_LINE) != 0) names->has_lines = true;
-    if (names->has_lines || answer->count == 0) return;
+    if (names->has_lines || answer->count == 0 || is_cached(names, place)) return;
     for (uint32_t i = 0; i < answer->count; i++) {
         if (uspi_has_source(&answer->frames[i])) names->has_lines = true;
     }
@@ -339,8 +355,9 @@ void log_names_complain_of_lines(const struct log_names *names) {
 int log_names_answer(void *context, const struct usp_place *place, struct usp_answer *answer) {
     struct log_names *names = context;
     const struct log_file *file;
-    bool is_guess = (place->flags & USP_PLACE_GUESS) != 0 && place->build_id_size == 0;
-    if (is_guess && log_search_name(names->search, name_of(place), &file) == 0) {
+    const bool is_guess = (place->flags & USP_PLACE_GUESS) != 0;
+    if (is_guess && (place->build_id_size == 0 ? log_search_name(names->search, name_of(place), &file) == 0
+                                               : !is_cached(names, place))) {
         answer->flags = USP_ANSWER_NO_FILE;
         return USP_OK;
     }

@@ -22,6 +22,7 @@ static void usage(FILE *out) {
     fputs("usage: unspool report [--search DIR]... [--binary-images FILE] [--index STORE]\n"
           "                      [--map-path OLD=NEW]... [--demangle MODE] [--json]\n"
           "                      [--html] [--diff] [--thread crashed|NUMBER] [--app]\n"
+          "                      [--shared-cache FILE|DIR]...\n"
           "                      [--keep-names] [--strict] [--quiet]\n"
           "                      [--fetch COMMAND | --debuginfod]\n"
           "                      [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
@@ -45,8 +46,9 @@ static void usage(FILE *out) {
           "                     or ~/.cache\n"
           "  --map-path OLD=NEW\n"
           "                     in paths of source files, show the directory OLD as NEW;\n"
-          "                     may be repeated, the first match is used\n" FETCH_USAGE
-          "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
+          "                     may be repeated, the first match is used\n" SHARED_CACHE_USAGE FETCH_USAGE,
+          out);
+    fputs("  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
           "                     (default), simple, short, no\n"
           "  --thread THREAD    show only this thread, by its number or id; crashed: only the\n"
           "                     threads that crashed, and the backtraces of exceptions\n"
@@ -280,6 +282,7 @@ enum {
     OPTION_FETCH_TIMEOUT,
     OPTION_INDEX,
     OPTION_MAP_PATH,
+    OPTION_SHARED_CACHE,
     OPTION_DEMANGLE,
     OPTION_THREAD,
     OPTION_APP,
@@ -300,6 +303,7 @@ static const struct option options[] = {
     {"fetch-timeout", required_argument, NULL, OPTION_FETCH_TIMEOUT},
     {"index", required_argument, NULL, OPTION_INDEX},
     {"map-path", required_argument, NULL, OPTION_MAP_PATH},
+    {"shared-cache", required_argument, NULL, OPTION_SHARED_CACHE},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
     {"thread", required_argument, NULL, OPTION_THREAD},
     {"app", no_argument, NULL, OPTION_APP},
@@ -338,6 +342,7 @@ static bool parse_option(int option, struct session *session) {
     case OPTION_FETCH_TIMEOUT: return parse_fetch_timeout(optarg, &session->fetch);
     case OPTION_INDEX: session->lines.index_store = optarg; return true;
     case OPTION_MAP_PATH: return add_path_map(&session->lines, optarg);
+    case OPTION_SHARED_CACHE: return add_shared_cache(&session->lines.caches, optarg);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &session->demangling);
     case OPTION_THREAD: return parse_thread(optarg, &session->shown);
     case OPTION_APP: session->shown.flags |= USP_REPORT_APP; return true;
@@ -358,7 +363,9 @@ static int serve(struct session *session, char *const *paths, size_t count) {
     int result = EXIT_ALL_WELL;
     if (session->binary_images != NULL) result = log_images_read(session->binary_images, &session->images);
     if (result == EXIT_ALL_WELL) result = fetch_create(&session->fetch, &fetch);
-    const bool has_sources = session->search_count > 0 || fetch != NULL || has_index_store(session->lines.index_store);
+    if (result == EXIT_ALL_WELL) result = open_shared_caches(&session->lines.caches, session->is_quiet);
+    const bool has_sources = session->search_count > 0 || fetch != NULL || session->lines.caches.count > 0 ||
+                             has_index_store(session->lines.index_store);
     if (result == EXIT_ALL_WELL && has_sources) {
         result = log_search_create(session->search, session->search_count, fetch_cache(fetch), &search);
         if (result == EXIT_ALL_WELL) {

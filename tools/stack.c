@@ -80,6 +80,10 @@ static void usage(FILE *out) {
           "  --index STORE    take lines from the indexes in the folder STORE (see unspool\n"
           "                   index). Default: $UNSPOOL_INDEX_STORE, or unspool/index in\n"
           "                   $XDG_CACHE_HOME or ~/.cache\n"
+          "  --shared-cache FILE|DIR\n"
+          "                   take names of Apple's system libraries from the dyld shared\n"
+          "                   cache FILE, or from all caches in and below DIR; may be\n"
+          "                   repeated\n"
           "  --app            show only frames in the program's own images\n"
           "  --no-system      show no frames in the system's images\n"
           "  --image PATTERN  show only frames in images whose name matches PATTERN, which\n"
@@ -136,6 +140,7 @@ enum {
     OPTION_IMAGE,
     OPTION_SYSROOT,
     OPTION_PROGRAM,
+    OPTION_SHARED_CACHE,
     OPTION_CORE,
     OPTION_HELP
 };
@@ -164,6 +169,7 @@ static const struct option options[] = {
     {"image", required_argument, NULL, OPTION_IMAGE},
     {"sysroot", required_argument, NULL, OPTION_SYSROOT},
     {"program", required_argument, NULL, OPTION_PROGRAM},
+    {"shared-cache", required_argument, NULL, OPTION_SHARED_CACHE},
     {"core", required_argument, NULL, OPTION_CORE},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -222,6 +228,9 @@ static int parse(int argc, char **argv, struct request *request, bool *goes_on) 
         case OPTION_IMAGE: request->only_images = optarg; break;
         case OPTION_SYSROOT: request->options.sysroot = optarg; break;
         case OPTION_PROGRAM: request->options.program = optarg; break;
+        case OPTION_SHARED_CACHE:
+            if (!add_shared_cache(&request->lines.caches, optarg)) return EXIT_FAILED;
+            break;
         case OPTION_CORE:
             request->target = optarg;
             request->pid = 0;
@@ -436,10 +445,10 @@ static int run(int argc, char **argv) {
     bool goes_on;
     usp_snapshot_options_init(&request.options);
     int result = parse(argc, argv, &request, &goes_on);
-    if (goes_on)
-        result = show_target(&request);
-    else if (result == EXIT_USAGE)
-        fputs("See `unspool stack --help`.\n", stderr);
+    if (goes_on) result = open_shared_caches(&request.lines.caches, false);
+    if (goes_on && result == EXIT_ALL_WELL) result = show_target(&request);
+    if (!goes_on && result == EXIT_USAGE) fputs("See `unspool stack --help`.\n", stderr);
+    /* The symbolizer, which is not freed, is not used any more. */
     line_options_clear(&request.lines);
     return result;
 }

@@ -16,7 +16,7 @@
 
 void store_usage(FILE *out) {
     fputs("usage: unspool store add [-o|--store STORE] [--force] [--verify] [--threads N]\n"
-          "                         [--quiet] FILE|DIR...\n"
+          "                         [--only LIST] [--quiet] FILE|DIR...\n"
           "       unspool store list [--json] [STORE]\n"
           "       unspool store verify [--quiet] [STORE]\n"
           "       unspool store prune [--older-than DAYS] [--dry-run] [--quiet] [STORE]\n"

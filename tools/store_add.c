@@ -2,6 +2,7 @@
 /* Implements store_add.h. */
 #include "tools/store_add.h"
 
+#include "tools/caches.h"
 #include "tools/command.h"
 #include "tools/damage.h"
 #include "tools/signals.h"
@@ -222,6 +223,76 @@ static void take_file(struct store_adding *adding, const char *path) {
     usp_images_free(images);
 }
 
+/* ---- shared caches ---- */
+
+/* Whether a list of names, with commas between them, has an image's path or the last part of it. */
+static bool is_listed(const char *list, const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    if (list == NULL) return true;
+    for (size_t n; *list != '\0'; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        const bool is_path = strlen(path) == n && memcmp(list, path, n) == 0;
+        if (is_path || (strlen(name) == n && memcmp(list, name, n) == 0)) return true;
+    }
+    return false;
+}
+
+/* Makes the index of an image of a shared cache, unless the store has one: an image has no source of its own that could
+ * contain more, so that a command that was ended goes on where it was. */
+static int index_cached(struct store_adding *adding, const struct cache_options *caches,
+                        const struct usp_images *images, const struct usp_image *image) {
+    struct usp_index index;
+    struct usp_image found;
+    usp_index_init(&index, adding->store);
+    index.threads = adding->threads;
+    index.dyld_caches = caches->set;
+    const bool is_there =
+        !adding->is_forced && usp_index_image(adding->store, image->build_id, image->build_id_size, &found) == USP_OK;
+    int status = is_there ? USP_OK : usp_index_write(images, image, &index);
+    if (status == USP_ERROR_NOT_FOUND) return EXIT_ALL_WELL; /* it has no code with a name */
+    if (status == USP_OK) {
+        if (adding->is_quiet) return EXIT_ALL_WELL;
+        put_build_id(image);
+        if (is_there) printf(" is there  ");
+        if (!is_there) printf(" %" PRIu64 " bytes  ", index.index_bytes);
+        put_harmless(stdout, image->path);
+        putchar('\n');
+        return EXIT_ALL_WELL;
+    }
+    complain("%s: %s", image->path, usp_status_string(status));
+    const bool is_ours = status == USP_ERROR_SYSTEM || status == USP_ERROR_NO_MEMORY;
+    return is_ours ? EXIT_FAILED : status == USP_ERROR_PERMISSION ? EXIT_NO_TARGET : EXIT_INCOMPLETE;
+}
+
+/* Makes the indexes of a shared cache's images. */
+static void take_cache(struct store_adding *adding, const char *path) {
+    struct cache_options caches = {0};
+    struct usp_images *images = NULL;
+    const struct usp_image *image;
+    const struct cached_choice any = {.name = NULL};
+    bool has_any = false;
+    int result = add_shared_cache(&caches, path) ? open_shared_caches(&caches, false) : EXIT_FAILED;
+    if (result == EXIT_ALL_WELL) result = choose_cached_images(&caches, &any, 0, false, &images);
+    progress_begin(&adding->progress, stderr);
+    const size_t count = usp_images_count(images);
+    for (size_t i = 0; result != EXIT_FAILED && caught_signal() == 0 && i < count; i++) {
+        image = usp_images_get(images, i);
+        if (image->build_id_size == 0 || !is_listed(adding->only, image->path)) continue;
+        has_any = true;
+        if (progress_is_watched(&adding->progress)) progress_say(&adding->progress, i, count, image->path);
+        const int one = index_cached(adding, &caches, images, image);
+        if (one > result) result = one;
+    }
+    progress_end(&adding->progress);
+    if (result == EXIT_ALL_WELL && !has_any) {
+        complain("%s: it has no image that --only names", path);
+        result = EXIT_INCOMPLETE;
+    }
+    note(adding, result);
+    usp_images_free(images);
+    shared_caches_clear(&caches);
+}
+
 /* Maximum depth of nested folders: limits the recursion. */
 #define DEPTH_MAX 64
 
@@ -289,6 +360,10 @@ static void take_path(struct store_adding *adding, const char *path, unsigned de
         take_folder(adding, path, depth);
     } else if (has_ending(path, ".zip") && adding->archive == NULL) {
         take_archive(adding, path);
+    } else if (!adding->is_verification && is_shared_cache(path)) {
+        /* A folder has a cache's further files beside the main one. */
+        const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+        if (!adding->is_searching || strchr(name, '.') == NULL) take_cache(adding, path);
     } else {
         take_file(adding, path);
     }

@@ -15,6 +15,7 @@ struct store_adding {
     bool is_verification;
     bool is_forced; /* make existing indexes again */
     bool is_quiet;
+    const char *only; /* names of images of shared caches, with commas between them; NULL: all images */
     /* The following fields belong to store_add; initially zero. */
     bool is_searching;                            /* below a folder: files that are not images are ignored */
     const char *archive;                          /* path of the current archive; NULL: none */

@@ -15,14 +15,17 @@
 static void usage(FILE *out) {
     fputs("usage: unspool symbolize -o FILE [OPTION...] [ADDRESS...]\n"
           "       unspool symbolize -p PID [OPTION...] [ADDRESS...]\n"
+          "       unspool symbolize --shared-cache FILE|DIR [OPTION...] [ADDRESS...]\n"
           "       unspool symbolize --log FILE|DIR|-... [--search DIR]... [--index STORE]\n"
           "                         [--binary-images FILE] [--map-path OLD=NEW]...\n"
+          "                         [--shared-cache FILE|DIR]...\n"
           "                         [--demangle MODE] [--in-place [--follow] | --output DIR]\n"
           "                         [--keep-names] [--strict] [--quiet]\n"
           "                         [--fetch COMMAND | --debuginfod]\n"
           "                         [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
           "       unspool symbolize --records [--search DIR]... [--index STORE]\n"
           "                         [--map-path OLD=NEW]... [--demangle MODE]\n"
+          "                         [--shared-cache FILE|DIR]...\n"
           "                         [--fetch COMMAND | --debuginfod]\n"
           "                         [--fetch-cache DIR] [--fetch-timeout SECONDS]\n"
           "\n"
@@ -60,7 +63,9 @@ static void usage(FILE *out) {
           "  --index STORE      take lines from the indexes in the folder STORE (see\n"
           "                     unspool index); with --log and --records, also names of\n"
           "                     images without a file. Default: $UNSPOOL_INDEX_STORE, or\n"
-          "                     unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
+          "                     unspool/index in $XDG_CACHE_HOME or ~/.cache\n" SHARED_CACHE_USAGE
+          "                     Without -o and -p, the addresses are those of\n"
+          "                     the cache's images; -s gives the cache's slide\n"
           "  --demangle MODE    how to demangle names of C++, Rust and Swift: full\n"
           "                     (default), simple, short, no\n"
           "  --json             print a JSON object for each address, one per line\n"
@@ -129,6 +134,7 @@ enum {
     OPTION_COLUMNS,
     OPTION_ALIASES,
     OPTION_MAP_PATH,
+    OPTION_SHARED_CACHE,
     OPTION_NO_EFFECT,
     OPTION_TEXT_EXEC
 };
@@ -160,6 +166,7 @@ static const struct option options[] = {
     {"columns", no_argument, NULL, OPTION_COLUMNS},
     {"aliases", no_argument, NULL, OPTION_ALIASES},
     {"map-path", required_argument, NULL, OPTION_MAP_PATH},
+    {"shared-cache", required_argument, NULL, OPTION_SHARED_CACHE},
     {"printHeader", no_argument, NULL, OPTION_NO_EFFECT},
     {"textExecAddress", required_argument, NULL, OPTION_TEXT_EXEC},
     {NULL, 0, NULL, 0},
@@ -219,6 +226,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_COLUMNS: wanted->line_flags |= USP_FORMAT_COLUMNS; return true;
     case OPTION_ALIASES: wanted->aliases = true; return true;
     case OPTION_MAP_PATH: return add_path_map(&wanted->lines, optarg);
+    case OPTION_SHARED_CACHE: return add_shared_cache(&wanted->lines.caches, optarg);
     case 'd':
     case OPTION_NO_EFFECT: return true;
     case 'e': complain("-e is an option of addr2line; here -o FILE names the program"); return false;
@@ -233,7 +241,12 @@ static bool parse_option(int option, struct request *request) {
 static bool check_addresses(const struct address_options *wanted) {
     const struct image_choice *image = &wanted->image;
     bool is_process = wanted->process != 0;
-    if (is_process == (image->path != NULL)) {
+    const bool is_whole_cache = !is_process && image->path == NULL && wanted->lines.caches.count > 0;
+    if (is_whole_cache && image->place == IMAGE_LOADED) {
+        complain("-l and --offset are for one image; -s gives the slide of a shared cache");
+        return false;
+    }
+    if (is_process == (image->path != NULL) && !is_whole_cache) {
         complain(is_process ? "either -o or -p" : "symbolize: -o FILE is missing");
         return false;
     }
@@ -255,7 +268,8 @@ static bool check_log(const struct request *request) {
     const struct image_choice *image = &others->image;
     const struct log_options *log = &request->log;
     const char *what = log->are_records ? "--records" : "--log";
-    if (log->search_count == 0 && !fetches(log) && !has_index_store(others->lines.index_store)) {
+    if (log->search_count == 0 && !fetches(log) && others->lines.caches.count == 0 &&
+        !has_index_store(others->lines.index_store)) {
         complain("%s needs the folder of the images' files, or their indexes: --search DIR, --index STORE", what);
         return false;
     }
@@ -314,13 +328,17 @@ static int serve(int argc, char **argv, struct request *request) {
         return EXIT_USAGE;
     }
     struct log_options *log = &request->log;
-    if (log->log_count == 0 && !log->are_records) return symbolize_addresses(addresses);
+    if (log->log_count == 0 && !log->are_records) {
+        const int opened = open_shared_caches(&addresses->lines.caches, false);
+        return opened == EXIT_ALL_WELL ? symbolize_addresses(addresses) : opened;
+    }
     /* Operands are further logs. */
     for (size_t i = 0; i < addresses->address_count; i++) request->logs[log->log_count++] = addresses->addresses[i];
     log->search = request->search;
     log->logs = request->logs;
     log->demangling = addresses->demangling;
     log->lines = &addresses->lines;
+    log->caches = &addresses->lines.caches;
     return symbolize_logs(log);
 }
 

@@ -7,14 +7,14 @@
 #include "tools/lines.h"
 
 struct address_options {
-    struct image_choice image;    /* path NULL: the images of `process` */
+    struct image_choice image;    /* path NULL: the images of `process`, or of the shared cache */
     int64_t process;              /* 0: none */
     const char *input;            /* file with addresses; NULL: standard input, if `addresses` is empty */
     const char *const *addresses; /* addresses as given */
     size_t address_count;
-    struct line_options lines;
-    uint32_t line_flags; /* enum usp_format_flags: how lines are written */
-    uint32_t demangling; /* enum usp_demangle_style */
+    struct line_options lines; /* its caches are open */
+    uint32_t line_flags;       /* enum usp_format_flags: how lines are written */
+    uint32_t demangling;       /* enum usp_demangle_style */
     bool json;
     bool inlined; /* also write a line for each inlined call */
     bool aliases; /* also write a line for each other function that shares the code */

@@ -233,6 +233,7 @@ static void close_symbolizer(struct session *session) {
 static bool try_decimal(struct session *session, const char *const *words, size_t count, int *status) {
     struct image_choice image = session->image;
     struct usp_images *images;
+    if (image.path == NULL) return false;
     if (!parse_number(image.base_text, UINT64_MAX, &image.base) || image.base == session->image.base) return false;
     if (choose_image(&image, &images) != EXIT_ALL_WELL) return false;
     if (!any_falls(session, images, words, count)) {
@@ -277,6 +278,11 @@ static bool settle(struct session *session, const char *const *words, size_t cou
 /* Says where the image is if no address was in it. */
 static void complain_of_base(const struct session *session) {
     if (session->asked == 0 || session->fell > 0 || session->options->process != 0) return;
+    if (session->image.path == NULL) {
+        complain("no address is in an image of the shared cache%s",
+                 session->image.place == IMAGE_SLID ? " with this slide" : "; -s gives the slide");
+        return;
+    }
     const struct usp_image *image = usp_images_get(session->images, 0);
     const bool is_given = session->image.place != IMAGE_LINKED;
     complain("%s: no address is in the image, which %s at 0x%" PRIx64 " - 0x%" PRIx64 "%s", image->path,
@@ -443,8 +449,17 @@ static int find_in_bundle(struct session *session) {
     return status;
 }
 
+/* Lists the images of the shared cache. */
+static int find_cached(struct session *session) {
+    const struct image_choice *image = &session->image;
+    const struct cached_choice choice = {
+        .uuid = image->build_id_size == 16 ? image->build_id : NULL, .arch = image->arch, .variant = image->variant};
+    return choose_cached_images(&session->options->lines.caches, &choice, image->base, false, &session->images);
+}
+
 static int find_images(struct session *session) {
     if (session->options->process != 0) return list_process(session->options->process, &session->images);
+    if (session->image.path == NULL) return find_cached(session);
     const int status = find_in_bundle(session);
     return status == EXIT_ALL_WELL ? choose_image(&session->image, &session->images) : status;
 }

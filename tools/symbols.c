@@ -2,6 +2,7 @@
 /* Implements `unspool symbols`: lists every function in a file that can be named. */
 #include "lib/base/json.h"
 #include "tools/arguments.h"
+#include "tools/caches.h"
 #include "tools/command.h"
 #include "tools/image_choice.h"
 #include "tools/text.h"
@@ -25,6 +26,13 @@ static void usage(FILE *out) {
           "code, each below its path. FILE may be one of these paths: 'libx.a(m.o)',\n"
           "'x.o:(.text.f)'.\n"
           "\n"
+          "Of a dyld shared cache it lists one image: unspool symbols CACHE --image NAME.\n"
+          "\n"
+          "  --image NAME       which image of a shared cache: its path, or the last part\n"
+          "                     of it\n"
+          "  --shared-cache FILE|DIR\n"
+          "                     instead of FILE: the dyld shared cache FILE, or all caches\n"
+          "                     in and below DIR; may be repeated\n"
           "  --objc             list Objective-C methods only\n"
           "  --arch NAME        which image of a fat file:\n"
           "                     " ARCH_NAMES_ARM ",\n"
@@ -43,6 +51,8 @@ static void usage(FILE *out) {
 
 struct request {
     struct image_choice image;
+    const char *name;            /* of --image */
+    struct cache_options caches; /* none: the image is in a file of its own */
     uint32_t demangling;
     bool only_methods, as_json;
 };
@@ -140,6 +150,9 @@ static int list_object(struct listing *listing, const struct usp_image *first, s
     struct usp_symbolizer *symbolizer = NULL;
     struct usp_images *images = NULL;
     struct usp_image *entries = malloc(count * sizeof *entries);
+    struct usp_symbolizer_options names;
+    usp_symbolizer_options_init(&names);
+    names.dyld_caches = listing->request->caches.set;
     int result = EXIT_ALL_WELL, status = entries != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
     for (size_t i = 0; status == USP_OK && i < count; i++) {
         entries[i] = first[i];
@@ -149,7 +162,7 @@ static int list_object(struct listing *listing, const struct usp_image *first, s
         entries[i].text_low = entries[i].text_high = entries[i].slide = 0;
     }
     if (status == USP_OK) status = usp_images_create(entries, count, &images);
-    if (status == USP_OK) status = usp_symbolizer_create(images, NULL, &symbolizer);
+    if (status == USP_OK) status = usp_symbolizer_create(images, &names, &symbolizer);
     if (status != USP_OK) {
         complain("%s: %s", first->path, usp_status_string(status));
         result = EXIT_FAILED;
@@ -180,17 +193,20 @@ static int list_images(const struct request *request, const struct usp_images *i
         result = list_object(&listing, first, next - i);
     }
     if (result == EXIT_ALL_WELL && !listing.has_any) {
-        complain("%s: no symbols, nor anything else that names code", request->image.path);
+        const char *path = request->caches.count > 0 ? usp_images_get(images, 0)->path : request->image.path;
+        complain("%s: no symbols, nor anything else that names code", path);
         result = EXIT_INCOMPLETE;
     }
     usp_demangler_free(listing.demangler);
     return result;
 }
 
-enum { OPTION_OBJC = 256, OPTION_ARCH, OPTION_UUID, OPTION_DEMANGLE, OPTION_JSON };
+enum { OPTION_OBJC = 256, OPTION_IMAGE, OPTION_SHARED_CACHE, OPTION_ARCH, OPTION_UUID, OPTION_DEMANGLE, OPTION_JSON };
 
 static const struct option options[] = {
     {"objc", no_argument, NULL, OPTION_OBJC},
+    {"image", required_argument, NULL, OPTION_IMAGE},
+    {"shared-cache", required_argument, NULL, OPTION_SHARED_CACHE},
     {"arch", required_argument, NULL, OPTION_ARCH},
     {"uuid", required_argument, NULL, OPTION_UUID},
     {"demangle", required_argument, NULL, OPTION_DEMANGLE},
@@ -202,6 +218,8 @@ static const struct option options[] = {
 static bool parse_option(int option, struct request *request) {
     switch (option) {
     case OPTION_OBJC: request->only_methods = true; return true;
+    case OPTION_IMAGE: request->name = optarg; return true;
+    case OPTION_SHARED_CACHE: return add_shared_cache(&request->caches, optarg);
     case OPTION_ARCH: return parse_arch(optarg, &request->image.arch, &request->image.variant);
     case OPTION_UUID: return parse_uuid(optarg, request->image.build_id, &request->image.build_id_size);
     case OPTION_DEMANGLE: return parse_demangling(optarg, &request->demangling);
@@ -215,25 +233,54 @@ static int refuse_usage(void) {
     return EXIT_USAGE;
 }
 
-static int run(int argc, char **argv) {
-    struct request request = {.demangling = USP_DEMANGLE_FULL};
-    struct usp_images *images;
-    for (int option; (option = next_option(argc, argv, "h", options)) != -1;) {
-        if (option == 'h') {
-            usage(stdout);
-            return EXIT_ALL_WELL;
-        }
-        if (!parse_option(option, &request)) return refuse_usage();
+/* Opens the image of a file, or the one of a shared cache that is named. */
+static int open_images(struct request *request, struct usp_images **images) {
+    const struct image_choice *image = &request->image;
+    if (image->path != NULL && is_shared_cache(image->path) && !add_shared_cache(&request->caches, image->path)) {
+        return EXIT_FAILED;
     }
-    if (argc - optind != 1) {
-        complain(argc == optind ? "symbols: a file is missing" : "symbols: one file at a time");
+    if (request->caches.count == 0 && request->name != NULL) {
+        complain("%s is no shared cache; --image names an image of one", image->path);
+        return EXIT_USAGE;
+    }
+    if (request->caches.count == 0) return choose_images(image, images);
+    const struct cached_choice choice = {.name = request->name,
+                                         .uuid = image->build_id_size == 16 ? image->build_id : NULL,
+                                         .arch = image->arch,
+                                         .variant = image->variant};
+    const int result = open_shared_caches(&request->caches, false);
+    return result == EXIT_ALL_WELL ? choose_cached_images(&request->caches, &choice, 0, true, images) : result;
+}
+
+static int serve(struct request *request, char *const *operands, int count) {
+    struct usp_images *images = NULL;
+    const bool lacks = count == 0 && request->caches.count == 0;
+    if (lacks || count > (request->caches.count == 0)) {
+        complain(lacks ? "symbols: a file is missing" : "symbols: one file at a time");
         return refuse_usage();
     }
-    request.image.path = argv[optind];
-    int result = choose_images(&request.image, &images);
-    if (result != EXIT_ALL_WELL) return result;
-    result = list_images(&request, images);
+    request->image.path = count > 0 ? operands[0] : NULL;
+    int result = open_images(request, &images);
+    if (result == EXIT_ALL_WELL) result = list_images(request, images);
     usp_images_free(images);
+    return result;
+}
+
+static int run(int argc, char **argv) {
+    struct request request = {.demangling = USP_DEMANGLE_FULL};
+    int result = EXIT_ALL_WELL;
+    bool goes_on = true;
+    for (int option; goes_on && (option = next_option(argc, argv, "h", options)) != -1;) {
+        if (option == 'h') {
+            usage(stdout);
+            goes_on = false;
+        } else if (!parse_option(option, &request)) {
+            result = refuse_usage();
+            goes_on = false;
+        }
+    }
+    if (goes_on) result = serve(&request, argv + optind, argc - optind);
+    shared_caches_clear(&request.caches);
     return result;
 }
 

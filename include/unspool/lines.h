@@ -5,6 +5,7 @@
 #define UNSPOOL_LINES_H
 
 #include <unspool/base.h>
+#include <unspool/dyld_caches.h>
 #include <unspool/symbolize.h>
 #include <unspool/unwind.h>
 
@@ -175,6 +176,8 @@ struct usp_index {
     uint32_t flags;   /* enum usp_index_flags. Default 0 */
     uint32_t is_kept; /* out, usp_index_write: 1 when the existing index was kept (USP_INDEX_KEEP), else 0 */
     uint64_t reserved[3];
+    /* usp_index_write: shared caches that have the image, if no file of its own is found. Default NULL. */
+    const struct usp_dyld_caches *dyld_caches;
 };
 
 /* Sets size and store, and clears the rest; the string must outlive the calls. Async-signal-safe, thread-safe. */

@@ -6,6 +6,7 @@
 #define UNSPOOL_PLACES_H
 
 #include <unspool/base.h>
+#include <unspool/dyld_caches.h>
 #include <unspool/images.h>
 #include <unspool/lines.h>
 
@@ -23,7 +24,7 @@ enum usp_place_base {
 
 enum usp_place_flags {
     USP_PLACE_EXACT = 1 << 0, /* the place is an instruction, not a return address */
-    /* It may not be a frame: if there is no image of that name, it does not count as missing. */
+    /* It may not be a frame: if there is no such image, it does not count as missing. */
     USP_PLACE_GUESS = 1 << 1,
     USP_PLACE_NAMED = 1 << 2,      /* `name` is known: the text already names the frame's function */
     USP_PLACE_NAME_OFFSET = 1 << 3 /* `name_offset` is known */
@@ -129,6 +130,10 @@ struct usp_builds_options {
     /* For the directories of source files; the first matching map is used. Copied. Default NULL. */
     const struct usp_path_map *path_maps;
     uint64_t reserved[3];
+    /* dyld's shared caches: a source of each build that they contain, after those that `find` gives. A cache's own UUID
+     * is a build, too: offsets count from its base, and stubs between its images have names. They must outlive the
+     * builds. Default NULL. */
+    const struct usp_dyld_caches *dyld_caches;
 };
 
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */

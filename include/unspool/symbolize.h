@@ -5,6 +5,7 @@
 #define UNSPOOL_SYMBOLIZE_H
 
 #include <unspool/base.h>
+#include <unspool/dyld_caches.h>
 #include <unspool/images.h>
 #include <unspool/snapshot.h>
 #include <unspool/unwind.h>
@@ -72,6 +73,9 @@ struct usp_symbolizer_options {
      * set. */
     int64_t recorded_process;
     uint64_t reserved[1];
+    /* dyld's shared caches (dyld_caches.h), for Mach-O images that have no file. They must outlive the symbolizer.
+     * Default NULL. */
+    const struct usp_dyld_caches *dyld_caches;
 };
 
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */

@@ -7,6 +7,7 @@
 #include <unspool/capture.h>
 #include <unspool/compact.h>
 #include <unspool/demangle.h>
+#include <unspool/dyld_caches.h>
 #include <unspool/filter.h>
 #include <unspool/format.h>
 #include <unspool/images.h>

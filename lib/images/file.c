@@ -13,10 +13,11 @@
 struct uspi_file {
     struct uspi_os_file file;
     struct uspi_source source;
-    uint8_t *taken;           /* the heap block, if the file was made of one; otherwise NULL */
-    uint8_t *base;            /* reserved memory: room for the bytes and then for the blocks' states; NULL: none */
-    _Atomic(uint8_t) *blocks; /* enum uspi_block_state */
-    struct uspi_lock *lock;   /* of the thread that fills blocks */
+    uint8_t *taken;              /* the heap block, if the file was made of one; otherwise NULL */
+    struct uspi_made_bytes made; /* its bytes, if they are made; otherwise made.read is NULL */
+    uint8_t *base;               /* reserved memory: room for the bytes and then for the blocks' states; NULL: none */
+    _Atomic(uint8_t) *blocks;    /* enum uspi_block_state */
+    struct uspi_lock *lock;      /* of the thread that fills blocks */
     struct uspi_filled_ranges filled;
     _Atomic(int) damage;    /* USP_OK, or why a block could not be filled */
     struct uspi_bytes part; /* all bytes of the file, or the part that it was narrowed to */
@@ -28,6 +29,7 @@ struct uspi_file {
 static int read_piece(void *context, uint64_t at, void *to, size_t n) {
     const struct uspi_file *file = context;
     struct uspi_os_file again;
+    if (file->made.read != NULL) return file->made.read(file->made.context, at, to, n);
     if (uspi_os_file_is_open(&file->file)) return uspi_os_file_read(&file->file, at, to, n);
     int status = uspi_os_file_open_again(&file->file, file->path, file->root, &again);
     if (status != USP_OK) return status;
@@ -162,7 +164,28 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
     return uspi_file_open_within(path, NULL, file, error);
 }
 
-int uspi_file_open_within(const char *path, const char *within, struct uspi_file **file, struct uspi_error *error) {
+int uspi_file_of_made(const char *path, const struct uspi_made_bytes *bytes, struct uspi_file **file) {
+    struct uspi_file *made = *file = create(path);
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    made->file.size = bytes->size;
+    made->made = *bytes;
+    made->source = (struct uspi_source){.name = made->path, .read = read_piece, .context = made};
+    if (reserve(made) != USP_OK) {
+        made->made = (struct uspi_made_bytes){0};
+        uspi_file_close(made);
+        *file = NULL;
+        return USP_ERROR_NO_MEMORY;
+    }
+    made->part = (struct uspi_bytes){&made->source, 0, bytes->size};
+    return USP_OK;
+}
+
+void *uspi_file_context(const struct uspi_file *file, int (*read)(void *context, uint64_t at, void *to, size_t n)) {
+    return file != NULL && file->made.read == read ? file->made.context : NULL;
+}
+
+static int open_file(const char *path, const char *within, bool is_kept, struct uspi_file **file,
+                     struct uspi_error *error) {
     struct uspi_file *opened = create(path);
     *file = NULL;
     if (opened == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
@@ -173,7 +196,7 @@ int uspi_file_open_within(const char *path, const char *within, struct uspi_file
         return status;
     }
     opened->source = (struct uspi_source){.name = opened->path, .read = read_piece, .context = opened};
-    status = reserve(opened);
+    if (is_kept) status = reserve(opened);
     if (status != USP_OK) {
         uspi_file_close(opened);
         return uspi_error_set(error, status, "%s: out of memory", path);
@@ -184,8 +207,17 @@ int uspi_file_open_within(const char *path, const char *within, struct uspi_file
     return USP_OK;
 }
 
+int uspi_file_open_within(const char *path, const char *within, struct uspi_file **file, struct uspi_error *error) {
+    return open_file(path, within, true, file, error);
+}
+
+int uspi_file_open_unkept(const char *path, struct uspi_file **file, struct uspi_error *error) {
+    return open_file(path, NULL, false, file, error);
+}
+
 void uspi_file_close(struct uspi_file *file) {
     if (file == NULL) return;
+    if (file->made.close != NULL) file->made.close(file->made.context);
     if (file->base != NULL) uspi_os_unreserve(file->base, (size_t)(file->file.size + file->file.size / USPI_BLOCK + 1));
     uspi_os_file_close(&file->file);
     uspi_lock_free(file->lock);

@@ -22,6 +22,26 @@ int uspi_file_open(const char *path, struct uspi_file **file, struct uspi_error 
  * they do not lead out of it. A path that does not begin with `within`, and NULL: as uspi_file_open. */
 int uspi_file_open_within(const char *path, const char *within, struct uspi_file **file, struct uspi_error *error);
 
+/* The same, but the bytes that are read are not kept in memory: for files of which few bytes are read, and once. */
+int uspi_file_open_unkept(const char *path, struct uspi_file **file, struct uspi_error *error);
+
+/* The bytes of a file that is made while it is read. */
+struct uspi_made_bytes {
+    uint64_t size;
+    /* Like usp_memory.read, of positions in the file. */
+    int (*read)(void *context, uint64_t at, void *to, size_t n);
+    /* Frees the context. */
+    void (*close)(void *context);
+    void *context;
+};
+
+/* Makes a file of such bytes, which the file owns from then on; `path` is for messages. On failure the caller still owns
+ * them. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_file_of_made(const char *path, const struct uspi_made_bytes *made, struct uspi_file **file);
+
+/* Returns the context of a file that was made with this `read`; NULL for any other file, and for NULL. */
+void *uspi_file_context(const struct uspi_file *file, int (*read)(void *context, uint64_t at, void *to, size_t n));
+
 /* Makes a file of a heap block, which the file owns from then on; `path` is for messages. On failure the caller still
  * owns the block. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_file_of_bytes(const char *path, uint8_t *bytes, size_t size, struct uspi_file **file);

@@ -3,6 +3,7 @@
 #include "lib/images/image_file.h"
 
 #include "lib/base/text.h"
+#include "lib/images/dyld_image.h"
 #include "lib/images/macho_file.h"
 #include "lib/images/part.h"
 #include "lib/images/symbol_file.h"
@@ -111,6 +112,19 @@ void uspi_places_of_process(struct uspi_image_sources *places, const struct usp_
     places->search.sysroot = root->path;
 }
 
+/* Opens the file of a Mach-O image. A file of its own is preferred to the shared cache. */
+static int open_macho(const struct usp_image *image, const struct uspi_image_sources *places,
+                      const struct uspi_search *own, struct uspi_file **file, struct uspi_error *error) {
+    struct uspi_error of_cache = {.text = ""};
+    int status = uspi_macho_file_open(image, own, file, error);
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    if (places->dyld_caches == NULL || image->build_id_size != USPI_UUID_SIZE) return status;
+    const int found = uspi_dyld_image_open(places->dyld_caches, image->build_id, file, &of_cache);
+    if (found == USP_OK || found == USP_ERROR_NO_MEMORY) return found;
+    /* A cache that has the image and cannot give it says more than a path where nothing is. */
+    return found == USP_ERROR_NOT_FOUND ? status : uspi_error_set(error, found, "%s", of_cache.text);
+}
+
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_image_sources *places,
                          struct uspi_file **file, struct uspi_error *error) {
     struct uspi_search own = places->search;
@@ -120,7 +134,7 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_image_
     if ((image->flags & USP_IMAGE_KERNEL) != 0) {
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "%s: the kernel's, without a file", image->path);
     }
-    if ((image->flags & USP_IMAGE_MACHO) != 0) return uspi_macho_file_open(image, &own, file, error);
+    if ((image->flags & USP_IMAGE_MACHO) != 0) return open_macho(image, places, &own, file, error);
     return open_elf(&wanted, &own, file, error);
 }
 

@@ -8,17 +8,19 @@
 #include "lib/images/pointers.h"
 #include "lib/images/search.h"
 
+#include <unspool/dyld_caches.h>
 #include <unspool/images.h>
 #include <unspool/unwind.h>
 
 /* Where a symbolizer looks for the files and the memory of its images. */
 struct uspi_image_sources {
     struct uspi_search search;
-    bool in_process;                 /* the images are this process's */
-    int64_t process;                 /* the live process that has loaded them; 0: none, or this one */
-    const struct usp_memory *memory; /* the target's memory; NULL: not given */
-    struct uspi_pointers pointers;   /* how to read pointers in that memory */
-    const char *index_store;         /* a folder of index files (lib/symbolize/store/); NULL: none */
+    bool in_process;                           /* the images are this process's */
+    int64_t process;                           /* the live process that has loaded them; 0: none, or this one */
+    const struct usp_memory *memory;           /* the target's memory; NULL: not given */
+    struct uspi_pointers pointers;             /* how to read pointers in that memory */
+    const struct usp_dyld_caches *dyld_caches; /* for Mach-O images without a file; NULL: none */
+    const char *index_store;                   /* a folder of index files (lib/symbolize/store/); NULL: none */
 };
 
 /* The root of another process. */
@@ -33,7 +35,7 @@ struct uspi_process_root {
 void uspi_places_of_process(struct uspi_image_sources *places, const struct usp_images *images, int64_t process,
                             struct uspi_process_root *root);
 
-/* Opens the file at the image's path. search.file is used for the main program's image only. An image without a build
+/* Opens the file at the image's path or, without one, makes it from a shared cache that has the image. search.file is used for the main program's image only. An image without a build
  * id accepts a file whose id is in the image's memory, and one without an id, unless the image's own file is known to
  * have been replaced. If no file fits, asks the system for the file that a live process has mapped. On success the
  * caller closes *file. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (only files of other builds were found),

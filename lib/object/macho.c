@@ -190,10 +190,12 @@ int uspi_macho_layout(const struct uspi_macho *macho, struct uspi_macho_extent *
         /* __PAGEZERO only reserves addresses. */
         if (segment.memory_size == 0 || (segment.protection == 0 && segment.file_size == 0)) continue;
         /* A dSYM has the segments of its image without their bytes, and its own segment __DWARF. */
-        bool is_dsym = macho->type == USPI_MH_DSYM;
+        const bool is_dsym = macho->type == USPI_MH_DSYM;
         if (is_dsym && strcmp(segment.name, "__DWARF") == 0) continue;
-        bool holds_header =
-            is_dsym ? strcmp(segment.name, "__TEXT") == 0 : segment.file_offset == 0 && segment.file_size != 0;
+        /* In the shared cache, offsets count from the file that has the segments of many images. */
+        const bool by_name = is_dsym || (macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0;
+        const bool holds_header =
+            by_name ? strcmp(segment.name, "__TEXT") == 0 : segment.file_offset == 0 && segment.file_size != 0;
         if (!header && holds_header) {
             extent->header = segment.address;
             header = true;

@@ -7,6 +7,7 @@
 #include "lib/symbolize/store/index_write.h"
 #include "lib/symbolize/symbolizer.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +218,12 @@ int usp_index_write(const struct usp_images *images, const struct usp_image *ima
     if (image->build_id_size < 2 || image->section != 0) return USP_ERROR_UNSUPPORTED;
     if (keeps_lines(image, DEBUG_INFORMATION, index)) return USP_OK;
     int status = usp_images_create(image, 1, &one);
-    if (status == USP_OK) status = usp_symbolizer_create(one, NULL, &symbolizer);
+    struct usp_symbolizer_options options;
+    usp_symbolizer_options_init(&options);
+    /* An older caller's struct ends before the field. */
+    const size_t needed = offsetof(struct usp_index, dyld_caches) + sizeof index->dyld_caches;
+    if (index->size >= needed) options.dyld_caches = index->dyld_caches;
+    if (status == USP_OK) status = usp_symbolizer_create(one, &options, &symbolizer);
     struct uspi_index_writer *writer = uspi_index_writer_create();
     if (status == USP_OK && writer == NULL) status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK) status = fill(symbolizer, image, writer, index);

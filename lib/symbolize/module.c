@@ -3,9 +3,11 @@
 #include "lib/symbolize/module.h"
 
 #include "lib/base/hash.h"
+#include "lib/images/dyld_image.h"
 #include "lib/images/macho_file.h"
 #include "lib/images/symbol_file.h"
 #include "lib/object/fat.h"
+#include "lib/symbolize/macho/cache_stubs.h"
 #include "lib/symbolize/objc/tables.h"
 
 #include <stdio.h>
@@ -173,10 +175,16 @@ static int open_macho(struct uspi_module *module, struct uspi_tables **tables) {
 static int open_objc(struct uspi_module *module, struct uspi_tables **tables) {
     const struct uspi_wanted_slice wanted = uspi_slice_of_image(&module->image);
     const struct uspi_image_sources *places = module->places;
+    struct uspi_pointers in_cache;
+    struct uspi_bytes bytes;
+    struct uspi_macho macho;
     int status = USP_ERROR_NOT_FOUND;
+    /* In a shared cache, metadata of an image refers to names in other ones. */
+    if (uspi_dyld_image_in_cache(module->file, &bytes, &in_cache)) {
+        status = uspi_macho_open(&macho, bytes, NULL);
+        return status == USP_OK ? uspi_objc_tables_open(&macho, &in_cache, tables) : status;
+    }
     for (unsigned in_memory = 0; in_memory < 2; in_memory++) {
-        struct uspi_bytes bytes;
-        struct uspi_macho macho;
         if (find_macho(module, in_memory != 0, &bytes) != USP_OK) continue;
         status = uspi_fat_pick(bytes, &wanted, &macho, NULL);
         if (status == USP_OK) status = uspi_objc_tables_open(&macho, in_memory != 0 ? &places->pointers : NULL, tables);
@@ -202,8 +210,11 @@ static int open_file(struct uspi_module *module) {
 /* Returns the module's lines. The caller holds the lock. */
 static struct uspi_lines *get_lines(struct uspi_module *module) {
     struct uspi_lines *lines = atomic_load_explicit(&module->lines, memory_order_relaxed);
+    struct uspi_dyld_stubs stubs;
     if (lines == NULL && open_file(module) != USP_ERROR_NO_MEMORY) {
-        lines = uspi_lines_open(&module->image, module->places, module->file, module->cache);
+        /* Stubs are in no object file. */
+        const struct uspi_file *file = uspi_dyld_stubs_of(module->file, &stubs) ? NULL : module->file;
+        lines = uspi_lines_open(&module->image, module->places, file, module->cache);
         atomic_store_explicit(&module->lines, lines, memory_order_release);
     }
     return lines;
@@ -230,6 +241,10 @@ static int open_tables(struct uspi_module *module, enum uspi_table which, struct
     if (module->file != NULL && uspi_symbol_file_is(uspi_file_bytes(module->file))) {
         if (which != USPI_TABLE_SYMBOLS) return USP_ERROR_NOT_FOUND;
         return uspi_symfile_tables_open(uspi_file_bytes(module->file), &module->image, tables);
+    }
+    struct uspi_dyld_stubs stubs;
+    if (uspi_dyld_stubs_of(module->file, &stubs)) {
+        return which == USPI_TABLE_SYMBOLS ? uspi_cache_stubs_open(&stubs, tables) : USP_ERROR_NOT_FOUND;
     }
     if (which == USPI_TABLE_OBJC) return open_objc(module, tables);
     if (which == USPI_TABLE_STARTS) return open_starts(module, tables);

@@ -128,7 +128,9 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     completed.sysroot = search->sysroot;
     search->sysroot = NULL;
     made->places.memory = completed.memory;
-    made->places.pointers = (struct uspi_pointers){completed.shared_cache, completed.pac_mask};
+    made->places.pointers =
+        (struct uspi_pointers){.shared_cache = completed.shared_cache, .signature_mask = completed.pac_mask};
+    made->places.dyld_caches = completed.dyld_caches;
     if (made->in_process) made->places.pointers = describe_self();
     if (made->in_process) made->runtime = uspi_objc_runtime_create(made->places.pointers.signature_mask);
     const bool generates = may_generate(images, &completed);
@@ -147,6 +149,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     }
     made->files.search = *search;
     made->files.index_store = made->places.index_store;
+    made->files.dyld_caches = completed.dyld_caches;
     *symbolizer = made;
     return USP_OK;
 }

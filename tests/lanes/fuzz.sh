@@ -13,6 +13,7 @@ declare -A inputs=(
   [fuzz_core]=4000
   [fuzz_demangle]=200000
   [fuzz_dwarf]=4000
+  [fuzz_dyld_cache]=5000
   [fuzz_ehabi]=40000
   [fuzz_elf]=67000
   [fuzz_elf_symbols]=5000

@@ -7,21 +7,21 @@ _unspool_options() {
   case $1 in
   stack)
     echo '-p --thread --max --tail --whole-stack --timeout --async --tasks --merge --json --style --demangle --no-symbols --no-lines --lines --full-path --columns
-      --map-path --index --app --no-system --image --sysroot --program --core -h --help'
+      --map-path --index --app --no-system --image --sysroot --program --shared-cache --core -h --help'
     ;;
   symbolize)
-    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --demangle --json --log --search --binary-images
+    echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --shared-cache --demangle --json --log --search --binary-images
       --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --keep-names --strict --quiet --records -h --help'
     ;;
   record)
     echo '-o -p --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
       --no-symbols --no-lines --lines --map-path --index --quiet -h --help'
     ;;
-  report) echo '--search --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --thread --app --json --html --diff --keep-names --strict --quiet -h --help' ;;
-  images) echo '--json -h --help' ;;
-  index) echo '-o --store --force --verify --threads --quiet -h --help' ;;
-  store) echo '-o --store --force --verify --threads --json --older-than --dry-run --quiet -h --help' ;;
-  symbols) echo '--objc --arch --uuid --demangle --json -h --help' ;;
+  report) echo '--search --shared-cache --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --thread --app --json --html --diff --keep-names --strict --quiet -h --help' ;;
+  images) echo '--json --shared-cache -h --help' ;;
+  index) echo '-o --store --force --verify --threads --only --quiet -h --help' ;;
+  store) echo '-o --store --force --verify --threads --only --json --older-than --dry-run --quiet -h --help' ;;
+  symbols) echo '--image --shared-cache --objc --arch --uuid --demangle --json -h --help' ;;
   *) echo '-h --help --version' ;;
   esac
 }
@@ -59,10 +59,10 @@ _unspool() {
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64e arm64_32 armv7 armv7s armv7k x86_64 x86_64h i386' ;;
   *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
   *:--fetch) _unspool_reply words "$word" -c ;;
-  *:--program | *:--core | *:--log | *:--binary-images | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
+  *:--program | *:--core | *:--log | *:--binary-images | *:--shared-cache | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p | stack:-p | record:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
-  *:--thread | *:--threads | *:--max | *:--tail | *:--timeout | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--map-path | symbolize:-[ls] | \
+  *:--thread | *:--threads | *:--max | *:--tail | *:--timeout | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--only | *:--map-path | symbolize:-[ls] | \
     *:--duration | *:--rate | *:--budget | *:--memory) ;;
   *)
     if [[ $word == -* ]]; then

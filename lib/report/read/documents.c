@@ -273,8 +273,10 @@ static bool locate_in_table(const struct uspi_documents *documents, size_t table
         image = uspi_log_tables_image(tables, table, frame->image_index);
         /* An address outside of all images has an entry without a name and without a UUID. */
         if (image == NULL || (image->id_size == 0 && image->name.length == 0 && image->ident.length == 0)) return false;
-        const uint64_t address = image->first + frame->frame.offset - image->base_offset;
+        const uint64_t from = image->counts_from_0 ? 0 : image->first - image->base_offset;
+        const uint64_t address = from + frame->frame.offset;
         uspi_place_in_image(place, image, address);
+        if (image->counts_from_0) place->flags |= USP_PLACE_GUESS;
         if (image->first == 0) return true;
         located->frame.address = address;
         located->frame.flags |= USPI_FRAME_ADDRESS;

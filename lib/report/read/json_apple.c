@@ -24,6 +24,21 @@ static bool find_ips_frame(const struct uspi_json_object *object, struct uspi_js
     return true;
 }
 
+/* Makes the entry of addresses outside of all images the shared cache, in which they may be stubs. Their offsets are
+ * addresses. An entry without a shared cache stays without a UUID. */
+static void take_shared_cache(const struct uspi_json_document *document, struct uspi_read_image *image) {
+    const size_t node = document->count > 0 ? uspi_json_member(document, 0, USPI_SPAN("sharedCache")) : USPI_JSON_NONE;
+    if (node == USPI_JSON_NONE) return;
+    const struct uspi_json_object cache = {.document = document, .node = node};
+    uint64_t base, size;
+    if (!uspi_member_uint(&cache, USPI_SPAN("base"), &base) || !uspi_member_uint(&cache, USPI_SPAN("size"), &size))
+        return;
+    image->id_size = uspi_scan_id(uspi_member_text(&cache, USPI_SPAN("uuid")), image->id, sizeof image->id);
+    uspi_set_range(image, base, size);
+    image->ident = USPI_SPAN("shared cache");
+    image->counts_from_0 = true;
+}
+
 static bool find_ips_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
     struct uspi_span id = uspi_member_text(object, USPI_SPAN("uuid"));
     image->path = uspi_member_text(object, USPI_SPAN("path"));
@@ -34,6 +49,7 @@ static bool find_ips_image(const struct uspi_json_object *object, struct uspi_re
     uspi_member_uint(object, USPI_SPAN("base"), &base);
     uspi_member_uint(object, USPI_SPAN("size"), &size);
     uspi_set_range(image, base, size);
+    if (base == 0 && image->id_size == 0) take_shared_cache(object->document, image);
     return true;
 }
 

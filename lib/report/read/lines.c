@@ -278,8 +278,12 @@ int uspi_log_lines_ask(struct uspi_line_reader *lines, struct uspi_located *loca
         counts->no_image++;
     } else {
         status = ask_nameless(lines, located, is_guess, answer);
-        if (status == USP_OK && answer->count == 0 && is_guess && (answer->flags & USP_ANSWER_NO_FILE) != 0)
+        if (status == USP_OK && answer->count == 0 && is_guess && (answer->flags & USP_ANSWER_NO_FILE) != 0) {
+            /* In JSON it is a frame outside of all images. */
+            counts->frames += located->frame.shape == NULL;
+            counts->no_image += located->frame.shape == NULL;
             return status;
+        }
     }
     if (status != USP_OK) return status;
     if (located->frame.shape != NULL && !is_guess) counts->format = located->frame.shape->name;

@@ -83,6 +83,7 @@ struct uspi_read_image {
     bool is_scattered;    /* an entry of a list that continues through the text, with frames between its lines */
     uint32_t module_is;   /* enum uspi_module_is */
     uint64_t module;      /* number of a module (LLVM's markup) */
+    bool counts_from_0;   /* offsets in it are addresses */
 };
 
 /* ---- data besides frames, for reports only ---- */

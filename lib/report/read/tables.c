@@ -98,6 +98,7 @@ bool uspi_log_tables_add(struct uspi_text_tables *tables, uint64_t position, con
                                        .variant = image->variant,
                                        .base = image->base,
                                        .base_offset = image->base_offset,
+                                       .counts_from_0 = image->counts_from_0,
                                        .id_size = image->id_size,
                                        .module = image->module,
                                        .module_is = image->module_is};

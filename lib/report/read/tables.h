@@ -18,6 +18,7 @@ struct uspi_image_entry {
     size_t id_size;     /* 0: not known */
     uint64_t module;    /* number of its module, if it is a part of one */
     uint32_t module_is; /* enum uspi_module_is */
+    bool counts_from_0; /* offsets in it are addresses */
 };
 
 struct uspi_table;

@@ -17,13 +17,15 @@
 
 /* ---- source ---- */
 
-/* One source of a build: an object file or an index. It is opened when it is first asked. */
+/* One source of a build: an object file, an index or an image of a shared cache. It is opened when it is first asked. */
 struct uspi_build_source {
     struct usp_build_source where; /* its strings are owned; `image` is NULL */
     struct usp_image image;        /* for an index; arch 0: not known yet */
     struct usp_images *images;     /* NULL: not open */
     struct usp_symbolizer *symbolizer;
     const struct usp_builds_options *options;
+    bool is_whole_cache;
+    bool is_cached;   /* it is an image of options->dyld_caches; `where` has only the build id */
     usp_addr asked;   /* the address that was last asked for; 0: none */
     bool is_unusable; /* it could not be opened, and is not tried again */
 };
@@ -93,14 +95,44 @@ static int open_index(struct uspi_build_source *source) {
     return status == USP_OK ? usp_images_create(&source->image, 1, &source->images) : status;
 }
 
+/* Finds a shared cache by its own UUID. Returns its number, or SIZE_MAX. */
+static size_t find_cache(const struct usp_dyld_caches *caches, const uint8_t uuid[16], struct usp_dyld_cache *cache) {
+    for (size_t i = 0; usp_dyld_caches_get(caches, i, cache) == USP_OK; i++) {
+        if (memcmp(cache->uuid, uuid, sizeof cache->uuid) == 0) return i;
+    }
+    return SIZE_MAX;
+}
+
+/* Opens an image of a shared cache, or a whole cache with its stubs, at the addresses for which it was linked. */
+static int open_cached(struct uspi_build_source *source) {
+    const struct usp_dyld_caches *caches = source->options->dyld_caches;
+    struct usp_dyld_cache cache;
+    int status = usp_dyld_caches_find(caches, source->where.build_id, &source->image);
+    if (status == USP_OK) return usp_images_create(&source->image, 1, &source->images);
+    const size_t i = find_cache(caches, source->where.build_id, &cache);
+    if (i == SIZE_MAX) return USP_ERROR_NOT_FOUND;
+    source->is_whole_cache = true;
+    source->image =
+        (struct usp_image){.path = "", .load_address = cache.base, .end = cache.base + cache.size, .arch = cache.arch};
+    return usp_dyld_caches_list(caches, i, USP_DYLD_STUBS, &source->images);
+}
+
+/* Returns the image from which offsets count. The source is open. */
+static const struct usp_image *image_of(const struct uspi_build_source *source) {
+    return source->is_whole_cache ? &source->image : usp_images_get(source->images, 0);
+}
+
 static int open_source(struct uspi_build_source *source) {
     struct usp_symbolizer_options lookup;
     if (source->images != NULL) return USP_OK;
     if (source->is_unusable) return USP_ERROR_NOT_FOUND;
-    int status = source->where.path != NULL ? open_file(source) : open_index(source);
+    int status = source->where.path != NULL ? open_file(source)
+                 : source->is_cached        ? open_cached(source)
+                                            : open_index(source);
     if (status == USP_OK) {
         usp_symbolizer_options_init(&lookup);
-        lookup.index_store = source->where.index_store;
+        lookup.index_store = source->is_cached ? NULL : source->where.index_store;
+        lookup.dyld_caches = source->options->dyld_caches;
         lookup.path_maps = source->options->path_maps;
         lookup.path_map_count = source->options->path_map_count;
         status = usp_symbolizer_create(source->images, &lookup, &source->symbolizer);
@@ -156,7 +188,7 @@ static int build_source_ask(struct uspi_build_source *source, const struct usp_p
     struct usp_symbol here;
     int status = open_source(source);
     if (status != USP_OK) return status;
-    const struct usp_image *image = usp_images_get(source->images, 0);
+    const struct usp_image *image = image_of(source);
     const bool is_exact = (place->flags & USP_PLACE_EXACT) != 0;
     const struct usp_frame frame = frame_of(image, place);
     if (frame.pc - image->load_address > image->end - image->load_address) return USP_ERROR_NOT_FOUND;
@@ -271,14 +303,30 @@ static void find_index(const struct build *build, struct usp_build_sources *sour
     memcpy(source->build_id, build->id, sizeof source->build_id);
 }
 
+/* Adds the shared cache that has the build to `count` sources. Returns how many there are then. */
+static uint32_t add_cached(const struct usp_builds *builds, const struct build *build,
+                           struct uspi_build_source found[USP_BUILD_SOURCES], uint32_t count) {
+    struct usp_build_source where = {.build_id_size = 16};
+    struct usp_dyld_cache cache;
+    struct usp_image image;
+    if (builds->options.dyld_caches == NULL || count == USP_BUILD_SOURCES || build->id_size != 16) return count;
+    const bool has_image = usp_dyld_caches_find(builds->options.dyld_caches, build->id, &image) == USP_OK;
+    if (!has_image && find_cache(builds->options.dyld_caches, build->id, &cache) == SIZE_MAX) return count;
+    memcpy(where.build_id, build->id, sizeof where.build_id);
+    found[count] = (struct uspi_build_source){.where = where, .options = &builds->options, .is_cached = true};
+    return count + 1;
+}
+
 /* Finds where the build's symbols are, and replaces its sources by what was found. After the first time, this happens
  * at most once, for their layout. Returns USP_OK, or USP_ERROR_NO_MEMORY with the build unchanged. */
 static int find_sources(struct usp_builds *builds, struct build *build, const struct usp_place *place, uint32_t flags) {
-    struct usp_build_sources sources = {.count = build->source_count, .flags = flags};
+    struct usp_build_sources sources = {.flags = flags};
     struct uspi_build_source found[USP_BUILD_SOURCES];
     uint32_t count = 0;
     int status = USP_OK;
-    for (uint32_t i = 0; i < build->source_count; i++) sources.of[i] = build->sources[i].where;
+    for (uint32_t i = 0; i < build->source_count; i++) {
+        if (!build->sources[i].is_cached) sources.of[sources.count++] = build->sources[i].where;
+    }
     if (builds->options.find == NULL) {
         find_index(build, &sources);
     } else {
@@ -293,6 +341,7 @@ static int find_sources(struct usp_builds *builds, struct build *build, const st
         while (count > 0) build_source_clear(&found[--count]);
         return USP_ERROR_NO_MEMORY;
     }
+    count = add_cached(builds, build, found, count);
     memcpy(build->replaced, build->sources, sizeof build->replaced);
     build->replaced_count = build->source_count;
     memcpy(build->sources, found, count * sizeof *found);
@@ -520,7 +569,7 @@ static int ask_about_name(struct build *build, const struct usp_place *linked, c
     for (uint32_t i = 0; i < build->source_count; i++) {
         struct uspi_build_source *source = &build->sources[i];
         if (source->images == NULL) continue;
-        const struct usp_image *image = usp_images_get(source->images, 0);
+        const struct usp_image *image = image_of(source);
         const struct usp_frame frame = frame_of(image, linked);
         const usp_addr call_site = usp_frame_call_site(image->arch, &frame);
         const int status = usp_symbolize(source->symbolizer, call_site, &symbol);

@@ -5,9 +5,10 @@
 #define LIST_HEADER 8 /* u32 entry size with flags, u32 count */
 
 /* From method_list_t: the runtime keeps flags in the upper half and in the lowest two bits of the entry size. */
-#define ENTRY_SIZE_MASK  0xfffcu
-#define IS_RELATIVE      0x80000000u
-#define NAMES_ARE_DIRECT 0x40000000u
+#define ENTRY_SIZE_MASK 0xfffcu
+#define IS_RELATIVE     0x80000000u
+/* Names, and since 2026 (objc4 of dyld 1376.6) also types, are offsets from the shared cache's selectors. */
+#define NAMES_ARE_DIRECT 0x60000000u
 
 #define RELATIVE_ENTRY 12 /* i32 name, i32 types, i32 implementation */
 

@@ -22,7 +22,7 @@
 #define BELOW_TOP_BYTE ((UINT64_C(1) << 56) - 1)
 
 static usp_addr find_selectors(const struct uspi_objc_source *source, usp_addr cache) {
-    static const char magic[] = "dyld_v1 ";
+    static const char magic[] = "dyld_v1";
     char found[sizeof magic - 1];
     uint8_t size[4], raw[8];
     for (size_t i = 0; i < sizeof found; i++) found[i] = 0;
@@ -50,7 +50,8 @@ int uspi_objc_source_open(struct uspi_objc_source *source, const struct uspi_mac
     }
     if (process != NULL) {
         source->signature_mask = process->signature_mask;
-        source->selectors = find_selectors(source, process->shared_cache);
+        source->selectors =
+            process->selectors != 0 ? process->selectors : find_selectors(source, process->shared_cache);
     }
     return USP_OK;
 }

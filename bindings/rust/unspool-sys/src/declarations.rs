@@ -4,6 +4,7 @@
 pub type usp_addr = u64;
 pub type usp_build_function = Option<unsafe extern "C" fn(context: *mut c_void, place: *const usp_place, sources: *mut usp_build_sources) -> c_int>;
 pub type usp_build_note_function = Option<unsafe extern "C" fn(context: *mut c_void, note: u32, place: *const usp_place, text: *const c_char)>;
+pub type usp_dyld_caches_note = Option<unsafe extern "C" fn(context: *mut c_void, text: *const c_char)>;
 pub type usp_index_progress = Option<unsafe extern "C" fn(context: *mut c_void, done: u64, all: u64) -> c_int>;
 pub type usp_name_visitor = Option<unsafe extern "C" fn(context: *mut c_void, name: *const c_char) -> c_int>;
 pub type usp_place_function = Option<unsafe extern "C" fn(context: *mut c_void, place: *const usp_place, answer: *mut usp_answer) -> c_int>;
@@ -59,6 +60,7 @@ pub const USP_MANGLING_RUST_LEGACY: u32 = 2;
 pub const USP_MANGLING_RUST_V0: u32 = 3;
 pub const USP_MANGLING_SWIFT: u32 = 4;
 pub const USP_MANGLING_KOTLIN: u32 = 5;
+pub const USP_DYLD_STUBS: u32 = 1 << 0;
 pub const USP_FILTER_APP: u32 = 1 << 0;
 pub const USP_FILTER_NO_SYSTEM: u32 = 1 << 1;
 pub const USP_FORMAT_CALL_STACK_SYMBOLS: u32 = 1;
@@ -259,6 +261,7 @@ pub const USP_READER_ALL: u32 = 0x7fffffff;
 opaque! {
     usp_builds
     usp_demangler
+    usp_dyld_caches
     usp_filter
     usp_images
     usp_monitor
@@ -307,6 +310,20 @@ structs! {
         pub cpu_time: u64,
         pub data: usp_addr,
         pub reserved: [u64; 3],
+    }
+
+    pub struct usp_dyld_cache {
+        pub path: *const c_char,
+        pub base: usp_addr,
+        pub size: u64,
+        pub uuid: [u8; 16],
+        pub arch: u32,
+        pub variant: u32,
+        pub platform: u32,
+        pub image_count: u32,
+        pub file_count: u32,
+        pub missing_count: u32,
+        pub reserved: [u64; 4],
     }
 
     pub struct usp_filter_options {
@@ -417,6 +434,7 @@ structs! {
         pub flags: u32,
         pub is_kept: u32,
         pub reserved: [u64; 3],
+        pub dyld_caches: *const usp_dyld_caches,
     }
 
     pub struct usp_index_info {
@@ -552,6 +570,7 @@ structs! {
         pub path_map_count: u32,
         pub path_maps: *const usp_path_map,
         pub reserved: [u64; 3],
+        pub dyld_caches: *const usp_dyld_caches,
     }
 
     pub struct usp_profile_options {
@@ -828,6 +847,7 @@ structs! {
         pub inlined_limit: u32,
         pub recorded_process: i64,
         pub reserved: [u64; 1],
+        pub dyld_caches: *const usp_dyld_caches,
     }
 
     pub struct usp_symbolizer_usage {
@@ -1029,6 +1049,13 @@ extern "C" {
     pub fn usp_demangle(demangler: *mut usp_demangler, name: *const c_char) -> *const c_char;
     pub fn usp_demangler_create(mode: u32, demangler: *mut *mut usp_demangler) -> c_int;
     pub fn usp_demangler_free(demangler: *mut usp_demangler);
+    pub fn usp_dyld_caches_add(caches: *mut usp_dyld_caches, path: *const c_char, note: usp_dyld_caches_note, context: *mut c_void, error: *mut c_char, error_size: usize) -> c_int;
+    pub fn usp_dyld_caches_count(caches: *const usp_dyld_caches) -> usize;
+    pub fn usp_dyld_caches_create(caches: *mut *mut usp_dyld_caches) -> c_int;
+    pub fn usp_dyld_caches_find(caches: *const usp_dyld_caches, uuid: *const u8, image: *mut usp_image) -> c_int;
+    pub fn usp_dyld_caches_free(caches: *mut usp_dyld_caches);
+    pub fn usp_dyld_caches_get(caches: *const usp_dyld_caches, i: usize, cache: *mut usp_dyld_cache) -> c_int;
+    pub fn usp_dyld_caches_list(caches: *const usp_dyld_caches, i: usize, flags: u32, images: *mut *mut usp_images) -> c_int;
     pub fn usp_filter_create(images: *const usp_images, options: *const usp_filter_options, filter: *mut *mut usp_filter) -> c_int;
     pub fn usp_filter_free(filter: *mut usp_filter);
     pub fn usp_filter_keeps(filter: *const usp_filter, address: usp_addr) -> bool;

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a dyld shared cache: its main file, the files that this one lists, and the file with local symbols. See
+ * dyld_cache_set.h. */
+#include "lib/images/dyld_cache_set.h"
+
+#include "lib/base/array.h"
+#include "lib/object/macho_symbols.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVELOPMENT ".development"
+
+/* A limit for the number of images; caches of 2026 have fewer than 4,000. */
+#define IMAGES_MAX 65536u
+
+/* A limit for the length of an image's path, and of all paths together. */
+#define PATH_MOST  1024
+#define PATHS_MOST ((size_t)16 << 20)
+
+static const uint8_t no_uuid[16];
+
+struct opening {
+    struct usp_dyld_caches *set;
+    struct uspi_dyld_cache *cache;
+    usp_dyld_caches_note note;
+    void *context;
+    struct uspi_error *error;
+};
+
+static void send_note(const struct opening *opening, const char *text) {
+    if (opening->note != NULL) opening->note(opening->context, text);
+}
+
+static void close_file(struct uspi_dyld_file *file) {
+    if (file == NULL) return;
+    uspi_file_close(file->file);
+    free(file);
+}
+
+void uspi_dyld_cache_free(struct uspi_dyld_cache *cache) {
+    if (cache == NULL) return;
+    for (uint32_t i = 0; i < cache->file_count; i++) close_file(cache->files[i]);
+    free(cache->ranges);
+    free(cache->members);
+    free(cache->by_uuid);
+    free(cache->paths);
+    free(cache->path);
+    free(cache);
+}
+
+/* ---- files ---- */
+
+static int out_of_memory(const char *path, struct uspi_error *error) {
+    return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
+}
+
+/* Opens a file and reads its header. */
+static int open_file(struct usp_dyld_caches *set, const char *path, struct uspi_dyld_file **file,
+                     struct uspi_error *error) {
+    struct uspi_dyld_file *made = *file = calloc(1, sizeof *made);
+    if (made == NULL) return out_of_memory(path, error);
+    int status = uspi_file_open_unkept(path, &made->file, error);
+    if (status == USP_OK) {
+        made->pages = set->pages;
+        made->number = set->file_count++;
+        made->source =
+            (struct uspi_source){.name = uspi_file_path(made->file), .read = uspi_dyld_read_file, .context = made};
+        const struct uspi_bytes bytes = {&made->source, 0, uspi_file_bytes(made->file).size};
+        status = uspi_dyld_open(&made->header, bytes, error);
+    }
+    if (status == USP_OK) return USP_OK;
+    close_file(made);
+    *file = NULL;
+    return status;
+}
+
+static void put_uuid(char to[33], const uint8_t uuid[16]) {
+    for (size_t i = 0; i < 16; i++) snprintf(to + 2 * i, 3, "%02X", uuid[i]);
+}
+
+/* Checks a file's UUID. The file of another build has other addresses. */
+static int check_uuid(const struct uspi_dyld_file *file, const uint8_t wanted[16], struct uspi_error *error) {
+    char own[33], other[33];
+    if (memcmp(file->header.uuid, wanted, 16) == 0) return USP_OK;
+    put_uuid(own, file->header.uuid);
+    put_uuid(other, wanted);
+    return uspi_error_set(error, USP_ERROR_MISMATCH, "%s: belongs to another cache: UUID %s, wanted %s",
+                          uspi_file_path(file->file), own, other);
+}
+
+static bool add_range(struct uspi_dyld_cache *cache, const struct uspi_dyld_range *range) {
+    if (!uspi_room_for(&cache->ranges, &cache->range_capacity, cache->range_count, 1, sizeof *cache->ranges)) {
+        return false;
+    }
+    size_t i = cache->range_count++;
+    for (; i > 0 && cache->ranges[i - 1].address > range->address; i--) cache->ranges[i] = cache->ranges[i - 1];
+    cache->ranges[i] = *range;
+    return true;
+}
+
+/* Returns whether a range shares addresses with one that was added. */
+static bool overlaps(const struct uspi_dyld_cache *cache, const struct uspi_dyld_range *range) {
+    for (size_t i = 0; i < cache->range_count; i++) {
+        const struct uspi_dyld_range *other = &cache->ranges[i];
+        if (range->address < other->address + other->size && other->address < range->address + range->size) return true;
+    }
+    return false;
+}
+
+/* Adds a file's mappings, as far as the file has their bytes. */
+static int add_mappings(const struct opening *opening, struct uspi_dyld_file *file, uint32_t number) {
+    char text[USPI_ERROR_TEXT];
+    const uint64_t size = uspi_file_bytes(file->file).size;
+    for (uint32_t i = 0; i < file->header.mapping_count; i++) {
+        const struct uspi_dyld_mapping *mapping = &file->header.mappings[i];
+        struct uspi_dyld_range range = {mapping->address, mapping->size, mapping->file_offset, number,
+                                        (uint32_t)mapping->flags};
+        struct uspi_error error = {.text = ""};
+        if ((mapping->flags & USPI_DYLD_DYNAMIC) != 0 || mapping->size == 0) continue;
+        if (range.file_offset > size || range.size > size - range.file_offset) {
+            snprintf(text, sizeof text, "%s: cut: its mapping %u needs %" PRIu64 " bytes, the file has %" PRIu64,
+                     uspi_file_path(file->file), (unsigned)i, range.file_offset + range.size, size);
+            send_note(opening, text);
+            range.size = range.file_offset < size ? size - range.file_offset : 0;
+        }
+        if (range.size == 0) continue;
+        if (overlaps(opening->cache, &range)) {
+            snprintf(text, sizeof text, "%s: its mapping %u overlaps another one and is left out",
+                     uspi_file_path(file->file), (unsigned)i);
+            send_note(opening, text);
+            continue;
+        }
+        if (!add_range(opening->cache, &range)) return USP_ERROR_NO_MEMORY;
+        if (uspi_dyld_slide(&file->header, mapping, &file->slides[i], &error) != USP_OK) send_note(opening, error.text);
+        /* Pages are decoded while they are read, so the slide information does not come through them. */
+        file->slides[i].info.source = uspi_file_bytes(file->file).source;
+    }
+    return USP_OK;
+}
+
+/* Returns the path of a further file; the caller frees it. `length`: how much of the main file's path it begins with. */
+static char *path_of(const struct uspi_dyld_cache *cache, size_t length, const char *suffix) {
+    const size_t capacity = length + strlen(suffix) + 1;
+    char *path = malloc(capacity);
+    if (path != NULL) snprintf(path, capacity, "%.*s%s", (int)length, cache->path, suffix);
+    return path;
+}
+
+/* Opens the file with a suffix and a UUID. A main file for development has further files without that ending. */
+static int open_further(const struct opening *opening, const char *suffix, const uint8_t uuid[16],
+                        struct uspi_dyld_file **file, struct uspi_error *error) {
+    const struct uspi_dyld_cache *cache = opening->cache;
+    const size_t all = strlen(cache->path), ending = sizeof DEVELOPMENT - 1;
+    const bool is_development = all > ending && strcmp(cache->path + all - ending, DEVELOPMENT) == 0;
+    int status = USP_ERROR_NOT_FOUND;
+    for (unsigned whole = is_development ? 0 : 1; whole < 2 && status == USP_ERROR_NOT_FOUND; whole++) {
+        char *path = path_of(cache, whole != 0 ? all : all - ending, suffix);
+        if (path == NULL) return out_of_memory(cache->path, error);
+        status = open_file(opening->set, path, file, error);
+        free(path);
+    }
+    if (status == USP_OK) status = check_uuid(*file, uuid, error);
+    if (status == USP_OK) return USP_OK;
+    close_file(*file);
+    *file = NULL;
+    return status;
+}
+
+/* Opens the files that the main one lists. One that cannot be used is left out with a note. */
+static int open_parts(const struct opening *opening) {
+    struct uspi_dyld_cache *cache = opening->cache;
+    const struct uspi_dyld_header *header = &cache->files[0]->header;
+    struct uspi_error error = {.text = ""};
+    /* Two places are for the main file and the one with local symbols. */
+    const uint64_t most = USPI_DYLD_FILES - 2, count = header->files.count < most ? header->files.count : most;
+    if (count < header->files.count) {
+        (void)uspi_bytes_error(&error, header->bytes, header->files.offset, USP_ERROR_FORMAT,
+                               "%" PRIu64 " further files; %" PRIu64 " are used", header->files.count, count);
+        send_note(opening, error.text);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        struct uspi_dyld_part part;
+        struct uspi_dyld_file *file;
+        int status = uspi_dyld_part(header, i, &part, &error);
+        if (status == USP_OK) status = open_further(opening, part.suffix, part.uuid, &file, &error);
+        if (status == USP_ERROR_NO_MEMORY) return status;
+        if (status != USP_OK) {
+            send_note(opening, error.text);
+            cache->missing_count++;
+            continue;
+        }
+        cache->files[cache->file_count++] = file;
+        if (add_mappings(opening, file, cache->file_count - 1) != USP_OK) return USP_ERROR_NO_MEMORY;
+    }
+    return USP_OK;
+}
+
+/* Finds the local symbols: in a file of their own, which is never mapped, or in the main file. */
+static int open_symbols(const struct opening *opening) {
+    struct uspi_dyld_cache *cache = opening->cache;
+    const struct uspi_dyld_header *header = &cache->files[0]->header;
+    struct uspi_dyld_file *file;
+    struct uspi_error error = {.text = ""};
+    cache->symbols = header->locals_offset != 0 ? 0 : -1;
+    if (memcmp(header->symbols_uuid, no_uuid, sizeof no_uuid) == 0) return USP_OK;
+    int status = open_further(opening, ".symbols", header->symbols_uuid, &file, &error);
+    if (status == USP_ERROR_NO_MEMORY) return status;
+    if (status != USP_OK) {
+        send_note(opening, error.text);
+        cache->missing_count++;
+        return USP_OK;
+    }
+    cache->symbols = (int32_t)cache->file_count;
+    cache->files[cache->file_count++] = file;
+    return USP_OK;
+}
+
+/* ---- images ---- */
+
+static int by_address(const void *a, const void *b) {
+    const struct uspi_dyld_member *x = a, *y = b;
+    if (x->address != y->address) return x->address < y->address ? -1 : 1;
+    if (x->is_stubs != y->is_stubs) return x->is_stubs ? 1 : -1;
+    /* Of aliases the first in the list stays; the paths lie in the list's order. */
+    return (x->path > y->path) - (x->path < y->path);
+}
+
+/* Reads what the list of an old cache lacks from the image itself. */
+static void read_image(const struct uspi_dyld_cache *cache, struct uspi_dyld_member *member) {
+    struct uspi_macho macho;
+    struct uspi_macho_extent extent;
+    if (uspi_macho_open(&macho, uspi_bytes_at(&cache->source, member->address), NULL) != USP_OK) return;
+    if (uspi_macho_uuid(&macho, member->uuid, NULL) != USP_OK) memset(member->uuid, 0, sizeof member->uuid);
+    if (uspi_macho_extent(&macho, &extent, NULL) != USP_OK || extent.text_high < member->address) return;
+    member->text_size = extent.text_high - member->address;
+}
+
+/* Reads the paths and the list. *used: how much of cache->paths is in use. */
+static int read_member(const struct uspi_dyld_cache *cache, uint64_t i, size_t *used, struct uspi_dyld_member *member,
+                       struct uspi_error *error) {
+    const struct uspi_dyld_header *header = &cache->files[0]->header;
+    struct uspi_dyld_image image;
+    int status = uspi_dyld_image(header, i, &image, error);
+    if (status != USP_OK) return status;
+    char *path = cache->paths + *used;
+    status = uspi_bytes_string(header->bytes, image.path, path, PATH_MOST, "path of an image", error);
+    if (status != USP_OK && status != USP_ERROR_FULL) return status;
+    *used += strlen(path) + 1;
+    *member = (struct uspi_dyld_member){.address = image.address, .text_size = image.text_size, .path = path};
+    memcpy(member->uuid, image.uuid, sizeof member->uuid);
+    if (image.text_size == 0) read_image(cache, member);
+    return USP_OK;
+}
+
+/* A limit for the number of branch pools; caches of iOS 10 have fewer than 20. */
+#define POOLS_MAX 256u
+
+/* The maximum size of a branch pool in bytes; a branch reaches 128 MB. */
+#define POOL_MAX ((uint64_t)1 << 20)
+
+/* Adds a range of stubs. Its UUID is that of its file with its number, since it has none of its own. */
+static void add_stubs(struct uspi_dyld_cache *cache, usp_addr address, uint64_t size, const uint8_t uuid[16]) {
+    struct uspi_dyld_member *member = &cache->members[cache->member_count++];
+    *member = (struct uspi_dyld_member){.address = address, .text_size = size, .path = "stubs", .is_stubs = true};
+    memcpy(member->uuid, uuid, sizeof member->uuid);
+    member->uuid[15] ^= (uint8_t)++cache->stubs_count;
+}
+
+/* Adds the mappings of stubs, and pools of branch islands, which end where the next image begins. */
+static void add_all_stubs(struct uspi_dyld_cache *cache) {
+    const struct uspi_dyld_header *header = &cache->files[0]->header;
+    for (size_t i = 0; i < cache->range_count; i++) {
+        const struct uspi_dyld_range *range = &cache->ranges[i];
+        if ((range->flags & USPI_DYLD_STUBS) == 0) continue;
+        add_stubs(cache, range->address, range->size, cache->files[range->file]->header.uuid);
+    }
+    for (uint64_t i = 0; i < header->branch_pools.count && i < POOLS_MAX; i++) {
+        uint64_t address;
+        if (uspi_bytes_load(header->bytes, header->branch_pools.offset + 8 * i, 8, &address, "branch pool", NULL) !=
+            USP_OK)
+            return;
+        const uint64_t size = uspi_dyld_extent(cache, address, POOL_MAX);
+        if (size > 0) add_stubs(cache, address, size, header->uuid);
+    }
+}
+
+/* Drops aliases, and cuts images where the next one begins. */
+static void tidy(struct uspi_dyld_cache *cache) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < cache->member_count; i++) {
+        if (kept > 0 && cache->members[kept - 1].address == cache->members[i].address) {
+            cache->stubs_count -= cache->members[i].is_stubs;
+            continue;
+        }
+        cache->members[kept++] = cache->members[i];
+    }
+    cache->member_count = kept;
+    for (uint32_t i = 0; i < kept; i++) {
+        struct uspi_dyld_member *member = &cache->members[i];
+        const uint64_t most = (i + 1 < kept ? cache->members[i + 1].address : UINT64_MAX) - member->address;
+        if (member->text_size > most) member->text_size = most;
+    }
+}
+
+static int read_members(const struct opening *opening) {
+    struct uspi_dyld_cache *cache = opening->cache;
+    const uint64_t count = uspi_dyld_image_count(&cache->files[0]->header);
+    size_t used = 0;
+    if (count == 0 || count > IMAGES_MAX) {
+        return uspi_error_set(opening->error, USP_ERROR_FORMAT, "%s: %s", cache->path,
+                              count == 0 ? "a part of a cache, or a cache without images: give the main file"
+                                         : "too many images");
+    }
+    const size_t all = (size_t)count + cache->range_count + POOLS_MAX;
+    cache->members = calloc(all, sizeof *cache->members);
+    cache->by_uuid = calloc(all, sizeof(const struct uspi_dyld_member *));
+    /* Most of the room for paths is never touched. */
+    const size_t room = (size_t)count * PATH_MOST < PATHS_MOST ? (size_t)count * PATH_MOST : PATHS_MOST;
+    cache->paths = malloc(room);
+    if (cache->members == NULL || cache->by_uuid == NULL || cache->paths == NULL) {
+        return out_of_memory(cache->path, opening->error);
+    }
+    for (uint64_t i = 0; i < count && room - used >= PATH_MOST; i++) {
+        int status = read_member(cache, i, &used, &cache->members[cache->member_count], opening->error);
+        if (status != USP_OK) return status;
+        cache->member_count++;
+    }
+    add_all_stubs(cache);
+    qsort(cache->members, cache->member_count, sizeof *cache->members, by_address);
+    tidy(cache);
+    return USP_OK;
+}
+
+static int by_uuid(const void *a, const void *b) {
+    const struct uspi_dyld_member *const *x = a, *const *y = b;
+    return memcmp((*x)->uuid, (*y)->uuid, sizeof(*x)->uuid);
+}
+
+/* The magic does not tell the processor of every cache; the images do. */
+static void find_processor(struct uspi_dyld_cache *cache) {
+    for (uint32_t i = 0; i < cache->member_count && cache->arch == USP_ARCH_NONE; i++) {
+        struct uspi_macho macho;
+        if (uspi_macho_open(&macho, uspi_bytes_at(&cache->source, cache->members[i].address), NULL) != USP_OK) continue;
+        cache->arch = macho.arch;
+        cache->variant = macho.variant;
+    }
+}
+
+/* ---- Objective-C ---- */
+
+/* From dyld common/DyldSharedCache.h: ObjCOptimizationHeader.relativeMethodSelectorBaseAddressOffset. */
+#define SELECTOR_BASE 48
+
+/* From dyld include/objc-shared-cache.h: objc_opt_t, versions 15 and 16 (iOS 15). */
+#define LIBOBJC           "/usr/lib/libobjc.A.dylib"
+#define OPTIONS_SECTION   "__objc_opt_ro"
+#define OLD_SELECTOR_BASE 40
+
+/* Finds the address of objc_opt_t in an older cache's libobjc; 0: there is none. Caches of DriverKit have no libobjc. */
+static usp_addr find_old_options(const struct uspi_dyld_cache *cache) {
+    struct uspi_macho macho;
+    struct uspi_macho_section section;
+    uint8_t raw[4];
+    for (uint32_t i = 0; i < cache->member_count; i++) {
+        if (strcmp(cache->members[i].path, LIBOBJC) != 0) continue;
+        if (uspi_macho_open(&macho, uspi_bytes_at(&cache->source, cache->members[i].address), NULL) != USP_OK) return 0;
+        if (uspi_macho_find_section(&macho, OPTIONS_SECTION, &section, NULL) != USP_OK) return 0;
+        if (uspi_dyld_read((void *)(uintptr_t)cache, section.address, raw, sizeof raw) != USP_OK) return 0;
+        const uint32_t version = uspi_le32(raw);
+        return version == 15 || version == 16 ? section.address : 0;
+    }
+    return 0;
+}
+
+/* Finds the address from which names in relative method lists count. */
+static void find_selectors(struct uspi_dyld_cache *cache) {
+    const uint64_t options = cache->files[0]->header.objc_options;
+    const usp_addr old = options == 0 ? find_old_options(cache) : 0;
+    const usp_addr at = options != 0 ? cache->base + options + SELECTOR_BASE : old + OLD_SELECTOR_BASE;
+    uint8_t raw[8];
+    if (options == 0 && old == 0) return;
+    if (uspi_dyld_read(cache, at, raw, sizeof raw) != USP_OK || uspi_le64(raw) == 0) return;
+    cache->selectors = (options != 0 ? cache->base : old) + uspi_le64(raw);
+}
+
+/* ---- opening ---- */
+
+static int open_all(struct opening *opening) {
+    struct uspi_dyld_cache *cache = opening->cache;
+    int status = open_file(opening->set, cache->path, &cache->files[0], opening->error);
+    if (status != USP_OK) return status;
+    cache->file_count = 1;
+    const struct uspi_dyld_header *header = &cache->files[0]->header;
+    if (header->mapping_count == 0) {
+        return uspi_error_set(opening->error, USP_ERROR_FORMAT, "%s: it maps nothing", cache->path);
+    }
+    cache->base = header->mappings[0].address;
+    cache->source = (struct uspi_source){.name = cache->path, .read = uspi_dyld_read, .context = cache, .memory = true};
+    status = add_mappings(opening, cache->files[0], 0);
+    if (status == USP_OK) status = open_parts(opening);
+    if (status == USP_OK) status = open_symbols(opening);
+    if (status != USP_OK) return out_of_memory(cache->path, opening->error);
+    for (size_t i = 0; i < cache->range_count; i++) {
+        const usp_addr end = cache->ranges[i].address + cache->ranges[i].size;
+        if (end > cache->end) cache->end = end;
+    }
+    status = read_members(opening);
+    if (status != USP_OK) return status;
+    for (uint32_t i = 0; i < cache->member_count; i++) cache->by_uuid[i] = &cache->members[i];
+    qsort(cache->by_uuid, cache->member_count, sizeof(const struct uspi_dyld_member *), by_uuid);
+    find_processor(cache);
+    find_selectors(cache);
+    return USP_OK;
+}
+
+int uspi_dyld_cache_open(struct usp_dyld_caches *caches, const char *path, usp_dyld_caches_note note, void *context,
+                         struct uspi_dyld_cache **cache, struct uspi_error *error) {
+    struct opening opening = {.set = caches, .note = note, .context = context, .error = error};
+    struct uspi_dyld_cache *made = opening.cache = calloc(1, sizeof *made);
+    *cache = NULL;
+    if (made == NULL) return out_of_memory(path, error);
+    made->path = strdup(path);
+    made->symbols = -1;
+    int status = made->path != NULL ? open_all(&opening) : out_of_memory(path, error);
+    if (status != USP_OK) {
+        uspi_dyld_cache_free(made);
+        return status;
+    }
+    *cache = made;
+    return USP_OK;
+}

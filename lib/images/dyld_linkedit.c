@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes the symbol tables of an image of a dyld shared cache. See dyld_image.h. */
+#include "lib/images/dyld_image.h"
+
+#include "lib/base/array.h"
+#include "lib/object/macho_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The name that a cache gives to local symbols of iOS (dyld cache_builder/NewSharedCacheBuilder.cpp). */
+#define REDACTED "<redacted>"
+
+/* Limits for one image. WebKit has 300,000 symbols, whose names take 30 MB. */
+#define SYMBOLS_MAX   ((uint64_t)4 << 20)
+#define STRINGS_MAX   ((size_t)256 << 20)
+#define TABLE_MAX     ((uint64_t)64 << 20)
+#define NAME_MAX_READ ((size_t)1 << 16)
+
+#define NLIST_32 12
+#define NLIST_64 16
+
+/* A symbol's number when it is not kept. */
+#define DROPPED UINT32_MAX
+
+struct strings {
+    char *bytes;
+    size_t size, capacity;
+};
+
+struct making {
+    const struct uspi_dyld_source *source;
+    struct uspi_dyld_linkedit *linkedit;
+    struct strings strings;
+    uint8_t *nlists; /* of the symbols that are kept */
+    size_t size, capacity;
+    uint32_t *numbers; /* for each of the image's own symbols, its new number */
+    uint64_t own_count;
+};
+
+/* Finds the bytes to which a load command refers: their offset counts in the file that holds __LINKEDIT, from which
+ * only its distance from that segment's offset matters. A size that goes past the cache's bytes is cut. */
+static bool find_data(const struct uspi_dyld_source *source, uint64_t offset, uint64_t size, struct uspi_bytes *bytes) {
+    const struct uspi_macho_segment *linkedit = &source->linkedit;
+    usp_addr address;
+    if (size == 0 || linkedit->memory_size == 0 || offset < linkedit->file_offset) return false;
+    if (!uspi_sum(linkedit->address, offset - linkedit->file_offset, &address)) return false;
+    *bytes = (struct uspi_bytes){&source->cache->source, address, uspi_dyld_extent(source->cache, address, size)};
+    return bytes->size > 0;
+}
+
+/* Adds bytes to the made __LINKEDIT, aligned to 8. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+static int add_bytes(struct uspi_dyld_linkedit *linkedit, const void *bytes, size_t n, struct uspi_dyld_piece *piece) {
+    const size_t padding = (size_t)(-linkedit->size & 7);
+    if (!uspi_room_for(&linkedit->bytes, &linkedit->capacity, linkedit->size, padding + n + 8, 1)) {
+        return USP_ERROR_NO_MEMORY;
+    }
+    memset(linkedit->bytes + linkedit->size, 0, padding);
+    linkedit->size += padding;
+    if (n > 0) memcpy(linkedit->bytes + linkedit->size, bytes, n);
+    *piece = (struct uspi_dyld_piece){linkedit->size, n};
+    linkedit->size += n;
+    return USP_OK;
+}
+
+/* Copies a table as it is. */
+static int copy_table(const struct making *making, uint64_t offset, uint64_t size, struct uspi_dyld_piece *piece) {
+    struct uspi_bytes bytes;
+    if (size > TABLE_MAX || !find_data(making->source, offset, size, &bytes)) return USP_OK;
+    uint8_t *copy = malloc((size_t)bytes.size);
+    if (copy == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_bytes_read(bytes, 0, copy, (size_t)bytes.size, "table", NULL);
+    status = status == USP_OK ? add_bytes(making->linkedit, copy, (size_t)bytes.size, piece) : USP_OK;
+    free(copy);
+    return status;
+}
+
+/* Copies the exports and the function starts. */
+static int copy_tables(const struct making *making) {
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_command command;
+    int status = USP_OK;
+    while (status == USP_OK && uspi_macho_next(&making->source->macho, &cursor, &command, NULL) > 0) {
+        uint8_t raw[48];
+        const bool is_info = command.kind == USPI_LC_DYLD_INFO || command.kind == USPI_LC_DYLD_INFO_ONLY;
+        const bool is_starts = command.kind == USPI_LC_FUNCTION_STARTS;
+        if (!is_info && !is_starts && command.kind != USPI_LC_DYLD_EXPORTS_TRIE) continue;
+        if (uspi_bytes_read(command.bytes, 0, raw, is_info ? 48 : 16, "table", NULL) != USP_OK) continue;
+        const uint8_t *place = raw + (is_info ? 40 : 8);
+        struct uspi_dyld_piece *piece = is_starts ? &making->linkedit->starts : &making->linkedit->exports;
+        status = copy_table(making, uspi_le32(place), uspi_le32(place + 4), piece);
+    }
+    return status;
+}
+
+/* ---- symbols ---- */
+
+/* Adds the name at an offset of a table of names. *offset becomes its place among the names that are kept; 0 if it
+ * cannot be read, is empty or says nothing. */
+static int add_name(struct strings *strings, struct uspi_bytes names, uint64_t at, uint32_t *offset) {
+    size_t room = 256;
+    int status;
+    *offset = 0;
+    do {
+        if (strings->size > STRINGS_MAX ||
+            !uspi_room_for(&strings->bytes, &strings->capacity, strings->size, room, 1)) {
+            return strings->size > STRINGS_MAX ? USP_OK : USP_ERROR_NO_MEMORY;
+        }
+        status = uspi_bytes_string(names, at, strings->bytes + strings->size, room, "name", NULL);
+        room *= 4;
+    } while (status == USP_ERROR_FULL && room <= NAME_MAX_READ);
+    const char *name = strings->bytes + strings->size;
+    if (status != USP_OK || name[0] == '\0' || strcmp(name, REDACTED) == 0) return USP_OK;
+    *offset = (uint32_t)strings->size;
+    strings->size += strlen(name) + 1;
+    return USP_OK;
+}
+
+/* Returns whether a symbol without a name is kept, as the start of a function. Function starts say the same. */
+static bool is_boundary(const struct making *making, const uint8_t *nlist) {
+    return making->linkedit->starts.size == 0 && (nlist[4] & (USPI_N_STAB | USPI_N_TYPE)) == USPI_N_SECT;
+}
+
+/* Adds symbols from entries. numbers: NULL, or receives their numbers. */
+static int add_symbols(struct making *making, struct uspi_bytes entries, struct uspi_bytes names, uint64_t count,
+                       uint32_t *numbers) {
+    const size_t nlist = making->source->macho.wide ? NLIST_64 : NLIST_32;
+    for (uint64_t i = 0; i < count; i++) {
+        uint8_t raw[NLIST_64];
+        uint32_t name;
+        if (numbers != NULL) numbers[i] = DROPPED;
+        if (uspi_bytes_read(entries, i * nlist, raw, nlist, "symbol", NULL) != USP_OK) continue;
+        int status = add_name(&making->strings, names, uspi_le32(raw), &name);
+        if (status != USP_OK) return status;
+        if (name == 0 && !is_boundary(making, raw)) continue;
+        if (!uspi_room_for(&making->nlists, &making->capacity, making->size, nlist, 1)) return USP_ERROR_NO_MEMORY;
+        for (unsigned k = 0; k < 4; k++) raw[k] = (uint8_t)(name >> 8 * k);
+        memcpy(making->nlists + making->size, raw, nlist);
+        making->size += nlist;
+        struct uspi_dyld_linkedit *linkedit = making->linkedit;
+        if (numbers != NULL) numbers[i] = linkedit->symbol_count;
+        linkedit->symbol_count++;
+        if ((raw[4] & USPI_N_STAB) != 0 || (raw[4] & USPI_N_EXT) == 0) {
+            linkedit->local_count++;
+        } else if ((raw[4] & USPI_N_TYPE) == 0) {
+            linkedit->undefined_count++;
+        } else {
+            linkedit->external_count++;
+        }
+    }
+    return USP_OK;
+}
+
+/* Adds the local symbols that the cache keeps apart from the image. */
+static int add_locals(struct making *making) {
+    const struct uspi_dyld_source *source = making->source;
+    const struct uspi_dyld_cache *cache = source->cache;
+    struct uspi_dyld_locals locals;
+    if (cache->symbols < 0) return USP_OK;
+    const struct uspi_dyld_header *header = &cache->files[cache->symbols]->header;
+    int status = uspi_dyld_locals(header, source->member->address - cache->base, source->macho.wide, &locals, NULL);
+    if (status != USP_OK || locals.count > SYMBOLS_MAX) return USP_OK;
+    return add_symbols(making, locals.entries, locals.strings, locals.count, NULL);
+}
+
+/* Adds the image's own symbols. */
+static int add_own(struct making *making) {
+    struct uspi_macho_command command;
+    struct uspi_bytes entries, names;
+    uint8_t raw[24];
+    const size_t nlist = making->source->macho.wide ? NLIST_64 : NLIST_32;
+    if (uspi_macho_find(&making->source->macho, USPI_LC_SYMTAB, &command, NULL) != USP_OK) return USP_OK;
+    if (uspi_bytes_read(command.bytes, 0, raw, sizeof raw, "symbol table", NULL) != USP_OK) return USP_OK;
+    const uint64_t count = uspi_le32(raw + 12);
+    if (count > SYMBOLS_MAX || !find_data(making->source, uspi_le32(raw + 8), count * nlist, &entries)) return USP_OK;
+    if (!find_data(making->source, uspi_le32(raw + 16), uspi_le32(raw + 20), &names)) return USP_OK;
+    making->own_count = entries.size / nlist;
+    making->numbers = calloc((size_t)making->own_count + 1, sizeof *making->numbers);
+    if (making->numbers == NULL) return USP_ERROR_NO_MEMORY;
+    return add_symbols(making, entries, names, making->own_count, making->numbers);
+}
+
+/* Copies the indirect symbol table with the symbols' new numbers. */
+static int add_indirect(const struct making *making) {
+    struct uspi_macho_command command;
+    struct uspi_bytes bytes;
+    uint8_t raw[80];
+    if (uspi_macho_find(&making->source->macho, USPI_LC_DYSYMTAB, &command, NULL) != USP_OK) return USP_OK;
+    if (uspi_bytes_read(command.bytes, 0, raw, sizeof raw, "dynamic symbols", NULL) != USP_OK) return USP_OK;
+    const uint64_t size = UINT64_C(4) * uspi_le32(raw + 60);
+    if (size > TABLE_MAX || !find_data(making->source, uspi_le32(raw + 56), size, &bytes)) return USP_OK;
+    const size_t count = (size_t)bytes.size / 4;
+    uint8_t *copy = malloc(count * 4 + 1);
+    if (copy == NULL) return USP_ERROR_NO_MEMORY;
+    int status = uspi_bytes_read(bytes, 0, copy, count * 4, "indirect symbols", NULL);
+    for (size_t i = 0; status == USP_OK && i < count; i++) {
+        uint32_t number = uspi_le32(copy + 4 * i);
+        if ((number & (USPI_INDIRECT_SYMBOL_LOCAL | USPI_INDIRECT_SYMBOL_ABS)) != 0) continue;
+        number = number < making->own_count ? making->numbers[number] : DROPPED;
+        if (number == DROPPED) number = USPI_INDIRECT_SYMBOL_LOCAL;
+        for (unsigned k = 0; k < 4; k++) copy[4 * i + k] = (uint8_t)(number >> 8 * k);
+    }
+    status = status == USP_OK ? add_bytes(making->linkedit, copy, count * 4, &making->linkedit->indirect) : USP_OK;
+    free(copy);
+    return status;
+}
+
+int uspi_dyld_linkedit_make(const struct uspi_dyld_source *source, struct uspi_dyld_linkedit *linkedit) {
+    struct making making = {.source = source, .linkedit = linkedit};
+    *linkedit = (struct uspi_dyld_linkedit){0};
+    /* Offset 0 is no name. */
+    bool has_room = uspi_room_for(&making.strings.bytes, &making.strings.capacity, 0, 1, 1);
+    if (has_room) making.strings.bytes[making.strings.size++] = '\0';
+    int status = has_room ? copy_tables(&making) : USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) status = add_locals(&making);
+    if (status == USP_OK) status = add_own(&making);
+    if (status == USP_OK) status = add_bytes(linkedit, making.nlists, making.size, &linkedit->symbols);
+    if (status == USP_OK) status = add_indirect(&making);
+    if (status == USP_OK) status = add_bytes(linkedit, making.strings.bytes, making.strings.size, &linkedit->strings);
+    free(making.strings.bytes);
+    free(making.nlists);
+    free(making.numbers);
+    if (status == USP_OK) return USP_OK;
+    free(linkedit->bytes);
+    *linkedit = (struct uspi_dyld_linkedit){0};
+    return status;
+}

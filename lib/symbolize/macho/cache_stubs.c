@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* The stubs of a dyld shared cache, through which its images call each other: in mappings of their own, and branch
+ * islands in caches of iOS 10 and before. No image contains them, and no symbol names them. Each is called after the
+ * function to which it leads; the image that has it is opened for the name. */
+#include "lib/symbolize/macho/cache_stubs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What atos, sample and crash reports write before the name of a stub's target. */
+#define PREFIX "DYLD-STUB$$"
+
+/* The maximum number of stubs that lead to each other. */
+#define HOPS 8
+
+/* The top byte of a pointer can be a tag. */
+#define BELOW_TOP_BYTE ((UINT64_C(1) << 56) - 1)
+
+struct stub_tables {
+    struct uspi_tables contract;
+    struct uspi_dyld_stubs stubs;
+    unsigned step; /* the distance of places where a stub can begin */
+};
+
+/* A decoded stub: the address to which it leads, or the slot that holds it. */
+struct stub {
+    usp_addr target, slot; /* one of them is 0 */
+    uint32_t size;
+};
+
+static uint64_t extend(uint64_t value, unsigned bits) {
+    const uint64_t sign = UINT64_C(1) << (bits - 1);
+    return ((value & ((sign << 1) - 1)) ^ sign) - sign;
+}
+
+static bool is_branch(uint32_t word) {
+    return (word & 0xfffffc1f) == 0xd61f0000 /* br */ || (word & 0xfffffc00) == 0xd71f0800 /* braa */;
+}
+
+/* Decodes `ldr x, [base, #offset]` (arm64_32: w). */
+static bool decode_load(uint32_t word, bool is_wide, usp_addr base, usp_addr *slot) {
+    if ((word & 0xffc00000) != (is_wide ? 0xf9400000 : 0xb9400000)) return false;
+    *slot = base + ((uint64_t)(word >> 10 & 0xfff) << (is_wide ? 3 : 2));
+    return true;
+}
+
+/* Decodes b; adrp, add, br; adrp, ldr, br; adrp, add, ldr, braa. */
+static bool decode_arm64(const uint8_t raw[16], size_t n, usp_addr at, bool is_wide, struct stub *stub) {
+    uint32_t words[4] = {0};
+    for (size_t i = 0; i < n / 4; i++) words[i] = uspi_le32(raw + 4 * i);
+    *stub = (struct stub){.size = 4};
+    if ((words[0] & 0xfc000000) == 0x14000000) {
+        stub->target = at + extend(words[0], 26) * 4;
+        return true;
+    }
+    if ((words[0] & 0x9f000000) != 0x90000000) return false;
+    const uint64_t pages = (uint64_t)(words[0] >> 5 & 0x7ffff) << 2 | (words[0] >> 29 & 3);
+    const usp_addr page = (at & ~UINT64_C(0xfff)) + (extend(pages, 21) << 12);
+    stub->size = 12;
+    if (decode_load(words[1], is_wide, page, &stub->slot)) return is_branch(words[2]);
+    if ((words[1] & 0x7fc00000) != 0x11000000) return false;
+    const usp_addr sum = page + (words[1] >> 10 & 0xfff);
+    stub->target = sum;
+    if (is_branch(words[2])) return true;
+    *stub = (struct stub){.size = 16};
+    return decode_load(words[2], is_wide, sum, &stub->slot) && is_branch(words[3]);
+}
+
+/* jmp *SLOT(%rip) */
+static bool decode_x86_64(const uint8_t raw[16], size_t n, usp_addr at, struct stub *stub) {
+    if (n < 6 || raw[0] != 0xff || raw[1] != 0x25) return false;
+    *stub = (struct stub){.slot = at + 6 + extend(uspi_le32(raw + 2), 32), .size = 6};
+    return true;
+}
+
+/* Decodes the stub at an address of the cache. Returns false when none is there. */
+static bool decode(const struct uspi_dyld_stubs *stubs, usp_addr at, struct stub *stub) {
+    uint8_t raw[16];
+    size_t n = sizeof raw;
+    const struct uspi_bytes code = uspi_bytes_at(&stubs->cache->source, at);
+    while (n >= 4 && uspi_bytes_read(code, 0, raw, n, "stub", NULL) != USP_OK) n -= 4;
+    switch (n >= 4 ? stubs->cache->arch : USP_ARCH_NONE) {
+    case USP_ARCH_ARM64: return decode_arm64(raw, n, at, true, stub);
+    case USP_ARCH_ARM64_32: return decode_arm64(raw, n, at, false, stub);
+    case USP_ARCH_X86_64: return decode_x86_64(raw, n, at, stub);
+    default: return false;
+    }
+}
+
+/* Follows stubs up to code of an image. Returns USP_OK or USP_ERROR_NOT_FOUND. */
+static int follow(const struct uspi_dyld_stubs *stubs, usp_addr at, usp_addr *target) {
+    struct stub stub;
+    const unsigned width = stubs->cache->arch == USP_ARCH_ARM64_32 ? 4 : 8;
+    for (unsigned hops = 0; hops < HOPS && decode(stubs, at, &stub); hops++) {
+        uint64_t value = stub.target;
+        const struct uspi_bytes slot = uspi_bytes_at(&stubs->cache->source, stub.slot);
+        if (stub.slot != 0 && uspi_bytes_load(slot, 0, width, &value, "slot", NULL) != USP_OK) break;
+        at = value & BELOW_TOP_BYTE;
+        const struct uspi_dyld_member *member = uspi_dyld_member_at(stubs->cache, at);
+        if (member != NULL && !member->is_stubs) {
+            *target = at;
+            return USP_OK;
+        }
+    }
+    return USP_ERROR_NOT_FOUND;
+}
+
+/* Keeps the name of the symbol that begins at an address in the tables. */
+static int keep_name(const struct uspi_tables *tables, usp_addr address, struct uspi_names *names, const char **name) {
+    struct uspi_excerpt excerpt;
+    struct uspi_gathering gathering = {.excerpt = &excerpt};
+    struct uspi_index index = {0};
+    struct uspi_symbol_answer answer = {0};
+    uspi_excerpt_begin(&excerpt);
+    uspi_excerpt_begin_at(&excerpt, address, address);
+    int status = tables->gather(tables, &gathering);
+    if (status == USP_OK) status = uspi_index_build(&index, &gathering, tables->prefer, tables);
+    if (status == USP_OK) {
+        const uint32_t number = uspi_index_find(&index, address, &answer.start, &answer.size);
+        status = number != USPI_NO_SYMBOL && answer.start == address ? tables->get(tables, number, names, &answer)
+                                                                     : USP_ERROR_NOT_FOUND;
+    }
+    if (status == USP_OK && (answer.name == NULL || answer.start != address)) status = USP_ERROR_NOT_FOUND;
+    char *text = status == USP_OK ? malloc(sizeof PREFIX + strlen(answer.name)) : NULL;
+    if (status == USP_OK && text == NULL) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK) {
+        memcpy(text, PREFIX, sizeof PREFIX - 1);
+        memcpy(text + sizeof PREFIX - 1, answer.name, strlen(answer.name) + 1);
+        *name = uspi_names_keep(names, text, strlen(text));
+        if (*name == NULL) status = USP_ERROR_NO_MEMORY;
+    }
+    free(text);
+    uspi_index_clear(&index);
+    uspi_gathering_clear(&gathering);
+    return status;
+}
+
+/* ---- the contract ---- */
+
+static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names,
+               struct uspi_symbol_answer *named) {
+    const struct stub_tables *t = (const struct stub_tables *)tables;
+    const usp_addr start = t->stubs.address + number;
+    const struct uspi_wanted_slice any = {.arch = USP_ARCH_NONE};
+    struct uspi_tables *of_image;
+    struct uspi_file *file;
+    struct stub stub;
+    usp_addr target;
+    *named = (struct uspi_symbol_answer){.start = start};
+    if (!decode(&t->stubs, start, &stub)) return USP_ERROR_NOT_FOUND;
+    named->size = stub.size;
+    int status = follow(&t->stubs, start, &target);
+    if (status == USP_OK) status = uspi_dyld_image_open_at(t->stubs.cache, target, &file, NULL);
+    if (status != USP_OK) return status;
+    status = uspi_macho_tables_open(uspi_file_bytes(file), NULL, &any, &of_image);
+    if (status == USP_OK) {
+        status = keep_name(of_image, target, names, &named->name);
+        of_image->close(of_image);
+    }
+    uspi_file_close(file);
+    return status;
+}
+
+static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
+    const struct stub_tables *t = (const struct stub_tables *)tables;
+    const uint64_t size = t->stubs.size < USPI_NO_SYMBOL ? t->stubs.size : USPI_NO_SYMBOL - 1;
+    for (uint64_t at = 0; at < size; at += t->step) {
+        const usp_addr start = t->stubs.address + at;
+        struct stub stub;
+        if (!uspi_gathering_wants(gathering, start, start + 16) || !decode(&t->stubs, start, &stub)) continue;
+        const struct uspi_gathered_symbol found = {.start = start, .end = start + stub.size, .symbol = (uint32_t)at};
+        int status = uspi_gather(gathering, &found);
+        if (status != USP_OK) return status;
+        at += stub.size - t->step;
+    }
+    return USP_OK;
+}
+
+static int prefer(const void *context, uint32_t a, uint32_t b) {
+    (void)context;
+    return a < b ? -1 : 1;
+}
+
+static void close_tables(struct uspi_tables *tables) { free(tables); }
+
+int uspi_cache_stubs_open(const struct uspi_dyld_stubs *stubs, struct uspi_tables **tables) {
+    struct stub_tables *t = calloc(1, sizeof *t);
+    if (t == NULL) return USP_ERROR_NO_MEMORY;
+    t->contract = (struct uspi_tables){
+        .gather = gather, .get = get, .prefer = prefer, .close = close_tables, .memory = sizeof *t};
+    t->stubs = *stubs;
+    t->step = stubs->cache->arch == USP_ARCH_X86_64 ? 1 : 4;
+    *tables = &t->contract;
+    return USP_OK;
+}
