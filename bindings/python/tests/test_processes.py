@@ -79,9 +79,10 @@ def test_core(core, program, valid, command):
     opened = unspool.Core(path)
     assert (opened.info['pid'], opened.info['program'], opened.info['threads']) == (pid, str(program), 2)
     assert not opened.info['truncated'] and opened.messages == []
-    stacks = valid('stacks', opened.stacks())
-    find_chain(stacks)
-    expected = json.loads(command('stack', '--json', path))
+    find_chain(valid('stacks', opened.stacks()))
+    # Lines of system libraries may be compressed, which only one of the two may be able to read.
+    stacks = opened.stacks(lines=False)
+    expected = json.loads(command('stack', '--json', '--no-lines', path))
     # A process that has taken snapshots ends walks at the roots that it has learned from its own C library, a frame or
     # two earlier.
     for thread, other in zip(stacks.pop('threads'), expected.pop('threads')):
