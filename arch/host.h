@@ -124,7 +124,8 @@ USPI_TEMPLATE bool uspi_host_registers(struct usp_registers *registers) {
                      : [pc] "=&r"(pc)
                      : [to] "r"(values)
                      : "memory");
-    usp_registers_init(registers, USPI_HOST_ARCH);
+    memset(registers, 0, sizeof *registers);
+    registers->arch = USPI_HOST_ARCH;
     for (unsigned i = 0; i < sizeof numbers; i++) {
         registers->value[numbers[i]] = values[i];
         registers->known |= UINT64_C(1) << numbers[i];

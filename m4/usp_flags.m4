@@ -44,9 +44,34 @@ AC_DEFUN([USP_VERSION_SCRIPT], [
      rm -f conftest.map])
   VERSION_LDFLAGS=
   AS_IF([test $usp_cv_version_script = yes],
-    [VERSION_LDFLAGS="-Wl,--version-script=\$(srcdir)/$1 -Wl,-z,nodelete -Wl,-z,now"])
+    [VERSION_LDFLAGS="-Wl,--version-script=$1 -Wl,-z,nodelete -Wl,-z,now"])
   AC_SUBST([VERSION_LDFLAGS])
   AM_CONDITIONAL([HAVE_VERSION_SCRIPT], [test $usp_cv_version_script = yes])
+])
+
+# USP_SYMBOL_PREFIX: sets what --with-symbol-prefix changes: SYMBOL_PREFIX itself, the header that all files are compiled
+# with, the library's map, and a part of the shared library's name, because the loader loads one of two libraries that
+# have the same name.
+AC_DEFUN([USP_SYMBOL_PREFIX], [
+  AC_ARG_WITH([symbol-prefix], [AS_HELP_STRING([--with-symbol-prefix=NAME],
+    [put NAME before every name of the library, for a copy in a program that may contain another one
+     (doc/embedding.md)])], [], [with_symbol_prefix=])
+  AS_CASE([$with_symbol_prefix],
+    [no], [with_symbol_prefix=],
+    [yes | [[!A-Za-z_]]* | *[[!A-Za-z0-9_]]*],
+      [AC_MSG_ERROR([--with-symbol-prefix: "$with_symbol_prefix" cannot begin a name in C])])
+  SYMBOL_PREFIX=$with_symbol_prefix
+  SYMBOL_CPPFLAGS= SYMBOL_LDFLAGS=
+  SYMBOL_MAP='$(srcdir)/lib/unspool.map'
+  AS_IF([test -n "$SYMBOL_PREFIX"],
+    [SYMBOL_CPPFLAGS='-include lib/prefix/names.h'
+     SYMBOL_LDFLAGS="-release $SYMBOL_PREFIX"
+     SYMBOL_MAP=lib/prefix/unspool.map])
+  AC_SUBST([SYMBOL_PREFIX])
+  AC_SUBST([SYMBOL_CPPFLAGS])
+  AC_SUBST([SYMBOL_LDFLAGS])
+  AC_SUBST([SYMBOL_MAP])
+  AM_CONDITIONAL([PREFIXED], [test -n "$SYMBOL_PREFIX"])
 ])
 
 # USP_WRAP: sets WRAP_LDFLAGS, with which a program's allocations can fail (tests/support/failing_alloc.h). Apple's

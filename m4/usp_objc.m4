@@ -47,7 +47,7 @@ AC_DEFUN([USP_FOUNDATION], [
        done
        # On Apple systems the compiler hides names that are not public. GCC makes the names of classes itself, so the
        # linker needs a list of the public ones.
-       FOUNDATION_LDFLAGS="-export-symbols-regex '^(__objc_class_name_USP(Frame|Hang|HangMonitor|InlinedCall|SourceLocation|Stack|Thread)|USPErrorDomain)\$\$'"])
+       FOUNDATION_LDFLAGS="-export-symbols-regex '^(__objc_class_name_${SYMBOL_PREFIX}USP(Frame|Hang|HangMonitor|InlinedCall|SourceLocation|Stack|Thread)|${SYMBOL_PREFIX}USPErrorDomain)\$\$'"])
   AS_IF([test "$enable_objc" != no && test $usp_os != none],
     [AC_MSG_CHECKING([for Foundation])
      AC_LANG_PUSH([Objective C])

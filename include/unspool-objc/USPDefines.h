@@ -5,6 +5,7 @@
 #define UNSPOOL_OBJC_USPDEFINES_H
 
 #import <Foundation/Foundation.h>
+#include <unspool/base.h>
 
 #if defined(__clang__)
 #define USP_NULLABLE _Nullable

@@ -8,6 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A library that was configured --with-symbol-prefix has this file beside its headers. It renames what they declare, so
+ * that a program with two copies of the library can use each (doc/embedding.md). */
+#if defined(__has_include)
+#if __has_include("unspool_prefix.h")
+#include "unspool_prefix.h"
+#endif
+#endif
+
 #define USP_VERSION_MAJOR 0
 #define USP_VERSION_MINOR 9
 #define USP_VERSION_PATCH 0

@@ -60,11 +60,11 @@ USP_API size_t usp_backtrace_async(void **buffer, size_t length, uint32_t *task_
 
 struct usp_prepare_options {
     uint32_t size; /* size of this struct in bytes; set by usp_prepare_options_init */
-    /* Linux: the signal that requests another thread's stack: SIGURG or SIGWINCH, which are ignored by default. 0: the
-     * first of these for which the program has no handler. If the program has a handler for it, or installs one later,
-     * each request also calls that handler, because signals that are pending at the same time become one. The library
-     * keeps up to eight different actions for the signal, including the one that it found. When the program installs a
-     * ninth, the library's own handler stays replaced. Captures of other threads then return USP_ERROR_TIMEOUT, and
+    /* Linux: the signal that requests another thread's stack: SIGURG or SIGWINCH, which are ignored by default. 0: that
+     * of another copy of the library, else the first for which the program has no handler. If the program has a handler
+     * for it, or installs one later, each request calls that one too, because signals that are pending together become
+     * one. The library keeps up to eight different actions for the signal, including the one that it found. If there is
+     * a ninth, the library's own handler stays replaced. Captures of other threads then return USP_ERROR_TIMEOUT, and
      * usp_prepare USP_ERROR_BUSY, until the program installs one of the eight again. Default 0. */
     int32_t signal;
     uint32_t max_threads; /* number of threads whose stacks can be held at once without growing. Default 64 */

@@ -3,12 +3,13 @@
  * register files. */
 #include "arch/backend.h"
 #include "lib/base/clear.h"
+#include "lib/base/processor.h"
 
 #include <unspool/registers.h>
 
 #define CPSR_THUMB 0x20u
 
-int usp_registers_init(struct usp_registers *registers, uint32_t arch) {
+int uspi_registers_init(struct usp_registers *registers, uint32_t arch) {
     if (registers == NULL) return USP_ERROR_ARGUMENT;
     uspi_clear(registers, sizeof *registers);
     registers->arch = arch;
@@ -35,9 +36,9 @@ static void set_register(struct usp_registers *registers, unsigned reg, uint64_t
     }
 }
 
-int usp_registers_from_state(struct usp_registers *registers, uint32_t arch, uint32_t state, const void *bytes,
-                             size_t n) {
-    int status = usp_registers_init(registers, arch);
+int uspi_registers_from_state(struct usp_registers *registers, uint32_t arch, uint32_t state, const void *bytes,
+                              size_t n) {
+    int status = uspi_registers_init(registers, arch);
     if (status != USP_OK || bytes == NULL) return USP_ERROR_ARGUMENT;
     const struct uspi_backend *b = uspi_backend_find(arch);
     const uint8_t *p = bytes;

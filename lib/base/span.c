@@ -105,13 +105,3 @@ size_t uspi_scan_id(struct uspi_span text, uint8_t *id, size_t capacity) {
     }
     return count % 2 == 0 && count >= 2 * USPI_ID_MIN && all != 0 ? count / 2 : 0;
 }
-
-/* Room for a processor's name; all are shorter. */
-#define ARCH_ROOM 16
-
-uint32_t uspi_scan_arch(struct uspi_span word, uint32_t *variant) {
-    char name[ARCH_ROOM] = "";
-    if (word.length > 0 && word.length < sizeof name) memcpy(name, word.bytes, word.length);
-    *variant = usp_variant_from_string(name);
-    return usp_arch_from_string(name);
-}

@@ -2,6 +2,8 @@
 /* The texts of statuses, stop reasons, strategies and processors, and the version. */
 #include "arch/backend.h"
 #include "arch/host.h"
+#include "lib/base/processor.h"
+#include "lib/base/span.h"
 
 #include <unspool/base.h>
 #include <unspool/symbolize.h>
@@ -61,6 +63,9 @@ static const char *const strategies[] = {
     [USP_STRATEGY_GDB_JIT] = "gdb-jit",
 };
 
+/* Room for a processor's name; all are shorter. */
+#define ARCH_ROOM 16
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 const char *usp_status_string(int status) {
@@ -74,34 +79,31 @@ const char *usp_strategy_string(uint32_t strategy) {
     return strategies[strategy < COUNT(strategies) ? strategy : USP_STRATEGY_NONE];
 }
 
-const char *usp_arch_string(uint32_t arch) {
+const char *uspi_variant_string(uint32_t arch, uint32_t variant) {
     const struct uspi_backend *b = uspi_backend_find(arch);
+    for (size_t i = 0; b != NULL && variant > USP_VARIANT_PLAIN && i < b->name_count; i++) {
+        if (b->names[i].variant == variant) return b->names[i].name;
+    }
     return b != NULL ? b->name : "unknown";
 }
 
-uint32_t usp_arch_from_string(const char *name) {
+uint32_t uspi_arch_from_string(const char *name) {
     uint32_t variant;
     const struct uspi_backend *b = uspi_backend_of_name(name, &variant);
     return b != NULL ? b->arch : USP_ARCH_NONE;
 }
 
-uint32_t usp_variant_from_string(const char *name) {
+uint32_t uspi_variant_from_string(const char *name) {
     uint32_t variant;
     (void)uspi_backend_of_name(name, &variant);
     return variant;
 }
 
-const char *usp_variant_string(uint32_t arch, uint32_t variant) {
-    const struct uspi_backend *b = uspi_backend_find(arch);
-    for (size_t i = 0; b != NULL && variant > USP_VARIANT_PLAIN && i < b->name_count; i++) {
-        if (b->names[i].variant == variant) return b->names[i].name;
-    }
-    return usp_arch_string(arch);
-}
-
-uint32_t usp_arch_pointer_size(uint32_t arch) {
-    const struct uspi_backend *b = uspi_backend_find(arch);
-    return b != NULL ? b->word : 0;
+uint32_t uspi_scan_arch(struct uspi_span word, uint32_t *variant) {
+    char name[ARCH_ROOM] = "";
+    if (word.length > 0 && word.length < sizeof name) memcpy(name, word.bytes, word.length);
+    *variant = uspi_variant_from_string(name);
+    return uspi_arch_from_string(name);
 }
 
 uint32_t usp_arch_host(void) { return USPI_HOST_ARCH; }

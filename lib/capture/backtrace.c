@@ -4,13 +4,16 @@
  * usp_backtrace goes on by cached unwind rules (by_rules.h). They give return addresses only; lib/unwind/walker.c is
  * the typed walk. */
 #include "arch/host.h"
+#include "lib/base/processor.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/own_stack.h"
 #include "lib/os/os.h"
-#include "lib/unwind/readers/decide.h"
+#include "lib/unwind/frame/interrupted.h"
 #include "lib/unwind/signals/sigframe.h"
 
 #include <unspool/capture.h>
+
+#include <string.h>
 
 /* ---- interruption ---- */
 
@@ -56,21 +59,25 @@ static __attribute__((noinline)) void find_linux(struct uspi_walk *walk, const s
     const struct uspi_backend *b = walk->backend;
     const uintptr_t raw = (uintptr_t)record->return_address;
     struct uspi_frame_state frame = {.low = record->at + 2u * b->slot};
-    struct uspi_step step;
-    const struct usp_registers *registers = &step.caller.registers;
-    usp_registers_init(&frame.registers, b->arch);
+    struct uspi_frame_state caller;
+    const struct usp_registers *registers = &caller.registers;
+    struct uspi_code code;
+    usp_addr cfa;
+    uspi_registers_init(&frame.registers, b->arch);
     uspi_set(&frame.registers, b->pc, uspi_host_strip(raw));
     uspi_set(&frame.registers, b->fp, record->previous);
     if (b->call_push != 0) uspi_set(&frame.registers, b->sp, frame.low);
     frame.sp_known = b->call_push != 0;
     if (b->has_thumb && (raw & 1) != 0) frame.flags = USP_FRAME_THUMB;
-    uspi_find_caller(walk, &frame, NULL, USP_READER_SIGNAL, &step);
-    if (!step.is_settled) return;
+    uspi_code_init(&code, b, &walk->target.code);
+    memset(&caller, 0, sizeof caller);
+    const enum uspi_interrupted found = uspi_find_interrupted(walk, &code, &frame, &caller, &cfa);
+    if (found == USPI_NO_TRAMPOLINE) return;
     interruption->is_there = true;
     interruption->fp = (uintptr_t)record->previous;
     /* A handler that has aligned its stack itself has its record elsewhere. Then these registers are invalid. */
     bool is_right = b->call_push == 0 || registers->value[b->fp] == record->previous;
-    if (!step.found || !is_right) return;
+    if (found != USPI_INTERRUPTED || !is_right) return;
     interruption->pc = (uintptr_t)registers->value[b->pc];
     interruption->fp = (uintptr_t)registers->value[b->fp];
 }
@@ -218,6 +225,8 @@ USPI_NO_ASAN static __attribute__((noinline)) void walk_on(struct walk *w, bool 
     uintptr_t high;
     struct uspi_call_frame without;
     w->without = &without;
+    /* Every thread's first walk comes here. */
+    uspi_call_sites_begin();
     /* The unwinder needs more stack than the records, and must not overflow one that it does not know. */
     if (w->by_rules != NULL && !uspi_os_has_stack(uspi_host_sp(), USPI_BY_RULES_STACK)) w->by_rules = NULL;
     if (w->last == 0 && uspi_os_stack(w->fp, &high)) w->last = high - 2 * USPI_HOST_SLOT;

@@ -2,6 +2,7 @@
 /* See by_rules.h. */
 #include "lib/capture/by_rules.h"
 
+#include "lib/base/processor.h"
 #include "lib/capture/call_sites.h"
 #include "lib/capture/own_target.h"
 #include "lib/unwind/walker.h"
@@ -27,7 +28,7 @@ static uint32_t piece_of(size_t left) { return left < PIECE ? (uint32_t)left : P
 static bool begin(struct uspi_walker *w, const struct usp_target *target, const struct uspi_shortcuts *shortcuts,
                   const struct uspi_call_frame *from) {
     struct usp_registers registers;
-    usp_registers_init(&registers, USPI_HOST_ARCH);
+    uspi_registers_init(&registers, USPI_HOST_ARCH);
     usp_registers_set_pc(&registers, from->pc);
     usp_registers_set_sp(&registers, from->sp);
     usp_registers_set_fp(&registers, from->fp);

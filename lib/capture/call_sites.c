@@ -49,6 +49,12 @@ void uspi_call_site_remember(uintptr_t address, enum uspi_call_site_kind kind) {
     }
 }
 
+void uspi_call_sites_begin(void) {
+    uintptr_t empty = 0;
+    atomic_compare_exchange_strong_explicit(&uspi_capture_state.call_sites[uspi_call_site_slot(0)], &empty, UINTPTR_MAX,
+                                            memory_order_relaxed, memory_order_relaxed);
+}
+
 void uspi_call_sites_forget(void) {
     struct uspi_capture_state *s = &uspi_capture_state;
     for (unsigned i = 0; i < USPI_CALL_SITES; i++) {

@@ -38,6 +38,10 @@ enum uspi_call_site_kind { USPI_SITE_WITH_RECORD, USPI_SITE_WITHOUT_RECORD, USPI
 /* Caches a new return address. Async-signal-safe, thread-safe. */
 void uspi_call_site_remember(uintptr_t address, enum uspi_call_site_kind kind);
 
+/* Makes the first walk's check right: 0 is not a return address, so its place must not contain 0. Async-signal-safe,
+ * thread-safe. */
+void uspi_call_sites_begin(void);
+
 /* Empties the cache. */
 void uspi_call_sites_forget(void);
 

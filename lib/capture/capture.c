@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Typed capture in this process: the calling thread, a signal's context, another thread. Connects the walker with the
  * OS layer. lib/os/ has the system calls, lib/snapshot/snapshot.c captures all threads at once. */
+#include "lib/base/processor.h"
 #include "lib/base/sized.h"
 #include "lib/capture/by_rules.h"
 #include "lib/capture/call_sites.h"
@@ -39,7 +40,7 @@ static int unwind_from(const struct usp_target *target, const struct uspi_rule_p
                        const struct uspi_shortcuts *shortcuts, const struct usp_unwind_options *options,
                        struct usp_stack *stack) {
     struct usp_registers registers;
-    usp_registers_init(&registers, USPI_HOST_ARCH);
+    uspi_registers_init(&registers, USPI_HOST_ARCH);
     usp_registers_set_pc(&registers, at->pc);
     usp_registers_set_sp(&registers, at->sp);
     if (USPI_HOST_RECORDS) usp_registers_set_fp(&registers, at->fp);

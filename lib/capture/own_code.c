@@ -59,7 +59,7 @@ static int make_extra(const struct usp_images *images, void **made) {
     struct extra *extra = calloc(1, sizeof *extra);
     if (extra == NULL) return USP_ERROR_NO_MEMORY;
     uspi_lock_take(&settings->lock);
-    uint64_t limit = settings->table_limit;
+    uint64_t limit = settings->is_limited ? settings->table_limit : USPI_TABLE_LIMIT;
     extra->rules = settings->rules;
     if (extra->rules != NULL) atomic_fetch_add_explicit(&extra->rules->holders, 1, memory_order_relaxed);
     uspi_lock_give(&settings->lock);
@@ -138,7 +138,9 @@ int uspi_own_code_prepare(uint64_t table_limit, uint32_t kept_rules) {
     const struct uspi_rules *before = settings->rules;
     int status = replace_rules(kept_rules, &old);
     bool were_used = atomic_exchange(&settings->are_used, true);
-    bool is_same = were_used && settings->table_limit == table_limit && settings->rules == before;
+    const uint64_t limit = settings->is_limited ? settings->table_limit : USPI_TABLE_LIMIT;
+    bool is_same = were_used && limit == table_limit && settings->rules == before;
+    settings->is_limited = true;
     settings->table_limit = table_limit;
     uspi_lock_give(&settings->lock);
     free_rules(old);
@@ -151,7 +153,8 @@ void uspi_own_code_withdraw(void) {
     struct uspi_rules *old = settings->rules;
     atomic_store(&settings->are_used, false);
     settings->rules = NULL;
-    settings->table_limit = USPI_TABLE_LIMIT;
+    settings->is_limited = false;
+    settings->table_limit = 0;
     uspi_lock_give(&settings->lock);
     free_rules(old);
     uspi_own_images_withdraw();

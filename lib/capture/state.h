@@ -44,6 +44,7 @@ struct uspi_portable_root {
 struct uspi_code_settings {
     struct uspi_lock lock;  /* protects the rest; its holder may allocate, but waits for nothing else */
     _Atomic(bool) are_used; /* such data is made with each list; read without the lock */
+    bool is_limited;        /* usp_prepare has set table_limit; otherwise it is USPI_TABLE_LIMIT */
     uint64_t table_limit;
     struct uspi_rules *rules; /* NULL: none */
 };

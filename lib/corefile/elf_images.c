@@ -4,7 +4,7 @@
  * the loader's own list.
  *
  * A file is used only if it is proven to be the mapped one: by its build id, otherwise by its first page. */
-#include "arch/backend.h"
+#include "arch/any.h"
 #include "lib/corefile/build.h"
 
 #include <unspool/snapshot.h>
@@ -478,7 +478,7 @@ static bool find_program(struct work *w, char *path, struct found *found) {
         path[0] = '\0';
     }
     /* In the output of all linkers, program headers directly follow the ELF header. */
-    unsigned header = uspi_backend_find(core->arch)->word == 8 ? 64 : 52;
+    unsigned header = uspi_backend_any(core->arch)->word == 8 ? 64 : 52;
     found->load = p->program_headers - header;
     if (describe_image(w, found) && found->elf.segment_offset == header) {
         complete_from_file(w, found);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes a hang as text for people and as JSON. doc/schema/hang.schema.json describes the JSON key by key and must
  * change with it. */
-#include "arch/backend.h"
+#include "arch/any.h"
 #include "lib/base/json.h"
 #include "lib/base/sized.h"
 #include "lib/profile/names.h"
@@ -88,7 +88,7 @@ static void put_line(struct uspi_text *text, const struct part *part, uint32_t n
         const struct uspi_located_function *place = &part->names.places[site->first + i];
         const struct usp_symbol symbol = symbol_of(part, place);
         const struct usp_source_frame source = source_of(place);
-        const struct uspi_frame_line line = {.backend = uspi_backend_find(part->clone->options.arch),
+        const struct uspi_frame_line line = {.backend = uspi_backend_any(part->clone->options.arch),
                                              .index = index,
                                              .frame = &frame,
                                              .symbol = &symbol,

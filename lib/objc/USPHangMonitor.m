@@ -21,7 +21,7 @@ enum occasion { BEGAN, GOES_ON, ENDED, KILLED };
 
 /* The key in a thread's threadDictionary for the source whose monitor is calling the delegate or the handler on this
  * thread. Thread-local storage is missing on the oldest supported systems. */
-static NSString *const reporting_key = @"USPIReporting";
+static NSString *const reporting_key = USPI_NAME(USPIReporting);
 
 /* Returns the source that is reporting on the calling thread; NULL: none. */
 static const struct uspi_loop_source *reporting(void) {

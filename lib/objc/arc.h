@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Macros that hide the differences between automatic reference counting and manual release calls: the layer is compiled
- * either way. */
+/* Macros of the layer: those that hide the differences between automatic reference counting and manual release calls,
+ * because the layer is compiled either way, and the names of classes as strings. */
 #ifndef USPI_OBJC_ARC_H
 #define USPI_OBJC_ARC_H
 
@@ -14,6 +14,11 @@
 #ifndef USPI_ARC
 #define USPI_ARC 0
 #endif
+
+/* The name of one of our classes as a string, with the prefix of --with-symbol-prefix: two copies of the layer in one
+ * program must not share the keys of thread dictionaries. */
+#define USPI_NAME_(name) @ #name
+#define USPI_NAME(name)  USPI_NAME_(name)
 
 #if USPI_ARC
 #define USPI_RETAIN(object)      (object)

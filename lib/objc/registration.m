@@ -6,7 +6,7 @@
 #import "lib/objc/arc.h"
 #import "lib/objc/resolve.h"
 
-static NSString *const key = @"unspool.registration";
+static NSString *const key = USPI_NAME(USPIRegistration);
 
 @interface USPIRegistration : NSObject {
     NSValue *_thread; /* address of the thread, whose dictionary owns this object */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See fat.h. */
 #include "lib/object/fat.h"
+
+#include "lib/base/processor.h"
 #include "lib/object/identify.h"
 
 #include <string.h>
@@ -68,8 +70,8 @@ static int open_wanted(struct uspi_bytes bytes, const struct uspi_wanted_slice *
     if (wanted->uuid == NULL) {
         if (uspi_slice_fits(wanted, macho->arch, macho->variant)) return USP_OK;
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_NOT_FOUND, "made for %s, not for %s",
-                                usp_variant_string(macho->arch, macho->variant),
-                                usp_variant_string(wanted->arch, wanted->variant));
+                                uspi_variant_string(macho->arch, macho->variant),
+                                uspi_variant_string(wanted->arch, wanted->variant));
     }
     status = uspi_macho_uuid(macho, own, error);
     if (status == USP_OK && memcmp(own, wanted->uuid, sizeof own) == 0) return USP_OK;

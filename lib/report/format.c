@@ -2,6 +2,8 @@
 /* Writes frames as lines of text, without stdio, which a signal handler may not call. The caller supplies the names. */
 #include "lib/report/format.h"
 
+#include "arch/any.h"
+
 #include "lib/base/path.h"
 
 /* From Apple's Libc, gen/backtrace.c. */
@@ -212,7 +214,7 @@ int usp_format_frame(char *buffer, size_t size, uint32_t format, const struct us
                      const struct usp_symbol *symbol) {
     static const struct usp_symbol none;
     if (stack == NULL || index >= stack->count || (buffer == NULL && size != 0)) return USP_ERROR_ARGUMENT;
-    struct uspi_frame_line line = {.backend = uspi_backend_find(stack->arch),
+    struct uspi_frame_line line = {.backend = uspi_backend_any(stack->arch),
                                    .index = index,
                                    .frame = &stack->frames[index],
                                    .symbol = symbol != NULL ? symbol : &none};

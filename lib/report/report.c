@@ -2,6 +2,8 @@
 /* Finds the name of a frame, for all styles. See report.h. */
 #include "lib/report/report.h"
 
+#include "arch/any.h"
+
 #include <stdlib.h>
 
 const struct usp_snapshot_thread *uspi_report_thread(const struct uspi_report *report, size_t i) {
@@ -54,7 +56,7 @@ static bool describe_frame(const struct uspi_report *report, const struct usp_st
                            const struct usp_frame *frame, struct uspi_shown *shown) {
     const struct usp_format_options *options = &report->options;
     usp_addr site = usp_frame_call_site(stack->arch, frame);
-    shown->backend = uspi_backend_find(stack->arch);
+    shown->backend = uspi_backend_any(stack->arch);
     if (shown->backend == NULL || !usp_filter_keeps(options->filter, site)) return false;
     shown->frame = frame;
     shown->number = i;

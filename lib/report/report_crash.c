@@ -2,7 +2,7 @@
 /* Writes the sections of an Apple crash report: the process, the threads, their registers, the images with their UUIDs.
  * Their form is that of Apple's own reports (Apple, "Examining the fields in a crash report"), so that readers and
  * symbolicating tools understand them. What only a crash has (the exception) is not known here. */
-#include "arch/backend.h"
+#include "arch/any.h"
 #include "lib/report/report.h"
 
 #include <time.h>
@@ -14,7 +14,7 @@
 static void put_key(struct uspi_text *text, const char *key) { uspi_put_padded(text, uspi_span_of(key), KEY_WIDTH); }
 
 static const char *code_type(uint32_t arch) {
-    const struct uspi_backend *b = uspi_backend_find(arch);
+    const struct uspi_backend *b = uspi_backend_any(arch);
     return b != NULL && b->crash_name != NULL ? b->crash_name : usp_arch_string(arch);
 }
 
@@ -132,7 +132,7 @@ static void put_register(struct uspi_text *text, const struct uspi_backend *back
 
 static void put_registers(struct uspi_report *report, size_t i, const struct usp_snapshot_thread *thread) {
     const struct usp_registers *registers = &thread->registers;
-    const struct uspi_backend *backend = uspi_backend_find(registers->arch);
+    const struct uspi_backend *backend = uspi_backend_any(registers->arch);
     struct uspi_text *text = &report->text;
     if (backend == NULL || registers->known == 0) return;
     uspi_put_string(text, "Thread ");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* usp_format_stack and usp_format_snapshot: their options, and the choice of the style. */
 #include "lib/base/sized.h"
+
+#include "arch/any.h"
 #include "lib/report/report.h"
 
 #include <stdlib.h>
@@ -64,7 +66,7 @@ int usp_format_stack(const struct usp_stack *stack, const struct usp_thread_info
                      const struct usp_format_options *options, usp_write_function write, void *context) {
     struct uspi_report report = {.snapshot = NULL};
     if (stack == NULL || write == NULL || !complete(options, &report.options)) return USP_ERROR_ARGUMENT;
-    if (uspi_backend_find(stack->arch) == NULL) return USP_ERROR_ARGUMENT;
+    if (uspi_backend_any(stack->arch) == NULL) return USP_ERROR_ARGUMENT;
     struct usp_snapshot_info info = {.arch = stack->arch, .thread_count = 1, .program = ""};
     struct usp_snapshot_thread only = {.status = stack->status, .stack = *stack};
     if (thread != NULL) only.info = *thread;

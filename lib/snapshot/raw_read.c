@@ -3,7 +3,7 @@
  * symbolize.h finds the names. */
 #include "lib/snapshot/raw.h"
 
-#include "arch/backend.h"
+#include "arch/any.h"
 #include "lib/base/array.h"
 #include "lib/images/file.h"
 #include "lib/images/image_list.h"
@@ -112,7 +112,7 @@ static int read_process(struct reading *r, const struct record *record) {
     r->info.time = v[5];
     r->info.stopped_ns = v[6];
     r->has_process = true;
-    return uspi_backend_find(r->info.arch) != NULL ? USP_OK : malformed(r, record, "unknown processor");
+    return uspi_backend_any(r->info.arch) != NULL ? USP_OK : malformed(r, record, "unknown processor");
 }
 
 static int read_image(struct reading *r, const struct record *record) {
@@ -209,7 +209,7 @@ static int read_stack(struct reading *r, const struct record *record, struct raw
     int status = load_all(r, record, "44448844444444888", v);
     if (status != USP_OK) return status;
     if (raw->has_stack) return malformed(r, record, "a second stack of one thread");
-    if (uspi_backend_find((uint32_t)v[0]) == NULL) return malformed(r, record, "a stack of an unknown processor");
+    if (uspi_backend_any((uint32_t)v[0]) == NULL) return malformed(r, record, "a stack of an unknown processor");
     if (v[1] > v[2]) return malformed(r, record, "more physical frames than frames");
     raw->has_stack = true;
     raw->promised = (uint32_t)v[2];

@@ -5,6 +5,7 @@
 #include "arch/host.h"
 #include "lib/base/array.h"
 #include "lib/base/page_cache.h"
+#include "lib/base/processor.h"
 #include "lib/base/signal_names.h"
 #include "lib/base/sized.h"
 #include "lib/capture/own_code.h"
@@ -325,7 +326,7 @@ USPI_TEMPLATE void capture_own(const struct usp_snapshot_options *options, struc
     uintptr_t record = (uintptr_t)__builtin_frame_address(0), high;
     unwind.skip += 1 + options->skip_own;
     memset(own, 0, sizeof *own);
-    usp_registers_init(&own->registers, USPI_HOST_ARCH);
+    uspi_registers_init(&own->registers, USPI_HOST_ARCH);
     usp_registers_set_pc(&own->registers,
                          uspi_host_strip((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0))));
     usp_registers_set_sp(&own->registers, (uintptr_t)__builtin_dwarf_cfa());

@@ -2,6 +2,7 @@
 /* See resume.h. */
 #include "lib/unwind/resume.h"
 
+#include "lib/base/processor.h"
 #include "lib/unwind/frame/return_address.h"
 
 /* Maximum numbers of return addresses from which a walk is tried, and of the frames of all these walks. */
@@ -48,7 +49,7 @@ static bool make_frame(struct search *search, usp_addr at, uint64_t word, bool w
     const struct uspi_return_address ra = uspi_judge_return_address(walk, &search->code, word);
     if (ra.credit != USPI_VERIFIED) return false;
     memset(frame, 0, sizeof *frame);
-    usp_registers_init(&frame->registers, walk->target.arch);
+    uspi_registers_init(&frame->registers, walk->target.arch);
     frame->low = at + b->slot;
     /* A link register is saved at any place of a frame; a call pushes its return address last. */
     if (b->lr == USPI_NO_REGISTER) {

@@ -72,7 +72,7 @@ const struct uspi_backend uspi_made_up = {
 END
 
 # ---- the new files come first, so that the linker does not take the archive's table
-"${compiler[@]}" -std=gnu11 -g -I "$work/tree" -I "$work/tree/include" -I "$top" -o "$work/sixth" "$work/tree/arch/table.c" \
-  "$work/tree/arch/made_up/made_up.c" "$top/tests/arch/sixth.c" "${libraries[@]}" -lpthread || fail "it does not compile"
+"${compiler[@]}" -std=gnu11 -g -I "$work/tree" -I "$work/tree/include" -I "$top" -o "$work/sixth" \
+  "$work"/tree/arch/{any,table}.c "$work/tree/arch/made_up/made_up.c" "$top/tests/arch/sixth.c" "${libraries[@]}" -lpthread || fail "it does not compile"
 [[ ! -x $work/sixth ]] || "$work/sixth" "$work" || fail "the made-up processor is not accepted"
 verdict

@@ -34,12 +34,14 @@ linked() {
 
 show() { printf '%-70s %7d bytes\n' "$1" "$2"; }
 
-echo "size at -Os, stripped, code and data, all five processors' backends in it"
+echo "size at -Os, stripped, code and data"
 none=$(linked 0)
 fast=$(linked 1)
-typed=$(linked 2)
-all=$(linked 3)
+prepared=$(linked 2)
+typed=$(linked 3)
+all=$(linked 4)
 show 'linked statically: usp_backtrace' $((fast - none))
+show '  + usp_prepare' $((prepared - none))
 show '  + usp_capture_self, usp_capture_context, usp_capture_thread' $((typed - none))
 show '  + usp_snapshot_create_self, usp_snapshot_create_process' $((all - none))
 cp lib/.libs/libunspool.so "$work/library.so"

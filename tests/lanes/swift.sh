@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: the Swift package from a clone, its tests, a program that uses it, the pods; names against swift-demangle; crash logs; async chains; tasks; skipped without Swift (USP_SWIFT=FOLDER)
+# About: the Swift package from a clone, its tests, a program that uses it, one that uses it twice, the pods; names against swift-demangle; crash logs; async chains; tasks; skipped without Swift (USP_SWIFT=FOLDER)
 # shellcheck source=tests/support/swift_toolchain.sh
 . "$top/tests/support/swift_toolchain.sh"
 find_swift || {
@@ -12,7 +12,7 @@ configure_in check
 make_in check all
 make_in check tests/demangle/demangle_lines tests/tool/stuck
 # One script after the other, because tests of busy tasks must not be slowed by other programs.
-for script in demangle/swift swift/crash_log swift/async swift/tasks swift/pods; do
+for script in demangle/swift swift/crash_log swift/async swift/tasks swift/pods swift/two_packages; do
   (cd "$top/build/check" && "$top/tests/$script.sh")
 done
 "$top/tests/apple/package.sh"

@@ -56,15 +56,15 @@ done < <(cd "$top" && find configure.ac Makefile.am m4 arch doc include lib test
 standard='<(assert|ctype|errno|inttypes|limits|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>'
 public='<unspool/[a-z_]+\.h>'
 ours='"lib/[a-z_0-9/]+\.h"'
-backend='"arch/(backend|frame|little_endian)\.h"'
+backend='"arch/(any|backend|frame|little_endian)\.h"'
 host='"arch/host\.h"'
 config='"config\.h"|<config\.h>'
 
 # Prints what the files of a folder may include; the first match counts.
 allowed() {
   case $1 in
-  include/unspool-objc/*) echo "<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>" ;;
-  include/*) echo "<(stdbool|stddef|stdint)\.h>|$public" ;;
+  include/unspool-objc/*) echo "<Foundation/Foundation\.h>|<unspool/base\.h>|<unspool-objc/[A-Za-z_-]+\.h>" ;;
+  include/*) echo "<(stdbool|stddef|stdint)\.h>|\"unspool_prefix\.h\"|$public" ;;
   arch/*) echo "<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
   # These headers describe libraries that may be missing; lib/os/ loads them.
   lib/images/decompress.c) echo "$standard|$public|$ours|$config|<(lzma|zlib|zstd)\.h>" ;;

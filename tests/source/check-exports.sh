@@ -8,6 +8,9 @@ set -euo pipefail
 read -ra nm <<<"${NM:-nm}"
 map=$top/lib/unspool.map
 make_work
+# The library's names begin with the prefix of --with-symbol-prefix, if this build has one.
+prefix=$(sed -n 's/^SYMBOL_PREFIX = *//p' Makefile 2>/dev/null || :)
+library=libunspool${prefix:+-$prefix}
 
 public_functions >"$work/declared"
 [[ -s $work/declared ]] || fail "no function found in include/unspool"
@@ -33,26 +36,32 @@ fi
 built=0
 if [[ -e lib/.libs/libunspool.so ]]; then
   built=1
+  readelf -d lib/.libs/libunspool.so 2>/dev/null | grep -cF "[$library.so." >/dev/null ||
+    fail "the loader does not know the shared library as $library.so"
   # nm prints a version after @ or @@; the version nodes themselves are absolute symbols.
   "${nm[@]}" -D --defined-only lib/.libs/libunspool.so | awk '$2 != "A" { sub(/@@/, "@", $3); print $3 }' |
     sort >"$work/exported"
+  sed "s/^/$prefix/" "$work/mapped" | sort >"$work/mapped-here"
   while read -r name; do fail "$name is in lib/unspool.map but not exported so"; done \
-    < <(comm -23 "$work/mapped" "$work/exported")
+    < <(comm -23 "$work/mapped-here" "$work/exported")
   while read -r name; do fail "$name is exported but not in lib/unspool.map so"; done \
-    < <(comm -13 "$work/mapped" "$work/exported")
+    < <(comm -13 "$work/mapped-here" "$work/exported")
 fi
 if [[ -e lib/.libs/libunspool.a ]]; then
   built=1
   "${nm[@]}" -g --defined-only lib/.libs/libunspool.a 2>/dev/null | awk 'NF == 3 { print $3 }' |
-    grep -vE '^_*(usp|uspi)_|^__(x86\.get_pc_thunk|asan|odr_asan|ubsan|sanitizer)' >"$work/foreign" || :
+    grep -vE "^_*$prefix(usp|uspi)_|^__(x86\.get_pc_thunk|asan|odr_asan|ubsan|sanitizer)" >"$work/foreign" || :
   while read -r name; do fail "$name in the static library has none of our prefixes"; done <"$work/foreign"
 fi
 # The Objective-C library exports its classes and its error domain, and no internal name.
 if [[ -e lib/.libs/libunspool-objc.so ]]; then
   "${nm[@]}" -D --defined-only lib/.libs/libunspool-objc.so | awk '{ print $3 }' | sort >"$work/layer"
-  printf '%s\n' USPErrorDomain __objc_class_name_USPFrame __objc_class_name_USPHang __objc_class_name_USPHangMonitor \
-    __objc_class_name_USPInlinedCall __objc_class_name_USPSourceLocation __objc_class_name_USPStack \
-    __objc_class_name_USPThread >"$work/layer-wanted"
+  {
+    echo "${prefix}USPErrorDomain"
+    for class in Frame Hang HangMonitor InlinedCall SourceLocation Stack Thread; do
+      echo "__objc_class_name_${prefix}USP$class"
+    done
+  } | sort >"$work/layer-wanted"
   diff "$work/layer-wanted" "$work/layer" || fail "lib/libunspool-objc.so exports (>) something else"
 fi
 [[ $built -eq 1 ]] || skip "no library in $PWD/lib"

@@ -7,6 +7,7 @@
 #include "lib/os/linux/alternate.h"
 
 #include "arch/backend.h"
+#include "lib/base/processor.h"
 
 /* Number of bytes that are searched. The frame that the kernel pushes for a handler is near the stack pointer, because
  * alternate stacks are small. */
@@ -98,8 +99,8 @@ static usp_addr find_interrupted(const struct view *v, struct uspi_alternate alt
         usp_addr context;
         uint32_t state = context_at(v, at, alternate, top, &context);
         if (state == 0) continue;
-        if (usp_registers_from_state(&registers, v->arch, state, v->stack->bytes + (size_t)(context - from),
-                                     (size_t)(end - context)) != USP_OK) {
+        if (uspi_registers_from_state(&registers, v->arch, state, v->stack->bytes + (size_t)(context - from),
+                                      (size_t)(end - context)) != USP_OK) {
             return 0;
         }
         return usp_registers_sp(&registers);

@@ -7,6 +7,7 @@
 #include "lib/os/linux/ask.h"
 #include "lib/os/linux/proc.h"
 #include "lib/os/linux/restart.h"
+#include "lib/os/linux/second_copy.h"
 #include "lib/os/linux/signal.h"
 
 #include <errno.h>
@@ -156,11 +157,19 @@ static bool may_be_held(const struct uspi_request *r, pid_t tid) {
            (atomic_load(&uspi_capturing.asked[USPI_SNAPSHOT_PLACE]) != 0 || atomic_load(uspi_handlers_of(tid)) != 0);
 }
 
+/* Whether another copy of the library may hold the thread, or the thread is in a capture by another copy that uses the
+ * other signal. It answers afterwards. */
+static bool may_be_held_by_copy(const struct uspi_request *r, pid_t tid) {
+    struct uspi_proc_stat stat;
+    return !r->holds && uspi_proc_stat(0, tid, &stat) == 0 && uspi_blocks_as_copy(stat.blocked) &&
+           uspi_signal_has_second_copy();
+}
+
 static void look_after(struct uspi_request *r, struct uspi_slot *s) {
     pid_t tid = uspi_slot_thread(s);
     const bool was_held = may_be_held(r, tid);
     const enum uspi_ability ability = ability_since(r, s, uspi_thread_ability(tid));
-    if (ability == USPI_THREAD_UNABLE && (was_held || may_be_held(r, tid))) return;
+    if (ability == USPI_THREAD_UNABLE && (was_held || may_be_held(r, tid) || may_be_held_by_copy(r, tid))) return;
     switch (ability) {
     case USPI_THREAD_GONE:
         /* An ended main thread keeps its id as long as the process lives. */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -56,6 +57,7 @@ static long real_pread(int fd, void *to, size_t n, uint64_t offset) { CALL(pread
 static long real_rewind(int fd) { CALL(lseek(fd, 0, SEEK_SET)); }
 static long real_list_directory(int fd, void *entries, size_t n) { CALL(syscall(SYS_getdents64, fd, entries, n)); }
 static long real_read_link(const char *path, char *to, size_t n) { CALL(readlink(path, to, n)); }
+static long real_lock_file(int fd, int operation) { CALL(flock(fd, operation)); }
 
 static long real_count_links(int fd) {
     struct stat s;
@@ -178,6 +180,7 @@ const struct uspi_linux_calls uspi_linux_real = {
     .list_directory = real_list_directory,
     .count_links = real_count_links,
     .read_link = real_read_link,
+    .lock_file = real_lock_file,
     .map = real_map,
     .unmap = real_unmap,
     .probe = real_probe,

@@ -25,6 +25,7 @@ struct uspi_linux_calls {
     long (*list_directory)(int fd, void *entries, size_t n); /* getdents64 */
     long (*count_links)(int fd);                             /* st_nlink of an open file */
     long (*read_link)(const char *path, char *to, size_t n);
+    long (*lock_file)(int fd, int operation); /* flock */
 
     /* Memory. */
     /* Maps anonymous, private, zeroed memory; NULL on failure. filled: all of it will be written soon, so the kernel

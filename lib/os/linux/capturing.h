@@ -96,7 +96,8 @@ struct uspi_capturing_thread {
      * A call of the program's handler for our signal that becomes due then is deferred until the capture ends. */
     volatile unsigned calls;
     volatile bool owed;
-    bool knows_stack;  /* uspi_own_stack has the bounds that libc reports */
+    volatile unsigned handled; /* how often our handler ran */
+    bool knows_stack;          /* uspi_own_stack has the bounds that libc reports */
     uintptr_t room_at; /* an address at which there was enough room below, so that later handlers need no probe there */
 };
 extern _Thread_local USPI_TLS_MODEL struct uspi_capturing_thread uspi_capturing_thread;

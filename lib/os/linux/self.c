@@ -9,6 +9,7 @@
 #include "lib/os/linux/capturing.h"
 
 #include "arch/host.h"
+#include "lib/base/processor.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -156,7 +157,7 @@ int uspi_os_read_pieces(const usp_addr *from, size_t count, void *to, size_t siz
 }
 
 int uspi_os_context_registers(const void *ucontext, struct usp_registers *registers) {
-    return usp_registers_from_state(registers, USPI_HOST_ARCH, USP_THREAD_STATE_LINUX_UCONTEXT, ucontext, SIZE_MAX);
+    return uspi_registers_from_state(registers, USPI_HOST_ARCH, USP_THREAD_STATE_LINUX_UCONTEXT, ucontext, SIZE_MAX);
 }
 
 bool uspi_os_swift_task(uint32_t *id) {

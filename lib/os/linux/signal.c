@@ -6,6 +6,7 @@
 
 #include "lib/os/linux/answer.h"
 #include "lib/os/linux/restart.h"
+#include "lib/os/linux/second_copy.h"
 #include "lib/os/linux/signal.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ static bool is_handler(const struct sigaction *action) {
 
 /* ---- the handler ---- */
 
-/* Calls the program's handler as the kernel would: with its mask, and with the signal unblocked if the action says so
+/* Calls the next handler, the program's or another copy's, as the kernel would: with its mask, and with the signal unblocked if the action says so
  * (SA_NODEFER). Changes that it makes to *context take effect when our handler returns. */
 static void call_program(const struct sigaction *below, int number, siginfo_t *info, void *context) {
     uint64_t mask, wanted;
@@ -41,14 +42,29 @@ static void call_program(const struct sigaction *below, int number, siginfo_t *i
     }
 }
 
+/* While the thread is in a capture, of this copy or of the one that called this handler: lets the next copy answer, and
+ * notes if the program has a handler, which is called when the capture ends (second_copy.h). */
+static void defer_program(const struct sigaction *below, int number, siginfo_t *info, void *context) {
+    siginfo_t asked = *info;
+    asked.si_errno = USPI_DEFERRED;
+    if (uspi_is_copys_action(below)) {
+        asked.si_errno = USPI_DEFER;
+        call_program(below, number, &asked, context);
+    }
+    if (asked.si_errno != USPI_DEFERRED) return;
+    if (uspi_capturing_thread.calls > 0) uspi_capturing_thread.owed = true;
+    if (info->si_errno == USPI_DEFER) info->si_errno = USPI_DEFERRED;
+}
+
 static void handle(unsigned layer, int number, siginfo_t *info, void *context) {
     const struct sigaction *below = &uspi_capturing.layers[layer].below;
     const bool is_shared = is_handler(below);
+    uspi_capturing_thread.handled++;
     uspi_answer_requests(context);
     if (uspi_has_answer_room(context)) uspi_restart_mend(context, number, is_shared);
     if (!is_shared) return;
-    if (uspi_capturing_thread.calls > 0) {
-        uspi_capturing_thread.owed = true;
+    if (uspi_capturing_thread.calls > 0 || info->si_errno == USPI_DEFER) {
+        defer_program(below, number, info, context);
     } else {
         call_program(below, number, info, context);
     }
@@ -101,10 +117,27 @@ static unsigned layer_for(const struct sigaction *below) {
     return USPI_LAYERS;
 }
 
+/* Whether a signal to the calling thread reaches a handler of ours, although another copy's is in front. Otherwise two
+ * copies would put themselves before each other again and again. */
+static bool reaches_us(int number) {
+    const uint64_t none = 0;
+    uint64_t blocked = 0;
+    const unsigned handled = uspi_capturing_thread.handled;
+    if (uspi_linux->set_mask(SIG_BLOCK, &none, &blocked) < 0 || (blocked & USPI_LINUX_SIGNAL(number)) != 0) return true;
+    uspi_linux->send_signal(uspi_linux_pid(), uspi_linux->own_thread(), number);
+    return uspi_capturing_thread.handled != handled;
+}
+
+/* Whether an action leads to our handler: it is ours, or another copy's that calls ours. */
+static bool leads_to_us(const struct sigaction *action, int number) {
+    if (layer_of(action) != USPI_LAYERS) return true;
+    return atomic_load(&uspi_capturing.layers[0].is_used) && uspi_is_copys_action(action) && reaches_us(number);
+}
+
 static int install(int number) {
     struct sigaction action, there, old;
     if (uspi_linux->set_action(number, NULL, &there) < 0) return USP_ERROR_SYSTEM;
-    if (layer_of(&there) != USPI_LAYERS) return USP_OK;
+    if (leads_to_us(&there, number)) return USP_OK;
     /* A handler that is called only once must not be called for a signal that the program did not send. */
     if (is_handler(&there) && ((unsigned)there.sa_flags & (unsigned)SA_RESETHAND) != 0) return USP_ERROR_BUSY;
     const unsigned layer = layer_for(&there);
@@ -114,7 +147,7 @@ static int install(int number) {
     /* The program's handler may rely on calls that end with EINTR, and on the stack that it runs on. */
     action.sa_flags = SA_SIGINFO | (is_handler(&there) ? there.sa_flags & SHARED_FLAGS : SHARED_FLAGS);
     /* No handler may run on a held thread, not even for libc's own signals, which sigfillset leaves out. */
-    const uint64_t mask = ~USPI_LINUX_FAULTS;
+    const uint64_t mask = USPI_HANDLER_MASK;
     memcpy(&action.sa_mask, &mask, sizeof mask);
     if (uspi_linux->set_action(number, &action, &old) < 0) return USP_ERROR_SYSTEM;
     if (are_equal(&old, &there)) return USP_OK;
@@ -123,13 +156,21 @@ static int install(int number) {
     return USP_ERROR_BUSY;
 }
 
-static bool is_unhandled(int number) {
+static bool is_copys(int number) {
     struct sigaction there;
-    return uspi_linux->set_action(number, NULL, &there) >= 0 &&
-           (!is_handler(&there) || layer_of(&there) != USPI_LAYERS);
+    return uspi_linux->set_action(number, NULL, &there) >= 0 && uspi_is_copys_action(&there);
 }
 
+static bool is_unhandled(int number) {
+    struct sigaction there;
+    return uspi_linux->set_action(number, NULL, &there) >= 0 && !is_handler(&there);
+}
+
+/* The signal that another copy uses, else the first that the program does not handle. */
 static int choose(void) {
+    for (size_t i = 0; i < SIGNALS; i++) {
+        if (is_copys(signals[i])) return signals[i];
+    }
     for (size_t i = 0; i < SIGNALS; i++) {
         if (is_unhandled(signals[i])) return signals[i];
     }
@@ -146,7 +187,17 @@ int uspi_signal_install(int wanted) {
 bool uspi_signal_is_ours(void) {
     struct sigaction action;
     const int number = atomic_load(&uspi_capturing.signal);
-    return number != 0 && uspi_linux->set_action(number, NULL, &action) >= 0 && layer_of(&action) != USPI_LAYERS;
+    return number != 0 && uspi_linux->set_action(number, NULL, &action) >= 0 && leads_to_us(&action, number);
+}
+
+bool uspi_signal_has_second_copy(void) {
+    struct sigaction there;
+    for (size_t i = 0; i < SIGNALS; i++) {
+        if (uspi_linux->set_action(signals[i], NULL, &there) < 0 || !uspi_is_copys_action(&there)) continue;
+        const unsigned layer = layer_of(&there);
+        if (layer == USPI_LAYERS || uspi_is_copys_action(&uspi_capturing.layers[layer].below)) return true;
+    }
+    return false;
 }
 
 int uspi_signal_restore(uint64_t deadline) {

@@ -11,14 +11,15 @@
  * The program may install its handler before ours or later; in the latter case the next capture puts ours in front
  * again. Each time our handler replaces another one, it is a different function, a layer, which always stands for the
  * same replaced action. So a program may restore the action that it found, and a handler that calls the previous one
- * does not create a cycle. */
+ * does not create a cycle. Other copies of the library in the same program: second_copy.h. */
 #ifndef USPI_OS_LINUX_SIGNAL_H
 #define USPI_OS_LINUX_SIGNAL_H
 
 #include "lib/os/linux/capturing.h"
 
 /* Installs the handler, or puts it back in front. The caller holds the lock `changes`.
- *   wanted  SIGURG or SIGWINCH; 0: the first of them for which the program has no handler
+ *   wanted  SIGURG or SIGWINCH; 0: the one that another copy of the library uses, else the first for which the program
+ *           has no handler
  * Returns USP_OK, USP_ERROR_BUSY when the program's handler can be called only once (SA_RESETHAND) or was replaced too
  * often, USP_ERROR_SYSTEM when no signal is free. */
 int uspi_signal_install(int wanted);
@@ -26,7 +27,10 @@ int uspi_signal_install(int wanted);
 /* Restores the previous action if the handler is still ours. The caller holds the lock. */
 void uspi_signal_uninstall(void);
 
-/* Returns whether our handler is in front. Async-signal-safe. */
+/* Returns whether another copy of the library has a handler. Async-signal-safe. */
+bool uspi_signal_has_second_copy(void);
+
+/* Returns whether our handler is in front, or behind another copy's that calls it. Async-signal-safe. */
 bool uspi_signal_is_ours(void);
 
 /* Puts our handler in front, before the deadline (usp_clock). The caller does not hold the lock. Returns as

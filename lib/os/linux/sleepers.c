@@ -8,6 +8,7 @@
 
 #include "arch/backend.h"
 #include "arch/host.h"
+#include "lib/base/processor.h"
 
 #include <string.h>
 
@@ -106,7 +107,7 @@ static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
     const uint8_t *arguments = arch == USP_ARCH_X86_64  ? x86_64_arguments
                                : arch == USP_ARCH_ARM64 ? arm64_arguments
                                                         : NULL;
-    usp_registers_init(registers, arch);
+    uspi_registers_init(registers, arch);
     usp_registers_set_pc(registers, call.pc);
     usp_registers_set_sp(registers, call.sp);
     for (unsigned k = 0; call.number >= 0 && arguments != NULL && k < sizeof x86_64_arguments; k++) {

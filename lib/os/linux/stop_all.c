@@ -15,6 +15,7 @@
 #include "lib/os/linux/answer.h"
 #include "lib/os/linux/proc.h"
 #include "lib/os/linux/process.h"
+#include "lib/os/linux/second_copy.h"
 #include "lib/os/linux/signal.h"
 #include "lib/os/linux/stop.h"
 
@@ -326,7 +327,10 @@ static int stop_by_signals(struct stop *stop, const struct uspi_stop_options *op
     if (status == USP_OK && !uspi_signal_is_ours()) status = uspi_signal_restore(stop->deadline);
     if (status == USP_OK && !uspi_turn_take(&uspi_capturing.snapshots, stop->deadline)) status = USP_ERROR_BUSY;
     if (status == USP_OK) {
-        status = stop_with(stop, options->timeout, &notes, out);
+        int lock = -1;
+        if (uspi_signal_has_second_copy()) status = uspi_copies_lock(stop->deadline, &lock);
+        if (status == USP_OK) status = stop_with(stop, options->timeout, &notes, out);
+        uspi_copies_unlock(lock);
         uspi_turn_give(&uspi_capturing.snapshots);
     }
     free(notes.notes);

@@ -13,6 +13,7 @@
 
 #include "arch/backend.h"
 #include "arch/host.h"
+#include "lib/base/processor.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -223,8 +224,8 @@ static bool take_registers(const struct uspi_tracing *tracing, size_t i) {
     if (e < 0) {
         t->status = uspi_linux_status(e);
     } else {
-        t->status = usp_registers_from_state(&t->copy.registers, arch_of_set(set.iov_len),
-                                             USP_THREAD_STATE_LINUX_PRSTATUS, bytes, set.iov_len);
+        t->status = uspi_registers_from_state(&t->copy.registers, arch_of_set(set.iov_len),
+                                              USP_THREAD_STATE_LINUX_PRSTATUS, bytes, set.iov_len);
         if (t->status != USP_OK) t->status = USP_ERROR_UNSUPPORTED;
     }
     return true;

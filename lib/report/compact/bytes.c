@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers and addresses in Swift's compact formats. See bytes.h. */
 #include "lib/report/compact/bytes.h"
-#include "arch/backend.h"
+#include "arch/any.h"
 
 #include <unspool/base.h>
 
@@ -50,7 +50,7 @@ int uspi_compact_count(struct uspi_compact_in *in, uint64_t *value) {
 }
 
 unsigned uspi_compact_width(uint32_t arch) {
-    const struct uspi_backend *b = uspi_backend_find(arch);
+    const struct uspi_backend *b = uspi_backend_any(arch);
     return b != NULL ? b->word : 8;
 }
 

@@ -3,6 +3,8 @@
  * reach, and which alias is preferred. The tables can be in the file, in its separate debug file, in .gnu_debugdata or
  * in memory. */
 #include "lib/symbolize/index/tables.h"
+
+#include "arch/any.h"
 #include "lib/base/array.h"
 #include "lib/images/elf_unpack.h"
 #include "lib/object/elf_code.h"
@@ -53,7 +55,7 @@ static struct usp_memory_range range_of(const struct uspi_elf *elf, uint32_t typ
 
 /* Prepares the bounds of a linked file or an image in memory. *elf must stay open as long as they are used. */
 static void elf_bounds_init(struct uspi_elf_bounds *bounds, const struct uspi_elf *elf) {
-    *bounds = (struct uspi_elf_bounds){.elf = elf, .backend = uspi_backend_find(elf->arch)};
+    *bounds = (struct uspi_elf_bounds){.elf = elf, .backend = uspi_backend_any(elf->arch)};
     if (elf->segment_count > SEGMENTS_MAX) bounds->backend = NULL;
     if (bounds->backend == NULL) return;
     /* A callback's context is not const, but read_linked only reads it. */

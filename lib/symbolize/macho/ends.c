@@ -2,6 +2,8 @@
 /* See ends.h. */
 #include "lib/symbolize/macho/ends.h"
 
+#include "arch/any.h"
+
 #include "lib/object/macho_symbols.h"
 
 /* A usp_memory.read function; the context is the space. */
@@ -19,7 +21,7 @@ bool uspi_macho_has_starts(const struct uspi_macho *macho) {
 
 void uspi_macho_ends_init(struct uspi_macho_ends *ends, const struct uspi_macho *macho,
                           const struct uspi_macho_space *space, const struct uspi_macho_code *code, bool names_all) {
-    const struct uspi_backend *backend = uspi_backend_find(macho->arch);
+    const struct uspi_backend *backend = uspi_backend_any(macho->arch);
     *ends = (struct uspi_macho_ends){.code = code};
     if (names_all || space == NULL || backend == NULL || uspi_macho_has_starts(macho)) return;
     ends->space = space;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Describes the image of an index, to symbolicate without the image's file (lines.h). */
-#include "arch/backend.h"
+#include "arch/any.h"
 #include "lib/symbolize/store/index_file.h"
 
 #include <unspool/lines.h>
@@ -21,7 +21,7 @@ int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_i
     made.flags = (index->flags & USPI_INDEX_MACHO) != 0 ? USP_IMAGE_MACHO : 0;
     made.load_address = index->header;
     /* An index does not say where the image ends. So it ends with the processor's address space. */
-    const struct uspi_backend *backend = uspi_backend_find(index->arch);
+    const struct uspi_backend *backend = uspi_backend_any(index->arch);
     uspi_index_file_close(index);
     /* An index made from a file that does not name its processor can have any address. */
     const uint64_t last = backend != NULL ? backend->word_mask : UINT64_MAX;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See apply.h. */
 #include "lib/unwind/frame/apply.h"
+
+#include "lib/base/processor.h"
 #include "lib/unwind/frame/expression.h"
 
 /* The rule that is applied, and the frame to which it is applied. */
@@ -63,7 +65,7 @@ bool uspi_apply_rule(const struct uspi_walk *walk, const struct uspi_frame_state
     struct usp_registers *caller = &applied->caller;
     uint64_t value;
     usp_addr at;
-    usp_registers_init(caller, b->arch);
+    uspi_registers_init(caller, b->arch);
     if (!evaluate(&a, rule->cfa, USPI_NO_REGISTER, &value, &at)) return false;
     a.cfa = value & b->word_mask;
     a.has_cfa = true;

@@ -5,6 +5,7 @@
  *
  * The last equation is valid where the record is at the frame's top: on x86, armv7 and Apple's arm64. Linux compilers
  * for arm64 put locals and saved registers above it. There only a lower bound of the caller's sp is known. */
+#include "lib/base/processor.h"
 #include "lib/unwind/readers/readers.h"
 
 static bool record_is_top(const struct uspi_walk *walk) {
@@ -32,7 +33,7 @@ void uspi_read_record(struct uspi_evidence *e, struct uspi_candidate *c) {
     c->credit = c->ra.credit;
     c->fp_at = fp;
     c->is_extended = uspi_is_extended(shape, &e->record);
-    usp_registers_init(&c->caller.registers, b->arch);
+    uspi_registers_init(&c->caller.registers, b->arch);
     uspi_set(&c->caller.registers, b->fp, uspi_untagged(shape, e->record.previous));
     c->caller.low = fp + 2u * b->slot;
     if (!record_is_top(walk)) return;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of signal frames. It recognizes Linux's by the code to which the handler returns, Darwin's by their
- * structure.
- *
- *        |  ucontext: all registers |  sp + stub.context
- *        |  siginfo …               |
- *  sp -> |                          |  as the handler's return leaves it
+/* The reader of signal frames. It recognizes Linux's by the code to which the handler returns (interrupted.h), Darwin's
+ * by their structure.
  *
  * The caller is an interrupted frame: its pc is exact and all its registers are known, as in the first frame of a
  * walk. */
+#include "lib/unwind/frame/interrupted.h"
 #include "lib/unwind/frame/trampoline.h"
 #include "lib/unwind/readers/evidence.h"
 #include "lib/unwind/readers/readers.h"
@@ -66,45 +63,6 @@ static void read_darwin_signal(struct uspi_evidence *e, struct uspi_candidate *c
     give(walk, c);
 }
 
-static bool read_context(const struct uspi_walk *walk, const struct uspi_signal_stub *stub, usp_addr at,
-                         struct usp_registers *registers) {
-    return uspi_read_saved_state(walk->backend, &walk->target.memory, stub->state, at, registers) == USP_OK;
-}
-
-/* Whether a value can be the interrupted stack pointer. It may be above or below the kernel's frame, because the
- * handler may run on an alternate stack. The processor keeps sp aligned to 16 bytes (Arm Procedure Call Standard for
- * the Arm 64-bit Architecture, "The Stack"). */
-static bool is_stack_pointer(usp_addr sp) { return sp != 0 && (sp & 15) == 0; }
-
-/* Searches for the context if sp is unknown, which is the case after a step by frame record on arm64. The kernel writes
- * a record {interrupted x29, x30} after the context and makes x29 point to it. So the context is between the frame's
- * lower bound and that record, and contains the same x29 and x30 (Linux arch/arm64/kernel/signal.c, setup_sigframe). */
-static bool search_context(const struct uspi_walk *walk, const struct uspi_signal_stub *stub,
-                           const struct uspi_frame_state *frame, struct usp_registers *registers) {
-    const struct uspi_backend *b = walk->backend;
-    uint64_t fp, interrupted_fp, interrupted_lr;
-    if (b->lr == USPI_NO_REGISTER || b->slot != 8 || !uspi_known(&frame->registers, b->fp)) return false;
-    fp = frame->registers.value[b->fp];
-    if (!uspi_read_slot(walk, fp, &interrupted_fp) || !uspi_read_slot(walk, fp + b->slot, &interrupted_lr))
-        return false;
-    for (usp_addr sp = (frame->low + 15) & ~UINT64_C(15); sp < fp && fp - sp < 65536; sp += 16) {
-        if (read_context(walk, stub, sp + stub->context, registers) && registers->value[b->fp] == interrupted_fp &&
-            registers->value[b->lr] == interrupted_lr && is_stack_pointer(registers->value[b->sp])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool find_context(const struct uspi_walk *walk, const struct uspi_signal_stub *stub,
-                         const struct uspi_frame_state *frame, int64_t popped, struct uspi_candidate *c) {
-    const struct uspi_backend *b = walk->backend;
-    struct usp_registers *registers = &c->caller.registers;
-    if (!frame->sp_known || !uspi_known(&frame->registers, b->sp)) return search_context(walk, stub, frame, registers);
-    c->cfa = frame->registers.value[b->sp] - (usp_addr)popped;
-    return read_context(walk, stub, (c->cfa + stub->context) & b->word_mask, registers);
-}
-
 /* Maximum number of words above sp in which a handler's return address is searched. */
 #define HANDLER_WORDS 128u
 
@@ -118,7 +76,9 @@ static __attribute__((noinline)) bool is_handlers_return(struct uspi_evidence *e
     if (!uspi_read_slot(walk, at, &word) || uspi_ask_for_image(walk, word & b->word_mask) == USP_ERROR_NOT_FOUND)
         return false;
     const struct uspi_signal_stub *stub = uspi_trampoline_at(walk, &e->aside, word & b->word_mask, false);
-    return stub != NULL && read_context(walk, stub, (at + b->slot + stub->context) & b->word_mask, &interrupted) &&
+    if (stub == NULL) return false;
+    const usp_addr context = (at + b->slot + stub->context) & b->word_mask;
+    return uspi_read_saved_state(b, &walk->target.memory, stub->state, context, &interrupted) == USP_OK &&
            uspi_known(&interrupted, b->fp) && interrupted.value[b->fp] == e->frame->registers.value[b->fp];
 }
 
@@ -139,24 +99,14 @@ usp_addr uspi_find_handlers_return(struct uspi_evidence *e) {
 }
 
 void uspi_read_signal(struct uspi_evidence *e, struct uspi_candidate *c) {
-    const struct uspi_walk *walk = e->walk;
-    const struct uspi_frame_state *frame = e->frame;
-    const usp_addr pc = uspi_pc_of(walk, frame);
-    const bool thumb = (frame->flags & USP_FRAME_THUMB) != 0;
-    int64_t popped = 0;
-    const struct uspi_signal_stub *stub = frame->exact ? uspi_trampoline_around(walk, &e->aside, pc, thumb, &popped)
-                                                       : uspi_trampoline_at(walk, &e->aside, pc, thumb);
-    if (stub == NULL) {
+    const enum uspi_interrupted found = uspi_find_interrupted(e->walk, &e->aside, e->frame, &c->caller, &c->cfa);
+    if (found == USPI_NO_TRAMPOLINE) {
         read_darwin_signal(e, c);
         return;
     }
     c->found = c->is_interrupted = c->is_complete = true;
-    if (find_context(walk, stub, frame, popped, c)) {
-        c->caller.exact = c->caller.sp_known = true;
-        c->caller.low = c->caller.registers.value[walk->backend->sp];
-        return;
-    }
+    if (found == USPI_INTERRUPTED) return;
     c->ends_stack = true;
     c->stop = USP_STOP_UNREADABLE;
-    c->stop_address = frame->low;
+    c->stop_address = e->frame->low;
 }

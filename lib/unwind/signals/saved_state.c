@@ -2,6 +2,8 @@
 /* See saved_state.h. */
 #include "lib/unwind/signals/saved_state.h"
 
+#include "lib/base/processor.h"
+
 /* Size of the largest layout of all processors (Linux's aarch64 ucontext up to pstate). */
 #define STATE_MAX 512
 
@@ -18,5 +20,5 @@ int uspi_read_saved_state(const struct uspi_backend *backend, const struct usp_m
     uint8_t bytes[STATE_MAX];
     if (layout == NULL || layout->size > sizeof bytes) return USP_ERROR_UNSUPPORTED;
     if (memory->read(memory->context, at, bytes, layout->size) != 0) return USP_ERROR_UNREADABLE;
-    return usp_registers_from_state(registers, backend->arch, state, bytes, layout->size);
+    return uspi_registers_from_state(registers, backend->arch, state, bytes, layout->size);
 }
