@@ -26,7 +26,7 @@ printf '[suppress_type]\nname_regexp = ^uspi_\ndrop = yes\n' >"$work/internal"
 # describe LIBRARY: prints the functions and types of a library, without paths.
 describe() {
   abidw --headers-dir "$top/include/unspool" --drop-private-types --exported-interfaces-only --suppressions "$work/internal" \
-    --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --no-write-default-sizes --no-parameter-names "$1" |
+    --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed --no-write-default-sizes --no-parameter-names --type-id-style hash "$1" |
     sed -E "s, path='(\.\./)*, path=',; s/^ +//"
 }
 describe "$shared" >"$work/now"
