@@ -130,8 +130,7 @@ fn c_type(rust: &str, declarator: &str) -> String {
         "u64" => "uint64_t",
         "i32" => "int32_t",
         "i64" => "int64_t",
-        "usp_addr" => "usp_addr",
-        name if name.ends_with("_function") || name.ends_with("_visitor") || name.ends_with("_progress") => name,
+        name if DECLARATIONS.contains(&format!("pub type {} =", name)) => name,
         name => return format!("struct {} {}", name, declarator),
     };
     format!("{} {}", c, declarator)
