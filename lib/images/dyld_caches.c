@@ -40,11 +40,9 @@ struct adding {
 };
 
 static bool has_cache(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
-    if (memcmp(uuid, no_uuid, sizeof no_uuid) == 0) return false;
-    for (size_t i = 0; i < caches->count; i++) {
-        if (memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0) return true;
-    }
-    return false;
+    bool has = false;
+    for (size_t i = 0; i < caches->count; i++) has |= memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0;
+    return has && memcmp(uuid, no_uuid, sizeof no_uuid) != 0;
 }
 
 static int add_file(const struct adding *adding, const char *path, struct uspi_error *error) {

@@ -46,14 +46,11 @@ static int compare_names(const void *a, const void *b) { return strcmp(*(char *c
 
 /* Returns whether a file's name is that of a main file: it has no suffix, or the one of caches for development. */
 static bool is_main_file(const char *name) {
-    static const char *const beginnings[] = {"dyld_shared_cache_", "dyld_sim_shared_cache_"};
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++) {
-        const size_t n = strlen(beginnings[i]);
-        if (strncmp(name, beginnings[i], n) != 0 || name[n] == '\0') continue;
-        const char *dot = strchr(name + n, '.');
-        return dot == NULL || strcmp(dot, ".development") == 0;
-    }
-    return false;
+    const char *rest = strncmp(name, "dyld_shared_cache_", 18) == 0       ? name + 18
+                       : strncmp(name, "dyld_sim_shared_cache_", 22) == 0 ? name + 22
+                                                                          : "";
+    const char *dot = strchr(rest, '.');
+    return rest[0] != '\0' && (dot == NULL || strcmp(dot, ".development") == 0);
 }
 
 /* Returns whether a folder of this name is on the way to a cache. Below most of them, all names are known. */

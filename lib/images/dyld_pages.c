@@ -11,16 +11,21 @@
 #define PAGE  ((size_t)16 << 10)
 #define PAGES 64
 
+/* The number of slots for pages with one hash. Readers go through a few tables at the same time. */
+#define WAYS 4
+
 struct page {
     struct uspi_dyld_file *file; /* NULL: the page is empty */
     uint64_t number;             /* of the page in the file */
+    uint64_t used;               /* when it was last used, by pages->clock */
     size_t size;
     uint8_t bytes[PAGE];
 };
 
-/* A page replaces another one in the slot of its hash. */
+/* A page replaces the least recently used one in the slots of its hash. */
 struct uspi_dyld_pages {
     struct uspi_lock *lock;
+    uint64_t clock;
     struct page *slots[PAGES];
 };
 
@@ -58,13 +63,25 @@ static void rebase(const struct uspi_dyld_file *file, struct page *page) {
     }
 }
 
+/* Returns the slot of a page: its own, or the one that it replaces. */
+static struct page **slot_of(const struct uspi_dyld_file *file, uint64_t number) {
+    struct page **slots = &file->pages->slots[(number + file->number * 7) % (PAGES / WAYS) * WAYS], **oldest = slots;
+    for (size_t i = 0; i < WAYS; i++) {
+        struct page *page = slots[i];
+        if (page != NULL && page->file == file && page->number == number) return &slots[i];
+        if (page == NULL || (*oldest != NULL && page->used < (*oldest)->used)) oldest = &slots[i];
+    }
+    return oldest;
+}
+
 /* Makes *page a page of the file. The caller holds the lock. */
 static int get_page(struct uspi_dyld_file *file, uint64_t number, struct page **page) {
-    struct page **slot = &file->pages->slots[(number * 31 + file->number * 7) % PAGES];
+    struct page **slot = slot_of(file, number);
     const uint64_t left = uspi_file_bytes(file->file).size - number * PAGE;
     if (*slot == NULL) *slot = calloc(1, sizeof **slot);
     if (*slot == NULL) return USP_ERROR_NO_MEMORY;
     *page = *slot;
+    (*page)->used = ++file->pages->clock;
     if ((*page)->file == file && (*page)->number == number) return USP_OK;
     (*page)->file = NULL;
     (*page)->number = number;

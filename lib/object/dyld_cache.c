@@ -164,14 +164,9 @@ int uspi_dyld_image(const struct uspi_dyld_header *header, uint64_t i, struct us
 /* ---- further files ---- */
 
 static bool is_suffix(const char *suffix) {
-    size_t i = 0;
-    if (suffix[0] != '.') return false;
-    for (; suffix[i] != '\0'; i++) {
-        const char c = suffix[i];
-        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_letter && (c != '.' || suffix[i + 1] == '.') && c != '_') return false;
-    }
-    return i > 1;
+    static const char letters[] = "._0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return suffix[0] == '.' && suffix[1] != '\0' && strstr(suffix, "..") == NULL &&
+           suffix[strspn(suffix, letters)] == '\0';
 }
 
 int uspi_dyld_part(const struct uspi_dyld_header *header, uint64_t i, struct uspi_dyld_part *part,
