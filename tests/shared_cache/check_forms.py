@@ -17,6 +17,7 @@ from read_back import ReadBack
 # For each architecture the arguments of make_cache.py.
 FORMS = {
     'arm64': [
+        '--header 0x28 --slide 0 --locals kept --selector-base none --methods keep',
         '--header 0x68 --slide 1 --selector-base none --methods keep',
         '--header 0x98 --slide 2 --islands --alias /usr/lib/libgamma.dylib=2',
         '--header 0xf8 --slide 2 --several-chains',

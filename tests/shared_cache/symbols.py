@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares what the command reads in caches of each form with the dylibs: images, symbols, methods, reports.
+
+usage: symbols.py UNSPOOL FOLDER [PART_OF_A_NAME]...    FOLDER/ARCH has the dylibs"""
+import json
+import os
+import sys
+
+import reports
+from check_forms import FORMS
+from harness import NAMES, check, run_tests
+
+# The forms, with where their local symbols are.
+ALL = [(arch, form) for arch, forms in FORMS.items() for form in forms]
+
+
+def each_form(h):
+    for arch, form in ALL:
+        yield arch, form, h.make(arch, form)
+
+
+def is_named(form, name):
+    """Whether the local symbols of an image are in the cache."""
+    if '--locals none' in form:
+        return False
+    return '--locals-order' not in form or '2,0' not in form or 'libobjc' not in name
+
+
+def test_images(h):
+    """The images of each form, with uuid, address and size."""
+    for arch, form, made in each_form(h):
+        listed = h.run('images', '--json', made.path).succeeded().objects()[0]['images']
+        found = {i['path']: (int(i['load_address'], 16), i.get('uuid')) for i in listed}
+        expected = {i['path']: (i['address'], i['uuid'].replace('-', '')) for i in made.truth['images']}
+        check(found == expected, arch, form, found, expected)
+        for image in listed:
+            truth = made.images[image['path'].rsplit('/', 1)[-1]]
+            check(int(image['end'], 16) == truth['address'] + truth['text_size'], arch, form, image)
+
+
+def moved(image, address):
+    return address + image['text_delta' if address < image['text_size'] else 'data_delta']
+
+
+def test_symbols_equal_those_of_the_dylibs(h):
+    """Every function that the command names in a dylib has the same name and size in the cache, in each form."""
+    before = {}
+    for arch, form, made in each_form(h):
+        for name, dylib in zip(NAMES, h.dylibs(arch)):
+            if not is_named(form, name):
+                continue
+            if dylib not in before:
+                before[dylib] = h.run('symbols', '--json', dylib).succeeded().objects()[0]['symbols']
+            image = made.images[name]
+            expected = {moved(image, int(s['address'], 16)): (s['symbol'], s['size']) for s in before[dylib]}
+            found = h.run('symbols', '--json', made.path, '--image', image['path']).succeeded().objects()[0]
+            check(found['uuid'] == image['uuid'].replace('-', ''), arch, form, name, found['uuid'])
+            found = {int(s['address'], 16): (s['symbol'], s['size']) for s in found['symbols']}
+            # An image of a cache with stubs of its own keeps the code of its old ones.
+            stubs = {a for a, s in {**expected, **found}.items() if s[0].startswith('DYLD-STUB$$')}
+            wrong = {hex(a): (found.get(a), expected.get(a)) for a in set(found) | set(expected)
+                     if a not in stubs and found.get(a) != expected.get(a)}
+            check(not wrong, arch, form, name, 'found, expected:', wrong)
+            check(not any('redacted' in name for name, _ in found.values()), arch, form, name, '<redacted>')
+
+
+def test_methods(h):
+    """Objective-C methods without a symbol are named from the metadata, in each form."""
+    for arch, form in ALL:
+        form = form.replace('--locals symbols', '').replace('--locals kept', '') + ' --locals none'
+        made = h.make(arch, form)
+        h.names_all(made, {**made.methods(), **made.exported()})
+        found = h.run('symbols', '--json', made.path, '--image', 'Gamma', '--objc').succeeded().objects()[0]['symbols']
+        check({int(s['address'], 16): s['symbol'] for s in found} == made.methods(), arch, form, found)
+
+
+def test_addresses_with_a_slide(h):
+    """Addresses of a process are named with the slide of its cache."""
+    made = h.make('arm64', '--header 0x200 --layout whole --locals symbols')
+    slid = {address + 0x4c2c000: name for address, name in made.code().items()}
+    h.names_all(made, slid, '-s', '0x4c2c000')
+
+
+def test_report(h):
+    """A report with frames in three system images, and the cache alone: every frame has its name, in each form."""
+    names = ('sys_abort', 'hidden_multiply', 'lookup_method', 'gamma_hidden', '-[Gamma(Extra) addedTo:and:]', 'gamma_entry')
+    for arch, form in ALL:
+        form = form.replace('--locals none', '').replace('--locals-order 2,0', '')
+        made = h.make(arch, form)
+        path = os.path.join(h.work, 'App.ips')
+        with open(path, 'w') as file:
+            file.write(reports.make_report(made, 0x4c2c000 if '--slide 0' not in form else 0, names))
+        result = h.run('report', '--quiet', '--strict', '--json', '--shared-cache', made.path, path).succeeded()
+        text = json.dumps(result.objects())
+        for name in names:
+            check(json.dumps(name)[1:-1] in text, arch, form, name, result)
+        check('redacted' not in text, arch, form)
+        result = h.run('symbolize', '--quiet', '--log', path, '--shared-cache', made.path).succeeded()
+        for name in names:
+            check(name in result.out, arch, form, name, result)
+
+
+def test_store(h):
+    """A store that was made from the cache names the same frames when the cache is gone."""
+    names = ('sys_abort', 'hidden_multiply', 'lookup_method', 'gamma_hidden', '-[Gamma(Extra) addedTo:and:]', 'gamma_entry')
+    for arch, form in (('arm64', '--header 0x200 --layout apart --stubs --locals symbols'), ('arm64', '--header 0x140'),
+                       ('arm64e', '--header 0x228 --layout apart --locals symbols'), ('arm64_32', '--header 0x228 --layout apart'),
+                       ('x86_64', '--header 0x1c8 --layout whole --locals kept')):
+        made = h.make(arch, form)
+        path, store = os.path.join(h.work, 'App.ips'), os.path.join(os.path.dirname(made.path), 'store')
+        with open(path, 'w') as file:
+            file.write(reports.make_report(made, 0x4c2c000, names))
+        h.run('store', 'add', '--quiet', '-o', store, made.path).succeeded()
+        for name in os.listdir(os.path.dirname(made.path)):
+            if name.startswith('dyld_'):
+                os.remove(os.path.join(os.path.dirname(made.path), name))
+        result = h.run('report', '--quiet', '--strict', '--json', '--index', store, path).succeeded()
+        for name in names:
+            check(json.dumps(name)[1:-1] in result.out, arch, form, name, result)
+
+
+def test_store_of_some_images(h):
+    """`store add --only` makes indexes of some images; a second run makes those that are missing."""
+    made = h.make('arm64', '--header 0x200 --layout whole --locals symbols')
+    store = os.path.join(os.path.dirname(made.path), 'store')
+
+    h.run('store', 'add', '--quiet', '-o', store, '--only', 'Gamma', made.path).succeeded()
+    first = {os.path.join(p, n) for p, _, names in os.walk(store) for n in names}
+    check(first, 'no index')
+    h.run('store', 'add', '--quiet', '-o', store, made.path).succeeded()
+    second = {os.path.join(p, n) for p, _, names in os.walk(store) for n in names}
+    check(first < second, sorted(second))
+
+
+def test_folders(h):
+    """A folder stands for the caches in it, as Xcode, IPSW archives and macOS have them."""
+    for place in ('iOS DeviceSupport/iPhone15,2 17.4 (21E219)/Symbols/System/Library/Caches/com.apple.dyld',
+                  'System/Library/dyld', 'System/Volumes/Preboot/Cryptexes/OS/System/Library/dyld',
+                  'System/DriverKit/System/Library/dyld'):
+        made = h.make('arm64e', '--header 0x228 --layout apart --locals symbols')
+        top = os.path.join(os.path.dirname(made.path), 'top')
+        folder = os.path.join(top, place)
+        os.makedirs(folder)
+        for name in os.listdir(os.path.dirname(made.path)):
+            if name.startswith('dyld_'):
+                os.rename(os.path.join(os.path.dirname(made.path), name), os.path.join(folder, name))
+        made.path = top
+        h.names_all(made, made.code())
+
+
+if __name__ == '__main__':
+    run_tests(sys.modules[__name__], sys.argv[1:])
