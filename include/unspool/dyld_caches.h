@@ -64,13 +64,14 @@ enum usp_dyld_flags {
 };
 
 /* Lists the images of the i-th cache at the addresses for which they were linked. An image ends where its text ends;
- * its other segments lie elsewhere. flags: enum usp_dyld_flags. On success the caller frees *images. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NOT_FOUND past the end, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates. */
+ * its other segments lie elsewhere. flags: enum usp_dyld_flags. On success the caller frees *images. Returns USP_OK,
+ * USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND past the end, USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it
+ * allocates. */
 USP_API int usp_dyld_caches_list(const struct usp_dyld_caches *caches, size_t i, uint32_t flags,
                                  struct usp_images **images);
 
-/* Finds the image with a UUID, of 16 bytes, at the address for which it was linked. image->path is valid as long as the set. Returns
- * USP_OK, USP_ERROR_ARGUMENT, or USP_ERROR_NOT_FOUND. Async-signal-safe, thread-safe. */
+/* Finds the image with a UUID, of 16 bytes, at the address for which it was linked. image->path is valid as long as the
+ * set. Returns USP_OK, USP_ERROR_ARGUMENT, or USP_ERROR_NOT_FOUND. Async-signal-safe, thread-safe. */
 USP_API int usp_dyld_caches_find(const struct usp_dyld_caches *caches, const uint8_t *uuid, struct usp_image *image);
 
 USP_END_DECLS
