@@ -3,7 +3,9 @@
 # About: the caches that the tests make, read by DyldExtractor and by the Rust crate `object`, which must agree with the dylibs in them; the command with these caches
 need_build clang-19 lld-19 llvm-19 python3 python3-venv cargo rustc librust-object-dev
 configure_in check
-make_in check all tests/tool/stuck tests/shared_cache/cache_words
+make_in check all
+# Not beside `all`, whose make would build the same library at the same time.
+make_in check tests/tool/stuck tests/shared_cache/cache_words
 
 # Installs DyldExtractor in a virtual environment in the cache.
 venv=$cache/dyldextractor
