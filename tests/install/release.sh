@@ -13,7 +13,7 @@ files=${1:?usage: release.sh FOLDER VENV} venv=${2:?usage: release.sh FOLDER VEN
 mkdir -p "$files"
 files=$(cd "$files" && pwd)
 
-version=$(sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' "$top/configure.ac")
+version=$(project_version)
 for clone in one two/with-another-name; do
   git -c safe.directory="$top" clone -q "$top" "$work/$clone"
   # What make dist writes follows what is committed.

@@ -16,7 +16,7 @@ printf '%s.podspec\n' "${pods[@]}" | diff - <(printf '%s\n' *.podspec) || fail "
 # says FILE TEXT: checks that the file contains the text, literally.
 says() { [[ $(grep -cF -e "$2" "$1") -gt 0 ]] || fail "$1 does not say $2"; }
 
-version=$(sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' configure.ac)
+version=$(project_version)
 [[ -n $version ]] || fail "configure.ac has no version"
 # pods_say TEXT: checks that each podspec contains the text, literally.
 pods_say() { for pod in "${pods[@]}"; do says "$pod.podspec" "$1"; done; }

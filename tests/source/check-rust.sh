@@ -22,7 +22,7 @@ printf 'USP_BEGIN_DECLS\nUSP_API long double usp_made(void);\nUSP_END_DECLS\n' >
 if write "$work/made.h" >/dev/null 2>"$work/said"; then fail "an unknown type is accepted"; fi
 grep -q 'usp_made\|which type' "$work/said" || fail "$(cat "$work/said")"
 
-version=$(sed -n 's/^AC_INIT(\[unspool\], \[\([0-9.]*\)\].*/\1/p' "$top/configure.ac")
+version=$(project_version)
 [[ -n $version ]] || fail "configure.ac: no version found"
 while read -r file line; do
   [[ $line == *"\"$version\""* ]] || fail "$file: the library's version is $version: $line"

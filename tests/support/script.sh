@@ -90,6 +90,8 @@ project_files() {
   git -C "$top" -c safe.directory="$top" ls-files --cached --others --exclude-standard -- "${build[@]}" |
     while read -r file; do if [[ -f $top/$file ]]; then echo "$file"; fi; done
 }
+# project_version: prints the version, which configure.ac has.
+project_version() { sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' "$top/configure.ac"; }
 need_clone() {
   if [[ ! -e $top/.git ]] || ! have git; then
     echo "skipped: not a clone, or no git"

@@ -13,7 +13,7 @@ need_clone
 need_tools python3
 make_work
 
-version=$(sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' "$top/configure.ac")
+version=$(project_version)
 strict=(-Xcc -Werror -Xcc -Wall -Xcc -Wextra -Xswiftc -warnings-as-errors)
 
 # swift_in FOLDER COMMAND ARGUMENT...: runs SwiftPM in a folder, without the user's settings.

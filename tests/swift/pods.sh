@@ -106,7 +106,7 @@ swift_module() {
   LD_LIBRARY_PATH=$library "$folder/main" >"$folder/says" || fail "the program fails, $layout"
   cat "$folder/says"
   grep -qE '^checkout\(\) in main \+ [0-9]+ \(main\.swift:5\)$' "$folder/says" || fail "the first frame is not the caller, $layout"
-  grep -qx "version: $(sed -nE "s/^  spec.version = '(.*)'/\1/p" CUnspool.podspec)" "$folder/says" || fail "another version, $layout"
+  grep -qx "version: $(project_version)" "$folder/says" || fail "another version, $layout"
 }
 swift_module static || :
 swift_module frameworks || :
