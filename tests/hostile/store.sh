@@ -63,14 +63,14 @@ run 0 store add -o store lib
 [[ -f store/$folder/index && ! -L store/$folder/index ]] || fail "the linked index stays: $(find store)"
 stays 'a linked index: add'
 run 0 store verify store
-out_has '^1 indexes, 0 damaged$'
+out_has '^1 index, 0 damaged$'
 
 # The store itself may be reached through a link, and files in the place of folders are not the store's.
 ln -s store link
 echo >store/cd
 echo >store/ab/11
 run 0 store verify link
-out_has '^1 indexes, 0 damaged$'
+out_has '^1 index, 0 damaged$'
 echo damaged >store/$folder/index
 run 0 store prune link
 [[ ! -e store/$folder ]] || fail "prune through a link: $(find store)"
