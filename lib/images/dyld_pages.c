@@ -15,9 +15,10 @@
 #define WAYS 4
 
 struct page {
-    struct uspi_dyld_file *file; /* NULL: the page is empty */
-    uint64_t number;             /* of the page in the file */
-    uint64_t used;               /* when it was last used, by pages->clock */
+    bool is_filled;
+    uint32_t file;   /* the file's number: a file that was closed can have left its address to another one */
+    uint64_t number; /* of the page in the file */
+    uint64_t used;   /* when it was last used, by pages->clock */
     size_t size;
     uint8_t bytes[PAGE];
 };
@@ -63,12 +64,16 @@ static void rebase(const struct uspi_dyld_file *file, struct page *page) {
     }
 }
 
+static bool holds(const struct page *page, const struct uspi_dyld_file *file, uint64_t number) {
+    return page->is_filled && page->file == file->number && page->number == number;
+}
+
 /* Returns the slot of a page: its own, or the one that it replaces. */
 static struct page **slot_of(const struct uspi_dyld_file *file, uint64_t number) {
     struct page **slots = &file->pages->slots[(number + file->number * 7) % (PAGES / WAYS) * WAYS], **oldest = slots;
     for (size_t i = 0; i < WAYS; i++) {
         struct page *page = slots[i];
-        if (page != NULL && page->file == file && page->number == number) return &slots[i];
+        if (page != NULL && holds(page, file, number)) return &slots[i];
         if (page == NULL || (*oldest != NULL && page->used < (*oldest)->used)) oldest = &slots[i];
     }
     return oldest;
@@ -82,15 +87,16 @@ static int get_page(struct uspi_dyld_file *file, uint64_t number, struct page **
     if (*slot == NULL) return USP_ERROR_NO_MEMORY;
     *page = *slot;
     (*page)->used = ++file->pages->clock;
-    if ((*page)->file == file && (*page)->number == number) return USP_OK;
-    (*page)->file = NULL;
+    if (holds(*page, file, number)) return USP_OK;
+    (*page)->is_filled = false;
+    (*page)->file = file->number;
     (*page)->number = number;
     (*page)->size = left < PAGE ? (size_t)left : PAGE;
     int status =
         uspi_bytes_read(uspi_file_bytes(file->file), number * PAGE, (*page)->bytes, (*page)->size, "page", NULL);
     if (status != USP_OK) return status;
     rebase(file, *page);
-    (*page)->file = file;
+    (*page)->is_filled = true;
     return USP_OK;
 }
 
