@@ -110,20 +110,40 @@ static bool overlaps(const struct uspi_dyld_cache *cache, const struct uspi_dyld
     return false;
 }
 
+/* Whether a mapping has bytes in its file. */
+static bool has_bytes(const struct uspi_dyld_mapping *mapping) {
+    return (mapping->flags & USPI_DYLD_DYNAMIC) == 0 && mapping->size > 0;
+}
+
+/* Sends one note if the file lacks bytes of its mappings. */
+static void check_size(const struct opening *opening, struct uspi_dyld_file *file) {
+    char text[USPI_ERROR_TEXT];
+    const uint64_t size = uspi_file_bytes(file->file).size;
+    uint64_t needed = 0;
+    for (uint32_t i = 0; i < file->header.mapping_count; i++) {
+        const struct uspi_dyld_mapping *mapping = &file->header.mappings[i];
+        const uint64_t end = mapping->file_offset + mapping->size;
+        if (has_bytes(mapping) && end > needed) needed = end;
+    }
+    file->is_cut = needed > size;
+    if (!file->is_cut) return;
+    snprintf(text, sizeof text, "%s: cut: its mappings need %" PRIu64 " bytes, the file has %" PRIu64,
+             uspi_file_path(file->file), needed, size);
+    send_note(opening, text);
+}
+
 /* Adds a file's mappings, as far as the file has their bytes. */
 static int add_mappings(const struct opening *opening, struct uspi_dyld_file *file, uint32_t number) {
     char text[USPI_ERROR_TEXT];
     const uint64_t size = uspi_file_bytes(file->file).size;
+    check_size(opening, file);
     for (uint32_t i = 0; i < file->header.mapping_count; i++) {
         const struct uspi_dyld_mapping *mapping = &file->header.mappings[i];
         struct uspi_dyld_range range = {mapping->address, mapping->size, mapping->file_offset, number,
                                         (uint32_t)mapping->flags};
         struct uspi_error error = {.text = ""};
-        if ((mapping->flags & USPI_DYLD_DYNAMIC) != 0 || mapping->size == 0) continue;
+        if (!has_bytes(mapping)) continue;
         if (range.file_offset > size || range.size > size - range.file_offset) {
-            snprintf(text, sizeof text, "%s: cut: its mapping %u needs %" PRIu64 " bytes, the file has %" PRIu64,
-                     uspi_file_path(file->file), (unsigned)i, range.file_offset + range.size, size);
-            send_note(opening, text);
             range.size = range.file_offset < size ? size - range.file_offset : 0;
         }
         if (range.size == 0) continue;
@@ -134,7 +154,8 @@ static int add_mappings(const struct opening *opening, struct uspi_dyld_file *fi
             continue;
         }
         if (!add_range(opening->cache, &range)) return USP_ERROR_NO_MEMORY;
-        if (uspi_dyld_slide(&file->header, mapping, &file->slides[i], &error) != USP_OK) send_note(opening, error.text);
+        const int status = uspi_dyld_slide(&file->header, mapping, &file->slides[i], &error);
+        if (status != USP_OK && !file->is_cut) send_note(opening, error.text);
         /* Pages are decoded while they are read, so the slide information does not come through them. */
         file->slides[i].info.source = uspi_file_bytes(file->file).source;
     }
@@ -339,6 +360,15 @@ static int by_uuid(const void *a, const void *b) {
     return memcmp((*x)->uuid, (*y)->uuid, sizeof(*x)->uuid);
 }
 
+/* Names the file with local symbols if it lacks some. How large a symbol is, the images tell. */
+static void check_symbols(const struct opening *opening) {
+    const struct uspi_dyld_cache *cache = opening->cache;
+    struct uspi_error error = {.text = ""};
+    if (cache->symbols < 0 || cache->files[cache->symbols]->is_cut) return;
+    const struct uspi_dyld_header *header = &cache->files[cache->symbols]->header;
+    if (uspi_dyld_check_locals(header, cache->wide, &error) != USP_OK) send_note(opening, error.text);
+}
+
 /* The magic does not tell the processor of every cache; the images do. */
 static void find_processor(struct uspi_dyld_cache *cache) {
     for (uint32_t i = 0; i < cache->member_count && cache->arch == USP_ARCH_NONE; i++) {
@@ -346,6 +376,7 @@ static void find_processor(struct uspi_dyld_cache *cache) {
         if (uspi_macho_open(&macho, uspi_bytes_at(&cache->source, cache->members[i].address), NULL) != USP_OK) continue;
         cache->arch = macho.arch;
         cache->variant = macho.variant;
+        cache->wide = macho.wide;
     }
 }
 
@@ -412,6 +443,7 @@ static int open_all(struct opening *opening) {
     for (uint32_t i = 0; i < cache->member_count; i++) cache->by_uuid[i] = &cache->members[i];
     qsort(cache->by_uuid, cache->member_count, sizeof(const struct uspi_dyld_member *), by_uuid);
     find_processor(cache);
+    check_symbols(opening);
     find_selectors(cache);
     return USP_OK;
 }

@@ -19,6 +19,7 @@ struct uspi_dyld_file {
     struct uspi_source source;     /* the file's bytes, with pointers replaced by the addresses that they stand for */
     struct uspi_dyld_header header;
     struct uspi_dyld_slide slides[USPI_DYLD_MAPPINGS];
+    bool is_cut; /* it lacks bytes of its mappings, and a note said so */
 };
 
 /* A range of addresses that a file holds. */
@@ -50,6 +51,7 @@ struct uspi_dyld_cache {
     char *paths;                             /* of the images */
     usp_addr base, end;
     uint32_t arch, variant;
+    bool wide;                 /* its images have 64 bits */
     usp_addr selectors;        /* from which names in method lists count; 0: none */
     struct uspi_source source; /* the cache's bytes by address */
 };

@@ -200,7 +200,7 @@ static int find_entry(struct uspi_bytes entries, size_t size, uint64_t offset, u
     const uint64_t all = entries.size / size;
     for (uint64_t i = 0; i < all; i += 64) {
         const uint64_t n = all - i < 64 ? all - i : 64;
-        int status = uspi_bytes_read(entries, i * size, raw, (size_t)n * size, "entries of local symbols", error);
+        int status = uspi_bytes_read(entries, i * size, raw, (size_t)n * size, "index of local symbols", error);
         if (status != USP_OK) return status;
         for (size_t k = 0; k < n; k++) {
             const uint8_t *entry = raw + k * size, *rest = entry + (size - 8);
@@ -213,29 +213,49 @@ static int find_entry(struct uspi_bytes entries, size_t size, uint64_t offset, u
     return uspi_bytes_error(error, entries, 0, USP_ERROR_NOT_FOUND, "no local symbols of the image");
 }
 
-int uspi_dyld_locals(const struct uspi_dyld_header *header, uint64_t offset, bool wide, struct uspi_dyld_locals *locals,
-                     struct uspi_error *error) {
-    const size_t entry = header->size >= HEADER_OF_LOCALS_64 ? 16 : 12, nlist = wide ? 16 : 12;
-    struct uspi_bytes all, entries, symbols;
+/* The tables of local symbols. */
+struct local_tables {
+    struct uspi_bytes entries, symbols, strings;
+    size_t entry, nlist; /* the sizes of one entry and of one symbol in bytes */
+};
+
+static int find_tables(const struct uspi_dyld_header *header, bool wide, struct local_tables *tables,
+                       struct uspi_error *error) {
+    struct uspi_bytes all;
     uint8_t raw[LOCALS];
-    uint64_t start = 0;
+    tables->entry = header->size >= HEADER_OF_LOCALS_64 ? 16 : 12;
+    tables->nlist = wide ? 16 : 12;
     if (header->locals_offset == 0) {
         return uspi_bytes_error(error, header->bytes, 0, USP_ERROR_NOT_FOUND, "no local symbols");
     }
-    int status = uspi_bytes_read(header->bytes, header->locals_offset, raw, sizeof raw, "local symbols", error);
+    int status =
+        uspi_bytes_read(header->bytes, header->locals_offset, raw, sizeof raw, "header of local symbols", error);
     if (status != USP_OK) return status;
     all = (struct uspi_bytes){header->bytes.source, header->bytes.from + header->locals_offset,
                               header->bytes.size - header->locals_offset};
-    const struct uspi_array by_image = {uspi_le32(raw + 16), uspi_le32(raw + 20), entry, "entries of local symbols"};
-    const struct uspi_array nlists = {uspi_le32(raw), uspi_le32(raw + 4), nlist, "local symbols"};
-    status = uspi_bytes_array(all, by_image, &entries, error);
-    if (status == USP_OK) status = uspi_bytes_array(all, nlists, &symbols, error);
-    if (status == USP_OK) {
-        status = uspi_bytes_sub(all, uspi_le32(raw + 8), uspi_le32(raw + 12), "names of local symbols",
-                                &locals->strings, error);
-    }
-    if (status == USP_OK) status = find_entry(entries, entry, offset, &start, &locals->count, error);
+    const struct uspi_array by_image = {uspi_le32(raw + 16), uspi_le32(raw + 20), tables->entry,
+                                        "index of local symbols"};
+    const struct uspi_array nlists = {uspi_le32(raw), uspi_le32(raw + 4), tables->nlist, "table of local symbols"};
+    status = uspi_bytes_array(all, by_image, &tables->entries, error);
+    if (status == USP_OK) status = uspi_bytes_array(all, nlists, &tables->symbols, error);
     if (status != USP_OK) return status;
-    return uspi_bytes_sub(symbols, start * nlist, locals->count * nlist, "local symbols of the image", &locals->entries,
-                          error);
+    return uspi_bytes_sub(all, uspi_le32(raw + 8), uspi_le32(raw + 12), "string table of local symbols",
+                          &tables->strings, error);
+}
+
+int uspi_dyld_check_locals(const struct uspi_dyld_header *header, bool wide, struct uspi_error *error) {
+    struct local_tables tables;
+    return find_tables(header, wide, &tables, error);
+}
+
+int uspi_dyld_locals(const struct uspi_dyld_header *header, uint64_t offset, bool wide, struct uspi_dyld_locals *locals,
+                     struct uspi_error *error) {
+    struct local_tables tables;
+    uint64_t start = 0;
+    int status = find_tables(header, wide, &tables, error);
+    if (status == USP_OK) status = find_entry(tables.entries, tables.entry, offset, &start, &locals->count, error);
+    if (status != USP_OK) return status;
+    locals->strings = tables.strings;
+    return uspi_bytes_sub(tables.symbols, start * tables.nlist, locals->count * tables.nlist,
+                          "list of the image's local symbols", &locals->entries, error);
 }

@@ -93,6 +93,9 @@ struct uspi_dyld_locals {
 int uspi_dyld_locals(const struct uspi_dyld_header *header, uint64_t offset, bool wide, struct uspi_dyld_locals *locals,
                      struct uspi_error *error);
 
+/* Checks that the file has the tables of local symbols whole. USP_ERROR_NOT_FOUND when it has none. */
+int uspi_dyld_check_locals(const struct uspi_dyld_header *header, bool wide, struct uspi_error *error);
+
 /* ---- pointers ---- */
 
 /* A cache on disk keeps its pointers in a packed form, with a chain through the pointers of each page. */

@@ -203,6 +203,80 @@ START_TEST(a_cut_file_is_named) {
 }
 END_TEST
 
+static size_t count_notes(const char *part) {
+    size_t count = 0;
+    for (const char *at = notes; (at = strstr(at, part)) != NULL; at++) count++;
+    return count;
+}
+
+START_TEST(cut_local_symbols_are_named_once_and_the_rest_is_served) {
+    struct usp_dyld_caches *caches;
+    char error[512];
+    /* In the head of the local symbols, their entries, symbols and names. The tables end with the entries. */
+    static const size_t sizes[] = {LOCALS,        LOCALS + 8,     LOCALS + 0x48, LOCALS + 0x60,
+                                   LOCALS + 0x84, LOCALS + 0x100, LOCALS + 0x11f};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (unsigned is_split = 0; is_split < 2; is_split++) {
+            memset(bytes, 0, sizeof bytes);
+            notes[0] = '\0';
+            if (is_split != 0) {
+                save_split();
+                save("main.symbols", sizes[i]);
+            } else {
+                put_cache(0x1c8);
+                save("main", sizes[i]);
+            }
+            ck_assert_int_eq(add("main", &caches, error), USP_OK);
+            ck_assert_uint_eq(count_notes("\n"), 1);
+            ck_assert_uint_eq(count_notes(is_split != 0 ? "/main.symbols" : "/main: "), 1);
+            expect_name(caches, 0x1004, "public");
+            expect_name(caches, 0x1044, NULL);
+            usp_dyld_caches_free(caches);
+        }
+    }
+    notes[0] = '\0';
+    save_split();
+    save("main.symbols", LOCALS + 0x120);
+    expect_both_names("main");
+}
+END_TEST
+
+START_TEST(a_file_that_lacks_several_mappings_is_named_once) {
+    struct usp_dyld_caches *caches;
+    char error[512];
+    put_cache(0x1c8);
+    put(0x14, 4, 2);
+    put(0x1c8 + 8, 8, LINKING);
+    put(0x1c8 + 32, 8, BASE + LINKING);
+    put(0x1c8 + 40, 8, LOCALS - LINKING);
+    put(0x1c8 + 48, 8, LINKING);
+    save("main", IMAGE + 0x200);
+    ck_assert_int_eq(add("main", &caches, error), USP_OK);
+    ck_assert_uint_eq(count_notes("\n"), 1);
+    ck_assert_ptr_nonnull(strstr(notes, "/main: cut: its mappings need 49152 bytes, the file has 16896"));
+    usp_dyld_caches_free(caches);
+}
+END_TEST
+
+/* A refused file leaves its memory to the next one; its pages stay in the store. */
+START_TEST(pages_of_a_refused_file_are_not_those_of_the_next) {
+    struct usp_dyld_caches *caches;
+    char error[512];
+    ck_assert_int_eq(usp_dyld_caches_create(&caches), USP_OK);
+    put_cache(0x1c8);
+    put(0x90, 8, 0); /* no images */
+    save("main", SIZE);
+    for (unsigned i = 0; i < 64; i++) {
+        ck_assert_int_eq(usp_dyld_caches_add(caches, in_folder("main"), NULL, NULL, error, sizeof error),
+                         USP_ERROR_FORMAT);
+    }
+    put(0x90, 8, 1);
+    save("main", SIZE);
+    ck_assert_int_eq(usp_dyld_caches_add(caches, in_folder("main"), NULL, NULL, error, sizeof error), USP_OK);
+    usp_dyld_caches_free(caches);
+}
+END_TEST
+
 START_TEST(no_suffix_leads_elsewhere) {
     struct usp_dyld_caches *caches;
     char error[512];
@@ -366,7 +440,9 @@ int main(void) {
     tcase_add_checked_fixture(caches, set_up, remove_folder);
     add_tests(caches, one_file_names_its_image, the_list_says_what_a_cache_has, an_image_becomes_a_file_of_its_own,
               files_are_found_by_suffix_and_uuid, a_missing_file_is_named_and_the_rest_is_served,
-              a_file_of_another_cache_is_not_used, a_cut_file_is_named, no_suffix_leads_elsewhere,
+              a_file_of_another_cache_is_not_used, a_cut_file_is_named,
+              cut_local_symbols_are_named_once_and_the_rest_is_served, a_file_that_lacks_several_mappings_is_named_once,
+              pages_of_a_refused_file_are_not_those_of_the_next, no_suffix_leads_elsewhere,
               mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched,
               a_file_that_shrinks_ends_nothing);
     add_tests(pointers, pointers_of_each_version_are_decoded, a_chain_ends_with_its_page);
