@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the caches in a folder. See dyld_cache_set.h. The places: dyld include/mach-o/dyld_cache_format.h (paths at its end); Xcode's DeviceSupport
- * folders (Apple, "Acquiring operating system symbol information"). */
+/* Finds the caches in a folder. See dyld_cache_set.h. The places: dyld include/mach-o/dyld_cache_format.h (paths at its
+ * end); Xcode's DeviceSupport folders (Apple, "Acquiring operating system symbol information"). */
 #include "lib/images/dyld_cache_set.h"
 
 #include "lib/base/array.h"

@@ -35,11 +35,11 @@ struct uspi_process_root {
 void uspi_places_of_process(struct uspi_image_sources *places, const struct usp_images *images, int64_t process,
                             struct uspi_process_root *root);
 
-/* Opens the file at the image's path or, without one, makes it from a shared cache that has the image. search.file is used for the main program's image only. An image without a build
- * id accepts a file whose id is in the image's memory, and one without an id, unless the image's own file is known to
- * have been replaced. If no file fits, asks the system for the file that a live process has mapped. On success the
- * caller closes *file. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_MISMATCH (only files of other builds were found),
- * USP_ERROR_NO_MEMORY, or what opening failed with. */
+/* Opens the file at the image's path or, without one, makes it from a shared cache that has the image. search.file is
+ * used for the main program's image only. An image without a build id accepts a file whose id is in the image's memory,
+ * and one without an id, unless the image's own file is known to have been replaced. If no file fits, asks the system
+ * for the file that a live process has mapped. On success the caller closes *file. Returns USP_OK, USP_ERROR_NOT_FOUND,
+ * USP_ERROR_MISMATCH (only files of other builds were found), USP_ERROR_NO_MEMORY, or what opening failed with. */
 int uspi_image_file_open(const struct usp_image *image, const struct uspi_image_sources *places,
                          struct uspi_file **file, struct uspi_error *error);
 

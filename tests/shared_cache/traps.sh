@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Tests the command with made shared caches: each known fault of readers of shared caches is a test (traps.py). Arguments choose tests by a
-# part of their names.
+# Tests the command with made shared caches: each known fault of readers of shared caches is a test (traps.py).
+# Arguments choose tests by a part of their names.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
