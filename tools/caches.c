@@ -21,14 +21,21 @@ bool add_shared_cache(struct cache_options *caches, const char *path) {
     return true;
 }
 
+struct noted {
+    struct cache_options *caches;
+    bool is_quiet;
+};
+
 /* Implements usp_dyld_caches_note. */
 static void say_note(void *context, const char *text) {
-    const bool *is_quiet = context;
-    if (!*is_quiet) complain("%s", text);
+    const struct noted *noted = context;
+    noted->caches->is_incomplete = true;
+    if (!noted->is_quiet) complain("%s", text);
 }
 
 int open_shared_caches(struct cache_options *caches, bool is_quiet) {
     char error[1024];
+    struct noted noted = {caches, is_quiet};
     if (caches->count == 0 || caches->set != NULL) return EXIT_ALL_WELL;
     int status = usp_dyld_caches_create(&caches->set);
     if (status != USP_OK) {
@@ -36,7 +43,7 @@ int open_shared_caches(struct cache_options *caches, bool is_quiet) {
         return EXIT_FAILED;
     }
     for (size_t i = 0; i < caches->count; i++) {
-        status = usp_dyld_caches_add(caches->set, caches->paths[i], say_note, &is_quiet, error, sizeof error);
+        status = usp_dyld_caches_add(caches->set, caches->paths[i], say_note, &noted, error, sizeof error);
         if (status == USP_OK) continue;
         complain("%s", error[0] != '\0' ? error : usp_status_string(status));
         return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
@@ -121,11 +128,11 @@ static int complain_of_chosen(const struct cached_choice *choice, const struct c
 int choose_cached_images(const struct cache_options *caches, const struct cached_choice *choice, uint64_t slide,
                          bool is_one, struct usp_images **images) {
     struct chosen chosen = {0};
-    struct usp_images *lists[64] = {NULL};
     struct usp_dyld_cache cache;
-    int status = USP_OK, result = EXIT_ALL_WELL;
-    const size_t count = usp_dyld_caches_count(caches->set), most = sizeof lists / sizeof *lists;
-    for (size_t i = 0; status == USP_OK && i < count && i < most; i++) {
+    const size_t count = usp_dyld_caches_count(caches->set);
+    struct usp_images **lists = calloc(count + 1, sizeof *lists);
+    int status = lists != NULL ? USP_OK : USP_ERROR_NO_MEMORY, result = EXIT_ALL_WELL;
+    for (size_t i = 0; status == USP_OK && i < count; i++) {
         usp_dyld_caches_get(caches->set, i, &cache);
         status = usp_dyld_caches_list(caches->set, i, is_one ? 0 : USP_DYLD_STUBS, &lists[i]);
         if (status == USP_OK) status = add_chosen(choice, lists[i], cache.path, slide, &chosen);
@@ -135,7 +142,8 @@ int choose_cached_images(const struct cache_options *caches, const struct cached
     } else if (status == USP_OK) {
         status = usp_images_create(chosen.images, chosen.count, images);
     }
-    for (size_t i = 0; i < most; i++) usp_images_free(lists[i]);
+    for (size_t i = 0; lists != NULL && i < count; i++) usp_images_free(lists[i]);
+    free(lists);
     free(chosen.images);
     if (status == USP_OK) return result;
     complain("%s", usp_status_string(status));

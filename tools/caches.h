@@ -19,6 +19,7 @@ struct cache_options {
     const char **paths; /* of --shared-cache; owned, but its strings belong to the command line */
     size_t count;
     struct usp_dyld_caches *set; /* NULL: none were given, or they are not open yet */
+    bool is_incomplete;          /* a file of an open cache is missing, cut, damaged or of another cache */
 };
 
 /* Adds the value of a --shared-cache. Complains if memory is exhausted. */

@@ -288,6 +288,8 @@ static void take_cache(struct store_adding *adding, const char *path) {
         complain("%s: it has no image that --only names", path);
         result = EXIT_INCOMPLETE;
     }
+    /* Names are missing in the indexes. */
+    if (result == EXIT_ALL_WELL && caches.is_incomplete) result = EXIT_INCOMPLETE;
     note(adding, result);
     usp_images_free(images);
     shared_caches_clear(&caches);
@@ -362,8 +364,8 @@ static void take_path(struct store_adding *adding, const char *path, unsigned de
         take_archive(adding, path);
     } else if (!adding->is_verification && is_shared_cache(path)) {
         /* A folder has a cache's further files beside the main one. */
-        const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-        if (!adding->is_searching || strchr(name, '.') == NULL) take_cache(adding, path);
+        const char *slash = strrchr(path, '/'), *dot = strchr(slash != NULL ? slash : path, '.');
+        if (!adding->is_searching || dot == NULL || strcmp(dot, ".development") == 0) take_cache(adding, path);
     } else {
         take_file(adding, path);
     }

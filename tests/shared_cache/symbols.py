@@ -5,6 +5,7 @@
 usage: symbols.py UNSPOOL FOLDER [PART_OF_A_NAME]...    FOLDER/ARCH has the dylibs"""
 import json
 import os
+import shutil
 import sys
 
 import reports
@@ -124,13 +125,50 @@ def test_store_of_some_images(h):
     """`store add --only` makes indexes of some images; a second run makes those that are missing."""
     made = h.make('arm64', '--header 0x200 --layout whole --locals symbols')
     store = os.path.join(os.path.dirname(made.path), 'store')
-
     h.run('store', 'add', '--quiet', '-o', store, '--only', 'Gamma', made.path).succeeded()
     first = {os.path.join(p, n) for p, _, names in os.walk(store) for n in names}
     check(first, 'no index')
     h.run('store', 'add', '--quiet', '-o', store, made.path).succeeded()
     second = {os.path.join(p, n) for p, _, names in os.walk(store) for n in names}
     check(first < second, sorted(second))
+
+
+def test_store_of_an_incomplete_cache(h):
+    """`store add` names a file of the cache that is missing or cut, once, adds the rest, and has status 1."""
+    for damage in (os.remove, lambda path: os.truncate(path, 0x4010)):
+        made = h.make('arm64', '--header 0x200 --layout whole --locals symbols')
+        damage(made.file('.symbols'))
+        store = os.path.join(os.path.dirname(made.path), 'store')
+        result = h.run('store', 'add', '-o', store, made.path)
+        check(result.status == 1 and result.err.count(made.file('.symbols')) == 1, result)
+        check(len(result.out.splitlines()) == len(made.images), result)
+
+
+def test_store_of_a_folder(h):
+    """`store add` takes the main files in a folder, also those for development, and no sub-cache by itself."""
+    for name in ('dyld_shared_cache_arm64', 'dyld_shared_cache_arm64.development'):
+        made = h.make('arm64', '--header 0x200 --layout apart --locals symbols', file=name)
+        folder = os.path.dirname(made.path)
+        result = h.run('store', 'add', '-o', os.path.join(h.work, name + '.store'), folder).succeeded()
+        check(len(result.out.splitlines()) == len(made.images), result)
+
+
+def test_many_caches(h):
+    """An image of the last of many caches is found by its UUID."""
+    made = h.make('arm64', '--header 0x200 --layout one --locals main')
+    folder = os.path.dirname(made.path)
+    entry, count = made.peek(0x88, 'QQ')
+    places = (0x58, *range(entry, entry + 32 * count, 32))
+    kept = [made.peek(at, '2s')[0] for at in places]
+    for n in range(70):
+        for at, uuid in zip(places, kept):
+            made.poke(at, '2s', uuid if n == 69 else bytes((n, uuid[1] ^ 1)))
+        os.mkdir(os.path.join(folder, 'v%02d' % n))
+        shutil.copy(made.path, os.path.join(folder, 'v%02d' % n))
+    os.remove(made.path)
+    uuid = next(image['uuid'] for image in made.truth['images'])
+    result = h.run('symbols', '--shared-cache', folder, '--uuid', uuid).succeeded()
+    check('sys_add' in result.out, result)
 
 
 def test_folders(h):
