@@ -94,7 +94,8 @@ static void try_name(struct walk *walk, const char *folder, const char *name, un
 
 static void walk_folder(struct walk *walk, const char *folder, unsigned depth, unsigned free_levels) {
     struct names names = {.is_whole = true};
-    if (depth > DEPTH_MAX || walk->folders++ == FOLDERS_MAX) return;
+    if (depth > DEPTH_MAX || walk->folders == FOLDERS_MAX) return;
+    walk->folders++;
     const int status = uspi_os_list_folder(folder, add_name, &names);
     if (!names.is_whole) walk->status = USP_ERROR_NO_MEMORY;
     /* The order of a folder's entries must not decide which of two caches is used. */

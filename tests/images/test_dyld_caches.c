@@ -357,6 +357,24 @@ START_TEST(folders_are_searched) {
 }
 END_TEST
 
+/* Counts the main files that are found; far too many end the search. */
+static int count_found(void *context, const char *path) {
+    (void)path;
+    return ++*(unsigned *)context < 5000 ? USP_OK : USP_ERROR_SYSTEM;
+}
+
+START_TEST(links_in_circles_end) {
+    char command[512];
+    unsigned found = 0;
+    snprintf(command, sizeof command,
+             "cd %s && touch dyld_shared_cache_arm64 && ln -s . System && ln -s . Library && ln -s . private", folder);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(uspi_dyld_folders_walk(folder, count_found, &found), USP_OK);
+    ck_assert_uint_gt(found, 1);
+    ck_assert_uint_le(found, 2048);
+}
+END_TEST
+
 START_TEST(a_file_that_shrinks_ends_nothing) {
     struct usp_dyld_caches *caches;
     char error[512];
@@ -443,7 +461,7 @@ int main(void) {
               a_file_of_another_cache_is_not_used, a_cut_file_is_named,
               cut_local_symbols_are_named_once_and_the_rest_is_served, a_file_that_lacks_several_mappings_is_named_once,
               pages_of_a_refused_file_are_not_those_of_the_next, no_suffix_leads_elsewhere,
-              mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched,
+              mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched, links_in_circles_end,
               a_file_that_shrinks_ends_nothing);
     add_tests(pointers, pointers_of_each_version_are_decoded, a_chain_ends_with_its_page);
     return run_suite("dyld caches", caches, pointers);
