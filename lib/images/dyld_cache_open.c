@@ -28,6 +28,7 @@ struct opening {
     usp_dyld_caches_note note;
     void *context;
     struct uspi_error *error;
+    bool is_there; /* the set has the cache */
 };
 
 static void send_note(const struct opening *opening, const char *text) {
@@ -419,12 +420,20 @@ static void find_selectors(struct uspi_dyld_cache *cache) {
 
 /* ---- opening ---- */
 
+static bool has_cache(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
+    bool has = false;
+    for (size_t i = 0; i < caches->count; i++) has |= memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0;
+    return has && memcmp(uuid, no_uuid, sizeof no_uuid) != 0;
+}
+
 static int open_all(struct opening *opening) {
     struct uspi_dyld_cache *cache = opening->cache;
     int status = open_file(opening->set, cache->path, &cache->files[0], opening->error);
     if (status != USP_OK) return status;
     cache->file_count = 1;
     const struct uspi_dyld_header *header = &cache->files[0]->header;
+    opening->is_there = has_cache(opening->set, header->uuid);
+    if (opening->is_there) return USP_OK;
     if (header->mapping_count == 0) {
         return uspi_error_set(opening->error, USP_ERROR_FORMAT, "%s: it maps nothing", cache->path);
     }
@@ -457,7 +466,7 @@ int uspi_dyld_cache_open(struct usp_dyld_caches *caches, const char *path, usp_d
     made->path = strdup(path);
     made->symbols = -1;
     int status = made->path != NULL ? open_all(&opening) : out_of_memory(path, error);
-    if (status != USP_OK) {
+    if (status != USP_OK || opening.is_there) {
         uspi_dyld_cache_free(made);
         return status;
     }

@@ -87,8 +87,8 @@ const struct uspi_dyld_member *uspi_dyld_member_at(const struct uspi_dyld_cache 
 bool uspi_dyld_find(const struct usp_dyld_caches *caches, const uint8_t uuid[16], const struct uspi_dyld_cache **cache,
                     const struct uspi_dyld_member **member);
 
-/* Opens the cache whose main file has this path. On success the caller frees *cache. Returns as usp_dyld_caches_add
- * does for a file. */
+/* Opens the cache whose main file has this path. On success the caller frees *cache, which is NULL if the set has a cache
+ * with the same UUID. Returns as usp_dyld_caches_add does for a file. */
 int uspi_dyld_cache_open(struct usp_dyld_caches *caches, const char *path, usp_dyld_caches_note note, void *context,
                          struct uspi_dyld_cache **cache, struct uspi_error *error);
 void uspi_dyld_cache_free(struct uspi_dyld_cache *cache);

@@ -39,21 +39,11 @@ struct adding {
     size_t found; /* caches in a folder */
 };
 
-static bool has_cache(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
-    bool has = false;
-    for (size_t i = 0; i < caches->count; i++) has |= memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0;
-    return has && memcmp(uuid, no_uuid, sizeof no_uuid) != 0;
-}
-
 static int add_file(const struct adding *adding, const char *path, struct uspi_error *error) {
     struct usp_dyld_caches *caches = adding->caches;
     struct uspi_dyld_cache *cache;
     int status = uspi_dyld_cache_open(caches, path, adding->note, adding->context, &cache, error);
-    if (status != USP_OK) return status;
-    if (has_cache(caches, cache->files[0]->header.uuid)) {
-        uspi_dyld_cache_free(cache);
-        return USP_OK;
-    }
+    if (status != USP_OK || cache == NULL) return status;
     if (!uspi_room_for(&caches->caches, &caches->capacity, caches->count, 1, sizeof *caches->caches)) {
         uspi_dyld_cache_free(cache);
         return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);

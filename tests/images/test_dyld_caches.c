@@ -40,6 +40,12 @@ static void take_note(void *context, const char *text) {
     snprintf(notes + used, sizeof notes - used, "%s\n", text);
 }
 
+static size_t count_notes(const char *part) {
+    size_t count = 0;
+    for (const char *at = notes; (at = strstr(at, part)) != NULL; at++) count++;
+    return count;
+}
+
 static int add(const char *name, struct usp_dyld_caches **caches, char error[512]) {
     ck_assert_int_eq(usp_dyld_caches_create(caches), USP_OK);
     return usp_dyld_caches_add(*caches, in_folder(name), take_note, NULL, error, 512);
@@ -161,6 +167,10 @@ START_TEST(a_missing_file_is_named_and_the_rest_is_served) {
     ck_assert_ptr_nonnull(strstr(notes, "main.symbols"));
     expect_name(caches, 0x1004, "public");
     expect_name(caches, 0x1044, NULL); /* it is <redacted> */
+    /* The same cache again gives no second message. */
+    ck_assert_int_eq(usp_dyld_caches_add(caches, in_folder("main"), take_note, NULL, NULL, 0), USP_OK);
+    ck_assert_uint_eq(usp_dyld_caches_count(caches), 1);
+    ck_assert_uint_eq(count_notes("main.symbols"), 1);
     usp_dyld_caches_free(caches);
     notes[0] = '\0';
     ck_assert_int_eq(unlink(in_folder("main.02.dylddata")), 0);
@@ -202,12 +212,6 @@ START_TEST(a_cut_file_is_named) {
     }
 }
 END_TEST
-
-static size_t count_notes(const char *part) {
-    size_t count = 0;
-    for (const char *at = notes; (at = strstr(at, part)) != NULL; at++) count++;
-    return count;
-}
 
 START_TEST(cut_local_symbols_are_named_once_and_the_rest_is_served) {
     struct usp_dyld_caches *caches;
