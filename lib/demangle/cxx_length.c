@@ -16,6 +16,12 @@
 #define PARTS_MAX 2048u
 #define DEPTH_MAX 256u
 
+/* A part of a name that a back reference can repeat. */
+struct part {
+    uint64_t size;
+    uint64_t parameters; /* template parameters in it */
+};
+
 struct measure {
     const char *at, *end;
     unsigned depth;
@@ -26,7 +32,10 @@ struct measure {
     uint64_t largest_argument;   /* of the template arguments before this place */
     uint64_t pack, longest_pack; /* arguments of the longest argument pack: of the whole name, and up to this place */
     uint64_t last_name;          /* the last identifier, which a constructor repeats */
-    uint64_t parts[PARTS_MAX];
+    uint64_t parameters;         /* template parameters up to this place, also those in parts that are repeated */
+    uint64_t most_parameters;    /* in one of the template arguments before this place */
+    unsigned encodings;          /* functions and variables in the name */
+    struct part parts[PARTS_MAX];
 };
 
 /* Each of these functions reads one construct and adds its size to *size. They return false where they do not know the
@@ -69,10 +78,18 @@ static void skip_any(struct measure *m, const char *set, uint64_t *size) {
 
 static void skip_number(struct measure *m, uint64_t *size) { skip_any(m, "0123456789", size); }
 
-static bool keep(struct measure *m, uint64_t size) {
+/* Keeps a part, before which there were `before` template parameters. */
+static bool keep(struct measure *m, uint64_t size, uint64_t before) {
     if (m->part_count == PARTS_MAX) return false;
-    m->parts[m->part_count++] = size;
+    m->parts[m->part_count++] = (struct part){size, m->parameters - before};
     return true;
+}
+
+/* Adds the size of an expansion, which repeats its pattern for each argument of a pack. The demangler walks the pattern
+ * once more, to find the pack. */
+static void add_expansion(struct measure *m, uint64_t *size, uint64_t pattern, uint64_t before) {
+    add(size, product(pattern, m->pack + 2));
+    m->parameters = sum(before, product(m->parameters - before, m->pack + 2));
 }
 
 /* Reads a construct until `E`, which ends a list of them. */
@@ -119,13 +136,15 @@ static bool read_reference(struct measure *m, uint64_t *size) {
     if (next != '_') n++;
     m->at++;
     if (n >= m->part_count) return false;
-    uint64_t largest = 0;
+    struct part largest = {0, 0};
     const uint64_t first = n > m->uncertain ? n - m->uncertain : 0;
     for (uint64_t i = first; i < m->part_count && i <= n + m->uncertain; i++) {
-        if (m->parts[i] > largest) largest = m->parts[i];
+        if (m->parts[i].size > largest.size) largest.size = m->parts[i].size;
+        if (m->parts[i].parameters > largest.parameters) largest.parameters = m->parts[i].parameters;
     }
-    m->last_name = largest;
-    add(size, sum(largest, TOKEN_MAX));
+    m->last_name = largest.size;
+    add(size, sum(largest.size, TOKEN_MAX));
+    add(&m->parameters, largest.parameters);
     return true;
 }
 
@@ -139,6 +158,7 @@ static bool read_parameter(struct measure *m, uint64_t *size) {
     }
     skip_number(m, size);
     add(size, m->largest_argument);
+    add(&m->parameters, 1);
     return skip(m, "_", size);
 }
 
@@ -234,6 +254,7 @@ static bool read_unqualified(struct measure *m, uint64_t *size) {
 
 /* <nested-name>: N, qualifiers, parts, E. Every beginning of it but the whole can be repeated. */
 static bool read_nested(struct measure *m, uint64_t *size, bool *is_template) {
+    const uint64_t before = m->parameters;
     uint64_t whole = 0;
     bool is_first = true, is_part = false;
     skip(m, "N", size);
@@ -241,7 +262,7 @@ static bool read_nested(struct measure *m, uint64_t *size, bool *is_template) {
     skip_any(m, "RO", size);
     for (; look(m, 0) != 'E'; is_first = false) {
         const char c = look(m, 0), next = look(m, 1);
-        if (is_part && !keep(m, whole)) return false;
+        if (is_part && !keep(m, whole, before)) return false;
         is_part = true;
         bool was_template = *is_template;
         *is_template = false;
@@ -294,6 +315,7 @@ static bool read_local(struct measure *m, uint64_t *size, bool *is_template) {
 }
 
 static bool read_name(struct measure *m, uint64_t *size, bool *is_template) {
+    const uint64_t before = m->parameters;
     uint64_t whole = 0;
     *is_template = false;
     if (m->depth >= DEPTH_MAX) return false;
@@ -311,7 +333,7 @@ static bool read_name(struct measure *m, uint64_t *size, bool *is_template) {
         if (!read_unqualified(m, &whole)) return false;
     }
     if (look(m, 0) == 'I') {
-        if (!is_reference && !keep(m, whole)) return false;
+        if (!is_reference && !keep(m, whole, before)) return false;
         if (!read_arguments(m, &whole)) return false;
         *is_template = true;
     }
@@ -344,6 +366,7 @@ static bool read_pack(struct measure *m, uint64_t *size) {
 
 /* <template-arg>, perhaps after the declaration of the template's parameter. */
 static bool read_argument(struct measure *m, uint64_t *size) {
+    const uint64_t before = m->parameters;
     uint64_t whole = 0;
     bool is_read = true;
     /* C++20 names template parameters that are constrained or explicit. */
@@ -362,6 +385,7 @@ static bool read_argument(struct measure *m, uint64_t *size) {
     m->depth--;
     add(size, whole);
     if (whole > m->largest_argument) m->largest_argument = whole;
+    if (m->parameters - before > m->most_parameters) m->most_parameters = m->parameters - before;
     return is_read;
 }
 
@@ -400,17 +424,18 @@ static bool read_simple(struct measure *m, uint64_t *size) {
 /* <unresolved-name> after "sr": a type or namespaces, and a name in it. Demanglers do not agree whether references can
  * repeat the type and its template. */
 static bool read_unresolved(struct measure *m, uint64_t *size) {
+    const uint64_t before = m->parameters;
     m->uncertain += 2;
     if (is_digit(look(m, 0))) {
         if (!read_simple(m, size) || !read_until_end(m, size, read_simple)) return false;
     } else if (look(m, 0) == 'T') {
         uint64_t parameter = 0;
-        if (!read_parameter(m, &parameter) || !keep(m, parameter) || look(m, 0) == 'I') return false;
+        if (!read_parameter(m, &parameter) || !keep(m, parameter, before) || look(m, 0) == 'I') return false;
         add(size, parameter);
     } else if (look(m, 1) == 't') {
         uint64_t type = 0;
         bool is_known;
-        if (!read_named_type(m, &type, &is_known) || !keep(m, type)) return false;
+        if (!read_named_type(m, &type, &is_known) || !keep(m, type, before)) return false;
         add(size, type);
     } else {
         if (!read_reference(m, size)) return false;
@@ -460,15 +485,17 @@ static bool read_coded(struct measure *m, uint64_t *size) {
         {"st", "t"},  {"sz", "e"},  {"te", "e"},  {"ti", "t"},  {"tl", "tE"},  {"tr", ""},   {"tw", "e"},
     };
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        const uint64_t before = m->parameters;
         uint64_t operands = 0;
         if (look(m, 0) != codes[i].name[0] || look(m, 1) != codes[i].name[1]) continue;
         m->at += 2;
         add(size, TOKEN_MAX * 2);
         if (!read_operands(m, &operands, codes[i].operands)) return false;
-        /* An expansion ("sp") repeats its operand for each argument of a pack. The demangler walks it once more. */
-        if (codes[i].name[0] == 's' && strchr("pPZ", codes[i].name[1]) != NULL)
-            operands = product(operands, m->pack + 2);
-        add(size, operands);
+        if (codes[i].name[0] == 's' && strchr("pPZ", codes[i].name[1]) != NULL) {
+            add_expansion(m, size, operands, before);
+        } else {
+            add(size, operands);
+        }
         return true;
     }
     return false;
@@ -508,14 +535,15 @@ static bool read_function_type(struct measure *m, uint64_t *size) {
 
 /* A type that begins with D. Sets *is_builtin if no reference can repeat it. */
 static bool read_d_type(struct measure *m, uint64_t *size, bool *is_builtin) {
+    const uint64_t before = m->parameters;
     const char next = look(m, 1);
     uint64_t operand = 0;
     bool is_read;
     if (next == 'p') {
         m->at += 2;
         is_read = read_type(m, &operand);
-        /* The demangler walks the pattern once more, to find the pack. */
-        add(size, sum(TOKEN_MAX, product(operand, m->pack + 2)));
+        add(size, TOKEN_MAX);
+        add_expansion(m, size, operand, before);
         return is_read;
     }
     if (next == 't' || next == 'T') {
@@ -552,6 +580,7 @@ static bool read_named_type(struct measure *m, uint64_t *size, bool *is_known) {
 
 /* Ts, Tu, Te and a name; a template parameter, perhaps with template arguments. */
 static bool read_t_type(struct measure *m, uint64_t *size) {
+    const uint64_t before = m->parameters;
     bool is_template;
     if (look(m, 1) != '\0' && strchr("sue", look(m, 1)) != NULL) {
         m->at += 2;
@@ -559,7 +588,7 @@ static bool read_t_type(struct measure *m, uint64_t *size) {
         return read_name(m, size, &is_template);
     }
     if (!read_parameter(m, size)) return false;
-    return look(m, 0) != 'I' || (keep(m, *size) && read_arguments(m, size));
+    return look(m, 0) != 'I' || (keep(m, *size, before) && read_arguments(m, size));
 }
 
 /* U, an identifier, perhaps template arguments, and a type: an extension's qualifier ("Ua10objc_object"). */
@@ -600,6 +629,7 @@ static bool read_modified_type(struct measure *m, uint64_t *size, char c) {
 }
 
 static bool read_type(struct measure *m, uint64_t *size) {
+    const uint64_t before = m->parameters;
     const char c = look(m, 0);
     uint64_t whole = 0;
     bool is_read, is_known = false;
@@ -634,7 +664,7 @@ static bool read_type(struct measure *m, uint64_t *size) {
     }
     m->depth--;
     add(size, whole);
-    return is_read && (is_known || keep(m, whole));
+    return is_read && (is_known || keep(m, whole, before));
 }
 
 /* ---- whole names ---- */
@@ -689,6 +719,7 @@ static bool read_encoding(struct measure *m, uint64_t *size) {
     bool is_template = false;
     if (m->depth >= DEPTH_MAX) return false;
     if (look(m, 1) == '\0') return false;
+    m->encodings++;
     if (look(m, 0) == 'T' || (look(m, 0) == 'G' && strchr("VRT", look(m, 1)) != NULL)) return read_special(m, size);
     m->depth++;
     bool is_read = read_name(m, size, &is_template);
@@ -703,7 +734,8 @@ static bool read_whole(struct measure *m, const char *name, size_t length, uint6
     m->end = name + length;
     m->depth = m->part_count = m->uncertain = 0;
     m->is_conversion = false;
-    m->largest_argument = m->last_name = m->longest_pack = 0;
+    m->largest_argument = m->last_name = m->longest_pack = m->parameters = m->most_parameters = 0;
+    m->encodings = 0;
     if (!read_encoding(m, size)) return false;
     /* A suffix that a compiler adds to a copy (".cold"). */
     if (look(m, 0) == '.') {
@@ -713,13 +745,28 @@ static bool read_whole(struct measure *m, const char *name, size_t length, uint6
     return m->at == m->end;
 }
 
-bool uspi_cxx_length(const char *name, size_t length, uint64_t *bound) {
+/* Adds what template parameters become when their arguments stand after them. Each may become the largest argument. The
+ * parameters of that one become arguments of a function around it, and so on; a demangler enters each function at most
+ * twice at a time. */
+static void add_late_arguments(const struct measure *m, uint64_t *size) {
+    uint64_t argument = product(m->parameters, m->largest_argument);
+    for (unsigned i = 1; i < m->encodings && argument != UINT64_MAX && m->most_parameters != 0; i++) {
+        argument = product(argument, m->most_parameters + 1);
+        argument = product(argument, m->most_parameters + 1);
+    }
+    add(size, argument);
+}
+
+bool uspi_cxx_length(const char *name, size_t length, bool resolves_late, uint64_t *bound) {
     struct measure m;
     m.pack = 0;
     if (length < 3 || name[0] != '_' || name[1] != 'Z') return false;
     /* The first reading finds how long argument packs are, which may stand after their expansions. */
-    if (!read_whole(&m, name, length, bound)) return false;
-    if (m.longest_pack == 0) return true;
-    m.pack = m.longest_pack;
-    return read_whole(&m, name, length, bound);
+    bool is_read = read_whole(&m, name, length, bound);
+    if (is_read && m.longest_pack != 0) {
+        m.pack = m.longest_pack;
+        is_read = read_whole(&m, name, length, bound);
+    }
+    if (is_read && resolves_late) add_late_arguments(&m, bound);
+    return is_read;
 }

@@ -95,11 +95,14 @@ static uint64_t rough_length(const char *name, size_t length) {
 }
 
 /* Returns whether the demangled name is certainly not too long. */
-static bool is_moderate(const char *name) {
+static bool is_moderate(const struct uspi_cxx *cxx, const char *name) {
     const size_t length = strlen(name);
     uint64_t bound;
-    if (!uspi_cxx_length(name, length, &bound)) bound = rough_length(name, length);
-    return bound <= OUTPUT_MAX;
+    if (!uspi_cxx_length(name, length, false, &bound)) return rough_length(name, length) <= OUTPUT_MAX;
+    if (bound > OUTPUT_MAX || cxx->is_llvm) return bound <= OUTPUT_MAX;
+    if (uspi_cxx_length(name, length, true, &bound) && bound <= OUTPUT_MAX) return true;
+    /* That bound is high for lambdas in templates. The rough one does not know expansions in expressions ("sp"). */
+    return strstr(name, "sp") == NULL && rough_length(name, length) <= OUTPUT_MAX;
 }
 
 /* Demangles `name`, which begins with _Z. Returns a malloc'ed string. NULL: there is no C++ runtime, it does not know
@@ -107,7 +110,7 @@ static bool is_moderate(const char *name) {
 static char *cxx_demangle(struct uspi_cxx *cxx, const char *name) {
     int status = 0;
     find_demangler(cxx);
-    if (cxx->demangle == NULL || !is_moderate(name)) return NULL;
+    if (cxx->demangle == NULL || !is_moderate(cxx, name)) return NULL;
     char *demangled = cxx->demangle(name, NULL, NULL, &status);
     if (status == 0) return demangled;
     free(demangled);

@@ -407,19 +407,19 @@ START_TEST(cxx_lengths) {
                                           "_ZN1AS_E", "_Z1fIT_", "_ZN1AcvT_IiEEv", "f"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t bound = 0;
-        ck_assert_msg(uspi_cxx_length(cases[i].name, strlen(cases[i].name), &bound), "%s", cases[i].name);
+        ck_assert_msg(uspi_cxx_length(cases[i].name, strlen(cases[i].name), false, &bound), "%s", cases[i].name);
         ck_assert_uint_ge(bound, cases[i].length);
         ck_assert_uint_le(bound, 60 * cases[i].length);
     }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         uint64_t bound;
-        ck_assert_msg(!uspi_cxx_length(refused[i], strlen(refused[i]), &bound), "%s", refused[i]);
+        ck_assert_msg(!uspi_cxx_length(refused[i], strlen(refused[i]), false, &bound), "%s", refused[i]);
     }
     /* Every level is twice as long as the one before it. */
     static const char doubling[] =
         "_Z1f1AIiES_IS0_S0_ES_IS1_S1_ES_IS2_S2_ES_IS3_S3_ES_IS4_S4_ES_IS5_S5_ES_IS6_S6_ES_IS7_S7_E";
     uint64_t bound;
-    ck_assert(uspi_cxx_length(doubling, sizeof doubling - 1, &bound));
+    ck_assert(uspi_cxx_length(doubling, sizeof doubling - 1, false, &bound));
     ck_assert_uint_ge(bound, 1000);
 }
 END_TEST
@@ -444,6 +444,25 @@ START_TEST(cxx_that_doubles) {
             ck_assert_ptr_eq(text, name);
         }
     }
+    usp_demangler_free(demangler);
+}
+END_TEST
+
+/* A function's parameters repeat "T_" 2048 times, in parts that a template's parameter repeats later. GNU's demangler
+ * then takes the argument of that template, which has 2048 names. */
+START_TEST(cxx_with_late_arguments) {
+    static const char name[] =
+        "_ZZ1fIiEvT_PFvS0_S0_EPFvS2_S2_EPFvS4_S4_EPFvS6_S6_EPFvS8_S8_EPFvSA_SA_EPFvSC_SC_EPFvSE_SE_EPFvSG_SG_EPFvSI_SI_E"
+        "PFvSK_SK_EP1xPFvSO_SO_EPFvSQ_SQ_EPFvSS_SS_EPFvSU_SU_EPFvSW_SW_EPFvSY_SY_EPFvS10_S10_EPFvS12_S12_EPFvS14_S14_E"
+        "PFvS16_S16_EPFvS18_S18_EE1gIS1A_EvSM_";
+    uint64_t bound, late;
+    ck_assert(uspi_cxx_length(name, sizeof name - 1, false, &bound));
+    ck_assert(uspi_cxx_length(name, sizeof name - 1, true, &late));
+    ck_assert_uint_lt(bound, UINT64_C(1) << 22);
+    ck_assert_uint_ge(late, UINT64_C(2048) * 2048);
+    if (!has_cxx()) return;
+    struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
+    ck_assert_uint_le(strlen(usp_demangle(demangler, name)), UINT64_C(1) << 22);
     usp_demangler_free(demangler);
 }
 END_TEST
@@ -523,6 +542,6 @@ int main(void) {
     tcase_add_loop_test(rust, rust_v0_refuses, 0, ELEMENTS(not_rust_v0));
     tcase_add_test(rust, rust_v0_is_bounded);
     add_tests(all, languages, simplified, cxx_and_old_rust, kotlin, cxx_with_many_references, cxx_lengths,
-              cxx_that_doubles, answers_are_kept, arguments, many_threads);
+              cxx_with_late_arguments, cxx_that_doubles, answers_are_kept, arguments, many_threads);
     return run_suite("demangle", rust, all);
 }
