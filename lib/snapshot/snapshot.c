@@ -303,7 +303,12 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
     if (s->info.arch == USP_ARCH_NONE) s->info.arch = process->arch;
     if (s->info.crash == NULL) s->info.crash = "";
     if (s->info.program == NULL) s->info.program = find_program(s->source.images);
-    s->root_count = own != NULL ? uspi_roots_own(s->roots, ROOTS) : uspi_roots_in(s->source.images, s->roots, ROOTS);
+    /* A core's stacks have the same frames in every process that reads it, whatever that process has captured. */
+    if (own != NULL) {
+        s->root_count = uspi_roots_own(s->roots, ROOTS);
+    } else if (s->source.is_live) {
+        s->root_count = uspi_roots_in(s->source.images, s->roots, ROOTS);
+    }
     if (process->thread_count > 1) {
         qsort(process->threads, process->thread_count, sizeof *process->threads, by_rank);
     }

@@ -7,6 +7,8 @@
 #include "tests/support/core_walk.h"
 #include "tests/support/suite.h"
 
+#include <unspool/unspool.h>
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -176,6 +178,36 @@ START_TEST(every_thread) {
 }
 END_TEST
 
+static struct usp_snapshot *open_snapshot(void) {
+    struct usp_snapshot *snapshot;
+    char error[256];
+    int status = usp_snapshot_open_core(in_folder("core"), NULL, &snapshot, error, sizeof error);
+    ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
+    return snapshot;
+}
+
+/* A capture of this process, which finds where its own stacks end, does not change where those of a core end, which has
+ * the same libc. */
+START_TEST(same_ends) {
+    pid_t pid;
+    if (!prepare(&variants[0], &pid)) return;
+    struct usp_snapshot *own, *before = open_snapshot();
+    ck_assert_int_eq(usp_snapshot_create_self(NULL, &own), USP_OK);
+    usp_snapshot_free(own);
+    struct usp_snapshot *after = open_snapshot();
+    ck_assert_uint_eq(usp_snapshot_get_info(before)->thread_count, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct usp_stack *a = &usp_snapshot_get_thread(before, i)->stack;
+        const struct usp_stack *b = &usp_snapshot_get_thread(after, i)->stack;
+        ck_assert_uint_eq(a->count, b->count);
+        ck_assert_uint_eq(a->stop, b->stop);
+        for (unsigned f = 0; f < a->count; f++) ck_assert_uint_eq(a->frames[f].pc, b->frames[f].pc);
+    }
+    usp_snapshot_free(before);
+    usp_snapshot_free(after);
+}
+END_TEST
+
 START_TEST(images) {
     pid_t pid;
     unsigned kernel = 0, loader = 0, main_count = 0, libc = 0;
@@ -334,6 +366,7 @@ int main(void) {
     tcase_add_checked_fixture(real, make_folder, remove_folder);
     tcase_set_timeout(real, 120);
     tcase_add_loop_test(real, every_thread, 0, VARIANTS);
+    tcase_add_test(real, same_ends);
     tcase_add_test(real, images);
     add_loop_tests(real, 0, VARIANTS, replaced_removed_elsewhere, cut_off);
     return run_suite("real cores", real);
