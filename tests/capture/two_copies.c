@@ -4,12 +4,14 @@
 #define _GNU_SOURCE 1
 #include "tests/capture/copy_user.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -169,10 +171,20 @@ static void prepare_both(int first_signal, int second_signal) {
     CHECK(second_copy.prepare(second_signal, 20 * SECOND) == 0, "the second copy is not prepared");
 }
 
+/* Any user can open these files of any process. Locks on them do not hinder the copies. */
+static void lock_open_files(void) {
+    static const char *const files[] = {"/proc/self/status", "/proc/self/stat", "/proc/self/cmdline"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const int file = open(files[i], O_RDONLY);
+        CHECK(file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0, "%s cannot be locked", files[i]);
+    }
+}
+
 int main(int argc, char **argv) {
     struct sigaction before, after;
     if (argc != 2) return 2;
     alarm(120);
+    lock_open_files();
     sigaction(SIGURG, NULL, &before);
     prepare_both(0, 0);
     for (unsigned i = 0; i < STANDING; i++) {

@@ -30,7 +30,7 @@ bool uspi_blocks_as_copy(uint64_t blocked) {
 }
 
 int uspi_copies_lock(uint64_t deadline, int *lock) {
-    long e = uspi_linux->open(AT_FDCWD, "/proc/self/status", O_RDONLY);
+    long e = uspi_linux->open(AT_FDCWD, "/proc/self/maps", O_RDONLY);
     *lock = (int)e;
     if (e < 0) return USP_OK;
     for (;;) {

@@ -8,8 +8,9 @@
  *   - A copy whose thread is in a capture calls the next copy with si_errno = USPI_DEFER. That copy answers its
  *     requests, does not call the program's handler, and sets si_errno = USPI_DEFERRED if there is one. The capturing
  *     copy sends the signal again at the end of its capture.
- *   - A copy that stops all threads holds an exclusive flock of /proc/self/status if it sees another copy. Otherwise
- *     each of two copies could hold a thread that the other one waits for. */
+ *   - A copy that stops all threads holds an exclusive flock of /proc/self/maps if it sees another copy. Otherwise each
+ *     of two copies could hold a thread that the other one waits for. Of the files that a process can always open for
+ *     itself, this is one that other users cannot open, and so cannot lock. */
 #ifndef USPI_OS_LINUX_SECOND_COPY_H
 #define USPI_OS_LINUX_SECOND_COPY_H
 
@@ -28,8 +29,8 @@ bool uspi_is_copys_action(const struct sigaction *action);
  * blocks the same signals by itself. Async-signal-safe. */
 bool uspi_blocks_as_copy(uint64_t blocked);
 
-/* Keeps other copies from stopping threads until uspi_copies_unlock(*lock). Returns USP_OK, also where the system has no
- * such lock; USP_ERROR_BUSY: another copy held it until the deadline (usp_clock). Async-signal-safe. */
+/* Keeps other copies from stopping threads until uspi_copies_unlock(*lock). Returns USP_OK, also where the system has
+ * no such lock; USP_ERROR_BUSY: another copy held it until the deadline (usp_clock). Async-signal-safe. */
 int uspi_copies_lock(uint64_t deadline, int *lock);
 void uspi_copies_unlock(int lock);
 

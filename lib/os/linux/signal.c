@@ -26,8 +26,9 @@ static bool is_handler(const struct sigaction *action) {
 
 /* ---- the handler ---- */
 
-/* Calls the next handler, the program's or another copy's, as the kernel would: with its mask, and with the signal unblocked if the action says so
- * (SA_NODEFER). Changes that it makes to *context take effect when our handler returns. */
+/* Calls the next handler, the program's or another copy's, as the kernel would: with its mask, and with the signal
+ * unblocked if the action says so (SA_NODEFER). Changes that it makes to *context take effect when our handler
+ * returns. */
 static void call_program(const struct sigaction *below, int number, siginfo_t *info, void *context) {
     uint64_t mask, wanted;
     memcpy(&mask, &((const ucontext_t *)context)->uc_sigmask, sizeof mask);
