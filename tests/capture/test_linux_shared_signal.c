@@ -271,6 +271,30 @@ START_TEST(handlers_that_call_each_other_make_no_circle) {
 }
 END_TEST
 
+static _Atomic(bool) comes_first;
+
+/* Another thread installs a handler at the moment before the library's. */
+static long set_action_late(int number, const struct sigaction *action, struct sigaction *old) {
+    if (action != NULL && atomic_exchange(&comes_first, false)) install(number, SA_RESTART, 0);
+    return uspi_linux_real.set_action(number, action, old);
+}
+
+START_TEST(a_handler_that_comes_at_the_same_moment_is_called) {
+    struct parked s = {.depth = 2};
+    stand_begin(&s);
+    calls.set_action = set_action_late;
+    atomic_store(&comes_first, true);
+    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    ck_assert(!atomic_load(&comes_first));
+    memset(&seen, 0, sizeof seen);
+    expect_captured(&s);
+    ck_assert_uint_ge(atomic_load(&seen.calls), 1);
+    usp_shutdown();
+    ck_assert(action_of(SIGURG).sa_handler == plain_handler);
+    stand_end(&s);
+}
+END_TEST
+
 START_TEST(a_handler_that_can_be_called_once_is_left_alone) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
@@ -521,10 +545,10 @@ int main(void) {
     add_loop_tests(c, 0, ELEMENTS(actions), a_handler_that_was_there_first_goes_on_working,
                    a_handler_that_comes_later_goes_on_working);
     add_tests(c, a_program_puts_back_what_it_found, nine_actions_are_one_too_many,
-              handlers_that_call_each_other_make_no_circle, a_handler_that_can_be_called_once_is_left_alone,
-              the_signal_can_be_chosen_and_changed, an_ignored_signal_is_ignored_again,
-              foreign_signals_of_our_number_change_nothing, no_signal_of_the_programs_is_lost,
-              a_handler_that_jumps_away_leaves_nothing_behind);
+              handlers_that_call_each_other_make_no_circle, a_handler_that_comes_at_the_same_moment_is_called,
+              a_handler_that_can_be_called_once_is_left_alone, the_signal_can_be_chosen_and_changed,
+              an_ignored_signal_is_ignored_again, foreign_signals_of_our_number_change_nothing,
+              no_signal_of_the_programs_is_lost, a_handler_that_jumps_away_leaves_nothing_behind);
     /* User-mode emulators queue signals by themselves. */
     if (!is_user_emulated()) {
         add_loop_tests(c, 0, ELEMENTS(waits), a_thread_that_takes_signals_itself_is_sent_one);

@@ -17,6 +17,9 @@
 static const int signals[] = {SIGURG, SIGWINCH};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
+/* How often the handler is installed when other threads change the signal's action at the same time. */
+#define TRIES 4
+
 /* Flags that our handler must share with the program's action. */
 #define SHARED_FLAGS (SA_ONSTACK | SA_RESTART)
 
@@ -152,7 +155,8 @@ static int install(int number) {
     memcpy(&action.sa_mask, &mask, sizeof mask);
     if (uspi_linux->set_action(number, &action, &old) < 0) return USP_ERROR_SYSTEM;
     if (are_equal(&old, &there)) return USP_OK;
-    /* Another thread has changed the action meanwhile. It is restored, and the next capture checks again. */
+    /* Another thread has changed the action meanwhile, such as another copy of the library. It is restored, and the
+     * next try sees it. */
     uspi_linux->set_action(number, &old, NULL);
     return USP_ERROR_BUSY;
 }
@@ -180,7 +184,8 @@ static int choose(void) {
 
 int uspi_signal_install(int wanted) {
     const int number = wanted != 0 ? wanted : choose();
-    const int status = install(number);
+    int status = install(number);
+    for (unsigned i = 1; i < TRIES && status == USP_ERROR_BUSY; i++) status = install(number);
     if (status == USP_OK) atomic_store(&uspi_capturing.signal, number);
     return status;
 }
