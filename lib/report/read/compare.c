@@ -147,7 +147,7 @@ static void put_only(struct sides *sides, unsigned side, const struct stack *sta
 static bool put_aligned(struct sides *sides, const struct stack *a, size_t a_end, const struct stack *b, size_t b_end,
                         size_t from) {
     const size_t rows = a_end - from, columns = b_end - from, width = columns + 1;
-    if (rows > CELLS_MAX / width - 1) return false;
+    if (rows >= CELLS_MAX / width) return false;
     uint32_t *common = calloc((rows + 1) * width, sizeof *common);
     if (common == NULL) return false;
     for (size_t i = rows; i-- > 0;) {

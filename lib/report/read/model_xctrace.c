@@ -15,16 +15,20 @@
 /* Most addresses in <text-addresses>, because each becomes a frame. */
 #define ADDRESSES_MAX ((size_t)1 << 20)
 
+/* Most nodes of all trees: so many, and one for each byte. A row that refers to a list stands for all its frames. */
+#define NODES_MIN ((size_t)1 << 17)
+
 /* A list of frames, the innermost first. */
 struct list {
-    size_t from, count; /* in `frames` */
+    size_t from, count;   /* in `frames` */
+    const size_t *labels; /* its frames as numbers of functions */
+    size_t number;        /* its place among the lists, by functions; lists of the same functions have the same */
 };
 
 struct sample {
-    size_t thread;
-    const size_t *frames; /* numbers of model frames */
-    const size_t *labels; /* the same as numbers of functions */
-    size_t count;
+    size_t thread, list;
+    const struct list *frames; /* the list, when all is read */
+    uint64_t count;            /* of samples with this thread and list */
 };
 
 struct thread {
@@ -51,7 +55,7 @@ struct builder {
     size_t thread_count, thread_capacity;
     struct uspi_span *names; /* of hangs and durations */
     size_t name_count, name_capacity;
-    struct sample *samples; /* frames: index of the list until all is read */
+    struct sample *samples;
     size_t sample_count, sample_capacity;
     struct row row;
     struct uspi_xml_token frame; /* the <frame> that is being read */
@@ -199,7 +203,7 @@ static bool take_list(struct builder *builder, const struct uspi_xml_token *tag)
     builder->tagged = SIZE_MAX;
     if (number != next) return true;
     if (!uspi_room_for(&builder->lists, &builder->list_capacity, next, 1, sizeof *builder->lists)) return false;
-    builder->lists[builder->list_count++] = (struct list){builder->frame_count, 0};
+    builder->lists[builder->list_count++] = (struct list){.from = builder->frame_count};
     builder->is_in_list = !tag->is_empty;
     return true;
 }
@@ -247,7 +251,7 @@ static bool end_row(struct builder *builder) {
                            sizeof *builder->samples)) {
             return false;
         }
-        builder->samples[builder->sample_count++] = (struct sample){.thread = builder->row.thread, .count = row.list};
+        builder->samples[builder->sample_count++] = (struct sample){.thread = builder->row.thread, .list = row.list, .count = 1};
     }
     builder->row = (struct row){SIZE_MAX, SIZE_MAX, {"", 0}, {"", 0}};
     return true;
@@ -285,9 +289,8 @@ static int take_tag(struct builder *builder, const struct uspi_xml_token *tag) {
 
 /* ---- trees ---- */
 
-static int compare_samples(const void *a, const void *b) {
-    const struct sample *x = a, *y = b;
-    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+/* Compares functions, the outermost first. */
+static int compare_functions(const struct list *x, const struct list *y) {
     for (size_t i = 1; i <= x->count && i <= y->count; i++) {
         const size_t p = x->labels[x->count - i], q = y->labels[y->count - i];
         if (p != q) return p < q ? -1 : 1;
@@ -295,39 +298,82 @@ static int compare_samples(const void *a, const void *b) {
     return x->count < y->count ? -1 : x->count > y->count;
 }
 
-/* Replaces the number of each sample's list by its frames and their labels. */
+static int compare_lists(const void *a, const void *b) {
+    const struct list *const *x = a, *const *y = b;
+    return compare_functions(*x, *y);
+}
+
+/* Orders samples by threads, then by functions, so that few lists are compared frame by frame. */
+static int compare_samples(const void *a, const void *b) {
+    const struct sample *x = a, *y = b;
+    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+    if (x->frames->number != y->frames->number) return x->frames->number < y->frames->number ? -1 : 1;
+    return x->list < y->list ? -1 : x->list > y->list;
+}
+
+/* Gives each list its labels, which are in `labels`, and its number. Returns false when memory is exhausted. */
+static bool number_lists(struct builder *builder, const size_t *labels) {
+    const struct list **sorted = calloc(builder->list_count + 1, sizeof *sorted);
+    if (sorted == NULL) return false;
+    for (size_t i = 0; i < builder->list_count; i++) {
+        builder->lists[i].labels = labels + builder->lists[i].from;
+        sorted[i] = &builder->lists[i];
+    }
+    qsort(sorted, builder->list_count, sizeof *sorted, compare_lists);
+    for (size_t i = 0, number = 0; i < builder->list_count; i++) {
+        if (i > 0 && compare_functions(sorted[i - 1], sorted[i]) != 0) number++;
+        builder->lists[sorted[i] - builder->lists].number = number;
+    }
+    free(sorted);
+    return true;
+}
+
+/* Sorts the samples, and joins those of the same thread and list. */
+static void join_samples(struct builder *builder) {
+    struct sample *samples = builder->samples;
+    size_t count = 0;
+    for (size_t i = 0; i < builder->sample_count; i++) samples[i].frames = &builder->lists[samples[i].list];
+    qsort(samples, builder->sample_count, sizeof *samples, compare_samples);
+    for (size_t i = 0; i < builder->sample_count; i++) {
+        if (count > 0 && compare_samples(&samples[count - 1], &samples[i]) == 0) {
+            samples[count - 1].count++;
+        } else {
+            samples[count++] = samples[i];
+        }
+    }
+    builder->sample_count = count;
+}
+
+/* Returns the frames of all lists as numbers of functions, by which it sorts the samples. NULL when memory is
+ * exhausted. */
 static size_t *label_samples(struct builder *builder) {
     size_t *numbers = calloc(builder->model->frame_count + 1, sizeof *numbers);
     size_t *labels = calloc(builder->frame_count + 1, sizeof *labels);
-    if (numbers == NULL || labels == NULL || !uspi_model_number_frames(builder->model, numbers)) {
-        free(numbers);
+    bool is_done = numbers != NULL && labels != NULL && uspi_model_number_frames(builder->model, numbers);
+    for (size_t i = 0; is_done && i < builder->frame_count; i++) labels[i] = numbers[builder->frames[i]];
+    is_done = is_done && number_lists(builder, labels);
+    free(numbers);
+    if (!is_done) {
         free(labels);
         return NULL;
     }
-    for (size_t i = 0; i < builder->frame_count; i++) labels[i] = numbers[builder->frames[i]];
-    for (size_t i = 0; i < builder->sample_count; i++) {
-        struct sample *sample = &builder->samples[i];
-        const struct list list = builder->lists[sample->count];
-        *sample = (struct sample){sample->thread, builder->frames + list.from, labels + list.from, list.count};
-    }
-    free(numbers);
-    qsort(builder->samples, builder->sample_count, sizeof *builder->samples, compare_samples);
+    join_samples(builder);
     return labels;
 }
 
-static bool add_node(struct uspi_model *model, size_t number, size_t level) {
+static bool add_node(struct uspi_model *model, size_t number, size_t level, uint64_t count) {
     if (!uspi_model_repeat_frame(model, number)) return false;
     struct uspi_model_frame *frame = &model->frames[model->frame_count - 1];
     frame->flags |= USPI_FRAME_NODE;
     frame->depth = level < UINT32_MAX ? (uint32_t)level : UINT32_MAX;
-    frame->count = 1;
+    frame->count = count;
     return true;
 }
 
-/* Adds a sample to a node that it has in common with the sample before. */
-static void add_to_node(struct uspi_model *model, size_t node, size_t number) {
+/* Adds samples to a node that they have in common with the sample before. */
+static void add_to_node(struct uspi_model *model, size_t node, size_t number, uint64_t count) {
     struct uspi_model_frame *frame = &model->frames[node];
-    frame->count++;
+    frame->count += count;
     if (frame->address == model->frames[number].address) return;
     /* It stands for several places in a function. */
     frame->flags &= ~(unsigned)USPI_FRAME_ADDRESS;
@@ -346,37 +392,45 @@ static bool begin_tree(struct builder *builder, size_t number) {
     return true;
 }
 
-/* Makes a tree of the samples of each thread. `open` has room for the nodes around one. */
-static bool put_trees(struct builder *builder, size_t *open) {
+/* Makes a tree of the samples of each thread. `open` has room for the nodes around one. Ends with the sample that would
+ * make the trees larger than `most` nodes. */
+static bool put_trees(struct builder *builder, size_t *open, size_t most) {
     struct uspi_model *model = builder->model;
-    const struct sample *before = NULL;
+    const size_t first = model->frame_count;
+    const struct list *before = NULL;
     for (size_t i = 0; i < builder->sample_count; i++) {
         const struct sample *sample = &builder->samples[i];
-        const bool is_next = before != NULL && before->thread == sample->thread;
+        const struct list *list = sample->frames;
+        const size_t *frames = builder->frames + list->from;
+        if (i > 0 && builder->samples[i - 1].thread != sample->thread) before = NULL;
         size_t level = 0;
-        if (!is_next && !begin_tree(builder, sample->thread)) return false;
-        while (is_next && level < sample->count && level < before->count &&
-               before->labels[before->count - 1 - level] == sample->labels[sample->count - 1 - level]) {
-            add_to_node(model, open[level], sample->frames[sample->count - 1 - level]);
+        while (before != NULL && level < list->count && level < before->count &&
+               before->labels[before->count - 1 - level] == list->labels[list->count - 1 - level]) {
             level++;
         }
-        for (; level < sample->count; level++) {
-            open[level] = model->frame_count;
-            if (!add_node(model, sample->frames[sample->count - 1 - level], level)) return false;
+        if (list->count - level > most - (model->frame_count - first)) {
+            uspi_reader_cut_trees(builder->reader);
+            return true;
         }
-        before = sample;
+        if (before == NULL && !begin_tree(builder, sample->thread)) return false;
+        for (size_t n = 0; n < level; n++) add_to_node(model, open[n], frames[list->count - 1 - n], sample->count);
+        for (; level < list->count; level++) {
+            open[level] = model->frame_count;
+            if (!add_node(model, frames[list->count - 1 - level], level, sample->count)) return false;
+        }
+        before = list;
     }
     return true;
 }
 
-static bool make_trees(struct builder *builder) {
+static bool make_trees(struct builder *builder, size_t most) {
     size_t deepest = 0;
     const size_t definitions = builder->model->thread_count - 1;
     for (size_t i = 0; i < builder->list_count; i++) {
         if (builder->lists[i].count > deepest) deepest = builder->lists[i].count;
     }
     size_t *open = calloc(deepest + 1, sizeof *open), *labels = label_samples(builder);
-    const bool is_made = open != NULL && labels != NULL && put_trees(builder, open);
+    const bool is_made = open != NULL && labels != NULL && put_trees(builder, open, most);
     /* The frames that samples refer to are not a thread's. */
     builder->model->threads[definitions].frame_count = 0;
     free(open);
@@ -416,7 +470,7 @@ int uspi_model_read_xctrace(struct uspi_model *model, struct usp_reader *reader,
     int status = part != NULL && uspi_model_add_thread(model) != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
     if (status == USP_OK) part->format = USPI_XCTRACE_FORMAT;
     if (status == USP_OK) status = read_tokens(&builder, text);
-    if (status == USP_OK && builder.sample_count > 0 && !make_trees(&builder)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK && builder.sample_count > 0 && !make_trees(&builder, NODES_MIN + text.length)) status = USP_ERROR_NO_MEMORY;
     uspi_xctrace_clear(&builder.trace);
     uspi_gathered_clear(&builder.decoded);
     struct uspi_trace_ids *const ids[] = {&builder.frame_ids, &builder.list_ids, &builder.thread_ids, &builder.hang_ids,

@@ -51,6 +51,9 @@ void uspi_reader_set_error(struct usp_reader *reader, int status, size_t at);
  * it was cut off. Returns USP_OK or USP_ERROR_TRUNCATED. */
 int uspi_reader_end_cut(struct usp_reader *reader, size_t at, bool is_readable);
 
+/* Notes in reader->error that trees are not complete, because the text refers to the same stacks too often. */
+void uspi_reader_cut_trees(struct usp_reader *reader);
+
 /* A JSON document in a line of text. */
 struct uspi_line_document {
     struct uspi_span before, after; /* the rest of the line */

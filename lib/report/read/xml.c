@@ -10,43 +10,54 @@ static size_t after(struct uspi_span text, size_t from, struct uspi_span end) {
     return at < text.length ? at + end.length : 0;
 }
 
-/* Returns the position after the '>' that ends the tag at `at`, outside of quotes, or after the end of a comment; 0 if
- * it has not arrived. */
-static size_t end_of_tag(struct uspi_span text, size_t at) {
+/* Finds the position after the '>' that ends the tag at `at`, outside of quotes, or after the end of a comment. *end
+ * is 0 if it has not arrived. Returns false if the '<' is text, because the tag is too long or has another '<'; *end is
+ * where the next token begins, so that the same bytes are not examined again. */
+static bool find_end_of_tag(struct uspi_span text, size_t at, size_t *end) {
+    const bool is_long = text.length - at > USPI_XML_TAG_MAX;
     char quote = '\0';
-    if (uspi_span_has_at(text, at, USPI_SPAN("<!--"))) return after(text, at + 4, USPI_SPAN("-->"));
-    if (uspi_span_has_at(text, at, USPI_SPAN("<?"))) return after(text, at, USPI_SPAN("?>"));
-    if (text.length - at < 4 && uspi_span_has_at(USPI_SPAN("<!--"), 0, uspi_span_after(text, at))) return 0;
-    for (size_t i = at + 1; i < text.length; i++) {
-        const char c = text.bytes[i];
-        if (quote != '\0') {
-            if (c == quote) quote = '\0';
-        } else if (c == '"' || c == '\'') {
-            quote = c;
-        } else if (c == '>') {
-            return i + 1;
+    *end = 0;
+    if (is_long) text.length = at + USPI_XML_TAG_MAX;
+    if (uspi_span_has_at(text, at, USPI_SPAN("<!--"))) {
+        *end = after(text, at + 4, USPI_SPAN("-->"));
+    } else if (uspi_span_has_at(text, at, USPI_SPAN("<?"))) {
+        *end = after(text, at, USPI_SPAN("?>"));
+    } else if (text.length - at >= 4 || !uspi_span_has_at(USPI_SPAN("<!--"), 0, uspi_span_after(text, at))) {
+        for (size_t i = at + 1; *end == 0 && i < text.length; i++) {
+            const char c = text.bytes[i];
+            if (c == '<') {
+                *end = i;
+                return false;
+            }
+            if (quote != '\0') {
+                if (c == quote) quote = '\0';
+            } else if (c == '"' || c == '\'') {
+                quote = c;
+            } else if (c == '>') {
+                *end = i + 1;
+            }
         }
     }
-    return 0;
+    if (*end > 0 || !is_long) return true;
+    *end = text.length;
+    return false;
 }
 
 bool uspi_xml_next(struct uspi_span text, size_t *at, struct uspi_xml_token *token) {
     const size_t begin = *at;
     if (begin >= text.length) return false;
     *token = (struct uspi_xml_token){.name = {"", 0}};
-    size_t end = text.length;
-    if (text.bytes[begin] != '<') {
-        end = uspi_span_find(text, begin, USPI_SPAN("<"));
+    size_t end;
+    bool is_tag = text.bytes[begin] == '<';
+    if (is_tag) {
+        is_tag = find_end_of_tag(text, begin, &end);
     } else {
-        end = end_of_tag(text, begin);
-        const bool is_long = (end == 0 ? text.length : end) - begin > USPI_XML_TAG_MAX;
-        if (end == 0 && !is_long) return false;
-        /* Goes on after the '<'. */
-        if (is_long) end = begin + 1;
+        end = uspi_span_find(text, begin, USPI_SPAN("<"));
     }
+    if (end == 0) return false;
     *at = end;
     token->raw = uspi_span_part(text, begin, end);
-    if (token->raw.length < 3 || text.bytes[begin] != '<') return true;
+    if (token->raw.length < 3 || !is_tag) return true;
     size_t from = begin + 1;
     token->is_end = uspi_skip(text, &from, USPI_SPAN("/"));
     token->is_empty = text.bytes[end - 2] == '/';

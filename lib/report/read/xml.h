@@ -6,7 +6,7 @@
 #include "lib/base/gathered.h"
 #include "lib/base/span.h"
 
-/* A longer tag is passed on as text. */
+/* A longer tag or comment is passed on as text. */
 #define USPI_XML_TAG_MAX ((size_t)64 << 10)
 
 struct uspi_xml_token {
