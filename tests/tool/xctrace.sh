@@ -104,6 +104,41 @@ for byte in open(sys.argv[1], "rb").read():
   "$unspool" symbolize --quiet --log - --search "$work/box" >"$work/piped"
 cmp "$work/again.xml" "$work/piped" || fail "a pipe gives another text"
 
+# ---- hostile files: of a megabyte or two, that must not take minutes or gigabytes
+python3 - "$work" <<'END'
+import sys
+work, head = sys.argv[1], '<trace-query-result><node>'
+frame = '<frame id="2" name="f" addr="0x1000"><binary id="3" name="App" load-addr="0x1000" arch="arm64"/></frame>'
+first = head + '<row><thread id="1" fmt="T"/><backtrace id="4">' + frame + '</backtrace></row>'
+for name, part in ('open', '<'), ('quotes', '<"'), ('comments', '<!--'), ('instructions', '<?'):
+    open(f'{work}/{name}.xml', 'w').write(first + part * (1000000 // len(part)))
+# Two stacks in turn, whose frames differ at the end alone.
+refs = '<frame ref="2"/>' * 60000
+both = '<row><thread ref="1"/><backtrace ref="4"/></row><row><thread ref="1"/><backtrace ref="5"/></row>'
+open(f'{work}/turns.xml', 'w').write(first.replace('</b', refs + '</b') + '<row><thread ref="1"/><backtrace id="5"><frame ref="2"/>'
+                                     + refs + '<frame ref="2"/></backtrace></row>' + both * 30000)
+# Many threads refer to one stack.
+threads = ''.join(f'<row><thread id="{i}" fmt="T{i}"/><backtrace ref="4"/></row>' for i in range(10, 510))
+open(f'{work}/threads.xml', 'w').write(first.replace('</b', '<frame ref="2"/>' * 3000 + '</b') + threads)
+END
+for name in open quotes comments instructions turns threads; do
+  timeout 60 "$unspool" report --quiet --json "$work/$name.xml" >"$work/$name.json" 2>"$work/$name.said" || fail "report, $name: $?"
+done
+for name in open quotes comments instructions; do
+  timeout 60 "$unspool" symbolize --quiet --log "$work/$name.xml" --search "$work/none" >"$work/out" || fail "symbolize, $name: $?"
+  cmp "$work/$name.xml" "$work/out" || fail "$name: the text is changed"
+done
+grep -q 'samples are left out, because they refer to the same stacks too often$' "$work/threads.said" || fail "the message: $(cat "$work/threads.said")"
+python3 - "$work" <<'END' || fail "hostile files have other trees"
+import json, sys
+for name, counts in ('open', [1]), ('turns', [60002] * 60001 + [30001]):
+    [thread] = json.load(open(f'{sys.argv[1]}/{name}.json'))['reports'][0]['threads']
+    found = [node['samples'] for node in thread['frames']]
+    assert found == counts, (name, len(found), found[:2], found[-2:])
+shown = json.load(open(f'{sys.argv[1]}/threads.json'))['reports'][0]['threads']
+assert 40 < len(shown) < 100 and all(len(thread['frames']) == 3001 for thread in shown), len(shown)
+END
+
 # ---- a file of 40 MB is read in less memory than it is large
 python3 - "$work/large.xml" <<'END'
 import sys

@@ -251,7 +251,8 @@ static bool end_row(struct builder *builder) {
                            sizeof *builder->samples)) {
             return false;
         }
-        builder->samples[builder->sample_count++] = (struct sample){.thread = builder->row.thread, .list = row.list, .count = 1};
+        builder->samples[builder->sample_count++] =
+            (struct sample){.thread = builder->row.thread, .list = row.list, .count = 1};
     }
     builder->row = (struct row){SIZE_MAX, SIZE_MAX, {"", 0}, {"", 0}};
     return true;
@@ -470,7 +471,8 @@ int uspi_model_read_xctrace(struct uspi_model *model, struct usp_reader *reader,
     int status = part != NULL && uspi_model_add_thread(model) != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
     if (status == USP_OK) part->format = USPI_XCTRACE_FORMAT;
     if (status == USP_OK) status = read_tokens(&builder, text);
-    if (status == USP_OK && builder.sample_count > 0 && !make_trees(&builder, NODES_MIN + text.length)) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_OK && builder.sample_count > 0 && !make_trees(&builder, NODES_MIN + text.length))
+        status = USP_ERROR_NO_MEMORY;
     uspi_xctrace_clear(&builder.trace);
     uspi_gathered_clear(&builder.decoded);
     struct uspi_trace_ids *const ids[] = {&builder.frame_ids, &builder.list_ids, &builder.thread_ids, &builder.hang_ids,

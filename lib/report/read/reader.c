@@ -212,7 +212,8 @@ int uspi_reader_end_cut(struct usp_reader *reader, size_t at, bool is_readable) 
 
 void uspi_reader_cut_trees(struct usp_reader *reader) {
     reader->is_cut = true;
-    snprintf(reader->error, sizeof reader->error, "samples are left out, because they refer to the same stacks too often");
+    snprintf(reader->error, sizeof reader->error,
+             "samples are left out, because they refer to the same stacks too often");
 }
 
 bool uspi_reader_is_damage(int status) {
