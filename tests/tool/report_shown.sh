@@ -118,6 +118,22 @@ END
 run 0 report --quiet --diff "$work/large-a.crash" "$work/large-b.crash"
 [[ $(grep -c '^- App' "$work/out") -eq 1500 && $(grep -c '^+ App' "$work/out") -eq 1500 ]] || fail "large stacks are not whole"
 
+# The same where one stack alone is too large, and the other is small: the frame that both have is not found.
+python3 - "$work" <<'END'
+import sys
+for name, before, after in (('few', ['x'], ['y']), ('many', ['f'] * (1 << 19), ['f'] * (1 << 19))):
+    names = {}
+    with open(f'{sys.argv[1]}/{name}.xml', 'w') as out:
+        out.write('<trace-query-result><row><thread id="1" fmt="T"/><backtrace id="1">')
+        for function in [*before, 'both', *after]:
+            known = names.get(function)
+            names.setdefault(function, len(names) + 2)
+            out.write(f'<frame ref="{known}"/>' if known else f'<frame id="{names[function]}" name="{function}" addr="0x1000"/>')
+        out.write('</backtrace></row></trace-query-result>')
+END
+run 0 report --quiet --diff "$work/few.xml" "$work/many.xml"
+[[ $(grep -cE '^[-+] .* both$' "$work/out") -eq 2 ]] || fail "a small and a large stack are aligned"
+
 # ---- --html
 run 0 report --quiet --html "$work/old.crash"
 python3 - "$work/out" <<'END' || fail "the page is not as it should be"
