@@ -7,9 +7,9 @@ need_build clang-19 lld-19 llvm-19 lld-13 binutils gobjc g++=g++ python3 gdb elf
 configure_in check
 make_in check all
 make_in check test-programs
-# The lanes go and s390x run go.sh and index_hosts.sh.
+# The lanes go, s390x and profiles run go.sh, index_hosts.sh and report_page.sh.
 mapfile -t scripts < <(cd "$top" &&
-  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store,debuginfod,report,records}*.sh tests/tool/completion.sh tests/report/formats.sh | grep -vE '/(go|index_hosts)\.sh$')
+  printf '%s\n' tests/symbolize/*.sh tests/unwind/*.sh tests/tool/{log,store,debuginfod,report,records}*.sh tests/tool/completion.sh tests/report/formats.sh | grep -vE '/(go|index_hosts|report_page)\.sh$')
 check_rest check "${scripts[@]}"
 # C++ names by LLVM's libc++abi, which make check uses only where it is installed. It is unpacked beside the build instead
 # of installed, so that other lanes test libstdc++'s names.
