@@ -45,6 +45,7 @@ if [[ -x tests/tool/stuck ]]; then
   [[ $said == ready ]] || fail "stuck says $said"
   prints process '^Thread '"$!"' "stuck":$' "$!"
   also_prints ' (inner|outer|main) \+ [0-9]+'
+  if "$(runnable "$examples/process" "$work")" "$!" >/dev/full; then fail "process: exit status 0 for output that cannot be written"; fi
   kill $!
 fi
 if [[ $(cat /proc/sys/kernel/core_pattern) == core ]]; then

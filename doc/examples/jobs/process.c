@@ -10,6 +10,6 @@ int main(int argc, char **argv) {
     if (argc != 2) return 2;
     if (usp_snapshot_create_process(atoi(argv[1]), NULL, &snapshot, error, sizeof error) != USP_OK)
         return fprintf(stderr, "%s\n", error), 1;
-    usp_print_snapshot(1, snapshot);
+    if (usp_print_snapshot(1, snapshot) != USP_OK) return 1;
     usp_snapshot_free(snapshot);
 }
