@@ -452,7 +452,8 @@ END_TEST
  * then takes the argument of that template, which has 2048 names. */
 START_TEST(cxx_with_late_arguments) {
     static const char name[] =
-        "_ZZ1fIiEvT_PFvS0_S0_EPFvS2_S2_EPFvS4_S4_EPFvS6_S6_EPFvS8_S8_EPFvSA_SA_EPFvSC_SC_EPFvSE_SE_EPFvSG_SG_EPFvSI_SI_E"
+        "_ZZ1fIiEvT_PFvS0_S0_EPFvS2_S2_EPFvS4_S4_EPFvS6_S6_EPFvS8_S8_EPFvSA_SA_EPFvSC_SC_EPFvSE_SE_EPFvSG_SG_EPFvSI_SI_"
+        "E"
         "PFvSK_SK_EP1xPFvSO_SO_EPFvSQ_SQ_EPFvSS_SS_EPFvSU_SU_EPFvSW_SW_EPFvSY_SY_EPFvS10_S10_EPFvS12_S12_EPFvS14_S14_E"
         "PFvS16_S16_EPFvS18_S18_EE1gIS1A_EvSM_";
     uint64_t bound, late;
