@@ -38,6 +38,7 @@ import AcmeUnspool
 import Foundation
 import Unspool
 
+// A capture's signal ends a sleep.
 @inline(never) func standStill() { while true { sleep(100) } }
 for _ in 0..<2 { Thread { standStill() }.start() }
 
@@ -46,25 +47,27 @@ for _ in 0..<2 { Thread { standStill() }.start() }
 let rounds = 50
 let attempts = 2000
 let done = DispatchSemaphore(value: 0)
-nonisolated(unsafe) var complete = [0, 0]
+// One for each thread: an array of both would be shared.
+nonisolated(unsafe) var ours = 0
+nonisolated(unsafe) var theirs = 0
 Thread {
-    for _ in 0..<attempts where complete[0] < rounds {
+    for _ in 0..<attempts where ours < rounds {
         let stacks = (try? Unspool.Stack.captureAll()) ?? []
-        if stacks.count >= 5 && stacks.allSatisfy({ $0.failure == nil }) { complete[0] += 1 }
+        if stacks.count >= 5 && stacks.allSatisfy({ $0.failure == nil }) { ours += 1 }
     }
     done.signal()
-    sleep(100)
+    standStill()
 }.start()
 Thread {
-    for _ in 0..<attempts where complete[1] < rounds {
+    for _ in 0..<attempts where theirs < rounds {
         let stacks = (try? AcmeUnspool.Stack.captureAll()) ?? []
-        if stacks.count >= 5 && stacks.allSatisfy({ $0.failure == nil }) { complete[1] += 1 }
+        if stacks.count >= 5 && stacks.allSatisfy({ $0.failure == nil }) { theirs += 1 }
     }
     done.signal()
-    sleep(100)
+    standStill()
 }.start()
 for _ in 0..<2 { done.wait() }
-print("complete: \(complete[0]) \(complete[1])")
+print("complete: \(ours) \(theirs)")
 @inline(never) func checkout() throws -> [String] {
     [
         try Unspool.Stack.capture().symbolicated().first?.symbol?.name ?? "",
