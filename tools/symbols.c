@@ -240,7 +240,7 @@ static int open_images(struct request *request, struct usp_images **images) {
         return EXIT_FAILED;
     }
     if (request->caches.count == 0 && request->name != NULL) {
-        complain("%s is no shared cache; --image names an image of one", image->path);
+        complain("%s is not a shared cache; --image names an image of one", image->path);
         return EXIT_USAGE;
     }
     if (request->caches.count == 0) return choose_images(image, images);

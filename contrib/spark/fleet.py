@@ -35,7 +35,7 @@ def signature_of(store, line):
         digest = hashlib.blake2b(stack.encode(), digest_size=8).digest()
         return '\0'.join(names[:DEPTH]).encode(), int.from_bytes(digest, 'little', signed=True)
     except (unspool.Error, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        return UNREADABLE.encode(), 0  # it is no report
+        return UNREADABLE.encode(), 0  # it is not a report
 
 
 def count_batch(store, lines):

@@ -284,7 +284,7 @@ static bool read_nested(struct measure *m, uint64_t *size, bool *is_template) {
         if (is_part) skip(m, "M", &whole);
     }
     add(size, whole);
-    /* A name that ends with a reference is no valid one: demanglers then disagree about the parts. */
+    /* A name that ends with a reference is not valid: demanglers then disagree about the parts. */
     return is_part && skip(m, "E", size);
 }
 

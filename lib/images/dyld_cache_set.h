@@ -47,7 +47,7 @@ struct uspi_dyld_cache {
     size_t range_count, range_capacity;
     struct uspi_dyld_member *members;        /* the images and the ranges of stubs, by address */
     const struct uspi_dyld_member **by_uuid; /* the same by UUID */
-    uint32_t member_count, stubs_count;      /* of all members, and of those that are no images */
+    uint32_t member_count, stubs_count;      /* of all members, and of those that are not images */
     char *paths;                             /* of the images */
     usp_addr base, end;
     uint32_t arch, variant;

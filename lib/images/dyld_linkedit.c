@@ -208,7 +208,7 @@ static int add_indirect(const struct making *making) {
 int uspi_dyld_linkedit_make(const struct uspi_dyld_source *source, struct uspi_dyld_linkedit *linkedit) {
     struct making making = {.source = source, .linkedit = linkedit};
     *linkedit = (struct uspi_dyld_linkedit){0};
-    /* Offset 0 is no name. */
+    /* Offset 0 is not a name. */
     bool has_room = uspi_room_for(&making.strings.bytes, &making.strings.capacity, 0, 1, 1);
     if (has_room) making.strings.bytes[making.strings.size++] = '\0';
     int status = has_room ? copy_tables(&making) : USP_ERROR_NO_MEMORY;

@@ -132,7 +132,7 @@ static void expect_first_actions(void) {
 static void expect_first_capture_state(void) {
     const struct uspi_capture_state *s = &uspi_capture_state;
     for (unsigned i = 1; i < USPI_CALL_SITES; i++) ck_assert_uint_eq(s->call_sites[i], 0);
-    /* 0 is no return address, so its place has another value since the first walk. */
+    /* 0 is not a return address, so its place has another value since the first walk. */
     ck_assert_uint_eq(s->call_sites[0], UINTPTR_MAX);
     ck_assert_uint_eq(s->signal_return, 0);
     for (unsigned i = 0; i < USPI_TEXT_PAGES; i++) ck_assert_ptr_null(s->text_pages[i]);

@@ -117,5 +117,5 @@ done
 # Swift names: in the list, each name begins a line, and its demangled texts are indented.
 mkdir -p "$seeds/fuzz_swift"
 grep -vE '^( |#)' "$top/tests/demangle/swift_names.txt" | (cd "$seeds/fuzz_swift" && awk '{ printf "%s", $0 >NR; close(NR) }')
-# What the seeds were made of is no seed.
+# What the seeds were made of is not a seed.
 rm -rf "$made"

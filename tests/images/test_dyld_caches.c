@@ -350,7 +350,7 @@ START_TEST(folders_are_searched) {
     usp_dyld_caches_free(caches);
     put_cache(0x1c8);
     save("iOS DeviceSupport/16.0 (20A1)/Symbols/System/Library/Caches/com.apple.dyld/dyld_shared_cache_arm64", SIZE);
-    /* These are no main files. */
+    /* These are not main files. */
     save("iOS DeviceSupport/16.0 (20A1)/Symbols/System/Library/Caches/com.apple.dyld/dyld_shared_cache_arm64.map", 10);
     save("iOS DeviceSupport/16.0 (20A1)/Symbols/System/Library/Caches/com.apple.dyld/aot_shared_cache.1", 10);
     ck_assert_int_eq(add("", &caches, error), USP_OK);

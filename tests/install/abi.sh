@@ -40,7 +40,7 @@ fi
 compare() {
   local status=0
   abidiff --no-show-locs "$1" "$2" >"$work/diff" 2>&1 || status=$?
-  # A file that it cannot read is no difference for abidiff.
+  # abidiff does not report a file that it cannot read as a difference.
   ! grep -q 'parser error' "$work/diff" || fail "abidiff: $(head -n 3 "$work/diff")"
   ((status == 0)) && return
   # abidiff's statuses: 4, and 8 with it, if something differs; 1 and 2 are errors.

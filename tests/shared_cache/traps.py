@@ -201,7 +201,7 @@ def test_19_a_stub_is_not_the_function_before_it(h):
 
 
 def test_20_no_libobjc(h):
-    """A cache without libobjc is no error."""
+    """A cache without libobjc is not an error."""
     for form in ('--header 0x140', '--header 0x1c8 --layout whole', '--header 0x228 --layout apart --selector-base none'):
         made = h.make('arm64', form, names=('libSystem.B.dylib',))
         h.names_all(made, made.code())

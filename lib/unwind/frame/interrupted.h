@@ -8,7 +8,7 @@
 #include "lib/unwind/frame/walk.h"
 
 enum uspi_interrupted {
-    USPI_NO_TRAMPOLINE,        /* the frame's code is no signal trampoline */
+    USPI_NO_TRAMPOLINE,        /* the frame's code is not a signal trampoline */
     USPI_INTERRUPTED,          /* *caller has all registers */
     USPI_CONTEXT_IS_UNREADABLE /* it is a trampoline, but the saved registers are not readable */
 };
