@@ -5,17 +5,8 @@ need_build openjdk-17-jre-headless=java python3 python3-dev python3-venv clang-1
 configure_in check
 make_in check all
 
-# Installs pyspark in a virtual environment in the cache, and there the package of these sources.
-venv=$cache/spark
-wanted='pyspark>=4,<5 pyarrow pandas<3'
-if [[ ! -f $venv/done || $(<"$venv/done") != "$wanted" ]]; then
-  echo "installing: $wanted"
-  rm -rf "$venv"
-  python3 -m venv "$venv"
-  # shellcheck disable=SC2086 # words on purpose
-  patiently "$top/build/lanes/fleet-pip.log" "$venv/bin/pip" install -q $wanted
-  echo "$wanted" >"$venv/done"
-fi
+# There the package of these sources is installed, too.
+venv=$(python_tools spark 'pyspark>=4,<5 pyarrow pandas<3')
 patiently "$top/build/lanes/fleet-pip.log" "$venv/bin/pip" install -q --force-reinstall "$top/bindings/python"
 
 unspool=$top/build/check/tools/unspool

@@ -6,16 +6,7 @@ configure_in check
 make_in check all
 
 # The tools are in a virtual environment in the cache, the wheel in one of its own, so that nothing but it is tested.
-wanted='build cffi>=1.15 setuptools>=61 wheel ziglang auditwheel abi3audit'
-tools=$cache/python
-if [[ ! -f $tools/done || $(<"$tools/done") != "$wanted" ]]; then
-  echo "installing: $wanted"
-  rm -rf "$tools"
-  python3 -m venv "$tools"
-  # shellcheck disable=SC2086 # words on purpose
-  patiently "$work/pip.log" "$tools/bin/pip" install -q $wanted
-  echo "$wanted" >"$tools/done"
-fi
+tools=$(python_tools python 'build cffi>=1.15 setuptools>=61 wheel ziglang auditwheel abi3audit')
 processor=$(uname -m)
 PYTHON=$tools/bin/python ZIG_GLOBAL_CACHE_DIR=$cache/zig "$top/bindings/python/wheels.sh" "$work/dist" "$processor"
 wheel=$(echo "$work"/dist/unspool-*.whl)

@@ -7,16 +7,7 @@ make_in check all
 # Not beside `all`, whose make would build the same library at the same time.
 make_in check tests/tool/stuck tests/shared_cache/cache_words
 
-# Installs DyldExtractor in a virtual environment in the cache.
-venv=$cache/dyldextractor
-wanted='dyldextractor==2.2.2'
-if [[ ! -f $venv/done || $(<"$venv/done") != "$wanted" ]]; then
-  echo "installing: $wanted"
-  rm -rf "$venv"
-  /usr/bin/python3 -m venv "$venv"
-  patiently "$top/build/lanes/shared-cache-pip.log" "$venv/bin/pip" install -q "$wanted"
-  echo "$wanted" >"$venv/done"
-fi
+venv=$(python_tools dyldextractor 'dyldextractor==2.2.2')
 
 # Debian's crates in place of a registry, and Debian's compiler.
 export CARGO_HOME=$work/cargo
