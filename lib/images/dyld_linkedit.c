@@ -16,6 +16,8 @@
 #define STRINGS_MAX   ((size_t)256 << 20)
 #define TABLE_MAX     ((uint64_t)64 << 20)
 #define NAME_MAX_READ ((size_t)1 << 16)
+/* How many names may be longer than that: reading each costs as much as a thousand others. */
+#define LONG_NAMES_MAX 4096u
 
 #define NLIST_32 12
 #define NLIST_64 16
@@ -26,6 +28,7 @@
 struct strings {
     char *bytes;
     size_t size, capacity;
+    uint32_t long_names; /* that were not read to their ends */
 };
 
 struct making {
@@ -101,6 +104,7 @@ static int add_name(struct strings *strings, struct uspi_bytes names, uint64_t a
     size_t room = 256;
     int status;
     *offset = 0;
+    if (strings->long_names > LONG_NAMES_MAX) return USP_OK;
     do {
         if (strings->size > STRINGS_MAX ||
             !uspi_room_for(&strings->bytes, &strings->capacity, strings->size, room, 1)) {
@@ -109,6 +113,7 @@ static int add_name(struct strings *strings, struct uspi_bytes names, uint64_t a
         status = uspi_bytes_string(names, at, strings->bytes + strings->size, room, "name", NULL);
         room *= 4;
     } while (status == USP_ERROR_FULL && room <= NAME_MAX_READ);
+    strings->long_names += status == USP_ERROR_FULL;
     const char *name = strings->bytes + strings->size;
     if (status != USP_OK || name[0] == '\0' || strcmp(name, REDACTED) == 0) return USP_OK;
     *offset = (uint32_t)strings->size;

@@ -245,6 +245,84 @@ START_TEST(cut_local_symbols_are_named_once_and_the_rest_is_served) {
 }
 END_TEST
 
+/* Writes an image with `count` local symbols whose names are longer than any that is read, and one with the name
+ * _hidden after them. */
+static void save_long_names(uint32_t count) {
+    enum { NLISTS = 0x1000, NAMES = 0x20000, NAME = 70000, ENTRIES = 0x40000, END = 0x40020 };
+    static uint8_t locals[END];
+    put_cache(0x1c8);
+    put(0x50, 8, END);
+    save("main", LOCALS);
+    memset(locals, 0, sizeof locals);
+    memset(bytes, 0, sizeof bytes);
+    const uint32_t head[] = {NLISTS, count + 1, NAMES, NAME + 0x10, ENTRIES, 1};
+    for (unsigned i = 0; i < 6; i++) put(4 * i, 4, head[i]);
+    memcpy(locals, bytes, 4 * 6);
+    for (uint32_t i = 0; i <= count; i++) {
+        put(0, 8, (i < count ? 1u : NAME + 1u) | UINT64_C(0x010e) << 32);
+        put(8, 8, BASE + IMAGE + (i < count ? 0x1010 : 0x1040));
+        memcpy(locals + NLISTS + 16 * (size_t)i, bytes, 16);
+    }
+    memset(locals + NAMES + 1, 'x', NAME - 1);
+    memcpy(locals + NAMES + NAME + 1, "_hidden", 8);
+    put(0, 8, IMAGE);
+    put(8, 4, 0);
+    put(12, 4, count + 1);
+    memcpy(locals + ENTRIES, bytes, 16);
+    FILE *file = fopen(in_folder("main"), "ab");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(locals, 1, sizeof locals, file), sizeof locals);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(names_without_end_cost_little) {
+    static const struct {
+        uint32_t count;
+        const char *name;
+    } cases[] = {{10, "hidden"}, {4096, "hidden"}, {4097, NULL}};
+    struct usp_dyld_caches *caches;
+    char error[512];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        save_long_names(cases[i].count);
+        ck_assert_int_eq(add("main", &caches, error), USP_OK);
+        ck_assert_str_eq(notes, "");
+        expect_name(caches, 0x1044, cases[i].name);
+        usp_dyld_caches_free(caches);
+    }
+}
+END_TEST
+
+START_TEST(ranges_of_stubs_have_a_limit) {
+    const uint64_t size = UINT64_C(1) << 30;
+    struct usp_dyld_caches *caches;
+    struct usp_images *images;
+    char error[512];
+    put_cache(0x1d0);
+    put(0x14, 4, 2);
+    put(0x1d0 + 32, 8, BASE + 0x100000);
+    put(0x1d0 + 40, 8, size);
+    put(0x1d0 + 48, 8, SIZE);
+    put(0x138, 4, 0x400);
+    put(0x13c, 4, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned k = 0; k < 3; k++) {
+            memcpy(bytes + 0x400 + 56 * i + 8 * k, bytes + 0x1d0 + 32 * i + 8 * k, 8);
+        }
+        put(0x400 + 56 * i + 40, 8, i == 0 ? 0 : 8);
+    }
+    save("main", SIZE);
+    ck_assert_int_eq(truncate(in_folder("main"), (off_t)(SIZE + size)), 0);
+    ck_assert_int_eq(add("main", &caches, error), USP_OK);
+    ck_assert_int_eq(usp_dyld_caches_list(caches, 0, USP_DYLD_STUBS, &images), USP_OK);
+    const struct usp_image *stubs = usp_images_find(images, BASE + 0x100000);
+    ck_assert_ptr_nonnull(stubs);
+    ck_assert_str_eq(stubs->path, "stubs");
+    ck_assert_uint_eq(stubs->text_high - stubs->text_low, UINT64_C(256) << 20);
+    usp_images_free(images);
+    usp_dyld_caches_free(caches);
+}
+END_TEST
+
 START_TEST(a_file_that_lacks_several_mappings_is_named_once) {
     struct usp_dyld_caches *caches;
     char error[512];
@@ -463,7 +541,8 @@ int main(void) {
     add_tests(caches, one_file_names_its_image, the_list_says_what_a_cache_has, an_image_becomes_a_file_of_its_own,
               files_are_found_by_suffix_and_uuid, a_missing_file_is_named_and_the_rest_is_served,
               a_file_of_another_cache_is_not_used, a_cut_file_is_named,
-              cut_local_symbols_are_named_once_and_the_rest_is_served, a_file_that_lacks_several_mappings_is_named_once,
+              cut_local_symbols_are_named_once_and_the_rest_is_served, names_without_end_cost_little,
+              ranges_of_stubs_have_a_limit, a_file_that_lacks_several_mappings_is_named_once,
               pages_of_a_refused_file_are_not_those_of_the_next, no_suffix_leads_elsewhere,
               mappings_that_overlap_count_once, what_is_no_cache_is_refused, folders_are_searched, links_in_circles_end,
               a_file_that_shrinks_ends_nothing);
