@@ -82,9 +82,12 @@ struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const str
 /* Maximum number of bytes that are compared; of a deeper stack, only the innermost part. */
 #define COMPARED_MAX ((usp_addr)256 << 10)
 
-static bool is_unchanged(const struct uspi_copied *copy, const struct usp_memory *live) {
+/* Whether the copied stack, up to the end of the frame at `join`, is as it was. What lies above that frame does not show
+ * whether the frame is still there; at the end of some stacks are thread-local variables, which signal handlers change. */
+static bool is_unchanged(const struct uspi_copied *copy, const struct usp_frame *join, const struct usp_memory *live) {
     uint8_t now[1024];
-    const usp_addr size = copy->size < COMPARED_MAX ? copy->size : COMPARED_MAX;
+    usp_addr size = copy->size < COMPARED_MAX ? copy->size : COMPARED_MAX;
+    if (join->cfa > copy->from && join->cfa - copy->from < size) size = join->cfa - copy->from;
     for (usp_addr at = 0; at < size; at += sizeof now) {
         const size_t n = size - at < sizeof now ? (size_t)(size - at) : sizeof now;
         if (live->read(live->context, copy->from + at, now, n) != 0) return false;
@@ -104,7 +107,9 @@ static bool was_copied(const struct uspi_context_table *contexts, const struct u
 void uspi_async_confirm(const struct uspi_copied *copy, const struct uspi_context_table *contexts,
                         const struct usp_memory *live, struct usp_stack *stack) {
     if (stack->async_join == USP_NO_INDEX) return;
-    if ((contexts != NULL && was_copied(contexts, stack)) || is_unchanged(copy, live)) return;
+    if ((contexts != NULL && was_copied(contexts, stack)) ||
+        is_unchanged(copy, &stack->frames[stack->async_join], live))
+        return;
     stack->count = stack->physical;
     stack->async_omitted = 0;
     stack->async_stop = USP_STOP_NOT_COPIED;

@@ -25,8 +25,8 @@ struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const str
 
 /* Confirms the async chain of a stack that was walked from a copy while its thread was running again. A chain is
  * correct if all its contexts were copied with the stack. Contexts that were read later are unchanged as long as the
- * frame at the join is on the stack, so the copied stack is compared with the live one. If they differ, the chain is
- * dropped, and async_stop becomes USP_STOP_NOT_COPIED. Async-signal-safe if `live` is.
+ * frame at the join is on the stack, so the copied stack, up to the end of that frame, is compared with the live one. If
+ * they differ, the chain is dropped, and async_stop becomes USP_STOP_NOT_COPIED. Async-signal-safe if `live` is.
  *   copy      copy of the innermost part of the stack
  *   contexts  the copied contexts; NULL: none */
 void uspi_async_confirm(const struct uspi_copied *copy, const struct uspi_context_table *contexts,
