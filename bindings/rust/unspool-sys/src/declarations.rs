@@ -8,6 +8,7 @@ pub type usp_dyld_caches_note = Option<unsafe extern "C" fn(context: *mut c_void
 pub type usp_index_progress = Option<unsafe extern "C" fn(context: *mut c_void, done: u64, all: u64) -> c_int>;
 pub type usp_name_visitor = Option<unsafe extern "C" fn(context: *mut c_void, name: *const c_char) -> c_int>;
 pub type usp_place_function = Option<unsafe extern "C" fn(context: *mut c_void, place: *const usp_place, answer: *mut usp_answer) -> c_int>;
+pub type usp_read_function = Option<unsafe extern "C" fn(context: *mut c_void, bytes: *mut c_char, size: usize, n: *mut usize) -> c_int>;
 pub type usp_source_visitor = Option<unsafe extern "C" fn(context: *mut c_void, i: u32, frame: *const usp_source_frame) -> c_int>;
 pub type usp_symbol_visitor = Option<unsafe extern "C" fn(context: *mut c_void, symbol: *const usp_symbol) -> c_int>;
 pub type usp_write_function = Option<unsafe extern "C" fn(context: *mut c_void, bytes: *const c_char, n: usize) -> c_int>;
@@ -1163,6 +1164,7 @@ extern "C" {
     pub fn usp_report_free(report: *mut usp_report);
     pub fn usp_report_get_counts(report: *const usp_report, counts: *mut usp_reader_counts) -> c_int;
     pub fn usp_report_options_init(options: *mut usp_report_options);
+    pub fn usp_report_read(options: *const usp_reader_options, read: usp_read_function, context: *mut c_void, report: *mut *mut usp_report, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_report_write(report: *const usp_report, options: *const usp_report_options, write: usp_write_function, context: *mut c_void) -> c_int;
     pub fn usp_run_state_string(os: u32, run_state: u32) -> *const c_char;
     pub fn usp_sampler_create(options: *const usp_sampler_options, sampler: *mut *mut usp_sampler, error: *mut c_char, error_size: usize) -> c_int;
