@@ -201,8 +201,8 @@ START_TEST(nothing_is_left) {
         expect_equal(&small, &large);
         ck_assert_uint_eq(count_open_files(), files);
         ck_assert_uint_eq(count_threads(), threads);
-        /* Sanitizers and emulators map memory of their own. */
-        if (!USP_SANITIZED && !is_user_emulated()) ck_assert_uint_eq(count_mapped(), mapped);
+        /* Sanitizers and emulators map memory of their own. musl may give back a page that it had before. */
+        if (!USP_SANITIZED && !is_user_emulated()) ck_assert_uint_le(count_mapped(), mapped);
     }
     stand_end(&s);
 }
