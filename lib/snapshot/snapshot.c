@@ -80,6 +80,7 @@ static void init_space(const struct usp_snapshot *s, uint32_t arch, struct usp_t
     target->memory = target->code = source->process.live;
     target->roots = s->roots;
     target->root_count = s->root_count;
+    target->beyond_roots = 1; /* a core of the process, which has no roots, gives the same frames */
     uspi_image_tables_describe(source->tables, target);
     if (s->mapped != NULL) uspi_mapped_code_describe(s->mapped, target);
 }

@@ -994,7 +994,7 @@ structs! {
         pub context: *mut c_void,
         pub roots: *const usp_addr,
         pub root_count: u32,
-        pub reserved0: u32,
+        pub beyond_roots: u32,
         pub swift_task_slot: usp_addr,
         pub unwind_tables_at: Option<unsafe extern "C" fn(context: *mut c_void, pc: usp_addr, tables: *mut usp_unwind_tables) -> c_int>,
         pub reserved: [u64; 3],
