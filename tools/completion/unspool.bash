@@ -11,7 +11,7 @@ _unspool_options() {
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --shared-cache --demangle --json --log --search --binary-images
-      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --keep-names --strict --quiet --records -h --help'
+      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --keep-names --jobs --strict --quiet --records -h --help'
     ;;
   record)
     echo '-o -p --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
