@@ -17,6 +17,7 @@
 #include <unspool/print.h>
 #include <unspool/profile.h>
 #include <unspool/raw.h>
+#include <unspool/recording.h>
 #include <unspool/registers.h>
 #include <unspool/report.h>
 #include <unspool/sampler.h>

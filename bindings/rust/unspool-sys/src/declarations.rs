@@ -681,6 +681,47 @@ structs! {
         pub reserved: [u64; 4],
     }
 
+    pub struct usp_recording_sample {
+        pub thread: *const usp_thread_info,
+        pub stack: *const usp_stack,
+        pub images: *const usp_images,
+        pub event: *const c_char,
+        pub pid: i64,
+        pub time: u64,
+        pub period: u64,
+        pub duration: u64,
+        pub event_index: u32,
+        pub reserved0: u32,
+        pub reserved: [u64; 4],
+    }
+
+    pub struct usp_recording_info {
+        pub arch: u32,
+        pub event_count: u32,
+        pub samples: u64,
+        pub lost: u64,
+        pub unwound: u64,
+        pub short_dumps: u64,
+        pub first: u64,
+        pub last: u64,
+        pub reserved: [u64; 6],
+    }
+
+    pub struct usp_recording_options {
+        pub size: u32,
+        pub max_frames: u32,
+        pub pid: i64,
+        pub from: u64,
+        pub to: u64,
+        pub read: Option<unsafe extern "C" fn(context: *mut c_void, offset: u64, to: *mut c_void, n: usize) -> i64>,
+        pub file_size: u64,
+        pub sample: Option<unsafe extern "C" fn(context: *mut c_void, sample: *const usp_recording_sample) -> c_int>,
+        pub end_thread: Option<unsafe extern "C" fn(context: *mut c_void, id: u64)>,
+        pub context: *mut c_void,
+        pub sysroot: *const c_char,
+        pub reserved: [u64; 6],
+    }
+
     pub struct usp_registers {
         pub arch: u32,
         pub flags: u32,
@@ -1147,6 +1188,9 @@ extern "C" {
     pub fn usp_reader_rewind(reader: *mut usp_reader) -> c_int;
     pub fn usp_reader_write(reader: *mut usp_reader, bytes: *const c_char, n: usize) -> c_int;
     pub fn usp_reader_write_whole(reader: *mut usp_reader, bytes: *const c_char, n: usize, error: *mut c_char, error_size: usize) -> c_int;
+    pub fn usp_recording_is(bytes: *const c_void, n: usize) -> c_int;
+    pub fn usp_recording_options_init(options: *mut usp_recording_options);
+    pub fn usp_recording_read(options: *const usp_recording_options, info: *mut usp_recording_info, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_register_name(arch: u32, n: c_uint) -> *const c_char;
     pub fn usp_registers_fp(registers: *const usp_registers) -> usp_addr;
     pub fn usp_registers_from_state(registers: *mut usp_registers, arch: u32, state: u32, bytes: *const c_void, n: usize) -> c_int;
