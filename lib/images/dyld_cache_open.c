@@ -425,6 +425,14 @@ static void find_selectors(struct uspi_dyld_cache *cache) {
 
 /* ---- opening ---- */
 
+const struct uspi_dyld_cache *uspi_dyld_cache_of(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
+    if (memcmp(uuid, no_uuid, sizeof no_uuid) == 0) return NULL;
+    for (size_t i = 0; i < caches->count; i++) {
+        if (memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0) return caches->caches[i];
+    }
+    return NULL;
+}
+
 static int open_all(struct opening *opening) {
     struct uspi_dyld_cache *cache = opening->cache;
     int status = open_file(opening->set, cache->path, &cache->files[0], opening->error);

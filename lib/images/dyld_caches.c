@@ -134,14 +134,6 @@ int usp_dyld_caches_list(const struct usp_dyld_caches *caches, size_t i, uint32_
     return uspi_image_list_seal(&list, images);
 }
 
-const struct uspi_dyld_cache *uspi_dyld_cache_of(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
-    if (memcmp(uuid, no_uuid, sizeof no_uuid) == 0) return NULL;
-    for (size_t i = 0; i < caches->count; i++) {
-        if (memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0) return caches->caches[i];
-    }
-    return NULL;
-}
-
 bool uspi_dyld_find(const struct usp_dyld_caches *caches, const uint8_t uuid[16], const struct uspi_dyld_cache **cache,
                     const struct uspi_dyld_member **member) {
     if (memcmp(uuid, no_uuid, sizeof no_uuid) == 0) return false;
