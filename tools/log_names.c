@@ -256,9 +256,9 @@ static void say_not_found(const struct log_names *names, const struct usp_place 
     }
     if (count > BUILDS_SAID) snprintf(text + used, sizeof text - used, " and %zu more", count - BUILDS_SAID);
     say(names, place, place->build_id, place->build_id_size,
-        count > 0  ? text
-        : is_empty ? "has no index"
-                   : "not found in --search",
+        count > 0                               ? text
+        : log_search_has_folders(names->search) ? "not found in --search"
+                                                : "has no index",
         "");
     log_search_say_faults(names->search);
 }
