@@ -126,8 +126,37 @@ static void put_async_end(const struct page *page, const struct usp_stack *stack
     end_note(page);
 }
 
+/* Writes which thread holds the lock that the thread waits for. */
+static void put_lock(const struct page *page, const struct usp_thread_info *info) {
+    const struct usp_snapshot_thread *owner;
+    size_t i = 0;
+    if (info->lock_owner == 0) return;
+    while ((owner = usp_snapshot_get_thread(page->report->snapshot, i)) != NULL &&
+           owner->info.thread.id != info->lock_owner) {
+        i++;
+    }
+    if (owner == NULL) return;
+    begin_note(page, info->deadlock != 0 ? COLOUR_WARNING : COLOUR_QUIET);
+    fprintf(page->out, "waits for a %s that ", usp_lock_kind_string(info->lock_kind));
+    if (info->lock_owner == info->thread.id) {
+        fprintf(page->out, "it holds itself%s", info->deadlock != 0 ? ": a deadlock" : "");
+        end_note(page);
+        return;
+    }
+    fprintf(page->out, "thread %" PRIu64, info->lock_owner);
+    if (owner->info.name[0] != '\0') {
+        fputs(" \"", page->out);
+        put_harmless(page->out, owner->info.name);
+        fputc('"', page->out);
+    }
+    fputs(" holds", page->out);
+    if (info->deadlock != 0) fprintf(page->out, ": a deadlock of %" PRIu32 " threads", info->deadlock);
+    end_note(page);
+}
+
 static int put_stack(const struct page *page, const struct usp_snapshot_thread *thread) {
     const struct usp_stack *stack = &thread->stack;
+    put_lock(page, &thread->info);
     if ((thread->info.flags & USP_THREAD_NOT_STOPPED) != 0) {
         put_note(page, COLOUR_QUIET, "not stopped: the stack is that of its system call");
     }

@@ -139,7 +139,8 @@ struct usp_snapshot_thread {
     /* Linux, a thread in uninterruptible sleep: the kernel's function in which it waits; NULL: not known. Valid until
      * the snapshot is freed. */
     const char *wait_channel;
-    uint64_t reserved[3];
+    usp_addr lock; /* address of the lock that info.lock_owner holds; 0: none, or not known */
+    uint64_t reserved[2];
 };
 
 /* Returns data about the whole snapshot. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */

@@ -9,6 +9,7 @@
 
 #include "arch/frame.h"
 #include "lib/base/context_table.h"
+#include "lib/base/lock_wait.h"
 
 #include <unspool/capture.h>
 #include <unspool/images.h>
@@ -373,6 +374,8 @@ struct uspi_thread_copy {
     struct uspi_hole unsure;
     usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
+    /* The lock that it waits for, read while it was stopped. Only stops of all threads fill it in. */
+    struct uspi_lock_wait lock;
     size_t own;                /* private to lib/os */
     bool lacks_registers;      /* only those registers are known that a system call shows */
     _Atomic(bool) was_cut_off; /* something was read past the copied part of a stack */
@@ -411,6 +414,10 @@ struct uspi_stopped_process {
     void *owned;
     void (*release)(void *owned);
 };
+
+/* Returns the id that a live thread has inside of its process's own pid namespace: the id that the process itself
+ * knows, and stores in its locks. 0: not known. */
+int64_t uspi_os_thread_id_inside(int64_t pid, uint64_t thread);
 
 /* Frees a stopped process's data and clears it. */
 static inline void uspi_os_free_stopped(struct uspi_stopped_process *process) {

@@ -24,11 +24,13 @@ enum uspi_raw_type {
     USPI_RAW_PROCESS = 1,
     USPI_RAW_IMAGE = 2,
     USPI_RAW_THREAD = 3,
-    USPI_RAW_REGISTERS = 4, /* registers of the preceding thread record; STACK, FRAMES and QUEUE belong to it too */
+    USPI_RAW_REGISTERS = 4, /* registers of the preceding thread record; STACK, FRAMES, QUEUE, LOCK belong to it too */
     USPI_RAW_STACK = 5,
     USPI_RAW_FRAMES = 6,
     USPI_RAW_END = 7,
-    USPI_RAW_QUEUE = 8 /* added later: earlier readers ignore it */
+    /* Added later: earlier readers ignore them. */
+    USPI_RAW_QUEUE = 8,
+    USPI_RAW_LOCK = 9
 };
 
 /* Sizes of the fixed parts of payloads in bytes. Strings, registers and frames follow them. Later versions may append
@@ -42,6 +44,7 @@ enum uspi_raw_type {
 #define USPI_RAW_FRAME_SIZE     32u
 #define USPI_RAW_END_SIZE       8u
 #define USPI_RAW_QUEUE_SIZE     4u
+#define USPI_RAW_LOCK_SIZE      24u
 
 /* Maximum number of frames in a record: a file that is cut off loses at most this many frames that were written. */
 #define USPI_RAW_FRAMES_MAX 32u

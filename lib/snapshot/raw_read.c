@@ -185,6 +185,18 @@ static int read_queue(struct reading *r, const struct record *record, struct raw
     return USP_OK;
 }
 
+static int read_lock(struct reading *r, const struct record *record, struct raw_thread *raw) {
+    struct usp_thread_info *info = &raw->thread.info;
+    uint64_t v[4];
+    int status = load_all(r, record, "8844", v);
+    if (status != USP_OK) return status;
+    info->lock_owner = v[0];
+    raw->thread.lock = v[1];
+    info->lock_kind = (uint32_t)v[2];
+    info->deadlock = (uint32_t)v[3];
+    return USP_OK;
+}
+
 static int read_registers(struct reading *r, const struct record *record, struct raw_thread *raw) {
     struct usp_registers *registers = &raw->thread.registers;
     uint64_t v[3], offset = USPI_RAW_REGISTERS_SIZE;
@@ -267,8 +279,8 @@ static int read_frames(struct reading *r, const struct record *record, struct ra
 
 static int read_record(struct reading *r, const struct record *record) {
     struct raw_thread *raw = r->thread_count > 0 ? &r->threads[r->thread_count - 1] : NULL;
-    bool is_of_thread =
-        (record->type >= USPI_RAW_REGISTERS && record->type <= USPI_RAW_FRAMES) || record->type == USPI_RAW_QUEUE;
+    bool is_of_thread = (record->type >= USPI_RAW_REGISTERS && record->type <= USPI_RAW_FRAMES) ||
+                        record->type == USPI_RAW_QUEUE || record->type == USPI_RAW_LOCK;
     if (record->type != USPI_RAW_PROCESS && !r->has_process) return malformed(r, record, "no process before it");
     if (is_of_thread && r->skips) return USP_OK;
     if (is_of_thread && raw == NULL) return malformed(r, record, "no thread before it");
@@ -277,6 +289,7 @@ static int read_record(struct reading *r, const struct record *record) {
     case USPI_RAW_IMAGE: return read_image(r, record);
     case USPI_RAW_THREAD: return read_thread(r, record);
     case USPI_RAW_QUEUE: return read_queue(r, record, raw);
+    case USPI_RAW_LOCK: return read_lock(r, record, raw);
     case USPI_RAW_REGISTERS: return read_registers(r, record, raw);
     case USPI_RAW_STACK: return read_stack(r, record, raw);
     case USPI_RAW_FRAMES: return read_frames(r, record, raw);

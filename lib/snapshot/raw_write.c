@@ -104,6 +104,7 @@ struct about {
     usp_addr stack_low, stack_high;
     uint64_t stopped_ns;
     int32_t status;
+    usp_addr lock;
 };
 
 static void put_queue(struct sink *sink, const struct usp_thread_info *info) {
@@ -112,6 +113,18 @@ static void put_queue(struct sink *sink, const struct usp_thread_info *info) {
     begin_record(sink, USPI_RAW_QUEUE, USPI_RAW_QUEUE_SIZE + length);
     put32(sink, (uint32_t)length);
     put(sink, info->queue, length);
+    end(sink);
+}
+
+/* Writes the owner of the lock that a thread waits for. */
+static void put_lock(struct sink *sink, const struct about *about) {
+    const struct usp_thread_info *info = about->info;
+    if (info->lock_owner == 0) return;
+    begin_record(sink, USPI_RAW_LOCK, USPI_RAW_LOCK_SIZE);
+    put64(sink, info->lock_owner);
+    put64(sink, about->lock);
+    put32(sink, info->lock_kind);
+    put32(sink, info->deadlock);
     end(sink);
 }
 
@@ -131,6 +144,7 @@ static void put_thread(struct sink *sink, const struct about *about) {
     put(sink, info->name, length);
     end(sink);
     put_queue(sink, info);
+    put_lock(sink, about);
 }
 
 static void put_registers(struct sink *sink, const struct usp_registers *registers) {
@@ -201,8 +215,8 @@ static void put_given_thread(struct sink *sink, const struct usp_raw_thread *thr
 }
 
 static void put_snapshot_thread(struct sink *sink, const struct usp_snapshot_thread *thread) {
-    const struct about about = {&thread->info, thread->stack_low, thread->stack_high, thread->stopped_ns,
-                                thread->status};
+    const struct about about = {&thread->info,      thread->stack_low, thread->stack_high,
+                                thread->stopped_ns, thread->status,    thread->lock};
     put_thread(sink, &about);
     put_registers(sink, &thread->registers);
     if (thread->status == USP_OK) put_stack(sink, &thread->stack);

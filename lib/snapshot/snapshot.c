@@ -13,6 +13,7 @@
 #include "lib/capture/state.h"
 #include "lib/capture/thread_copy.h"
 #include "lib/images/image_list.h"
+#include "lib/snapshot/lock_owners.h"
 #include "lib/snapshot/mapped_code.h"
 #include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/async.h"
@@ -320,6 +321,12 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }
+    const struct uspi_lock_owners owners = {.threads = s->threads,
+                                            .stopped = process->threads,
+                                            .count = s->info.thread_count,
+                                            .live = s->source.is_live && own == NULL ? process->pid : 0,
+                                            .memory = s->source.is_live ? NULL : &s->memory};
+    uspi_lock_owners_find(&owners);
     if (s->mapped != NULL) uspi_mapped_code_freeze(s->mapped);
     *snapshot = s;
     return USP_OK;

@@ -51,6 +51,9 @@ pub const USP_THREAD_REQUESTER: u32 = 1 << 1;
 pub const USP_THREAD_NOT_STOPPED: u32 = 1 << 2;
 pub const USP_THREAD_KERNEL: u32 = 1 << 3;
 pub const USP_THREAD_CRASHED: u32 = 1 << 4;
+pub const USP_LOCK_NONE: u32 = 0;
+pub const USP_LOCK_MUTEX: u32 = 1;
+pub const USP_LOCK_READ_WRITE: u32 = 2;
 pub const USP_DEMANGLE_NO: u32 = 0;
 pub const USP_DEMANGLE_SIMPLE: u32 = 1;
 pub const USP_DEMANGLE_FULL: u32 = 2;
@@ -310,7 +313,10 @@ structs! {
         pub run_state: u32,
         pub cpu_time: u64,
         pub data: usp_addr,
-        pub reserved: [u64; 3],
+        pub lock_owner: u64,
+        pub lock_kind: u32,
+        pub deadlock: u32,
+        pub reserved: [u64; 1],
     }
 
     pub struct usp_dyld_cache {
@@ -727,7 +733,9 @@ structs! {
         pub flags: u32,
         pub known: u64,
         pub value: [usp_addr; USP_REGISTERS_MAX as usize],
-        pub reserved: [u64; 4],
+        pub system_call: u32,
+        pub reserved0: u32,
+        pub reserved: [u64; 3],
     }
 
     pub struct usp_reader_options {
@@ -831,7 +839,8 @@ structs! {
         pub sp_bytes_address: usp_addr,
         pub sp_bytes_size: usize,
         pub wait_channel: *const c_char,
-        pub reserved: [u64; 3],
+        pub lock: usp_addr,
+        pub reserved: [u64; 2],
     }
 
     pub struct usp_stack_record {
@@ -1141,6 +1150,7 @@ extern "C" {
     pub fn usp_is_prepared() -> bool;
     pub fn usp_line_source_string(source: u32) -> *const c_char;
     pub fn usp_lines_init(lines: *mut usp_lines, frames: *mut usp_source_frame, capacity: u32);
+    pub fn usp_lock_kind_string(kind: u32) -> *const c_char;
     pub fn usp_mangling_of(name: *const c_char) -> u32;
     pub fn usp_memory_init_self(memory: *mut usp_memory);
     pub fn usp_monitor_answer(monitor: *mut usp_monitor);
