@@ -103,6 +103,11 @@ static bool is_recording(const struct uspi_gathered *head, bool is_last, bool *i
     return !is_wide && uspi_is_xctrace(uspi_span_after(bytes, mark), is_last || bytes.length >= PIECE, is_decided);
 }
 
+/* Returns whether bytes are part of a hole in a sparse file, which takes no space on a disk but can have any size. */
+static bool is_hole(const char *bytes, size_t n) {
+    return n >= 4096 && bytes[0] == '\0' && memcmp(bytes, bytes + 1, n - 1) == 0;
+}
+
 int usp_report_read(const struct usp_reader_options *options, usp_read_function read, void *context,
                     struct usp_report **report, char *error, size_t error_size) {
     struct uspi_gathered text = {.bytes = NULL};
@@ -115,7 +120,7 @@ int usp_report_read(const struct usp_reader_options *options, usp_read_function 
     while (status == USP_OK && n > 0 && !is_streamed) {
         if (!uspi_gathered_reserve(&text, PIECE)) status = USP_ERROR_NO_MEMORY;
         if (status == USP_OK) status = read(context, text.bytes + text.size, text.capacity - text.size, &n);
-        if (status == USP_OK) text.size += n;
+        if (status == USP_OK && !is_hole(text.bytes + text.size, n)) text.size += n;
         if (status == USP_OK && !is_decided) is_streamed = is_recording(&text, n == 0, &is_decided);
     }
     if (status == USP_OK && !is_streamed) {
