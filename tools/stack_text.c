@@ -49,6 +49,19 @@ static void put_process(const struct page *page) {
     }
 }
 
+/* Writes what the program and the recorder of a crash report have noted. */
+static void put_notes(const struct page *page, const struct usp_snapshot *snapshot) {
+    const struct usp_snapshot_note *note;
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
+        if (i == 0) fputs("\nNotes\n", page->out);
+        fputs("    ", page->out);
+        put_harmless(page->out, note->key);
+        if (note->key[0] != '\0') fputs(": ", page->out);
+        put_harmless(page->out, note->text);
+        fputc('\n', page->out);
+    }
+}
+
 static void put_heading(const struct page *page, const struct usp_snapshot_thread *thread) {
     fputc('\n', page->out);
     put_colour(page->out, page->colours, COLOUR_HEADING);
@@ -223,6 +236,7 @@ int stack_write_text(const struct stack_report *report, FILE *out) {
     struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out), &repeat};
     int status = USP_OK;
     put_process(&page);
+    put_notes(&page, report->snapshot);
     /* Finding names may take a while. */
     fflush(out);
     const struct usp_snapshot_thread *thread;

@@ -6,6 +6,7 @@
 #include <unspool/base.h>
 #include <unspool/capture.h>
 #include <unspool/compact.h>
+#include <unspool/crash.h>
 #include <unspool/demangle.h>
 #include <unspool/dyld_caches.h>
 #include <unspool/filter.h>

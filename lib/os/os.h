@@ -453,6 +453,73 @@ int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopp
 int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
                          char *error, size_t error_size);
 
+/* ---- crashes of this process ---- */
+
+/* The signal that a thread got. */
+struct uspi_os_crash {
+    uint32_t signal;
+    int32_t code; /* si_code */
+    bool has_address;
+    usp_addr address; /* the address whose use raised the signal */
+    int64_t sender;   /* the process that sent the signal; 0: none */
+    uint64_t thread;
+    char name[16]; /* the thread's */
+    const void *ucontext;
+};
+
+/* What happens at a crash. `record` writes the report, until `deadline` (usp_clock). `tell` calls the program's callback
+ * once the report is visible. `retract` removes the report because an earlier handler has repaired the fault. All are
+ * called on the crashed thread, in its handler. */
+struct uspi_os_crash_hooks {
+    void (*record)(void *context, const struct uspi_os_crash *crash, uint64_t deadline);
+    void (*tell)(void *context);
+    void (*retract)(void *context);
+    void *context;
+    uint64_t timeout;   /* ns, for the report, and again for the callback */
+    size_t max_threads; /* other threads that can be held */
+};
+
+/* Installs the handlers. A signal that the program ignores stays ignored. The hooks must stay valid until the process
+ * ends. Requires usp_prepare. Returns USP_OK, USP_ERROR_BUSY when they are installed, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
+int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks);
+
+/* Restores the earlier handlers where ours are still in place. The others only pass signals on from now on. */
+void uspi_os_crash_uninstall(void);
+
+/* Returns hooks.context of this process; NULL: not installed. Async-signal-safe. */
+void *uspi_os_crash_context(void);
+
+/* Returns whether a crash is being recorded, or an earlier handler runs after it. Async-signal-safe. */
+bool uspi_os_crash_is_running(void);
+
+/* Gives the calling thread an alternate signal stack, if it has none of at least 32 KB, and removes it. Returns USP_OK,
+ * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
+int uspi_os_crash_thread_begin(void);
+void uspi_os_crash_thread_end(void);
+
+/* Holds all threads except the caller, and calls `each` for each of them. thread->copy then shows live memory, which
+ * stays as it is until all have been shown. thread->status: USP_OK, or why the thread is not held; its name is known
+ * then, too. Returns USP_OK, USP_ERROR_NOT_PREPARED, USP_ERROR_SYSTEM, USP_ERROR_FULL when there are more than
+ * max_threads. Async-signal-safe if `each` is. */
+int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const struct uspi_stopped_thread *thread),
+                          void *context);
+
+/* Evidence about a run of a process, which a later process compares. */
+struct uspi_os_run {
+    int64_t pid;
+    uint64_t start; /* when the process began: clock ticks since boot */
+    char boot[40];  /* the boot's id; "": not known */
+    bool has_oom_kills;
+    uint64_t oom_kills; /* how many processes of its control group the kernel has killed for lack of memory */
+};
+
+/* Describes this process now. Returns USP_OK or USP_ERROR_UNSUPPORTED. */
+int uspi_os_run_describe(struct uspi_os_run *run);
+
+/* Returns whether the process of a run still exists. */
+bool uspi_os_run_lives(const struct uspi_os_run *run);
+
 /* ---- images ---- */
 
 /* Receives the images that are found. */
@@ -495,6 +562,22 @@ int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *e
  * loader changes the data, USP_ERROR_UNSUPPORTED where the loader does not provide it, or another status.
  * Async-signal-safe. */
 int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size);
+
+enum { USPI_OS_READABLE = 1, USPI_OS_WRITABLE = 2, USPI_OS_EXECUTABLE = 4 };
+
+/* What is mapped at an address of this process. */
+struct uspi_os_place {
+    usp_addr address;   /* set by the caller */
+    usp_addr low, high; /* the mapping that contains it; 0, 0: none */
+    uint32_t access;    /* USPI_OS_READABLE … */
+};
+
+#define USPI_OS_MAPPED_ROOM 20480u
+
+/* Finds the images of this process from its mappings, without the loader, and what is mapped at place->address. Calls
+ * found->add for each image; reports no data ranges. `room` has USPI_OS_MAPPED_ROOM bytes, aligned for any type.
+ * Returns USP_OK, the result of `add`, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Async-signal-safe if `add` is. */
+int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct uspi_os_place *place);
 
 /* Copies an image's path into the caller's buffer, cut to fit. Async-signal-safe. */
 static inline void uspi_image_move_path(struct usp_image *image, char *path, size_t path_size) {
@@ -684,5 +767,17 @@ int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND (the file has been replaced or removed), USP_ERROR_SYSTEM. */
 int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const void *bytes, size_t n);
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file);
+
+/* Cuts the file to `size` bytes, closes its descriptor, and gives it its final path, which the caller owns like the
+ * first one. Readers of that path see the whole file. Later writes open it again. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_SYSTEM. Async-signal-safe. */
+int uspi_os_kept_file_publish(struct uspi_os_kept_file *file, uint64_t size, const char *path);
+
+/* Renames or removes a file. Return USP_OK or the enum usp_status of the failure. Async-signal-safe. */
+int uspi_os_rename_file(const char *from, const char *to);
+int uspi_os_remove_file(const char *path);
+
+/* Creates a folder that only this user can read, unless it exists. Its parent must exist. Returns USP_OK or the enum
+ * usp_status of the failure. */
+int uspi_os_make_folder(const char *path);
 
 #endif

@@ -54,6 +54,15 @@ pub const USP_THREAD_CRASHED: u32 = 1 << 4;
 pub const USP_LOCK_NONE: u32 = 0;
 pub const USP_LOCK_MUTEX: u32 = 1;
 pub const USP_LOCK_READ_WRITE: u32 = 2;
+pub const USP_CRASH_CALLBACK_SIZE: u32 = 4096;
+pub const USP_CRASH_NO_RUN: u32 = 0;
+pub const USP_CRASH_ENDED: u32 = 1;
+pub const USP_CRASH_CRASHED: u32 = 2;
+pub const USP_CRASH_UPDATED: u32 = 3;
+pub const USP_CRASH_RESTARTED: u32 = 4;
+pub const USP_CRASH_OUT_OF_MEMORY: u32 = 5;
+pub const USP_CRASH_EXECUTED: u32 = 6;
+pub const USP_CRASH_UNEXPLAINED: u32 = 7;
 pub const USP_DEMANGLE_NO: u32 = 0;
 pub const USP_DEMANGLE_SIMPLE: u32 = 1;
 pub const USP_DEMANGLE_FULL: u32 = 2;
@@ -178,6 +187,10 @@ pub const USP_SNAPSHOT_FILES_MISSING: u32 = 1 << 1;
 pub const USP_SNAPSHOT_FILES_REFUSED: u32 = 1 << 2;
 pub const USP_SNAPSHOT_TRUNCATED: u32 = 1 << 3;
 pub const USP_SNAPSHOT_FAULT: u32 = 1 << 4;
+pub const USP_NOTE_VALUE: u32 = 1;
+pub const USP_NOTE_BREADCRUMB: u32 = 2;
+pub const USP_NOTE_CALLBACK: u32 = 3;
+pub const USP_NOTE_RECORDER: u32 = 4;
 pub const USP_STACK_IDENTITY_SIZE: u32 = 16;
 pub const USP_STRATEGY_NONE: u32 = 0;
 pub const USP_STRATEGY_DLADDR: u32 = 1;
@@ -317,6 +330,40 @@ structs! {
         pub lock_kind: u32,
         pub deadlock: u32,
         pub reserved: [u64; 1],
+    }
+
+    pub struct usp_crash_options {
+        pub size: u32,
+        pub max_reports: u32,
+        pub max_bytes: u64,
+        pub directory: *const c_char,
+        pub version: *const c_char,
+        pub max_threads: u32,
+        pub max_frames: u32,
+        pub timeout: u64,
+        pub callback: Option<unsafe extern "C" fn(context: *mut c_void, text: *mut c_char, size: usize)>,
+        pub context: *mut c_void,
+        pub reserved: [u64; 4],
+    }
+
+    pub struct usp_crash_run {
+        pub verdict: u32,
+        pub crashes: u32,
+        pub pid: i64,
+        pub started: u64,
+        pub lasted: u64,
+        pub report: [c_char; 48],
+        pub evidence: [c_char; 160],
+        pub reserved: [u64; 4],
+    }
+
+    pub struct usp_crash_report {
+        pub name: [c_char; 48],
+        pub started: u64,
+        pub bytes: u64,
+        pub is_sent: u32,
+        pub reserved0: u32,
+        pub reserved: [u64; 4],
     }
 
     pub struct usp_dyld_cache {
@@ -843,6 +890,14 @@ structs! {
         pub reserved: [u64; 2],
     }
 
+    pub struct usp_snapshot_note {
+        pub kind: u32,
+        pub reserved0: u32,
+        pub time: u64,
+        pub key: *const c_char,
+        pub text: *const c_char,
+    }
+
     pub struct usp_stack_record {
         pub number: u64,
         pub count: u64,
@@ -1093,6 +1148,18 @@ extern "C" {
     pub fn usp_compact_images_write(images: *const usp_images, arch: u32, platform: *const c_char, bytes: *mut u8, capacity: usize, size: *mut usize) -> c_int;
     pub fn usp_compact_stack_read(bytes: *const u8, n: usize, arch: u32, stack: *mut usp_stack, needed: *mut usize) -> c_int;
     pub fn usp_compact_stack_write(stack: *const usp_stack, bytes: *mut u8, capacity: usize, size: *mut usize) -> c_int;
+    pub fn usp_crash_delete(directory: *const c_char, name: *const c_char) -> c_int;
+    pub fn usp_crash_install(options: *const usp_crash_options) -> c_int;
+    pub fn usp_crash_last_run(directory: *const c_char, version: *const c_char, run: *mut usp_crash_run) -> c_int;
+    pub fn usp_crash_list(directory: *const c_char, reports: *mut usp_crash_report, capacity: usize, count: *mut usize) -> c_int;
+    pub fn usp_crash_mark_sent(directory: *const c_char, name: *const c_char) -> c_int;
+    pub fn usp_crash_note(text: *const c_char) -> c_int;
+    pub fn usp_crash_open(directory: *const c_char, name: *const c_char, snapshot: *mut *mut usp_snapshot, error: *mut c_char, error_size: usize) -> c_int;
+    pub fn usp_crash_options_init(options: *mut usp_crash_options);
+    pub fn usp_crash_set(key: *const c_char, value: *const c_char) -> c_int;
+    pub fn usp_crash_thread_begin() -> c_int;
+    pub fn usp_crash_thread_end();
+    pub fn usp_crash_uninstall();
     pub fn usp_cursor_init(cursor: *mut usp_cursor, target: *const usp_target, registers: *const usp_registers, options: *const usp_unwind_options) -> c_int;
     pub fn usp_cursor_registers(cursor: *const usp_cursor, registers: *mut usp_registers) -> c_int;
     pub fn usp_cursor_step(cursor: *mut usp_cursor, frame: *mut usp_frame) -> c_int;
@@ -1235,6 +1302,7 @@ extern "C" {
     pub fn usp_snapshot_create_self(options: *const usp_snapshot_options, snapshot: *mut *mut usp_snapshot) -> c_int;
     pub fn usp_snapshot_free(snapshot: *mut usp_snapshot);
     pub fn usp_snapshot_get_info(snapshot: *const usp_snapshot) -> *const usp_snapshot_info;
+    pub fn usp_snapshot_get_note(snapshot: *const usp_snapshot, i: usize) -> *const usp_snapshot_note;
     pub fn usp_snapshot_get_thread(snapshot: *const usp_snapshot, i: usize) -> *const usp_snapshot_thread;
     pub fn usp_snapshot_images(snapshot: *const usp_snapshot) -> *const usp_images;
     pub fn usp_snapshot_message(snapshot: *const usp_snapshot, i: usize) -> *const c_char;
