@@ -107,6 +107,11 @@ static int open_log(const struct session *session, const struct log_file_name *n
     return EXIT_NO_TARGET;
 }
 
+/* Returns where the messages of a process of --jobs end, which go to a file. */
+static off_t messages_end(const struct session *session) {
+    return session->options->jobs > 1 ? lseek(STDERR_FILENO, 0, SEEK_CUR) : 0;
+}
+
 static int rewrite_log(struct session *session, const struct log_file_name *name) {
     struct log_input input;
     struct log_folder place;
@@ -129,9 +134,9 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
         return status;
     }
     int created = usp_reader_create(&options, &reader);
-    session->said = lseek(STDERR_FILENO, 0, SEEK_CUR);
+    session->said = messages_end(session);
     status = created == USP_OK ? write_log(reader, &input, path, session) : log_fail(path, created);
-    session->said_end = lseek(STDERR_FILENO, 0, SEEK_CUR);
+    session->said_end = messages_end(session);
     int closed = log_output_close(&session->output, status == EXIT_ALL_WELL || status == EXIT_NO_TARGET);
     if (status == EXIT_ALL_WELL) status = closed;
     if (created == USP_OK) {

@@ -461,18 +461,21 @@ static int compare_uses(const void *a, const void *b) {
 #define SOURCE_BYTES UINT64_C(16384)
 #define NAME_BYTES   UINT64_C(128)
 
-/* Returns how many parts of a build it counts. */
+/* Returns how many parts of a build it counts. A build without a file counts as a whole one: a server that is asked for
+ * ever more of them would keep thousands, and each is quickly found to be missing again. */
 static size_t parts_of(const struct build *build) {
     uint64_t bytes = build->asked * NAME_BYTES;
+    bool has_file = false;
     for (uint32_t i = 0; i < build->source_count; i++) {
         const struct uspi_build_source *source = &build->sources[i];
         struct usp_symbolizer_usage usage;
         if (source->images == NULL) continue;
         if (source->where.path != NULL || source->is_cached) return BUILD_PARTS;
         usp_symbolizer_get_usage(source->symbolizer, &usage);
+        has_file = true;
         bytes += SOURCE_BYTES + uspi_symbolizer_index_bytes(source->symbolizer) + usage.memory;
     }
-    return bytes < (BUILD_PARTS - 1) * PART ? 1 + (size_t)(bytes / PART) : BUILD_PARTS;
+    return has_file && bytes < (BUILD_PARTS - 1) * PART ? 1 + (size_t)(bytes / PART) : BUILD_PARTS;
 }
 
 /* How many calls pass before the memory of the open builds is measured again, unless there are a quarter more builds. */
