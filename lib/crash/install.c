@@ -69,6 +69,28 @@ static void describe_run(const struct uspi_crash_kit *kit, struct uspi_crash_run
     run->crashes = kit->crashes;
 }
 
+/* The kit stays mapped: a handler of ours may still run on another thread. */
+static void end_run(void) {
+    struct uspi_crash_kit *kit = uspi_os_crash_context();
+    struct uspi_crash_run_file run;
+    /* A handler of the program may call exit in a crash. */
+    if (kit == NULL || uspi_os_crash_is_running()) return;
+    uspi_os_crash_uninstall();
+    uspi_crash_retract(kit);
+    if (!kit->is_published) (void)uspi_os_remove_file(kit->open_path);
+    uspi_os_kept_file_close(&kit->file);
+    describe_run(kit, &run);
+    run.has_ended = true;
+    run.ended = uspi_os_wall_clock();
+    (void)uspi_crash_write_run(kit->directory, &run);
+}
+
+/* A program that returns from main or calls exit has ended cleanly. */
+static void end_with_process(void *context) {
+    (void)context;
+    end_run();
+}
+
 /* Makes the run's files, and installs the handlers. */
 static int begin_run(struct uspi_crash_kit *kit) {
     struct uspi_crash_run_file last, run;
@@ -76,6 +98,7 @@ static int begin_run(struct uspi_crash_kit *kit) {
         .record = uspi_crash_record,
         .tell = uspi_crash_tell,
         .retract = uspi_crash_retract,
+        .end = end_with_process,
         .context = kit,
         .timeout = kit->options.timeout,
         .max_threads = kit->options.max_threads,
@@ -110,26 +133,7 @@ int usp_crash_install(const struct usp_crash_options *options) {
     return status;
 }
 
-/* The kit stays mapped: a handler of ours may still run on another thread. */
-static void end_run(void) {
-    struct uspi_crash_kit *kit = uspi_os_crash_context();
-    struct uspi_crash_run_file run;
-    /* A handler of the program may call exit in a crash. */
-    if (kit == NULL || uspi_os_crash_is_running()) return;
-    uspi_os_crash_uninstall();
-    uspi_crash_retract(kit);
-    if (!kit->is_published) (void)uspi_os_remove_file(kit->open_path);
-    uspi_os_kept_file_close(&kit->file);
-    describe_run(kit, &run);
-    run.has_ended = true;
-    run.ended = uspi_os_wall_clock();
-    (void)uspi_crash_write_run(kit->directory, &run);
-}
-
 void usp_crash_uninstall(void) { end_run(); }
-
-/* A program that returns from main or calls exit has ended cleanly. */
-__attribute__((destructor)) static void end_with_process(void) { end_run(); }
 
 int usp_crash_thread_begin(void) { return uspi_os_crash_thread_begin(); }
 void usp_crash_thread_end(void) { uspi_os_crash_thread_end(); }

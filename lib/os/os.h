@@ -468,12 +468,13 @@ struct uspi_os_crash {
 };
 
 /* What happens at a crash. `record` writes the report, until `deadline` (usp_clock). `tell` calls the program's callback
- * once the report is visible. `retract` removes the report because an earlier handler has repaired the fault. All are
- * called on the crashed thread, in its handler. */
+ * once the report is visible. `retract` removes the report because an earlier handler has repaired the fault. These are
+ * called on the crashed thread, in its handler. `end` is called when the process exits. */
 struct uspi_os_crash_hooks {
     void (*record)(void *context, const struct uspi_os_crash *crash, uint64_t deadline);
     void (*tell)(void *context);
     void (*retract)(void *context);
+    void (*end)(void *context);
     void *context;
     uint64_t timeout;   /* ns, for the report, and again for the callback */
     size_t max_threads; /* other threads that can be held */

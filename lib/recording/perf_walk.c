@@ -30,13 +30,13 @@ static uint32_t arch_of_abi(uint32_t arch, uint64_t abi) {
 /* Returns the DWARF number of perf's register i. `of` is the process's processor, `arch` the recording's. */
 static unsigned number_of(uint32_t arch, uint32_t of, unsigned i) {
     /* ax bx cx dx si di bp sp ip, then flags and segments, and r8 … r15 from 16 on. */
-    static const uint8_t x86_64[] = {0, 3, 2, 1, 4, 5, 6, 7, 16};
-    static const uint8_t i386[] = {0, 3, 1, 2, 6, 7, 5, 4, 8};
+    static const uint8_t wide_x86[] = {0, 3, 2, 1, 4, 5, 6, 7, 16};
+    static const uint8_t narrow_x86[] = {0, 3, 1, 2, 6, 7, 5, 4, 8};
     switch (of) {
     case USP_ARCH_X86_64:
-        if (i < sizeof x86_64) return x86_64[i];
+        if (i < sizeof wide_x86) return wide_x86[i];
         return i >= 16 && i < 24 ? i - 8 : NO_REGISTER;
-    case USP_ARCH_I386: return i < sizeof i386 ? i386[i] : NO_REGISTER;
+    case USP_ARCH_I386: return i < sizeof narrow_x86 ? narrow_x86[i] : NO_REGISTER;
     case USP_ARCH_ARM64: return i < 33 ? i : NO_REGISTER;
     case USP_ARCH_ARMV7:
         if (arch != USP_ARCH_ARM64) return i < 16 ? i : NO_REGISTER;

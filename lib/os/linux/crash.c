@@ -340,6 +340,12 @@ int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
     return status;
 }
 
+/* A destructor, and not atexit: a library that was unloaded must not be called. */
+__attribute__((destructor)) static void end_with_process(void) {
+    struct uspi_crash_signals *c = atomic_load(&uspi_capturing.crash);
+    if (c != NULL && atomic_load(&c->process) == uspi_linux->own_process()) c->hooks.end(c->hooks.context);
+}
+
 void uspi_os_crash_uninstall(void) {
     struct uspi_crash_signals *c = atomic_load(&uspi_capturing.crash);
     if (c == NULL || atomic_load(&c->process) != uspi_linux->own_process()) return;
