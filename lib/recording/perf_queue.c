@@ -15,6 +15,9 @@
 /* Size of a block; a record has at most 65,535 bytes. */
 #define BLOCK ((size_t)256 << 10)
 
+/* Number of blocks above which the older half is handled, too: one record that waits keeps its block. */
+#define BLOCKS_MAX (2 * BYTES_MAX / BLOCK)
+
 /* Memory for records. It is used again when all of them have been handled. */
 struct uspi_perf_block {
     struct uspi_perf_block *next; /* in the list of empty blocks */
@@ -44,6 +47,7 @@ static struct uspi_perf_block *block_for(struct uspi_perf_queue *queue, size_t n
     block->next = NULL;
     block->used = block->records = 0;
     queue->filling = block;
+    queue->blocks++;
     return block;
 }
 
@@ -53,6 +57,7 @@ static void release(struct uspi_perf_queue *queue, const struct uspi_perf_queued
     if (--block->records > 0 || block == queue->filling) return;
     block->next = queue->free;
     queue->free = block;
+    queue->blocks--;
 }
 
 /* Handles records in the order of time: those up to a time, but at most `most`. */
@@ -77,7 +82,7 @@ static int handle(struct uspi_perf_queue *queue, uint64_t up_to, size_t most) {
 }
 
 int uspi_perf_queue_add(struct uspi_perf_queue *queue, const struct uspi_perf_record *record, uint64_t time) {
-    if (queue->bytes > BYTES_MAX) {
+    if (queue->bytes > BYTES_MAX || queue->blocks > BLOCKS_MAX) {
         const int status = handle(queue, UINT64_MAX, queue->count / 2 + 1);
         if (status != USP_OK) return status;
     }

@@ -25,6 +25,7 @@ struct uspi_perf_queue {
     uint64_t latest, latest_before;         /* largest times up to now, and when the last round ended */
     struct uspi_perf_block *filling, *free; /* the block that gets the next record; a list of empty blocks */
     size_t bytes;                           /* that the queued records take */
+    size_t blocks;                          /* number of blocks in use */
 };
 
 /* Adds a copy of a record. Returns USP_OK, USP_ERROR_NO_MEMORY, or what the function returned. */

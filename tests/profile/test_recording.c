@@ -334,6 +334,26 @@ START_TEST(test_no_rounds) {
 }
 END_TEST
 
+/* Records that wait for their time keep no others in memory: one of them in each block, and no rounds. */
+START_TEST(test_records_that_wait) {
+    static char name[2000];
+    struct perf_file file = plain_file();
+    memset(name, 'n', sizeof name - 1);
+    for (unsigned i = 0; i < 33000; i++) {
+        put_comm(&file.records, 0, 7, 7, name, NS + i);
+        if (i % 100 == 0) put_chain(&file.records, MISC_USER, 7, 7, 9 * NS + i, one_frame, 2);
+    }
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    ck_assert_int_eq(go(&r), USP_OK);
+    ck_assert_uint_eq(r.count, 330);
+    ck_assert_uint_gt(bytes.size, 60 << 20);
+    ck_assert_uint_lt(r.reached_at_first, 56 << 20);
+    builder_free(&bytes);
+    free(r.seen);
+}
+END_TEST
+
 START_TEST(test_choices) {
     struct perf_file file = plain_file();
     for (unsigned i = 0; i < 10; i++) put_chain(&file.records, MISC_USER, 7 + i % 2, 7, NS + i, one_frame, 2);
@@ -778,7 +798,7 @@ int main(void) {
     add_loop_tests(layouts, 0, 11, test_attribute_sizes);
     add_loop_tests(layouts, 0, 2, test_several_events);
     TCase *times = tcase_create("times");
-    add_tests(times, test_order_of_times, test_no_rounds, test_choices);
+    add_tests(times, test_order_of_times, test_no_rounds, test_records_that_wait, test_choices);
     TCase *maps = tcase_create("maps");
     add_tests(maps, test_fork_and_exec, test_described_fork, test_pieces_and_holes, test_build_ids, test_deleted,
               test_simpleperf, test_deferred);
