@@ -290,6 +290,10 @@ static void say_summary(const struct conversion *c, const struct usp_recording_i
                  "dwarf,BYTES makes larger ones",
                  info->short_dumps, info->unwound);
     }
+    if (info->maps_left_out > 0) {
+        complain("%" PRIu64 " maps of files are left out because there are too many; frames there have no names",
+                 info->maps_left_out);
+    }
     if (info->lost > 0) complain("%" PRIu64 " records were lost while it was recorded", info->lost);
     if (c->other_events > 0) {
         complain("%" PRIu64 " samples of other events are left out; --event chooses one", c->other_events);

@@ -37,7 +37,10 @@ struct usp_recording_info {
     uint64_t unwound;     /* samples whose stack dump was unwound */
     uint64_t short_dumps; /* those of them whose dump ends before the stack does */
     uint64_t first, last; /* times of the first and the last sample; 0: none */
-    uint64_t reserved[6];
+    /* Maps of files that are missing, because a process has more than 65,536 of them or forks have copied more than 4
+     * million: frames there have no image. */
+    uint64_t maps_left_out;
+    uint64_t reserved[5];
 };
 
 struct usp_recording_options {

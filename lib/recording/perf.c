@@ -346,6 +346,7 @@ int uspi_perf_read(const struct usp_recording_options *options, struct usp_recor
             status = read_all(r, error);
         }
         info->event_count = (uint32_t)r->stream.events.count;
+        info->maps_left_out = r->spaces.left_out;
         uspi_perf_queue_clear(&r->queue);
         uspi_perf_deferred_clear(&r->deferred);
         uspi_perf_stream_clear(&r->stream);

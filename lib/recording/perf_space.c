@@ -14,8 +14,8 @@
 /* Maximum number of executable maps of a process. */
 #define MAPS_MAX ((size_t)1 << 16)
 
-/* Maximum number of maps that forks copy, without those of processes that have executed another program since. A small
- * file could otherwise take any memory. */
+/* Maximum number of maps that forks have copied, without those that were given up since. A small file could otherwise
+ * take any memory. */
 #define COPIED_MAX ((size_t)1 << 22)
 
 /* Number of maps for which a view is made again at each sample, if they have changed. With more of them, this is done
@@ -123,7 +123,11 @@ int uspi_perf_spaces_map(struct uspi_perf_spaces *spaces, uint32_t pid, const st
     bool has_changed = false;
     if (i == USPI_NONE) return USP_ERROR_NO_MEMORY;
     struct uspi_perf_process *process = process_at(spaces, i);
-    if (map->low >= map->high || process->count >= MAPS_MAX) return USP_OK;
+    if (map->low >= map->high) return USP_OK;
+    if (process->count >= MAPS_MAX) {
+        if (map->file != USPI_NONE) spaces->left_out++;
+        return USP_OK;
+    }
     const size_t at = make_hole(process, map->low, map->high, &has_changed);
     if (at == SIZE_MAX) return USP_ERROR_NO_MEMORY;
     if (map->file != USPI_NONE) {
@@ -135,15 +139,29 @@ int uspi_perf_spaces_map(struct uspi_perf_spaces *spaces, uint32_t pid, const st
     return USP_OK;
 }
 
-void uspi_perf_spaces_exec(struct uspi_perf_spaces *spaces, uint32_t pid) {
-    const uint32_t i = uspi_pool_find(&spaces->processes, (uint32_t)uspi_mix(pid, 0), is_process, &pid);
-    if (i == USPI_NONE) return;
-    struct uspi_perf_process *process = process_at(spaces, i);
+/* Frees the maps of a process. */
+static void drop_maps(struct uspi_perf_spaces *spaces, struct uspi_perf_process *process) {
     spaces->copied -= process->copied;
+    if (process->has_ended) spaces->copied_to_ended -= process->copied;
     free(process->maps);
     process->maps = NULL;
     process->count = process->capacity = process->copied = 0;
     note_change(spaces, process, true);
+}
+
+/* Frees the maps of processes that have ended, without process `kept`, if there are so many that looking at all
+ * processes is worth it. */
+static void drop_ended(struct uspi_perf_spaces *spaces, uint32_t kept) {
+    if (spaces->copied_to_ended < COPIED_MAX / 2) return;
+    for (uint32_t i = 0; i < spaces->processes.begun; i++) {
+        struct uspi_perf_process *process = process_at(spaces, i);
+        if (process->has_ended && process->copied > 0 && i != kept) drop_maps(spaces, process);
+    }
+}
+
+void uspi_perf_spaces_exec(struct uspi_perf_spaces *spaces, uint32_t pid) {
+    const uint32_t i = uspi_pool_find(&spaces->processes, (uint32_t)uspi_mix(pid, 0), is_process, &pid);
+    if (i != USPI_NONE) drop_maps(spaces, process_at(spaces, i));
 }
 
 int uspi_perf_spaces_fork(struct uspi_perf_spaces *spaces, uint32_t pid, uint32_t parent) {
@@ -152,20 +170,29 @@ int uspi_perf_spaces_fork(struct uspi_perf_spaces *spaces, uint32_t pid, uint32_
     const struct uspi_perf_process *source = process_at(spaces, from);
     struct uspi_perf_process *copy = process_at(spaces, to);
     if (from == to || copy->pid == USPI_PERF_KERNEL) return USP_OK;
-    copy->count = 0;
-    note_change(spaces, copy, true);
-    if (source->count == 0 || source->count > COPIED_MAX - spaces->copied) return USP_OK;
+    drop_maps(spaces, copy);
+    copy->has_ended = false;
+    if (source->count > COPIED_MAX - spaces->copied) drop_ended(spaces, from);
+    if (source->count > COPIED_MAX - spaces->copied) {
+        spaces->left_out += source->count;
+        return USP_OK;
+    }
+    if (source->count == 0) return USP_OK;
     if (!uspi_room_for(&copy->maps, &copy->capacity, 0, source->count, sizeof *copy->maps)) return USP_ERROR_NO_MEMORY;
     memcpy(copy->maps, source->maps, source->count * sizeof *copy->maps);
     copy->count = source->count;
-    copy->copied += source->count;
+    copy->copied = source->count;
     spaces->copied += source->count;
     return USP_OK;
 }
 
 void uspi_perf_spaces_end(struct uspi_perf_spaces *spaces, uint32_t pid) {
     const uint32_t i = uspi_pool_find(&spaces->processes, (uint32_t)uspi_mix(pid, 0), is_process, &pid);
-    if (i != USPI_NONE && process_at(spaces, i)->view != NULL) clear_view(spaces, process_at(spaces, i)->view);
+    if (i == USPI_NONE) return;
+    struct uspi_perf_process *process = process_at(spaces, i);
+    if (!process->has_ended) spaces->copied_to_ended += process->copied;
+    process->has_ended = true;
+    if (process->view != NULL) clear_view(spaces, process->view);
 }
 
 /* ---- views ---- */

@@ -35,7 +35,8 @@ struct uspi_perf_process {
     uint32_t pid;
     struct uspi_perf_mapping *maps; /* sorted; they do not overlap */
     size_t count, capacity;
-    size_t copied;               /* how many forks have copied to it */
+    size_t copied;               /* how many of them a fork has copied to it */
+    bool has_ended;              /* its first thread has */
     struct uspi_perf_view *view; /* NULL: none now */
 };
 
@@ -49,9 +50,11 @@ struct uspi_perf_spaces {
     struct uspi_pool processes; /* of struct uspi_perf_process */
     struct uspi_allowance allowance;
     struct uspi_perf_view views[USPI_PERF_VIEWS];
-    uint64_t use;  /* number of uses of views */
-    size_t copied; /* maps that forks have copied and that are not given up */
-    uint32_t arch; /* enum usp_arch of images without a file */
+    uint64_t use;           /* number of uses of views */
+    size_t copied;          /* maps that forks have copied and that are not given up */
+    size_t copied_to_ended; /* those of processes that have ended */
+    uint64_t left_out;      /* maps of files for which there was no room */
+    uint32_t arch;          /* enum usp_arch of images without a file */
 };
 
 /* Returns false when memory is exhausted. */
@@ -66,10 +69,11 @@ int uspi_perf_spaces_map(struct uspi_perf_spaces *spaces, uint32_t pid, const st
 /* Unmaps everything: the process executes another program. */
 void uspi_perf_spaces_exec(struct uspi_perf_spaces *spaces, uint32_t pid);
 
-/* Copies the maps of a process to a new one. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+/* Copies the maps of a process to a new one, if all copies together are not too many; then those of processes that have
+ * ended are given up first. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_perf_spaces_fork(struct uspi_perf_spaces *spaces, uint32_t pid, uint32_t parent);
 
-/* Frees the view of a process, which has ended. */
+/* Notes that a process has ended, and frees its view. */
 void uspi_perf_spaces_end(struct uspi_perf_spaces *spaces, uint32_t pid);
 
 /* Gives the view of a process, valid until the next call of any of these functions. NULL when memory is exhausted. */

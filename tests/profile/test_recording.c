@@ -403,6 +403,44 @@ START_TEST(test_fork_and_exec) {
 }
 END_TEST
 
+/* Forks copy at most four million maps. What does not fit is counted; processes that have ended, and those whose ids are
+ * used again, take no room. */
+START_TEST(test_many_forks) {
+    enum { MAPS = 65535, FORKS = 80 };
+    const bool end = _i == 1, is_same = _i == 2;
+    struct perf_file file = plain_file();
+    struct mapping piece = app;
+    piece.size = 0x1000;
+    for (unsigned i = 0; i < MAPS; i++, piece.low += 0x2000) put_mmap2(&file.records, &piece);
+    for (unsigned i = 0; i < FORKS; i++) {
+        const uint32_t pid = is_same ? 100 : 100 + i;
+        put_task(&file.records, 7, pid, 7, pid, 7, NS + 2 * i);
+        if (end) put_task(&file.records, 4, pid, 7, pid, 7, NS + 2 * i + 1);
+    }
+    const uint32_t last = is_same ? 100 : 99 + FORKS;
+    put_chain(&file.records, MISC_USER, last, last, 2 * NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_str_eq(r.seen[0].image[0], end || is_same ? "/no/such/app" : "");
+    ck_assert_uint_eq(r.info.maps_left_out, end || is_same ? 0 : (FORKS - 64) * MAPS);
+    free(r.seen);
+}
+END_TEST
+
+/* So are the maps of one process that has too many. */
+START_TEST(test_many_maps) {
+    struct perf_file file = plain_file();
+    struct mapping piece = app;
+    piece.size = 0x1000;
+    for (unsigned i = 0; i < 65540; i++, piece.low += 0x2000) put_mmap2(&file.records, &piece);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.info.maps_left_out, 4);
+    free(r.seen);
+}
+END_TEST
+
 /* A fork that perf describes for a process that existed before: all maps follow it, and none are the parent's. */
 START_TEST(test_described_fork) {
     struct perf_file file = plain_file();
@@ -801,7 +839,8 @@ int main(void) {
     add_tests(times, test_order_of_times, test_no_rounds, test_records_that_wait, test_choices);
     TCase *maps = tcase_create("maps");
     add_tests(maps, test_fork_and_exec, test_described_fork, test_pieces_and_holes, test_build_ids, test_deleted,
-              test_simpleperf, test_deferred);
+              test_simpleperf, test_deferred, test_many_maps);
+    add_loop_tests(maps, 0, 3, test_many_forks);
     TCase *damage = tcase_create("damage");
     add_loop_tests(damage, 0, 4, test_compressed);
     add_loop_tests(damage, 0, 3, test_refused);

@@ -757,7 +757,8 @@ structs! {
         pub short_dumps: u64,
         pub first: u64,
         pub last: u64,
-        pub reserved: [u64; 6],
+        pub maps_left_out: u64,
+        pub reserved: [u64; 5],
     }
 
     pub struct usp_recording_options {
