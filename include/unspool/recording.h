@@ -54,7 +54,8 @@ struct usp_recording_options {
     /* Size of the file in bytes. Default UINT64_MAX: not known, a pipe. `offset` then never decreases, and what a file
      * stores after its samples, such as build ids, is not used. */
     uint64_t file_size;
-    /* Is called for each sample, in the order of time. A result other than 0 ends reading. It is required. */
+    /* Is called for each sample, in the order of time; a sample whose user part is in a later record comes when that
+     * is read. A result other than 0 ends reading. It is required. */
     int (*sample)(void *context, const struct usp_recording_sample *sample);
     /* Is called when a thread's id is about to be used by another thread. Default NULL */
     void (*end_thread)(void *context, uint64_t id);

@@ -88,6 +88,8 @@ static int give_sample(void *context, const struct uspi_perf_record *record, uin
     if (walked != USPI_PERF_WALKED_CHAIN) r->info->unwound++;
     if (walked == USPI_PERF_WALKED_SHORT) r->info->short_dumps++;
     if (count > 0) {
+        /* They begin with the place that a sample of the process itself has. */
+        if (sample.mode == USPI_PERF_MODE_USER) stack.count = 0;
         uspi_perf_walk_append(&r->walk, addresses, count, &stack);
     } else if (uspi_perf_is_deferred(&sample, &cookie)) {
         stack.stop = USP_STOP_NOT_COPIED;

@@ -583,9 +583,17 @@ START_TEST(test_deferred) {
     put_chain(&file.records, MISC_KERNEL, 7, 7, 3 * NS, one, 4);
     put_deferred(&file.records, 5, 7, 4 * NS);
     put_chain(&file.records, MISC_KERNEL, 7, 7, 5 * NS, lost, 4);
+    /* Of the process itself: the later record begins with the place that the sample has. */
+    put_chain(&file.records, MISC_USER, 7, 9, 6 * NS, one + 2, 2);
+    put_deferred(&file.records, 5, 9, 7 * NS);
     struct builder bytes = make_file(&file);
     struct reading r = read_whole(&bytes);
-    ck_assert_uint_eq(r.count, 4);
+    ck_assert_uint_eq(r.count, 5);
+    ck_assert_uint_eq(r.seen[2].tid, 9);
+    ck_assert_uint_eq(r.seen[2].count, 2);
+    ck_assert_uint_eq(r.seen[2].frames[0].pc, 0x400100);
+    ck_assert_uint_eq(r.seen[2].frames[0].kind, USP_FRAME_KIND_INTERRUPTED);
+    ck_assert_uint_eq(r.seen[2].frames[1].pc, 0x400200);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_uint_eq(r.seen[i].tid, 7);
         ck_assert_uint_eq(r.seen[i].count, 3);
@@ -593,7 +601,7 @@ START_TEST(test_deferred) {
         ck_assert_uint_eq(r.seen[i].frames[1].kind, USP_FRAME_KIND_INTERRUPTED);
         ck_assert_uint_eq(r.seen[i].frames[2].kind, USP_FRAME_KIND_RETURN_ADDRESS);
     }
-    for (size_t i = 2; i < 4; i++) {
+    for (size_t i = 3; i < 5; i++) {
         ck_assert_uint_eq(r.seen[i].count, 1);
         ck_assert_uint_eq(r.seen[i].stop, USP_STOP_NOT_COPIED);
     }
