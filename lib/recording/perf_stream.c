@@ -295,18 +295,22 @@ static int read_attributes(struct uspi_perf_stream *s, struct section table, uin
 }
 
 /* Reads the features, whose sections follow the records: one for each bit, in the order of bits. Those that are cut off
- * are left out. */
-static int read_features(struct uspi_perf_stream *s, const uint8_t *bits, uint64_t at) {
+ * are left out, and *are_cut becomes true. */
+static int read_features(struct uspi_perf_stream *s, const uint8_t *bits, uint64_t at, bool *are_cut) {
     int status = USP_OK;
     for (uint32_t i = 0; i < FEATURES && status == USP_OK; i++) {
         uint8_t entry[16];
         if ((bits[i / 8] >> i % 8 & 1) == 0) continue;
-        if (at > s->file_size || s->file_size - at < sizeof entry || read_exactly(s, at, entry, sizeof entry) != USP_OK)
+        if (at > s->file_size || s->file_size - at < sizeof entry ||
+            read_exactly(s, at, entry, sizeof entry) != USP_OK) {
+            *are_cut = true;
             break;
+        }
         at += sizeof entry;
+        const struct section section = section_at(entry);
+        if (section.size > s->file_size || section.offset > s->file_size - section.size) *are_cut = true;
         if (i >= USPI_PERF_FEATURE_SIMPLEPERF) status = take_feature(s, i, (struct uspi_fields){NULL, 0, false});
         if (i != USPI_PERF_FEATURE_BUILD_IDS && i != USPI_PERF_FEATURE_ARCH && i != USPI_PERF_FEATURE_EVENTS) continue;
-        const struct section section = section_at(entry);
         uint8_t *bytes = read_section(s, section, FEATURE_MAX);
         if (bytes == NULL) continue;
         status = take_feature(s, i, (struct uspi_fields){bytes, (size_t)section.size, false});
@@ -322,12 +326,15 @@ static int read_file(struct uspi_perf_stream *s, const uint8_t *header) {
         return fail(s, USP_ERROR_UNSUPPORTED, "this is a recording in a file, which cannot be read from a pipe");
     int status = read_attributes(s, attributes, uspi_le64(header + 16));
     const bool is_finished = data.size != 0 && data.offset <= s->file_size && data.size <= s->file_size - data.offset;
-    if (status == USP_OK && is_finished) status = read_features(s, header + 72, data.offset + data.size);
+    bool are_cut = false;
+    if (status == USP_OK && is_finished) status = read_features(s, header + 72, data.offset + data.size, &are_cut);
     if (status != USP_OK) return status;
     s->from = s->to = 0;
     s->next = data.offset;
     s->end = is_finished ? data.offset + data.size : s->file_size;
     status = read_records(s);
+    if (status == USP_OK && are_cut)
+        return fail(s, USP_ERROR_TRUNCATED, "the tables after the records are cut off, which have build ids");
     if (status != USP_OK || is_finished) return status;
     return fail(s, USP_ERROR_TRUNCATED,
                 data.size == 0 ? "the recording was not finished" : "the file is shorter than its header says");
