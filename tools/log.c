@@ -30,7 +30,8 @@ struct session {
     struct usp_reader_counts counts; /* sums over all logs */
     FILE *standard;                  /* receives logs without a file of their own */
     const struct log_file_names *files;
-    off_t said, said_end; /* where the messages about builds are among those of the last log, if they go to a file */
+    struct log_pool *pool; /* the processes of --jobs; NULL: none */
+    off_t said, said_end;  /* where the messages about builds are among those of the last log, if they go to a file */
     /* Of all processes: the worst status, and whether frames have lines. */
     int worst;
     bool has_lines;
@@ -204,7 +205,7 @@ static int rewrite_with_jobs(struct session *session, unsigned jobs) {
                                     .context = session,
                                     .logs = session->files->count,
                                     .processes = jobs};
-    const int status = log_jobs_run(&wanted);
+    const int status = log_jobs_run(&wanted, &session->pool);
     return log_worse(session->worst, status);
 }
 
@@ -252,6 +253,7 @@ int symbolize_logs(const struct log_options *options) {
         if (!session.has_lines && session.lineless[0] != '\0') complain("%s", session.lineless);
     }
     log_names_free(session.names);
+    log_jobs_end(session.pool);
     log_search_free(search);
     fetch_free(fetch);
     usp_reader_free(images);

@@ -42,8 +42,8 @@ struct order {
     size_t log, pair;
 };
 
-struct pool {
-    const struct log_jobs *jobs;
+struct log_pool {
+    struct log_jobs jobs;
     struct worker *workers;
     struct pair *pairs;
     size_t pair_count, next, shown; /* next: log to give out; shown: log whose turn it is */
@@ -81,10 +81,9 @@ static bool write_all(int fd, const void *bytes, size_t n) {
 
 /* ---- a process ---- */
 
-/* Runs logs until there are no more orders. */
-static void work(const struct pool *pool, int orders, int results) {
+/* Runs logs until there are no more orders. Its last messages go into the pair with its number, which is free then. */
+static void work(const struct log_pool *pool, unsigned number, int orders, int results) {
     struct order order;
-    const int messages = dup(STDERR_FILENO);
     while (read_all(orders, &order, sizeof order)) {
         const struct pair *pair = &pool->pairs[order.pair];
         struct log_result result;
@@ -92,20 +91,20 @@ static void work(const struct pool *pool, int orders, int results) {
         const int copy = dup(pair->out);
         FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
         if (out == NULL || dup2(pair->messages, STDERR_FILENO) < 0) _exit(EXIT_FAILED);
-        pool->jobs->run(pool->jobs->context, order.log, out, &result);
+        pool->jobs.run(pool->jobs.context, order.log, out, &result);
         if (fclose(out) != 0 && result.status < EXIT_FAILED) {
             complain("a temporary file could not be written");
             result.status = EXIT_FAILED;
         }
         if (!write_all(results, &result, sizeof result)) break;
     }
-    if (messages >= 0) dup2(messages, STDERR_FILENO);
-    pool->jobs->end(pool->jobs->context);
+    dup2(pool->pairs[number].messages, STDERR_FILENO);
+    pool->jobs.end(pool->jobs.context);
     _exit(EXIT_ALL_WELL);
 }
 
 /* Starts a process. The pipes of those before it are closed there, so that each sees the end of its own. */
-static bool start(struct pool *pool, unsigned number) {
+static bool start(struct log_pool *pool, unsigned number) {
     struct worker *worker = &pool->workers[number];
     int orders[2], results[2];
     if (pipe(orders) != 0) return false;
@@ -122,7 +121,7 @@ static bool start(struct pool *pool, unsigned number) {
         }
         close(orders[1]);
         close(results[0]);
-        work(pool, orders[0], results[1]);
+        work(pool, number, orders[0], results[1]);
     }
     close(orders[0]);
     close(results[1]);
@@ -150,7 +149,7 @@ static int compare_said(const void *a, const void *b) {
 }
 
 /* Whether a message about a build has not appeared. Takes ownership of the text. */
-static bool is_new(struct pool *pool, char *text) {
+static bool is_new(struct log_pool *pool, char *text) {
     size_t low = 0, high = pool->said_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -186,7 +185,7 @@ static bool copy_part(int from, off_t at, off_t end, FILE *to) {
 }
 
 /* Shows the messages about builds, each line once. */
-static bool show_said(struct pool *pool, const struct pair *pair) {
+static bool show_said(struct log_pool *pool, const struct pair *pair) {
     const off_t length = pair->result.said_end - pair->result.said;
     if (length <= 0) return true;
     char *text = malloc((size_t)length + 1);
@@ -204,7 +203,7 @@ static bool show_said(struct pool *pool, const struct pair *pair) {
 }
 
 /* Shows the logs whose turn it is, and frees their pairs. */
-static void show_done(struct pool *pool) {
+static void show_done(struct log_pool *pool) {
     for (size_t i = 0; i < pool->pair_count;) {
         struct pair *pair = &pool->pairs[i++];
         if (!pair->is_used || !pair->is_done || pair->log != pool->shown) continue;
@@ -218,7 +217,7 @@ static void show_done(struct pool *pool) {
         is_shown = is_shown && ftruncate(pair->out, 0) == 0 && ftruncate(pair->messages, 0) == 0 &&
                    lseek(pair->out, 0, SEEK_SET) == 0 && lseek(pair->messages, 0, SEEK_SET) == 0;
         if (!is_shown || result->status == EXIT_FAILED) pool->has_failed = true;
-        pool->jobs->done(pool->jobs->context, pair->log, result);
+        pool->jobs.done(pool->jobs.context, pair->log, result);
         pair->is_used = pair->is_done = false;
         pool->shown++;
         if (pool->has_failed) return;
@@ -241,8 +240,8 @@ static bool give(const struct worker *worker, const struct order *order) {
 }
 
 /* Gives waiting processes the next logs, while there are free pairs. */
-static void give_orders(struct pool *pool) {
-    for (unsigned i = 0; i < pool->jobs->processes && pool->next < pool->jobs->logs; i++) {
+static void give_orders(struct log_pool *pool) {
+    for (unsigned i = 0; i < pool->jobs.processes && pool->next < pool->jobs.logs; i++) {
         struct worker *worker = &pool->workers[i];
         if (worker->orders < 0 || worker->pair != SIZE_MAX) continue;
         size_t free_pair = 0;
@@ -262,9 +261,9 @@ static void give_orders(struct pool *pool) {
 }
 
 /* Waits for results. Returns false if a process has ended before its log. */
-static bool take_results(struct pool *pool) {
+static bool take_results(struct log_pool *pool) {
     struct pollfd waits[LOG_JOBS_MAX];
-    const unsigned count = pool->jobs->processes;
+    const unsigned count = pool->jobs.processes;
     for (unsigned i = 0; i < count; i++) {
         const struct worker *worker = &pool->workers[i];
         waits[i] = (struct pollfd){.fd = worker->pair != SIZE_MAX ? worker->results : -1, .events = POLLIN};
@@ -284,7 +283,7 @@ static bool take_results(struct pool *pool) {
     return true;
 }
 
-static bool open_pairs(struct pool *pool) {
+static bool open_pairs(struct log_pool *pool) {
     for (size_t i = 0; i < pool->pair_count; i++) {
         struct pair *pair = &pool->pairs[i];
         pair->out = temporary_open(temporary_folder("/var/tmp"));
@@ -294,13 +293,13 @@ static bool open_pairs(struct pool *pool) {
     return true;
 }
 
-static int run(struct pool *pool) {
-    const unsigned processes = pool->jobs->processes;
+static int run(struct log_pool *pool) {
+    const unsigned processes = pool->jobs.processes;
     if (!open_pairs(pool)) return fail("temporary files");
     for (unsigned i = 0; i < processes; i++) {
         if (!start(pool, i)) return fail("a process for --jobs");
     }
-    while (!pool->has_failed && pool->shown < pool->jobs->logs) {
+    while (!pool->has_failed && pool->shown < pool->jobs.logs) {
         give_orders(pool);
         if (pool->has_failed || !take_results(pool)) return EXIT_FAILED;
         show_done(pool);
@@ -308,33 +307,48 @@ static int run(struct pool *pool) {
     return pool->has_failed ? EXIT_FAILED : EXIT_ALL_WELL;
 }
 
-int log_jobs_run(const struct log_jobs *jobs) {
-    struct pool pool = {.jobs = jobs, .pair_count = (size_t)jobs->processes * PAIRS_OF_PROCESS};
-    int status = EXIT_FAILED;
-    pool.workers = calloc(jobs->processes, sizeof *pool.workers);
-    pool.pairs = calloc(pool.pair_count, sizeof *pool.pairs);
-    for (unsigned i = 0; pool.workers != NULL && i < jobs->processes; i++) {
-        pool.workers[i] = (struct worker){.pid = -1, .orders = -1, .results = -1, .pair = SIZE_MAX};
+int log_jobs_run(const struct log_jobs *jobs, struct log_pool **made) {
+    struct log_pool *pool = *made = calloc(1, sizeof *pool);
+    if (pool != NULL) {
+        pool->jobs = *jobs;
+        pool->pair_count = (size_t)jobs->processes * PAIRS_OF_PROCESS;
+        pool->workers = calloc(jobs->processes, sizeof *pool->workers);
+        pool->pairs = calloc(pool->pair_count, sizeof *pool->pairs);
     }
-    for (size_t i = 0; pool.pairs != NULL && i < pool.pair_count; i++) pool.pairs[i].out = pool.pairs[i].messages = -1;
-    fflush(stdout);
-    if (pool.workers == NULL || pool.pairs == NULL) {
+    if (pool == NULL || pool->workers == NULL || pool->pairs == NULL) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
-    } else {
-        status = run(&pool);
+        return EXIT_FAILED;
     }
+    for (unsigned i = 0; i < jobs->processes; i++) {
+        pool->workers[i] = (struct worker){.pid = -1, .orders = -1, .results = -1, .pair = SIZE_MAX};
+    }
+    for (size_t i = 0; i < pool->pair_count; i++) pool->pairs[i].out = pool->pairs[i].messages = -1;
+    fflush(stdout);
+    return run(pool);
+}
+
+void log_jobs_end(struct log_pool *pool) {
+    if (pool == NULL) return;
+    const unsigned processes = pool->workers != NULL ? pool->jobs.processes : 0;
     /* Without more orders, each process ends. */
-    for (unsigned i = 0; pool.workers != NULL && i < jobs->processes; i++) stop(&pool.workers[i]);
-    for (unsigned i = 0; pool.workers != NULL && i < jobs->processes; i++) {
-        while (pool.workers[i].pid > 0 && waitpid(pool.workers[i].pid, NULL, 0) < 0 && errno == EINTR) continue;
+    for (unsigned i = 0; i < processes; i++) stop(&pool->workers[i]);
+    for (unsigned i = 0; i < processes; i++) {
+        while (pool->workers[i].pid > 0 && waitpid(pool->workers[i].pid, NULL, 0) < 0 && errno == EINTR) continue;
     }
-    for (size_t i = 0; pool.pairs != NULL && i < pool.pair_count; i++) {
-        if (pool.pairs[i].out >= 0) close(pool.pairs[i].out);
-        if (pool.pairs[i].messages >= 0) close(pool.pairs[i].messages);
+    for (size_t i = 0; pool->pairs != NULL && i < pool->pair_count; i++) {
+        struct pair *pair = &pool->pairs[i];
+        /* A pair in use has the messages of a log that is not shown. */
+        if (pair->messages >= 0 && !pair->is_used) {
+            pair->result.said = 0;
+            pair->result.said_end = lseek(pair->messages, 0, SEEK_END);
+            (void)show_said(pool, pair);
+        }
+        if (pair->out >= 0) close(pair->out);
+        if (pair->messages >= 0) close(pair->messages);
     }
-    for (size_t i = 0; i < pool.said_count; i++) free(pool.said[i]);
-    free(pool.said);
-    free(pool.pairs);
-    free(pool.workers);
-    return status;
+    for (size_t i = 0; i < pool->said_count; i++) free(pool->said[i]);
+    free(pool->said);
+    free(pool->pairs);
+    free(pool->workers);
+    free(pool);
 }

@@ -33,15 +33,20 @@ typedef void (*log_done_function)(void *context, size_t number, const struct log
 
 struct log_jobs {
     log_job_function run;
-    void (*end)(void *context); /* called by each process at its end */
+    void (*end)(void *context); /* called by each process at its end; what it says appears in log_jobs_end */
     log_done_function done;
     void *context;
     size_t logs; /* number of logs */
     unsigned processes;
 };
 
+struct log_pool;
+
 /* Runs all logs, until one fails (EXIT_FAILED). Complains. Returns EXIT_ALL_WELL, or EXIT_FAILED if processes or
- * temporary files could not be made, or a process ended early. */
-int log_jobs_run(const struct log_jobs *jobs);
+ * temporary files could not be made, or a process ended early. The caller ends *pool, which can be NULL. */
+int log_jobs_run(const struct log_jobs *jobs, struct log_pool **pool);
+
+/* Ends the processes, and shows what they say at their ends, each line once. NULL is ignored. */
+void log_jobs_end(struct log_pool *pool);
 
 #endif

@@ -46,6 +46,23 @@ err_has 'lines need debug information'
 compare 1 --strict --quiet --log "$work/logs" --search "$work/files"
 compare 3 --log "$work/logs/01.crash" "$work/missing" "$work/logs/02.crash" --search "$work/files"
 
+# An index that is damaged where addresses lie: each process finds it, and it is named once.
+{
+  echo "MODULE mac arm64 ${id//-/}0 App"
+  for ((a = 0x1000; a < 0x20000; a += 32)); do printf 'FUNC %x 20 0 -[View draw%d]\n' "$a" "$a"; done
+} >"$work/large.sym"
+run 0 index --quiet -o "$work/store" "$work/large.sym"
+index=$(find "$work/store" -name index)
+cp "$index" "$work/index"
+for ((at = 4200; at < $(stat -c %s "$index"); at += 4096)); do
+  cp "$work/index" "$index"
+  printf '\1\2\3\4' | dd of="$index" bs=1 seek="$at" conv=notrunc status=none
+  "$unspool" symbolize --log "$work/logs/01.crash" --index "$work/store" 2>"$work/err" >"$work/out" || true
+  if grep -q damaged "$work/err"; then break; fi
+done
+compare 0 --log "$work/logs" --index "$work/store"
+[[ $(grep -c damaged "$work/err") -eq 1 ]] || fail "a damaged index is not named once: $(cat "$work/err")"
+
 # ---- files of their own
 run 0 symbolize --log "$work/logs" --search "$work/files" --output "$work/one"
 cp "$work/err" "$work/one.err"
