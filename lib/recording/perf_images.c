@@ -8,7 +8,15 @@
 
 #include <stdlib.h>
 
-#define PAGE UINT64_C(4096)
+/* Sizes of pages: the smallest, and the largest of arm64's kernels. */
+#define PAGE       UINT64_C(4096)
+#define PAGE_LARGE UINT64_C(65536)
+
+/* Returns the size of the largest page at whose beginning a segment's map can begin, before the segment itself. */
+static uint64_t page_of(const struct uspi_elf_segment *segment) {
+    if ((segment->flags & USPI_PF_X) == 0 || segment->align <= PAGE) return PAGE;
+    return segment->align < PAGE_LARGE ? segment->align : PAGE_LARGE;
+}
 
 /* Finds the slide of a file's map. Of two segments that share a page of the file, the executable one is mapped.
  * Returns false if no segment is there. */
@@ -17,7 +25,7 @@ static bool find_slide(const struct uspi_perf_file *file, const struct uspi_perf
     bool is_found = false;
     for (uint64_t i = 0; uspi_elf_segment(&file->elf, i, &segment, NULL) == USP_OK; i++) {
         if (segment.type != USPI_PT_LOAD || segment.file_size == 0) continue;
-        const uint64_t from = segment.offset & ~(PAGE - 1);
+        const uint64_t from = segment.offset & ~(page_of(&segment) - 1);
         if (map->offset < from || map->offset - from >= segment.file_size + (segment.offset - from)) continue;
         const bool has_code = (segment.flags & USPI_PF_X) != 0;
         if (is_found && !has_code) continue;

@@ -2,6 +2,8 @@
 /* Tests recordings of perf: files that a writer of our own makes (perf_writer.h). Each test is a property of files that
  * a reader can get wrong: layouts, times, maps, compression, stack dumps, and files that are cut off. */
 #include "tests/profile/perf_writer.h"
+#include "tests/support/core_fixtures.h"
+#include "tests/support/folder.h"
 #include "tests/support/suite.h"
 
 #include <unspool/unspool.h>
@@ -531,6 +533,39 @@ START_TEST(test_build_ids) {
 }
 END_TEST
 
+/* Kernels with pages of 64 KB map code from the beginning of a page, which in the file belongs to the segment before it,
+ * too. Those with pages of 4 KB map it exactly. */
+START_TEST(test_page_sizes) {
+    static const struct {
+        uint64_t low, offset;
+    } maps[] = {{0x5ef000, 0x1f000}, {0x5e0000, 0x10000}};
+    struct builder elf = {0};
+    put_elf_header(&elf, true, 3, elf_machine(USP_ARCH_ARM64), 2);
+    put_elf_segment(&elf, true, 1, 4, 0, 0, 0x1e800, 0x1e800, 0x10000);
+    put_elf_segment(&elf, true, 1, 5, 0x1f000, 0x2f000, 0x8000, 0x8000, 0x10000);
+    pad_to(&elf, 0x27000);
+    make_folder();
+    save(&elf, in_folder("lib.so"));
+    struct perf_file file = plain_file();
+    file.arch = "aarch64";
+    struct mapping lib = app;
+    lib.path = in_folder("lib.so");
+    lib.low = maps[_i].low;
+    lib.offset = maps[_i].offset;
+    lib.size = 0x5f7000 - lib.low;
+    static const uint64_t chain[] = {CHAIN_USER, 0x5ef100};
+    put_mmap2(&file.records, &lib);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, chain, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_str_eq(r.seen[0].image[0], in_folder("lib.so"));
+    ck_assert_uint_eq(r.seen[0].load[0], 0x5c0000);
+    free(r.seen);
+    builder_free(&elf);
+    remove_folder();
+}
+END_TEST
+
 /* A file that was deleted keeps its plain path, and does not get the build id of the path. */
 START_TEST(test_deleted) {
     struct perf_file file = plain_file();
@@ -847,6 +882,7 @@ int main(void) {
     add_tests(maps, test_fork_and_exec, test_described_fork, test_pieces_and_holes, test_build_ids, test_deleted,
               test_simpleperf, test_deferred, test_many_maps);
     add_loop_tests(maps, 0, 3, test_many_forks);
+    add_loop_tests(maps, 0, 2, test_page_sizes);
     TCase *damage = tcase_create("damage");
     add_loop_tests(damage, 0, 4, test_compressed);
     add_loop_tests(damage, 0, 3, test_refused);
