@@ -16,7 +16,8 @@ struct usp_crash_options {
     uint32_t size;        /* size of this struct in bytes; set by usp_crash_options_init */
     uint32_t max_reports; /* reports kept in the directory. Default 20 */
     uint64_t max_bytes;   /* bytes of all reports together. Default 10,000,000 */
-    /* The folder of the reports, which belongs to this program alone. The last folder of the path is created. */
+    /* The folder of the reports, which belongs to this program alone. The last folder of the path is created. A
+     * relative path begins at the working folder of the call. */
     const char *directory;
     const char *version;  /* the program's version, to recognise an update; NULL: not known. Default NULL */
     uint32_t max_threads; /* other threads that are recorded. Default 1024 */
@@ -37,17 +38,20 @@ USP_API void usp_crash_options_init(struct usp_crash_options *options);
 
 /* Records from now on the crashes of this process: SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL, SIGFPE, SIGSYS. Signals
  * that the program ignores stay ignored. Handlers that were installed before are called once, after the report is
- * written. If such a handler repairs the fault, the report is removed. Then the signal ends the process as it would
- * have without this call, with its original siginfo. Calls usp_prepare with its defaults if necessary. Gives the calling
- * thread an alternate signal stack, as usp_crash_thread_begin does.
+ * written. If such a handler repairs the fault, the report is removed: when the handler returns, or, if it leaves by
+ * longjmp, at the next crash and at the clean end. Otherwise the signal ends the process as it would have without this
+ * call, with its original siginfo. Calls usp_prepare with its defaults if necessary. Gives the calling thread an
+ * alternate signal stack, as usp_crash_thread_begin does.
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_BUSY when it is installed, USP_ERROR_NO_MEMORY, USP_ERROR_PERMISSION,
  * USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED, the result of usp_prepare. In a child
  * of fork nothing is recorded before the child calls it again. Not async-signal-safe: it allocates and writes files. */
 USP_API int usp_crash_install(const struct usp_crash_options *options);
 
-/* Ends recording, marks this run as ended, and restores the earlier handlers where ours are still in place. Does nothing
- * if it is not installed. Not async-signal-safe: it writes files. */
+/* Ends recording, marks this run as ended, and restores the earlier handlers where ours are still in place. The same
+ * happens at the process's clean end. Waits while another thread records a crash, which then ends the process. Does
+ * nothing if the kit is not installed, or in an earlier handler that is called after a crash. Not async-signal-safe: it
+ * writes files. */
 USP_API void usp_crash_uninstall(void);
 
 /* Prepare the calling thread, and undo that at the thread's end: they give it an alternate signal stack of 64 KB, unless
@@ -59,11 +63,13 @@ USP_API void usp_crash_thread_end(void);
 
 /* Sets the value of a key, which a report will contain. There are 64 keys; keys are cut at 31 bytes, values at 223.
  * value NULL: removes the key. Returns USP_OK, USP_ERROR_FULL, USP_ERROR_ARGUMENT, USP_ERROR_NOT_PREPARED when the kit
- * is not installed. Async-signal-safe, thread-safe. */
+ * is not installed, USP_ERROR_BUSY when the code that this handler interrupts sets the same key. Async-signal-safe,
+ * thread-safe. */
 USP_API int usp_crash_set(const char *key, const char *value);
 
 /* Adds a breadcrumb: what the program does now. A report contains the last 64, each cut at 119 bytes. Returns USP_OK,
- * USP_ERROR_ARGUMENT, USP_ERROR_NOT_PREPARED when the kit is not installed. Async-signal-safe, thread-safe. */
+ * USP_ERROR_ARGUMENT, USP_ERROR_NOT_PREPARED when the kit is not installed, USP_ERROR_BUSY when another breadcrumb is
+ * being written to the same place. Async-signal-safe, thread-safe. */
 USP_API int usp_crash_note(const char *text);
 
 /* ---- at the next start ---- */

@@ -114,9 +114,9 @@ struct usp_snapshot_info {
     uint32_t flags;        /* enum usp_snapshot_flags */
     uint32_t signal;       /* cores: the signal that ended the process; 0 unknown */
     const char *program;   /* path of the main program, "" unknown; valid until the snapshot is freed */
-    /* Cores of Linux and crash reports: the signal that ended the process, its code, and what lies at the fault address, in words:
-     * "SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x8: a null pointer and an offset". "": unknown,
-     * or the process went on when a debugger wrote the core. Valid until the snapshot is freed. */
+    /* Cores of Linux and crash reports: the signal that ended the process, its code, and what lies at the fault
+     * address, in words: "SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x8: a null pointer and an
+     * offset". "": unknown, or the process went on when a debugger wrote the core. Valid until the snapshot is freed. */
     const char *crash;
     uint64_t crashed_thread; /* cores, crash reports: id of the thread that got the signal; 0 unknown */
     usp_addr fault_address;  /* with USP_SNAPSHOT_FAULT: the address whose use raised the signal */

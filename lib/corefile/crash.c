@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Says in words what ended a process, of an ELF core or a crash report: the signal, its code, the fault address and what lies there. */
+/* Says in words what ended a process, of an ELF core or a crash report: the signal, its code, the fault address and what
+ * lies there. */
 #include "lib/corefile/build.h"
 
 #include "lib/corefile/crash.h"

@@ -43,6 +43,11 @@ int uspi_crash_write_run(const char *directory, const struct uspi_crash_run_file
     return uspi_os_publish(path, strlen(directory), 0600, text, used);
 }
 
+void uspi_crash_remove_run(const char *directory, const char *name) {
+    char path[USPI_CRASH_PATH + USPI_CRASH_NAME];
+    if (join(path, directory, name, ".run")) (void)uspi_os_remove_file(path);
+}
+
 /* Returns the number at the beginning of a text, modulo 2^64. */
 static uint64_t number_in(const char *text, unsigned base) {
     static const char digits[] = "0123456789abcdef";
@@ -180,7 +185,7 @@ static void remove_entry(const char *directory, const struct entry *entry) {
     if (join(path, directory, entry->name, endings[entry->kind])) (void)uspi_os_remove_file(path);
 }
 
-/* The time in the record of a report's process. */
+/* Offset of the time in the record of a report's process. */
 #define TIME_AT 48u
 
 /* Takes a report that a process was writing when it was killed: whatever is whole of it can be read. Returns whether
@@ -317,6 +322,12 @@ static int find_report(const char *directory, const char *name, char path[USPI_C
         return join(path, directory, name, endings[*kind]) ? USP_OK : USP_ERROR_ARGUMENT;
     }
     return USP_ERROR_NOT_FOUND;
+}
+
+bool uspi_crash_has_report(const char *directory, const char *name) {
+    char path[USPI_CRASH_PATH + USPI_CRASH_NAME];
+    enum kind kind;
+    return find_report(directory, name, path, &kind) == USP_OK;
 }
 
 int usp_crash_open(const char *directory, const char *name, struct usp_snapshot **snapshot, char *error,

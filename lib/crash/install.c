@@ -38,13 +38,13 @@ static void find_program(struct uspi_crash_kit *kit) {
     usp_images_release(ticket);
 }
 
-static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options) {
+static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, const char *directory) {
     const size_t size = sizeof(struct uspi_crash_kit) + options->max_frames * sizeof(struct usp_frame);
     struct uspi_crash_kit *kit = uspi_os_reserve(size);
     if (kit == NULL) return NULL;
     kit->size = size;
     kit->options = *options;
-    copy_cut(kit->directory, sizeof kit->directory, options->directory);
+    copy_cut(kit->directory, sizeof kit->directory, directory);
     kit->options.directory = kit->directory;
     if (options->version != NULL) copy_cut(kit->version, sizeof kit->version, options->version);
     kit->options.version = kit->version;
@@ -73,9 +73,10 @@ static void describe_run(const struct uspi_crash_kit *kit, struct uspi_crash_run
 static void end_run(void) {
     struct uspi_crash_kit *kit = uspi_os_crash_context();
     struct uspi_crash_run_file run;
-    /* A handler of the program may call exit in a crash. */
-    if (kit == NULL || uspi_os_crash_is_running()) return;
+    if (kit == NULL) return;
     uspi_os_crash_uninstall();
+    /* A handler of the program may call exit in a crash. */
+    if (uspi_os_crash_context() != NULL) return;
     uspi_crash_retract(kit);
     if (!kit->is_published) (void)uspi_os_remove_file(kit->open_path);
     uspi_os_kept_file_close(&kit->file);
@@ -111,19 +112,24 @@ static int begin_run(struct uspi_crash_kit *kit) {
     if (status != USP_OK) return status;
     /* On a full disk, the file is tried again at the crash. */
     if (uspi_crash_make_file(kit) != USP_OK) kit->written = 1;
-    return uspi_os_crash_install(&hooks);
+    status = uspi_os_crash_install(&hooks);
+    if (status != USP_OK) uspi_crash_remove_run(kit->directory, kit->run);
+    return status;
 }
 
 int usp_crash_install(const struct usp_crash_options *options) {
     struct usp_crash_options completed;
+    char directory[USPI_CRASH_PATH];
     usp_crash_options_init(&completed);
     if (options == NULL || !USPI_COMPLETE(&completed, options) || !are_valid(&completed)) return USP_ERROR_ARGUMENT;
     if (uspi_os_crash_context() != NULL) return USP_ERROR_BUSY;
     if (uspi_os_kind() != USP_OS_LINUX) return USP_ERROR_UNSUPPORTED;
     int status = uspi_capture_prepare();
-    if (status == USP_OK) status = uspi_os_make_folder(completed.directory);
+    /* The program may change its working folder. */
+    if (status == USP_OK) status = uspi_os_absolute_path(completed.directory, directory, sizeof directory);
+    if (status == USP_OK) status = uspi_os_make_folder(directory);
     if (status != USP_OK) return status;
-    struct uspi_crash_kit *kit = make_kit(&completed);
+    struct uspi_crash_kit *kit = make_kit(&completed, directory);
     if (kit == NULL) return USP_ERROR_NO_MEMORY;
     status = begin_run(kit);
     if (status == USP_OK) return USP_OK;

@@ -92,6 +92,12 @@ struct uspi_crash_run_file {
 /* Writes a run's file. Returns what uspi_os_publish returns. */
 int uspi_crash_write_run(const char *directory, const struct uspi_crash_run_file *run);
 
+/* Removes a run's file. */
+void uspi_crash_remove_run(const char *directory, const char *name);
+
+/* Returns whether a report is there. */
+bool uspi_crash_has_report(const char *directory, const char *name);
+
 /* Settles runs that have ended: publishes torn reports, removes files that are of no use any more, and deletes reports
  * beyond the limits (0: none are deleted). *last becomes the last run that has ended. `own`: the name of this process's
  * run, or "". Returns an enum usp_status; USP_ERROR_NOT_FOUND: there is no such run. */

@@ -57,6 +57,6 @@ int usp_crash_last_run(const char *directory, const char *version, struct usp_cr
     run->started = last.started;
     if (last.ended > last.started) run->lasted = last.ended - last.started;
     if (run->verdict == USP_CRASH_CRASHED) run->crashes = last.crashes + 1;
-    snprintf(run->report, sizeof run->report, "%s", last.report);
+    if (uspi_crash_has_report(directory, last.report)) snprintf(run->report, sizeof run->report, "%s", last.report);
     return USP_OK;
 }

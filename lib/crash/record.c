@@ -42,19 +42,33 @@ static void put_note(struct uspi_crash_kit *kit, uint32_t kind, uint64_t time, c
     uspi_raw_put_note(&kit->sink, &note);
 }
 
-/* An entry that another thread was writing when the process crashed is left out. */
-static bool is_whole(uint32_t version) { return version != 0 && version % 2 == 0; }
+/* How often an entry is copied that other threads, which are not held yet, write meanwhile. */
+#define TRIES 1000u
+
+/* Copies an entry. Returns false when it was never written, or is not whole: a thread has crashed while it wrote it. */
+static bool copy_whole(const _Atomic(uint32_t) *version, const void *from, void *to, size_t n) {
+    for (unsigned i = 0; i < TRIES; i++) {
+        const uint32_t before = atomic_load(version);
+        if (before == 0) return false;
+        memcpy(to, from, n);
+        atomic_thread_fence(memory_order_acquire);
+        if (before % 2 == 0 && atomic_load(version) == before) return true;
+    }
+    return false;
+}
 
 static void put_notes(struct uspi_crash_kit *kit) {
     for (size_t i = 0; i < USPI_CRASH_VALUES; i++) {
-        const struct uspi_crash_value *value = &kit->values[i];
-        if (!is_whole(atomic_load(&value->version)) || value->key[0] == '\0') continue;
-        put_note(kit, USP_NOTE_VALUE, 0, value->key, value->text);
+        struct uspi_crash_value value;
+        if (!copy_whole(&kit->values[i].version, &kit->values[i], &value, sizeof value)) continue;
+        if (value.key[0] != '\0') put_note(kit, USP_NOTE_VALUE, 0, value.key, value.text);
     }
     const uint32_t next = atomic_load(&kit->next_crumb);
     for (uint32_t i = 0; i < USPI_CRASH_CRUMBS; i++) {
-        const struct uspi_crash_crumb *crumb = &kit->crumbs[(next + i) % USPI_CRASH_CRUMBS];
-        if (is_whole(atomic_load(&crumb->version))) put_note(kit, USP_NOTE_BREADCRUMB, crumb->time, "", crumb->text);
+        const struct uspi_crash_crumb *from = &kit->crumbs[(next + i) % USPI_CRASH_CRUMBS];
+        struct uspi_crash_crumb crumb;
+        if (copy_whole(&from->version, from, &crumb, sizeof crumb))
+            put_note(kit, USP_NOTE_BREADCRUMB, crumb.time, "", crumb.text);
     }
 }
 

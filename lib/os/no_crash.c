@@ -15,8 +15,6 @@ void uspi_os_crash_uninstall(void) {}
 
 void *uspi_os_crash_context(void) { return NULL; }
 
-bool uspi_os_crash_is_running(void) { return false; }
-
 int uspi_os_crash_thread_begin(void) { return USP_ERROR_UNSUPPORTED; }
 
 void uspi_os_crash_thread_end(void) {}

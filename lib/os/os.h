@@ -485,14 +485,12 @@ struct uspi_os_crash_hooks {
  * USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
 int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks);
 
-/* Restores the earlier handlers where ours are still in place. The others only pass signals on from now on. */
+/* Restores the earlier handlers where ours are still in place. The others only pass signals on from now on. Waits while
+ * another thread records a crash. Does nothing while an earlier handler runs after a crash: it may end the process. */
 void uspi_os_crash_uninstall(void);
 
 /* Returns hooks.context of this process; NULL: not installed. Async-signal-safe. */
 void *uspi_os_crash_context(void);
-
-/* Returns whether a crash is being recorded, or an earlier handler runs after it. Async-signal-safe. */
-bool uspi_os_crash_is_running(void);
 
 /* Gives the calling thread an alternate signal stack, if it has none of at least 32 KB, and removes it. Returns USP_OK,
  * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
@@ -770,7 +768,8 @@ int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const v
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file);
 
 /* Cuts the file to `size` bytes, closes its descriptor, and gives it its final path, which the caller owns like the
- * first one. Readers of that path see the whole file. Later writes open it again. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_SYSTEM. Async-signal-safe. */
+ * first one. Readers of that path see the whole file. Later writes open it again. Returns USP_OK, USP_ERROR_NOT_FOUND,
+ * USP_ERROR_SYSTEM. Async-signal-safe. */
 int uspi_os_kept_file_publish(struct uspi_os_kept_file *file, uint64_t size, const char *path);
 
 /* Renames or removes a file. Return USP_OK or the enum usp_status of the failure. Async-signal-safe. */
@@ -780,5 +779,9 @@ int uspi_os_remove_file(const char *path);
 /* Creates a folder that only this user can read, unless it exists. Its parent must exist. Returns USP_OK or the enum
  * usp_status of the failure. */
 int uspi_os_make_folder(const char *path);
+
+/* Writes the path itself if it is absolute, else the path below the working folder. Returns USP_OK, USP_ERROR_ARGUMENT
+ * when it does not fit, USP_ERROR_NOT_FOUND when there is no path to the working folder, USP_ERROR_PERMISSION. */
+int uspi_os_absolute_path(const char *path, char *to, size_t size);
 
 #endif

@@ -10,6 +10,7 @@
 #undef NDEBUG
 #include <assert.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
@@ -33,6 +34,7 @@ static const char *directory;
 static volatile int zero;
 static int *volatile nowhere;
 static _Atomic(bool) heap_is_forbidden;
+static void *volatile guarded;
 
 #ifdef __GLIBC__
 /* An allocation in the handler ends the process with another status. */
@@ -104,17 +106,21 @@ static void crash_trap(void) {
 #endif
 }
 
-/* A sandbox raises SIGSYS for a system call. */
-static void crash_sys(void) {
+/* A sandbox answers a system call. */
+static void refuse(unsigned call, unsigned answer) {
     struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, answer),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
     assert(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
     assert(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void crash_sys(void) {
+    refuse(SYS_getppid, SECCOMP_RET_TRAP);
     syscall(SYS_getppid);
 }
 
@@ -256,6 +262,25 @@ static void crash_child(void) {
     exit(5);
 }
 
+static void *change_values(void *unused) {
+    char text[200], key[16];
+    for (int i = 0;; i++) {
+        memset(text, 'a' + i % 26, sizeof text - 1);
+        text[sizeof text - 1 - (size_t)(i % 100)] = '\0';
+        snprintf(key, sizeof key, "key %d", i % 64);
+        usp_crash_set(key, text);
+        usp_crash_note(text);
+    }
+    return unused;
+}
+
+static void crash_changing(void) {
+    pthread_t thread;
+    for (int i = 0; i < 4; i++) assert(pthread_create(&thread, NULL, change_values, NULL) == 0);
+    usleep(20000);
+    crash_segv();
+}
+
 static void crash_noted(void) {
     char text[32];
     usp_crash_set("user", "anna");
@@ -289,9 +314,43 @@ static void hang_in_callback(void *context, char *text, size_t size) {
     for (;;) pause();
 }
 
-/* ---- earlier handlers ---- */
+/* The program ends while another thread's crash is recorded. */
+static _Atomic(bool) is_called;
 
-static void *volatile guarded;
+static void take_a_while(void *context, char *text, size_t size) {
+    (void)context;
+    atomic_store(&is_called, true);
+    usleep(200000);
+    snprintf(text, size, "from the callback");
+}
+
+static void *fault_alone(void *unused) {
+    crash_segv();
+    return unused;
+}
+
+static void crash_meanwhile(void) {
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, fault_alone, NULL) == 0);
+    while (!atomic_load(&is_called)) usleep(1000);
+    exit(0);
+}
+
+/* An alarm that the program blocks is pending. */
+static void crash_alarm(void) {
+    sigset_t alarm_only, pending;
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm_only, NULL);
+    kill(getpid(), SIGALRM);
+    guarded = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *(volatile int *)guarded = 1;
+    sigpending(&pending);
+    say(sigismember(&pending, SIGALRM) == 1 ? "still pending\n" : "lost\n");
+    crash_segv();
+}
+
+/* ---- earlier handlers ---- */
 
 static void handle(int signal, void (*handler)(int signal, siginfo_t *info, void *context)) {
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = (int)SA_SIGINFO};
@@ -357,6 +416,57 @@ static void crash_jump(void) {
     abort();
 }
 
+static void crash_jump_exit(void) {
+    if (sigsetjmp(landing, 1) == 0) crash_segv();
+    exit(8);
+}
+
+static void *jump_in_thread(void *unused) {
+    if (sigsetjmp(landing, 1) == 0) crash_segv();
+    return unused;
+}
+
+static void crash_jump_thread(void) {
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, jump_in_thread, NULL) == 0);
+    pthread_join(thread, NULL);
+    abort();
+}
+
+static void trap_in_handler(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)info;
+    (void)context;
+    say("earlier\n");
+    crash_ill();
+}
+
+static void prepare_trap(void) { handle(SIGSEGV, trap_in_handler); }
+
+/* The kernel accepts SA_SIGINFO with both. */
+static void set_with_siginfo(int signal, void (*handler)(int)) {
+    struct sigaction action = {.sa_flags = (int)SA_SIGINFO};
+    action.sa_handler = handler;
+    sigaction(signal, &action, NULL);
+}
+
+static void prepare_alarm(void) {
+    struct sigaction action = {.sa_sigaction = make_writable, .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
+    sigaction(SIGSEGV, &action, NULL);
+}
+
+static void prepare_siginfo(void) {
+    set_with_siginfo(SIGTRAP, SIG_IGN);
+    set_with_siginfo(SIGABRT, SIG_DFL);
+}
+
+static void crash_siginfo(void) {
+    raise(SIGTRAP);
+    abort();
+}
+
+static void prepare_refused(void) { refuse(SYS_sigaltstack, SECCOMP_RET_ERRNO | EPERM); }
+
 static void prepare_ignored(void) { signal(SIGTRAP, SIG_IGN); }
 static void crash_ignored(void) {
     raise(SIGTRAP);
@@ -376,6 +486,17 @@ static void crash_late(void) {
 }
 
 static void leave(void) { exit(0); }
+
+/* The program changes its working folder; the folder of reports is a relative path. */
+static void crash_moved(void) {
+    if (directory != NULL) assert(chdir(directory) == 0);
+    crash_segv();
+}
+
+static void leave_moved(void) {
+    if (directory != NULL) assert(chdir(directory) == 0);
+    exit(0);
+}
 static void leave_at_once(void) { _exit(0); }
 static void be_killed(void) { raise(SIGKILL); }
 
@@ -415,9 +536,19 @@ static const struct way {
     {"earlier-nothing", crash_segv, prepare_nothing, NULL},
     {"earlier-abort", crash_abort, prepare_abort, NULL},
     {"earlier-jump", crash_jump, prepare_jump, NULL},
+    {"earlier-jump-exit", crash_jump_exit, prepare_jump, NULL},
+    {"earlier-jump-thread", crash_jump_thread, prepare_jump, NULL},
+    {"earlier-trap", crash_segv, prepare_trap, NULL},
+    {"alarm", crash_alarm, prepare_alarm, NULL},
+    {"siginfo", crash_siginfo, prepare_siginfo, NULL},
+    {"changing", crash_changing, NULL, NULL},
+    {"meanwhile", crash_meanwhile, NULL, take_a_while},
+    {"refused", leave, prepare_refused, NULL},
     {"ignored", crash_ignored, prepare_ignored, NULL},
     {"late", crash_late, NULL, NULL},
     {"exit", leave, NULL, NULL},
+    {"moved", crash_moved, NULL, NULL},
+    {"moved-exit", leave_moved, NULL, NULL},
     {"_exit", leave_at_once, NULL, NULL},
     {"kill", be_killed, NULL, NULL},
 };
@@ -431,8 +562,9 @@ static int print_last(void) {
     struct usp_crash_run run;
     size_t count;
     if (usp_crash_last_run(directory, getenv("CRASHER_VERSION"), &run) != USP_OK) return 1;
-    printf("%s, %" PRIu32 " in a row, %s\n", verdicts[run.verdict], run.crashes,
-           run.lasted > 0 && run.lasted < UINT64_C(600000000000) ? "lasted" : "unknown");
+    printf("%s, %" PRIu32 " in a row, %s%s\n", verdicts[run.verdict], run.crashes,
+           run.lasted > 0 && run.lasted < UINT64_C(600000000000) ? "lasted" : "unknown",
+           run.verdict == USP_CRASH_CRASHED && run.report[0] == '\0' ? ", deleted" : "");
     if (usp_crash_list(directory, reports, 64, &count) != USP_OK) return 1;
     printf("%zu reports", count);
     for (size_t i = 0; i < count; i++) printf("%s", reports[i].is_sent ? " sent" : " new");

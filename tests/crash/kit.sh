@@ -36,6 +36,7 @@ reported() {
   run "${2-0}" stack "$(find "$reports" -name '*.raw' | sort | tail -1)"
   cause=$("$crasher" --cause "$reports")
 }
+last_is() { [[ $("$crasher" --last "$reports") == "$1" ]] || fail "$way: $("$crasher" --last "$reports")"; }
 cause_has() { [[ $cause =~ $1 ]] || fail "$way: the cause lacks \"$1\": $cause"; }
 
 # Every kind of fault: signal, code in words, the crashed thread first with its registers, the stack up to main.
@@ -154,6 +155,30 @@ crashes callback
 reported 1
 [[ $("$crasher" --notes "$reports") == '3 =from the callback' ]] || fail "the callback's text: $("$crasher" --notes "$reports")"
 
+# Values and breadcrumbs that other threads change at that moment are whole.
+way=changing
+for ((i = 0; i < 3; i++)); do
+  rm -rf "$reports"
+  ends 139 "$crasher" changing "$reports"
+  reported 1
+  "$crasher" --notes "$reports" >notes
+  [[ $(grep -cE '^[12] [^=]*=([a-z])\1*$' notes) -gt 60 ]] || fail "$(wc -l <notes) notes"
+  ! grep -vE '^[12] [^=]*=([a-z])\1*$' notes >&2 || fail "a note is torn"
+done
+
+# The main thread calls exit while another thread's crash is recorded: the report becomes whole.
+way=meanwhile
+rm -rf "$reports"
+ends 139 "$crasher" meanwhile "$reports"
+reported 1
+[[ $("$crasher" --notes "$reports") == '3 =from the callback' ]] || fail "the report is not whole"
+
+# Where the kit cannot be installed, it leaves no run.
+way=refused
+rm -rf "$reports"
+ends 97 "$crasher" refused "$reports"
+[[ -z $(ls "$reports") ]] || fail "it leaves $(ls "$reports")"
+
 # Failure 28: a fault or a hang in the callback ends the process with the first signal; the report stays.
 for way in callback-fault callback-hang; do
   rm -rf "$reports"
@@ -191,7 +216,35 @@ reported 1
 way=earlier-jump
 crashes earlier-jump
 [[ $ended -eq 134 ]] || fail "earlier-jump: $ended"
-[[ $("$crasher" --cause "$reports") == 'signal 6 '* ]] || fail "the second crash has no report"
+reported 1
+[[ $cause == 'signal 6 '* ]] || fail "the second crash has no report"
+way=earlier-jump-exit
+crashes earlier-jump-exit
+[[ $ended -eq 8 ]] || fail "earlier-jump-exit: $ended"
+reported 0
+last_is 'ended, 0 in a row, lasted'$'\n''0 reports'
+# The thread that jumped has ended; another one crashes.
+way=earlier-jump-thread
+crashes earlier-jump-thread
+[[ $ended -eq 134 ]] || fail "earlier-jump-thread: $ended"
+reported 1
+[[ $cause == 'signal 6 '* ]] || fail "the second crash has no report"
+# A handler that ends the process by another signal.
+way=earlier-trap
+crashes earlier-trap
+[[ $ended -eq 132 && $(<says) == earlier ]] || fail "earlier-trap: $ended, $(<says)"
+reported 1
+[[ $cause == 'signal 11 '* ]] || fail "the report is not of the first signal: $cause"
+# The standard actions have the same meaning with SA_SIGINFO.
+way=siginfo
+crashes siginfo
+[[ $ended -eq 134 ]] || fail "siginfo: $ended"
+reported 1
+# An alarm that is pending while the program blocks it does not end the recording, and stays pending.
+way=alarm
+crashes alarm
+[[ $ended -eq 139 && $(<says) == repair$'\n''still pending' ]] || fail "alarm: $ended, $(<says)"
+reported 1
 
 # Failure 41: signals that the program ignores stay ignored, before and after the kit is installed.
 way=ignored
@@ -210,7 +263,6 @@ if have_ptrace=$("$watch_signals" /bin/true 2>&1) && [[ -z $have_ptrace ]]; then
 fi
 
 # How the last run ended.
-last_is() { [[ $("$crasher" --last "$reports") == "$1" ]] || fail "$way: $("$crasher" --last "$reports")"; }
 rm -rf "$reports"
 way=last
 last_is 'no run, 0 in a row, unknown'$'\n''0 reports'
@@ -224,7 +276,7 @@ last_is 'crashed, 2 in a row, lasted'$'\n''2 reports new new'
 "$crasher" --sent "$reports"
 last_is 'crashed, 2 in a row, lasted'$'\n''2 reports sent new'
 "$crasher" --delete "$reports"
-last_is 'crashed, 2 in a row, lasted'$'\n''1 reports new'
+last_is 'crashed, 2 in a row, lasted, deleted'$'\n''1 reports new'
 ends 0 "$crasher" _exit "$reports"
 last_is 'unexplained, 0 in a row, unknown'$'\n''1 reports new'
 ends 137 "$crasher" kill "$reports"
@@ -233,6 +285,16 @@ CRASHER_VERSION=2.0 last_is 'updated, 0 in a row, unknown'$'\n''1 reports new'
 run_file=$(find "$reports" -name '*.run')
 sed -i 's/^boot .*/boot another/' "$run_file"
 last_is 'restarted, 0 in a row, unknown'$'\n''1 reports new'
+
+# The folder is a relative path, and the program changes its working folder.
+way=moved
+rm -rf "$reports"
+ends 139 "$crasher" moved reports
+reported 1
+last_is 'crashed, 1 in a row, lasted'$'\n''1 reports new'
+ends 0 "$crasher" moved-exit reports
+last_is 'ended, 0 in a row, lasted'$'\n''1 reports new'
+[[ ! -e $reports/reports ]] || fail "a second folder of reports"
 
 # Limits: 20 reports, the oldest sent ones go first.
 rm -rf "$reports"

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE 1
 #include "lib/os/linux/capturing.h"
 #include "lib/os/linux/request.h"
+#include "lib/os/linux/signal.h"
 
 #include "arch/host.h"
 
@@ -21,6 +22,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <ucontext.h>
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -36,11 +38,15 @@
 /* Marks the lowest word of a stack of ours. */
 #define STACK_MARK     UINT64_C(0x7573705f63726173)
 #define SI_KERNEL_CODE 0x80
+/* How much earlier than in ns a timer may end: setitimer counts in microseconds. */
+#define TIMER_EARLY UINT64_C(1000000)
+/* In place of the recorder while the kit is being uninstalled. */
+#define ENDING (-1)
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL, SIGFPE, SIGSYS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
-enum stage { STAGE_RECORDING = 1, STAGE_PASSING_ON };
+enum stage { STAGE_NONE = 0, STAGE_RECORDING, STAGE_PASSING_ON };
 
 /* Where a thread faulted. */
 struct position {
@@ -58,15 +64,20 @@ struct uspi_crash_signals {
         struct sigaction action;
     } earlier[SIGNALS];
 
-    _Atomic(pid_t) recorder; /* the thread that records a crash; 0: none */
+    _Atomic(pid_t) recorder; /* the thread that records a crash, or ENDING; 0: none */
     /* Written by that thread. */
     _Atomic(int) stage;   /* enum stage */
     uintptr_t handler_at; /* an address in its handler's frame */
     int first;            /* the signal, and its siginfo */
     siginfo_t first_info;
     struct position retracted; /* an earlier handler returned here, and the report was removed */
+    uint64_t alarm_from;       /* the earliest time of our alarm; UINT64_MAX: no timer of ours runs */
+    bool is_alarm_missed;      /* the program's own alarm came meanwhile */
+    /* The program's timer, its handler of alarms, and the crashed thread's mask, if it is known. */
     struct itimerval timer;
     struct sigaction alarm;
+    uint64_t mask;
+    bool has_mask;
 };
 
 static struct earlier *earlier_of(struct uspi_crash_signals *c, int number) {
@@ -79,12 +90,14 @@ static struct earlier *earlier_of(struct uspi_crash_signals *c, int number) {
 /* ---- the end ---- */
 
 /* Makes the signal end the process when the handler returns. */
-static void end_process(int number, const siginfo_t *info) {
+static void end_process(int number, const siginfo_t *info, void *context) {
     const uint64_t mask = USPI_LINUX_SIGNAL(number);
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     const pid_t process = uspi_linux->own_process(), self = uspi_linux->own_thread();
     uspi_linux->set_mask(SIG_BLOCK, &mask, NULL);
     uspi_linux->set_action(number, &standard, NULL);
+    /* An earlier handler that crashes itself blocks the signal. */
+    sigdelset(&((ucontext_t *)context)->uc_sigmask, number);
     if (uspi_linux->queue_signal(process, self, number, info) >= 0) return;
     /* A fault of the processor repeats when the instruction does. */
     if (info->si_code <= 0 || info->si_code == SI_KERNEL_CODE) uspi_linux->send_signal(process, self, number);
@@ -99,6 +112,11 @@ static void on_alarm(int number) {
     const pid_t recorder = c != NULL ? atomic_load(&c->recorder) : 0;
     (void)number;
     if (recorder == 0) return;
+    /* An alarm that was pending, or that another process has sent. */
+    if (uspi_os_clock() < c->alarm_from) {
+        c->is_alarm_missed = true;
+        return;
+    }
     uspi_linux->set_action(c->first, &standard, NULL);
     const pid_t process = uspi_linux->own_process();
     if (uspi_linux->queue_signal(process, recorder, c->first, &c->first_info) < 0) {
@@ -106,8 +124,9 @@ static void on_alarm(int number) {
     }
 }
 
-static void set_timer(uint64_t ns) {
+static void set_timer(struct uspi_crash_signals *c, uint64_t ns) {
     const struct itimerval timer = {.it_value = {(time_t)(ns / SECOND), (suseconds_t)(ns % SECOND / 1000)}};
+    c->alarm_from = uspi_os_clock() + ns - (ns < TIMER_EARLY ? ns : TIMER_EARLY);
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
@@ -115,25 +134,26 @@ static void begin_timer(struct uspi_crash_signals *c) {
     const struct sigaction action = {.sa_handler = on_alarm, .sa_flags = (int)(SA_ONSTACK | SA_NODEFER)};
     const uint64_t mask = USPI_LINUX_SIGNAL(SIGALRM);
     const struct itimerval none = {.it_value = {0, 0}};
+    c->alarm_from = UINT64_MAX;
+    c->is_alarm_missed = false;
     (void)setitimer(ITIMER_REAL, &none, &c->timer);
     uspi_linux->set_action(SIGALRM, &action, &c->alarm);
-    uspi_linux->set_mask(SIG_UNBLOCK, &mask, NULL);
+    c->has_mask = uspi_linux->set_mask(SIG_UNBLOCK, &mask, &c->mask) >= 0;
 }
 
-/* Gives the program its timer back. Its mask is restored when the handler returns. */
-static void end_timer(const struct uspi_crash_signals *c) {
+/* Gives the program its timer and its alarm back. */
+static void end_timer(struct uspi_crash_signals *c) {
     const struct itimerval none = {.it_value = {0, 0}};
     (void)setitimer(ITIMER_REAL, &none, NULL);
+    c->alarm_from = UINT64_MAX;
+    /* The program's handler is not to run where the program blocks it. */
+    if (c->has_mask) uspi_linux->set_mask(SIG_SETMASK, &c->mask, NULL);
     uspi_linux->set_action(SIGALRM, &c->alarm, NULL);
     (void)setitimer(ITIMER_REAL, &c->timer, NULL);
+    if (c->is_alarm_missed) (void)kill(uspi_linux->own_process(), SIGALRM);
 }
 
 /* ---- the earlier handler ---- */
-
-static bool is_function(const struct sigaction *action) {
-    return (action->sa_flags & (int)SA_SIGINFO) != 0 ||
-           (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
-}
 
 /* Calls a handler with the mask that the kernel would have set for it. */
 static void call_earlier(struct earlier *earlier, int number, siginfo_t *info, void *context) {
@@ -174,10 +194,10 @@ static bool is_still_ours(int number) {
 /* Passes the signal on when nothing is recorded. */
 static void pass_on(struct uspi_crash_signals *c, int number, siginfo_t *info, void *context) {
     struct earlier *earlier = earlier_of(c, number);
-    if (is_function(&earlier->action) && !atomic_load(&earlier->is_gone)) {
+    if (uspi_is_handler(&earlier->action) && !atomic_load(&earlier->is_gone)) {
         call_earlier(earlier, number, info, context);
     } else {
-        end_process(number, info);
+        end_process(number, info, context);
     }
 }
 
@@ -201,10 +221,10 @@ static void record(struct uspi_crash_signals *c, int number, const siginfo_t *in
 /* The earlier handler has returned: it has repaired the fault, or restored the signal's action so that the fault ends
  * the process, or done neither. The last case shows when the fault repeats: then it is recorded, and the earlier handler
  * is not called again. */
-static void after_earlier(struct uspi_crash_signals *c, int number, const siginfo_t *info,
+static void after_earlier(struct uspi_crash_signals *c, int number, const siginfo_t *info, void *context,
                           const struct position *before) {
     if (!is_still_ours(number)) {
-        end_process(number, info);
+        end_process(number, info, context);
         return;
     }
     /* glibc's abort ends the process after a handler has returned. If nothing ends it, the report is removed at the
@@ -213,6 +233,7 @@ static void after_earlier(struct uspi_crash_signals *c, int number, const siginf
         c->hooks.retract(c->hooks.context);
         if (info->si_code > 0) c->retracted = *before;
     }
+    atomic_store(&c->stage, STAGE_NONE);
     atomic_store(&c->recorder, 0);
 }
 
@@ -226,18 +247,18 @@ static void take_crash(struct uspi_crash_signals *c, int number, siginfo_t *info
     memset(&c->retracted, 0, sizeof c->retracted);
     atomic_store(&c->stage, STAGE_RECORDING);
     begin_timer(c);
-    set_timer(c->hooks.timeout + SECOND / 2);
+    set_timer(c, c->hooks.timeout + SECOND / 2);
     record(c, number, info, context);
-    set_timer(c->hooks.timeout);
+    set_timer(c, c->hooks.timeout);
     c->hooks.tell(c->hooks.context);
     end_timer(c);
     atomic_store(&c->stage, STAGE_PASSING_ON);
-    if (is_repeated || !is_function(&earlier->action) || atomic_load(&earlier->is_gone)) {
-        end_process(number, info);
+    if (is_repeated || !uspi_is_handler(&earlier->action) || atomic_load(&earlier->is_gone)) {
+        end_process(number, info, context);
         return;
     }
     call_earlier(earlier, number, info, context);
-    after_earlier(c, number, info, &at);
+    after_earlier(c, number, info, context, &at);
 }
 
 /* A thread crashes in its own handler, or after an earlier handler has left by longjmp. Returns whether it is a new
@@ -246,31 +267,60 @@ static bool is_new_crash(const struct uspi_crash_signals *c) {
     return atomic_load(&c->stage) == STAGE_PASSING_ON && (uintptr_t)__builtin_frame_address(0) >= c->handler_at;
 }
 
+/* A thread crashes in its own handler. An earlier handler may do so on purpose, by another signal. */
+static void end_in_handler(struct uspi_crash_signals *c, int number, siginfo_t *info, void *context) {
+    if (atomic_load(&c->stage) == STAGE_PASSING_ON && number != c->first) {
+        pass_on(c, number, info, context);
+    } else {
+        end_process(c->first, &c->first_info, context);
+    }
+}
+
+/* Whether the recording thread has ended: its earlier handler has left by longjmp, or has ended the thread. */
+static bool has_ended(pid_t recorder) {
+    return recorder > 0 && uspi_linux->probe_thread(uspi_linux->own_process(), recorder) == -ESRCH;
+}
+
 /* Waits until the recording thread ends the process, or its earlier handler has repaired the fault. Returns whether this
  * thread now records. */
 static bool wait_for_turn(struct uspi_crash_signals *c, pid_t self) {
     const uint64_t until = uspi_os_clock() + 2 * c->hooks.timeout + SECOND;
+    pid_t recorder;
     do {
-        pid_t none = 0;
-        if (atomic_compare_exchange_strong(&c->recorder, &none, self)) return true;
+        recorder = 0;
+        if (atomic_compare_exchange_strong(&c->recorder, &recorder, self)) return true;
+        if (has_ended(recorder)) break;
         uspi_linux->sleep(NAP);
     } while (uspi_os_clock() < until);
-    return false;
+    /* The earlier report is whole, and its earlier handler takes long, or has left by longjmp. */
+    return atomic_load(&c->stage) == STAGE_PASSING_ON && atomic_compare_exchange_strong(&c->recorder, &recorder, self);
 }
 
 static void handle(struct uspi_crash_signals *c, int number, siginfo_t *info, void *context) {
-    const pid_t self = uspi_linux->own_thread();
+    const pid_t process = uspi_linux->own_process(), self = uspi_linux->own_thread();
     pid_t recorder = 0;
-    if (atomic_load(&c->process) != uspi_linux->own_process()) {
+    if (atomic_load(&c->process) != process) {
         pass_on(c, number, info, context);
-    } else if (atomic_compare_exchange_strong(&c->recorder, &recorder, self)) {
-        take_crash(c, number, info, context);
-    } else if (recorder == self && !is_new_crash(c)) {
-        end_process(c->first, &c->first_info);
-    } else if (recorder == self || wait_for_turn(c, self)) {
+        return;
+    }
+    if (!atomic_compare_exchange_strong(&c->recorder, &recorder, self)) {
+        if (recorder == self && !is_new_crash(c)) {
+            end_in_handler(c, number, info, context);
+            return;
+        }
+        /* A handler that has left by longjmp has repaired the fault. */
+        if (recorder == self || has_ended(recorder)) c->hooks.retract(c->hooks.context);
+        if (recorder != self && !wait_for_turn(c, self)) {
+            end_process(number, info, context);
+            return;
+        }
+    }
+    if (atomic_load(&c->process) == process) {
         take_crash(c, number, info, context);
     } else {
-        end_process(number, info);
+        /* The kit was uninstalled meanwhile. */
+        atomic_store(&c->recorder, 0);
+        pass_on(c, number, info, context);
     }
 }
 
@@ -290,7 +340,7 @@ static int install_handlers(struct uspi_crash_signals *c) {
         struct sigaction before;
         struct earlier *earlier = &c->earlier[i];
         if (uspi_linux->set_action(signals[i], NULL, &before) < 0) return USP_ERROR_SYSTEM;
-        const bool is_ignored = (before.sa_flags & (int)SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN;
+        const bool is_ignored = before.sa_handler == SIG_IGN;
         const bool is_ours = (before.sa_flags & (int)SA_SIGINFO) != 0 && before.sa_sigaction == on_crash;
         if (is_ignored || is_ours) continue;
         /* A handler that was installed after ours, and calls ours, would be called by ours in turn. */
@@ -332,6 +382,7 @@ int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
     if (status == USP_OK) status = uspi_os_crash_thread_begin();
     if (status != USP_OK) return status;
     c->hooks = *hooks;
+    atomic_store(&c->stage, STAGE_NONE);
     atomic_store(&c->recorder, 0);
     /* From here on a crash is recorded. */
     atomic_store(&c->process, uspi_linux->own_process());
@@ -346,9 +397,34 @@ __attribute__((destructor)) static void end_with_process(void) {
     if (c != NULL && atomic_load(&c->process) == uspi_linux->own_process()) c->hooks.end(c->hooks.context);
 }
 
+/* Whether the calling thread, which records, is still in its handler, or in the earlier handler that it called. */
+static bool is_in_handler(const struct uspi_crash_signals *c) {
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    stack_t stack;
+    if (uspi_linux->set_stack(NULL, &stack) >= 0 && c->handler_at - (uintptr_t)stack.ss_sp < stack.ss_size)
+        return here - (uintptr_t)stack.ss_sp < stack.ss_size;
+    return here < c->handler_at;
+}
+
+/* Keeps crashes from being recorded. Waits while another thread records one, which then ends the process. Returns false
+ * when an earlier handler runs: it may end the process. */
+static bool begin_end(struct uspi_crash_signals *c) {
+    const uint64_t until = uspi_os_clock() + 2 * c->hooks.timeout + SECOND;
+    const pid_t self = uspi_linux->own_thread();
+    pid_t recorder;
+    do {
+        recorder = 0;
+        if (atomic_compare_exchange_strong(&c->recorder, &recorder, ENDING)) return true;
+        if (recorder == self || atomic_load(&c->stage) == STAGE_PASSING_ON) break;
+        uspi_linux->sleep(NAP);
+    } while (uspi_os_clock() < until);
+    const bool has_left = recorder == self ? !is_in_handler(c) : has_ended(recorder);
+    return has_left && atomic_compare_exchange_strong(&c->recorder, &recorder, ENDING);
+}
+
 void uspi_os_crash_uninstall(void) {
     struct uspi_crash_signals *c = atomic_load(&uspi_capturing.crash);
-    if (c == NULL || atomic_load(&c->process) != uspi_linux->own_process()) return;
+    if (c == NULL || atomic_load(&c->process) != uspi_linux->own_process() || !begin_end(c)) return;
     atomic_store(&c->process, 0);
     for (size_t i = 0; i < SIGNALS; i++) {
         struct earlier *earlier = &c->earlier[i];
@@ -357,19 +433,17 @@ void uspi_os_crash_uninstall(void) {
         earlier->is_ours = false;
     }
     const int place = atomic_exchange(&uspi_capturing.crash_place, 0);
-    if (place == 0) return;
-    uspi_request_drop(place);
-    uspi_request_give(place, false);
+    if (place != 0) {
+        uspi_request_drop(place);
+        uspi_request_give(place, false);
+    }
+    atomic_store(&c->stage, STAGE_NONE);
+    atomic_store(&c->recorder, 0);
 }
 
 void *uspi_os_crash_context(void) {
     const struct uspi_crash_signals *c = atomic_load(&uspi_capturing.crash);
     return c != NULL && atomic_load(&c->process) == uspi_linux->own_process() ? c->hooks.context : NULL;
-}
-
-bool uspi_os_crash_is_running(void) {
-    const struct uspi_crash_signals *c = atomic_load(&uspi_capturing.crash);
-    return c != NULL && atomic_load(&c->recorder) != 0;
 }
 
 /* ---- alternate stacks ---- */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +110,22 @@ int uspi_os_remove_file(const char *path) { return unlink(path) == 0 ? USP_OK : 
 
 int uspi_os_make_folder(const char *path) {
     return mkdir(path, 0700) == 0 || errno == EEXIST ? USP_OK : uspi_posix_status(errno);
+}
+
+int uspi_os_absolute_path(const char *path, char *to, size_t size) {
+    const size_t length = strlen(path);
+    size_t folder = 0;
+    if (path[0] != '/') {
+        if (getcwd(to, size) == NULL) return errno == ERANGE ? USP_ERROR_ARGUMENT : uspi_posix_status(errno);
+        /* Linux begins a folder outside of the process's root with "(unreachable)". */
+        if (to[0] != '/') return USP_ERROR_NOT_FOUND;
+        folder = strlen(to);
+        if (folder + 1 >= size) return USP_ERROR_ARGUMENT;
+        to[folder++] = '/';
+    }
+    if (length >= size - folder) return USP_ERROR_ARGUMENT;
+    memcpy(to + folder, path, length + 1);
+    return USP_OK;
 }
 
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file) {
