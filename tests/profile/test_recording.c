@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests recordings of perf: files that a writer of our own makes (perf_writer.h). Each test is a property of files that
  * a reader can get wrong: layouts, times, maps, compression, stack dumps, and files that are cut off. */
+#include "arch/frame.h"
 #include "tests/profile/perf_writer.h"
 #include "tests/support/core_fixtures.h"
 #include "tests/support/folder.h"
@@ -738,7 +739,8 @@ static struct {
 
 static usp_addr stack_end;
 
-static void keep_stack(int number, siginfo_t *info, void *context) {
+/* Copies the stack as the kernel does, also what AddressSanitizer has poisoned. */
+static USPI_NO_ASAN void keep_stack(int number, siginfo_t *info, void *context) {
     (void)number, (void)info;
     usp_stack_init(&interrupted.stack, interrupted.frames, 64);
     usp_capture_context(context, NULL, &interrupted.stack);

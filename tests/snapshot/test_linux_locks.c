@@ -214,7 +214,7 @@ struct made {
 static int read_made(void *context, usp_addr from, void *to, size_t n) {
     struct made *made = context;
     made->reads++;
-    if (from >= BASE && from + n <= BASE + sizeof made->words) {
+    if (from >= BASE && from - BASE <= sizeof made->words && n <= sizeof made->words - (from - BASE)) {
         memcpy(to, (const char *)made->words + (from - BASE), n);
         return USP_OK;
     }
