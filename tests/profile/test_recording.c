@@ -827,7 +827,9 @@ START_TEST(test_dump) {
     const struct seen *s = &r.seen[0];
     /* The process knows its roots; of a recording they are not known, and the walk goes on to the program's entry. */
     ck_assert_uint_ge(s->count, interrupted.stack.count);
+#ifdef __GLIBC__ /* no table describes musl's entry */
     ck_assert_uint_eq(s->stop, USP_STOP_ROOT);
+#endif
     for (size_t i = 0; i < interrupted.stack.count; i++) ck_assert_uint_eq(s->frames[i].pc, interrupted.frames[i].pc);
     ck_assert_uint_eq(r.info.short_dumps, 0);
     free(r.seen);
