@@ -33,7 +33,6 @@ struct stack {
 struct stacks {
     struct stack *stacks;
     size_t count;
-    size_t first;                           /* all stacks before this one have been compared */
     const struct uspi_model_frame **frames; /* of all of them */
 };
 
@@ -281,10 +280,9 @@ static void put_alone(struct sides *sides, unsigned side, const struct stack *st
 #define TRIED_MAX ((size_t)1 << 24)
 
 static struct stack *find_match(struct stacks *all, const struct stack *stack, enum match by, size_t *tried) {
-    while (all->first < all->count && all->stacks[all->first].is_used) all->first++;
-    for (size_t i = all->first; i < all->count && *tried < TRIED_MAX; i++) {
-        *tried += by == MATCH_EQUAL ? 1 + stack->count / 16 : 1;
+    for (size_t i = 0; i < all->count && *tried < TRIED_MAX; i++) {
         if (all->stacks[i].is_used) continue;
+        *tried += by == MATCH_EQUAL ? 1 + stack->count / 16 : 1;
         if (match(stack, &all->stacks[i], by)) return &all->stacks[i];
     }
     return NULL;
