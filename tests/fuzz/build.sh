@@ -23,6 +23,9 @@ if [[ $CFLAGS == *-fsanitize=*address* ]]; then
   bound=("$build/memory_bound.o" '-Wl,--wrap=LLVMFuzzerTestOneInput')
 fi
 
+# As for the suites (tests/Makefile.inc): otherwise the fuzzers would link the host's backend alone.
+backends=('-Wl,-u,uspi_backend_any')
+
 "$top/tests/fuzz/seeds.sh" "$build" "$build/seeds"
 # build_fuzzer SOURCE: builds a fuzzer, and puts its seeds and dictionary beside it.
 # shellcheck disable=SC2317 # called by beside
@@ -33,7 +36,7 @@ build_fuzzer() {
   $CC $CFLAGS -std=gnu11 -I"$top" -I"$top/include" -c -o "$build/$name.o" "$1"
   # The engine is C++.
   # shellcheck disable=SC2086 # flags
-  $CXX $CXXFLAGS -o "$OUT/$name" "$build/$name.o" "${bound[@]}" "$build/lib/.libs/libunspool.a" $LIB_FUZZING_ENGINE "${libraries[@]}"
+  $CXX $CXXFLAGS -o "$OUT/$name" "$build/$name.o" "${bound[@]}" "${backends[@]}" "$build/lib/.libs/libunspool.a" $LIB_FUZZING_ENGINE "${libraries[@]}"
   rm -f "$OUT/${name}_seed_corpus.zip" "$OUT/$name.dict"
   [[ ! -d $build/seeds/$name ]] || (cd "$build/seeds/$name" && zip -q -r -X "$OUT/${name}_seed_corpus.zip" .)
   dictionary=$top/tests/fuzz/${name#fuzz_}.dict

@@ -3,7 +3,6 @@
  * executed, a sorted table is made of the entries, and a stack is walked by them. In addition to the sanitizers'
  * checks: the table is sorted and leads to entries that cover their addresses, a row is a rule or an error, and the
  * same walk gives the same frames. */
-#include "arch/any.h"
 #include "tests/fuzz/cfi_input.h"
 #include "tests/unwind/cfi_builder.h"
 
@@ -128,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         target.stack_low = STACK;
         target.stack_high = STACK + world.stack_size + 1;
     }
-    const struct uspi_backend *backend = uspi_backend_any(target.arch);
+    const struct uspi_backend *backend = uspi_backend_find(target.arch);
     if (uspi_dwarf_image_init(&image, &given, &memory, backend, target.os) == USP_OK) {
         if (image.has_eh) check_fdes(&image.eh), check_index(&image.eh);
         if (image.has_debug) check_fdes(&image.debug), check_index(&image.debug);

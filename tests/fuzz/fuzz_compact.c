@@ -2,7 +2,6 @@
 /* libFuzzer: any bytes as a section __unwind_info, of each processor. An entry that is found must contain the address
  * looked up, and its rule must stay inside the frame. Seeds: tests/fuzz/unwind_table_seeds.c.
  * Input: the processor, 1 byte; size of the text, 1 byte; the text; the section. */
-#include "arch/any.h"
 #include "lib/unwind/tables/compact.h"
 
 #include <stdlib.h>
@@ -45,7 +44,7 @@ static void look_up(const struct uspi_compact_table *table, usp_addr pc) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2 || data[1] > size - 2) return 0;
     const struct uspi_source source = {.name = "file", .base = data};
-    const struct uspi_compact_table table = {.backend = uspi_backend_any(USP_ARCH_ARM64 + data[0] % 5u),
+    const struct uspi_compact_table table = {.backend = uspi_backend_find(USP_ARCH_ARM64 + data[0] % 5u),
                                              .image = IMAGE,
                                              .text = {&source, 2, data[1]},
                                              .section = {&source, 2u + data[1], size - 2 - data[1]}};

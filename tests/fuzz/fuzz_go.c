@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* libFuzzer: any bytes as Go's function table, or as an ELF or Mach-O file with one. Reads names, the blocks of all
  * functions (with a lookup of every address) and unwind rules. Seeds: tests/fuzz/go_seeds.c. */
-#include "arch/any.h"
 #include "lib/object/gopclntab.h"
 #include "lib/symbolize/go/names.h"
 #include "lib/symbolize/go/source.h"
@@ -82,7 +81,7 @@ static void read_frames(const struct uspi_go_table *table) {
     usp_addr start;
     bool is_top;
     for (uint32_t i = 0; i < table->count && i < FUNCTIONS && uspi_go_start(table, i, &start); i++) {
-        const struct uspi_backend *b = uspi_backend_any(archs[i % 4]);
+        const struct uspi_backend *b = uspi_backend_find(archs[i % 4]);
         const usp_addr pc = start + i;
         (void)uspi_go_ends_goroutine(table, pc);
         if (uspi_go_describe(table, b, pc, i % 8 < 4, &entry, &is_top) != USPI_DESCRIBED) continue;

@@ -10,10 +10,11 @@ mkdir -p "$seeds"
 # The libraries that configure found.
 read -ra libraries <<<"$(sed -n 's/^LIBS = //p' "$build/Makefile")"
 
-# Runs the programs that write the seeds. The repository does not contain files of these formats.
+# Runs the programs that write the seeds. The repository does not contain files of these formats. They link the backends
+# of all processors, as the suites do (tests/Makefile.inc).
 for source in "$top"/tests/fuzz/*_seeds.c; do
   # shellcheck disable=SC2086 # flags
-  $CC $CFLAGS -std=gnu11 -I"$top" -I"$top/include" -o "$seeds/program" "$source" "$build/lib/.libs/libunspool.a" "${libraries[@]}"
+  $CC $CFLAGS -std=gnu11 -I"$top" -I"$top/include" -o "$seeds/program" "$source" -Wl,-u,uspi_backend_any "$build/lib/.libs/libunspool.a" "${libraries[@]}"
   "$seeds/program" "$seeds"
 done
 rm "$seeds/program"

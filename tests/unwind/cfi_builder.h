@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 
-#include "arch/any.h"
 #include "lib/unwind/tables/dwarf_find.h"
 #include "lib/unwind/tables/dwarf_row.h"
 #include "tests/support/file_builder.h"
@@ -29,7 +28,7 @@ static inline int cfi_read(void *context, usp_addr from, void *to, size_t n) {
  * end. */
 static inline void cfi_begin(struct cfi *c, uint32_t arch, bool is_eh) {
     memset(c, 0, sizeof *c);
-    c->section.backend = uspi_backend_any(arch); /* a static program links the host's alone with uspi_backend_find */
+    c->section.backend = uspi_backend_find(arch);
     c->section.is_eh = is_eh;
 }
 
