@@ -21,6 +21,7 @@
 
 #define USPI_NO_REGISTER    0xffu
 #define USPI_FLAGS_REGISTER 0xfeu /* in a state's runs: usp_registers.flags */
+#define USPI_CALL_REGISTER  0xfdu /* in a state's runs: the number of a system call, for usp_registers.system_call */
 
 /* ---- thread states as data ---- */
 
@@ -152,6 +153,21 @@ static inline uint64_t uspi_written_by(const struct uspi_instruction *i) {
 #define USPI_MODE_FLAGS (1u << 27)   /* the condition flags are known */
 #define USPI_MODE_NZCV  (0xfu << 28) /* the condition flags, in cpsr's order */
 
+/* ---- Linux's system calls as data ---- */
+
+#define USPI_CALL_ARGUMENTS    4u
+#define USPI_CALL_INSTRUCTIONS 2u
+
+/* How threads make system calls of Linux (syscall(2)). */
+struct uspi_system_calls {
+    uint8_t number; /* the register of the call's number; where usp_registers.system_call is set, of its result */
+    uint8_t arguments[USPI_CALL_ARGUMENTS]; /* the registers of the first arguments */
+    uint16_t futex, futex_time64;           /* numbers of these calls; 0: there is none */
+    struct {
+        uint32_t bits, mask; /* mask 0: none */
+    } instructions[USPI_CALL_INSTRUCTIONS];
+};
+
 /* ---- the backend ---- */
 
 /* Another name of the processor, or the name of a variant. */
@@ -220,6 +236,8 @@ struct uspi_backend {
     /* Returns whether an instruction with this condition (uspi_instruction.conditional − 1) is executed with these
      * flags. NULL on processors without predicated instructions. */
     bool (*condition_holds)(uint32_t flags, unsigned condition);
+
+    const struct uspi_system_calls *linux_calls; /* NULL: Linux does not run on this processor */
 };
 
 #define USPI_DECLARE(arch, backend) extern const struct uspi_backend backend;

@@ -24,6 +24,7 @@ struct command {
 
 extern const struct command command_images;
 extern const struct command command_index;
+extern const struct command command_profile;
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_stack;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Demonstrates a hang that a monitor reports while it lasts: the main thread waits for a lock that is never released.
- * The report has its duration, the main thread's heaviest stack, and all threads, one of which holds the lock. Uses
- * only the public interface; doc/examples/ has smaller programs. */
+ * The report has its duration, the main thread's heaviest stack, all threads, and on Linux which of them holds the
+ * lock. Uses only the public interface; doc/examples/ has smaller programs. */
 #include <unspool/unspool.h>
 
 #include <pthread.h>

@@ -7,6 +7,7 @@
 #include "tools/log_files.h"
 #include "tools/log_images.h"
 #include "tools/log_input.h"
+#include "tools/log_jobs.h"
 #include "tools/log_names.h"
 #include "tools/log_output.h"
 #include "tools/log_records.h"
@@ -27,6 +28,14 @@ struct session {
     struct log_names *names;
     struct log_output output;
     struct usp_reader_counts counts; /* sums over all logs */
+    FILE *standard;                  /* receives logs without a file of their own */
+    const struct log_file_names *files;
+    struct log_pool *pool; /* the processes of --jobs; NULL: none */
+    off_t said, said_end;  /* where the messages about builds are among those of the last log, if they go to a file */
+    /* Of all processes: the worst status, and whether frames have lines. */
+    int worst;
+    bool has_lines;
+    char lineless[2048]; /* the first message that they have none; empty: none */
 };
 
 static int find_place(void *context, const struct usp_place *place, struct usp_answer *answer) {
@@ -99,6 +108,11 @@ static int open_log(const struct session *session, const struct log_file_name *n
     return EXIT_NO_TARGET;
 }
 
+/* Returns where the messages of a process of --jobs end, which go to a file. */
+static off_t messages_end(const struct session *session) {
+    return session->options->jobs > 1 ? lseek(STDERR_FILENO, 0, SEEK_CUR) : 0;
+}
+
 static int rewrite_log(struct session *session, const struct log_file_name *name) {
     struct log_input input;
     struct log_folder place;
@@ -114,14 +128,16 @@ static int rewrite_log(struct session *session, const struct log_file_name *name
     options.write = write_out;
     options.context = session;
     options.images = session->images;
-    status = log_output_open(&session->output, session->options, name, &place, &input);
+    status = log_output_open(&session->output, session->standard, session->options, name, &place, &input);
     if (place.folder >= 0) close(place.folder);
     if (status != EXIT_ALL_WELL) {
         log_input_close(&input);
         return status;
     }
     int created = usp_reader_create(&options, &reader);
+    session->said = messages_end(session);
     status = created == USP_OK ? write_log(reader, &input, path, session) : log_fail(path, created);
+    session->said_end = messages_end(session);
     int closed = log_output_close(&session->output, status == EXIT_ALL_WELL || status == EXIT_NO_TARGET);
     if (status == EXIT_ALL_WELL) status = closed;
     if (created == USP_OK) {
@@ -152,13 +168,57 @@ static int rewrite_named(struct session *session, const struct log_file_name *na
 
 /* ---- all logs ---- */
 
+/* Implements log_job_function. */
+static void rewrite_one(void *context, size_t number, FILE *out, struct log_result *result) {
+    struct session *session = context;
+    session->standard = out;
+    session->counts = (struct usp_reader_counts){.texts = 0};
+    session->said = session->said_end = 0;
+    result->status = rewrite_named(session, &session->files->names[number]);
+    result->counts = session->counts;
+    result->said = session->said;
+    result->said_end = session->said_end;
+    result->has_lines = log_names_have_lines(session->names, result->lineless, sizeof result->lineless);
+}
+
+/* A process ends: closing builds shows which indexes are damaged. */
+static void end_process(void *context) {
+    const struct session *session = context;
+    log_names_free(session->names);
+}
+
+/* Implements log_done_function. */
+static void add_result(void *context, size_t number, const struct log_result *result) {
+    struct session *session = context;
+    (void)number;
+    log_counts_add(&session->counts, &result->counts);
+    session->worst = log_worse(session->worst, result->status);
+    session->has_lines = session->has_lines || result->has_lines;
+    if (session->lineless[0] == '\0') memcpy(session->lineless, result->lineless, sizeof session->lineless);
+}
+
+/* Rewrites the logs with several processes. */
+static int rewrite_with_jobs(struct session *session, unsigned jobs) {
+    const struct log_jobs wanted = {.run = rewrite_one,
+                                    .end = end_process,
+                                    .done = add_result,
+                                    .context = session,
+                                    .logs = session->files->count,
+                                    .processes = jobs};
+    const int status = log_jobs_run(&wanted, &session->pool);
+    return log_worse(session->worst, status);
+}
+
 static int rewrite_logs(struct session *session) {
     const struct log_options *options = session->options;
     struct log_file_names names = {.names = NULL};
     int result = EXIT_ALL_WELL;
     for (size_t i = 0; i < options->log_count; i++) result = log_worse(result, log_files_add(&names, options->logs[i]));
     gather_output();
-    for (size_t i = 0; result != EXIT_FAILED && i < names.count; i++) {
+    session->files = &names;
+    const size_t jobs = options->jobs < names.count ? options->jobs : names.count;
+    if (jobs > 1 && result != EXIT_FAILED) result = log_worse(result, rewrite_with_jobs(session, (unsigned)jobs));
+    for (size_t i = 0; jobs <= 1 && result != EXIT_FAILED && i < names.count; i++) {
         result = log_worse(result, rewrite_named(session, &names.names[i]));
     }
     if (names.count > 1 && !options->is_quiet) log_counts_say("all", &session->counts);
@@ -168,7 +228,7 @@ static int rewrite_logs(struct session *session) {
 }
 
 int symbolize_logs(const struct log_options *options) {
-    struct session session = {.options = options};
+    struct session session = {.options = options, .standard = stdout};
     struct usp_reader *images = NULL;
     struct log_search *search = NULL;
     struct fetch *fetch = NULL;
@@ -190,8 +250,10 @@ int symbolize_logs(const struct log_options *options) {
     if (status == EXIT_ALL_WELL) {
         status = options->are_records ? symbolize_records(session.names) : rewrite_logs(&session);
         log_names_complain_of_lines(session.names);
+        if (!session.has_lines && session.lineless[0] != '\0') complain("%s", session.lineless);
     }
     log_names_free(session.names);
+    log_jobs_end(session.pool);
     log_search_free(search);
     fetch_free(fetch);
     usp_reader_free(images);

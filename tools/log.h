@@ -26,6 +26,7 @@ struct log_options {
     bool is_strict;     /* fail if a frame has no name */
     bool is_quiet;      /* print nothing about missing files */
     bool keeps_names;   /* frames that have a name stay as they are */
+    unsigned jobs;      /* number of logs at a time */
     /* Read one JSON object per line instead. Only `search`, `lines`, `fetch` and `demangling` apply then. */
     bool are_records;
     uint32_t demangling; /* enum usp_demangle_style */

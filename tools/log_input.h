@@ -29,6 +29,7 @@ struct log_input {
     bool has_no_spool;        /* the spool cannot be written, or no further */
     size_t spooled, replayed; /* bytes in the spool; bytes of it that were read a second time */
     char *replay;             /* a piece of the spool */
+    struct uspi_span rest;    /* what a caller has not taken of the piece that was read last */
     bool is_rewound, is_replayed;
     bool has_ended;  /* the kept bytes are the whole input */
     bool has_failed; /* reading has failed, or memory is exhausted: `error` is the errno */

@@ -32,14 +32,32 @@ struct log_names {
 
 /* ---- messages ---- */
 
-/* Prints a message about an image with an id, which may have no bytes. */
+#define MESSAGE_MAX 8192
+
+/* A message about an image with an id, which may have no bytes. */
+struct message {
+    const struct usp_place *place;
+    const uint8_t *id;
+    size_t id_size;
+    const char *what, *path;
+};
+
+static void put_message(char *text, size_t size, const struct message *message) {
+    const struct usp_place *place = message->place;
+    char name[512], id[2 * USP_BUILD_ID_MAX + 5];
+    text[0] = '\0';
+    if (usp_format_escaped(name, sizeof name, USP_ESCAPE_TERMINAL, place->image, place->image_length) < 0) return;
+    format_build_id(message->id, message->id_size, id);
+    snprintf(text, size, "%s%s%s: %s%s", name, place->image_length > 0 && message->id_size > 0 ? " " : "", id,
+             message->what, message->path);
+}
+
 static void say(const struct log_names *names, const struct usp_place *place, const uint8_t *id, size_t id_size,
                 const char *what, const char *path) {
-    char name[512], id_text[2 * USP_BUILD_ID_MAX + 5];
+    char text[MESSAGE_MAX];
     if (names->is_quiet) return;
-    if (usp_format_escaped(name, sizeof name, USP_ESCAPE_TERMINAL, place->image, place->image_length) < 0) return;
-    format_build_id(id, id_size, id_text);
-    complain("%s%s%s: %s%s", name, place->image_length > 0 && id_size > 0 ? " " : "", id_text, what, path);
+    put_message(text, sizeof text, &(struct message){place, id, id_size, what, path});
+    if (text[0] != '\0') complain("%s", text);
 }
 
 static void take_note(void *context, uint32_t note, const struct usp_place *place, const char *text) {
@@ -238,9 +256,9 @@ static void say_not_found(const struct log_names *names, const struct usp_place 
     }
     if (count > BUILDS_SAID) snprintf(text + used, sizeof text - used, " and %zu more", count - BUILDS_SAID);
     say(names, place, place->build_id, place->build_id_size,
-        count > 0  ? text
-        : is_empty ? "has no index"
-                   : "not found in --search",
+        count > 0                               ? text
+        : log_search_has_folders(names->search) ? "not found in --search"
+                                                : "has no index",
         "");
     log_search_say_faults(names->search);
 }
@@ -341,15 +359,31 @@ static void look_for_lines(struct log_names *names, const struct usp_place *plac
     lineless->image = names->lineless_name;
 }
 
-void log_names_complain_of_lines(const struct log_names *names) {
+bool log_names_have_lines(const struct log_names *names, char *text, size_t size) {
     const struct usp_place *lineless = &names->lineless;
-    if (names->has_lines || (lineless->build_id_size == 0 && lineless->image_length == 0)) return;
+    text[0] = '\0';
+    if (names->has_lines) return true;
+    if (names->is_quiet || (lineless->build_id_size == 0 && lineless->image_length == 0)) return false;
     const char *store = names->index_store;
-    say(names, lineless, lineless->build_id, lineless->build_id_size,
-        store != NULL
-            ? "lines need debug information (-g, a dSYM, a debug file) or an index of it: neither is in --search or in "
-            : "lines need debug information (-g, a dSYM, a debug file) or an index of it: neither is in --search",
-        store != NULL ? store : "");
+    const struct message message = {
+        .place = lineless,
+        .id = lineless->build_id,
+        .id_size = lineless->build_id_size,
+        .what =
+            store != NULL
+                ? "lines need debug information (-g, a dSYM, a debug file) or an index of it: neither is in "
+                  "--search or in "
+                : "lines need debug information (-g, a dSYM, a debug file) or an index of it: neither is in --search",
+        .path = store != NULL ? store : "",
+    };
+    put_message(text, size, &message);
+    return false;
+}
+
+void log_names_complain_of_lines(const struct log_names *names) {
+    char text[MESSAGE_MAX];
+    log_names_have_lines(names, text, sizeof text);
+    if (text[0] != '\0') complain("%s", text);
 }
 
 int log_names_answer(void *context, const struct usp_place *place, struct usp_answer *answer) {

@@ -33,6 +33,10 @@ int log_names_answer(void *names, const struct usp_place *place, struct usp_answ
  * it was looked for. */
 void log_names_complain_of_lines(const struct log_names *names);
 
+/* Whether any frame so far has a line. If none has, although there are names, `text` becomes that message; otherwise it
+ * becomes empty. */
+bool log_names_have_lines(const struct log_names *names, char *text, size_t size);
+
 /* Called between two texts: closes the files of all builds except those used last, so that memory does not grow with
  * the number of texts. */
 void log_names_trim(struct log_names *names);

@@ -15,13 +15,13 @@ static bool may_replace(const struct log_options *options, const char *path, con
     return false;
 }
 
-int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name,
-                    struct log_folder *place, const struct log_input *input) {
+int log_output_open(struct log_output *output, FILE *standard, const struct log_options *options,
+                    const struct log_file_name *name, struct log_folder *place, const struct log_input *input) {
     struct stat source = input->status;
     const int folder = place->folder;
     const char *copy;
     char *path;
-    *output = (struct log_output){.file = stdout, .written.folder = -1};
+    *output = (struct log_output){.file = standard, .written.folder = -1};
     if (options->output == NULL && !options->is_in_place) return EXIT_ALL_WELL;
     output->is_named = true;
     source.st_mode = log_input_mode(input);

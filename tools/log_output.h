@@ -18,10 +18,10 @@ struct log_output {
     bool has_failed;
 };
 
-/* Opens the output of a log. `place`: its folder, if it is replaced; the output owns the descriptor then. `input`: the
+/* Opens the output of a log. `standard` receives it if it has no name. `place`: its folder, if it is replaced; the output owns the descriptor then. `input`: the
  * open log. Complains. Returns an enum exit_status. */
-int log_output_open(struct log_output *output, const struct log_options *options, const struct log_file_name *name,
-                    struct log_folder *place, const struct log_input *input);
+int log_output_open(struct log_output *output, FILE *standard, const struct log_options *options,
+                    const struct log_file_name *name, struct log_folder *place, const struct log_input *input);
 
 /* Writes bytes. Returns false on failure. */
 bool log_output_write(struct log_output *output, const char *bytes, size_t n);

@@ -27,9 +27,8 @@ struct recording {
     char **program; /* program to start, with its arguments; NULL: the process is already running */
     uint64_t duration;
     bool is_quiet;
-    bool is_over;               /* --duration has passed */
-    bool no_lines, wants_lines; /* --no-lines, --lines */
-    char *threads;              /* --threads, cut into its parts */
+    bool is_over;  /* --duration has passed */
+    char *threads; /* --threads, cut into its parts */
     struct usp_thread *ids;
     const char **names;
     struct usp_sampler_options options;
@@ -51,39 +50,14 @@ static void usage(FILE *out) {
           "                      with SIGTERM, and with SIGKILL one second later\n"
           "  --rate HZ           samples per second, 1 to 10000 (default 100)\n"
           "  --threads LIST      which threads: ids, or names with * and ?, separated by\n"
-          "                      commas; main: the main thread; all: all threads (default)\n"
-          "  --format FORMAT     tree (default), folded, pprof, speedscope, firefox, json,\n"
-          "                      svg\n"
-          "  -o FILE             write to FILE instead of standard output. Without\n"
-          "                      --format, the name of FILE decides the format: .txt,\n"
-          "                      .folded or .collapsed, .pb.gz or .pprof,\n"
-          "                      .speedscope.json, .firefox.json, .json, .svg\n"
-          "  --wall              tree, folded, svg: count the time that samples represent,\n"
-          "                      instead of samples\n"
-          "  --cpu               tree, folded, svg: count the processor time that the\n"
-          "                      threads used, in the stacks in which they ran\n"
-          "  --merge             tree, folded, svg: one tree for all threads\n"
-          "  --native-ids        folded, svg, speedscope: show the kernel's ids of threads\n"
-          "                      in addition to their names\n"
+          "                      commas; main: the main thread; all: all threads (default)\n" OUTPUT_FORMATS_HELP
           "  --max N             keep at most N frames of each stack (default 256)\n"
           "  --async             Swift: include the async callers\n"
           "  --budget PERCENT    use at most this share of one processor for sampling, and\n"
           "                      stop each thread for at most this share of its time;\n"
           "                      sampling slows down to stay below both. 0: no limit\n"
           "                      (default 5)\n"
-          "  --memory MB         memory for samples, in megabytes (default 64)\n"
-          "  --demangle MODE     how to demangle names of C++, Rust and Swift: full\n"
-          "                      (default), simple, short, no\n"
-          "  --no-symbols        show image and offset, no names\n"
-          "  --no-lines          show no source files and lines, and no inlined calls.\n"
-          "                      Without this option, every format but folded has them\n"
-          "                      where there is debug information\n"
-          "  --lines             folded: inlined calls are separate frames\n"
-          "  --map-path OLD=NEW  in paths of source files, show the directory OLD as NEW;\n"
-          "                      may be repeated, the first match is used\n"
-          "  --index STORE       take lines from the indexes in the folder STORE (see\n"
-          "                      unspool index). Default: $UNSPOOL_INDEX_STORE, or\n"
-          "                      unspool/index in $XDG_CACHE_HOME or ~/.cache\n"
+          "  --memory MB         memory for samples, in megabytes (default 64)\n" OUTPUT_NAMES_HELP
           "  --quiet             print no summary and no progress\n"
           "  -h, --help          print this help\n"
           "\n"
@@ -98,54 +72,26 @@ enum {
     OPTION_DURATION = 256,
     OPTION_RATE,
     OPTION_THREADS,
-    OPTION_FORMAT,
-    OPTION_WALL,
-    OPTION_CPU,
-    OPTION_MERGE,
-    OPTION_NATIVE_IDS,
     OPTION_MAX,
     OPTION_ASYNC,
     OPTION_BUDGET,
     OPTION_MEMORY,
-    OPTION_DEMANGLE,
-    OPTION_NO_SYMBOLS,
-    OPTION_NO_LINES,
-    OPTION_LINES,
-    OPTION_MAP_PATH,
-    OPTION_INDEX,
     OPTION_QUIET,
     OPTION_HELP
 };
 
 static const struct option options[] = {
+    OUTPUT_OPTIONS,
     {"duration", required_argument, NULL, OPTION_DURATION},
     {"rate", required_argument, NULL, OPTION_RATE},
     {"threads", required_argument, NULL, OPTION_THREADS},
-    {"format", required_argument, NULL, OPTION_FORMAT},
-    {"wall", no_argument, NULL, OPTION_WALL},
-    {"cpu", no_argument, NULL, OPTION_CPU},
-    {"merge", no_argument, NULL, OPTION_MERGE},
-    {"native-ids", no_argument, NULL, OPTION_NATIVE_IDS},
     {"max", required_argument, NULL, OPTION_MAX},
     {"async", no_argument, NULL, OPTION_ASYNC},
     {"budget", required_argument, NULL, OPTION_BUDGET},
     {"memory", required_argument, NULL, OPTION_MEMORY},
-    {"demangle", required_argument, NULL, OPTION_DEMANGLE},
-    {"no-symbols", no_argument, NULL, OPTION_NO_SYMBOLS},
-    {"no-lines", no_argument, NULL, OPTION_NO_LINES},
-    {"lines", no_argument, NULL, OPTION_LINES},
-    {"map-path", required_argument, NULL, OPTION_MAP_PATH},
-    {"index", required_argument, NULL, OPTION_INDEX},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
-};
-
-static const struct word formats[] = {
-    {"tree", USP_PROFILE_TREE},       {"folded", USP_PROFILE_FOLDED},
-    {"pprof", USP_PROFILE_PPROF},     {"speedscope", USP_PROFILE_SPEEDSCOPE},
-    {"firefox", USP_PROFILE_FIREFOX}, {"json", USP_PROFILE_JSON},
-    {"svg", USP_PROFILE_SVG},
 };
 
 /* ---- arguments ---- */
@@ -214,26 +160,8 @@ static bool parse_threads(struct recording *r) {
     return false;
 }
 
-/* Parses options for how samples are counted and shown. Returns false for other options. */
-static bool parse_shape(int option, struct recording *r) {
-    struct usp_profile_write_options *shape = &r->output.options;
-    switch (option) {
-    case OPTION_WALL: shape->value = USP_PROFILE_WALL; return true;
-    case OPTION_CPU: shape->value = USP_PROFILE_CPU; return true;
-    case OPTION_MERGE: shape->flags |= USP_PROFILE_MERGE_THREADS; return true;
-    case OPTION_NATIVE_IDS: shape->flags |= USP_PROFILE_NATIVE_IDS; return true;
-    case OPTION_ASYNC: r->options.flags |= USP_SAMPLER_ASYNC; return true;
-    case OPTION_NO_SYMBOLS: r->output.no_symbols = true; return true;
-    case OPTION_NO_LINES: r->no_lines = true; return true;
-    case OPTION_LINES: r->wants_lines = true; return true;
-    case OPTION_QUIET: r->is_quiet = true; return true;
-    case 'o': r->output.path = optarg; return true;
-    default: return false;
-    }
-}
-
 /* Parses an option with a value that can be wrong. */
-static bool parse_value(int option, struct recording *r, uint32_t *format) {
+static bool parse_value(int option, struct recording *r) {
     double decimal;
     uint64_t number;
     switch (option) {
@@ -247,7 +175,6 @@ static bool parse_value(int option, struct recording *r, uint32_t *format) {
         return true;
     case OPTION_THREADS: return parse_threads(r);
     case 'p': return parse_process(optarg, &r->pid);
-    case OPTION_FORMAT: return parse_word("format", optarg, formats, sizeof formats / sizeof *formats, format);
     case OPTION_MAX:
         if (!parse_count("max", 4, 100000, &number)) return false;
         r->options.max_frames = (uint32_t)number;
@@ -261,23 +188,10 @@ static bool parse_value(int option, struct recording *r, uint32_t *format) {
         if (!parse_count("memory", 1, 1u << 20, &number)) return false;
         r->options.memory = number << 20;
         return true;
-    case OPTION_MAP_PATH: return add_path_map(&r->output.lines, optarg);
-    case OPTION_INDEX: r->output.lines.index_store = optarg; return true;
-    case OPTION_DEMANGLE: return parse_demangling(optarg, &r->output.demangling);
+    case OPTION_ASYNC: r->options.flags |= USP_SAMPLER_ASYNC; return true;
+    case OPTION_QUIET: r->is_quiet = true; return true;
     default: return false; /* next_option has complained */
     }
-}
-
-/* Chooses whether source lines and inlined calls are looked up. Users of folded stacks usually count functions: there
- * lines have to be requested. */
-static bool choose_lines(struct recording *r) {
-    bool has_default = r->output.options.format != USP_PROFILE_FOLDED;
-    if (r->wants_lines && (r->no_lines || r->output.no_symbols)) {
-        complain("either --lines or --no-%s", r->no_lines ? "lines" : "symbols");
-        return false;
-    }
-    if (r->wants_lines || (has_default && !r->no_lines)) r->output.options.flags |= USP_PROFILE_LINES;
-    return true;
 }
 
 /* Parses the target: a process id, or a command after "--". `end`: index of "--", or argc. */
@@ -309,7 +223,6 @@ static int parse_target_or_program(int argc, int end, char **argv, struct record
 
 /* Parses the arguments. Returns EXIT_ALL_WELL with *goes_on false after printing the help. */
 static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
-    uint32_t format = 0;
     int end = 1;
     *goes_on = false;
     /* Options after "--" belong to the command. */
@@ -319,17 +232,11 @@ static int parse(int argc, char **argv, struct recording *r, bool *goes_on) {
             usage(stdout);
             return EXIT_ALL_WELL;
         }
-        if (!parse_shape(option, r) && !parse_value(option, r, &format)) return EXIT_USAGE;
-    }
-    if (format == 0 && r->output.path != NULL) {
-        format = format_of_path(r->output.path);
-        if (format == 0) {
-            complain("%s: no format has this ending; give --format", r->output.path);
+        bool is_wrong = false;
+        if (!record_output_option(option, &r->output, &is_wrong) && (is_wrong || !parse_value(option, r)))
             return EXIT_USAGE;
-        }
     }
-    if (format != 0) r->output.options.format = format;
-    if (!choose_lines(r)) return EXIT_USAGE;
+    if (!record_output_choose(&r->output)) return EXIT_USAGE;
     int result = parse_target_or_program(argc, end, argv, r);
     *goes_on = result == EXIT_ALL_WELL;
     return result;

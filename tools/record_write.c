@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the profile of `unspool record`: its file, format and names. */
+#include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/record.h"
 #include "tools/text.h"
@@ -28,6 +29,60 @@ uint32_t format_of_path(const char *path) {
         if (length > n && strcmp(path + length - n, suffixes[i].suffix) == 0) return suffixes[i].format;
     }
     return 0;
+}
+
+bool record_output_option(int option, struct record_output *output, bool *is_wrong) {
+    static const struct word formats[] = {
+        {"tree", USP_PROFILE_TREE},       {"folded", USP_PROFILE_FOLDED},
+        {"pprof", USP_PROFILE_PPROF},     {"speedscope", USP_PROFILE_SPEEDSCOPE},
+        {"firefox", USP_PROFILE_FIREFOX}, {"json", USP_PROFILE_JSON},
+        {"svg", USP_PROFILE_SVG},
+    };
+    struct usp_profile_write_options *shape = &output->options;
+    bool is_right = true;
+    switch (option) {
+    case OUTPUT_FORMAT:
+        is_right = parse_word("format", optarg, formats, sizeof formats / sizeof *formats, &output->format);
+        break;
+    case OUTPUT_WALL: shape->value = USP_PROFILE_WALL; break;
+    case OUTPUT_CPU: shape->value = USP_PROFILE_CPU; break;
+    case OUTPUT_MERGE: shape->flags |= USP_PROFILE_MERGE_THREADS; break;
+    case OUTPUT_NATIVE_IDS: shape->flags |= USP_PROFILE_NATIVE_IDS; break;
+    case OUTPUT_DEMANGLE: is_right = parse_demangling(optarg, &output->demangling); break;
+    case OUTPUT_NO_SYMBOLS: output->no_symbols = true; break;
+    case OUTPUT_NO_LINES: output->no_lines = true; break;
+    case OUTPUT_LINES: output->wants_lines = true; break;
+    case OUTPUT_MAP_PATH: is_right = add_path_map(&output->lines, optarg); break;
+    case OUTPUT_INDEX: output->lines.index_store = optarg; break;
+    case 'o': output->path = optarg; break;
+    default: return false;
+    }
+    *is_wrong = !is_right;
+    return is_right;
+}
+
+/* Chooses whether source lines and inlined calls are looked up. Users of folded stacks usually count functions: there
+ * lines have to be requested. */
+static bool choose_lines(struct record_output *output) {
+    bool has_default = output->options.format != USP_PROFILE_FOLDED;
+    if (output->wants_lines && (output->no_lines || output->no_symbols)) {
+        complain("either --lines or --no-%s", output->no_lines ? "lines" : "symbols");
+        return false;
+    }
+    if (output->wants_lines || (has_default && !output->no_lines)) output->options.flags |= USP_PROFILE_LINES;
+    return true;
+}
+
+bool record_output_choose(struct record_output *output) {
+    if (output->format == 0 && output->path != NULL) {
+        output->format = format_of_path(output->path);
+        if (output->format == 0) {
+            complain("%s: no format has this ending; give --format", output->path);
+            return false;
+        }
+    }
+    if (output->format != 0) output->options.format = output->format;
+    return choose_lines(output);
 }
 
 bool record_open(struct record_output *output) {
@@ -59,6 +114,8 @@ static int write_named(struct record_output *output, struct usp_profile *profile
     struct usp_symbolizer_options names;
     usp_symbolizer_options_init(&names);
     names.process = process;
+    names.recorded_process = output->recorded;
+    names.sysroot = output->sysroot;
     int status = usp_demangler_create(output->demangling, &output->options.demangler);
     if (status == USP_OK && !output->no_symbols) {
         status = usp_images_create_profile(profile, &images);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements `unspool report`: shows a report or log of any format that the library reads (<unspool/report.h>) in one
  * format for people. */
-#include "lib/base/array.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
 #include "tools/lines.h"
@@ -97,32 +96,19 @@ static int find_place(void *context, const struct usp_place *place, struct usp_a
     return log_names_answer(session->names, place, answer);
 }
 
-/* Reads a whole file; the caller frees *bytes. Complains. Returns an enum exit_status. */
-static int read_all(const struct log_file_name *name, char **bytes, size_t *size) {
-    const char *path = name->path;
-    struct log_input input;
-    struct log_folder place;
-    struct uspi_span piece;
-    size_t capacity = 0;
-    int status = EXIT_ALL_WELL;
-    *bytes = NULL;
-    *size = 0;
-    if (!log_input_take(&input, log_file_open(name, false, &place))) return log_fail_to_read(path, errno);
-    /* The input need not keep bytes for a second reading. */
-    bool is_ready = log_input_rewind(&input);
-    while (is_ready && status == EXIT_ALL_WELL && log_input_read(&input, &piece)) {
-        void *grown = uspi_array_reserve(*bytes, &capacity, *size + piece.length, 1);
-        if (grown == NULL) {
-            status = log_fail(path, USP_ERROR_NO_MEMORY);
-            break;
-        }
-        *bytes = grown;
-        memcpy(*bytes + *size, piece.bytes, piece.length);
-        *size += piece.length;
+/* Implements usp_read_function; `context` is a log_input that has been rewound. */
+static int read_some(void *context, char *bytes, size_t size, size_t *n) {
+    struct log_input *input = context;
+    struct uspi_span *rest = &input->rest;
+    *n = 0;
+    if (rest->length == 0 && !log_input_read(input, rest)) {
+        rest->length = 0;
+        return input->has_failed ? USP_ERROR_SYSTEM : USP_OK;
     }
-    if (input.has_failed) status = log_fail_to_read(path, input.error);
-    log_input_close(&input);
-    return status;
+    *n = rest->length < size ? rest->length : size;
+    memcpy(bytes, rest->bytes, *n);
+    *rest = uspi_span_after(*rest, *n);
+    return USP_OK;
 }
 
 /* Says that a report has no thread of those that are to be shown. */
@@ -167,35 +153,42 @@ static int show(struct session *session, const struct usp_report *report, const 
                                                                                        : EXIT_ALL_WELL;
 }
 
+/* Complains of a report that could not be read. Returns an enum exit_status. */
+static int fail_to_report(const char *path, int status, const char *error, const struct log_input *input) {
+    if (input->has_failed) return log_fail_to_read(path, input->error);
+    if (status != USP_ERROR_NOT_FOUND && error[0] == '\0') return log_fail(path, status);
+    complain("%s: %s", path, status == USP_ERROR_NOT_FOUND ? "no frames were recognised" : error);
+    return EXIT_NO_TARGET;
+}
+
 /* Reads the report in a file, which the caller frees. *report is NULL if there is none. Complains. Returns an enum
  * exit_status. */
 static int make_report(const struct session *session, const struct log_file_name *name, struct usp_report **report) {
     const char *path = name->path;
     struct usp_reader_options options;
-    char *bytes, error[512];
-    size_t size;
-    int result = read_all(name, &bytes, &size);
+    struct log_input input;
+    struct log_folder place;
+    char error[512];
     *report = NULL;
-    if (result == EXIT_ALL_WELL) {
-        usp_reader_options_init(&options);
-        if (!session->keeps_names) options.flags = USP_READER_NAMED;
-        options.find = session->names != NULL ? find_place : NULL;
-        options.context = (void *)(uintptr_t)session;
-        options.images = session->images;
-        int status = usp_report_create(&options, bytes, size, report, error, sizeof error);
-        if (status == USP_OK) {
-            if (error[0] != '\0') complain("%s: %s", path, error);
-        } else if (status == USP_ERROR_NOT_FOUND) {
-            complain("%s: no frames were recognised", path);
-            result = EXIT_NO_TARGET;
-        } else if (error[0] != '\0') {
-            complain("%s: %s", path, error);
-            result = EXIT_NO_TARGET;
-        } else {
-            result = log_fail(path, status);
-        }
+    if (!log_input_take(&input, log_file_open(name, false, &place))) return log_fail_to_read(path, errno);
+    usp_reader_options_init(&options);
+    if (!session->keeps_names) options.flags = USP_READER_NAMED;
+    options.find = session->names != NULL ? find_place : NULL;
+    options.context = (void *)(uintptr_t)session;
+    options.images = session->images;
+    /* The input need not keep bytes for a second reading. */
+    const bool is_ready = log_input_rewind(&input);
+    const int status =
+        is_ready ? usp_report_read(&options, read_some, &input, report, error, sizeof error) : USP_ERROR_SYSTEM;
+    int result = EXIT_ALL_WELL;
+    if (!is_ready) {
+        result = log_fail_to_read(path, errno);
+    } else if (status != USP_OK) {
+        result = fail_to_report(path, status, error, &input);
+    } else if (error[0] != '\0') {
+        complain("%s: %s", path, error);
     }
-    free(bytes);
+    log_input_close(&input);
     return result;
 }
 

@@ -83,12 +83,14 @@ static void usage(FILE *out) {
           "  --shared-cache FILE|DIR\n"
           "                   take names of Apple's system libraries from the dyld shared\n"
           "                   cache FILE, or from all caches in and below DIR; may be\n"
-          "                   repeated\n"
+          "                   repeated. The first one also is the sysroot if there is no\n"
+          "                   --sysroot\n"
           "  --app            show only frames in the program's own images\n"
           "  --no-system      show no frames in the system's images\n"
           "  --image PATTERN  show only frames in images whose name matches PATTERN, which\n"
           "                   may contain * and ?\n"
-          "  --sysroot DIR    search for programs and libraries below DIR first\n"
+          "  --sysroot DIR    search for programs, libraries and Apple's shared caches below\n"
+          "                   DIR first\n"
           "  --program FILE   core files: the program, if the core does not name it or it\n"
           "                   is elsewhere\n"
           "  -h, --help       print this help\n"
@@ -446,6 +448,10 @@ static int run(int argc, char **argv) {
     usp_snapshot_options_init(&request.options);
     int result = parse(argc, argv, &request, &goes_on);
     if (goes_on) result = open_shared_caches(&request.lines.caches, false);
+    /* A core that lacks the code of these libraries finds it in a cache below its sysroot. */
+    if (request.options.sysroot == NULL && request.lines.caches.count > 0) {
+        request.options.sysroot = request.lines.caches.paths[0];
+    }
     if (goes_on && result == EXIT_ALL_WELL) result = show_target(&request);
     if (!goes_on && result == EXIT_USAGE) fputs("See `unspool stack --help`.\n", stderr);
     /* The symbolizer, which is not freed, is not used any more. */

@@ -49,6 +49,19 @@ static void put_process(const struct page *page) {
     }
 }
 
+/* Writes what the program and the recorder of a crash report have noted. */
+static void put_notes(const struct page *page, const struct usp_snapshot *snapshot) {
+    const struct usp_snapshot_note *note;
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
+        if (i == 0) fputs("\nNotes\n", page->out);
+        fputs("    ", page->out);
+        put_harmless(page->out, note->key);
+        if (note->key[0] != '\0') fputs(": ", page->out);
+        put_harmless(page->out, note->text);
+        fputc('\n', page->out);
+    }
+}
+
 static void put_heading(const struct page *page, const struct usp_snapshot_thread *thread) {
     fputc('\n', page->out);
     put_colour(page->out, page->colours, COLOUR_HEADING);
@@ -126,8 +139,37 @@ static void put_async_end(const struct page *page, const struct usp_stack *stack
     end_note(page);
 }
 
+/* Writes which thread holds the lock that the thread waits for. */
+static void put_lock(const struct page *page, const struct usp_thread_info *info) {
+    const struct usp_snapshot_thread *owner;
+    size_t i = 0;
+    if (info->lock_owner == 0) return;
+    while ((owner = usp_snapshot_get_thread(page->report->snapshot, i)) != NULL &&
+           owner->info.thread.id != info->lock_owner) {
+        i++;
+    }
+    if (owner == NULL) return;
+    begin_note(page, info->deadlock != 0 ? COLOUR_WARNING : COLOUR_QUIET);
+    fprintf(page->out, "waits for a %s that ", usp_lock_kind_string(info->lock_kind));
+    if (info->lock_owner == info->thread.id) {
+        fprintf(page->out, "it holds itself%s", info->deadlock != 0 ? ": a deadlock" : "");
+        end_note(page);
+        return;
+    }
+    fprintf(page->out, "thread %" PRIu64, info->lock_owner);
+    if (owner->info.name[0] != '\0') {
+        fputs(" \"", page->out);
+        put_harmless(page->out, owner->info.name);
+        fputc('"', page->out);
+    }
+    fputs(" holds", page->out);
+    if (info->deadlock != 0) fprintf(page->out, ": a deadlock of %" PRIu32 " threads", info->deadlock);
+    end_note(page);
+}
+
 static int put_stack(const struct page *page, const struct usp_snapshot_thread *thread) {
     const struct usp_stack *stack = &thread->stack;
+    put_lock(page, &thread->info);
     if ((thread->info.flags & USP_THREAD_NOT_STOPPED) != 0) {
         put_note(page, COLOUR_QUIET, "not stopped: the stack is that of its system call");
     }
@@ -194,6 +236,7 @@ int stack_write_text(const struct stack_report *report, FILE *out) {
     struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out), &repeat};
     int status = USP_OK;
     put_process(&page);
+    put_notes(&page, report->snapshot);
     /* Finding names may take a while. */
     fflush(out);
     const struct usp_snapshot_thread *thread;

@@ -6,6 +6,7 @@
 #include "tools/command.h"
 #include "tools/lines.h"
 #include "tools/log.h"
+#include "tools/log_jobs.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -92,6 +93,8 @@ static void usage(FILE *out) {
           "                     the log states the image's UUID or build id, a name whose\n"
           "                     function does not hold the address is replaced, and the\n"
           "                     others get a line\n"
+          "  --jobs N           read N logs at a time, each in a process of its own; the\n"
+          "                     output is the same as without\n"
           "  --strict           fail when a frame of a known image has no name, or when no\n"
           "                     frame of a log is recognized\n"
           "  --quiet            print no counts of frames and no lists of missing images\n"
@@ -126,6 +129,7 @@ enum {
     OPTION_FOLLOW,
     OPTION_OUTPUT,
     OPTION_KEEP_NAMES,
+    OPTION_JOBS,
     OPTION_STRICT,
     OPTION_QUIET,
     OPTION_RECORDS,
@@ -157,6 +161,7 @@ static const struct option options[] = {
     {"follow", no_argument, NULL, OPTION_FOLLOW},
     {"output", required_argument, NULL, OPTION_OUTPUT},
     {"keep-names", no_argument, NULL, OPTION_KEEP_NAMES},
+    {"jobs", required_argument, NULL, OPTION_JOBS},
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"index", required_argument, NULL, OPTION_INDEX},
@@ -193,6 +198,17 @@ struct request {
     bool asks_for_help;
 };
 
+/* Parses the number of --jobs. Complains. */
+static bool parse_jobs(const char *text, unsigned *jobs) {
+    uint64_t number;
+    if (!parse_number(text, LOG_JOBS_MAX, &number) || number == 0) {
+        complain("--jobs takes a number from 1 to %d, not \"%s\"", LOG_JOBS_MAX, text);
+        return false;
+    }
+    *jobs = (unsigned)number;
+    return true;
+}
+
 static bool parse_option(int option, struct request *request) {
     struct address_options *wanted = &request->addresses;
     switch (option) {
@@ -212,6 +228,7 @@ static bool parse_option(int option, struct request *request) {
     case OPTION_FOLLOW: request->log.follows = true; return true;
     case OPTION_OUTPUT: request->log.output = optarg; return true;
     case OPTION_KEEP_NAMES: request->log.keeps_names = true; return true;
+    case OPTION_JOBS: return parse_jobs(optarg, &request->log.jobs);
     case OPTION_STRICT: request->log.is_strict = true; return true;
     case OPTION_QUIET: request->log.is_quiet = true; return true;
     case OPTION_RECORDS: request->log.are_records = true; return true;
@@ -273,7 +290,8 @@ static bool check_log(const struct request *request) {
         complain("%s needs the folder of the images' files, or their indexes: --search DIR, --index STORE", what);
         return false;
     }
-    bool has_more = log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place;
+    bool has_more =
+        log->log_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place || log->jobs > 0;
     if (log->are_records && (has_more || log->is_strict || log->keeps_names)) {
         complain("--records goes with --search, --index, --map-path, --demangle and what fetches alone");
         return false;
@@ -301,11 +319,11 @@ static bool check(const struct request *request) {
     if (log->log_count > 0 || log->are_records) return check_log(request);
     bool is_for_logs = log->search_count > 0 || log->binary_images != NULL || log->output != NULL || log->is_in_place ||
                        log->follows || fetches(log) || log->fetch.cache != NULL;
-    if (!is_for_logs && !log->is_strict && !log->is_quiet && !log->keeps_names)
+    if (!is_for_logs && !log->is_strict && !log->is_quiet && !log->keeps_names && log->jobs == 0)
         return check_addresses(&request->addresses);
     complain(
         "--search, --fetch, --debuginfod and --fetch-cache are for --log and --records; --binary-images, --in-place, "
-        "--follow, --output, --keep-names, --strict and --quiet are for --log");
+        "--follow, --output, --keep-names, --jobs, --strict and --quiet are for --log");
     return false;
 }
 

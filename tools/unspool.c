@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_stack,  &command_record,  &command_symbolize, &command_report,
-                                                 &command_images, &command_symbols, &command_index,     &command_store};
+static const struct command *const commands[] = {&command_stack,     &command_record, &command_profile,
+                                                 &command_symbolize, &command_report, &command_images,
+                                                 &command_symbols,   &command_index,  &command_store};
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 

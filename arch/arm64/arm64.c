@@ -62,6 +62,10 @@ const struct uspi_sigframe uspi_arm64_sigframe = {
 static const struct uspi_arch_name other_names[] = {{"aarch64", USP_VARIANT_NONE, 0},
                                                     {"arm64e", USP_VARIANT_ARM64E, 2}};
 
+/* svc 0; include/uapi/asm-generic/unistd.h. */
+static const struct uspi_system_calls linux_calls = {
+    .number = 8, .arguments = {0, 1, 2, 3}, .futex = 98, .instructions = {{0xd4000001, 0xffffffff}}};
+
 const struct uspi_backend uspi_arm64 = {
     .arch = USP_ARCH_ARM64,
     .name = "arm64",
@@ -96,4 +100,5 @@ const struct uspi_backend uspi_arm64 = {
     .sigframe = &uspi_arm64_sigframe,
     .decode = uspi_arm64_decode,
     .follows_call = uspi_arm64_follows_call,
+    .linux_calls = &linux_calls,
 };

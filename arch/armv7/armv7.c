@@ -131,6 +131,13 @@ static bool condition_holds(uint32_t flags, unsigned condition) {
 static const struct uspi_arch_name other_names[] = {
     {"arm", USP_VARIANT_NONE, 0}, {"armv7k", USP_VARIANT_ARMV7K, 12}, {"armv7s", USP_VARIANT_ARMV7S, 11}};
 
+/* svc 0 in ARM and in Thumb state; arch/arm/tools/syscall.tbl. */
+static const struct uspi_system_calls linux_calls = {.number = 7,
+                                                     .arguments = {0, 1, 2, 3},
+                                                     .futex = 240,
+                                                     .futex_time64 = 422,
+                                                     .instructions = {{0xef000000, 0xffffffff}, {0xdf00, 0xffff}}};
+
 const struct uspi_backend uspi_armv7 = {
     .arch = USP_ARCH_ARMV7,
     .name = "armv7",
@@ -166,4 +173,5 @@ const struct uspi_backend uspi_armv7 = {
     .follows_call = follows_call,
     .initial_mode = initial_mode,
     .condition_holds = condition_holds,
+    .linux_calls = &linux_calls,
 };

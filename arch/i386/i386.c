@@ -25,6 +25,7 @@ static const struct uspi_run prstatus_runs[] = {
     {EIP, 1, 4, 4, 48},
     {USPI_FLAGS_REGISTER, 1, 4, 4, 56},
     {ESP, 1, 4, 4, 60},
+    {USPI_CALL_REGISTER, 1, 4, 4, 44},
 };
 
 /* Linux asm/sigcontext.h, struct sigcontext: gs fs es ds edi esi ebp esp ebx edx ecx eax trapno err eip cs eflags. */
@@ -69,6 +70,13 @@ static const struct uspi_sigframe sigframe = {.machine = 28,
                                               .size_count = sizeof mcontext_sizes / sizeof mcontext_sizes[0],
                                               .sizes = mcontext_sizes};
 
+/* int 0x80, also in the vDSO; arch/x86/entry/syscalls/syscall_32.tbl. */
+static const struct uspi_system_calls linux_calls = {.number = EAX,
+                                                     .arguments = {EBX, ECX, EDX, ESI},
+                                                     .futex = 240,
+                                                     .futex_time64 = 422,
+                                                     .instructions = {{0x80cd, 0xffff}}};
+
 static const struct uspi_arch_name other_names[] = {{"i686", USP_VARIANT_NONE, 0}};
 
 const struct uspi_backend uspi_i386 = {
@@ -103,4 +111,5 @@ const struct uspi_backend uspi_i386 = {
     .sigframe = &sigframe,
     .decode = uspi_i386_decode,
     .follows_call = uspi_i386_follows_call,
+    .linux_calls = &linux_calls,
 };

@@ -17,11 +17,15 @@ static const struct uspi_run mach_runs[] = {
 /* Linux sys/user.h, struct user_regs_struct: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs
  * eflags rsp. */
 static const struct uspi_run prstatus_runs[] = {
-    {R15, 1, 8, 8, 0},   {R14, 1, 8, 8, 8},   {R13, 1, 8, 8, 16},  {R12, 1, 8, 8, 24},
-    {RBP, 1, 8, 8, 32},  {RBX, 1, 8, 8, 40},  {R11, 1, 8, 8, 48},  {R10, 1, 8, 8, 56},
-    {R9, 1, 8, 8, 64},   {R8, 1, 8, 8, 72},   {RAX, 1, 8, 8, 80},  {RCX, 1, 8, 8, 88},
-    {RDX, 1, 8, 8, 96},  {RSI, 2, 8, 8, 104}, {RIP, 1, 8, 8, 128}, {USPI_FLAGS_REGISTER, 1, 4, 8, 144},
-    {RSP, 1, 8, 8, 152},
+    {R15, 1, 8, 8, 0},   {R14, 1, 8, 8, 8},
+    {R13, 1, 8, 8, 16},  {R12, 1, 8, 8, 24},
+    {RBP, 1, 8, 8, 32},  {RBX, 1, 8, 8, 40},
+    {R11, 1, 8, 8, 48},  {R10, 1, 8, 8, 56},
+    {R9, 1, 8, 8, 64},   {R8, 1, 8, 8, 72},
+    {RAX, 1, 8, 8, 80},  {RCX, 1, 8, 8, 88},
+    {RDX, 1, 8, 8, 96},  {RSI, 2, 8, 8, 104},
+    {RIP, 1, 8, 8, 128}, {USPI_FLAGS_REGISTER, 1, 4, 8, 144},
+    {RSP, 1, 8, 8, 152}, {USPI_CALL_REGISTER, 1, 4, 8, 120},
 };
 
 /* Linux asm/sigcontext.h, struct sigcontext: r8 … r15 rdi rsi rbp rbx rdx rax rcx rsp rip eflags. */
@@ -70,6 +74,10 @@ static const uint16_t mcontext_sizes[] = {712, 1032, 2632, 744, 1064, 2664};
 static const struct uspi_sigframe sigframe = {
     .slack = 8, .pointer = 8, .size_count = sizeof mcontext_sizes / sizeof mcontext_sizes[0], .sizes = mcontext_sizes};
 
+/* syscall; arch/x86/entry/syscalls/syscall_64.tbl. */
+static const struct uspi_system_calls linux_calls = {
+    .number = RAX, .arguments = {RDI, RSI, RDX, R10}, .futex = 202, .instructions = {{0x050f, 0xffff}}};
+
 /* cpusubtypes: xnu osfmk/mach/machine.h. */
 static const struct uspi_arch_name other_names[] = {{"amd64", USP_VARIANT_NONE, 0},
                                                     {"x86_64h", USP_VARIANT_X86_64H, 8}};
@@ -108,4 +116,5 @@ const struct uspi_backend uspi_x86_64 = {
     .sigframe = &sigframe,
     .decode = uspi_x86_64_decode,
     .follows_call = uspi_x86_64_follows_call,
+    .linux_calls = &linux_calls,
 };

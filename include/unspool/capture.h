@@ -205,8 +205,25 @@ struct usp_thread_info {
     uint64_t cpu_time;  /* user and system time used so far, in ns; 0 unknown */
     /* usp_threads: an address in the thread's control block, at the same offset in each thread; 0 unknown. */
     usp_addr data;
-    uint64_t reserved[3];
+    /* Snapshots: id of the thread that held the lock for which this thread waited; 0: it waited for none, or the lock
+     * does not say who held it. doc/stopping.md says which locks do. */
+    uint64_t lock_owner;
+    uint32_t lock_kind; /* enum usp_lock_kind; USP_LOCK_NONE without lock_owner */
+    /* The number of threads of the deadlock that this thread is part of: each of them holds a lock for which another
+     * one of them waits without a time limit. 1: it waits for a lock that it holds itself. 0: none was seen. */
+    uint32_t deadlock;
+    uint64_t reserved[1];
 };
+
+enum usp_lock_kind {
+    USP_LOCK_NONE = 0,
+    USP_LOCK_MUTEX = 1,
+    USP_LOCK_READ_WRITE = 2 /* a read-write lock that another thread holds for writing */
+};
+
+/* Returns the kind in words: "mutex", "read-write lock"; otherwise "lock". Static lifetime. Async-signal-safe,
+ * thread-safe. */
+USP_API const char *usp_lock_kind_string(uint32_t kind);
 
 /* Lists every thread of this process, including the caller.
  *   infos, capacity   the caller's array; may be NULL with 0

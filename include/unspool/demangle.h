@@ -59,7 +59,7 @@ USP_API void usp_demangler_free(struct usp_demangler *demangler);
  *
  * Returns `name` itself when demangler is NULL, the mode is USP_DEMANGLE_NO, memory is exhausted, or the name
  *   - is not mangled, is malformed, or has a mangling without a demangler
- *   - is longer than 4096 bytes (Swift: 65536)
+ *   - is longer than 4096 bytes (Swift: 65536), or has parts in more than 256 levels (C++; Rust: 500)
  *   - refers to its own parts so often that the result might exceed 4 MB (Swift: 1 MB)
  * Thread-safe, not async-signal-safe: it allocates, takes locks, and may load the C++ runtime's library. */
 USP_API const char *usp_demangle(struct usp_demangler *demangler, const char *name);

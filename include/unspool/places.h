@@ -174,9 +174,10 @@ USP_API void usp_builds_free(struct usp_builds *builds);
 USP_API int usp_symbolize_places(struct usp_builds *builds, const struct usp_place *places, struct usp_answer *answers,
                                  size_t count);
 
-/* Closes builds between batches, so that memory does not grow with the number of batches. When more than twice
- * builds_kept builds are open, all but the builds_kept most recently used ones are closed. All names given before
- * become invalid. For one thread at a time, not async-signal-safe: it closes files and frees memory. */
+/* Closes all but the builds_kept most recently used builds when more than twice as many are open. An index counts as
+ * 1/16 of a build for each 64 KB of memory that it takes, at most as one build; a build without a file as one. All names
+ * given before become invalid.
+ * For one thread at a time, not async-signal-safe: it closes files and frees memory. */
 USP_API void usp_builds_trim(struct usp_builds *builds);
 
 USP_END_DECLS

@@ -22,7 +22,11 @@ struct usp_registers {
     uint32_t flags; /* cpsr, rflags or eflags; 0 where unknown. cpsr bit 5 is the Thumb state */
     uint64_t known; /* bit n: value[n] is known */
     usp_addr value[USP_REGISTERS_MAX];
-    uint64_t reserved[4];
+    /* USP_THREAD_STATE_LINUX_PRSTATUS on x86: 1 + the number of the system call in which the thread was stopped or that
+     * it last made, since the register of the number then has the result; 0: none. */
+    uint32_t system_call;
+    uint32_t reserved0;
+    uint64_t reserved[3];
 };
 
 /* The format of the bytes for usp_registers_from_state. A Mach flavor is USP_THREAD_STATE_MACH + flavor. */

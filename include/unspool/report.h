@@ -133,6 +133,17 @@ enum usp_report_style {
 USP_API int usp_report_create(const struct usp_reader_options *options, const char *bytes, size_t n,
                               struct usp_report **report, char *error, size_t error_size);
 
+/* Gives the next bytes of a text: at most `size`, at least one unless the text has ended. *n becomes their number, 0 at
+ * the end. Returns USP_OK, or another status, which ends the reading. */
+typedef int (*usp_read_function)(void *context, char *bytes, size_t size, size_t *n);
+
+/* Reads a whole text that `read` gives in pieces. Of a recording of Instruments only the distinct frames, binaries and
+ * backtraces are kept in memory, of other texts all bytes until the function returns. `options`, `report` and `error`
+ * are those of usp_report_create. Returns as usp_report_create does, and the status with which `read` failed.
+ * Thread-safe, not async-signal-safe: it allocates and calls `read`. */
+USP_API int usp_report_read(const struct usp_reader_options *options, usp_read_function read, void *context,
+                            struct usp_report **report, char *error, size_t error_size);
+
 /* Frees a report. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_report_free(struct usp_report *report);
 

@@ -114,13 +114,13 @@ struct usp_snapshot_info {
     uint32_t flags;        /* enum usp_snapshot_flags */
     uint32_t signal;       /* cores: the signal that ended the process; 0 unknown */
     const char *program;   /* path of the main program, "" unknown; valid until the snapshot is freed */
-    /* Cores of Linux: the signal that ended the process, its code, and what lies at the fault address, in words:
-     * "SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x8: a null pointer and an offset". "": unknown,
-     * or the process went on when a debugger wrote the core. Valid until the snapshot is freed. */
+    /* Cores of Linux and crash reports: the signal that ended the process, its code, and what lies at the fault
+     * address, in words: "SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x8: a null pointer and an
+     * offset". "": unknown, or the process went on when a debugger wrote the core. Valid until the snapshot is freed. */
     const char *crash;
-    uint64_t crashed_thread; /* cores: id of the thread that got the signal; 0 unknown */
+    uint64_t crashed_thread; /* cores, crash reports: id of the thread that got the signal; 0 unknown */
     usp_addr fault_address;  /* with USP_SNAPSHOT_FAULT: the address whose use raised the signal */
-    int32_t signal_code;     /* cores of Linux: the signal's si_code, if `crash` is not empty */
+    int32_t signal_code;     /* cores of Linux, crash reports: si_code, if `crash` is not empty */
     uint32_t reserved0;
     uint64_t reserved[2];
 };
@@ -139,7 +139,8 @@ struct usp_snapshot_thread {
     /* Linux, a thread in uninterruptible sleep: the kernel's function in which it waits; NULL: not known. Valid until
      * the snapshot is freed. */
     const char *wait_channel;
-    uint64_t reserved[3];
+    usp_addr lock; /* address of the lock that info.lock_owner holds; 0: none, or not known */
+    uint64_t reserved[2];
 };
 
 /* Returns data about the whole snapshot. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
@@ -160,6 +161,26 @@ USP_API const struct usp_images *usp_snapshot_images(const struct usp_snapshot *
  * the snapshot is freed. Returns USP_OK, USP_ERROR_ARGUMENT, or the thread's status. Async-signal-safe,
  * thread-safe. */
 USP_API int usp_snapshot_target(const struct usp_snapshot *snapshot, size_t i, struct usp_target *target);
+
+enum usp_snapshot_note_kind {
+    USP_NOTE_VALUE = 1,      /* the last value that the program set for `key` (usp_crash_set) */
+    USP_NOTE_BREADCRUMB = 2, /* what the program did, oldest first (usp_crash_note) */
+    USP_NOTE_CALLBACK = 3,   /* what the program's callback wrote after the crash */
+    USP_NOTE_RECORDER = 4    /* what the recorder says about the report, such as threads that are missing */
+};
+
+/* A text in a crash report. */
+struct usp_snapshot_note {
+    uint32_t kind; /* enum usp_snapshot_note_kind */
+    uint32_t reserved0;
+    uint64_t time;    /* when it was set: ns since 1970-01-01 UTC; 0 unknown */
+    const char *key;  /* "" except for values */
+    const char *text; /* arbitrary bytes without NUL */
+};
+
+/* Returns note i of a crash report (crash.h), NULL past the last. Valid until the snapshot is freed. Async-signal-safe,
+ * thread-safe. */
+USP_API const struct usp_snapshot_note *usp_snapshot_get_note(const struct usp_snapshot *snapshot, size_t i);
 
 /* Returns message i for users, NULL past the last. Each is a sentence about a file or thread that was refused or
  * missing. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */

@@ -6,6 +6,7 @@
 #include <unspool/base.h>
 #include <unspool/capture.h>
 #include <unspool/compact.h>
+#include <unspool/crash.h>
 #include <unspool/demangle.h>
 #include <unspool/dyld_caches.h>
 #include <unspool/filter.h>
@@ -17,6 +18,7 @@
 #include <unspool/print.h>
 #include <unspool/profile.h>
 #include <unspool/raw.h>
+#include <unspool/recording.h>
 #include <unspool/registers.h>
 #include <unspool/report.h>
 #include <unspool/sampler.h>

@@ -259,6 +259,9 @@ class symbolizer {
         detail::check(usp_symbolizer_create_for_snapshot(of.get(), options, &made));
         raw.reset(made);
     }
+    /* A temporary would end before the symbolizer. */
+    explicit symbolizer(const images &&of, const usp_symbolizer_options *options = nullptr) = delete;
+    explicit symbolizer(const snapshot &&of, const usp_symbolizer_options *options = nullptr) = delete;
 
     /* The function that holds an address; nothing when no symbol does. */
     std::optional<usp_symbol> symbolize(usp_addr address) const {
@@ -334,6 +337,10 @@ struct format : usp_format_options {
         demangler = readable.get();
         return *this;
     }
+    /* Temporaries would end before it. */
+    explicit format(const unspool::symbolizer &&names,
+                    std::uint32_t style_of_text = USP_FORMAT_CALL_STACK_SYMBOLS) = delete;
+    format &with(const unspool::demangler &&readable) = delete;
 
   private:
     void init(std::uint32_t style_of_text) {

@@ -222,7 +222,9 @@ struct usp_target {
      * a pc is the last one reported. The caller owns the array. */
     const usp_addr *roots;
     uint32_t root_count;
-    uint32_t reserved0;
+    /* Not 0: a root ends a walk only where no unwind table describes the code at it; else the walk goes on to where the
+     * tables say that the stack ends, as in a core, which has no roots. Default 0. */
+    uint32_t beyond_roots;
     /* Target address of the word in thread-specific data that points to the current Swift task (pthread slot 103 on
      * Darwin). 0: there is none; only the mark in the frame record decides, and the task id is not known. */
     usp_addr swift_task_slot;

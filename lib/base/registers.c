@@ -30,6 +30,9 @@ static const struct uspi_state_layout *find_layout(const struct uspi_backend *b,
 static void set_register(struct usp_registers *registers, unsigned reg, uint64_t value) {
     if (reg == USPI_FLAGS_REGISTER) {
         registers->flags = (uint32_t)value;
+    } else if (reg == USPI_CALL_REGISTER) {
+        /* -1: none. */
+        registers->system_call = (uint32_t)value + 1;
     } else {
         registers->value[reg] = value;
         registers->known |= UINT64_C(1) << reg;

@@ -246,6 +246,7 @@ static int walk_copy(struct uspi_thread_copy *copy, const struct usp_unwind_opti
     usp_target_init(&target, USPI_HOST_ARCH);
     uspi_os_describe_self(&target);
     uspi_roots_describe(&target);
+    target.beyond_roots = 1; /* as in a snapshot */
     uspi_own_code_describe(&code, &target, &shortcuts);
     uspi_own_memory_init(&copied.memory, code.tables);
     target.swift_task_slot = copy->swift_task_slot;

@@ -5,6 +5,8 @@
 #include "lib/images/file.h"
 #include "lib/unwind/tables/image_tables.h"
 
+#include <unspool/dyld_caches.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +67,7 @@ void uspi_core_close(struct uspi_core *core) {
     free(core->folder);
     uspi_image_tables_free(core->tables);
     usp_images_free(core->images);
+    usp_dyld_caches_free(core->dyld_caches);
     uspi_core_memory_clear(&core->memory);
     for (size_t i = 0; i < core->file_count; i++) uspi_file_close(core->files[i]);
     free(core->files);

@@ -43,8 +43,9 @@ struct uspi_core {
     size_t thread_count, thread_capacity;
     struct uspi_core_memory memory;
     struct usp_images *images;
-    struct uspi_image_tables *tables; /* unwind tables of the images; NULL until they are found */
-    char **messages;                  /* sentences about what is missing, cut or refused */
+    struct uspi_image_tables *tables;    /* unwind tables of the images; NULL until they are found */
+    struct usp_dyld_caches *dyld_caches; /* shared caches below the sysroot; NULL: not needed so far */
+    char **messages;                     /* sentences about what is missing, cut or refused */
     size_t message_count;
 
     /* Used while the core is being opened (build.h). */

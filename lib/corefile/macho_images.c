@@ -4,6 +4,7 @@
  *
  * Source: xnu EXTERNAL_HEADERS/mach-o/loader.h. A file is used only if its UUID is the image's. */
 #include "lib/corefile/build.h"
+#include "lib/images/dyld_cache_set.h"
 #include "lib/object/dyld_list.h"
 #include "lib/object/fat.h"
 
@@ -55,11 +56,68 @@ static bool is_image(const struct uspi_macho *macho) {
            macho->type == USPI_MH_BUNDLE;
 }
 
-static bool open_at(const struct work *w, usp_addr load, struct uspi_macho *macho) {
-    if (uspi_macho_open(macho, uspi_bytes_at(&w->source, load), NULL) != USP_OK || !is_image(macho)) return false;
+/* Opens the image whose header is at the beginning of these bytes. */
+static bool open_image(const struct work *w, struct uspi_bytes bytes, struct uspi_macho *macho) {
+    if (uspi_macho_open(macho, bytes, NULL) != USP_OK || !is_image(macho)) return false;
     /* A command has at least 8 bytes. */
     uint64_t commands = macho->commands.size / 8;
     return uspi_core_may_read(w->core, macho->command_count < commands ? macho->command_count : commands);
+}
+
+static bool open_at(const struct work *w, usp_addr load, struct uspi_macho *macho) {
+    return open_image(w, uspi_bytes_at(&w->source, load), macho);
+}
+
+/* ---- shared caches ---- */
+
+/* Keeps a message about a damaged cache. context: the core. */
+static void take_note(void *context, const char *text) {
+    uspi_core_say(context, USP_SNAPSHOT_FILES_MISSING, "%s", text);
+}
+
+/* Returns the shared caches below the sysroot, which are opened when the first image needs them; NULL: there is no
+ * sysroot, or memory is exhausted. */
+static const struct usp_dyld_caches *get_caches(struct work *w) {
+    struct uspi_core *core = w->core;
+    if (core->sysroot == NULL || core->dyld_caches != NULL) return core->dyld_caches;
+    int status = usp_dyld_caches_create(&core->dyld_caches);
+    if (status == USP_OK) status = usp_dyld_caches_add(core->dyld_caches, core->sysroot, take_note, core, NULL, 0);
+    if (status == USP_ERROR_NO_MEMORY) core->out_of_memory = true;
+    return core->dyld_caches;
+}
+
+/* Opens the image of a shared cache that the process has loaded at an address. */
+static bool open_in_cache(struct work *w, usp_addr load, struct uspi_macho *macho) {
+    const struct usp_dyld_caches *caches = w->list->has_cache ? get_caches(w) : NULL;
+    if (caches == NULL) return false;
+    const struct uspi_dyld_cache *cache = uspi_dyld_cache_of(caches, w->list->cache.uuid);
+    const usp_addr linked = load - w->list->cache.slide;
+    const struct uspi_dyld_member *member = cache != NULL ? uspi_dyld_member_at(cache, linked) : NULL;
+    return member != NULL && member->address == linked && !member->is_stubs &&
+           open_image(w, uspi_bytes_at(&cache->source, linked), macho);
+}
+
+/* Lets code of an image be read in the shared cache that has it. Returns false when none has it. The image's __LINKEDIT
+ * is that of all images, and a symbolizer has its own way to it. */
+static bool complete_from_cache(struct work *w, const struct usp_image *image) {
+    const struct usp_dyld_caches *caches = get_caches(w);
+    const struct uspi_dyld_cache *cache;
+    const struct uspi_dyld_member *member;
+    struct uspi_macho macho;
+    struct uspi_macho_cursor cursor = {0};
+    struct uspi_macho_segment segment;
+    if (caches == NULL || image->build_id_size != USPI_UUID_SIZE) return false;
+    if (!uspi_dyld_find(caches, image->build_id, &cache, &member)) return false;
+    if (!open_image(w, uspi_bytes_at(&cache->source, member->address), &macho)) return false;
+    while (uspi_macho_next_segment(&macho, &cursor, &segment, NULL) > 0) {
+        struct uspi_core_backing backing = {.low = image->load_address + (segment.address - member->address)};
+        if ((segment.protection & USPI_PROT_EXECUTE) == 0 || (segment.protection & USPI_PROT_WRITE) != 0) continue;
+        backing.size = uspi_dyld_extent(cache, segment.address, segment.memory_size);
+        if (backing.size == 0 || backing.low + (backing.size - 1) < backing.low) continue;
+        backing.bytes = (struct uspi_bytes){&cache->source, segment.address, backing.size};
+        if (uspi_core_memory_back(&w->core->memory, &backing) != USP_OK) w->core->out_of_memory = true;
+    }
+    return true;
 }
 
 /* ---- files ---- */
@@ -115,6 +173,7 @@ static void complete_from_file(struct work *w, const struct uspi_macho *macho, c
     struct candidate c = {.uuid = uuid};
     bool main = (image->flags & USP_IMAGE_MAIN) != 0;
     if (!lacks(w, macho, image->slide)) return;
+    if ((macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && complete_from_cache(w, image)) return;
     /* Images of the shared cache have no files of their own unless the cache was extracted. */
     if ((macho->flags & USPI_MH_DYLIB_IN_CACHE) != 0 && w->core->sysroot == NULL) {
         w->without_text++;
@@ -151,7 +210,8 @@ static int add_image(struct work *w, usp_addr load) {
     struct uspi_macho macho;
     struct uspi_macho_version version;
     struct usp_image image;
-    if (!open_at(w, load, &macho) || uspi_macho_describe(&macho, load, &image, NULL) != USP_OK) {
+    if ((!open_at(w, load, &macho) && !open_in_cache(w, load, &macho)) ||
+        uspi_macho_describe(&macho, load, &image, NULL) != USP_OK) {
         return add_unseen(w, load, w->path);
     }
     if (w->path[0] == '\0' && uspi_macho_install_name(&macho, w->path, sizeof w->path, NULL) != USP_OK) {
@@ -276,7 +336,8 @@ int uspi_core_macho_images(struct uspi_core *core, struct uspi_image_list *list)
     if (status == USP_OK) status = other_images(w);
     if (w->without_text > 0) {
         uspi_core_say(core, USP_SNAPSHOT_FILES_MISSING,
-                      "%s: the core does not hold the code of %zu images of the shared cache: give a sysroot with them",
+                      "%s: the core does not hold the code of %zu images of the shared cache: give a "
+                      "sysroot with them or with the cache",
                       core->path, w->without_text);
     }
     if (w->without_header > 0) {

@@ -25,6 +25,7 @@ struct part {
 struct measure {
     const char *at, *end;
     unsigned depth;
+    bool is_too_deep;            /* a part has more levels than DEPTH_MAX */
     bool is_conversion;          /* in the type of a conversion operator: template parameters are defined later */
     unsigned expressions;        /* expressions around this place */
     unsigned part_count;         /* parts that a back reference can repeat */
@@ -47,6 +48,12 @@ static bool read_expression(struct measure *m, uint64_t *size);
 static bool read_arguments(struct measure *m, uint64_t *size);
 static bool read_argument(struct measure *m, uint64_t *size);
 static bool read_named_type(struct measure *m, uint64_t *size, bool *is_known);
+
+/* Returns whether no level of nesting is left, and notes it. */
+static bool is_deep(struct measure *m) {
+    if (m->depth >= DEPTH_MAX) m->is_too_deep = true;
+    return m->is_too_deep;
+}
 
 static uint64_t sum(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
@@ -318,7 +325,7 @@ static bool read_name(struct measure *m, uint64_t *size, bool *is_template) {
     const uint64_t before = m->parameters;
     uint64_t whole = 0;
     *is_template = false;
-    if (m->depth >= DEPTH_MAX) return false;
+    if (is_deep(m)) return false;
     if (look(m, 0) == 'N' || look(m, 0) == 'Z') {
         m->depth++;
         const bool is_read = look(m, 0) == 'N' ? read_nested(m, size, is_template) : read_local(m, size, is_template);
@@ -370,7 +377,7 @@ static bool read_argument(struct measure *m, uint64_t *size) {
     uint64_t whole = 0;
     bool is_read = true;
     /* C++20 names template parameters that are constrained or explicit. */
-    if (m->depth >= DEPTH_MAX || (is_declaration(m) && !read_declaration(m, &whole))) return false;
+    if (is_deep(m) || (is_declaration(m) && !read_declaration(m, &whole))) return false;
     m->depth++;
     switch (look(m, 0)) {
     case 'I':
@@ -392,7 +399,7 @@ static bool read_argument(struct measure *m, uint64_t *size) {
 /* <template-args>: I, arguments, E. */
 static bool read_arguments(struct measure *m, uint64_t *size) {
     const uint64_t name = m->last_name;
-    if (m->depth >= DEPTH_MAX || !skip(m, "I", size)) return false;
+    if (is_deep(m) || !skip(m, "I", size)) return false;
     m->depth++;
     const bool is_read = read_until_end(m, size, read_argument);
     m->depth--;
@@ -503,7 +510,7 @@ static bool read_coded(struct measure *m, uint64_t *size) {
 
 static bool read_expression(struct measure *m, uint64_t *size) {
     bool is_read;
-    if (m->depth >= DEPTH_MAX) return false;
+    if (is_deep(m)) return false;
     m->depth++;
     switch (look(m, 0)) {
     case 'L': is_read = read_literal(m, size); break;
@@ -616,7 +623,10 @@ static bool read_vendor_type(struct measure *m, uint64_t *size) {
 
 /* Qualifiers and the type: one part, also for a function's. */
 static bool read_qualified_type(struct measure *m, uint64_t *size) {
+    const char *const begin = m->at;
     skip_any(m, "rVK", size);
+    /* Demanglers nest those after the third. */
+    if (m->at - begin > 3 + (ptrdiff_t)(DEPTH_MAX - m->depth)) m->is_too_deep = true;
     const bool is_function = look(m, 0) == 'F' || (look(m, 0) == 'D' && (look(m, 1) == 'o' || look(m, 1) == 'x'));
     return is_function ? read_function_type(m, size) : read_type(m, size);
 }
@@ -633,7 +643,7 @@ static bool read_type(struct measure *m, uint64_t *size) {
     const char c = look(m, 0);
     uint64_t whole = 0;
     bool is_read, is_known = false;
-    if (m->depth >= DEPTH_MAX) return false;
+    if (is_deep(m)) return false;
     m->depth++;
     switch (c) {
     case 'r':
@@ -717,7 +727,7 @@ static bool read_special(struct measure *m, uint64_t *size) {
 static bool read_encoding(struct measure *m, uint64_t *size) {
     static const char ends[] = "E._@";
     bool is_template = false;
-    if (m->depth >= DEPTH_MAX) return false;
+    if (is_deep(m)) return false;
     if (look(m, 1) == '\0') return false;
     m->encodings++;
     if (look(m, 0) == 'T' || (look(m, 0) == 'G' && strchr("VRT", look(m, 1)) != NULL)) return read_special(m, size);
@@ -760,6 +770,7 @@ static void add_late_arguments(const struct measure *m, uint64_t *size) {
 bool uspi_cxx_length(const char *name, size_t length, bool resolves_late, uint64_t *bound) {
     struct measure m;
     m.pack = 0;
+    m.is_too_deep = false;
     if (length < 3 || name[0] != '_' || name[1] != 'Z') return false;
     /* The first reading finds how long argument packs are, which may stand after their expansions. */
     bool is_read = read_whole(&m, name, length, bound);
@@ -768,5 +779,6 @@ bool uspi_cxx_length(const char *name, size_t length, bool resolves_late, uint64
         is_read = read_whole(&m, name, length, bound);
     }
     if (is_read && resolves_late) add_late_arguments(&m, bound);
-    return is_read;
+    if (m.is_too_deep) *bound = UINT64_MAX;
+    return is_read || m.is_too_deep;
 }

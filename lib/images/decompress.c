@@ -171,6 +171,65 @@ int uspi_decompress_zstd(const void *from, size_t n, void *to, size_t capacity) 
 #endif
 }
 
+#ifdef HAVE_ZSTD
+struct uspi_zstd_stream {
+    ZSTD_DStream *stream;
+    size_t (*run)(ZSTD_DStream *, ZSTD_outBuffer *, ZSTD_inBuffer *);
+    size_t (*end)(ZSTD_DStream *);
+    unsigned (*is_error)(size_t);
+};
+
+int uspi_zstd_begin(struct uspi_zstd_stream **stream) {
+    ZSTD_DStream *(*create)(void);
+    struct uspi_zstd_stream *made = calloc(1, sizeof *made);
+    *stream = NULL;
+    if (made == NULL) return USP_ERROR_NO_MEMORY;
+    if (!find_function(LIBRARY("zstd", "1"), "ZSTD_createDStream", &create) ||
+        !find_function(LIBRARY("zstd", "1"), "ZSTD_decompressStream", &made->run) ||
+        !find_function(LIBRARY("zstd", "1"), "ZSTD_freeDStream", &made->end) ||
+        !find_function(LIBRARY("zstd", "1"), "ZSTD_isError", &made->is_error)) {
+        free(made);
+        return USP_ERROR_UNSUPPORTED;
+    }
+    made->stream = create();
+    if (made->stream == NULL) {
+        free(made);
+        return USP_ERROR_NO_MEMORY;
+    }
+    *stream = made;
+    return USP_OK;
+}
+
+int uspi_zstd_step(struct uspi_zstd_stream *stream, struct uspi_zstd_piece *piece) {
+    ZSTD_inBuffer in = {piece->from, piece->n, 0};
+    ZSTD_outBuffer out = {piece->to, piece->room, 0};
+    const size_t result = stream->run(stream->stream, &out, &in);
+    piece->from += in.pos;
+    piece->n -= in.pos;
+    piece->to += out.pos;
+    piece->room -= out.pos;
+    return stream->is_error(result) ? USP_ERROR_FORMAT : USP_OK;
+}
+
+void uspi_zstd_end(struct uspi_zstd_stream *stream) {
+    if (stream == NULL) return;
+    stream->end(stream->stream);
+    free(stream);
+}
+#else
+int uspi_zstd_begin(struct uspi_zstd_stream **stream) {
+    *stream = NULL;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_zstd_step(struct uspi_zstd_stream *stream, struct uspi_zstd_piece *piece) {
+    (void)stream, (void)piece;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_zstd_end(struct uspi_zstd_stream *stream) { (void)stream; }
+#endif
+
 #ifdef HAVE_LZMA
 /* The dictionary of the highest preset, xz -9e, takes 65 MiB to decompress (xz(1)). */
 #define LZMA_MEMORY_MAX (UINT64_C(80) << 20)

@@ -24,6 +24,22 @@ int uspi_zlib_begin(const void *from, size_t n, void *to, size_t capacity, size_
 int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end);
 void uspi_zlib_end(struct uspi_zlib_steps *steps); /* NULL is ignored */
 
+/* Decompresses a zstd stream that comes in pieces; its frame need not end. A step reads from the piece as far as its room
+ * suffices, and moves its pointers and numbers past what it has read and written. After a step failed, no other may
+ * follow. Returns what uspi_decompress_zlib returns. */
+struct uspi_zstd_stream;
+
+struct uspi_zstd_piece {
+    const uint8_t *from;
+    size_t n; /* bytes at `from` */
+    uint8_t *to;
+    size_t room; /* bytes at `to` */
+};
+
+int uspi_zstd_begin(struct uspi_zstd_stream **stream);
+int uspi_zstd_step(struct uspi_zstd_stream *stream, struct uspi_zstd_piece *piece);
+void uspi_zstd_end(struct uspi_zstd_stream *stream); /* NULL is ignored */
+
 /* Decompresses an .xz stream of unknown size; more than `limit` bytes are USP_ERROR_FORMAT. On success the caller frees
  * *to. Returns what uspi_decompress_zlib returns. */
 int uspi_decompress_xz(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size);

@@ -425,10 +425,12 @@ static void find_selectors(struct uspi_dyld_cache *cache) {
 
 /* ---- opening ---- */
 
-static bool has_cache(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
-    bool has = false;
-    for (size_t i = 0; i < caches->count; i++) has |= memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0;
-    return has && memcmp(uuid, no_uuid, sizeof no_uuid) != 0;
+const struct uspi_dyld_cache *uspi_dyld_cache_of(const struct usp_dyld_caches *caches, const uint8_t uuid[16]) {
+    if (memcmp(uuid, no_uuid, sizeof no_uuid) == 0) return NULL;
+    for (size_t i = 0; i < caches->count; i++) {
+        if (memcmp(caches->caches[i]->files[0]->header.uuid, uuid, 16) == 0) return caches->caches[i];
+    }
+    return NULL;
 }
 
 static int open_all(struct opening *opening) {
@@ -437,7 +439,7 @@ static int open_all(struct opening *opening) {
     if (status != USP_OK) return status;
     cache->file_count = 1;
     const struct uspi_dyld_header *header = &cache->files[0]->header;
-    opening->is_there = has_cache(opening->set, header->uuid);
+    opening->is_there = uspi_dyld_cache_of(opening->set, header->uuid) != NULL;
     if (opening->is_there) return USP_OK;
     if (header->mapping_count == 0) {
         return uspi_error_set(opening->error, USP_ERROR_FORMAT, "%s: it maps nothing", cache->path);

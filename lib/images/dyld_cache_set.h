@@ -83,6 +83,9 @@ const struct uspi_dyld_range *uspi_dyld_range_at(const struct uspi_dyld_cache *c
 /* Returns the image or the range of stubs whose text holds an address, or NULL. */
 const struct uspi_dyld_member *uspi_dyld_member_at(const struct uspi_dyld_cache *cache, usp_addr address);
 
+/* Finds a cache by its own UUID. Returns NULL when there is none, and for a UUID of zeros. */
+const struct uspi_dyld_cache *uspi_dyld_cache_of(const struct usp_dyld_caches *caches, const uint8_t uuid[16]);
+
 /* Finds the image with a UUID. Returns false when there is none, and for a UUID of zeros. */
 bool uspi_dyld_find(const struct usp_dyld_caches *caches, const uint8_t uuid[16], const struct uspi_dyld_cache **cache,
                     const struct uspi_dyld_member **member);

@@ -288,16 +288,22 @@ static int read_stubs(void *context, uint64_t at, void *to, size_t n) {
 
 static int make_file(const struct uspi_dyld_source *source, const struct uspi_made_bytes *made,
                      struct uspi_file **file) {
+    const struct uspi_dyld_cache *cache = source->cache;
+    struct uspi_made_bytes bytes = *made;
     char path[2048];
-    snprintf(path, sizeof path, "%s(%s)", source->cache->path, source->member->path);
-    return uspi_file_of_made(path, made, file);
+    /* An image may have bytes of each file. */
+    for (uint32_t i = 0; i < cache->file_count; i++) {
+        if (cache->files[i] != NULL) bytes.withheld |= uspi_file_withheld(cache->files[i]->file);
+    }
+    snprintf(path, sizeof path, "%s(%s)", cache->path, source->member->path);
+    return uspi_file_of_made(path, &bytes, file);
 }
 
 static int open_stubs(const struct uspi_dyld_source *source, struct uspi_file **file) {
     struct uspi_dyld_stubs *stubs = malloc(sizeof *stubs);
     if (stubs == NULL) return USP_ERROR_NO_MEMORY;
     *stubs = (struct uspi_dyld_stubs){source->cache, source->member->address, source->member->text_size};
-    const struct uspi_made_bytes made = {stubs->size, read_stubs, free, stubs};
+    const struct uspi_made_bytes made = {.size = stubs->size, .read = read_stubs, .close = free, .context = stubs};
     const int status = make_file(source, &made, file);
     if (status != USP_OK) free(stubs);
     return status;
@@ -308,7 +314,8 @@ static int open_image(const struct uspi_dyld_source *source, struct uspi_file **
     if (image == NULL) return USP_ERROR_NO_MEMORY;
     image->source = *source;
     int status = make_image(image, error);
-    const struct uspi_made_bytes made = {image->size, read_image, close_image, image};
+    const struct uspi_made_bytes made = {
+        .size = image->size, .read = read_image, .close = close_image, .context = image};
     if (status == USP_OK) status = make_file(source, &made, file);
     if (status != USP_OK) close_image(image);
     return status;

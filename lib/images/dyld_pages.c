@@ -45,15 +45,15 @@ void uspi_dyld_pages_free(struct uspi_dyld_pages *pages) {
     free(pages);
 }
 
-/* Replaces the pointers in a page that was read. Only whole pages of slide information are decoded; a mapping that is
- * not aligned to its pages is not from dyld. */
+/* Replaces the pointers in a page that was read. uspi_dyld_slide has checked that slide information has whole pages that
+ * fit into this one. */
 static void rebase(const struct uspi_dyld_file *file, struct page *page) {
     const uint64_t low = page->number * PAGE, high = low + page->size;
     for (uint32_t i = 0; i < file->header.mapping_count; i++) {
         const struct uspi_dyld_mapping *mapping = &file->header.mappings[i];
         const struct uspi_dyld_slide *slide = &file->slides[i];
         const uint64_t size = slide->page_size;
-        if (slide->info.size == 0 || size > PAGE || mapping->file_offset % size != 0) continue;
+        if (slide->info.size == 0) continue;
         for (uint64_t at = low; at < high; at += size) {
             const uint64_t inside = at - mapping->file_offset;
             if (at < mapping->file_offset || inside >= mapping->size) continue;

@@ -168,6 +168,7 @@ int uspi_file_of_made(const char *path, const struct uspi_made_bytes *bytes, str
     struct uspi_file *made = *file = create(path);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     made->file.size = bytes->size;
+    made->file.withheld = bytes->withheld;
     made->made = *bytes;
     made->source = (struct uspi_source){.name = made->path, .read = read_piece, .context = made};
     if (reserve(made) != USP_OK) {

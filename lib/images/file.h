@@ -33,6 +33,7 @@ struct uspi_made_bytes {
     /* Frees the context. */
     void (*close)(void *context);
     void *context;
+    uint32_t withheld; /* what uspi_file_withheld returns for the file */
 };
 
 /* Makes a file of such bytes, which the file owns from then on; `path` is for messages. On failure the caller still owns

@@ -6,6 +6,7 @@
 #include "lib/base/sized.h"
 #include "lib/profile/names.h"
 #include "lib/report/format.h"
+#include "lib/report/lock_wait.h"
 
 #include <unspool/monitor.h>
 
@@ -184,6 +185,24 @@ static void put_samples(struct writing *w) {
     }
 }
 
+/* Returns the thread that holds the lock that a thread waits for; NULL: none. */
+static const struct usp_thread_info *lock_owner(const struct usp_profile *clone, const struct usp_thread_info *info) {
+    if (info->lock_owner == 0) return NULL;
+    for (uint32_t i = 0; i < clone->totals.begun; i++) {
+        const struct usp_thread_info *owner = &uspi_profile_thread(clone, uspi_total(clone, i)->thread)->info;
+        if (owner->thread.id == info->lock_owner) return owner;
+    }
+    return NULL;
+}
+
+static void put_lock(struct uspi_text *text, const struct usp_profile *clone, const struct usp_thread_info *info) {
+    const struct usp_thread_info *owner = lock_owner(clone, info);
+    if (owner == NULL) return;
+    uspi_put_string(text, "    ");
+    uspi_put_lock_wait(text, info, owner->thread.id, owner->name);
+    uspi_put(text, "\n", 1);
+}
+
 static void put_threads(struct writing *w) {
     const struct usp_profile *clone = w->threads.clone;
     struct uspi_text *text = &w->text;
@@ -191,8 +210,10 @@ static void put_threads(struct writing *w) {
     for (uint32_t i = 0; i < clone->totals.begun; i++) {
         const struct uspi_total *total = uspi_total(clone, i);
         uspi_put(text, "\n", 1);
-        put_thread_name(text, &uspi_profile_thread(clone, total->thread)->info);
+        const struct usp_thread_info *info = &uspi_profile_thread(clone, total->thread)->info;
+        put_thread_name(text, info);
         uspi_put_string(text, ":\n");
+        put_lock(text, clone, info);
         put_stack(text, &w->threads, total->node);
     }
     if (clone->refused == 0) return;
@@ -282,6 +303,17 @@ static void put_json_tree(struct uspi_json *json, const struct part *part) {
     uspi_json_end_array(json);
 }
 
+static void put_json_lock(struct uspi_json *json, const struct usp_profile *clone, const struct usp_thread_info *info) {
+    const struct usp_thread_info *owner = lock_owner(clone, info);
+    if (owner == NULL) return;
+    uspi_json_begin_object(json, "waits_for_lock");
+    uspi_json_string(json, "kind", usp_lock_kind_string(info->lock_kind));
+    uspi_json_number(json, "held_by", owner->thread.id);
+    uspi_json_string(json, "held_by_name", owner->name);
+    if (info->deadlock != 0) uspi_json_number(json, "deadlock", info->deadlock);
+    uspi_json_end_object(json);
+}
+
 static void put_json_threads(struct uspi_json *json, const struct part *part) {
     const struct usp_profile *clone = part->clone;
     uspi_json_begin_array(json, "threads");
@@ -293,6 +325,7 @@ static void put_json_threads(struct uspi_json *json, const struct part *part) {
         uspi_json_string(json, "name", info->name);
         if (info->queue[0] != '\0') uspi_json_string(json, "queue", info->queue);
         uspi_json_bool(json, "main", (info->flags & USP_THREAD_MAIN) != 0);
+        put_json_lock(json, clone, info);
         put_json_stack(json, "frames", part, total->node);
         uspi_json_end_object(json);
     }

@@ -102,7 +102,7 @@ int uspi_dyld_check_locals(const struct uspi_dyld_header *header, bool wide, str
 struct uspi_dyld_slide {
     struct uspi_bytes info;       /* the slide information; size 0: pointers are as they are */
     uint32_t version;             /* 2 to 5 */
-    uint32_t page_size;           /* in bytes: a power of two from 256 to 64 K */
+    uint32_t page_size;           /* in bytes: a power of two from 256 to 16 K */
     uint64_t starts, start_count; /* the table of the pages' first pointers */
     uint64_t extras, extra_count; /* version 2 and 4 */
     uint64_t delta_mask, value_add;

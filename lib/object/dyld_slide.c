@@ -46,10 +46,11 @@ int uspi_dyld_slide(const struct uspi_dyld_header *header, const struct uspi_dyl
         slide->value_add = uspi_le64(raw + 16);
         slide->starts = HEADER_SHORT;
     }
-    const bool is_page =
-        slide->page_size >= 0x100 && slide->page_size <= 0x10000 && (slide->page_size & (slide->page_size - 1)) == 0;
-    if (!is_page) {
-        return uspi_bytes_error(error, info, 4, USP_ERROR_FORMAT, "pages of %u bytes", (unsigned)slide->page_size);
+    const uint32_t size = slide->page_size;
+    if (size < 0x100 || size > 0x4000 || (size & (size - 1)) != 0 || mapping->file_offset % size != 0) {
+        return uspi_bytes_error(
+            error, info, 4, USP_ERROR_FORMAT,
+            "pointers of a mapping are not read: its pages of %u bytes are too large or not aligned", (unsigned)size);
     }
     slide->info = info;
     return USP_OK;

@@ -27,6 +27,11 @@ int uspi_os_writable_memory(int64_t pid, uspi_range_function each, void *context
     return USP_ERROR_UNSUPPORTED;
 }
 
+int64_t uspi_os_thread_id_inside(int64_t pid, uint64_t thread) {
+    (void)pid;
+    return (int64_t)thread;
+}
+
 enum uspi_files_seen uspi_os_files_seen(int64_t pid) {
     (void)pid;
     return USPI_FILES_SAME;

@@ -9,6 +9,7 @@
 
 #include "arch/frame.h"
 #include "lib/base/context_table.h"
+#include "lib/base/lock_wait.h"
 
 #include <unspool/capture.h>
 #include <unspool/images.h>
@@ -373,6 +374,8 @@ struct uspi_thread_copy {
     struct uspi_hole unsure;
     usp_addr swift_task_slot; /* see struct usp_target */
     uint64_t stopped_ns;
+    /* The lock that it waits for, read while it was stopped. Only stops of all threads fill it in. */
+    struct uspi_lock_wait lock;
     size_t own;                /* private to lib/os */
     bool lacks_registers;      /* only those registers are known that a system call shows */
     _Atomic(bool) was_cut_off; /* something was read past the copied part of a stack */
@@ -412,6 +415,10 @@ struct uspi_stopped_process {
     void (*release)(void *owned);
 };
 
+/* Returns the id that a live thread has inside of its process's own pid namespace: the id that the process itself
+ * knows, and stores in its locks. 0: not known. */
+int64_t uspi_os_thread_id_inside(int64_t pid, uint64_t thread);
+
 /* Frees a stopped process's data and clears it. */
 static inline void uspi_os_free_stopped(struct uspi_stopped_process *process) {
     if (process->owned != NULL) process->release(process->owned);
@@ -445,6 +452,72 @@ int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopp
 /* Stops every thread of another process. `error` as in usp_snapshot_create_process. */
 int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
                          char *error, size_t error_size);
+
+/* ---- crashes of this process ---- */
+
+/* The signal that a thread got. */
+struct uspi_os_crash {
+    uint32_t signal;
+    int32_t code; /* si_code */
+    bool has_address;
+    usp_addr address; /* the address whose use raised the signal */
+    int64_t sender;   /* the process that sent the signal; 0: none */
+    uint64_t thread;
+    char name[16]; /* the thread's */
+    const void *ucontext;
+};
+
+/* What happens at a crash. `record` writes the report, until `deadline` (usp_clock). `tell` calls the program's callback
+ * once the report is visible. `retract` removes the report because an earlier handler has repaired the fault. These are
+ * called on the crashed thread, in its handler. `end` is called when the process exits. */
+struct uspi_os_crash_hooks {
+    void (*record)(void *context, const struct uspi_os_crash *crash, uint64_t deadline);
+    void (*tell)(void *context);
+    void (*retract)(void *context);
+    void (*end)(void *context);
+    void *context;
+    uint64_t timeout;   /* ns, for the report, and again for the callback */
+    size_t max_threads; /* other threads that can be held */
+};
+
+/* Installs the handlers. A signal that the program ignores stays ignored. The hooks must stay valid until the process
+ * ends. Requires usp_prepare. Returns USP_OK, USP_ERROR_BUSY when they are installed, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
+int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks);
+
+/* Restores the earlier handlers where ours are still in place. The others only pass signals on from now on. Waits while
+ * another thread records a crash. Does nothing while an earlier handler runs after a crash: it may end the process. */
+void uspi_os_crash_uninstall(void);
+
+/* Returns hooks.context of this process; NULL: not installed. Async-signal-safe. */
+void *uspi_os_crash_context(void);
+
+/* Gives the calling thread an alternate signal stack, if it has none of at least 32 KB, and removes it. Returns USP_OK,
+ * USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. */
+int uspi_os_crash_thread_begin(void);
+void uspi_os_crash_thread_end(void);
+
+/* Holds all threads except the caller, and calls `each` for each of them. thread->copy then shows live memory, which
+ * stays as it is until all have been shown. thread->status: USP_OK, or why the thread is not held; its name is known
+ * then, too. Returns USP_OK, USP_ERROR_NOT_PREPARED, USP_ERROR_SYSTEM, USP_ERROR_FULL when there are more than
+ * max_threads. Async-signal-safe if `each` is. */
+int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const struct uspi_stopped_thread *thread),
+                          void *context);
+
+/* Evidence about a run of a process, which a later process compares. */
+struct uspi_os_run {
+    int64_t pid;
+    uint64_t start; /* when the process began: clock ticks since boot */
+    char boot[40];  /* the boot's id; "": not known */
+    bool has_oom_kills;
+    uint64_t oom_kills; /* how many processes of its control group the kernel has killed for lack of memory */
+};
+
+/* Describes this process now. Returns USP_OK or USP_ERROR_UNSUPPORTED. */
+int uspi_os_run_describe(struct uspi_os_run *run);
+
+/* Returns whether the process of a run still exists. */
+bool uspi_os_run_lives(const struct uspi_os_run *run);
 
 /* ---- images ---- */
 
@@ -488,6 +561,22 @@ int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *e
  * loader changes the data, USP_ERROR_UNSUPPORTED where the loader does not provide it, or another status.
  * Async-signal-safe. */
 int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size_t path_size);
+
+enum { USPI_OS_READABLE = 1, USPI_OS_WRITABLE = 2, USPI_OS_EXECUTABLE = 4 };
+
+/* What is mapped at an address of this process. */
+struct uspi_os_place {
+    usp_addr address;   /* set by the caller */
+    usp_addr low, high; /* the mapping that contains it; 0, 0: none */
+    uint32_t access;    /* USPI_OS_READABLE … */
+};
+
+#define USPI_OS_MAPPED_ROOM 20480u
+
+/* Finds the images of this process from its mappings, without the loader, and what is mapped at place->address. Calls
+ * found->add for each image; reports no data ranges. `room` has USPI_OS_MAPPED_ROOM bytes, aligned for any type.
+ * Returns USP_OK, the result of `add`, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Async-signal-safe if `add` is. */
+int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct uspi_os_place *place);
 
 /* Copies an image's path into the caller's buffer, cut to fit. Async-signal-safe. */
 static inline void uspi_image_move_path(struct usp_image *image, char *path, size_t path_size) {
@@ -677,5 +766,22 @@ int uspi_os_kept_file_make(const char *path, uint64_t size, struct uspi_os_kept_
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_FOUND (the file has been replaced or removed), USP_ERROR_SYSTEM. */
 int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const void *bytes, size_t n);
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file);
+
+/* Cuts the file to `size` bytes, closes its descriptor, and gives it its final path, which the caller owns like the
+ * first one. Readers of that path see the whole file. Later writes open it again. Returns USP_OK, USP_ERROR_NOT_FOUND,
+ * USP_ERROR_SYSTEM. Async-signal-safe. */
+int uspi_os_kept_file_publish(struct uspi_os_kept_file *file, uint64_t size, const char *path);
+
+/* Renames or removes a file. Return USP_OK or the enum usp_status of the failure. Async-signal-safe. */
+int uspi_os_rename_file(const char *from, const char *to);
+int uspi_os_remove_file(const char *path);
+
+/* Creates a folder that only this user can read, unless it exists. Its parent must exist. Returns USP_OK or the enum
+ * usp_status of the failure. */
+int uspi_os_make_folder(const char *path);
+
+/* Writes the path itself if it is absolute, else the path below the working folder. Returns USP_OK, USP_ERROR_ARGUMENT
+ * when it does not fit, USP_ERROR_NOT_FOUND when there is no path to the working folder, USP_ERROR_PERMISSION. */
+int uspi_os_absolute_path(const char *path, char *to, size_t size);
 
 #endif

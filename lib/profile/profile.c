@@ -390,6 +390,9 @@ uint32_t uspi_profile_know_thread(struct usp_profile *profile, const struct usp_
     struct usp_thread_info *known = &uspi_profile_thread(profile, i)->info;
     if (info->name[0] != '\0') memcpy(known->name, info->name, sizeof known->name);
     if (info->queue[0] != '\0') memcpy(known->queue, info->queue, sizeof known->queue);
+    known->lock_owner = info->lock_owner;
+    known->lock_kind = info->lock_kind;
+    known->deadlock = info->deadlock;
     known->name[sizeof known->name - 1] = known->queue[sizeof known->queue - 1] = '\0';
     return i;
 }

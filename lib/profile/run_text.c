@@ -55,10 +55,24 @@ static void describe_rate(const struct usp_profile_run *run, struct line line) {
     if (run->threads_left_out > 0) SAY("%" PRIu64 " threads were left out: there was no room", run->threads_left_out);
 }
 
+/* Describes samples that were read from a recording: no sampler counted ticks and captures. */
+static void describe_recorded(const struct usp_profile *profile, struct line line) {
+    const double seconds = milliseconds(profile->run.end - profile->run.start) / 1000;
+    const uint64_t samples = profile->samples, interval = profile->run.interval;
+    if (interval > 0) {
+        SAY("%" PRIu64 " samples in %.3f s, every %.3g ms", samples, seconds, milliseconds(interval));
+    } else {
+        SAY("%" PRIu64 " samples in %.3f s", samples, seconds);
+    }
+}
+
 void uspi_profile_describe_run(const struct usp_profile *profile, void (*put)(void *context, const char *line),
                                void *context) {
     struct line line = {.put = put, .context = context};
-    if (profile->run.end > profile->run.start) describe_rate(&profile->run, line);
+    const struct usp_profile_run *run = &profile->run;
+    const bool is_of_sampler = run->ticks > 0 || run->missed_ticks > 0 || run->captures > 0;
+    if (run->end > run->start && is_of_sampler) describe_rate(run, line);
+    if (run->end > run->start && !is_of_sampler) describe_recorded(profile, line);
     if (profile->refused > 0) SAY("%" PRIu64 " samples did not fit into the memory and are missing", profile->refused);
     if (profile->evicted > 0 && profile->was_rolling) {
         SAY("%" PRIu64 " older samples made room for these", profile->evicted);

@@ -89,6 +89,26 @@ static void put_total(struct sink *sink, const struct uspi_total *total) {
     put32(sink, total->node);
 }
 
+static bool has_lock(const struct uspi_profile_thread *thread) {
+    return thread->uses > 0 && thread->info.lock_owner != 0;
+}
+
+/* Puts the owners of the locks that threads wait for. Earlier readers end before them. */
+static void put_locks(struct sink *sink, const struct usp_profile *profile) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < profile->threads.begun; i++) count += has_lock(uspi_profile_thread(profile, i));
+    if (count == 0) return;
+    put32(sink, count);
+    for (uint32_t i = 0; i < profile->threads.begun; i++) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(profile, i);
+        if (!has_lock(thread)) continue;
+        put32(sink, i);
+        put32(sink, thread->info.lock_kind);
+        put32(sink, thread->info.deadlock);
+        put64(sink, thread->info.lock_owner);
+    }
+}
+
 int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t capacity, size_t *used) {
     struct sink sink = {.to = to, .capacity = capacity};
     uspi_lock_take(profile->lock);
@@ -105,6 +125,7 @@ int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t capacity,
     for (uint32_t i = 0; i < profile->threads.begun; i++) put_thread(&sink, uspi_profile_thread(profile, i));
     for (uint32_t i = 0; i < profile->nodes.begun; i++) put_node(&sink, uspi_node(profile, i));
     for (uint32_t i = 0; i < profile->totals.begun; i++) put_total(&sink, uspi_total(profile, i));
+    put_locks(&sink, profile);
     uspi_lock_give(profile->lock);
     *used = sink.used;
     return sink.used <= capacity ? USP_OK : USP_ERROR_FULL;
@@ -260,6 +281,22 @@ static void load_total(struct loading *loading, uint32_t *path) {
     }
 }
 
+/* Loads the owners of locks, if the writer knew of them. */
+static void load_locks(struct loading *loading) {
+    struct source *source = &loading->source;
+    const uint32_t count = source->at < source->size ? take32(source) : 0;
+    for (uint32_t i = 0; source->status == USP_OK && i < count; i++) {
+        const uint32_t thread = take32(source), kind = take32(source), deadlock = take32(source);
+        const uint64_t owner = take64(source);
+        if (thread >= loading->counts[1] || loading->threads[thread] == USPI_NONE) refuse(source);
+        if (source->status != USP_OK) return;
+        struct usp_thread_info *info = &uspi_profile_thread(loading->profile, loading->threads[thread])->info;
+        info->lock_owner = owner;
+        info->lock_kind = kind;
+        info->deadlock = deadlock;
+    }
+}
+
 static void load_parts(struct loading *loading) {
     struct source *source = &loading->source;
     uint32_t *path = malloc(((size_t)loading->counts[2] + 1) * sizeof *path);
@@ -275,6 +312,7 @@ static void load_parts(struct loading *loading) {
     for (uint32_t i = 0; source->status == USP_OK && i < loading->counts[1]; i++) load_thread(loading, i);
     for (uint32_t i = 0; source->status == USP_OK && i < loading->counts[2]; i++) load_node(loading, i);
     for (uint32_t i = 0; source->status == USP_OK && i < loading->counts[3]; i++) load_total(loading, path);
+    if (source->status == USP_OK) load_locks(loading);
     if (source->status == USP_OK && loading->marked != USPI_NONE) {
         if (loading->marked >= loading->counts[2]) refuse(source);
         uint32_t node = source->status == USP_OK ? load_path(loading, loading->marked, path) : USPI_NONE;

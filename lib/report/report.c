@@ -11,6 +11,16 @@ const struct usp_snapshot_thread *uspi_report_thread(const struct uspi_report *r
     return usp_snapshot_get_thread(report->snapshot, i);
 }
 
+const struct usp_snapshot_thread *uspi_report_lock_owner(const struct uspi_report *report,
+                                                         const struct usp_snapshot_thread *thread, size_t *number) {
+    const struct usp_snapshot_thread *owner;
+    if (thread->info.lock_owner == 0) return NULL;
+    for (*number = 0; (owner = uspi_report_thread(report, *number)) != NULL; ++*number) {
+        if (owner->info.thread.id == thread->info.lock_owner) return owner;
+    }
+    return NULL;
+}
+
 /* Describes an address by its image alone, without the name of a symbol. */
 static void describe_image(const struct usp_image *image, struct usp_symbol *symbol) {
     symbol->image_path = image->path;

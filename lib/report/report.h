@@ -23,6 +23,10 @@ struct uspi_report {
 /* Returns thread i, or NULL past the last one. */
 const struct usp_snapshot_thread *uspi_report_thread(const struct uspi_report *report, size_t i);
 
+/* Returns the thread that holds the lock that a thread waits for, and sets *number to its number; NULL: none. */
+const struct usp_snapshot_thread *uspi_report_lock_owner(const struct uspi_report *report,
+                                                         const struct usp_snapshot_thread *thread, size_t *number);
+
 /* A frame to be written. */
 struct uspi_shown {
     const struct uspi_backend *backend;

@@ -3,6 +3,7 @@
  * Their form is that of Apple's own reports (Apple, "Examining the fields in a crash report"), so that readers and
  * symbolicating tools understand them. What only a crash has (the exception) is not known here. */
 #include "arch/any.h"
+#include "lib/report/lock_wait.h"
 #include "lib/report/report.h"
 
 #include <time.h>
@@ -86,6 +87,25 @@ static void put_header(struct uspi_report *report) {
     if (info->time != 0) put_date(text, info->time);
     uspi_put(text, "\n", 1);
     put_exception(report);
+}
+
+/* Writes which threads wait for locks of others. Apple's reports have this section for text of any kind. */
+static void put_locks(struct uspi_report *report) {
+    struct uspi_text *text = &report->text;
+    const struct usp_snapshot_thread *thread, *owner;
+    size_t number;
+    bool any = false;
+    for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) {
+        if ((owner = uspi_report_lock_owner(report, thread, &number)) == NULL) continue;
+        if (!any) uspi_put_string(text, "Application Specific Information:\n");
+        any = true;
+        uspi_put_string(text, "Thread ");
+        uspi_put_decimal(text, i, 0);
+        uspi_put(text, " ", 1);
+        uspi_put_lock_wait(text, &thread->info, number, owner->info.name);
+        uspi_put(text, "\n", 1);
+    }
+    if (any) uspi_put(text, "\n", 1);
 }
 
 static bool is_crashed(const struct uspi_report *report, const struct usp_snapshot_thread *thread) {
@@ -183,6 +203,7 @@ static void put_images(struct uspi_report *report) {
 void uspi_report_crash(struct uspi_report *report) {
     const struct usp_snapshot_thread *thread;
     if (report->only == NULL) put_header(report);
+    if (report->only == NULL) put_locks(report);
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_thread(report, i, thread);
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_registers(report, i, thread);
     if (report->images != NULL) put_images(report);

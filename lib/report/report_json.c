@@ -226,6 +226,21 @@ static void put_tasks(struct uspi_json *json, const struct uspi_report *report, 
     uspi_json_bool(json, "tasks_cut", (info->flags & USP_TASKS_CUT) != 0);
 }
 
+/* Writes for which lock a thread waits, and which thread holds it. */
+static void put_lock(struct uspi_json *json, const struct uspi_report *report,
+                     const struct usp_snapshot_thread *thread) {
+    size_t number;
+    const struct usp_snapshot_thread *owner = uspi_report_lock_owner(report, thread, &number);
+    if (owner == NULL) return;
+    uspi_json_begin_object(json, "waits_for_lock");
+    uspi_json_string(json, "kind", usp_lock_kind_string(thread->info.lock_kind));
+    if (thread->lock != 0) uspi_json_address(json, "lock_address", thread->lock);
+    uspi_json_number(json, "held_by", owner->info.thread.id);
+    uspi_json_string(json, "held_by_name", owner->info.name);
+    if (thread->info.deadlock != 0) uspi_json_number(json, "deadlock", thread->info.deadlock);
+    uspi_json_end_object(json);
+}
+
 static void put_thread(struct uspi_json *json, const struct uspi_report *report,
                        const struct usp_snapshot_thread *thread) {
     uspi_json_begin_object(json, NULL);
@@ -238,6 +253,7 @@ static void put_thread(struct uspi_json *json, const struct uspi_report *report,
     if (state != NULL) uspi_json_string(json, "state", state);
     if ((thread->info.flags & USP_THREAD_NOT_STOPPED) != 0) uspi_json_bool(json, "not_stopped", true);
     if (thread->wait_channel != NULL) uspi_json_string(json, "waits_in", thread->wait_channel);
+    put_lock(json, report, thread);
     if (thread->info.cpu_time != 0) uspi_json_number(json, "cpu_time_ns", thread->info.cpu_time);
     if (thread->stopped_ns != 0) uspi_json_number(json, "stopped_ns", thread->stopped_ns);
     if (thread->status == USP_OK) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes stacks as lines, one for each frame, or folded into one line, for flame graphs. */
+#include "lib/report/lock_wait.h"
 #include "lib/report/report.h"
 
 /* Writes the lines of a frame: one for each inlined call, then one for the function. */
@@ -101,6 +102,16 @@ static void put_heading(struct uspi_report *report, const struct usp_snapshot_th
     uspi_put(text, ":\n", 2);
 }
 
+/* Writes which thread holds the lock that the thread waits for. */
+static void put_lock(struct uspi_report *report, const struct usp_snapshot_thread *thread) {
+    size_t number;
+    const struct usp_snapshot_thread *owner = uspi_report_lock_owner(report, thread, &number);
+    if (owner == NULL) return;
+    uspi_put_string(&report->text, "    ");
+    uspi_put_lock_wait(&report->text, &thread->info, owner->info.thread.id, owner->info.name);
+    uspi_put(&report->text, "\n", 1);
+}
+
 static void put_thread(struct uspi_report *report, const struct usp_snapshot_thread *thread) {
     struct uspi_text *text = &report->text;
     if (thread->status != USP_OK) {
@@ -142,6 +153,7 @@ void uspi_report_lines(struct uspi_report *report) {
         if (report->only == NULL) {
             if (i > 0) uspi_put(&report->text, "\n", 1);
             put_heading(report, thread);
+            put_lock(report, thread);
         }
         put_thread(report, thread);
     }

@@ -5,6 +5,7 @@
 
 #include "arch/any.h"
 #include "lib/base/array.h"
+#include "lib/corefile/crash.h"
 #include "lib/images/file.h"
 #include "lib/images/image_list.h"
 #include "lib/snapshot/snapshot.h"
@@ -39,6 +40,9 @@ struct reading {
     size_t frame_count, frame_capacity;
     char **messages;
     size_t message_count;
+    struct usp_snapshot_note *notes;
+    size_t note_count, note_capacity;
+    struct uspi_raw_crash *crash; /* NULL: no such record */
 };
 
 /* One record, its checksum verified. */
@@ -185,6 +189,18 @@ static int read_queue(struct reading *r, const struct record *record, struct raw
     return USP_OK;
 }
 
+static int read_lock(struct reading *r, const struct record *record, struct raw_thread *raw) {
+    struct usp_thread_info *info = &raw->thread.info;
+    uint64_t v[4];
+    int status = load_all(r, record, "8844", v);
+    if (status != USP_OK) return status;
+    info->lock_owner = v[0];
+    raw->thread.lock = v[1];
+    info->lock_kind = (uint32_t)v[2];
+    info->deadlock = (uint32_t)v[3];
+    return USP_OK;
+}
+
 static int read_registers(struct reading *r, const struct record *record, struct raw_thread *raw) {
     struct usp_registers *registers = &raw->thread.registers;
     uint64_t v[3], offset = USPI_RAW_REGISTERS_SIZE;
@@ -265,10 +281,40 @@ static int read_frames(struct reading *r, const struct record *record, struct ra
     return status;
 }
 
+static int read_crash(struct reading *r, const struct record *record) {
+    uint64_t v[10];
+    int status = load_all(r, record, "4444888888", v);
+    if (status != USP_OK) return status;
+    if (r->crash == NULL) r->crash = malloc(sizeof *r->crash);
+    if (r->crash == NULL) return USP_ERROR_NO_MEMORY;
+    *r->crash = (struct uspi_raw_crash){
+        (uint32_t)v[0], (int32_t)(uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], v[4], v[5], v[6], v[7], v[8], v[9]};
+    return USP_OK;
+}
+
+static int read_note(struct reading *r, const struct record *record) {
+    uint64_t v[5];
+    char *key = NULL, *text = NULL;
+    int status = load_all(r, record, "44844", v);
+    if (status != USP_OK) return status;
+    struct usp_snapshot_note *grown = uspi_array_reserve(r->notes, &r->note_capacity, r->note_count + 1, sizeof *grown);
+    if (grown == NULL) return USP_ERROR_NO_MEMORY;
+    r->notes = grown;
+    status = load_string(r, record, USPI_RAW_NOTE_SIZE, v[3], &key);
+    if (status == USP_OK) status = load_string(r, record, USPI_RAW_NOTE_SIZE + v[3], v[4], &text);
+    if (status != USP_OK) {
+        free(key);
+        return status;
+    }
+    r->notes[r->note_count++] =
+        (struct usp_snapshot_note){.kind = (uint32_t)v[0], .time = v[2], .key = key, .text = text};
+    return USP_OK;
+}
+
 static int read_record(struct reading *r, const struct record *record) {
     struct raw_thread *raw = r->thread_count > 0 ? &r->threads[r->thread_count - 1] : NULL;
-    bool is_of_thread =
-        (record->type >= USPI_RAW_REGISTERS && record->type <= USPI_RAW_FRAMES) || record->type == USPI_RAW_QUEUE;
+    bool is_of_thread = (record->type >= USPI_RAW_REGISTERS && record->type <= USPI_RAW_FRAMES) ||
+                        record->type == USPI_RAW_QUEUE || record->type == USPI_RAW_LOCK;
     if (record->type != USPI_RAW_PROCESS && !r->has_process) return malformed(r, record, "no process before it");
     if (is_of_thread && r->skips) return USP_OK;
     if (is_of_thread && raw == NULL) return malformed(r, record, "no thread before it");
@@ -277,9 +323,12 @@ static int read_record(struct reading *r, const struct record *record) {
     case USPI_RAW_IMAGE: return read_image(r, record);
     case USPI_RAW_THREAD: return read_thread(r, record);
     case USPI_RAW_QUEUE: return read_queue(r, record, raw);
+    case USPI_RAW_LOCK: return read_lock(r, record, raw);
     case USPI_RAW_REGISTERS: return read_registers(r, record, raw);
     case USPI_RAW_STACK: return read_stack(r, record, raw);
     case USPI_RAW_FRAMES: return read_frames(r, record, raw);
+    case USPI_RAW_CRASH: return read_crash(r, record);
+    case USPI_RAW_NOTE: return read_note(r, record);
     case USPI_RAW_END: r->has_end = true; return USP_OK;
     default: return USP_OK; /* a record type of a later version */
     }
@@ -424,6 +473,45 @@ static void describe_target(void *context, const struct uspi_stopped_thread *thr
     (void)target;
 }
 
+/* Says in words what ended the process. Returns false when memory is exhausted. */
+static bool describe_crash(struct reading *r, struct uspi_snapshot_source *source) {
+    const struct uspi_raw_crash *crash = r->crash;
+    if (crash == NULL) return true;
+    const bool has_address = (crash->flags & USPI_RAW_CRASH_ADDRESS) != 0;
+    struct uspi_crash_facts facts = {
+        .signal = crash->signal,
+        .code = crash->code,
+        .has_code = true,
+        .has_address = has_address,
+        .is_mapped = (crash->flags & USPI_RAW_CRASH_PLACE) != 0 && crash->place_high != 0,
+        .access = crash->access,
+        .unmapped =
+            (crash->flags & USPI_RAW_CRASH_PLACE) != 0 ? "nothing was mapped there" : "not known what was there",
+        .fault_address = crash->fault_address,
+        .images = source->images,
+        .sender = crash->sender,
+        .pid = r->info.pid,
+    };
+    for (size_t i = 0; i < r->thread_count; i++) {
+        const struct usp_snapshot_thread *thread = &r->threads[i].thread;
+        if (thread->info.thread.id == crash->thread) facts.sp = usp_registers_sp(&thread->registers);
+        if (crash->fault_address < thread->stack_low || crash->fault_address >= thread->stack_high) continue;
+        if (facts.stack_of == 0) facts.stack_of = thread->info.thread.id;
+    }
+    source->crash_text = uspi_crash_in_words(&facts);
+    if (source->crash_text == NULL) return false;
+    source->info.crash = source->crash_text;
+    source->info.signal = crash->signal;
+    source->info.signal_code = crash->code;
+    source->info.crashed_thread = crash->thread;
+    source->info.flags &= ~(uint32_t)USP_SNAPSHOT_FAULT;
+    if (has_address) source->info.flags |= USP_SNAPSHOT_FAULT;
+    source->info.fault_address = has_address ? crash->fault_address : 0;
+    source->crash = r->crash;
+    r->crash = NULL;
+    return true;
+}
+
 static int make_snapshot(struct reading *r, const struct usp_snapshot_options *options,
                          struct usp_snapshot **snapshot) {
     struct uspi_snapshot_source source = {.describe = describe_target, .release = free};
@@ -447,7 +535,16 @@ static int make_snapshot(struct reading *r, const struct usp_snapshot_options *o
     }
     source.info = r->info;
     if (r->is_cut) source.info.flags |= USP_SNAPSHOT_TRUNCATED;
+    if (!describe_crash(r, &source)) {
+        usp_images_free(source.images);
+        free(source.process.threads);
+        return USP_ERROR_NO_MEMORY;
+    }
     source.info.program = r->program;
+    source.notes = r->notes;
+    source.note_count = r->note_count;
+    r->notes = NULL;
+    r->note_count = 0;
     source.context = r->program;
     source.process.thread_count = r->thread_count;
     source.process.arch = r->info.arch;
@@ -473,6 +570,12 @@ int uspi_raw_read(struct uspi_bytes bytes, const struct usp_snapshot_options *op
     uspi_image_list_clear(&r.images);
     for (size_t i = 0; i < r.message_count; i++) free(r.messages[i]);
     free(r.messages);
+    for (size_t i = 0; i < r.note_count; i++) {
+        free((char *)r.notes[i].key);
+        free((char *)r.notes[i].text);
+    }
+    free(r.notes);
+    free(r.crash);
     free(r.program);
     free(r.threads);
     free(r.frames);

@@ -5,53 +5,44 @@
 #include "arch/little_endian.h"
 #include "lib/base/sized.h"
 #include "lib/os/os.h"
+#include "lib/snapshot/snapshot.h"
 
 #include <string.h>
 
-#define GATHERED 1024u
-
-/* The output. Each record is written to the file before the next one begins. */
-struct sink {
-    int fd, status;
-    uint32_t crc, records;
-    size_t used;
-    uint8_t bytes[GATHERED];
-};
-
-static void flush(struct sink *sink) {
-    if (sink->status == USP_OK && sink->used > 0) sink->status = uspi_os_write(sink->fd, sink->bytes, sink->used);
+static void flush(struct uspi_raw_sink *sink) {
+    if (sink->status == USP_OK && sink->used > 0) sink->status = sink->write(sink->to, sink->bytes, sink->used);
     sink->used = 0;
 }
 
-static void put(struct sink *sink, const void *bytes, size_t n) {
+static void put(struct uspi_raw_sink *sink, const void *bytes, size_t n) {
     const uint8_t *next = bytes;
     sink->crc = uspi_crc32(sink->crc, next, n);
     while (n > 0) {
-        size_t capacity = GATHERED - sink->used, part = n < capacity ? n : capacity;
+        size_t capacity = sizeof sink->bytes - sink->used, part = n < capacity ? n : capacity;
         memcpy(sink->bytes + sink->used, next, part);
         sink->used += part;
         next += part;
         n -= part;
-        if (sink->used == GATHERED) flush(sink);
+        if (sink->used == sizeof sink->bytes) flush(sink);
     }
 }
 
-static void put_number(struct sink *sink, uint64_t value, unsigned width) {
+static void put_number(struct uspi_raw_sink *sink, uint64_t value, unsigned width) {
     uint8_t bytes[8];
     uspi_store_le(bytes, value, width);
     put(sink, bytes, width);
 }
 
-static void put32(struct sink *sink, uint32_t value) { put_number(sink, value, 4); }
-static void put64(struct sink *sink, uint64_t value) { put_number(sink, value, 8); }
+static void put32(struct uspi_raw_sink *sink, uint32_t value) { put_number(sink, value, 4); }
+static void put64(struct uspi_raw_sink *sink, uint64_t value) { put_number(sink, value, 8); }
 
-static void begin_record(struct sink *sink, uint32_t type, size_t size) {
+static void begin_record(struct uspi_raw_sink *sink, uint32_t type, size_t size) {
     sink->crc = UINT32_MAX;
     put32(sink, type);
     put32(sink, (uint32_t)size);
 }
 
-static void end(struct sink *sink) {
+static void end(struct uspi_raw_sink *sink) {
     put32(sink, ~sink->crc);
     flush(sink);
     sink->records++;
@@ -64,7 +55,7 @@ static size_t length_of(const char *string) {
     return n < UINT16_MAX ? n : UINT16_MAX;
 }
 
-static void put_process(struct sink *sink, const struct usp_snapshot_info *info, size_t images) {
+void uspi_raw_put_process(struct uspi_raw_sink *sink, const struct usp_snapshot_info *info, size_t images) {
     size_t length = length_of(info->program);
     begin_record(sink, USPI_RAW_PROCESS, USPI_RAW_PROCESS_SIZE + length);
     put32(sink, info->arch);
@@ -81,7 +72,7 @@ static void put_process(struct sink *sink, const struct usp_snapshot_info *info,
     end(sink);
 }
 
-static void put_image(struct sink *sink, const struct usp_image *image) {
+void uspi_raw_put_image(struct uspi_raw_sink *sink, const struct usp_image *image) {
     size_t length = length_of(image->path);
     begin_record(sink, USPI_RAW_IMAGE, USPI_RAW_IMAGE_SIZE + length);
     put64(sink, image->load_address);
@@ -98,15 +89,7 @@ static void put_image(struct sink *sink, const struct usp_image *image) {
     end(sink);
 }
 
-/* The data of a thread except its registers and its stack. */
-struct about {
-    const struct usp_thread_info *info;
-    usp_addr stack_low, stack_high;
-    uint64_t stopped_ns;
-    int32_t status;
-};
-
-static void put_queue(struct sink *sink, const struct usp_thread_info *info) {
+static void put_queue(struct uspi_raw_sink *sink, const struct usp_thread_info *info) {
     size_t length = strnlen(info->queue, sizeof info->queue);
     if (length == 0) return;
     begin_record(sink, USPI_RAW_QUEUE, USPI_RAW_QUEUE_SIZE + length);
@@ -115,7 +98,19 @@ static void put_queue(struct sink *sink, const struct usp_thread_info *info) {
     end(sink);
 }
 
-static void put_thread(struct sink *sink, const struct about *about) {
+/* Writes the owner of the lock that a thread waits for. */
+static void put_lock(struct uspi_raw_sink *sink, const struct uspi_raw_about *about) {
+    const struct usp_thread_info *info = about->info;
+    if (info->lock_owner == 0) return;
+    begin_record(sink, USPI_RAW_LOCK, USPI_RAW_LOCK_SIZE);
+    put64(sink, info->lock_owner);
+    put64(sink, about->lock);
+    put32(sink, info->lock_kind);
+    put32(sink, info->deadlock);
+    end(sink);
+}
+
+void uspi_raw_put_thread(struct uspi_raw_sink *sink, const struct uspi_raw_about *about) {
     const struct usp_thread_info *info = about->info;
     size_t length = strnlen(info->name, sizeof info->name);
     begin_record(sink, USPI_RAW_THREAD, USPI_RAW_THREAD_SIZE + length);
@@ -131,9 +126,10 @@ static void put_thread(struct sink *sink, const struct about *about) {
     put(sink, info->name, length);
     end(sink);
     put_queue(sink, info);
+    put_lock(sink, about);
 }
 
-static void put_registers(struct sink *sink, const struct usp_registers *registers) {
+void uspi_raw_put_registers(struct uspi_raw_sink *sink, const struct usp_registers *registers) {
     size_t count = 0;
     for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) count += registers->known >> i & 1;
     if (count == 0) return;
@@ -147,7 +143,7 @@ static void put_registers(struct sink *sink, const struct usp_registers *registe
     end(sink);
 }
 
-static void put_frame(struct sink *sink, const struct usp_frame *frame) {
+static void put_frame(struct uspi_raw_sink *sink, const struct usp_frame *frame) {
     put64(sink, frame->pc);
     put64(sink, frame->cfa);
     put64(sink, frame->fp);
@@ -157,7 +153,7 @@ static void put_frame(struct sink *sink, const struct usp_frame *frame) {
     put32(sink, 0);
 }
 
-static void put_stack(struct sink *sink, const struct usp_stack *stack) {
+void uspi_raw_put_stack(struct uspi_raw_sink *sink, const struct usp_stack *stack) {
     begin_record(sink, USPI_RAW_STACK, USPI_RAW_STACK_SIZE);
     put32(sink, stack->arch);
     put32(sink, stack->physical);
@@ -188,28 +184,56 @@ static void put_stack(struct sink *sink, const struct usp_stack *stack) {
     }
 }
 
-static void put_given_thread(struct sink *sink, const struct usp_raw_thread *thread) {
+static void put_given_thread(struct uspi_raw_sink *sink, const struct usp_raw_thread *thread) {
     static const struct usp_thread_info unknown;
-    const struct about about = {
+    const struct uspi_raw_about about = {
         .info = thread->info != NULL ? thread->info : &unknown,
         .stopped_ns = thread->stack != NULL ? thread->stack->stopped_ns : 0,
         .status = thread->status,
     };
-    put_thread(sink, &about);
-    if (thread->registers != NULL) put_registers(sink, thread->registers);
-    if (thread->stack != NULL) put_stack(sink, thread->stack);
+    uspi_raw_put_thread(sink, &about);
+    if (thread->registers != NULL) uspi_raw_put_registers(sink, thread->registers);
+    if (thread->stack != NULL) uspi_raw_put_stack(sink, thread->stack);
 }
 
-static void put_snapshot_thread(struct sink *sink, const struct usp_snapshot_thread *thread) {
-    const struct about about = {&thread->info, thread->stack_low, thread->stack_high, thread->stopped_ns,
-                                thread->status};
-    put_thread(sink, &about);
-    put_registers(sink, &thread->registers);
-    if (thread->status == USP_OK) put_stack(sink, &thread->stack);
+static void put_snapshot_thread(struct uspi_raw_sink *sink, const struct usp_snapshot_thread *thread) {
+    const struct uspi_raw_about about = {&thread->info,      thread->stack_low, thread->stack_high,
+                                         thread->stopped_ns, thread->status,    thread->lock};
+    uspi_raw_put_thread(sink, &about);
+    uspi_raw_put_registers(sink, &thread->registers);
+    if (thread->status == USP_OK) uspi_raw_put_stack(sink, &thread->stack);
 }
 
-static void put_images(struct sink *sink, const struct usp_images *images) {
-    for (size_t i = 0; i < usp_images_count(images); i++) put_image(sink, usp_images_get(images, i));
+void uspi_raw_put_crash(struct uspi_raw_sink *sink, const struct uspi_raw_crash *crash) {
+    begin_record(sink, USPI_RAW_CRASH, USPI_RAW_CRASH_SIZE);
+    put32(sink, crash->signal);
+    put32(sink, (uint32_t)crash->code);
+    put32(sink, crash->flags);
+    put32(sink, crash->access);
+    put64(sink, crash->fault_address);
+    put64(sink, crash->place_low);
+    put64(sink, crash->place_high);
+    put64(sink, crash->thread);
+    put64(sink, crash->sender);
+    put64(sink, crash->started);
+    end(sink);
+}
+
+void uspi_raw_put_note(struct uspi_raw_sink *sink, const struct usp_snapshot_note *note) {
+    const size_t key = length_of(note->key), text = length_of(note->text);
+    begin_record(sink, USPI_RAW_NOTE, USPI_RAW_NOTE_SIZE + key + text);
+    put32(sink, note->kind);
+    put32(sink, 0);
+    put64(sink, note->time);
+    put32(sink, (uint32_t)key);
+    put32(sink, (uint32_t)text);
+    put(sink, note->key, key);
+    put(sink, note->text, text);
+    end(sink);
+}
+
+static void put_images(struct uspi_raw_sink *sink, const struct usp_images *images) {
+    for (size_t i = 0; i < usp_images_count(images); i++) uspi_raw_put_image(sink, usp_images_get(images, i));
 }
 
 static const char *program_of(const struct usp_images *images) {
@@ -219,7 +243,7 @@ static const char *program_of(const struct usp_images *images) {
     return "";
 }
 
-static void write_given(struct sink *sink, const struct usp_raw_capture *raw) {
+static void write_given(struct uspi_raw_sink *sink, const struct usp_raw_capture *raw) {
     const struct usp_snapshot_info info = {
         .arch = raw->arch,
         .os = raw->os,
@@ -229,15 +253,19 @@ static void write_given(struct sink *sink, const struct usp_raw_capture *raw) {
         .thread_count = (uint32_t)raw->thread_count,
         .program = program_of(raw->images),
     };
-    put_process(sink, &info, usp_images_count(raw->images));
+    uspi_raw_put_process(sink, &info, usp_images_count(raw->images));
     put_images(sink, raw->images);
     for (size_t i = 0; i < raw->thread_count; i++) put_given_thread(sink, &raw->threads[i]);
 }
 
-static void write_snapshot(struct sink *sink, const struct usp_snapshot *snapshot) {
+static void write_snapshot(struct uspi_raw_sink *sink, const struct usp_snapshot *snapshot) {
     const struct usp_images *images = usp_snapshot_images(snapshot);
     const struct usp_snapshot_thread *thread;
-    put_process(sink, usp_snapshot_get_info(snapshot), usp_images_count(images));
+    const struct usp_snapshot_note *note;
+    struct uspi_raw_crash crash;
+    uspi_raw_put_process(sink, usp_snapshot_get_info(snapshot), usp_images_count(images));
+    if (uspi_snapshot_crash(snapshot, &crash)) uspi_raw_put_crash(sink, &crash);
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) uspi_raw_put_note(sink, note);
     put_images(sink, images);
     for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) put_snapshot_thread(sink, thread);
 }
@@ -249,26 +277,40 @@ void usp_raw_capture_init(struct usp_raw_capture *raw) {
     raw->os = uspi_os_kind();
 }
 
+void uspi_raw_begin(struct uspi_raw_sink *sink, int (*write)(void *to, const void *bytes, size_t n), void *to) {
+    sink->write = write;
+    sink->to = to;
+    sink->status = USP_OK;
+    sink->used = sink->records = 0;
+    put(sink, USPI_RAW_MAGIC, USPI_RAW_MAGIC_SIZE);
+    put32(sink, USPI_RAW_VERSION);
+    put32(sink, 0);
+}
+
+void uspi_raw_end(struct uspi_raw_sink *sink) {
+    begin_record(sink, USPI_RAW_END, USPI_RAW_END_SIZE);
+    put32(sink, sink->records);
+    put32(sink, 0);
+    end(sink);
+}
+
+static int write_to_file(void *to, const void *bytes, size_t n) {
+    const int *fd = to;
+    return uspi_os_write(*fd, bytes, n);
+}
+
 int usp_raw_write(int fd, const struct usp_raw_capture *raw) {
     struct usp_raw_capture completed;
-    struct sink sink;
+    struct uspi_raw_sink sink;
     usp_raw_capture_init(&completed);
     if (raw == NULL || !USPI_COMPLETE(&completed, raw)) return USP_ERROR_ARGUMENT;
     if (completed.threads == NULL && completed.thread_count > 0) return USP_ERROR_ARGUMENT;
-    sink.fd = fd;
-    sink.status = USP_OK;
-    sink.used = sink.records = 0;
-    put(&sink, USPI_RAW_MAGIC, USPI_RAW_MAGIC_SIZE);
-    put32(&sink, USPI_RAW_VERSION);
-    put32(&sink, 0);
+    uspi_raw_begin(&sink, write_to_file, &fd);
     if (completed.snapshot != NULL) {
         write_snapshot(&sink, completed.snapshot);
     } else {
         write_given(&sink, &completed);
     }
-    begin_record(&sink, USPI_RAW_END, USPI_RAW_END_SIZE);
-    put32(&sink, sink.records);
-    put32(&sink, 0);
-    end(&sink);
+    uspi_raw_end(&sink);
     return sink.status;
 }

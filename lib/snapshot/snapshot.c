@@ -13,7 +13,9 @@
 #include "lib/capture/state.h"
 #include "lib/capture/thread_copy.h"
 #include "lib/images/image_list.h"
+#include "lib/snapshot/lock_owners.h"
 #include "lib/snapshot/mapped_code.h"
+#include "lib/snapshot/raw.h"
 #include "lib/snapshot/swift_runtime.h"
 #include "lib/unwind/async.h"
 #include "lib/unwind/unwind.h"
@@ -80,6 +82,7 @@ static void init_space(const struct usp_snapshot *s, uint32_t arch, struct usp_t
     target->memory = target->code = source->process.live;
     target->roots = s->roots;
     target->root_count = s->root_count;
+    target->beyond_roots = 1; /* a core of the process, which has no roots, gives the same frames */
     uspi_image_tables_describe(source->tables, target);
     if (s->mapped != NULL) uspi_mapped_code_describe(s->mapped, target);
 }
@@ -268,6 +271,13 @@ static bool take_threads(struct usp_snapshot *s, const struct usp_snapshot_optio
 static void free_source(struct uspi_snapshot_source *source) {
     for (size_t i = 0; i < source->message_count; i++) free(source->messages[i]);
     free(source->messages);
+    for (size_t i = 0; i < source->note_count; i++) {
+        free((char *)source->notes[i].key);
+        free((char *)source->notes[i].text);
+    }
+    free(source->notes);
+    free(source->crash);
+    free(source->crash_text);
     uspi_image_tables_free(source->tables);
     usp_images_free(source->images);
     uspi_os_free_stopped(&source->process);
@@ -319,6 +329,12 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
         usp_snapshot_free(s);
         return USP_ERROR_NO_MEMORY;
     }
+    const struct uspi_lock_owners owners = {.threads = s->threads,
+                                            .stopped = process->threads,
+                                            .count = s->info.thread_count,
+                                            .live = s->source.is_live && own == NULL ? process->pid : 0,
+                                            .memory = s->source.is_live ? NULL : &s->memory};
+    uspi_lock_owners_find(&owners);
     if (s->mapped != NULL) uspi_mapped_code_freeze(s->mapped);
     *snapshot = s;
     return USP_OK;
@@ -552,6 +568,16 @@ int uspi_snapshot_writable(const struct usp_snapshot *snapshot, uspi_range_funct
     /* A search of this process's own memory would find the search's own copies. */
     if (!source->is_live || snapshot->info.pid == uspi_os_process_id()) return USP_ERROR_UNSUPPORTED;
     return uspi_os_writable_memory(snapshot->info.pid, each, context);
+}
+
+bool uspi_snapshot_crash(const struct usp_snapshot *snapshot, struct uspi_raw_crash *crash) {
+    if (snapshot == NULL || snapshot->source.crash == NULL) return false;
+    *crash = *snapshot->source.crash;
+    return true;
+}
+
+const struct usp_snapshot_note *usp_snapshot_get_note(const struct usp_snapshot *snapshot, size_t i) {
+    return snapshot != NULL && i < snapshot->source.note_count ? &snapshot->source.notes[i] : NULL;
 }
 
 const char *usp_snapshot_message(const struct usp_snapshot *snapshot, size_t i) {

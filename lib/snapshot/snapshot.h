@@ -8,6 +8,7 @@
 #include <unspool/snapshot.h>
 
 struct uspi_image_tables; /* lib/unwind/tables/image_tables.h */
+struct uspi_raw_crash;    /* lib/snapshot/raw.h */
 
 /* A stopped process. uspi_snapshot_from_stopped takes ownership of everything in it, also on failure. */
 struct uspi_snapshot_source {
@@ -20,6 +21,11 @@ struct uspi_snapshot_source {
     struct uspi_image_tables *beside;    /* the same, where .debug_frame is searched; not owned; NULL: in `tables` */
     char **messages;                     /* malloc'ed array of malloc'ed sentences; may be NULL if message_count is 0 */
     size_t message_count;
+
+    struct usp_snapshot_note *notes; /* malloc'ed, and so are their keys and texts */
+    size_t note_count;
+    struct uspi_raw_crash *crash; /* malloc'ed; NULL: not from a crash report */
+    char *crash_text;             /* malloc'ed; info.crash of such a report */
 
     bool is_live; /* the process is running: data that is not in the images' files can be read through the system */
     const char *folder; /* folder of a core, in which images' files may be; NULL: none. The caller's; copied */
@@ -60,6 +66,9 @@ struct uspi_snapshot_origin {
 
 /* Gets a snapshot's origin. Its pointers live as long as the snapshot. */
 void uspi_snapshot_get_origin(const struct usp_snapshot *snapshot, struct uspi_snapshot_origin *origin);
+
+/* Gives what a crash report says about the crash. Returns false for other snapshots. */
+bool uspi_snapshot_crash(const struct usp_snapshot *snapshot, struct uspi_raw_crash *crash);
 
 /* Describes the process without any of its threads. Reads give the memory's current contents, not the threads'
  * copies. */

@@ -19,6 +19,7 @@ struct symbols {
     struct uspi_cached cached;
     struct uspi_tables *tables; /* NULL: the table does not exist */
     bool is_excerpt;            /* the index covers only `excerpt`; false: it is complete, or there are no tables */
+    uint32_t earlier;           /* number of excerpts that it has replaced */
     struct uspi_index index;
     struct uspi_excerpt excerpt;
 };
@@ -28,6 +29,9 @@ struct named {
     struct uspi_cached cached;
     struct uspi_by_name starts;
 };
+
+/* How many excerpts are made of tables that skip what lies outside of them. Then the whole index costs less. */
+#define EXCERPTS_MAX 16u
 
 /* What is looked up: an address, or the whole index. */
 struct lookup {
@@ -224,7 +228,7 @@ static struct uspi_lines *get_lines(struct uspi_module *module) {
 static int open_indexed(struct uspi_module *module, enum uspi_table which, struct uspi_tables **tables) {
     const struct uspi_lines *lines = get_lines(module);
     if (lines == NULL) return USP_ERROR_NO_MEMORY;
-    const struct uspi_index_file *index = uspi_lines_index(lines);
+    struct uspi_index_file *index = uspi_lines_index(lines);
     if (index == NULL) return USP_ERROR_NOT_FOUND;
     const uint32_t strategy = which == USPI_TABLE_OBJC ? USP_STRATEGY_OBJC_METADATA : USP_STRATEGY_SYMTAB;
     return uspi_index_tables_open(index, strategy, uspi_lines_moved(lines), tables);
@@ -333,7 +337,10 @@ static struct symbols *replace_symbols(struct uspi_module *module, enum uspi_tab
     /* Another thread may have made or evicted the symbols meanwhile. */
     if (symbols == NULL || symbols == had) {
         symbols = make_symbols(module, which, lookup);
-        if (symbols != NULL) uspi_cache_put(module->cache, slot, &symbols->cached);
+        if (symbols != NULL) {
+            symbols->earlier = had != NULL ? had->earlier + 1 : 0;
+            uspi_cache_put(module->cache, slot, &symbols->cached);
+        }
     }
     uspi_lock_give(module->lock);
     return symbols;
@@ -352,7 +359,9 @@ static __attribute__((noinline)) const struct symbols *decide(struct uspi_module
         uint64_t size;
         (void)uspi_index_find(&symbols->index, address, &start, &size);
         if (uspi_excerpt_decides(&symbols->excerpt, address, start)) break;
-        symbols = replace_symbols(module, which, symbols, &all);
+        const bool may_have_window = uspi_excerpt_window(&symbols->excerpt, address) == NULL;
+        const bool is_cheap = symbols->tables->skips && symbols->earlier < EXCERPTS_MAX && may_have_window;
+        symbols = replace_symbols(module, which, symbols, is_cheap ? &first : &all);
     }
     return symbols;
 }

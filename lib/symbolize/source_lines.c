@@ -93,6 +93,14 @@ static bool is_decorated(const char *name, const char *bare) {
     return strncmp(name, "__", 2) == 0 && bare[0] != '\0' && strstr(name, bare) != NULL;
 }
 
+/* Returns whether Dart's compiler made a symbol: a part of the function's name, in which all but letters and digits is
+ * replaced, and a number ("Precompiled_Queue_take_412" for "Queue.take"). Debug information has the name.
+ * Source: dart-lang/sdk runtime/vm/image_snapshot.cc, SnapshotTextObjectNamer. */
+static bool is_made_by_dart(const char *symbol) {
+    static const char prefix[] = "Precompiled_";
+    return strncmp(symbol, prefix, sizeof prefix - 1) == 0;
+}
+
 /* ---- functions that share their code ---- */
 
 /* Gives the name of function `number` in an answer's block; NULL: it has none. */
@@ -199,7 +207,7 @@ static usp_addr start_of(const struct uspi_lines_answer *answer, usp_addr slide)
  * lines are given is shown. */
 static bool is_named_by_symbol(const struct usp_symbol *symbol, usp_addr start, const struct folding *folding) {
     if (folding->symbol == NULL || folding->described == NULL) return folding->symbol != NULL;
-    if (symbol->start < start || folding->has_symbol) return false;
+    if (symbol->start < start || folding->has_symbol || is_made_by_dart(folding->symbol)) return false;
     return !folding->is_in_table || is_decorated(folding->described, folding->symbol) ||
            is_variant_of(folding->described, folding->symbol);
 }

@@ -10,6 +10,7 @@
 #include "lib/os/os.h"
 #include "lib/symbolize/jit/jit.h"
 #include "lib/symbolize/module.h"
+#include "lib/symbolize/store/index_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,18 @@ int usp_symbolizer_get_usage(struct usp_symbolizer *symbolizer, struct usp_symbo
     usage->indexes_given_up = cache->evicted;
     uspi_lock_give(cache->lock);
     return USP_OK;
+}
+
+uint64_t uspi_symbolizer_index_bytes(const struct usp_symbolizer *symbolizer) {
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < MODULE_LISTS; i++) {
+        for (const struct module_link *link = symbolizer->modules[i]; link != NULL; link = link->next) {
+            const struct uspi_lines *lines = uspi_module_lines(link->module);
+            const struct uspi_index_file *index = lines != NULL ? uspi_lines_index(lines) : NULL;
+            if (index != NULL) bytes += uspi_file_bytes(index->file).size;
+        }
+    }
+    return bytes;
 }
 
 /* Makes a new view of this process if libraries were loaded or unloaded since the last one. */

@@ -19,6 +19,9 @@ struct uspi_epoch *uspi_symbolizer_readers(struct usp_symbolizer *symbolizer);
 int uspi_symbolizer_ask(struct usp_symbolizer *symbolizer, const struct usp_image *image, usp_addr address,
                         const struct uspi_expected *expected, struct uspi_query *query, struct usp_symbol *symbol);
 
+/* Returns the size of the open index files in bytes. No other thread may use the symbolizer. */
+uint64_t uspi_symbolizer_index_bytes(const struct usp_symbolizer *symbolizer);
+
 const struct uspi_source_paths *uspi_symbolizer_paths(const struct usp_symbolizer *symbolizer);
 
 #endif

@@ -169,7 +169,10 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
     w->stop = USP_STOP_NO_RECORD;
     w->stop_address = frame->pc;
     if (!w->frame.exact && uspi_is_root(&walk->target, frame->pc)) {
+        /* Only a table knows the callers of such code. If there are none, the stack ends as it should. */
+        if (walk->target.beyond_roots != 0 && ask_readers(w, frame, walk->readers & USP_READER_TABLES)) return;
         w->stop = USP_STOP_ROOT;
+        w->stop_address = frame->pc;
         return;
     }
     if (w->readers_first != 0 && ask_readers(w, frame, w->readers_first)) return;

@@ -39,8 +39,17 @@ START_TEST(mach_states) {
 END_TEST
 
 START_TEST(linux_states) {
-    static const struct state_case set[] = {{EBX, 0},  {ECX, 4},  {EDX, 8},  {ESI, 12}, {EDI, 16},
-                                            {EBP, 20}, {EAX, 24}, {EIP, 48}, {ESP, 60}, {USPI_FLAGS_REGISTER, 56}};
+    static const struct state_case set[] = {{EBX, 0},
+                                            {ECX, 4},
+                                            {EDX, 8},
+                                            {ESI, 12},
+                                            {EDI, 16},
+                                            {EBP, 20},
+                                            {EAX, 24},
+                                            {EIP, 48},
+                                            {ESP, 60},
+                                            {USPI_FLAGS_REGISTER, 56},
+                                            {USPI_CALL_REGISTER, 44}};
     static const struct state_case context[] = {
         {EDI, 0x24}, {ESI, 0x28}, {EBP, 0x2c}, {ESP, 0x30}, {EBX, 0x34},
         {EDX, 0x38}, {ECX, 0x3c}, {EAX, 0x40}, {EIP, 0x4c}, {USPI_FLAGS_REGISTER, 0x54}};
@@ -61,9 +70,17 @@ START_TEST(native_states) {
                                                 {ESI, GREG(REG_ESI)}, {EDI, GREG(REG_EDI)},
                                                 {EIP, GREG(REG_EIP)}, {USPI_FLAGS_REGISTER, GREG(REG_EFL)}};
 #define USER(name) offsetof(struct user_regs_struct, name)
-    static const struct state_case set[] = {
-        {EAX, USER(eax)}, {ECX, USER(ecx)}, {EDX, USER(edx)}, {EBX, USER(ebx)}, {ESP, USER(esp)},
-        {EBP, USER(ebp)}, {ESI, USER(esi)}, {EDI, USER(edi)}, {EIP, USER(eip)}, {USPI_FLAGS_REGISTER, USER(eflags)}};
+    static const struct state_case set[] = {{EAX, USER(eax)},
+                                            {ECX, USER(ecx)},
+                                            {EDX, USER(edx)},
+                                            {EBX, USER(ebx)},
+                                            {ESP, USER(esp)},
+                                            {EBP, USER(ebp)},
+                                            {ESI, USER(esi)},
+                                            {EDI, USER(edi)},
+                                            {EIP, USER(eip)},
+                                            {USPI_FLAGS_REGISTER, USER(eflags)},
+                                            {USPI_CALL_REGISTER, USER(orig_eax)}};
     CHECK_STATE(&uspi_i386, USP_THREAD_STATE_LINUX_UCONTEXT, 20 + 17 * 4, context);
     CHECK_STATE(&uspi_i386, USP_THREAD_STATE_LINUX_PRSTATUS, sizeof(struct user_regs_struct), set);
 }

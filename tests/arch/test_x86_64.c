@@ -42,8 +42,19 @@ START_TEST(mach_states) {
 END_TEST
 
 START_TEST(linux_states) {
-    static const struct state_case set[] = {{R15, 0},  {R12, 24}, {RBP, 32},  {RBX, 40},  {R8, 72},   {RAX, 80},
-                                            {RCX, 88}, {RDX, 96}, {RSI, 104}, {RDI, 112}, {RIP, 128}, {RSP, 152}};
+    static const struct state_case set[] = {{R15, 0},
+                                            {R12, 24},
+                                            {RBP, 32},
+                                            {RBX, 40},
+                                            {R8, 72},
+                                            {RAX, 80},
+                                            {RCX, 88},
+                                            {RDX, 96},
+                                            {RSI, 104},
+                                            {RDI, 112},
+                                            {RIP, 128},
+                                            {RSP, 152},
+                                            {USPI_CALL_REGISTER, 120}};
     static const struct state_case context[] = {{R8, 0x28},  {R15, 0x60}, {RDI, 0x68}, {RSI, 0x70},
                                                 {RBP, 0x78}, {RBX, 0x80}, {RDX, 0x88}, {RAX, 0x90},
                                                 {RCX, 0x98}, {RSP, 0xa0}, {RIP, 0xa8}, {USPI_FLAGS_REGISTER, 0xb0}};
@@ -63,12 +74,25 @@ START_TEST(native_states) {
         {R12, GREG(REG_R12)}, {R13, GREG(REG_R13)}, {R14, GREG(REG_R14)},
         {R15, GREG(REG_R15)}, {RIP, GREG(REG_RIP)}, {USPI_FLAGS_REGISTER, GREG(REG_EFL)}};
 #define USER(name) offsetof(struct user_regs_struct, name)
-    static const struct state_case set[] = {{RAX, USER(rax)}, {RBX, USER(rbx)}, {RCX, USER(rcx)},
-                                            {RDX, USER(rdx)}, {RSI, USER(rsi)}, {RDI, USER(rdi)},
-                                            {RBP, USER(rbp)}, {RSP, USER(rsp)}, {R8, USER(r8)},
-                                            {R9, USER(r9)},   {R10, USER(r10)}, {R11, USER(r11)},
-                                            {R12, USER(r12)}, {R13, USER(r13)}, {R14, USER(r14)},
-                                            {R15, USER(r15)}, {RIP, USER(rip)}, {USPI_FLAGS_REGISTER, USER(eflags)}};
+    static const struct state_case set[] = {{RAX, USER(rax)},
+                                            {RBX, USER(rbx)},
+                                            {RCX, USER(rcx)},
+                                            {RDX, USER(rdx)},
+                                            {RSI, USER(rsi)},
+                                            {RDI, USER(rdi)},
+                                            {RBP, USER(rbp)},
+                                            {RSP, USER(rsp)},
+                                            {R8, USER(r8)},
+                                            {R9, USER(r9)},
+                                            {R10, USER(r10)},
+                                            {R11, USER(r11)},
+                                            {R12, USER(r12)},
+                                            {R13, USER(r13)},
+                                            {R14, USER(r14)},
+                                            {R15, USER(r15)},
+                                            {RIP, USER(rip)},
+                                            {USPI_FLAGS_REGISTER, USER(eflags)},
+                                            {USPI_CALL_REGISTER, USER(orig_rax)}};
     CHECK_STATE(&uspi_x86_64, USP_THREAD_STATE_LINUX_UCONTEXT, 40 + 18 * 8, context);
     CHECK_STATE(&uspi_x86_64, USP_THREAD_STATE_LINUX_PRSTATUS, sizeof(struct user_regs_struct), set);
 }

@@ -490,8 +490,11 @@ START_TEST(nothing_follows_the_start_of_a_thread) {
     uint32_t above = 0;
     while (frames[above].pc < LOW(stand_here) || frames[above].pc >= HIGH(stand_here)) above++;
     ck_assert_uint_le(above, 1);
-    /* stand_here, six times stand_deep, stand, and the function that called stand */
-    ck_assert_uint_eq(stack.count - above, 9);
+    /* stand_here, six times stand_deep, stand, the function that called stand, and, where a table describes that one, the
+     * thread's first function */
+    const uint32_t below = stack.count - above;
+    ck_assert_msg(below == 9 || below == 10, "%u frames", below);
+    ck_assert_uint_eq(stack.stop, USP_STOP_ROOT);
     stand_end(&s);
 }
 END_TEST

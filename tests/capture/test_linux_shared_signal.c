@@ -349,6 +349,23 @@ START_TEST(an_ignored_signal_is_ignored_again) {
 }
 END_TEST
 
+/* The kernel accepts SA_SIGINFO with both: neither is a function. */
+START_TEST(a_standard_action_with_siginfo_is_not_called) {
+    void (*const standard[])(int) = {SIG_DFL, SIG_IGN};
+    struct parked s = {.depth = 1};
+    struct sigaction action = {.sa_flags = SA_SIGINFO};
+    action.sa_handler = standard[_i];
+    ck_assert_int_eq(sigaction(SIGURG, &action, NULL), 0);
+    stand_begin(&s);
+    prepare();
+    ck_assert_int_eq(action_of(SIGWINCH).sa_flags & SA_SIGINFO, 0);
+    expect_captured(&s);
+    usp_shutdown();
+    ck_assert(action_of(SIGURG).sa_handler == standard[_i]);
+    stand_end(&s);
+}
+END_TEST
+
 /* Other processes may send the library's signal, with any value. The handler must answer only requests that the library
  * made. */
 START_TEST(foreign_signals_of_our_number_change_nothing) {
@@ -543,6 +560,7 @@ int main(void) {
     TCase *c = tcase_create("shared_signal");
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, begin_each, NULL);
+    add_loop_tests(c, 0, 2, a_standard_action_with_siginfo_is_not_called);
     add_loop_tests(c, 0, ELEMENTS(actions), a_handler_that_was_there_first_goes_on_working,
                    a_handler_that_comes_later_goes_on_working);
     add_tests(c, a_program_puts_back_what_it_found, nine_actions_are_one_too_many,

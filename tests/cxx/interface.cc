@@ -8,6 +8,26 @@
 #include <iostream>
 #include <mutex>
 #include <sstream>
+#include <type_traits>
+#include <utility>
+
+/* Objects that are used later cannot be made of temporaries, which would end before them. */
+template <typename Made, typename... From> constexpr bool is_made_of = std::is_constructible<Made, From...>::value;
+template <typename Given, typename = void> constexpr bool can_be_given = false;
+template <typename Given>
+constexpr bool
+    can_be_given<Given, std::void_t<decltype(std::declval<unspool::format &>().with(std::declval<Given>()))>> = true;
+static_assert(is_made_of<unspool::symbolizer, const unspool::snapshot &>);
+static_assert(is_made_of<unspool::symbolizer, unspool::images &, const usp_symbolizer_options *>);
+static_assert(!is_made_of<unspool::symbolizer, unspool::snapshot>);
+static_assert(!is_made_of<unspool::symbolizer, const unspool::snapshot>);
+static_assert(!is_made_of<unspool::symbolizer, unspool::snapshot, const usp_symbolizer_options *>);
+static_assert(!is_made_of<unspool::symbolizer, unspool::images>);
+static_assert(!is_made_of<unspool::symbolizer, unspool::images, const usp_symbolizer_options *>);
+static_assert(is_made_of<unspool::format, const unspool::symbolizer &>);
+static_assert(!is_made_of<unspool::format, unspool::symbolizer>);
+static_assert(can_be_given<const unspool::demangler &>);
+static_assert(!can_be_given<unspool::demangler>);
 
 static int failures;
 

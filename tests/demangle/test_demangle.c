@@ -244,6 +244,39 @@ static bool has_cxx(void) {
     return uspi_os_find_function(libraries, "__cxa_demangle", &function);
 }
 
+/* Makes a C++ name: a beginning, `levels` times a letter or word, an end, as often a letter. */
+static const char *nested_cxx(const char *const parts[4], unsigned levels) {
+    static char name[8192];
+    size_t length = (size_t)snprintf(name, sizeof name, "%s", parts[0]);
+    for (unsigned i = 0; i < levels; i++)
+        length += (size_t)snprintf(name + length, sizeof name - length, "%s", parts[1]);
+    length += (size_t)snprintf(name + length, sizeof name - length, "%s", parts[2]);
+    for (unsigned i = 0; i < levels; i++)
+        length += (size_t)snprintf(name + length, sizeof name - length, "%s", parts[3]);
+    return name;
+}
+
+/* C++ runtimes recurse for each level, which must not use up a thread's stack. */
+START_TEST(nested_cxx_names) {
+    static const char *const kinds[][4] = {
+        {"_Z1f", "P", "i", ""},    {"_Z1f", "A1_", "i", ""},  {"_Z1f", "M1a", "i", ""},
+        {"_Z1f", "1aI", "i", "E"}, {"_Z1f", "FvP", "i", "E"}, {"_Z1f", "KP", "i", ""},
+    };
+    if (!has_cxx()) return;
+    struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *name = nested_cxx(kinds[i], 40);
+        ck_assert_str_ne(usp_demangle(demangler, name), name);
+        name = nested_cxx(kinds[i], 300);
+        ck_assert_str_eq(usp_demangle(demangler, name), name);
+    }
+    static const char *const qualifiers[4] = {"_Z1f", "K", "i", ""};
+    const char *name = nested_cxx(qualifiers, 1000);
+    ck_assert_str_eq(usp_demangle(demangler, name), name);
+    usp_demangler_free(demangler);
+}
+END_TEST
+
 /* Returns whether names are demangled by LLVM's runtime. */
 static bool is_of_llvm(void) {
     struct usp_demangler *demangler = demangler_for(USP_DEMANGLE_FULL);
@@ -542,7 +575,7 @@ int main(void) {
     add_loop_tests(rust, 0, names, rust_v0_names, rust_v0_room, rust_v0_cut);
     tcase_add_loop_test(rust, rust_v0_refuses, 0, ELEMENTS(not_rust_v0));
     tcase_add_test(rust, rust_v0_is_bounded);
-    add_tests(all, languages, simplified, cxx_and_old_rust, kotlin, cxx_with_many_references, cxx_lengths,
-              cxx_with_late_arguments, cxx_that_doubles, answers_are_kept, arguments, many_threads);
+    add_tests(all, languages, simplified, nested_cxx_names, cxx_and_old_rust, kotlin, cxx_with_many_references,
+              cxx_lengths, cxx_with_late_arguments, cxx_that_doubles, answers_are_kept, arguments, many_threads);
     return run_suite("demangle", rust, all);
 }

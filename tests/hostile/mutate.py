@@ -4,7 +4,8 @@
 
 mutate.py [--seed N] [--runs N] [--kinds KIND,...] [--changing] [--large] [--sanitized] UNSPOOL FOLDER
 
-FOLDER has a folder of whole inputs for each kind (mutated.sh makes them): object, core, raw, index, log, dsym, zip, map.
+FOLDER has a folder of whole inputs for each kind (mutated.sh makes them): object, core, raw, index, log, plcrash, dsym,
+zip, map, cache. A cache is three files in one, as the fuzzer of shared caches takes them.
 Each run damages one of them as its number decides, and starts one command. A signal, a sanitizer's report, a run that
 takes too long or too much memory, and a file outside of the folders that the command may write are failures. A failure
 is printed with the seed and the number of its run; --only NUMBER repeats it and keeps the damaged input.
@@ -205,8 +206,22 @@ class Campaign:
         self.target = Target() if "map" in self.seeds else None
         self.counts, self.statuses, self.failures, self.slowest, self.peak = {}, {}, 0, (0, ""), (0, "")
 
+    def make_cache(self, chance, content):
+        """Writes a shared cache of which one file is damaged. Returns the path of the damaged file."""
+        first, second = struct.unpack_from("<II", content)
+        parts = [content[8:8 + first], content[8 + first:8 + first + second], content[8 + first + second:]]
+        suffixes = ["", ".02.dylddata", ".symbols"]
+        chosen = chance.choice([i for i, part in enumerate(parts) if part])
+        for i, part in enumerate(parts):
+            with open("in/dyld_shared_cache_arm64" + suffixes[i], "wb") as file:
+                file.write(damage_bytes(chance, bytearray(part), parts) if i == chosen else part)
+        return "in/dyld_shared_cache_arm64" + suffixes[chosen]
+
     def make_input(self, chance, kind, name, content):
         """Writes the damaged file. Returns the commands that read it, of which one is run."""
+        if kind == "cache":
+            path = self.make_cache(chance, content)
+            return path, self.commands(chance, kind, path)
         data = bytearray(content)
         if kind == "log" and self.options.large:
             data = bytearray((bytes(data) + b"\n") * (50 * 1000 * 1000 // (len(data) + 1)))
@@ -248,12 +263,23 @@ class Campaign:
             return [["store", "verify", "in"], ["store", "list", "--json", "in"], ["store", "prune", "--dry-run", "in"],
                     ["symbolize", "-o", f"../object/{self.made_from(path)}", "--index", "in"] + addresses,
                     index + ["-o", "in", f"../object/{self.made_from(path)}"]]
+        if kind == "cache":
+            cache, inside = "in/dyld_shared_cache_arm64", [hex(0x180005000 + chance.randrange(0x100)) for _ in range(8)]
+            return [["images", "--shared-cache", "in"], ["symbols", cache, "--image", "libone.dylib"],
+                    ["symbolize", "--shared-cache", "in"] + inside, ["symbols", "--shared-cache", "in", "--image",
+                    "/usr/lib/libone.dylib", "--json"], index + ["--force", cache],
+                    ["report", "--shared-cache", "in", self.any_of(chance, "log")]]
         if kind == "map":
             inside = [hex(self.target.address + chance.randrange(1 << 16)) for _ in range(8)]
             return [["symbolize", "-p", str(os.getpid())] + inside]
-        return [["report", path], ["report", "--json", "--search", "../object", path], ["symbolize", "--log", path],
-                ["symbolize", "--log", path, "--search", "../object"], ["symbolize", "--log", path, "--output", "output"],
-                ["report", "-"], ["symbolize", "--records"]]
+        log, search = ["symbolize", "--search", "../object", "--log", path], ["--search", "../object"]
+        return [["report", path], ["report", "--json"] + search + [path], log, log + ["--keep-names"],
+                log + ["--output", "output"], log + ["--in-place"], ["report", "-"],
+                ["symbolize"] + search + ["--records"], ["report", "--html"] + search + [path],
+                ["report", "--diff", path, self.any_of(chance, "log")], ["report", "--thread", "crashed", "--app", path]]
+
+    def any_of(self, chance, kind):
+        return f"../{kind}/{chance.choice(sorted(os.listdir('../' + kind)))}"
 
     def made_from(self, path):
         build = "".join(path.split("/")[1:3])
@@ -276,6 +302,9 @@ class Campaign:
         path, commands = self.make_input(chance, kind, name, content)
         command = chance.choice(commands)
         given = path if command[-1] in ("-", "--records") else "/dev/null"
+        if kind == "cache":
+            with open(path, "rb") as file:
+                content = file.read()
         changer = Changer(path, content, number) if self.options.changing and content else None
         if changer:
             changer.start()
@@ -299,6 +328,8 @@ class Campaign:
             why = f"exit status {os.WEXITSTATUS(status)}"
         elif b"Sanitizer" in said or b"runtime error" in said:
             why = "a sanitizer's report"
+        elif b"\nSee `unspool" in said:
+            why = "a wrong command, which tests nothing"
         elif peak > PEAK_KB * (4 if self.options.sanitized or self.options.large else 1):
             why = f"{peak} kB of memory"
         elif self.escaped():

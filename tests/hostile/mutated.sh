@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Runs the command over a few hundred damaged inputs (mutate.py), of every kind: programs, libraries and their debug
-# information, archives, symbol files, core files, raw captures, indexes, logs, dSYMs, zip archives, perf maps. Runs in
-# the folder of the build. By hand, with more runs or a build with sanitizers: mutated.sh ARGUMENT... passes them on.
+# information, archives, symbol files, core files, raw captures, indexes, logs and reports of every format, recordings,
+# dSYMs, zip archives, perf maps, dyld's shared caches. Runs in the folder of the build. By hand, with more runs or a build with sanitizers: mutated.sh ARGUMENT... passes them on.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -10,15 +10,24 @@ here=$(cd "$(dirname "$0")" && pwd)
 need_tools gcc objcopy python3 readelf ar strip
 [[ $(uname) == Linux ]] || skip 'perf maps, wait4: Linux only'
 seeds=$work/seeds
-mkdir -p "$seeds"/{object,core,raw,index,log,dsym,zip,map} "$work/made"
+mkdir -p "$seeds"/{object,core,raw,index,log,plcrash,dsym,zip,map,cache} "$work/made"
 
 # ---- what the suites' builders make
-for program in object raw symfile macho_symbols elf_symbols go; do
+for program in object raw symfile macho_symbols elf_symbols go dyld_cache; do
   "tests/fuzz/${program}_seeds" "$work/made"
 done
 tests/fuzz/log_seeds "$seeds/log" --plain
 cp "$work"/made/fuzz_core/* "$seeds/core"
 cp "$work"/made/fuzz_raw/* "$seeds/raw"
+cp "$work"/made/fuzz_dyld_cache/* "$seeds/cache"
+python3 -B "$here/../tool/plcrash.py" "$work/made"
+cp "$work/made/whole.plcrash" "$seeds/plcrash"
+# A recording, as its profile in each form. Without the permission to record there are the other inputs.
+start "$stuck"
+for form in json folded speedscope firefox; do
+  "$unspool" record --quiet --duration 0.05 --format "$form" -o "$seeds/log/profile.$form" "$pid" 2>/dev/null || :
+done
+stop
 for kind in elf macho elf_symbols macho_symbols archive symfile; do
   for file in "$work/made/fuzz_$kind"/*; do cp "$file" "$seeds/object/$kind-${file##*/}"; done
 done

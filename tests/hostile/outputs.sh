@@ -118,6 +118,25 @@ if [[ -n $id ]]; then
     fi
   fi
 
+  # An image of a shared cache has bytes of the main file, of a sub-cache and of the file with local symbols.
+  if have python3; then
+    "$OLDPWD/tests/fuzz/dyld_cache_seeds" .
+    python3 - fuzz_dyld_cache/split <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+first, second = struct.unpack_from("<II", data)
+for suffix, begin, end in [("", 8, 8 + first), (".02.dylddata", 8 + first, 8 + first + second), (".symbols", 8 + first + second, None)]:
+    open("dyld_shared_cache_arm64" + suffix, "wb").write(data[begin:end])
+END
+    chmod 644 dyld_shared_cache_arm64*
+    index_mode "of a shared cache" 644 dyld_shared_cache_arm64
+    for suffix in '' .02.dylddata .symbols; do
+      chmod 600 "dyld_shared_cache_arm64$suffix"
+      index_mode "of a shared cache with a file for its owner" 600 dyld_shared_cache_arm64
+      chmod 644 "dyld_shared_cache_arm64$suffix"
+    done
+  fi
+
   # ---- fetched files: a folder of the cache is a link
   as_other mkdir "$theirs/cache"
   ln -s "$work/etc" "$theirs/cache/${id:0:2}"

@@ -27,6 +27,7 @@ declare -A inputs=(
   [fuzz_macho_symbols]=33000
   [fuzz_objc]=33000
   [fuzz_raw]=13000
+  [fuzz_recording]=2000
   [fuzz_swift]=100000
   [fuzz_symfile]=40000
   [fuzz_unwind]=5000

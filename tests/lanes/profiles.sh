@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: profiles read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser; reports' pages
-need_build golang-go=go chromium=chromium fonts-dejavu-core python3 python3-jsonschema binutils
+# About: profiles read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser; perf's recordings against perf script; reports' pages
+need_build linux-perf=perf golang-go=go chromium=chromium fonts-dejavu-core python3 python3-jsonschema binutils
 configure_in check
 make_in check all
 make_in check tests/profile/profile_writer tests/tool/stuck

@@ -60,14 +60,44 @@ static struct usp_report *read_text(const char *text) {
     return report;
 }
 
+/* A text that is read in pieces of a few bytes, until one fails. */
+struct pieces {
+    const char *rest;
+    size_t fails_after; /* pieces */
+};
+
+static int read_piece(void *context, char *bytes, size_t size, size_t *n) {
+    struct pieces *pieces = context;
+    const size_t length = strlen(pieces->rest), wanted = length < 3 ? length : 3;
+    if (pieces->fails_after-- == 0) return USP_ERROR_SYSTEM;
+    *n = wanted < size ? wanted : size;
+    memcpy(bytes, pieces->rest, *n);
+    pieces->rest += *n;
+    return USP_OK;
+}
+
+static struct usp_report *read_in_pieces(const char *text) {
+    struct pieces pieces = {.rest = text, .fails_after = SIZE_MAX};
+    struct usp_reader_options options;
+    struct usp_report *report;
+    char error[128];
+    usp_reader_options_init(&options);
+    options.find = name_app;
+    const int status = usp_report_read(&options, read_piece, &pieces, &report, error, sizeof error);
+    ck_assert_msg(status == USP_OK, "%d %s", status, error);
+    return report;
+}
+
 static void check_report(const char *in, const char *expected, uint32_t style) {
-    struct output output = {.text = NULL};
-    struct usp_report *report = read_text(in);
-    ck_assert_int_eq(usp_report_format(report, style, gather, &output), USP_OK);
-    ck_assert_msg(strcmp(output.text != NULL ? output.text : "", expected) == 0, "is:\n%s\nnot:\n%s", output.text,
-                  expected);
-    free(output.text);
-    usp_report_free(report);
+    struct usp_report *const reports[] = {read_text(in), read_in_pieces(in)};
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+        struct output output = {.text = NULL};
+        ck_assert_int_eq(usp_report_format(reports[i], style, gather, &output), USP_OK);
+        ck_assert_msg(strcmp(output.text != NULL ? output.text : "", expected) == 0, "is:\n%s\nnot:\n%s", output.text,
+                      expected);
+        free(output.text);
+        usp_report_free(reports[i]);
+    }
 }
 
 #define APP  "App                           \t"
@@ -627,6 +657,38 @@ START_TEST(cut_json) {
 }
 END_TEST
 
+/* A recording of Instruments: lists share addresses, and the last 0 is the end of a stack. */
+START_TEST(recording) {
+    static const char text[] =
+        "<?xml version=\"1.0\"?>\n<trace-query-result><node><schema name=\"time-profile\"/>\n"
+        "<row><thread id=\"1\" fmt=\"Main\"><tid id=\"2\">7178</tid></thread><backtrace id=\"3\"><process ref=\"9\"/>"
+        "<text-addresses id=\"4\" fmt=\"frag 1\">4294967552 4294967809</text-addresses><text-addresses id=\"5\">"
+        "4294968065 0</text-addresses></backtrace></row>\n"
+        "<row><thread ref=\"1\"/><backtrace id=\"6\"><text-addresses id=\"7\">4294968320</text-addresses>"
+        "<text-addresses ref=\"5\"/></backtrace></row>\n<row><thread ref=\"1\"/><backtrace ref=\"6\"/></row>\n"
+        "</node></trace-query-result>";
+    check_report(text,
+                 "Thread 7178 name:  Main\n"
+                 "Thread 7178:\n"
+                 "Heaviest stack:\n"
+                 "  3    ??? [0x100000300]\n"
+                 "  2    ??? [0x100000400]\n"
+                 "Call tree:\n"
+                 "  3    ??? [0x100000300]\n"
+                 "    1    ??? [0x100000200]\n"
+                 "      1    ??? [0x100000100]\n"
+                 "    2    ??? [0x100000400]\n\n",
+                 USP_REPORT_TEXT);
+    struct usp_report *report = NULL;
+    for (size_t i = 0; i < 30; i += 29) {
+        struct pieces pieces = {.rest = text, .fails_after = i};
+        ck_assert_int_eq(usp_report_read(NULL, read_piece, &pieces, &report, NULL, 0), USP_ERROR_SYSTEM);
+        ck_assert_ptr_null(report);
+    }
+    ck_assert_int_eq(usp_report_read(NULL, NULL, NULL, &report, NULL, 0), USP_ERROR_ARGUMENT);
+}
+END_TEST
+
 /* Apple, "Identifying high-memory use with jetsam event reports". */
 START_TEST(jetsam) {
     check_report(
@@ -1136,7 +1198,7 @@ int main(void) {
     add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
               text_of_apple, application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields,
               metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded,
-              every_format, refused, deep, cut_json, jetsam);
+              every_format, refused, deep, cut_json, recording, jetsam);
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);

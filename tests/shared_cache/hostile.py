@@ -164,5 +164,16 @@ def test_random_damage(h):
                 file.write(kept[name])
 
 
+def test_pages_that_are_too_large(h):
+    """Slide information whose pages are larger than any of dyld's, or not aligned, is named; functions keep their names."""
+    for size in (0x10000, 0x8000, 0x5000):
+        made = h.make('arm64', '--header 0x140 --slide 2')
+        info = made.peek(made.peek(0x138, 'I')[0] + 56 + 24, 'Q')[0]
+        made.poke(info + 4, 'I', size)
+        result = h.run('images', made.path).succeeded(notes=1)
+        check('pages of %d bytes' % size in result.err, result)
+        h.names_all(made, made.exported(), notes=1)
+
+
 if __name__ == '__main__':
     run_tests(sys.modules[__name__], sys.argv[1:])

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 
+import cores
 import reports
 from check_forms import FORMS
 from harness import NAMES, check, run_tests
@@ -100,6 +101,25 @@ def test_report(h):
         result = h.run('symbolize', '--quiet', '--log', path, '--shared-cache', made.path).succeeded()
         for name in names:
             check(name in result.out, arch, form, name, result)
+
+
+def test_core(h):
+    """A core without the memory of the cache: code, unwind tables and names come from the cache of its UUID. The thread
+    is in a function without a frame record, so that only its unwind table leads to the caller."""
+    expected = ['hidden_add', 'sys_add', 'sys_abort', 'gamma_entry']
+    for form in ('--header 0x140', '--header 0x1c8'):
+        made = h.make('arm64', form)
+        path = os.path.join(h.work, 'core')
+        with open(path, 'wb') as file:
+            file.write(cores.make_core(made, 0x4c2c000))
+        found = h.run('stack', '--json', '--shared-cache', made.path, path).succeeded().objects()[0]
+        names = [frame.get('symbol') for frame in found['threads'][0]['frames']]
+        check(names == expected, form, names, found)
+        other = h.make('arm64', form + ' --seed other')
+        result = h.run('stack', '--json', '--shared-cache', other.path, path)
+        check(not any(name in result.out for name in expected), result)
+        result = h.run('stack', '--json', path)
+        check(not any(name in result.out for name in expected), result)
 
 
 def test_store(h):

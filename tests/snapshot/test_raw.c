@@ -631,6 +631,103 @@ START_TEST(files) {
 }
 END_TEST
 
+static int add_bytes(void *to, const void *bytes, size_t n) {
+    put_bytes(to, bytes, n);
+    return USP_OK;
+}
+
+/* A report as the crash kit writes it: the crash twice, notes, the crashed thread before the images. */
+static struct builder crash_report(const struct capture *c) {
+    struct builder b = {0};
+    struct uspi_raw_sink sink;
+    struct uspi_raw_crash crash = {
+        .signal = 11, .code = 2, .flags = USPI_RAW_CRASH_ADDRESS, .fault_address = 0x5008, .thread = 7, .started = 99};
+    const struct usp_snapshot_info info = {.arch = USP_ARCH_ARM64, .os = USP_OS_LINUX, .pid = 42, .program = "/bin/a"};
+    const struct usp_thread_info thread = {.thread = {7, 7}, .flags = USP_THREAD_CRASHED};
+    const struct uspi_raw_about about = {.info = &thread};
+    const struct usp_snapshot_note notes[] = {{.kind = USP_NOTE_VALUE, .key = "user", .text = "anna"},
+                                              {.kind = USP_NOTE_BREADCRUMB, .time = 5, .key = "", .text = "step"}};
+    uspi_raw_begin(&sink, add_bytes, &b);
+    uspi_raw_put_process(&sink, &info, 0);
+    uspi_raw_put_crash(&sink, &crash);
+    for (size_t i = 0; i < 2; i++) uspi_raw_put_note(&sink, &notes[i]);
+    uspi_raw_put_thread(&sink, &about);
+    crash.flags |= USPI_RAW_CRASH_PLACE;
+    crash.place_low = 0x5000;
+    crash.place_high = 0x6000;
+    crash.access = 1;
+    uspi_raw_put_crash(&sink, &crash);
+    uspi_raw_put_stack(&sink, &c->stack);
+    for (size_t i = 0; i < usp_images_count(c->images); i++) uspi_raw_put_image(&sink, usp_images_get(c->images, i));
+    uspi_raw_end(&sink);
+    ck_assert_int_eq(sink.status, USP_OK);
+    return b;
+}
+
+static void check_crash(const struct usp_snapshot *snapshot, const struct capture *c) {
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+    ck_assert_uint_eq(info->signal, 11);
+    ck_assert_int_eq(info->signal_code, 2);
+    ck_assert_uint_eq(info->flags, USP_SNAPSHOT_FAULT);
+    ck_assert_uint_eq(info->fault_address, 0x5008);
+    ck_assert_uint_eq(info->crashed_thread, 7);
+    ck_assert_str_eq(info->crash, "SIGSEGV, the memory does not permit the access (SEGV_ACCERR), fault address 0x5008: "
+                                  "memory that is readable, not writable, not executable");
+    const struct usp_snapshot_note *note = usp_snapshot_get_note(snapshot, 0);
+    ck_assert_uint_eq(note->kind, USP_NOTE_VALUE);
+    ck_assert_str_eq(note->key, "user");
+    ck_assert_str_eq(note->text, "anna");
+    note = usp_snapshot_get_note(snapshot, 1);
+    ck_assert_uint_eq(note->time, 5);
+    ck_assert_str_eq(note->text, "step");
+    ck_assert_ptr_null(usp_snapshot_get_note(snapshot, 2));
+    check_images(snapshot, c);
+    check_stack(&usp_snapshot_get_thread(snapshot, 0)->stack, &c->stack);
+}
+
+START_TEST(crash_reports) {
+    struct capture c;
+    struct uspi_error error;
+    struct usp_snapshot *snapshot;
+    make_capture(&c);
+    struct builder b = crash_report(&c);
+    ck_assert_int_eq(read_bytes(b.bytes, b.size, 0, &snapshot, &error), USP_OK);
+    check_crash(snapshot, &c);
+    /* Written again, it is the same report. */
+    struct usp_raw_capture raw;
+    usp_raw_capture_init(&raw);
+    raw.snapshot = snapshot;
+    struct builder again = written(&raw);
+    usp_snapshot_free(snapshot);
+    ck_assert_int_eq(read_bytes(again.bytes, again.size, 0, &snapshot, &error), USP_OK);
+    check_crash(snapshot, &c);
+    usp_snapshot_free(snapshot);
+    builder_free(&again);
+    /* Any byte may be damaged: the records before it are read, or nothing is. */
+    const long held = allocations_held();
+    for (size_t i = 0; i < b.size; i++) {
+        /* The header's last word is not read. */
+        if (i >= 12 && i < USPI_RAW_HEADER_SIZE) continue;
+        b.bytes[i] ^= 0x5a;
+        int status = read_bytes(b.bytes, b.size, 0, &snapshot, &error);
+        if (status == USP_OK) ck_assert((usp_snapshot_get_info(snapshot)->flags & USP_SNAPSHOT_TRUNCATED) != 0);
+        if (status == USP_OK) usp_snapshot_free(snapshot);
+        b.bytes[i] ^= 0x5a;
+        ck_assert_int_eq(allocations_held(), held);
+    }
+    for (long n = 1, status = USP_ERROR_NO_MEMORY; status != USP_OK && n < 1000; n++) {
+        fail_allocation(n);
+        status = read_bytes(b.bytes, b.size, 0, &snapshot, &error);
+        fail_allocation(0);
+        if (status == USP_OK) usp_snapshot_free(snapshot);
+        if (status != USP_OK) ck_assert_int_eq(status, USP_ERROR_NO_MEMORY);
+        ck_assert_int_eq(allocations_held(), held);
+    }
+    builder_free(&b);
+    free_capture(&c);
+}
+END_TEST
+
 START_TEST(arguments) {
     struct usp_raw_capture raw;
     struct usp_snapshot *snapshot;
@@ -658,6 +755,6 @@ int main(void) {
     add_tests(all, round_trip, cut_off, damaged);
     tcase_add_loop_test(all, options_hold, 0, (int)(sizeof fewer / sizeof *fewer));
     tcase_add_loop_test(all, hostile, 0, hostile_count - 1);
-    add_tests(all, later_versions, queues, memory_runs_out, files, arguments);
+    add_tests(all, later_versions, queues, memory_runs_out, files, crash_reports, arguments);
     return run_suite("raw", all);
 }

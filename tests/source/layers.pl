@@ -7,7 +7,7 @@ use strict;
 use warnings;
 
 # The order of doc/design.md. A folder has the rank of its longest prefix in this list.
-my @layers = ('arch', 'lib/base', 'lib/object', 'lib/unwind/signals', 'lib/os', 'lib/images', 'lib/unwind', 'lib/corefile', 'lib/capture', 'lib/snapshot',
+my @layers = ('arch', 'lib/base', 'lib/object', 'lib/unwind/signals', 'lib/os', 'lib/images', 'lib/unwind', 'lib/corefile', 'lib/capture', 'lib/snapshot', 'lib/recording', 'lib/crash',
     'lib/demangle', 'lib/symbolize', 'lib/report', 'lib/profile', 'lib/sampler', 'lib/monitor', 'lib/objc', 'tools');
 my %rank;
 @rank{@layers} = 0 .. $#layers;

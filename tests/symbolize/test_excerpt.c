@@ -12,6 +12,7 @@
 
 #include "lib/images/image_list.h"
 #include "lib/symbolize/index/expected.h"
+#include "lib/symbolize/store/index_write.h"
 #include "tests/support/excerpt_compare.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/folder.h"
@@ -93,6 +94,65 @@ START_TEST(random_candidates) {
      * so that this proves something. */
     ck_assert_uint_gt(tally.decided, 10000);
     ck_assert_uint_gt(tally.wrong, 500);
+}
+END_TEST
+
+/* ---- the symbols of an index file, in groups of 64 ---- */
+
+enum { STORED = 400, STORED_SPAN = 4000 };
+
+/* Makes an index of random functions of two strategies, of which some reach over whole groups, some have no size, and
+ * some have other names. */
+static struct uspi_index_file *make_stored(void) {
+    static const uint8_t id[16] = {1, 2};
+    const struct uspi_index_header header = {
+        .flags = USPI_INDEX_MACHO, .arch = USP_ARCH_ARM64, .build_id_size = sizeof id, .build_id = id};
+    struct uspi_index_writer *writer = uspi_index_writer_create();
+    struct uspi_index_file *index;
+    uint8_t *bytes;
+    size_t size;
+    char name[16];
+    for (unsigned i = 0; i < STORED; i++) {
+        const usp_addr start = BASE + 10 * i + (usp_addr)(rand() % 10);
+        const unsigned kind = (unsigned)rand() % 16;
+        const uint64_t length = kind == 0   ? 0
+                                : kind == 1 ? (uint64_t)rand() % (STORED_SPAN / 4)
+                                            : 1 + (uint64_t)rand() % 20;
+        snprintf(name, sizeof name, "f%u", i);
+        ck_assert(uspi_index_add_symbol(writer, start, length, name,
+                                        i % 5 == 0 ? USP_STRATEGY_OBJC_METADATA : USP_STRATEGY_SYMTAB));
+        snprintf(name, sizeof name, "other%u", i);
+        if (kind > 12) ck_assert(uspi_index_add_other_name(writer, start, name));
+    }
+    ck_assert_int_eq(uspi_index_finish(writer, &header, &bytes, &size), USP_OK);
+    uspi_index_writer_free(writer);
+    FILE *file = fopen(in_folder("stored"), "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+    free(bytes);
+    ck_assert_int_eq(uspi_index_file_open(in_folder("stored"), &index, NULL), USP_OK);
+    return index;
+}
+
+START_TEST(stored_symbols) {
+    static const uint32_t strategies[] = {USP_STRATEGY_SYMTAB, USP_STRATEGY_OBJC_METADATA};
+    struct excerpt_tally tally = {0};
+    srand((unsigned)_i + 1);
+    make_folder();
+    struct uspi_index_file *index = make_stored();
+    for (unsigned i = 0; i < 2; i++) {
+        struct uspi_tables *tables;
+        ck_assert_int_eq(uspi_index_tables_open(index, strategies[i], 0x1000, &tables), USP_OK);
+        ck_assert(tables->skips);
+        compare_excerpts(tables, BASE + 0x1000 - 5, BASE + 0x1000 + STORED_SPAN + 70, 10 + (uint64_t)rand() % 150, 40,
+                         &tally);
+        tables->close(tables);
+    }
+    uspi_index_file_close(index);
+    remove_folder();
+    ck_assert_uint_gt(tally.decided, 400);
+    ck_assert_uint_gt(tally.wrong, 10);
 }
 END_TEST
 
@@ -696,6 +756,7 @@ int main(void) {
     tcase_set_timeout(candidates, 60);
     add_loop_tests(candidates, 0, 4, random_candidates, windows_stay_apart_and_hold_what_was_asked);
     add_tests(candidates, more_than_4_gb_above_the_lowest);
+    tcase_add_loop_test(candidates, stored_symbols, 0, 6);
     TCase *files = tcase_create("files");
     tcase_set_timeout(files, 60);
     tcase_add_checked_fixture(files, begin, remove_folder);

@@ -236,9 +236,10 @@ END_TEST
 
 struct finding {
     unsigned asked[BUILDS], layouts, notes;
+    bool gives_files;
 };
 
-/* Gives the index first, and the file when the layout is wanted. Build 5 has no source, 6 is refused, 7 has no file. */
+/* Gives the index first, and the file when the layout is wanted, or at once. Build 5 has no source, 6 is refused, 7 has no file. */
 static int find(void *context, const struct usp_place *place, struct usp_build_sources *sources) {
     struct finding *finding = context;
     const unsigned build = place->build_id[0];
@@ -254,7 +255,7 @@ static int find(void *context, const struct usp_place *place, struct usp_build_s
     }
     struct usp_build_source *source = &sources->of[sources->count++];
     *source = (struct usp_build_source){.index_store = in_folder("store"), .build_id_size = ID};
-    if ((sources->flags & USP_BUILD_LAYOUT) != 0) source->path = path_of(build);
+    if ((sources->flags & USP_BUILD_LAYOUT) != 0 || finding->gives_files) source->path = path_of(build);
     memcpy(source->build_id, place->build_id, ID);
     return USP_OK;
 }
@@ -278,7 +279,7 @@ static struct usp_builds *with_function(struct finding *finding, uint32_t kept) 
 }
 
 START_TEST(sources_of_the_caller) {
-    struct finding finding = {{0}, 0, 0};
+    struct finding finding = {.gives_files = false};
     struct usp_builds *builds = with_function(&finding, 0);
     struct usp_place places[8];
     struct usp_answer answers[8];
@@ -310,7 +311,7 @@ END_TEST
 
 START_TEST(few_builds_stay_open) {
     static const unsigned order[] = {0, 1, 2, 3, 4, 8, 9, 10, 11};
-    struct finding finding = {{0}, 0, 0};
+    struct finding finding = {.gives_files = true};
     struct usp_builds *builds = with_function(&finding, 2);
     struct usp_answer answer;
     for (unsigned round = 0; round < 3; round++) {
@@ -325,6 +326,34 @@ START_TEST(few_builds_stay_open) {
     ck_assert_uint_eq(finding.asked[10], 1);
     ck_assert_uint_eq(finding.asked[9], 3);
     ck_assert_uint_eq(finding.asked[0], 3);
+    usp_builds_free(builds);
+}
+END_TEST
+
+/* Asks each build that has an index for places, and closes builds as often as memory is measured at the least. */
+static void ask_indexes(struct usp_builds *builds, unsigned places) {
+    for (unsigned build = 0; build < BUILDS; build++) {
+        struct usp_answer answer;
+        if (build == 5 || build == 6) continue;
+        for (unsigned i = 0; i < 2 * places; i++) {
+            struct usp_place place = place_of(build, TEXT_LOW + i / 2);
+            if (i % 2 == 1) place.flags = USP_PLACE_EXACT;
+            ck_assert_int_eq(usp_symbolize_places(builds, &place, &answer, 1), USP_OK);
+        }
+    }
+    for (unsigned i = 0; i < 256; i++) usp_builds_trim(builds);
+}
+
+/* A report of a system has frames in hundreds of images, whose indexes were opened again and again. */
+START_TEST(indexes_stay_open_by_their_memory) {
+    struct finding finding = {.gives_files = false};
+    struct usp_builds *builds = with_function(&finding, 1);
+    for (unsigned round = 0; round < 3; round++) ask_indexes(builds, 1);
+    for (unsigned i = 0; i < BUILDS; i++) ck_assert_uint_eq(finding.asked[i], i != 5 && i != 6);
+    /* Of many names in each, some are given up. */
+    for (unsigned round = 0; round < 2; round++) ask_indexes(builds, FUNCTIONS * STEP);
+    ck_assert_uint_eq(finding.asked[0], 2);
+    ck_assert_uint_eq(finding.asked[11], 1);
     usp_builds_free(builds);
 }
 END_TEST
@@ -416,7 +445,7 @@ int main(void) {
     tcase_add_checked_fixture(places, make_builds, remove_folder);
     tcase_add_checked_fixture(memory, make_builds, remove_folder);
     add_tests(places, as_single_questions, strange_places, arguments, sources_of_the_caller, few_builds_stay_open,
-              image_outside_of_the_list);
+              indexes_stay_open_by_their_memory, image_outside_of_the_list);
     add_tests(memory, each_allocation_fails, kept_answers_are_bounded);
     tcase_set_timeout(memory, 60);
     return run_suite("places", places, memory);

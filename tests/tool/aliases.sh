@@ -5,7 +5,7 @@
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
-need_tools clang-19 ld64.lld-19 dsymutil-19 llvm-nm-19
+need_tools clang-19 ld64.lld-19 dsymutil-19 llvm-nm-19 llvm-objcopy-19 llvm-strip-19
 export HOME=$work XDG_CACHE_HOME='' UNSPOOL_INDEX_STORE=''
 cd "$work"
 
@@ -126,6 +126,19 @@ run 0 index --verify -o store one
 rm one
 run 0 symbolize --aliases --index store -o full "$one"
 [[ $(sed 's/in full/in one/' out) == "$described"$'\n    alias apple_draw(int)' ]] || fail "ELF: $(cat out)"
+
+# Dart's compiler makes symbols of names; debug information has the name itself.
+printf 'volatile int sink;\n__attribute__((noinline)) int take(int a) { sink = a; return a + sink; }\nint go(int a) { return take(a) + 1; }\n' >dart.c
+clang-19 -target x86_64-linux-gnu -g -O1 -fPIC -c -o dart.o dart.c
+llvm-objcopy-19 --redefine-sym take=Precompiled_Queue_take_412 dart.o
+ld.lld-19 --build-id -shared -o dart dart.o
+take=0x$(llvm-nm-19 dart | awk '/Precompiled_Queue_take_412/ { print $1 }')
+run 0 symbolize --aliases -o dart "$take"
+[[ $(cat out) == 'take (in dart) (dart.c:2)' ]] || fail "Dart: $(cat out)"
+run 0 index --quiet -o store dart
+llvm-strip-19 -g dart
+run 0 symbolize --index store -o dart "$take"
+[[ $(cat out) == 'take (in dart) (dart.c:2)' ]] || fail "Dart, by its index: $(cat out)"
 
 # Last, because validators may be missing.
 cd "$started_in"

@@ -33,6 +33,9 @@ err_has '^unspool: .*/Empty\.app\.dSYM: a dSYM bundle without its file '
 err_has '^unspool: .*/App\.dSYM/Contents/Resources/DWARF/App: .*: the dSYM is cut or damaged$'
 run 0 symbolize --log "$work/log" --search "$work/files" --quiet
 err_is_empty
+# A folder without any build.
+run 0 symbolize --log "$work/log" --search "$work/files/Empty.app.dSYM"
+err_has "^unspool: App $id: not found in --search\$"
 
 # ---- -o with a bundle
 mkdir "$work/App.app"

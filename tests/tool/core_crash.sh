@@ -58,7 +58,13 @@ fi
 # A living process.
 start ./crashes wait
 gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+# The process and its core have the same frames, to the outermost one, where the table says that there is no caller.
+run 0 stack "$pid"
+grep -E '^([0-9]|    ends)' out >living
 run 0 stack core
+grep -E '^([0-9]|    ends)' out >dead
+diff living dead >differences || fail "the process and its core differ: $(cat differences)"
+grep -q ' _start + ' living || fail "the main thread's stack does not go on to _start: $(cat living)"
 out_lacks 'ended by|crashed\)|SIGSTOP'
 [[ $(grep -m 1 '^Thread' out) == "Thread $pid "*'(main)'* ]] || fail "the main thread is not the first"
 run 0 stack --json core

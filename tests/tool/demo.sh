@@ -33,6 +33,11 @@ fi
 for chain in 'draw_frame render' 'save_settings autosave'; do
   [[ " $(frames '' | tr '\n' ' ') " == *" $chain "* ]] || fail "no stack has: $chain" "$(cat "$work/out")"
 done
+# The thread that holds the lock is named.
+owner=$(sed -n 's/^    waits for a mutex that thread \([0-9]*\) "demo" holds$/\1/p' "$work/out")
+if [[ $(uname -s) == Linux ]]; then
+  expect_frames "Thread ${owner:-none} " save_settings autosave
+fi
 [[ $(grep -c '^Thread ' "$work/out") -eq 3 ]] || fail "the monitor's own thread is in the report" "$(cat "$work/out")"
 # The output has every line that README shows, apart from numbers and what the C library's debug information adds.
 shown() { sed -E 's/0x[0-9a-f]+/0x/; s/[0-9]+(\.[0-9]+)?/N/g; s/ +/ /g; s|Process N [^,]*|Process|' "$@" | grep -v ' libc\.so'; }

@@ -63,6 +63,15 @@ sed -i '2s/.*/0   App                           	0x0000000104e61f34 -[View draw]
 run 0 symbolize --log "$work/named.crash" --search "$work/files"
 cmp "$work/out" "$work/expected" || fail "$(diff "$work/out" "$work/expected")"
 
+# ---- KSCrash's lines with a second name in parentheses, in which an inlined call comes first
+printf '%s\n' '0   App                           	0x0000000104e61f34 0x104e5c000 + 24372 (far_export + 20276)' \
+  "$images" >"$work/second.crash"
+run 0 symbolize --log "$work/second.crash" --search "$work/files"
+cp "$work/out" "$work/second.named"
+sed '/^0 /!d' "$work/expected" | cmp - <(grep '^0 ' "$work/out") || fail "two names: $(cat "$work/out")"
+run 0 symbolize --log "$work/second.named" --search "$work/files"
+cmp "$work/out" "$work/second.named" || fail "a second run changes lines that had two names"
+
 # ---- as they are
 run 0 symbolize --log "$work/named.crash" --search "$work/files" --keep-names
 cmp "$work/out" "$work/named.crash" || fail "--keep-names changes names"

@@ -56,8 +56,8 @@ fi
 
 # A deep stack keeps both ends, and gives the number of frames left out.
 start "$stuck" deep
-run 0 stack --max 10 --tail 3 "$pid"
-[[ $(frames "$pid" | wc -l) -eq 10 ]] || fail "--max 10 gives $(frames "$pid" | wc -l) frames"
+run 0 stack --max 12 --tail 5 "$pid"
+[[ $(frames "$pid" | wc -l) -eq 12 ]] || fail "--max 12 gives $(frames "$pid" | wc -l) frames"
 expect_frames "$pid" inner descend descend
 expect_frames "$pid" descend main
 out_has '^    \.\.\. [0-9]+ frames left out \.\.\.$'

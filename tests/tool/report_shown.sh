@@ -134,6 +134,27 @@ END
 run 0 report --quiet --diff "$work/few.xml" "$work/many.xml"
 [[ $(grep -cE '^[-+] .* both$' "$work/out") -eq 2 ]] || fail "a small and a large stack are aligned"
 
+# Many equal stacks: each is compared with few others, which takes a tenth of this limit of processor time.
+python3 - "$work/threads.ips" <<'END'
+import json, sys
+threads = [{'id': i, 'frames': [{'imageOffset': i, 'imageIndex': 0}]} for i in range(250000)]
+image = {'base': 1 << 32, 'name': 'App', 'uuid': '0123abcd-4567-89ab-cdef-0123456789ab'}
+with open(sys.argv[1], 'w') as out:
+    out.write(json.dumps({'app_name': 'App', 'timestamp': 'x'}) + '\n')
+    json.dump({'usedImages': [image], 'threads': threads}, out)
+END
+# Sanitizers need more of both.
+is_sanitized() { grep -q -- '^CFLAGS = .*-fsanitize' Makefile; }
+(is_sanitized || ulimit -t 10; "$unspool" report --quiet --diff "$work/threads.ips" "$work/threads.ips") >"$work/out" || fail "many equal stacks"
+out_has '^250000 stacks are equal in both\.$'
+
+# A hole in a sparse file takes no memory. Its text is shown.
+cp "$work/old.crash" "$work/sparse.crash"
+truncate -s 600M "$work/sparse.crash"
+(is_sanitized || ulimit -v 400000; "$unspool" report --quiet "$work/sparse.crash") >"$work/sparse.shown" || fail "a sparse file: status $?"
+run 0 report --quiet "$work/old.crash"
+cmp "$work/out" "$work/sparse.shown" || fail "a sparse file is shown in another way"
+
 # ---- --html
 run 0 report --quiet --html "$work/old.crash"
 python3 - "$work/out" <<'END' || fail "the page is not as it should be"

@@ -117,6 +117,16 @@ run 1 report --quiet --thread 1 "$work/hang.txt" "$work/a.ips"
 out_has '^Thread 1 Crashed:$'
 out_has 'a\.ips:$'
 ! grep 'hang' "$work/out" || fail "a report without the thread has a heading"
+# Sentry: an exception that the program has not handled is a crash.
+for handled in false true; do
+  printf '{"exception":{"values":[{"type":"E","mechanism":{"handled":%s},"stacktrace":{"frames":[{"instruction_addr":"0x100000010"}]}}]},"debug_meta":{"images":[{"type":"macho","image_addr":"0x100000000","image_size":65536,"code_file":"App"}]}}' \
+    "$handled" >"$work/$handled.json"
+done
+run 0 report --quiet --thread crashed "$work/false.json"
+out_has '^Thread 0 Crashed:$'
+run 1 report --quiet --thread crashed "$work/true.json"
+run 0 report --quiet "$work/true.json"
+out_has '^Thread 0:$'
 # The last check, because it ends the test where the validator is missing.
 validate report "$work"/*.shown
 verdict

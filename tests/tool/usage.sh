@@ -23,7 +23,7 @@ run 0 help record
 cmp -s "$work/out" "$work/help" || fail "help record differs from record --help"
 err_is_empty
 # The manual page has every option that the help names.
-for command in stack record symbolize images symbols store; do
+for command in stack record profile symbolize images symbols store; do
   run 0 "$command" --help
   out_has "^usage: unspool $command "
   out_has 'exit status: 0'

@@ -117,18 +117,24 @@ refs = '<frame ref="2"/>' * 60000
 both = '<row><thread ref="1"/><backtrace ref="4"/></row><row><thread ref="1"/><backtrace ref="5"/></row>'
 open(f'{work}/turns.xml', 'w').write(first.replace('</b', refs + '</b') + '<row><thread ref="1"/><backtrace id="5"><frame ref="2"/>'
                                      + refs + '<frame ref="2"/></backtrace></row>' + both * 30000)
+# Many stacks refer to one list of addresses.
+addresses = '<text-addresses id="6">' + '4097 ' * 10000 + '</text-addresses>'
+open(f'{work}/lists.xml', 'w').write(first.replace('</b', addresses + '</b') + ''.join(
+    f'<row><thread ref="1"/><backtrace id="{i}"><text-addresses ref="6"/></backtrace></row>' for i in range(10, 5010)))
 # Many threads refer to one stack.
 threads = ''.join(f'<row><thread id="{i}" fmt="T{i}"/><backtrace ref="4"/></row>' for i in range(10, 510))
 open(f'{work}/threads.xml', 'w').write(first.replace('</b', '<frame ref="2"/>' * 3000 + '</b') + threads)
 END
-for name in open quotes comments instructions turns threads; do
+for name in open quotes comments instructions turns threads lists; do
   timeout 60 "$unspool" report --quiet --json "$work/$name.xml" >"$work/$name.json" 2>"$work/$name.said" || fail "report, $name: $?"
 done
 for name in open quotes comments instructions; do
   timeout 60 "$unspool" symbolize --quiet --log "$work/$name.xml" --search "$work/none" >"$work/out" || fail "symbolize, $name: $?"
   cmp "$work/$name.xml" "$work/out" || fail "$name: the text is changed"
 done
-grep -q 'samples are left out, because they refer to the same stacks too often$' "$work/threads.said" || fail "the message: $(cat "$work/threads.said")"
+for name in threads lists; do
+  grep -q 'samples are left out, because they refer to the same stacks too often$' "$work/$name.said" || fail "the message: $(cat "$work/$name.said")"
+done
 python3 - "$work" <<'END' || fail "hostile files have other trees"
 import json, sys
 for name, counts in ('open', [1]), ('turns', [60002] * 60001 + [30001]):
@@ -152,9 +158,10 @@ with open(sys.argv[1], 'w') as out:
 END
 python3 - "$unspool" "$work/large.xml" "$work/none" <<'END' || fail "a large file needs too much memory"
 import os, resource, subprocess, sys
-subprocess.run([sys.argv[1], "symbolize", "--quiet", "--log", sys.argv[2], "--search", sys.argv[3]], stdout=subprocess.DEVNULL, check=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-assert used < os.path.getsize(sys.argv[2]) / 2, used
+for command in ["symbolize", "--log"], ["report"]:
+    subprocess.run([sys.argv[1], *command, sys.argv[2], "--quiet", "--search", sys.argv[3]], stdout=subprocess.DEVNULL, check=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    assert used < os.path.getsize(sys.argv[2]) / 2, (command, used)
 END
 # The last check, because it ends the test where the validator is missing.
 validate report "$work/trace.shown"

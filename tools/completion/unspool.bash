@@ -11,11 +11,15 @@ _unspool_options() {
     ;;
   symbolize)
     echo '-o -p -arch --arch --uuid -l -s -offset --offset -f -i -inlineFrames -fullPath --columns --aliases --map-path --index --shared-cache --demangle --json --log --search --binary-images
-      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --keep-names --strict --quiet --records -h --help'
+      --fetch --debuginfod --fetch-cache --fetch-timeout --in-place --follow --output --keep-names --jobs --strict --quiet --records -h --help'
     ;;
   record)
     echo '-o -p --duration --rate --threads --format --wall --cpu --merge --native-ids --max --async --budget --memory --demangle
       --no-symbols --no-lines --lines --map-path --index --quiet -h --help'
+    ;;
+  profile)
+    echo '-o --pid --comm --event --time --format --wall --cpu --merge --native-ids --max --memory --demangle --no-symbols --no-lines --lines
+      --map-path --index --sysroot --quiet -h --help'
     ;;
   report) echo '--search --shared-cache --binary-images --fetch --debuginfod --fetch-cache --fetch-timeout --index --map-path --demangle --thread --app --json --html --diff --keep-names --strict --quiet -h --help' ;;
   images) echo '--json --shared-cache -h --help' ;;
@@ -44,11 +48,11 @@ _unspool() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _unspool_reply words "$word" -W "stack record symbolize report images symbols index store help $(_unspool_options '')"
+    _unspool_reply words "$word" -W "stack record profile symbolize report images symbols index store help $(_unspool_options '')"
     return
   fi
   case $command:$before in
-  help:*) _unspool_reply words "$word" -W 'stack record symbolize report images symbols index store' ;;
+  help:*) _unspool_reply words "$word" -W 'stack record profile symbolize report images symbols index store' ;;
   report:--thread) _unspool_reply words "$word" -W crashed ;;
   *:--style)
     _unspool_reply words "$word" \
@@ -59,7 +63,7 @@ _unspool() {
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64e arm64_32 armv7 armv7s armv7k x86_64 x86_64h i386' ;;
   *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
   *:--fetch) _unspool_reply words "$word" -c ;;
-  *:--program | *:--core | *:--log | *:--binary-images | *:--shared-cache | symbolize:-[of] | record:-o) _unspool_reply files "$word" -f ;;
+  *:--program | *:--core | *:--log | *:--binary-images | *:--shared-cache | symbolize:-[of] | record:-o | profile:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p | stack:-p | record:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
   *:--thread | *:--threads | *:--max | *:--tail | *:--timeout | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--only | *:--map-path | symbolize:-[ls] | \

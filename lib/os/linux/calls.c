@@ -101,6 +101,12 @@ static long real_robust_list(pid_t tid, uintptr_t *head) {
 
 static long real_send_signal(pid_t pid, pid_t tid, int signal) { CALL(syscall(SYS_tgkill, pid, tid, signal)); }
 
+static long real_queue_signal(pid_t pid, pid_t tid, int signal, const siginfo_t *info) {
+    CALL(syscall(SYS_rt_tgsigqueueinfo, pid, tid, signal, info));
+}
+
+static long real_set_stack(const stack_t *stack, stack_t *old) { CALL(sigaltstack(stack, old)); }
+
 static long real_set_action(int signal, const struct sigaction *action, struct sigaction *old) {
     CALL(sigaction(signal, action, old));
 }
@@ -191,6 +197,8 @@ const struct uspi_linux_calls uspi_linux_real = {
     .probe_thread = real_probe_thread,
     .robust_list = real_robust_list,
     .send_signal = real_send_signal,
+    .queue_signal = real_queue_signal,
+    .set_stack = real_set_stack,
     .set_action = real_set_action,
     .set_mask = real_set_mask,
     .pending_signals = real_pending_signals,

@@ -42,6 +42,8 @@ struct uspi_linux_calls {
     long (*probe_thread)(pid_t pid, pid_t tid);            /* -ESRCH when there is no such thread */
     long (*robust_list)(pid_t tid, uintptr_t *head);       /* get_robust_list */
     long (*send_signal)(pid_t pid, pid_t tid, int signal); /* tgkill */
+    long (*queue_signal)(pid_t pid, pid_t tid, int signal, const siginfo_t *info); /* rt_tgsigqueueinfo */
+    long (*set_stack)(const stack_t *stack, stack_t *old);                         /* sigaltstack */
     long (*set_action)(int signal, const struct sigaction *action, struct sigaction *old);
     /* rt_sigprocmask for all signals, including libc's own: bit signal − 1. how: SIG_BLOCK, SIG_SETMASK … */
     long (*set_mask)(int how, const uint64_t *mask, uint64_t *old);

@@ -182,10 +182,16 @@ static int close_candidate(struct uspi_image_listing *w) {
     return w->found->add(w->found->context, &c->image);
 }
 
+static void set_path(struct candidate *c, const char *path) {
+    size_t length = strnlen(path, sizeof c->path - 1);
+    memcpy(c->path, path, length);
+    c->path[length] = '\0';
+}
+
 static void take_file(struct candidate *c, const struct uspi_mapping *m) {
     c->inode = m->inode;
     c->is_deleted = m->deleted;
-    snprintf(c->path, sizeof c->path, "%s", m->path);
+    set_path(c, m->path);
 }
 
 /* Begins a candidate with the mapping, if headers are at its beginning. */
@@ -204,7 +210,7 @@ static int open_candidate(struct uspi_image_listing *w, const struct uspi_mappin
     c->elf = elf;
     c->is_linear = is_linear(w, c, m);
     if (m->inode != 0) take_file(c, m);
-    if (is_vdso) snprintf(c->path, sizeof c->path, "linux-vdso.so.1");
+    if (is_vdso) set_path(c, "linux-vdso.so.1");
     return status;
 }
 
@@ -250,16 +256,21 @@ static int hand_over_data(const struct uspi_image_listing *w) {
     return status;
 }
 
-struct uspi_image_listing *uspi_image_listing_begin(int64_t living, int memory, struct uspi_images_found *found) {
-    struct uspi_image_listing *w = calloc(1, sizeof *w);
-    if (w == NULL) return NULL;
+/* Initializes a listing that is all zero. */
+static void init_listing(struct uspi_image_listing *w, int64_t living, struct usp_memory behind,
+                         struct uspi_images_found *found) {
     w->found = found;
-    found->files = uspi_os_files_seen(living);
-    const struct usp_memory behind = {uspi_proc_memory_read, (void *)(intptr_t)memory};
     w->memory = uspi_header_pages_init(&w->pages, behind);
     w->source = uspi_source_of_memory(&w->memory, "image");
     w->page = (usp_addr)getauxval(AT_PAGESZ);
     w->auxiliary.size = uspi_proc_read(living, 0, "auxv", (char *)w->auxiliary.bytes, sizeof w->auxiliary.bytes);
+}
+
+struct uspi_image_listing *uspi_image_listing_begin(int64_t living, int memory, struct uspi_images_found *found) {
+    struct uspi_image_listing *w = calloc(1, sizeof *w);
+    if (w == NULL) return NULL;
+    found->files = uspi_os_files_seen(living);
+    init_listing(w, living, (struct usp_memory){uspi_proc_memory_read, (void *)(intptr_t)memory}, found);
     return w;
 }
 
@@ -289,6 +300,40 @@ static int list_images(int64_t living, int memory, struct uspi_images_found *fou
     if (status != USP_OK)
         return uspi_refuse(refusal, status, "process %d: %s", refusal->pid, usp_status_string(status));
     return maps.error < 0 ? uspi_refuse_system(refusal, maps.error, "/proc/PID/maps") : USP_OK;
+}
+
+/* ---- this process, in a signal handler ---- */
+
+struct mapped_listing {
+    struct uspi_image_listing listing;
+    struct uspi_proc_maps maps;
+};
+
+_Static_assert(sizeof(struct mapped_listing) <= USPI_OS_MAPPED_ROOM, "the listing has room");
+
+static void note_place(const struct uspi_mapping *m, struct uspi_os_place *place) {
+    if (place->address < m->low || place->address >= m->high) return;
+    place->low = m->low;
+    place->high = m->high;
+    place->access = (m->readable ? USPI_OS_READABLE : 0u) | (m->writable ? USPI_OS_WRITABLE : 0u) |
+                    (m->executable ? USPI_OS_EXECUTABLE : 0u);
+}
+
+int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct uspi_os_place *place) {
+    struct mapped_listing *l = room;
+    struct uspi_mapping m;
+    memset(&l->listing, 0, sizeof l->listing);
+    place->low = place->high = 0;
+    int e = uspi_proc_maps_open(&l->maps, 0);
+    if (e < 0) return uspi_linux_status(e);
+    init_listing(&l->listing, 0, (struct usp_memory){uspi_os_read, NULL}, found);
+    while (l->listing.status == USP_OK && uspi_proc_maps_next(&l->maps, &m)) {
+        l->listing.status = take_mapping(&l->listing, &m);
+        note_place(&m, place);
+    }
+    uspi_proc_maps_close(&l->maps);
+    if (l->maps.error < 0) return uspi_linux_status(l->maps.error);
+    return l->listing.status == USP_OK ? close_candidate(&l->listing) : l->listing.status;
 }
 
 int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *error, size_t error_size) {

@@ -138,6 +138,7 @@ void uspi_request_give(int place, bool abandoned) {
 }
 
 void uspi_requests_free(void) {
+    atomic_store(&uspi_capturing.crash_place, 0);
     for (uint32_t i = 0; i < USPI_REQUESTS; i++) {
         uspi_request_drop((int)i);
         atomic_store(&uspi_capturing.owners[i], 0);
@@ -153,6 +154,7 @@ void uspi_requests_free(void) {
 void uspi_requests_after_fork(void) {
     for (unsigned i = 0; i < USPI_HANDLER_GROUPS; i++) atomic_store(&uspi_capturing.handlers[i], 0);
     uspi_forget_all_unanswering();
+    atomic_store(&uspi_capturing.crash_place, 0);
     for (uint32_t i = 0; i < USPI_REQUESTS; i++) {
         struct uspi_request *r = uspi_request_at((int)i);
         atomic_store(&uspi_capturing.asked[i], 0);

@@ -65,10 +65,11 @@ struct uspi_slot {
     char name[16];                   /* of a held thread */
 
     /* Used by the requester only. */
-    int32_t status;   /* USP_OK while the thread may still answer */
-    uint8_t sent;     /* number of signals sent */
-    uint8_t excused;  /* how many times the thread was found unable to answer */
-    bool is_repeated; /* the id was asked before in this round, and its thread had ended */
+    struct uspi_lock_wait lock; /* the lock that a held thread waits for */
+    int32_t status;             /* USP_OK while the thread may still answer */
+    uint8_t sent;               /* number of signals sent */
+    uint8_t excused;            /* how many times the thread was found unable to answer */
+    bool is_repeated;           /* the id was asked before in this round, and its thread had ended */
     /* Processor time of the thread when it was first seen running with the signal blocked; 0: it was not. */
     uint64_t ran;
 };

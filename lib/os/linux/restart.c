@@ -6,6 +6,7 @@
 
 #define _GNU_SOURCE 1
 #include "lib/os/linux/restart.h"
+#include "lib/os/linux/signal.h"
 
 #include "arch/host.h"
 
@@ -120,8 +121,7 @@ static bool any_handled(uint64_t set, bool without_restart) {
     struct sigaction action;
     for (int number = 1; number < 64 && set != 0; number++, set >>= 1) {
         if ((set & 1) == 0 || uspi_linux->set_action(number, NULL, &action) < 0) continue;
-        const bool is_siginfo = (action.sa_flags & SA_SIGINFO) != 0;
-        if (!is_siginfo && (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN)) continue;
+        if (!uspi_is_handler(&action)) continue;
         if (!without_restart || (action.sa_flags & SA_RESTART) == 0) return true;
     }
     return false;

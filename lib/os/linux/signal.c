@@ -23,10 +23,6 @@ static const int signals[] = {SIGURG, SIGWINCH};
 /* Flags that our handler must share with the program's action. */
 #define SHARED_FLAGS (SA_ONSTACK | SA_RESTART)
 
-static bool is_handler(const struct sigaction *action) {
-    return (action->sa_flags & SA_SIGINFO) != 0 || (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
-}
-
 /* ---- the handler ---- */
 
 /* Calls the next handler, the program's or another copy's, as the kernel would: with its mask, and with the signal
@@ -62,7 +58,7 @@ static void defer_program(const struct sigaction *below, int number, siginfo_t *
 
 static void handle(unsigned layer, int number, siginfo_t *info, void *context) {
     const struct sigaction *below = &uspi_capturing.layers[layer].below;
-    const bool is_shared = is_handler(below);
+    const bool is_shared = uspi_is_handler(below);
     uspi_capturing_thread.handled++;
     uspi_answer_requests(context);
     if (uspi_has_answer_room(context)) uspi_restart_mend(context, number, is_shared);
@@ -143,13 +139,13 @@ static int install(int number) {
     if (uspi_linux->set_action(number, NULL, &there) < 0) return USP_ERROR_SYSTEM;
     if (leads_to_us(&there, number)) return USP_OK;
     /* A handler that is called only once must not be called for a signal that the program did not send. */
-    if (is_handler(&there) && ((unsigned)there.sa_flags & (unsigned)SA_RESETHAND) != 0) return USP_ERROR_BUSY;
+    if (uspi_is_handler(&there) && ((unsigned)there.sa_flags & (unsigned)SA_RESETHAND) != 0) return USP_ERROR_BUSY;
     const unsigned layer = layer_for(&there);
     if (layer == USPI_LAYERS) return USP_ERROR_BUSY;
     memset(&action, 0, sizeof action);
     action.sa_sigaction = handlers[layer];
     /* The program's handler may rely on calls that end with EINTR, and on the stack that it runs on. */
-    action.sa_flags = SA_SIGINFO | (is_handler(&there) ? there.sa_flags & SHARED_FLAGS : SHARED_FLAGS);
+    action.sa_flags = SA_SIGINFO | (uspi_is_handler(&there) ? there.sa_flags & SHARED_FLAGS : SHARED_FLAGS);
     /* No handler may run on a held thread, not even for libc's own signals, which sigfillset leaves out. */
     const uint64_t mask = USPI_HANDLER_MASK;
     memcpy(&action.sa_mask, &mask, sizeof mask);
@@ -168,7 +164,7 @@ static bool is_copys(int number) {
 
 static bool is_unhandled(int number) {
     struct sigaction there;
-    return uspi_linux->set_action(number, NULL, &there) >= 0 && !is_handler(&there);
+    return uspi_linux->set_action(number, NULL, &there) >= 0 && !uspi_is_handler(&there);
 }
 
 /* The signal that another copy uses, else the first that the program does not handle. */

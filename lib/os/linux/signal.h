@@ -17,6 +17,14 @@
 
 #include "lib/os/linux/capturing.h"
 
+#include <signal.h>
+
+/* Whether an action calls a function. SIG_DFL and SIG_IGN mean the same with SA_SIGINFO (Linux kernel/signal.c), and
+ * both members of the union have them. */
+static inline bool uspi_is_handler(const struct sigaction *action) {
+    return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
 /* Installs the handler, or puts it back in front. The caller holds the lock `changes`.
  *   wanted  SIGURG or SIGWINCH; 0: the one that another copy of the library uses, else the first for which the program
  *           has no handler

@@ -173,6 +173,17 @@ static void copy_stacks(struct stop *stop, bool all_that_fits) {
     stop->copied = at;
 }
 
+/* Reads the locks that threads wait for. A thread that has resumed by itself may have changed its lock. */
+static void copy_locks(const struct stop *stop) {
+    const struct usp_memory memory = {uspi_os_read, NULL};
+    const uint32_t used = atomic_load(&stop->r->used);
+    for (uint32_t i = 0; i < used; i++) {
+        struct uspi_slot *s = &stop->r->slots[i];
+        if (uspi_slot_ready(s)) (void)uspi_lock_wait_read(&s->lock, &s->registers, &memory);
+        if (!uspi_slot_ready(s)) s->lock.word = 0;
+    }
+}
+
 /* Stops the threads once: from the first request to the release. */
 static int stop_once(struct stop *stop, bool all_that_fits) {
     struct uspi_request *r = stop->r = uspi_request_at(USPI_SNAPSHOT_PLACE);
@@ -181,6 +192,7 @@ static int stop_once(struct stop *stop, bool all_that_fits) {
     atomic_store(&uspi_capturing.asked[USPI_SNAPSHOT_PLACE], USPI_EVERYONE);
     int e = ask_everyone(stop);
     if (e == 0) copy_stacks(stop, all_that_fits);
+    if (e == 0) copy_locks(stop);
     atomic_store(&uspi_capturing.asked[USPI_SNAPSHOT_PLACE], 0);
     uspi_round_end(r);
     stop->ended = uspi_os_clock();
@@ -226,6 +238,7 @@ static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot 
     t->info.cpu_time = s->cpu_ns;
     uspi_slot_to_copy(s, out->owned, &t->copy);
     t->copy.stopped_ns = stop->ended - s->arrived;
+    t->copy.lock = s->lock;
 }
 
 static void add_requester(struct uspi_stopped_process *out, const struct stop *stop) {

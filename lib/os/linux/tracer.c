@@ -300,6 +300,28 @@ static void copy_contexts(struct uspi_tracing *tracing) {
     uspi_contexts_copy(&search);
 }
 
+/* ---- locks ---- */
+
+/* Implements usp_memory.read. */
+static int read_memory(void *context, usp_addr from, void *to, size_t n) {
+    const struct uspi_tracing *tracing = context;
+    const struct iovec local = {to, n}, remote = {(void *)(uintptr_t)from, n};
+    if (from > UINTPTR_MAX) return USP_ERROR_UNREADABLE;
+    long got = uspi_linux->read_process(tracing->living, &local, &remote, 1);
+    if (got < 0 && got != -EFAULT && from <= INT64_MAX) got = uspi_linux->pread(tracing->memory, to, n, from);
+    return got == (long)n ? USP_OK : USP_ERROR_UNREADABLE;
+}
+
+/* Reads the locks that threads wait for. */
+static void copy_locks(struct uspi_tracing *tracing) {
+    const struct usp_memory memory = {read_memory, tracing};
+    for (size_t i = 0; i < tracing->count; i++) {
+        struct uspi_stopped_thread *t = &tracing->threads[i];
+        if (!tracing->traced[i].stopped || t->status != USP_OK) continue;
+        (void)uspi_lock_wait_read(&t->copy.lock, &t->copy.registers, &memory);
+    }
+}
+
 /* ---- the tracer ---- */
 
 static int fail_to_list(struct uspi_tracing *tracing, int e) {
@@ -397,6 +419,7 @@ static void seize_and_copy(struct uspi_tracing *tracing) {
     uspi_copies_take(tracing);
     uspi_sleepers_confirm(tracing);
     copy_contexts(tracing);
+    if (!tracing->is_given) copy_locks(tracing);
 }
 
 static void *trace_as_thread(void *context) {

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,6 +86,46 @@ int uspi_os_kept_file_write(struct uspi_os_kept_file *file, uint64_t at, const v
     if ((uint64_t)now.st_size < file->size && ftruncate(file->descriptor, (off_t)file->size) != 0)
         return USP_ERROR_SYSTEM;
     return write_at(file->descriptor, at, bytes, n);
+}
+
+int uspi_os_kept_file_publish(struct uspi_os_kept_file *file, uint64_t size, const char *path) {
+    struct stat now;
+    const int fd = is_ours(file, file->descriptor, &now) ? file->descriptor : open_again(file, &now);
+    int status = fd >= 0 ? USP_OK : USP_ERROR_NOT_FOUND;
+    if (status == USP_OK && ftruncate(fd, (off_t)size) != 0) status = USP_ERROR_SYSTEM;
+    if (fd >= 0) close(fd);
+    if (status == USP_OK) status = uspi_os_rename_file(file->path, path);
+    file->descriptor = -1;
+    if (status != USP_OK) return status;
+    file->path = path;
+    file->size = size;
+    return USP_OK;
+}
+
+int uspi_os_rename_file(const char *from, const char *to) {
+    return rename(from, to) == 0 ? USP_OK : uspi_posix_status(errno);
+}
+
+int uspi_os_remove_file(const char *path) { return unlink(path) == 0 ? USP_OK : uspi_posix_status(errno); }
+
+int uspi_os_make_folder(const char *path) {
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? USP_OK : uspi_posix_status(errno);
+}
+
+int uspi_os_absolute_path(const char *path, char *to, size_t size) {
+    const size_t length = strlen(path);
+    size_t folder = 0;
+    if (path[0] != '/') {
+        if (getcwd(to, size) == NULL) return errno == ERANGE ? USP_ERROR_ARGUMENT : uspi_posix_status(errno);
+        /* Linux begins a folder outside of the process's root with "(unreachable)". */
+        if (to[0] != '/') return USP_ERROR_NOT_FOUND;
+        folder = strlen(to);
+        if (folder + 1 >= size) return USP_ERROR_ARGUMENT;
+        to[folder++] = '/';
+    }
+    if (length >= size - folder) return USP_ERROR_ARGUMENT;
+    memcpy(to + folder, path, length + 1);
+    return USP_OK;
 }
 
 void uspi_os_kept_file_close(struct uspi_os_kept_file *file) {

@@ -50,12 +50,26 @@ static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
     frame->image = is_none ? (struct uspi_span)USPI_SPAN_INIT("") : text;
 }
 
+/* KSCrash can write the name that the device knew after the load address: "0x104e5c000 + 16388 (main + 12)". An answer
+ * replaces both. */
+static void take_second_name(struct uspi_span rest, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(rest);
+    size_t at = frame->replaced.length;
+    if (!uspi_skip(text, &at, USPI_SPAN(" (")) || text.bytes[text.length - 1] != ')') return;
+    const size_t plus = uspi_span_find(text, at, USPI_SPAN(" + "));
+    size_t digits = plus + 3;
+    uint64_t offset;
+    if (plus == text.length || !uspi_scan_decimal(text, &digits, &offset) || digits + 1 != text.length) return;
+    frame->replaced.length = text.length;
+}
+
 static bool take_address_line(struct uspi_span line, size_t at_address, size_t after_address,
                               struct uspi_frame *frame) {
     uint64_t offset, load;
     size_t at = 0;
     struct uspi_span before = uspi_span_trim_right(ahead(line, at_address));
-    if (!uspi_take_symbol(uspi_span_trim_left(uspi_span_after(line, after_address)), frame, &offset)) return false;
+    const struct uspi_span rest = uspi_span_trim_left(uspi_span_after(line, after_address));
+    if (!uspi_take_symbol(rest, frame, &offset)) return false;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
     if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_is_invented(frame->name)) {
@@ -73,6 +87,7 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
             /* "0x0 + 0": neither the image nor the offset was known. */
             return load == 0 && offset == 0;
         }
+        if (is_load) take_second_name(rest, frame);
         if (!is_load && !uspi_is_header(frame->name) && !uspi_take_uuid(frame->name, frame)) {
             frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
             frame->name_offset = offset;

@@ -33,6 +33,7 @@ struct stack {
 struct stacks {
     struct stack *stacks;
     size_t count;
+    size_t first;                           /* all stacks before this one have been compared */
     const struct uspi_model_frame **frames; /* of all of them */
 };
 
@@ -280,9 +281,10 @@ static void put_alone(struct sides *sides, unsigned side, const struct stack *st
 #define TRIED_MAX ((size_t)1 << 24)
 
 static struct stack *find_match(struct stacks *all, const struct stack *stack, enum match by, size_t *tried) {
-    for (size_t i = 0; i < all->count && *tried < TRIED_MAX; i++) {
-        if (all->stacks[i].is_used) continue;
+    while (all->first < all->count && all->stacks[all->first].is_used) all->first++;
+    for (size_t i = all->first; i < all->count && *tried < TRIED_MAX; i++) {
         *tried += by == MATCH_EQUAL ? 1 + stack->count / 16 : 1;
+        if (all->stacks[i].is_used) continue;
         if (match(stack, &all->stacks[i], by)) return &all->stacks[i];
     }
     return NULL;

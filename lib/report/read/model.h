@@ -122,10 +122,15 @@ bool uspi_model_fold(struct uspi_model *model);
 bool uspi_model_number_frames(const struct uspi_model *model, size_t *numbers);
 
 /* Build a model of a whole text. Return USP_OK, USP_ERROR_NO_MEMORY, or the result of `find`; for documents also as
- * uspi_json_read does. (model_lines.c, model_json.c, model_xctrace.c) */
+ * uspi_json_read does. (model_lines.c, model_json.c) */
 int uspi_model_read_lines(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
 int uspi_model_read_documents(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
-int uspi_model_read_xctrace(struct uspi_model *model, struct usp_reader *reader, struct uspi_span text);
+
+/* Build a model of a recording of Instruments, whose text is taken in pieces: begin, take each, end. The first returns
+ * NULL when memory is exhausted; the others a status, which is given to the end, too. (model_xctrace.c) */
+struct uspi_model_xctrace *uspi_model_xctrace_begin(struct uspi_model *model, struct usp_reader *reader);
+int uspi_model_xctrace_take(struct uspi_model_xctrace *builder, struct uspi_span bytes, bool is_last);
+int uspi_model_xctrace_end(struct uspi_model_xctrace *builder, int status);
 
 /* Marks the frames of the system's libraries. Returns false when memory is exhausted. (model_system.c) */
 bool uspi_model_mark_system(struct uspi_model *model);

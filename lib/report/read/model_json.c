@@ -136,9 +136,13 @@ static bool take_number(const struct uspi_json_document *document, size_t object
 }
 
 /* Whether an object describes the thread that crashed. MetricKit marks the thread that every kind of diagnostic is
- * about; only that of a crash has crashed. */
+ * about; only that of a crash has crashed. Sentry says of an exception whether the program has handled it. */
 static bool describes_crashed(const struct builder *builder, size_t holder) {
     const struct uspi_json_document *document = &builder->reader->documents.document;
+    const size_t mechanism = uspi_json_member(document, holder, USPI_SPAN("mechanism"));
+    const size_t handled =
+        mechanism != USPI_JSON_NONE ? uspi_json_member(document, mechanism, USPI_SPAN("handled")) : USPI_JSON_NONE;
+    if (handled != USPI_JSON_NONE && uspi_span_is(uspi_json_text(document, handled), USPI_SPAN("false"))) return true;
     return uspi_member_true(document, holder, USPI_SPAN("triggered")) ||
            uspi_member_true(document, holder, USPI_SPAN("crashed")) ||
            (builder->is_crash && uspi_member_true(document, holder, USPI_SPAN("threadAttributed")));

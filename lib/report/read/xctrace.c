@@ -229,12 +229,7 @@ int uspi_xctrace_write(struct uspi_xctrace *trace, struct uspi_line_reader *line
                        struct uspi_text *out) {
     struct uspi_xml_token token;
     size_t at = 0;
-    int status = USP_OK;
-    const bool was_kept = trace->kept.size > 0;
-    if (was_kept) {
-        status = uspi_gathered_append(&trace->kept, bytes.bytes, bytes.length);
-        bytes = uspi_gathered_span(&trace->kept);
-    }
+    int status = uspi_xml_join(&trace->kept, &bytes);
     while (status == USP_OK && uspi_xml_next(bytes, &at, &token)) status = write_token(trace, lines, &token, out);
     if (status != USP_OK) return status;
     const struct uspi_span rest = uspi_span_after(bytes, at);
@@ -243,10 +238,5 @@ int uspi_xctrace_write(struct uspi_xctrace *trace, struct uspi_line_reader *line
         put_span(out, rest);
         return status == USP_OK ? out->status : status;
     }
-    if (was_kept) {
-        memmove(trace->kept.bytes, rest.bytes, rest.length);
-        trace->kept.size = rest.length;
-        return USP_OK;
-    }
-    return uspi_gathered_append(&trace->kept, rest.bytes, rest.length);
+    return uspi_xml_keep(&trace->kept, bytes, at);
 }

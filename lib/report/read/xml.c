@@ -70,6 +70,21 @@ bool uspi_xml_next(struct uspi_span text, size_t *at, struct uspi_xml_token *tok
     return true;
 }
 
+int uspi_xml_join(struct uspi_gathered *kept, struct uspi_span *bytes) {
+    if (kept->size == 0) return USP_OK;
+    const int status = uspi_gathered_append(kept, bytes->bytes, bytes->length);
+    *bytes = uspi_gathered_span(kept);
+    return status;
+}
+
+int uspi_xml_keep(struct uspi_gathered *kept, struct uspi_span bytes, size_t at) {
+    const struct uspi_span rest = uspi_span_after(bytes, at);
+    if (kept->size == 0) return uspi_gathered_append(kept, rest.bytes, rest.length);
+    memmove(kept->bytes, rest.bytes, rest.length);
+    kept->size = rest.length;
+    return USP_OK;
+}
+
 bool uspi_xml_attribute(const struct uspi_xml_token *tag, struct uspi_span key, struct uspi_span *value) {
     const struct uspi_span raw = tag->raw;
     size_t at = (size_t)(tag->name.bytes - raw.bytes) + tag->name.length;

@@ -20,6 +20,13 @@ struct uspi_xml_token {
  * Returns false at the end of the text, and for a tag whose end has not arrived. */
 bool uspi_xml_next(struct uspi_span text, size_t *at, struct uspi_xml_token *token);
 
+/* Joins the next bytes of a text that is read in pieces with those that were kept before them. *bytes become all of
+ * them. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_xml_join(struct uspi_gathered *kept, struct uspi_span *bytes);
+
+/* Keeps the joined bytes from `at` on for the next call. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_xml_keep(struct uspi_gathered *kept, struct uspi_span bytes, size_t at);
+
 /* Finds the value of a tag's attribute, as it is written. Returns false if there is none. */
 bool uspi_xml_attribute(const struct uspi_xml_token *tag, struct uspi_span key, struct uspi_span *value);
 

@@ -10,6 +10,7 @@
 #include "lib/symbolize/builds/answers.h"
 #include "lib/symbolize/builds/given_names.h"
 #include "lib/symbolize/module_lines/frames.h"
+#include "lib/symbolize/symbolizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,7 @@ struct build {
     uint64_t number;                 /* unique to this build with its present sources */
     uint64_t used;                   /* when it was last used, by builds->clock */
     bool is_complete;                /* `find` has no more sources */
+    uint64_t asked;                  /* number of places that its sources were asked for */
     bool is_noted;                   /* USP_BUILD_NOTE_LAYOUT was sent */
 };
 
@@ -235,6 +237,8 @@ struct usp_builds {
     struct build **builds; /* a hash table with open addressing; `capacity` is a power of two */
     size_t count, capacity;
     struct build *last;              /* the build that was last used */
+    size_t measured;                 /* number of builds when their memory was last measured */
+    uint32_t trims;                  /* number of calls of usp_builds_trim since then */
     uint64_t clock;                  /* counts lookups */
     uint64_t numbers;                /* counts numbers of builds */
     uint64_t seed;                   /* of the hash, so that no input can be prepared whose builds all collide */
@@ -448,10 +452,53 @@ static int compare_uses(const void *a, const void *b) {
     return (*x)->used > (*y)->used ? -1 : (*x)->used < (*y)->used;
 }
 
+/* An index takes less memory than a file with debug information, so that more of them stay open: it is counted in
+ * parts of a build, each of PART bytes. */
+#define BUILD_PARTS 16u
+#define PART        ((uint64_t)64 << 10)
+
+/* About how many bytes a source takes, and the name that an answer keeps. */
+#define SOURCE_BYTES UINT64_C(16384)
+#define NAME_BYTES   UINT64_C(128)
+
+/* Returns how many parts of a build it counts. A build without a file counts as a whole one: a server that is asked for
+ * ever more of them would keep thousands, and each is quickly found to be missing again. */
+static size_t parts_of(const struct build *build) {
+    uint64_t bytes = build->asked * NAME_BYTES;
+    bool has_file = false;
+    for (uint32_t i = 0; i < build->source_count; i++) {
+        const struct uspi_build_source *source = &build->sources[i];
+        struct usp_symbolizer_usage usage;
+        if (source->images == NULL) continue;
+        if (source->where.path != NULL || source->is_cached) return BUILD_PARTS;
+        usp_symbolizer_get_usage(source->symbolizer, &usage);
+        has_file = true;
+        bytes += SOURCE_BYTES + uspi_symbolizer_index_bytes(source->symbolizer) + usage.memory;
+    }
+    return has_file && bytes < (BUILD_PARTS - 1) * PART ? 1 + (size_t)(bytes / PART) : BUILD_PARTS;
+}
+
+/* How many calls pass before the memory of the open builds is measured again, unless there are a quarter more builds. */
+#define TRIMS_BETWEEN 256u
+
+/* Whether the builds are more than twice those that stay open. */
+static bool are_too_many(struct usp_builds *builds) {
+    const size_t kept = builds->options.builds_kept;
+    size_t parts = 0;
+    if (builds->count / 2 <= kept) return false;
+    if (builds->count < builds->measured + builds->measured / 4 && ++builds->trims < TRIMS_BETWEEN) return false;
+    builds->measured = builds->count;
+    builds->trims = 0;
+    for (size_t i = 0; i < builds->capacity; i++) {
+        if (builds->builds[i] != NULL) parts += parts_of(builds->builds[i]);
+    }
+    return parts / 2 / BUILD_PARTS > kept;
+}
+
 /* Closes all builds except those that were used last. Closes none if memory for that is exhausted. */
 static void close_builds(struct usp_builds *builds) {
     struct build **all = calloc(builds->count, sizeof *all);
-    size_t count = 0, kept = builds->options.builds_kept;
+    size_t count = 0, kept = 0, parts = 0;
     if (all == NULL) return;
     for (size_t i = 0; i < builds->capacity; i++) {
         if (builds->builds[i] != NULL) all[count++] = builds->builds[i];
@@ -459,13 +506,15 @@ static void close_builds(struct usp_builds *builds) {
     }
     qsort(all, count, sizeof *all, compare_uses);
     for (size_t i = 0; i < count; i++) {
-        if (i < kept) {
+        parts += parts_of(all[i]);
+        if (parts / BUILD_PARTS <= builds->options.builds_kept) {
             *slot_of(builds, all[i]->id, all[i]->id_size, all[i]->name) = all[i];
+            kept++;
         } else {
             free_build(builds, all[i]);
         }
     }
-    builds->count = kept;
+    builds->count = builds->measured = kept;
     builds->last = NULL;
     free(all);
     size_t capacity = 64;
@@ -481,7 +530,7 @@ void usp_builds_trim(struct usp_builds *builds) {
         builds->frames = NULL;
         builds->frame_count = builds->frame_capacity = 0;
     }
-    if (builds->count / 2 > builds->options.builds_kept) close_builds(builds);
+    if (are_too_many(builds)) close_builds(builds);
 }
 
 /* ---- answers ---- */
@@ -538,6 +587,7 @@ static int ask_build(struct usp_builds *builds, struct build *build, const struc
     for (uint32_t i = 0; status == USP_ERROR_NOT_FOUND && i < build->source_count; i++) {
         usp_lines_init(&lines, frames, USP_ANSWER_FRAMES);
         status = build_source_ask(&build->sources[i], &linked, &lines, answer);
+        build->asked++;
         has_file = has_file || build->sources[i].images != NULL;
     }
     if (!has_file) answer->flags |= USP_ANSWER_NO_FILE;

@@ -134,6 +134,7 @@ struct table {
     struct uspi_elf elf;
     struct uspi_elf_symbols symbols; /* count 0: absent */
     struct uspi_unpacked entries, strings;
+    uint32_t first_global; /* number of the first symbol that is not local; 0: not known */
     struct uspi_elf_code code;
 };
 
@@ -490,6 +491,7 @@ static int open_table(struct table *table, struct uspi_bytes file, uint32_t type
     if (status == USP_OK) status = uspi_elf_contents(&table->elf, &names, &table->strings, &strings);
     if (status == USP_OK) status = uspi_elf_symbols_in(&table->elf, &section, entries, strings, &table->symbols, NULL);
     if (status == USP_OK) status = uspi_elf_code_read(&table->elf, &table->code);
+    table->first_global = section.info;
     return close_unless_ok(table, status);
 }
 
@@ -522,8 +524,9 @@ static bool has_local_functions(const struct table *table) {
     struct uspi_elf_symbol symbol;
     usp_addr start;
     bool is_found = false;
-    for (uint64_t i = 1; !is_found && uspi_elf_pass_read(&pass, i) == USP_OK; i++) {
-        /* Few symbols are local, so nearly all are passed by one byte of theirs. */
+    /* Local symbols stand before all others (System V gABI, "Symbol Table"). */
+    const uint64_t end = table->first_global != 0 ? table->first_global : UINT64_MAX;
+    for (uint64_t i = 1; i < end && !is_found && uspi_elf_pass_read(&pass, i) == USP_OK; i++) {
         if (uspi_elf_pass_info(&pass, i) >> 4 != USPI_STB_LOCAL) continue;
         if (uspi_elf_pass_symbol(&pass, i, &symbol) != USP_OK || !is_function(&symbol)) continue;
         is_found = uspi_elf_code_of(&table->code, &symbol, &start) != NULL;

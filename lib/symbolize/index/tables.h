@@ -34,6 +34,7 @@ struct uspi_tables {
     uspi_prefer prefer; /* context: the tables */
     void (*close)(struct uspi_tables *tables);
     size_t memory; /* bytes that closing it frees, including this struct, not the mapped files */
+    bool skips;    /* gathering for an excerpt does not read the symbols outside of it again and again */
 
     /* Finds the last start of a function or label at or below an address, without gathering. Returns false when there
      * is none or when it cannot be found faster than by gathering. NULL where that is never possible. */
@@ -79,7 +80,7 @@ struct uspi_index_file;
 
 /* Opens the symbols of one strategy (enum usp_strategy) in an index file. `moved` is added to an address of the index
  * to give the address as linked. The index must stay open. Returns as uspi_elf_tables_open does. */
-int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
+int uspi_index_tables_open(struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
                            struct uspi_tables **tables);
 
 #endif

@@ -44,7 +44,7 @@ int uspi_lines_find(struct uspi_lines *lines, uint64_t address, struct uspi_line
 int uspi_lines_fall_back(struct uspi_lines *lines, uint64_t address, struct uspi_lines_answer answers[USPI_MAP_BLOCKS]);
 
 /* Returns the index of the lines; NULL: they are not from an index. */
-const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines);
+struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines);
 
 /* Like uspi_lines_open, but ignores indexes: for comparing an index with its source. */
 struct uspi_lines *uspi_lines_open_without_index(const struct usp_image *image, const struct uspi_image_sources *places,

@@ -245,7 +245,7 @@ uint32_t uspi_lines_withheld(const struct uspi_lines *lines) {
     return withheld | (lines->source != NULL ? atomic_load(&lines->source->withheld) : 0);
 }
 
-const struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines) { return lines->index; }
+struct uspi_index_file *uspi_lines_index(const struct uspi_lines *lines) { return lines->index; }
 
 uint64_t uspi_lines_moved(const struct uspi_lines *lines) { return lines->moved; }
 

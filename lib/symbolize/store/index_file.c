@@ -17,6 +17,7 @@ void uspi_index_file_close(struct uspi_index_file *index) {
     free(index->checked.states);
     free(index->copy);
     free(index->kept);
+    free(atomic_load_explicit(&index->groups, memory_order_relaxed));
     for (uint64_t i = 0; index->opened != NULL && i < index->blocks; i++) {
         free(atomic_load_explicit(&index->opened[i], memory_order_relaxed));
     }
@@ -263,41 +264,34 @@ static inline bool read_varint(const uint8_t **p, const uint8_t *end, uint64_t *
     return false;
 }
 
-/* Begins a group. The cursor is at the group's first symbol. */
+/* Moves the cursor to the first symbol of its symbol's group, and compares the checksums of the group's bytes. Returns
+ * false when they are damaged. */
 static bool begin_group(const struct uspi_index_file *index, const struct symbols *symbols,
                         struct uspi_index_cursor *cursor) {
-    const uint8_t *group = symbols->groups + 16 * (size_t)(cursor->number / USPI_INDEX_SYMBOLS_GROUP);
-    if (!uspi_checked_range(&index->checked, group, 16)) return false;
+    const uint64_t number = cursor->number / USPI_INDEX_SYMBOLS_GROUP;
+    const bool is_last = (number + 1) * USPI_INDEX_SYMBOLS_GROUP >= symbols->count;
+    const uint64_t all = (uint64_t)(symbols->end - symbols->first);
+    const uint8_t *group = symbols->groups + 16 * (size_t)number;
+    if (!uspi_checked_range(&index->checked, group, is_last ? 16 : 32)) return false;
+    const uint64_t from = uspi_le64(group + 8), to = is_last ? all : uspi_le64(group + 24);
+    if (from > to || to > all) return false;
+    cursor->number = number * USPI_INDEX_SYMBOLS_GROUP;
     cursor->start = uspi_le64(group);
-    cursor->offset = uspi_le64(group + 8);
-    return true;
+    cursor->rest = symbols->first + (size_t)from;
+    cursor->rest_end = symbols->first + (size_t)to;
+    return uspi_checked_range(&index->checked, cursor->rest, to - from);
 }
 
-/* Returns the bytes of the group from the cursor on, whose checksums are right; NULL when they are damaged. */
-static const uint8_t *rest_of_group(const struct uspi_index_file *index, const struct symbols *symbols,
-                                    const struct uspi_index_cursor *cursor, const uint8_t **end) {
-    const uint64_t next = cursor->number / USPI_INDEX_SYMBOLS_GROUP + 1,
-                   all = (uint64_t)(symbols->end - symbols->first);
-    uint64_t to = all;
-    if (next * USPI_INDEX_SYMBOLS_GROUP < symbols->count) {
-        const uint8_t *group = symbols->groups + 16 * (size_t)next;
-        if (!uspi_checked_range(&index->checked, group, 16)) return NULL;
-        to = uspi_le64(group + 8);
-    }
-    if (cursor->offset > to || to > all) return NULL;
-    const uint8_t *p = symbols->first + (size_t)cursor->offset;
-    *end = symbols->first + (size_t)to;
-    return uspi_checked_range(&index->checked, p, to - cursor->offset) ? p : NULL;
-}
-
-/* Reads the cursor's symbol, whose bytes begin at p, and moves the cursor's offset past it. Returns false when it is
- * damaged. */
-static bool read_symbol(const struct symbols *symbols, const uint8_t *p, const uint8_t *end,
-                        struct uspi_index_cursor *cursor, struct uspi_index_symbol *symbol) {
+/* Reads the cursor's symbol and moves the cursor past it. Returns false when it is damaged. */
+static inline bool read_symbol(struct uspi_index_cursor *cursor, struct uspi_index_symbol *symbol) {
+    const uint8_t *end = cursor->rest_end;
     uint64_t step, size, name;
-    if (!read_varint(&p, end, &step) || !read_varint(&p, end, &size) || !read_varint(&p, end, &name)) return false;
+    if (!read_varint(&cursor->rest, end, &step) || !read_varint(&cursor->rest, end, &size) ||
+        !read_varint(&cursor->rest, end, &name)) {
+        return false;
+    }
     cursor->start += step;
-    cursor->offset = (uint64_t)(p - symbols->first);
+    cursor->number++;
     *symbol = (struct uspi_index_symbol){cursor->start, size >> 3, name, (uint32_t)(size & 7)};
     return true;
 }
@@ -309,26 +303,60 @@ static inline bool skip_varint(const uint8_t **p, const uint8_t *end) {
 
 int uspi_index_next_symbol(const struct uspi_index_file *index, struct uspi_index_cursor *cursor,
                            struct uspi_index_symbol *symbol) {
-    const struct symbols symbols = find_symbols(index);
-    if (cursor->number >= symbols.count) return 0;
-    if (cursor->number % USPI_INDEX_SYMBOLS_GROUP == 0 && !begin_group(index, &symbols, cursor))
-        return USP_ERROR_FORMAT;
-    const uint8_t *end, *p = rest_of_group(index, &symbols, cursor, &end);
-    if (p == NULL || !read_symbol(&symbols, p, end, cursor, symbol)) return USP_ERROR_FORMAT;
-    cursor->number++;
-    return 1;
+    if (cursor->number % USPI_INDEX_SYMBOLS_GROUP == 0) {
+        const struct symbols symbols = find_symbols(index);
+        cursor->count = symbols.count;
+        if (cursor->number < cursor->count && !begin_group(index, &symbols, cursor)) return USP_ERROR_FORMAT;
+    }
+    if (cursor->number >= cursor->count) return 0;
+    return read_symbol(cursor, symbol) ? 1 : USP_ERROR_FORMAT;
 }
 
 int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, struct uspi_index_symbol *symbol) {
     const struct symbols symbols = find_symbols(index);
-    struct uspi_index_cursor cursor = {.number = number - number % USPI_INDEX_SYMBOLS_GROUP};
+    struct uspi_index_cursor cursor = {.number = number};
     if (number >= symbols.count || !begin_group(index, &symbols, &cursor)) return USP_ERROR_FORMAT;
-    const uint8_t *end, *p = rest_of_group(index, &symbols, &cursor, &end);
-    if (p == NULL) return USP_ERROR_FORMAT;
-    for (uint64_t i = cursor.number; i < number; i++) {
+    for (; cursor.number < number; cursor.number++) {
+        const uint8_t *end = cursor.rest_end;
         uint64_t step;
-        if (!read_varint(&p, end, &step) || !skip_varint(&p, end) || !skip_varint(&p, end)) return USP_ERROR_FORMAT;
+        if (!read_varint(&cursor.rest, end, &step) || !skip_varint(&cursor.rest, end) ||
+            !skip_varint(&cursor.rest, end)) {
+            return USP_ERROR_FORMAT;
+        }
         cursor.start += step;
     }
-    return read_symbol(&symbols, p, end, &cursor, symbol) ? USP_OK : USP_ERROR_FORMAT;
+    return read_symbol(&cursor, symbol) ? USP_OK : USP_ERROR_FORMAT;
+}
+
+/* Adds a symbol to its group. */
+static void add_to_group(struct uspi_index_groups *groups, uint64_t number, const struct uspi_index_symbol *symbol) {
+    struct uspi_index_reach *group = &groups->groups[number / USPI_INDEX_SYMBOLS_GROUP];
+    const uint32_t strategy = symbol->strategy % USPI_INDEX_STRATEGIES;
+    usp_addr high;
+    if (strategy == USP_STRATEGY_NONE) return;
+    if (!uspi_sum(symbol->start, symbol->size, &high)) high = symbol->start;
+    if (symbol->start < group->low) group->low = symbol->start;
+    if (high > group->high) group->high = high;
+    if (symbol->start < groups->lowest[strategy]) groups->lowest[strategy] = symbol->start;
+    groups->has[strategy] = true;
+}
+
+const struct uspi_index_groups *uspi_index_groups(struct uspi_index_file *index) {
+    struct uspi_index_groups *groups = atomic_load_explicit(&index->groups, memory_order_acquire), *other = NULL;
+    struct uspi_index_cursor cursor = {0};
+    struct uspi_index_symbol symbol;
+    int got;
+    if (groups != NULL) return groups;
+    /* The count is not above the section's size, which is in memory. */
+    const uint64_t count = uspi_index_symbol_count(index) / USPI_INDEX_SYMBOLS_GROUP + 1;
+    groups = calloc(1, sizeof *groups + (size_t)count * sizeof groups->groups[0]);
+    if (groups == NULL) return NULL;
+    groups->count = count;
+    for (unsigned i = 0; i < USPI_INDEX_STRATEGIES; i++) groups->lowest[i] = UINT64_MAX;
+    for (uint64_t i = 0; i < count; i++) groups->groups[i].low = UINT64_MAX;
+    while ((got = uspi_index_next_symbol(index, &cursor, &symbol)) > 0)
+        add_to_group(groups, cursor.number - 1, &symbol);
+    if (got == 0 && atomic_compare_exchange_strong(&index->groups, &other, groups)) return groups;
+    free(groups);
+    return other;
 }

@@ -38,6 +38,8 @@ enum uspi_index_flags {
 /* The size of the image's name in the header, including its terminator. */
 #define USPI_INDEX_NAME 64u
 
+struct uspi_index_groups;
+
 struct uspi_index_file {
     struct uspi_file *file;
     struct uspi_checked checked;
@@ -55,6 +57,7 @@ struct uspi_index_file {
     char name[USPI_INDEX_NAME];  /* of the image's file; "": not known */
     uint8_t *copy;               /* of the file's bytes, if it could not be mapped */
     _Atomic(const char *) *kept; /* strings by number, kept once they were asked for; NULL: none are kept */
+    _Atomic(struct uspi_index_groups *) groups; /* NULL: not needed so far */
 };
 
 /* Opens an index file. The caller closes *index on success. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_FORMAT (not
@@ -105,9 +108,10 @@ int uspi_index_block(const struct uspi_index_file *index, uint64_t number, const
 
 /* An iteration over the symbols. Begin with {0}. */
 struct uspi_index_cursor {
-    uint64_t number; /* of the next symbol */
-    uint64_t offset;
-    uint64_t start;
+    uint64_t number;                /* of the next symbol */
+    uint64_t count;                 /* of all symbols, when the iteration has begun */
+    usp_addr start;                 /* of the symbol before it in its group */
+    const uint8_t *rest, *rest_end; /* of its group, with right checksums */
 };
 
 struct uspi_index_symbol {
@@ -137,5 +141,21 @@ int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, stru
 
 /* The number of symbols in a group. The start of a group's first symbol is written whole. */
 #define USPI_INDEX_SYMBOLS_GROUP 64u
+
+#define USPI_INDEX_STRATEGIES 8u
+
+/* What one pass over all symbols finds, so that later look-ups skip the groups that cannot hold their addresses. */
+struct uspi_index_groups {
+    uint64_t count;
+    bool has[USPI_INDEX_STRATEGIES];        /* whether a symbol has the strategy */
+    usp_addr lowest[USPI_INDEX_STRATEGIES]; /* the lowest start of those symbols */
+    struct uspi_index_reach {
+        usp_addr low, high; /* the lowest start of its functions, first address past all of them; low > high: none */
+    } groups[];
+};
+
+/* Returns what is known of the groups; the first call makes it. It lives as long as the index. NULL when memory is
+ * exhausted or a symbol is damaged. */
+const struct uspi_index_groups *uspi_index_groups(struct uspi_index_file *index);
 
 #endif

@@ -7,7 +7,7 @@
 
 struct index_tables {
     struct uspi_tables contract;
-    const struct uspi_index_file *index;
+    struct uspi_index_file *index;
     uint32_t strategy;
     uint64_t moved;
 };
@@ -31,14 +31,49 @@ static int gather_symbol(struct uspi_gathering *gathering, const struct uspi_ind
     return status == USP_OK && rank == FUNCTION ? uspi_gather_boundary(gathering, end) : status;
 }
 
+/* Returns whether the addresses from `low` to `high`, which belongs to them, touch a window. */
+static bool overlaps(const struct uspi_excerpt *excerpt, usp_addr low, usp_addr high) {
+    for (uint32_t i = 0; i < excerpt->count; i++) {
+        if (low < excerpt->windows[i].high && high >= excerpt->windows[i].low) return true;
+    }
+    return low > high;
+}
+
+/* Moves the cursor to the next group that has a function in a window of the excerpt, unless it is inside of one. Returns
+ * false when no group follows. groups NULL: each group may have one. */
+static bool seek(const struct index_tables *t, const struct uspi_excerpt *excerpt,
+                 const struct uspi_index_groups *groups, struct uspi_index_cursor *cursor) {
+    if (groups == NULL || cursor->number % USPI_INDEX_SYMBOLS_GROUP != 0) return true;
+    for (uint64_t i = cursor->number / USPI_INDEX_SYMBOLS_GROUP; i < groups->count; i++) {
+        const struct uspi_index_reach *group = &groups->groups[i];
+        cursor->number = i * USPI_INDEX_SYMBOLS_GROUP;
+        /* A function can begin at the end of the others, and have no size. */
+        if (group->low <= group->high && overlaps(excerpt, group->low + t->moved, group->high + t->moved)) return true;
+    }
+    return false;
+}
+
+/* Returns what is known of the groups. It is made for an excerpt; a whole index reads them all anyway. */
+static const struct uspi_index_groups *groups_for(struct uspi_index_file *index,
+                                                  const struct uspi_gathering *gathering) {
+    if (gathering->excerpt != NULL) return uspi_index_groups(index);
+    return atomic_load_explicit(&index->groups, memory_order_acquire);
+}
+
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct index_tables *t = (const struct index_tables *)tables;
+    const struct uspi_index_groups *groups = groups_for(t->index, gathering);
     struct uspi_index_cursor cursor = {0};
     struct uspi_index_symbol symbol;
     usp_addr end = 0, function = 0; /* the last gathered function, whose other names may follow */
     bool has_function = false;
     int got;
-    while ((got = uspi_index_next_symbol(t->index, &cursor, &symbol)) > 0) {
+    if (groups != NULL && !groups->has[t->strategy]) return USP_OK;
+    if (gathering->excerpt == NULL) groups = NULL;
+    if (groups != NULL) uspi_excerpt_pass(gathering->excerpt, groups->lowest[t->strategy] + t->moved);
+    while (seek(t, gathering->excerpt, groups, &cursor)) {
+        got = uspi_index_next_symbol(t->index, &cursor, &symbol);
+        if (got <= 0) return got;
         const usp_addr start = symbol.start + t->moved;
         int status = USP_OK;
         if (cursor.number > IS_NAME) continue;
@@ -54,7 +89,7 @@ static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathe
         }
         if (status != USP_OK) return status;
     }
-    return got;
+    return USP_OK;
 }
 
 static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_names *names,
@@ -93,7 +128,7 @@ static int add_keys(const struct uspi_tables *tables, struct uspi_by_name *names
 
 static void close_tables(struct uspi_tables *tables) { free(tables); }
 
-int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
+int uspi_index_tables_open(struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
                            struct uspi_tables **tables) {
     if (uspi_index_symbol_count(index) == 0) return USP_ERROR_NOT_FOUND;
     struct index_tables *t = calloc(1, sizeof *t);
@@ -103,6 +138,7 @@ int uspi_index_tables_open(const struct uspi_index_file *index, uint32_t strateg
                                        .prefer = prefer,
                                        .close = close_tables,
                                        .memory = sizeof *t,
+                                       .skips = true,
                                        .find_key = find_key,
                                        .add_keys = add_keys};
     t->index = index;

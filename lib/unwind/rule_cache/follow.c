@@ -3,11 +3,12 @@
  *
  *     CFA = sp or fp + offset       return address = [CFA + a]       fp = [CFA + b], or itself       sp = CFA
  *
- * A frame is given if there is a certain rule for its return address too, if that is a root, or if the frame's own rule
- * ends the stack. The frame readers handle everything else. The walk does not need the other registers. If the readers
- * continue it, a second pass over the same frames (fetch_registers) restores them. The two are not one pass: most walks
- * never need those registers, and to read their slots here would take more loads for a frame than the frame itself. The
- * readers recall one rule at a time (kept_rules.c), also of code that may change, which this walk never does. */
+ * A frame is given if there is a certain rule for its return address too, if that is a root and the walk ends at roots,
+ * or if the frame's own rule ends the stack. The frame readers handle everything else. The walk does not need the other
+ * registers. If the readers continue it, a second pass over the same frames (fetch_registers) restores them. The two
+ * are not one pass: most walks never need those registers, and to read their slots here would take more loads for a
+ * frame than the frame itself. The readers recall one rule at a time (kept_rules.c), also of code that may change,
+ * which this walk never does. */
 #include "lib/unwind/rule_cache/kept_rules.h"
 
 /* Loads a slot. Does not use uspi_le, because AddressSanitizer may have poisoned the stack memory. Compilers make one
@@ -134,6 +135,12 @@ USPI_TEMPLATE bool find(const struct uspi_rule_walk *w, usp_addr pc, unsigned ho
     return uspi_rule_cache_find_words(&w->rules, pc, wanted, rule, saved);
 }
 
+/* Finds the certain rule for a return address. */
+USPI_TEMPLATE bool find_for_return(const struct uspi_rule_walk *w, usp_addr pc, uint64_t *rule, uint64_t *saved) {
+    if (USPI_LIKELY(find(w, pc, 0, rule, saved))) return true;
+    return w->target->beyond_roots != 0 && uspi_is_root(w->target, pc) && find(w, pc, USPI_RULE_ROOT, rule, saved);
+}
+
 /* Properties of a processor's stacks. They are constants in each instance of `follow`. */
 struct shape {
     unsigned slot;
@@ -157,8 +164,8 @@ USPI_NO_ASAN USPI_TEMPLATE uint32_t follow(const struct uspi_rule_walk *restrict
         }
         uint32_t method = uspi_packed_note(rule);
         usp_addr caller = shape.is_masked ? step.raw & w->code_mask : step.raw;
-        bool is_known = find(w, caller, 0, &rule, NULL);
-        if (USPI_UNLIKELY(!is_known) && !uspi_is_root(w->target, caller)) break;
+        bool is_known = find_for_return(w, caller, &rule, NULL);
+        if (USPI_UNLIKELY(!is_known) && (w->target->beyond_roots != 0 || !uspi_is_root(w->target, caller))) break;
         frame->cfa = sp = step.cfa;
         fp = step.fp;
         pc = caller;
@@ -209,7 +216,8 @@ USPI_NO_ASAN static uint32_t fetch_registers(const struct uspi_rule_walk *w, str
     uint64_t rule, saved;
     struct step step;
     for (uint32_t i = 0; i < n; i++) {
-        if (!find(w, r->value[b->pc], state->exact ? USPI_RULE_EXACT : 0, &rule, &saved) ||
+        const usp_addr from = r->value[b->pc];
+        if (!(state->exact ? find(w, from, USPI_RULE_EXACT, &rule, &saved) : find_for_return(w, from, &rule, &saved)) ||
             !take_step(w, rule, r->value[b->sp], r->value[b->fp], b->slot, &step) ||
             !restore(w, rule, saved, step.cfa, b->slot, r)) {
             return i;

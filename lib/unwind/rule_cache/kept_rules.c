@@ -57,6 +57,7 @@ static struct rule_key place_of(const struct request *r, unsigned how) {
     if ((mode & ~(uint32_t)USPI_MODE_THUMB) != 0) return nowhere;
     if (frame->exact) place.how |= USPI_RULE_EXACT;
     if (mode != 0) place.how |= USPI_RULE_THUMB;
+    if (!frame->exact && uspi_is_root(&r->walk->target, pc)) place.how |= USPI_RULE_ROOT;
     bool stays = code_stays(r, uspi_lookup_pc(r->walk, frame));
     bool is_call = frame->exact || (frame->flags & USP_FRAME_UNVERIFIED) == 0;
     if (stays && is_call && (how & USPI_RULE_EXPLORED) == 0) place.how |= USPI_RULE_CERTAIN;

@@ -31,20 +31,22 @@ enum uspi_rule_how {
     USPI_RULE_THUMB = 1 << 1,    /* the code at the pc is Thumb */
     USPI_RULE_EXPLORED = 1 << 2, /* from the instructions; the note is the doubts */
     /* The code at the pc does not change, and a call precedes it (unless the pc is exact). */
-    USPI_RULE_CERTAIN = 1 << 3
+    USPI_RULE_CERTAIN = 1 << 3,
+    /* The pc is a root (usp_target.roots): only walks that go beyond roots use the rule. */
+    USPI_RULE_ROOT = 1 << 4
 };
 
 /* An entry. Its version is odd while the entry is being written. A reader loads the version before and after all other
  * words, and retries or gives up when the two differ. The version:
  *
- *     | 63 … 32                      | 31 … 5        | 4 … 1 | 0                |
+ *     | 63 … 32                      | 31 … 6        | 5 … 1 | 0                |
  *     | the stamp it is valid for    | write count   | how   | is being written | */
 struct uspi_kept_rule {
     _Atomic(uint64_t) version, pc, frame, saved; /* pc 0: empty */
 };
 
 #define USPI_RULE_HOW_SHIFT   1u
-#define USPI_RULE_COUNT_SHIFT 5u
+#define USPI_RULE_COUNT_SHIFT 6u
 #define USPI_RULE_WANTED_BITS (~UINT64_C(0) << 32 | ((UINT64_C(1) << USPI_RULE_COUNT_SHIFT) - 1))
 
 static inline uint64_t uspi_rule_wanted(unsigned how, uint32_t stamp) {

@@ -165,6 +165,13 @@ static bool learn(const struct usp_image *image, const struct usp_memory *memory
     return has_memory;
 }
 
+void uspi_image_tables_locate(const struct usp_image *image, const struct usp_memory *memory,
+                              struct usp_unwind_tables *found) {
+    struct still still = {0};
+    memset(found, 0, sizeof *found);
+    (void)learn(image, memory, NULL, found, &still);
+}
+
 static int learn_all(struct uspi_image_tables *made, const struct usp_memory *memory,
                      const struct uspi_image_sources *places, uint64_t limit) {
     size_t count = usp_images_count(made->images);

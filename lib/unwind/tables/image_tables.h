@@ -23,6 +23,10 @@ int uspi_image_tables_create(const struct usp_images *images, const struct usp_m
 int uspi_image_tables_of_process(const struct usp_images *images, const struct usp_memory *memory, int64_t process,
                                  struct uspi_image_tables **tables);
 
+/* Locates the tables of one image by its headers in memory. Fields without a table stay 0. Async-signal-safe. */
+void uspi_image_tables_locate(const struct usp_image *image, const struct usp_memory *memory,
+                              struct usp_unwind_tables *found);
+
 /* Finds .debug_frame of the image that contains pc, for code that none of the tables of uspi_image_tables_at describes:
  * in the image's file or in its separate file of debugging symbols, which are read when the first such address of the
  * image is met. Images of this process have none. Returns USP_OK, or USP_ERROR_NOT_FOUND. Not async-signal-safe. */

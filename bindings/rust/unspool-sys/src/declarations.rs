@@ -8,6 +8,7 @@ pub type usp_dyld_caches_note = Option<unsafe extern "C" fn(context: *mut c_void
 pub type usp_index_progress = Option<unsafe extern "C" fn(context: *mut c_void, done: u64, all: u64) -> c_int>;
 pub type usp_name_visitor = Option<unsafe extern "C" fn(context: *mut c_void, name: *const c_char) -> c_int>;
 pub type usp_place_function = Option<unsafe extern "C" fn(context: *mut c_void, place: *const usp_place, answer: *mut usp_answer) -> c_int>;
+pub type usp_read_function = Option<unsafe extern "C" fn(context: *mut c_void, bytes: *mut c_char, size: usize, n: *mut usize) -> c_int>;
 pub type usp_source_visitor = Option<unsafe extern "C" fn(context: *mut c_void, i: u32, frame: *const usp_source_frame) -> c_int>;
 pub type usp_symbol_visitor = Option<unsafe extern "C" fn(context: *mut c_void, symbol: *const usp_symbol) -> c_int>;
 pub type usp_write_function = Option<unsafe extern "C" fn(context: *mut c_void, bytes: *const c_char, n: usize) -> c_int>;
@@ -50,6 +51,18 @@ pub const USP_THREAD_REQUESTER: u32 = 1 << 1;
 pub const USP_THREAD_NOT_STOPPED: u32 = 1 << 2;
 pub const USP_THREAD_KERNEL: u32 = 1 << 3;
 pub const USP_THREAD_CRASHED: u32 = 1 << 4;
+pub const USP_LOCK_NONE: u32 = 0;
+pub const USP_LOCK_MUTEX: u32 = 1;
+pub const USP_LOCK_READ_WRITE: u32 = 2;
+pub const USP_CRASH_CALLBACK_SIZE: u32 = 4096;
+pub const USP_CRASH_NO_RUN: u32 = 0;
+pub const USP_CRASH_ENDED: u32 = 1;
+pub const USP_CRASH_CRASHED: u32 = 2;
+pub const USP_CRASH_UPDATED: u32 = 3;
+pub const USP_CRASH_RESTARTED: u32 = 4;
+pub const USP_CRASH_OUT_OF_MEMORY: u32 = 5;
+pub const USP_CRASH_EXECUTED: u32 = 6;
+pub const USP_CRASH_UNEXPLAINED: u32 = 7;
 pub const USP_DEMANGLE_NO: u32 = 0;
 pub const USP_DEMANGLE_SIMPLE: u32 = 1;
 pub const USP_DEMANGLE_FULL: u32 = 2;
@@ -174,6 +187,10 @@ pub const USP_SNAPSHOT_FILES_MISSING: u32 = 1 << 1;
 pub const USP_SNAPSHOT_FILES_REFUSED: u32 = 1 << 2;
 pub const USP_SNAPSHOT_TRUNCATED: u32 = 1 << 3;
 pub const USP_SNAPSHOT_FAULT: u32 = 1 << 4;
+pub const USP_NOTE_VALUE: u32 = 1;
+pub const USP_NOTE_BREADCRUMB: u32 = 2;
+pub const USP_NOTE_CALLBACK: u32 = 3;
+pub const USP_NOTE_RECORDER: u32 = 4;
 pub const USP_STACK_IDENTITY_SIZE: u32 = 16;
 pub const USP_STRATEGY_NONE: u32 = 0;
 pub const USP_STRATEGY_DLADDR: u32 = 1;
@@ -309,7 +326,44 @@ structs! {
         pub run_state: u32,
         pub cpu_time: u64,
         pub data: usp_addr,
-        pub reserved: [u64; 3],
+        pub lock_owner: u64,
+        pub lock_kind: u32,
+        pub deadlock: u32,
+        pub reserved: [u64; 1],
+    }
+
+    pub struct usp_crash_options {
+        pub size: u32,
+        pub max_reports: u32,
+        pub max_bytes: u64,
+        pub directory: *const c_char,
+        pub version: *const c_char,
+        pub max_threads: u32,
+        pub max_frames: u32,
+        pub timeout: u64,
+        pub callback: Option<unsafe extern "C" fn(context: *mut c_void, text: *mut c_char, size: usize)>,
+        pub context: *mut c_void,
+        pub reserved: [u64; 4],
+    }
+
+    pub struct usp_crash_run {
+        pub verdict: u32,
+        pub crashes: u32,
+        pub pid: i64,
+        pub started: u64,
+        pub lasted: u64,
+        pub report: [c_char; 48],
+        pub evidence: [c_char; 160],
+        pub reserved: [u64; 4],
+    }
+
+    pub struct usp_crash_report {
+        pub name: [c_char; 48],
+        pub started: u64,
+        pub bytes: u64,
+        pub is_sent: u32,
+        pub reserved0: u32,
+        pub reserved: [u64; 4],
     }
 
     pub struct usp_dyld_cache {
@@ -680,12 +734,56 @@ structs! {
         pub reserved: [u64; 4],
     }
 
+    pub struct usp_recording_sample {
+        pub thread: *const usp_thread_info,
+        pub stack: *const usp_stack,
+        pub images: *const usp_images,
+        pub event: *const c_char,
+        pub pid: i64,
+        pub time: u64,
+        pub period: u64,
+        pub duration: u64,
+        pub event_index: u32,
+        pub reserved0: u32,
+        pub reserved: [u64; 4],
+    }
+
+    pub struct usp_recording_info {
+        pub arch: u32,
+        pub event_count: u32,
+        pub samples: u64,
+        pub lost: u64,
+        pub unwound: u64,
+        pub short_dumps: u64,
+        pub first: u64,
+        pub last: u64,
+        pub maps_left_out: u64,
+        pub reserved: [u64; 5],
+    }
+
+    pub struct usp_recording_options {
+        pub size: u32,
+        pub max_frames: u32,
+        pub pid: i64,
+        pub from: u64,
+        pub to: u64,
+        pub read: Option<unsafe extern "C" fn(context: *mut c_void, offset: u64, to: *mut c_void, n: usize) -> i64>,
+        pub file_size: u64,
+        pub sample: Option<unsafe extern "C" fn(context: *mut c_void, sample: *const usp_recording_sample) -> c_int>,
+        pub end_thread: Option<unsafe extern "C" fn(context: *mut c_void, id: u64)>,
+        pub context: *mut c_void,
+        pub sysroot: *const c_char,
+        pub reserved: [u64; 6],
+    }
+
     pub struct usp_registers {
         pub arch: u32,
         pub flags: u32,
         pub known: u64,
         pub value: [usp_addr; USP_REGISTERS_MAX as usize],
-        pub reserved: [u64; 4],
+        pub system_call: u32,
+        pub reserved0: u32,
+        pub reserved: [u64; 3],
     }
 
     pub struct usp_reader_options {
@@ -789,7 +887,16 @@ structs! {
         pub sp_bytes_address: usp_addr,
         pub sp_bytes_size: usize,
         pub wait_channel: *const c_char,
-        pub reserved: [u64; 3],
+        pub lock: usp_addr,
+        pub reserved: [u64; 2],
+    }
+
+    pub struct usp_snapshot_note {
+        pub kind: u32,
+        pub reserved0: u32,
+        pub time: u64,
+        pub key: *const c_char,
+        pub text: *const c_char,
     }
 
     pub struct usp_stack_record {
@@ -993,7 +1100,7 @@ structs! {
         pub context: *mut c_void,
         pub roots: *const usp_addr,
         pub root_count: u32,
-        pub reserved0: u32,
+        pub beyond_roots: u32,
         pub swift_task_slot: usp_addr,
         pub unwind_tables_at: Option<unsafe extern "C" fn(context: *mut c_void, pc: usp_addr, tables: *mut usp_unwind_tables) -> c_int>,
         pub reserved: [u64; 3],
@@ -1042,6 +1149,18 @@ extern "C" {
     pub fn usp_compact_images_write(images: *const usp_images, arch: u32, platform: *const c_char, bytes: *mut u8, capacity: usize, size: *mut usize) -> c_int;
     pub fn usp_compact_stack_read(bytes: *const u8, n: usize, arch: u32, stack: *mut usp_stack, needed: *mut usize) -> c_int;
     pub fn usp_compact_stack_write(stack: *const usp_stack, bytes: *mut u8, capacity: usize, size: *mut usize) -> c_int;
+    pub fn usp_crash_delete(directory: *const c_char, name: *const c_char) -> c_int;
+    pub fn usp_crash_install(options: *const usp_crash_options) -> c_int;
+    pub fn usp_crash_last_run(directory: *const c_char, version: *const c_char, run: *mut usp_crash_run) -> c_int;
+    pub fn usp_crash_list(directory: *const c_char, reports: *mut usp_crash_report, capacity: usize, count: *mut usize) -> c_int;
+    pub fn usp_crash_mark_sent(directory: *const c_char, name: *const c_char) -> c_int;
+    pub fn usp_crash_note(text: *const c_char) -> c_int;
+    pub fn usp_crash_open(directory: *const c_char, name: *const c_char, snapshot: *mut *mut usp_snapshot, error: *mut c_char, error_size: usize) -> c_int;
+    pub fn usp_crash_options_init(options: *mut usp_crash_options);
+    pub fn usp_crash_set(key: *const c_char, value: *const c_char) -> c_int;
+    pub fn usp_crash_thread_begin() -> c_int;
+    pub fn usp_crash_thread_end();
+    pub fn usp_crash_uninstall();
     pub fn usp_cursor_init(cursor: *mut usp_cursor, target: *const usp_target, registers: *const usp_registers, options: *const usp_unwind_options) -> c_int;
     pub fn usp_cursor_registers(cursor: *const usp_cursor, registers: *mut usp_registers) -> c_int;
     pub fn usp_cursor_step(cursor: *mut usp_cursor, frame: *mut usp_frame) -> c_int;
@@ -1099,6 +1218,7 @@ extern "C" {
     pub fn usp_is_prepared() -> bool;
     pub fn usp_line_source_string(source: u32) -> *const c_char;
     pub fn usp_lines_init(lines: *mut usp_lines, frames: *mut usp_source_frame, capacity: u32);
+    pub fn usp_lock_kind_string(kind: u32) -> *const c_char;
     pub fn usp_mangling_of(name: *const c_char) -> u32;
     pub fn usp_memory_init_self(memory: *mut usp_memory);
     pub fn usp_monitor_answer(monitor: *mut usp_monitor);
@@ -1146,6 +1266,9 @@ extern "C" {
     pub fn usp_reader_rewind(reader: *mut usp_reader) -> c_int;
     pub fn usp_reader_write(reader: *mut usp_reader, bytes: *const c_char, n: usize) -> c_int;
     pub fn usp_reader_write_whole(reader: *mut usp_reader, bytes: *const c_char, n: usize, error: *mut c_char, error_size: usize) -> c_int;
+    pub fn usp_recording_is(bytes: *const c_void, n: usize) -> c_int;
+    pub fn usp_recording_options_init(options: *mut usp_recording_options);
+    pub fn usp_recording_read(options: *const usp_recording_options, info: *mut usp_recording_info, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_register_name(arch: u32, n: c_uint) -> *const c_char;
     pub fn usp_registers_fp(registers: *const usp_registers) -> usp_addr;
     pub fn usp_registers_from_state(registers: *mut usp_registers, arch: u32, state: u32, bytes: *const c_void, n: usize) -> c_int;
@@ -1163,6 +1286,7 @@ extern "C" {
     pub fn usp_report_free(report: *mut usp_report);
     pub fn usp_report_get_counts(report: *const usp_report, counts: *mut usp_reader_counts) -> c_int;
     pub fn usp_report_options_init(options: *mut usp_report_options);
+    pub fn usp_report_read(options: *const usp_reader_options, read: usp_read_function, context: *mut c_void, report: *mut *mut usp_report, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_report_write(report: *const usp_report, options: *const usp_report_options, write: usp_write_function, context: *mut c_void) -> c_int;
     pub fn usp_run_state_string(os: u32, run_state: u32) -> *const c_char;
     pub fn usp_sampler_create(options: *const usp_sampler_options, sampler: *mut *mut usp_sampler, error: *mut c_char, error_size: usize) -> c_int;
@@ -1179,6 +1303,7 @@ extern "C" {
     pub fn usp_snapshot_create_self(options: *const usp_snapshot_options, snapshot: *mut *mut usp_snapshot) -> c_int;
     pub fn usp_snapshot_free(snapshot: *mut usp_snapshot);
     pub fn usp_snapshot_get_info(snapshot: *const usp_snapshot) -> *const usp_snapshot_info;
+    pub fn usp_snapshot_get_note(snapshot: *const usp_snapshot, i: usize) -> *const usp_snapshot_note;
     pub fn usp_snapshot_get_thread(snapshot: *const usp_snapshot, i: usize) -> *const usp_snapshot_thread;
     pub fn usp_snapshot_images(snapshot: *const usp_snapshot) -> *const usp_images;
     pub fn usp_snapshot_message(snapshot: *const usp_snapshot, i: usize) -> *const c_char;

@@ -3,6 +3,8 @@
 #ifndef TESTS_APPLE_SDK_MACOS_USR_INCLUDE_POLL_H
 #define TESTS_APPLE_SDK_MACOS_USR_INCLUDE_POLL_H
 
+#define POLLIN 0x0001
+
 struct pollfd {
     int fd;
     short events;

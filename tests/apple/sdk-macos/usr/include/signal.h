@@ -9,6 +9,7 @@
 #define SIGINT  2
 #define SIGABRT 6
 #define SIGKILL 9
+#define SIGPIPE 13
 #define SIGTERM 15
 #define SIGCHLD 20
 #define SIGUSR1 30

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* Installs the crash kit and ends it. */
+#include "lib/crash/kit.h"
+
+#include "lib/base/sized.h"
+#include "lib/base/text.h"
+#include "lib/capture/state.h"
+
+void usp_crash_options_init(struct usp_crash_options *options) {
+    memset(options, 0, sizeof *options);
+    options->size = sizeof *options;
+    options->max_reports = 20;
+    options->max_bytes = 10000000;
+    options->max_threads = 1024;
+    options->max_frames = 256;
+    options->timeout = 2000000000;
+}
+
+static bool are_valid(const struct usp_crash_options *o) {
+    return o->directory != NULL && o->directory[0] != '\0' && strlen(o->directory) < USPI_CRASH_PATH &&
+           o->max_reports > 0 && o->max_bytes > 0 && o->max_threads > 0 && o->max_threads <= 65536 &&
+           o->max_frames >= 16 && o->max_frames <= 65536 && o->timeout > 0 && o->timeout <= 60000000000;
+}
+
+static void copy_cut(char *to, size_t size, const char *from) {
+    const size_t length = strnlen(from, size - 1);
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+static void find_program(struct uspi_crash_kit *kit) {
+    uint32_t ticket;
+    const struct usp_images *images = usp_images_acquire(&ticket);
+    for (size_t i = 0; i < usp_images_count(images); i++) {
+        const struct usp_image *image = usp_images_get(images, i);
+        if ((image->flags & USP_IMAGE_MAIN) != 0) copy_cut(kit->program, sizeof kit->program, image->path);
+    }
+    usp_images_release(ticket);
+}
+
+static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, const char *directory) {
+    const size_t size = sizeof(struct uspi_crash_kit) + options->max_frames * sizeof(struct usp_frame);
+    struct uspi_crash_kit *kit = uspi_os_reserve(size);
+    if (kit == NULL) return NULL;
+    kit->size = size;
+    kit->options = *options;
+    copy_cut(kit->directory, sizeof kit->directory, directory);
+    kit->options.directory = kit->directory;
+    if (options->version != NULL) copy_cut(kit->version, sizeof kit->version, options->version);
+    kit->options.version = kit->version;
+    kit->file.descriptor = -1;
+    kit->started = uspi_os_wall_clock();
+    find_program(kit);
+    (void)uspi_os_run_describe(&kit->facts);
+    struct uspi_text text = uspi_text_in(kit->run, sizeof kit->run);
+    uspi_put_hex(&text, kit->started, 16);
+    uspi_put(&text, "-", 1);
+    uspi_put_decimal(&text, (uint64_t)kit->facts.pid, 0);
+    (void)uspi_text_end(&text);
+    return kit;
+}
+
+static void describe_run(const struct uspi_crash_kit *kit, struct uspi_crash_run_file *run) {
+    memset(run, 0, sizeof *run);
+    copy_cut(run->name, sizeof run->name, kit->run);
+    copy_cut(run->version, sizeof run->version, kit->version);
+    run->facts = kit->facts;
+    run->started = kit->started;
+    run->crashes = kit->crashes;
+}
+
+/* The kit stays mapped: a handler of ours may still run on another thread. */
+static void end_run(void) {
+    struct uspi_crash_kit *kit = uspi_os_crash_context();
+    struct uspi_crash_run_file run;
+    if (kit == NULL) return;
+    uspi_os_crash_uninstall();
+    /* A handler of the program may call exit in a crash. */
+    if (uspi_os_crash_context() != NULL) return;
+    uspi_crash_retract(kit);
+    if (!kit->is_published) (void)uspi_os_remove_file(kit->open_path);
+    uspi_os_kept_file_close(&kit->file);
+    describe_run(kit, &run);
+    run.has_ended = true;
+    run.ended = uspi_os_wall_clock();
+    (void)uspi_crash_write_run(kit->directory, &run);
+}
+
+/* A program that returns from main or calls exit has ended cleanly. */
+static void end_with_process(void *context) {
+    (void)context;
+    end_run();
+}
+
+/* Makes the run's files, and installs the handlers. */
+static int begin_run(struct uspi_crash_kit *kit) {
+    struct uspi_crash_run_file last, run;
+    const struct uspi_os_crash_hooks hooks = {
+        .record = uspi_crash_record,
+        .tell = uspi_crash_tell,
+        .retract = uspi_crash_retract,
+        .end = end_with_process,
+        .context = kit,
+        .timeout = kit->options.timeout,
+        .max_threads = kit->options.max_threads,
+    };
+    int status = uspi_crash_settle(kit->directory, kit->run, kit->options.max_reports, kit->options.max_bytes, &last);
+    if (status == USP_OK && last.has_report) kit->crashes = last.crashes + 1;
+    if (status != USP_OK && status != USP_ERROR_NOT_FOUND) return status;
+    describe_run(kit, &run);
+    status = uspi_crash_write_run(kit->directory, &run);
+    if (status != USP_OK) return status;
+    /* On a full disk, the file is tried again at the crash. */
+    if (uspi_crash_make_file(kit) != USP_OK) kit->written = 1;
+    status = uspi_os_crash_install(&hooks);
+    if (status != USP_OK) uspi_crash_remove_run(kit->directory, kit->run);
+    return status;
+}
+
+int usp_crash_install(const struct usp_crash_options *options) {
+    struct usp_crash_options completed;
+    char directory[USPI_CRASH_PATH];
+    usp_crash_options_init(&completed);
+    if (options == NULL || !USPI_COMPLETE(&completed, options) || !are_valid(&completed)) return USP_ERROR_ARGUMENT;
+    if (uspi_os_crash_context() != NULL) return USP_ERROR_BUSY;
+    if (uspi_os_kind() != USP_OS_LINUX) return USP_ERROR_UNSUPPORTED;
+    int status = uspi_capture_prepare();
+    /* The program may change its working folder. */
+    if (status == USP_OK) status = uspi_os_absolute_path(completed.directory, directory, sizeof directory);
+    if (status == USP_OK) status = uspi_os_make_folder(directory);
+    if (status != USP_OK) return status;
+    struct uspi_crash_kit *kit = make_kit(&completed, directory);
+    if (kit == NULL) return USP_ERROR_NO_MEMORY;
+    status = begin_run(kit);
+    if (status == USP_OK) return USP_OK;
+    if (kit->open_path[0] != '\0') (void)uspi_os_remove_file(kit->open_path);
+    uspi_os_kept_file_close(&kit->file);
+    uspi_os_unreserve(kit, kit->size);
+    return status;
+}
+
+void usp_crash_uninstall(void) { end_run(); }
+
+int usp_crash_thread_begin(void) { return uspi_os_crash_thread_begin(); }
+void usp_crash_thread_end(void) { uspi_os_crash_thread_end(); }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* The crash kit's memory, one mapping that is reserved when it is installed. Pages that only a crash uses take no memory
+ * before. doc/crash.md describes the reports, lib/os/linux/crash.c the handlers. */
+#ifndef USPI_CRASH_KIT_H
+#define USPI_CRASH_KIT_H
+
+#include "lib/os/os.h"
+#include "lib/snapshot/raw.h"
+
+#include <unspool/crash.h>
+
+#define USPI_CRASH_PATH     1024u
+#define USPI_CRASH_NAME     48u
+#define USPI_CRASH_VALUES   64u
+#define USPI_CRASH_CRUMBS   64u
+#define USPI_CRASH_IMAGES   4096u
+#define USPI_CRASH_PATHS    ((size_t)1 << 20) /* bytes of all images' paths */
+#define USPI_CRASH_RESERVED 262144u           /* bytes that a report has on the disk beforehand */
+
+/* A value or a breadcrumb. The version is odd while it is being written, 0 before it was written first. */
+struct uspi_crash_value {
+    _Atomic(uint32_t) version;
+    char key[32], text[224]; /* key "": unused */
+};
+struct uspi_crash_crumb {
+    _Atomic(uint32_t) version;
+    uint64_t time;
+    char text[120];
+};
+
+struct uspi_crash_kit {
+    size_t size;                      /* of the mapping */
+    struct usp_crash_options options; /* `directory` and `version` point to the following copies */
+    char directory[USPI_CRASH_PATH], version[64], program[USPI_CRASH_PATH];
+    char run[USPI_CRASH_NAME]; /* the name of this run: its files begin with it */
+    struct uspi_os_run facts;
+    uint64_t started;
+    uint32_t crashes; /* runs in a row that crashed before this one */
+
+    struct uspi_crash_value values[USPI_CRASH_VALUES];
+    struct uspi_crash_crumb crumbs[USPI_CRASH_CRUMBS];
+    _Atomic(uint32_t) next_crumb;
+
+    /* The report. The crashed thread alone uses the rest. */
+    char open_path[USPI_CRASH_PATH + USPI_CRASH_NAME], report_path[USPI_CRASH_PATH + USPI_CRASH_NAME];
+    struct uspi_os_kept_file file;
+    uint32_t reports;  /* how many reports this run has begun */
+    uint64_t written;  /* bytes of the report */
+    bool is_published; /* report_path is the last report */
+    struct uspi_raw_sink sink;
+    uint32_t missing; /* threads without a stack */
+    uint64_t deadline;
+
+    struct usp_image images[USPI_CRASH_IMAGES]; /* by ascending address */
+    size_t image_count, paths_used;
+    union {
+        uint64_t aligned;
+        void *pointer;
+        uint8_t bytes[USPI_OS_MAPPED_ROOM];
+    } room;
+    char paths[USPI_CRASH_PATHS];
+    char callback_text[USP_CRASH_CALLBACK_SIZE];
+    uint8_t tail[USP_CRASH_CALLBACK_SIZE + 256]; /* the records that replace the end of a report */
+    struct usp_frame frames[];                   /* options.max_frames */
+};
+
+/* The hooks of struct uspi_os_crash_hooks; context is the kit (record.c). Async-signal-safe. */
+void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_t deadline);
+void uspi_crash_tell(void *context);
+void uspi_crash_retract(void *context);
+
+/* Makes the file of the next report. Returns an enum usp_status. Async-signal-safe. */
+int uspi_crash_make_file(struct uspi_crash_kit *kit);
+
+/* Walks the stack of a thread, whose memory `copy` shows (walk.c). Async-signal-safe. */
+int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, struct usp_stack *stack);
+
+/* ---- files of a directory (folder.c) ---- */
+
+/* A run, as its file says. */
+struct uspi_crash_run_file {
+    char name[USPI_CRASH_NAME];
+    char version[64];
+    struct uspi_os_run facts;
+    uint64_t started, ended; /* ended: the clean end, or the crash; 0 unknown */
+    bool has_ended;          /* cleanly */
+    uint32_t crashes;        /* runs in a row that crashed before it */
+    char report[USPI_CRASH_NAME];
+    bool has_report; /* it crashed; the report may have been deleted since */
+};
+
+/* Writes a run's file. Returns what uspi_os_publish returns. */
+int uspi_crash_write_run(const char *directory, const struct uspi_crash_run_file *run);
+
+/* Removes a run's file. */
+void uspi_crash_remove_run(const char *directory, const char *name);
+
+/* Returns whether a report is there. */
+bool uspi_crash_has_report(const char *directory, const char *name);
+
+/* Settles runs that have ended: publishes torn reports, removes files that are of no use any more, and deletes reports
+ * beyond the limits (0: none are deleted). *last becomes the last run that has ended. `own`: the name of this process's
+ * run, or "". Returns an enum usp_status; USP_ERROR_NOT_FOUND: there is no such run. */
+int uspi_crash_settle(const char *directory, const char *own, uint32_t max_reports, uint64_t max_bytes,
+                      struct uspi_crash_run_file *last);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Values and breadcrumbs that the program sets for a report: fixed memory, without locks. */
+#include "lib/crash/kit.h"
+
+/* How often a writer tries again while another one writes the same entry. */
+#define TRIES 1000u
+
+static void copy_cut(char *to, size_t size, const char *from) {
+    const size_t length = strnlen(from, size - 1);
+    memcpy(to, from, length);
+    memset(to + length, 0, size - length);
+}
+
+/* Makes the entry's version odd. Returns false while another writer, which may be the thread that this handler
+ * interrupts, does not finish. */
+static bool begin_writing(_Atomic(uint32_t) *version) {
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint32_t seen = atomic_load(version);
+        if (seen % 2 == 0 && atomic_compare_exchange_strong(version, &seen, seen + 1)) return true;
+    }
+    return false;
+}
+
+static void end_writing(_Atomic(uint32_t) *version) { atomic_fetch_add(version, 1); }
+
+/* Returns the entry of a key, or the first unused one, or NULL. */
+static struct uspi_crash_value *find_value(struct uspi_crash_kit *kit, const char *key) {
+    struct uspi_crash_value *unused = NULL;
+    for (size_t i = 0; i < USPI_CRASH_VALUES; i++) {
+        struct uspi_crash_value *value = &kit->values[i];
+        if (strncmp(value->key, key, sizeof value->key - 1) == 0) return value;
+        if (unused == NULL && value->key[0] == '\0') unused = value;
+    }
+    return unused;
+}
+
+int usp_crash_set(const char *key, const char *text) {
+    struct uspi_crash_kit *kit = uspi_os_crash_context();
+    if (key == NULL || key[0] == '\0') return USP_ERROR_ARGUMENT;
+    if (kit == NULL) return USP_ERROR_NOT_PREPARED;
+    for (unsigned i = 0; i < TRIES; i++) {
+        struct uspi_crash_value *value = find_value(kit, key);
+        if (value == NULL) return text != NULL ? USP_ERROR_FULL : USP_OK;
+        if (!begin_writing(&value->version)) return USP_ERROR_BUSY;
+        /* Another thread may have taken the entry for another key. */
+        const bool is_mine = value->key[0] == '\0' || strncmp(value->key, key, sizeof value->key - 1) == 0;
+        if (is_mine) copy_cut(value->key, sizeof value->key, text != NULL ? key : "");
+        if (is_mine) copy_cut(value->text, sizeof value->text, text != NULL ? text : "");
+        end_writing(&value->version);
+        if (is_mine) return USP_OK;
+    }
+    return USP_ERROR_BUSY;
+}
+
+int usp_crash_note(const char *text) {
+    struct uspi_crash_kit *kit = uspi_os_crash_context();
+    if (text == NULL) return USP_ERROR_ARGUMENT;
+    if (kit == NULL) return USP_ERROR_NOT_PREPARED;
+    struct uspi_crash_crumb *crumb = &kit->crumbs[atomic_fetch_add(&kit->next_crumb, 1) % USPI_CRASH_CRUMBS];
+    if (!begin_writing(&crumb->version)) return USP_ERROR_BUSY;
+    crumb->time = uspi_os_wall_clock();
+    copy_cut(crumb->text, sizeof crumb->text, text);
+    end_writing(&crumb->version);
+    return USP_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks stacks of a process that crashes. Its images come from its mappings, so that libraries are known that were
+ * loaded after usp_prepare. Their unwind tables are those of usp_prepare, or are located by the headers in memory. */
+#include "lib/crash/kit.h"
+
+#include "lib/capture/own_target.h"
+#include "lib/capture/roots.h"
+#include "lib/capture/thread_copy.h"
+#include "lib/unwind/tables/image_tables.h"
+#include "lib/unwind/unwind.h"
+
+/* Memory and code of one walk. */
+struct surroundings {
+    const struct uspi_crash_kit *kit;
+    struct uspi_thread_copy *copy;
+    struct uspi_own_code code; /* what usp_prepare, or a later capture, has published */
+    struct uspi_own_memory memory;
+    const struct usp_image *located; /* the image of `tables`; NULL: none */
+    struct usp_unwind_tables tables;
+};
+
+static const struct usp_image *image_at(const struct uspi_crash_kit *kit, usp_addr address) {
+    size_t low = 0, high = kit->image_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (kit->images[middle].load_address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && address < kit->images[low - 1].end ? &kit->images[low - 1] : NULL;
+}
+
+static int read_memory(void *context, usp_addr from, void *to, size_t n) {
+    struct surroundings *s = context;
+    const int status = uspi_read_stacks(s->copy, from, to, n);
+    return status == USP_ERROR_ABSENT ? uspi_own_memory_read(&s->memory, from, to, n) : status;
+}
+
+/* Whether the published tables are those of an image that is still there. */
+static bool is_published(const struct uspi_own_code *code, const struct usp_image *image, usp_addr pc) {
+    const struct usp_image *listed = code->tables != NULL ? usp_images_find(code->images, pc) : NULL;
+    return listed != NULL && listed->load_address == image->load_address &&
+           listed->build_id_size == image->build_id_size &&
+           memcmp(listed->build_id, image->build_id, sizeof image->build_id) == 0;
+}
+
+static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    struct surroundings *s = context;
+    const struct usp_memory memory = {uspi_os_read, NULL};
+    const struct usp_image *image = image_at(s->kit, pc);
+    if (image == NULL) return USP_ERROR_NOT_FOUND;
+    if (is_published(&s->code, image, pc)) return uspi_image_tables_at(s->code.tables, pc, tables);
+    if (s->located != image) uspi_image_tables_locate(image, &memory, &s->tables);
+    s->located = image;
+    *tables = s->tables;
+    return USP_OK;
+}
+
+static int region_at(void *context, usp_addr pc, struct usp_region *region) {
+    const struct surroundings *s = context;
+    const struct usp_image *image = image_at(s->kit, pc);
+    /* Generated code can be anywhere else. */
+    if (image == NULL) return USP_ERROR_ABSENT;
+    if (pc < image->text_low || pc >= image->text_high) return USP_ERROR_NOT_FOUND;
+    *region = (struct usp_region){.text_low = image->text_low, .text_high = image->text_high};
+    return USP_OK;
+}
+
+int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, struct usp_stack *stack) {
+    struct surroundings s = {.kit = kit, .copy = copy};
+    struct uspi_shortcuts shortcuts = {.stack = copy->parts[0], .parts = copy->parts};
+    struct usp_unwind_options options;
+    struct usp_target target;
+    const uint32_t ticket = uspi_own_code_enter(&s.code);
+    usp_target_init(&target, usp_arch_host());
+    uspi_os_describe_self(&target);
+    uspi_roots_describe(&target);
+    uspi_own_memory_init(&s.memory, s.code.tables);
+    target.stack_low = copy->stack_low;
+    target.stack_high = copy->stack_high;
+    target.memory = (struct usp_memory){read_memory, &s};
+    target.image_at = region_at;
+    target.unwind_tables_at = tables_at;
+    target.context = &s;
+    usp_unwind_options_init(&options);
+    options.tail = kit->options.max_frames / 4;
+    options.deadline = kit->deadline;
+    usp_stack_init(stack, kit->frames, kit->options.max_frames);
+    const int status = uspi_unwind(&target, &copy->registers, false, &shortcuts, &options, stack);
+    usp_images_release(ticket);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Implements os.h's crashes for systems other than Linux: every call answers "unsupported". */
+#include "lib/os/which.h"
+
+#if USPI_OS != USPI_OS_LINUX
+
+#include "lib/os/os.h"
+
+int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
+    (void)hooks;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+void uspi_os_crash_uninstall(void) {}
+
+void *uspi_os_crash_context(void) { return NULL; }
+
+int uspi_os_crash_thread_begin(void) { return USP_ERROR_UNSUPPORTED; }
+
+void uspi_os_crash_thread_end(void) {}
+
+int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const struct uspi_stopped_thread *thread),
+                          void *context) {
+    (void)deadline;
+    (void)each;
+    (void)context;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct uspi_os_place *place) {
+    (void)room;
+    (void)found;
+    place->low = place->high = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
+int uspi_os_run_describe(struct uspi_os_run *run) {
+    memset(run, 0, sizeof *run);
+    return USP_ERROR_UNSUPPORTED;
+}
+
+bool uspi_os_run_lives(const struct uspi_os_run *run) {
+    (void)run;
+    return false;
+}
+
+#endif

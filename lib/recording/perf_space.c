@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* See perf_space.h. */
+#include "lib/recording/perf_space.h"
+
+#include "lib/base/array.h"
+#include "lib/base/hash.h"
+#include "lib/recording/perf_images.h"
+
+#include <stdlib.h>
+
+/* Unwind rules that are cached for each process in use. */
+#define RULES 8192u
+
+/* Maximum number of executable maps of a process. */
+#define MAPS_MAX ((size_t)1 << 16)
+
+/* Maximum number of maps that forks have copied, without those that were given up since. A small file could otherwise
+ * take any memory. */
+#define COPIED_MAX ((size_t)1 << 22)
+
+/* Number of maps for which a view is made again at each sample, if they have changed. With more of them, this is done
+ * less often: a small file could otherwise cost any time. */
+#define MAPS_AT_ONCE 4096u
+
+bool uspi_perf_spaces_init(struct uspi_perf_spaces *spaces, const char *sysroot) {
+    memset(spaces, 0, sizeof *spaces);
+    spaces->allowance.limit = UINT64_MAX;
+    for (size_t i = 0; i < USPI_PERF_VIEWS; i++) spaces->views[i].process = USPI_NONE;
+    return uspi_pool_init(&spaces->processes, sizeof(struct uspi_perf_process), 64, false, &spaces->allowance) &&
+           uspi_perf_files_init(&spaces->files, sysroot);
+}
+
+static struct uspi_perf_process *process_at(const struct uspi_perf_spaces *spaces, uint32_t i) {
+    return uspi_pool_at(&spaces->processes, i);
+}
+
+static void clear_images(struct uspi_perf_view *view) {
+    uspi_image_tables_free(view->tables);
+    usp_images_free(view->images);
+    uspi_core_memory_clear(&view->memory);
+    view->tables = NULL;
+    view->images = NULL;
+}
+
+static void clear_view(struct uspi_perf_spaces *spaces, struct uspi_perf_view *view) {
+    if (view->process != USPI_NONE) process_at(spaces, view->process)->view = NULL;
+    clear_images(view);
+    free(view->rules);
+    memset(view, 0, sizeof *view);
+    view->process = USPI_NONE;
+}
+
+void uspi_perf_spaces_clear(struct uspi_perf_spaces *spaces) {
+    for (size_t i = 0; i < USPI_PERF_VIEWS; i++) clear_view(spaces, &spaces->views[i]);
+    for (uint32_t i = 0; i < spaces->processes.begun; i++) free(process_at(spaces, i)->maps);
+    uspi_pool_free(&spaces->processes);
+    uspi_perf_files_clear(&spaces->files);
+}
+
+/* ---- processes ---- */
+
+static bool is_process(const void *item, const void *key) {
+    return ((const struct uspi_perf_process *)item)->pid == *(const uint32_t *)key;
+}
+
+/* Returns the number of a process, and adds it if necessary. USPI_NONE when memory is exhausted. */
+static uint32_t know_process(struct uspi_perf_spaces *spaces, uint32_t pid) {
+    const uint32_t hash = (uint32_t)uspi_mix(pid, 0);
+    uint32_t i = uspi_pool_find(&spaces->processes, hash, is_process, &pid);
+    if (i != USPI_NONE) return i;
+    i = uspi_pool_add(&spaces->processes, hash);
+    if (i != USPI_NONE) process_at(spaces, i)->pid = pid;
+    return i;
+}
+
+/* Notes that maps have changed. has_changed: other memory is now where an image was. */
+static void note_change(struct uspi_perf_spaces *spaces, struct uspi_perf_process *process, bool has_changed) {
+    for (size_t i = 0; i < USPI_PERF_VIEWS; i++) {
+        struct uspi_perf_view *view = &spaces->views[i];
+        if (process->pid != USPI_PERF_KERNEL && view != process->view) continue;
+        view->is_stale = true;
+        view->has_changed = view->has_changed || has_changed;
+    }
+}
+
+/* Removes low … high from the maps, and leaves room for one more map than there are then. Returns the index at which a
+ * map of this range belongs, or SIZE_MAX when memory is exhausted. */
+static size_t make_hole(struct uspi_perf_process *process, usp_addr low, usp_addr high, bool *has_changed) {
+    if (!uspi_room_for(&process->maps, &process->capacity, process->count, 2, sizeof *process->maps)) return SIZE_MAX;
+    struct uspi_perf_mapping *maps = process->maps;
+    size_t first = 0, end = process->count;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        if (maps[middle].high <= low) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    size_t last = first;
+    while (last < process->count && maps[last].low < high) last++;
+    if (first == last) return first;
+    *has_changed = true;
+    struct uspi_perf_mapping before = maps[first], after = maps[last - 1];
+    const bool has_before = before.low<low, has_after = after.high> high;
+    const size_t kept = (size_t)has_before + has_after;
+    memmove(maps + first + kept, maps + last, (process->count - last) * sizeof *maps);
+    process->count = process->count - (last - first) + kept;
+    if (has_before) {
+        before.high = low;
+        maps[first] = before;
+    }
+    if (has_after) {
+        after.offset += high - after.low;
+        after.low = high;
+        maps[first + has_before] = after;
+    }
+    return first + has_before;
+}
+
+int uspi_perf_spaces_map(struct uspi_perf_spaces *spaces, uint32_t pid, const struct uspi_perf_mapping *map) {
+    const uint32_t i = know_process(spaces, pid);
+    bool has_changed = false;
+    if (i == USPI_NONE) return USP_ERROR_NO_MEMORY;
+    struct uspi_perf_process *process = process_at(spaces, i);
+    if (map->low >= map->high) return USP_OK;
+    if (process->count >= MAPS_MAX) {
+        if (map->file != USPI_NONE) spaces->left_out++;
+        return USP_OK;
+    }
+    const size_t at = make_hole(process, map->low, map->high, &has_changed);
+    if (at == SIZE_MAX) return USP_ERROR_NO_MEMORY;
+    if (map->file != USPI_NONE) {
+        memmove(process->maps + at + 1, process->maps + at, (process->count - at) * sizeof *process->maps);
+        process->maps[at] = *map;
+        process->count++;
+    }
+    if (has_changed || map->file != USPI_NONE) note_change(spaces, process, has_changed);
+    return USP_OK;
+}
+
+/* Frees the maps of a process. */
+static void drop_maps(struct uspi_perf_spaces *spaces, struct uspi_perf_process *process) {
+    spaces->copied -= process->copied;
+    if (process->has_ended) spaces->copied_to_ended -= process->copied;
+    free(process->maps);
+    process->maps = NULL;
+    process->count = process->capacity = process->copied = 0;
+    note_change(spaces, process, true);
+}
+
+/* Frees the maps of processes that have ended, without process `kept`, if there are so many that looking at all
+ * processes is worth it. */
+static void drop_ended(struct uspi_perf_spaces *spaces, uint32_t kept) {
+    if (spaces->copied_to_ended < COPIED_MAX / 2) return;
+    for (uint32_t i = 0; i < spaces->processes.begun; i++) {
+        struct uspi_perf_process *process = process_at(spaces, i);
+        if (process->has_ended && process->copied > 0 && i != kept) drop_maps(spaces, process);
+    }
+}
+
+void uspi_perf_spaces_exec(struct uspi_perf_spaces *spaces, uint32_t pid) {
+    const uint32_t i = uspi_pool_find(&spaces->processes, (uint32_t)uspi_mix(pid, 0), is_process, &pid);
+    if (i != USPI_NONE) drop_maps(spaces, process_at(spaces, i));
+}
+
+int uspi_perf_spaces_fork(struct uspi_perf_spaces *spaces, uint32_t pid, uint32_t parent) {
+    const uint32_t from = know_process(spaces, parent), to = know_process(spaces, pid);
+    if (from == USPI_NONE || to == USPI_NONE) return USP_ERROR_NO_MEMORY;
+    const struct uspi_perf_process *source = process_at(spaces, from);
+    struct uspi_perf_process *copy = process_at(spaces, to);
+    if (from == to || copy->pid == USPI_PERF_KERNEL) return USP_OK;
+    drop_maps(spaces, copy);
+    copy->has_ended = false;
+    if (source->count > COPIED_MAX - spaces->copied) drop_ended(spaces, from);
+    if (source->count > COPIED_MAX - spaces->copied) {
+        spaces->left_out += source->count;
+        return USP_OK;
+    }
+    if (source->count == 0) return USP_OK;
+    if (!uspi_room_for(&copy->maps, &copy->capacity, 0, source->count, sizeof *copy->maps)) return USP_ERROR_NO_MEMORY;
+    memcpy(copy->maps, source->maps, source->count * sizeof *copy->maps);
+    copy->count = source->count;
+    copy->copied = source->count;
+    spaces->copied += source->count;
+    return USP_OK;
+}
+
+void uspi_perf_spaces_end(struct uspi_perf_spaces *spaces, uint32_t pid) {
+    const uint32_t i = uspi_pool_find(&spaces->processes, (uint32_t)uspi_mix(pid, 0), is_process, &pid);
+    if (i == USPI_NONE) return;
+    struct uspi_perf_process *process = process_at(spaces, i);
+    if (!process->has_ended) spaces->copied_to_ended += process->copied;
+    process->has_ended = true;
+    if (process->view != NULL) clear_view(spaces, process->view);
+}
+
+/* ---- views ---- */
+
+/* Returns a view that is free, or the one that was used first. */
+static struct uspi_perf_view *take_view(struct uspi_perf_spaces *spaces) {
+    struct uspi_perf_view *oldest = &spaces->views[0];
+    for (size_t i = 0; i < USPI_PERF_VIEWS; i++) {
+        struct uspi_perf_view *view = &spaces->views[i];
+        if (view->process == USPI_NONE) return view;
+        if (view->used < oldest->used) oldest = view;
+    }
+    clear_view(spaces, oldest);
+    return oldest;
+}
+
+/* Makes images and tables from the maps. Returns false when memory is exhausted. */
+static bool refresh(struct uspi_perf_spaces *spaces, const struct uspi_perf_process *process,
+                    struct uspi_perf_view *view) {
+    const struct uspi_perf_process *kernel = NULL;
+    const uint32_t pid = USPI_PERF_KERNEL;
+    const uint32_t i = uspi_pool_find(&spaces->processes, (uint32_t)uspi_mix(pid, 0), is_process, &pid);
+    if (i != USPI_NONE && process->pid != pid) kernel = process_at(spaces, i);
+    clear_images(view);
+    struct uspi_perf_image_builder builder = {.files = &spaces->files, .memory = &view->memory, .arch = spaces->arch};
+    bool is_done = uspi_perf_images_add(&builder, process->maps, process->count, process->pid == pid);
+    if (kernel != NULL) is_done = is_done && uspi_perf_images_add(&builder, kernel->maps, kernel->count, true);
+    is_done = uspi_perf_images_seal(&builder, &view->images) && is_done;
+    if (!is_done) return false;
+    (void)uspi_core_memory_seal(&view->memory);
+    const struct usp_memory memory = {uspi_core_memory_read, &view->memory};
+    const struct uspi_image_sources places = {.search = {.sysroot = spaces->files.sysroot, .as_named = true}};
+    if (uspi_image_tables_create(view->images, &memory, &places, UINT64_MAX, &view->tables) != USP_OK) return false;
+    if (view->has_changed || view->rules == NULL) {
+        free(view->rules);
+        view->rules = uspi_rule_cache_create(RULES, true, NULL);
+    }
+    view->is_stale = view->has_changed = false;
+    view->unrefreshed = 0;
+    view->maps = process->count + (kernel != NULL ? kernel->count : 0);
+    return view->rules != NULL;
+}
+
+struct uspi_perf_view *uspi_perf_spaces_view(struct uspi_perf_spaces *spaces, uint32_t pid) {
+    const uint32_t i = know_process(spaces, pid);
+    if (i == USPI_NONE) return NULL;
+    struct uspi_perf_process *process = process_at(spaces, i);
+    if (process->view == NULL) {
+        process->view = take_view(spaces);
+        process->view->process = i;
+        process->view->is_stale = true;
+    }
+    struct uspi_perf_view *view = process->view;
+    view->used = ++spaces->use;
+    view->unrefreshed++;
+    const size_t maps = process->count > view->maps ? process->count : view->maps;
+    const bool is_due = view->images == NULL || view->unrefreshed > maps / MAPS_AT_ONCE;
+    if (!view->is_stale || !is_due || refresh(spaces, process, view)) return view;
+    clear_view(spaces, view);
+    return NULL;
+}

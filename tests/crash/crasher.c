@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT */
+/* For tests/crash/kit.sh: a program that dies in one of many ways, with the crash kit or without it.
+ *
+ * crasher WAY [DIRECTORY]        without a directory: without the kit, so that the exit statuses can be compared
+ * crasher --last DIRECTORY       prints how the last run ended, and its reports
+ * crasher --notes DIRECTORY      prints the notes of the newest report
+ * crasher --cause DIRECTORY      prints the cause of the newest report: signal, code, fault address, crashed thread
+ * crasher --sent DIRECTORY, --delete DIRECTORY   do that with the newest report */
+#define _GNU_SOURCE 1
+#undef NDEBUG
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <unspool/unspool.h>
+
+static const char *directory;
+static volatile int zero;
+static int *volatile nowhere;
+static _Atomic(bool) heap_is_forbidden;
+static void *volatile guarded;
+
+#ifdef __GLIBC__
+/* An allocation in the handler ends the process with another status. */
+extern void *__libc_malloc(size_t n);
+void *malloc(size_t n) {
+    if (atomic_load(&heap_is_forbidden)) _exit(99);
+    return __libc_malloc(n);
+}
+#endif
+
+static void say(const char *text) {
+    if (write(STDOUT_FILENO, text, strlen(text)) < 0) _exit(98);
+}
+
+/* Whether the way to end is one in which a thread never answers. In the others, threads of a busy machine may take
+ * longer to answer than 2 s, the default. */
+static bool waits_for_limit;
+
+static void install(void (*callback)(void *context, char *text, size_t size)) {
+    struct usp_crash_options options;
+    if (directory == NULL) return;
+    usp_crash_options_init(&options);
+    options.directory = directory;
+    options.version = "1.0";
+    options.callback = callback;
+    if (!waits_for_limit) options.timeout = 20000000000;
+    int status = usp_crash_install(&options);
+    if (status == USP_OK) return;
+    fprintf(stderr, "usp_crash_install: %s\n", usp_status_string(status));
+    exit(97);
+}
+
+/* ---- kinds of faults ---- */
+
+__attribute__((noinline)) static int write_through_null(void) {
+    *nowhere = 1;
+    return zero + 1;
+}
+
+static void crash_segv(void) { write_through_null(); }
+
+static void crash_bus(void) {
+    char name[] = "/tmp/unspool-crash-XXXXXX";
+    int fd = mkstemp(name);
+    unlink(name);
+    assert(ftruncate(fd, 4096) == 0);
+    volatile char *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    assert(ftruncate(fd, 0) == 0);
+    zero = page[0];
+}
+
+static void crash_fpe(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    volatile int seven = 7;
+    zero = seven / zero;
+#else
+    raise(SIGFPE);
+#endif
+}
+
+static void crash_ill(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("ud2");
+#else
+    raise(SIGILL);
+#endif
+}
+
+static void crash_trap(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __asm__ volatile("int3");
+#else
+    raise(SIGTRAP);
+#endif
+}
+
+/* A sandbox answers a system call. */
+static void refuse(unsigned call, unsigned answer) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, answer),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+    assert(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    assert(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+static void crash_sys(void) {
+    refuse(SYS_getppid, SECCOMP_RET_TRAP);
+    syscall(SYS_getppid);
+}
+
+static void crash_abort(void) { abort(); }
+static void crash_assert(void) { assert(zero == 1); }
+static void crash_raise(void) { raise(SIGSEGV); }
+
+static void crash_heap(void) {
+    char *volatile block = malloc(64), *volatile again = block;
+    free(block);
+    free(again);
+}
+
+static void crash_null_call(void) {
+    void (*volatile function)(void) = NULL;
+    function();
+    say("");
+}
+
+static void crash_data_call(void) {
+    static volatile int data[16];
+    void (*volatile function)(void) = (void (*)(void))(uintptr_t)data;
+    function();
+    say("");
+}
+
+__attribute__((noinline)) static int call_without_end(volatile int n) {
+    volatile int room[64] = {n};
+    return n == 0 ? 0 : call_without_end(n + 1) + room[n % 64];
+}
+
+static void crash_overflow(void) { zero = call_without_end(1); }
+
+static void *overflow_in_thread(void *unused) {
+    if (directory != NULL) assert(usp_crash_thread_begin() == USP_OK);
+    crash_overflow();
+    usp_crash_thread_end();
+    return unused;
+}
+
+static void crash_thread_overflow(void) {
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, overflow_in_thread, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
+/* ---- other threads ---- */
+
+static pthread_barrier_t barrier;
+
+static void *fault_together(void *unused) {
+    pthread_barrier_wait(&barrier);
+    crash_segv();
+    return unused;
+}
+
+static void crash_eight(void) {
+    pthread_t threads[8];
+    pthread_barrier_init(&barrier, NULL, 8);
+    for (int i = 0; i < 8; i++) assert(pthread_create(&threads[i], NULL, fault_together, NULL) == 0);
+    for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
+}
+
+__attribute__((noinline)) static void wait_in_worker(void) {
+    pthread_barrier_wait(&barrier);
+    for (;;) pause();
+}
+
+static void *work(void *name) {
+    prctl(PR_SET_NAME, name);
+    wait_in_worker();
+    return NULL;
+}
+
+static void *refuse_signals(void *unused) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    prctl(PR_SET_NAME, "deaf");
+    pthread_barrier_wait(&barrier);
+    for (;;) sleep(100);
+    return unused;
+}
+
+static void start_threads(int count, void *(*function)(void *context), void *context) {
+    pthread_t thread;
+    pthread_barrier_init(&barrier, NULL, (unsigned)count + 1);
+    for (int i = 0; i < count; i++) assert(pthread_create(&thread, NULL, function, context) == 0);
+    pthread_barrier_wait(&barrier);
+}
+
+static void crash_workers(void) {
+    static char name[] = "worker";
+    start_threads(20, work, name);
+    crash_segv();
+}
+
+static void crash_deaf(void) {
+    start_threads(1, refuse_signals, NULL);
+    crash_segv();
+}
+
+static int hold_lock(struct dl_phdr_info *info, size_t size, void *context) {
+    (void)info;
+    (void)size;
+    (void)context;
+    pthread_barrier_wait(&barrier);
+    while (zero == 0) pause();
+    return 0;
+}
+
+static void *hold_loader(void *unused) {
+    dl_iterate_phdr(hold_lock, NULL);
+    return unused;
+}
+
+static void crash_loader_lock(void) {
+    start_threads(1, hold_loader, NULL);
+    crash_segv();
+}
+
+static void crash_smashed(void) {
+    char *blocks[64];
+    for (int i = 0; i < 64; i++) blocks[i] = malloc(1000);
+    for (int i = 0; i < 64; i++) {
+        for (volatile char *at = blocks[i] - 16; at < blocks[i] + 1008; at++) *at = (char)0x5a;
+    }
+    atomic_store(&heap_is_forbidden, true);
+    crash_segv();
+}
+
+/* ---- what happens besides ---- */
+
+static void crash_child(void) {
+    pid_t child = fork();
+    int status;
+    if (child == 0) crash_segv();
+    assert(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    exit(5);
+}
+
+static void *change_values(void *unused) {
+    char text[200], key[16];
+    for (int i = 0;; i++) {
+        memset(text, 'a' + i % 26, sizeof text - 1);
+        text[sizeof text - 1 - (size_t)(i % 100)] = '\0';
+        snprintf(key, sizeof key, "key %d", i % 64);
+        usp_crash_set(key, text);
+        usp_crash_note(text);
+    }
+    return unused;
+}
+
+static void crash_changing(void) {
+    pthread_t thread;
+    for (int i = 0; i < 4; i++) assert(pthread_create(&thread, NULL, change_values, NULL) == 0);
+    usleep(20000);
+    crash_segv();
+}
+
+static void crash_noted(void) {
+    char text[32];
+    usp_crash_set("user", "anna");
+    usp_crash_set("screen", "start");
+    usp_crash_set("screen", "settings");
+    usp_crash_set("gone", "x");
+    usp_crash_set("gone", NULL);
+    for (int i = 0; i < 70; i++) {
+        snprintf(text, sizeof text, "step %d", i);
+        usp_crash_note(text);
+    }
+    crash_segv();
+}
+
+static void write_text(void *context, char *text, size_t size) {
+    (void)context;
+    snprintf(text, size, "from the callback");
+}
+
+static void fault_in_callback(void *context, char *text, size_t size) {
+    (void)context;
+    (void)text;
+    (void)size;
+    write_through_null();
+}
+
+static void hang_in_callback(void *context, char *text, size_t size) {
+    (void)context;
+    (void)text;
+    (void)size;
+    for (;;) pause();
+}
+
+/* The program ends while another thread's crash is recorded. */
+static _Atomic(bool) is_called;
+
+static void take_a_while(void *context, char *text, size_t size) {
+    (void)context;
+    atomic_store(&is_called, true);
+    usleep(200000);
+    snprintf(text, size, "from the callback");
+}
+
+static void *fault_alone(void *unused) {
+    crash_segv();
+    return unused;
+}
+
+static void crash_meanwhile(void) {
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, fault_alone, NULL) == 0);
+    while (!atomic_load(&is_called)) usleep(1000);
+    exit(0);
+}
+
+/* An alarm that the program blocks is pending. */
+static void crash_alarm(void) {
+    sigset_t alarm_only, pending;
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm_only, NULL);
+    kill(getpid(), SIGALRM);
+    guarded = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *(volatile int *)guarded = 1;
+    sigpending(&pending);
+    say(sigismember(&pending, SIGALRM) == 1 ? "still pending\n" : "lost\n");
+    crash_segv();
+}
+
+/* ---- earlier handlers ---- */
+
+static void handle(int signal, void (*handler)(int signal, siginfo_t *info, void *context)) {
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = (int)SA_SIGINFO};
+    sigaction(signal, &action, NULL);
+}
+
+static void make_writable(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)info;
+    (void)context;
+    say("repair\n");
+    mprotect(guarded, 4096, PROT_READ | PROT_WRITE);
+}
+
+static void prepare_repaired(void) { handle(SIGSEGV, make_writable); }
+
+static void crash_repaired(void) {
+    guarded = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *(volatile int *)guarded = 1;
+    exit(6);
+}
+
+static sigjmp_buf landing;
+static void jump_away(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)info;
+    (void)context;
+    siglongjmp(landing, 1);
+}
+
+static void end_with_three(int signal, siginfo_t *info, void *context) {
+    (void)context;
+    say(info->si_signo == signal && info->si_code > 0 ? "right siginfo\n" : "wrong siginfo\n");
+    _exit(3);
+}
+
+static void end_by_default(int signal, siginfo_t *info, void *context) {
+    (void)info;
+    (void)context;
+    say("earlier\n");
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigaction(signal, &standard, NULL);
+}
+
+static void do_nothing(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)info;
+    (void)context;
+    say("earlier\n");
+}
+
+static void prepare_three(void) { handle(SIGSEGV, end_with_three); }
+static void prepare_default(void) { handle(SIGSEGV, end_by_default); }
+/* Without the kit such a handler would be called for ever. */
+static void prepare_nothing(void) {
+    if (directory != NULL) handle(SIGSEGV, do_nothing);
+}
+static void prepare_abort(void) { handle(SIGABRT, do_nothing); }
+static void prepare_jump(void) { handle(SIGSEGV, jump_away); }
+
+static void crash_jump(void) {
+    if (sigsetjmp(landing, 1) == 0) crash_segv();
+    abort();
+}
+
+static void crash_jump_exit(void) {
+    if (sigsetjmp(landing, 1) == 0) crash_segv();
+    exit(8);
+}
+
+static void *jump_in_thread(void *unused) {
+    if (sigsetjmp(landing, 1) == 0) crash_segv();
+    return unused;
+}
+
+static void crash_jump_thread(void) {
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, jump_in_thread, NULL) == 0);
+    pthread_join(thread, NULL);
+    abort();
+}
+
+static void trap_in_handler(int signal, siginfo_t *info, void *context) {
+    (void)signal;
+    (void)info;
+    (void)context;
+    say("earlier\n");
+    crash_ill();
+}
+
+static void prepare_trap(void) { handle(SIGSEGV, trap_in_handler); }
+
+/* The kernel accepts SA_SIGINFO with both. */
+static void set_with_siginfo(int signal, void (*handler)(int)) {
+    struct sigaction action = {.sa_flags = (int)SA_SIGINFO};
+    action.sa_handler = handler;
+    sigaction(signal, &action, NULL);
+}
+
+static void prepare_alarm(void) {
+    struct sigaction action = {.sa_sigaction = make_writable, .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
+    sigaction(SIGSEGV, &action, NULL);
+}
+
+static void prepare_siginfo(void) {
+    set_with_siginfo(SIGTRAP, SIG_IGN);
+    set_with_siginfo(SIGABRT, SIG_DFL);
+}
+
+static void crash_siginfo(void) {
+    raise(SIGTRAP);
+    abort();
+}
+
+static void prepare_refused(void) { refuse(SYS_sigaltstack, SECCOMP_RET_ERRNO | EPERM); }
+
+static void prepare_ignored(void) { signal(SIGTRAP, SIG_IGN); }
+static void crash_ignored(void) {
+    raise(SIGTRAP);
+    signal(SIGILL, SIG_IGN);
+    raise(SIGILL);
+    exit(7);
+}
+
+/* A library that is loaded after the kit was installed. */
+static void crash_late(void) {
+    void *library = dlopen(getenv("CRASHER_LIBRARY"), RTLD_NOW);
+    assert(library != NULL);
+    void (*function)(void) = (void (*)(void))(uintptr_t)dlsym(library, "crash_in_library");
+    assert(function != NULL);
+    function();
+    say("");
+}
+
+static void leave(void) { exit(0); }
+
+/* The program changes its working folder; the folder of reports is a relative path. */
+static void crash_moved(void) {
+    if (directory != NULL) assert(chdir(directory) == 0);
+    crash_segv();
+}
+
+static void leave_moved(void) {
+    if (directory != NULL) assert(chdir(directory) == 0);
+    exit(0);
+}
+static void leave_at_once(void) { _exit(0); }
+static void be_killed(void) { raise(SIGKILL); }
+
+static const struct way {
+    const char *name;
+    void (*run)(void);
+    void (*prepare)(void); /* before the kit is installed */
+    void (*callback)(void *context, char *text, size_t size);
+} ways[] = {
+    {"segv", crash_segv, NULL, NULL},
+    {"bus", crash_bus, NULL, NULL},
+    {"fpe", crash_fpe, NULL, NULL},
+    {"ill", crash_ill, NULL, NULL},
+    {"trap", crash_trap, NULL, NULL},
+    {"sys", crash_sys, NULL, NULL},
+    {"abort", crash_abort, NULL, NULL},
+    {"assert", crash_assert, NULL, NULL},
+    {"raise", crash_raise, NULL, NULL},
+    {"heap", crash_heap, NULL, NULL},
+    {"null-call", crash_null_call, NULL, NULL},
+    {"data-call", crash_data_call, NULL, NULL},
+    {"overflow", crash_overflow, NULL, NULL},
+    {"thread-overflow", crash_thread_overflow, NULL, NULL},
+    {"eight", crash_eight, NULL, NULL},
+    {"workers", crash_workers, NULL, NULL},
+    {"deaf", crash_deaf, NULL, NULL},
+    {"loader-lock", crash_loader_lock, NULL, NULL},
+    {"smashed", crash_smashed, NULL, NULL},
+    {"child", crash_child, NULL, NULL},
+    {"noted", crash_noted, NULL, NULL},
+    {"callback", crash_segv, NULL, write_text},
+    {"callback-fault", crash_segv, NULL, fault_in_callback},
+    {"callback-hang", crash_segv, NULL, hang_in_callback},
+    {"repaired", crash_repaired, prepare_repaired, NULL},
+    {"earlier-exit", crash_segv, prepare_three, NULL},
+    {"earlier-default", crash_segv, prepare_default, NULL},
+    {"earlier-nothing", crash_segv, prepare_nothing, NULL},
+    {"earlier-abort", crash_abort, prepare_abort, NULL},
+    {"earlier-jump", crash_jump, prepare_jump, NULL},
+    {"earlier-jump-exit", crash_jump_exit, prepare_jump, NULL},
+    {"earlier-jump-thread", crash_jump_thread, prepare_jump, NULL},
+    {"earlier-trap", crash_segv, prepare_trap, NULL},
+    {"alarm", crash_alarm, prepare_alarm, NULL},
+    {"siginfo", crash_siginfo, prepare_siginfo, NULL},
+    {"changing", crash_changing, NULL, NULL},
+    {"meanwhile", crash_meanwhile, NULL, take_a_while},
+    {"refused", leave, prepare_refused, NULL},
+    {"ignored", crash_ignored, prepare_ignored, NULL},
+    {"late", crash_late, NULL, NULL},
+    {"exit", leave, NULL, NULL},
+    {"moved", crash_moved, NULL, NULL},
+    {"moved-exit", leave_moved, NULL, NULL},
+    {"_exit", leave_at_once, NULL, NULL},
+    {"kill", be_killed, NULL, NULL},
+};
+
+/* ---- the next start ---- */
+
+static int print_last(void) {
+    static const char *const verdicts[] = {"no run",    "ended",         "crashed",  "updated",
+                                           "restarted", "out of memory", "executed", "unexplained"};
+    struct usp_crash_report reports[64];
+    struct usp_crash_run run;
+    size_t count;
+    if (usp_crash_last_run(directory, getenv("CRASHER_VERSION"), &run) != USP_OK) return 1;
+    printf("%s, %" PRIu32 " in a row, %s%s\n", verdicts[run.verdict], run.crashes,
+           run.lasted > 0 && run.lasted < UINT64_C(600000000000) ? "lasted" : "unknown",
+           run.verdict == USP_CRASH_CRASHED && run.report[0] == '\0' ? ", deleted" : "");
+    if (usp_crash_list(directory, reports, 64, &count) != USP_OK) return 1;
+    printf("%zu reports", count);
+    for (size_t i = 0; i < count; i++) printf("%s", reports[i].is_sent ? " sent" : " new");
+    printf("\n");
+    return 0;
+}
+
+static struct usp_snapshot *open_newest(char name[48]) {
+    struct usp_crash_report reports[64];
+    struct usp_snapshot *snapshot;
+    char error[256];
+    size_t count;
+    if (usp_crash_list(directory, reports, 64, &count) != USP_OK || count == 0) exit(1);
+    memcpy(name, reports[0].name, sizeof reports[0].name);
+    if (usp_crash_open(directory, name, &snapshot, error, sizeof error) == USP_OK) return snapshot;
+    fprintf(stderr, "%s\n", error);
+    exit(1);
+}
+
+static int print_notes(void) {
+    const struct usp_snapshot_note *note;
+    char name[48];
+    struct usp_snapshot *snapshot = open_newest(name);
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
+        printf("%" PRIu32 " %s=%s\n", note->kind, note->key, note->text);
+    }
+    usp_snapshot_free(snapshot);
+    return 0;
+}
+
+static int print_cause(void) {
+    char name[48];
+    struct usp_snapshot *snapshot = open_newest(name);
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+    const struct usp_snapshot_thread *first = usp_snapshot_get_thread(snapshot, 0);
+    printf("signal %" PRIu32 " code %" PRId32 " address 0x%" PRIx64 " threads %" PRIu32 " missed %" PRIu32 "%s%s%s\n",
+           info->signal, info->signal_code, info->fault_address, info->thread_count, info->missed,
+           (first->info.flags & USP_THREAD_CRASHED) != 0 && first->info.thread.id == info->crashed_thread ? " first"
+                                                                                                          : "",
+           usp_registers_pc(&first->registers) == first->stack.frames[0].pc ? " registers" : "",
+           (info->flags & USP_SNAPSHOT_TRUNCATED) != 0 ? " torn" : "");
+    puts(info->crash);
+    usp_snapshot_free(snapshot);
+    return 0;
+}
+
+static int change_newest(int (*change)(const char *directory, const char *name)) {
+    char name[48];
+    usp_snapshot_free(open_newest(name));
+    return change(directory, name) == USP_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    const char *way = argc > 1 ? argv[1] : "";
+    if (argc > 2) directory = argv[2];
+    waits_for_limit = strcmp(way, "deaf") == 0 || strcmp(way, "callback-hang") == 0;
+    if (strcmp(way, "--last") == 0) return print_last();
+    if (strcmp(way, "--notes") == 0) return print_notes();
+    if (strcmp(way, "--cause") == 0) return print_cause();
+    if (strcmp(way, "--sent") == 0) return change_newest(usp_crash_mark_sent);
+    if (strcmp(way, "--delete") == 0) return change_newest(usp_crash_delete);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (strcmp(way, ways[i].name) != 0) continue;
+        if (ways[i].prepare != NULL) ways[i].prepare();
+        install(ways[i].callback);
+        ways[i].run();
+        return 1;
+    }
+    return 2;
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Compares `unspool profile` with `perf script`, frame by frame, on recordings that perf makes here: call chains, stack
+# dumps, compressed and through a pipe. Skipped without perf, or where it may not record.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/../tool/common.sh"
+need_tools perf python3
+read -ra cc <<<"${CC:-cc}"
+cat >"$work/deep.c" <<'END'
+#include <stdlib.h>
+static volatile unsigned long sum;
+__attribute__((noinline)) static unsigned long work(unsigned long x) {
+    for (int i = 0; i < 1000; i++) sum += x * (unsigned long)i;
+    return sum;
+}
+__attribute__((noinline)) static unsigned long descend(int depth) {
+    const unsigned long result = depth == 0 ? work(sum) : descend(depth - 1);
+    return result + 1;
+}
+int main(int argc, char **argv) {
+    (void)argc;
+    for (long n = atol(argv[1]); n > 0; n--) sum += descend(30 + (int)(n % 8));
+    return 0;
+}
+END
+"${cc[@]}" -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls -o "$work/deep" "$work/deep.c"
+"${cc[@]}" -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$work/framed" "$work/deep.c"
+record=(perf record -q -e cpu-clock -F 997)
+"${record[@]}" -o "$work/trial" "$work/deep" 1 >/dev/null 2>&1 || skip "perf may not record here"
+
+"${record[@]}" -g -o "$work/chains" "$work/framed" 30000
+"${record[@]}" --call-graph dwarf -o "$work/dumps" "$work/deep" 30000
+"${record[@]}" -z --call-graph dwarf -o "$work/packed" "$work/deep" 30000
+"${record[@]}" --call-graph dwarf -o - "$work/deep" 30000 >"$work/piped"
+"${record[@]}" --buildid-mmap --call-graph dwarf -o "$work/with-ids" "$work/deep" 30000
+for name in chains dumps packed piped with-ids; do
+  compare=(python3 "$top/tests/profile/perf_compare.py" "$unspool" "$work/$name")
+  "${compare[@]}" || fail "$name: the stacks differ from those of perf script"
+done
+# From a pipe, which cannot be read twice.
+"$unspool" profile --quiet --format folded - <"$work/piped" | grep -q ';main;descend;' || fail "a pipe has no stacks"
+
+# A file that is cut off: its whole samples, and the status.
+head -c 100000 "$work/dumps" >"$work/cut"
+status=0
+"$unspool" profile --quiet --format folded "$work/cut" >"$work/out" 2>"$work/error" || status=$?
+[[ $status -eq 1 ]] || fail "a recording that is cut off: exit status $status"
+grep -q ';main;descend;' "$work/out" || fail "a recording that is cut off has no stacks"
+grep -q 'shorter than its header says\|ends inside a record' "$work/error" || fail "the message about a cut recording: $(<"$work/error")"
+verdict

@@ -1,0 +1,897 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests recordings of perf: files that a writer of our own makes (perf_writer.h). Each test is a property of files that
+ * a reader can get wrong: layouts, times, maps, compression, stack dumps, and files that are cut off. */
+#include "arch/frame.h"
+#include "tests/profile/perf_writer.h"
+#include "tests/support/core_fixtures.h"
+#include "tests/support/folder.h"
+#include "tests/support/suite.h"
+
+#include <unspool/unspool.h>
+
+#include <signal.h>
+#include <ucontext.h>
+
+#define CHAINS (S_IP | S_TID | S_TIME | S_CHAIN)
+#define NS     UINT64_C(1000000000)
+
+/* What a test keeps of a sample. */
+struct seen {
+    struct usp_frame frames[64];
+    uint32_t count, stop, arch, event_index;
+    char image[64][64]; /* path of each frame's image; "" for none */
+    uint32_t id_size[64];
+    uint8_t id[64][USP_BUILD_ID_MAX];
+    usp_addr load[64];
+    char thread[64], event[64];
+    uint64_t tid, time, period, duration;
+    int64_t pid;
+    size_t image_count;
+};
+
+struct reading {
+    const struct builder *file;
+    size_t piece;                     /* bytes that a read gives at most; 0: all */
+    size_t reached, reached_at_first; /* where the last read ended, at the first sample too */
+    struct seen *seen;
+    size_t count;
+    uint64_t ended[8];
+    size_t ended_count;
+    struct usp_recording_info info;
+    char error[256];
+    struct usp_recording_options options;
+};
+
+static int64_t read_file(void *context, uint64_t offset, void *to, size_t n) {
+    struct reading *r = context;
+    if (offset >= r->file->size) return 0;
+    if (n > r->file->size - offset) n = r->file->size - (size_t)offset;
+    if (r->piece > 0 && n > r->piece) n = r->piece;
+    memcpy(to, r->file->bytes + offset, n);
+    r->reached = (size_t)offset + n;
+    return (int64_t)n;
+}
+
+static int see(void *context, const struct usp_recording_sample *sample) {
+    struct reading *r = context;
+    if (r->count == 0) r->reached_at_first = r->reached;
+    r->seen = realloc(r->seen, (r->count + 1) * sizeof *r->seen);
+    if (r->seen == NULL) return USP_ERROR_NO_MEMORY;
+    struct seen *s = &r->seen[r->count++];
+    memset(s, 0, sizeof *s);
+    s->count = sample->stack->count < 64 ? sample->stack->count : 64;
+    s->stop = sample->stack->stop;
+    s->arch = sample->stack->arch;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->frames[i] = sample->stack->frames[i];
+        const struct usp_image *image = usp_images_find(sample->images, s->frames[i].pc);
+        if (image == NULL) continue;
+        snprintf(s->image[i], sizeof s->image[i], "%s", image->path);
+        s->id_size[i] = image->build_id_size;
+        memcpy(s->id[i], image->build_id, sizeof s->id[i]);
+        s->load[i] = image->load_address;
+    }
+    s->image_count = usp_images_count(sample->images);
+    snprintf(s->thread, sizeof s->thread, "%s", sample->thread->name);
+    snprintf(s->event, sizeof s->event, "%s", sample->event);
+    s->tid = sample->thread->thread.id;
+    s->pid = sample->pid;
+    s->time = sample->time;
+    s->period = sample->period;
+    s->duration = sample->duration;
+    s->event_index = sample->event_index;
+    return USP_OK;
+}
+
+static void note_end(void *context, uint64_t id) {
+    struct reading *r = context;
+    if (r->ended_count < 8) r->ended[r->ended_count++] = id;
+}
+
+static struct reading begin_reading(const struct builder *file) {
+    struct reading r = {.file = file};
+    usp_recording_options_init(&r.options);
+    r.options.read = read_file;
+    r.options.sample = see;
+    r.options.end_thread = note_end;
+    r.options.file_size = file->size;
+    return r;
+}
+
+static int go(struct reading *r) {
+    r->options.context = r;
+    return usp_recording_read(&r->options, &r->info, r->error, sizeof r->error);
+}
+
+/* Reads a whole file, which must be all right, and frees it. The caller frees r.seen. */
+static struct reading read_whole(struct builder *file) {
+    struct reading r = begin_reading(file);
+    ck_assert_msg(go(&r) == USP_OK, "%s", r.error);
+    ck_assert_str_eq(r.error, "");
+    builder_free(file);
+    return r;
+}
+
+static struct perf_file plain_file(void) {
+    return (struct perf_file){
+        .attributes = {{.size = 120, .type = 1, .period = 1000000, .sample_type = CHAINS, .name = "cpu-clock"}},
+        .attribute_count = 1,
+        .arch = "x86_64"};
+}
+
+static const struct mapping app = {.pid = 7, .low = 0x400000, .size = 0x10000, .path = "/no/such/app"};
+
+/* ---- layouts ---- */
+
+START_TEST(test_chains) {
+    static const uint64_t chain[] = {CHAIN_KERNEL, 0xffffffff81000010, 0xffffffff81000100,
+                                     CHAIN_USER,   0x400100,           0x400200};
+    struct perf_file file = plain_file();
+    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffff81000000, 0x100000, "[kernel.kallsyms]_text", 0);
+    put_mmap2(&file.records, &app);
+    put_comm(&file.records, 0, 7, 7, "app", 0);
+    put_comm(&file.records, 0, 7, 8, "worker", 0);
+    put_chain(&file.records, MISC_KERNEL, 7, 8, 5 * NS, chain, 6);
+    struct builder bytes = make_file(&file);
+    ck_assert(usp_recording_is(bytes.bytes, 16));
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    const struct seen *s = &r.seen[0];
+    ck_assert_uint_eq(s->count, 4);
+    for (size_t i = 0; i < 4; i++) ck_assert_uint_eq(s->frames[i].pc, chain[i < 2 ? i + 1 : i + 2]);
+    ck_assert_uint_eq(s->frames[0].kind, USP_FRAME_KIND_INTERRUPTED);
+    ck_assert_uint_eq(s->frames[1].kind, USP_FRAME_KIND_RETURN_ADDRESS);
+    ck_assert_uint_eq(s->frames[2].kind, USP_FRAME_KIND_INTERRUPTED);
+    ck_assert_uint_eq(s->frames[3].kind, USP_FRAME_KIND_RETURN_ADDRESS);
+    ck_assert_str_eq(s->image[0], "[kernel.kallsyms]");
+    ck_assert_str_eq(s->image[3], "/no/such/app");
+    ck_assert_uint_eq(s->load[3], 0x400000);
+    ck_assert_str_eq(s->thread, "worker");
+    ck_assert_str_eq(s->event, "cpu-clock");
+    ck_assert_int_eq(s->pid, 7);
+    ck_assert_uint_eq(s->tid, 8);
+    ck_assert_uint_eq(s->time, 5 * NS);
+    ck_assert_uint_eq(s->duration, 1000000);
+    ck_assert_uint_eq(s->arch, USP_ARCH_X86_64);
+    ck_assert_uint_eq(r.info.samples, 1);
+    free(r.seen);
+}
+END_TEST
+
+static const uint64_t one_frame[] = {CHAIN_USER, 0x400100};
+
+START_TEST(test_attribute_sizes) {
+    static const uint32_t sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136, 144, 0};
+    struct perf_file file = plain_file();
+    file.attributes[0].size = sizes[_i];
+    put_mmap2(&file.records, &app);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_str_eq(r.seen[0].image[0], "/no/such/app");
+    free(r.seen);
+}
+END_TEST
+
+/* Two events with different layouts, which the identifier tells apart; fields before the chain that are skipped. */
+static void put_two_events(struct perf_file *file) {
+    *file = (struct perf_file){
+        .attributes = {{.size = 120,
+                        .type = 0,
+                        .period = 99,
+                        .is_frequency = true,
+                        .sample_type = S_IDENTIFIER | S_IP | S_TID | S_TIME | S_PERIOD | S_READ | S_CHAIN,
+                        .read_format = 1 | 2 | 4 | 16,
+                        .id = 500,
+                        .name = "cycles"},
+                       {.size = 120,
+                        .type = 1,
+                        .period = 5,
+                        .sample_type = S_IDENTIFIER | S_IP | S_TID | S_TIME | S_CHAIN | S_RAW | S_BRANCHES,
+                        .branch_type = 1 << 17,
+                        .id = 501,
+                        .name = "page-faults"}},
+        .attribute_count = 2,
+        .arch = "x86_64"};
+    struct builder *b = &file->records;
+    size_t from = begin_record(b, 9, MISC_USER);
+    put(b, 8, 500);
+    put(b, 8, 0x400100);
+    put(b, 4, 7);
+    put(b, 4, 7);
+    put(b, 8, NS);
+    put(b, 8, 12345); /* period */
+    for (unsigned i = 0; i < 5; i++) put(b, 8, 77);
+    put(b, 8, 2);
+    put(b, 8, CHAIN_USER);
+    put(b, 8, 0x400100);
+    end_record(b, from);
+    from = begin_record(b, 9, MISC_USER);
+    put(b, 8, 501);
+    put(b, 8, 0x400200);
+    put(b, 4, 7);
+    put(b, 4, 7);
+    put(b, 8, 2 * NS);
+    put(b, 8, 2);
+    put(b, 8, CHAIN_USER);
+    put(b, 8, 0x400200);
+    put(b, 4, 12); /* raw */
+    pad_to(b, b->size + 12);
+    put(b, 8, 1); /* branches */
+    put(b, 8, 3);
+    pad_to(b, b->size + 24);
+    end_record(b, from);
+}
+
+START_TEST(test_several_events) {
+    struct perf_file file;
+    put_two_events(&file);
+    struct builder bytes = _i == 0 ? make_file(&file) : make_stream(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 2);
+    ck_assert_uint_eq(r.info.event_count, 2);
+    ck_assert_str_eq(r.seen[0].event, "cycles");
+    ck_assert_uint_eq(r.seen[0].period, 12345);
+    ck_assert_uint_eq(r.seen[0].duration, NS / 99);
+    ck_assert_uint_eq(r.seen[0].frames[0].pc, 0x400100);
+    ck_assert_str_eq(r.seen[1].event, "page-faults");
+    ck_assert_uint_eq(r.seen[1].event_index, 1);
+    ck_assert_uint_eq(r.seen[1].count, 1);
+    ck_assert_uint_eq(r.seen[1].frames[0].pc, 0x400200);
+    free(r.seen);
+}
+END_TEST
+
+/* A pipe gives few bytes at once, and cannot go back. */
+START_TEST(test_pipe) {
+    struct perf_file file = plain_file();
+    file.attributes[0].id = 9;
+    put_mmap2(&file.records, &app);
+    for (unsigned i = 0; i < 100; i++) put_chain(&file.records, MISC_USER, 7, 7, NS + i, one_frame, 2);
+    struct builder bytes = make_stream(&file);
+    struct reading r = begin_reading(&bytes);
+    r.options.file_size = UINT64_MAX;
+    r.piece = 7;
+    ck_assert_int_eq(go(&r), USP_OK);
+    ck_assert_uint_eq(r.count, 100);
+    ck_assert_str_eq(r.seen[99].image[0], "/no/such/app");
+    ck_assert_str_eq(r.seen[0].event, "cpu-clock");
+    ck_assert_uint_eq(r.info.arch, USP_ARCH_X86_64);
+    builder_free(&bytes);
+    free(r.seen);
+}
+END_TEST
+
+/* Records that have nothing to do with stacks, one of which has data outside of its size. */
+START_TEST(test_other_records) {
+    struct perf_file file = plain_file();
+    put_plain(&file.records, 16);
+    put_plain(&file.records, 4000);
+    size_t from = begin_record(&file.records, 71, 0); /* AUXTRACE */
+    put(&file.records, 8, 64);
+    pad_to(&file.records, file.records.size + 32);
+    end_record(&file.records, from);
+    for (unsigned i = 0; i < 16; i++) put(&file.records, 4, UINT32_MAX);
+    from = begin_record(&file.records, 66, 0); /* tracing data: 5 bytes, filled up to 8 */
+    put(&file.records, 4, 5);
+    end_record(&file.records, from);
+    put(&file.records, 8, UINT64_MAX);
+    from = begin_record(&file.records, 2, 0); /* LOST */
+    put(&file.records, 8, 0);
+    put(&file.records, 8, 41);
+    put_tail(&file.records, 7, 7, NS, 0);
+    end_record(&file.records, from);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_uint_eq(r.info.lost, 41);
+    free(r.seen);
+}
+END_TEST
+
+/* ---- times ---- */
+
+/* A map that comes later in the file, but was made before the sample, is in effect; a later one is not. */
+START_TEST(test_order_of_times) {
+    struct perf_file file = plain_file();
+    struct mapping early = app, late = app;
+    early.time = NS;
+    late.time = 3 * NS;
+    late.path = "/no/such/other";
+    put_chain(&file.records, MISC_USER, 7, 7, 2 * NS, one_frame, 2);
+    put_plain(&file.records, 68);
+    put_mmap2(&file.records, &late);
+    put_mmap2(&file.records, &early);
+    put_plain(&file.records, 68);
+    put_chain(&file.records, MISC_USER, 7, 7, 4 * NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 2);
+    ck_assert_str_eq(r.seen[0].image[0], "/no/such/app");
+    ck_assert_str_eq(r.seen[1].image[0], "/no/such/other");
+    ck_assert_uint_eq(r.seen[1].image_count, 1);
+    free(r.seen);
+}
+END_TEST
+
+/* Without rounds, not the whole file is kept in memory. Sampling threads write blocks whose times overlap. */
+START_TEST(test_no_rounds) {
+    struct perf_file file = plain_file();
+    uint64_t chain[1001] = {CHAIN_USER};
+    for (size_t i = 1; i < 1001; i++) chain[i] = 0x400000 + i;
+    for (unsigned i = 0; i < 8000; i++) put_chain(&file.records, MISC_USER, 7, 7, NS + (i ^ 1), chain, 1001);
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    r.options.max_frames = 4;
+    ck_assert_int_eq(go(&r), USP_OK);
+    ck_assert_uint_eq(r.count, 8000);
+    ck_assert_uint_eq(r.seen[0].count, 4);
+    ck_assert_uint_eq(r.seen[0].stop, USP_STOP_CAPACITY);
+    ck_assert_uint_lt(r.reached_at_first, 32 << 20);
+    ck_assert_uint_gt(bytes.size, 60 << 20);
+    for (size_t i = 1; i < r.count; i++) ck_assert_uint_gt(r.seen[i].time, r.seen[i - 1].time);
+    builder_free(&bytes);
+    free(r.seen);
+}
+END_TEST
+
+/* Records that wait for their time keep no others in memory: one of them in each block, and no rounds. */
+START_TEST(test_records_that_wait) {
+    static char name[2000];
+    struct perf_file file = plain_file();
+    memset(name, 'n', sizeof name - 1);
+    for (unsigned i = 0; i < 33000; i++) {
+        put_comm(&file.records, 0, 7, 7, name, NS + i);
+        if (i % 100 == 0) put_chain(&file.records, MISC_USER, 7, 7, 9 * NS + i, one_frame, 2);
+    }
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    ck_assert_int_eq(go(&r), USP_OK);
+    ck_assert_uint_eq(r.count, 330);
+    ck_assert_uint_gt(bytes.size, 60 << 20);
+    ck_assert_uint_lt(r.reached_at_first, 56 << 20);
+    builder_free(&bytes);
+    free(r.seen);
+}
+END_TEST
+
+START_TEST(test_choices) {
+    struct perf_file file = plain_file();
+    for (unsigned i = 0; i < 10; i++) put_chain(&file.records, MISC_USER, 7 + i % 2, 7, NS + i, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    r.options.pid = 8;
+    r.options.from = NS + 3;
+    r.options.to = NS + 7;
+    ck_assert_int_eq(go(&r), USP_OK);
+    ck_assert_uint_eq(r.count, 2);
+    ck_assert_uint_eq(r.seen[0].time, NS + 3);
+    ck_assert_uint_eq(r.seen[1].time, NS + 5);
+    ck_assert_uint_eq(r.info.samples, 10);
+    ck_assert_uint_eq(r.info.first, NS);
+    ck_assert_uint_eq(r.info.last, NS + 9);
+    builder_free(&bytes);
+    free(r.seen);
+}
+END_TEST
+
+/* ---- processes and maps ---- */
+
+START_TEST(test_fork_and_exec) {
+    struct perf_file file = plain_file();
+    put_mmap2(&file.records, &app);
+    put_comm(&file.records, 0, 7, 7, "parent", 0);
+    put_task(&file.records, 7, 9, 7, 9, 7, 2 * NS);
+    put_chain(&file.records, MISC_USER, 9, 9, 3 * NS, one_frame, 2);
+    put_comm(&file.records, MISC_EXEC, 9, 9, "child", 4 * NS);
+    put_chain(&file.records, MISC_USER, 9, 9, 5 * NS, one_frame, 2);
+    put_chain(&file.records, MISC_USER, 7, 7, 6 * NS, one_frame, 2);
+    put_task(&file.records, 4, 9, 7, 9, 7, 7 * NS);
+    put_task(&file.records, 7, 7, 7, 9, 7, 8 * NS); /* a thread of the parent gets the child's id */
+    put_chain(&file.records, MISC_USER, 7, 9, 9 * NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 4);
+    ck_assert_str_eq(r.seen[0].image[0], "/no/such/app");
+    ck_assert_str_eq(r.seen[0].thread, "parent");
+    ck_assert_str_eq(r.seen[1].image[0], "");
+    ck_assert_str_eq(r.seen[1].thread, "child");
+    ck_assert_str_eq(r.seen[2].image[0], "/no/such/app");
+    ck_assert_str_eq(r.seen[3].thread, "parent");
+    ck_assert_uint_eq(r.ended_count, 1);
+    ck_assert_uint_eq(r.ended[0], 9);
+    free(r.seen);
+}
+END_TEST
+
+/* Forks copy at most four million maps. What does not fit is counted; processes that have ended, and those whose ids are
+ * used again, take no room. */
+START_TEST(test_many_forks) {
+    enum { MAPS = 65535, FORKS = 80 };
+    const bool end = _i == 1, is_same = _i == 2;
+    struct perf_file file = plain_file();
+    struct mapping piece = app;
+    piece.size = 0x1000;
+    for (unsigned i = 0; i < MAPS; i++, piece.low += 0x2000) put_mmap2(&file.records, &piece);
+    for (unsigned i = 0; i < FORKS; i++) {
+        const uint32_t pid = is_same ? 100 : 100 + i;
+        put_task(&file.records, 7, pid, 7, pid, 7, NS + 2 * i);
+        if (end) put_task(&file.records, 4, pid, 7, pid, 7, NS + 2 * i + 1);
+    }
+    const uint32_t last = is_same ? 100 : 99 + FORKS;
+    put_chain(&file.records, MISC_USER, last, last, 2 * NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_str_eq(r.seen[0].image[0], end || is_same ? "/no/such/app" : "");
+    ck_assert_uint_eq(r.info.maps_left_out, end || is_same ? 0 : (FORKS - 64) * MAPS);
+    free(r.seen);
+}
+END_TEST
+
+/* So are the maps of one process that has too many. */
+START_TEST(test_many_maps) {
+    struct perf_file file = plain_file();
+    struct mapping piece = app;
+    piece.size = 0x1000;
+    for (unsigned i = 0; i < 65540; i++, piece.low += 0x2000) put_mmap2(&file.records, &piece);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.info.maps_left_out, 4);
+    free(r.seen);
+}
+END_TEST
+
+/* A fork that perf describes for a process that existed before: all maps follow it, and none are the parent's. */
+START_TEST(test_described_fork) {
+    struct perf_file file = plain_file();
+    put_mmap2(&file.records, &app);
+    const size_t at = file.records.size;
+    put_task(&file.records, 7, 9, 7, 9, 7, 0);
+    patch(&file.records, at + 4, 2, MISC_EXEC);
+    put_chain(&file.records, MISC_USER, 9, 9, NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_str_eq(r.seen[0].image[0], "");
+    free(r.seen);
+}
+END_TEST
+
+/* Pieces of a file are one image; other memory that is mapped over it later is not the file's any more. */
+START_TEST(test_pieces_and_holes) {
+    static const uint64_t chain[] = {CHAIN_USER, 0x401000, 0x405000, 0x409000};
+    struct perf_file file = plain_file();
+    struct mapping first = app, second = app, anonymous = app, data = app;
+    first.size = 0x4000;
+    second.low = 0x404000;
+    second.offset = 0x4000;
+    second.size = 0xc000;
+    anonymous.path = "//anon";
+    anonymous.low = 0x404000;
+    anonymous.size = 0x2000;
+    anonymous.time = 2 * NS;
+    data.path = "/no/such/data";
+    data.is_data = true;
+    data.low = 0x500000;
+    put_mmap2(&file.records, &second);
+    put_mmap2(&file.records, &first);
+    put_mmap2(&file.records, &data);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, chain, 4);
+    put_mmap2(&file.records, &anonymous);
+    put_chain(&file.records, MISC_USER, 7, 7, 3 * NS, chain, 4);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.seen[0].image_count, 1);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_str_eq(r.seen[0].image[i], "/no/such/app");
+        ck_assert_uint_eq(r.seen[0].load[i], 0x400000);
+    }
+    ck_assert_str_eq(r.seen[1].image[0], "/no/such/app");
+    ck_assert_str_eq(r.seen[1].image[2], "/no/such/app");
+    free(r.seen);
+}
+END_TEST
+
+#define ID "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14"
+
+static void put_build_id(struct builder *b, uint32_t misc, const char *id, unsigned size, const char *path) {
+    const size_t from = begin_record(b, 67, misc);
+    put(b, 4, UINT32_MAX);
+    put_bytes(b, id, size);
+    while (b->size < from + 12 + 20) put(b, 1, 0);
+    put(b, 1, size);
+    put(b, 3, 0xabcdef); /* perf leaves garbage there */
+    put_padded(b, path);
+    end_record(b, from);
+}
+
+/* Build ids of maps, and of the feature: with their size, and with zeros in its place. */
+START_TEST(test_build_ids) {
+    static const uint64_t chain[] = {CHAIN_USER, 0x400100, 0x500100, 0x600100};
+    static const uint32_t sizes[] = {20, 16, 8};
+    struct perf_file file = plain_file();
+    struct mapping with_id = app, listed = app, short_id = app;
+    with_id.build_id = ID;
+    listed.low = 0x500000;
+    listed.path = "/no/such/listed";
+    short_id.low = 0x600000;
+    short_id.path = "/no/such/short";
+    put_mmap2(&file.records, &with_id);
+    put_mmap2(&file.records, &listed);
+    put_mmap2(&file.records, &short_id);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, chain, 4);
+    put_build_id(&file.build_ids, MISC_USER | MISC_SIZE, ID, 16, "/no/such/listed");
+    put_build_id(&file.build_ids, MISC_USER, ID, 8, "/no/such/short");
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_uint_eq(r.seen[0].id_size[i], sizes[i]);
+        ck_assert_mem_eq(r.seen[0].id[i], ID, sizes[i]);
+    }
+    free(r.seen);
+}
+END_TEST
+
+/* Kernels with pages of 64 KB map code from the beginning of a page, which in the file belongs to the segment before it,
+ * too. Those with pages of 4 KB map it exactly. */
+START_TEST(test_page_sizes) {
+    static const struct {
+        uint64_t low, offset;
+    } maps[] = {{0x5ef000, 0x1f000}, {0x5e0000, 0x10000}};
+    struct builder elf = {0};
+    put_elf_header(&elf, true, 3, elf_machine(USP_ARCH_ARM64), 2);
+    put_elf_segment(&elf, true, 1, 4, 0, 0, 0x1e800, 0x1e800, 0x10000);
+    put_elf_segment(&elf, true, 1, 5, 0x1f000, 0x2f000, 0x8000, 0x8000, 0x10000);
+    pad_to(&elf, 0x27000);
+    make_folder();
+    save(&elf, in_folder("lib.so"));
+    struct perf_file file = plain_file();
+    file.arch = "aarch64";
+    struct mapping lib = app;
+    lib.path = in_folder("lib.so");
+    lib.low = maps[_i].low;
+    lib.offset = maps[_i].offset;
+    lib.size = 0x5f7000 - lib.low;
+    static const uint64_t chain[] = {CHAIN_USER, 0x5ef100};
+    put_mmap2(&file.records, &lib);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, chain, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_str_eq(r.seen[0].image[0], in_folder("lib.so"));
+    ck_assert_uint_eq(r.seen[0].load[0], 0x5c0000);
+    free(r.seen);
+    builder_free(&elf);
+    remove_folder();
+}
+END_TEST
+
+/* A file that was deleted keeps its plain path, and does not get the build id of the path. */
+START_TEST(test_deleted) {
+    struct perf_file file = plain_file();
+    struct mapping deleted = app;
+    deleted.path = "/no/such/app (deleted)";
+    put_mmap2(&file.records, &deleted);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, one_frame, 2);
+    put_build_id(&file.build_ids, MISC_USER | MISC_SIZE, ID, 20, "/no/such/app");
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_str_eq(r.seen[0].image[0], "/no/such/app");
+    ck_assert_uint_eq(r.seen[0].id_size[0], 0);
+    free(r.seen);
+}
+END_TEST
+
+/* simpleperf moves callers into their calls: they must not be moved again. */
+START_TEST(test_simpleperf) {
+    static const uint64_t chain[] = {CHAIN_USER, 0x400100, 0x4001ff};
+    struct perf_file file = plain_file();
+    file.is_simpleperf = true;
+    put_mmap2(&file.records, &app);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, chain, 3);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(usp_frame_call_site(USP_ARCH_X86_64, &r.seen[0].frames[1]), 0x4001ff);
+    free(r.seen);
+}
+END_TEST
+
+/* ---- the user part in a later record (not seen from a kernel) ---- */
+
+static void put_deferred(struct builder *b, uint64_t cookie, uint32_t tid, uint64_t time) {
+    const size_t from = begin_record(b, 22, MISC_USER);
+    put(b, 8, cookie);
+    put(b, 8, 2);
+    put(b, 8, 0x400100);
+    put(b, 8, 0x400200);
+    put_tail(b, 7, tid, time, 0);
+    end_record(b, from);
+}
+
+START_TEST(test_deferred) {
+    static const uint64_t one[] = {CHAIN_KERNEL, 0xffffffff81000010, CHAIN_DEFERRED, 5};
+    static const uint64_t lost[] = {CHAIN_KERNEL, 0xffffffff81000010, CHAIN_DEFERRED, 6};
+    struct perf_file file = plain_file();
+    put_mmap2(&file.records, &app);
+    put_chain(&file.records, MISC_KERNEL, 7, 7, 1 * NS, one, 4);
+    put_chain(&file.records, MISC_KERNEL, 7, 8, 2 * NS, one, 4);
+    put_chain(&file.records, MISC_KERNEL, 7, 7, 3 * NS, one, 4);
+    put_deferred(&file.records, 5, 7, 4 * NS);
+    put_chain(&file.records, MISC_KERNEL, 7, 7, 5 * NS, lost, 4);
+    /* Of the process itself: the later record begins with the place that the sample has. */
+    put_chain(&file.records, MISC_USER, 7, 9, 6 * NS, one + 2, 2);
+    put_deferred(&file.records, 5, 9, 7 * NS);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 5);
+    ck_assert_uint_eq(r.seen[2].tid, 9);
+    ck_assert_uint_eq(r.seen[2].count, 2);
+    ck_assert_uint_eq(r.seen[2].frames[0].pc, 0x400100);
+    ck_assert_uint_eq(r.seen[2].frames[0].kind, USP_FRAME_KIND_INTERRUPTED);
+    ck_assert_uint_eq(r.seen[2].frames[1].pc, 0x400200);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(r.seen[i].tid, 7);
+        ck_assert_uint_eq(r.seen[i].count, 3);
+        ck_assert_uint_eq(r.seen[i].frames[1].pc, 0x400100);
+        ck_assert_uint_eq(r.seen[i].frames[1].kind, USP_FRAME_KIND_INTERRUPTED);
+        ck_assert_uint_eq(r.seen[i].frames[2].kind, USP_FRAME_KIND_RETURN_ADDRESS);
+    }
+    for (size_t i = 3; i < 5; i++) {
+        ck_assert_uint_eq(r.seen[i].count, 1);
+        ck_assert_uint_eq(r.seen[i].stop, USP_STOP_NOT_COPIED);
+    }
+    free(r.seen);
+}
+END_TEST
+
+/* ---- compression, cut files ---- */
+
+/* Records cross the pieces, of which some end inside a record's header. */
+START_TEST(test_compressed) {
+    struct perf_file file = plain_file();
+    struct builder inner = {0};
+    put_mmap2(&inner, &app);
+    for (unsigned i = 0; i < 50; i++) put_chain(&inner, MISC_USER, 7, 7, NS + i, one_frame, 2);
+    put_compressed(&file.records, &inner, _i % 2 == 0 ? 53 : 4, _i < 2 ? 81 : 83);
+    builder_free(&inner);
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    const int status = go(&r);
+    builder_free(&bytes);
+    if (status == USP_ERROR_UNSUPPORTED) return; /* a build without zstd */
+    ck_assert_msg(status == USP_OK, "%s", r.error);
+    ck_assert_uint_eq(r.count, 50);
+    ck_assert_str_eq(r.seen[49].image[0], "/no/such/app");
+    free(r.seen);
+}
+END_TEST
+
+/* A file that ends anywhere gives the samples that are whole, and says that it is cut. */
+START_TEST(test_cut_anywhere) {
+    struct perf_file file = plain_file();
+    struct mapping with_id = app;
+    with_id.build_id = ID;
+    put_mmap2(&file.records, &with_id);
+    for (unsigned i = 0; i < 5; i++) put_chain(&file.records, MISC_USER, 7, 7, NS + i, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    const size_t whole = bytes.size;
+    size_t count = 0;
+    for (size_t n = 0; n < whole; n++) {
+        bytes.size = n;
+        struct reading r = begin_reading(&bytes);
+        const int status = go(&r);
+        const int expected = n < 16 ? USP_ERROR_FORMAT : USP_ERROR_TRUNCATED;
+        ck_assert_msg(status == expected, "%zu bytes: status %d, not %d", n, status, expected);
+        ck_assert_int_eq(r.error[0] != '\0', status != USP_OK);
+        ck_assert_uint_ge(r.count, count);
+        count = r.count;
+        free(r.seen);
+    }
+    ck_assert_uint_eq(count, 5);
+    bytes.size = whole;
+    builder_free(&bytes);
+}
+END_TEST
+
+/* perf was killed: the header has no size of the records. */
+START_TEST(test_unfinished) {
+    struct perf_file file = plain_file();
+    file.is_unfinished = true;
+    put_chain(&file.records, MISC_USER, 7, 7, NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    ck_assert_int_eq(go(&r), USP_ERROR_TRUNCATED);
+    ck_assert_uint_eq(r.count, 1);
+    builder_free(&bytes);
+    free(r.seen);
+}
+END_TEST
+
+START_TEST(test_refused) {
+    static const struct {
+        const char *magic;
+        int status;
+    } files[] = {
+        {"2ELIFREP", USP_ERROR_UNSUPPORTED}, {"PERFFILE", USP_ERROR_UNSUPPORTED}, {"PERFILEX", USP_ERROR_FORMAT}};
+    struct perf_file file = plain_file();
+    struct builder bytes = make_file(&file);
+    memcpy(bytes.bytes, files[_i].magic, 8);
+    struct reading r = begin_reading(&bytes);
+    ck_assert_int_eq(go(&r), files[_i].status);
+    ck_assert_str_ne(r.error, "");
+    builder_free(&bytes);
+}
+END_TEST
+
+/* ---- stack dumps ---- */
+
+#define DUMP_MAX 32768u
+
+/* This process, in a function that a signal interrupted. */
+static struct {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_registers registers;
+    uint8_t dump[DUMP_MAX];
+    size_t size;
+} interrupted;
+
+static usp_addr stack_end;
+
+/* Copies the stack as the kernel does, also what AddressSanitizer has poisoned. */
+static USPI_NO_ASAN void keep_stack(int number, siginfo_t *info, void *context) {
+    (void)number, (void)info;
+    usp_stack_init(&interrupted.stack, interrupted.frames, 64);
+    usp_capture_context(context, NULL, &interrupted.stack);
+    usp_registers_from_state(&interrupted.registers, usp_arch_host(), USP_THREAD_STATE_LINUX_UCONTEXT, context,
+                             sizeof(ucontext_t));
+    const usp_addr sp = usp_registers_sp(&interrupted.registers);
+    interrupted.size = stack_end - sp < DUMP_MAX ? (size_t)(stack_end - sp) : DUMP_MAX;
+    const volatile uint8_t *from = (const volatile uint8_t *)(uintptr_t)sp;
+    for (size_t i = 0; i < interrupted.size; i++) interrupted.dump[i] = from[i];
+}
+
+static __attribute__((noinline)) int interrupt_deep(int depth) {
+    const int result = depth > 0 ? interrupt_deep(depth - 1) + 1 : raise(SIGUSR1);
+    __asm__ volatile("" ::: "memory");
+    return result;
+}
+
+/* Puts this process's executable maps, and finds the end of its stack. */
+static void put_own_maps(struct builder *b) {
+    char line[4352], access[8], path[4097];
+    unsigned long low, high, offset;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    ck_assert_ptr_nonnull(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        path[0] = '\0';
+        if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %4096[^\n]", &low, &high, access, &offset, path) < 4) continue;
+        if (strcmp(path, "[stack]") == 0) stack_end = high;
+        if (access[2] != 'x' || path[0] != '/') continue;
+        const struct mapping map = {.pid = 7, .low = low, .size = high - low, .offset = offset, .path = path};
+        put_mmap2(b, &map);
+    }
+    fclose(maps);
+}
+
+/* Puts a sample with the dump in perf's order of registers; `valid` bytes of it. */
+static void put_dump(struct builder *b, size_t size, size_t valid, uint64_t abi) {
+    static const unsigned x86_64[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 0, 0, 0, 8, 9, 10, 11, 12, 13, 14, 15};
+    const bool is_x86 = usp_arch_host() == USP_ARCH_X86_64;
+    const size_t from = begin_record(b, 9, MISC_USER);
+    put(b, 8, usp_registers_pc(&interrupted.registers));
+    put(b, 4, 7);
+    put(b, 4, 7);
+    put(b, 8, NS);
+    put(b, 8, 0);
+    put(b, 8, abi);
+    for (unsigned i = 0; abi != 0 && i < (is_x86 ? 20 : 33); i++)
+        put(b, 8, interrupted.registers.value[is_x86 ? x86_64[i] : i]);
+    put(b, 8, size);
+    if (size > 0) {
+        put_bytes(b, interrupted.dump, size);
+        put(b, 8, valid);
+    }
+    end_record(b, from);
+}
+
+static struct perf_file dump_file(void) {
+    const bool is_x86 = usp_arch_host() == USP_ARCH_X86_64;
+    struct perf_file file = plain_file();
+    struct sigaction action = {.sa_sigaction = keep_stack, .sa_flags = SA_SIGINFO}, before;
+    file.arch = is_x86 ? "x86_64" : "aarch64";
+    file.attributes[0].sample_type |= S_REGISTERS | S_STACK;
+    file.attributes[0].registers = is_x86 ? 0xff0fff : 0x1ffffffff;
+    put_own_maps(&file.records);
+    usp_prepare(NULL);
+    sigaction(SIGUSR1, &action, &before);
+    interrupt_deep(10);
+    sigaction(SIGUSR1, &before, NULL);
+    ck_assert_uint_gt(interrupted.stack.count, 14);
+    return file;
+}
+
+static bool has_dumps(void) { return usp_arch_host() == USP_ARCH_X86_64 || usp_arch_host() == USP_ARCH_ARM64; }
+
+/* The dump has the frames that the process had itself. */
+START_TEST(test_dump) {
+    if (!has_dumps()) return;
+    struct perf_file file = dump_file();
+    /* perf writes a dump of the requested size, of which a part is valid. */
+    put_dump(&file.records, interrupted.size, interrupted.size - 8, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_uint_eq(r.info.unwound, 1);
+    const struct seen *s = &r.seen[0];
+    /* The process knows its roots; of a recording they are not known, and the walk goes on to the program's entry. */
+    ck_assert_uint_ge(s->count, interrupted.stack.count);
+#ifdef __GLIBC__ /* no table describes musl's entry */
+    ck_assert_uint_eq(s->stop, USP_STOP_ROOT);
+#endif
+    for (size_t i = 0; i < interrupted.stack.count; i++) ck_assert_uint_eq(s->frames[i].pc, interrupted.frames[i].pc);
+    ck_assert_uint_eq(r.info.short_dumps, 0);
+    free(r.seen);
+}
+END_TEST
+
+/* A dump that ends before the stack: the frames up to there, none that is invented, and the reason. */
+START_TEST(test_short_dump) {
+    if (!has_dumps()) return;
+    struct perf_file file = dump_file();
+    const usp_addr sp = usp_registers_sp(&interrupted.registers);
+    const size_t size = (size_t)(interrupted.frames[6].cfa - sp) / 8 * 8;
+    ck_assert_uint_lt(size, interrupted.size);
+    put_dump(&file.records, size, size, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    const struct seen *s = &r.seen[0];
+    ck_assert_uint_ge(s->count, 6);
+    ck_assert_uint_le(s->count, 8);
+    for (size_t i = 0; i < s->count; i++) ck_assert_uint_eq(s->frames[i].pc, interrupted.frames[i].pc);
+    ck_assert_uint_eq(s->stop, USP_STOP_NOT_COPIED);
+    ck_assert_uint_eq(r.info.short_dumps, 1);
+    free(r.seen);
+}
+END_TEST
+
+/* A thread of the kernel has no registers; a dump of size 0 has no valid size. */
+START_TEST(test_no_dump) {
+    struct perf_file file = plain_file();
+    file.attributes[0].sample_type |= S_REGISTERS | S_STACK;
+    file.attributes[0].registers = 0xff0fff;
+    memset(&interrupted, 0, sizeof interrupted);
+    usp_registers_init(&interrupted.registers, usp_arch_host());
+    usp_registers_set_pc(&interrupted.registers, 0x400100);
+    put_mmap2(&file.records, &app);
+    put_dump(&file.records, 0, 0, 0);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_uint_eq(r.seen[0].count, 1);
+    ck_assert_uint_eq(r.seen[0].frames[0].pc, 0x400100);
+    free(r.seen);
+}
+END_TEST
+
+int main(void) {
+    TCase *layouts = tcase_create("layouts");
+    add_tests(layouts, test_chains, test_pipe, test_other_records);
+    add_loop_tests(layouts, 0, 11, test_attribute_sizes);
+    add_loop_tests(layouts, 0, 2, test_several_events);
+    TCase *times = tcase_create("times");
+    add_tests(times, test_order_of_times, test_no_rounds, test_records_that_wait, test_choices);
+    TCase *maps = tcase_create("maps");
+    add_tests(maps, test_fork_and_exec, test_described_fork, test_pieces_and_holes, test_build_ids, test_deleted,
+              test_simpleperf, test_deferred, test_many_maps);
+    add_loop_tests(maps, 0, 3, test_many_forks);
+    add_loop_tests(maps, 0, 2, test_page_sizes);
+    TCase *damage = tcase_create("damage");
+    add_loop_tests(damage, 0, 4, test_compressed);
+    add_loop_tests(damage, 0, 3, test_refused);
+    add_tests(damage, test_cut_anywhere, test_unfinished);
+    TCase *dumps = tcase_create("dumps");
+    add_tests(dumps, test_dump, test_short_dump, test_no_dump);
+    return run_suite("recordings", layouts, times, maps, damage, dumps);
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tests `unspool symbolize --log --jobs`: output, messages and status are those of one process, in the order of the logs.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+mkdir "$work/files" "$work/logs"
+id=0123ABCD-4567-89AB-CDEF-0123456789AB
+printf '%s\n' "MODULE mac arm64 ${id//-/}0 App" 'FUNC 5f2d 20 0 -[View draw]' >"$work/files/App.sym"
+# Logs of very different length, of which some have builds without a file, one has no frame, and one is cut off.
+for i in {1..24}; do
+  {
+    echo "Thread $i Crashed:"
+    for ((n = 0; n < (i % 5 == 1 ? 3000 : i); n++)); do
+      echo "$n   App                           	0x0000000104e61f34 App + 24372"
+      echo "$n   Other$((i % 3))                        	0x0000000204e61f34 Other$((i % 3)) + 24372"
+    done
+    printf '%s\n' "" "Binary Images:" "0x104e5c000 - 0x104e6bfff App arm64 <${id,,}> /private/App" \
+      "0x204e5c000 - 0x204e6bfff Other$((i % 3)) arm64 <1123abcd456789abcdef0123456789a$((i % 3))> /private/Other$((i % 3))"
+  } >"$work/logs/$(printf '%02d' "$i").crash"
+done
+echo 'nothing' >"$work/logs/07.crash"
+printf '{"threads":[{"frames":[{"imageOffset":24372,"imageIndex":0}]}],"usedImages":[{"base":4377133056,"size":65536,"uuid":"%s","name":"App"}' "$id" \
+  >"$work/logs/09.crash"
+
+# compare STATUS ARGUMENT...: one process and several write the same.
+compare() {
+  local status=$1 jobs
+  shift
+  run "$status" symbolize "$@"
+  cp "$work/out" "$work/one.out"
+  cp "$work/err" "$work/one.err"
+  for jobs in 2 3 64; do
+    run "$status" symbolize --jobs "$jobs" "$@"
+    cmp "$work/one.out" "$work/out" || fail "--jobs $jobs $*: other output"
+    cmp "$work/one.err" "$work/err" || fail "--jobs $jobs $*: other messages: $(diff "$work/one.err" "$work/err")"
+  done
+}
+compare 0 --log "$work/logs" --search "$work/files"
+[[ $(grep -c -- '-\[View draw\] + 7$' "$work/out") -gt 15000 ]] || fail "no names"
+[[ $(grep -c 'Other1 .*not found in --search' "$work/err") -eq 1 ]] || fail "a build without a file is not named once: $(cat "$work/err")"
+err_has ': all: [0-9]+ frames, '
+err_has '07\.crash: no frames were recognised$'
+err_has '09\.crash: offset 0x[0-9a-f]+: the JSON is cut off'
+err_has 'lines need debug information'
+compare 1 --strict --quiet --log "$work/logs" --search "$work/files"
+compare 3 --log "$work/logs/01.crash" "$work/missing" "$work/logs/02.crash" --search "$work/files"
+
+# An index that is damaged where addresses lie: each process finds it, and it is named once.
+{
+  echo "MODULE mac arm64 ${id//-/}0 App"
+  for ((a = 0x1000; a < 0x20000; a += 32)); do printf 'FUNC %x 20 0 -[View draw%d]\n' "$a" "$a"; done
+} >"$work/large.sym"
+run 0 index --quiet -o "$work/store" "$work/large.sym"
+index=$(find "$work/store" -name index)
+cp "$index" "$work/index"
+for ((at = 4200; at < $(stat -c %s "$index"); at += 4096)); do
+  cp "$work/index" "$index"
+  printf '\1\2\3\4' | dd of="$index" bs=1 seek="$at" conv=notrunc status=none
+  "$unspool" symbolize --log "$work/logs/01.crash" --index "$work/store" 2>"$work/err" >"$work/out" || true
+  if grep -q damaged "$work/err"; then break; fi
+done
+compare 0 --log "$work/logs" --index "$work/store"
+[[ $(grep -c damaged "$work/err") -eq 1 ]] || fail "a damaged index is not named once: $(cat "$work/err")"
+
+# ---- files of their own
+run 0 symbolize --log "$work/logs" --search "$work/files" --output "$work/one"
+cp "$work/err" "$work/one.err"
+run 0 symbolize --jobs 3 --log "$work/logs" --search "$work/files" --output "$work/three"
+diff -r "$work/one" "$work/three" || fail "other files"
+cmp "$work/one.err" "$work/err" || fail "other messages: $(diff "$work/one.err" "$work/err")"
+run 0 symbolize --jobs 3 --log "$work/logs" --search "$work/files" --in-place
+diff -r "$work/one" "$work/logs" || fail "other files, --in-place"
+
+# ---- a log that is written to itself is refused, temporary files that cannot be made, a reader that ends
+# shellcheck disable=SC2094 # that is what is tested
+"$unspool" symbolize --jobs 2 --log "$work/one.out" "$work/logs/02.crash" --search "$work/files" >>"$work/one.out" 2>"$work/err" && fail "a log is its own output"
+err_has 'the output goes into this file$'
+TMPDIR=$work/none "$unspool" symbolize --jobs 2 --log "$work/logs" --search "$work/files" >"$work/out" 2>"$work/err" && fail "no temporary files"
+err_has '^unspool: temporary files: No such file or directory$'
+[[ ! -s $work/out ]] || fail "output without temporary files"
+{ "$unspool" symbolize --jobs 4 --log "$work/logs" --search "$work/files" 2>"$work/err" || true; } | head -n 1 >"$work/out"
+out_has '^Thread 1 Crashed:$'
+
+# ---- wrong use
+for wrong in 0 65 x -1 ''; do
+  run 2 symbolize --jobs "$wrong" --log "$work/logs" --search "$work/files"
+  err_has 'takes a number from 1 to 64'
+done
+run 2 symbolize --jobs 2 --records --search "$work/files"
+run 2 symbolize --jobs 2 -o "$work/files/App.sym" 0x5f34
+verdict

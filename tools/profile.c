@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/* Implements `unspool profile`: reads a recording of another profiler, and writes its samples as a profile. */
+#define _GNU_SOURCE 1
+#include "tools/arguments.h"
+#include "tools/command.h"
+#include "tools/progress.h"
+#include "tools/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    OPTION_PID = 256,
+    OPTION_COMM,
+    OPTION_EVENT,
+    OPTION_TIME,
+    OPTION_MAX,
+    OPTION_MEMORY,
+    OPTION_SYSROOT,
+    OPTION_QUIET,
+    OPTION_HELP
+};
+
+static const struct option options[] = {
+    OUTPUT_OPTIONS,
+    {"pid", required_argument, NULL, OPTION_PID},
+    {"comm", required_argument, NULL, OPTION_COMM},
+    {"event", required_argument, NULL, OPTION_EVENT},
+    {"time", required_argument, NULL, OPTION_TIME},
+    {"max", required_argument, NULL, OPTION_MAX},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"sysroot", required_argument, NULL, OPTION_SYSROOT},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"help", no_argument, NULL, OPTION_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+/* Processes whose samples are counted. */
+#define PROCESSES_MAX 4096u
+
+struct process_count {
+    int64_t pid;
+    uint64_t samples;
+};
+
+struct conversion {
+    const char *path, *shown; /* the recording; how messages name it */
+    int file;
+    bool is_quiet;
+    const char *comm, *event; /* NULL: any */
+    bool has_event;           /* event_index is chosen */
+    uint32_t event_index;
+    uint64_t other_events;    /* samples of other events */
+    uint64_t read, file_size; /* in bytes */
+    uint64_t memory;
+    struct usp_profile *profile; /* NULL: no sample yet */
+    uint64_t first, last, period;
+    struct process_count *processes;
+    size_t process_count;
+    struct usp_recording_options options;
+    struct record_output output;
+    struct progress progress;
+};
+
+static void usage(FILE *out) {
+    fputs("usage: unspool profile [OPTION...] FILE\n"
+          "       unspool profile [OPTION...] -\n"
+          "\n"
+          "Reads a recording of Linux perf (perf.data, also from a pipe), unwinds its stack\n"
+          "dumps, and writes a profile with names, source lines and inlined calls. Files\n"
+          "are looked for where the recorded processes had mapped them, and are used if\n"
+          "they have the recorded build id.\n"
+          "\n"
+          "  --pid PID           only samples of this process\n"
+          "  --comm NAME         only samples of threads with this name\n"
+          "  --event NAME        samples of this event. Default: the event of the first\n"
+          "                      sample\n"
+          "  --time FROM,TO      only samples from the time FROM up to the time TO, in\n"
+          "                      seconds as perf script shows them; either may be empty\n" OUTPUT_FORMATS_HELP
+          "  --max N             keep at most N frames of each stack (default 512)\n"
+          "  --memory MB         memory for samples, in megabytes (default 64)\n" OUTPUT_NAMES_HELP
+          "  --sysroot FOLDER    look for files below FOLDER first\n"
+          "  --quiet             print no summary and no progress\n"
+          "  -h, --help          print this help\n"
+          "\n"
+          "exit status: 0 the profile is written, 1 it is written and the recording is\n"
+          "damaged or cut off: it has the samples before that place; 2 wrong usage, 3 the\n"
+          "recording cannot be read or has no sample, 4 another failure\n",
+          out);
+}
+
+/* ---- arguments ---- */
+
+/* Parses a time in seconds. Returns false if it is not one. */
+static bool parse_seconds(const char *text, size_t length, uint64_t *time) {
+    char copy[64], *end;
+    if (length == 0) return true;
+    if (length >= sizeof copy || text[0] < '0' || text[0] > '9') return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    uint64_t seconds = strtoull(copy, &end, 10), fraction = 0, unit = 1000000000;
+    if (*end == '.') {
+        for (end++; *end >= '0' && *end <= '9'; end++) {
+            unit /= 10;
+            fraction += (uint64_t)(*end - '0') * unit;
+        }
+    }
+    if (*end != '\0' || seconds > UINT64_MAX / 1000000000 - 1) return false;
+    *time = seconds * 1000000000 + fraction;
+    return true;
+}
+
+static bool parse_time(struct conversion *c) {
+    const char *comma = strchr(optarg, ',');
+    if (comma != NULL && parse_seconds(optarg, (size_t)(comma - optarg), &c->options.from) &&
+        parse_seconds(comma + 1, strlen(comma + 1), &c->options.to)) {
+        return true;
+    }
+    complain("--time takes FROM,TO in seconds, not \"%s\"", optarg);
+    return false;
+}
+
+static bool parse_count(const char *option, uint64_t lowest, uint64_t highest, uint64_t *value) {
+    if (parse_number(optarg, highest, value) && *value >= lowest) return true;
+    complain("--%s takes a number from %" PRIu64 " to %" PRIu64 ", not \"%s\"", option, lowest, highest, optarg);
+    return false;
+}
+
+static bool parse_option(int option, struct conversion *c) {
+    uint64_t number;
+    switch (option) {
+    case OPTION_PID: return parse_process(optarg, &c->options.pid);
+    case OPTION_COMM: c->comm = optarg; return true;
+    case OPTION_EVENT: c->event = optarg; return true;
+    case OPTION_TIME: return parse_time(c);
+    case OPTION_MAX:
+        if (!parse_count("max", 4, 100000, &number)) return false;
+        c->options.max_frames = (uint32_t)number;
+        return true;
+    case OPTION_MEMORY:
+        if (!parse_count("memory", 1, 1u << 20, &number)) return false;
+        c->memory = number << 20;
+        return true;
+    case OPTION_SYSROOT: c->options.sysroot = c->output.sysroot = optarg; return true;
+    case OPTION_QUIET: c->is_quiet = true; return true;
+    default: return false; /* next_option has complained */
+    }
+}
+
+/* Parses the arguments. Returns EXIT_ALL_WELL with *goes_on false after printing the help. */
+static int parse(int argc, char **argv, struct conversion *c, bool *goes_on) {
+    *goes_on = false;
+    for (int option; (option = next_option(argc, argv, "ho:", options)) != -1;) {
+        bool is_wrong = false;
+        if (option == 'h' || option == OPTION_HELP) {
+            usage(stdout);
+            return EXIT_ALL_WELL;
+        }
+        if (!record_output_option(option, &c->output, &is_wrong) && (is_wrong || !parse_option(option, c)))
+            return EXIT_USAGE;
+    }
+    if (!record_output_choose(&c->output)) return EXIT_USAGE;
+    if (argc - optind != 1) {
+        complain("profile: %s", argc == optind ? "the recording is missing" : "one recording at a time");
+        return EXIT_USAGE;
+    }
+    c->path = argv[optind];
+    *goes_on = true;
+    return EXIT_ALL_WELL;
+}
+
+/* ---- reading ---- */
+
+static void put_progress(struct conversion *c) {
+    char line[128];
+    if (!progress_is_due(&c->progress)) return;
+    if (c->file_size != UINT64_MAX && c->file_size > 0) {
+        snprintf(line, sizeof line, "%.0f %% of %" PRIu64 " MB", 100.0 * (double)c->read / (double)c->file_size,
+                 c->file_size >> 20);
+    } else {
+        snprintf(line, sizeof line, "%" PRIu64 " MB", c->read >> 20);
+    }
+    progress_put(&c->progress, line);
+}
+
+/* Implements usp_recording_options.read. */
+static int64_t read_file(void *context, uint64_t offset, void *to, size_t n) {
+    struct conversion *c = context;
+    ssize_t got;
+    do {
+        got = c->file_size != UINT64_MAX ? pread(c->file, to, n, (off_t)offset) : read(c->file, to, n);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return USP_ERROR_SYSTEM;
+    c->read = offset + (uint64_t)got;
+    if (!c->is_quiet) put_progress(c);
+    return got;
+}
+
+static void count_process(struct conversion *c, int64_t pid) {
+    for (size_t i = 0; i < c->process_count; i++) {
+        if (c->processes[i].pid != pid) continue;
+        c->processes[i].samples++;
+        return;
+    }
+    if (c->process_count < PROCESSES_MAX) c->processes[c->process_count++] = (struct process_count){pid, 1};
+}
+
+/* Whether a sample's event is the chosen one: the named one, or that of the first sample. */
+static bool is_chosen(struct conversion *c, const struct usp_recording_sample *sample) {
+    if (c->event != NULL) return strcmp(c->event, sample->event) == 0;
+    if (!c->has_event) {
+        c->has_event = true;
+        c->event_index = sample->event_index;
+    }
+    if (c->event_index == sample->event_index) return true;
+    c->other_events++;
+    return false;
+}
+
+static int create_profile(struct conversion *c, const struct usp_recording_sample *sample) {
+    struct usp_profile_options made;
+    usp_profile_options_init(&made);
+    made.memory = c->memory;
+    made.pid = sample->pid;
+    made.arch = sample->stack->arch;
+    return usp_profile_create(&made, &c->profile);
+}
+
+/* Implements usp_recording_options.sample. */
+static int take_sample(void *context, const struct usp_recording_sample *sample) {
+    struct conversion *c = context;
+    if (c->comm != NULL && strcmp(c->comm, sample->thread->name) != 0) return USP_OK;
+    if (sample->stack->count == 0 || !is_chosen(c, sample)) return USP_OK;
+    int status = c->profile != NULL ? USP_OK : create_profile(c, sample);
+    if (status != USP_OK) return status;
+    const struct usp_profile_sample added = {.thread = sample->thread,
+                                             .stack = sample->stack,
+                                             .images = sample->images,
+                                             .time = sample->time,
+                                             .wall = sample->duration,
+                                             .cpu = sample->duration};
+    count_process(c, sample->pid);
+    if (c->first == 0) c->first = sample->time;
+    if (sample->time > c->last) c->last = sample->time;
+    c->period = sample->duration;
+    status = usp_profile_add(c->profile, &added);
+    /* The profile counts samples that do not fit. */
+    return status == USP_ERROR_FULL ? USP_OK : status;
+}
+
+/* Implements usp_recording_options.end_thread. */
+static void end_thread(void *context, uint64_t id) {
+    const struct conversion *c = context;
+    if (c->profile != NULL) usp_profile_end_thread(c->profile, id);
+}
+
+static bool open_recording(struct conversion *c) {
+    struct stat about;
+    const bool is_input = strcmp(c->path, "-") == 0;
+    c->shown = is_input ? "standard input" : c->path;
+    c->file = is_input ? STDIN_FILENO : open(c->path, O_RDONLY | O_CLOEXEC);
+    if (c->file < 0 || fstat(c->file, &about) != 0) {
+        complain("%s: %s", c->shown, strerror(errno));
+        return false;
+    }
+    if (S_ISDIR(about.st_mode)) {
+        complain("%s: a folder; a recording of perf record --threads cannot be read", c->shown);
+        return false;
+    }
+    const bool is_file = S_ISREG(about.st_mode) && lseek(c->file, 0, SEEK_CUR) == 0;
+    c->file_size = c->options.file_size = is_file ? (uint64_t)about.st_size : UINT64_MAX;
+    return true;
+}
+
+/* ---- the result ---- */
+
+static void say_summary(const struct conversion *c, const struct usp_recording_info *info) {
+    struct usp_profile_info of;
+    usp_profile_get_info(c->profile, &of);
+    complain("%" PRIu64 " samples of %" PRIu64 " threads in %.1f s%s%s", of.samples, of.threads,
+             (double)(c->last - c->first) / 1e9, c->output.path != NULL ? " in " : "",
+             c->output.path != NULL ? c->output.path : "");
+    if (info->short_dumps > 0) {
+        complain("%" PRIu64 " of %" PRIu64 " stack dumps end before the stack does; perf record --call-graph "
+                 "dwarf,BYTES makes larger ones",
+                 info->short_dumps, info->unwound);
+    }
+    if (info->maps_left_out > 0) {
+        complain("%" PRIu64 " maps of files are left out because there are too many; frames there have no names",
+                 info->maps_left_out);
+    }
+    if (info->lost > 0) complain("%" PRIu64 " records were lost while it was recorded", info->lost);
+    if (c->other_events > 0) {
+        complain("%" PRIu64 " samples of other events are left out; --event chooses one", c->other_events);
+    }
+    if (of.refused > 0) complain("%" PRIu64 " samples did not fit; --memory gives more room", of.refused);
+}
+
+static void describe_run(const struct conversion *c) {
+    const struct usp_profile_run run = {
+        .start = c->first, .end = c->last, .interval = c->period, .longest_interval = c->period};
+    usp_profile_set_run(c->profile, &run);
+}
+
+/* Returns the process with the most samples, whose perf map names generated code. */
+static int64_t main_process(const struct conversion *c) {
+    const struct process_count *most = NULL;
+    for (size_t i = 0; i < c->process_count; i++) {
+        if (most == NULL || c->processes[i].samples > most->samples) most = &c->processes[i];
+    }
+    return most != NULL ? most->pid : 0;
+}
+
+static int convert(struct conversion *c) {
+    struct usp_recording_info info;
+    char error[1024] = "";
+    progress_begin(&c->progress, stderr);
+    int status = usp_recording_read(&c->options, &info, error, sizeof error);
+    progress_end(&c->progress);
+    const bool is_damaged = status == USP_ERROR_TRUNCATED || status == USP_ERROR_FORMAT;
+    if (status != USP_OK) complain("%s: %s", c->shown, error[0] != '\0' ? error : usp_status_string(status));
+    if (status != USP_OK && !is_damaged) return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
+    if (c->profile == NULL) {
+        if (status == USP_OK) complain("%s: no sample%s", c->shown, info.samples > 0 ? " that the options choose" : "");
+        return EXIT_NO_TARGET;
+    }
+    if (!c->is_quiet) say_summary(c, &info);
+    describe_run(c);
+    c->output.recorded = main_process(c);
+    if (!record_open(&c->output)) return EXIT_FAILED;
+    const int result = record_write(&c->output, c->profile, 0);
+    return result == EXIT_ALL_WELL && is_damaged ? EXIT_INCOMPLETE : result;
+}
+
+static int run(int argc, char **argv) {
+    struct conversion c = {.file = -1, .memory = UINT64_C(64) << 20, .output = {.demangling = USP_DEMANGLE_FULL}};
+    bool goes_on;
+    usp_recording_options_init(&c.options);
+    usp_profile_write_options_init(&c.output.options);
+    c.options.read = read_file;
+    c.options.sample = take_sample;
+    c.options.end_thread = end_thread;
+    c.options.context = &c;
+    int result = parse(argc, argv, &c, &goes_on);
+    if (result == EXIT_USAGE) fputs("See `unspool profile --help`.\n", stderr);
+    if (goes_on) {
+        c.processes = calloc(PROCESSES_MAX, sizeof *c.processes);
+        result = c.processes != NULL && open_recording(&c) ? convert(&c) : EXIT_NO_TARGET;
+    }
+    record_discard(&c.output);
+    line_options_clear(&c.output.lines);
+    usp_profile_free(c.profile);
+    free(c.processes);
+    if (c.file > STDIN_FILENO) close(c.file);
+    return result;
+}
+
+const struct command command_profile = {"profile", "read a recording of perf, and write a profile", run};
