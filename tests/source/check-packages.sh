@@ -23,10 +23,10 @@ pods_say() { for pod in "${pods[@]}"; do says "$pod.podspec" "$1"; done; }
 # The podspecs read it where this script does.
 pods_say 'spec.version = File.read("#{__dir__}/configure.ac")[/^AC_INIT\(\[unspool\], \[([0-9.]+)\]/, 1]'
 for part in MAJOR MINOR PATCH; do sed -nE "s/^#define USP_VERSION_$part ([0-9]+)\$/\1/p" include/unspool/base.h; done |
-  paste -sd. | grep -qx "$version" || fail "include/unspool/base.h is of another version than configure.ac: $version"
+  paste -sd. | grep -x "$version" >/dev/null || fail "include/unspool/base.h is of another version than configure.ac: $version"
 # No other place has the version: it would become wrong with the next one. NEWS has it as a title, and a package of
 # Debian in its list of changes. Cargo can read it from no other file (check-rust.sh compares it).
-head -n 4 NEWS | grep -qE "^$version(, not released yet)?\$" || fail "NEWS does not begin with $version"
+head -n 4 NEWS | grep -E "^$version(, not released yet)?\$" >/dev/null || fail "NEWS does not begin with $version"
 says packaging/debian/changelog "unspool ($version-"
 if [[ -e .git ]]; then
   while read -r line; do fail "the version is written a second time: $line"; done < <(project_files | grep -vxE \
@@ -46,7 +46,7 @@ while read -r platform system swift; do
   says Package.swift ".$swift(.v${name//./_})"
   # The documents name it too.
   for file in README.md doc/apple.md tools/build-apple; do
-    tr -s '\n ' ' ' <"$file" | grep -qE "$swift $name\b" || fail "$file does not say $swift $name"
+    tr -s '\n ' ' ' <"$file" | grep -E "$swift $name\b" >/dev/null || fail "$file does not say $swift $name"
   done
 done <<'END'
 ios ios iOS

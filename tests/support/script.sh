@@ -7,8 +7,8 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 started_in=$PWD
 failures=0
 
-# After a pipe, scripts count (grep -c) instead of stopping at the first match (grep -q, awk's exit): with pipefail, a
-# command that writes to a closed pipe fails.
+# After a pipe, scripts read everything (grep -c, grep >/dev/null) instead of stopping at the first match (grep -q, awk's
+# exit): with pipefail, a command that writes to a closed pipe fails. check-shell.sh looks for grep -q.
 
 # fail TEXT...: reports an error; the script continues and ends with `verdict`.
 fail() {

@@ -27,7 +27,7 @@ lookup() {
     [[ $name == !* ]] && want=no && name=${name#!}
     address=$(nm "$work/full" | awk -v n="$name" '$3 == n { print $1 }')
     [[ -n $address ]] || fail "the fixture lacks $name"
-    if "$names" "$file" <<<"$address" | grep -q " $name\$"; then
+    if "$names" "$file" <<<"$address" | grep " $name\$" >/dev/null; then
       [[ $want == yes ]] || fail "$file: names $name, which it cannot know"
     else
       [[ $want == no ]] || fail "$file: does not name $name"

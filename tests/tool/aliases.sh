@@ -47,7 +47,7 @@ cmp -s out <(grep -v '^    alias ' by-dsym) || fail "without --aliases: $(cat ou
 run 0 symbolize --json -o folded "$folded" "$other"
 cp out answers.json
 names=$(sed -n 's/^    alias \(.*\)/"\1"/p' by-dsym | paste -sd , | sed 's/,/, /')
-grep -F "\"symbol\": \"$(sed -n '1s/ (in .*//p' by-dsym)\"" out | grep -qF "\"aliases\": [$names]" || fail "--json: $(cat out)"
+grep -F "\"symbol\": \"$(sed -n '1s/ (in .*//p' by-dsym)\"" out | grep -F "\"aliases\": [$names]" >/dev/null || fail "--json: $(cat out)"
 [[ $(grep -c '"aliases"' out) -eq 1 ]] || fail "--json: $(cat out)"
 run 0 symbolize --json --demangle no -o folded "$folded"
 out_has '"aliases": \["_Z[0-9]+[a-z]+i", "_Z[0-9]+[a-z]+i"\]'

@@ -108,7 +108,7 @@ for signal in INT TERM HUP KILL; do
   running+=("$pid")
   exec 9>slow
   head -c 100000 core >&9
-  until find "/proc/$pid/fd" -lname "$TMPDIR/*(deleted)" 2>/dev/null | grep -q .; do
+  until find "/proc/$pid/fd" -lname "$TMPDIR/*(deleted)" 2>/dev/null | grep . >/dev/null; do
     kill -0 "$pid" 2>/dev/null || break
     sleep 0.01
   done

@@ -18,7 +18,7 @@ hide_notes() {
     fi
     index=$((index + 1))
   done < <(readelf -lW "$1" | awk '/^  Type/ { on = 1; next } /^$/ { on = 0 } on && $1 != "[Requesting" { print $1 }')
-  ! readelf -lW "$1" | grep -q '^  NOTE ' || fail "$1: a note is still in the program headers"
+  ! readelf -lW "$1" | grep '^  NOTE ' >/dev/null || fail "$1: a note is still in the program headers"
 }
 
 id=$(readelf -nW "$stuck" 2>/dev/null | sed -n 's/.*Build ID: //p')

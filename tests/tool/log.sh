@@ -79,7 +79,7 @@ cp "$work/stripped" "$work/stripped.files/stuck"
 cp "$work/split.files/stuck.debug" "$work/stripped.files/stuck" "$work/both.files"
 for folder in split both; do
   run 0 symbolize --log "$work/stuck.crash-report.in" --search "$work/$folder.files"
-  if readelf -S "$work/split" 2>/dev/null | grep -q '\.debug_line'; then
+  if readelf -S "$work/split" 2>/dev/null | grep '\.debug_line' >/dev/null; then
     out_has ' inner \+ [0-9]+ \(stuck\.c:[0-9]+\)$'
   fi
   sed -i -E '/ \[inlined\]/d; s/ \(stuck\.c:[0-9]+\)$//' "$work/out"

@@ -16,7 +16,7 @@ rows=$(runnable "$rows" "$work")
 read -ra cc <<<"${CC:-cc}"
 
 compare() { python3 "$top/tests/unwind/cfi_oracle.py" readelf "$rows" "$@" || fail "$1"; }
-has_section() { readelf -SW "$1" 2>/dev/null | grep -q " $2 "; }
+has_section() { readelf -SW "$1" 2>/dev/null | grep " $2 " >/dev/null; }
 
 # Compares .eh_frame by the linker's sorted table and by the library's own.
 compare_eh() {
