@@ -82,7 +82,7 @@ run_tests_by() { check_arguments=("LOG_COMPILER=$*"); }
 # run_tests_by_emulator COMMAND...: like run_tests_by, with the settings of tests/support/under.h for user-mode
 # emulators. A test is run again if the emulator itself failed.
 run_tests_by_emulator() {
-  run_tests_by "$top/tests/lanes/by-emulator" "$@"
+  run_tests_by "$top/tests/support/by_emulator.sh" "$@"
   export USP_TEST_UNDER="$*" CK_TIMEOUT_MULTIPLIER=20
 }
 

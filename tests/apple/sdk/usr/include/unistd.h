@@ -10,6 +10,7 @@
 
 int close(int fd);
 int ftruncate(int fd, off_t size);
+char *getcwd(char *to, size_t size);
 gid_t getegid(void);
 uid_t geteuid(void);
 pid_t getpid(void);
