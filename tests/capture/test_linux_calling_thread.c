@@ -491,9 +491,9 @@ START_TEST(nothing_follows_the_start_of_a_thread) {
     while (frames[above].pc < LOW(stand_here) || frames[above].pc >= HIGH(stand_here)) above++;
     ck_assert_uint_le(above, 1);
     /* stand_here, six times stand_deep, stand, the function that called stand, and, where a table describes that one, the
-     * thread's first function */
+     * thread's first function; a sanitizer's function that starts threads may be between */
     const uint32_t below = stack.count - above;
-    ck_assert_msg(below == 9 || below == 10, "%u frames", below);
+    ck_assert_msg(below == 9 || below == 10 || (USP_SANITIZED && below == 11), "%u frames", below);
     ck_assert_uint_eq(stack.stop, USP_STOP_ROOT);
     stand_end(&s);
 }

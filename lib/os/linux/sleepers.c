@@ -81,6 +81,8 @@ bool uspi_sleepers_look(struct uspi_tracing *tracing, size_t i, uint64_t now) {
     if (t->looked != 0 && now - t->looked < LONG_SLEEP) return false;
     if (t->looked != 0 && sleeps_since(tracing, i, t->ran)) {
         t->is_asleep = true;
+        /* It may have run when it was listed. */
+        tracing->threads[i].info.run_state = 'D';
         remember(tracing, i);
         return true;
     }
