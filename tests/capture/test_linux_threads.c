@@ -345,6 +345,21 @@ END_TEST
 
 /* ---- all threads ---- */
 
+/* An emulator's threads wait uninterruptibly for the lock of its address space when the machine is busy. Such threads are
+ * not waited for. */
+static bool is_asleep_in_emulator(const struct usp_snapshot_thread *t) {
+    return is_slowed() && t->status == USP_ERROR_TIMEOUT && t->info.run_state == 'D';
+}
+
+static uint32_t count_missed(const struct usp_snapshot *snapshot) {
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+    uint32_t missed = info->missed;
+    for (uint32_t i = 0; i < info->thread_count; i++) {
+        missed -= is_asleep_in_emulator(usp_snapshot_get_thread(snapshot, i));
+    }
+    return missed;
+}
+
 static void capture_many(unsigned n) {
     struct parked *s = calloc(n, sizeof *s);
     ck_assert_ptr_nonnull(s);
@@ -356,16 +371,15 @@ static void capture_many(unsigned n) {
         stand_begin(&s[i]);
     }
     struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(20000 * MS));
+    /* A user-mode emulator blocks all signals from when it receives one until it runs the handler, and may sleep
+     * meanwhile. On a busy machine such threads are given up, as real ones that sleep with the signal blocked. */
+    for (unsigned again = 0; is_user_emulated() && again < 20 && count_missed(snapshot) != 0; again++) {
+        usp_snapshot_free(snapshot);
+        snapshot = take_snapshot(scaled_timeout(20000 * MS));
+    }
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     ck_assert_uint_ge(info->thread_count, n + 1);
-    /* An emulator's threads wait uninterruptibly for the lock of its address space when the machine is busy. Such threads
-     * are not waited for. */
-    unsigned asleep = 0;
-    for (uint32_t i = 0; is_slowed() && i < info->thread_count; i++) {
-        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
-        asleep += t->status == USP_ERROR_TIMEOUT && t->info.run_state == 'D';
-    }
-    ck_assert_uint_eq(info->missed, asleep);
+    ck_assert_uint_eq(count_missed(snapshot), 0);
     ck_assert_uint_gt(info->stopped_ns, 0);
     ck_assert_uint_eq(usp_snapshot_get_thread(snapshot, 0)->info.flags, USP_THREAD_MAIN | USP_THREAD_REQUESTER);
     for (uint32_t i = 2; i < info->thread_count; i++) {
@@ -375,7 +389,7 @@ static void capture_many(unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         const struct usp_snapshot_thread *t = find_thread(snapshot, s[i].thread.id);
         ck_assert_ptr_nonnull(t);
-        if (is_slowed() && t->status == USP_ERROR_TIMEOUT && t->info.run_state == 'D') continue;
+        if (is_asleep_in_emulator(t)) continue;
         ck_assert_int_eq(t->status, USP_OK);
         if (s[i].wait == NULL) expect_standing(&s[i], &t->stack);
         ck_assert_uint_ge(t->stack.count, 1);
