@@ -101,7 +101,7 @@ static int give_sample(void *context, const struct uspi_perf_record *record, uin
     const struct usp_recording_sample given = {.thread = &thread,
                                                .stack = &stack,
                                                .images = view->images,
-                                               .event = event->name,
+                                               .event = event->name != NULL ? event->name : "",
                                                .pid = sample.pid,
                                                .time = sample.time,
                                                .period = sample.period,

@@ -83,11 +83,12 @@ int uspi_perf_events_keep_ids(struct uspi_perf_events *events, size_t event, con
 }
 
 void uspi_perf_events_name(struct uspi_perf_events *events, size_t event, const char *name, size_t length) {
-    char *to = events->all[event].name;
-    const size_t room = sizeof events->all[event].name - 1;
-    if (length > room) length = room;
-    memcpy(to, name, length);
-    to[length] = '\0';
+    char *copy = malloc(length + 1);
+    if (copy == NULL) return;
+    memcpy(copy, name, length);
+    copy[length] = '\0';
+    free(events->all[event].name);
+    events->all[event].name = copy;
 }
 
 size_t uspi_perf_events_find(const struct uspi_perf_events *events, uint64_t id) {
@@ -96,6 +97,7 @@ size_t uspi_perf_events_find(const struct uspi_perf_events *events, uint64_t id)
 }
 
 void uspi_perf_events_clear(struct uspi_perf_events *events) {
+    for (size_t i = 0; i < events->count; i++) free(events->all[i].name);
     free(events->all);
     uspi_numbers_free(&events->by_id);
     memset(events, 0, sizeof *events);

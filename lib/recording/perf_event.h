@@ -58,7 +58,7 @@ struct uspi_perf_event {
     uint64_t sample_type, read_format, branch_type, registers;
     uint32_t stack_size; /* size of stack dumps that was requested */
     bool is_frequency, has_tail;
-    char name[64];
+    char *name; /* NULL: none */
 };
 
 /* All zero: empty. */
@@ -78,7 +78,7 @@ int uspi_perf_events_add(struct uspi_perf_events *events, const uint8_t *attribu
 /* Keeps n ids of an event. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_perf_events_keep_ids(struct uspi_perf_events *events, size_t event, const uint8_t *ids, uint64_t n);
 
-/* Sets an event's name, which is cut. */
+/* Sets an event's name. When memory is exhausted, it keeps the name that it had. */
 void uspi_perf_events_name(struct uspi_perf_events *events, size_t event, const char *name, size_t length);
 
 /* Finds the event with an id. Returns SIZE_MAX if there is none. */

@@ -18,9 +18,13 @@
  * take any memory. */
 #define COPIED_MAX ((size_t)1 << 22)
 
+/* Number of maps that are kept apart before they are merged with the others. A map is inserted into few in this way,
+ * whatever the order of addresses is. */
+#define RECENT_MAX 1024u
+
 /* Number of maps for which a view is made again at each sample, if they have changed. With more of them, this is done
  * less often: a small file could otherwise cost any time. */
-#define MAPS_AT_ONCE 4096u
+#define MAPS_AT_ONCE 1024u
 
 bool uspi_perf_spaces_init(struct uspi_perf_spaces *spaces, const char *sysroot) {
     memset(spaces, 0, sizeof *spaces);
@@ -50,9 +54,15 @@ static void clear_view(struct uspi_perf_spaces *spaces, struct uspi_perf_view *v
     view->process = USPI_NONE;
 }
 
+static void free_maps(struct uspi_perf_process *process) {
+    free(process->maps.all);
+    free(process->recent.all);
+    process->maps = process->recent = (struct uspi_perf_maps){.count = 0};
+}
+
 void uspi_perf_spaces_clear(struct uspi_perf_spaces *spaces) {
     for (size_t i = 0; i < USPI_PERF_VIEWS; i++) clear_view(spaces, &spaces->views[i]);
-    for (uint32_t i = 0; i < spaces->processes.begun; i++) free(process_at(spaces, i)->maps);
+    for (uint32_t i = 0; i < spaces->processes.begun; i++) free_maps(process_at(spaces, i));
     uspi_pool_free(&spaces->processes);
     uspi_perf_files_clear(&spaces->files);
 }
@@ -83,59 +93,102 @@ static void note_change(struct uspi_perf_spaces *spaces, struct uspi_perf_proces
     }
 }
 
-/* Removes low … high from the maps, and leaves room for one more map than there are then. Returns the index at which a
- * map of this range belongs, or SIZE_MAX when memory is exhausted. */
-static size_t make_hole(struct uspi_perf_process *process, usp_addr low, usp_addr high, bool *has_changed) {
-    if (!uspi_room_for(&process->maps, &process->capacity, process->count, 2, sizeof *process->maps)) return SIZE_MAX;
-    struct uspi_perf_mapping *maps = process->maps;
-    size_t first = 0, end = process->count;
+/* ---- maps ---- */
+
+/* Returns the index of the first map that ends after `low`. */
+static size_t find_map(const struct uspi_perf_maps *maps, usp_addr low) {
+    size_t first = 0, end = maps->count;
     while (first < end) {
         const size_t middle = first + (end - first) / 2;
-        if (maps[middle].high <= low) {
+        if (maps->all[middle].high <= low) {
             first = middle + 1;
         } else {
             end = middle;
         }
     }
-    size_t last = first;
-    while (last < process->count && maps[last].low < high) last++;
-    if (first == last) return first;
-    *has_changed = true;
-    struct uspi_perf_mapping before = maps[first], after = maps[last - 1];
-    const bool has_before = before.low<low, has_after = after.high> high;
-    const size_t kept = (size_t)has_before + has_after;
-    memmove(maps + first + kept, maps + last, (process->count - last) * sizeof *maps);
-    process->count = process->count - (last - first) + kept;
-    if (has_before) {
-        before.high = low;
-        maps[first] = before;
+    return first;
+}
+
+static bool has_any(const struct uspi_perf_maps *maps, usp_addr low, usp_addr high) {
+    const size_t i = find_map(maps, low);
+    return i < maps->count && maps->all[i].low < high;
+}
+
+/* Puts a map in place of what is there. Returns false when memory is exhausted. */
+static bool put_map(struct uspi_perf_maps *maps, const struct uspi_perf_mapping *map) {
+    if (!uspi_room_for(&maps->all, &maps->capacity, maps->count, 2, sizeof *maps->all)) return false;
+    const size_t first = find_map(maps, map->low);
+    size_t last = first, count = 0;
+    struct uspi_perf_mapping parts[3];
+    while (last < maps->count && maps->all[last].low < map->high) last++;
+    if (first < last && maps->all[first].low < map->low) {
+        parts[count] = maps->all[first];
+        parts[count++].high = map->low;
     }
-    if (has_after) {
-        after.offset += high - after.low;
-        after.low = high;
-        maps[first + has_before] = after;
+    parts[count++] = *map;
+    if (first < last && maps->all[last - 1].high > map->high) {
+        parts[count] = maps->all[last - 1];
+        parts[count].offset += map->high - parts[count].low;
+        parts[count++].low = map->high;
     }
-    return first + has_before;
+    memmove(maps->all + first + count, maps->all + last, (maps->count - last) * sizeof *maps->all);
+    memcpy(maps->all + first, parts, count * sizeof *maps->all);
+    maps->count = maps->count - (last - first) + count;
+    return true;
+}
+
+/* Copies the parts of maps from `low` up to `high`. `*i` is the first map that may reach there, and advances. */
+static void copy_between(struct uspi_perf_maps *to, const struct uspi_perf_maps *from, size_t *i, usp_addr low,
+                         usp_addr high) {
+    for (; *i < from->count && from->all[*i].low < high; (*i)++) {
+        struct uspi_perf_mapping part = from->all[*i];
+        if (part.low < low) {
+            part.offset += low - part.low;
+            part.low = low;
+        }
+        if (part.high > high) part.high = high;
+        if (part.low < part.high) to->all[to->count++] = part;
+        if (from->all[*i].high > high) return;
+    }
+}
+
+/* Merges the recent maps of a process with the others. Returns false when memory is exhausted. */
+static bool merge_recent(struct uspi_perf_process *process) {
+    const struct uspi_perf_maps *recent = &process->recent;
+    struct uspi_perf_maps merged = {.count = 0};
+    size_t i = 0;
+    usp_addr low = 0;
+    if (recent->count == 0) return true;
+    /* Each recent map can cut another one in two. */
+    const size_t most = process->maps.count + 2 * recent->count;
+    if (!uspi_room_for(&merged.all, &merged.capacity, 0, most, sizeof *merged.all)) return false;
+    for (size_t k = 0; k < recent->count; k++) {
+        copy_between(&merged, &process->maps, &i, low, recent->all[k].low);
+        if (recent->all[k].file != USPI_NONE) merged.all[merged.count++] = recent->all[k];
+        low = recent->all[k].high;
+    }
+    copy_between(&merged, &process->maps, &i, low, UINT64_MAX);
+    free(process->maps.all);
+    process->maps = merged;
+    process->recent.count = 0;
+    return true;
 }
 
 int uspi_perf_spaces_map(struct uspi_perf_spaces *spaces, uint32_t pid, const struct uspi_perf_mapping *map) {
     const uint32_t i = know_process(spaces, pid);
-    bool has_changed = false;
     if (i == USPI_NONE) return USP_ERROR_NO_MEMORY;
     struct uspi_perf_process *process = process_at(spaces, i);
     if (map->low >= map->high) return USP_OK;
-    if (process->count >= MAPS_MAX) {
+    if (process->maps.count >= MAPS_MAX) {
         if (map->file != USPI_NONE) spaces->left_out++;
         return USP_OK;
     }
-    const size_t at = make_hole(process, map->low, map->high, &has_changed);
-    if (at == SIZE_MAX) return USP_ERROR_NO_MEMORY;
-    if (map->file != USPI_NONE) {
-        memmove(process->maps + at + 1, process->maps + at, (process->count - at) * sizeof *process->maps);
-        process->maps[at] = *map;
-        process->count++;
-    }
-    if (has_changed || map->file != USPI_NONE) note_change(spaces, process, has_changed);
+    const bool has_changed =
+        has_any(&process->maps, map->low, map->high) || has_any(&process->recent, map->low, map->high);
+    if (!has_changed && map->file == USPI_NONE) return USP_OK;
+    if (!put_map(&process->recent, map)) return USP_ERROR_NO_MEMORY;
+    if (process->recent.count >= RECENT_MAX && !merge_recent(process)) return USP_ERROR_NO_MEMORY;
+    note_change(spaces, process, has_changed);
     return USP_OK;
 }
 
@@ -143,9 +196,8 @@ int uspi_perf_spaces_map(struct uspi_perf_spaces *spaces, uint32_t pid, const st
 static void drop_maps(struct uspi_perf_spaces *spaces, struct uspi_perf_process *process) {
     spaces->copied -= process->copied;
     if (process->has_ended) spaces->copied_to_ended -= process->copied;
-    free(process->maps);
-    process->maps = NULL;
-    process->count = process->capacity = process->copied = 0;
+    free_maps(process);
+    process->copied = 0;
     note_change(spaces, process, true);
 }
 
@@ -167,22 +219,23 @@ void uspi_perf_spaces_exec(struct uspi_perf_spaces *spaces, uint32_t pid) {
 int uspi_perf_spaces_fork(struct uspi_perf_spaces *spaces, uint32_t pid, uint32_t parent) {
     const uint32_t from = know_process(spaces, parent), to = know_process(spaces, pid);
     if (from == USPI_NONE || to == USPI_NONE) return USP_ERROR_NO_MEMORY;
-    const struct uspi_perf_process *source = process_at(spaces, from);
-    struct uspi_perf_process *copy = process_at(spaces, to);
+    struct uspi_perf_process *source = process_at(spaces, from), *copy = process_at(spaces, to);
     if (from == to || copy->pid == USPI_PERF_KERNEL) return USP_OK;
+    if (!merge_recent(source)) return USP_ERROR_NO_MEMORY;
+    const size_t count = source->maps.count;
     drop_maps(spaces, copy);
     copy->has_ended = false;
-    if (source->count > COPIED_MAX - spaces->copied) drop_ended(spaces, from);
-    if (source->count > COPIED_MAX - spaces->copied) {
-        spaces->left_out += source->count;
+    if (count > COPIED_MAX - spaces->copied) drop_ended(spaces, from);
+    if (count > COPIED_MAX - spaces->copied) {
+        spaces->left_out += count;
         return USP_OK;
     }
-    if (source->count == 0) return USP_OK;
-    if (!uspi_room_for(&copy->maps, &copy->capacity, 0, source->count, sizeof *copy->maps)) return USP_ERROR_NO_MEMORY;
-    memcpy(copy->maps, source->maps, source->count * sizeof *copy->maps);
-    copy->count = source->count;
-    copy->copied = source->count;
-    spaces->copied += source->count;
+    if (count == 0) return USP_OK;
+    struct uspi_perf_maps *maps = &copy->maps;
+    if (!uspi_room_for(&maps->all, &maps->capacity, 0, count, sizeof *maps->all)) return USP_ERROR_NO_MEMORY;
+    memcpy(maps->all, source->maps.all, count * sizeof *maps->all);
+    maps->count = copy->copied = count;
+    spaces->copied += count;
     return USP_OK;
 }
 
@@ -210,16 +263,16 @@ static struct uspi_perf_view *take_view(struct uspi_perf_spaces *spaces) {
 }
 
 /* Makes images and tables from the maps. Returns false when memory is exhausted. */
-static bool refresh(struct uspi_perf_spaces *spaces, const struct uspi_perf_process *process,
-                    struct uspi_perf_view *view) {
-    const struct uspi_perf_process *kernel = NULL;
+static bool refresh(struct uspi_perf_spaces *spaces, struct uspi_perf_process *process, struct uspi_perf_view *view) {
+    struct uspi_perf_process *kernel = NULL;
     const uint32_t pid = USPI_PERF_KERNEL;
     const uint32_t i = uspi_pool_find(&spaces->processes, (uint32_t)uspi_mix(pid, 0), is_process, &pid);
     if (i != USPI_NONE && process->pid != pid) kernel = process_at(spaces, i);
+    if (!merge_recent(process) || (kernel != NULL && !merge_recent(kernel))) return false;
     clear_images(view);
     struct uspi_perf_image_builder builder = {.files = &spaces->files, .memory = &view->memory, .arch = spaces->arch};
-    bool is_done = uspi_perf_images_add(&builder, process->maps, process->count, process->pid == pid);
-    if (kernel != NULL) is_done = is_done && uspi_perf_images_add(&builder, kernel->maps, kernel->count, true);
+    bool is_done = uspi_perf_images_add(&builder, process->maps.all, process->maps.count, process->pid == pid);
+    if (kernel != NULL) is_done = is_done && uspi_perf_images_add(&builder, kernel->maps.all, kernel->maps.count, true);
     is_done = uspi_perf_images_seal(&builder, &view->images) && is_done;
     if (!is_done) return false;
     (void)uspi_core_memory_seal(&view->memory);
@@ -232,7 +285,7 @@ static bool refresh(struct uspi_perf_spaces *spaces, const struct uspi_perf_proc
     }
     view->is_stale = view->has_changed = false;
     view->unrefreshed = 0;
-    view->maps = process->count + (kernel != NULL ? kernel->count : 0);
+    view->maps = process->maps.count + (kernel != NULL ? kernel->maps.count : 0);
     return view->rules != NULL;
 }
 
@@ -248,7 +301,7 @@ struct uspi_perf_view *uspi_perf_spaces_view(struct uspi_perf_spaces *spaces, ui
     struct uspi_perf_view *view = process->view;
     view->used = ++spaces->use;
     view->unrefreshed++;
-    const size_t maps = process->count > view->maps ? process->count : view->maps;
+    const size_t now = process->maps.count + process->recent.count, maps = now > view->maps ? now : view->maps;
     const bool is_due = view->images == NULL || view->unrefreshed > maps / MAPS_AT_ONCE;
     if (!view->is_stale || !is_due || refresh(spaces, process, view)) return view;
     clear_view(spaces, view);

@@ -16,6 +16,12 @@ struct uspi_perf_mapping {
     uint32_t file;      /* number of the file */
 };
 
+/* Maps in the order of their addresses; they do not overlap. */
+struct uspi_perf_maps {
+    struct uspi_perf_mapping *all;
+    size_t count, capacity;
+};
+
 /* What the stacks of a process need, as long as its maps stay the same. */
 struct uspi_perf_view {
     uint32_t process;   /* its number; USPI_NONE: the view is not in use */
@@ -33,11 +39,11 @@ struct uspi_perf_view {
 struct uspi_perf_process {
     struct uspi_item item;
     uint32_t pid;
-    struct uspi_perf_mapping *maps; /* sorted; they do not overlap */
-    size_t count, capacity;
-    size_t copied;               /* how many of them a fork has copied to it */
-    bool has_ended;              /* its first thread has */
-    struct uspi_perf_view *view; /* NULL: none now */
+    struct uspi_perf_maps maps;
+    struct uspi_perf_maps recent; /* newer ones, which replace those; file USPI_NONE: memory without code of a file */
+    size_t copied;                /* how many of the maps a fork has copied to it */
+    bool has_ended;               /* its first thread has */
+    struct uspi_perf_view *view;  /* NULL: none now */
 };
 
 #define USPI_PERF_VIEWS 24u

@@ -71,8 +71,17 @@ static int fill(struct uspi_perf_stream *s, size_t n) {
     return USP_OK;
 }
 
-/* Skips n bytes of the file. */
+/* Skips n bytes of the file. Only those of a pipe have to be read. */
 static int skip(struct uspi_perf_stream *s, uint64_t n) {
+    const size_t buffered = s->to - s->from;
+    if (n > buffered && s->file_size != UINT64_MAX) {
+        const uint64_t end = s->end < s->file_size ? s->end : s->file_size;
+        if (s->next > end || n - buffered > end - s->next)
+            return fail(s, USP_ERROR_TRUNCATED, "the file ends inside a record");
+        s->next += n - buffered;
+        s->from = s->to = 0;
+        return USP_OK;
+    }
     while (n > 0) {
         const int status = fill(s, 1);
         const size_t there = s->to - s->from, step = n < there ? (size_t)n : there;

@@ -2,6 +2,7 @@
 /* Tests recordings of perf: files that a writer of our own makes (perf_writer.h). Each test is a property of files that
  * a reader can get wrong: layouts, times, maps, compression, stack dumps, and files that are cut off. */
 #include "arch/frame.h"
+#include "lib/recording/perf_space.h"
 #include "tests/profile/perf_writer.h"
 #include "tests/support/core_fixtures.h"
 #include "tests/support/folder.h"
@@ -31,7 +32,8 @@ struct seen {
 
 struct reading {
     const struct builder *file;
-    size_t piece;                     /* bytes that a read gives at most; 0: all */
+    size_t piece; /* bytes that a read gives at most; 0: all */
+    size_t bytes_read;
     size_t reached, reached_at_first; /* where the last read ended, at the first sample too */
     struct seen *seen;
     size_t count;
@@ -49,6 +51,7 @@ static int64_t read_file(void *context, uint64_t offset, void *to, size_t n) {
     if (r->piece > 0 && n > r->piece) n = r->piece;
     memcpy(to, r->file->bytes + offset, n);
     r->reached = (size_t)offset + n;
+    r->bytes_read += n;
     return (int64_t)n;
 }
 
@@ -80,6 +83,12 @@ static int see(void *context, const struct usp_recording_sample *sample) {
     s->period = sample->period;
     s->duration = sample->duration;
     s->event_index = sample->event_index;
+    return USP_OK;
+}
+
+/* Keeps only the length of the event's name. */
+static int see_event(void *context, const struct usp_recording_sample *sample) {
+    ((struct reading *)context)->count = strlen(sample->event);
     return USP_OK;
 }
 
@@ -441,6 +450,121 @@ START_TEST(test_many_maps) {
     struct reading r = read_whole(&bytes);
     ck_assert_uint_eq(r.info.maps_left_out, 4);
     free(r.seen);
+}
+END_TEST
+
+/* Maps in any order, over each other, also over the ends of earlier ones: of each page, the newest map is what counts.
+ * More of them than are kept apart. */
+START_TEST(test_order_of_maps) {
+    enum { PAGES = 3000, MAPS = 5000, EACH = 0x1000 };
+    static uint32_t owner[PAGES]; /* number of the map, from 1; 0: none */
+    struct uspi_perf_spaces spaces;
+    const bool descends = _i == 1;
+    uint32_t random = 7;
+    memset(owner, 0, sizeof owner);
+    ck_assert(uspi_perf_spaces_init(&spaces, NULL));
+    for (uint32_t i = 1; i <= MAPS; i++) {
+        random = random * 1103515245 + 12345;
+        uint32_t first = (random >> 8) % PAGES, count = 1 + (random >> 4) % 16;
+        if (descends) first = PAGES - 1 - i % PAGES, count = 1;
+        if (count > PAGES - first) count = PAGES - first;
+        const bool is_hole = !descends && random % 5 == 0;
+        const struct uspi_perf_mapping map = {.low = (usp_addr)first * EACH,
+                                              .high = (usp_addr)(first + count) * EACH,
+                                              .offset = (uint64_t)i << 32,
+                                              .file = is_hole ? USPI_NONE : i};
+        ck_assert_int_eq(uspi_perf_spaces_map(&spaces, 7, &map), USP_OK);
+        for (uint32_t page = first; page < first + count; page++) owner[page] = is_hole ? 0 : i;
+    }
+    /* A fork merges what was kept apart. */
+    ck_assert_int_eq(uspi_perf_spaces_fork(&spaces, 8, 7), USP_OK);
+    const struct uspi_perf_process *process = uspi_pool_at(&spaces.processes, 0);
+    ck_assert_uint_eq(process->recent.count, 0);
+    size_t at = 0;
+    for (uint32_t page = 0; page < PAGES; page++) {
+        if (owner[page] == 0) continue;
+        const usp_addr address = (usp_addr)page * EACH;
+        while (at < process->maps.count && process->maps.all[at].high <= address) at++;
+        ck_assert_uint_lt(at, process->maps.count);
+        const struct uspi_perf_mapping *map = &process->maps.all[at];
+        ck_assert_uint_le(map->low, address);
+        ck_assert_uint_eq(map->file, owner[page]);
+        ck_assert_uint_eq(map->offset >> 32, owner[page]);
+    }
+    size_t covered = 0, mapped = 0;
+    for (size_t i = 0; i < process->maps.count; i++) {
+        covered += (size_t)(process->maps.all[i].high - process->maps.all[i].low) / EACH;
+        if (i > 0) ck_assert_uint_le(process->maps.all[i - 1].high, process->maps.all[i].low);
+    }
+    for (uint32_t page = 0; page < PAGES; page++) mapped += owner[page] != 0;
+    ck_assert_uint_eq(covered, mapped);
+    uspi_perf_spaces_clear(&spaces);
+}
+END_TEST
+
+/* A process with many maps, of which one changes before each sample: its images are not made anew for each. */
+START_TEST(test_many_changes) {
+    enum { MAPS = 2048, SAMPLES = 60 };
+    struct perf_file file = plain_file();
+    struct mapping piece = app;
+    char path[32];
+    piece.size = 0x1000;
+    piece.path = path;
+    for (unsigned i = 0; i < MAPS + SAMPLES; i++, piece.low += 0x2000) {
+        snprintf(path, sizeof path, "/no/such/%u", i);
+        put_mmap2(&file.records, &piece);
+        if (i >= MAPS) put_chain(&file.records, MISC_USER, 7, 7, NS + i, one_frame, 2);
+    }
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, SAMPLES);
+    unsigned refreshed = 1;
+    for (size_t i = 1; i < r.count; i++) refreshed += r.seen[i].image_count != r.seen[i - 1].image_count;
+    ck_assert_uint_ge(refreshed, SAMPLES / 4);
+    ck_assert_uint_le(refreshed, SAMPLES / 2);
+    free(r.seen);
+}
+END_TEST
+
+/* Names of events are not cut: two can begin with the same 63 bytes. */
+START_TEST(test_long_event_name) {
+    char name[101];
+    struct perf_file file = plain_file();
+    memset(name, 'n', 100);
+    name[100] = '\0';
+    file.attributes[0].name = name;
+    put_chain(&file.records, MISC_USER, 7, 7, NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    r.options.sample = see_event;
+    ck_assert_int_eq(go(&r), USP_OK);
+    ck_assert_uint_eq(r.count, 100);
+    builder_free(&bytes);
+}
+END_TEST
+
+/* Data outside of a record's size is skipped without reading it, except in a pipe. */
+START_TEST(test_skips) {
+    static const uint64_t sizes[] = {0x100000, UINT64_MAX - 8};
+    for (unsigned i = 0; i < 4; i++) {
+        const bool is_cut = i / 2 != 0, is_pipe = i % 2 != 0;
+        struct perf_file file = plain_file();
+        const size_t from = begin_record(&file.records, 71, 0);
+        put(&file.records, 8, sizes[is_cut]);
+        for (unsigned k = 0; k < 4; k++) put(&file.records, 8, 0);
+        end_record(&file.records, from);
+        for (unsigned k = 0; k < 0x100000 / 8; k++) put(&file.records, 8, 0);
+        put_chain(&file.records, MISC_USER, 7, 7, NS, one_frame, 2);
+        struct builder bytes = is_pipe ? make_stream(&file) : make_file(&file);
+        struct reading r = begin_reading(&bytes);
+        if (is_pipe) r.options.file_size = UINT64_MAX;
+        r.piece = 4096;
+        ck_assert_int_eq(go(&r), is_cut ? USP_ERROR_TRUNCATED : USP_OK);
+        ck_assert_uint_eq(r.count, is_cut ? 0 : 1);
+        if (!is_pipe) ck_assert_uint_lt(r.bytes_read, 0x80000);
+        builder_free(&bytes);
+        free(r.seen);
+    }
 }
 END_TEST
 
@@ -877,14 +1001,15 @@ END_TEST
 
 int main(void) {
     TCase *layouts = tcase_create("layouts");
-    add_tests(layouts, test_chains, test_pipe, test_other_records);
+    add_tests(layouts, test_chains, test_pipe, test_other_records, test_long_event_name, test_skips);
     add_loop_tests(layouts, 0, 11, test_attribute_sizes);
     add_loop_tests(layouts, 0, 2, test_several_events);
     TCase *times = tcase_create("times");
     add_tests(times, test_order_of_times, test_no_rounds, test_records_that_wait, test_choices);
     TCase *maps = tcase_create("maps");
     add_tests(maps, test_fork_and_exec, test_described_fork, test_pieces_and_holes, test_build_ids, test_deleted,
-              test_simpleperf, test_deferred, test_many_maps);
+              test_simpleperf, test_deferred, test_many_maps, test_many_changes);
+    add_loop_tests(maps, 0, 2, test_order_of_maps);
     add_loop_tests(maps, 0, 3, test_many_forks);
     add_loop_tests(maps, 0, 2, test_page_sizes);
     TCase *damage = tcase_create("damage");
