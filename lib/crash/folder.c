@@ -5,7 +5,8 @@
  *     RUN-N.open     a report that is not whole, or was never begun
  *     RUN-N.raw      a report; RUN-N.sent.raw: one that was sent
  *
- * All are small, and every part is checked: a damaged file never keeps a program from starting. */
+ * All are small, and every part is checked: a damaged file never keeps a program from starting. Links, and files of users
+ * other than the caller, the directory's owner and root, are not read. */
 #include "lib/crash/kit.h"
 
 #include "lib/base/array.h"
@@ -88,11 +89,14 @@ static void take_line(struct uspi_crash_run_file *run, const char *line) {
     }
 }
 
-/* Reads up to n bytes of a file of the directory. Returns how many; -1: it cannot be read. */
+/* Reads up to n bytes of a file of the directory. Returns how many; -1: it cannot be read, is a link, or belongs to a
+ * user other than the caller, the directory's owner and root. */
 static long read_file(const char *directory, const char *name, const char *ending, void *to, size_t n, uint64_t *size) {
-    char path[USPI_CRASH_PATH + USPI_CRASH_NAME];
+    char file_name[2 * USPI_CRASH_NAME];
     struct uspi_os_file file;
-    if (!join(path, directory, name, ending) || uspi_os_file_open(path, 0, &file, NULL) != USP_OK) return -1;
+    if (strlen(name) >= USPI_CRASH_NAME) return -1;
+    snprintf(file_name, sizeof file_name, "%s%s", name, ending);
+    if (uspi_os_jit_file_in(directory, file_name, &file) != USP_OK) return -1;
     if (size != NULL) *size = file.size;
     if (n > file.size) n = (size_t)file.size;
     const int status = uspi_os_file_read(&file, 0, to, n);
@@ -216,9 +220,10 @@ static void note_crash(const char *directory, struct uspi_crash_run_file *run, c
     (void)uspi_crash_write_run(directory, run);
 }
 
-/* Settles the files of a run that has ended. */
-static void settle_run(const char *directory, struct uspi_crash_run_file *run, struct listing *l) {
-    for (size_t i = 0; i < l->count; i++) {
+/* Settles the files of a run that has ended: of entry `first`, after which those of the run follow in order. */
+static void settle_run(const char *directory, struct uspi_crash_run_file *run, struct listing *l, size_t first) {
+    const size_t length = strlen(run->name);
+    for (size_t i = first; i < l->count && strncmp(l->entries[i].name, run->name, length) == 0; i++) {
         struct entry *entry = &l->entries[i];
         if (!is_of_run(entry, run->name)) continue;
         const bool is_report = entry->kind != KIND_OPEN || rescue(directory, entry);
@@ -268,7 +273,7 @@ int uspi_crash_settle(const char *directory, const char *own, uint32_t max_repor
         const bool is_whole = read_run(directory, l.entries[i].name, &run);
         if (is_whole && is_alive(&run, own)) continue;
         if (!is_whole) snprintf(run.name, sizeof run.name, "%s", l.entries[i].name);
-        if (is_whole) settle_run(directory, &run, &l);
+        if (is_whole) settle_run(directory, &run, &l, i);
         if (is_whole && !has_last) {
             has_last = true;
             *last = run;

@@ -322,6 +322,27 @@ head -c 100 /dev/urandom >"$reports/0x1-1.run"
 head -c 100 /dev/urandom >"$reports/0x2-1-1.raw"
 ends 0 "$crasher" exit "$reports"
 
+# In the directory, links and files of other users are no reports and no runs, however new their names are and however
+# large they are. The program's own report stays.
+way=strange
+rm -rf "$reports"
+ends 139 "$crasher" segv "$reports"
+last_is $'crashed, 1 in a row, lasted\n1 reports new'
+ln -s "$work/saved" "$reports/fffffffffffffff0-1-1.raw"
+ln -s "$(find "$reports" -name '*.run')" "$reports/fffffffffffffff0-1.run"
+mkfifo "$reports/fffffffffffffff1-1-1.raw"
+mkdir "$reports/fffffffffffffff2-1-1.raw"
+if [[ $(id -u) -eq 0 ]]; then
+  cp saved "$reports/fffffffffffffff3-1-1.raw"
+  truncate -s 1T "$reports/fffffffffffffff3-1-1.raw"
+  printf 'unspool run 1\npid 1\n' >"$reports/fffffffffffffff3-1.run"
+  chown 65534 "$reports"/fffffffffffffff3-*
+fi
+last_is $'crashed, 1 in a row, lasted\n1 reports new'
+ends 0 "$crasher" exit "$reports"
+last_is $'ended, 0 in a row, lasted\n1 reports new'
+[[ $(stat -c %s saved) -eq $size ]] || fail "the file of a link was changed"
+
 # Killed at any moment of a crash: no report is visible that is not whole.
 way=killed
 for ((i = 1; i <= 8; i++)); do
