@@ -72,6 +72,8 @@ static int write_log(struct usp_reader *reader, struct log_input *input, const c
         if (!input->is_file) log_output_flush(&session->output);
     }
     if (input->has_failed) return log_fail_to_read(path, input->error);
+    if (input->skipped > 0)
+        complain("%s: %" PRIu64 " bytes were never written (holes), and are left out", path, input->skipped);
     if (status == USP_OK) status = usp_reader_end(reader, error, sizeof error);
     if (error[0] != '\0') {
         complain("%s: %s", path, error);

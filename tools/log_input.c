@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements log_input.h. */
+
+/* Declares SEEK_DATA, which is new in POSIX. */
+#define _GNU_SOURCE 1
+
 #include "tools/log_input.h"
 
 #include "lib/base/array.h"
@@ -99,7 +103,22 @@ static bool read_spool(struct log_input *input, struct uspi_span *piece) {
 
 /* ---- reading ---- */
 
+uint64_t log_skip_hole(int fd) {
+#ifdef SEEK_DATA
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at < 0) return 0;
+    off_t next = lseek(fd, at, SEEK_DATA);
+    if (next < 0 && errno == ENXIO) next = lseek(fd, 0, SEEK_END);
+    if (next - at >= (off_t)LOG_PIECE) return (uint64_t)(next - at);
+    (void)lseek(fd, at, SEEK_SET);
+#else
+    (void)fd;
+#endif
+    return 0;
+}
+
 bool log_input_rewind(struct log_input *input) {
+    input->skipped = 0;
     input->is_rewound = true;
     if (!input->is_file || input->is_small) return true;
     return lseek(input->fd, (off_t)input->start, SEEK_SET) == (off_t)input->start;
@@ -134,6 +153,7 @@ bool log_input_read(struct log_input *input, struct uspi_span *piece) {
     if (grown == NULL) return fail(input, ENOMEM);
     input->bytes = grown;
     ssize_t got;
+    if (!may_keep) input->skipped += log_skip_hole(input->fd);
     do {
         got = read(input->fd, input->bytes + input->size, input->capacity - input->size);
     } while (got < 0 && errno == EINTR);

@@ -30,6 +30,7 @@ struct log_input {
     size_t spooled, replayed; /* bytes in the spool; bytes of it that were read a second time */
     char *replay;             /* a piece of the spool */
     struct uspi_span rest;    /* what a caller has not taken of the piece that was read last */
+    uint64_t skipped;         /* bytes of holes that were skipped since the beginning or the rewind */
     bool is_rewound, is_replayed;
     bool has_ended;  /* the kept bytes are the whole input */
     bool has_failed; /* reading has failed, or memory is exhausted: `error` is the errno */
@@ -55,7 +56,12 @@ bool log_input_rewind(struct log_input *input);
 /* Whether the next bytes can be read again. */
 bool log_input_is_kept(const struct log_input *input);
 
-/* Reads the next bytes, which are valid until the next call. Returns false at the end, or if reading has failed. */
+/* Skips a hole at the position of a file, if the hole is at least as long as a piece: it takes no space on a disk but
+ * can have any size. Returns its size in bytes; 0: there is none, or this is a stream. */
+uint64_t log_skip_hole(int fd);
+
+/* Reads the next bytes, which are valid until the next call. Holes of a file are left out. Returns false at the end, or
+ * if reading has failed. */
 bool log_input_read(struct log_input *input, struct uspi_span *piece);
 
 #endif

@@ -6,6 +6,7 @@
 #include "lib/base/array.h"
 #include "lib/base/json.h"
 #include "tools/command.h"
+#include "tools/log_input.h"
 #include "tools/text.h"
 
 #include <errno.h>
@@ -137,6 +138,7 @@ static int answer_input(struct session *session) {
             result = EXIT_FAILED;
             break;
         }
+        (void)log_skip_hole(STDIN_FILENO);
         do {
             got = read(STDIN_FILENO, input.bytes + input.size, PIECE);
         } while (got < 0 && errno == EINTR);

@@ -3,6 +3,7 @@
 #include "lib/base/source.h"
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/log_input.h"
 #include "tools/log_search.h"
 #include "tools/symbolize.h"
 #include "tools/text.h"
@@ -370,6 +371,7 @@ static int answer_input(struct session *session, int descriptor, const char *nam
     while (goes_on && got > 0) {
         goes_on = fflush(stdout) == 0 && make_room(&input);
         if (!goes_on) break;
+        (void)log_skip_hole(descriptor);
         do got = read(descriptor, input.bytes + input.used, INPUT_ROOM);
         while (got < 0 && errno == EINTR);
         if (got < 0) {

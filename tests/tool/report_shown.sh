@@ -154,6 +154,17 @@ truncate -s 600M "$work/sparse.crash"
 (is_sanitized || ulimit -v 400000; "$unspool" report --quiet "$work/sparse.crash") >"$work/sparse.shown" || fail "a sparse file: status $?"
 run 0 report --quiet "$work/old.crash"
 cmp "$work/out" "$work/sparse.shown" || fail "a sparse file is shown in another way"
+# Any size takes no time either: holes are skipped. A log is written without them.
+truncate -s 1T "$work/sparse.crash"
+(echo && cat "$work/old.crash") >>"$work/sparse.crash"
+(cat "$work/old.crash" && echo && cat "$work/old.crash") >"$work/twice.crash"
+mkdir "$work/none"
+(ulimit -t 20; "$unspool" report --quiet "$work/sparse.crash") >"$work/sparse.shown" || fail "a file of 1 TB: status $?"
+run 0 report --quiet "$work/twice.crash"
+cmp "$work/out" "$work/sparse.shown" || fail "a file of 1 TB is shown in another way"
+(ulimit -t 20; "$unspool" symbolize --search "$work/none" --log "$work/sparse.crash") >"$work/sparse.log" 2>"$work/err" || :
+err_has '^unspool: .*/sparse\.crash: 10995[0-9]+ bytes were never written \(holes\), and are left out$'
+tr -d '\0' <"$work/sparse.log" | cmp - "$work/twice.crash" || fail "a log of 1 TB is written in another way"
 
 # ---- --html
 run 0 report --quiet --html "$work/old.crash"
