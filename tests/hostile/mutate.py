@@ -5,7 +5,8 @@
 mutate.py [--seed N] [--runs N] [--kinds KIND,...] [--changing] [--large] [--sanitized] UNSPOOL FOLDER
 
 FOLDER has a folder of whole inputs for each kind (mutated.sh makes them): object, core, raw, index, log, plcrash, dsym,
-zip, map, cache. A cache is three files in one, as the fuzzer of shared caches takes them.
+zip, map, cache, recording, hang, crash. A cache is three files in one, as the fuzzer of shared caches takes them. A
+crash is a file of a crash kit's directory; hang files and these are read by tests/hostile/kept_files (--reader).
 Each run damages one of them as its number decides, and starts one command. A signal, a sanitizer's report, a run that
 takes too long or too much memory, and a file outside of the folders that the command may write are failures. A failure
 is printed with the seed and the number of its run; --only NUMBER repeats it and keeps the damaged input.
@@ -23,6 +24,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 
 INTERESTING = [0, 1, 2, 7, 8, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xffffffff,
                0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfffffffffffffff0]
@@ -83,7 +85,7 @@ def damage_text(chance, data, others):
             end = data.find(b"\n", at) + 1 or len(data)
             line = data[start:end]
             if how == 5:
-                data[start:start] = line * chance.choice([1, 2, 600])
+                data[start:start] = line[:1 << 16] * chance.choice([1, 2, 600])
             elif how == 6:
                 del data[start:end]
             else:
@@ -93,11 +95,35 @@ def damage_text(chance, data, others):
     return data
 
 
-class Server:
-    """The command: a process that runs it for each request, or a new process each time."""
+def repair_raw(data):
+    """Corrects the checksums of a raw capture, so that the damage is read."""
+    at = 16
+    while at + 12 <= len(data):
+        end = at + 8 + struct.unpack_from("<I", data, at + 4)[0]
+        if end + 4 > len(data):
+            return
+        struct.pack_into("<I", data, end, zlib.crc32(data[at:end]))
+        at = end + 4
 
-    def __init__(self, options, environment):
-        self.options, self.environment, self.process = options, environment, None
+
+def repair_hang(data):
+    """Corrects the checksums of a hang file: of the states to which its two headers refer, and of the headers."""
+    if len(data) < 256:
+        return
+    slot, = struct.unpack_from("<Q", data, 16)
+    for header in (64, 128):
+        which, size = struct.unpack_from("<IQ", data, header + 12)
+        start = 256 + which * slot
+        if which < 2 and start + size <= len(data):
+            struct.pack_into("<I", data, header + 24, zlib.crc32(data[start:start + size]))
+        struct.pack_into("<I", data, header + 28, zlib.crc32(data[header:header + 28]))
+
+
+class Server:
+    """A program, most often the command: a process that runs it for each request, or a new process each time."""
+
+    def __init__(self, options, program, environment):
+        self.options, self.program, self.environment, self.process = options, program, environment, None
         if "USP_SERVED_LIBRARY" in os.environ:
             self.start()
 
@@ -110,7 +136,7 @@ class Server:
             os.dup2(ask, 198)
             os.dup2(answer, 199)
 
-        self.process = subprocess.Popen([self.options.unspool], env=environment, close_fds=False, preexec_fn=give,
+        self.process = subprocess.Popen([self.program], env=environment, close_fds=False, preexec_fn=give,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(ask)
         os.close(answer)
@@ -144,7 +170,7 @@ class Server:
                     resource.setrlimit(what, (n, n))
 
         with open(words[4], "rb") as given, open("out", "wb") as out, open("err", "wb") as err:
-            process = subprocess.Popen([self.options.unspool] + words[8:], env=self.environment, stdin=given, stdout=out,
+            process = subprocess.Popen([self.program] + words[8:], env=self.environment, stdin=given, stdout=out,
                                        stderr=err, preexec_fn=limit)
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = 0
@@ -180,6 +206,9 @@ class Changer(threading.Thread):
                 time.sleep(self.chance.random() / 500)
 
 
+REPAIRS = {"raw": repair_raw, "hang": repair_hang, "crash": repair_raw}
+
+
 class Campaign:
     def __init__(self, options):
         self.options = options
@@ -202,7 +231,11 @@ class Campaign:
                        "UBSAN_OPTIONS": "print_stacktrace=1"}
         if "LD_LIBRARY_PATH" in os.environ:
             environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
-        self.server = Server(options, environment)
+        self.server = Server(options, options.unspool, environment)
+        self.reader = Server(options, options.reader, environment) if options.reader else None
+        if self.reader is None:
+            for kind in ["hang", "crash"]:
+                self.seeds.pop(kind, None)
         self.target = Target() if "map" in self.seeds else None
         self.counts, self.statuses, self.failures, self.slowest, self.peak = {}, {}, 0, (0, ""), (0, "")
 
@@ -227,7 +260,13 @@ class Campaign:
             data = bytearray((bytes(data) + b"\n") * (50 * 1000 * 1000 // (len(data) + 1)))
         others = [other for _, other in self.seeds[kind]]
         data = (damage_text if kind in ("log", "map") else damage_bytes)(chance, data, others)
+        if kind in REPAIRS and chance.random() < 0.7 and (kind != "crash" or name.endswith((".raw", ".open"))):
+            REPAIRS[kind](data)
         path = "in/" + name
+        if kind == "crash":
+            for other, whole in self.seeds["crash"]:
+                with open("in/" + other, "wb") as file:
+                    file.write(whole)
         if kind == "index":
             build = name.split(".")[0]
             path = f"in/{build[:2]}/{build[2:]}/index"
@@ -272,6 +311,14 @@ class Campaign:
         if kind == "map":
             inside = [hex(self.target.address + chance.randrange(1 << 16)) for _ in range(8)]
             return [["symbolize", "-p", str(os.getpid())] + inside]
+        if kind in ("hang", "crash"):
+            return [[kind, path if kind == "hang" else "in"]]
+        if kind == "recording":
+            profile = ["profile", "--quiet"]
+            return [profile + [path], profile + ["--no-symbols", "--format", "folded", path],
+                    profile + ["--format", chance.choice(["json", "speedscope", "firefox"]), path],
+                    profile + ["--sysroot", "../object", path], profile + ["--sysroot", "../object", "--merge", path],
+                    profile + ["--event", "cpu-clock", "--memory", "1", "--max", "4", path], profile + ["-"]]
         log, search = ["symbolize", "--search", "../object", "--log", path], ["--search", "../object"]
         return [["report", path], ["report", "--json"] + search + [path], log, log + ["--keep-names"],
                 log + ["--output", "output"], log + ["--in-place"], ["report", "-"],
@@ -309,7 +356,7 @@ class Campaign:
         if changer:
             changer.start()
         try:
-            status, peak, used = self.server.run(command, given)
+            status, peak, used = (self.reader if kind in ("hang", "crash") else self.server).run(command, given)
         finally:
             if changer:
                 changer.stopped = True
@@ -328,7 +375,7 @@ class Campaign:
             why = f"exit status {os.WEXITSTATUS(status)}"
         elif b"Sanitizer" in said or b"runtime error" in said:
             why = "a sanitizer's report"
-        elif b"\nSee `unspool" in said:
+        elif b"\nSee `unspool" in said or (kind in ("hang", "crash") and os.WEXITSTATUS(status) == 2):
             why = "a wrong command, which tests nothing"
         elif peak > PEAK_KB * (4 if self.options.sanitized or self.options.large else 1):
             why = f"{peak} kB of memory"
@@ -366,10 +413,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9, help="end after this time")
     for flag in ["--changing", "--large", "--sanitized"]:
         parser.add_argument(flag, action="store_true")
+    parser.add_argument("--reader", help="tests/hostile/kept_files")
     parser.add_argument("unspool")
     parser.add_argument("folder")
     options = parser.parse_args()
     options.unspool = os.path.abspath(options.unspool)
+    options.reader = options.reader and os.path.abspath(options.reader)
     campaign = Campaign(options)
     begin = time.monotonic()
     numbers = range(options.runs) if options.only is None else [options.only]

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Runs the command over a few hundred damaged inputs (mutate.py), of every kind: programs, libraries and their debug
-# information, archives, symbol files, core files, raw captures, indexes, logs and reports of every format, recordings,
-# dSYMs, zip archives, perf maps, dyld's shared caches. Runs in the folder of the build. By hand, with more runs or a build with sanitizers: mutated.sh ARGUMENT... passes them on.
+# information, archives, symbol files, core files, raw captures, indexes, logs and reports of every format, recordings of
+# perf, dSYMs, zip archives, perf maps, dyld's shared caches, hang files, the crash kit's directory. Runs in the folder of
+# the build. By hand, with more runs or a build with sanitizers: mutated.sh ARGUMENT... passes them on.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -10,16 +11,18 @@ here=$(cd "$(dirname "$0")" && pwd)
 need_tools gcc objcopy python3 readelf ar strip
 [[ $(uname) == Linux ]] || skip 'perf maps, wait4: Linux only'
 seeds=$work/seeds
-mkdir -p "$seeds"/{object,core,raw,index,log,plcrash,dsym,zip,map,cache} "$work/made"
+mkdir -p "$seeds"/{object,core,raw,index,log,plcrash,dsym,zip,map,cache,recording,hang,crash} "$work/made"
 
 # ---- what the suites' builders make
-for program in object raw symfile macho_symbols elf_symbols go dyld_cache; do
+for program in object raw symfile macho_symbols elf_symbols go dyld_cache recording; do
   "tests/fuzz/${program}_seeds" "$work/made"
 done
 tests/fuzz/log_seeds "$seeds/log" --plain
 cp "$work"/made/fuzz_core/* "$seeds/core"
 cp "$work"/made/fuzz_raw/* "$seeds/raw"
 cp "$work"/made/fuzz_dyld_cache/* "$seeds/cache"
+cp "$work"/made/fuzz_recording/* "$seeds/recording"
+python3 -B "$here/recordings.py" "$seeds/recording/mapped"
 python3 -B "$here/../tool/plcrash.py" "$work/made"
 cp "$work/made/whole.plcrash" "$seeds/plcrash"
 # A recording, as its profile in each form. Without the permission to record there are the other inputs.
@@ -35,6 +38,14 @@ for file in "$work"/made/fuzz_go/program-*; do cp "$file" "$seeds/object/go-${fi
 for file in "$work"/made/fuzz_macho_symbols/*; do cp "$file" "$seeds/dsym"; done
 
 # ---- what compilers make
+# Files that the library alone reads: a hang file, and a directory of the crash kit after two crashes.
+reader=$PWD/tests/hostile/kept_files
+"$reader" make "$seeds/hang/hang" || fail "no hang file"
+ulimit -c 0
+for way in segv abort; do
+  "$PWD/tests/crash/crasher" $way "$seeds/crash" >/dev/null 2>&1 || :
+done
+
 cd "$work/made"
 cat >f.c <<'END'
 static inline int twice(int a) { return a * 2; }
@@ -81,13 +92,13 @@ cd "$OLDPWD"
 served=$work/served.so
 if gcc -O1 -shared -fPIC -o "$served" "$here/served.c" 2>/dev/null; then export USP_SERVED_LIBRARY=$served; fi
 if [[ $# -gt 0 ]]; then
-  python3 "$here/mutate.py" "$@" "${USP_MUTATED:-$unspool}" "$seeds"
+  python3 "$here/mutate.py" --reader "$reader" "$@" "${USP_MUTATED:-$unspool}" "$seeds"
   exit
 fi
 sanitized=()
 ! grep -q -- '^CFLAGS = .*-fsanitize' Makefile || sanitized=(--sanitized)
-python3 "$here/mutate.py" "${sanitized[@]}" --runs 400 "$unspool" "$seeds" >"$work/said" ||
+python3 "$here/mutate.py" --reader "$reader" "${sanitized[@]}" --runs 400 "$unspool" "$seeds" >"$work/said" ||
   fail "damaged inputs: $(cat "$work/said")"
-python3 "$here/mutate.py" "${sanitized[@]}" --runs 60 --changing --seed 2 "$unspool" "$seeds" >"$work/said" ||
+python3 "$here/mutate.py" --reader "$reader" "${sanitized[@]}" --runs 60 --changing --seed 2 "$unspool" "$seeds" >"$work/said" ||
   fail "inputs that change: $(cat "$work/said")"
 verdict
