@@ -166,7 +166,8 @@ enum usp_snapshot_note_kind {
     USP_NOTE_VALUE = 1,      /* the last value that the program set for `key` (usp_crash_set) */
     USP_NOTE_BREADCRUMB = 2, /* what the program did, oldest first (usp_crash_note) */
     USP_NOTE_CALLBACK = 3,   /* what the program's callback wrote after the crash */
-    USP_NOTE_RECORDER = 4    /* what the recorder says about the report, such as threads that are missing */
+    USP_NOTE_RECORDER = 4,   /* what the recorder says about the report, such as threads that are missing */
+    USP_NOTE_MESSAGE = 5     /* what the C library, or C++, says about the crash; `key` names which message it is */
 };
 
 /* A text in a crash report. */
@@ -174,7 +175,7 @@ struct usp_snapshot_note {
     uint32_t kind; /* enum usp_snapshot_note_kind */
     uint32_t reserved0;
     uint64_t time;    /* when it was set: ns since 1970-01-01 UTC; 0 unknown */
-    const char *key;  /* "" except for values */
+    const char *key;  /* "" except for values and messages */
     const char *text; /* arbitrary bytes without NUL */
 };
 

@@ -11,6 +11,7 @@
 
 #include "lib/base/array.h"
 #include "lib/object/bytes.h"
+#include "lib/os/run_lock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -231,11 +232,42 @@ static void settle_run(const char *directory, struct uspi_crash_run_file *run, s
     }
 }
 
-/* Whether a run may still write. The run of this process may have been before an exec: then it has ended. */
-static bool is_alive(const struct uspi_crash_run_file *run, const char *own) {
+/* Whether another process has a file of the run locked. A file of this process's run must not be asked about: that ends
+ * the lock. */
+static bool is_locked(const char *directory, const char *run, const struct listing *l) {
+    char path[USPI_CRASH_PATH + USPI_CRASH_NAME];
+    for (size_t i = 0; i < l->count; i++) {
+        const struct entry *entry = &l->entries[i];
+        if (entry->kind != KIND_OPEN || !is_of_run(entry, run)) continue;
+        if (join(path, directory, entry->name, ".open") && uspi_os_run_has_lock(path)) return true;
+    }
+    return false;
+}
+
+/* Whether a run may still write. A run with this process's id was before an exec, or in another pid namespace: there it
+ * goes on while it has its file locked. */
+static bool is_alive(const char *directory, const struct uspi_crash_run_file *run, const char *own,
+                     const struct listing *l) {
     if (strcmp(run->name, own) == 0) return true;
-    return !run->has_ended && !run->has_report && run->facts.pid != uspi_os_process_id() &&
-           uspi_os_run_lives(&run->facts);
+    if (run->has_ended || run->has_report) return false;
+    if (run->facts.pid != uspi_os_process_id() && uspi_os_run_lives(&run->facts)) return true;
+    return is_locked(directory, run->name, l);
+}
+
+/* Settles unfinished reports whose run has no file, or a damaged one. */
+static void settle_rest(const char *directory, const char *own, struct listing *l) {
+    struct uspi_crash_run_file run;
+    char name[USPI_CRASH_NAME];
+    for (size_t i = 0; i < l->count; i++) {
+        struct entry *entry = &l->entries[i];
+        if (entry->kind != KIND_OPEN) continue;
+        snprintf(name, sizeof name, "%s", entry->name);
+        char *number = strrchr(name, '-');
+        if (number != NULL) *number = '\0';
+        /* A run that has begun since has its file before the report's. */
+        if (strcmp(name, own) == 0 || read_run(directory, name, &run) || is_locked(directory, name, l)) continue;
+        (void)rescue(directory, entry);
+    }
 }
 
 /* Deletes the oldest reports, sent ones first, until the others keep the limits. */
@@ -271,7 +303,7 @@ int uspi_crash_settle(const char *directory, const char *own, uint32_t max_repor
     for (size_t i = l.count; i-- > 0 && status == USP_OK;) {
         if (l.entries[i].kind != KIND_RUN) continue;
         const bool is_whole = read_run(directory, l.entries[i].name, &run);
-        if (is_whole && is_alive(&run, own)) continue;
+        if (is_whole && is_alive(directory, &run, own, &l)) continue;
         if (!is_whole) snprintf(run.name, sizeof run.name, "%s", l.entries[i].name);
         if (is_whole) settle_run(directory, &run, &l, i);
         if (is_whole && !has_last) {
@@ -281,6 +313,7 @@ int uspi_crash_settle(const char *directory, const char *own, uint32_t max_repor
             remove_entry(directory, &l.entries[i]);
         }
     }
+    if (status == USP_OK) settle_rest(directory, own, &l);
     if (status == USP_OK && max_reports != 0) keep_limits(directory, &l, max_reports, max_bytes);
     free(l.entries);
     return status != USP_OK ? status : has_last ? USP_OK : USP_ERROR_NOT_FOUND;

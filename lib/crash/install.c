@@ -51,6 +51,7 @@ static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, 
     kit->file.descriptor = -1;
     kit->started = uspi_os_wall_clock();
     find_program(kit);
+    uspi_crash_find_messages(&kit->messages);
     (void)uspi_os_run_describe(&kit->facts);
     struct uspi_text text = uspi_text_in(kit->run, sizeof kit->run);
     uspi_put_hex(&text, kit->started, 16);

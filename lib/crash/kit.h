@@ -28,6 +28,13 @@ struct uspi_crash_crumb {
     char text[120];
 };
 
+/* Addresses of what the C library and C++ have about a crash; 0: not found. */
+struct uspi_crash_messages {
+    uintptr_t abort_message;              /* glibc's variable __abort_msg */
+    uintptr_t exception_type, exceptions; /* functions of the C++ ABI */
+    uintptr_t derived_type;               /* the vtable of type_info objects of classes with one base class */
+};
+
 struct uspi_crash_kit {
     size_t size;                      /* of the mapping */
     struct usp_crash_options options; /* `directory` and `version` point to the following copies */
@@ -36,6 +43,7 @@ struct uspi_crash_kit {
     struct uspi_os_run facts;
     uint64_t started;
     uint32_t crashes; /* runs in a row that crashed before this one */
+    struct uspi_crash_messages messages;
 
     struct uspi_crash_value values[USPI_CRASH_VALUES];
     struct uspi_crash_crumb crumbs[USPI_CRASH_CRUMBS];
@@ -74,6 +82,13 @@ int uspi_crash_make_file(struct uspi_crash_kit *kit);
 
 /* Walks the stack of a thread, whose memory `copy` shows (walk.c). Async-signal-safe. */
 int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, struct usp_stack *stack);
+
+/* Finds where the C library and C++ keep their messages (messages.c). Not async-signal-safe: it asks the loader. */
+void uspi_crash_find_messages(struct uspi_crash_messages *messages);
+
+/* Puts message i (0, 1) about a SIGABRT of the calling thread into kit->callback_text. Returns whether there is one.
+ * *key: which one it is. The kit's images and the thread's stack must be known. Async-signal-safe. */
+bool uspi_crash_read_message(struct uspi_crash_kit *kit, const struct usp_stack *stack, unsigned i, const char **key);
 
 /* ---- files of a directory (folder.c) ---- */
 

@@ -4,6 +4,7 @@
 #include "lib/crash/kit.h"
 
 #include "lib/base/text.h"
+#include "lib/os/run_lock.h"
 
 /* ---- the file ---- */
 
@@ -24,7 +25,9 @@ int uspi_crash_make_file(struct uspi_crash_kit *kit) {
     kit->written = 0;
     make_path(kit, kit->open_path, sizeof kit->open_path, kit->reports, ".open");
     make_path(kit, kit->report_path, sizeof kit->report_path, kit->reports, ".raw");
-    return uspi_os_kept_file_make(kit->open_path, USPI_CRASH_RESERVED, &kit->file);
+    const int status = uspi_os_kept_file_make(kit->open_path, USPI_CRASH_RESERVED, &kit->file);
+    if (status == USP_OK) uspi_os_run_lock(kit->file.descriptor);
+    return status;
 }
 
 static int write_file(void *to, const void *bytes, size_t n) {
@@ -111,43 +114,67 @@ static void put_process(struct uspi_crash_kit *kit, const struct uspi_os_crash *
     uspi_raw_put_process(&kit->sink, &info, 0);
 }
 
+/* Says which thread holds the lock that a thread waits for. Readers find deadlocks in that. */
+static void put_lock(const struct uspi_lock_wait *wait, struct usp_thread_info *info, struct uspi_raw_about *about) {
+    struct uspi_lock_held held;
+    if (!uspi_lock_wait_owner(wait, usp_arch_host(), &held)) return;
+    info->lock_owner = held.owner;
+    info->lock_kind = held.kind;
+    about->lock = held.lock;
+    about->is_endless = !wait->is_timed;
+}
+
 static void put_crashed_thread(struct uspi_crash_kit *kit, const struct uspi_os_crash *crash,
                                struct uspi_thread_copy *copy) {
     const struct uspi_own_stack own = uspi_os_own_stack();
     struct usp_thread_info info = {.thread = {crash->thread, crash->thread}, .flags = USP_THREAD_CRASHED};
-    const struct uspi_raw_about about = {.info = &info, .stack_low = own.low, .stack_high = own.high};
+    struct uspi_raw_about about = {.info = &info, .stack_low = own.low, .stack_high = own.high};
+    const struct usp_memory memory = {uspi_os_read, NULL};
     uintptr_t high;
     memset(copy, 0, sizeof *copy);
     memcpy(info.name, crash->name, sizeof crash->name);
     if ((int64_t)crash->thread == uspi_os_process_id()) info.flags |= USP_THREAD_MAIN;
     if (uspi_os_context_registers(crash->ucontext, &copy->registers) != USP_OK) copy->registers.known = 0;
+    /* The signal may have been sent to a thread that waits. */
+    (void)uspi_lock_wait_read(&copy->lock, &copy->registers, &memory);
+    put_lock(&copy->lock, &info, &about);
     uspi_raw_put_thread(&kit->sink, &about);
     uspi_raw_put_registers(&kit->sink, &copy->registers);
     const uintptr_t sp = (uintptr_t)usp_registers_sp(&copy->registers);
     if (uspi_os_stack(sp, &high)) copy->parts[0] = (struct uspi_copied){(const uint8_t *)sp, sp, high - sp};
 }
 
-static void put_stack(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy) {
-    struct usp_stack stack;
-    stack.status = uspi_crash_walk(kit, copy, &stack);
-    uspi_raw_put_stack(&kit->sink, &stack);
+static void put_stack(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, struct usp_stack *stack) {
+    stack->status = uspi_crash_walk(kit, copy, stack);
+    uspi_raw_put_stack(&kit->sink, stack);
+}
+
+static void put_messages(struct uspi_crash_kit *kit, const struct usp_stack *stack) {
+    const char *key;
+    for (unsigned i = 0; i < 2; i++) {
+        if (uspi_crash_read_message(kit, stack, i, &key)) put_note(kit, USP_NOTE_MESSAGE, 0, key, kit->callback_text);
+    }
+    memset(kit->callback_text, 0, sizeof kit->callback_text);
 }
 
 static void put_held_thread(void *context, const struct uspi_stopped_thread *thread) {
     struct uspi_crash_kit *kit = context;
     struct uspi_thread_copy copy;
+    struct usp_stack stack;
+    struct usp_thread_info info = thread->info;
     struct uspi_raw_about about = {
-        .info = &thread->info,
+        .info = &info,
         .stack_low = thread->copy.stack_low,
         .stack_high = thread->copy.stack_high,
         .status = thread->status,
     };
     if (about.status == USP_OK && uspi_os_clock() >= kit->deadline) about.status = USP_ERROR_TIMEOUT;
+    if (thread->status == USP_OK) put_lock(&thread->copy.lock, &info, &about);
     uspi_raw_put_thread(&kit->sink, &about);
     if (thread->status == USP_OK) uspi_raw_put_registers(&kit->sink, &thread->copy.registers);
     if (about.status == USP_OK) {
         memcpy(&copy, &thread->copy, sizeof copy);
-        put_stack(kit, &copy);
+        put_stack(kit, &copy, &stack);
     } else {
         kit->missing++;
     }
@@ -175,6 +202,7 @@ static void put_other_threads(struct uspi_crash_kit *kit) {
 void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_t deadline) {
     struct uspi_crash_kit *kit = context;
     struct uspi_thread_copy copy;
+    struct usp_stack stack;
     struct uspi_raw_crash what = {
         .signal = crash->signal,
         .code = crash->code,
@@ -195,7 +223,8 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     put_crashed_thread(kit, crash, &copy);
     find_images(kit, &what);
     uspi_raw_put_crash(&kit->sink, &what);
-    put_stack(kit, &copy);
+    put_stack(kit, &copy, &stack);
+    if (strcmp(usp_signal_string(uspi_os_kind(), crash->signal), "SIGABRT") == 0) put_messages(kit, &stack);
     for (size_t i = 0; i < kit->image_count; i++) uspi_raw_put_image(&kit->sink, &kit->images[i]);
     put_other_threads(kit);
     uspi_raw_end(&kit->sink);

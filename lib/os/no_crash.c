@@ -5,6 +5,7 @@
 #if USPI_OS != USPI_OS_LINUX
 
 #include "lib/os/os.h"
+#include "lib/os/run_lock.h"
 
 int uspi_os_crash_install(const struct uspi_os_crash_hooks *hooks) {
     (void)hooks;
@@ -41,6 +42,13 @@ int uspi_os_run_describe(struct uspi_os_run *run) {
 
 bool uspi_os_run_lives(const struct uspi_os_run *run) {
     (void)run;
+    return false;
+}
+
+void uspi_os_run_lock(int descriptor) { (void)descriptor; }
+
+bool uspi_os_run_has_lock(const char *path) {
+    (void)path;
     return false;
 }
 

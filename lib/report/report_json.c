@@ -265,6 +265,33 @@ static void put_thread(struct uspi_json *json, const struct uspi_report *report,
     uspi_json_end_object(json);
 }
 
+static const char *note_kind(uint32_t kind) {
+    switch (kind) {
+    case USP_NOTE_VALUE: return "value";
+    case USP_NOTE_BREADCRUMB: return "breadcrumb";
+    case USP_NOTE_CALLBACK: return "callback";
+    case USP_NOTE_RECORDER: return "recorder";
+    case USP_NOTE_MESSAGE: return "message";
+    default: return "other";
+    }
+}
+
+/* Writes what a crash report notes. */
+static void put_notes(struct uspi_json *json, const struct usp_snapshot *snapshot) {
+    const struct usp_snapshot_note *note;
+    if (usp_snapshot_get_note(snapshot, 0) == NULL) return;
+    uspi_json_begin_array(json, "notes");
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
+        uspi_json_begin_object(json, NULL);
+        uspi_json_string(json, "kind", note_kind(note->kind));
+        if (note->time != 0) uspi_json_number(json, "time_ns", note->time);
+        if (note->key[0] != '\0') uspi_json_string(json, "key", note->key);
+        uspi_json_string(json, "text", note->text);
+        uspi_json_end_object(json);
+    }
+    uspi_json_end_array(json);
+}
+
 void uspi_report_json(struct uspi_report *report) {
     struct uspi_json json = {.out = &report->text};
     uspi_json_begin_object(&json, NULL);
@@ -276,6 +303,7 @@ void uspi_report_json(struct uspi_report *report) {
         uspi_json_string(&json, NULL, message);
     }
     uspi_json_end_array(&json);
+    put_notes(&json, report->snapshot);
     put_images(&json, report->images);
     uspi_json_begin_array(&json, "threads");
     const struct usp_snapshot_thread *thread;

@@ -46,7 +46,9 @@ static bool read_owner(const struct uspi_lock_owners *owners, size_t i) {
 
 static bool is_timed(const struct uspi_lock_owners *owners, size_t i) {
     const struct uspi_stopped_thread *from = &owners->stopped[i];
-    return from->walked != NULL ? owners->threads[i].info.deadlock == 0 : from->copy.lock.is_timed;
+    /* A capture may say of a thread only that it is part of a deadlock. */
+    if (from->walked != NULL && owners->threads[i].info.deadlock != 0) return false;
+    return from->copy.lock.is_timed;
 }
 
 static int by_id(const void *a, const void *b) {

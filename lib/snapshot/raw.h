@@ -68,6 +68,10 @@ struct uspi_raw_crash {
     uint64_t started;               /* when the program began to record: ns since 1970-01-01 UTC; 0 unknown */
 };
 
+enum uspi_raw_lock_flags {
+    USPI_RAW_LOCK_ENDLESS = 1 /* the wait has no time limit */
+};
+
 /* Maximum number of frames in a record: a file that is cut off loses at most this many frames that were written. */
 #define USPI_RAW_FRAMES_MAX 32u
 
@@ -87,7 +91,8 @@ struct uspi_raw_about {
     usp_addr stack_low, stack_high;
     uint64_t stopped_ns;
     int32_t status;
-    usp_addr lock; /* the lock that the thread waits for; 0 unknown */
+    usp_addr lock;   /* the lock that the thread waits for; 0 unknown */
+    bool is_endless; /* that wait has no time limit */
 };
 
 /* Begin a capture, write one record each, and end it. All are async-signal-safe. */

@@ -23,6 +23,7 @@ struct raw_thread {
     size_t first_frame; /* index in `frames` */
     uint32_t promised;  /* number of frames that its stack record announces */
     bool has_stack;
+    bool is_endless; /* it waits for a lock without a time limit */
 };
 
 struct reading {
@@ -191,9 +192,13 @@ static int read_queue(struct reading *r, const struct record *record, struct raw
 
 static int read_lock(struct reading *r, const struct record *record, struct raw_thread *raw) {
     struct usp_thread_info *info = &raw->thread.info;
-    uint64_t v[4];
+    uint64_t v[4], flags = 0;
     int status = load_all(r, record, "8844", v);
+    /* Records of older writers have no flags. */
+    if (status == USP_OK && record->payload.size >= USPI_RAW_LOCK_SIZE + 4)
+        status = load(r, record, USPI_RAW_LOCK_SIZE, 4, &flags);
     if (status != USP_OK) return status;
+    raw->is_endless = (flags & USPI_RAW_LOCK_ENDLESS) != 0;
     info->lock_owner = v[0];
     raw->thread.lock = v[1];
     info->lock_kind = (uint32_t)v[2];
@@ -532,6 +537,7 @@ static int make_snapshot(struct reading *r, const struct usp_snapshot_options *o
         stopped->status = thread->status;
         stopped->copy.registers = thread->registers;
         stopped->walked = thread;
+        stopped->copy.lock.is_timed = !r->threads[i].is_endless;
     }
     source.info = r->info;
     if (r->is_cut) source.info.flags |= USP_SNAPSHOT_TRUNCATED;

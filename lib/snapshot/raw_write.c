@@ -102,11 +102,12 @@ static void put_queue(struct uspi_raw_sink *sink, const struct usp_thread_info *
 static void put_lock(struct uspi_raw_sink *sink, const struct uspi_raw_about *about) {
     const struct usp_thread_info *info = about->info;
     if (info->lock_owner == 0) return;
-    begin_record(sink, USPI_RAW_LOCK, USPI_RAW_LOCK_SIZE);
+    begin_record(sink, USPI_RAW_LOCK, USPI_RAW_LOCK_SIZE + 4);
     put64(sink, info->lock_owner);
     put64(sink, about->lock);
     put32(sink, info->lock_kind);
     put32(sink, info->deadlock);
+    put32(sink, about->is_endless || info->deadlock != 0 ? USPI_RAW_LOCK_ENDLESS : 0);
     end(sink);
 }
 
@@ -197,8 +198,14 @@ static void put_given_thread(struct uspi_raw_sink *sink, const struct usp_raw_th
 }
 
 static void put_snapshot_thread(struct uspi_raw_sink *sink, const struct usp_snapshot_thread *thread) {
-    const struct uspi_raw_about about = {&thread->info,      thread->stack_low, thread->stack_high,
-                                         thread->stopped_ns, thread->status,    thread->lock};
+    const struct uspi_raw_about about = {
+        .info = &thread->info,
+        .stack_low = thread->stack_low,
+        .stack_high = thread->stack_high,
+        .stopped_ns = thread->stopped_ns,
+        .status = thread->status,
+        .lock = thread->lock,
+    };
     uspi_raw_put_thread(sink, &about);
     uspi_raw_put_registers(sink, &thread->registers);
     if (thread->status == USP_OK) uspi_raw_put_stack(sink, &thread->stack);

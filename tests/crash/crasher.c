@@ -5,6 +5,7 @@
  * crasher --last DIRECTORY       prints how the last run ended, and its reports
  * crasher --notes DIRECTORY      prints the notes of the newest report
  * crasher --cause DIRECTORY      prints the cause of the newest report: signal, code, fault address, crashed thread
+ * crasher --compare DIRECTORY    compares the newest report with what the program has written before, from standard input
  * crasher --sent DIRECTORY, --delete DIRECTORY   do that with the newest report */
 #define _GNU_SOURCE 1
 #undef NDEBUG
@@ -257,6 +258,72 @@ static void crash_smashed(void) {
     crash_segv();
 }
 
+/* ---- threads that wait for locks ---- */
+
+static pthread_mutex_t locks[2];
+
+static void make_locks(void) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    /* musl's normal mutexes do not say who holds them. */
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    for (int i = 0; i < 2; i++) assert(pthread_mutex_init(&locks[i], &attributes) == 0);
+}
+
+/* Waits until a thread of this process sleeps. */
+static void await_sleep(long thread) {
+    char path[64], line[256], state = 'R';
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", thread);
+    while (state != 'S') {
+        usleep(1000);
+        FILE *file = fopen(path, "r");
+        assert(file != NULL);
+        if (fgets(line, sizeof line, file) != NULL) state = strrchr(line, ')')[2];
+        fclose(file);
+    }
+}
+
+static _Atomic(long) sleeper;
+
+static void *hold_and_wait(void *name) {
+    prctl(PR_SET_NAME, name);
+    pthread_mutex_lock(&locks[1]);
+    pthread_barrier_wait(&barrier);
+    atomic_store(&sleeper, syscall(SYS_gettid));
+    pthread_mutex_lock(&locks[0]);
+    return NULL;
+}
+
+static char autosave[] = "autosave";
+
+/* A thread waits for a mutex that the crashed thread holds. */
+static void crash_waited_for(void) {
+    make_locks();
+    pthread_mutex_lock(&locks[0]);
+    start_threads(1, hold_and_wait, autosave);
+    while (atomic_load(&sleeper) == 0) usleep(1000);
+    await_sleep(atomic_load(&sleeper));
+    crash_segv();
+}
+
+static void *abort_main(void *unused) {
+    await_sleep(getpid());
+    await_sleep(atomic_load(&sleeper));
+    syscall(SYS_tgkill, getpid(), getpid(), SIGABRT);
+    return unused;
+}
+
+/* A watchdog ends a program whose main thread and another one wait for each other. */
+static void crash_deadlock(void) {
+    pthread_t thread;
+    make_locks();
+    pthread_mutex_lock(&locks[0]);
+    start_threads(1, hold_and_wait, autosave);
+    while (atomic_load(&sleeper) == 0) usleep(1000);
+    assert(pthread_create(&thread, NULL, abort_main, NULL) == 0);
+    pthread_mutex_lock(&locks[1]);
+}
+
 /* ---- what happens besides ---- */
 
 static void crash_child(void) {
@@ -438,6 +505,46 @@ static void crash_jump_thread(void) {
     abort();
 }
 
+/* A thread without an alternate stack leaves the handler, and goes on. */
+static void *jump_and_stay(void *unused) {
+    if (sigsetjmp(landing, 1) == 0) crash_segv();
+    pthread_barrier_wait(&barrier);
+    for (;;) pause();
+    return unused;
+}
+
+static void crash_jump_stays(void) {
+    start_threads(1, jump_and_stay, NULL);
+    abort();
+}
+
+/* It goes deeper into its stack than it was when it crashed. */
+__attribute__((noinline)) static void go_deeper(int levels, void (*end)(void)) {
+    volatile char room[4096];
+    room[0] = (char)levels;
+    if (levels > 0) go_deeper(levels - 1, end);
+    if (levels == 0) end();
+    zero = room[0] & 0;
+}
+
+static void (*deep_end)(void);
+static void *jump_and_go_deeper(void *unused) {
+    if (sigsetjmp(landing, 1) == 0) crash_segv();
+    go_deeper(20, deep_end);
+    return unused;
+}
+
+static void jump_deep(void (*end)(void)) {
+    pthread_t thread;
+    deep_end = end;
+    assert(pthread_create(&thread, NULL, jump_and_go_deeper, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
+static void exit_with_eight(void) { exit(8); }
+static void crash_jump_deep(void) { jump_deep(crash_abort); }
+static void crash_jump_deep_exit(void) { jump_deep(exit_with_eight); }
+
 static void trap_in_handler(int signal, siginfo_t *info, void *context) {
     (void)signal;
     (void)info;
@@ -490,6 +597,125 @@ static void crash_late(void) {
     say("");
 }
 
+/* A C++ library, loaded before the kit is installed, throws what CRASHER_THROWS says. */
+static void prepare_throw(void) { assert(dlopen(getenv("CRASHER_LIBRARY"), RTLD_NOW | RTLD_GLOBAL) != NULL); }
+
+static void crash_throw(void) {
+    void (*function)(const char *which) = (void (*)(const char *))(uintptr_t)dlsym(RTLD_DEFAULT, "throw_uncaught");
+    assert(function != NULL);
+    function(getenv("CRASHER_THROWS"));
+    say("");
+}
+
+/* ---- storms ----
+ *
+ * Threads are born, libraries loaded, memory allocated or signals sent all the time, and a thread crashes. CRASHER_SEED
+ * decides how. */
+
+#define STEADY_MAX 6
+
+static uint64_t seed;
+
+/* A number below n: splitmix64. */
+static unsigned below(unsigned n) {
+    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (unsigned)((z ^ (z >> 31)) % n);
+}
+
+static void *be_born(void *unused) { return unused; }
+
+static void *bear(void *unused) {
+    for (;;) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, be_born, NULL) == 0) pthread_join(thread, NULL);
+    }
+    return unused;
+}
+
+static void *load_libraries(void *unused) {
+    const char *path = getenv("CRASHER_LIBRARY");
+    for (;;) {
+        void *library = dlopen(path, RTLD_NOW);
+        if (library != NULL) dlclose(library);
+    }
+    return unused;
+}
+
+static void *allocate(void *unused) {
+    char *volatile blocks[16] = {NULL};
+    for (unsigned i = 0;; i++) {
+        free(blocks[i % 16]);
+        blocks[i % 16] = malloc(i * 37 % 200000);
+    }
+    return unused;
+}
+
+static void count_signal(int signal) { zero = signal & 0; }
+
+static void *send_signals(void *unused) {
+    for (;;) kill(getpid(), SIGUSR1);
+    return unused;
+}
+
+static _Atomic(long) steady[STEADY_MAX];
+
+static void *be_steady(void *place) {
+    const long i = (_Atomic(long) *)place - steady;
+    char name[32];
+    snprintf(name, sizeof name, "steady %ld", i);
+    prctl(PR_SET_NAME, name);
+    atomic_store(&steady[i], syscall(SYS_gettid));
+    wait_in_worker();
+    return NULL;
+}
+
+/* Writes what the report has to say, and crashes. */
+static void crash_as_written(void) {
+    const bool aborts = below(4) == 0;
+    const uintptr_t address = 16 + 8 * (uintptr_t)below(400);
+    char value[32];
+    snprintf(value, sizeof value, "%u", below(1000000));
+    usp_crash_set("storm", value);
+    printf("crash %d 0x%jx %ld %s\n", aborts ? SIGABRT : SIGSEGV, aborts ? (uintmax_t)0 : (uintmax_t)address,
+           (long)syscall(SYS_gettid), value);
+    for (int i = 0; i < STEADY_MAX && atomic_load(&steady[i]) != 0; i++) {
+        printf("thread %ld steady %d\n", atomic_load(&steady[i]), i);
+    }
+    fflush(stdout);
+    usleep(below(2000));
+    if (aborts) abort();
+    nowhere = (int *)address;
+    write_through_null();
+}
+
+static void *crash_apart(void *unused) {
+    crash_as_written();
+    return unused;
+}
+
+static void storm(void *(*blow)(void *unused)) {
+    pthread_t thread;
+    seed = strtoull(getenv("CRASHER_SEED"), NULL, 10);
+    const int count = 1 + (int)below(STEADY_MAX);
+    pthread_barrier_init(&barrier, NULL, (unsigned)count + 1);
+    for (int i = 0; i < count; i++) assert(pthread_create(&thread, NULL, be_steady, &steady[i]) == 0);
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 3; i++) assert(pthread_create(&thread, NULL, blow, NULL) == 0);
+    if (below(2) == 0) crash_as_written();
+    assert(pthread_create(&thread, NULL, crash_apart, NULL) == 0);
+    pthread_join(thread, NULL);
+}
+
+static void storm_births(void) { storm(bear); }
+static void storm_libraries(void) { storm(load_libraries); }
+static void storm_allocation(void) { storm(allocate); }
+static void storm_signals(void) {
+    signal(SIGUSR1, count_signal);
+    storm(send_signals);
+}
+
 static void leave(void) { exit(0); }
 
 /* The program changes its working folder; the folder of reports is a relative path. */
@@ -503,6 +729,33 @@ static void leave_moved(void) {
     exit(0);
 }
 static void leave_at_once(void) { _exit(0); }
+/* The script says when the program is to crash. */
+static void crash_on_word(void) {
+    char word;
+    say("ready\n");
+    if (read(STDIN_FILENO, &word, 1) == 1) crash_segv();
+    exit(0);
+}
+
+/* The kernel gives ids again: a run with the id of this process, and its unfinished report, are of another process. */
+static void prepare_same_id(void) {
+    static const char begin[16] = "\x89USPRAW\n\1";
+    char name[512];
+    if (directory == NULL) return;
+    assert(snprintf(name, sizeof name, "%s/0000000000000001-%ld.run", directory, (long)getpid()) < (int)sizeof name);
+    FILE *run = fopen(name, "w"), *boot = fopen("/proc/sys/kernel/random/boot_id", "r");
+    char id[64] = "";
+    if (boot != NULL && fgets(id, sizeof id, boot) == NULL) id[0] = '\0';
+    assert(run != NULL);
+    fprintf(run, "unspool run 1\npid %ld\nstart 1\nstarted 1\ncrashes 0\nboot %s", (long)getpid(), id);
+    fclose(run);
+    if (boot != NULL) fclose(boot);
+    assert(snprintf(name, sizeof name, "%s/0000000000000001-%ld-1.open", directory, (long)getpid()) < (int)sizeof name);
+    FILE *report = fopen(name, "w");
+    assert(report != NULL && fwrite(begin, sizeof begin, 1, report) == 1);
+    fclose(report);
+}
+
 static void be_killed(void) { raise(SIGKILL); }
 
 static const struct way {
@@ -530,6 +783,8 @@ static const struct way {
     {"deaf", crash_deaf, NULL, NULL},
     {"loader-lock", crash_loader_lock, NULL, NULL},
     {"smashed", crash_smashed, NULL, NULL},
+    {"waited-for", crash_waited_for, NULL, NULL},
+    {"deadlock", crash_deadlock, NULL, NULL},
     {"child", crash_child, NULL, NULL},
     {"noted", crash_noted, NULL, NULL},
     {"callback", crash_segv, NULL, write_text},
@@ -543,6 +798,9 @@ static const struct way {
     {"earlier-jump", crash_jump, prepare_jump, NULL},
     {"earlier-jump-exit", crash_jump_exit, prepare_jump, NULL},
     {"earlier-jump-thread", crash_jump_thread, prepare_jump, NULL},
+    {"earlier-jump-stays", crash_jump_stays, prepare_jump, NULL},
+    {"earlier-jump-deep", crash_jump_deep, prepare_jump, NULL},
+    {"earlier-jump-deep-exit", crash_jump_deep_exit, prepare_jump, NULL},
     {"earlier-trap", crash_segv, prepare_trap, NULL},
     {"alarm", crash_alarm, prepare_alarm, NULL},
     {"siginfo", crash_siginfo, prepare_siginfo, NULL},
@@ -551,11 +809,18 @@ static const struct way {
     {"refused", leave, prepare_refused, NULL},
     {"ignored", crash_ignored, prepare_ignored, NULL},
     {"late", crash_late, NULL, NULL},
+    {"throw", crash_throw, prepare_throw, NULL},
+    {"births", storm_births, NULL, NULL},
+    {"libraries", storm_libraries, NULL, NULL},
+    {"allocation", storm_allocation, NULL, NULL},
+    {"signals", storm_signals, NULL, NULL},
     {"exit", leave, NULL, NULL},
     {"moved", crash_moved, NULL, NULL},
     {"moved-exit", leave_moved, NULL, NULL},
     {"_exit", leave_at_once, NULL, NULL},
     {"kill", be_killed, NULL, NULL},
+    {"word", crash_on_word, NULL, NULL},
+    {"same-id", leave, prepare_same_id, NULL},
 };
 
 /* ---- the next start ---- */
@@ -616,6 +881,56 @@ static int print_cause(void) {
     return 0;
 }
 
+static const struct usp_snapshot_thread *find_thread(const struct usp_snapshot *snapshot, uint64_t id) {
+    const struct usp_snapshot_thread *thread;
+    for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
+        if (thread->info.thread.id == id) return thread;
+    }
+    return NULL;
+}
+
+static const char *value_of(const struct usp_snapshot *snapshot, const char *key) {
+    const struct usp_snapshot_note *note;
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
+        if (note->kind == USP_NOTE_VALUE && strcmp(note->key, key) == 0) return note->text;
+    }
+    return "";
+}
+
+/* Compares a line that the program has written. Returns whether the report says the same. */
+static bool is_as_written(const struct usp_snapshot *snapshot, const char *line) {
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
+    const struct usp_snapshot_thread *thread;
+    unsigned long long address, id;
+    char value[32];
+    unsigned signal;
+    if (sscanf(line, "crash %u %llx %llu %31s", &signal, &address, &id, value) == 4) {
+        thread = usp_snapshot_get_thread(snapshot, 0);
+        return info->signal == signal && (signal == SIGABRT || info->fault_address == address) &&
+               (info->flags & USP_SNAPSHOT_TRUNCATED) == 0 && thread->info.thread.id == id &&
+               (thread->info.flags & USP_THREAD_CRASHED) != 0 && thread->stack.count > 2 &&
+               strcmp(value_of(snapshot, "storm"), value) == 0;
+    }
+    if (sscanf(line, "thread %llu %31[^\n]", &id, value) != 2) return false;
+    thread = find_thread(snapshot, id);
+    return thread != NULL && thread->status == USP_OK && strcmp(thread->info.name, value) == 0 &&
+           thread->stack.count > 2;
+}
+
+static int compare(void) {
+    char name[48], line[256];
+    struct usp_snapshot *snapshot = open_newest(name);
+    int lines = 0, wrong = 0;
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        lines++;
+        if (is_as_written(snapshot, line)) continue;
+        fprintf(stderr, "the report differs from: %s", line);
+        wrong++;
+    }
+    usp_snapshot_free(snapshot);
+    return lines >= 2 && wrong == 0 ? 0 : 1;
+}
+
 static int change_newest(int (*change)(const char *directory, const char *name)) {
     char name[48];
     usp_snapshot_free(open_newest(name));
@@ -629,6 +944,7 @@ int main(int argc, char **argv) {
     if (strcmp(way, "--last") == 0) return print_last();
     if (strcmp(way, "--notes") == 0) return print_notes();
     if (strcmp(way, "--cause") == 0) return print_cause();
+    if (strcmp(way, "--compare") == 0) return compare();
     if (strcmp(way, "--sent") == 0) return change_newest(usp_crash_mark_sent);
     if (strcmp(way, "--delete") == 0) return change_newest(usp_crash_delete);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {

@@ -106,6 +106,26 @@ out_has '^Thread [0-9]+ "deaf"'
 "$crasher" --notes "$reports" >notes
 grep -q '^4 =1 thread did not answer$' notes || fail "the report does not name the missing thread: $(cat notes)"
 
+# A thread waits for a mutex: the report says which thread holds it, and names a deadlock. An emulator hides in which
+# call a thread waits.
+if [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
+  way=waited-for
+  crashes waited-for
+  reported 1
+  out_has '^ +waits for a mutex that thread [0-9]+ "crasher" holds$'
+  out_lacks 'a deadlock'
+  way=deadlock
+  crashes deadlock
+  [[ $ended -eq 134 ]] || fail "deadlock: $ended"
+  reported 1
+  out_has '^ +waits for a mutex that thread [0-9]+ "autosave" holds: a deadlock of 2 threads$'
+  out_has '^ +waits for a mutex that thread [0-9]+ "crasher" holds: a deadlock of 2 threads$'
+  run 0 stack --style crash-report "$(find "$reports" -name '*.raw')"
+  out_has '^Thread 0 waits for a mutex that thread 1 "autosave" holds: a deadlock of 2 threads$'
+  run 0 stack --json "$(find "$reports" -name '*.raw')"
+  [[ $(grep -o '"deadlock": *2' out | wc -l) -eq 2 ]] || fail "JSON lacks the deadlock"
+fi
+
 # Failures 33 and 51: another thread holds the loader's lock.
 way=loader-lock
 crashes loader-lock
@@ -130,6 +150,38 @@ if part_needs cc; then
   out_has ' late\.so '
 fi
 
+# glibc's last words. Other C libraries leave none in memory.
+for way in assert heap; do
+  crashes "$way"
+  words=$(grep -E "Assertion \`|^(free|malloc|double free|corrupted)" err | tail -1) || continue
+  reported 1
+  out_has '^ +abort message: '
+  [[ $("$crasher" --notes "$reports") == "5 abort message=$words" ]] ||
+    fail "$way: \"$("$crasher" --notes "$reports")\" instead of \"$words\""
+done
+
+# Uncaught C++ exceptions: the type, and the text where it is data. No code of the exception runs.
+if part_needs "${CXX:-c++}"; then
+  way=throw
+  "${CXX:-c++}" -O1 -shared -fPIC -o thrower.so "$top/tests/crash/thrower.cc"
+  export CRASHER_LIBRARY=$work/thrower.so CRASHER_THROWS
+  long=$(head -c 5000 /dev/zero | tr '\0' x)
+  while IFS='|' read -r CRASHER_THROWS words; do
+    crashes throw
+    [[ $ended -eq 134 ]] || fail "$CRASHER_THROWS: ended with $ended"
+    reported 1
+    notes=$("$crasher" --notes "$reports" | grep '^5 C++ exception=' || :)
+    [[ $notes == "${words:+5 C++ exception=$words}" ]] || fail "$CRASHER_THROWS: \"$notes\" instead of \"$words\""
+  done <<WAYS
+standard|std::logic_error: cannot open settings
+derived|$(printf 'app::BadSettings: %s' "$long" | head -c 4095)
+rethrown|app::BadSettings: once more
+other|Other
+number|i
+terminated|
+WAYS
+fi
+
 # A child of fork crashes: no report, and the parent's recording goes on.
 way=child
 crashes child
@@ -150,6 +202,8 @@ diff expected notes >&2 || fail "the notes differ"
 run 0 stack "$(find "$reports" -name '*.raw')"
 out_has '^ +user: anna$'
 out_has '^ +step 69$'
+run 0 stack --json "$(find "$reports" -name '*.raw')"
+cp out notes.json
 way=callback
 crashes callback
 reported 1
@@ -229,6 +283,25 @@ crashes earlier-jump-thread
 [[ $ended -eq 134 ]] || fail "earlier-jump-thread: $ended"
 reported 1
 [[ $cause == 'signal 6 '* ]] || fail "the second crash has no report"
+# The thread that jumped goes on; another one crashes. It neither waits for the first one nor leaves its report. An
+# emulator hides that the thread's mask is restored.
+if [[ ${USP_TEST_UNDER-} != qemu-* ]]; then
+  way=earlier-jump-stays
+  crashes earlier-jump-stays
+  [[ $ended -eq 134 ]] || fail "earlier-jump-stays: $ended"
+  reported 1
+  [[ $cause == 'signal 6 '* ]] || fail "the second crash has no report"
+fi
+# The thread that jumped has no alternate stack, and crashes or exits deeper in its stack than before.
+way=earlier-jump-deep
+crashes earlier-jump-deep
+[[ $ended -eq 134 ]] || fail "earlier-jump-deep: $ended"
+reported 1
+[[ $cause == 'signal 6 '* ]] || fail "the second crash has no report: $cause"
+way=earlier-jump-deep-exit
+crashes earlier-jump-deep-exit
+[[ $ended -eq 8 ]] || fail "earlier-jump-deep-exit: $ended"
+reported 0
 # A handler that ends the process by another signal.
 way=earlier-trap
 crashes earlier-trap
@@ -343,6 +416,52 @@ ends 0 "$crasher" exit "$reports"
 last_is $'ended, 0 in a row, lasted\n1 reports new'
 [[ $(stat -c %s saved) -eq $size ]] || fail "the file of a link was changed"
 
+# A damaged file of a run: its unfinished report is read up to where it was cut off, or removed if it was never begun.
+way=damaged-run
+rm -rf "$reports"
+ends 137 "$crasher" kill "$reports"
+open=$(find "$reports" -name '*.open')
+run_file=$(find "$reports" -name '*.run')
+head -c "$((size / 2))" saved >"$open"
+echo damaged >"$run_file"
+echo >"$reports/0x1-1-1.open"
+ends 0 "$crasher" exit "$reports"
+[[ -z $(find "$reports" -name '*.open') ]] || fail "an unfinished report is left: $(ls "$reports")"
+[[ $(find "$reports" -name '*.raw' | wc -l) -eq 1 ]] || fail "not one report: $(ls "$reports")"
+cause=$("$crasher" --cause "$reports")
+cause_has ' torn'
+
+# A run with the number of this very process, as in containers, has ended.
+way=same-id
+rm -rf "$reports"
+mkdir "$reports"
+ends 0 "$crasher" same-id "$reports"
+[[ -z $(find "$reports" -name '*.open') ]] || fail "an unfinished report is left: $(ls "$reports")"
+
+# A process of another pid namespace, whose number says nothing here, is alive while it has its file locked.
+way=word
+rm -rf "$reports"
+mkfifo pipe
+"$crasher" word "$reports" <pipe >word-output 2>err &
+lives=$!
+exec 7>pipe
+for ((i = 0; i < 600; i++)); do
+  ! grep -q ready word-output || break
+  sleep 0.1
+done
+run_file=$(find "$reports" -name '*.run')
+sed -i 's/^pid .*/pid 4194304/' "$run_file"
+if [[ $("$crasher" --last "$reports") != 'no run, '* ]]; then
+  fail "a living run has ended: $("$crasher" --last "$reports")"
+fi
+ends 0 "$crasher" exit "$reports"
+echo >&7
+exec 7>&-
+status=0
+{ wait "$lives"; } 2>/dev/null || status=$?
+[[ $status -eq 139 ]] || fail "the living process ends with $status"
+reported 1
+
 # Killed at any moment of a crash: no report is visible that is not whole.
 way=killed
 for ((i = 1; i <= 8; i++)); do
@@ -354,4 +473,17 @@ for ((i = 1; i <= 8; i++)); do
   done
   ends 0 "$crasher" exit "$reports"
 done
+
+# Notes in JSON, as the schema describes them.
+if part_needs python3; then
+  python3 - notes.json <<'PYTHON' || fail "the notes in JSON differ"
+import json, sys
+notes = json.load(open(sys.argv[1]))["notes"]
+assert notes[0] == {"kind": "value", "key": "user", "text": "anna"}, notes[0]
+assert notes[-1]["kind"] == "breadcrumb" and notes[-1]["text"] == "step 69" and notes[-1]["time_ns"] > 0, notes[-1]
+assert "key" not in notes[-1]
+assert len(notes) == 66, len(notes)
+PYTHON
+fi
+validate stacks notes.json
 verdict

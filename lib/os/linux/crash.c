@@ -12,6 +12,7 @@
 
 #define _GNU_SOURCE 1
 #include "lib/os/linux/capturing.h"
+#include "lib/os/linux/proc.h"
 #include "lib/os/linux/request.h"
 #include "lib/os/linux/signal.h"
 
@@ -68,6 +69,8 @@ struct uspi_crash_signals {
     /* Written by that thread. */
     _Atomic(int) stage;   /* enum stage */
     uintptr_t handler_at; /* an address in its handler's frame */
+    stack_t stack;        /* the alternate stack on which it runs; ss_size 0: it runs on the interrupted one */
+    bool is_masked;       /* its earlier handler runs with the signal blocked, and the thread's state shows that */
     int first;            /* the signal, and its siginfo */
     siginfo_t first_info;
     struct position retracted; /* an earlier handler returned here, and the report was removed */
@@ -155,13 +158,22 @@ static void end_timer(struct uspi_crash_signals *c) {
 
 /* ---- the earlier handler ---- */
 
-/* Calls a handler with the mask that the kernel would have set for it. */
-static void call_earlier(struct earlier *earlier, int number, siginfo_t *info, void *context) {
+/* Whether a thread blocks a signal. Returns false also if that is not known: an emulator's mask is not the system's. */
+static bool blocks(pid_t thread, int number) {
+    struct uspi_proc_stat stat;
+    return uspi_proc_stat(0, thread, &stat) == 0 && (stat.blocked & USPI_LINUX_SIGNAL(number)) != 0;
+}
+
+/* Calls a handler with the mask that the kernel would have set for it.
+ *   crash  NULL: nothing is recorded */
+static void call_earlier(struct uspi_crash_signals *crash, struct earlier *earlier, int number, siginfo_t *info,
+                         void *context) {
     const struct sigaction *action = &earlier->action;
     uint64_t mask = (action->sa_flags & (int)SA_NODEFER) != 0 ? 0 : USPI_LINUX_SIGNAL(number), before;
     for (int i = 1; i <= 64; i++) mask |= sigismember(&action->sa_mask, i) == 1 ? USPI_LINUX_SIGNAL(i) : 0;
     if ((action->sa_flags & (int)SA_RESETHAND) != 0) atomic_store(&earlier->is_gone, true);
     const bool is_masked = uspi_linux->set_mask(SIG_BLOCK, &mask, &before) >= 0;
+    if (crash != NULL) crash->is_masked = mask != 0 && is_masked && blocks(uspi_linux->own_thread(), number);
     if ((action->sa_flags & (int)SA_SIGINFO) != 0) {
         action->sa_sigaction(number, info, context);
     } else {
@@ -195,7 +207,7 @@ static bool is_still_ours(int number) {
 static void pass_on(struct uspi_crash_signals *c, int number, siginfo_t *info, void *context) {
     struct earlier *earlier = earlier_of(c, number);
     if (uspi_is_handler(&earlier->action) && !atomic_load(&earlier->is_gone)) {
-        call_earlier(earlier, number, info, context);
+        call_earlier(NULL, earlier, number, info, context);
     } else {
         end_process(number, info, context);
     }
@@ -237,6 +249,8 @@ static void after_earlier(struct uspi_crash_signals *c, int number, const siginf
     atomic_store(&c->recorder, 0);
 }
 
+static bool is_on(const stack_t *stack, uintptr_t sp) { return sp - (uintptr_t)stack->ss_sp < stack->ss_size; }
+
 static void take_crash(struct uspi_crash_signals *c, int number, siginfo_t *info, void *context) {
     struct earlier *earlier = earlier_of(c, number);
     const struct position at = position_of(info, context);
@@ -244,6 +258,7 @@ static void take_crash(struct uspi_crash_signals *c, int number, siginfo_t *info
     c->first = number;
     c->first_info = *info;
     c->handler_at = (uintptr_t)__builtin_frame_address(0);
+    if (uspi_linux->set_stack(NULL, &c->stack) < 0 || !is_on(&c->stack, c->handler_at)) c->stack.ss_size = 0;
     memset(&c->retracted, 0, sizeof c->retracted);
     atomic_store(&c->stage, STAGE_RECORDING);
     begin_timer(c);
@@ -257,14 +272,43 @@ static void take_crash(struct uspi_crash_signals *c, int number, siginfo_t *info
         end_process(number, info, context);
         return;
     }
-    call_earlier(earlier, number, info, context);
+    call_earlier(c, earlier, number, info, context);
     after_earlier(c, number, info, context, &at);
+}
+
+/* ---- the recording thread has left its handler ---- */
+
+/* Whether the recording thread is still in its handler, or in the earlier handler that it called, and has not left by
+ * longjmp.
+ *   sp         its stack pointer outside of our code; 0: not known
+ *   is_masked  whether it blocks the signal of its crash */
+static bool is_in_handler(const struct uspi_crash_signals *c, uintptr_t sp, bool is_masked) {
+    /* The earlier handler began with the signal blocked. siglongjmp has restored the mask. */
+    if (c->is_masked && !is_masked) return false;
+    if (sp == 0) return true;
+    if (c->stack.ss_size != 0) return is_on(&c->stack, sp);
+    return sp < c->handler_at;
+}
+
+/* The same of another thread. */
+static bool has_left(const struct uspi_crash_signals *c, pid_t recorder) {
+    struct uspi_proc_stat stat;
+    if (recorder <= 0) return false;
+    if (uspi_linux->probe_thread(uspi_linux->own_process(), recorder) == -ESRCH) return true;
+    if (atomic_load(&c->stage) != STAGE_PASSING_ON || !c->is_masked) return false;
+    return uspi_proc_stat(0, recorder, &stat) == 0 &&
+           !is_in_handler(c, 0, (stat.blocked & USPI_LINUX_SIGNAL(c->first)) != 0);
 }
 
 /* A thread crashes in its own handler, or after an earlier handler has left by longjmp. Returns whether it is a new
  * crash. */
-static bool is_new_crash(const struct uspi_crash_signals *c) {
-    return atomic_load(&c->stage) == STAGE_PASSING_ON && (uintptr_t)__builtin_frame_address(0) >= c->handler_at;
+static bool is_new_crash(const struct uspi_crash_signals *c, const void *context) {
+    const ucontext_t *interrupted = context;
+    struct usp_registers registers;
+    uintptr_t sp = 0;
+    if (atomic_load(&c->stage) != STAGE_PASSING_ON) return false;
+    if (uspi_os_context_registers(context, &registers) == USP_OK) sp = (uintptr_t)usp_registers_sp(&registers);
+    return !is_in_handler(c, sp, sigismember(&interrupted->uc_sigmask, c->first) == 1);
 }
 
 /* A thread crashes in its own handler. An earlier handler may do so on purpose, by another signal. */
@@ -276,11 +320,6 @@ static void end_in_handler(struct uspi_crash_signals *c, int number, siginfo_t *
     }
 }
 
-/* Whether the recording thread has ended: its earlier handler has left by longjmp, or has ended the thread. */
-static bool has_ended(pid_t recorder) {
-    return recorder > 0 && uspi_linux->probe_thread(uspi_linux->own_process(), recorder) == -ESRCH;
-}
-
 /* Waits until the recording thread ends the process, or its earlier handler has repaired the fault. Returns whether this
  * thread now records. */
 static bool wait_for_turn(struct uspi_crash_signals *c, pid_t self) {
@@ -289,11 +328,15 @@ static bool wait_for_turn(struct uspi_crash_signals *c, pid_t self) {
     do {
         recorder = 0;
         if (atomic_compare_exchange_strong(&c->recorder, &recorder, self)) return true;
-        if (has_ended(recorder)) break;
+        if (has_left(c, recorder)) break;
         uspi_linux->sleep(NAP);
     } while (uspi_os_clock() < until);
-    /* The earlier report is whole, and its earlier handler takes long, or has left by longjmp. */
-    return atomic_load(&c->stage) == STAGE_PASSING_ON && atomic_compare_exchange_strong(&c->recorder, &recorder, self);
+    /* The earlier report is whole. Its earlier handler has left by longjmp and so repaired the fault, or takes long. */
+    const bool is_repaired = has_left(c, recorder);
+    if (atomic_load(&c->stage) != STAGE_PASSING_ON || !atomic_compare_exchange_strong(&c->recorder, &recorder, self))
+        return false;
+    if (is_repaired) c->hooks.retract(c->hooks.context);
+    return true;
 }
 
 static void handle(struct uspi_crash_signals *c, int number, siginfo_t *info, void *context) {
@@ -304,12 +347,12 @@ static void handle(struct uspi_crash_signals *c, int number, siginfo_t *info, vo
         return;
     }
     if (!atomic_compare_exchange_strong(&c->recorder, &recorder, self)) {
-        if (recorder == self && !is_new_crash(c)) {
+        if (recorder == self && !is_new_crash(c, context)) {
             end_in_handler(c, number, info, context);
             return;
         }
         /* A handler that has left by longjmp has repaired the fault. */
-        if (recorder == self || has_ended(recorder)) c->hooks.retract(c->hooks.context);
+        if (recorder == self) c->hooks.retract(c->hooks.context);
         if (recorder != self && !wait_for_turn(c, self)) {
             end_process(number, info, context);
             return;
@@ -334,7 +377,7 @@ static void on_crash(int number, siginfo_t *info, void *context) {
 /* ---- installing ---- */
 
 static int install_handlers(struct uspi_crash_signals *c) {
-    struct sigaction action = {.sa_sigaction = on_crash, .sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_NODEFER)};
+    struct sigaction action = {.sa_sigaction = on_crash};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < SIGNALS; i++) {
         struct sigaction before;
@@ -343,6 +386,10 @@ static int install_handlers(struct uspi_crash_signals *c) {
         const bool is_ignored = before.sa_handler == SIG_IGN;
         const bool is_ours = (before.sa_flags & (int)SA_SIGINFO) != 0 && before.sa_sigaction == on_crash;
         if (is_ignored || is_ours) continue;
+        /* A system call that the signal interrupts continues as the earlier handler wants it. Without one the thread
+         * does not go on, and its registers show the call, with a lock that it waits for. */
+        const int restarts = uspi_is_handler(&before) ? before.sa_flags & (int)SA_RESTART : (int)SA_RESTART;
+        action.sa_flags = (int)(SA_SIGINFO | SA_ONSTACK | SA_NODEFER) | restarts;
         /* A handler that was installed after ours, and calls ours, would be called by ours in turn. */
         if (!earlier->is_ours) {
             earlier->action = before;
@@ -397,13 +444,10 @@ __attribute__((destructor)) static void end_with_process(void) {
     if (c != NULL && atomic_load(&c->process) == uspi_linux->own_process()) c->hooks.end(c->hooks.context);
 }
 
-/* Whether the calling thread, which records, is still in its handler, or in the earlier handler that it called. */
-static bool is_in_handler(const struct uspi_crash_signals *c) {
-    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    stack_t stack;
-    if (uspi_linux->set_stack(NULL, &stack) >= 0 && c->handler_at - (uintptr_t)stack.ss_sp < stack.ss_size)
-        return here - (uintptr_t)stack.ss_sp < stack.ss_size;
-    return here < c->handler_at;
+static uint64_t own_mask(void) {
+    const uint64_t none = 0;
+    uint64_t mask = 0;
+    return uspi_linux->set_mask(SIG_BLOCK, &none, &mask) >= 0 ? mask : UINT64_MAX;
 }
 
 /* Keeps crashes from being recorded. Waits while another thread records one, which then ends the process. Returns false
@@ -418,8 +462,10 @@ static bool begin_end(struct uspi_crash_signals *c) {
         if (recorder == self || atomic_load(&c->stage) == STAGE_PASSING_ON) break;
         uspi_linux->sleep(NAP);
     } while (uspi_os_clock() < until);
-    const bool has_left = recorder == self ? !is_in_handler(c) : has_ended(recorder);
-    return has_left && atomic_compare_exchange_strong(&c->recorder, &recorder, ENDING);
+    const bool is_over = recorder == self ? !is_in_handler(c, (uintptr_t)__builtin_frame_address(0),
+                                                           (own_mask() & USPI_LINUX_SIGNAL(c->first)) != 0)
+                                          : has_left(c, recorder);
+    return is_over && atomic_compare_exchange_strong(&c->recorder, &recorder, ENDING);
 }
 
 void uspi_os_crash_uninstall(void) {

@@ -59,6 +59,7 @@ static void describe_memory(const struct uspi_slot *s, struct uspi_thread_copy *
 
 static void show(const struct uspi_slot *s, void (*each)(void *context, const struct uspi_stopped_thread *thread),
                  void *context) {
+    const struct usp_memory memory = {uspi_os_read, NULL};
     struct uspi_stopped_thread thread;
     struct uspi_proc_stat stat;
     const pid_t tid = uspi_slot_thread(s);
@@ -72,6 +73,7 @@ static void show(const struct uspi_slot *s, void (*each)(void *context, const st
         memcpy(thread.info.name, s->name, sizeof s->name);
         thread.info.cpu_time = s->cpu_ns;
         describe_memory(s, &thread.copy);
+        (void)uspi_lock_wait_read(&thread.copy.lock, &thread.copy.registers, &memory);
     } else if (uspi_proc_stat(0, tid, &stat) == 0) {
         memcpy(thread.info.name, stat.name, sizeof thread.info.name);
         thread.info.cpu_time = stat.cpu_ns;

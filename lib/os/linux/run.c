@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Evidence about a run of this program: which process it was, since when, and how often the kernel has killed a process
- * of its control group for lack of memory (Linux Documentation/admin-guide/cgroup-v2.rst memory.events, cgroup-v1
+/* Evidence about a run of this program: which process it was, since when, whether it still has its file locked, and how
+ * often the kernel has killed a process of its control group for lack of memory (Linux Documentation/admin-guide/cgroup-v2.rst memory.events, cgroup-v1
  * memory.rst memory.oom_control). */
 #include "lib/os/which.h"
 
@@ -8,6 +8,7 @@
 
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/proc.h"
+#include "lib/os/run_lock.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,6 +81,27 @@ bool uspi_os_run_lives(const struct uspi_os_run *run) {
     if (run->pid <= 0 || strcmp(boot, run->boot) != 0) return false;
     return uspi_proc_stat(run->pid, 0, &stat) == 0 && stat.start == run->start && stat.state != 'Z' &&
            stat.state != 'X';
+}
+
+static long set_lock(int fd, int command, struct flock *lock) {
+    lock->l_type = F_WRLCK;
+    lock->l_whence = SEEK_SET;
+    return fcntl(fd, command, lock);
+}
+
+/* POSIX record locks: children of fork do not have them, and exec ends them because it closes the descriptor. */
+void uspi_os_run_lock(int descriptor) {
+    struct flock lock = {.l_len = 0};
+    (void)set_lock(descriptor, F_SETLK, &lock);
+}
+
+bool uspi_os_run_has_lock(const char *path) {
+    struct flock lock = {.l_len = 0};
+    const long fd = uspi_linux->open(AT_FDCWD, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return false;
+    const bool is_locked = set_lock((int)fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    uspi_linux->close((int)fd);
+    return is_locked;
 }
 
 #endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// For tests/crash/kit.sh: a library that throws C++ exceptions which no caller catches.
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace app {
+struct BadSettings : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+} // namespace app
+
+// Its what() is code of the program, which the kit does not run.
+struct Other : std::exception {
+    const char *what() const noexcept override { abort(); }
+};
+
+static void rethrow() {
+    try {
+        throw app::BadSettings("once more");
+    } catch (...) {
+        throw;
+    }
+}
+
+extern "C" void throw_uncaught(const char *which) {
+    if (strcmp(which, "standard") == 0) throw std::logic_error("cannot open settings");
+    if (strcmp(which, "derived") == 0) throw app::BadSettings(std::string(5000, 'x'));
+    if (strcmp(which, "rethrown") == 0) rethrow();
+    if (strcmp(which, "other") == 0) throw Other();
+    if (strcmp(which, "number") == 0) throw 7;
+    std::terminate();
+}
