@@ -5,8 +5,10 @@
 #include "tools/caches.h"
 #include "tools/command.h"
 #include "tools/image_choice.h"
+#include "tools/signals.h"
 #include "tools/text.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,6 +35,8 @@ static void usage(FILE *out) {
           "  --shared-cache FILE|DIR\n"
           "                     instead of FILE: the dyld shared cache FILE, or all caches\n"
           "                     in and below DIR; may be repeated\n"
+          "  --extract FILE     of a shared cache, write the image as a Mach-O file for\n"
+          "                     other tools to FILE and list nothing\n"
           "  --objc             list Objective-C methods only\n"
           "  --arch NAME        which image of a fat file:\n"
           "                     " ARCH_NAMES_ARM ",\n"
@@ -52,6 +56,7 @@ static void usage(FILE *out) {
 struct request {
     struct image_choice image;
     const char *name;            /* of --image */
+    const char *extracted;       /* of --extract; NULL: the symbols are listed */
     struct cache_options caches; /* none: the image is in a file of its own */
     uint32_t demangling;
     bool only_methods, as_json;
@@ -201,10 +206,51 @@ static int list_images(const struct request *request, const struct usp_images *i
     return result;
 }
 
-enum { OPTION_OBJC = 256, OPTION_IMAGE, OPTION_SHARED_CACHE, OPTION_ARCH, OPTION_UUID, OPTION_DEMANGLE, OPTION_JSON };
+/* ---- extraction ---- */
+
+/* Implements usp_write_function. */
+static int write_piece(void *context, const char *bytes, size_t n) {
+    return caught_signal() == 0 && fwrite(bytes, 1, n, context) == n ? USP_OK : USP_ERROR_SYSTEM;
+}
+
+/* Writes the image to a file. One that is not whole is removed, also when a signal ends the command. */
+static int extract_image(const struct request *request, const struct usp_image *image) {
+    const char *path = request->extracted;
+    char error[512];
+    catch_signals();
+    /* The file may be the cache. */
+    FILE *out = fopen(path, "wbx");
+    if (out == NULL) {
+        complain("%s: %s", path, strerror(errno));
+        release_signals();
+        return EXIT_FAILED;
+    }
+    int status = usp_dyld_caches_extract(request->caches.set, image->build_id, write_piece, out, error, sizeof error);
+    if (fclose(out) != 0 && status == USP_OK) status = USP_ERROR_SYSTEM;
+    if (status != USP_OK) remove(path);
+    release_signals();
+    if (status == USP_OK) return EXIT_ALL_WELL;
+    complain("%s: %s", status == USP_ERROR_SYSTEM ? path : image->path,
+             error[0] != '\0' ? error : usp_status_string(status));
+    return status == USP_ERROR_SYSTEM || status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
+}
+
+/* ---- the command line ---- */
+
+enum {
+    OPTION_OBJC = 256,
+    OPTION_IMAGE,
+    OPTION_SHARED_CACHE,
+    OPTION_EXTRACT,
+    OPTION_ARCH,
+    OPTION_UUID,
+    OPTION_DEMANGLE,
+    OPTION_JSON
+};
 
 static const struct option options[] = {
     {"objc", no_argument, NULL, OPTION_OBJC},
+    {"extract", required_argument, NULL, OPTION_EXTRACT},
     {"image", required_argument, NULL, OPTION_IMAGE},
     {"shared-cache", required_argument, NULL, OPTION_SHARED_CACHE},
     {"arch", required_argument, NULL, OPTION_ARCH},
@@ -219,6 +265,7 @@ static bool parse_option(int option, struct request *request) {
     switch (option) {
     case OPTION_OBJC: request->only_methods = true; return true;
     case OPTION_IMAGE: request->name = optarg; return true;
+    case OPTION_EXTRACT: request->extracted = optarg; return true;
     case OPTION_SHARED_CACHE: return add_shared_cache(&request->caches, optarg);
     case OPTION_ARCH: return parse_arch(optarg, &request->image.arch, &request->image.variant);
     case OPTION_UUID: return parse_uuid(optarg, request->image.build_id, &request->image.build_id_size);
@@ -239,8 +286,9 @@ static int open_images(struct request *request, struct usp_images **images) {
     if (image->path != NULL && is_shared_cache(image->path) && !add_shared_cache(&request->caches, image->path)) {
         return EXIT_FAILED;
     }
-    if (request->caches.count == 0 && request->name != NULL) {
-        complain("%s is not a shared cache; --image names an image of one", image->path);
+    if (request->caches.count == 0 && (request->name != NULL || request->extracted != NULL)) {
+        complain("%s is not a shared cache; %s", image->path,
+                 request->name != NULL ? "--image names an image of one" : "--extract writes an image of one");
         return EXIT_USAGE;
     }
     if (request->caches.count == 0) return choose_images(image, images);
@@ -261,7 +309,10 @@ static int serve(struct request *request, char *const *operands, int count) {
     }
     request->image.path = count > 0 ? operands[0] : NULL;
     int result = open_images(request, &images);
-    if (result == EXIT_ALL_WELL) result = list_images(request, images);
+    if (result == EXIT_ALL_WELL) {
+        result = request->extracted != NULL ? extract_image(request, usp_images_get(images, 0))
+                                            : list_images(request, images);
+    }
     usp_images_free(images);
     return result;
 }

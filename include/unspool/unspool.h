@@ -9,6 +9,7 @@
 #include <unspool/crash.h>
 #include <unspool/demangle.h>
 #include <unspool/dyld_caches.h>
+#include <unspool/dyld_extract.h>
 #include <unspool/filter.h>
 #include <unspool/format.h>
 #include <unspool/images.h>

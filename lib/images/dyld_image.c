@@ -122,6 +122,17 @@ static void place_sections(uint8_t *command, bool wide, usp_addr address, uint64
     }
 }
 
+/* Whether a segment shares addresses with an earlier one. The made file would have these bytes several times. */
+static bool overlaps(const struct image *image, usp_addr address, uint64_t size) {
+    for (uint32_t i = 0; i < image->part_count; i++) {
+        const struct part *part = &image->parts[i];
+        const bool is_inside =
+            address >= part->address ? address - part->address < part->size : part->address - address < size;
+        if (size > 0 && part->size > 0 && is_inside) return true;
+    }
+    return false;
+}
+
 /* Gives a segment its place in the made file. Of one whose file is missing, no bytes are there. */
 static int place_segment(struct image *image, const struct uspi_macho_command *command, uint8_t *raw,
                          struct uspi_error *error) {
@@ -138,8 +149,9 @@ static int place_segment(struct image *image, const struct uspi_macho_command *c
     uint64_t size = segment.file_size < segment.memory_size ? segment.file_size : segment.memory_size;
     if (size > SEGMENT_MAX) size = SEGMENT_MAX;
     size = uspi_dyld_extent(image->source.cache, segment.address, size);
-    if (image->part_count == SEGMENTS_MAX || image->size + size > FILE_SIZE_MAX ||
-        (is_first && segment.address != image->source.member->address)) {
+    const bool is_elsewhere = is_first && segment.address != image->source.member->address;
+    if (image->part_count == SEGMENTS_MAX || image->size + size > FILE_SIZE_MAX || is_elsewhere ||
+        overlaps(image, segment.address, size)) {
         return uspi_bytes_error(error, command->bytes, 0, USP_ERROR_FORMAT, "segment %s cannot be placed",
                                 segment.name);
     }
@@ -286,15 +298,21 @@ static int read_stubs(void *context, uint64_t at, void *to, size_t n) {
     return uspi_dyld_read((void *)(uintptr_t)stubs->cache, stubs->address + at, to, n);
 }
 
+uint32_t uspi_dyld_withheld(const struct uspi_dyld_cache *cache) {
+    uint32_t withheld = 0;
+    for (uint32_t i = 0; i < cache->file_count; i++) {
+        if (cache->files[i] != NULL) withheld |= uspi_file_withheld(cache->files[i]->file);
+    }
+    return withheld;
+}
+
 static int make_file(const struct uspi_dyld_source *source, const struct uspi_made_bytes *made,
                      struct uspi_file **file) {
     const struct uspi_dyld_cache *cache = source->cache;
     struct uspi_made_bytes bytes = *made;
     char path[2048];
     /* An image may have bytes of each file. */
-    for (uint32_t i = 0; i < cache->file_count; i++) {
-        if (cache->files[i] != NULL) bytes.withheld |= uspi_file_withheld(cache->files[i]->file);
-    }
+    bytes.withheld |= uspi_dyld_withheld(cache);
     snprintf(path, sizeof path, "%s(%s)", cache->path, source->member->path);
     return uspi_file_of_made(path, &bytes, file);
 }

@@ -20,6 +20,9 @@ int uspi_dyld_image_open(const struct usp_dyld_caches *caches, const uint8_t uui
 int uspi_dyld_image_open_at(const struct uspi_dyld_cache *cache, usp_addr address, struct uspi_file **file,
                             struct uspi_error *error);
 
+/* Returns the permissions that the files of a cache withhold (uspi_file_withheld). */
+uint32_t uspi_dyld_withheld(const struct uspi_dyld_cache *cache);
+
 /* A range of stubs. It has a UUID like an image; its file has its bytes and is no Mach-O file. */
 struct uspi_dyld_stubs {
     const struct uspi_dyld_cache *cache;

@@ -5,6 +5,7 @@
 #include "lib/images/dyld_image.h"
 #include "lib/object/macho_space.h"
 
+#include <unspool/dyld_extract.h>
 #include <unspool/symbolize.h>
 
 #include <stdio.h>
@@ -43,6 +44,14 @@ static void read_all(const struct uspi_file *file) {
     }
 }
 
+/* Implements usp_write_function. Ends when there is more than the fuzzer can have written. */
+static int count_bytes(void *context, const char *bytes, size_t n) {
+    size_t *count = context;
+    if (n == 0 || (*count == 0 && n >= 28 && ((uint8_t)bytes[27] & 0x80) != 0)) abort();
+    *count += n;
+    return *count < (1 << 20) ? USP_OK : USP_ERROR_FULL;
+}
+
 static int count_symbol(void *context, const struct usp_symbol *symbol) {
     size_t *count = context;
     if (symbol->name == NULL || strcmp(symbol->name, "<redacted>") == 0) abort();
@@ -60,8 +69,9 @@ static void name_images(const struct usp_dyld_caches *caches) {
     if (usp_symbolizer_create(images, &options, &symbolizer) != USP_OK) abort();
     for (size_t i = 0; i < 8 && (image = usp_images_get(images, i)) != NULL; i++) {
         struct uspi_file *file;
-        size_t count = 0;
+        size_t count = 0, written = 0;
         (void)usp_symbolizer_visit(symbolizer, image->load_address, count_symbol, &count);
+        (void)usp_dyld_caches_extract(caches, image->build_id, count_bytes, &written, NULL, 0);
         if (uspi_dyld_image_open(caches, image->build_id, &file, NULL) != USP_OK) continue;
         read_all(file);
         uspi_file_close(file);

@@ -23,6 +23,13 @@ def use(h, made, says=None):
         result = h.run(*arguments)
         check(result.status in (0, 1, 2, 3), result)
         text += result.err
+    path = made.path + '.extracted'
+    result = h.run('symbols', made.path, '--image', 'Gamma', '--extract', path)
+    check(result.status in (0, 2, 3) and os.path.exists(path) == (result.status == 0), result)
+    if result.status == 0:
+        files = [os.path.join(os.path.dirname(path), name) for name in os.listdir(os.path.dirname(path))]
+        check(os.path.getsize(path) < (2 << 20) + 2 * sum(map(os.path.getsize, files)), 'extracted:', os.path.getsize(path))
+        os.remove(path)
     check(says is None or says in text, 'no message with', says, 'but:', text)
     check(all(line.startswith('unspool: ') or not line for line in text.split('\n')), text)
     return text
@@ -52,6 +59,17 @@ def test_overlaps(h):
     made = h.make('arm64', WHOLE)
     made.place_mapping(1, first, size)
     use(h, made, 'dyld_shared_cache_arm64')
+
+
+def test_overlapping_segments(h):
+    """An image whose segments lie over each other is not put together: a small cache could become a file of gigabytes."""
+    made = h.make('arm64', WHOLE)
+    content = made.bytes('.02')
+    text, data = content.find(b'__TEXT\0'), content.find(b'__DATA\0')
+    made.poke(data + 16, 'Q', made.peek(text + 16, 'Q', suffix='.02')[0], suffix='.02')
+    path = made.path + '.extracted'
+    result = h.run('symbols', made.path, '--image', 'Gamma', '--extract', path)
+    check(result.status == 3 and '__DATA cannot be placed' in result.err and not os.path.exists(path), result)
 
 
 def test_circles(h):

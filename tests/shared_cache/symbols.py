@@ -10,7 +10,7 @@ import sys
 
 import cores
 import reports
-from check_forms import FORMS
+from check_forms import FORMS, references, symbols_of
 from harness import NAMES, check, run_tests
 
 # The forms, with where their local symbols are.
@@ -65,6 +65,78 @@ def test_symbols_equal_those_of_the_dylibs(h):
                      if a not in stubs and found.get(a) != expected.get(a)}
             check(not wrong, arch, form, name, 'found, expected:', wrong)
             check(not any('redacted' in name for name, _ in found.values()), arch, form, name, '<redacted>')
+
+
+def extract(h, made, name):
+    """Writes an image as a file. Returns its path."""
+    path = os.path.join(os.path.dirname(made.path), name)
+    h.run('symbols', made.path, '--image', made.images[name]['path'], '--extract', path).succeeded()
+    with open(path, 'rb') as file:
+        check(file.read(28)[27] & 0x80 == 0, path, 'is marked as an image of a cache')
+    return path
+
+
+def without_stubs(symbols):
+    return {int(s['address'], 16): s['symbol'] for s in symbols if not s['symbol'].startswith('DYLD-STUB$$')}
+
+
+def test_extraction(h):
+    """An image that is written as a file has every symbol of its dylib for llvm-nm and for the command, in each form."""
+    before = {}
+    for arch, form, made in each_form(h):
+        for name, dylib in zip(NAMES, h.dylibs(arch)):
+            if not is_named(form, name):
+                continue
+            if dylib not in before:
+                listed = h.run('symbols', '--json', dylib).succeeded().objects()[0]['symbols']
+                before[dylib] = symbols_of(dylib), without_stubs(listed)
+            image, path = made.images[name], extract(h, made, name)
+            symbols, listed = before[dylib]
+            expected, found = {(n, moved(image, a)) for n, a in symbols}, symbols_of(path)
+            check(found == expected, arch, form, name, 'symbols:', sorted(found ^ expected))
+            found = without_stubs(h.run('symbols', '--json', path).succeeded().objects()[0]['symbols'])
+            expected = {moved(image, a): symbol for a, symbol in listed.items()}
+            check(found == expected, arch, form, name, 'named:', set(found.items()) ^ set(expected.items()))
+
+
+def test_extracted_code(h):
+    """llvm-objdump finds the same references in the code of an image that is written as a file as in its dylib."""
+    for arch, form in (('arm64', '--header 0x140 --slide 2 --gap'), ('arm64e', '--header 0x228 --layout apart --slide 5'),
+                       ('arm64_32', '--header 0x228 --slide 1 --layout apart'), ('x86_64', '--header 0x1c8 --layout whole')):
+        made = h.make(arch, form)
+        image, dylib = made.images['Gamma'], h.dylibs(arch)[2]
+        expected = {moved(image, a): moved(image, to) for a, to in references(dylib, arch).items()}
+        found = references(extract(h, made, 'Gamma'), arch)
+        check(expected and found == expected, arch, form, 'references:', sorted(set(found.items()) ^ set(expected.items())))
+
+
+def test_extracted_methods(h):
+    """Without local symbols, methods in a file of its own have their names if their lists lead to names in the image, and
+    never wrong ones: names that count from the cache's selectors are not in the file."""
+    for arch, form in (('arm64', '--header 0x140 --methods keep --selector-base none --locals none'),
+                       ('arm64', '--header 0x228 --layout apart --locals none'),
+                       ('arm64e', '--header 0x238 --layout apart --methods types --locals none')):
+        made = h.make(arch, form)
+        listed = h.run('symbols', '--json', '--objc', extract(h, made, 'Gamma')).succeeded().objects()[0]['symbols']
+        found = {int(s['address'], 16): s['symbol'] for s in listed}
+        check(found == (made.methods() if '--methods keep' in form else {}), arch, form, found)
+
+
+def test_extraction_that_fails(h):
+    """A file that exists is kept, also the cache; of an image that cannot be read no file is left."""
+    made = h.make('arm64', '--header 0x200 --layout whole --locals symbols')
+    for path in (made.path, extract(h, made, 'Gamma')):
+        with open(path, 'rb') as file:
+            before = file.read()
+        result = h.run('symbols', made.path, '--image', 'Gamma', '--extract', path)
+        with open(path, 'rb') as file:
+            check(result.status == 4 and path in result.err and file.read() == before, result)
+    result = h.run('symbols', path, '--extract', path + '2')
+    check(result.status == 2 and not os.path.exists(path + '2'), result)
+    os.remove(made.file('.02'))
+    result = h.run('symbols', made.path, '--image', 'Gamma', '--extract', path + '2')
+    check(result.status == 3 and not os.path.exists(path + '2'), result)
+    check(os.path.basename(made.file('.02')) in result.err, result)
 
 
 def test_methods(h):

@@ -25,7 +25,7 @@ _unspool_options() {
   images) echo '--json --shared-cache -h --help' ;;
   index) echo '-o --store --force --verify --threads --only --quiet -h --help' ;;
   store) echo '-o --store --force --verify --threads --only --json --older-than --dry-run --quiet -h --help' ;;
-  symbols) echo '--image --shared-cache --objc --arch --uuid --demangle --json -h --help' ;;
+  symbols) echo '--image --shared-cache --extract --objc --arch --uuid --demangle --json -h --help' ;;
   *) echo '-h --help --version' ;;
   esac
 }

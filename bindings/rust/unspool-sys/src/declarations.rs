@@ -1171,6 +1171,7 @@ extern "C" {
     pub fn usp_dyld_caches_add(caches: *mut usp_dyld_caches, path: *const c_char, note: usp_dyld_caches_note, context: *mut c_void, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_dyld_caches_count(caches: *const usp_dyld_caches) -> usize;
     pub fn usp_dyld_caches_create(caches: *mut *mut usp_dyld_caches) -> c_int;
+    pub fn usp_dyld_caches_extract(caches: *const usp_dyld_caches, uuid: *const u8, write: usp_write_function, context: *mut c_void, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_dyld_caches_find(caches: *const usp_dyld_caches, uuid: *const u8, image: *mut usp_image) -> c_int;
     pub fn usp_dyld_caches_free(caches: *mut usp_dyld_caches);
     pub fn usp_dyld_caches_get(caches: *const usp_dyld_caches, i: usize, cache: *mut usp_dyld_cache) -> c_int;
