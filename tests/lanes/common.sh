@@ -62,13 +62,15 @@ lively() { programs "$1" live '/test_linux_(faults|storm_bare|walks)$'; }
 
 # check_rest NAME SCRIPT...: runs these scripts of make check in build/NAME, where the programs they need are built.
 # Leaves out scripts that have passed there since .ci/run began, unless a package was installed since: the same build
-# and tools give the same result. A lane that is run by its name runs all of them.
+# and tools give the same result. A script that ran as a sample is run again if the lane sets USP_TEST_SCALE. A lane
+# that is run by its name runs all of them.
 check_rest() {
   local build=$top/build/$1 test result rest=()
   for test in "${@:2}"; do
     result=$build/${test%.sh}.trs
     if [[ -z ${USP_CI_BEGAN-} || ! $result -nt $USP_CI_BEGAN || $top/build/packages.log -nt $result ]] ||
-      ! grep -qx ':test-result: PASS' "$result"; then
+      ! grep -qx ':test-result: PASS' "$result" ||
+      { [[ ${USP_TEST_SCALE:-0} -ge 1 ]] && grep -q '^sample: ' "${result%.trs}.log"; }; then
       rest+=("$test")
     fi
   done
