@@ -512,8 +512,9 @@ START_TEST(test_many_changes) {
     piece.path = path;
     for (unsigned i = 0; i < MAPS + SAMPLES; i++, piece.low += 0x2000) {
         snprintf(path, sizeof path, "/no/such/%u", i);
+        piece.time = i >= MAPS ? NS + 2 * i : 0;
         put_mmap2(&file.records, &piece);
-        if (i >= MAPS) put_chain(&file.records, MISC_USER, 7, 7, NS + i, one_frame, 2);
+        if (i >= MAPS) put_chain(&file.records, MISC_USER, 7, 7, NS + 2 * i + 1, one_frame, 2);
     }
     struct builder bytes = make_file(&file);
     struct reading r = read_whole(&bytes);
