@@ -104,19 +104,14 @@ static bool has_text(const struct uspi_crash_messages *messages, uintptr_t type)
 
 /* Returns the address of the object that was thrown, or 0. */
 static uintptr_t find_object(const struct uspi_crash_messages *messages, uintptr_t type) {
-#if defined __arm__
-    /* There the header is another one. */
-    (void)messages;
-    (void)type;
-    return 0;
-#else
     /* type, destructor, two handlers, next, two counts, action, language's data, catch temp, adjusted pointer: then the
      * unwinder's header, which has the highest alignment. libc++abi has two words before them. */
     const size_t fields = 9 * WORD + 2 * sizeof(int), align = __BIGGEST_ALIGNMENT__ > 16 ? 16 : __BIGGEST_ALIGNMENT__;
     uintptr_t (*get)(void) = (uintptr_t (*)(void))messages->exceptions;
     const uintptr_t globals = get != NULL ? get() : 0, header = globals != 0 ? read_word(globals) : 0;
     uint64_t kind = 0;
-    if (header == 0) return 0;
+    /* 32-bit arm has another header. */
+    if (header == 0 || usp_arch_host() == USP_ARCH_ARMV7) return 0;
     const size_t before = read_word(header) == type ? 0 : read_word(header + 2 * WORD) == type ? 2 * WORD : SIZE_MAX;
     if (before == SIZE_MAX) return 0;
     const size_t unwinder = (before + fields + align - 1) / align * align;
@@ -124,7 +119,6 @@ static uintptr_t find_object(const struct uspi_crash_messages *messages, uintptr
     /* The class ends with 0, or with 1 for an exception that refers to another one. */
     if (uspi_os_read(NULL, header + unwinder, &kind, sizeof kind) != USP_OK || (kind & 0xff) != 0) return 0;
     return header + size;
-#endif
 }
 
 /* Writes "TYPE: TEXT" of the exception that the calling thread has thrown. */

@@ -870,11 +870,15 @@ static int print_cause(void) {
     struct usp_snapshot *snapshot = open_newest(name);
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     const struct usp_snapshot_thread *first = usp_snapshot_get_thread(snapshot, 0);
+    /* A torn report may lack the thread, or its stack. */
+    const bool is_first =
+        first != NULL && (first->info.flags & USP_THREAD_CRASHED) != 0 && first->info.thread.id == info->crashed_thread;
     printf("signal %" PRIu32 " code %" PRId32 " address 0x%" PRIx64 " threads %" PRIu32 " missed %" PRIu32 "%s%s%s\n",
            info->signal, info->signal_code, info->fault_address, info->thread_count, info->missed,
-           (first->info.flags & USP_THREAD_CRASHED) != 0 && first->info.thread.id == info->crashed_thread ? " first"
-                                                                                                          : "",
-           usp_registers_pc(&first->registers) == first->stack.frames[0].pc ? " registers" : "",
+           is_first ? " first" : "",
+           is_first && first->stack.count != 0 && usp_registers_pc(&first->registers) == first->stack.frames[0].pc
+               ? " registers"
+               : "",
            (info->flags & USP_SNAPSHOT_TRUNCATED) != 0 ? " torn" : "");
     puts(info->crash);
     usp_snapshot_free(snapshot);
