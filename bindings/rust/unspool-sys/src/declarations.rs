@@ -191,6 +191,7 @@ pub const USP_NOTE_VALUE: u32 = 1;
 pub const USP_NOTE_BREADCRUMB: u32 = 2;
 pub const USP_NOTE_CALLBACK: u32 = 3;
 pub const USP_NOTE_RECORDER: u32 = 4;
+pub const USP_NOTE_MESSAGE: u32 = 5;
 pub const USP_STACK_IDENTITY_SIZE: u32 = 16;
 pub const USP_STRATEGY_NONE: u32 = 0;
 pub const USP_STRATEGY_DLADDR: u32 = 1;
