@@ -150,7 +150,8 @@ static int check_segments(const struct uspi_elf *elf, struct uspi_error *error) 
 }
 
 /* Finds the address that the first byte was linked for, from the PT_LOAD that contains it, or from the first
- * PT_LOAD. */
+ * PT_LOAD. In firmware no segment contains it, and code may begin at address 0: then the first PT_LOAD's address stands
+ * for it. */
 static int find_header_address(struct uspi_elf *elf, struct uspi_error *error) {
     struct uspi_elf_segment segment;
     bool found = false;
@@ -158,7 +159,7 @@ static int find_header_address(struct uspi_elf *elf, struct uspi_error *error) {
         int status = uspi_elf_segment(elf, i, &segment, error);
         if (status != USP_OK) return status;
         if (segment.type != USPI_PT_LOAD || (found && segment.offset != 0)) continue;
-        elf->header_address = segment.address - segment.offset;
+        elf->header_address = segment.address - (segment.offset <= segment.address ? segment.offset : 0);
         found = true;
         if (segment.offset == 0) break;
     }

@@ -200,6 +200,18 @@ START_TEST(image_that_slid) {
 }
 END_TEST
 
+/* Firmware: the headers are in no segment, and would lie before address 0. */
+START_TEST(code_at_address_0) {
+    build_elf_program(&file, USP_ARCH_X86_64, BUILD_ID);
+    for (size_t i = 0; i < 3; i++) {
+        const size_t offset = 64 + i * 56 + 8;
+        patch(&file, offset, 8, uspi_le64(file.bytes + offset) + 0x40);
+    }
+    ck_assert_int_eq(open_file(), USP_OK);
+    ck_assert_uint_eq(elf.header_address, 0);
+}
+END_TEST
+
 START_TEST(image_with_too_many_headers) {
     build_elf_program(&file, USP_ARCH_X86_64, BUILD_ID);
     patch(&file, 56, 2, 2000);
@@ -339,7 +351,7 @@ int main(void) {
     add_loop_tests(reader, 0, ARCHS, program, sections);
     add_tests(reader, extended_counts, section_headers_cut_off);
     add_loop_tests(reader, 0, ARCHS, every_truncation, image_in_memory);
-    add_tests(reader, image_that_slid, image_with_too_many_headers);
+    add_tests(reader, image_that_slid, code_at_address_0, image_with_too_many_headers);
     tcase_add_loop_test(reader, notes, 0, 2);
     tcase_add_test(reader, notes_with_lying_sizes);
     tcase_add_loop_test(reader, dynamic_entries, 0, 2);
