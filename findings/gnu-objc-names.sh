@@ -4,7 +4,7 @@
 # _i_list__insert_after becomes "-[list insert:after]", and _c_hash_Table_add_ becomes "+[hash(Table) add:]". It takes
 # symbols of this form for methods of the GNU runtime, in programs without any Objective-C too.
 # For real methods of this runtime the guess is wrong as well: the symbol writes ":" as "_", so -[List set_value:] comes
-# back as "-[List set:value:]", another selector. nm and c++filt of binutils 2.40 print the symbol.
+# back as "-[List set:value:]", another selector. nm of binutils 2.40 prints the symbol.
 # An expert expects the name in the symbol table, since it cannot be turned back.
 set -euo pipefail
 work=$(mktemp -d)

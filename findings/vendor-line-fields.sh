@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# addr2line and objdump of binutils 2.40 lose all lines and inlined functions of a file whose DWARF 5 line table has a
+# addr2line of binutils 2.40 loses all lines and inlined functions of a file whose DWARF 5 line table has a
 # field of a vendor. The table describes its own fields, so that a reader can skip one that it does not know, and
-# DWARF 5 asks for this (6.2.4.1). They print "unknown format content type 8193" and answer no line. This is the field
+# DWARF 5 asks for this (6.2.4.1). It prints "unknown format content type 8193" and answers no line. This is the field
 # of clang -gembed-source, the text of the source file (DW_LNCT_LLVM_source). Without the field, the same code has its
 # lines. llvm-symbolizer 19.1.7 answers in both cases.
 # An expert expects that a field with no effect on addresses costs no line.
