@@ -390,8 +390,9 @@ int log_names_answer(void *context, const struct usp_place *place, struct usp_an
     struct log_names *names = context;
     const struct log_file *file;
     const bool is_guess = (place->flags & USP_PLACE_GUESS) != 0;
+    /* A UUID of a guess is that of a shared cache, in whose stubs the address may be. */
     if (is_guess && (place->build_id_size == 0 ? log_search_name(names->search, name_of(place), &file) == 0
-                                               : !is_cached(names, place))) {
+                                               : !is_cached(names, place) && find_store(names, place) == NULL)) {
         answer->flags = USP_ANSWER_NO_FILE;
         return USP_OK;
     }

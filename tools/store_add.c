@@ -264,19 +264,39 @@ static int index_cached(struct store_adding *adding, const struct cache_options 
     return is_ours ? EXIT_FAILED : status == USP_ERROR_PERMISSION ? EXIT_NO_TARGET : EXIT_INCOMPLETE;
 }
 
-/* Makes the indexes of a shared cache's images. */
+/* Lists the images of the cache, and describes its stubs as an image with the UUID of the cache. */
+static int list_cache(const struct cache_options *caches, struct usp_images **images, struct usp_image *stubs) {
+    static const uint8_t no_uuid[16];
+    struct usp_dyld_cache cache;
+    int status = usp_dyld_caches_get(caches->set, 0, &cache);
+    if (status == USP_OK) status = usp_dyld_caches_list(caches->set, 0, 0, images);
+    if (status != USP_OK) {
+        complain("%s", usp_status_string(status));
+        return EXIT_FAILED;
+    }
+    *stubs = (struct usp_image){.path = "stubs",
+                                .load_address = cache.base,
+                                .end = cache.base + cache.size,
+                                .arch = cache.arch,
+                                .variant = cache.variant,
+                                .flags = USP_IMAGE_MACHO};
+    memcpy(stubs->build_id, cache.uuid, sizeof cache.uuid);
+    stubs->build_id_size = memcmp(cache.uuid, no_uuid, sizeof no_uuid) != 0 ? sizeof cache.uuid : 0;
+    return EXIT_ALL_WELL;
+}
+
+/* Makes the indexes of a shared cache's images and of its stubs. */
 static void take_cache(struct store_adding *adding, const char *path) {
     struct cache_options caches = {0};
     struct usp_images *images = NULL;
-    const struct usp_image *image;
-    const struct cached_choice any = {.name = NULL};
+    struct usp_image stubs;
     bool has_any = false;
     int result = add_shared_cache(&caches, path) ? open_shared_caches(&caches, false) : EXIT_FAILED;
-    if (result == EXIT_ALL_WELL) result = choose_cached_images(&caches, &any, 0, false, &images);
+    if (result == EXIT_ALL_WELL) result = list_cache(&caches, &images, &stubs);
     progress_begin(&adding->progress, stderr);
-    const size_t count = usp_images_count(images);
+    const size_t count = images != NULL ? usp_images_count(images) + 1 : 0;
     for (size_t i = 0; result != EXIT_FAILED && caught_signal() == 0 && i < count; i++) {
-        image = usp_images_get(images, i);
+        const struct usp_image *image = i + 1 < count ? usp_images_get(images, i) : &stubs;
         if (image->build_id_size == 0 || !is_listed(adding->only, image->path)) continue;
         has_any = true;
         if (progress_is_watched(&adding->progress)) progress_say(&adding->progress, i, count, image->path);

@@ -3,7 +3,9 @@
  * them. */
 #include "lib/base/path.h"
 #include "lib/base/sized.h"
+#include "lib/images/dyld_image.h"
 #include "lib/os/os.h"
+#include "lib/symbolize/macho/cache_stubs.h"
 #include "lib/symbolize/store/index_write.h"
 #include "lib/symbolize/symbolizer.h"
 
@@ -207,6 +209,41 @@ static int fill(struct usp_symbolizer *symbolizer, const struct usp_image *image
     return finish(writer, &header, uspi_module_withheld(query.module), image, index);
 }
 
+/* ---- stubs of a shared cache ---- */
+
+/* Implements uspi_stub_visitor. */
+static bool add_stub(void *context, usp_addr start, uint32_t size, const char *name) {
+    const struct adding *adding = context;
+    adding->index->symbols++;
+    return uspi_index_add_symbol(adding->writer, start, size, name, USP_STRATEGY_SYMTAB);
+}
+
+/* Makes the index of a cache's stubs: reports refer to these by the UUID of the cache and an offset from its base. */
+static int fill_stubs(const struct uspi_dyld_cache *cache, const struct usp_image *image,
+                      struct uspi_index_writer *writer, struct usp_index *index) {
+    struct adding adding = {.writer = writer, .index = index};
+    const int status = uspi_cache_stubs_visit(cache, add_stub, &adding);
+    if (status != USP_OK) return status;
+    if (index->symbols == 0) return USP_ERROR_NOT_FOUND;
+    const struct uspi_index_header header = {.flags = USPI_INDEX_MACHO,
+                                             .arch = cache->arch,
+                                             .variant = cache->variant,
+                                             .header = cache->base,
+                                             .build_id_size = image->build_id_size,
+                                             .build_id = image->build_id,
+                                             .name = uspi_last_component(image->path)};
+    return finish(writer, &header, uspi_dyld_withheld(cache), image, index);
+}
+
+/* Returns the cache that has this UUID itself; NULL: none. */
+static const struct uspi_dyld_cache *cache_of(const struct usp_dyld_caches *caches, const struct usp_image *image) {
+    struct usp_image found;
+    if (caches == NULL || image->build_id_size != 16) return NULL;
+    return usp_dyld_caches_find(caches, image->build_id, &found) == USP_OK
+               ? NULL
+               : uspi_dyld_cache_of(caches, image->build_id);
+}
+
 int usp_index_write(const struct usp_images *images, const struct usp_image *image, struct usp_index *index) {
     if (images == NULL || image == NULL || index == NULL || index->store == NULL) return USP_ERROR_ARGUMENT;
     if (index->size < USPI_LEAST_SIZE(index)) return USP_ERROR_ARGUMENT;
@@ -226,7 +263,10 @@ int usp_index_write(const struct usp_images *images, const struct usp_image *ima
     if (status == USP_OK) status = usp_symbolizer_create(one, &options, &symbolizer);
     struct uspi_index_writer *writer = uspi_index_writer_create();
     if (status == USP_OK && writer == NULL) status = USP_ERROR_NO_MEMORY;
-    if (status == USP_OK) status = fill(symbolizer, image, writer, index);
+    const struct uspi_dyld_cache *cache = cache_of(options.dyld_caches, image);
+    if (status == USP_OK) {
+        status = cache != NULL ? fill_stubs(cache, image, writer, index) : fill(symbolizer, image, writer, index);
+    }
     uspi_index_writer_free(writer);
     usp_symbolizer_free(symbolizer);
     usp_images_free(one);

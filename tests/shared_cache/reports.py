@@ -9,8 +9,9 @@ def foreign_uuid(text):
     return str(uuid.UUID(int=uuid.UUID(text).int ^ 0xff << 64))
 
 
-def make_report(made, slide, names, foreign=False, system='iPhone OS 17.4 (21E219)'):
-    """Returns a report whose crashed thread has a frame in each of these functions, 4 bytes behind their beginning."""
+def make_report(made, slide, names, foreign=False, system='iPhone OS 17.4 (21E219)', stubs=()):
+    """Returns a report whose crashed thread has a frame in each of these functions, 4 bytes behind their beginning, and
+    behind the beginning of stubs at these addresses."""
     truth, images, frames = made.truth, [], []
     for image in truth['images']:
         own = foreign_uuid(image['uuid']) if foreign else image['uuid']
@@ -21,6 +22,10 @@ def make_report(made, slide, names, foreign=False, system='iPhone OS 17.4 (21E21
         number = next(n for n, image in enumerate(truth['images'])
                       if image['address'] <= address < image['address'] + image['text_size'])
         frames.append({'imageOffset': address + 4 - truth['images'][number]['address'], 'imageIndex': number})
+    frames += [{'imageOffset': address + 4 + slide, 'imageIndex': len(images)} for address in stubs]
+    if stubs:
+        # Addresses outside of all images.
+        images.append({'source': 'A', 'arch': truth['arch'], 'base': 0, 'size': 0, 'uuid': str(uuid.UUID(int=0))})
     cache = foreign_uuid(truth['uuid']) if foreign else truth['uuid']
     head = {'app_name': 'App', 'timestamp': '2026-11-20 10:00:00.00 +0000', 'app_version': '1.0', 'bug_type': '309',
             'os_version': system, 'incident_id': '5A7B3E0C-1111-2222-3333-444455556666', 'name': 'App'}

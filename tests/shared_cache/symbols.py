@@ -213,6 +213,34 @@ def test_store(h):
             check(json.dumps(name)[1:-1] in result.out, arch, form, name, result)
 
 
+def test_stubs_of_a_report(h):
+    """Frames in stubs and branch islands are named after their targets, by the cache and by its store alone."""
+    for arch, form in (('arm64', '--header 0x228 --layout apart --stubs'), ('arm64e', '--header 0x200 --layout apart --stubs'),
+                       ('arm64', '--header 0x98 --islands')):
+        made = h.make(arch, form)
+        folder, path = os.path.dirname(made.path), os.path.join(h.work, 'App.ips')
+        store = os.path.join(folder, 'store')
+        stubs = dict(made.truth['stubs'])
+        with open(path, 'w') as file:
+            file.write(reports.make_report(made, 0x4c2c000, ('sys_abort',), stubs=stubs))
+        expected = ['sys_abort'] + ['DYLD-STUB$$' + name.lstrip('_') for name in stubs.values()]
+
+        def names(*options):
+            result = h.run('report', '--quiet', '--json', *options, path).succeeded()
+            frames = result.objects()[0]['reports'][0]['threads'][0]['frames']
+            found = [frame.get('symbol') for frame in frames]
+            check(found == expected, arch, form, options, found, expected)
+
+        names('--shared-cache', made.path)
+        h.run('store', 'add', '--quiet', '-o', store, made.path).succeeded()
+        os.rename(made.path, made.path + '.gone')
+        names('--index', store)
+        os.rename(made.path + '.gone', made.path)
+        store += '-of-some'
+        h.run('store', 'add', '--quiet', '-o', store, '--only', 'stubs,libSystem.B.dylib', made.path).succeeded()
+        names('--index', store)
+
+
 def test_store_of_some_images(h):
     """`store add --only` makes indexes of some images; a second run makes those that are missing."""
     made = h.make('arm64', '--header 0x200 --layout whole --locals symbols')

@@ -4,6 +4,8 @@
  * function to which it leads; the image that has it is opened for the name. */
 #include "lib/symbolize/macho/cache_stubs.h"
 
+#include "lib/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +21,7 @@
 struct stub_tables {
     struct uspi_tables contract;
     struct uspi_dyld_stubs stubs;
-    unsigned step; /* the distance of places where a stub can begin */
+    unsigned step; /* step_of */
 };
 
 /* A decoded stub: the address to which it leads, or the slot that holds it. */
@@ -87,6 +89,9 @@ static bool decode(const struct uspi_dyld_stubs *stubs, usp_addr at, struct stub
     }
 }
 
+/* Returns the distance of places where a stub can begin. */
+static unsigned step_of(const struct uspi_dyld_cache *cache) { return cache->arch == USP_ARCH_X86_64 ? 1 : 4; }
+
 /* Follows stubs up to code of an image. Returns USP_OK or USP_ERROR_NOT_FOUND. */
 static int follow(const struct uspi_dyld_stubs *stubs, usp_addr at, usp_addr *target) {
     struct stub stub;
@@ -105,34 +110,58 @@ static int follow(const struct uspi_dyld_stubs *stubs, usp_addr at, usp_addr *ta
     return USP_ERROR_NOT_FOUND;
 }
 
-/* Keeps the name of the symbol that begins at an address in the tables. */
-static int keep_name(const struct uspi_tables *tables, usp_addr address, struct uspi_names *names, const char **name) {
+/* ---- names of targets ---- */
+
+/* The symbols of an image to which stubs lead. */
+struct target_symbols {
+    struct uspi_file *file;
+    struct uspi_tables *tables;
     struct uspi_excerpt excerpt;
-    struct uspi_gathering gathering = {.excerpt = &excerpt};
-    struct uspi_index index = {0};
-    struct uspi_symbol_answer answer = {0};
-    uspi_excerpt_begin(&excerpt);
-    uspi_excerpt_begin_at(&excerpt, address, address);
-    int status = tables->gather(tables, &gathering);
-    if (status == USP_OK) status = uspi_index_build(&index, &gathering, tables->prefer, tables);
+    struct uspi_index index;
+};
+
+static void close_target(struct target_symbols *symbols) {
+    uspi_index_clear(&symbols->index);
+    if (symbols->tables != NULL) symbols->tables->close(symbols->tables);
+    uspi_file_close(symbols->file);
+}
+
+/* Opens the symbols of the image that holds an address. is_alone: only the symbol at the address is needed. */
+static int open_target(const struct uspi_dyld_cache *cache, usp_addr address, bool is_alone,
+                       struct target_symbols *symbols) {
+    const struct uspi_wanted_slice any = {.arch = USP_ARCH_NONE};
+    struct uspi_gathering gathering = {.excerpt = is_alone ? &symbols->excerpt : NULL};
+    *symbols = (struct target_symbols){.tables = NULL};
+    uspi_excerpt_begin(&symbols->excerpt);
+    uspi_excerpt_begin_at(&symbols->excerpt, address, address);
+    int status = uspi_dyld_image_open_at(cache, address, &symbols->file, NULL);
+    if (status != USP_OK) return status;
+    status = uspi_macho_tables_open(uspi_file_bytes(symbols->file), NULL, &any, &symbols->tables);
+    if (status == USP_OK) status = symbols->tables->gather(symbols->tables, &gathering);
     if (status == USP_OK) {
-        const uint32_t number = uspi_index_find(&index, address, &answer.start, &answer.size);
-        status = number != USPI_NO_SYMBOL && answer.start == address ? tables->get(tables, number, names, &answer)
-                                                                     : USP_ERROR_NOT_FOUND;
+        status = uspi_index_build(&symbols->index, &gathering, symbols->tables->prefer, symbols->tables);
     }
-    if (status == USP_OK && (answer.name == NULL || answer.start != address)) status = USP_ERROR_NOT_FOUND;
-    char *text = status == USP_OK ? malloc(sizeof PREFIX + strlen(answer.name)) : NULL;
-    if (status == USP_OK && text == NULL) status = USP_ERROR_NO_MEMORY;
-    if (status == USP_OK) {
-        memcpy(text, PREFIX, sizeof PREFIX - 1);
-        memcpy(text + sizeof PREFIX - 1, answer.name, strlen(answer.name) + 1);
-        *name = uspi_names_keep(names, text, strlen(text));
-        if (*name == NULL) status = USP_ERROR_NO_MEMORY;
-    }
-    free(text);
-    uspi_index_clear(&index);
     uspi_gathering_clear(&gathering);
+    if (status != USP_OK) close_target(symbols);
     return status;
+}
+
+/* Keeps the name of a stub that leads to the symbol that begins at an address. */
+static int keep_name(const struct target_symbols *symbols, usp_addr address, struct uspi_names *names,
+                     const char **name) {
+    struct uspi_symbol_answer answer = {0};
+    const uint32_t number = uspi_index_find(&symbols->index, address, &answer.start, &answer.size);
+    if (number == USPI_NO_SYMBOL || answer.start != address) return USP_ERROR_NOT_FOUND;
+    const int status = symbols->tables->get(symbols->tables, number, names, &answer);
+    if (status != USP_OK) return status;
+    if (answer.name == NULL || answer.start != address) return USP_ERROR_NOT_FOUND;
+    char *text = malloc(sizeof PREFIX + strlen(answer.name));
+    if (text == NULL) return USP_ERROR_NO_MEMORY;
+    memcpy(text, PREFIX, sizeof PREFIX - 1);
+    memcpy(text + sizeof PREFIX - 1, answer.name, strlen(answer.name) + 1);
+    *name = uspi_names_keep(names, text, strlen(text));
+    free(text);
+    return *name != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
 /* ---- the contract ---- */
@@ -141,23 +170,17 @@ static int get(const struct uspi_tables *tables, uint32_t number, struct uspi_na
                struct uspi_symbol_answer *named) {
     const struct stub_tables *t = (const struct stub_tables *)tables;
     const usp_addr start = t->stubs.address + number;
-    const struct uspi_wanted_slice any = {.arch = USP_ARCH_NONE};
-    struct uspi_tables *of_image;
-    struct uspi_file *file;
+    struct target_symbols symbols;
     struct stub stub;
     usp_addr target;
     *named = (struct uspi_symbol_answer){.start = start};
     if (!decode(&t->stubs, start, &stub)) return USP_ERROR_NOT_FOUND;
     named->size = stub.size;
     int status = follow(&t->stubs, start, &target);
-    if (status == USP_OK) status = uspi_dyld_image_open_at(t->stubs.cache, target, &file, NULL);
+    if (status == USP_OK) status = open_target(t->stubs.cache, target, true, &symbols);
     if (status != USP_OK) return status;
-    status = uspi_macho_tables_open(uspi_file_bytes(file), NULL, &any, &of_image);
-    if (status == USP_OK) {
-        status = keep_name(of_image, target, names, &named->name);
-        of_image->close(of_image);
-    }
-    uspi_file_close(file);
+    status = keep_name(&symbols, target, names, &named->name);
+    close_target(&symbols);
     return status;
 }
 
@@ -189,7 +212,80 @@ int uspi_cache_stubs_open(const struct uspi_dyld_stubs *stubs, struct uspi_table
     t->contract = (struct uspi_tables){
         .gather = gather, .get = get, .prefer = prefer, .close = close_tables, .memory = sizeof *t};
     t->stubs = *stubs;
-    t->step = stubs->cache->arch == USP_ARCH_X86_64 ? 1 : 4;
+    t->step = step_of(stubs->cache);
     *tables = &t->contract;
     return USP_OK;
+}
+
+/* ---- all stubs ---- */
+
+/* The maximum number of stubs of one cache. */
+#define STUBS_MAX ((size_t)2 << 20)
+
+/* A stub that leads to an image. */
+struct leading {
+    usp_addr start, target;
+    uint32_t size;
+};
+
+struct all_leading {
+    struct leading *of;
+    size_t count, capacity;
+};
+
+static int collect(const struct uspi_dyld_stubs *stubs, struct all_leading *all) {
+    const unsigned step = step_of(stubs->cache);
+    for (uint64_t at = 0; at < stubs->size && all->count < STUBS_MAX; at += step) {
+        struct leading leading = {.start = stubs->address + at};
+        struct stub stub;
+        if (!decode(stubs, leading.start, &stub)) continue;
+        at += stub.size - step;
+        if (follow(stubs, leading.start, &leading.target) != USP_OK) continue;
+        leading.size = stub.size;
+        if (!uspi_room_for(&all->of, &all->capacity, all->count, 1, sizeof *all->of)) return USP_ERROR_NO_MEMORY;
+        all->of[all->count++] = leading;
+    }
+    return USP_OK;
+}
+
+static int by_target(const void *a, const void *b) {
+    const struct leading *x = a, *y = b;
+    if (x->target != y->target) return x->target < y->target ? -1 : 1;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Visits stubs that lead to one image. One that cannot be read only costs the names of its functions. */
+static int visit_image(const struct uspi_dyld_cache *cache, const struct leading *of, size_t count,
+                       uspi_stub_visitor visit, void *context) {
+    struct target_symbols symbols;
+    struct uspi_names *names = uspi_names_create();
+    int status = names != NULL ? open_target(cache, of->target, false, &symbols) : USP_ERROR_NO_MEMORY;
+    const bool is_open = status == USP_OK;
+    for (size_t i = 0; is_open && status != USP_ERROR_NO_MEMORY && i < count; i++) {
+        const char *name;
+        status = keep_name(&symbols, of[i].target, names, &name);
+        if (status == USP_OK && !visit(context, of[i].start, of[i].size, name)) status = USP_ERROR_NO_MEMORY;
+    }
+    if (is_open) close_target(&symbols);
+    uspi_names_free(names);
+    return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
+}
+
+int uspi_cache_stubs_visit(const struct uspi_dyld_cache *cache, uspi_stub_visitor visit, void *context) {
+    struct all_leading all = {0};
+    int status = USP_OK;
+    for (uint32_t i = 0; status == USP_OK && i < cache->member_count; i++) {
+        const struct uspi_dyld_member *member = &cache->members[i];
+        const struct uspi_dyld_stubs stubs = {cache, member->address, member->text_size};
+        if (member->is_stubs) status = collect(&stubs, &all);
+    }
+    if (all.count > 1) qsort(all.of, all.count, sizeof *all.of, by_target);
+    for (size_t i = 0, n; status == USP_OK && i < all.count; i += n) {
+        const struct uspi_dyld_member *image = uspi_dyld_member_at(cache, all.of[i].target);
+        n = 1;
+        while (i + n < all.count && uspi_dyld_member_at(cache, all.of[i + n].target) == image) n++;
+        status = visit_image(cache, all.of + i, n, visit, context);
+    }
+    free(all.of);
+    return status;
 }
