@@ -87,5 +87,11 @@ mkdir "$work/folder"
 [[ $(in_bash unspool stack --sysroot "$work/fol") == "$work/folder" ]] || fail "bash: --sysroot"
 [[ $(in_bash unspool stack --program "$work/folder.") == "$work/folder.file" ]] || fail "bash: --program"
 [[ $(in_bash unspool symbols "$work/folder.") == "$work/folder.file" ]] || fail "bash: a file"
+# The shell does not expand names of files.
+mkdir "$work/names"
+name='$'"(echo >made) *"
+: >"$work/names/$name"
+[[ $(cd "$work/names" && in_bash unspool stack --core '$') == "$name" ]] || fail "bash: a name that looks like a command"
+[[ ! -e $work/names/made ]] || fail "bash: runs the name of a file"
 in_bash unspool stack "$$" | grep -cx "$$" >/dev/null || fail "bash: a process"
 verdict
