@@ -80,6 +80,10 @@ struct uspi_bytes {
     uint64_t size;
 };
 
+/* The maximum number of symbols in a table: about ten times those of a large browser. A sparse file costs its author
+ * nothing, and can claim more symbols than can be read in an hour. */
+#define USPI_SYMBOLS_MAX ((uint64_t)1 << 26)
+
 /* Returns a source over target memory. Both arguments must live as long as the source. */
 struct uspi_source uspi_source_of_memory(const struct usp_memory *memory, const char *name);
 

@@ -27,6 +27,10 @@ int uspi_elf_symbols_in(const struct uspi_elf *elf, const struct uspi_elf_sectio
         return uspi_bytes_error(error, elf->bytes, table->offset, USP_ERROR_FORMAT,
                                 "symbols of %" PRIu64 " bytes instead of %" PRIu64, table->entry_size, entry_size);
     }
+    if (entries.size / entry_size > USPI_SYMBOLS_MAX) {
+        return uspi_bytes_error(error, elf->bytes, table->offset, USP_ERROR_FORMAT, "%" PRIu64 " symbols are too many",
+                                entries.size / entry_size);
+    }
     *symbols = (struct uspi_elf_symbols){entries, strings, entries.size / entry_size, elf->machine, elf->wide};
     return USP_OK;
 }

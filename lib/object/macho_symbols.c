@@ -2,6 +2,7 @@
 /* See macho_symbols.h. */
 #include "lib/object/macho_symbols.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define NLIST_32 12
@@ -22,6 +23,10 @@ int uspi_macho_symbols(const struct uspi_macho *macho, struct uspi_macho_symbols
     *symbols = (struct uspi_macho_symbols){.count = uspi_le32(raw + 12), .wide = macho->wide};
     if (symbols->count == 0) {
         return uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_NOT_FOUND, "the symbol table is empty");
+    }
+    if (symbols->count > USPI_SYMBOLS_MAX) {
+        return uspi_bytes_error(error, macho->bytes, 0, USP_ERROR_FORMAT, "%" PRIu64 " symbols are too many",
+                                symbols->count);
     }
     status = uspi_macho_part(macho, uspi_le32(raw + 8), symbols->count * (macho->wide ? NLIST_64 : NLIST_32),
                              "symbol table", &symbols->entries, error);

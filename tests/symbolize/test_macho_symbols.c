@@ -821,6 +821,26 @@ START_TEST(hostile_unwind_info) {
 }
 END_TEST
 
+/* More symbols than any program has: they are not read, even if a sparse file has room for them. */
+START_TEST(too_many_symbols) {
+    struct uspi_macho macho;
+    struct uspi_macho_symbols symbols;
+    struct uspi_macho_command command;
+    struct uspi_error error;
+    fill_everything(archs[_i]);
+    struct builder b = build_macho_symbol_file(&wanted);
+    struct placed placed = {&b, macho_base(archs[_i]) + SLIDE};
+    struct usp_memory memory = {read_placed, &placed};
+    struct uspi_source source = uspi_source_of_memory(&memory, "process");
+    ck_assert_int_eq(uspi_macho_open(&macho, uspi_bytes_at(&source, placed.at), &error), USP_OK);
+    ck_assert_int_eq(uspi_macho_find(&macho, USPI_LC_SYMTAB, &command, &error), USP_OK);
+    patch(&b, command.bytes.from - placed.at + 12, 4, USPI_SYMBOLS_MAX + 1);
+    ck_assert_int_eq(uspi_macho_symbols(&macho, &symbols, &error), USP_ERROR_FORMAT);
+    ck_assert_ptr_nonnull(strstr(error.text, "67108865 symbols are too many"));
+    builder_free(&b);
+}
+END_TEST
+
 /* The same tables where a process has them: by addresses, not by offsets of the file. */
 START_TEST(tables_in_memory) {
     struct uspi_macho macho;
@@ -925,7 +945,7 @@ int main(void) {
     tcase_set_timeout(damage, 60);
     add_loop_tests(damage, 0, ARCHS, names_that_are_copied, every_truncation);
     tcase_add_loop_test(damage, hostile_tries, 0, ELEMENTS(tries));
-    add_loop_tests(damage, 0, ARCHS, hostile_unwind_info, tables_in_memory, symbols_from_memory);
+    add_loop_tests(damage, 0, ARCHS, hostile_unwind_info, too_many_symbols, tables_in_memory, symbols_from_memory);
     tcase_add_test(damage, lack_of_memory);
     return run_suite("macho_symbols", names, files, damage);
 }
