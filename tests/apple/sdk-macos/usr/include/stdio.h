@@ -17,6 +17,7 @@ extern FILE *__stdinp, *__stdoutp, *__stderrp;
 #define _IONBF   2
 #define SEEK_SET 0
 #define SEEK_CUR 1
+#define SEEK_END 2
 
 int fclose(FILE *stream);
 FILE *fdopen(int fd, const char *mode);

@@ -14,7 +14,10 @@
 #ifndef SEEK_SET
 #define SEEK_SET 0
 #define SEEK_CUR 1
+#define SEEK_END 2
 #endif
+#define SEEK_HOLE 3
+#define SEEK_DATA 4
 
 int access(const char *path, int mode);
 int chown(const char *path, uid_t user, gid_t group);
