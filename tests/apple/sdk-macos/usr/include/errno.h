@@ -5,6 +5,7 @@
 
 #include_next <errno.h>
 
+#define ENXIO  6
 #define EXDEV  18
 #define EISDIR 21
 #define ESTALE 70
