@@ -834,7 +834,7 @@ START_TEST(too_many_symbols) {
     struct uspi_source source = uspi_source_of_memory(&memory, "process");
     ck_assert_int_eq(uspi_macho_open(&macho, uspi_bytes_at(&source, placed.at), &error), USP_OK);
     ck_assert_int_eq(uspi_macho_find(&macho, USPI_LC_SYMTAB, &command, &error), USP_OK);
-    patch(&b, command.bytes.from - placed.at + 12, 4, USPI_SYMBOLS_MAX + 1);
+    patch(&b, (size_t)(command.bytes.from - placed.at) + 12, 4, USPI_SYMBOLS_MAX + 1);
     ck_assert_int_eq(uspi_macho_symbols(&macho, &symbols, &error), USP_ERROR_FORMAT);
     ck_assert_ptr_nonnull(strstr(error.text, "67108865 symbols are too many"));
     builder_free(&b);
