@@ -334,6 +334,8 @@ static void crash_child(void) {
     exit(5);
 }
 
+static _Atomic(unsigned) changes;
+
 static void *change_values(void *unused) {
     char text[200], key[16];
     for (int i = 0;; i++) {
@@ -342,6 +344,7 @@ static void *change_values(void *unused) {
         snprintf(key, sizeof key, "key %d", i % 64);
         usp_crash_set(key, text);
         usp_crash_note(text);
+        atomic_fetch_add(&changes, 1);
     }
     return unused;
 }
@@ -349,7 +352,8 @@ static void *change_values(void *unused) {
 static void crash_changing(void) {
     pthread_t thread;
     for (int i = 0; i < 4; i++) assert(pthread_create(&thread, NULL, change_values, NULL) == 0);
-    usleep(20000);
+    /* On a busy machine the threads are slow to begin. */
+    while (atomic_load(&changes) < 1000) usleep(1000);
     crash_segv();
 }
 
