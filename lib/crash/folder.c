@@ -221,24 +221,33 @@ static void note_crash(const char *directory, struct uspi_crash_run_file *run, c
     (void)uspi_crash_write_run(directory, run);
 }
 
-/* Settles the files of a run that has ended: of entry `first`, after which those of the run follow in order. */
+/* Returns the next report of a run, of those from entry *at on; NULL: there is none. The entries of a run follow each
+ * other. */
+static struct entry *next_of_run(struct listing *l, const char *run, size_t *at) {
+    const size_t length = strlen(run);
+    while (*at < l->count && strncmp(l->entries[*at].name, run, length) == 0) {
+        struct entry *entry = &l->entries[(*at)++];
+        if (is_of_run(entry, run)) return entry;
+    }
+    return NULL;
+}
+
+/* Settles the files of a run that has ended. first: its first entry. */
 static void settle_run(const char *directory, struct uspi_crash_run_file *run, struct listing *l, size_t first) {
-    const size_t length = strlen(run->name);
-    for (size_t i = first; i < l->count && strncmp(l->entries[i].name, run->name, length) == 0; i++) {
-        struct entry *entry = &l->entries[i];
-        if (!is_of_run(entry, run->name)) continue;
+    struct entry *entry;
+    while ((entry = next_of_run(l, run->name, &first)) != NULL) {
         const bool is_report = entry->kind != KIND_OPEN || rescue(directory, entry);
         if (is_report && !run->has_report) note_crash(directory, run, entry);
     }
 }
 
-/* Whether another process has a file of the run locked. A file of this process's run must not be asked about: that ends
- * the lock. */
-static bool is_locked(const char *directory, const char *run, const struct listing *l) {
+/* Whether another process has a file of the run locked. first: the run's first entry. A file of this process's run must
+ * not be asked about: that ends the lock. */
+static bool is_locked(const char *directory, const char *run, struct listing *l, size_t first) {
     char path[USPI_CRASH_PATH + USPI_CRASH_NAME];
-    for (size_t i = 0; i < l->count; i++) {
-        const struct entry *entry = &l->entries[i];
-        if (entry->kind != KIND_OPEN || !is_of_run(entry, run)) continue;
+    const struct entry *entry;
+    while ((entry = next_of_run(l, run, &first)) != NULL) {
+        if (entry->kind != KIND_OPEN) continue;
         if (join(path, directory, entry->name, ".open") && uspi_os_run_has_lock(path)) return true;
     }
     return false;
@@ -246,26 +255,28 @@ static bool is_locked(const char *directory, const char *run, const struct listi
 
 /* Whether a run may still write. A run with this process's id was before an exec, or in another pid namespace: there it
  * goes on while it has its file locked. */
-static bool is_alive(const char *directory, const struct uspi_crash_run_file *run, const char *own,
-                     const struct listing *l) {
+static bool is_alive(const char *directory, const struct uspi_crash_run_file *run, const char *own, struct listing *l,
+                     size_t first) {
     if (strcmp(run->name, own) == 0) return true;
     if (run->has_ended || run->has_report) return false;
     if (run->facts.pid != uspi_os_process_id() && uspi_os_run_lives(&run->facts)) return true;
-    return is_locked(directory, run->name, l);
+    return is_locked(directory, run->name, l, first);
 }
 
 /* Settles unfinished reports whose run has no file, or a damaged one. */
 static void settle_rest(const char *directory, const char *own, struct listing *l) {
     struct uspi_crash_run_file run;
     char name[USPI_CRASH_NAME];
+    size_t first = 0;
     for (size_t i = 0; i < l->count; i++) {
         struct entry *entry = &l->entries[i];
         if (entry->kind != KIND_OPEN) continue;
         snprintf(name, sizeof name, "%s", entry->name);
         char *number = strrchr(name, '-');
         if (number != NULL) *number = '\0';
+        while (first < i && strncmp(l->entries[first].name, name, strlen(name)) != 0) first++;
         /* A run that has begun since has its file before the report's. */
-        if (strcmp(name, own) == 0 || read_run(directory, name, &run) || is_locked(directory, name, l)) continue;
+        if (strcmp(name, own) == 0 || read_run(directory, name, &run) || is_locked(directory, name, l, first)) continue;
         (void)rescue(directory, entry);
     }
 }
@@ -303,7 +314,7 @@ int uspi_crash_settle(const char *directory, const char *own, uint32_t max_repor
     for (size_t i = l.count; i-- > 0 && status == USP_OK;) {
         if (l.entries[i].kind != KIND_RUN) continue;
         const bool is_whole = read_run(directory, l.entries[i].name, &run);
-        if (is_whole && is_alive(directory, &run, own, &l)) continue;
+        if (is_whole && is_alive(directory, &run, own, &l, i)) continue;
         if (!is_whole) snprintf(run.name, sizeof run.name, "%s", l.entries[i].name);
         if (is_whole) settle_run(directory, &run, &l, i);
         if (is_whole && !has_last) {

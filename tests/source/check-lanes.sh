@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Tests which lanes CI runs, how it ends, and what it notes, with the real tools/ci-lane in a repository whose lanes do
-# nothing.
+# nothing; and when lanes run a test again in an emulator.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -114,4 +114,22 @@ run_ends 1 'CI failed in lane: format' .ci/run
 USP_CI_LIMIT=1 run_ends 1 'CI failed: no time for: check format clang apple-sample swift tsan asan s390x distcheck' .ci/run
 echo 'sleep 20' >tests/lanes/check.sh
 USP_LANE_LIMIT=1 run_ends 1 'CI failed in lane: check' .ci/run
+# ---- by_emulator.sh: a test is run again only after an assertion in the emulator's own source, three times at most
+cat >"$work/fails" <<'END'
+#!/bin/sh
+echo x >>"$0.runs"
+[ "$(grep -c x "$0.runs")" -gt "$1" ] || { echo "$2"; exit 1; }
+END
+chmod +x "$work/fails"
+# runs_are TIMES STATUS FAILURES MESSAGE: expects so many runs of a test that first fails so often.
+runs_are() {
+  local status=0
+  rm -f "$work/fails.runs"
+  "$top/tests/support/by_emulator.sh" "$work/fails" "$3" "$4" >/dev/null || status=$?
+  [[ $(grep -c x "$work/fails.runs") -eq $1 && $status -eq $2 ]] || fail "by_emulator.sh, \"$4\": status $status"
+}
+own='ERROR:../../accel/tcg/cpu-exec.c:954:cpu_exec: assertion failed: (cpu == current_cpu)'
+runs_are 3 0 2 "$own"
+runs_are 3 1 9 "$own"
+runs_are 1 1 1 "tests/a.c:3:F:case:test:0: Assertion 'a == b' failed"
 verdict
