@@ -46,7 +46,12 @@ sub parameters {
         $depth += ($c eq '(') - ($c eq ')');
         if ($c eq ',' && $depth == 0) { push @parameters, '' } else { $parameters[-1] .= $c }
     }
-    return join ', ', map { my ($name, $type) = declarator(base_of(s/^\s+|\s+$//gr)); "$name: $type" } @parameters;
+    return join ', ', map {
+        my ($name, $type) = declarator(base_of(s/^\s+|\s+$//gr));
+        # C passes a pointer, Rust would pass the elements.
+        die "$name is an array: declare the pointer\n" if $type =~ /^\[/;
+        "$name: $type"
+    } @parameters;
 }
 
 sub result {

@@ -17,10 +17,15 @@ public_functions >"$work/public"
 grep -oE '^    pub fn usp_[a-z0-9_]+' "$work/declarations.rs" | awk '{ print $3 }' | sort >"$work/declared"
 diff "$work/public" "$work/declared" || fail "functions that are declared (>) are not those of the headers (<)"
 
-# What the program does not understand, it refuses.
-printf 'USP_BEGIN_DECLS\nUSP_API long double usp_made(void);\nUSP_END_DECLS\n' >"$work/made.h"
-if write "$work/made.h" >/dev/null 2>"$work/said"; then fail "an unknown type is accepted"; fi
-grep -q 'usp_made\|which type' "$work/said" || fail "$(cat "$work/said")"
+# What the program does not understand, it refuses: an unknown type, and an array as a parameter, which C passes as a
+# pointer and Rust as its elements.
+refused() {
+  printf 'USP_BEGIN_DECLS\nUSP_API %s;\nUSP_END_DECLS\n' "$1" >"$work/made.h"
+  if write "$work/made.h" >/dev/null 2>"$work/said"; then fail "'$1' is accepted"; fi
+  grep -q "$2" "$work/said" || fail "$1: $(cat "$work/said")"
+}
+refused 'long double usp_made(void)' 'usp_made\|which type'
+refused 'void usp_made(uint8_t id[16])' 'id is an array'
 
 version=$(project_version)
 [[ -n $version ]] || fail "configure.ac: no version found"
