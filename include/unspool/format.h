@@ -41,7 +41,10 @@ enum usp_format_style {
     USP_FORMAT_JSON = 7, /* an object as doc/schema/stacks.schema.json describes it */
     /* A line "thread;outermost;…;innermost count" for flame graphs. Async callers take the place of the executor's
      * frames. */
-    USP_FORMAT_FOLDED = 8
+    USP_FORMAT_FOLDED = 8,
+    /* Apple's crash report as JSON (.ips, bug_type 309): an object on the first line that says what follows, and the
+     * report. A list of images is necessary. Async callers have no place in it. */
+    USP_FORMAT_IPS = 9
 };
 
 /* Writes one frame as text, NUL-terminated, without a newline.
@@ -102,8 +105,8 @@ struct usp_format_options {
     /* For a stack: the symbols of its frames, one for each, used instead of the symbolizer. Default NULL. */
     const struct usp_symbol *symbols;
     uint64_t count;          /* USP_FORMAT_FOLDED: how many times the stack was seen. Default 1 */
-    uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT: the id of the thread that crashed; 0: the one that
-                              * crashed in a core. Default 0 */
+    uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT, USP_FORMAT_IPS: the id of the thread that crashed; 0: the
+                              * one that crashed in a core or crash report. Default 0 */
     uint32_t flags;          /* enum usp_format_flags. Default 0 */
     uint32_t reserved0;
     /* For a snapshot: tasks that USP_FORMAT_JSON includes. Default NULL: none were searched for. */
@@ -118,7 +121,7 @@ USP_API void usp_format_options_init(struct usp_format_options *options);
  *   thread   the stack's thread, shown in headings, JSON and folded lines; NULL: not known
  *   write    receives the text in pieces of up to some hundred bytes
  *   context  passed to `write`
- * Each frame takes a line, except in USP_FORMAT_JSON and USP_FORMAT_FOLDED. Names are escaped (USP_ESCAPE_TERMINAL). An
+ * Each frame takes a line, except in USP_FORMAT_JSON, USP_FORMAT_IPS and USP_FORMAT_FOLDED. Names are escaped (USP_ESCAPE_TERMINAL). An
  * indented line marks where frames were left out, and where async callers begin. Without options->images, JSON and
  * crash reports list no images.
  *

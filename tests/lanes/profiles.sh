@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: profiles read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser; perf's recordings against perf script; reports' pages
-need_build linux-perf=perf golang-go=go chromium=chromium fonts-dejavu-core python3 python3-jsonschema binutils
+# About: profiles and crash reports read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser; pycrashreport; perf's recordings against perf script; reports' pages
+need_build linux-perf=perf golang-go=go chromium=chromium fonts-dejavu-core python3 python3-venv python3-jsonschema binutils
 configure_in check
 make_in check all
-make_in check tests/profile/profile_writer tests/tool/stuck
+make_in check tests/profile/profile_writer tests/tool/stuck tests/crash/crasher
 # shellcheck disable=SC2046 # words on purpose
 check_rest check $(cd "$top" && echo tests/profile/*.sh tests/tool/report_page.sh)
+# The lane check runs this without pycrashreport.
+python=$(python_tools crash pycrashreport)/bin/python
+(cd "$top/build/check" && USP_CRASH_PYTHON=$python "$top/tests/crash/ips.sh") | tee "$top/build/ips.log"
+grep -c '^pycrashreport reads ' "$top/build/ips.log" >/dev/null

@@ -326,6 +326,7 @@ START_TEST(crash_report) {
         "Path:                /Apps/Demo.app/Demo\n"
         "Code Type:           ARM-64\n"
         "Date/Time:           2024-02-29 12:34:56.789 +0000\n"
+        "Report Version:      104\n"
         "\n"
         "Thread 0 name:  main\\x0a\n"
         "Thread 0 Crashed:\n"
@@ -352,6 +353,70 @@ START_TEST(crash_report) {
         g.text, "Thread 0 with X86 Thread State (64-bit):\n"
                 "  rax: 0x000000000000000a  rdx: 0x000000000000000b  rbp: 0x0000000000007010  rsp: 0x0000000000007000\n"
                 "  rip: 0x0000000000001010\n\n"));
+    free(g.text);
+    usp_snapshot_free(snapshot);
+    tear_down(&f);
+}
+END_TEST
+
+static void check_part(const char *text, const char *part) {
+    if (strstr(text, part) == NULL) ck_abort_msg("%s lacks %s", text, part);
+}
+
+/* The same as JSON. Code outside of all images lies in one at address 0, which is the last one. */
+START_TEST(ips) {
+    struct fixture f;
+    struct gathered g = {0};
+    set_up(&f, USP_FORMAT_IPS);
+    f.options.crashed_thread = 40;
+    struct usp_snapshot *snapshot = make_snapshot(&f, USP_ARCH_ARM64, USP_OS_DARWIN);
+    ck_assert_int_eq(usp_format_snapshot(snapshot, &f.options, gather, &g), USP_OK);
+    check_part(g.text, "{\"app_name\": \"Demo\", \"timestamp\": \"2024-02-29 12:34:56.789 +0000\", ");
+    check_part(g.text, "\"bug_type\": \"309\", ");
+    check_part(g.text, "\"name\": \"Demo\"}\n{\n  \"version\": 2,\n");
+    check_part(g.text, "  \"cpuType\": \"ARM-64\",\n");
+    check_part(
+        g.text,
+        "  \"faultingThread\": 0,\n  \"threads\": [\n    {\n      \"id\": 40,\n      \"name\": \"main\\u000a\",\n"
+        "      \"triggered\": true,\n"
+        "      \"threadState\": {\n"
+        "        \"flavor\": \"ARM_THREAD_STATE64\",\n"
+        "        \"x\": [{\"value\": 10}, {\"value\": 11}],\n"
+        "        \"fp\": {\"value\": 28688},\n"
+        "        \"lr\": {\"value\": 8192},\n"
+        "        \"sp\": {\"value\": 28672},\n"
+        "        \"pc\": {\"value\": 4112}\n"
+        "      },\n"
+        "      \"frames\": [\n"
+        "        {\"imageOffset\": 4112, \"imageIndex\": 0},\n"
+        "        {\"imageOffset\": 8192, \"imageIndex\": 0},\n"
+        "        {\"imageOffset\": 16, \"imageIndex\": 1},\n"
+        "        {\"imageOffset\": 66, \"imageIndex\": 2}\n"
+        "      ]\n"
+        "    },\n"
+        "    {\n"
+        "      \"id\": 41,\n"
+        "      \"frames\": []\n"
+        "    }\n"
+        "  ],\n"
+        "  \"usedImages\": [\n"
+        "    {\n"
+        "      \"source\": \"P\",\n"
+        "      \"arch\": \"arm64e\",\n"
+        "      \"base\": 4294967296,\n"
+        "      \"size\": 32768,\n"
+        "      \"uuid\": \"DEADBEEF-3132-3334-3536-373839616263\",\n"
+        "      \"path\": \"/Apps/Demo.app/Demo\",\n"
+        "      \"name\": \"Demo\"\n"
+        "    },\n");
+    check_part(g.text, "    {\n"
+                       "      \"source\": \"A\",\n"
+                       "      \"base\": 0,\n"
+                       "      \"size\": 0,\n"
+                       "      \"uuid\": \"00000000-0000-0000-0000-000000000000\"\n"
+                       "    }\n"
+                       "  ]\n"
+                       "}\n");
     free(g.text);
     usp_snapshot_free(snapshot);
     tear_down(&f);
@@ -492,6 +557,6 @@ END_TEST
 int main(void) {
     TCase *all = tcase_create("all");
     add_tests(all, lines, unverified, calls_at_the_end_of_an_image, what_was_left_out, filtered, json_of_a_stack,
-              crash_report, snapshots, writers_that_fail, escapes, any_bytes, arguments);
+              crash_report, ips, snapshots, writers_that_fail, escapes, any_bytes, arguments);
     return run_suite("report", all);
 }

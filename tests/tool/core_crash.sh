@@ -27,7 +27,8 @@ out_has '^    SIGSEGV, the address is not mapped \(SEGV_MAPERR\), fault address 
 expect_frames "$crashed" crash start
 run 0 stack --style crash-report core
 out_has '^Exception Type: +SIGSEGV$'
-out_has '^Crashed Thread: +0$'
+out_has '^Exception Subtype: +SEGV_MAPERR at 0x0000000000000008$'
+out_has '^Triggered by Thread: +0$'
 out_has '^Thread 0 Crashed:$'
 for style in call-stack-symbols backtrace-symbols bs-backtrace plain portable; do
   run 0 stack --style $style core

@@ -247,6 +247,7 @@ static void put_registers(struct uspi_text *out, const struct uspi_model *model,
         }
         const size_t width = is_arm && column == 0 ? 6 : 5;
         uspi_put_blanks(out, shown->name.length, width);
+        if (column > 0 && shown->name.length >= width) uspi_put_string(out, " ");
         uspi_put_harmless(out, shown->name, "");
         uspi_put_string(out, ": ");
         uspi_put_hex(out, shown->value, digits_of(model, thread, shown));

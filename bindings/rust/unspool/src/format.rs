@@ -19,6 +19,7 @@ pub enum Style {
     Portable,
     Json,
     Folded,
+    Ips,
 }
 
 /// How a stack or a snapshot is written.
@@ -52,6 +53,7 @@ impl<'a> Format<'a> {
             Style::Portable => sys::USP_FORMAT_PORTABLE,
             Style::Json => sys::USP_FORMAT_JSON,
             Style::Folded => sys::USP_FORMAT_FOLDED,
+            Style::Ips => sys::USP_FORMAT_IPS,
         }
     }
 }
