@@ -144,7 +144,8 @@ static bool unwind_dump(const struct uspi_perf_walk *walk, const struct uspi_per
     target.memory = (struct usp_memory){read_dumped, &memory};
     target.code = (struct usp_memory){uspi_core_memory_read, &view->memory};
     uspi_image_tables_describe(view->tables, &target);
-    const struct uspi_shortcuts shortcuts = {.rules = view->rules, .stack = memory.stack, .beside = view->tables};
+    const struct uspi_shortcuts shortcuts = {
+        .rules = view->rules, .stack = memory.stack, .beside = view->tables, .stack_continues = sample->stack_is_full};
     struct usp_stack user;
     usp_stack_init(&user, stack->frames + stack->count, walk->capacity - stack->count);
     if (user.capacity == 0 || uspi_unwind(&target, &registers, false, &shortcuts, &options, &user) != USP_OK)

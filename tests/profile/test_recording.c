@@ -20,6 +20,7 @@
 struct seen {
     struct usp_frame frames[64];
     uint32_t count, stop, arch, event_index;
+    usp_addr stop_address;
     char image[64][64]; /* path of each frame's image; "" for none */
     uint32_t id_size[64];
     uint8_t id[64][USP_BUILD_ID_MAX];
@@ -64,6 +65,7 @@ static int see(void *context, const struct usp_recording_sample *sample) {
     memset(s, 0, sizeof *s);
     s->count = sample->stack->count < 64 ? sample->stack->count : 64;
     s->stop = sample->stack->stop;
+    s->stop_address = sample->stack->stop_address;
     s->arch = sample->stack->arch;
     for (uint32_t i = 0; i < s->count; i++) {
         s->frames[i] = sample->stack->frames[i];
@@ -976,6 +978,8 @@ START_TEST(test_short_dump) {
     ck_assert_uint_le(s->count, 8);
     for (size_t i = 0; i < s->count; i++) ck_assert_uint_eq(s->frames[i].pc, interrupted.frames[i].pc);
     ck_assert_uint_eq(s->stop, USP_STOP_NOT_COPIED);
+    /* No reader has searched the code for another return address. */
+    ck_assert_uint_eq(s->stop_address, s->frames[s->count - 1].pc);
     ck_assert_uint_eq(r.info.short_dumps, 1);
     free(r.seen);
 }

@@ -558,6 +558,44 @@ START_TEST(refuted) {
 }
 END_TEST
 
+/* Only the beginning of a stack was copied, and the table says that CALLER's return address is past it. fp points to
+ * something like a frame record in the copy, which is not CALLER's: fp is one of its callee-saved registers. In the
+ * second case CALLER itself was interrupted. */
+START_TEST(past_copy) {
+    const bool is_interrupted = _i == 1;
+    cfi_begin(&c, USP_ARCH_X86_64, true);
+    size_t cie = put_cie(&c, false, 1, "", "01 78 10  0c 07 08 90 01");
+    put_fde(&c, cie, CODE, 0x40, "41 0e 20");
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "41 0e 80 01 65 0e 08");
+    put_fde(&c, cie, OUTER - 0x20, 0x40, "07 10");
+    struct fixture *f = begin_tables(USP_ARCH_X86_64);
+    f->options.readers = USP_READER_ALL;
+    /* sub $24, %rsp; a call before each return address; add $120, %rsp; ret */
+    CODE8(&f->memory, CODE, 0x48, 0x83, 0xec, 0x18, 0x90);
+    CODE8(&f->memory, CALLER - 5, 0xe8, 0, 1, 0, 0, 0x90, 0x48, 0x83, 0xc4, 0x78, 0xc3);
+    CODE8(&f->memory, OUTER - 5, 0xe8, 0, 1, 0, 0);
+    WORDS(&f->memory, STACK, 8, 1, 2, 3, CALLER, 5, 6, STACK + 0x50, OUTER, 9, 10, 0, OUTER);
+    uint8_t copy[0x60];
+    ck_assert_int_eq(image_read(&f->memory, STACK, copy, sizeof copy), USP_OK);
+    const usp_addr sp = is_interrupted ? STACK + 0x20 : STACK;
+    set_registers(f, is_interrupted ? CALLER : CODE + 4, sp, STACK + 0x30);
+    struct uspi_shortcuts shortcuts = {.rules = uspi_rule_cache_create(64, true, NULL),
+                                       .stack = {copy + (sp - STACK), sp, (size_t)(STACK + sizeof copy - sp)}};
+    ck_assert_ptr_nonnull(shortcuts.rules);
+    /* Where the stack ends with the copy, the table must be wrong, and the record is used. */
+    for (unsigned i = 0; i < 3; i++) {
+        shortcuts.stack_continues = i > 0;
+        ck_assert_int_eq(uspi_unwind(&f->target, &f->registers, false, &shortcuts, &f->options, &f->stack), USP_OK);
+        const uint32_t count = is_interrupted ? 1 : 2;
+        ck_assert_uint_eq(f->stack.count, i > 0 ? count : count + 1);
+        ck_assert_uint_eq(f->frames[count - 1].pc, CALLER);
+        ck_assert_uint_eq(f->stack.stop, i > 0 ? USP_STOP_NOT_COPIED : USP_STOP_ROOT);
+        ck_assert_uint_eq(f->stack.stop_address, i > 0 ? CALLER : OUTER);
+    }
+    free(shortcuts.rules);
+}
+END_TEST
+
 /* The table leads to an address that cannot be read; the instructions lead to an address after a call. The instructions
  * must be believed, unless the target says that the table's address is code too, which is only missing. */
 START_TEST(unconfirmed) {
@@ -938,6 +976,7 @@ int main(void) {
     add_tests(tests, apple_i386_inside, apple_signal_frame_is_not_kept, refuted, unconfirmed, padding_like_a_call,
               return_enters_a_function);
     tcase_add_loop_test(tests, above_2_gb, 0, 2);
+    tcase_add_loop_test(tests, past_copy, 0, 2);
     add_tests(tests, not_asked, asked_later, looping_table, return_address_in_a_register);
     tcase_add_loop_test(tests, expressions, 0, ELEMENTS(expression_cases));
     tcase_add_test(tests, expression_of_cfa);

@@ -170,9 +170,10 @@ static uint32_t method_of(const struct uspi_evidence *e, enum uspi_reader reader
 /* Caches the table's rule for other walks, if it was chosen and holds exactly at this pc. */
 static void keep(struct uspi_evidence *e, enum uspi_reader chosen) {
     bool is_exact_rule = (e->described_as & (USPI_AS_CALL | USPI_AS_WHOLE)) != 0;
-    if (chosen == USPI_BY_TABLE && is_exact_rule && !e->is_kept) {
-        uspi_keep_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_BY_TABLE, &e->rule, e->method);
-    }
+    if (chosen != USPI_BY_TABLE || !is_exact_rule || e->is_kept) return;
+    /* Where the return address was not copied, the rule was not compared with other readers. */
+    if (e->candidates[USPI_STORAGE_TABLE].stop == USP_STOP_NOT_COPIED) return;
+    uspi_keep_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_BY_TABLE, &e->rule, e->method);
 }
 
 bool uspi_find_caller(struct uspi_walk *walk, const struct uspi_frame_state *frame,

@@ -95,7 +95,7 @@ static bool is_confirmed(const struct uspi_evidence *e, const struct uspi_candid
 
 static bool table_ends_stack(struct uspi_evidence *e) {
     const struct uspi_candidate *table = uspi_candidate_of(e, USPI_BY_TABLE);
-    return table->found && table->ends_stack;
+    return table->found && table->ends_stack && table->stop == USP_STOP_ROOT;
 }
 
 static bool agrees_with(struct uspi_evidence *e, const struct uspi_candidate *c, enum uspi_reader reader) {

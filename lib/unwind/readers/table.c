@@ -99,10 +99,29 @@ static void fail(struct uspi_evidence *e, uint32_t stop, usp_addr address) {
     e->stop_address = address;
 }
 
-static void give_end(const struct uspi_evidence *e, struct uspi_candidate *c) {
+static void give_end(const struct uspi_evidence *e, uint32_t stop, struct uspi_candidate *c) {
     c->found = c->ends_stack = true;
-    c->stop = USP_STOP_ROOT;
+    c->stop = stop;
     c->stop_address = uspi_pc_of(e->walk, e->frame);
+}
+
+/* Maximum distance between the end of a copied stack and a return address that counts as past it. */
+#define PAST_MAX ((usp_addr)1 << 20)
+
+/* Whether the return address of a rule is past the end of a copied stack that continues there. Then there is no caller
+ * to be found: another reader could only take a word of the copy for its return address. */
+static bool is_past_copy(const struct uspi_evidence *e, const struct uspi_rule *rule) {
+    const struct uspi_shortcuts *shortcuts = e->shortcuts;
+    const struct usp_registers *registers = &e->frame->registers;
+    const struct uspi_backend *b = e->walk->backend;
+    const struct uspi_location *cfa = &rule->cfa, *ra = &rule->return_address;
+    if (shortcuts == NULL || !shortcuts->stack_continues) return false;
+    if (cfa->kind != USPI_REGISTER || ra->kind != USPI_MEMORY || ra->base != USPI_BASE_CFA) return false;
+    if (!uspi_known(registers, cfa->base) || (cfa->base == b->sp ? !e->frame->sp_known : cfa->base != b->fp))
+        return false;
+    const usp_addr at = registers->value[cfa->base] + (usp_addr)(int64_t)cfa->offset + (usp_addr)(int64_t)ra->offset;
+    const usp_addr end = shortcuts->stack.from + shortcuts->stack.size;
+    return at + b->slot - end - 1 < PAST_MAX;
 }
 
 /* Decides about a CFA that is not above the frame on the same stack. Call frame information can describe that a
@@ -134,11 +153,15 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
     struct uspi_walk *walk = e->walk;
     struct uspi_applied applied;
     if (!uspi_apply_rule(walk, e->frame, rule, &applied)) {
-        fail(e, USP_STOP_UNREADABLE, uspi_pc_of(walk, e->frame));
+        if (is_past_copy(e, rule)) {
+            give_end(e, USP_STOP_NOT_COPIED, c);
+        } else {
+            fail(e, USP_STOP_UNREADABLE, uspi_pc_of(walk, e->frame));
+        }
         return;
     }
     if (rule->return_address.kind == USPI_OUTERMOST) {
-        give_end(e, c);
+        give_end(e, USP_STOP_ROOT, c);
         return;
     }
     const usp_addr sp = applied.caller.value[walk->backend->sp];

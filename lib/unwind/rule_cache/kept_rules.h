@@ -25,6 +25,7 @@ struct uspi_shortcuts {
      * walk with it is not async-signal-safe. */
     struct uspi_image_tables *beside;
     bool lacks_registers; /* the registers are not all known: they are those that a system call shows */
+    bool stack_continues; /* `stack` is the beginning of a stack, and the rest cannot be read */
 };
 
 /* Recall or cache a rule for one frame's pc. kind is
