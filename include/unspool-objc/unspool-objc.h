@@ -3,6 +3,7 @@
 #ifndef UNSPOOL_OBJC_UNSPOOL_OBJC_H
 #define UNSPOOL_OBJC_UNSPOOL_OBJC_H
 
+#import <unspool-objc/USPCrashReporter.h>
 #import <unspool-objc/USPFrame.h>
 #import <unspool-objc/USPHang.h>
 #import <unspool-objc/USPHangMonitor.h>

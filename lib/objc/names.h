@@ -51,6 +51,10 @@ NSArray *uspi_objc_lines(const struct usp_stack *stack, BOOL named);
 /* Returns a hang's report; nil: memory is exhausted. */
 NSString *uspi_objc_hang_text(const struct usp_hang *hang, const struct usp_hang_write_options *options);
 
+/* Returns a snapshot's text in a style (enum usp_format_style), with names and source lines; nil: memory is
+ * exhausted. */
+NSString *uspi_objc_snapshot_text(const struct usp_snapshot *snapshot, uint32_t style);
+
 /* Returns a string for a name in any encoding; bytes that are not UTF-8 are escaped. nil for NULL. */
 NSString *uspi_objc_string(const char *name);
 

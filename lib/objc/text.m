@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes strings of stacks, hangs, names and errors with the library's writers. See names.h. */
+/* Makes strings of stacks, snapshots, hangs, names and errors with the library's writers. See names.h. */
 #import <unspool-objc/USPThread.h>
 
 #import "lib/objc/arc.h"
@@ -82,6 +82,27 @@ NSString *uspi_objc_hang_text(const struct usp_hang *hang, const struct usp_hang
         string = [[NSString alloc] initWithBytes:text.bytes length:text.length encoding:NSUTF8StringEncoding];
     }
     free(text.bytes);
+    return USPI_AUTORELEASE(string);
+}
+
+NSString *uspi_objc_snapshot_text(const struct usp_snapshot *snapshot, uint32_t style) {
+    struct usp_format_options options;
+    struct usp_symbolizer *symbolizer = NULL;
+    struct usp_demangler *demangler = NULL;
+    struct gathered text = {NULL, 0, 0};
+    NSString *string = nil;
+    usp_format_options_init(&options);
+    options.style = style;
+    options.flags = USP_FORMAT_LINES;
+    /* Without these the text has no names. */
+    if (usp_symbolizer_create_for_snapshot(snapshot, NULL, &symbolizer) == USP_OK) options.symbolizer = symbolizer;
+    if (usp_demangler_create(USP_DEMANGLE_SHORT, &demangler) == USP_OK) options.demangler = demangler;
+    if (usp_format_snapshot(snapshot, &options, gather, &text) == USP_OK) {
+        string = [[NSString alloc] initWithBytes:text.bytes length:text.length encoding:NSUTF8StringEncoding];
+    }
+    free(text.bytes);
+    usp_demangler_free(demangler);
+    usp_symbolizer_free(symbolizer);
     return USPI_AUTORELEASE(string);
 }
 

@@ -217,8 +217,3 @@ public final class HangMonitor: @unchecked Sendable {
         }
     }
 }
-
-private func withOptionalCString<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {
-    guard let text else { return body(nil) }
-    return text.withCString { body($0) }
-}

@@ -29,6 +29,33 @@ public struct Snapshot: Sendable {
     public let stoppedNanoseconds: UInt64
     /// Messages for users about files that are missing or of another build, one sentence each.
     public let messages: [String]
+    /// Crash reports, and core files of Linux: what ended the process, in words. Nil: not known.
+    public let cause: String?
+    /// Crash reports (``CrashReporter``): what the program and the recorder have noted.
+    public let notes: [Note]
+
+    /// A text in a crash report.
+    public struct Note: Sendable, Hashable {
+        public enum Kind: Sendable, Hashable {
+            /// The last value that the program set for ``Note/key``.
+            case value
+            /// What the program did, the oldest first.
+            case breadcrumb
+            /// What the program's callback wrote after the crash.
+            case callback
+            /// What the recorder says about the report, such as threads that are missing.
+            case recorder
+            /// What the C library or a language's runtime says about the crash; ``Note/key`` names the message.
+            case message
+        }
+
+        public let kind: Kind
+        /// When it was set, in nanoseconds since 1970; nil: not known.
+        public let time: UInt64?
+        /// Empty except for values and messages.
+        public let key: String
+        public let text: String
+    }
 
     /// Captures another process on this machine. It is usually stopped for less than a millisecond. If the caller dies,
     /// the process is neither killed nor left stopped.
@@ -55,6 +82,11 @@ public struct Snapshot: Sendable {
     /// has its whole threads, and ``messages`` says so.
     public static func ofRawCapture(path: String) throws(UnspoolError) -> Snapshot {
         try make { options, snapshot, message, size in usp_snapshot_open_raw(path, options, snapshot, message, size) }
+    }
+
+    /// Reads a report of the crash kit (``CrashReporter/Report/snapshot()``).
+    static func ofCrashReport(directory: String, name: String) throws(UnspoolError) -> Snapshot {
+        try make { _, snapshot, message, size in usp_crash_open(directory, name, snapshot, message, size) }
     }
 
     /// Reads a core file, ELF or Mach-O, of any of the five processors.
@@ -105,6 +137,31 @@ public struct Snapshot: Sendable {
             sentences.append(String(cString: sentence))
         }
         messages = sentences
+        let crash = String(cString: info.crash)
+        cause = crash.isEmpty ? nil : crash
+        var texts: [Note] = []
+        // A later version may have other kinds.
+        for i in 0... {
+            guard let note = usp_snapshot_get_note(storage.snapshot, i)?.pointee else { break }
+            if let known = Note(note) { texts.append(known) }
+        }
+        notes = texts
+    }
+}
+
+extension Snapshot.Note {
+    fileprivate init?(_ note: usp_snapshot_note) {
+        switch note.kind {
+        case USP_NOTE_VALUE.rawValue: kind = .value
+        case USP_NOTE_BREADCRUMB.rawValue: kind = .breadcrumb
+        case USP_NOTE_CALLBACK.rawValue: kind = .callback
+        case USP_NOTE_RECORDER.rawValue: kind = .recorder
+        case USP_NOTE_MESSAGE.rawValue: kind = .message
+        default: return nil
+        }
+        time = note.time == 0 ? nil : note.time
+        key = String(cString: note.key)
+        text = String(cString: note.text)
     }
 }
 

@@ -6,6 +6,6 @@ configure_in objc --disable-static --enable-werror --enable-objc CFLAGS=-O2
 # Xcode's Debug builds define DEBUG, so no name of the library may be the same.
 make_in objc all CPPFLAGS=-DDEBUG=1
 make_in objc test-programs benchmarks
-programs='tests/objc/test_objc_hangs tests/objc/test_objc_stacks tests/objc/test_objc_threads tests/objc/test_thread_slots'
+programs='tests/objc/test_objc_crashes tests/objc/test_objc_hangs tests/objc/test_objc_stacks tests/objc/test_objc_threads tests/objc/test_thread_slots'
 make_in objc check VERBOSE=1 check_LTLIBRARIES= check_PROGRAMS="$programs" TESTS="$programs tests/monitor/glib.sh tests/source/check-exports.sh"
 "$top/tests/apple/objc.sh"

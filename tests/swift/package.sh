@@ -65,7 +65,7 @@ for example in "${examples[@]}"; do
 done
 
 # ---- a program that depends on it
-mkdir -p "$work/consumer/Sources/consumer"
+mkdir -p "$work/consumer/Sources/consumer" "$work/consumer/Sources/crasher"
 cat >"$work/consumer/Package.swift" <<END
 // swift-tools-version:6.0
 import PackageDescription
@@ -76,7 +76,8 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "consumer",
-            dependencies: [.product(name: "Unspool", package: "unspool"), .product(name: "CUnspool", package: "unspool")])$targets
+            dependencies: [.product(name: "Unspool", package: "unspool"), .product(name: "CUnspool", package: "unspool")]),
+        .executableTarget(name: "crasher", dependencies: [.product(name: "Unspool", package: "unspool")])$targets
     ])
 END
 cat >"$work/consumer/Sources/consumer/main.swift" <<'END'
@@ -100,6 +101,37 @@ for call in stack[0].inlined { print("inlined: \(call.function ?? "") (\(call.lo
 print("main: \(try Stack.capture(.main).symbolicated().first?.symbol?.name ?? "")")
 print("version: \(String(cString: usp_version_string()))")
 END
+cat >"$work/consumer/Sources/crasher/main.swift" <<'END'
+import Unspool
+
+@inline(never) func checkout(_ address: Int) { UnsafeMutablePointer<Int>(bitPattern: address)!.pointee = 1 }
+
+let folder = CommandLine.arguments[1]
+if CommandLine.arguments.count == 2 {
+    var options = CrashReporter.Options()
+    options.version = "1.0"
+    try CrashReporter.start(directory: folder, options: options)
+    try CrashReporter.set("cart", to: "3 things")
+    try CrashReporter.set("user", to: "gone")
+    try CrashReporter.set("user", to: nil)
+    try CrashReporter.note("opens the cart")
+    do { try CrashReporter.start(directory: folder) } catch { print("twice: \(error)") }
+    if folder.hasSuffix("/clean") { CrashReporter.stop() } else { checkout(CommandLine.arguments.count * 8) }
+} else {
+    let run = try CrashReporter.lastRun(in: folder, version: "1.0")
+    print("run: \(run.map { "\($0.verdict), \($0.crashesInARow) in a row" } ?? "none"), report: \(run?.report != nil)")
+    for report in try CrashReporter.reports(in: folder) {
+        let snapshot = try report.snapshot()
+        print("cause: \(snapshot.cause ?? "")")
+        for note in snapshot.notes { print("note: \(note.kind) \(note.key)=\(note.text)") }
+        print("first: \(snapshot.stacks[0].symbolicated()[0].symbol?.name ?? "")")
+        try report.markSent()
+    }
+    print("sent: \(try CrashReporter.reports(in: folder).map(\.isSent))")
+    for report in try CrashReporter.reports(in: folder) { try report.delete() }
+    print("left: \(try CrashReporter.reports(in: folder).count)")
+}
+END
 # Optimized, because the package's own tests are not.
 flags=(-c release -Xswiftc -g "${strict[@]}")
 if ! swift_in "$work/consumer" build "${flags[@]}" >"$work/build.log" 2>&1; then
@@ -117,8 +149,30 @@ grep -qx 'inlined: inlinedStep() (main.swift:6)' "$work/says" || fail "the inlin
 grep -qE '^(consumer_)?main in consumer \+ [0-9]+ \(main\.swift:10\)$' "$work/says" || fail "main is not on the stack"
 grep -qE '^main: (consumer_)?main$' "$work/says" || fail "the main thread's stack does not begin in the caller"
 grep -qx "version: $version" "$work/says" || fail "the program has another version"
+
+# ---- the crash kit: a run that crashes, and the next one, which reads its report. Swift's own handler, which starts a
+# debugger, is left out.
+crasher=$work/consumer/.build/release/crasher
+status=0
+{ SWIFT_BACKTRACE=enable=no "$crasher" "$work/reports"; } >/dev/null 2>&1 || status=$?
+[[ $status -eq 139 ]] || fail "the program that crashes ends with $status"
+"$crasher" "$work/reports" look >"$work/says" || fail "the crash report cannot be read"
+cat "$work/says"
+diff - "$work/says" <<'END' || fail "the crash report"
+run: crashed, 1 in a row, report: true
+cause: SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x10: a null pointer and an offset
+note: value cart=3 things
+note: breadcrumb =opens the cart
+first: checkout(_:)
+sent: [true]
+left: 0
+END
+mkdir "$work/run"
+[[ $("$crasher" "$work/run/clean") == 'twice: busy, try again' ]] || fail "a run that ends cleanly"
+"$crasher" "$work/run/clean" look >"$work/says" || fail "the directory of a clean run cannot be read"
+printf 'run: ended, 0 in a row, report: false\nsent: []\nleft: 0\n' | diff - "$work/says" || fail "a clean run"
 for example in "${examples[@]}"; do
-  "$work/consumer/.build/release/readme${example##*.}" >"$work/says.${example##*.}" || fail "README's example fails: $(cat "$example")"
+  (cd "$work/run" && "$work/consumer/.build/release/readme${example##*.}") >"$work/says.${example##*.}" || fail "README's example fails: $(cat "$example")"
 done
 grep -q '(main.swift:' "$work/says.2" || fail "README's example of a capture prints no line: $(cat "$work/says.2")"
 verdict

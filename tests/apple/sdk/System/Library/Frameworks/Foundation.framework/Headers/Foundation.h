@@ -112,6 +112,8 @@ typedef struct {
 @interface NSNumber : NSValue
 - (NSNumber *)initWithUnsignedLongLong:(unsigned long long)value;
 @property(readonly) unsigned long long unsignedLongLongValue;
++ (NSNumber *)numberWithDouble:(double)value;
++ (NSNumber *)numberWithUnsignedInt:(unsigned int)value;
 + (NSNumber *)numberWithUnsignedLongLong:(unsigned long long)value;
 @end
 
@@ -150,6 +152,7 @@ enum { NSUTF8StringEncoding = 4 };
 
 @interface NSDictionary<__covariant KeyType, __covariant ObjectType> : NSObject <NSCopying>
 - (nullable ObjectType)objectForKey:(KeyType)aKey;
++ (instancetype)dictionary;
 + (instancetype)dictionaryWithObject:(ObjectType)object forKey:(KeyType<NSCopying>)key;
 @end
 

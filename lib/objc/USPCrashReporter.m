@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Implements USPCrashReporter, its reports and its runs. See USPCrashReporter.h. */
+#import <unspool-objc/USPCrashReporter.h>
+
+#import "lib/objc/arc.h"
+#import "lib/objc/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns whether a call succeeded, and describes its failure. */
+static BOOL succeeded(int status, const char *sentence, NSError **error) {
+    if (status == USP_OK) return YES;
+    if (error != NULL) *error = uspi_objc_error(status, sentence != NULL && sentence[0] != '\0' ? sentence : NULL);
+    return NO;
+}
+
+@interface USPCrashReport ()
+- (id)initWithReport:(const struct usp_crash_report *)report directory:(NSString *)directory;
+@end
+
+@implementation USPCrashReport
+
+- (id)initWithReport:(const struct usp_crash_report *)report directory:(NSString *)directory {
+    self = [super init];
+    if (self == nil) return nil;
+    _directory = [directory copy];
+    _name = [uspi_objc_string(report->name) copy];
+    _started = report->started;
+    _size = report->bytes;
+    _sent = report->is_sent != 0;
+    return self;
+}
+
+- (void)dealloc {
+    USPI_RELEASE(_directory);
+    USPI_RELEASE(_name);
+    USPI_SUPER_DEALLOC();
+}
+
+- (NSString *)directory {
+    return _directory;
+}
+
+- (NSString *)name {
+    return _name;
+}
+
+- (NSTimeInterval)startTime {
+    return (NSTimeInterval)_started / 1e9;
+}
+
+- (uint64_t)size {
+    return _size;
+}
+
+- (BOOL)isSent {
+    return _sent;
+}
+
+/* Returns the report, which the caller frees; NULL: it cannot be read. */
+- (struct usp_snapshot *)openWithError:(NSError **)error {
+    struct usp_snapshot *snapshot = NULL;
+    char sentence[512] = "";
+    const int status =
+        usp_crash_open([_directory fileSystemRepresentation], [_name UTF8String], &snapshot, sentence, sizeof sentence);
+    return succeeded(status, sentence, error) ? snapshot : NULL;
+}
+
+- (NSString *)causeWithError:(NSError **)error {
+    struct usp_snapshot *snapshot = [self openWithError:error];
+    if (snapshot == NULL) return nil;
+    NSString *cause = uspi_objc_string(usp_snapshot_get_info(snapshot)->crash);
+    usp_snapshot_free(snapshot);
+    return cause;
+}
+
+- (NSString *)textWithError:(NSError **)error {
+    struct usp_snapshot *snapshot = [self openWithError:error];
+    if (snapshot == NULL) return nil;
+    NSString *text = uspi_objc_snapshot_text(snapshot, USP_FORMAT_CRASH_REPORT);
+    usp_snapshot_free(snapshot);
+    return text != nil || succeeded(USP_ERROR_NO_MEMORY, NULL, error) ? text : nil;
+}
+
+- (NSArray *)notesWithError:(NSError **)error {
+    const struct usp_snapshot_note *note;
+    struct usp_snapshot *snapshot = [self openWithError:error];
+    if (snapshot == NULL) return nil;
+    NSMutableArray *notes = [NSMutableArray array];
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
+        NSMutableDictionary *entry = [NSMutableDictionary dictionary];
+        [entry setObject:[NSNumber numberWithUnsignedInt:note->kind] forKey:@"kind"];
+        [entry setObject:[NSNumber numberWithDouble:(double)note->time / 1e9] forKey:@"time"];
+        [entry setObject:uspi_objc_string(note->key) forKey:@"key"];
+        [entry setObject:uspi_objc_string(note->text) forKey:@"text"];
+        [notes addObject:entry];
+    }
+    usp_snapshot_free(snapshot);
+    return notes;
+}
+
+- (BOOL)markSentWithError:(NSError **)error {
+    return succeeded(usp_crash_mark_sent([_directory fileSystemRepresentation], [_name UTF8String]), NULL, error);
+}
+
+- (BOOL)deleteWithError:(NSError **)error {
+    return succeeded(usp_crash_delete([_directory fileSystemRepresentation], [_name UTF8String]), NULL, error);
+}
+
+- (NSString *)description {
+    return [NSString stringWithFormat:@"crash report %@/%@", _directory, _name];
+}
+
+@end
+
+@interface USPCrashRun ()
+- (id)initWithRun:(const struct usp_crash_run *)run;
+@end
+
+@implementation USPCrashRun
+
+- (id)initWithRun:(const struct usp_crash_run *)run {
+    self = [super init];
+    if (self == nil) return nil;
+    _verdict = run->verdict;
+    _crashesInARow = run->crashes;
+    _started = run->started;
+    _lasted = run->lasted;
+    _evidence = [uspi_objc_string(run->evidence) copy];
+    if (run->report[0] != '\0') _reportName = [uspi_objc_string(run->report) copy];
+    return self;
+}
+
+- (void)dealloc {
+    USPI_RELEASE(_evidence);
+    USPI_RELEASE(_reportName);
+    USPI_SUPER_DEALLOC();
+}
+
+- (uint32_t)verdict {
+    return _verdict;
+}
+
+- (NSString *)evidence {
+    return _evidence;
+}
+
+- (NSUInteger)crashesInARow {
+    return _crashesInARow;
+}
+
+- (NSTimeInterval)startTime {
+    return (NSTimeInterval)_started / 1e9;
+}
+
+- (NSTimeInterval)lasted {
+    return (NSTimeInterval)_lasted / 1e9;
+}
+
+- (NSString *)reportName {
+    return _reportName;
+}
+
+@end
+
+@implementation USPCrashReporter
+
++ (BOOL)startWithDirectory:(NSString *)directory
+                   options:(const struct usp_crash_options *)options
+                     error:(NSError **)error {
+    struct usp_crash_options own;
+    usp_crash_options_init(&own);
+    /* A caller that was compiled for an earlier version has a shorter struct. */
+    if (options != NULL) memcpy(&own, options, options->size < sizeof own ? options->size : sizeof own);
+    own.size = sizeof own;
+    own.directory = [directory fileSystemRepresentation];
+    return succeeded(usp_crash_install(&own), NULL, error);
+}
+
++ (void)stop {
+    usp_crash_uninstall();
+}
+
++ (BOOL)setValue:(NSString *)value forCrashKey:(NSString *)key {
+    return usp_crash_set([key UTF8String], [value UTF8String]) == USP_OK;
+}
+
++ (BOOL)note:(NSString *)text {
+    return usp_crash_note([text UTF8String]) == USP_OK;
+}
+
++ (USPCrashRun *)lastRunInDirectory:(NSString *)directory version:(NSString *)version error:(NSError **)error {
+    struct usp_crash_run run;
+    const int status = usp_crash_last_run([directory fileSystemRepresentation], [version UTF8String], &run);
+    if (!succeeded(status, NULL, error)) return nil;
+    return USPI_AUTORELEASE([[USPCrashRun alloc] initWithRun:&run]);
+}
+
++ (NSArray *)reportsInDirectory:(NSString *)directory error:(NSError **)error {
+    struct usp_crash_report *found = NULL;
+    size_t count = 0, capacity = 0;
+    int status;
+    /* A crash of another process may add one meanwhile. */
+    while ((status = usp_crash_list([directory fileSystemRepresentation], found, capacity, &count)) == USP_OK ||
+           status == USP_ERROR_FULL) {
+        if (count <= capacity) break;
+        free(found);
+        capacity = count;
+        found = calloc(capacity, sizeof *found);
+        if (found != NULL) continue;
+        status = USP_ERROR_NO_MEMORY;
+        break;
+    }
+    NSMutableArray *reports = status == USP_OK ? [NSMutableArray arrayWithCapacity:count] : nil;
+    for (size_t i = 0; reports != nil && i < count; i++) {
+        USPCrashReport *report = [[USPCrashReport alloc] initWithReport:&found[i] directory:directory];
+        [reports addObject:report];
+        USPI_RELEASE(report);
+    }
+    free(found);
+    return succeeded(status, NULL, error) ? reports : nil;
+}
+
+@end

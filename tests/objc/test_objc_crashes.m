@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests USPCrashReporter with GNUstep: a child crashes, and its parent, as the next start, reads the report. */
+#define _GNU_SOURCE 1
+#import "tests/objc/objc_threads.h"
+
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static NSAutoreleasePool *pool;
+static NSString *folder;
+static int *volatile nowhere;
+static char said[] = "from the callback";
+
+static void set_up(void) {
+    char name[] = "/tmp/objc-crashes-XXXXXX";
+    pool = [[NSAutoreleasePool alloc] init];
+    ck_assert_ptr_nonnull(mkdtemp(name));
+    folder = [[NSString alloc] initWithUTF8String:name];
+}
+
+static void tear_down(void) {
+    char path[512];
+    DIR *listing = opendir([folder UTF8String]);
+    for (const struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", [folder UTF8String], entry -> d_name);
+        (void)unlink(path);
+    }
+    if (listing != NULL) closedir(listing);
+    (void)rmdir([folder UTF8String]);
+    [folder release];
+    [pool drain];
+}
+
+void culprit(void);
+STAND void culprit(void) { *nowhere = 1; }
+
+static void tell(void *context, char *text, size_t size) { snprintf(text, size, "%s", (const char *)context); }
+
+static void crash(void) {
+    struct usp_crash_options options;
+    NSError *error = nil;
+    usp_crash_options_init(&options);
+    options.version = "1.0";
+    options.timeout = 20000000000;
+    options.callback = tell;
+    options.context = said;
+    if (![USPCrashReporter startWithDirectory:folder options:&options error:&error]) _exit(97);
+    if ([USPCrashReporter startWithDirectory:folder options:NULL error:&error] || [error code] != USP_ERROR_BUSY)
+        _exit(96);
+    if (![USPCrashReporter setValue:@"3 things" forCrashKey:@"cart"] || ![USPCrashReporter note:@"opens the cart"])
+        _exit(95);
+    culprit();
+    _exit(94);
+}
+
+/* Runs a function in a child, and returns the child's exit status. */
+static int run_in_child(void (*function)(void)) {
+    int status = 0;
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        function();
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static BOOL mentions(NSString *text, const char *part) {
+    return [text rangeOfString:[NSString stringWithUTF8String:part]].length > 0;
+}
+
+static void check_note(NSArray *notes, uint32_t kind, const char *key, const char *text) {
+    unsigned found = 0;
+    for (NSUInteger i = 0; i < [notes count]; i++) {
+        NSDictionary *note = [notes objectAtIndex:i];
+        if ([[note objectForKey:@"kind"] unsignedIntValue] != kind) continue;
+        found++;
+        ck_assert_str_eq([[note objectForKey:@"key"] UTF8String], key);
+        ck_assert_str_eq([[note objectForKey:@"text"] UTF8String], text);
+    }
+    ck_assert_uint_eq(found, 1);
+}
+
+START_TEST(crash_is_found_at_the_next_start) {
+    NSError *error = nil;
+    const int status = run_in_child(crash);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGSEGV);
+    USPCrashRun *run = [USPCrashReporter lastRunInDirectory:folder version:@"1.0" error:&error];
+    ck_assert_uint_eq([run verdict], USP_CRASH_CRASHED);
+    ck_assert_uint_eq([run crashesInARow], 1);
+    ck_assert([run startTime] > 1.6e9);
+    ck_assert([run lasted] >= 0);
+    ck_assert([[run evidence] length] > 0);
+    NSArray *reports = [USPCrashReporter reportsInDirectory:folder error:&error];
+    ck_assert_uint_eq([reports count], 1);
+    USPCrashReport *report = [reports objectAtIndex:0];
+    ck_assert([[run reportName] isEqualToString:[report name]]);
+    ck_assert([[report directory] isEqualToString:folder]);
+    ck_assert([report startTime] == [run startTime]);
+    ck_assert_uint_gt([report size], 1000);
+    ck_assert(![report isSent]);
+    ck_assert(mentions([report causeWithError:&error], "SIGSEGV"));
+    NSString *text = [report textWithError:&error];
+    ck_assert(mentions(text, "culprit"));
+    NSArray *notes = [report notesWithError:&error];
+    check_note(notes, USP_NOTE_VALUE, "cart", "3 things");
+    check_note(notes, USP_NOTE_BREADCRUMB, "", "opens the cart");
+    check_note(notes, USP_NOTE_CALLBACK, "", "from the callback");
+    ck_assert_uint_eq([notes count], 3);
+    ck_assert(mentions([report description], [[report name] UTF8String]));
+    ck_assert([report markSentWithError:&error]);
+    reports = [USPCrashReporter reportsInDirectory:folder error:&error];
+    ck_assert([[reports objectAtIndex:0] isSent]);
+    ck_assert([report deleteWithError:&error]);
+    ck_assert_uint_eq([[USPCrashReporter reportsInDirectory:folder error:&error] count], 0);
+    /* The report is gone: each method says so. */
+    ck_assert([report textWithError:&error] == nil);
+    ck_assert_int_eq([error code], USP_ERROR_NOT_FOUND);
+    ck_assert([report causeWithError:NULL] == nil);
+    ck_assert([report notesWithError:NULL] == nil);
+    ck_assert(![report deleteWithError:&error]);
+    run = [USPCrashReporter lastRunInDirectory:folder version:nil error:&error];
+    ck_assert_uint_eq([run verdict], USP_CRASH_CRASHED);
+    ck_assert([run reportName] == nil);
+}
+END_TEST
+
+static void stop(void) {
+    if (![USPCrashReporter startWithDirectory:folder options:NULL error:NULL]) _exit(97);
+    [USPCrashReporter stop];
+    if ([USPCrashReporter note:@"too late"]) _exit(96);
+}
+
+START_TEST(clean_run_has_no_report) {
+    USPCrashRun *run = [USPCrashReporter lastRunInDirectory:folder version:nil error:NULL];
+    ck_assert_uint_eq([run verdict], USP_CRASH_NO_RUN);
+    ck_assert_int_eq(run_in_child(stop), 0);
+    run = [USPCrashReporter lastRunInDirectory:folder version:nil error:NULL];
+    ck_assert_uint_eq([run verdict], USP_CRASH_ENDED);
+    ck_assert_uint_eq([run crashesInARow], 0);
+    ck_assert([run reportName] == nil);
+    ck_assert_uint_eq([[USPCrashReporter reportsInDirectory:folder error:NULL] count], 0);
+}
+END_TEST
+
+START_TEST(failures_are_errors) {
+    NSError *error = nil;
+    ck_assert(![USPCrashReporter startWithDirectory:@"/no/such/folder/reports" options:NULL error:&error]);
+    ck_assert_int_eq([error code], USP_ERROR_NOT_FOUND);
+    ck_assert(![USPCrashReporter startWithDirectory:@"" options:NULL error:&error]);
+    ck_assert_int_eq([error code], USP_ERROR_ARGUMENT);
+    ck_assert(![USPCrashReporter setValue:nil forCrashKey:@"cart"]);
+}
+END_TEST
+
+int main(void) {
+    TCase *crashes = tcase_create("crashes");
+    tcase_add_checked_fixture(crashes, set_up, tear_down);
+    tcase_set_timeout(crashes, 60);
+    add_tests(crashes, crash_is_found_at_the_next_start, clean_run_has_no_report, failures_are_errors);
+    return run_suite("crash reports as objects", crashes);
+}
