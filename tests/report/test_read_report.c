@@ -625,6 +625,37 @@ static const struct shown json_reports[] = {
      "\"" UUID_A "\"}]},\"senderImageUUID\":\"" UUID_A "\",\"senderImagePath\":\"/x/App\"}]",
      {"PID:                 42\n\nApplication Specific Information:\nno queue\n\n", "f100 + 4", "----\n\n", "second",
       "f110 + 4"}},
+    /* App Store Connect, "Download logs for a diagnostic signature": no offsets where addresses have names. */
+    {"{\"productData\":[{\"signatureId\":\"0\",\"diagnosticLogs\":[{\"diagnosticMetaData\":{\"event\":\"disk writes\","
+     "\"writesCaused\":\"1073.76 MB\"},\"callStackTree\":[{\"callStacks\":[{\"callStackRootFrames\":[{"
+     "\"offsetIntoBinaryTextSegment\":\"\",\"offsetIntoSymbol\":\"32\",\"symbolName\":\"save\",\"address\":"
+     "\"0x100000084\",\"binaryUUID\":\"" UUID_A "\",\"binaryName\":\"App\",\"lineNumber\":\"1466\",\"sampleCount\":51,"
+     "\"fileName\":\"init.c\",\"subFrames\":[{\"offsetIntoBinaryTextSegment\":\"\",\"offsetIntoSymbol\":\"112\","
+     "\"symbolName\":\"write\",\"address\":\"0x180000078\",\"binaryUUID\":\"" UUID_B "\",\"binaryName\":"
+     "\"libz.dylib\",\"sampleCount\":51,\"subFrames\":[]}]}]}]}]}]}]}",
+     {"Event:               disk writes\n", "Heaviest stack:\n  51   save + 32 (init.c:1466) (in App) [0x100000084]\n",
+      "  51   write + 112 (in libz.dylib) [0x180000078]\nCall tree:\n"}},
+};
+
+/* Lines of which a public report showed that threads were not found. */
+static const struct shown line_reports[] = {
+    /* rust-minidump: the thread's name and id are in its heading. */
+    {"Operating system: Mac OS X\n\nThread 0 main (crashed) - tid: 4611\n 0  App!draw [view.m : 14 + 0x4]\n\n"
+     "Thread 1  - tid: 5379\n 0  0xf00800 (unloaded many.dll@0x460) (unloaded solo.dll@0x5e0)\n\n"
+     "Thread 2 io worker - tid: 77\n 0  App + 0x100\n\nLoaded modules:\n",
+     {"Thread 0 name:  main\nThread 0 Crashed:\n0   " APP, "draw (view.m:14)\n\nThread 1:\n0   ???",
+      "0x0000000000f00800 ???\n", "Thread 2 name:  io worker\nThread 2:\n0   " APP}},
+    /* Abseil, as Ray writes it: the second stack is not a part of the first. */
+    {"*** SIGSEGV received at time=1709021359 on cpu 44 ***\nPC: @     0x7f3c5f628350  (unknown)  (unknown)\n"
+     "[2024-02-27 16:09:19,106 E 19394 19394] logging.cc:361: *** SIGABRT received at time=1709021359 on cpu 4 ***\n"
+     "[2024-02-27 16:09:19,108 E 19394 19394] logging.cc:361: PC: @     0x7f3c5f628351  (unknown)  (unknown)\n",
+     {"SIGSEGV received at time=1709021359 on cpu 44:\n0   ???", "0x00007f3c5f628350 ???\n\n",
+      "SIGABRT received at time=1709021359 on cpu 4:\n0   ???", "0x00007f3c5f628351 ???\n"}},
+    /* lldb: registers and `thread info` have addresses with names, but are not frames. */
+    {"* thread #1, queue = 'q', stop reason = signal SIGABRT\n  * frame #0: 0x0000000100000100 App`draw + 10\n"
+     "(lldb) register read\n       rip = 0x0000000100000100  App`draw + 10\n(lldb) thread info\n"
+     "thread #1: tid = 0x81b0d, 0x0000000100000100 App`draw + 10, queue = 'q'\n",
+     {"Thread 1 Crashed:\n0   " APP "0x0000000100000100 draw + 10\n\n"}},
 };
 
 /* The text is cut off inside the third frame, after an image; a number at the end may be a part of one. Nothing of the
@@ -712,6 +743,9 @@ START_TEST(jetsam) {
 END_TEST
 
 START_TEST(other_json) { check_shown(&json_reports[_i]); }
+END_TEST
+
+START_TEST(other_lines) { check_shown(&line_reports[_i]); }
 END_TEST
 
 /* Apple, MXDiskWriteExceptionDiagnostic (MetricKit's header) and MXAppLaunchDiagnostic. */
@@ -1202,6 +1236,7 @@ int main(void) {
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);
+    add_loop_tests(tcase, 0, ELEMENTS(line_reports), other_lines);
     tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);

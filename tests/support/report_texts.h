@@ -344,20 +344,26 @@ static const struct text apple_texts[] = {
      "\t0x100000200 - /Applications/App.app/App : _mh_execute_header\n"
      "\t0x100000300 - /Applications/App.app/App : mono_dump_native_crash_info\n"
      "\t0x180000400 - /usr/lib/libz.dylib :\n"
+     "\t0x100000500 - App : (null)\n"
+     "\t0x180000600 - .../bin/libcoreclr.dylib : monoeg_g_log\n"
      "\t0x300000000 - Unknown\n" IMAGES,
      "\tNative stacktrace:\n"
      "\t0x100000100 - /Applications/App.app/App : id.App:100 + 7\n"
      "\t0x100000200 - /Applications/App.app/App : id.App:200 + 7\n"
      "\t0x100000300 - /Applications/App.app/App : mono_dump_native_crash_info\n"
      "\t0x180000400 - /usr/lib/libz.dylib : id.libz.dylib:400 + 7\n"
+     "\t0x100000500 - App : id.App:500 + 7\n"
+     "\t0x180000600 - .../bin/libcoreclr.dylib : monoeg_g_log\n"
      "\t0x300000000 - Unknown\n" IMAGES,
      "\tNative stacktrace:\n"
      "\t0x100000100 - /Applications/App.app/App : (null)\n"
      "\t0x100000200 - /Applications/App.app/App : _mh_execute_header\n"
      "\t0x100000300 - /Applications/App.app/App : mono_dump_native_crash_info\n"
      "\t0x180000400 - /usr/lib/libz.dylib :\n"
+     "\t0x100000500 - App : (null)\n"
+     "\t0x180000600 - .../bin/libcoreclr.dylib : monoeg_g_log\n"
      "\t0x300000000 - Unknown\n" IMAGES,
-     5, 0},
+     7, 0},
     /* lldb 1500 and 19. */
     {"lldb",
      "* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"
@@ -366,6 +372,8 @@ static const struct text apple_texts[] = {
      "    frame #2: 0x0000000180000300 libz.dylib`start + 2236\n"
      "    frame #3: 0x0000000100000400 App`-[View draw:](self=0x0, _cmd=\"draw:\") + 44 at view.m:14:3 [opt]\n"
      "    frame #4: 0x0000000300000000\n"
+     "       rip = 0x0000000180000500  libz.dylib`inflate + 10\n"
+     "* thread #1: tid = 0x81b0d, 0x0000000180000500 libz.dylib`inflate + 10, queue = 'q'\n"
      "(lldb) image list\n"
      "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App \n"
      "      /x/App.app.dSYM/Contents/Resources/DWARF/App\n"
@@ -376,6 +384,8 @@ static const struct text apple_texts[] = {
      "    frame #2: 0x0000000180000300 libz.dylib`start + 2236\n"
      "    frame #3: 0x0000000100000400 App`-[View draw:](self=0x0, _cmd=\"draw:\") + 44 at view.m:14:3 [opt]\n"
      "    frame #4: 0x0000000300000000\n"
+     "       rip = 0x0000000180000500  libz.dylib`inflate + 10\n"
+     "* thread #1: tid = 0x81b0d, 0x0000000180000500 libz.dylib`inflate + 10, queue = 'q'\n"
      "(lldb) image list\n"
      "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App \n"
      "      /x/App.app.dSYM/Contents/Resources/DWARF/App\n"
@@ -386,6 +396,8 @@ static const struct text apple_texts[] = {
      "    frame #2: 0x0000000180000300 libz.dylib`start + 2236\n"
      "    frame #3: 0x0000000100000400 App`-[View draw:](self=0x0, _cmd=\"draw:\") + 44 at view.m:14:3 [opt]\n"
      "    frame #4: 0x0000000300000000\n"
+     "       rip = 0x0000000180000500  libz.dylib`inflate + 10\n"
+     "* thread #1: tid = 0x81b0d, 0x0000000180000500 libz.dylib`inflate + 10, queue = 'q'\n"
      "(lldb) image list\n"
      "[  0] " UUID_A " 0x0000000100000000 /Applications/App.app/App \n"
      "      /x/App.app.dSYM/Contents/Resources/DWARF/App\n"
@@ -399,6 +411,7 @@ static const struct text apple_texts[] = {
      "    @        0x100000300  (unknown)  (unknown)\n"
      "    @        0x100000400         96\n"
      "    @        0x180000500         48  main\n"
+     "#     @        0x180000480         96  testing::Test::Run()\n"
      "*** Check failure stack trace: ***\n"
      "    @        0x100000600  (unknown)\n"
      "(pid=gcs_server)     @        0x180000700  google::LogMessage::Fail()\n" IMAGES,
@@ -408,6 +421,7 @@ static const struct text apple_texts[] = {
      "    @        0x100000300  (unknown)  id.App:300+0x7\n"
      "    @        0x100000400         96  id.App:400+0x7\n"
      "    @        0x180000500         48  main\n"
+     "#     @        0x180000480         96  testing::Test::Run()\n"
      "*** Check failure stack trace: ***\n"
      "    @        0x100000600  id.App:600+0x7\n"
      "(pid=gcs_server)     @        0x180000700  google::LogMessage::Fail()\n" IMAGES,
@@ -417,10 +431,11 @@ static const struct text apple_texts[] = {
      "    @        0x100000300  (unknown)  (unknown)\n"
      "    @        0x100000400         96\n"
      "    @        0x180000500         48  main\n"
+     "#     @        0x180000480         96  testing::Test::Run()\n"
      "*** Check failure stack trace: ***\n"
      "    @        0x100000600  (unknown)\n"
      "(pid=gcs_server)     @        0x180000700  google::LogMessage::Fail()\n" IMAGES,
-     7, 0},
+     8, 0},
     /* breakpad src/processor/stackwalk_common.cc, rust-minidump process_state.rs. */
     {"minidump-stackwalk",
      "Operating system: iOS\n"
@@ -433,6 +448,7 @@ static const struct text apple_texts[] = {
      " 2  App!-[View draw:] [view.m : 14 + 0x4]\n"
      " 3  App!main + 0x10\n"
      " 4  0x7fff5fbff8a0\n"
+     " 5  0xf00800 (unloaded many.dll@0x460|0x700) (unloaded solo.dll@0x5e0)\n"
      "10  libc.so.6 + 0x300\n"
      "\n"
      "Loaded modules:\n"
@@ -449,6 +465,7 @@ static const struct text apple_texts[] = {
      " 2  App!-[View draw:] [view.m : 14 + 0x4]\n"
      " 3  App!main + 0x10\n"
      " 4  0x7fff5fbff8a0\n"
+     " 5  0xf00800 (unloaded many.dll@0x460|0x700) (unloaded solo.dll@0x5e0)\n"
      "10  libc.so.6!libc.so.6:300 + 0x7\n"
      "\n"
      "Loaded modules:\n"
@@ -465,13 +482,14 @@ static const struct text apple_texts[] = {
      " 2  App!-[View draw:] [view.m : 14 + 0x4]\n"
      " 3  App!main + 0x10\n"
      " 4  0x7fff5fbff8a0\n"
+     " 5  0xf00800 (unloaded many.dll@0x460|0x700) (unloaded solo.dll@0x5e0)\n"
      "10  libc.so.6!libc.so.6:300 + 0x7\n"
      "\n"
      "Loaded modules:\n"
      "0x100000000 - 0x10000ffff  App  ???  (main)  (WARNING: No symbols, App, " ID_16 "0)\n"
      "0x180000000 - 0x18000ffff  libz.dylib  1.2.3.4\n"
      "0x7f3735d35000 - 0x7f3735ecefff  libc.so.6  ???  (WARNING: No symbols, libc.so.6, " ID_16 "0)\n",
-     6, 0},
+     7, 0},
     /* sample(1): the list below the tree. */
     {"sample",
      "Sort by top of stack, same collapsed (when >= 5):\n"

@@ -63,13 +63,21 @@ static void take_second_name(struct uspi_span rest, struct uspi_frame *frame) {
     frame->replaced.length = text.length;
 }
 
+/* Whether a name is one of lldb, "App`main", which it writes after addresses in registers and threads, too: lines that
+ * are not frames. Swift's names may have two of these marks. */
+static bool is_name_of_lldb(struct uspi_span name) {
+    unsigned marks = 0;
+    for (size_t at = 0; (at = uspi_span_find(name, at, USPI_SPAN("`"))) < name.length; at++) marks++;
+    return marks % 2 != 0;
+}
+
 static bool take_address_line(struct uspi_span line, size_t at_address, size_t after_address,
                               struct uspi_frame *frame) {
     uint64_t offset, load;
     size_t at = 0;
     struct uspi_span before = uspi_span_trim_right(ahead(line, at_address));
     const struct uspi_span rest = uspi_span_trim_left(uspi_span_after(line, after_address));
-    if (!uspi_take_symbol(rest, frame, &offset)) return false;
+    if (!uspi_take_symbol(rest, frame, &offset) || is_name_of_lldb(frame->name)) return false;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
     if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_is_invented(frame->name)) {

@@ -5,6 +5,7 @@
  *      at App!<BaseAddress>+0x4104                   Native AOT: an offset from the load address
  *      at App.Main() + 0x1d
  *   \t0x104e60104 - /private/var/App.app/App : (null)
+ *   \t0x104e60104 - mono : main                     the program as it was called, or a path from the current folder
  *   \t0x104e60104 - Unknown
  *
  * Both write return addresses.
@@ -57,6 +58,12 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
     return frame->name.length > 0;
 }
 
+/* Whether this is a file as the loader names it: a path, or a word. */
+static bool is_image_of_mono(struct uspi_span image) {
+    if (uspi_span_begins(image, USPI_SPAN("/"))) return true;
+    return image.length > 0 && !uspi_span_has(image, USPI_SPAN(" ")) && !uspi_span_begins(image, USPI_SPAN("0x"));
+}
+
 static bool find_mono(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(line);
     size_t at = 0;
@@ -72,7 +79,7 @@ static bool find_mono(struct uspi_span line, size_t from, struct uspi_frame *fra
     const size_t colon = uspi_span_find(text, at, USPI_SPAN(" : "));
     if (colon == text.length && !uspi_span_ends(text, USPI_SPAN(" :"))) return false;
     frame->image = uspi_span_part(text, at, colon < text.length ? colon : text.length - 2);
-    if (!uspi_span_begins(frame->image, USPI_SPAN("/"))) return false;
+    if (!is_image_of_mono(frame->image)) return false;
     frame->name = frame->replaced = uspi_span_after(text, colon + 3);
     if (colon == text.length) frame->replaced = uspi_span_part(line, text.length, text.length);
     if (uspi_is_placeholder(frame->name) || uspi_span_is(frame->name, USPI_SPAN("(null)"))) return true;

@@ -5,6 +5,7 @@
  *       @        0x104e60104  (unknown)                    glog: the name, or "(unknown)"
  *       @     0x55d0c0001139         80  main               Abseil: the frame's size, or "(unknown)", then the name
  *   (pid=gcs_server)     @     0x55d0c0001139         80  main     Ray
+ *   #     @     0x55d0c0001139         80  main                    in a comment
  *
  * The addresses are return addresses, but that after "PC:". A program without its symbolizer writes no name.
  * Sources: glog src/utilities.cc (DumpPCAndSymbol); abseil-cpp absl/debugging/internal/examine_stack.cc. */
@@ -56,11 +57,13 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     static const struct uspi_span stacks[] = {USPI_SPAN_INIT(" received at time="),
                                               USPI_SPAN_INIT("Check failure stack trace"),
                                               USPI_SPAN_INIT("; stack trace: ***")};
-    if (!uspi_span_begins(line, USPI_SPAN("*** "))) return false;
+    /* Logs may write their own fields before it. */
+    const size_t mark = uspi_span_find(line, 0, USPI_SPAN("*** "));
+    if (mark == line.length || !uspi_begins_word(line, mark)) return false;
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
-        if (!uspi_span_has(line, stacks[i])) continue;
+        if (!uspi_span_has(uspi_span_after(line, mark), stacks[i])) continue;
         heading->kind = USPI_HEADING_STACK;
-        heading->name = uspi_span_after(line, 4);
+        heading->name = uspi_span_after(line, mark + 4);
         if (uspi_span_ends(heading->name, USPI_SPAN(" ***"))) heading->name.length -= 4;
         return true;
     }
@@ -70,7 +73,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
 const struct uspi_line_shape uspi_glog_lines = {
     .name = "glog",
     .frame_bytes = USPI_HAS_X,
-    .frame_begins = USPI_BEGINS_OTHER | USPI_BEGINS_BRACKET,
+    .frame_begins = USPI_BEGINS_OTHER | USPI_BEGINS_BRACKET | USPI_BEGINS_HASH,
     .frame = find_frame,
     .heading = find_heading,
     .put = put,

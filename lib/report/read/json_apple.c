@@ -251,16 +251,15 @@ static bool has_below(const struct uspi_json_object *object) {
 /* Reads a frame. In crashes the root is the innermost frame, and the frames below it are its callers. Trees of samples
  * may have the opposite order. */
 static bool find_metrickit_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
-    uint64_t offset, count;
-    if (!uspi_slot_uint(object, USPI_SLOT_TEXT_OFFSET, &offset)) return false;
-    frame->frame.flags = USPI_FRAME_OFFSET | USPI_FRAME_LEAF;
-    frame->frame.offset = offset;
+    uint64_t offset = 0, count;
     /* Apple describes the address as optional: CallStackFrame.address; App Store Connect's
-     * DiagnosticLogCallStackNode. */
-    if (uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address)) {
-        frame->frame.flags = USPI_FRAME_ADDRESS | USPI_FRAME_OFFSET;
-        take_text_offset(frame->frame.address, offset, &frame->frame);
-    }
+     * DiagnosticLogCallStackNode. The latter's offset is an empty string where the address has a name. */
+    const bool has_offset = uspi_slot_uint(object, USPI_SLOT_TEXT_OFFSET, &offset);
+    const bool is_placed = uspi_slot_uint(object, USPI_SLOT_ADDRESS, &frame->frame.address);
+    if (!has_offset && !is_placed) return false;
+    frame->frame.flags = (has_offset ? USPI_FRAME_OFFSET : 0) | (is_placed ? USPI_FRAME_ADDRESS : USPI_FRAME_LEAF);
+    frame->frame.offset = offset;
+    if (has_offset && is_placed) take_text_offset(frame->frame.address, offset, &frame->frame);
     const bool is_plain = (frame->frame.flags & USPI_FRAME_LEAF) != 0;
     const bool is_root = uspi_metrickit_is_root_list(object->list_key);
     frame->frame.flags &= ~(unsigned)USPI_FRAME_LEAF;
@@ -326,6 +325,8 @@ static const struct uspi_json_field metrickit_fields[] = {
     {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.hangDuration"},
     {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.totalCPUTime"},
     {.field = USPI_FIELD_DURATION, .path = "diagnosticMetaData.launchDuration"},
+    /* App Store Connect's logs say what happened; MetricKit's have one list for each kind. */
+    {.field = USPI_FIELD_EVENT, .path = "diagnosticMetaData.event"},
     {.field = USPI_FIELD_EVENT, .path = "diagnosticMetaData.writesCaused"},
     {.field = USPI_FIELD_EXCEPTION_TYPE,
      .path = "diagnosticMetaData.exceptionType",
@@ -339,7 +340,7 @@ static const struct uspi_json_field metrickit_fields[] = {
      .more = "diagnosticMetaData.objectiveCexceptionReason.exceptionName"},
     {.field = USPI_FIELD_TERMINATION, .path = "diagnosticMetaData.terminationReason"},
     {.field = USPI_FIELD_VM_REGION, .path = "diagnosticMetaData.virtualMemoryRegionInfo"},
-    /* iOS 27: DiagnosticReport, whose diagnostic has its facts beside the tree; and App Store Connect's logs */
+    /* iOS 27: DiagnosticReport, whose diagnostic has its facts beside the tree */
     {.field = USPI_FIELD_EXCEPTION_TYPE,
      .path = "exceptionType",
      .more = "signal",
@@ -356,7 +357,6 @@ static const struct uspi_json_field metrickit_fields[] = {
     {.field = USPI_FIELD_DURATION, .path = "hangDuration"},
     {.field = USPI_FIELD_DURATION, .path = "totalCPUTime"},
     {.field = USPI_FIELD_DURATION, .path = "launchDuration"},
-    {.field = USPI_FIELD_EVENT, .path = "diagnosticMetaData.event"},
     {.field = USPI_FIELD_VERSION, .path = "diagnosticMetaData.buildVersion"},
     {.path = NULL},
 };

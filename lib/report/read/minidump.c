@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the text of minidump-stackwalk (Breakpad's and Rust's), and its list of modules.
  *
- *   Thread 0 (crashed)
+ *   Thread 0 (crashed)                           Rust's tool: Thread 0 main (crashed) - tid: 4611
  *    0  App + 0x4004
  *       x0 = 0x0000000000000000   pc = 0x0000000104e60004
  *       Found by: given as instruction pointer in context
  *    1  App!-[View draw:] [view.m : 14 + 0x4]
  *    2  0x7fff5fbff8a0
+ *    3  0xf00800 (unloaded many.dll@0x460)       modules that were there before; Rust's tool
  *   Loaded modules:
  *   0x104e5c000 - 0x104e6ffff  App  ???  (main)  (WARNING: No symbols, App, 4C4C44A555553144A1B20123456789AB0)
  *
@@ -63,7 +64,8 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
                  plus = uspi_span_find_last(text, USPI_SPAN(" + 0x"));
     size_t end = plus + 3;
     frame->flags |= USPI_FRAME_INDEX;
-    if (uspi_scan_hex(text, &at, &frame->address) && at == text.length) {
+    if (uspi_scan_hex(text, &at, &frame->address) &&
+        (at == text.length || uspi_span_has_at(text, at, USPI_SPAN(" (unloaded ")))) {
         frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NOWHERE;
         frame->replaced = uspi_span_part(line, at, at);
         return true;
@@ -121,6 +123,18 @@ static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
 }
 
 /* "Thread 0 (crashed)", "Thread 1", "Thread 1 name - tid: 42", "Crash reason:  SIGSEGV", "Operating system: iOS" */
+/* Reads " - tid: 4611" at the end of a heading, and cuts it off. Rust's tool writes it. */
+static bool take_thread_id(struct uspi_span *text, struct uspi_heading *heading) {
+    static const struct uspi_span label = USPI_SPAN_INIT(" - tid: ");
+    const size_t begin = uspi_span_find_last(*text, label);
+    size_t at = begin + label.length;
+    if (begin == text->length || !uspi_scan_decimal(*text, &at, &heading->id) || at != text->length) return false;
+    heading->flags |= USPI_THREAD_ID;
+    text->length = begin;
+    return true;
+}
+
+/* "Thread 0 (crashed)", "Thread 1"; and of Rust's tool "Thread 0 main (crashed) - tid: 4611" */
 static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     static const struct uspi_field_label labels[] = {
         {USPI_SPAN_INIT("Operating system: "), USPI_FIELD_OS_VERSION, false},
@@ -139,13 +153,16 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
     if (!uspi_skip(text, &at, USPI_SPAN("Thread ")) || !uspi_scan_decimal(text, &at, &heading->number)) return false;
     heading->kind = USPI_HEADING_THREAD;
     heading->flags = USPI_THREAD_NUMBER;
-    const struct uspi_span rest = uspi_span_after(text, at);
+    struct uspi_span rest = uspi_span_after(text, at);
+    const bool has_id = take_thread_id(&rest, heading);
     if (uspi_span_ends(rest, USPI_SPAN(" (crashed)"))) {
         heading->flags |= USPI_THREAD_CRASHED;
-        heading->name = uspi_span_trim(uspi_span_part(rest, 0, rest.length - 10));
-        return true;
+        rest.length -= 10;
+    } else if (!has_id && rest.length > 0) {
+        return false;
     }
-    return rest.length == 0;
+    heading->name = uspi_span_trim(rest);
+    return true;
 }
 
 const struct uspi_line_shape uspi_minidump_lines = {
