@@ -64,6 +64,8 @@ static void put_bundle(char *to, const char *path, bool together) {
  * .xcframework. */
 static int search_beside(const struct usp_image *image, const struct uspi_search *search, const char *of,
                          struct uspi_file **file, struct uspi_error *error) {
+    /* An image of an index has no path. */
+    if (of[0] == '\0') return uspi_error_set(error, USP_ERROR_NOT_FOUND, "it has no path");
     const size_t capacity = strlen(of) + sizeof TOGETHER + sizeof SUFFIX;
     char *path = calloc(2, capacity);
     if (path == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", of);

@@ -65,7 +65,7 @@ static bool add_callee(void *context, const char *name) {
 /* Opens the store's index of the image's build, if it is intact. Returns NULL when there is none. */
 static struct uspi_index_file *open_kept(const char *store, const struct usp_image *image) {
     struct uspi_index_file *kept;
-    if (uspi_index_file_find(store, image, &kept, NULL) != USP_OK) return NULL;
+    if (uspi_index_file_find(store, image, true, &kept, NULL) != USP_OK) return NULL;
     if (uspi_index_file_check(kept, NULL) == USP_OK) return kept;
     uspi_index_file_close(kept);
     return NULL;

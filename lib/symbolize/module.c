@@ -31,7 +31,7 @@ struct named {
 };
 
 /* How many excerpts are made of tables that skip what lies outside of them. Then the whole index costs less. */
-#define EXCERPTS_MAX 16u
+#define EXCERPTS_MAX 32u
 
 /* What is looked up: an address, or the whole index. */
 struct lookup {
@@ -271,15 +271,15 @@ static bool add_expected(void *context, usp_addr address) {
     return plan->has_room;
 }
 
-/* Plans an excerpt for this lookup and the expected ones. If no other address of the image is expected, the excerpt has
- * only the symbol that holds this one. Returns false when the addresses need more windows than an excerpt has. */
+/* Plans an excerpt for this lookup and the expected ones. If no other address of the image is expected, or another
+ * excerpt costs little, the excerpt has only the symbol that holds this one. Returns false when the addresses need more windows than an excerpt has. */
 static bool plan_excerpt(const struct uspi_module *module, const struct uspi_tables *tables,
                          const struct lookup *lookup, struct uspi_excerpt *excerpt) {
     const struct usp_image *image = &module->image;
     const struct uspi_expected *expected = lookup->expected;
     usp_addr start;
     uspi_excerpt_begin(excerpt);
-    struct plan plan = {excerpt, image->slide, lookup->address, expected != NULL,
+    struct plan plan = {excerpt, image->slide, lookup->address, expected != NULL || tables->skips,
                         uspi_excerpt_add(excerpt, lookup->address)};
     if (plan.has_room && expected != NULL) {
         expected->visit(expected, image->load_address, image->end, add_expected, &plan);

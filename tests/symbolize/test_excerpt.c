@@ -156,6 +156,60 @@ START_TEST(stored_symbols) {
 }
 END_TEST
 
+/* Of the answers of two tables, the symbolizer takes the one with the higher start, if its function holds the address. */
+static bool is_best(const struct uspi_symbol_answer *a, const struct uspi_symbol_answer *best, usp_addr address) {
+    const bool holds = a->name != NULL && (a->size == 0 || address - a->start < a->size);
+    return holds && (best->name == NULL || a->start > best->start);
+}
+
+/* Excerpts of a single function, which read only the symbols from its start on, have together the answer of both whole
+ * indexes. */
+START_TEST(stored_symbols_of_one_function) {
+    static const uint32_t strategies[] = {USP_STRATEGY_SYMTAB, USP_STRATEGY_OBJC_METADATA};
+    struct uspi_names *names = uspi_names_create();
+    struct uspi_tables *tables[2];
+    struct uspi_index whole[2];
+    unsigned compared = 0;
+    srand((unsigned)_i + 1);
+    make_folder();
+    struct uspi_index_file *index = make_stored();
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_int_eq(uspi_index_tables_open(index, strategies[i], 0x1000, &tables[i]), USP_OK);
+        index_tables(tables[i], NULL, &whole[i]);
+    }
+    for (usp_addr at = BASE + 0x1000 - 5; at < BASE + 0x1000 + STORED_SPAN + 70; at++) {
+        struct uspi_symbol_answer answer, best = {0}, best_of_whole = {0};
+        usp_addr low, start;
+        if (!tables[0]->nearest(tables[0], at, &low)) continue;
+        compared++;
+        for (unsigned i = 0; i < 2; i++) {
+            struct uspi_excerpt excerpt;
+            struct uspi_index part;
+            ck_assert(tables[i]->nearest(tables[i], at, &start) && start == low);
+            uspi_excerpt_begin_at(&excerpt, low, at);
+            index_tables(tables[i], &excerpt, &part);
+            (void)ask_tables(tables[i], &part, at, names, &answer, &start);
+            ck_assert_msg(uspi_excerpt_decides(&excerpt, at, start), "%#llx", (unsigned long long)at);
+            if (is_best(&answer, &best, at)) best = answer;
+            (void)ask_tables(tables[i], &whole[i], at, names, &answer, &start);
+            if (is_best(&answer, &best_of_whole, at)) best_of_whole = answer;
+            uspi_index_clear(&part);
+        }
+        ck_assert_msg(is_same_named(&best, &best_of_whole), "%#llx: %s instead of %s", (unsigned long long)at,
+                      best.name != NULL ? best.name : "nothing",
+                      best_of_whole.name != NULL ? best_of_whole.name : "nothing");
+    }
+    ck_assert_uint_gt(compared, STORED_SPAN / 4);
+    for (unsigned i = 0; i < 2; i++) {
+        uspi_index_clear(&whole[i]);
+        tables[i]->close(tables[i]);
+    }
+    uspi_names_free(names);
+    uspi_index_file_close(index);
+    remove_folder();
+}
+END_TEST
+
 /* The whole index leaves out symbols more than 4 GB above the lowest start. An excerpt, which does not know the lowest
  * start, must leave them out too. */
 START_TEST(more_than_4_gb_above_the_lowest) {
@@ -757,6 +811,7 @@ int main(void) {
     add_loop_tests(candidates, 0, 4, random_candidates, windows_stay_apart_and_hold_what_was_asked);
     add_tests(candidates, more_than_4_gb_above_the_lowest);
     tcase_add_loop_test(candidates, stored_symbols, 0, 6);
+    tcase_add_loop_test(candidates, stored_symbols_of_one_function, 0, 6);
     TCase *files = tcase_create("files");
     tcase_set_timeout(files, 60);
     tcase_add_checked_fixture(files, begin, remove_folder);

@@ -37,7 +37,8 @@ struct uspi_tables {
     bool skips;    /* gathering for an excerpt does not read the symbols outside of it again and again */
 
     /* Finds the last start of a function or label at or below an address, without gathering. Returns false when there
-     * is none or when it cannot be found faster than by gathering. NULL where that is never possible. */
+     * is none or when it cannot be found faster than by gathering. NULL where that is never possible. An index also
+     * finds a function of another strategy that holds the address: then that one is the answer. */
     bool (*nearest)(const struct uspi_tables *tables, usp_addr address, usp_addr *start);
 
     /* Finds the key of a name (by_name.h), which is 0 when the tables do not have the name. Returns as gather does.

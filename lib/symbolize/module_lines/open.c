@@ -168,7 +168,7 @@ static int make_map(struct uspi_lines *lines) {
 /* Opens the index of the image. Returns USP_OK, or the reason why no index is used. */
 static int open_index(struct uspi_lines *lines) {
     const struct usp_image *image = lines->image;
-    int status = uspi_index_file_find(lines->places->index_store, image, &lines->index, &lines->problem);
+    int status = uspi_index_file_find(lines->places->index_store, image, true, &lines->index, &lines->problem);
     if (status != USP_OK) return status;
     const struct uspi_index_file *index = lines->index;
     if (index->blocks == 0 && lines->image_file != NULL) {

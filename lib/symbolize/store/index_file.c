@@ -16,6 +16,9 @@ void uspi_index_file_close(struct uspi_index_file *index) {
     if (index == NULL) return;
     free(index->checked.states);
     free(index->copy);
+    for (uint64_t i = 0; index->kept != NULL && i <= index->strings.count / USPI_INDEX_TEXTS; i++) {
+        free(atomic_load_explicit(&index->kept[i], memory_order_relaxed));
+    }
     free(index->kept);
     free(atomic_load_explicit(&index->groups, memory_order_relaxed));
     for (uint64_t i = 0; index->opened != NULL && i < index->blocks; i++) {
@@ -73,11 +76,10 @@ static int need(const struct uspi_index_file *index, uint64_t at, uint64_t n, st
     return refuse(index, at, USP_ERROR_TRUNCATED, "the index was cut off while it was read", error);
 }
 
-static int read_header(struct uspi_index_file *index, struct uspi_error *error) {
-    const uint8_t *b = index->checked.bytes;
+/* Reads the header, from its copy `b`. */
+static int read_header(struct uspi_index_file *index, const uint8_t *b, struct uspi_error *error) {
+    const struct uspi_bytes all = uspi_file_bytes(index->file);
     uint8_t header[USPI_INDEX_HEADER];
-    int got = need(index, 0, sizeof header, error);
-    if (got != USP_OK) return got;
     memcpy(header, b, sizeof header);
     if (memcmp(header, magic, sizeof magic) != 0) return refuse(index, 0, USP_ERROR_FORMAT, "not an index", error);
     if (uspi_le32(header + 8) != USPI_INDEX_VERSION) {
@@ -87,8 +89,7 @@ static int read_header(struct uspi_index_file *index, struct uspi_error *error) 
     if (uspi_le32(b + 12) != uspi_checksum(header, sizeof header)) {
         return refuse(index, 0, USP_ERROR_FORMAT, "the header of the index is damaged", error);
     }
-    if (uspi_le64(b + 16) != index->checked.size)
-        return refuse(index, 16, USP_ERROR_FORMAT, "the index is cut off", error);
+    if (uspi_le64(b + 16) != all.size) return refuse(index, 16, USP_ERROR_FORMAT, "the index is cut off", error);
     index->flags = uspi_le32(b + 24);
     index->arch = uspi_le32(b + 28);
     index->variant = uspi_le32(b + 32);
@@ -98,7 +99,6 @@ static int read_header(struct uspi_index_file *index, struct uspi_error *error) 
     memcpy(index->name, b + USPI_INDEX_HEADER - USPI_INDEX_NAME, sizeof index->name - 1);
     if (index->build_id_size > sizeof index->build_id)
         return refuse(index, 36, USP_ERROR_FORMAT, "its build-id is too long", error);
-    const struct uspi_bytes all = uspi_file_bytes(index->file);
     for (unsigned i = 0; i < USPI_INDEX_SECTIONS; i++) {
         const uint64_t at = uspi_le64(b + 96 + 16 * i), size = uspi_le64(b + 104 + 16 * i);
         int status = uspi_bytes_sub(all, at, size, "section of the index", &index->sections[i], error);
@@ -111,22 +111,34 @@ static const uint8_t *section(const struct uspi_index_file *index, enum uspi_ind
     return index->checked.bytes + (size_t)(index->sections[which].from - uspi_file_bytes(index->file).from);
 }
 
+static const char damaged_sums[] = "the checksums of the index are damaged";
+
+/* Returns how many bytes have checksums: those before the section of them. */
+static uint64_t covered_of(const struct uspi_index_file *index) {
+    return index->sections[USPI_INDEX_SUMS].from - uspi_file_bytes(index->file).from;
+}
+
+/* Compares the number of checksums with that of the pages. */
+static int check_size(const struct uspi_index_file *index, struct uspi_error *error) {
+    const uint64_t covered = covered_of(index), pages = (covered + USPI_CHECKED_PAGE - 1) / USPI_CHECKED_PAGE;
+    if (covered >= USPI_INDEX_HEADER && index->sections[USPI_INDEX_SUMS].size == 4 * pages) return USP_OK;
+    return refuse(index, covered, USP_ERROR_FORMAT, damaged_sums, error);
+}
+
+/* Compares the checksum of the checksums with that in the header `b`. */
+static int check_sums(const struct uspi_index_file *index, const uint8_t *b, const uint8_t *sums,
+                      struct uspi_error *error) {
+    if (uspi_checksum(sums, (size_t)index->sections[USPI_INDEX_SUMS].size) == uspi_le32(b + 80)) return USP_OK;
+    return refuse(index, covered_of(index), USP_ERROR_FORMAT, damaged_sums, error);
+}
+
+/* Opens the sections of an index that is whole in memory, or can be brought there. */
 static int open_sections(struct uspi_index_file *index, struct uspi_error *error) {
     const struct uspi_bytes *sums = &index->sections[USPI_INDEX_SUMS];
-    /* The checksums come after the pages that they cover. */
-    const uint64_t covered = sums->from - uspi_file_bytes(index->file).from;
-    const uint64_t pages = (covered + USPI_CHECKED_PAGE - 1) / USPI_CHECKED_PAGE;
-    const uint8_t *b = index->checked.bytes;
-    int got = need(index, covered, sums->size, error);
-    if (got != USP_OK) return got;
-    if (covered < USPI_INDEX_HEADER || sums->size != 4 * pages ||
-        uspi_checksum(section(index, USPI_INDEX_SUMS), (size_t)sums->size) != uspi_le32(b + 80)) {
-        return refuse(index, covered, USP_ERROR_FORMAT, "the checksums of the index are damaged", error);
-    }
     index->checked.sums = section(index, USPI_INDEX_SUMS);
-    index->checked.size = covered;
+    index->checked.size = covered_of(index);
     index->checked.skipped = USPI_INDEX_HEADER;
-    index->checked.states = calloc((size_t)pages + 1, sizeof *index->checked.states);
+    index->checked.states = calloc((size_t)(sums->size / 4) + 1, sizeof *index->checked.states);
     if (index->checked.states == NULL) return USP_ERROR_NO_MEMORY;
     const struct uspi_bytes *map = &index->sections[USPI_INDEX_MAP], *strings = &index->sections[USPI_INDEX_STRINGS];
     const struct uspi_bytes *directory = &index->sections[USPI_INDEX_DIRECTORY];
@@ -144,14 +156,39 @@ static int open_sections(struct uspi_index_file *index, struct uspi_error *error
     return refuse(index, map->from, status, "a section of the index is damaged", error);
 }
 
-int uspi_index_file_open(const char *path, struct uspi_index_file **index, struct uspi_error *error) {
+/* Brings the file into one piece of memory and opens it. */
+static int open_whole(struct uspi_index_file *index, struct uspi_error *error) {
+    const struct uspi_bytes *sums = &index->sections[USPI_INDEX_SUMS];
+    int status = take_bytes(index, error);
+    if (status == USP_OK) status = need(index, 0, USPI_INDEX_HEADER, error);
+    if (status == USP_OK) status = read_header(index, index->checked.bytes, error);
+    if (status == USP_OK) status = check_size(index, error);
+    if (status == USP_OK) status = need(index, covered_of(index), sums->size, error);
+    if (status == USP_OK) status = check_sums(index, index->checked.bytes, section(index, USPI_INDEX_SUMS), error);
+    return status == USP_OK ? open_sections(index, error) : status;
+}
+
+/* Reads the header and the checksums, and nothing else. */
+static int open_header(struct uspi_index_file *index, struct uspi_error *error) {
+    const struct uspi_bytes all = uspi_file_bytes(index->file);
+    const struct uspi_bytes *sums = &index->sections[USPI_INDEX_SUMS];
+    uint8_t header[USPI_INDEX_HEADER];
+    int status = uspi_bytes_read(all, 0, header, sizeof header, "index", error);
+    if (status == USP_OK) status = read_header(index, header, error);
+    if (status == USP_OK) status = check_size(index, error);
+    if (status != USP_OK) return status;
+    index->copy = malloc((size_t)sums->size);
+    if (index->copy == NULL) return USP_ERROR_NO_MEMORY;
+    status = uspi_bytes_read(*sums, 0, index->copy, (size_t)sums->size, "index", error);
+    return status == USP_OK ? check_sums(index, header, index->copy, error) : status;
+}
+
+static int open_index(const char *path, bool is_whole, struct uspi_index_file **index, struct uspi_error *error) {
     struct uspi_index_file *made = calloc(1, sizeof *made);
     *index = NULL;
     if (made == NULL) return USP_ERROR_NO_MEMORY;
-    int status = uspi_file_open(path, &made->file, error);
-    if (status == USP_OK) status = take_bytes(made, error);
-    if (status == USP_OK) status = read_header(made, error);
-    if (status == USP_OK) status = open_sections(made, error);
+    int status = is_whole ? uspi_file_open(path, &made->file, error) : uspi_file_open_unkept(path, &made->file, error);
+    if (status == USP_OK) status = is_whole ? open_whole(made, error) : open_header(made, error);
     if (status != USP_OK) {
         uspi_index_file_close(made);
         return status;
@@ -160,13 +197,17 @@ int uspi_index_file_open(const char *path, struct uspi_index_file **index, struc
     return USP_OK;
 }
 
-int uspi_index_file_find(const char *store, const struct usp_image *image, struct uspi_index_file **index,
-                         struct uspi_error *error) {
+int uspi_index_file_open(const char *path, struct uspi_index_file **index, struct uspi_error *error) {
+    return open_index(path, true, index, error);
+}
+
+int uspi_index_file_find(const char *store, const struct usp_image *image, bool is_whole,
+                         struct uspi_index_file **index, struct uspi_error *error) {
     *index = NULL;
     if (image->build_id_size < 2) return USP_ERROR_NOT_FOUND;
     char *path = uspi_index_path(store, image->build_id, image->build_id_size);
     if (path == NULL) return USP_ERROR_NO_MEMORY;
-    int status = uspi_index_file_open(path, index, error);
+    int status = open_index(path, is_whole, index, error);
     if (status == USP_OK) {
         const struct uspi_index_file *found = *index;
         const bool is_its = found->build_id_size == image->build_id_size &&
@@ -213,9 +254,23 @@ int uspi_index_block(const struct uspi_index_file *index, uint64_t number, const
 
 bool uspi_index_keep_texts(struct uspi_index_file *index) {
     if (index->strings.count >= SIZE_MAX / sizeof *index->kept) return false;
-    /* calloc's pages that are never touched cost no memory. */
-    index->kept = calloc((size_t)index->strings.count + 1, sizeof *index->kept);
+    index->kept = calloc((size_t)(index->strings.count / USPI_INDEX_TEXTS) + 1, sizeof *index->kept);
     return index->kept != NULL;
+}
+
+/* Keeps a string. Without memory it is decoded again. */
+static void keep_text(const struct uspi_index_file *index, uint64_t number, const char *text) {
+    _Atomic(struct uspi_index_texts *) *place = &index->kept[number / USPI_INDEX_TEXTS];
+    struct uspi_index_texts *texts = atomic_load_explicit(place, memory_order_acquire), *other = NULL;
+    if (texts == NULL) {
+        texts = calloc(1, sizeof *texts);
+        if (texts == NULL) return;
+        if (!atomic_compare_exchange_strong(place, &other, texts)) {
+            free(texts);
+            texts = other;
+        }
+    }
+    atomic_store_explicit(&texts->of[number % USPI_INDEX_TEXTS], text, memory_order_release);
 }
 
 int uspi_index_decode_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
@@ -223,9 +278,7 @@ int uspi_index_decode_text(const struct uspi_index_file *index, uint64_t number,
     *text = NULL;
     if (number == 0 || number > index->strings.count) return USP_ERROR_FORMAT;
     int status = uspi_string_pool_find(&index->strings, number, names, text);
-    if (status == USP_OK && index->kept != NULL) {
-        atomic_store_explicit(&index->kept[number], *text, memory_order_release);
-    }
+    if (status == USP_OK && index->kept != NULL) keep_text(index, number, *text);
     return status;
 }
 
@@ -326,6 +379,22 @@ int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, stru
         cursor.start += step;
     }
     return read_symbol(&cursor, symbol) ? USP_OK : USP_ERROR_FORMAT;
+}
+
+bool uspi_index_seek(const struct uspi_index_file *index, usp_addr address, struct uspi_index_cursor *cursor) {
+    const struct symbols symbols = find_symbols(index);
+    const uint8_t *groups = symbols.groups;
+    uint64_t low = 0, high = (symbols.count + USPI_INDEX_SYMBOLS_GROUP - 1) / USPI_INDEX_SYMBOLS_GROUP;
+    /* The groups before `low` begin at or below the address, those from `high` on above it. */
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (!uspi_checked_range(&index->checked, groups + 16 * (size_t)middle, 16)) return false;
+        if (uspi_le64(groups + 16 * (size_t)middle) <= address) low = middle + 1;
+        if (low <= middle) high = middle;
+    }
+    if (low == 0) return false;
+    *cursor = (struct uspi_index_cursor){.number = (low - 1) * USPI_INDEX_SYMBOLS_GROUP};
+    return true;
 }
 
 /* Adds a symbol to its group. */

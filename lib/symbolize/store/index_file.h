@@ -40,6 +40,12 @@ enum uspi_index_flags {
 
 struct uspi_index_groups;
 
+/* Consecutive strings that were asked for; NULL: not so far. */
+#define USPI_INDEX_TEXTS 64u
+struct uspi_index_texts {
+    _Atomic(const char *) of[USPI_INDEX_TEXTS];
+};
+
 struct uspi_index_file {
     struct uspi_file *file;
     struct uspi_checked checked;
@@ -54,9 +60,9 @@ struct uspi_index_file {
     uint32_t variant;                     /* enum usp_variant */
     uint32_t build_id_size;
     uint8_t build_id[USP_BUILD_ID_MAX];
-    char name[USPI_INDEX_NAME];  /* of the image's file; "": not known */
-    uint8_t *copy;               /* of the file's bytes, if it could not be mapped */
-    _Atomic(const char *) *kept; /* strings by number, kept once they were asked for; NULL: none are kept */
+    char name[USPI_INDEX_NAME];                 /* of the image's file; "": not known */
+    uint8_t *copy;                              /* of the file's bytes, if it could not be mapped */
+    _Atomic(struct uspi_index_texts *) *kept;   /* strings by number / USPI_INDEX_TEXTS; NULL: none are kept */
     _Atomic(struct uspi_index_groups *) groups; /* NULL: not needed so far */
 };
 
@@ -65,10 +71,11 @@ struct uspi_index_file {
  * opening failed. */
 int uspi_index_file_open(const char *path, struct uspi_index_file **index, struct uspi_error *error);
 
-/* Opens the index of an image in a store, by the image's build id or UUID. Returns USP_ERROR_MISMATCH when the file is
+/* Opens the index of an image in a store, by the image's build id or UUID. is_whole false: only the header and the
+ * checksums are read, and only the fields from `header` to `name` are set. Returns USP_ERROR_MISMATCH when the file is
  * of another build, otherwise as uspi_index_file_open does. */
-int uspi_index_file_find(const char *store, const struct usp_image *image, struct uspi_index_file **index,
-                         struct uspi_error *error);
+int uspi_index_file_find(const char *store, const struct usp_image *image, bool is_whole,
+                         struct uspi_index_file **index, struct uspi_error *error);
 
 void uspi_index_file_close(struct uspi_index_file *index);
 
@@ -93,7 +100,10 @@ int uspi_index_decode_text(const struct uspi_index_file *index, uint64_t number,
 static inline int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
                                   const char **text) {
     if (index->kept != NULL && number <= index->strings.count) {
-        *text = atomic_load_explicit(&index->kept[number], memory_order_acquire);
+        struct uspi_index_texts *texts =
+            atomic_load_explicit(&index->kept[number / USPI_INDEX_TEXTS], memory_order_acquire);
+        *text =
+            texts != NULL ? atomic_load_explicit(&texts->of[number % USPI_INDEX_TEXTS], memory_order_acquire) : NULL;
         if (*text != NULL) return USP_OK;
     }
     return uspi_index_decode_text(index, number, names, text);
@@ -135,6 +145,10 @@ uint64_t uspi_index_symbol_count(const struct uspi_index_file *index);
 /* Finds the next symbol, by ascending start. Returns 1, 0 after the last, or USP_ERROR_FORMAT. */
 int uspi_index_next_symbol(const struct uspi_index_file *index, struct uspi_index_cursor *cursor,
                            struct uspi_index_symbol *symbol);
+
+/* Moves the cursor to the first symbol of the last group that begins at or below an address. Returns false when there is
+ * none, or it is damaged. */
+bool uspi_index_seek(const struct uspi_index_file *index, usp_addr address, struct uspi_index_cursor *cursor);
 
 /* Finds symbol `number`. Returns USP_OK or USP_ERROR_FORMAT. */
 int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, struct uspi_index_symbol *symbol);

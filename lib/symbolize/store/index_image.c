@@ -14,7 +14,7 @@ int usp_index_image(const char *store, const uint8_t *build_id, uint32_t build_i
         return USP_ERROR_ARGUMENT;
     }
     memcpy(made.build_id, build_id, build_id_size);
-    int status = uspi_index_file_find(store, &made, &index, NULL);
+    int status = uspi_index_file_find(store, &made, false, &index, NULL);
     if (status != USP_OK) return status;
     made.arch = index->arch;
     made.variant = index->variant;

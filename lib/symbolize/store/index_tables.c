@@ -60,33 +60,98 @@ static const struct uspi_index_groups *groups_for(struct uspi_index_file *index,
     return atomic_load_explicit(&index->groups, memory_order_acquire);
 }
 
+/* The symbols that are gathered: of one strategy, with their other names. */
+struct pass {
+    const struct index_tables *tables;
+    struct uspi_gathering *gathering;
+    struct uspi_index_cursor cursor;
+    usp_addr function, end; /* the last gathered function, whose other names may follow */
+    bool has_function;
+};
+
+/* Gathers the symbol that the cursor has just passed. */
+static int gather_next(struct pass *pass, const struct uspi_index_symbol *symbol) {
+    const struct index_tables *t = pass->tables;
+    const usp_addr start = symbol->start + t->moved;
+    if (pass->cursor.number > IS_NAME) return USP_OK;
+    if (symbol->strategy == t->strategy) {
+        if (!uspi_sum(start, symbol->size, &pass->end)) pass->end = start;
+        pass->function = start;
+        pass->has_function = true;
+        return gather_symbol(pass->gathering, &pass->cursor, symbol, start, pass->end, FUNCTION);
+    }
+    if (uspi_index_is_other_name(symbol) && pass->has_function && start == pass->function) {
+        return gather_symbol(pass->gathering, &pass->cursor, symbol, start, pass->end, OTHER_NAME);
+    }
+    if (symbol->strategy != USP_STRATEGY_NONE) pass->has_function = false;
+    return USP_OK;
+}
+
+/* Finds the last function of any strategy that begins at or below an address, if it reaches past `end`, and moves the
+ * cursor to it. Returns false when there is none, or it is damaged. */
+static bool find_holder(const struct index_tables *t, usp_addr address, usp_addr end, struct uspi_index_cursor *cursor,
+                        usp_addr *start) {
+    struct uspi_index_cursor at, before;
+    struct uspi_index_symbol symbol;
+    bool is_held = false;
+    if (!uspi_index_seek(t->index, address - t->moved, &at)) return false;
+    for (before = at; uspi_index_next_symbol(t->index, &at, &symbol) > 0; before = at) {
+        if (symbol.start > address - t->moved) return is_held;
+        if (symbol.strategy == USP_STRATEGY_NONE) continue;
+        *cursor = before;
+        *start = symbol.start + t->moved;
+        is_held = symbol.size >= end - *start;
+    }
+    return is_held && at.number == at.count;
+}
+
+static bool nearest(const struct uspi_tables *tables, usp_addr address, usp_addr *start) {
+    struct uspi_index_cursor cursor;
+    return address != UINT64_MAX &&
+           find_holder((const struct index_tables *)tables, address, address + 1, &cursor, start);
+}
+
+/* Gathers for an excerpt of one window if a function begins with the window and reaches past it. No function that begins
+ * before is the answer for an address in it, so only the window's own symbols are read. A function of another strategy is
+ * gathered as a boundary: what this strategy has before it would be a worse answer. Returns 1, 0 if there is no such
+ * function, or as gather does. */
+static int gather_window(struct pass *pass) {
+    struct uspi_gathering *gathering = pass->gathering;
+    const struct index_tables *t = pass->tables;
+    struct uspi_index_cursor first = {0};
+    struct uspi_index_symbol symbol;
+    usp_addr start;
+    if (gathering->excerpt == NULL || gathering->excerpt->count != 1) return 0;
+    const struct uspi_window *window = &gathering->excerpt->windows[0];
+    if (!find_holder(t, window->low, window->high, &pass->cursor, &start) || start != window->low ||
+        uspi_index_next_symbol(t->index, &first, &symbol) <= 0) {
+        return 0;
+    }
+    uspi_excerpt_pass(gathering->excerpt, symbol.start + t->moved);
+    int status = uspi_gather_boundary(gathering, start), got = 1;
+    while (status == USP_OK && got > 0) {
+        got = uspi_index_next_symbol(t->index, &pass->cursor, &symbol);
+        if (got > 0 && symbol.start + t->moved >= window->high) break;
+        status = got > 0 ? gather_next(pass, &symbol) : got;
+    }
+    return status == USP_OK ? 1 : status;
+}
+
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct index_tables *t = (const struct index_tables *)tables;
-    const struct uspi_index_groups *groups = groups_for(t->index, gathering);
-    struct uspi_index_cursor cursor = {0};
+    struct pass pass = {.tables = t, .gathering = gathering};
     struct uspi_index_symbol symbol;
-    usp_addr end = 0, function = 0; /* the last gathered function, whose other names may follow */
-    bool has_function = false;
-    int got;
+    int got = gather_window(&pass);
+    if (got != 0) return got > 0 ? USP_OK : got;
+    pass.cursor = (struct uspi_index_cursor){0};
+    const struct uspi_index_groups *groups = groups_for(t->index, gathering);
     if (groups != NULL && !groups->has[t->strategy]) return USP_OK;
     if (gathering->excerpt == NULL) groups = NULL;
     if (groups != NULL) uspi_excerpt_pass(gathering->excerpt, groups->lowest[t->strategy] + t->moved);
-    while (seek(t, gathering->excerpt, groups, &cursor)) {
-        got = uspi_index_next_symbol(t->index, &cursor, &symbol);
+    while (seek(t, gathering->excerpt, groups, &pass.cursor)) {
+        got = uspi_index_next_symbol(t->index, &pass.cursor, &symbol);
         if (got <= 0) return got;
-        const usp_addr start = symbol.start + t->moved;
-        int status = USP_OK;
-        if (cursor.number > IS_NAME) continue;
-        if (symbol.strategy == t->strategy) {
-            if (!uspi_sum(start, symbol.size, &end)) end = start;
-            function = start;
-            has_function = true;
-            status = gather_symbol(gathering, &cursor, &symbol, start, end, FUNCTION);
-        } else if (uspi_index_is_other_name(&symbol) && has_function && start == function) {
-            status = gather_symbol(gathering, &cursor, &symbol, start, end, OTHER_NAME);
-        } else if (symbol.strategy != USP_STRATEGY_NONE) {
-            has_function = false;
-        }
+        const int status = gather_next(&pass, &symbol);
         if (status != USP_OK) return status;
     }
     return USP_OK;
@@ -139,6 +204,7 @@ int uspi_index_tables_open(struct uspi_index_file *index, uint32_t strategy, uin
                                        .close = close_tables,
                                        .memory = sizeof *t,
                                        .skips = true,
+                                       .nearest = nearest,
                                        .find_key = find_key,
                                        .add_keys = add_keys};
     t->index = index;
