@@ -3,8 +3,8 @@
 # pyelftools 0.33 (PyPI) misreads the unwind table of ARM (.ARM.exidx) for functions with more than 64 KiB of local
 # variables. The size is a ULEB128 number behind the opcode 0xb2, and pyelftools tests the bit of continuation the wrong
 # way round. Before the usual opcodes, numbers of one and two bytes come out right, but one of three bytes ends after
-# its first. So 0xb2 0xff 0xfe 0x01, 131,072 bytes, is read as 1024 bytes, a spare opcode and another 8 bytes. It raises no
-# error, and its mark for corrupt entries is not set. llvm-readelf 19.1.7 prints the right size. An expert expects a
+# its first. So 0xb2 0xff 0xfe 0x01, 131,072 bytes, is read as 1024 bytes, a spare opcode and another 8 bytes. It raises
+# no error, and its mark for corrupt entries is not set. llvm-readelf 19.1.7 prints the right size. An expert expects a
 # ULEB128 number of any length to be read, as pyelftools does in DWARF.
 set -euo pipefail
 work=$(mktemp -d)

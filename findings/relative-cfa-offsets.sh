@@ -6,7 +6,8 @@
 # A function that pushes, returns early, and pushes again behind the restored state has "rsp+16" there, not "rsp+24":
 # an unwinder takes a saved register for the return address. GNU as 2.40 writes the right rule for the same text.
 # There is no warning, and the rules before the second push are right. An expert expects both assemblers to agree, as
-# the pair of directives exists for early returns. Compilers write absolute offsets there, assembler by hand does not.
+# the pair of directives exists for early returns. GCC writes absolute offsets, which are right in both assemblers. The
+# relative ones are usual in assembler written by hand.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
