@@ -272,7 +272,8 @@ static bool add_expected(void *context, usp_addr address) {
 }
 
 /* Plans an excerpt for this lookup and the expected ones. If no other address of the image is expected, or another
- * excerpt costs little, the excerpt has only the symbol that holds this one. Returns false when the addresses need more windows than an excerpt has. */
+ * excerpt costs little, the excerpt has only the symbol that holds this one. Returns false when the addresses need more
+ * windows than an excerpt has. */
 static bool plan_excerpt(const struct uspi_module *module, const struct uspi_tables *tables,
                          const struct lookup *lookup, struct uspi_excerpt *excerpt) {
     const struct usp_image *image = &module->image;

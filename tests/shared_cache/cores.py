@@ -34,12 +34,22 @@ def image_list(made, slide):
     return (bytes(infos) + entries + paths).ljust(PAGE, b'\0')
 
 
+def code_at(made, address, size):
+    """Returns bytes of the cache, in whichever of its files they are."""
+    for suffix in made.suffixes():
+        at, count = made.peek(0x10, 'II', suffix)
+        for n in range(count if suffix != '.symbols' else 0):
+            low, length, offset = made.peek(at + 32 * n, '3Q', suffix)
+            if low <= address < low + length:
+                return made.peek(offset + address - low, '%ds' % size, suffix)[0]
+    raise ValueError(hex(address))
+
+
 def call_in(made, function, slide, number=0):
-    """Returns the return address of a call in a function of a cache in one file."""
-    at = made.symbol(function) - made.truth['base']
-    code = made.bytes()
-    calls = [i for i in range(at, at + 0x100, 4) if struct.unpack_from('<I', code, i)[0] >> 26 == 0x25]
-    return made.truth['base'] + calls[number] + 4 + slide
+    """Returns the return address of a call in a function."""
+    start = made.symbol(function)
+    calls = [i for i, (word,) in enumerate(struct.iter_unpack('<I', code_at(made, start, 0x100))) if word >> 26 == 0x25]
+    return start + 4 * calls[number] + 4 + slide
 
 
 def make_core(made, slide):

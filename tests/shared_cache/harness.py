@@ -74,6 +74,11 @@ class Made:
         stem = self.path[:-len('.development')] if suffix and self.path.endswith('.development') else self.path
         return stem + suffix
 
+    def suffixes(self):
+        """Returns the suffixes of the cache's files, the main file's first."""
+        folder, name = os.path.split(self.path)
+        return sorted(found[len(name):] for found in os.listdir(folder) if found.startswith(name))
+
     def bytes(self, suffix=''):
         with open(self.file(suffix), 'rb') as file:
             return bytearray(file.read())

@@ -139,6 +139,20 @@ def test_extraction_that_fails(h):
     check(os.path.basename(made.file('.02')) in result.err, result)
 
 
+def test_permissions_of_an_extracted_file(h):
+    """A file that is written has the permissions of the user's mask."""
+    made = h.make('arm64', '--header 0x140')
+    before = os.umask(0)
+    try:
+        for mask in (0o022, 0o027, 0o077):
+            os.umask(mask)
+            path = os.path.join(os.path.dirname(made.path), 'Gamma-%o' % mask)
+            h.run('symbols', made.path, '--image', 'Gamma', '--extract', path).succeeded()
+            check(os.stat(path).st_mode & 0o777 == 0o666 & ~mask, oct(mask), oct(os.stat(path).st_mode))
+    finally:
+        os.umask(before)
+
+
 def test_methods(h):
     """Objective-C methods without a symbol are named from the metadata, in each form."""
     for arch, form in ALL:
@@ -175,11 +189,16 @@ def test_report(h):
             check(name in result.out, arch, form, name, result)
 
 
+# The functions on the stack of a core.
+CORE_NAMES = ['hidden_add', 'sys_add', 'sys_abort', 'gamma_entry']
+
+
 def test_core(h):
     """A core without the memory of the cache: code, unwind tables and names come from the cache of its UUID. The thread
     is in a function without a frame record, so that only its unwind table leads to the caller."""
-    expected = ['hidden_add', 'sys_add', 'sys_abort', 'gamma_entry']
-    for form in ('--header 0x140', '--header 0x1c8'):
+    expected = CORE_NAMES
+    for form in ('--header 0x140', '--header 0x1c8', '--header 0x1c8 --layout whole',
+                 '--header 0x228 --layout apart --locals symbols'):
         made = h.make('arm64', form)
         path = os.path.join(h.work, 'core')
         with open(path, 'wb') as file:
@@ -192,6 +211,23 @@ def test_core(h):
         check(not any(name in result.out for name in expected), result)
         result = h.run('stack', '--json', path)
         check(not any(name in result.out for name in expected), result)
+
+
+def test_core_with_the_text_of_a_cache(h):
+    """Of a cache, the files with text suffice to unwind a core; a store has the names."""
+    for form in ('--header 0x228 --layout apart --locals symbols', '--header 0x200 --layout apart --locals symbols --gap'):
+        made = h.make('arm64', form)
+        folder = os.path.dirname(made.path)
+        path, store = os.path.join(h.work, 'core'), os.path.join(folder, 'store')
+        with open(path, 'wb') as file:
+            file.write(cores.make_core(made, 0x4c2c000))
+        h.run('store', 'add', '--quiet', '-o', store, made.path).succeeded()
+        for suffix in made.suffixes():
+            if suffix.endswith(('.dylddata', '.dyldlinkedit', '.symbols')):
+                os.remove(made.file(suffix))
+        result = h.run('stack', '--json', '--sysroot', folder, '--index', store, path)
+        names = [frame.get('symbol') for frame in result.objects()[0]['threads'][0]['frames']]
+        check(result.status == 0 and names == CORE_NAMES, form, names, result)
 
 
 def test_store(h):

@@ -7,7 +7,10 @@ import os
 import sys
 import uuid
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'bench'))
+
 import reports
+import shared_cache as large_cache
 from harness import HIDDEN, check, run_tests
 
 APART = '--layout apart --locals symbols '
@@ -144,6 +147,47 @@ def test_13_memory(h):
     result = h.peak('symbolize', '--shared-cache', made.path, hex(made.symbol('gamma_hidden')))
     check(result.status == 0 and 'gamma_hidden' in result.out, result)
     check(result.peak < 64 << 20, 'peak of memory:', result.peak)
+
+
+def bytes_read(h, *arguments):
+    """Returns how many bytes a command reads from files, and its output. None: this kernel does not count them."""
+    read_out, write_out = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(write_out, 1)
+        os.execv(h.unspool, [h.unspool, *arguments])
+    os.close(write_out)
+    with os.fdopen(read_out, 'rb') as out:
+        text = out.read().decode()
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    try:
+        with open('/proc/%d/io' % pid) as file:
+            count = int(file.read().split()[1])
+    except OSError:
+        count = None
+    os.waitpid(pid, 0)
+    return count, text
+
+
+def test_13_pages_of_other_images(h):
+    """A name takes no page of the images that do not hold the address: with 20 times as many images, the command reads
+    no more than their entries in the lists."""
+    sizes = (12, 240)
+    read = []
+    for images in sizes:
+        folder = os.path.join(h.work, '%d-images' % images)
+        os.mkdir(folder)
+        made = large_cache.Maker(folder, images)
+        made.make()
+        count, text = bytes_read(h, 'symbolize', '--shared-cache', made.path, hex(made.address(images // 2, 77)))
+        check(large_cache.NAME % (images // 2, 77) in text, text)
+        read.append(count)
+    if None in read:
+        print('test_13_pages_of_other_images: the kernel does not count bytes that are read')
+        return
+    # An image has 140 bytes in the lists, and 16 in the local symbols. Pages have 16 KB.
+    most = (sizes[1] - sizes[0]) * 156 + 4 * 0x4000
+    check(read[1] - read[0] <= most, 'bytes read:', read, 'most:', most)
 
 
 def test_14_foreign_data_between_segments(h):

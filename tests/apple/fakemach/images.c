@@ -10,6 +10,8 @@
 #include "arch/host.h"
 #include "lib/images/own_images.h"
 #include "tests/apple/fakemach/stacks.h"
+#include "tests/support/dyld_cache_bytes.h"
+#include "tests/support/folder.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
 
@@ -262,6 +264,68 @@ START_TEST(test_images_of_process) {
 }
 END_TEST
 
+/* ---- names from a shared cache's files ---- */
+
+static void save(const char *name, size_t size) {
+    FILE *file = fopen(in_folder(name), "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fwrite(bytes, 1, size, file), size);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* Writes the files of a cache whose image has the processor and the UUID of a loaded one, and makes the loaded one an
+ * image of a cache, as dyld maps it: its load commands have the addresses before the slide. */
+static void make_cached(size_t i) {
+    uint64_t linked = BASE + IMAGE;
+    put_cache(0x1d0);
+    put32(bytes + IMAGE + 4, processor());
+    memset(bytes + 0x3000, (int)(0x10 + i), 16);
+    memset(bytes + IMAGE + 32 + 152 + 72 + 24 + 8, (int)(0x10 + i), 16);
+    /* The code is in the image's first page. */
+    put(IMAGE + 32 + 104, 8, linked + 0x800);
+    put(LINKING + 8, 8, linked + 0x840);
+    put(LINKING + 16 + 8, 8, linked + 0x800);
+    put(LOCALS + 0x58, 8, linked + 0x840);
+    save("dyld_shared_cache", SIZE);
+    put32(images[i] + 24, 0x80000000);
+    memcpy(images[i] + 32 + 24, &linked, sizeof linked);
+}
+
+/* Two symbolizers share the files of one cache: for another process, and for this one. */
+START_TEST(test_names_of_a_cache) {
+    struct usp_symbolizer_options options;
+    struct usp_symbolizer *symbolizers[2];
+    struct usp_dyld_caches *caches;
+    struct usp_images *own;
+    struct usp_snapshot *s;
+    struct usp_symbol symbol;
+    if (sizeof(void *) != 8) return;
+    make_folder();
+    make_cached(LIBRARY);
+    ck_assert_int_eq(usp_dyld_caches_create(&caches), USP_OK);
+    ck_assert_int_eq(usp_dyld_caches_add(caches, in_folder("dyld_shared_cache"), NULL, NULL, NULL, 0), USP_OK);
+    usp_symbolizer_options_init(&options);
+    options.dyld_caches = caches;
+    ck_assert_int_eq(usp_snapshot_create_process(FAKE_OTHER_PID, NULL, &s, NULL, 0), USP_OK);
+    ck_assert_int_eq(usp_symbolizer_create_for_snapshot(s, &options, &symbolizers[0]), USP_OK);
+    ck_assert_int_eq(usp_images_create_self(&own), USP_OK);
+    ck_assert_int_eq(usp_symbolizer_create(own, &options, &symbolizers[1]), USP_OK);
+    for (size_t i = 0; i < 2; i++) {
+        const usp_addr load = (uintptr_t)images[LIBRARY];
+        ck_assert_int_eq(usp_symbolize(symbolizers[i], load + 0x844, &symbol), USP_OK);
+        ck_assert_str_eq(symbol.name, "hidden");
+        ck_assert_uint_eq(symbol.start, load + 0x840);
+        ck_assert_int_eq(usp_symbolize(symbolizers[i], load + 0x804, &symbol), USP_OK);
+        ck_assert_str_eq(symbol.name, "public");
+    }
+    for (size_t i = 0; i < 2; i++) usp_symbolizer_free(symbolizers[i]);
+    usp_images_free(own);
+    usp_snapshot_free(s);
+    usp_dyld_caches_free(caches);
+    remove_folder();
+}
+END_TEST
+
 static void complete_list(void) { write_infos(infos[FAKE_OTHER], 2, (uintptr_t)entries); }
 
 /* Reads the list without the loader's lock. The loader marks its list while it changes it. */
@@ -443,7 +507,7 @@ TCase *case_of_images(void) {
     tcase_add_checked_fixture(tests, start_images, stop);
     tcase_set_timeout(tests, 60);
     add_tests(tests, test_own_images, test_images_that_are_still_loaded, test_loaded_later, test_many_images,
-              test_images_of_process, test_changing_list, test_image_at, test_image_at_nothing, test_unloaded_meanwhile,
-              test_corrupt_headers, test_other_processor);
+              test_images_of_process, test_names_of_a_cache, test_changing_list, test_image_at, test_image_at_nothing,
+              test_unloaded_meanwhile, test_corrupt_headers, test_other_processor);
     return tests;
 }
