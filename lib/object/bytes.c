@@ -73,6 +73,27 @@ int uspi_bytes_array(struct uspi_bytes whole, struct uspi_array array, struct us
     return uspi_bytes_sub(whole, array.offset, size, array.what, part, error);
 }
 
+/* Fills the window that has a position. Returns false when a byte of it cannot be read. */
+static bool fill_window(const struct uspi_source *source, uint64_t from) {
+    struct uspi_read_window *window = source->window;
+    const bool is_read = source->read(source->context, from, window->bytes, USPI_WINDOW) == USP_OK;
+    window->from = from;
+    window->size = is_read ? USPI_WINDOW : 0;
+    return is_read;
+}
+
+/* Returns the n bytes at `offset` in the source's window, valid until the next read. NULL when they are not all in one
+ * window, or another byte of it cannot be read. */
+static const uint8_t *in_window(struct uspi_bytes bytes, uint64_t offset, size_t n) {
+    const struct uspi_read_window *window = bytes.source->window;
+    if (window == NULL || offset > bytes.size || n > bytes.size - offset) return NULL;
+    /* A window is in one page. */
+    const uint64_t at = bytes.from + offset, from = at & ~(uint64_t)(USPI_WINDOW - 1);
+    if (n > USPI_WINDOW - (at - from)) return NULL;
+    const bool is_there = window->size != 0 && window->from == from;
+    return is_there || fill_window(bytes.source, from) ? window->bytes + (size_t)(at - from) : NULL;
+}
+
 int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n, const char *what,
                     struct uspi_error *error) {
     if (offset > bytes.size || n > bytes.size - offset) return too_short(bytes, offset, n, what, error);
@@ -80,6 +101,7 @@ int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n
     /* A large copy is not worth a second one in memory. */
     const bool is_direct = n > USPI_BLOCK && source->blocks != NULL && !uspi_source_has(source, bytes.from + offset, n);
     const uint8_t *there = is_direct ? NULL : uspi_bytes_in_place(bytes, offset, n);
+    if (there == NULL) there = in_window(bytes, offset, n);
     if (there != NULL) {
         memcpy(to, there, n);
         return USP_OK;
@@ -91,10 +113,14 @@ int uspi_bytes_read(struct uspi_bytes bytes, uint64_t offset, void *to, size_t n
 
 int uspi_bytes_load(struct uspi_bytes bytes, uint64_t offset, unsigned width, uint64_t *value, const char *what,
                     struct uspi_error *error) {
-    struct uspi_piece piece;
-    int status = uspi_bytes_piece(bytes, offset, width, &piece, what, error);
-    if (status != USP_OK) return status;
-    const uint8_t *there = piece.at;
+    uint8_t copy[8];
+    const uint8_t *there = uspi_bytes_in_place(bytes, offset, width);
+    if (there == NULL) there = in_window(bytes, offset, width);
+    if (there == NULL) {
+        const int status = uspi_bytes_read(bytes, offset, copy, width, what, error);
+        if (status != USP_OK) return status;
+        there = copy;
+    }
     switch (width) {
     case 1: *value = there[0]; break;
     case 4: *value = uspi_le32(there); break;
@@ -108,6 +134,7 @@ int uspi_bytes_uleb(struct uspi_bytes bytes, uint64_t *offset, uint64_t *value, 
                     struct uspi_error *error) {
     uint64_t number = 0, at = *offset, byte;
     const uint8_t *there = uspi_bytes_in_place(bytes, at, 1);
+    if (there == NULL) there = in_window(bytes, at, 1);
     if (there != NULL && *there < 0x80) { /* fast path: nearly all numbers have one byte */
         *value = *there;
         ++*offset;

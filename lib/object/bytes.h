@@ -49,6 +49,16 @@ struct uspi_filled_ranges {
 
 enum uspi_block_state { USPI_BLOCK_EMPTY, USPI_BLOCK_FILLED, USPI_BLOCK_BROKEN };
 
+#define USPI_WINDOW 64u
+
+/* A copy of the bytes of a source that were read last, so that reading number after number takes one read of the source
+ * for USPI_WINDOW bytes. All zero: empty. */
+struct uspi_read_window {
+    uint64_t from;
+    uint64_t size; /* 0: empty */
+    uint8_t bytes[USPI_WINDOW];
+};
+
 /* Where bytes come from. The source and what it points to must stay alive while ranges of it are used. Bytes that were
  * given in place do not change. */
 struct uspi_source {
@@ -71,6 +81,9 @@ struct uspi_source {
     /* Positions that are readable addresses of this process, and stay so: they are read directly, all others with
      * `read`. Size 0: none. */
     struct usp_memory_range direct;
+    /* Used for small reads with `read`; NULL: none. Only for a source that one thread uses, and whose bytes do not change
+     * meanwhile. */
+    struct uspi_read_window *window;
 };
 
 /* A range of a source: the positions from … from + size − 1. It owns nothing and can be copied. */

@@ -209,6 +209,53 @@ START_TEST(direct_memory) {
 }
 END_TEST
 
+struct counted_memory {
+    uint8_t bytes[100];
+    unsigned calls;
+};
+
+static int read_counted(void *context, usp_addr from, void *to, size_t n) {
+    struct counted_memory *memory = context;
+    memory->calls++;
+    return read_hundred(memory->bytes, from, to, n);
+}
+
+/* Memory from 1000 to 1100 through a window: all numbers of all widths are the same as without it, also where a window
+ * reaches past the memory and cannot be filled. Numbers one after another in a window take one read. */
+START_TEST(windows) {
+    struct counted_memory counted = {.calls = 0};
+    struct usp_memory memory = {read_counted, &counted};
+    const struct uspi_source plain = uspi_source_of_memory(&memory, "memory");
+    struct uspi_source windowed = plain;
+    struct uspi_read_window window = {.size = 0};
+    for (unsigned i = 0; i < sizeof counted.bytes; i++) counted.bytes[i] = (uint8_t)(i * 37);
+    windowed.window = &window;
+    for (usp_addr at = 990; at < 1110; at++) {
+        for (unsigned width = 1; width <= 8; width++) {
+            uint64_t a = 0, b = 0, uleb_a = at, uleb_b = at;
+            const int status = uspi_bytes_load(uspi_bytes_at(&plain, 0), at, width, &a, "x", NULL);
+            ck_assert_int_eq(uspi_bytes_load(uspi_bytes_at(&windowed, 0), at, width, &b, "x", NULL), status);
+            ck_assert_uint_eq(a, b);
+            const int uleb = uspi_bytes_uleb(uspi_bytes_at(&plain, 0), &uleb_a, &a, "x", NULL);
+            ck_assert_int_eq(uspi_bytes_uleb(uspi_bytes_at(&windowed, 0), &uleb_b, &b, "x", NULL), uleb);
+            ck_assert_uint_eq(uleb_a, uleb_b);
+            ck_assert_uint_eq(a, b);
+        }
+    }
+    counted.calls = 0;
+    window.size = 0;
+    uint64_t value;
+    for (usp_addr at = 1024; at < 1088; at++) {
+        ck_assert_int_eq(uspi_bytes_load(uspi_bytes_at(&windowed, 0), at, 1, &value, "x", NULL), USP_OK);
+        ck_assert_uint_eq(value, counted.bytes[at - 1000]);
+    }
+    ck_assert_uint_eq(counted.calls, 1);
+    /* The end of the given range must count first. */
+    const struct uspi_bytes cut = {&windowed, 1024, 6};
+    ck_assert_int_eq(uspi_bytes_load(cut, 5, 2, &value, "x", NULL), USP_ERROR_TRUNCATED);
+}
+END_TEST
+
 START_TEST(long_names) {
     char name[2000];
     memset(name, 'n', sizeof name);
@@ -431,7 +478,7 @@ END_TEST
 int main(void) {
     TCase *buffer = tcase_create("buffer"), *file = tcase_create("file");
     tcase_add_checked_fixture(file, make_folder, remove_folder);
-    add_tests(buffer, sub_views, arrays, loads, sums, ulebs, slebs, strings, strings_in_memory, direct_memory,
+    add_tests(buffer, sub_views, arrays, loads, sums, ulebs, slebs, strings, strings_in_memory, direct_memory, windows,
               long_names, identified);
     add_tests(file, mapped_or_not, shrinking_file, file_that_shrinks, file_whose_descriptor_is_closed,
               links_end_at_the_root);

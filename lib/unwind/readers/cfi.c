@@ -132,33 +132,42 @@ static int describe_frame(struct uspi_evidence *e, const struct uspi_dwarf_secti
     return USP_OK;
 }
 
-static int init_image(struct uspi_evidence *e, const struct usp_unwind_tables *tables, struct uspi_dwarf_image *image) {
+/* The call frame information of an image for one look-up. It contains pointers to itself: do not copy it. */
+struct cfi {
+    struct uspi_dwarf_image image;
+    struct uspi_read_window window;
+};
+
+static int init_cfi(struct uspi_evidence *e, const struct usp_unwind_tables *tables, struct cfi *cfi) {
     const struct uspi_walk *walk = e->walk;
-    return uspi_dwarf_image_init(image, tables, uspi_table_memory(walk), walk->backend, walk->target.os);
+    int status = uspi_dwarf_image_init(&cfi->image, tables, uspi_table_memory(walk), walk->backend, walk->target.os);
+    cfi->window.size = 0;
+    cfi->image.source.window = &cfi->window;
+    return status;
 }
 
 void uspi_describe_by_fde(struct uspi_evidence *e, uint64_t offset, struct uspi_description *d) {
-    struct uspi_dwarf_image image;
+    struct cfi cfi;
     struct uspi_dwarf_entry entry;
     struct uspi_dwarf_fde fde;
     const usp_addr pc = uspi_lookup_pc(e->walk, e->frame);
-    int status = init_image(e, uspi_unwind_tables_of(e->walk, e->frame), &image);
-    if (status == USP_OK && !image.has_eh) status = USP_ERROR_NOT_FOUND;
-    if (status == USP_OK) status = uspi_dwarf_entry(&image.eh, offset, &entry);
-    if (status == USP_OK) status = uspi_dwarf_fde(&image.eh, &entry, &fde);
+    int status = init_cfi(e, uspi_unwind_tables_of(e->walk, e->frame), &cfi);
+    if (status == USP_OK && !cfi.image.has_eh) status = USP_ERROR_NOT_FOUND;
+    if (status == USP_OK) status = uspi_dwarf_entry(&cfi.image.eh, offset, &entry);
+    if (status == USP_OK) status = uspi_dwarf_fde(&cfi.image.eh, &entry, &fde);
     if (status == USP_OK && (pc < fde.start || pc >= fde.end)) status = USP_ERROR_NOT_FOUND;
-    if (status == USP_OK) status = describe_frame(e, &image.eh, &fde, d);
+    if (status == USP_OK) status = describe_frame(e, &cfi.image.eh, &fde, d);
     d->answer = answer_of(status);
 }
 
 void uspi_describe_by_cfi(struct uspi_evidence *e, struct uspi_description *d) {
-    struct uspi_dwarf_image image;
+    struct cfi cfi;
     const struct uspi_dwarf_section *section;
     struct uspi_dwarf_fde fde;
     const struct usp_unwind_tables *tables = uspi_unwind_tables_of(e->walk, e->frame);
     if (tables == NULL) return;
-    int status = init_image(e, tables, &image);
-    if (status == USP_OK) status = uspi_dwarf_find(&image, uspi_lookup_pc(e->walk, e->frame), &section, &fde);
+    int status = init_cfi(e, tables, &cfi);
+    if (status == USP_OK) status = uspi_dwarf_find(&cfi.image, uspi_lookup_pc(e->walk, e->frame), &section, &fde);
     if (status == USP_OK) status = describe_frame(e, section, &fde, d);
     d->answer = answer_of(status);
 }
