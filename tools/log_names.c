@@ -8,6 +8,7 @@
 #include "tools/damage.h"
 #include "tools/layouts.h"
 #include "tools/lines.h"
+#include "tools/log_split.h"
 
 #include <unspool/format.h>
 #include <unspool/places.h>
@@ -25,6 +26,7 @@ struct log_names {
     struct usp_image image;               /* image of the index that was found last */
     bool is_quiet;
     bool has_lines; /* any frame has a line */
+    struct log_split split;
     /* The first image in which a function but no line was found; build_id_size and image_length 0: none. */
     struct usp_place lineless;
     char lineless_name[256];
@@ -91,9 +93,27 @@ static void add_index(const struct log_names *names, const char *store, struct u
     memcpy(source->build_id, names->image.build_id, sizeof source->build_id);
 }
 
+/* Adds debug information of Flutter, which has no build id. Returns whether it did; else it may complain. */
+static bool find_split(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
+    size_t count;
+    if (!log_split_may_have(place)) return false;
+    const struct log_file *file = log_split_choose(names->search, place, &names->split, &count);
+    if (file != NULL) {
+        add_file(sources, file);
+        say(names, place, place->build_id, place->build_id_size,
+            "not found in --search; taken is the only file NAME.symbols without a build id for its processor, ",
+            file->path);
+    } else if (count > 1) {
+        say(names, place, place->build_id, place->build_id_size,
+            "--search has several files NAME.symbols without a build id for its processor", "");
+    }
+    return file != NULL;
+}
+
 static void find_by_name(struct log_names *names, const struct usp_place *place, struct usp_build_sources *sources) {
     const struct log_file *file = NULL;
     size_t builds = log_search_name(names->search, name_of(place), &file);
+    if (builds == 0 && find_split(names, place, sources)) return;
     if (builds != 1) {
         say(names, place, NULL, 0,
             builds == 0 ? "the log does not tell its UUID, and nothing in --search has that name"
@@ -289,9 +309,8 @@ static void look_for_files(struct log_names *names, const struct usp_place *plac
     if (store != NULL) add_index(names, store, sources);
     /* No server has the system's own libraries. */
     if (is_cached(names, place)) return;
-    if (!fetch_files(names, place, sources) && sources->count == 0) {
-        say_not_found(names, place);
-    }
+    if (fetch_files(names, place, sources) || sources->count > 0 || find_split(names, place, sources)) return;
+    say_not_found(names, place);
 }
 
 /* Implements usp_build_function. */
@@ -386,6 +405,20 @@ void log_names_complain_of_lines(const struct log_names *names) {
     if (text[0] != '\0') complain("%s", text);
 }
 
+/* Looks up a place. If a file of Flutter is chosen for its build meanwhile, the place is another one there. */
+static int ask(struct log_names *names, const struct usp_place *place, struct usp_answer *answer) {
+    if (!log_split_is_of(&names->split, place)) {
+        const int status = usp_symbolize_places(names->builds, place, answer, 1);
+        if (status != USP_OK || !log_split_is_of(&names->split, place)) return status;
+    }
+    if (!log_split_may_have(place)) {
+        answer->flags = USP_ANSWER_NO_FILE;
+        return USP_OK;
+    }
+    const struct usp_place here = log_split_place(&names->split, place);
+    return usp_symbolize_places(names->builds, &here, answer, 1);
+}
+
 int log_names_answer(void *context, const struct usp_place *place, struct usp_answer *answer) {
     struct log_names *names = context;
     const struct log_file *file;
@@ -396,7 +429,7 @@ int log_names_answer(void *context, const struct usp_place *place, struct usp_an
         answer->flags = USP_ANSWER_NO_FILE;
         return USP_OK;
     }
-    int status = usp_symbolize_places(names->builds, place, answer, 1);
+    int status = ask(names, place, answer);
     if (status == USP_OK) look_for_lines(names, place, answer);
     return status;
 }

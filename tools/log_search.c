@@ -424,6 +424,11 @@ size_t log_search_build(struct log_search *search, const uint8_t *id, size_t id_
     return high - low;
 }
 
+const struct log_file *log_search_get(struct log_search *search, size_t i) {
+    walk(search);
+    return i < search->count ? &search->files[i] : NULL;
+}
+
 size_t log_search_names(struct log_search *search, struct uspi_span name, const struct log_file **files, size_t most) {
     walk(search);
     size_t width = name.length == LOG_IMAGE_WIDTH ? LOG_IMAGE_WIDTH : SIZE_MAX;

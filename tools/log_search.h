@@ -52,6 +52,9 @@ size_t log_search_build(struct log_search *search, const uint8_t *id, size_t id_
 /* The column in which callStackSymbols cuts an image's name (Libc gen/backtrace.c). */
 #define LOG_IMAGE_WIDTH 35
 
+/* Returns file i of all in the folders, which are searched at the first call; NULL past the last one. */
+const struct log_file *log_search_get(struct log_search *search, size_t i);
+
 /* Returns how many builds have files with that name, which may have been cut at LOG_IMAGE_WIDTH. *file is a file of the
  * first build. */
 size_t log_search_name(struct log_search *search, struct uspi_span name, const struct log_file **file);

@@ -40,7 +40,8 @@ struct usp_place {
     uint32_t base;          /* enum usp_place_base */
     uint32_t flags;         /* enum usp_place_flags */
     uint64_t offset;        /* in bytes; for a return address that of the return address, not of the call */
-    /* The function's name in the text, not NUL-terminated; valid during the call, and with USP_PLACE_NAMED. */
+    /* The function's name in the text, not NUL-terminated; valid during the call, and with USP_PLACE_NAMED. With
+     * USP_PLACE_NAME_OFFSET alone it is a symbol from which the text counts, of a part that has many functions. */
     const char *name;
     size_t name_length;
     uint64_t name_offset; /* of the place from the named function, by the text; valid with USP_PLACE_NAME_OFFSET */

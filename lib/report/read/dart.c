@@ -11,7 +11,8 @@
  *       #00 abs 0000000104e60103 virt 0000000000004103 _kDartIsolateSnapshotInstructions+0x103
  *   0  ???    0x0 (null).    #00 abs 0000000104e60103 _kDartIsolateSnapshotInstructions+0x103
  *
- * `virt` counts from the base. The addresses are those of calls: a return address minus 1. Versions that wrote the
+ * `virt` counts from the base. The number after the name counts from a symbol; it is the one that is right for debug
+ * information in a file of its own (--split-debug-info), which need not be laid out as the program is. The addresses are those of calls: a return address minus 1. Versions that wrote the
  * return address itself are recognized by their multiples of 4.
  * Sources: Dart, runtime/vm/object.cc and runtime/docs/dwarf_stack_traces_mode.md; dart-lang/native
  * pkgs/native_stack_traces. */
@@ -39,9 +40,13 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     const size_t end = uspi_span_find(text, at, USPI_SPAN(" <asynchronous suspension>"));
     frame->name = uspi_span_part(text, at, end);
     frame->replaced = uspi_span_part(line, at - 1, end);
-    if (is_part(frame->name)) return true;
-    frame->flags |= USPI_FRAME_NAMED;
+    const bool is_of_part = is_part(frame->name);
+    if (!is_of_part) frame->flags |= USPI_FRAME_NAMED;
     uspi_take_name_offset(line, frame);
+    if (is_of_part && (frame->flags & USPI_FRAME_NAME_OFFSET) != 0) {
+        frame->flags &= ~(unsigned)USPI_FRAME_NAME_OFFSET;
+        frame->flags |= USPI_FRAME_FROM_SYMBOL;
+    }
     return frame->name.length > 0;
 }
 
@@ -61,7 +66,24 @@ static struct uspi_span without_prefix(struct uspi_span line) {
     return text;
 }
 
-/* Reads the lines about the program: its build id, and where it is loaded. */
+/* Returns the processor that Dart names, an enum usp_arch. */
+static uint32_t arch_of(struct uspi_span name) {
+    static const struct {
+        struct uspi_span name;
+        uint32_t arch;
+    } names[] = {
+        {USPI_SPAN_INIT("arm64"), USP_ARCH_ARM64},
+        {USPI_SPAN_INIT("arm"), USP_ARCH_ARMV7},
+        {USPI_SPAN_INIT("x64"), USP_ARCH_X86_64},
+        {USPI_SPAN_INIT("ia32"), USP_ARCH_I386},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (uspi_span_is(name, names[i].name)) return names[i].arch;
+    }
+    return USP_ARCH_NONE;
+}
+
+/* Reads the lines about the program: its processor, its build id, and where it is loaded. */
 static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
     const struct uspi_span text = without_prefix(line);
     size_t at = 0;
@@ -69,6 +91,14 @@ static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
     if (uspi_span_begins(text, USPI_SPAN("*** *** *** ***"))) {
         image->module_is = USPI_MODULE_RESET;
         return true;
+    }
+    if (uspi_skip(text, &at, USPI_SPAN("os: "))) {
+        at = uspi_span_find(text, at, USPI_SPAN(" arch: ")) + 7;
+        if (at > text.length) return false;
+        image->module_is = USPI_MODULE_TOLD;
+        image->ident = USPI_SPAN("App");
+        image->arch = arch_of(uspi_scan_word(text, &at));
+        return image->arch != USP_ARCH_NONE;
     }
     if (uspi_skip(text, &at, USPI_SPAN("build_id: "))) {
         uspi_skip(text, &at, USPI_SPAN("'"));

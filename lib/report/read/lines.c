@@ -245,10 +245,16 @@ static int ask_named(struct uspi_line_reader *lines, struct uspi_located *locate
 }
 
 /* Looks up a frame that has no name. */
-static int ask_nameless(struct uspi_line_reader *lines, const struct uspi_located *located, bool is_guess,
+static int ask_nameless(struct uspi_line_reader *lines, struct uspi_located *located, bool is_guess,
                         struct usp_answer *answer) {
     struct usp_reader_counts *counts = lines->counts;
     int status = USP_OK;
+    if ((located->frame.flags & USPI_FRAME_FROM_SYMBOL) != 0) {
+        located->place.flags |= USP_PLACE_NAME_OFFSET;
+        located->place.name = located->frame.name.bytes;
+        located->place.name_length = located->frame.name.length;
+        located->place.name_offset = located->frame.name_offset;
+    }
     if (lines->find != NULL) {
         status = lines->find(lines->context, &located->place, answer);
     } else {

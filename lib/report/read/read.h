@@ -36,7 +36,9 @@ enum uspi_frame_flags {
     USPI_FRAME_LINED = 1 << 16,       /* it has a name and a source line */
     /* As USPI_FRAME_RETURN, but below a heading of a thread, whose first frame is an instruction. */
     USPI_FRAME_CALL_STACK = 1 << 17,
-    USPI_FRAME_REPEATED = 1 << 18 /* one of several frames in a line, whose columns are repeated for inlined calls */
+    USPI_FRAME_REPEATED = 1 << 18, /* one of several frames in a line, whose columns are repeated for inlined calls */
+    /* It has no function's name, but the text counts from the symbol `name` too: `name_offset` is known. */
+    USPI_FRAME_FROM_SYMBOL = 1 << 19
 };
 
 struct uspi_frame {

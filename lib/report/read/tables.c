@@ -142,11 +142,14 @@ static void join_modules(struct uspi_table *table, const struct uspi_image_entry
     for (size_t n = 0; n < count; n++) {
         struct uspi_image_entry *entry = &table->images[sorted[n] - table->images];
         if (entry->module_is == USPI_MODULE_TOLD) {
+            const bool is_more = full != NULL && full->module == entry->module && entry->arch == USP_ARCH_NONE;
+            if (is_more) entry->arch = full->arch;
             full = entry;
         } else if (full != NULL && full->module == entry->module) {
             entry->ident = full->ident;
             entry->path = full->path;
             entry->name = full->name;
+            if (entry->arch == USP_ARCH_NONE) entry->arch = full->arch;
             entry->id_size = full->id_size;
             memcpy(entry->id, full->id, sizeof entry->id);
         }
