@@ -137,13 +137,15 @@ static int read_relocations(const struct uspi_elf *elf, const struct machine *ma
     if (section->entry_size != size) return USP_OK;
     int status = uspi_bytes_sub(elf->bytes, section->offset, section->size, "relocations", &bytes, NULL);
     for (uint64_t at = 0; status == USP_OK && bytes.size - at >= size; at += size) {
-        uint8_t raw[16];
-        status = uspi_bytes_read(bytes, at, raw, 2 * word, "relocation", NULL);
+        struct uspi_piece raw;
+        status = uspi_bytes_piece(bytes, at, 2 * word, &raw, "relocation", NULL);
         if (status != USP_OK) break;
-        uint64_t info = uspi_le(raw + word, word), type = elf->wide ? info & UINT32_MAX : info & 0xff;
+        /* Most relocations of a library have no symbol. */
+        const uint64_t info = elf->wide ? uspi_le64(raw.at + 8) : uspi_le32(raw.at + 4);
+        const uint64_t type = elf->wide ? info & UINT32_MAX : info & 0xff;
         uint32_t symbol = (uint32_t)(elf->wide ? info >> 32 : info >> 8);
         if (symbol == 0 || (type != machine->types[0] && type != machine->types[1])) continue;
-        status = add_slot(slots, uspi_le(raw, word), symbol);
+        status = add_slot(slots, uspi_le(raw.at, word), symbol);
     }
     return status;
 }

@@ -47,8 +47,9 @@ struct machine {
     const struct uspi_dwarf_fde *fde;
     struct uspi_dwarf_cursor in; /* the instructions */
     usp_addr pc, location;
-    bool has_initial; /* the CIE's instructions were executed */
-    bool has_undone;  /* an instruction has restored an earlier state */
+    bool has_initial;  /* the CIE's instructions were executed */
+    bool has_undone;   /* an instruction has restored an earlier state */
+    bool finds_undone; /* the program ends when has_undone becomes true */
     unsigned remembered_count;
     struct uspi_dwarf_row *row;
     struct uspi_dwarf_row initial;
@@ -286,6 +287,7 @@ static void step(struct machine *m) {
 static void run(struct machine *m, uint64_t from, uint64_t to) {
     m->in = uspi_dwarf_cursor(m->section, from, to);
     for (unsigned steps = 0; m->in.status == USP_OK && m->in.at < to && m->location <= m->pc; steps++) {
+        if (m->finds_undone && m->has_undone) break;
         if (steps == STEPS) uspi_dwarf_fail(&m->in, USP_ERROR_FORMAT);
         step(m);
     }
@@ -324,6 +326,8 @@ enum uspi_dwarf_extent uspi_dwarf_extent(const struct uspi_dwarf_section *sectio
     if (m.in.status == USP_OK) run(&m, fde->instructions, fde->instructions_end);
     if (m.in.status == USP_OK && !has_initial_cfa(&m)) return USPI_DWARF_PART;
     m.pc = UINT64_MAX;
+    /* What follows an undone state does not matter. */
+    m.finds_undone = true;
     if (m.in.status == USP_OK) run(&m, m.in.at, fde->instructions_end);
     bool is_whole = m.in.status != USP_OK || m.has_undone || has_initial_cfa(&m);
     return is_whole ? USPI_DWARF_WHOLE : USPI_DWARF_BODY;
