@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements `unspool profile`: reads a recording of another profiler, and writes its samples as a profile. */
+/* Implements `unspool profile`: reads a recording of perf, or a profile in the formats pprof and OTLP, and writes its
+ * samples as a profile. */
 #define _GNU_SOURCE 1
 #include "tools/arguments.h"
 #include "tools/command.h"
+#include "tools/profile_file.h"
 #include "tools/progress.h"
 #include "tools/record.h"
+#include "tools/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,6 +60,11 @@ struct conversion {
     uint32_t event_index;
     uint64_t other_events;    /* samples of other events */
     uint64_t read, file_size; /* in bytes */
+    uint8_t head[16];         /* the first bytes of the file */
+    size_t head_size;
+    bool same;                             /* --format same */
+    struct usp_profile_file *profile_file; /* of pprof or OTLP; NULL: it is a recording */
+    uint8_t *bytes;                        /* its bytes */
     uint64_t memory;
     struct usp_profile *profile; /* NULL: no sample yet */
     uint64_t first, last, period;
@@ -71,15 +79,18 @@ static void usage(FILE *out) {
     fputs("usage: unspool profile [OPTION...] FILE\n"
           "       unspool profile [OPTION...] -\n"
           "\n"
-          "Reads a recording of Linux perf (perf.data, also from a pipe), unwinds its stack\n"
-          "dumps, and writes a profile with names, source lines and inlined calls. Files\n"
-          "are looked for where the recorded processes had mapped them, and are used if\n"
-          "they have the recorded build id.\n"
+          "Reads a recording of Linux perf (perf.data, also from a pipe), or a profile of\n"
+          "pprof or OTLP (OpenTelemetry), unwinds the stack dumps of perf, and writes a\n"
+          "profile with names, source lines and inlined calls. Files are looked for where\n"
+          "the recorded processes had mapped them, and are used if they have the recorded\n"
+          "build id.\n"
           "\n"
+          "  --format same       write pprof and OTLP in their own format: names, lines and\n"
+          "                      inlined calls are added, all else stays\n"
           "  --pid PID           only samples of this process\n"
           "  --comm NAME         only samples of threads with this name\n"
-          "  --event NAME        samples of this event. Default: the event of the first\n"
-          "                      sample\n"
+          "  --event NAME        samples of this event, or type of value in pprof and OTLP.\n"
+          "                      Default: the event of the first sample, or the file's default\n"
           "  --time FROM,TO      only samples from the time FROM up to the time TO, in\n"
           "                      seconds as perf script shows them; either may be empty\n" OUTPUT_FORMATS_HELP
           "  --max N             keep at most N frames of each stack (default 512)\n"
@@ -157,6 +168,8 @@ static int parse(int argc, char **argv, struct conversion *c, bool *goes_on) {
     *goes_on = false;
     for (int option; (option = next_option(argc, argv, "ho:", options)) != -1;) {
         bool is_wrong = false;
+        if (option == OUTPUT_FORMAT) c->same = strcmp(optarg, "same") == 0;
+        if (option == OUTPUT_FORMAT && c->same) continue;
         if (option == 'h' || option == OPTION_HELP) {
             usage(stdout);
             return EXIT_ALL_WELL;
@@ -164,6 +177,8 @@ static int parse(int argc, char **argv, struct conversion *c, bool *goes_on) {
         if (!record_output_option(option, &c->output, &is_wrong) && (is_wrong || !parse_option(option, c)))
             return EXIT_USAGE;
     }
+    /* The format of the file itself is no format of profiles; a name of the output says nothing then. */
+    if (c->same) c->output.format = USP_PROFILE_PPROF;
     if (!record_output_choose(&c->output)) return EXIT_USAGE;
     if (argc - optind != 1) {
         complain("profile: %s", argc == optind ? "the recording is missing" : "one recording at a time");
@@ -192,6 +207,11 @@ static void put_progress(struct conversion *c) {
 static int64_t read_file(void *context, uint64_t offset, void *to, size_t n) {
     struct conversion *c = context;
     ssize_t got;
+    if (offset < c->head_size) {
+        if (n > c->head_size - (size_t)offset) n = c->head_size - (size_t)offset;
+        memcpy(to, c->head + offset, n);
+        return (int64_t)n;
+    }
     do {
         got = c->file_size != UINT64_MAX ? pread(c->file, to, n, (off_t)offset) : read(c->file, to, n);
     } while (got < 0 && errno == EINTR);
@@ -243,7 +263,9 @@ static int take_sample(void *context, const struct usp_recording_sample *sample)
                                              .images = sample->images,
                                              .time = sample->time,
                                              .wall = sample->duration,
-                                             .cpu = sample->duration};
+                                             .cpu = (sample->flags & USP_RECORDING_SAMPLE_CPU) != 0 ? sample->cpu
+                                                                                                    : sample->duration,
+                                             .count = sample->count};
     count_process(c, sample->pid);
     if (c->first == 0) c->first = sample->time;
     if (sample->time > c->last) c->last = sample->time;
@@ -274,7 +296,52 @@ static bool open_recording(struct conversion *c) {
     }
     const bool is_file = S_ISREG(about.st_mode) && lseek(c->file, 0, SEEK_CUR) == 0;
     c->file_size = c->options.file_size = is_file ? (uint64_t)about.st_size : UINT64_MAX;
+    while (c->head_size < sizeof c->head) {
+        const ssize_t got = read(c->file, c->head + c->head_size, sizeof c->head - c->head_size);
+        if (got == 0) break;
+        if (got < 0 && errno != EINTR) {
+            complain("%s: %s", c->shown, strerror(errno));
+            return false;
+        }
+        if (got > 0) c->head_size += (size_t)got;
+    }
     return true;
+}
+
+/* Reads and names a profile of pprof or OTLP. Returns an enum exit_status. */
+static int open_profile_file(struct conversion *c) {
+    char error[1024];
+    size_t size;
+    int result = read_whole(c->file, c->shown, c->head, c->head_size, &c->bytes, &size);
+    if (result != EXIT_ALL_WELL) return result;
+    const int status = usp_profile_file_open(c->bytes, size, &c->profile_file, error, sizeof error);
+    if (status == USP_OK) return name_profile_file(c->profile_file, &c->output);
+    complain("%s: %s", c->shown, error);
+    return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
+}
+
+/* Writes a profile of pprof or OTLP in its own format. */
+static int write_same(struct conversion *c) {
+    struct usp_profile_file_info info;
+    if (c->profile_file == NULL) {
+        complain("%s: a recording of perf cannot be written in its own format; --format same is for pprof and OTLP",
+                 c->shown);
+        return EXIT_USAGE;
+    }
+    usp_profile_file_get_info(c->profile_file, &info);
+    if (info.damage != USP_OK) {
+        complain("%s: it is %s after %" PRIu64 " bytes; --format same requires a whole file", c->shown,
+                 info.damage == USP_ERROR_TRUNCATED ? "cut off" : "damaged", info.read);
+        return EXIT_NO_TARGET;
+    }
+    if (!record_open(&c->output)) return EXIT_FAILED;
+    const int status = usp_profile_file_write(c->profile_file, write_to_file, c->output.out);
+    const int result = record_close(&c->output, status);
+    if (!c->is_quiet && result == EXIT_ALL_WELL) {
+        complain("%" PRIu64 " of %" PRIu64 " locations got names or lines, %" PRIu64 " had a name", info.found,
+                 info.locations, info.named);
+    }
+    return result;
 }
 
 /* ---- the result ---- */
@@ -283,7 +350,7 @@ static void say_summary(const struct conversion *c, const struct usp_recording_i
     struct usp_profile_info of;
     usp_profile_get_info(c->profile, &of);
     complain("%" PRIu64 " samples of %" PRIu64 " threads in %.1f s%s%s", of.samples, of.threads,
-             (double)(c->last - c->first) / 1e9, c->output.path != NULL ? " in " : "",
+             (double)(info->length > 0 ? info->length : c->last - c->first) / 1e9, c->output.path != NULL ? " in " : "",
              c->output.path != NULL ? c->output.path : "");
     if (info->short_dumps > 0) {
         complain("%" PRIu64 " of %" PRIu64 " stack dumps end before the stack does; perf record --call-graph "
@@ -295,15 +362,22 @@ static void say_summary(const struct conversion *c, const struct usp_recording_i
                  info->maps_left_out);
     }
     if (info->lost > 0) complain("%" PRIu64 " records were lost while it was recorded", info->lost);
-    if (c->other_events > 0) {
+    if (c->other_events > 0 && c->profile_file == NULL) {
         complain("%" PRIu64 " samples of other events are left out; --event chooses one", c->other_events);
     }
     if (of.refused > 0) complain("%" PRIu64 " samples did not fit; --memory gives more room", of.refused);
 }
 
-static void describe_run(const struct conversion *c) {
-    const struct usp_profile_run run = {
-        .start = c->first, .end = c->last, .interval = c->period, .longest_interval = c->period};
+static void describe_run(const struct conversion *c, const struct usp_recording_info *info) {
+    const bool is_known = info->length > 0;
+    const uint64_t interval = c->profile_file != NULL ? info->interval : c->period;
+    /* Samples with times of the clock begin there, and the others at 0. */
+    const uint64_t start = is_known && c->first < info->wall_start ? 0 : c->first;
+    const struct usp_profile_run run = {.wall_start = info->wall_start,
+                                        .start = start,
+                                        .end = is_known ? start + info->length : c->last,
+                                        .interval = interval,
+                                        .longest_interval = interval};
     usp_profile_set_run(c->profile, &run);
 }
 
@@ -316,12 +390,28 @@ static int64_t main_process(const struct conversion *c) {
     return most != NULL ? most->pid : 0;
 }
 
+/* Reads the samples. `error` receives why that failed. Returns an enum usp_status. */
+static int read_samples(struct conversion *c, struct usp_recording_info *info, char *error, size_t error_size) {
+    if (c->profile_file == NULL) {
+        progress_begin(&c->progress, stderr);
+        const int status = usp_recording_read(&c->options, info, error, error_size);
+        progress_end(&c->progress);
+        return status;
+    }
+    struct usp_profile_file_info file;
+    const int status = usp_profile_file_samples(c->profile_file, &c->options, info);
+    usp_profile_file_get_info(c->profile_file, &file);
+    if (status == USP_ERROR_TRUNCATED || status == USP_ERROR_FORMAT) {
+        snprintf(error, error_size, "it is %s after %" PRIu64 " bytes",
+                 status == USP_ERROR_TRUNCATED ? "cut off" : "damaged", file.read);
+    }
+    return status;
+}
+
 static int convert(struct conversion *c) {
     struct usp_recording_info info;
     char error[1024] = "";
-    progress_begin(&c->progress, stderr);
-    int status = usp_recording_read(&c->options, &info, error, sizeof error);
-    progress_end(&c->progress);
+    int status = read_samples(c, &info, error, sizeof error);
     const bool is_damaged = status == USP_ERROR_TRUNCATED || status == USP_ERROR_FORMAT;
     if (status != USP_OK) complain("%s: %s", c->shown, error[0] != '\0' ? error : usp_status_string(status));
     if (status != USP_OK && !is_damaged) return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
@@ -330,8 +420,9 @@ static int convert(struct conversion *c) {
         return EXIT_NO_TARGET;
     }
     if (!c->is_quiet) say_summary(c, &info);
-    describe_run(c);
+    describe_run(c, &info);
     c->output.recorded = main_process(c);
+    c->output.options.file = c->profile_file;
     if (!record_open(&c->output)) return EXIT_FAILED;
     const int result = record_write(&c->output, c->profile, 0);
     return result == EXIT_ALL_WELL && is_damaged ? EXIT_INCOMPLETE : result;
@@ -350,14 +441,18 @@ static int run(int argc, char **argv) {
     if (result == EXIT_USAGE) fputs("See `unspool profile --help`.\n", stderr);
     if (goes_on) {
         c.processes = calloc(PROCESSES_MAX, sizeof *c.processes);
-        result = c.processes != NULL && open_recording(&c) ? convert(&c) : EXIT_NO_TARGET;
+        result = c.processes != NULL && open_recording(&c) ? EXIT_ALL_WELL : EXIT_NO_TARGET;
+        if (result == EXIT_ALL_WELL && !usp_recording_is(c.head, c.head_size)) result = open_profile_file(&c);
+        if (result == EXIT_ALL_WELL) result = c.same ? write_same(&c) : convert(&c);
     }
     record_discard(&c.output);
     line_options_clear(&c.output.lines);
     usp_profile_free(c.profile);
+    usp_profile_file_free(c.profile_file);
+    free(c.bytes);
     free(c.processes);
     if (c.file > STDIN_FILENO) close(c.file);
     return result;
 }
 
-const struct command command_profile = {"profile", "read a recording of perf, and write a profile", run};
+const struct command command_profile = {"profile", "read a recording of perf, pprof or OTLP, and write a profile", run};

@@ -110,6 +110,10 @@ bool record_open(struct record_output *output);
 /* Removes the file, unless it was written. */
 void record_discard(struct record_output *output);
 
+/* Puts the file in its place after it was written with a status, an enum usp_status. Complains. Returns an enum
+ * exit_status. */
+int record_close(struct record_output *output, int status);
+
 /* Writes the profile and puts the file in its place. process: the recorded process if it is alive, otherwise 0.
  * Complains. Returns an enum exit_status. */
 int record_write(struct record_output *output, struct usp_profile *profile, int64_t process);

@@ -117,7 +117,7 @@ static int write_named(struct record_output *output, struct usp_profile *profile
     names.recorded_process = output->recorded;
     names.sysroot = output->sysroot;
     int status = usp_demangler_create(output->demangling, &output->options.demangler);
-    if (status == USP_OK && !output->no_symbols) {
+    if (status == USP_OK && !output->no_symbols && output->options.file == NULL) {
         status = usp_images_create_profile(profile, &images);
         char *store = use_line_options(&output->lines, &names);
         if (status == USP_OK) status = usp_symbolizer_create(images, &names, &output->options.symbolizer);
@@ -132,12 +132,15 @@ static int write_named(struct record_output *output, struct usp_profile *profile
     return status;
 }
 
-int record_write(struct record_output *output, struct usp_profile *profile, int64_t process) {
-    int status = write_named(output, profile, process);
+int record_close(struct record_output *output, int status) {
     bool is_written = true;
     /* main reports a failure to write standard output when it flushes it. */
     if (status != USP_OK && status != USP_ERROR_SYSTEM) complain("%s", usp_status_string(status));
     if (output->path != NULL) is_written = output_close(&output->file, status == USP_OK || status == USP_ERROR_SYSTEM);
     output->out = NULL;
     return is_written && (status == USP_OK || status == USP_ERROR_SYSTEM) ? EXIT_ALL_WELL : EXIT_FAILED;
+}
+
+int record_write(struct record_output *output, struct usp_profile *profile, int64_t process) {
+    return record_close(output, write_named(output, profile, process));
 }

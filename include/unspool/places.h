@@ -18,7 +18,7 @@ USP_BEGIN_DECLS
 enum usp_place_base {
     USP_PLACE_LOAD = 0,   /* the image's load address */
     USP_PLACE_LINKED = 1, /* 0: the offset is the address as the image was linked */
-    USP_PLACE_FILE = 2,   /* the beginning of the image's file; requires the file as a source, not an index */
+    USP_PLACE_FILE = 2,   /* the beginning of the image's file; requires the file as a source, or `file_end` */
     USP_PLACE_TEXT = 3    /* the page at which the image's code is mapped; requires the file, too */
 };
 
@@ -26,8 +26,9 @@ enum usp_place_flags {
     USP_PLACE_EXACT = 1 << 0, /* the place is an instruction, not a return address */
     /* It may not be a frame: if there is no such image, it does not count as missing. */
     USP_PLACE_GUESS = 1 << 1,
-    USP_PLACE_NAMED = 1 << 2,      /* `name` is known: the text already names the frame's function */
-    USP_PLACE_NAME_OFFSET = 1 << 3 /* `name_offset` is known */
+    USP_PLACE_NAMED = 1 << 2,       /* `name` is known: the text already names the frame's function */
+    USP_PLACE_NAME_OFFSET = 1 << 3, /* `name_offset` is known */
+    USP_PLACE_FILL = 1 << 4         /* line 0 is filled (USP_LINES_FILL), with USP_PLACE_EXACT too */
 };
 
 /* The location of a frame's code, as far as the text states it. */
@@ -45,7 +46,10 @@ struct usp_place {
     const char *name;
     size_t name_length;
     uint64_t name_offset; /* of the place from the named function, by the text; valid with USP_PLACE_NAME_OFFSET */
-    uint64_t reserved[2];
+    /* With USP_PLACE_FILE: where the mapping of the code ends in the file; 0: not known. If the image's code, as an
+     * index has it, ends in the last page before, code is mapped at its offset in the file, and the index suffices. */
+    uint64_t file_end;
+    uint64_t reserved[1];
 };
 
 enum usp_answer_flags {

@@ -28,6 +28,8 @@ USP_BEGIN_DECLS
  * totals and the tree. The profile counts all of these. */
 struct usp_profile;
 
+struct usp_profile_file; /* profile_file.h */
+
 enum usp_profile_flags {
     USP_PROFILE_FIXED = 1 << 0,   /* all memory is allocated at creation; otherwise it grows up to the bound */
     USP_PROFILE_ROLLING = 1 << 1, /* only the newest samples, as many as fit; requires USP_PROFILE_FIXED */
@@ -63,8 +65,7 @@ struct usp_profile_sample {
     uint64_t time;                        /* when it was taken, as usp_clock; not decreasing for a thread */
     uint64_t wall;                        /* the time that the sample represents, in ns */
     uint64_t cpu;                         /* the part of that time in which the thread ran, in ns */
-    uint32_t count;                       /* number of samples with this stack that it represents; 0: one */
-    uint32_t reserved0;
+    uint64_t count;                       /* number of samples with this stack that it represents; 0: one */
     uint64_t reserved[2];
 };
 
@@ -206,7 +207,10 @@ struct usp_profile_write_options {
     const struct usp_images *images;
     struct usp_demangler *demangler; /* NULL: names stay mangled. Default NULL */
     const char *title;               /* NULL: the program's name. Default NULL */
-    uint64_t reserved[6];
+    /* The file from which the samples come (usp_profile_file_samples). Its names and lines are used where it has some,
+     * in place of the symbolizer's. Default NULL. */
+    const struct usp_profile_file *file;
+    uint64_t reserved[5];
 };
 
 enum usp_profile_write_flags {

@@ -24,8 +24,15 @@ struct usp_recording_sample {
     uint64_t period;                 /* number of events that the sample represents; 0: not recorded */
     uint64_t duration;               /* time that the sample represents, in ns; 0: not known */
     uint32_t event_index;            /* the event's position in the recording, from 0 */
-    uint32_t reserved0;
-    uint64_t reserved[4];
+    uint32_t flags;                  /* enum usp_recording_sample_flags */
+    uint64_t count;                  /* number of samples that it represents; 0: one */
+    uint64_t cpu; /* with USP_RECORDING_SAMPLE_CPU: the part of `duration` in which the thread ran, in ns */
+    uint64_t reserved[2];
+};
+
+enum usp_recording_sample_flags {
+    /* `cpu` is known; otherwise the thread ran for all of `duration`. */
+    USP_RECORDING_SAMPLE_CPU = 1 << 0
 };
 
 /* What a recording contains. */
@@ -40,7 +47,10 @@ struct usp_recording_info {
     /* Maps of files that are missing, because a process has more than 65,536 of them or forks have copied more than 4
      * million: frames there have no image. */
     uint64_t maps_left_out;
-    uint64_t reserved[5];
+    uint64_t wall_start; /* when it began, in ns since 1970-01-01 UTC; 0: not known */
+    uint64_t length;     /* how long it lasted, in ns; 0: not known */
+    uint64_t interval;   /* between two samples of a thread, in ns; 0: not known */
+    uint64_t reserved[2];
 };
 
 struct usp_recording_options {

@@ -18,6 +18,7 @@
 #include <unspool/places.h>
 #include <unspool/print.h>
 #include <unspool/profile.h>
+#include <unspool/profile_file.h>
 #include <unspool/raw.h>
 #include <unspool/recording.h>
 #include <unspool/registers.h>

@@ -135,7 +135,93 @@ void uspi_zlib_end(struct uspi_zlib_steps *steps) {
     steps->end(&steps->stream);
     free(steps);
 }
+
+/* The gzip format, with a window of any size (zlib.h, inflateInit2). */
+#define GZIP_WINDOW (15 + 16)
+
+/* The output of a gzip file, which doubles in size until all fits or the limit is reached. */
+struct grown {
+    uint8_t *to;
+    size_t used, capacity, limit;
+};
+
+static int grow(struct grown *grown) {
+    if (grown->used < grown->capacity) return USP_OK;
+    if (grown->capacity >= grown->limit) return USP_ERROR_FORMAT;
+    size_t larger = grown->capacity == 0                 ? 65536
+                    : grown->capacity < grown->limit / 2 ? grown->capacity * 2
+                                                         : grown->limit;
+    if (larger > grown->limit) larger = grown->limit;
+    uint8_t *to = realloc(grown->to, larger);
+    if (to == NULL) return USP_ERROR_NO_MEMORY;
+    grown->to = to;
+    grown->capacity = larger;
+    return USP_OK;
+}
+
+/* Decompresses all members of a gzip file. `left`: input bytes after those in stream->avail_in. */
+static int run_gzip(z_stream *stream, size_t left, int (*run)(z_streamp, int), int (*reset)(z_streamp),
+                    struct grown *grown) {
+    for (;;) {
+        const int status = grow(grown);
+        if (status != USP_OK) return status;
+        if (stream->avail_in == 0) {
+            stream->avail_in = part_of(left);
+            left -= stream->avail_in;
+        }
+        const uInt capacity = part_of(grown->capacity - grown->used);
+        stream->next_out = grown->to + grown->used;
+        stream->avail_out = capacity;
+        const int result = run(stream, Z_NO_FLUSH);
+        grown->used += capacity - stream->avail_out;
+        if (result == Z_STREAM_END) {
+            if (stream->avail_in == 0 && left == 0) return USP_OK;
+            if (reset(stream) != Z_OK) return USP_ERROR_FORMAT;
+            continue;
+        }
+        if (result == Z_MEM_ERROR) return USP_ERROR_NO_MEMORY;
+        if (result != Z_OK && result != Z_BUF_ERROR) return USP_ERROR_FORMAT;
+        /* There is room, and no more input can be given. */
+        if (stream->avail_out != 0 && stream->avail_in == 0 && left == 0) return USP_ERROR_FORMAT;
+    }
+}
+
+int uspi_decompress_gzip(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size) {
+    int (*begin)(z_streamp, int, const char *, int);
+    int (*run)(z_streamp, int);
+    int (*reset)(z_streamp);
+    int (*end)(z_streamp);
+    z_stream stream = {.zalloc = allocate, .zfree = release};
+    struct grown grown = {.limit = limit};
+    *to = NULL;
+    *size = 0;
+    if (!find_function(LIBRARY("z", "1"), "inflateInit2_", &begin) ||
+        !find_function(LIBRARY("z", "1"), "inflate", &run) ||
+        !find_function(LIBRARY("z", "1"), "inflateReset", &reset) ||
+        !find_function(LIBRARY("z", "1"), "inflateEnd", &end)) {
+        return USP_ERROR_UNSUPPORTED;
+    }
+    /* zlib does not write to its input; next_in need not be const, depending on the header. */
+    memcpy(&stream.next_in, &from, sizeof from);
+    if (begin(&stream, GZIP_WINDOW, ZLIB_VERSION, (int)sizeof stream) != Z_OK) return USP_ERROR_NO_MEMORY;
+    const int status = run_gzip(&stream, n, run, reset, &grown);
+    end(&stream);
+    if (status != USP_OK) {
+        free(grown.to);
+        return status;
+    }
+    *to = grown.to;
+    *size = grown.used;
+    return USP_OK;
+}
 #else
+int uspi_decompress_gzip(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size) {
+    (void)from, (void)n, (void)limit;
+    *to = NULL;
+    *size = 0;
+    return USP_ERROR_UNSUPPORTED;
+}
+
 int uspi_zlib_begin(const void *from, size_t n, void *to, size_t capacity, size_t kept,
                     struct uspi_zlib_steps **steps) {
     (void)from, (void)n, (void)to, (void)capacity, (void)kept;

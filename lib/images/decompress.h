@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decompression of the three formats that ELF files use: zlib, zstd, xz. A build may lack the libraries (configure
+/* Decompression of the formats that ELF files use (zlib, zstd, xz), and of gzip. A build may lack the libraries (configure
  * --without-zlib, --without-zstd, --without-lzma). They are loaded when the first compressed data is met, so that other
  * processes do not carry them. The callers know what is compressed and how large it may become. Do not call these
  * functions where the loader must not be called. */
@@ -43,5 +43,9 @@ void uspi_zstd_end(struct uspi_zstd_stream *stream); /* NULL is ignored */
 /* Decompresses an .xz stream of unknown size; more than `limit` bytes are USP_ERROR_FORMAT. On success the caller frees
  * *to. Returns what uspi_decompress_zlib returns. */
 int uspi_decompress_xz(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size);
+
+/* Decompresses a gzip file of unknown size in the same way. It may have several members (RFC 1952), whose checksums
+ * must be right. Bytes after them are USP_ERROR_FORMAT. */
+int uspi_decompress_gzip(const void *from, size_t n, size_t limit, uint8_t **to, size_t *size);
 
 #endif

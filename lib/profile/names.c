@@ -84,6 +84,7 @@ struct described {
     const struct usp_source_frame *source; /* where the call site is in the source */
     const struct usp_symbol *symbol;       /* the symbol that contains the call site */
     usp_addr address;                      /* the function's start in the symbolizer's images; 0: not known */
+    const char *shown;                     /* the name that is displayed; NULL: the symbol's */
 };
 
 /* Returns the line of a function's first instruction; 0: not known. */
@@ -112,7 +113,8 @@ static uint32_t know_function(struct uspi_profile_names *names, const struct des
     *function = *like;
     function->item = item;
     function->owns_text = text != NULL;
-    function->text = text != NULL ? text : usp_demangle(names->demangler, like->symbol);
+    const char *shown = described->shown != NULL ? described->shown : like->symbol;
+    function->text = text != NULL ? text : usp_demangle(names->demangler, shown);
     if (!take_path(described->source, described->symbol, &function->file)) return USPI_NONE;
     if (names->has_lines) function->line = first_line(names, described->address);
     return i;
@@ -170,7 +172,7 @@ static bool add_places(struct uspi_profile_names *names, const struct uspi_node 
     bool is_done = true;
     for (uint32_t i = 0; is_done && i < named.inlined_count; i++) {
         const struct uspi_function like = {.symbol = inlined[i].function, .image = node->image, .is_inlined = true};
-        is_done = add_place(names, site, &(struct described){&like, &inlined[i], symbol, 0});
+        is_done = add_place(names, site, &(struct described){&like, &inlined[i], symbol, 0, NULL});
     }
     free(inlined);
     struct uspi_function own = {.start = node->offset, .image = node->image};
@@ -180,7 +182,68 @@ static bool add_places(struct uspi_profile_names *names, const struct uspi_node 
         own.extent = symbol->extent;
     }
     const usp_addr start = symbol->name != NULL ? symbol->start : 0;
-    return is_done && add_place(names, site, &(struct described){&own, &named.source, symbol, start});
+    return is_done && add_place(names, site, &(struct described){&own, &named.source, symbol, start, NULL});
+}
+
+/* ---- names of a file ---- */
+
+/* Copies a string of a file; NULL if it is empty or memory is exhausted. */
+static const char *copy_string(struct uspi_profile_names *names, uint64_t number) {
+    const struct uspi_span text = uspi_file_string(names->file, number);
+    char *copy = text.length > 0 ? uspi_region_take(&names->region, text.length + 1) : NULL;
+    if (copy == NULL) return NULL;
+    memcpy(copy, text.bytes, text.length);
+    copy[text.length] = '\0';
+    return copy;
+}
+
+/* Returns the strings of a function of the file; NULL if it has no name. */
+static const struct uspi_given_function *given_function(struct uspi_profile_names *names, uint64_t number) {
+    if (number >= names->file->functions.count) return NULL;
+    const struct uspi_file_function *function = uspi_file_function(names->file, (uint32_t)number);
+    struct uspi_given_function *given = &names->given[number];
+    if (given->shown != NULL) return given;
+    given->shown = copy_string(names, function->name);
+    given->symbol = copy_string(names, function->system_name);
+    given->path = copy_string(names, function->file);
+    if (given->shown == NULL) given->shown = given->symbol;
+    if (given->shown == NULL) return NULL;
+    if (given->symbol == NULL || strcmp(given->symbol, given->shown) == 0) given->symbol = given->shown;
+    return given;
+}
+
+/* Adds the functions that a file has at a site, the innermost inlined one first; inlined calls only if lines were
+ * requested. Returns false if memory is exhausted. */
+static bool add_given_places(struct uspi_profile_names *names, const struct uspi_node *node, uint32_t site,
+                             const struct uspi_file_location *location) {
+    const bool has_start = location->start != UINT64_MAX && location->address - location->start <= node->offset;
+    const uint32_t count = location->line_count;
+    static const struct usp_symbol none;
+    uspi_site(names, site)->first = (uint32_t)names->place_count;
+    for (uint32_t i = names->has_lines ? 0 : count - 1; i < count; i++) {
+        const struct uspi_file_line *line = &names->file->lines[location->first_line + i];
+        const struct uspi_given_function *given = given_function(names, line->function);
+        struct usp_source_frame source = {.line = line->line <= UINT32_MAX ? (uint32_t)line->line : 0,
+                                          .column = line->column <= UINT32_MAX ? (uint32_t)line->column : 0};
+        if (given == NULL) continue;
+        struct uspi_function like = {.symbol = given->symbol, .image = node->image, .is_inlined = i + 1 < count};
+        like.is_given = !like.is_inlined && !has_start;
+        if (!like.is_inlined && has_start) like.start = node->offset - (location->address - location->start);
+        if (names->has_lines) source.file = given->path;
+        if (!names->has_lines) source.line = source.column = 0;
+        if (!add_place(names, site, &(struct described){&like, &source, &none, 0, given->shown})) return false;
+    }
+    return true;
+}
+
+/* Returns what the file has at a node; NULL if that has no name. */
+static const struct uspi_file_location *given_location(const struct uspi_profile_names *names,
+                                                       const struct uspi_node *node) {
+    if (names->file == NULL) return NULL;
+    const struct usp_image *image =
+        node->image != USPI_NONE ? &uspi_profile_image(names->profile, node->image)->image : NULL;
+    const struct uspi_file_location *location = uspi_file_location_at(names->file, image, node->offset);
+    return location != NULL && uspi_file_is_named(names->file, location) ? location : NULL;
 }
 
 static uint32_t know_site(struct uspi_profile_names *names, const struct uspi_node *node) {
@@ -193,7 +256,9 @@ static uint32_t know_site(struct uspi_profile_names *names, const struct uspi_no
     site->offset = node->offset;
     site->image = node->image;
     site->kind = node->kind;
-    return add_places(names, node, i) ? i : USPI_NONE;
+    const struct uspi_file_location *given = given_location(names, node);
+    const bool is_done = given != NULL ? add_given_places(names, node, i, given) : add_places(names, node, i);
+    return is_done ? i : USPI_NONE;
 }
 
 static int name_nodes(struct uspi_profile_names *names) {
@@ -215,9 +280,15 @@ int uspi_profile_names_find(struct uspi_profile_names *names, const struct usp_p
     *names = (struct uspi_profile_names){.profile = clone,
                                          .symbolizer = options->symbolizer,
                                          .demangler = options->demangler,
+                                         .file = options->file,
                                          .has_lines = (options->flags & USP_PROFILE_LINES) != 0,
                                          .allowance = {.limit = UINT64_MAX}};
     const struct usp_images *images = options->images;
+    uspi_region_begin(&names->region, SIZE_MAX);
+    if (names->file != NULL) {
+        names->given = calloc(names->file->functions.count + 1, sizeof *names->given);
+        if (names->given == NULL) return USP_ERROR_NO_MEMORY;
+    }
     if (images == NULL && names->symbolizer != NULL && usp_images_create_self(&names->own) == USP_OK)
         images = names->own;
     if (!uspi_pool_init(&names->functions, sizeof(struct uspi_function), 256, false, &names->allowance) ||
@@ -235,6 +306,8 @@ void uspi_profile_names_free(struct uspi_profile_names *names) {
         free(function->file);
     }
     uspi_sources_free(&names->sources);
+    uspi_region_free(&names->region);
+    free(names->given);
     free(names->places);
     uspi_pool_free(&names->functions);
     uspi_pool_free(&names->sites);

@@ -3,6 +3,7 @@
 #ifndef USPI_PROFILE_NAMES_H
 #define USPI_PROFILE_NAMES_H
 
+#include "lib/profile/file.h"
 #include "lib/profile/profile.h"
 #include "lib/report/naming.h"
 
@@ -17,6 +18,7 @@ struct uspi_function {
     uint64_t start;     /* offset in the image; address if outside all images; 0 for an inlined function */
     uint64_t extent;    /* size in bytes; 0: not known */
     bool is_inlined;    /* it is known from inlined calls */
+    bool is_given;      /* it is known from a file that does not say where it starts */
     bool owns_text;
 };
 
@@ -39,12 +41,20 @@ struct uspi_site {
     uint32_t function; /* function of the last place */
 };
 
+/* The strings of a function of a file. */
+struct uspi_given_function {
+    const char *shown, *symbol, *path; /* shown NULL: not copied yet; path NULL: not known */
+};
+
 struct uspi_profile_names {
     const struct usp_profile *profile; /* a clone */
     struct usp_symbolizer *symbolizer;
     struct usp_demangler *demangler;
-    struct usp_images *own; /* images of this process, if the options name no images */
-    usp_addr *bases;        /* load address of each image in the symbolizer's images; 0: it is not among them */
+    const struct usp_profile_file *file; /* the file that has names of frames; NULL: none */
+    struct uspi_given_function *given;   /* its functions */
+    struct uspi_region region;           /* their strings */
+    struct usp_images *own;              /* images of this process, if the options name no images */
+    usp_addr *bases; /* load address of each image in the symbolizer's images; 0: it is not among them */
     struct uspi_pool functions, sites;
     struct uspi_allowance allowance;
     struct uspi_located_function *places;

@@ -488,11 +488,14 @@ static int add_sample(struct usp_profile *p, const struct usp_profile_sample *sa
     uspi_profile_thread(p, thread)->uses++;
     uint32_t node = find_path(p, thread, sample, &status);
     if (status == USP_OK) {
-        const uint32_t count = sample->count > 0 ? sample->count : 1;
+        /* An entry of the time line has 32 bits for it. A rolling profile later subtracts that from the totals. */
+        const uint32_t timed_count = sample->count > UINT32_MAX ? UINT32_MAX : (uint32_t)sample->count;
+        const bool rolls = (p->options.flags & USP_PROFILE_ROLLING) != 0;
+        const uint64_t count = sample->count == 0 ? 1 : rolls ? timed_count : sample->count;
         const struct uspi_total amount = {
             .thread = thread, .node = node, .samples = count, .wall = sample->wall, .cpu = sample->cpu};
         const struct uspi_profile_sample timed = {
-            .time = sample->time, .wall = sample->wall, .cpu = sample->cpu, .count = count};
+            .time = sample->time, .wall = sample->wall, .cpu = sample->cpu, .count = timed_count > 0 ? timed_count : 1};
         status = uspi_profile_count(p, &amount, &timed);
         if (status == USP_OK) remember_last(p, thread, node, sample->time);
         uspi_profile_give_up_node(p, node);

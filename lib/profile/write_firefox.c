@@ -161,7 +161,7 @@ static void put_functions(struct firefox *firefox) {
 /* Whether a function has a symbol in an image: the viewer shows offsets relative to it. */
 static bool has_symbol(const struct firefox *firefox, uint64_t i) {
     const struct uspi_function *function = function_at(firefox, i);
-    return function->symbol != NULL && !function->is_inlined && function->image != USPI_NONE;
+    return function->symbol != NULL && !function->is_inlined && !function->is_given && function->image != USPI_NONE;
 }
 
 static void put_symbol_image(struct firefox *firefox, uint64_t i) {

@@ -52,7 +52,7 @@ static void put_functions(struct uspi_json *json, const struct uspi_profile_name
         if (function->line > 0) uspi_json_number(json, "line", function->line);
         if (function->is_inlined) uspi_json_bool(json, "inlined", true);
         if (function->image != USPI_NONE) uspi_json_number(json, "image", function->image);
-        if (!function->is_inlined) uspi_json_address(json, "start", function->start);
+        if (!function->is_inlined && !function->is_given) uspi_json_address(json, "start", function->start);
         uspi_json_end_object(json);
     }
     uspi_json_end_array(json);

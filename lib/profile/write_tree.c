@@ -76,7 +76,7 @@ static void put_sites(const struct tree *tree, const struct uspi_branch *branch)
     const struct uspi_function *function = uspi_function(names, branch->function);
     uint32_t shown = branch->place_count < USPI_BRANCH_PLACES ? branch->place_count : USPI_BRANCH_PLACES;
     bool is_more = branch->place_count > shown;
-    if (function->symbol != NULL && !function->is_inlined) {
+    if (function->symbol != NULL && !function->is_inlined && !function->is_given) {
         for (uint32_t i = 0; i < shown; i++) {
             uspi_put_string(text, i == 0 ? " + " : ",");
             uspi_put_decimal(text, site_of(names, branch, i)->offset - function->start, 0);

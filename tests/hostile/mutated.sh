@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Runs the command over a few hundred damaged inputs (mutate.py), of every kind: programs, libraries and their debug
 # information, archives, symbol files, core files, raw captures, indexes, logs and reports of every format, recordings of
-# perf, dSYMs, zip archives, perf maps, dyld's shared caches, hang files, the crash kit's directory. Runs in the folder of
+# perf, profiles of pprof and OTLP, dSYMs, zip archives, perf maps, dyld's shared caches, hang files, the crash kit's directory. Runs in the folder of
 # the build. By hand, with more runs or a build with sanitizers: mutated.sh ARGUMENT... passes them on.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
@@ -14,7 +14,7 @@ seeds=$work/seeds
 mkdir -p "$seeds"/{object,core,raw,index,log,plcrash,dsym,zip,map,cache,recording,hang,crash} "$work/made"
 
 # ---- what the suites' builders make
-for program in object raw symfile macho_symbols elf_symbols go dyld_cache recording; do
+for program in object raw symfile macho_symbols elf_symbols go dyld_cache recording profile_file; do
   "tests/fuzz/${program}_seeds" "$work/made"
 done
 tests/fuzz/log_seeds "$seeds/log" --plain
@@ -22,6 +22,7 @@ cp "$work"/made/fuzz_core/* "$seeds/core"
 cp "$work"/made/fuzz_raw/* "$seeds/raw"
 cp "$work"/made/fuzz_dyld_cache/* "$seeds/cache"
 cp "$work"/made/fuzz_recording/* "$seeds/recording"
+for file in "$work"/made/fuzz_profile_file/*; do cp "$file" "$seeds/recording/profile-${file##*/}"; done
 python3 -B "$here/recordings.py" "$seeds/recording/mapped"
 python3 -B "$here/../tool/plcrash.py" "$work/made"
 cp "$work/made/whole.plcrash" "$seeds/plcrash"

@@ -26,6 +26,7 @@ declare -A inputs=(
   [fuzz_macho_exports]=133000
   [fuzz_macho_symbols]=33000
   [fuzz_objc]=33000
+  [fuzz_profile_file]=20000
   [fuzz_raw]=13000
   [fuzz_recording]=2000
   [fuzz_swift]=100000

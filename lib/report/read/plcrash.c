@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See plcrash.h. The file is "plcrash", a byte with the version, and a message of Protocol Buffers. Its fields:
- * https://github.com/microsoft/plcrashreporter/blob/master/Source/PLCrashReport.proto; the encoding:
- * https://protobuf.dev/programming-guides/encoding. */
+ * https://github.com/microsoft/plcrashreporter/blob/master/Source/PLCrashReport.proto. */
 #include "lib/report/read/plcrash.h"
 
 #include "lib/base/bisect.h"
+#include "lib/base/protobuf.h"
 #include "lib/report/read/model_fields.h"
 
 #include <stdlib.h>
@@ -17,71 +17,6 @@ static const struct uspi_span mark = USPI_SPAN_INIT("plcrash");
 
 /* An image's name in a frame's line is cut to this length. */
 #define NAME_MAX_SHOWN ((size_t)128)
-
-/* ---- messages ---- */
-
-/* A field of a message. */
-struct field {
-    uint64_t number, value; /* value: of a field that is a number */
-    struct uspi_span bytes; /* of a field that is text or a message */
-};
-
-static bool take_varint(struct uspi_span message, size_t *at, uint64_t *value) {
-    *value = 0;
-    for (unsigned shift = 0; shift < 64 && *at < message.length; shift += 7) {
-        const uint8_t byte = (uint8_t)message.bytes[(*at)++];
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) return true;
-    }
-    return false;
-}
-
-/* Reads n bytes as a little-endian number. */
-static bool take_fixed(struct uspi_span message, size_t *at, size_t n, uint64_t *value) {
-    *value = 0;
-    if (message.length - *at < n) return false;
-    for (size_t i = 0; i < n; i++) *value |= (uint64_t)(uint8_t)message.bytes[*at + i] << 8 * i;
-    *at += n;
-    return true;
-}
-
-/* Reads the field at *at, and moves *at past it. Returns false at the end, and where it is damaged: *at then is not the
- * end. */
-static bool next_field(struct uspi_span message, size_t *at, struct field *field) {
-    size_t here = *at;
-    uint64_t tag, length;
-    *field = (struct field){.bytes = {"", 0}};
-    if (here >= message.length || !take_varint(message, &here, &tag)) return false;
-    field->number = tag >> 3;
-    switch (tag & 7) {
-    case 0:
-        if (!take_varint(message, &here, &field->value)) return false;
-        break;
-    case 1:
-        if (!take_fixed(message, &here, 8, &field->value)) return false;
-        break;
-    case 2:
-        if (!take_varint(message, &here, &length) || length > message.length - here) return false;
-        field->bytes = uspi_span_part(message, here, here + (size_t)length);
-        here += (size_t)length;
-        break;
-    case 5:
-        if (!take_fixed(message, &here, 4, &field->value)) return false;
-        break;
-    default: return false;
-    }
-    *at = here;
-    return true;
-}
-
-/* Finds the first field of a message with a number. */
-static struct field find_field(struct uspi_span message, uint64_t number) {
-    struct field field;
-    for (size_t at = 0; next_field(message, &at, &field);) {
-        if (field.number == number) return field;
-    }
-    return (struct field){.bytes = {"", 0}};
-}
 
 /* ---- the report ---- */
 
@@ -138,9 +73,9 @@ static const char *cpu_name(uint64_t type) {
 
 static void put_system(struct writer *writer) {
     static const char *const systems[] = {"macOS ", "iPhone OS ", "iPhone Simulator ", "", "tvOS "};
-    const struct uspi_span system = find_field(writer->report, 1).bytes;
-    const uint64_t kind = find_field(system, 1).value, time = find_field(system, 4).value;
-    const struct uspi_span version = find_field(system, 2).bytes, build = find_field(system, 5).bytes;
+    const struct uspi_span system = uspi_proto_find(writer->report, 1).bytes;
+    const uint64_t kind = uspi_proto_find(system, 1).value, time = uspi_proto_find(system, 4).value;
+    const struct uspi_span version = uspi_proto_find(system, 2).bytes, build = uspi_proto_find(system, 5).bytes;
     if (time > 0) {
         put(writer, "Date/Time:           ");
         uspi_put_meaning(&writer->out, USPI_MEANS_TIME, time);
@@ -156,19 +91,21 @@ static void put_system(struct writer *writer) {
 }
 
 static void put_header(struct writer *writer) {
-    const struct uspi_span application = find_field(writer->report, 2).bytes,
-                           process = find_field(writer->report, 7).bytes, machine = find_field(writer->report, 8).bytes,
-                           uuid = find_field(find_field(writer->report, 9).bytes, 2).bytes;
+    const struct uspi_span application = uspi_proto_find(writer->report, 2).bytes,
+                           process = uspi_proto_find(writer->report, 7).bytes,
+                           machine = uspi_proto_find(writer->report, 8).bytes,
+                           uuid = uspi_proto_find(uspi_proto_find(writer->report, 9).bytes, 2).bytes;
     if (uuid.length == USPI_UUID_BYTES) {
         put(writer, "Incident Identifier: ");
         uspi_put_uuid(&writer->out, (const uint8_t *)uuid.bytes);
         put(writer, "\n");
     }
-    put_field(writer, "Hardware Model:", find_field(machine, 1).bytes);
-    put_process(writer, "Process:", find_field(process, 1).bytes, find_field(process, 2).value);
-    put_field(writer, "Path:", find_field(process, 3).bytes);
-    put_field(writer, "Identifier:", find_field(application, 1).bytes);
-    const struct uspi_span version = find_field(application, 2).bytes, shown = find_field(application, 3).bytes;
+    put_field(writer, "Hardware Model:", uspi_proto_find(machine, 1).bytes);
+    put_process(writer, "Process:", uspi_proto_find(process, 1).bytes, uspi_proto_find(process, 2).value);
+    put_field(writer, "Path:", uspi_proto_find(process, 3).bytes);
+    put_field(writer, "Identifier:", uspi_proto_find(application, 1).bytes);
+    const struct uspi_span version = uspi_proto_find(application, 2).bytes,
+                           shown = uspi_proto_find(application, 3).bytes;
     if (version.length + shown.length > 0) {
         put(writer, "Version:             ");
         put_harmless(writer, shown);
@@ -176,35 +113,37 @@ static void put_header(struct writer *writer) {
         put_harmless(writer, version);
         put(writer, shown.length > 0 ? ")\n" : "\n");
     }
-    put_field(writer, "Code Type:", uspi_span_of(cpu_name(find_field(find_field(machine, 2).bytes, 2).value)));
-    put_process(writer, "Parent Process:", find_field(process, 4).bytes, find_field(process, 5).value);
+    put_field(writer,
+              "Code Type:", uspi_span_of(cpu_name(uspi_proto_find(uspi_proto_find(machine, 2).bytes, 2).value)));
+    put_process(writer, "Parent Process:", uspi_proto_find(process, 4).bytes, uspi_proto_find(process, 5).value);
     put_system(writer);
     put(writer, "\n");
 }
 
 /* Writes the Mach exception and the signal, or the signal alone; then what an exception of the language says. */
 static void put_exception(struct writer *writer) {
-    const struct uspi_span signal = find_field(writer->report, 6).bytes, mach = find_field(signal, 4).bytes,
-                           exception = find_field(writer->report, 5).bytes, name = find_field(signal, 1).bytes;
+    const struct uspi_span signal = uspi_proto_find(writer->report, 6).bytes, mach = uspi_proto_find(signal, 4).bytes,
+                           exception = uspi_proto_find(writer->report, 5).bytes,
+                           name = uspi_proto_find(signal, 1).bytes;
     if (name.length > 0 || mach.length > 0) {
         const bool is_named = mach.length > 0;
         put(writer, "Exception Type:  ");
-        if (is_named && !uspi_put_meaning(&writer->out, USPI_MEANS_EXCEPTION, find_field(mach, 1).value)) {
-            uspi_put_decimal(&writer->out, find_field(mach, 1).value, 0);
+        if (is_named && !uspi_put_meaning(&writer->out, USPI_MEANS_EXCEPTION, uspi_proto_find(mach, 1).value)) {
+            uspi_put_decimal(&writer->out, uspi_proto_find(mach, 1).value, 0);
         }
         put(writer, is_named ? " (" : "");
         put_harmless(writer, name);
         put(writer, is_named ? ")\nException Codes: " : "\nException Codes: ");
-        put_harmless(writer, find_field(signal, 2).bytes);
+        put_harmless(writer, uspi_proto_find(signal, 2).bytes);
         put(writer, " at ");
-        uspi_put_hex(&writer->out, find_field(signal, 3).value, 1);
+        uspi_put_hex(&writer->out, uspi_proto_find(signal, 3).value, 1);
         put(writer, "\n\n");
     }
     if (exception.length == 0) return;
     put(writer, "Application Specific Information:\n*** Terminating app due to uncaught exception '");
-    put_harmless(writer, find_field(exception, 1).bytes);
+    put_harmless(writer, uspi_proto_find(exception, 1).bytes);
     put(writer, "', reason: '");
-    put_harmless(writer, find_field(exception, 2).bytes);
+    put_harmless(writer, uspi_proto_find(exception, 2).bytes);
     put(writer, "'\n\n");
 }
 
@@ -216,14 +155,15 @@ static int by_base(const void *a, const void *b) {
 }
 
 static bool read_images(struct writer *writer) {
-    struct field field;
-    for (size_t at = 0; next_field(writer->report, &at, &field);) {
+    struct uspi_proto_field field;
+    for (size_t at = 0; uspi_proto_next(writer->report, &at, &field);) {
         if (field.number != 4) continue;
         const size_t count = writer->image_count;
         if (!uspi_room_for(&writer->images, &writer->image_capacity, count, 1, sizeof *writer->images)) return false;
-        writer->images[writer->image_count++] = (struct image){
-            find_field(field.bytes, 1).value, find_field(field.bytes, 2).value, find_field(field.bytes, 3).bytes,
-            find_field(field.bytes, 4).bytes, find_field(find_field(field.bytes, 5).bytes, 2).value};
+        writer->images[writer->image_count++] =
+            (struct image){uspi_proto_find(field.bytes, 1).value, uspi_proto_find(field.bytes, 2).value,
+                           uspi_proto_find(field.bytes, 3).bytes, uspi_proto_find(field.bytes, 4).bytes,
+                           uspi_proto_find(uspi_proto_find(field.bytes, 5).bytes, 2).value};
     }
     if (writer->image_count > 0) qsort(writer->images, writer->image_count, sizeof *writer->images, by_base);
     return true;
@@ -266,9 +206,9 @@ static void put_images(struct writer *writer) {
 /* ---- threads ---- */
 
 static void put_frame(struct writer *writer, size_t index, struct uspi_span frame) {
-    const uint64_t address = find_field(frame, 3).value;
-    const struct uspi_span symbol = find_field(frame, 6).bytes, name = find_field(symbol, 1).bytes;
-    const uint64_t start = find_field(symbol, 2).value;
+    const uint64_t address = uspi_proto_find(frame, 3).value;
+    const struct uspi_span symbol = uspi_proto_find(frame, 6).bytes, name = uspi_proto_find(symbol, 1).bytes;
+    const uint64_t start = uspi_proto_find(symbol, 2).value;
     const struct image *image = find_image(writer, address);
     uspi_put_decimal(&writer->out, index, 4);
     const uint64_t begin = writer->out.length;
@@ -293,9 +233,9 @@ static void put_frame(struct writer *writer, size_t index, struct uspi_span fram
 
 /* Writes the frames of a message, which are its fields with a number. */
 static void put_frames(struct writer *writer, struct uspi_span message, uint64_t number) {
-    struct field field;
+    struct uspi_proto_field field;
     size_t index = 0;
-    for (size_t at = 0; next_field(message, &at, &field) && writer->frames < FRAMES_MAX;) {
+    for (size_t at = 0; uspi_proto_next(message, &at, &field) && writer->frames < FRAMES_MAX;) {
         if (field.number != number) continue;
         put_frame(writer, index++, field.bytes);
         writer->frames++;
@@ -305,40 +245,40 @@ static void put_frames(struct writer *writer, struct uspi_span message, uint64_t
 
 /* Writes the registers of a thread, as the readers of lines know them. */
 static void put_registers(struct writer *writer, struct uspi_span thread) {
-    struct field field;
+    struct uspi_proto_field field;
     size_t count = 0;
-    for (size_t at = 0; next_field(thread, &at, &field);) {
+    for (size_t at = 0; uspi_proto_next(thread, &at, &field);) {
         if (field.number != 4) continue;
         if (count == 0) {
             put(writer, "Thread ");
-            uspi_put_decimal(&writer->out, find_field(thread, 1).value, 0);
+            uspi_put_decimal(&writer->out, uspi_proto_find(thread, 1).value, 0);
             put(writer, " crashed with Thread State:\n");
         }
         put(writer, count % 4 == 0 ? "    " : "   ");
-        put_harmless(writer, find_field(field.bytes, 1).bytes);
+        put_harmless(writer, uspi_proto_find(field.bytes, 1).bytes);
         put(writer, ": ");
-        uspi_put_hex(&writer->out, find_field(field.bytes, 2).value, 16);
+        uspi_put_hex(&writer->out, uspi_proto_find(field.bytes, 2).value, 16);
         if (++count % 4 == 0) put(writer, "\n");
     }
     if (count > 0) put(writer, count % 4 == 0 ? "\n" : "\n\n");
 }
 
 static void put_threads(struct writer *writer) {
-    const struct uspi_span exception = find_field(writer->report, 5).bytes;
-    struct field field;
-    if (find_field(exception, 3).number != 0) {
+    const struct uspi_span exception = uspi_proto_find(writer->report, 5).bytes;
+    struct uspi_proto_field field;
+    if (uspi_proto_find(exception, 3).number != 0) {
         put(writer, "Last Exception Backtrace:\n");
         put_frames(writer, exception, 3);
     }
-    for (size_t at = 0; next_field(writer->report, &at, &field);) {
+    for (size_t at = 0; uspi_proto_next(writer->report, &at, &field);) {
         if (field.number != 3) continue;
         put(writer, "Thread ");
-        uspi_put_decimal(&writer->out, find_field(field.bytes, 1).value, 0);
-        put(writer, find_field(field.bytes, 3).value != 0 ? " Crashed:\n" : ":\n");
+        uspi_put_decimal(&writer->out, uspi_proto_find(field.bytes, 1).value, 0);
+        put(writer, uspi_proto_find(field.bytes, 3).value != 0 ? " Crashed:\n" : ":\n");
         put_frames(writer, field.bytes, 2);
     }
-    for (size_t at = 0; next_field(writer->report, &at, &field);) {
-        const bool has_crashed = field.number == 3 && find_field(field.bytes, 3).value != 0;
+    for (size_t at = 0; uspi_proto_next(writer->report, &at, &field);) {
+        const bool has_crashed = field.number == 3 && uspi_proto_find(field.bytes, 3).value != 0;
         if (has_crashed) put_registers(writer, field.bytes);
     }
 }
@@ -347,9 +287,9 @@ bool uspi_is_plcrash(struct uspi_span bytes) { return bytes.length > mark.length
 
 /* Whether the report's own fields are whole up to its end. */
 static bool is_whole(struct uspi_span report) {
-    struct field field;
+    struct uspi_proto_field field;
     size_t at = 0;
-    while (next_field(report, &at, &field)) continue;
+    while (uspi_proto_next(report, &at, &field)) continue;
     return at == report.length;
 }
 

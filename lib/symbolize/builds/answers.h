@@ -13,7 +13,7 @@
  * again. */
 struct uspi_answer_key {
     uint64_t build, offset;
-    uint32_t base, flags; /* of the place; only USP_PLACE_EXACT of its flags */
+    uint32_t base, flags; /* of the place; only USP_PLACE_EXACT and _FILL of its flags */
 };
 
 /* Returns the number of frames that an answer has room for: its frames, or the line of code without a function. */

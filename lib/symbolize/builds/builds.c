@@ -26,9 +26,10 @@ struct uspi_build_source {
     struct usp_symbolizer *symbolizer;
     const struct usp_builds_options *options;
     bool is_whole_cache;
-    bool is_cached;   /* it is an image of options->dyld_caches; `where` has only the build id */
-    usp_addr asked;   /* the address that was last asked for; 0: none */
-    bool is_unusable; /* it could not be opened, and is not tried again */
+    bool is_cached;    /* it is an image of options->dyld_caches; `where` has only the build id */
+    usp_addr asked;    /* the address that was last asked for; 0: none */
+    usp_addr code_end; /* of an index: past its last function; 0: not determined yet */
+    bool is_unusable;  /* it could not be opened, and is not tried again */
 };
 
 /* Copies a string; NULL stays NULL. Returns false when memory is exhausted. */
@@ -148,10 +149,35 @@ static int open_source(struct uspi_build_source *source) {
 /* Selects the offset in a page. Kernels map files by pages of 4 KB. */
 #define PAGE_MASK UINT64_C(0xfff)
 
-/* Changes an offset in the file, or from where its code is mapped, into an address as the image was linked. Returns
- * false when the source cannot be opened or does not know the layout. An index and a separate debug file do not know
- * it. */
+/* A usp_symbol_visitor: finds where the last function ends. */
+static int find_end(void *context, const struct usp_symbol *symbol) {
+    usp_addr *end = context;
+    const usp_addr last = symbol->start + (symbol->extent > 0 ? symbol->extent : 1);
+    if (last > *end) *end = last;
+    return 0;
+}
+
+/* Changes an offset in the file into one from the load address, by an index, which does not know the file's layout. The
+ * two are equal if the code ends in the last page of its mapping. Linkers that do not place code so (lld) move it by
+ * pages. Returns false if they are not equal. */
+static bool link_by_index(struct uspi_build_source *source, struct usp_place *place) {
+    if (place->base != USP_PLACE_FILE || place->file_end == 0 || open_source(source) != USP_OK) return false;
+    const struct usp_image *image = usp_images_get(source->images, 0);
+    if (source->code_end == 0) {
+        source->code_end = image->load_address;
+        (void)usp_symbolizer_visit(source->symbolizer, image->load_address, find_end, &source->code_end);
+    }
+    const uint64_t size = source->code_end - image->load_address;
+    if (size == 0 || size > place->file_end || place->file_end - size > PAGE_MASK) return false;
+    place->base = USP_PLACE_LOAD;
+    return true;
+}
+
+/* Changes an offset in the file, or from where its code is mapped, into an address as the image was linked, or an offset
+ * from the load address. Returns false when the source cannot be opened or does not know the layout. A separate debug
+ * file does not know it. */
 static bool build_source_link(struct uspi_build_source *source, struct usp_place *place) {
+    if (source->where.path == NULL && !source->is_cached) return link_by_index(source, place);
     if (source->where.path == NULL || open_source(source) != USP_OK) return false;
     const struct usp_image *image = usp_images_get(source->images, 0);
     if (place->base == USP_PLACE_TEXT) {
@@ -193,7 +219,7 @@ static int build_source_ask(struct uspi_build_source *source, const struct usp_p
     const bool is_exact = (place->flags & USP_PLACE_EXACT) != 0;
     const struct usp_frame frame = frame_of(image, place);
     if (frame.pc - image->load_address > image->end - image->load_address) return USP_ERROR_NOT_FOUND;
-    if (!is_exact) lines->flags |= USP_LINES_FILL;
+    if (!is_exact || (place->flags & USP_PLACE_FILL) != 0) lines->flags |= USP_LINES_FILL;
     source->asked = usp_frame_call_site(image->arch, &frame);
     status = usp_symbolize_lines(source->symbolizer, source->asked, lines);
     bool is_inside = status == USP_OK && frame.pc - symbol->start < symbol->extent;
@@ -678,7 +704,8 @@ static void answer_place(struct usp_builds *builds, const struct usp_place *plac
         answer->flags = USP_ANSWER_NO_FILE;
         return;
     }
-    const struct uspi_answer_key key = {build->number, place->offset, place->base, place->flags & USP_PLACE_EXACT};
+    const struct uspi_answer_key key = {build->number, place->offset, place->base,
+                                        place->flags & (USP_PLACE_EXACT | USP_PLACE_FILL)};
     const struct uspi_kept_answer *kept = uspi_answers_find(&builds->answers, &key);
     if (kept != NULL) {
         *answer = kept->answer;

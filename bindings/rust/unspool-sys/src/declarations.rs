@@ -136,6 +136,7 @@ pub const USP_PLACE_EXACT: u32 = 1 << 0;
 pub const USP_PLACE_GUESS: u32 = 1 << 1;
 pub const USP_PLACE_NAMED: u32 = 1 << 2;
 pub const USP_PLACE_NAME_OFFSET: u32 = 1 << 3;
+pub const USP_PLACE_FILL: u32 = 1 << 4;
 pub const USP_ANSWER_NO_FILE: u32 = 1 << 0;
 pub const USP_ANSWER_TRAMPOLINE: u32 = 1 << 1;
 pub const USP_ANSWER_LINE: u32 = 1 << 2;
@@ -160,6 +161,9 @@ pub const USP_PROFILE_SVG: u32 = 7;
 pub const USP_PROFILE_MERGE_THREADS: u32 = 1 << 0;
 pub const USP_PROFILE_NATIVE_IDS: u32 = 1 << 1;
 pub const USP_PROFILE_LINES: u32 = 1 << 2;
+pub const USP_PROFILE_FILE_PPROF: u32 = 1;
+pub const USP_PROFILE_FILE_OTLP: u32 = 2;
+pub const USP_RECORDING_SAMPLE_CPU: u32 = 1 << 0;
 pub const USP_REGISTERS_MAX: u32 = 48;
 pub const USP_THREAD_STATE_LINUX_PRSTATUS: u32 = 1;
 pub const USP_THREAD_STATE_LINUX_UCONTEXT: u32 = 2;
@@ -285,6 +289,7 @@ opaque! {
     usp_images
     usp_monitor
     usp_profile
+    usp_profile_file
     usp_reader
     usp_report
     usp_sampler
@@ -587,7 +592,8 @@ structs! {
         pub name: *const c_char,
         pub name_length: usize,
         pub name_offset: u64,
-        pub reserved: [u64; 2],
+        pub file_end: u64,
+        pub reserved: [u64; 1],
     }
 
     pub struct usp_answer {
@@ -647,8 +653,7 @@ structs! {
         pub time: u64,
         pub wall: u64,
         pub cpu: u64,
-        pub count: u32,
-        pub reserved0: u32,
+        pub count: u64,
         pub reserved: [u64; 2],
     }
 
@@ -710,7 +715,20 @@ structs! {
         pub images: *const usp_images,
         pub demangler: *mut usp_demangler,
         pub title: *const c_char,
-        pub reserved: [u64; 6],
+        pub file: *const usp_profile_file,
+        pub reserved: [u64; 5],
+    }
+
+    pub struct usp_profile_file_info {
+        pub format: u32,
+        pub damage: i32,
+        pub read: u64,
+        pub mappings: u64,
+        pub locations: u64,
+        pub functions: u64,
+        pub named: u64,
+        pub found: u64,
+        pub reserved: [u64; 4],
     }
 
     pub struct usp_raw_thread {
@@ -746,8 +764,10 @@ structs! {
         pub period: u64,
         pub duration: u64,
         pub event_index: u32,
-        pub reserved0: u32,
-        pub reserved: [u64; 4],
+        pub flags: u32,
+        pub count: u64,
+        pub cpu: u64,
+        pub reserved: [u64; 2],
     }
 
     pub struct usp_recording_info {
@@ -760,7 +780,10 @@ structs! {
         pub first: u64,
         pub last: u64,
         pub maps_left_out: u64,
-        pub reserved: [u64; 5],
+        pub wall_start: u64,
+        pub length: u64,
+        pub interval: u64,
+        pub reserved: [u64; 2],
     }
 
     pub struct usp_recording_options {
@@ -1248,6 +1271,12 @@ extern "C" {
     pub fn usp_profile_copy(profile: *mut usp_profile, from: u64, to: u64, thread: u64, copy: *mut *mut usp_profile) -> c_int;
     pub fn usp_profile_create(options: *const usp_profile_options, profile: *mut *mut usp_profile) -> c_int;
     pub fn usp_profile_end_thread(profile: *mut usp_profile, id: u64);
+    pub fn usp_profile_file_free(file: *mut usp_profile_file);
+    pub fn usp_profile_file_get_info(file: *const usp_profile_file, info: *mut usp_profile_file_info);
+    pub fn usp_profile_file_open(bytes: *const c_void, n: usize, file: *mut *mut usp_profile_file, error: *mut c_char, error_size: usize) -> c_int;
+    pub fn usp_profile_file_samples(file: *mut usp_profile_file, options: *const usp_recording_options, info: *mut usp_recording_info) -> c_int;
+    pub fn usp_profile_file_symbolicate(file: *mut usp_profile_file, builds: *mut usp_builds, demangler: *mut usp_demangler, flags: u32) -> c_int;
+    pub fn usp_profile_file_write(file: *const usp_profile_file, write: usp_write_function, context: *mut c_void) -> c_int;
     pub fn usp_profile_format_string(format: u32) -> *const c_char;
     pub fn usp_profile_free(profile: *mut usp_profile);
     pub fn usp_profile_get_info(profile: *mut usp_profile, info: *mut usp_profile_info);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile of pprof or OTLP in memory: its tables, as numbers and positions in the file. file_read.c fills it,
+ * file_name.c finds names, file_write.c writes it,
+ * file_images.c and file_samples.c make samples of it. */
+#ifndef USPI_PROFILE_FILE_H
+#define USPI_PROFILE_FILE_H
+
+#include "lib/base/pool.h"
+#include "lib/base/protobuf.h"
+#include "lib/base/region.h"
+
+#include <unspool/profile_file.h>
+
+/* Field numbers of a format's messages. 0: the format has no such field. */
+struct uspi_file_layout {
+    uint32_t format; /* enum usp_profile_file_format */
+    /* The field of the file whose message has the tables; 0: the file itself has them. */
+    uint8_t dictionary;
+    uint8_t mappings, locations, functions, strings, attributes, stacks; /* in that message */
+    struct {
+        uint8_t id, start, limit, offset, path, build_id, has_functions, attributes;
+    } mapping;
+    struct {
+        uint8_t id, mapping, address, lines;
+    } location;
+    struct {
+        uint8_t id, name, system_name, file;
+    } function;
+};
+
+/* Fields of a line, in both formats. */
+enum { USPI_LINE_FUNCTION = 1, USPI_LINE_LINE, USPI_LINE_COLUMN };
+
+/* A table of items that begin with their id. Items are in the file's order. */
+struct uspi_file_table {
+    void *items;
+    size_t size; /* of an item */
+    size_t count, capacity;
+    struct uspi_file_id *by_id; /* sorted; NULL: id i is item i − 1 in pprof, item i in OTLP */
+};
+
+struct uspi_file_id {
+    uint64_t id;
+    uint32_t number; /* of the item */
+};
+
+struct uspi_file_mapping {
+    uint64_t id;
+    uint64_t start, limit, offset;
+    struct uspi_span message; /* in the file */
+    struct uspi_span path;
+    uint8_t build_id[USP_BUILD_ID_MAX];
+    uint32_t build_id_size;
+    bool is_other_id; /* it has a build id in a form that is not known: no file can be compared with it */
+    bool has_names, has_lines, has_inlined; /* from usp_profile_file_symbolicate */
+    uint32_t image;                         /* its number in images_made (file_images.c) */
+};
+
+struct uspi_file_function {
+    uint64_t id;
+    uint64_t name, system_name, file; /* numbers of strings */
+};
+
+struct uspi_file_line {
+    uint64_t function; /* its number; USPI_NONE: none. While the tables are read, its id */
+    uint64_t line, column;
+};
+
+struct uspi_file_location {
+    uint64_t id, address;
+    uint64_t start;                  /* address of the function that holds the code; UINT64_MAX: not known */
+    usp_addr pc;                     /* its address in file->images (file_images.c) */
+    uint64_t mapping;                /* its number; USPI_NONE: none. While the tables are read, its id */
+    uint32_t first_line, line_count; /* the innermost inlined call first */
+    bool is_found;                   /* its lines are new */
+};
+
+struct usp_profile_file {
+    const struct uspi_file_layout *layout;
+    struct uspi_span bytes; /* of the file, decompressed */
+    uint8_t *unpacked;      /* owns the bytes; NULL: they are the caller's */
+    bool was_packed;
+    int damage;
+    size_t read;
+    struct uspi_file_table mappings, locations, functions;
+    size_t known_functions; /* those of the file; later ones are new */
+    uint64_t last_id;       /* the largest id of a function */
+    struct uspi_file_line *lines;
+    size_t line_count, line_capacity;
+    /* Strings of the file, stacks and attributes: positions of their fields in `bytes`. */
+    uint32_t *strings, *stacks, *attributes;
+    size_t string_count, string_capacity, stack_count, stack_capacity, attribute_count, attribute_capacity;
+    uint64_t named, found;
+    struct uspi_span *added; /* new strings, whose numbers follow those of the file */
+    size_t added_count, added_capacity;
+    struct uspi_region region; /* their bytes */
+    struct uspi_allowance allowance;
+    /* Of file_images.c: */
+    struct usp_images *images;    /* NULL: not made */
+    struct uspi_pool images_made; /* images with mappings */
+    struct uspi_pool places;      /* which location is at an offset of an image */
+    usp_addr past_all;            /* past all images */
+};
+
+/* ---- file.c ---- */
+
+/* Returns the bytes of the field at a position that the tables have. */
+struct uspi_span uspi_file_bytes_at(const struct usp_profile_file *file, uint32_t at);
+
+/* Returns a string of the file, or a new one; empty if there is none. */
+struct uspi_span uspi_file_string(const struct usp_profile_file *file, uint64_t number);
+
+/* Returns the number of the item with an id; USPI_NONE: none. In OTLP, id 0 is no item. */
+uint32_t uspi_file_find(const struct usp_profile_file *file, const struct uspi_file_table *table, uint64_t id);
+
+static inline struct uspi_file_mapping *uspi_file_mapping(const struct usp_profile_file *file, uint32_t i) {
+    return (struct uspi_file_mapping *)file->mappings.items + i;
+}
+
+static inline struct uspi_file_function *uspi_file_function(const struct usp_profile_file *file, uint32_t i) {
+    return (struct uspi_file_function *)file->functions.items + i;
+}
+
+static inline struct uspi_file_location *uspi_file_location(const struct usp_profile_file *file, uint32_t i) {
+    return (struct uspi_file_location *)file->locations.items + i;
+}
+
+/* The numbers of a repeated field of a message, packed or not. Begin with the message and the field, the rest zero. */
+struct uspi_file_numbers {
+    struct uspi_span message;
+    uint64_t field;
+    size_t at;               /* in the message */
+    struct uspi_span packed; /* the field that is being read */
+    size_t packed_at;
+};
+
+/* Gives the next number. Returns false after the last one. */
+bool uspi_file_next_number(struct uspi_file_numbers *numbers, uint64_t *value);
+
+/* A key and its value: a label of pprof or an attribute of OTLP. */
+struct uspi_file_pair {
+    struct uspi_span key, text;
+    uint64_t number; /* with an empty text */
+};
+
+/* Reads attribute `number` of OTLP. Returns false if there is none. */
+bool uspi_file_attribute(const struct usp_profile_file *file, uint64_t number, struct uspi_file_pair *pair);
+
+/* ---- file_read.c ---- */
+
+/* Reads the tables. file->bytes are set. Returns USP_OK, USP_ERROR_FORMAT if it is neither format, or
+ * USP_ERROR_NO_MEMORY. */
+int uspi_file_read(struct usp_profile_file *file);
+
+/* Whether the function that holds a location's code has a name. */
+bool uspi_file_is_named(const struct usp_profile_file *file, const struct uspi_file_location *location);
+
+/* ---- file_images.c ---- */
+
+/* Makes the images, and sets each location's pc. Returns USP_OK or USP_ERROR_NO_MEMORY. */
+int uspi_file_place(struct usp_profile_file *file);
+
+/* What the file says of the code at an offset in an image; NULL: nothing. */
+const struct uspi_file_location *uspi_file_location_at(const struct usp_profile_file *file,
+                                                       const struct usp_image *image, uint64_t offset);
+
+#endif

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tests `unspool profile` with profiles of pprof and OTLP: the names, lines and inlined calls that it adds, against
+# addr2line; what it keeps; every format; an index instead of the file; files that are cut off or damaged.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/../tool/common.sh"
+need_tools python3 nm readelf addr2line
+read -ra cc <<<"${CC:-cc}"
+export PYTHONDONTWRITEBYTECODE=1
+make=(python3 "$top/tests/profile/profile_files.py")
+cat >"$work/program.c" <<'END'
+static volatile unsigned long sum;
+static inline __attribute__((always_inline)) unsigned long add(unsigned long x) {
+    sum += x;
+    return sum * 3;
+}
+__attribute__((noinline)) unsigned long work(unsigned long x) {
+    for (int i = 0; i < 1000; i++) sum += add(x * (unsigned long)i);
+    return sum;
+}
+int main(int argc, char **argv) {
+    (void)argv;
+    return (int)(work((unsigned long)argc) & 1);
+}
+END
+"${cc[@]}" -O2 -g -Wl,--build-id=sha1 -o "$work/program" "$work/program.c"
+{ read -ra place && read -ra truth; } < <("${make[@]}" place "$work/program" 555500000000)
+[[ ${truth[0]} == add:* && ${truth[1]} == work:* ]] || skip "addr2line finds no inlined call: ${truth[*]}"
+inlined=${truth[0]#*:} outer=${truth[1]#*:}
+
+# has TEXT PATTERN WHAT
+has() { grep -qE -- "$2" <<<"$1" || fail "$3: no $2" "$1"; }
+same() { "$unspool" profile --quiet --format same "$1" >"$2" || fail "--format same of $1"; }
+zlib=true
+grep -q 'define HAVE_ZLIB 1' config.h || zlib=false
+
+for format in pprof otlp; do
+  id=$([[ $format == pprof ]] && echo '7 4' || echo '1 1')
+  "${make[@]}" write "$format" "$work/plain" "${place[@]}"
+  same "$work/plain" "$work/named"
+  "${make[@]}" compare "$work/plain" "$work/named" || fail "$format: more than names has changed"
+  shown=$("${make[@]}" show "$work/named")
+  has "$shown" "^location $id add\|add\|program.c:$inlined:[0-9]+ work\|work\|program.c:$outer:[0-9]+$" "$format"
+  has "$shown" 'main\|main\|program\.c:' "$format"
+  has "$shown" 'interpreted;name\|interpreted\|script.py:12:0$' "$format"
+  [[ $format == otlp ]] || has "$shown" '^mapping 4 .*/program 1111$' "$format"
+  [[ $format == otlp ]] || has "$shown" '^mapping 2 /nowhere/lib.so 0000$' "$format"
+  same "$work/named" "$work/again"
+  cmp -s "$work/named" "$work/again" || fail "$format: a second run changes the profile"
+  "$unspool" profile --quiet --format same --no-lines "$work/plain" >"$work/lineless"
+  has "$("${make[@]}" show "$work/lineless")" "^location $id work\|work\|:0:0$" "$format without lines"
+  "$unspool" profile --quiet --format same --no-symbols "$work/plain" | cmp -s - "$work/plain" ||
+    fail "$format: --no-symbols changes the profile"
+
+  for output in tree folded pprof speedscope firefox json svg; do
+    "$unspool" profile --quiet --format "$output" "$work/plain" >"$work/out.$output" || fail "$format as $output"
+    grep -aq work "$work/out.$output" || fail "$format as $output: no name"
+  done
+  folded=$("$unspool" profile --quiet --format folded --lines - <"$work/plain")
+  has "$folded" '^worker;main;work;add 3$' "$format, folded"
+  has "$folded" ';main;interpreted.x3bname [24]$' "$format, folded"
+  # What is written as pprof reads as the same stacks.
+  "$unspool" profile --quiet --format pprof --no-lines "$work/plain" >"$work/written.pb.gz"
+  "$unspool" profile --quiet --format folded "$work/plain" | sort >"$work/a"
+  if $zlib; then
+    "$unspool" profile --quiet --format folded --no-symbols "$work/written.pb.gz" | sort >"$work/b"
+    cmp "$work/a" "$work/b" || fail "$format: pprof that was written reads differently"
+  fi
+
+  # Names in the file: one whose function holds the address stays and gets lines; lines stay; another name is replaced;
+  # all stays without the build.
+  rule() {
+    "${make[@]}" write "$format" "$work/given" "${place[@]}" "${@:2}"
+    same "$work/given" "$work/kept"
+    "${make[@]}" compare "$work/given" "$work/kept" || fail "$format, given names: more than names has changed"
+    has "$("${make[@]}" show "$work/kept")" "^location $id $1$" "$format, given ${*:2}"
+  }
+  rule "add\|add\|program.c:$inlined:[0-9]+ work\|[a-z]*\|program.c:$outer:[0-9]+" given=work
+  rule "add\|add\|program.c:$inlined:[0-9]+ work\|work\|program.c:$outer:[0-9]+" given=main
+  rule "add\|add\|.* a_label\|\|program.c:$outer:[0-9]+" given=a_label
+  rule 'main\|\|.*' given=main build_id=00112233445566778899
+  [[ $format == otlp ]] || rule 'work\|\|given.c:99:0' given=work line=99
+
+  # An index suffices if the mapping shows where the code lies; a moved mapping must give no names.
+  mv "$work/program" "$work/moved"
+  [[ -d $work/store ]] || "$unspool" index --store "$work/store" "$work/moved" >/dev/null 2>&1 || fail "unspool index"
+  "$unspool" profile --quiet --format same --index "$work/store" "$work/plain" >"$work/indexed"
+  has "$("${make[@]}" show "$work/indexed")" "^location $id add\|add\|program.c:$inlined:[0-9]+ work\|work\|program.c:$outer:" "$format, index"
+  "${make[@]}" write "$format" "$work/shifted" "${place[@]}" offset=0 size=10000000
+  "$unspool" profile --quiet --format same --index "$work/store" "$work/shifted" | cmp -s - "$work/shifted" ||
+    fail "$format: names by an index that does not fit"
+  mv "$work/moved" "$work/program"
+
+  # Cut off anywhere: what is whole, or an error.
+  size=$(stat -c %s "$work/plain")
+  for ((n = 0; n < size; n += 1 + n % 7)); do
+    head -c "$n" "$work/plain" >"$work/cut"
+    status=0
+    "$unspool" profile --format folded "$work/cut" >"$work/out" 2>"$work/error" || status=$?
+    [[ $status -eq 1 || $status -eq 3 ]] || { fail "$format, cut off after $n bytes: status $status" && break; }
+    [[ -s $work/error ]] || fail "$format, cut off after $n bytes: no message"
+  done
+  status=0
+  "$unspool" profile --format same "$work/cut" >"$work/out" 2>"$work/error" || status=$?
+  [[ $status -eq 3 && ! -s $work/out ]] || fail "$format: --format same of a file that is cut off: status $status"
+done
+"${make[@]}" write otlp "$work/plain" "${place[@]}" strindex=1
+same "$work/plain" "$work/named"
+has "$("${make[@]}" show "$work/named")" "^location 1 1 add\|" "an attribute's value by number"
+
+# The type of value, the process and the time are chosen.
+"${make[@]}" write pprof "$work/plain" "${place[@]}"
+has "$("$unspool" profile --quiet --format folded --cpu "$work/plain")" '^main;main 10000000$' "processor time"
+has "$("$unspool" profile --quiet --format folded --comm worker "$work/plain")" '^worker;' "--comm"
+[[ $("$unspool" profile --quiet --format folded --comm worker "$work/plain" | wc -l) -eq 1 ]] || fail "--comm"
+
+# gzip, of two members; damaged; of perf's own format.
+"${make[@]}" write pprof "$work/packed" "${place[@]}" gzip=1
+if $zlib; then
+  same "$work/packed" "$work/named"
+  gzip -t <"$work/named" || fail "gzip does not read what was written"
+  "${make[@]}" compare "$work/packed" "$work/named" || fail "gzip: more than names has changed"
+  size=$(stat -c %s "$work/packed")
+  { head -c $((size / 2)) "$work/packed" && printf x && tail -c +$((size / 2 + 2)) "$work/packed"; } >"$work/damaged"
+  head -c $((size - 3)) "$work/packed" >"$work/cut"
+  { cat "$work/packed" && echo more; } >"$work/more"
+  for name in damaged cut more; do
+    status=0
+    "$unspool" profile "$work/$name" >"$work/out" 2>"$work/error" || status=$?
+    [[ $status -eq 3 && ! -s $work/out ]] || fail "gzip, $name: status $status"
+    has "$(<"$work/error")" 'gzip' "gzip, $name"
+  done
+else
+  "$unspool" profile "$work/packed" >"$work/out" 2>"$work/error" && fail "gzip without zlib"
+  has "$(<"$work/error")" 'zlib' "gzip without zlib"
+fi
+printf 'PERFILE2%08d' 0 >"$work/perf"
+status=0
+"$unspool" profile --format same "$work/perf" 2>"$work/error" || status=$?
+[[ $status -eq 2 ]] || fail "--format same of perf.data: status $status"
+verdict
