@@ -31,7 +31,7 @@ struct named {
 };
 
 /* How many excerpts are made of tables that skip what lies outside of them. Then the whole index costs less. */
-#define EXCERPTS_MAX 32u
+#define EXCERPTS_MAX 16u
 
 /* What is looked up: an address, or the whole index. */
 struct lookup {

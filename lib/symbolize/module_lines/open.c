@@ -180,9 +180,9 @@ static int open_index(struct uspi_lines *lines) {
     lines->map = index->map;
     if ((index->flags & (USPI_INDEX_MACHO | USPI_INDEX_RELATIVE)) != 0)
         lines->moved = image->load_address - image->slide - index->header;
-    const bool keeps = uspi_index_keep_texts(lines->index);
+    uspi_index_keep_texts(lines->index);
     lines->file_path = strdup(uspi_file_path(index->file));
-    return keeps && lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
+    return lines->file_path != NULL ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
 /* Which places are searched for lines. */

@@ -16,10 +16,7 @@ void uspi_index_file_close(struct uspi_index_file *index) {
     if (index == NULL) return;
     free(index->checked.states);
     free(index->copy);
-    for (uint64_t i = 0; index->kept != NULL && i <= index->strings.count / USPI_INDEX_TEXTS; i++) {
-        free(atomic_load_explicit(&index->kept[i], memory_order_relaxed));
-    }
-    free(index->kept);
+    free(atomic_load_explicit(&index->kept, memory_order_relaxed));
     free(atomic_load_explicit(&index->groups, memory_order_relaxed));
     for (uint64_t i = 0; index->opened != NULL && i < index->blocks; i++) {
         free(atomic_load_explicit(&index->opened[i], memory_order_relaxed));
@@ -252,33 +249,34 @@ int uspi_index_block(const struct uspi_index_file *index, uint64_t number, const
 
 /* ---- strings ---- */
 
-bool uspi_index_keep_texts(struct uspi_index_file *index) {
-    if (index->strings.count >= SIZE_MAX / sizeof *index->kept) return false;
-    index->kept = calloc((size_t)(index->strings.count / USPI_INDEX_TEXTS) + 1, sizeof *index->kept);
-    return index->kept != NULL;
+/* How many strings are decoded before there is room for all: of many indexes, few strings are wanted. */
+#define DECODED_FIRST 16u
+
+void uspi_index_keep_texts(struct uspi_index_file *index) {
+    index->keeps_texts = index->strings.count < SIZE_MAX / sizeof(char *);
 }
 
 /* Keeps a string. Without memory it is decoded again. */
-static void keep_text(const struct uspi_index_file *index, uint64_t number, const char *text) {
-    _Atomic(struct uspi_index_texts *) *place = &index->kept[number / USPI_INDEX_TEXTS];
-    struct uspi_index_texts *texts = atomic_load_explicit(place, memory_order_acquire), *other = NULL;
-    if (texts == NULL) {
-        texts = calloc(1, sizeof *texts);
-        if (texts == NULL) return;
-        if (!atomic_compare_exchange_strong(place, &other, texts)) {
-            free(texts);
-            texts = other;
+static void keep_text(struct uspi_index_file *index, uint64_t number, const char *text) {
+    _Atomic(const char *) *kept = atomic_load_explicit(&index->kept, memory_order_acquire), *other = NULL;
+    if (kept == NULL) {
+        if (atomic_fetch_add_explicit(&index->decoded, 1, memory_order_relaxed) < DECODED_FIRST) return;
+        kept = calloc((size_t)index->strings.count + 1, sizeof *kept);
+        if (kept == NULL) return;
+        if (!atomic_compare_exchange_strong(&index->kept, &other, kept)) {
+            free(kept);
+            kept = other;
         }
     }
-    atomic_store_explicit(&texts->of[number % USPI_INDEX_TEXTS], text, memory_order_release);
+    atomic_store_explicit(&kept[number], text, memory_order_release);
 }
 
-int uspi_index_decode_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
+int uspi_index_decode_text(struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
                            const char **text) {
     *text = NULL;
     if (number == 0 || number > index->strings.count) return USP_ERROR_FORMAT;
     int status = uspi_string_pool_find(&index->strings, number, names, text);
-    if (status == USP_OK && index->kept != NULL) keep_text(index, number, *text);
+    if (status == USP_OK && index->keeps_texts) keep_text(index, number, *text);
     return status;
 }
 

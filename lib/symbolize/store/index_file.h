@@ -40,12 +40,6 @@ enum uspi_index_flags {
 
 struct uspi_index_groups;
 
-/* Consecutive strings that were asked for; NULL: not so far. */
-#define USPI_INDEX_TEXTS 64u
-struct uspi_index_texts {
-    _Atomic(const char *) of[USPI_INDEX_TEXTS];
-};
-
 struct uspi_index_file {
     struct uspi_file *file;
     struct uspi_checked checked;
@@ -62,7 +56,9 @@ struct uspi_index_file {
     uint8_t build_id[USP_BUILD_ID_MAX];
     char name[USPI_INDEX_NAME];                 /* of the image's file; "": not known */
     uint8_t *copy;                              /* of the file's bytes, if it could not be mapped */
-    _Atomic(struct uspi_index_texts *) *kept;   /* strings by number / USPI_INDEX_TEXTS; NULL: none are kept */
+    bool keeps_texts;                           /* strings are kept once they were asked for */
+    _Atomic(uint32_t) decoded;                  /* how many strings were decoded before there was room to keep them */
+    _Atomic(const char *) *_Atomic kept;        /* strings by number; NULL: there is no room for them so far */
     _Atomic(struct uspi_index_groups *) groups; /* NULL: not needed so far */
 };
 
@@ -87,23 +83,20 @@ int uspi_index_file_check(const struct uspi_index_file *index, struct uspi_error
  * the id is too short. */
 char *uspi_index_path(const char *store, const uint8_t *build_id, uint32_t size);
 
-/* Makes uspi_index_text keep strings, each in the set of names with which it is first asked for. Returns false when
- * memory is exhausted. */
-bool uspi_index_keep_texts(struct uspi_index_file *index);
+/* Makes uspi_index_text keep strings, each in the set of names with which it was asked for. Until some were asked for,
+ * there is no room for them, and they are decoded again. */
+void uspi_index_keep_texts(struct uspi_index_file *index);
 
 /* Decodes string `number` for uspi_index_text. */
-int uspi_index_decode_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
-                           const char **text);
+int uspi_index_decode_text(struct uspi_index_file *index, uint64_t number, struct uspi_names *names, const char **text);
 
 /* Finds string `number`. It is decoded when it is first asked for, and lives as long as `names`. Returns USP_OK,
  * USP_ERROR_FORMAT for an invalid number or damage, USP_ERROR_NO_MEMORY. On failure, *text is NULL. */
-static inline int uspi_index_text(const struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
+static inline int uspi_index_text(struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
                                   const char **text) {
-    if (index->kept != NULL && number <= index->strings.count) {
-        struct uspi_index_texts *texts =
-            atomic_load_explicit(&index->kept[number / USPI_INDEX_TEXTS], memory_order_acquire);
-        *text =
-            texts != NULL ? atomic_load_explicit(&texts->of[number % USPI_INDEX_TEXTS], memory_order_acquire) : NULL;
+    _Atomic(const char *) *kept = atomic_load_explicit(&index->kept, memory_order_acquire);
+    if (kept != NULL && number <= index->strings.count) {
+        *text = atomic_load_explicit(&kept[number], memory_order_acquire);
         if (*text != NULL) return USP_OK;
     }
     return uspi_index_decode_text(index, number, names, text);
