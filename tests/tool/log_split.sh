@@ -55,11 +55,11 @@ done
 # A frame of the same build in a crash report: its offset is the program's, so the file has no name for it.
 {
   cat trace.txt
-  printf '3   App             0x0000000104ebf105 App + %d\n\nBinary Images:\n' $((0x63105))
+  printf '3   App             0x%016x App + %d\n\nBinary Images:\n' $((0x104e5c000 + take + 4)) $((take + 4))
   printf '0x104e5c000 - 0x104f6bfff App arm64 <%s> /private/App\n' "$id"
 } >mixed.txt
 run 0 symbolize --quiet --log mixed.txt --search both
-out_has '^3   App             0x0000000104ebf105 App \+ '
+out_has '^3   App             0x[0-9a-f]+ App \+ '
 # Another processor's file is not used, nor one of two, nor another build's when the id is that of a file.
 trace arm64 0x5f000 "$id" >trace.txt
 run 0 symbolize --log trace.txt --search other
