@@ -163,6 +163,26 @@ for command in ["symbolize", "--log"], ["report"]:
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     assert used < os.path.getsize(sys.argv[2]) / 2, (command, used)
 END
+# ---- stacks that have little in common: a node of the tree for nearly each of their frames
+python3 - "$work/random.xml" <<'END'
+import random, sys
+random.seed(7)
+with open(sys.argv[1], 'w') as out:
+    frames = range(10, 2010)
+    out.write('<?xml version="1.0"?>\n<trace-query-result><node>\n<row><thread id="1" fmt="T"/><backtrace id="2"><frame id="3" name="f" addr="0x100000100">'
+              '<binary id="4" name="App" load-addr="0x100000000"/></frame>'
+              + ''.join(f'<frame id="{i}" name="f{i}" addr="{0x100000000 + 16 * i:#x}"><binary ref="4"/></frame>' for i in frames) + '</backtrace></row>\n')
+    for i in range(9000):
+        stack = ''.join(f'<frame ref="{random.choice(frames)}"/>' for _ in range(100))
+        out.write(f'<row><thread ref="1"/><backtrace id="{3000 + i}">{stack}</backtrace></row>\n')
+    out.write('</node></trace-query-result>\n')
+END
+python3 - "$unspool" "$work/random.xml" <<'END' || fail "stacks with little in common need too much memory"
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "report", sys.argv[2], "--quiet"], stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+assert used < 48 << 20, used
+END
 # The last check, because it ends the test where the validator is missing.
 validate report "$work/trace.shown"
 verdict

@@ -82,24 +82,28 @@ static void compare_fields(struct sides *sides) {
 /* ---- frames ---- */
 
 static bool are_equal_places(const struct uspi_model_frame *a, const struct uspi_model_frame *b) {
-    if (a->is_located && b->is_located) return a->base == b->base && a->place == b->place;
-    return a->is_located == b->is_located && a->address == b->address;
+    const bool is_located = uspi_model_is_located(a), has_address = (a->flags & USPI_FRAME_ADDRESS) != 0;
+    if (is_located != uspi_model_is_located(b)) return false;
+    if (is_located) return a->code->base == b->code->base && a->code->place == b->code->place;
+    if (has_address != ((b->flags & USPI_FRAME_ADDRESS) != 0)) return false;
+    return !has_address || a->code->address == b->code->address;
 }
 
 /* Whether two frames are of the same functions of the same image. Without names their offsets decide. */
 static bool are_equal(const struct stack *a, size_t i, const struct stack *b, size_t k) {
     const struct uspi_model_frame *x = a->frames[i], *y = b->frames[k];
-    if (x->source_count != y->source_count || !uspi_span_is(x->image, y->image)) return false;
-    for (size_t n = 0; n < x->source_count; n++) {
-        const struct uspi_model_source *p = &a->model->sources[x->source + n], *q = &b->model->sources[y->source + n];
+    if (x->code->source_count != y->code->source_count || !uspi_span_is(x->code->image, y->code->image)) return false;
+    for (size_t n = 0; n < x->code->source_count; n++) {
+        const struct uspi_model_source *p = &a->model->sources[x->code->source + n],
+                                       *q = &b->model->sources[y->code->source + n];
         if (!uspi_span_is(p->function, q->function)) return false;
     }
-    return x->source_count > 0 || are_equal_places(x, y);
+    return x->code->source_count > 0 || are_equal_places(x, y);
 }
 
 static const struct uspi_model_source *source_of(const struct stack *stack, size_t i, size_t which) {
     const struct uspi_model_frame *frame = stack->frames[i];
-    return frame->source_count > 0 ? &stack->model->sources[frame->source + which] : NULL;
+    return frame->code->source_count > 0 ? &stack->model->sources[frame->code->source + which] : NULL;
 }
 
 static bool are_equal_lines(const struct uspi_model_source *a, const struct uspi_model_source *b) {
@@ -111,11 +115,11 @@ static void put_frame(struct sides *sides, const char *mark, const struct stack 
                       const struct stack *other, size_t k) {
     const struct uspi_model_frame *frame = stack->frames[i];
     struct uspi_text *out = sides->out;
-    for (size_t which = 0; which == 0 || which < frame->source_count; which++) {
+    for (size_t which = 0; which == 0 || which < frame->code->source_count; which++) {
         const struct uspi_model_source *source = source_of(stack, i, which);
         uspi_put_string(out, mark);
         const uint64_t begin = out->length;
-        put_span(out, frame->image.length > 0 ? frame->image : USPI_SPAN("???"));
+        put_span(out, frame->code->image.length > 0 ? frame->code->image : USPI_SPAN("???"));
         uspi_put_blanks(out, out->length - begin, IMAGE_WIDTH);
         uspi_put_string(out, " ");
         if (source == NULL) {
@@ -179,7 +183,7 @@ static bool are_equal_stacks(const struct stack *a, const struct stack *b, bool 
     if (a->count != b->count) return false;
     for (size_t i = 0; i < a->count; i++) {
         if (!are_equal(a, i, b, i)) return false;
-        for (size_t which = 0; *lines && which < a->frames[i]->source_count; which++) {
+        for (size_t which = 0; *lines && which < a->frames[i]->code->source_count; which++) {
             *lines = are_equal_lines(source_of(a, i, which), source_of(b, i, which));
         }
     }
@@ -191,7 +195,7 @@ static bool are_equal_stacks(const struct stack *a, const struct stack *b, bool 
 static bool is_shown(const struct sides *sides, const struct uspi_model_thread *thread,
                      const struct uspi_model_frame *frame) {
     const bool is_tree = (thread->flags & USPI_THREAD_TREE) != 0 && !thread->is_stack;
-    return (!is_tree || frame->is_heaviest) && uspi_shows_frame(sides->selection, frame);
+    return (!is_tree || (frame->flags & USPI_MODEL_HEAVIEST) != 0) && uspi_shows_frame(sides->selection, frame);
 }
 
 /* Collects the stacks of a side. Returns false when memory is exhausted. */

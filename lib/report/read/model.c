@@ -14,6 +14,15 @@ struct uspi_strings {
     char bytes[];
 };
 
+/* Codes in a block. */
+#define CODES 64
+
+struct uspi_codes {
+    struct uspi_codes *next;
+    size_t count;
+    struct uspi_model_code codes[CODES];
+};
+
 bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy) {
     struct uspi_strings *block = model->strings;
     *copy = (struct uspi_span){"", 0};
@@ -36,6 +45,11 @@ bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct usp
 void uspi_model_clear(struct uspi_model *model) {
     for (struct uspi_strings *block = model->strings; block != NULL;) {
         struct uspi_strings *next = block->next;
+        free(block);
+        block = next;
+    }
+    for (struct uspi_codes *block = model->codes; block != NULL;) {
+        struct uspi_codes *next = block->next;
         free(block);
         block = next;
     }
@@ -115,16 +129,30 @@ static bool add_name(struct uspi_model *model, const struct uspi_frame *from) {
     return uspi_model_copy(model, from->name, &source->function) && uspi_model_copy(model, from->file, &source->file);
 }
 
+/* Returns a cleared code; NULL when memory is exhausted. */
+static struct uspi_model_code *add_code(struct uspi_model *model) {
+    struct uspi_codes *block = model->codes;
+    if (block == NULL || block->count == CODES) {
+        block = calloc(1, sizeof *block);
+        if (block == NULL) return NULL;
+        block->next = model->codes;
+        model->codes = block;
+    }
+    return &block->codes[block->count++];
+}
+
 /* Returns the frame to which preceding inlined calls belong, or a new one if there are none. NULL when memory is
  * exhausted. */
 static struct uspi_model_frame *next_frame(struct uspi_model *model) {
     struct uspi_model_thread *thread = &model->threads[model->thread_count - 1];
     struct uspi_model_frame *last = thread->frame_count > 0 ? &model->frames[model->frame_count - 1] : NULL;
-    if (last != NULL && (last->flags & USPI_FRAME_INLINED) != 0) return last;
-    struct uspi_model_frame *frame = APPEND(model, frame);
-    if (frame == NULL) return NULL;
+    const bool goes_on = last != NULL && (last->flags & USPI_FRAME_INLINED) != 0;
+    struct uspi_model_code *code = goes_on ? last->code : add_code(model);
+    struct uspi_model_frame *frame = goes_on ? last : code != NULL ? APPEND(model, frame) : NULL;
+    if (frame == NULL || goes_on) return frame;
     thread->frame_count++;
-    frame->source = model->source_count;
+    frame->code = code;
+    code->source = model->source_count;
     return frame;
 }
 
@@ -136,27 +164,26 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
     if (frame == NULL) return false;
     const struct uspi_frame *from = &located->frame;
     const struct usp_place *place = &located->place;
-    const size_t source = frame->source;
+    struct uspi_model_code *code = frame->code;
+    const size_t source = code->source;
     const bool is_answered = answer->count > 0 && (from->flags & USPI_FRAME_NAMED) == 0;
-    *frame = (struct uspi_model_frame){.flags = from->flags,
-                                       .depth = from->depth,
-                                       .count = from->count,
-                                       .address = from->address,
-                                       .place = from->offset,
-                                       .base = from->base,
-                                       .offset = is_answered ? answer->offset : from->name_offset,
-                                       .id_size = from->id_size,
-                                       .source = source,
-                                       .is_located = located->is_located,
-                                       .has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0,
-                                       .has_offset = is_answered || (from->flags & USPI_FRAME_NAME_OFFSET) != 0};
+    *frame = (struct uspi_model_frame){code, from->count, from->depth, from->flags};
+    if (located->is_located) frame->flags |= USPI_MODEL_LOCATED;
+    if (is_answered || (from->flags & USPI_FRAME_NAME_OFFSET) != 0) frame->flags |= USPI_MODEL_HAS_OFFSET;
+    *code = (struct uspi_model_code){.address = from->address,
+                                     .place = from->offset,
+                                     .base = from->base,
+                                     .offset = is_answered ? answer->offset : from->name_offset,
+                                     .id_size = (uint32_t)from->id_size,
+                                     .source = source,
+                                     .has_file = (answer->flags & USP_ANSWER_NO_FILE) == 0};
     struct uspi_span image = uspi_span_file_name(from->image);
-    memcpy(frame->id, from->id, sizeof frame->id);
+    memcpy(code->id, from->id, sizeof code->id);
     if (located->is_located) {
-        frame->place = place->offset;
-        frame->base = place->base;
-        frame->id_size = place->build_id_size;
-        memcpy(frame->id, place->build_id, sizeof frame->id);
+        code->place = place->offset;
+        code->base = place->base;
+        code->id_size = place->build_id_size;
+        memcpy(code->id, place->build_id, sizeof code->id);
         if (place->image_length > 0) image = (struct uspi_span){place->image, place->image_length};
     }
     const bool keeps_name = (from->flags & USPI_FRAME_NAMED) != 0;
@@ -168,8 +195,8 @@ bool uspi_model_add_frame(struct uspi_model *model, const struct uspi_located *l
         if (!uspi_model_copy(model, from->name, &last->function)) return false;
     }
     if (keeps_name && answer->count == 0 && !add_name(model, from)) return false;
-    frame->source_count = model->source_count - source;
-    return uspi_model_copy(model, image, &frame->image);
+    code->source_count = model->source_count - source;
+    return uspi_model_copy(model, image, &code->image);
 }
 
 bool uspi_model_repeat_frame(struct uspi_model *model, size_t number) {
@@ -199,60 +226,75 @@ bool uspi_model_add_images(struct uspi_model *model, const struct uspi_text_tabl
 
 /* ---- trees ---- */
 
-/* The nodes of a tree, in the order of the text: parents before their children. */
-struct tree {
-    struct uspi_model_frame *frames;
-    size_t count;
-    size_t *open; /* the nodes around the current one, from the root */
-    size_t *best; /* for each node, the child with the most samples; the node itself: none */
+/* A list of the nodes around a node, from the root on: of each its depth, and the child with the most samples that was
+ * seen so far, SIZE_MAX if none was. */
+struct around {
+    struct around_node {
+        uint32_t depth;
+        size_t best;
+    } *nodes;
+    size_t capacity;
 };
 
-static void mark_heaviest(const struct tree *tree, size_t root) {
-    for (size_t i = root;; i = tree->best[i]) {
-        tree->frames[i].is_heaviest = true;
-        if (tree->best[i] == i) return;
+/* Replaces the depths of nodes by their levels. The nodes are in the order of the text: parents before their
+ * children. Returns false when memory is exhausted. */
+static bool level_nodes(struct uspi_model_frame *frames, size_t count, struct around *around) {
+    size_t level = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t depth = frames[i].depth;
+        while (level > 0 && around->nodes[level - 1].depth >= depth) level--;
+        if (!uspi_room_for(&around->nodes, &around->capacity, level, 2, sizeof *around->nodes)) return false;
+        around->nodes[level] = (struct around_node){depth, SIZE_MAX};
+        frames[i].depth = (uint32_t)level++;
+    }
+    return true;
+}
+
+/* Marks in each list of siblings the node with the most samples, the first of several. `around` has room for all levels
+ * and one more. Nodes are seen from the last to the first, so that all children of a node come before it, and the node
+ * ends their list. */
+static void mark_siblings(struct uspi_model_frame *frames, size_t count, struct around *around) {
+    around->nodes[0].best = SIZE_MAX;
+    for (size_t i = count; i-- > 0;) {
+        size_t *best = &around->nodes[frames[i].depth].best;
+        around->nodes[frames[i].depth + 1].best = SIZE_MAX;
+        if (*best != SIZE_MAX && frames[*best].count > frames[i].count) continue;
+        if (*best != SIZE_MAX) frames[*best].flags &= ~(uint32_t)USPI_MODEL_HEAVIEST;
+        frames[i].flags |= USPI_MODEL_HEAVIEST;
+        *best = i;
     }
 }
 
-/* Computes the levels of nodes from their depths, and marks the heaviest stack. */
-static void level_tree(const struct tree *tree) {
-    size_t level = 0, root = 0;
-    for (size_t i = 0; i < tree->count; i++) {
-        const uint32_t depth = tree->frames[i].depth;
-        while (level > 0 && tree->frames[tree->open[level - 1]].depth >= depth) level--;
-        tree->best[i] = i;
-        if (level > 0) {
-            size_t *best = &tree->best[tree->open[level - 1]];
-            if (*best == tree->open[level - 1] || tree->frames[*best].count < tree->frames[i].count) *best = i;
-        } else if (tree->frames[root].count < tree->frames[i].count) {
-            root = i;
+/* Removes the marks of nodes whose parent is not in the heaviest stack. */
+static void keep_heaviest(struct uspi_model_frame *frames, size_t count) {
+    uint32_t level = 0;
+    bool is_inside = true;
+    for (size_t i = 0; i < count; i++) {
+        const bool is_marked = (frames[i].flags & USPI_MODEL_HEAVIEST) != 0;
+        /* Past the last node of the stack nothing is below it. */
+        is_inside = is_inside && (level == 0 || frames[i].depth >= level);
+        if (is_marked && is_inside && frames[i].depth == level) {
+            level++;
+        } else {
+            frames[i].flags &= ~(uint32_t)USPI_MODEL_HEAVIEST;
         }
-        tree->open[level++] = i;
-        tree->frames[i].level = (uint32_t)level - 1;
     }
-    mark_heaviest(tree, root);
 }
 
+/* Computes the levels of nodes from their depths, and marks the heaviest stacks. */
 static bool level_trees(struct uspi_model *model) {
-    struct tree tree = {.frames = NULL};
-    size_t most = 0;
-    for (size_t i = 0; i < model->thread_count; i++) {
-        const struct uspi_model_thread *thread = &model->threads[i];
-        if ((thread->flags & USPI_THREAD_TREE) != 0 && thread->frame_count > most) most = thread->frame_count;
-    }
-    if (most == 0) return true;
-    tree.open = calloc(most, sizeof *tree.open);
-    tree.best = calloc(most, sizeof *tree.best);
-    bool has_memory = tree.open != NULL && tree.best != NULL;
+    struct around around = {.nodes = NULL};
+    bool has_memory = true;
     for (size_t i = 0; has_memory && i < model->thread_count; i++) {
         const struct uspi_model_thread *thread = &model->threads[i];
         if ((thread->flags & USPI_THREAD_TREE) == 0 || thread->frame_count == 0) continue;
-        tree.frames = model->frames + thread->frame;
-        tree.count = thread->frame_count;
-        level_tree(&tree);
+        struct uspi_model_frame *frames = model->frames + thread->frame;
+        has_memory = level_nodes(frames, thread->frame_count, &around);
+        if (!has_memory) continue;
+        mark_siblings(frames, thread->frame_count, &around);
+        keep_heaviest(frames, thread->frame_count);
     }
-    free(tree.open);
-    free(tree.best);
+    free(around.nodes);
     return has_memory;
 }
 
@@ -265,9 +307,9 @@ static bool has_image(const struct uspi_model *model, const struct uspi_model_pa
                       const struct uspi_model_frame *frame, uint64_t load) {
     for (size_t i = part->image; i < part->image + part->image_count; i++) {
         const struct uspi_image_entry *image = &model->images[i];
-        if (image->first != load || image->id_size != frame->id_size) continue;
-        bool is_same_id = memcmp(image->id, frame->id, frame->id_size) == 0;
-        if (is_same_id && uspi_span_is(image->name, frame->image)) return true;
+        if (image->first != load || image->id_size != frame->code->id_size) continue;
+        bool is_same_id = memcmp(image->id, frame->code->id, frame->code->id_size) == 0;
+        if (is_same_id && uspi_span_is(image->name, frame->code->image)) return true;
     }
     return false;
 }
@@ -275,9 +317,11 @@ static bool has_image(const struct uspi_model *model, const struct uspi_model_pa
 /* Finds the load address of a frame's image from what the frame itself says. Returns false if it does not say
  * enough. */
 static bool find_load(const struct uspi_model_frame *frame, uint64_t *load) {
-    if (!frame->is_located || frame->base != USP_PLACE_LOAD || (frame->flags & USPI_FRAME_ADDRESS) == 0) return false;
-    *load = frame->address - frame->place;
-    return frame->place <= frame->address && (frame->image.length > 0 || frame->id_size > 0);
+    if (!uspi_model_is_located(frame) || frame->code->base != USP_PLACE_LOAD ||
+        (frame->flags & USPI_FRAME_ADDRESS) == 0)
+        return false;
+    *load = frame->code->address - frame->code->place;
+    return frame->code->place <= frame->code->address && (frame->code->image.length > 0 || frame->code->id_size > 0);
 }
 
 /* Whether a report lists images with their addresses. A list of names and ids alone is of no use to a reader. */
@@ -302,9 +346,9 @@ static bool add_images_of_frames(struct uspi_model *model, struct uspi_model_par
             struct uspi_image_entry *image = APPEND(model, image);
             if (image == NULL) return false;
             image->first = image->last = load;
-            image->name = frame->image;
-            image->id_size = frame->id_size;
-            memcpy(image->id, frame->id, sizeof image->id);
+            image->name = frame->code->image;
+            image->id_size = frame->code->id_size;
+            memcpy(image->id, frame->code->id, sizeof image->id);
             part->image_count++;
         }
     }
@@ -346,7 +390,7 @@ bool uspi_shows_thread(const struct usp_report_options *selection, const struct 
 }
 
 bool uspi_shows_frame(const struct usp_report_options *selection, const struct uspi_model_frame *frame) {
-    return (selection->flags & USP_REPORT_APP) == 0 || !frame->is_system;
+    return (selection->flags & USP_REPORT_APP) == 0 || !frame->code->is_system;
 }
 
 /* ---- fields ---- */

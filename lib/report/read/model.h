@@ -13,22 +13,39 @@ struct uspi_model_source {
     uint32_t flags; /* enum usp_source_flags */
 };
 
-struct uspi_model_frame {
-    unsigned flags; /* enum uspi_frame_flags */
-    uint32_t depth; /* of a node of a tree */
-    uint32_t base;  /* enum usp_place_base of `place` */
-    uint64_t count; /* of a node of a tree: its samples */
+/* What is known about a frame's code. The nodes of trees that stand for the same code share it. */
+struct uspi_model_code {
     uint64_t address, place;
-    uint64_t offset; /* in the function; valid with has_offset */
+    uint64_t offset; /* in the function; valid with USPI_MODEL_HAS_OFFSET */
     struct uspi_span image;
-    uint8_t id[USP_BUILD_ID_MAX];
-    size_t id_size;
     size_t source, source_count; /* in `sources`; count 0: the frame has no name */
-    bool is_located, has_file, has_offset;
-    bool is_heaviest; /* it is a node of the tree's heaviest stack */
-    bool is_system;   /* its image is of the system, by its path */
-    uint32_t level;   /* of a node: number of nodes around it */
+    uint8_t id[USP_BUILD_ID_MAX];
+    uint32_t id_size;
+    uint32_t base; /* enum usp_place_base of `place` */
+    bool has_file;
+    bool is_system; /* its image is of the system, by its path */
 };
+
+/* Flags of a frame besides enum uspi_frame_flags. */
+enum uspi_model_frame_flags {
+    USPI_MODEL_LOCATED = 1 << 28,
+    USPI_MODEL_HAS_OFFSET = 1 << 29,
+    USPI_MODEL_HEAVIEST = 1 << 30 /* it is a node of the tree's heaviest stack */
+};
+
+/* A frame, or a node of a tree. A report of samples has millions of nodes, so it is small. */
+struct uspi_model_frame {
+    struct uspi_model_code *code;
+    uint64_t count; /* of a node of a tree: its samples */
+    /* Of a node, how deep it is; only the order of these numbers matters. In a finished model the number of nodes around
+     * it. */
+    uint32_t depth;
+    uint32_t flags;
+};
+
+static inline bool uspi_model_is_located(const struct uspi_model_frame *frame) {
+    return (frame->flags & USPI_MODEL_LOCATED) != 0;
+}
 
 /* A register of a thread. */
 struct uspi_model_register {
@@ -75,6 +92,7 @@ struct uspi_model {
         source_capacity;
     size_t image_count, image_capacity, register_count, register_capacity;
     struct uspi_strings *strings; /* blocks of memory that all spans point into */
+    struct uspi_codes *codes;     /* blocks of memory that all frames point into, the last one first */
     struct usp_reader_counts counts;
 };
 

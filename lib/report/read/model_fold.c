@@ -39,8 +39,8 @@ struct fold {
 /* ---- labels ---- */
 
 static struct uspi_span label_of(const struct uspi_model *model, const struct uspi_model_frame *frame) {
-    if (frame->source_count == 0) return (struct uspi_span){"", 0};
-    return model->sources[frame->source + frame->source_count - 1].function;
+    if (frame->code->source_count == 0) return (struct uspi_span){"", 0};
+    return model->sources[frame->code->source + frame->code->source_count - 1].function;
 }
 
 static int compare_numbers(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }
@@ -49,9 +49,9 @@ static int compare_labels(const struct uspi_model *model, const struct uspi_mode
                           const struct uspi_model_frame *b) {
     const struct uspi_span x = label_of(model, a), y = label_of(model, b);
     int order = uspi_span_compare(x, y);
-    if (order == 0) order = uspi_span_compare(a->image, b->image);
+    if (order == 0) order = uspi_span_compare(a->code->image, b->code->image);
     /* Frames without a name are distinguished by their addresses. */
-    if (order == 0 && x.length == 0) order = compare_numbers(a->address, b->address);
+    if (order == 0 && x.length == 0) order = compare_numbers(a->code->address, b->code->address);
     return order;
 }
 
@@ -153,7 +153,7 @@ static void build_nodes(struct fold *fold, const struct sample *samples, size_t 
                 struct node *node = &fold->nodes[fold->open[k]];
                 node->count++;
                 node->has_address =
-                    node->has_address && model->frames[node->frame].address == model->frames[frame].address;
+                    node->has_address && model->frames[node->frame].code->address == model->frames[frame].code->address;
                 continue;
             }
             size_t parent = k > 0 ? fold->open[k - 1] : 0;
@@ -201,9 +201,7 @@ static void put_node(const struct fold *fold, size_t number, size_t depth, struc
     frame->count = node->count;
     if (node->has_address) return;
     /* The node stands for several places in a function. */
-    frame->flags &= ~(unsigned)USPI_FRAME_ADDRESS;
-    frame->has_offset = frame->is_located = false;
-    frame->address = 0;
+    frame->flags &= ~(uint32_t)(USPI_FRAME_ADDRESS | USPI_MODEL_LOCATED | USPI_MODEL_HAS_OFFSET);
 }
 
 /* Writes the nodes in the order of a tree, parents before their children. Returns how many there are. */

@@ -59,8 +59,8 @@ static const struct uspi_image_entry *find_name(const struct sorted *sorted, str
 
 static bool is_system(const struct sorted *sorted, const struct uspi_model_frame *frame) {
     const struct uspi_image_entry *image = NULL;
-    if ((frame->flags & USPI_FRAME_ADDRESS) != 0) image = find_address(sorted, frame->address);
-    if (image == NULL && frame->image.length > 0) image = find_name(sorted, frame->image);
+    if ((frame->flags & USPI_FRAME_ADDRESS) != 0) image = find_address(sorted, frame->code->address);
+    if (image == NULL && frame->code->image.length > 0) image = find_name(sorted, frame->code->image);
     /* Strings of a model are NUL-terminated. */
     return image != NULL && image->path.length > 0 && uspi_is_system_path(image->path.bytes);
 }
@@ -69,7 +69,7 @@ static void mark_frames(struct uspi_model *model, const struct uspi_model_part *
     for (size_t i = part->thread; i < part->thread + part->thread_count; i++) {
         const struct uspi_model_thread *thread = &model->threads[i];
         for (size_t k = thread->frame; k < thread->frame + thread->frame_count; k++) {
-            model->frames[k].is_system = is_system(sorted, &model->frames[k]);
+            model->frames[k].code->is_system = is_system(sorted, &model->frames[k]);
         }
     }
 }

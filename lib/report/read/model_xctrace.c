@@ -30,8 +30,10 @@
 
 /* A list of frames, the innermost first. */
 struct list {
-    size_t from, count;     /* in `frames` */
-    const uint32_t *labels; /* its frames as numbers of functions */
+    size_t from, count; /* in `frames` */
+    /* While lists are compared: its frames, and the number of each model frame's function. */
+    const uint32_t *frames;
+    const size_t *numbers;
 };
 
 /* Samples of a thread with the same list. There is one for each row at first, so it is small. */
@@ -396,10 +398,15 @@ static int take_tag(struct uspi_model_xctrace *builder, const struct uspi_xml_to
 
 /* ---- trees ---- */
 
+/* Returns the number of a list's function; 0 is the outermost one. */
+static size_t function_of(const struct list *list, size_t level) {
+    return list->numbers[list->frames[list->count - 1 - level]];
+}
+
 /* Compares functions, the outermost first. */
 static int compare_functions(const struct list *x, const struct list *y) {
-    for (size_t i = 1; i <= x->count && i <= y->count; i++) {
-        const uint32_t p = x->labels[x->count - i], q = y->labels[y->count - i];
+    for (size_t i = 0; i < x->count && i < y->count; i++) {
+        const size_t p = function_of(x, i), q = function_of(y, i);
         if (p != q) return p < q ? -1 : 1;
     }
     return x->count < y->count ? -1 : x->count > y->count;
@@ -410,14 +417,15 @@ static int compare_lists(const void *a, const void *b) {
     return compare_functions(*x, *y);
 }
 
-/* Gives each list its labels, which are in `labels`, and each sample the number of its list. Returns false when memory
- * is exhausted. */
-static bool number_lists(struct uspi_model_xctrace *builder, const uint32_t *labels) {
+/* Gives each sample the number of its list. `functions`: the number of each model frame's function. Returns false when
+ * memory is exhausted. */
+static bool number_lists(struct uspi_model_xctrace *builder, const size_t *functions) {
     const struct list **sorted = calloc(builder->list_count + 1, sizeof *sorted);
     uint32_t *numbers = calloc(builder->list_count + 1, sizeof *numbers);
     const bool has_memory = sorted != NULL && numbers != NULL;
     for (size_t i = 0; has_memory && i < builder->list_count; i++) {
-        builder->lists[i].labels = labels + builder->lists[i].from;
+        builder->lists[i].frames = builder->frames + builder->lists[i].from;
+        builder->lists[i].numbers = functions;
         sorted[i] = &builder->lists[i];
     }
     if (has_memory) qsort(sorted, builder->list_count, sizeof *sorted, compare_lists);
@@ -434,22 +442,18 @@ static bool number_lists(struct uspi_model_xctrace *builder, const uint32_t *lab
     return has_memory;
 }
 
-/* Returns the frames of all lists as numbers of functions, by which it sorts the samples. NULL when memory is
- * exhausted. */
-static uint32_t *label_samples(struct uspi_model_xctrace *builder) {
-    size_t *numbers = calloc(builder->model->frame_count + 1, sizeof *numbers);
-    uint32_t *labels = calloc(builder->frame_count + 1, sizeof *labels);
-    bool is_done = numbers != NULL && labels != NULL && uspi_model_number_frames(builder->model, numbers);
-    for (size_t i = 0; is_done && i < builder->frame_count; i++) labels[i] = (uint32_t)numbers[builder->frames[i]];
-    free(numbers);
+/* Sorts the samples by their functions, and joins equal ones. Returns the number of each model frame's function, which
+ * the lists use; NULL when memory is exhausted. */
+static size_t *number_samples(struct uspi_model_xctrace *builder) {
+    size_t *functions = calloc(builder->model->frame_count + 1, sizeof *functions);
+    const bool is_done = functions != NULL && uspi_model_number_frames(builder->model, functions);
     join_samples(builder);
-    is_done = is_done && number_lists(builder, labels);
-    if (!is_done) {
-        free(labels);
+    if (!is_done || !number_lists(builder, functions)) {
+        free(functions);
         return NULL;
     }
     join_samples(builder);
-    return labels;
+    return functions;
 }
 
 static bool add_node(struct uspi_model *model, size_t number, size_t level, uint64_t count) {
@@ -465,10 +469,9 @@ static bool add_node(struct uspi_model *model, size_t number, size_t level, uint
 static void add_to_node(struct uspi_model *model, size_t node, size_t number, uint64_t count) {
     struct uspi_model_frame *frame = &model->frames[node];
     frame->count += count;
-    if (frame->address == model->frames[number].address) return;
+    if (frame->code->address == model->frames[number].code->address) return;
     /* It stands for several places in a function. */
-    frame->flags &= ~(unsigned)USPI_FRAME_ADDRESS;
-    frame->has_offset = frame->is_located = false;
+    frame->flags &= ~(uint32_t)(USPI_FRAME_ADDRESS | USPI_MODEL_LOCATED | USPI_MODEL_HAS_OFFSET);
 }
 
 static bool begin_tree(struct uspi_model_xctrace *builder, size_t number) {
@@ -496,7 +499,7 @@ static bool put_trees(struct uspi_model_xctrace *builder, size_t *open, size_t m
         if (i > 0 && builder->samples[i - 1].thread != sample->thread) before = NULL;
         size_t level = 0;
         while (before != NULL && level < list->count && level < before->count &&
-               before->labels[before->count - 1 - level] == list->labels[list->count - 1 - level]) {
+               function_of(before, level) == function_of(list, level)) {
             level++;
         }
         if (list->count - level > most - (model->frame_count - first)) {
@@ -522,12 +525,12 @@ static bool make_trees(struct uspi_model_xctrace *builder, size_t most) {
         if (builder->lists[i].count > deepest) deepest = builder->lists[i].count;
     }
     size_t *open = calloc(deepest + 1, sizeof *open);
-    uint32_t *labels = label_samples(builder);
-    const bool is_made = open != NULL && labels != NULL && put_trees(builder, open, most);
+    size_t *functions = number_samples(builder);
+    const bool is_made = open != NULL && functions != NULL && put_trees(builder, open, most);
     /* The frames that samples refer to are not a thread's. */
     builder->model->threads[definitions].frame_count = 0;
     free(open);
-    free(labels);
+    free(functions);
     return is_made;
 }
 

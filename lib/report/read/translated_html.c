@@ -48,11 +48,11 @@ static void put_harmless(struct page *page, struct uspi_span span) { uspi_put_ha
 
 /* Begins a row with the classes of a frame. */
 static void begin_row(struct page *page, const struct uspi_model_frame *frame, bool is_node) {
-    const bool is_heavy = is_node && frame->is_heaviest;
-    put_markup(page, frame->is_system && is_heavy ? "<tr class=\"system heavy\"><td>"
-                     : frame->is_system           ? "<tr class=\"system\"><td>"
-                     : is_heavy                   ? "<tr class=\"heavy\"><td>"
-                                                  : "<tr><td>");
+    const bool is_heavy = is_node && (frame->flags & USPI_MODEL_HEAVIEST) != 0;
+    put_markup(page, frame->code->is_system && is_heavy ? "<tr class=\"system heavy\"><td>"
+                     : frame->code->is_system           ? "<tr class=\"system\"><td>"
+                     : is_heavy                         ? "<tr class=\"heavy\"><td>"
+                                                        : "<tr><td>");
 }
 
 /* Writes a row: a number, the image, the address, the function, the source line. `level`: how far a node of a tree is
@@ -63,7 +63,7 @@ static void put_row(struct page *page, const struct uspi_model_frame *frame, siz
     begin_row(page, frame, (frame->flags & USPI_FRAME_NODE) != 0);
     uspi_put_decimal(&page->text, number, 0);
     put_markup(page, "</td><td>");
-    put_harmless(page, frame->image.length > 0 ? frame->image : USPI_SPAN("???"));
+    put_harmless(page, frame->code->image.length > 0 ? frame->code->image : USPI_SPAN("???"));
     put_markup(page, "</td><td>");
     uspi_translate_address(&page->text, frame);
     put_markup(page, level > 0 ? "</td><td style=\"padding-left:" : "</td><td>");
@@ -73,7 +73,8 @@ static void put_row(struct page *page, const struct uspi_model_frame *frame, siz
     }
     uspi_translate_function(&page->text, model, frame, which);
     put_markup(page, "</td>");
-    const struct uspi_model_source *source = frame->source_count > 0 ? &model->sources[frame->source + which] : NULL;
+    const struct uspi_model_source *source =
+        frame->code->source_count > 0 ? &model->sources[frame->code->source + which] : NULL;
     if (source != NULL && source->file.length > 0) {
         put_markup(page, "<td class=\"source\" title=\"");
         put_harmless(page, source->directory);
@@ -107,11 +108,12 @@ static void put_frames(struct page *page, const struct uspi_model_thread *thread
         }
         put_left_out(page, &left_out);
         if (is_node) {
-            const size_t last = frame->source_count > 0 ? frame->source_count - 1 : 0;
-            put_row(page, frame, last, frame->count, thread->is_stack ? 0 : frame->level);
+            const size_t last = frame->code->source_count > 0 ? frame->code->source_count - 1 : 0;
+            put_row(page, frame, last, frame->count, thread->is_stack ? 0 : frame->depth);
             continue;
         }
-        for (size_t which = 0; which == 0 || which < frame->source_count; which++) put_row(page, frame, which, i, 0);
+        for (size_t which = 0; which == 0 || which < frame->code->source_count; which++)
+            put_row(page, frame, which, i, 0);
     }
     put_left_out(page, &left_out);
     put_markup(page, "</table>\n");

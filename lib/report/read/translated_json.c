@@ -16,14 +16,17 @@ static void put_source(struct uspi_json *json, const struct uspi_model_source *s
 }
 
 static void put_symbol(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_frame *frame) {
-    const size_t count = frame->source_count;
+    const size_t count = frame->code->source_count;
     if (count == 0) {
-        uspi_json_string(json, "missing", !frame->is_located ? "image" : !frame->has_file ? "file" : "symbol");
+        uspi_json_string(json, "missing",
+                         !uspi_model_is_located(frame) ? "image"
+                         : !frame->code->has_file      ? "file"
+                                                       : "symbol");
         return;
     }
-    const struct uspi_model_source *sources = &model->sources[frame->source];
+    const struct uspi_model_source *sources = &model->sources[frame->code->source];
     put_span(json, "symbol", sources[count - 1].function);
-    if (frame->has_offset) uspi_json_number(json, "symbol_offset", frame->offset);
+    if ((frame->flags & USPI_MODEL_HAS_OFFSET) != 0) uspi_json_number(json, "symbol_offset", frame->code->offset);
     put_source(json, &sources[count - 1]);
     if (count == 1) return;
     uspi_json_begin_array(json, "inlined");
@@ -39,18 +42,18 @@ static void put_symbol(struct uspi_json *json, const struct uspi_model *model, c
 static void put_frame(struct uspi_json *json, const struct uspi_model *model, const struct uspi_model_frame *frame) {
     static const char *const bases[] = {"load", "linked", "file", "text"};
     uspi_json_begin_object(json, NULL);
-    put_span(json, "image_name", frame->image);
-    if (frame->id_size > 0) uspi_json_bytes(json, "image_id", frame->id, frame->id_size);
-    if ((frame->flags & USPI_FRAME_ADDRESS) != 0) uspi_json_address(json, "address", frame->address);
-    if (frame->is_located) {
-        uspi_json_address(json, "image_offset", frame->place);
-        if (frame->base != USP_PLACE_LOAD) uspi_json_string(json, "counts_from", bases[frame->base]);
+    put_span(json, "image_name", frame->code->image);
+    if (frame->code->id_size > 0) uspi_json_bytes(json, "image_id", frame->code->id, frame->code->id_size);
+    if ((frame->flags & USPI_FRAME_ADDRESS) != 0) uspi_json_address(json, "address", frame->code->address);
+    if (uspi_model_is_located(frame)) {
+        uspi_json_address(json, "image_offset", frame->code->place);
+        if (frame->code->base != USP_PLACE_LOAD) uspi_json_string(json, "counts_from", bases[frame->code->base]);
     }
     put_symbol(json, model, frame);
     if ((frame->flags & USPI_FRAME_NODE) != 0) {
         uspi_json_number(json, "samples", frame->count);
-        uspi_json_number(json, "level", frame->level);
-        if (frame->is_heaviest) uspi_json_bool(json, "heaviest", true);
+        uspi_json_number(json, "level", frame->depth);
+        if ((frame->flags & USPI_MODEL_HEAVIEST) != 0) uspi_json_bool(json, "heaviest", true);
     }
     uspi_json_end_object(json);
 }

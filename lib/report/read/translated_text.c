@@ -63,17 +63,17 @@ void uspi_translate_header(struct uspi_text *out, const struct uspi_model_part *
 /* ---- frames ---- */
 
 static void put_offset(struct uspi_text *out, const struct uspi_model_frame *frame) {
-    if (!frame->has_offset) return;
+    if ((frame->flags & USPI_MODEL_HAS_OFFSET) == 0) return;
     uspi_put_string(out, " + ");
-    uspi_put_decimal(out, frame->offset, 0);
+    uspi_put_decimal(out, frame->code->offset, 0);
 }
 
 static void put_name(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
                      size_t which) {
-    const struct uspi_model_source *source = &model->sources[frame->source + which];
+    const struct uspi_model_source *source = &model->sources[frame->code->source + which];
     put_harmless(out, source->function);
     if ((source->flags & USP_SOURCE_INLINED) != 0) uspi_put_string(out, " [inlined]");
-    if (which + 1 == frame->source_count) put_offset(out, frame);
+    if (which + 1 == frame->code->source_count) put_offset(out, frame);
 }
 
 void uspi_translate_line(struct uspi_text *out, const struct uspi_model_source *source) {
@@ -87,24 +87,25 @@ void uspi_translate_line(struct uspi_text *out, const struct uspi_model_source *
  * the file or in its code. */
 static void put_place(struct uspi_text *out, const struct uspi_model_frame *frame) {
     bool has_address = (frame->flags & USPI_FRAME_ADDRESS) != 0;
-    if (frame->is_located && has_address && frame->base == USP_PLACE_LOAD && frame->place <= frame->address) {
-        uspi_put_hex(out, frame->address - frame->place, 1);
+    if (uspi_model_is_located(frame) && has_address && frame->code->base == USP_PLACE_LOAD &&
+        frame->code->place <= frame->code->address) {
+        uspi_put_hex(out, frame->code->address - frame->code->place, 1);
         uspi_put_string(out, " + ");
-        uspi_put_decimal(out, frame->place, 0);
+        uspi_put_decimal(out, frame->code->place, 0);
     } else {
         uspi_put_string(out, "???");
-        if (!frame->is_located || frame->base == USP_PLACE_LOAD) return;
-        uspi_put_string(out, frame->base == USP_PLACE_LINKED ? " (linked at "
-                             : frame->base == USP_PLACE_TEXT ? " (in the code at "
-                                                             : " (in the file at ");
-        uspi_put_hex(out, frame->place, 1);
+        if (!uspi_model_is_located(frame) || frame->code->base == USP_PLACE_LOAD) return;
+        uspi_put_string(out, frame->code->base == USP_PLACE_LINKED ? " (linked at "
+                             : frame->code->base == USP_PLACE_TEXT ? " (in the code at "
+                                                                   : " (in the file at ");
+        uspi_put_hex(out, frame->code->place, 1);
         uspi_put_string(out, ")");
     }
 }
 
 void uspi_translate_function(struct uspi_text *out, const struct uspi_model *model,
                              const struct uspi_model_frame *frame, size_t which) {
-    if (frame->source_count > 0) {
+    if (frame->code->source_count > 0) {
         put_name(out, model, frame, which);
     } else {
         put_place(out, frame);
@@ -114,25 +115,25 @@ void uspi_translate_function(struct uspi_text *out, const struct uspi_model *mod
 static void put_label(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
                       size_t which) {
     uspi_translate_function(out, model, frame, which);
-    if (frame->source_count == 0 || model->sources[frame->source + which].file.length == 0) return;
+    if (frame->code->source_count == 0 || model->sources[frame->code->source + which].file.length == 0) return;
     uspi_put_string(out, " (");
-    uspi_translate_line(out, &model->sources[frame->source + which]);
+    uspi_translate_line(out, &model->sources[frame->code->source + which]);
     uspi_put_string(out, ")");
 }
 
 void uspi_translate_address(struct uspi_text *out, const struct uspi_model_frame *frame) {
     if ((frame->flags & USPI_FRAME_ADDRESS) != 0) {
-        uspi_put_hex(out, frame->address, 16);
+        uspi_put_hex(out, frame->code->address, 16);
         return;
     }
-    if (!frame->is_located && (frame->flags & USPI_FRAME_OFFSET) == 0) {
+    if (!uspi_model_is_located(frame) && (frame->flags & USPI_FRAME_OFFSET) == 0) {
         uspi_put_blanks(out, 0, ADDRESS_WIDTH);
         return;
     }
     /* Only an offset in the image is known. */
     const uint64_t begin = out->length;
     uspi_put_string(out, "+");
-    uspi_put_hex(out, frame->place, 1);
+    uspi_put_hex(out, frame->code->place, 1);
     uspi_put_blanks(out, out->length - begin, ADDRESS_WIDTH);
 }
 
@@ -155,12 +156,12 @@ static void put_frames(struct uspi_text *out, const struct shown *shown, const s
             continue;
         }
         put_left_out(out, &left_out);
-        const size_t lines = frame->source_count > 0 ? frame->source_count : 1;
+        const size_t lines = frame->code->source_count > 0 ? frame->code->source_count : 1;
         for (size_t which = 0; which < lines; which++) {
             const uint64_t begin = out->length + 4;
             uspi_put_decimal(out, i, 4);
-            if (frame->image.length > 0) {
-                put_harmless(out, frame->image);
+            if (frame->code->image.length > 0) {
+                put_harmless(out, frame->code->image);
             } else {
                 uspi_put_string(out, "???");
             }
@@ -179,24 +180,25 @@ static void put_frames(struct uspi_text *out, const struct shown *shown, const s
 
 static void put_node(struct uspi_text *out, const struct uspi_model *model, const struct uspi_model_frame *frame,
                      uint32_t level) {
-    const size_t last = frame->source_count > 0 ? frame->source_count - 1 : 0;
+    const size_t last = frame->code->source_count > 0 ? frame->code->source_count - 1 : 0;
     uspi_put_blanks(out, 0, 2 + 2 * (uint64_t)(level < USPI_LEVELS_SHOWN ? level : USPI_LEVELS_SHOWN));
     uspi_put_decimal(out, frame->count, 4);
     uspi_put_string(out, " ");
     put_label(out, model, frame, last);
-    const bool is_place = frame->source_count == 0 && frame->is_located && (frame->flags & USPI_FRAME_ADDRESS) == 0;
-    if (frame->image.length > 0) {
+    const bool is_place =
+        frame->code->source_count == 0 && uspi_model_is_located(frame) && (frame->flags & USPI_FRAME_ADDRESS) == 0;
+    if (frame->code->image.length > 0) {
         uspi_put_string(out, is_place ? " (" : " (in ");
-        put_harmless(out, frame->image);
+        put_harmless(out, frame->code->image);
         if (is_place) {
             uspi_put_string(out, " + ");
-            uspi_put_decimal(out, frame->place, 0);
+            uspi_put_decimal(out, frame->code->place, 0);
         }
         uspi_put_string(out, ")");
     }
     if ((frame->flags & USPI_FRAME_ADDRESS) != 0) {
         uspi_put_string(out, " [");
-        uspi_put_hex(out, frame->address, 1);
+        uspi_put_hex(out, frame->code->address, 1);
         uspi_put_string(out, "]");
     }
     uspi_put_string(out, "\n");
@@ -215,12 +217,12 @@ static void put_tree(struct uspi_text *out, const struct shown *shown, const str
     uspi_put_string(out, "Heaviest stack:\n");
     for (size_t i = 0; i < thread->frame_count; i++) {
         const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
-        if (frame->is_heaviest && shows(shown, frame)) put_node(out, model, frame, 0);
+        if ((frame->flags & USPI_MODEL_HEAVIEST) != 0 && shows(shown, frame)) put_node(out, model, frame, 0);
     }
     uspi_put_string(out, "Call tree:\n");
     for (size_t i = 0; i < thread->frame_count; i++) {
         const struct uspi_model_frame *frame = &model->frames[thread->frame + i];
-        if (shows(shown, frame)) put_node(out, model, frame, frame->level);
+        if (shows(shown, frame)) put_node(out, model, frame, frame->depth);
     }
 }
 
