@@ -7,6 +7,8 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
 here=$top/tests/symbolize
+# A sample asks for names in a part of the sections.
+note_sample
 need_tools clang-19 llvm-ar-19 llvm-lipo-19 llvm-libtool-darwin-19 llvm-nm-19 llvm-readelf-19 llvm-symbolizer-19 \
   llvm-objdump-19 llvm-strip-19 addr2line python3
 names=$(runnable "$PWD/tests/symbolize/macho_names" "$work")

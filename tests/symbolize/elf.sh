@@ -8,6 +8,8 @@ set -euo pipefail
 . "$(dirname "$0")/../support/script.sh"
 need_tools llvm-symbolizer-19 llvm-objdump-19 llvm-objcopy-19 clang-19 clang++-19 ld.lld-19 readelf objcopy strip nm \
   python3
+# A sample looks up fewer addresses between functions' starts (elf_oracle.py).
+note_sample
 names=$PWD/tests/symbolize/elf_names
 [[ -x $names ]] || skip "tests/symbolize/elf_names was not built"
 make_work

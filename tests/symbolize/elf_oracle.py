@@ -3,7 +3,7 @@
 
     elf_oracle.py ELF_NAMES SYMBOLIZER FILE [--tables FILE]... [--whole FILE] [--plt OBJDUMP|lld-arm]
 
-For every function start, one byte before and after it, and 10,000 random addresses of the code: name and start equal
+For every function start, one byte before and after it, and random addresses of the code (10,000 at full size): name and start equal
 llvm-symbolizer's, or the difference is one of the rules of doc/symbolize-elf.md, each of which is worked out here from the
 symbol tables by a search that looks at everything. --tables: files whose tables count (the file itself unless given).
 --whole: the file before it lost symbols. Each name begins where that file has it; of a symbol without a size no name at
@@ -15,13 +15,15 @@ import argparse
 import bisect
 import collections
 import json
+import os
 import random
 import re
 import subprocess
 import sys
 
 Symbol = collections.namedtuple('Symbol', 'start size type bind section name')
-RANDOM_ADDRESSES = 10000
+# At full size (USP_TEST_SCALE, tests/support/under.h), or for a sample.
+RANDOM_ADDRESSES = 10000 if int(os.environ.get('USP_TEST_SCALE') or 0) > 0 else 500
 
 
 def run(*command, text=None):

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # Tests `unspool stack` with programs that generate code: names from a perf map, a jitdump and the GDB JIT interface,
 # lines from a jitdump and from the interface's objects. Tests processes, a process in a container, and cores; and
-# LLVM's JIT, node and a JVM, where they are installed.
+# LLVM's JIT, node and a JVM, where they are installed. A sample runs each form of LLVM's JIT and each version of DWARF
+# once, not all pairs.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
+note_sample
 victim=$work/jit_victim
 cp tests/symbolize/jit_victim "$victim"
 cd "$work"
@@ -228,6 +230,7 @@ END_OF_C
 if have lli-19 && have clang-19 && clang-19 -g -O1 -c -emit-llvm jitted.c -o jitted.bc; then
   for kind in mcjit orc; do
     for form in '' -gdwarf-4; do
+      is_full_size || [[ $kind == mcjit && -z $form || $kind == orc && -n $form ]] || continue
       # shellcheck disable=SC2086 # one option or none
       clang-19 -g $form -O1 -c -emit-llvm jitted.c -o jitted.bc
       start lli-19 "--jit-kind=$kind" jitted.bc

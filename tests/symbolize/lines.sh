@@ -3,7 +3,8 @@
 # Tests lines and inlined calls where the debug information is of an unusual kind, lies elsewhere or is missing; of
 # object files and debug maps; and the comparison itself. Each instruction is compared with what the compiler's assembly
 # states about it (lines_truth.py), and its chain of inlined calls with llvm-symbolizer's (lines_oracle.py).
-# lines_matrix.sh compares programs of each language, compiler, level and processor. Runs in the folder of the build.
+# lines_matrix.sh compares programs of each language, compiler, level and processor. Runs in the folder of the build. A
+# sample has each kind of program once, where the full size has it with several versions of DWARF or for more processors.
 # shellcheck disable=SC2317 # functions are called by `beside`
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
@@ -11,6 +12,7 @@ set -euo pipefail
 # shellcheck source=tests/support/lines_build.sh
 . "$(dirname "$0")/../support/lines_build.sh"
 need_tools eu-addr2line
+note_sample
 
 # all_of PROGRAM: prints the answers for every byte of its code.
 all_of() {
@@ -34,13 +36,23 @@ early_version() {
   build_elf "version-$1" lines_fixture.c gcc -O2 "-gdwarf-$1" -gstrict-dwarf
   check "version-$1" "version-$1.table" --llvm "version-$1" --stray
 }
-for version in 2 3; do beside early_version $version; done
+beside early_version 2
+! is_full_size || beside early_version 3
 beside elf wide lines_fixture.c clang-19 -O2 -gdwarf-5 -gdwarf64
 # The build's folder is replaced by another path, or by none.
-for version in 4 5; do
-  beside elf "mapped-gcc-v$version" lines_fixture.c gcc -O1 "-gdwarf-$version" "-ffile-prefix-map=$work=/mapped"
-  beside elf "mapped-clang-v$version" lines_fixture.c clang-19 -O1 "-gdwarf-$version" "-ffile-prefix-map=$work=."
-done
+mapped() {
+  if [[ $1 == gcc ]]; then
+    elf "mapped-gcc-v$2" lines_fixture.c gcc -O1 "-gdwarf-$2" "-ffile-prefix-map=$work=/mapped"
+  else
+    elf "mapped-clang-v$2" lines_fixture.c clang-19 -O1 "-gdwarf-$2" "-ffile-prefix-map=$work=."
+  fi
+}
+beside mapped gcc 4
+beside mapped clang 5
+if is_full_size; then
+  beside mapped gcc 5
+  beside mapped clang 4
+fi
 
 # ---- unlinked objects: one section of code, whose addresses are the object's
 unlinked() {
@@ -48,9 +60,9 @@ unlinked() {
   check "$1.o" "$1.table" --llvm "$1.o"
 }
 beside unlinked object lines_fixture.c gcc -O2 -g
-beside unlinked object-arm lines_fixture.c clang-19 --target=arm-linux-gnueabihf -O2 -g
+! is_full_size || beside unlinked object-arm lines_fixture.c clang-19 --target=arm-linux-gnueabihf -O2 -g
 # RISC-V leaves differences of addresses to pairs of relocations. LLVM's tools do not apply all of DWARF 5's.
-beside unlinked object-riscv lines_fixture.c clang-19 --target=riscv64-linux-gnu -O2 -gdwarf-4
+! is_full_size || beside unlinked object-riscv lines_fixture.c clang-19 --target=riscv64-linux-gnu -O2 -gdwarf-4
 unlinked_riscv_5() {
   build_object object-riscv-5 lines_fixture.c clang-19 --target=riscv64-linux-gnu -O2 -gdwarf-5 -Dcold=used
   check object-riscv-5.o object-riscv-5.table
@@ -121,7 +133,8 @@ split_units() {
   "$dump" "$name" <"$name.addresses" 2>&1 >/dev/null | grep -c 'split off, and was not found' >/dev/null ||
     fail "a split unit that is not there is not reported"
 }
-for version in 4 5; do beside split_units $version; done
+beside split_units 5
+! is_full_size || beside split_units 4
 
 # ---- Mach-O
 for arch in arm64 x86_64; do beside build_macho "macho-$arch-c-O2-v4" "$arch" lines_fixture.c -O2 -gdwarf-4; done

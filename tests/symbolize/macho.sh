@@ -54,12 +54,12 @@ compare() {
 # ones.
 ladder() {
   local arch=$1 file=$2
-  llvm-strip-19 -S -o "$file.no-debug" "$file"
-  llvm-strip-19 -x -o "$file.no-locals" "$file"
   llvm-strip-19 -o "$file.stripped" "$file"
   # Exported names are still in the trie.
   compare "$arch" 2000 "$file.stripped" "$file"
   is_full_size || return 0
+  llvm-strip-19 -S -o "$file.no-debug" "$file"
+  llvm-strip-19 -x -o "$file.no-locals" "$file"
   compare "$arch" 5000 "$file"
   compare "$arch" 5000 "$file.no-debug" "$file"
   compare "$arch" 2000 "$file.no-locals" "$file"
@@ -110,9 +110,9 @@ build() {
 modern() {
   build "$@"
   ladder "$2" "$1.program"
-  dsym "$2" "$1.program"
   # In a sample one processor has the rest.
   is_full_size || [[ $1 == arm64 ]] || return 0
+  dsym "$2" "$1.program"
   "${link[@]}" -dylib -o "$1.dylib"
   ladder "$2" "$1.dylib"
   rungs "$2" "${link[@]}"

@@ -7,10 +7,12 @@ innermost first: [pc as linked, name, whether gdb has inferred it]. For tail_cal
 `starts` has the functions' addresses as linked, one a line; `input_file` is the program's standard input."""
 
 import json
+import os
 
 import gdb
 
-VISITS = 3  # of a function at which the stack is written
+# Visits of a function at which the stack is written, at full size (USP_TEST_SCALE, tests/support/under.h) or in a sample.
+VISITS = 3 if int(os.environ.get("USP_TEST_SCALE") or 0) > 0 else 1
 # gdb's messages if it does not find a callee's code: a call site refers to an abstract instance, or to a function with
 # a separate part (.cold).
 NOT_KNOWN = ("DW_AT_call_target is not specified", "resolving failed to find function name")

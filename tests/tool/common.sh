@@ -44,12 +44,16 @@ start() {
   [[ $said == ready ]] || skip "$* does not start"
 }
 
-# stop: ends the program that `start` has started last, so that it takes no more of the processors' time.
+# stop [PID]: ends a program that `start` has started, the last one unless given, so that it takes no more of the
+# processors' time.
 stop() {
+  local stopped=${1:-${running[-1]}} i
   # Without a message of the shell's.
-  disown "${running[-1]}"
-  kill -KILL "${running[-1]}"
-  unset 'running[-1]'
+  disown "$stopped"
+  kill -KILL "$stopped"
+  for i in "${!running[@]}"; do
+    [[ ${running[i]} != "$stopped" ]] || unset "running[i]"
+  done
 }
 
 # run STATUS ARGUMENT...: runs unspool with these arguments; output in $work/out, $work/err. Fails unless the exit

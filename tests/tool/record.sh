@@ -107,6 +107,22 @@ python3 -m json.tool "$work/cut.json" >/dev/null || fail "with a command SIGTERM
 state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$sampled/status")
 [[ $state == [RS] ]] || fail "the process was left in state $state"
 
+# Processes that cannot be recorded: an existing file must stay as it was.
+echo kept >"$work/kept.json"
+dead=$("$shares" 1 0 >/dev/null & echo $!; wait)
+run 3 record -o "$work/kept.json" "$dead"
+err_has "^unspool: there is no process $dead"
+[[ $(cat "$work/kept.json") == kept ]] || fail "the file was lost"
+run 3 record "$sleeper"
+err_has "^unspool: $sleeper is a thread of process $sampled, not a process"
+run 4 record --duration 0.1 -o "$work/nowhere/file.json" "$sampled"
+err_has "^unspool: $work/nowhere/file\.json: "
+if [[ -w /dev/full ]]; then
+  run 4 record --duration 0.1 --format json -o /dev/full "$sampled"
+  err_has '^unspool: /dev/full: could not be written'
+fi
+stop "$sampled"
+
 # Threads that begin and end.
 start "$stuck" churn
 run 0 record --duration 0.4 --rate 1000 --budget 0 --format folded -o "$work/churn" "$pid"
@@ -134,21 +150,6 @@ END
 if ${CC:-cc} -O1 -shared -fPIC -o "$work/later.so" "$work/later.c" 2>/dev/null; then
   run 0 record --budget 0 --format folded -- "$shares" 300 0 "$work/later.so"
   out_has ';main;.*loaded_later'
-fi
-
-# Processes that cannot be recorded: an existing file must stay as it was.
-echo kept >"$work/kept.json"
-dead=$("$shares" 1 0 >/dev/null & echo $!; wait)
-run 3 record -o "$work/kept.json" "$dead"
-err_has "^unspool: there is no process $dead"
-[[ $(cat "$work/kept.json") == kept ]] || fail "the file was lost"
-run 3 record "$sleeper"
-err_has "^unspool: $sleeper is a thread of process $sampled, not a process"
-run 4 record --duration 0.1 -o "$work/nowhere/file.json" "$sampled"
-err_has "^unspool: $work/nowhere/file\.json: "
-if [[ -w /dev/full ]]; then
-  run 4 record --duration 0.1 --format json -o /dev/full "$sampled"
-  err_has '^unspool: /dev/full: could not be written'
 fi
 validate profile "$work/whole.json" "$work/early.json"
 verdict

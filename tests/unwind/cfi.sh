@@ -21,7 +21,7 @@ has_section() { readelf -SW "$1" 2>/dev/null | grep " $2 " >/dev/null; }
 # Compares .eh_frame by the linker's sorted table and by the library's own.
 compare_eh() {
   has_section "$1" .eh_frame_hdr || return 0
-  is_full_size || [[ $(wc -c <"$1") -lt 1500000 ]] || return 0
+  is_full_size || [[ $(wc -c <"$1") -lt 800000 ]] || return 0
   compare "$1" eh
   compare "$1" eh-indexed
 }
