@@ -47,10 +47,10 @@ done < <(code arch include lib tools | grep -vx arch/host.h | (cd "$top" && PROC
   my %found;
   while ($text =~ /($ENV{PROCESSOR})/g) { $found{$1} = 1 }
   print "$file\t", join(" ", sort keys %found), "\n" if %found;'))
-while read -r file; do
-  ! grep -nE 'host_cpu|target_cpu|build_cpu' "$top/$file" || fail "$file asks for the processor"
-done < <(cd "$top" && find configure.ac Makefile.am m4 arch doc include lib tests tools \
-  -name '*.ac' -o -name '*.am' -o -name 'usp_*.m4' -o -name '*.inc')
+while read -r found; do fail "configure asks for the processor: $found"; done < <(cd "$top" &&
+  find configure.ac Makefile.am m4 arch doc include lib tests tools \
+    \( -name '*.ac' -o -name '*.am' -o -name 'usp_*.m4' -o -name '*.inc' \) -print0 |
+  xargs -0 grep -nE 'host_cpu|target_cpu|build_cpu')
 
 # ---- which system headers a folder may include; check-layers.sh checks the order of the folders
 standard='<(assert|ctype|errno|inttypes|limits|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|string|time)\.h>'
@@ -60,28 +60,31 @@ backend='"arch/(any|backend|frame|little_endian)\.h"'
 host='"arch/host\.h"'
 config='"config\.h"|<config\.h>'
 
-# Prints what the files of a folder may include; the first match counts.
+# allowed FILE: sets $may to what the file may include; the first match counts.
 allowed() {
+  may=
   case $1 in
-  include/unspool-objc/*) echo "<Foundation/Foundation\.h>|<unspool/base\.h>|<unspool-objc/[A-Za-z_-]+\.h>" ;;
-  include/*) echo "<(stdbool|stddef|stdint)\.h>|\"unspool_prefix\.h\"|$public" ;;
-  arch/*) echo "<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
+  include/unspool-objc/*) may="<Foundation/Foundation\.h>|<unspool/base\.h>|<unspool-objc/[A-Za-z_-]+\.h>" ;;
+  include/*) may="<(stdbool|stddef|stdint)\.h>|\"unspool_prefix\.h\"|$public" ;;
+  arch/*) may="<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
   # These headers describe libraries that may be missing; lib/os/ loads them.
-  lib/images/decompress.c) echo "$standard|$public|$ours|$config|<(lzma|zlib|zstd)\.h>" ;;
+  lib/images/decompress.c) may="$standard|$public|$ours|$config|<(lzma|zlib|zstd)\.h>" ;;
   # The layer uses only the public functions, like any other program.
-  lib/objc/loop_source_cf.m) echo "<(CoreFoundation/CoreFoundation|dispatch/dispatch)\.h>|\"lib/objc/loop_source\.h\"" ;;
-  lib/objc/*) echo "$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;
-  lib/os/*) echo "<[A-Za-z0-9_/-]+\.h>|$ours|$backend|$host|$config" ;;
+  lib/objc/loop_source_cf.m) may="<(CoreFoundation/CoreFoundation|dispatch/dispatch)\.h>|\"lib/objc/loop_source\.h\"" ;;
+  lib/objc/*) may="$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;
+  lib/os/*) may="<[A-Za-z0-9_/-]+\.h>|$ours|$backend|$host|$config" ;;
   # The command compiles its own copy of these and otherwise calls only public functions of the library.
-  tools/*) echo "<[A-Za-z0-9_/-]+\.h>|$config|\"tools/[a-z_0-9/]+\.h\"|\"lib/base/(array|json|packer|source|span|text)\.h\"" ;;
-  lib/base/* | lib/capture/* | lib/snapshot/*) echo "$standard|$public|$ours|$backend|$host|$config" ;;
-  lib/*) echo "$standard|$public|$ours|$backend|$config" ;;
+  tools/*) may="<[A-Za-z0-9_/-]+\.h>|$config|\"tools/[a-z_0-9/]+\.h\"|\"lib/base/(array|json|packer|source|span|text)\.h\"" ;;
+  lib/base/* | lib/capture/* | lib/snapshot/*) may="$standard|$public|$ours|$backend|$host|$config" ;;
+  lib/*) may="$standard|$public|$ours|$backend|$config" ;;
   esac
 }
-while read -r file; do
-  while read -r included; do
-    [[ $included =~ ^($(allowed "$file"))$ ]] || fail "$file must not include $included"
-  done < <(grep -E '^ *# *(include|import)' "$top/$file" | sed -E 's/^ *# *(include|import) *//; s/[">][^">]*$/&/; s/ *(\/\*.*)?$//')
-done < <(code include arch lib tools)
+last=
+while IFS=$'\t' read -r file included; do
+  [[ $file == "$last" ]] || allowed "$file"
+  last=$file
+  [[ $included =~ ^($may)$ ]] || fail "$file must not include $included"
+done < <(cd "$top" && code include arch lib tools | xargs -d '\n' grep -HE '^ *# *(include|import)' |
+  sed -E 's/^([^:]*): *# *(include|import) */\1\t/; s/ *(\/\*.*)?$//')
 
 verdict

@@ -11,15 +11,8 @@ cd "$top"
 mapfile -t files < <(project_files | LC_ALL=C xargs -d '\n' awk \
   'FNR == 1 { if (FILENAME ~ /\.sh$/ || /^#!.*[^a-z](ba)?sh$/) print FILENAME; nextfile }')
 [[ ${#files[@]} -gt 0 ]] || fail "no script found"
-checked=("${files[@]}")
-passed=$(awk '$1 == "format" { print $2 }' tests/lanes/last-green 2>/dev/null || :)
-git=(git -c safe.directory="$top")
-if ! is_full_size && "${git[@]}" cat-file -e "$passed^{commit}" 2>/dev/null; then
-  note_sample
-  changed=$("${git[@]}" diff --name-only "$passed" && "${git[@]}" ls-files --others --exclude-standard)
-  mapfile -t checked < <(grep -xF -f <(echo "$changed") <(printf '%s\n' "${files[@]}"))
-fi
-echo "${#checked[@]} of ${#files[@]} scripts are given to shellcheck"
-[[ ${#checked[@]} -eq 0 ]] || shellcheck "${checked[@]}" || fail "shellcheck"
+sample_changed "${files[@]}"
+echo "${#sample[@]} of ${#files[@]} scripts are given to shellcheck"
+[[ ${#sample[@]} -eq 0 ]] || shellcheck "${sample[@]}" || fail "shellcheck"
 ! grep -nE '(^|[^|])[|] *gre[p] (-[a-zA-Z]+ )*-[a-zA-Z]*q' "${files[@]}" || fail "a pipe into grep -q: let grep read all"
 verdict

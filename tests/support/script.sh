@@ -90,6 +90,19 @@ project_files() {
   git -C "$top" -c safe.directory="$top" ls-files --cached --others --exclude-standard -- "${build[@]}" |
     while read -r file; do if [[ -f $top/$file ]]; then echo "$file"; fi; done
 }
+# sample_changed FILE...: sets the array $sample to the files that have changed since the lane `format`, which examines
+# all, last passed; to all of them at full size, or where that commit is not known.
+# shellcheck disable=SC2034 # the caller reads $sample
+sample_changed() {
+  local passed git=(git -C "$top" -c safe.directory="$top")
+  sample=("$@")
+  if is_full_size; then return; fi
+  passed=$(awk '$1 == "format" { print $2 }' "$top/tests/lanes/last-green" 2>/dev/null || :)
+  if [[ -z $passed ]] || ! "${git[@]}" cat-file -e "$passed^{commit}" 2>/dev/null; then return; fi
+  note_sample
+  mapfile -t sample < <(grep -xF -f <(printf '%s\n' "$@") \
+    <("${git[@]}" diff --name-only "$passed" && "${git[@]}" ls-files --others --exclude-standard))
+}
 # project_version: prints the version, which configure.ac has.
 project_version() { sed -nE 's/^AC_INIT\(\[unspool\], \[([0-9.]+)\].*/\1/p' "$top/configure.ac"; }
 need_clone() {
