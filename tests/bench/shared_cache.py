@@ -277,6 +277,17 @@ class Measure:
         many, _ = self.records(1000000)
         longer, private, _ = self.run('symbolize', '--records', '--index', store, source=many)
         self.say_rate('1,000,000 by the store, with JSON', longer - seconds, self.used - first_used, private)
+        self.by_the_library(store)
+
+    def by_the_library(self, store):
+        ids = ''.join(uuid.UUID(bytes=identity(path)).hex + '\n' for path in self.maker.paths)
+        program = os.path.join('tests', 'bench', 'store_names')
+        out = subprocess.run([program, store, '1000000', str(PAGE), str(STEP), str(LOCALS)], input=ids, text=True, check=True,
+                             capture_output=True).stdout
+        once, again = map(int, out.split())
+        self.say('  by the library alone, asked for the first time', '%d a second of processor time' % once, '1,000,000',
+                 once >= 1e6)
+        self.say('  by the library alone, asked again', '%d a second of processor time' % again, '1,000,000', again >= 1e6)
 
     def random_addresses(self):
         few, chosen = self.addresses(10000)
