@@ -651,6 +651,15 @@ static const struct shown line_reports[] = {
      "[2024-02-27 16:09:19,108 E 19394 19394] logging.cc:361: PC: @     0x7f3c5f628351  (unknown)  (unknown)\n",
      {"SIGSEGV received at time=1709021359 on cpu 44:\n0   ???", "0x00007f3c5f628350 ???\n\n",
       "SIGABRT received at time=1709021359 on cpu 4:\n0   ???", "0x00007f3c5f628351 ???\n"}},
+    /* A log of GitHub: the headings are found below the times. */
+    {"2026-01-02T03:04:05.1234567Z WARNING: ThreadSanitizer: data race (pid=7)\n"
+     "2026-01-02T03:04:05.1234567Z   Write of size 1 at 0x0001064012b1 by thread T8:\n"
+     "2026-01-02T03:04:05.1234567Z     #0 draw app.cpp:1675 (App:arm64+0x100000100)\n"
+     "2026-01-02T03:04:05.1234567Z   Location is heap block of size 152 allocated by main thread:\n"
+     "2026-01-02T03:04:05.1234567Z     #0 <null> <null> (App:arm64+0x100000110)\n",
+     {"Exception Type:      ThreadSanitizer: data race (pid=7)\n\nWrite of size 1 at 0x0001064012b1 by thread T8:\n0  "
+      " ",
+      "draw (app.cpp:1675)\n\nLocation is heap block of size 152 allocated by main thread:\n0   "}},
     /* lldb: registers and `thread info` have addresses with names, but are not frames. */
     {"* thread #1, queue = 'q', stop reason = signal SIGABRT\n  * frame #0: 0x0000000100000100 App`draw + 10\n"
      "(lldb) register read\n       rip = 0x0000000100000100  App`draw + 10\n(lldb) thread info\n"

@@ -364,6 +364,24 @@ static const struct text apple_texts[] = {
      "\t0x180000600 - .../bin/libcoreclr.dylib : monoeg_g_log\n"
      "\t0x300000000 - Unknown\n" IMAGES,
      7, 0},
+    /* Logs of GitHub and Azure: a time before each line. */
+    {"mono",
+     "2026-01-02T03:04:05.6727037Z \tNative stacktrace:\n"
+     "2026-01-02T03:04:05.6728285Z \t0x100000100 - /Applications/App.app/App : (null)\n"
+     "2026-01-02T03:04:05Z \t0x300000000 - Unknown\n"
+     "2026-01-02T03:04:05 \t0x100000200 - /Applications/App.app/App : (null)\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "2026-01-02T03:04:05.6727037Z \tNative stacktrace:\n"
+     "2026-01-02T03:04:05.6728285Z \t0x100000100 - /Applications/App.app/App : id.App:100 + 7\n"
+     "2026-01-02T03:04:05Z \t0x300000000 - Unknown\n"
+     "2026-01-02T03:04:05 \t0x100000200 - /Applications/App.app/App : (null)\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "2026-01-02T03:04:05.6727037Z \tNative stacktrace:\n"
+     "2026-01-02T03:04:05.6728285Z \t0x100000100 - /Applications/App.app/App : (null)\n"
+     "2026-01-02T03:04:05Z \t0x300000000 - Unknown\n"
+     "2026-01-02T03:04:05 \t0x100000200 - /Applications/App.app/App : (null)\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     2, 0},
     /* lldb 1500 and 19. */
     {"lldb",
      "* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"

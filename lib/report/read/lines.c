@@ -38,6 +38,7 @@ struct uspi_line_kind uspi_line_kind_of(struct uspi_span line) {
 
 bool uspi_line_may_be_quoted(struct uspi_span line, struct uspi_line_kind kind) {
     if ((kind.has & USPI_HAS_QUOTE) != 0) return true;
+    if (kind.begins == USPI_BEGINS_DIGIT && uspi_length_of_time(line) > 0) return true;
     const bool has_angle = (kind.has & USPI_HAS_ANGLE) != 0;
     return (has_angle || kind.begins == USPI_BEGINS_OTHER) && uspi_may_be_quoted(line, has_angle);
 }
@@ -87,7 +88,8 @@ bool uspi_log_lines_learn(struct uspi_line_reader *lines, uint64_t position, str
         kind.has = uspi_line_bytes_of(line);
         if (uspi_line_may_be_quoted(line, kind)) return learn_quoted(lines, position, line);
     } else if ((line.length > JOINED_MIN && memchr(line.bytes, '\\', line.length) != NULL) ||
-               (kind.begins == USPI_BEGINS_0X && memchr(line.bytes, '&', line.length) != NULL)) {
+               (kind.begins == USPI_BEGINS_0X && memchr(line.bytes, '&', line.length) != NULL) ||
+               (kind.begins == USPI_BEGINS_DIGIT && uspi_length_of_time(line) > 0)) {
         return learn_quoted(lines, position, line);
     }
     return learn(lines, position, line, kind);

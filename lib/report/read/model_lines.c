@@ -216,8 +216,10 @@ static int read_quoted(struct builder *builder, const struct uspi_line *line) {
     if (!uspi_line_may_be_quoted(line->raw, kind)) return read_line(builder, line, kind);
     const bool is_list = uspi_is_quoted_list(line->raw);
     for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->raw, &at, &part, &separator);) {
-        here.position = line->position + (uint64_t)(part.bytes - line->raw.bytes);
-        here.raw = uspi_without_quotes(is_list ? part : line->raw, &builder->plain);
+        const struct uspi_span text = is_list ? part : line->raw;
+        const size_t time = uspi_length_of_time(text);
+        here.position = line->position + (uint64_t)(part.bytes - line->raw.bytes) + time;
+        here.raw = uspi_span_after(uspi_without_quotes(text, &builder->plain), time);
         if (is_list) here.following = uspi_span_after(line->raw, at);
         status = read_line(builder, &here, uspi_line_kind_of(here.raw));
         if (!is_list) break;

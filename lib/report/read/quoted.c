@@ -101,6 +101,18 @@ static size_t replace_at(char *bytes, struct uspi_span line, size_t at) {
     return 0;
 }
 
+size_t uspi_length_of_time(struct uspi_span line) {
+    static const char form[] = "dddd-dd-ddTdd:dd:dd";
+    size_t at = sizeof form - 1;
+    if (line.length <= at) return 0;
+    for (size_t i = 0; i < at; i++) {
+        if (form[i] == 'd' ? !uspi_is_digit(line.bytes[i]) : line.bytes[i] != form[i]) return 0;
+    }
+    if (line.bytes[at] == '.') at++;
+    while (at < line.length && uspi_is_digit(line.bytes[at])) at++;
+    return uspi_skip(line, &at, USPI_SPAN("Z ")) ? at : 0;
+}
+
 /* Whether a byte is one of those that mark a quoted line, and are not part of any format: mail's and Markdown's. */
 static bool is_mark(char c) { return c == '>' || c == '`'; }
 
@@ -121,10 +133,12 @@ struct uspi_span uspi_without_quotes(struct uspi_span line, struct uspi_gathered
     copy->size = 0;
     if (uspi_gathered_append(copy, line.bytes, line.length) != 0) return line;
     char *bytes = copy->bytes;
-    for (size_t at = 0; at < line.length && (is_mark(bytes[at]) || uspi_is_blank(bytes[at])); at++) {
+    const size_t time = uspi_length_of_time(line);
+    memset(bytes, ' ', time);
+    for (size_t at = time; at < line.length && (is_mark(bytes[at]) || uspi_is_blank(bytes[at])); at++) {
         if (is_mark(bytes[at])) bytes[at] = ' ';
     }
-    for (size_t at = 0; at < line.length;) {
+    for (size_t at = time; at < line.length;) {
         const size_t length = replace_at(bytes, line, at);
         at += length > 0 ? length : 1;
     }

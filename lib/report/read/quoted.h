@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines as mail, web pages and chats quote them: with marks before them, with entities and tags of HTML, and several
+/* Lines as mail, web pages, logs and chats quote them: with times or marks before them, with entities and tags of HTML, and several
  * of them in one line, between written "\n" or <br>. */
 #ifndef USPI_REPORT_READ_QUOTED_H
 #define USPI_REPORT_READ_QUOTED_H
@@ -14,11 +14,15 @@ bool uspi_quoted_next(struct uspi_span line, size_t *at, struct uspi_span *part,
 /* Returns whether a line consists of several. */
 bool uspi_is_quoted_list(struct uspi_span line);
 
+/* Returns the length of a time that a service writes before each line of a log, as GitHub's and Azure's do:
+ * "2026-01-02T03:04:05.6789012Z "; 0 if there is none. */
+size_t uspi_length_of_time(struct uspi_span line);
+
 /* Returns whether a line begins with a mark or has a tag. `has_angle`: it has a "<". Entities, written ends of lines
  * and blanks that do not break are USPI_HAS_QUOTE (read.h). */
 bool uspi_may_be_quoted(struct uspi_span line, bool has_angle);
 
-/* Replaces marks, entities and tags by blanks and by the characters that they stand for, so that the text has the same
+/* Replaces times, marks, entities and tags by blanks and by the characters that they stand for, so that the text has the same
  * length and every position in it stays. Returns the copy, which is in `copy`; the line itself if memory lacks. */
 struct uspi_span uspi_without_quotes(struct uspi_span line, struct uspi_gathered *copy);
 
