@@ -54,7 +54,7 @@ enum usp_frame_flags {
     USP_FRAME_THUMB = 1 << 0,    /* armv7: the code at pc is Thumb */
     USP_FRAME_EXTENDED = 1 << 1, /* the frame's record is a Swift async one, preceded by a context */
     USP_FRAME_SIGNED = 1 << 2,   /* the return address was signed; the signature was removed */
-    /* The code before the return address is unreadable, so a call could not be confirmed. */
+    /* No call before the return address was confirmed: code there is unreadable, or generated code wrote the address. */
     USP_FRAME_UNVERIFIED = 1 << 3
 };
 

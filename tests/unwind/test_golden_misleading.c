@@ -670,6 +670,58 @@ START_TEST(stack_pointer_out_of_a_slot) {
 }
 END_TEST
 
+/* At a call, the instructions lead to a return by a stack pointer that the function saved in its frame: SBCL restores
+ * such ones when it leaves a block. A return address of another frame lies there. The function's own is in its record. */
+START_TEST(stack_pointer_of_a_block) {
+    struct fixture *f = begin_x86_64();
+    const usp_addr after = OTHER + 5;
+    CODE8(&f->memory, OTHER, /* call FUNCTION */ 0xe8, 0xfb, 0xfe, 0xff, 0xff, /* call *%rax */ 0xff, 0xd0,
+          /* mov rsp, [rbp - 24] */ 0x48, 0x8b, 0x65, 0xe8, /* ret */ 0xc3);
+    CODE8(&f->memory, FUNCTION, /* nop; ret */ 0x90, 0xc3);
+    WORDS(&f->memory, STACK, 8, after, /* the block's: */ STACK + 16, STALE, 0, /* the record: */ STACK + 48, CALLER,
+          /* the caller's: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 32);
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, after, CALLER, RA2);
+}
+END_TEST
+
+static usp_addr first_in_image;
+
+static int generated_below(void *context, usp_addr pc, struct usp_region *region) {
+    (void)context;
+    (void)region;
+    return pc < first_in_image ? USP_ERROR_ABSENT : USP_ERROR_NOT_FOUND;
+}
+
+/* HotSpot's interpreter jumps to methods, and pushes the address of a return entry, which follows no call. Such a record
+ * is followed if its address and the frame's are in no image and near each other, and is marked. */
+START_TEST(pushed_by_an_interpreter) {
+    static const struct {
+        usp_addr entry, first_in_image;
+        bool is_found;
+    } cases[] = {
+        {OTHER, LONG, true},
+        {OTHER, OTHER, false}, /* the entry is known not to be generated code */
+        {OTHER, 0, false},     /* the target does not know */
+        {OTHER + (UINT64_C(32) << 20), UINT64_MAX, false},
+    };
+    struct fixture *f = begin_x86_64();
+    CODE8(&f->memory, FUNCTION, /* jmp *%rax */ 0xff, 0xe0);
+    CODE8(&f->memory, cases[_i].entry - 1, /* nop; jmp *%rax */ 0x90, 0xff, 0xe0);
+    WORDS(&f->memory, STACK, 8, 0, 0, /* the record: */ STACK + 48, cases[_i].entry, 0, 0, /* the caller's: */ 0, RA2);
+    set_registers(f, FUNCTION, STACK, STACK + 16);
+    first_in_image = cases[_i].first_in_image;
+    f->target.image_at = first_in_image != 0 ? generated_below : NULL;
+    if (!cases[_i].is_found) {
+        EXPECT(f, USP_STOP_RA_NOT_CODE, FUNCTION);
+        return;
+    }
+    EXPECT(f, USP_STOP_FP_ZERO, FUNCTION, cases[_i].entry, RA2);
+    ck_assert_uint_ne(f->frames[1].flags & USP_FRAME_UNVERIFIED, 0);
+    ck_assert_uint_eq(f->frames[2].flags & USP_FRAME_UNVERIFIED, 0);
+}
+END_TEST
+
 /* i386: a call through a table, with both registers and an offset of one byte or four, at each instruction of a
  * function whose prologue is not complete. */
 START_TEST(called_through_a_table) {
@@ -834,7 +886,7 @@ int main(void) {
               known_condition_before_a_switch);
     add_tests(paths, large_function, stale_link_register_is_stored, jump_through_linkage_tables,
               frame_made_and_given_up, jump_to_a_register, jump_beside_a_register, own_address_in_a_preserved_register,
-              argument_taken_by_a_short_callee, register_changed_in_a_loop);
+              argument_taken_by_a_short_callee, register_changed_in_a_loop, stack_pointer_of_a_block);
     tcase_add_loop_test(paths, switch_with_several_cases, 0, 2);
     tcase_add_loop_test(paths, argument_taken_by_the_callee, 0, 2);
     tcase_add_loop_test(paths, variables_of_many_branches, 0, 2);
@@ -846,5 +898,6 @@ int main(void) {
     tcase_add_loop_test(paths, registers_in_a_block, 0, 11);
     tcase_add_loop_test(paths, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(paths, called_through_a_table, 0, 4);
+    tcase_add_loop_test(paths, pushed_by_an_interpreter, 0, 4);
     return run_suite("misleading instructions", paths);
 }

@@ -75,6 +75,7 @@ static const struct {
     {AT_RECORD, "at the record"},
     {CONFIRMED, "confirmed"},
     {WITHOUT_RECORD, "without a record"},
+    {OF_FRAME, "forward by a slot of the frame"},
     {IN_FUNCTION, "from a function's start"},
     {AS_TABLE, "as the table"},
     {AS_FORWARD, "as the paths forward"},

@@ -116,6 +116,7 @@ static bool make_candidate(struct uspi_evidence *e, const struct uspi_rule *rule
     c->doubts = doubts;
     c->from_register = rule->return_address.kind == USPI_REGISTER;
     c->is_record = is_the_record(e, c);
+    c->by_frame_slot = rule->cfa.kind == USPI_MEMORY && rule->cfa.base == b->fp;
     c->caller.sp_known = true;
     c->caller.low = c->cfa;
     return true;

@@ -34,6 +34,7 @@ struct uspi_candidate {
     bool ends_stack;     /* there is no caller, or it is unreadable: `stop` says why */
     bool from_register;  /* the return address was still in a register */
     bool is_record;      /* it comes from the frame record at fp */
+    bool by_frame_slot;  /* the CFA was read from a slot of the frame that fp points to */
     bool is_extended;    /* the caller's fp was read from a Swift async record */
     bool is_interrupted; /* a signal's frame: the caller's pc is exact */
     bool is_complete;    /* `caller` has all registers, including the pc */

@@ -21,6 +21,7 @@ enum condition {
     AT_END = 1 << 11,        /* the table states that the stack ends; otherwise the reader does not run */
     NOT_TAIL_CALL = 1 << 12, /* its path has no indirect jump that can be a tail call */
     WITH_CODE = 1 << 13,     /* STEADY, or no path beside its own ended at code that cannot be read */
+    OF_FRAME = 1 << 14,      /* the frame is at a call, and the paths forward find its CFA in a slot relative to fp */
 };
 
 /* Orders the readers: the candidate of the first row whose reader has one that meets all conditions is used. */
@@ -38,6 +39,9 @@ static const struct row {
     {USPI_BY_START, USPI_AS_NOTHING, STEADY},
     {USPI_BY_PROOF, USPI_AS_NOTHING, 0},
     {USPI_BY_START, USPI_AS_NOTHING, 0},
+    /* A stack pointer that a function has saved in its frame need not be that of its return: SBCL restores such ones
+     * when it leaves a block. */
+    {USPI_BY_RECORD, USPI_AS_NOTHING, VERIFIED | OF_FRAME},
     {USPI_BY_FORWARD, USPI_AS_NOTHING, VERIFIED | WITH_CODE},
     {USPI_BY_SCAN, USPI_AS_NOTHING, 0},
     {USPI_BY_FORWARD, USPI_AS_NOTHING, WITHOUT_RECORD},
@@ -102,6 +106,11 @@ static bool agrees_with(struct uspi_evidence *e, const struct uspi_candidate *c,
     return uspi_agree(e, c, uspi_candidate_of(e, reader));
 }
 
+static bool uses_frame(struct uspi_evidence *e) {
+    const struct uspi_candidate *forward = uspi_candidate_of(e, USPI_BY_FORWARD);
+    return !e->frame->exact && forward->found && forward->by_frame_slot;
+}
+
 static bool is_proven(struct uspi_evidence *e, const struct uspi_candidate *c) {
     struct uspi_candidate other;
     return uspi_proves_itself(e, &c->ra, &other);
@@ -117,6 +126,7 @@ static bool meets(struct uspi_evidence *e, const struct uspi_candidate *c, unsig
     if ((conditions & AT_RECORD) != 0 && !c->is_record) return false;
     if ((conditions & CONFIRMED) != 0 && !is_confirmed(e, c)) return false;
     if ((conditions & WITHOUT_RECORD) != 0 && uspi_has_record(e)) return false;
+    if ((conditions & OF_FRAME) != 0 && !uses_frame(e)) return false;
     if ((conditions & IN_FUNCTION) != 0 && !uspi_bounds_of(e, true).is_function) return false;
     if ((conditions & AS_TABLE) != 0 && !agrees_with(e, c, USPI_BY_TABLE)) return false;
     if ((conditions & AS_FORWARD) != 0 && !agrees_with(e, c, USPI_BY_FORWARD)) return false;

@@ -13,12 +13,27 @@ static bool record_is_top(const struct uspi_walk *walk) {
            walk->target.os == USP_OS_DARWIN;
 }
 
+/* Generated code of one run-time is in one reservation of address space; HotSpot's is at most 240 MB in its default
+ * form, and its interpreter and stubs are in the same few MB. */
+#define GENERATED_MAX ((usp_addr)16 << 20)
+
+/* Whether generated code can have written the record: the frame's code and the return address are mapped, near each
+ * other and in no image. Interpreters push return addresses that follow no call (HotSpot's return entries). */
+static bool is_generated(const struct uspi_evidence *e) {
+    const struct uspi_walk *walk = e->walk;
+    const usp_addr pc = uspi_pc_of(walk, e->frame), to = e->record_ra.pc;
+    if (walk->target.image_at == NULL || e->record_stop != USP_STOP_RA_NOT_CODE) return false;
+    if (to - pc + GENERATED_MAX > 2 * GENERATED_MAX) return false;
+    return uspi_ask_for_image(walk, pc) == USP_ERROR_ABSENT && uspi_ask_for_image(walk, to) == USP_ERROR_ABSENT;
+}
+
 void uspi_read_record(struct uspi_evidence *e, struct uspi_candidate *c) {
     const struct uspi_walk *walk = e->walk;
     const struct uspi_backend *b = walk->backend;
     const usp_addr fp = e->frame->registers.value[b->fp];
     const struct uspi_record_shape shape = uspi_record_shape_of(b);
-    if (!uspi_has_record(e)) {
+    const bool is_pushed = !uspi_has_record(e) && is_generated(e);
+    if (!e->has_record && !is_pushed) {
         e->stop = e->record_stop;
         e->stop_address = e->stop == USP_STOP_RA_NOT_CODE ? e->record_ra.pc : fp;
         return;
@@ -30,6 +45,10 @@ void uspi_read_record(struct uspi_evidence *e, struct uspi_candidate *c) {
     }
     c->found = c->is_record = true;
     c->ra = e->record_ra;
+    if (is_pushed) {
+        c->ra.credit = USPI_UNVERIFIED;
+        c->ra.flags |= USP_FRAME_UNVERIFIED;
+    }
     c->credit = c->ra.credit;
     c->fp_at = fp;
     c->is_extended = uspi_is_extended(shape, &e->record);
