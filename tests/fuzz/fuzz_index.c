@@ -3,6 +3,7 @@
  * them; then everything in it is read. Seeds: indexes that the lane makes. */
 #define _GNU_SOURCE 1
 #include "lib/base/checksum.h"
+#include "lib/symbolize/index/tables.h"
 #include "lib/symbolize/store/index_file.h"
 
 #include <stdio.h>
@@ -80,7 +81,35 @@ static int look_at_call(void *context, const struct uspi_block_call *call) {
     return 0;
 }
 
-static void look_into(const struct uspi_index_file *index, struct uspi_names *names) {
+/* Asks for the functions that hold some addresses, each by an excerpt. */
+static void look_up(struct uspi_index_file *index, uint32_t strategy, struct uspi_names *names) {
+    struct uspi_tables *tables;
+    if (uspi_index_tables_open(index, strategy, 0x1000, &tables) != USP_OK) return;
+    for (uint64_t i = 0; i < 64; i++) {
+        struct uspi_index_symbol symbol;
+        struct uspi_symbol_answer named = {0};
+        struct uspi_gathering gathering = {0};
+        struct uspi_excerpt excerpt;
+        struct uspi_index part;
+        usp_addr start;
+        if (uspi_index_symbol(index, 7 * i, &symbol) != USP_OK) break;
+        const usp_addr address = symbol.start + 0x1000 + i;
+        uspi_excerpt_begin(&excerpt);
+        uspi_excerpt_add(&excerpt, address);
+        if (tables->nearest(tables, address, &start)) uspi_excerpt_begin_at(&excerpt, start, address);
+        gathering.excerpt = &excerpt;
+        if (tables->gather(tables, &gathering) == USP_OK &&
+            uspi_index_build(&part, &gathering, tables->prefer, tables) == USP_OK) {
+            const uint32_t number = uspi_index_find(&part, address, &named.start, &named.size);
+            if (number != USPI_NO_SYMBOL) tables->get(tables, number, names, &named);
+            uspi_index_clear(&part);
+        }
+        uspi_gathering_clear(&gathering);
+    }
+    tables->close(tables);
+}
+
+static void look_into(struct uspi_index_file *index, struct uspi_names *names) {
     for (uint64_t i = 0; i < index->blocks && i < 64; i++) {
         const struct uspi_block *block;
         struct uspi_block_part part;
@@ -101,6 +130,8 @@ static void look_into(const struct uspi_index_file *index, struct uspi_names *na
         uspi_index_symbol(index, i, &symbol);
         uspi_index_text(index, symbol.name, names, &text);
     }
+    look_up(index, USP_STRATEGY_SYMTAB, names);
+    look_up(index, USP_STRATEGY_OBJC_METADATA, names);
     uint32_t blocks[USPI_MAP_BLOCKS];
     for (uint64_t i = 0; i < 256; i++) uspi_map_find(&index->map, index->map.base + index->map.span / 256 * i, blocks);
     for (uint64_t i = 0; i < 256; i++) {

@@ -277,6 +277,24 @@ def test_stubs_of_a_report(h):
         names('--index', store)
 
 
+def test_store_without_local_symbols(h):
+    """Without local symbols, a store names exported functions and methods, and no other function after the one before
+    it: the cache's function starts say where that one ends."""
+    for arch, form in (('arm64', '--header 0x228 --layout apart --locals none'), ('x86_64', '--header 0x1c8 --locals none')):
+        made = h.make(arch, form)
+        store = os.path.join(os.path.dirname(made.path), 'store')
+        h.run('store', 'add', '--quiet', '-o', store, made.path).succeeded()
+        named = {**made.methods(), **made.exported()}
+        functions = [(image, address) for image in made.truth['images'] for _, address, _, section in image['symbols']
+                     if section == '__text']
+        frames = [{'uuid': image['uuid'].replace('-', ''), 'offset': address + 4 - image['address']}
+                  for image, address in functions]
+        result = h.run('symbolize', '--records', '--index', store, text=json.dumps({'frames': frames}) + '\n').succeeded()
+        found = {address: frame.get('symbol') for (_, address), frame in zip(functions, result.objects()[0]['frames'])}
+        expected = {address: named.get(address) for _, address in functions}
+        check(found == expected and None in expected.values(), arch, form, found, expected)
+
+
 def test_store_of_some_images(h):
     """`store add --only` makes indexes of some images; a second run makes those that are missing."""
     made = h.make('arm64', '--header 0x200 --layout whole --locals symbols')

@@ -108,8 +108,6 @@ static const uint8_t *section(const struct uspi_index_file *index, enum uspi_ind
     return index->checked.bytes + (size_t)(index->sections[which].from - uspi_file_bytes(index->file).from);
 }
 
-static const char damaged_sums[] = "the checksums of the index are damaged";
-
 /* Returns how many bytes have checksums: those before the section of them. */
 static uint64_t covered_of(const struct uspi_index_file *index) {
     return index->sections[USPI_INDEX_SUMS].from - uspi_file_bytes(index->file).from;
@@ -119,14 +117,14 @@ static uint64_t covered_of(const struct uspi_index_file *index) {
 static int check_size(const struct uspi_index_file *index, struct uspi_error *error) {
     const uint64_t covered = covered_of(index), pages = (covered + USPI_CHECKED_PAGE - 1) / USPI_CHECKED_PAGE;
     if (covered >= USPI_INDEX_HEADER && index->sections[USPI_INDEX_SUMS].size == 4 * pages) return USP_OK;
-    return refuse(index, covered, USP_ERROR_FORMAT, damaged_sums, error);
+    return refuse(index, covered, USP_ERROR_FORMAT, "the checksums of the index are damaged", error);
 }
 
 /* Compares the checksum of the checksums with that in the header `b`. */
 static int check_sums(const struct uspi_index_file *index, const uint8_t *b, const uint8_t *sums,
                       struct uspi_error *error) {
     if (uspi_checksum(sums, (size_t)index->sections[USPI_INDEX_SUMS].size) == uspi_le32(b + 80)) return USP_OK;
-    return refuse(index, covered_of(index), USP_ERROR_FORMAT, damaged_sums, error);
+    return refuse(index, covered_of(index), USP_ERROR_FORMAT, "the checksums of the index are damaged", error);
 }
 
 /* Opens the sections of an index that is whole in memory, or can be brought there. */
