@@ -9,7 +9,8 @@ work=$(mktemp -d)
 running=()
 # shellcheck disable=SC2329 # called by trap
 clean_up() {
-  [[ ${#running[@]} -eq 0 ]] || kill -KILL "${running[@]}" 2>/dev/null
+  # Programs may have ended.
+  [[ ${#running[@]} -eq 0 ]] || kill -KILL "${running[@]}" 2>/dev/null || :
   wait
   rm -rf "$work"
 }
@@ -44,15 +45,17 @@ start() {
   [[ $said == ready ]] || skip "$* does not start"
 }
 
-# stop [PID]: ends a program that `start` has started, the last one unless given, so that it takes no more of the
-# processors' time.
-stop() {
-  local stopped=${1:-${running[-1]}} i
+# stop: ends the program that `start` has started last, so that it takes no more of the processors' time.
+stop() { stop_process "${running[-1]}"; }
+
+# stop_process PID: ends a program that `start` has started.
+stop_process() {
+  local i
   # Without a message of the shell's.
-  disown "$stopped"
-  kill -KILL "$stopped"
+  disown "$1"
+  kill -KILL "$1"
   for i in "${!running[@]}"; do
-    [[ ${running[i]} != "$stopped" ]] || unset "running[i]"
+    [[ ${running[i]} != "$1" ]] || unset "running[i]"
   done
 }
 

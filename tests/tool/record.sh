@@ -121,7 +121,7 @@ if [[ -w /dev/full ]]; then
   run 4 record --duration 0.1 --format json -o /dev/full "$sampled"
   err_has '^unspool: /dev/full: could not be written'
 fi
-stop "$sampled"
+stop_process "$sampled"
 
 # Threads that begin and end.
 start "$stuck" churn
