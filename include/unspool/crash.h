@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The crash kit: records what a program did when a signal ends it, and reads the report at the next start. Linux;
- * elsewhere usp_crash_install returns USP_ERROR_UNSUPPORTED. doc/crash.md describes reports and limits. */
+/* The crash kit: records what a program did when a signal ends it, and reads the report at the next start. Linux, and
+ * Apple systems except watchOS and under Rosetta; elsewhere usp_crash_install returns USP_ERROR_UNSUPPORTED.
+ * doc/crash.md describes reports and limits. */
 #ifndef UNSPOOL_CRASH_H
 #define UNSPOOL_CRASH_H
 
@@ -36,12 +37,12 @@ struct usp_crash_options {
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */
 USP_API void usp_crash_options_init(struct usp_crash_options *options);
 
-/* Records from now on the crashes of this process: SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL, SIGFPE, SIGSYS. Signals
- * that the program ignores stay ignored. Handlers that were installed before are called once, after the report is
- * written. If such a handler repairs the fault, the report is removed: when the handler returns, or, if it leaves by
- * longjmp, at the next crash and at the clean end. Otherwise the signal ends the process as it would have without this
- * call, with its original siginfo. Calls usp_prepare with its defaults if necessary. Gives the calling thread an
- * alternate signal stack, as usp_crash_thread_begin does.
+/* Records from now on the crashes of this process: SIGSEGV, SIGBUS, SIGABRT, SIGTRAP, SIGILL, SIGFPE, SIGSYS, and on
+ * Apple systems SIGEMT. Signals that the program ignores stay ignored. Handlers that were installed before are called
+ * once, after the report is written. If such a handler repairs the fault, the report is removed: when the handler
+ * returns, or, if it leaves by longjmp, at the next crash and at the clean end. Otherwise the signal ends the process as
+ * it would have without this call, on Linux with its original siginfo. Calls usp_prepare with its defaults if necessary.
+ * Gives the calling thread an alternate signal stack, as usp_crash_thread_begin does.
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_BUSY when it is installed, USP_ERROR_NO_MEMORY, USP_ERROR_PERMISSION,
  * USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED, the result of usp_prepare. In a child
@@ -54,10 +55,10 @@ USP_API int usp_crash_install(const struct usp_crash_options *options);
  * writes files. */
 USP_API void usp_crash_uninstall(void);
 
-/* Prepare the calling thread, and undo that at the thread's end: they give it an alternate signal stack of 64 KB, unless
- * it has one of at least 32 KB. Without one, a stack overflow on this thread ends the process without a report. Returns
- * USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED. Thread-safe, not async-signal-safe: they map
- * memory. */
+/* Prepare the calling thread, and undo that at the thread's end: they give it an alternate signal stack of 64 KB (Apple
+ * systems: 128 KB), unless it has one of at least 32 KB. Without one, a stack overflow on this thread ends the process
+ * without a report. Returns USP_OK, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED (also on tvOS, which has
+ * no such stacks). Thread-safe, not async-signal-safe: they map memory. */
 USP_API int usp_crash_thread_begin(void);
 USP_API void usp_crash_thread_end(void);
 

@@ -79,6 +79,29 @@ const struct uspi_signal_code *uspi_signal_code(uint32_t signal, int32_t code) {
     return NULL;
 }
 
+/* xnu bsd/sys/signal.h. Each code is that of Linux with this number. */
+static const struct {
+    uint32_t signal, linux_signal;
+    int32_t code, linux_code;
+} darwin_codes[] = {
+    {4, ILL, 1, 1},          {4, ILL, 2, 4},   {4, ILL, 3, 5},   {4, ILL, 4, 2},         {4, ILL, 5, 3},
+    {4, ILL, 6, 6},          {4, ILL, 7, 7},   {4, ILL, 8, 8},   {5, TRAP, 1, 1},        {5, TRAP, 2, 2},
+    {8, FPE, 1, 3},          {8, FPE, 2, 4},   {8, FPE, 3, 5},   {8, FPE, 4, 6},         {8, FPE, 5, 7},
+    {8, FPE, 6, 8},          {8, FPE, 7, 1},   {8, FPE, 8, 2},   {10, BUS, 1, 1},        {10, BUS, 2, 2},
+    {10, BUS, 3, 3},         {11, SEGV, 1, 1}, {11, SEGV, 2, 2}, {ANY, ANY, 0x10001, 0}, {ANY, ANY, 0x10002, -1},
+    {ANY, ANY, 0x10003, -2},
+};
+
+const struct uspi_signal_code *uspi_signal_code_of(uint32_t os, uint32_t signal, int32_t code) {
+    if (os != USP_OS_DARWIN) return uspi_signal_code(signal, code);
+    for (size_t i = 0; i < sizeof darwin_codes / sizeof *darwin_codes; i++) {
+        if (darwin_codes[i].code != code || (darwin_codes[i].signal != signal && darwin_codes[i].signal != ANY))
+            continue;
+        return uspi_signal_code(darwin_codes[i].linux_signal, darwin_codes[i].linux_code);
+    }
+    return NULL;
+}
+
 bool uspi_signal_dumps_core(uint32_t signal) {
     /* QUIT, ILL, TRAP, ABRT, BUS, FPE, SEGV, XCPU, XFSZ, SYS. */
     static const uint32_t dumping =

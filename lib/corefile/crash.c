@@ -56,8 +56,8 @@ static void describe_place(const struct uspi_crash_facts *facts, char *to, size_
 
 char *uspi_crash_in_words(const struct uspi_crash_facts *facts) {
     char text[DESCRIPTION_ROOM], place[DESCRIPTION_ROOM / 2];
-    const struct uspi_signal_code *code = uspi_signal_code(facts->signal, facts->code);
-    const char *name = uspi_signal_name(USP_OS_LINUX, facts->signal);
+    const struct uspi_signal_code *code = uspi_signal_code_of(facts->os, facts->signal, facts->code);
+    const char *name = uspi_signal_name(facts->os, facts->signal);
     int n = name != NULL ? snprintf(text, sizeof text, "%s", name)
                          : snprintf(text, sizeof text, "signal %" PRIu32, facts->signal);
     if (facts->has_code && code != NULL) {
@@ -69,7 +69,7 @@ char *uspi_crash_in_words(const struct uspi_crash_facts *facts) {
         describe_place(facts, place, sizeof place);
         n += snprintf(text + n, sizeof text - (size_t)n, ", fault address 0x%" PRIx64 ": %s", facts->fault_address,
                       place);
-    } else if (facts->has_code && facts->code <= 0 && facts->sender != 0) {
+    } else if (facts->has_code && (facts->code <= 0 || facts->os == USP_OS_DARWIN) && facts->sender != 0) {
         n += snprintf(text + n, sizeof text - (size_t)n, ", from process %" PRIu64 "%s", facts->sender,
                       facts->pid == (int64_t)facts->sender ? ", itself" : "");
     }
@@ -82,7 +82,8 @@ static const struct uspi_core_thread *crashed_thread(const struct uspi_core *cor
 
 void uspi_core_describe_crash(struct uspi_core *core) {
     const struct uspi_core_segment *segment = uspi_core_memory_find(&core->memory, core->fault_address);
-    struct uspi_crash_facts facts = {.signal = core->signal,
+    struct uspi_crash_facts facts = {.os = USP_OS_LINUX,
+                                     .signal = core->signal,
                                      .code = core->signal_code,
                                      .has_code = core->has_signal_code,
                                      .has_address =

@@ -6,6 +6,7 @@
 #include <unspool/images.h>
 
 struct uspi_crash_facts {
+    uint32_t os; /* enum usp_os */
     uint32_t signal;
     int32_t code; /* si_code */
     bool has_code, has_address;

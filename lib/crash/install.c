@@ -124,7 +124,6 @@ int usp_crash_install(const struct usp_crash_options *options) {
     usp_crash_options_init(&completed);
     if (options == NULL || !USPI_COMPLETE(&completed, options) || !are_valid(&completed)) return USP_ERROR_ARGUMENT;
     if (uspi_os_crash_context() != NULL) return USP_ERROR_BUSY;
-    if (uspi_os_kind() != USP_OS_LINUX) return USP_ERROR_UNSUPPORTED;
     int status = uspi_capture_prepare();
     /* The program may change its working folder. */
     if (status == USP_OK) status = uspi_os_absolute_path(completed.directory, directory, sizeof directory);

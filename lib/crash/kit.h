@@ -56,7 +56,8 @@ struct uspi_crash_kit {
     uint64_t written;  /* bytes of the report */
     bool is_published; /* report_path is the last report */
     struct uspi_raw_sink sink;
-    uint32_t missing; /* threads without a stack */
+    uint32_t missing;         /* threads without a stack */
+    struct usp_target target; /* of this process; describing it may call libpthread, which must not happen later */
     uint64_t deadline;
 
     struct usp_image images[USPI_CRASH_IMAGES]; /* by ascending address */
@@ -80,8 +81,9 @@ void uspi_crash_retract(void *context);
 /* Makes the file of the next report. Returns an enum usp_status. Async-signal-safe. */
 int uspi_crash_make_file(struct uspi_crash_kit *kit);
 
-/* Walks the stack of a thread, whose memory `copy` shows (walk.c). Async-signal-safe. */
-int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, struct usp_stack *stack);
+/* Walks the stack of a thread, whose memory `copy` shows (walk.c): first that of the calling thread (is_own), then those
+ * of threads that are held. Async-signal-safe. */
+int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool is_own, struct usp_stack *stack);
 
 /* Finds where the C library and C++ keep their messages (messages.c). Not async-signal-safe: it asks the loader. */
 void uspi_crash_find_messages(struct uspi_crash_messages *messages);

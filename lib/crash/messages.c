@@ -87,7 +87,10 @@ static bool demangle_class(const char *name, char *to, size_t size) {
 
 /* Reads the mangled name of a type_info. An asterisk marks names that are not unique. */
 static void read_type_name(uintptr_t type, char name[TYPE_ROOM]) {
-    if (copy_text(read_word(type + WORD), name, TYPE_ROOM) > 0 && name[0] == '*') memmove(name, name + 1, strlen(name));
+    uintptr_t at = read_word(type + WORD);
+    /* On Apple's arm64 the highest bit marks them (libc++ typeinfo, NonUniqueARMRTTIBit). */
+    if (uspi_os_kind() == USP_OS_DARWIN && usp_arch_host() == USP_ARCH_ARM64) at &= UINTPTR_MAX >> 1;
+    if (copy_text(at, name, TYPE_ROOM) > 0 && name[0] == '*') memmove(name, name + 1, strlen(name));
 }
 
 /* Whether a type is derived from one whose text both C++ libraries store as a pointer after the vtable's. */

@@ -68,15 +68,18 @@ static int region_at(void *context, usp_addr pc, struct usp_region *region) {
     return USP_OK;
 }
 
-int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, struct usp_stack *stack) {
+int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool is_own, struct usp_stack *stack) {
     struct surroundings s = {.kit = kit, .copy = copy};
     struct uspi_shortcuts shortcuts = {.stack = copy->parts[0], .parts = copy->parts};
     struct usp_unwind_options options;
-    struct usp_target target;
     const uint32_t ticket = uspi_own_code_enter(&s.code);
-    usp_target_init(&target, usp_arch_host());
-    uspi_os_describe_self(&target);
-    uspi_roots_describe(&target);
+    if (is_own) {
+        usp_target_init(&kit->target, usp_arch_host());
+        uspi_os_describe_self(&kit->target);
+        uspi_roots_describe(&kit->target);
+    }
+    struct usp_target target = kit->target;
+    if (!is_own) target.swift_task_slot = copy->swift_task_slot;
     uspi_own_memory_init(&s.memory, s.code.tables);
     target.stack_low = copy->stack_low;
     target.stack_high = copy->stack_high;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements os.h's crashes for systems other than Linux: every call answers "unsupported". */
+/* Implements os.h's crashes where there are none, also on watchOS, where threads cannot be stopped: every call answers
+ * "unsupported". */
 #include "lib/os/which.h"
 
-#if USPI_OS != USPI_OS_LINUX
+#if USPI_OS == USPI_OS_DARWIN
+#include <TargetConditionals.h>
+#endif
+
+#if USPI_OS == USPI_OS_NONE || (USPI_OS == USPI_OS_DARWIN && TARGET_OS_WATCH)
 
 #include "lib/os/os.h"
 #include "lib/os/run_lock.h"
@@ -28,12 +33,14 @@ int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const s
     return USP_ERROR_UNSUPPORTED;
 }
 
+#if USPI_OS == USPI_OS_NONE
 int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct uspi_os_place *place) {
     (void)room;
     (void)found;
     place->low = place->high = 0;
     return USP_ERROR_UNSUPPORTED;
 }
+#endif
 
 int uspi_os_run_describe(struct uspi_os_run *run) {
     memset(run, 0, sizeof *run);

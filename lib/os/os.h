@@ -463,7 +463,8 @@ struct uspi_os_crash {
     usp_addr address; /* the address whose use raised the signal */
     int64_t sender;   /* the process that sent the signal; 0: none */
     uint64_t thread;
-    char name[16]; /* the thread's */
+    char name[16];                      /* the thread's; not used if `info` is set */
+    const struct usp_thread_info *info; /* what is known of the thread; NULL: its id and name */
     const void *ucontext;
 };
 

@@ -484,6 +484,7 @@ static bool describe_crash(struct reading *r, struct uspi_snapshot_source *sourc
     if (crash == NULL) return true;
     const bool has_address = (crash->flags & USPI_RAW_CRASH_ADDRESS) != 0;
     struct uspi_crash_facts facts = {
+        .os = r->info.os,
         .signal = crash->signal,
         .code = crash->code,
         .has_code = true,

@@ -346,6 +346,8 @@ for framework in frameworks:
     manifest = plistlib.loads((framework / "PrivacyInfo.xcprivacy").read_bytes())
     check(info["CFBundlePackageType"] == "XFWK" and info["XCFrameworkFormatVersion"] == "1.0", f"{framework}: its kind")
     check(manifest["NSPrivacyTracking"] is False, f"{framework}: the privacy manifest")
+    collected = [entry["NSPrivacyCollectedDataType"] for entry in manifest["NSPrivacyCollectedDataTypes"]]
+    check(collected == ["NSPrivacyCollectedDataTypeCrashData"], f"{framework}: the privacy manifest declares {collected}")
     listed = []
     for entry in info["AvailableLibraries"]:
         folder = framework / entry["LibraryIdentifier"]

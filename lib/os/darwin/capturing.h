@@ -47,6 +47,8 @@ struct uspi_darwin_stops {
     _Atomic(size_t) reserved; /* bytes of all arenas */
 };
 
+struct uspi_darwin_crash;
+
 /* The images that the loader announces (loaded.c). Stays. */
 struct uspi_darwin_announced {
     pthread_once_t once; /* the callbacks are registered */
@@ -68,6 +70,8 @@ struct uspi_darwin_capturing {
     _Atomic(bool) slots_are_known;
     /* Whether this process is translated (self.c). 0: not asked yet; 1: no; 2: yes. Stays. */
     _Atomic(int) translated;
+    /* The crash kit (crash.h). NULL: it was never installed. Stays: a handler of ours may still run. */
+    _Atomic(struct uspi_darwin_crash *) crash;
 };
 
 extern struct uspi_darwin_capturing uspi_darwin_capturing;

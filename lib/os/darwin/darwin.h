@@ -25,6 +25,7 @@ int uspi_darwin_read_task(void *context, usp_addr from, void *to, size_t n);
 struct uspi_darwin_region {
     usp_addr low, high;
     bool readable;
+    uint32_t access; /* USPI_OS_READABLE … */
 };
 
 /* Finds the range that contains an address, otherwise the next one above it. Returns false when there is none.

@@ -90,25 +90,41 @@ static void take_cache(struct uspi_images_found *found, const struct uspi_dyld_l
     found->cache = loader->cache;
 }
 
+/* For a listing without an allocation: the work with a cache of its own. */
+#define MAPPED_PAGES     16u
+#define MAPPED_PAGE_SIZE 1024u
+struct mapped {
+    struct work work;
+    struct uspi_page_cache cache;
+    struct uspi_cached_page pages[MAPPED_PAGES];
+    uint8_t bytes[MAPPED_PAGES * MAPPED_PAGE_SIZE];
+};
+_Static_assert(sizeof(struct mapped) <= USPI_OS_MAPPED_ROOM, "the listing fits into the caller's room");
+
 struct uspi_os_loaded {
     uint64_t generation;
 };
 
-static int list_own(struct uspi_images_found *found) {
+/* Adds the images that the loader has announced, and the loader, which announces every image except itself. */
+static int add_announced(struct work *w) {
     struct uspi_darwin_loaded loaded;
     struct uspi_dyld_list loader = {.loader = 0};
-    bool complete;
-    struct work *w = begin_work(found, mach_task_self(), true);
-    if (w == NULL) return USP_ERROR_NO_MEMORY;
     int status = USP_OK;
     for (size_t at = 0; status == USP_OK && uspi_darwin_next_loaded(&at, &loaded);) {
         status = add_image(w, loaded.load, loaded.path);
     }
-    /* The loader announces every image except itself. */
     if (status == USP_OK && open_list(w, mach_task_self(), &loader) == USP_OK) {
-        take_cache(found, &loader);
+        take_cache(w->found, &loader);
         if (loader.loader != 0) status = add_image(w, loader.loader, 0);
     }
+    return status;
+}
+
+static int list_own(struct uspi_images_found *found) {
+    bool complete;
+    struct work *w = begin_work(found, mach_task_self(), true);
+    if (w == NULL) return USP_ERROR_NO_MEMORY;
+    const int status = add_announced(w);
     end(w);
     uspi_darwin_loaded_generation(&complete);
     return status == USP_OK && !complete ? USP_ERROR_NO_MEMORY : status;
@@ -171,6 +187,33 @@ int uspi_os_image_at(usp_addr address, struct usp_image *image, char *path, size
     }
     uspi_image_move_path(image, path, path_size);
     return USP_OK;
+}
+
+int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct uspi_os_place *place) {
+    struct mapped *m = room;
+    struct work *w = &m->work;
+    struct uspi_darwin_region region;
+    memset(w, 0, sizeof *w);
+    memset(&m->cache, 0, sizeof m->cache);
+    place->low = place->high = 0;
+    place->access = 0;
+    if (uspi_darwin_region_at(mach_task_self(), place->address, &region) && region.low <= place->address) {
+        place->low = region.low;
+        place->high = region.high;
+        place->access = region.access;
+    }
+    w->found = found;
+    w->is_own = true;
+    w->task = (struct usp_memory){uspi_darwin_read_task, (void *)(uintptr_t)mach_task_self()};
+    w->pages = &m->cache;
+    m->cache.pages = m->pages;
+    m->cache.bytes = m->bytes;
+    m->cache.page_count = MAPPED_PAGES;
+    m->cache.page_size = MAPPED_PAGE_SIZE;
+    uspi_page_cache_init(&m->cache, w->task);
+    w->memory = (struct usp_memory){uspi_page_cache_read, &m->cache};
+    w->source = uspi_source_of_memory(&w->memory, "image");
+    return add_announced(w);
 }
 
 static int images_of(task_t task, struct uspi_images_found *found) {

@@ -69,6 +69,8 @@ bool uspi_darwin_region_at(task_t task, usp_addr address, struct uspi_darwin_reg
     if (size == 0 || size - 1 > ADDRESS_MAX - low) return false;
     region->low = low;
     region->high = (usp_addr)low + size;
+    _Static_assert(VM_PROT_READ == USPI_OS_READABLE, "the bits are the same");
+    region->access = (uint32_t)info.protection & (USPI_OS_READABLE | USPI_OS_WRITABLE | USPI_OS_EXECUTABLE);
     region->readable = (info.protection & VM_PROT_READ) != 0;
     return region->high > address;
 }

@@ -156,7 +156,8 @@ static int read_copied(void *context, usp_addr from, void *to, size_t n) {
 static void find_interrupted(const struct uspi_window *w, struct uspi_held *h) {
     const struct uspi_live *stack = &h->stacks[0];
     if (stack->copied == 0) return;
-    struct uspi_copied copied = {w->arena + stack->offset, stack->from, stack->copied};
+    const uint8_t *bytes = w->is_live ? (const uint8_t *)(uintptr_t)stack->from : w->arena + stack->offset;
+    struct uspi_copied copied = {bytes, stack->from, stack->copied};
     const struct usp_memory memory = {read_copied, &copied};
     const struct uspi_sigframe_view view =
         uspi_sigframe_view_of(uspi_backend_find(USPI_HOST_ARCH), &memory, ~uspi_host_signature_bits());
@@ -244,6 +245,26 @@ static void resume_all(struct uspi_window *w) {
         h->ended = uspi_os_clock();
     }
 }
+
+static void find_live(const struct uspi_window *w, struct uspi_held *h) {
+    memset(h->stacks, 0, sizeof h->stacks);
+    h->on_queue = false;
+    if (h->suspended) h->status = read_registers(h);
+    if (!is_ready(h)) return;
+    h->on_queue = is_on_queue(w, h);
+    find_extent(w, h->place.slots, usp_registers_sp(&h->registers) & ~uspi_host_signature_bits(), &h->stacks[0]);
+    h->stacks[0].copied = (size_t)(h->stacks[0].high - h->stacks[0].from);
+    find_interrupted(w, h);
+    h->stacks[1].copied = (size_t)(h->stacks[1].high - h->stacks[1].from);
+}
+
+void uspi_darwin_window_hold(struct uspi_window *window) {
+    window->is_live = true;
+    suspend_all(window);
+    for (size_t i = 0; i < window->count; i++) find_live(window, &window->threads[i]);
+}
+
+void uspi_darwin_window_release(struct uspi_window *window) { resume_all(window); }
 
 void uspi_darwin_window(struct uspi_window *window) {
     suspend_all(window);

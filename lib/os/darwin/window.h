@@ -51,6 +51,7 @@ struct uspi_window {
     size_t arena_size;
     uint64_t deadline;  /* usp_clock value; a thread that is not stopped by then gets USP_ERROR_TIMEOUT */
     bool all_that_fits; /* copy as much as fits, even if that is not all */
+    bool is_live;       /* private: stacks are read where they are */
     mach_port_t token;  /* private: of a task that is suspended as a whole */
     /* Output: */
     size_t need;         /* bytes for all live parts */
@@ -63,6 +64,12 @@ struct uspi_window {
  * uspi_os_undisturbed_begin and _end, because a handler of the calling thread would run while others are stopped. Not
  * async-signal-safe. */
 void uspi_darwin_window(struct uspi_window *window);
+
+/* Stops the threads, and finds their registers and the live parts of their stacks without copying them: stacks[].copied
+ * is the size of the live part. uspi_darwin_window_release resumes the threads. The crash kit calls these in a signal
+ * handler: they call the kernel only. */
+void uspi_darwin_window_hold(struct uspi_window *window);
+void uspi_darwin_window_release(struct uspi_window *window);
 
 /* Completes a copy with a window's result for a thread. `arena` is the window's arena, or a copy of it. */
 void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held *held, const uint8_t *arena);

@@ -691,11 +691,22 @@ NEVER_CALLED(pthread_equal, (pthread_t a, pthread_t b))
 NEVER_CALLED(pthread_join, (pthread_t a, void **b))
 NEVER_CALLED(pthread_mutex_trylock, (pthread_mutex_t * a))
 NEVER_CALLED(pthread_setname_np, (const char *a))
+NEVER_CALLED(pthread_kill, (pthread_t a, int b))
 NEVER_CALLED(rename, (const char *a, const char *b))
 NEVER_CALLED(renameat, (int a, const char *b, int c, const char *d))
+NEVER_CALLED(setitimer, (int a, const struct itimerval *b, struct itimerval *c))
+NEVER_CALLED(sigaction, (int a, const struct sigaction *b, struct sigaction *c))
+NEVER_CALLED(sigaltstack, (const stack_t *a, stack_t *b))
 NEVER_CALLED(sysctl, (int *a, unsigned b, void *c, size_t *d, void *e, size_t f))
 NEVER_CALLED(unlink, (const char *a))
 NEVER_CALLED(unlinkat, (int a, const char *b, int c))
+
+/* The program does not end. */
+int __cxa_atexit(void (*function)(void *), void *argument, void *image);
+int __cxa_atexit(void (*function)(void *), void *argument, void *image) {
+    (void)function, (void)argument, (void)image;
+    return 0;
+}
 
 /* The address of this function is compared with others. */
 _Noreturn void exit(int status) {

@@ -37,6 +37,9 @@ enum fake_call {
     FAKE_MALLOC,
     FAKE_FREE,
     FAKE_SIGMASK,
+    FAKE_SIGACTION,
+    FAKE_SIGALTSTACK,
+    FAKE_SETITIMER,
     FAKE_THREAD_ID,
     FAKE_MACH_THREAD,
     FAKE_SYSCTL,
@@ -134,6 +137,10 @@ struct fake_account {
                               * itself */
     bool signals_wait;       /* the calling thread blocks its signals */
     bool cancellation_waits; /* the calling thread has disabled its cancellation */
+    int sent;                /* the signal that was sent to the calling thread last; 0: none */
+    uint32_t blocked;        /* the signals that it blocked then */
+    uint64_t timer;          /* ns until the alarm; 0: none */
+    size_t alternate_size;   /* of the alternate stack; 0: none */
 };
 
 extern struct fake_account fake_account;
@@ -151,6 +158,17 @@ void fake_fork(void);
 /* Make the loader announce an image of fake.images, or withdraw it: then its header is 0. */
 void fake_load(size_t index);
 void fake_unload(size_t index);
+
+/* A signal's action: none, ignored, or a function as of sigaction's sa_sigaction. */
+typedef void (*fake_handler)(int number, void *info, void *context);
+#define FAKE_DEFAULT ((fake_handler)0)
+#define FAKE_IGNORED ((fake_handler)1)
+void fake_set_action(int number, fake_handler handler);
+fake_handler fake_action(int number);
+
+/* Calls the handler of a signal as xnu does, with a siginfo and a context (stacks.h). Returns false when there is no
+ * handler. */
+bool fake_signal(int number, int code, uintptr_t address, void *context);
 
 /* A dispatch queue. Its label is in the words fake.label_words. */
 struct fake_queue {

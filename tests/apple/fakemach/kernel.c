@@ -15,6 +15,7 @@
 #endif
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysctl.h>
@@ -76,6 +77,9 @@ const char *const fake_call_names[FAKE_CALLS] = {
     "malloc",
     "free",
     "pthread_sigmask",
+    "sigaction",
+    "sigaltstack",
+    "setitimer",
     "pthread_threadid_np",
     "pthread_mach_thread_np",
     "sysctlbyname",
@@ -98,6 +102,8 @@ static struct {
     int value;
 } semaphores[SEMAPHORES];
 static sigset_t signal_mask;
+static struct sigaction actions[32];
+static stack_t alternate;
 static int last_error;
 
 void fake_reset(void) {
@@ -106,6 +112,8 @@ void fake_reset(void) {
     memset(references, 0, sizeof references);
     memset(semaphores, 0, sizeof semaphores);
     memset(&signal_mask, 0, sizeof signal_mask);
+    memset(actions, 0, sizeof actions);
+    alternate = (stack_t){.ss_flags = SS_DISABLE};
     fake.now = 1000000;
     fake.step = 1000;
     fake.label_words[0] = 9;
@@ -441,7 +449,7 @@ kern_return_t vm_region_64(vm_map_read_t task, vm_address_t *low, vm_size_t *siz
 kern_return_t vm_allocate(vm_map_t task, vm_address_t *address, vm_size_t size, int flags) {
     if (fails(FAKE_VM_ALLOCATE)) return fake.fail_result;
     if (task != OWN_TASK || flags != VM_FLAGS_ANYWHERE || size == 0) return KERN_INVALID_ARGUMENT;
-    void *memory = __real_malloc(size);
+    void *memory = __real_calloc(1, size);
     if (memory == NULL) return KERN_NO_SPACE;
     *address = (vm_address_t)memory;
     fake_account.mappings++;
@@ -650,6 +658,67 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
     return 0;
 }
 
+int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old) {
+    if (fails(FAKE_SIGACTION)) return -1;
+    if (old != NULL) *old = actions[number];
+    if (action != NULL) actions[number] = *action;
+    return 0;
+}
+
+int sigaltstack(const stack_t *restrict stack, stack_t *restrict old) {
+    if (fails(FAKE_SIGALTSTACK)) return -1;
+    if (old != NULL) *old = alternate;
+    if (stack == NULL) return 0;
+    alternate = *stack;
+    fake_account.alternate_size = (stack->ss_flags & SS_DISABLE) != 0 ? 0 : stack->ss_size;
+    return 0;
+}
+
+int setitimer(int which, const struct itimerval *restrict timer, struct itimerval *restrict old) {
+    if (fails(FAKE_SETITIMER) || which != ITIMER_REAL) return -1;
+    if (old != NULL) memset(old, 0, sizeof *old);
+    fake_account.timer = (uint64_t)timer->it_value.tv_sec * 1000000000u + (uint64_t)timer->it_value.tv_usec * 1000u;
+    return 0;
+}
+
+int pthread_kill(pthread_t thread, int number) {
+    if (thread != pthread_self()) fake_account.errors++;
+    fake_account.sent = number;
+    fake_account.blocked = signal_mask;
+    return 0;
+}
+
+void fake_set_action(int number, fake_handler handler) {
+    memset(&actions[number], 0, sizeof actions[number]);
+    if (handler == FAKE_IGNORED) {
+        actions[number].sa_handler = SIG_IGN;
+    } else if (handler != FAKE_DEFAULT) {
+        actions[number].sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
+        actions[number].sa_flags = SA_SIGINFO;
+    }
+}
+
+fake_handler fake_action(int number) { return (fake_handler)actions[number].sa_sigaction; }
+
+bool fake_signal(int number, int code, uintptr_t address, void *context) {
+    siginfo_t info;
+    const struct sigaction action = actions[number];
+    memset(&info, 0, sizeof info);
+    info.si_signo = number;
+    info.si_code = code;
+    info.si_addr = (void *)address;
+    info.si_pid = code == 0x10001 ? getpid() : 0;
+    memset((uint8_t *)context + offsetof(ucontext_t, uc_sigmask), 0xff, sizeof(sigset_t));
+    if ((action.sa_flags & SA_SIGINFO) != 0) {
+        action.sa_sigaction(number, &info, context);
+    } else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) {
+        action.sa_handler(number);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* A cancelled thread would leave others suspended. */
 int pthread_setcancelstate(int state, int *old) {
     fails(FAKE_LIBPTHREAD);
@@ -712,7 +781,12 @@ int gettimeofday(struct timeval *restrict now, void *restrict zone) {
 }
 
 int sysctlbyname(const char *name, void *old, size_t *size, void *value, size_t n) {
-    if (fails(FAKE_SYSCTL) || value != NULL || n != 0 || strcmp(name, "sysctl.proc_translated") != 0) return -1;
+    if (fails(FAKE_SYSCTL) || value != NULL || n != 0) return -1;
+    if (strcmp(name, "kern.bootsessionuuid") == 0 && *size >= 5) {
+        memcpy(old, "BOOT", 5);
+        return 0;
+    }
+    if (strcmp(name, "sysctl.proc_translated") != 0) return -1;
     int translated = fake.translated;
     memcpy(old, &translated, *size < sizeof translated ? *size : sizeof translated);
     return 0;
@@ -723,6 +797,7 @@ int sysctl(int *name, unsigned count, void *old, size_t *size, void *value, size
     if (fails(FAKE_SYSCTL) || value != NULL || n != 0 || count != 4 || *size < sizeof info) return -1;
     if (name[0] != CTL_KERN || name[1] != KERN_PROC || name[2] != KERN_PROC_PID || name[3] != getpid()) return -1;
     memset(&info, 0, sizeof info);
+    info.kp_proc.p_starttime.tv_sec = 1699999999;
     info.kp_proc.p_flag = fake.traced ? P_TRACED : 0;
     memcpy(old, &info, sizeof info);
     *size = sizeof info;

@@ -19,6 +19,10 @@
 #define pthread_mutex_lock     fake_pthread_mutex_lock
 #define pthread_mutex_trylock  fake_pthread_mutex_trylock
 #define pthread_mutex_unlock   fake_pthread_mutex_unlock
+#define sigaction              fake_sigaction
+#define sigaltstack            fake_sigaltstack
+#define setitimer              fake_setitimer
+#define pthread_kill           fake_pthread_kill
 #define pthread_sigmask        fake_pthread_sigmask
 #define pthread_setcancelstate fake_pthread_setcancelstate
 

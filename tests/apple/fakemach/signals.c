@@ -26,16 +26,11 @@ static const struct {
     {USP_ARCH_ARM64, 48, 16, 256, 248, 232, 240},
 };
 
-struct context {
-    uint8_t bytes[64];
-    uint8_t machine[400];
-};
-
 static void put_word(uint8_t *at, uintptr_t value) { memcpy(at, &value, sizeof value); }
 
 /* Makes the context of a thread that is interrupted at its present registers. Does not use Check, which allocates,
  * because allocations may be failing. */
-static void interrupt(struct context *context, const struct fake_thread *t) {
+void interrupt(struct fake_context *context, const struct fake_thread *t) {
     size_t i = 0;
     while (layouts[i].arch != USPI_HOST_ARCH && ++i < (size_t)ELEMENTS(layouts)) continue;
     if (i == (size_t)ELEMENTS(layouts)) abort();
@@ -49,7 +44,7 @@ static void interrupt(struct context *context, const struct fake_thread *t) {
 }
 
 int capture_context(size_t at, struct usp_stack *stack, struct usp_frame *frames, uint32_t capacity) {
-    struct context context;
+    struct fake_context context;
     interrupt(&context, &fake.threads[at]);
     usp_stack_init(stack, frames, capacity);
     return usp_capture_context(context.bytes, NULL, stack);
@@ -67,7 +62,7 @@ static void check_interrupted(const struct usp_stack *stack, size_t first) {
 START_TEST(test_context) {
     struct usp_frame frames[32];
     struct usp_stack stack;
-    struct context context;
+    struct fake_context context;
     interrupt(&context, &fake.threads[CALLER]);
     usp_stack_init(&stack, frames, 32);
     struct fake_account before = fake_account;
@@ -89,7 +84,7 @@ END_TEST
 START_TEST(test_context_of_null_call) {
     struct usp_frame frames[32];
     struct usp_stack stack;
-    struct context context;
+    struct fake_context context;
     struct fake_thread t = fake.threads[CALLER];
     t.pc = 0;
     if (USPI_HOST_ARCH == USP_ARCH_ARM64) {
@@ -212,11 +207,11 @@ static void load_trampoline(void) {
 
 /* Interrupts a thread by a signal with trap number `trap`, so that it is in the handler. */
 static void deliver(struct fake_thread *t, uint32_t trap) {
-    struct context context;
+    struct fake_context context;
     uint8_t *bytes = (uint8_t *)((t->sp - 128 - sizeof context) & ~(uintptr_t)15);
     interrupt(&context, t);
     put32(context.machine, trap);
-    put_word(context.bytes + layouts[0].mcontext, (uintptr_t)bytes + offsetof(struct context, machine));
+    put_word(context.bytes + layouts[0].mcontext, (uintptr_t)bytes + offsetof(struct fake_context, machine));
     memcpy(bytes, &context, sizeof context);
     uintptr_t *trampoline = (uintptr_t *)(void *)bytes - 2;
     trampoline[0] = t->fp;

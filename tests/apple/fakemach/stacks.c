@@ -57,8 +57,16 @@ bool fake_read_real(uintptr_t from, void *to, size_t n) {
 /* fcntl for the Darwin layer. Its commands have this system's numbers; O_NONBLOCK has another one. */
 int fake_fcntl(int fd, int command, ...);
 int fake_fcntl(int fd, int command, ...) {
-    enum { DARWIN_NONBLOCK = 4 };
+    enum { DARWIN_NONBLOCK = 4, DARWIN_GETLK = 7, DARWIN_SETLK = 8, TYPE_AT = 20 };
+    static const int16_t unlocked = 2;
     va_list arguments;
+    if (command == DARWIN_SETLK) return 0;
+    if (command == DARWIN_GETLK) {
+        va_start(arguments, command);
+        memcpy(va_arg(arguments, uint8_t *) + TYPE_AT, &unlocked, sizeof unlocked);
+        va_end(arguments);
+        return 0;
+    }
     va_start(arguments, command);
     int value = va_arg(arguments, int);
     va_end(arguments);

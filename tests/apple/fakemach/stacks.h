@@ -62,6 +62,13 @@ void check_clean(const struct fake_account *before, const char *when);
  * its stack. */
 void handle_signal(size_t at, bool on_alternate);
 
+/* The context that a handler of the thread gets, at its present registers: at most 64 bytes, then 400 of registers. */
+struct fake_context {
+    uint8_t bytes[64];
+    uint8_t machine[400];
+};
+void interrupt(struct fake_context *context, const struct fake_thread *t);
+
 /* Returns how many of the first frames are right ones of such a thread, which was interrupted at CODE(first). */
 size_t right_frames(const struct usp_stack *stack, size_t first);
 
@@ -73,5 +80,6 @@ TCase *case_of_images(void);
 TCase *case_of_signals(void);
 TCase *case_of_sigframes(void);
 TCase *case_of_watched(void);
+TCase *case_of_crashes(void);
 
 #endif

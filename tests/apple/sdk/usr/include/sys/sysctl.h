@@ -4,6 +4,7 @@
 #define TESTS_APPLE_SDK_USR_INCLUDE_SYS_SYSCTL_H
 
 #include <stddef.h>
+#include <sys/time.h>
 
 #define CTL_KERN      1
 #define KERN_PROC     14
@@ -17,7 +18,9 @@
 #define STANDIN_PROC_SIZE 492
 #endif
 struct extern_proc {
-    void *standin_begin[4];
+    /* Overlaid in Apple's by two pointers of a queue. */
+    struct timeval p_starttime;
+    void *standin_begin[4 - sizeof(struct timeval) / sizeof(void *)];
     int p_flag;
 };
 struct kinfo_proc {

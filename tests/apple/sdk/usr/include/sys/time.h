@@ -10,6 +10,12 @@ struct timeval {
     int32_t tv_usec;
 };
 
+#define ITIMER_REAL 0
+struct itimerval {
+    struct timeval it_interval, it_value;
+};
+
+int setitimer(int which, const struct itimerval *restrict timer, struct itimerval *restrict old);
 int gettimeofday(struct timeval *restrict now, void *restrict zone);
 
 #endif

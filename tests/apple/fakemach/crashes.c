@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests the crash kit on the scripted kernel: a signal is delivered to the calling thread, and the report is read. The
+ * numbers of signals and codes are xnu's (bsd/sys/signal.h). Field failures 27 to 51 are those of tests/crash/kit.sh. */
+#define _GNU_SOURCE 1
+#include "tests/apple/fakemach/stacks.h"
+#include "tests/support/suite.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ILL = 4, TRAP = 5, ABRT = 6, EMT = 7, FPE = 8, BUS = 10, SEGV = 11, SYS = 12, ALRM = 14, USER_CODE = 0x10001 };
+
+static const int crash_signals[] = {SEGV, BUS, ABRT, TRAP, ILL, FPE, SYS, EMT};
+
+static char folder[64];
+static struct fake_context context;
+static unsigned handled;
+static fake_handler installed;
+
+static void start_crash(void) {
+    start();
+    make_images();
+    prepare();
+    strcpy(folder, "/tmp/darwin-crash-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    interrupt(&context, &fake.threads[CALLER]);
+    handled = 0;
+}
+
+static void stop_crash(void) {
+    char path[512];
+    usp_crash_uninstall();
+    DIR *listing = opendir(folder);
+    for (const struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        (void)unlink(path);
+    }
+    if (listing != NULL) closedir(listing);
+    (void)rmdir(folder);
+    stop();
+}
+
+static int install_with(void (*callback)(void *context, char *text, size_t size)) {
+    struct usp_crash_options options;
+    usp_crash_options_init(&options);
+    options.directory = folder;
+    options.version = "1.0";
+    options.max_threads = 64;
+    options.callback = callback;
+    return usp_crash_install(&options);
+}
+
+static void install(void) { ck_assert_int_eq(install_with(NULL), USP_OK); }
+
+static size_t count_reports(void) {
+    size_t count;
+    ck_assert_int_eq(usp_crash_list(folder, NULL, 0, &count), USP_OK);
+    return count;
+}
+
+static struct usp_snapshot *open_report(void) {
+    struct usp_crash_report report;
+    struct usp_snapshot *snapshot;
+    char error[200];
+    size_t count;
+    ck_assert_int_eq(usp_crash_list(folder, &report, 1, &count), USP_OK);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_int_eq(usp_crash_open(folder, report.name, &snapshot, error, sizeof error), USP_OK);
+    return snapshot;
+}
+
+static bool has_note(const struct usp_snapshot *snapshot, uint32_t kind, const char *key, const char *text) {
+    const struct usp_snapshot_note *note;
+    for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) {
+        if (note->kind == kind && strcmp(note->key, key) == 0 && strcmp(note->text, text) == 0) return true;
+    }
+    return false;
+}
+
+/* The crash has left nothing suspended, no right, and has called nothing that a stopped thread could hold. */
+static void check_calls(const struct fake_account *before, const char *when) {
+    ck_assert_msg(fake_account.suspended == 0, "%s: a thread is still suspended", when);
+    ck_assert_msg(fake_account.rights == before->rights, "%s: a right is left", when);
+    ck_assert_msg(fake_account.errors == 0, "%s: an error", when);
+    ck_assert_msg(fake_account.forbidden == 0, "%s: %s", when, fake_call_names[fake_account.forbidden_call]);
+    ck_assert_msg(!fake_account.cancellation_waits, "%s: the caller's cancellation still waits", when);
+}
+
+/* Delivers a signal far below the caller's frame: after the signal, whose end of the process only this system survives,
+ * the caller is outside of the handler, as after a longjmp. */
+static __attribute__((noinline)) bool crash(int number, int code, uintptr_t address) {
+    volatile uint8_t room[8192];
+    room[0] = 0;
+    const bool was_handled = fake_signal(number, code, address, &context);
+    return was_handled && room[0] == 0;
+}
+
+/* ---- the report ---- */
+
+START_TEST(test_report) {
+    struct fake_queue queue = {{0}};
+    fake_label(&queue, "com.example.crash");
+    *fake.threads[TARGET].queue_at = (uintptr_t)&queue;
+    install();
+    ck_assert_int_eq(usp_crash_set("cart", "3 things"), USP_OK);
+    ck_assert_int_eq(usp_crash_note("opens the cart"), USP_OK);
+    const struct fake_account before = fake_account;
+    ck_assert(crash(SEGV, 1, 0x10));
+    check_calls(&before, "a crash");
+    ck_assert_uint_eq(fake_account.windows, before.windows + 1);
+    struct usp_snapshot *s = open_report();
+    const struct usp_snapshot_info *info = usp_snapshot_get_info(s);
+    ck_assert_uint_eq(info->os, USP_OS_DARWIN);
+    ck_assert_uint_eq(info->signal, SEGV);
+    ck_assert_uint_eq(info->thread_count, THREADS_OF_PROCESS);
+    ck_assert_uint_eq(info->missed, 0);
+    ck_assert_uint_eq(info->crashed_thread, fake.threads[CALLER].id);
+    ck_assert_uint_ne(info->flags & USP_SNAPSHOT_FAULT, 0);
+    ck_assert_uint_eq(info->fault_address, 0x10);
+    ck_assert_str_eq(info->crash,
+                     "SIGSEGV, the address is not mapped (SEGV_MAPERR), fault address 0x10: a null pointer "
+                     "and an offset");
+    /* The crashed thread first, each with its registers. */
+    for (size_t i = 0; i < THREADS_OF_PROCESS; i++) {
+        const struct usp_snapshot_thread *t = usp_snapshot_get_thread(s, i);
+        const size_t at = (size_t)(t->info.thread.id - fake.threads[0].id);
+        ck_assert_uint_eq(i == 0, at == CALLER);
+        ck_assert_uint_lt(at, THREADS_OF_PROCESS);
+        ck_assert_str_eq(t->info.name, fake.threads[at].name);
+        ck_assert_uint_eq(t->info.flags, (at == MAIN ? USP_THREAD_MAIN : 0) | (at == CALLER ? USP_THREAD_CRASHED : 0));
+        ck_assert_str_eq(t->info.queue, at == TARGET ? "com.example.crash" : "");
+        ck_assert_uint_eq(usp_registers_pc(&t->registers), CODE(100 + 100 * at));
+        ck_assert_uint_eq(t->stack.count, FRAMES + 1);
+        for (size_t f = 0; f < t->stack.count; f++) ck_assert_uint_eq(t->stack.frames[f].pc, CODE(100 + 100 * at + f));
+    }
+    ck_assert_uint_eq(usp_images_count(usp_snapshot_images(s)), 4);
+    ck_assert(has_note(s, USP_NOTE_VALUE, "cart", "3 things"));
+    ck_assert(has_note(s, USP_NOTE_BREADCRUMB, "", "opens the cart"));
+    usp_snapshot_free(s);
+}
+END_TEST
+
+/* An image that was loaded after the kit was installed is in the report; home folders are not. */
+START_TEST(test_late_image) {
+    const struct fake_image late = fake.images[1];
+    fake_unload(1);
+    install();
+    fake.images[1] = (struct fake_image){late.header, "/Users/somebody/lib/late.dylib"};
+    fake_load(1);
+    ck_assert(crash(SEGV, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    const struct usp_image *image = usp_images_find(usp_snapshot_images(s), late.header + 8);
+    ck_assert_ptr_nonnull(image);
+    ck_assert_str_eq(image->path, "/Users/USER/lib/late.dylib");
+    ck_assert_uint_eq(image->build_id_size, 16);
+    usp_snapshot_free(s);
+}
+END_TEST
+
+static void tell(void *told, char *text, size_t size) {
+    (void)told;
+    snprintf(text, size, "from the callback");
+}
+
+START_TEST(test_callback) {
+    ck_assert_int_eq(install_with(tell), USP_OK);
+    ck_assert(crash(SEGV, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    ck_assert(has_note(s, USP_NOTE_CALLBACK, "", "from the callback"));
+    usp_snapshot_free(s);
+}
+END_TEST
+
+/* A callback that does not return: the alarm ends the process by the crash's signal, and the report stays. */
+static void hang(void *told, char *text, size_t size) {
+    (void)told;
+    (void)text;
+    (void)size;
+    ck_assert_uint_eq(fake_account.timer, 2000000000u);
+    fake.now += 3000000000u;
+    (void)fake_signal(ALRM, 0, 0, &(struct fake_context){{0}, {0}});
+    ck_assert_int_eq(fake_account.sent, SEGV);
+    ck_assert(fake_action(SEGV) == FAKE_DEFAULT);
+    ck_assert_uint_eq(count_reports(), 1);
+    handled++;
+}
+
+START_TEST(test_callback_that_hangs) {
+    ck_assert_int_eq(install_with(hang), USP_OK);
+    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert_uint_eq(handled, 1);
+}
+END_TEST
+
+/* ---- the end ---- */
+
+/* Failures 39 and 40: the process ends by the signal itself, and no handler runs a second time. */
+START_TEST(test_each_signal_ends_the_process) {
+    const int number = crash_signals[_i];
+    const bool repeats = number == SEGV || number == BUS || number == ILL || number == FPE;
+    uint32_t mask;
+    install();
+    ck_assert(crash(number, 1, 0x10));
+    ck_assert_uint_eq(count_reports(), 1);
+    ck_assert(fake_action(number) == FAKE_DEFAULT);
+    /* uc_sigmask: the signal is delivered when the handler returns. */
+    memcpy(&mask, context.bytes + 4, sizeof mask);
+    ck_assert_uint_eq(mask >> (number - 1) & 1, 0);
+    if (repeats) {
+        ck_assert_int_eq(fake_account.sent, 0);
+        ck_assert_uint_ne(fake_account.timer, 0);
+        /* The fault did not repeat: somebody had sent the signal. */
+        fake.now += 200000000;
+        ck_assert(fake_signal(ALRM, 0, 0, &context));
+    } else {
+        ck_assert_uint_eq(fake_account.blocked >> (number - 1) & 1, 1);
+    }
+    ck_assert_int_eq(fake_account.sent, number);
+}
+END_TEST
+
+/* A signal that kill has sent has no fault address. */
+START_TEST(test_sent_signal) {
+    install();
+    ck_assert(crash(SEGV, USER_CODE, 0x10));
+    ck_assert_int_eq(fake_account.sent, SEGV);
+    struct usp_snapshot *s = open_report();
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->flags & USP_SNAPSHOT_FAULT, 0);
+    ck_assert_str_eq(usp_snapshot_get_info(s)->crash,
+                     "SIGSEGV, sent by a process (SI_USER), from process 1000, itself");
+    usp_snapshot_free(s);
+}
+END_TEST
+
+/* ---- earlier handlers ---- */
+
+static void repair(int number, void *info, void *interrupted) {
+    (void)info;
+    (void)interrupted;
+    ck_assert_int_eq(number, SEGV);
+    ck_assert_uint_eq(count_reports(), 1);
+    handled++;
+}
+
+/* Failures 42 and 43: a handler that repairs the fault runs once, after the report, which is then removed. If the fault
+ * repeats nevertheless, it is recorded, and the handler is not called again. */
+START_TEST(test_earlier_handler) {
+    fake_set_action(SEGV, repair);
+    install();
+    const fake_handler ours = fake_action(SEGV);
+    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert_uint_eq(handled, 1);
+    ck_assert_uint_eq(count_reports(), 0);
+    ck_assert(fake_action(SEGV) == ours);
+    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert_uint_eq(handled, 1);
+    ck_assert_uint_eq(count_reports(), 1);
+    ck_assert(fake_action(SEGV) == FAKE_DEFAULT);
+}
+END_TEST
+
+/* A handler that was installed later and calls ours: in this order, too, each runs once. */
+static void pass_to_ours(int number, void *info, void *interrupted) {
+    handled++;
+    installed(number, info, interrupted);
+}
+
+START_TEST(test_later_handler) {
+    install();
+    installed = fake_action(SEGV);
+    fake_set_action(SEGV, pass_to_ours);
+    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert_uint_eq(handled, 1);
+    ck_assert_uint_eq(count_reports(), 1);
+    /* Not ours any more: it stays. */
+    fake_set_action(BUS, pass_to_ours);
+    usp_crash_uninstall();
+    ck_assert(fake_action(BUS) == pass_to_ours);
+    ck_assert(fake_action(ILL) == FAKE_DEFAULT);
+}
+END_TEST
+
+/* An earlier handler that crashes itself, or ends the process by another signal. */
+static void abort_in_handler(int number, void *info, void *interrupted) {
+    (void)number;
+    (void)info;
+    (void)interrupted;
+    handled++;
+    ck_assert(fake_signal(ABRT, USER_CODE, 0, &context));
+    ck_assert_int_eq(fake_account.sent, ABRT);
+}
+
+START_TEST(test_crash_in_earlier_handler) {
+    fake_set_action(SEGV, abort_in_handler);
+    install();
+    ck_assert(crash(SEGV, 1, 0x10));
+    ck_assert_uint_eq(handled, 1);
+    ck_assert(fake_action(ABRT) == FAKE_DEFAULT);
+}
+END_TEST
+
+/* Failure 41: an ignored signal stays ignored. */
+START_TEST(test_ignored_signal) {
+    fake_set_action(BUS, FAKE_IGNORED);
+    install();
+    ck_assert(fake_action(BUS) == FAKE_IGNORED);
+    ck_assert(!fake_signal(BUS, 1, 0, &context));
+    ck_assert_uint_eq(count_reports(), 0);
+}
+END_TEST
+
+/* ---- installing ---- */
+
+START_TEST(test_install_and_uninstall) {
+    struct usp_crash_run run;
+    const struct fake_account before = fake_account;
+    ck_assert_int_eq(usp_crash_last_run(folder, NULL, &run), USP_OK);
+    ck_assert_uint_eq(run.verdict, USP_CRASH_NO_RUN);
+    for (unsigned i = 0; i < 3; i++) {
+        install();
+        ck_assert_int_eq(install_with(NULL), USP_ERROR_BUSY);
+        ck_assert_uint_eq(fake_account.alternate_size, 128 << 10);
+        for (int k = 0; k < ELEMENTS(crash_signals); k++) ck_assert(fake_action(crash_signals[k]) != FAKE_DEFAULT);
+        usp_crash_uninstall();
+        for (int k = 0; k < ELEMENTS(crash_signals); k++) ck_assert(fake_action(crash_signals[k]) == FAKE_DEFAULT);
+        ck_assert_int_eq(usp_crash_note("too late"), USP_ERROR_NOT_PREPARED);
+    }
+    ck_assert_int_eq(usp_crash_last_run(folder, NULL, &run), USP_OK);
+    ck_assert_uint_eq(run.verdict, USP_CRASH_ENDED);
+    usp_crash_thread_end();
+    ck_assert_uint_eq(fake_account.alternate_size, 0);
+    check_calls(&before, "installing");
+}
+END_TEST
+
+START_TEST(test_install_fails) {
+    static const struct {
+        enum fake_call call;
+        int status;
+    } calls[] = {{FAKE_SEMAPHORE_CREATE, USP_ERROR_SYSTEM},
+                 {FAKE_SIGACTION, USP_ERROR_SYSTEM},
+                 {FAKE_SIGALTSTACK, USP_ERROR_SYSTEM}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const struct fake_account before = fake_account;
+        fake.fail_call = calls[i].call;
+        fake.fail_at = fake_account.calls[calls[i].call] + 1;
+        fake.fail_result = FAILURE;
+        ck_assert_int_eq(install_with(NULL), calls[i].status);
+        fake.fail_at = 0;
+        ck_assert_int_eq(fake_account.rights, before.rights);
+        for (int k = 0; k < ELEMENTS(crash_signals); k++) ck_assert(fake_action(crash_signals[k]) == FAKE_DEFAULT);
+    }
+    install();
+}
+END_TEST
+
+/* Each call of a crash fails once: the report is whole all the same, with the crashed thread and its cause. */
+START_TEST(test_each_call_fails) {
+    static const enum fake_call calls[] = {FAKE_TASK_THREADS,     FAKE_TASK_INFO, FAKE_THREAD_INFO,
+                                           FAKE_THREAD_SUSPEND,   FAKE_VM_REGION, FAKE_VM_DEALLOCATE,
+                                           FAKE_THREAD_GET_STATE, FAKE_SETITIMER, FAKE_SIGACTION,
+                                           FAKE_SIGALTSTACK,      FAKE_VM_READ};
+    const enum fake_call call = calls[_i];
+    for (size_t at = 1; at < 40; at++) {
+        stop_crash();
+        start_crash();
+        install();
+        const struct fake_account before = fake_account;
+        const size_t first = fake_account.calls[call];
+        fake.fail_call = call;
+        fake.fail_at = first + at;
+        fake.fail_result = FAILURE;
+        ck_assert(crash(SEGV, 1, 0x10));
+        const bool was_called = fake_account.calls[call] >= first + at;
+        fake.fail_at = 0;
+        check_calls(&before, fake_call_names[call]);
+        struct usp_snapshot *s = open_report();
+        const struct usp_snapshot_info *info = usp_snapshot_get_info(s);
+        ck_assert_uint_eq(info->flags & USP_SNAPSHOT_TRUNCATED, 0);
+        ck_assert_uint_eq(info->signal, SEGV);
+        ck_assert_uint_ge(info->thread_count, 1);
+        ck_assert_uint_ne(usp_snapshot_get_thread(s, 0)->info.flags & USP_THREAD_CRASHED, 0);
+        if (call == FAKE_TASK_THREADS && was_called)
+            ck_assert(has_note(s, USP_NOTE_RECORDER, "", "the other threads could not be listed"));
+        usp_snapshot_free(s);
+        if (!was_called) break;
+    }
+}
+END_TEST
+
+/* Threads that cannot be stopped are named, and the report says that they are missing. */
+START_TEST(test_thread_that_cannot_be_stopped) {
+    install();
+    fake.threads[TARGET].cannot_suspend = true;
+    ck_assert(crash(SEGV, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS);
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->missed, 1);
+    ck_assert(has_note(s, USP_NOTE_RECORDER, "", "1 thread did not answer"));
+    usp_snapshot_free(s);
+}
+END_TEST
+
+/* Each call of a crash takes a second: the report ends in time, and says which threads are missing. */
+START_TEST(test_slow_kernel) {
+    install();
+    fake.step = 1000000000;
+    ck_assert(crash(SEGV, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->thread_count, THREADS_OF_PROCESS);
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->missed, THREADS_OF_PROCESS - 1);
+    usp_snapshot_free(s);
+}
+END_TEST
+
+TCase *case_of_crashes(void) {
+    TCase *tests = tcase_create("crashes");
+    tcase_add_checked_fixture(tests, start_crash, stop_crash);
+    add_tests(tests, test_report, test_late_image, test_callback, test_callback_that_hangs, test_sent_signal,
+              test_earlier_handler, test_later_handler, test_crash_in_earlier_handler, test_ignored_signal,
+              test_install_and_uninstall, test_install_fails, test_thread_that_cannot_be_stopped, test_slow_kernel);
+    add_loop_tests(tests, 0, ELEMENTS(crash_signals), test_each_signal_ends_the_process);
+    add_loop_tests(tests, 0, 11, test_each_call_fails);
+    return tests;
+}
