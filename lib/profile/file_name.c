@@ -13,10 +13,27 @@ struct numbered {
     uint64_t number;
 };
 
+/* The function of a source frame that was seen before. Equal strings of one build usually are at the same place. */
+struct seen {
+    const char *function, *directory, *file; /* function NULL: none */
+    uint64_t number;
+};
+
+#define SEEN 512u
+
+/* A location, by its place. */
+struct ordered {
+    uint64_t mapping, address;
+    uint32_t number;
+};
+
 struct naming {
     struct usp_profile_file *file;
     struct usp_demangler *demangler;
     bool wants_lines;
+    struct seen seen[SEEN];
+    struct ordered *order; /* locations that are looked up, in the order of their places */
+    size_t count;
     struct uspi_allowance allowance;
     struct uspi_pool strings, functions; /* of struct numbered */
     struct uspi_gathered path;           /* the path that is being put together */
@@ -148,13 +165,27 @@ static bool describe(struct naming *naming, const struct usp_source_frame *frame
            know_string(naming, uspi_gathered_span(path), &function->file);
 }
 
+/* Sets *number to that of the function of a source frame, which is added if necessary. Returns false when memory is
+ * exhausted. */
+static bool number_function(struct naming *naming, const struct usp_source_frame *frame,
+                            const struct uspi_file_function *kept, uint64_t *number) {
+    struct uspi_file_function function;
+    const uint64_t mixed = uspi_mix((uintptr_t)frame->function, (uintptr_t)frame->file);
+    struct seen *seen = &naming->seen[mixed % SEEN];
+    const bool is_seen = kept == NULL && seen->function == frame->function && seen->directory == frame->directory &&
+                         seen->file == frame->file;
+    if (is_seen) *number = seen->number;
+    if (is_seen) return true;
+    if (!describe(naming, frame, kept, &function) || !know_function(naming, &function, number)) return false;
+    if (kept == NULL) *seen = (struct seen){frame->function, frame->directory, frame->file, *number};
+    return true;
+}
+
 static bool add_line(struct naming *naming, const struct usp_source_frame *frame,
                      const struct uspi_file_function *kept) {
     struct usp_profile_file *file = naming->file;
-    struct uspi_file_function function;
     uint64_t number;
-    if (!describe(naming, frame, kept, &function) || !know_function(naming, &function, &number) ||
-        file->line_count >= USPI_NONE ||
+    if (!number_function(naming, frame, kept, &number) || file->line_count >= USPI_NONE ||
         !uspi_room_for(&file->lines, &file->line_capacity, file->line_count, 1, sizeof *file->lines))
         return false;
     file->lines[file->line_count++] = (struct uspi_file_line){.function = number,
@@ -209,10 +240,9 @@ static bool take_answer(struct naming *naming, struct uspi_file_location *locati
 
 /* ---- places ---- */
 
-/* Describes a location. Returns false if it cannot be looked up. */
+/* Describes a location with an address and a mapping. Returns false if nothing is known of its file. */
 static bool find_place(const struct usp_profile_file *file, const struct uspi_file_location *location,
                        struct usp_place *place) {
-    if (location->mapping == USPI_NONE || location->address == 0) return false;
     const struct uspi_file_mapping *mapping = uspi_file_mapping(file, (uint32_t)location->mapping);
     const bool is_inside = mapping->start <= location->address && location->address < mapping->limit;
     *place = (struct usp_place){.image = "", .build_id_size = mapping->build_id_size};
@@ -237,14 +267,37 @@ static bool find_place(const struct usp_profile_file *file, const struct uspi_fi
     return true;
 }
 
+static int by_place(const void *a, const void *b) {
+    const struct ordered *x = a, *y = b;
+    if (x->mapping != y->mapping) return x->mapping < y->mapping ? -1 : 1;
+    if (x->address != y->address) return x->address < y->address ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Lists the locations in the order of their places: neighbours are in the same parts of an index. Returns false when
+ * memory is exhausted. */
+static bool order_locations(struct naming *naming) {
+    const struct usp_profile_file *file = naming->file;
+    naming->order = malloc((file->locations.count + 1) * sizeof *naming->order);
+    if (naming->order == NULL) return false;
+    for (size_t i = 0; i < file->locations.count; i++) {
+        const struct uspi_file_location *location = uspi_file_location(file, (uint32_t)i);
+        if (location->mapping == USPI_NONE || location->address == 0) continue;
+        naming->order[naming->count++] = (struct ordered){location->mapping, location->address, (uint32_t)i};
+    }
+    if (naming->count > 0) qsort(naming->order, naming->count, sizeof *naming->order, by_place);
+    return true;
+}
+
 /* Looks up a batch of locations that begins at *i. Returns USP_OK or USP_ERROR_NO_MEMORY. */
-static int name_batch(struct naming *naming, struct usp_builds *builds, uint32_t *i) {
+static int name_batch(struct naming *naming, struct usp_builds *builds, size_t *i) {
     struct usp_profile_file *file = naming->file;
     struct usp_place places[BATCH] = {{.image = ""}};
     struct usp_answer answers[BATCH];
     uint32_t numbers[BATCH], count = 0;
-    for (; *i < file->locations.count && count < BATCH; ++*i) {
-        if (find_place(file, uspi_file_location(file, *i), &places[count])) numbers[count++] = *i;
+    for (; *i < naming->count && count < BATCH; ++*i) {
+        const uint32_t number = naming->order[*i].number;
+        if (find_place(file, uspi_file_location(file, number), &places[count])) numbers[count++] = number;
     }
     int status = usp_symbolize_places(builds, places, answers, count);
     for (uint32_t k = 0; status == USP_OK && k < count; k++) {
@@ -261,8 +314,9 @@ int usp_profile_file_symbolicate(struct usp_profile_file *file, struct usp_build
     /* Without strings the file is cut off: numbers of new ones would be those of the missing ones. */
     if (file->string_count == 0) return USP_OK;
     struct naming naming = {.file = file, .demangler = demangler, .wants_lines = (flags & USP_PROFILE_LINES) != 0};
-    int status = begin(&naming) ? USP_OK : USP_ERROR_NO_MEMORY;
-    for (uint32_t i = 0; status == USP_OK && i < file->locations.count;) status = name_batch(&naming, builds, &i);
+    int status = begin(&naming) && order_locations(&naming) ? USP_OK : USP_ERROR_NO_MEMORY;
+    for (size_t i = 0; status == USP_OK && i < naming.count;) status = name_batch(&naming, builds, &i);
+    free(naming.order);
     uspi_pool_free(&naming.strings);
     uspi_pool_free(&naming.functions);
     uspi_gathered_clear(&naming.path);

@@ -318,7 +318,8 @@ class Campaign:
             return [profile + [path], profile + ["--no-symbols", "--format", "folded", path],
                     profile + ["--format", chance.choice(["json", "speedscope", "firefox"]), path],
                     profile + ["--sysroot", "../object", path], profile + ["--sysroot", "../object", "--merge", path],
-                    profile + ["--event", "cpu-clock", "--memory", "1", "--max", "4", path], profile + ["-"]]
+                    profile + ["--event", "cpu-clock", "--memory", "1", "--max", "4", path], profile + ["-"],
+                    profile + ["--format", "same", path]]
         log, search = ["symbolize", "--search", "../object", "--log", path], ["--search", "../object"]
         return [["report", path], ["report", "--json"] + search + [path], log, log + ["--keep-names"],
                 log + ["--output", "output"], log + ["--in-place"], ["report", "-"],

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: profiles and crash reports read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser; pycrashreport; perf's recordings against perf script; reports' pages
+# About: profiles and crash reports read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser; pycrashreport; perf's recordings against perf script; pprof and OTLP with names by go tool pprof and opentelemetry-proto; reports' pages
 need_build linux-perf=perf golang-go=go chromium=chromium fonts-dejavu-core python3 python3-venv python3-jsonschema binutils
+USP_OTLP_PYTHON=$(python_tools profiles 'opentelemetry-proto>=1.40')/bin/python
+export USP_OTLP_PYTHON
 configure_in check
 make_in check all
 make_in check tests/profile/profile_writer tests/tool/stuck tests/crash/crasher

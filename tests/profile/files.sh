@@ -94,7 +94,7 @@ for format in pprof otlp; do
 
   # Cut off anywhere: what is whole, or an error.
   size=$(stat -c %s "$work/plain")
-  for ((n = 0; n < size; n += 1 + n % 7)); do
+  for ((n = 0; n < size; n += 7 + n % 11)); do
     head -c "$n" "$work/plain" >"$work/cut"
     status=0
     "$unspool" profile --format folded "$work/cut" >"$work/out" 2>"$work/error" || status=$?
@@ -114,6 +114,23 @@ has "$("${make[@]}" show "$work/named")" "^location 1 1 add\|" "an attribute's v
 has "$("$unspool" profile --quiet --format folded --cpu "$work/plain")" '^main;main 10000000$' "processor time"
 has "$("$unspool" profile --quiet --format folded --comm worker "$work/plain")" '^worker;' "--comm"
 [[ $("$unspool" profile --quiet --format folded --comm worker "$work/plain" | wc -l) -eq 1 ]] || fail "--comm"
+
+# More samples than 32 bits hold, as in profiles of memory.
+"${make[@]}" write pprof "$work/plain" "${place[@]}" samples=5000000000
+has "$("$unspool" profile --quiet --format folded "$work/plain")" '^worker;main;work 5000000000$' "5,000,000,000 samples"
+has "$("$unspool" profile --quiet --format tree --no-lines "$work/plain")" ' 5000000000 work ' "5,000,000,000 samples"
+"${make[@]}" write otlp "$work/plain" "${place[@]}"
+[[ $("$unspool" profile --quiet --format folded --pid 4242 "$work/plain" | wc -l) -eq 3 ]] || fail "--pid of OTLP"
+status=0
+"$unspool" profile --format folded --pid 4243 "$work/plain" >"$work/out" 2>"$work/error" || status=$?
+[[ $status -eq 3 && ! -s $work/out ]] || fail "--pid of another process: status $status"
+folded=$("$unspool" profile --quiet --format folded --comm 'all threads' --time 1700000000.000000006, "$work/plain")
+has "$folded" '^all threads;main 1$' "--time of OTLP"
+# Mappings of two processes at the same addresses.
+"${make[@]}" write pprof "$work/plain" "${place[@]}" twin=1
+folded=$("$unspool" profile --quiet --format folded "$work/plain")
+has "$folded" '^worker;main;work 3$' "mappings that overlap"
+has "$folded" '^main;main;twin.so.0x[0-9a-f]+ 6$' "mappings that overlap"
 
 # gzip, of two members; damaged; of perf's own format.
 "${make[@]}" write pprof "$work/packed" "${place[@]}" gzip=1

@@ -77,8 +77,10 @@ def write_pprof(options):
         return data(3, number(1, text[key]) + number(2, text[string]) + number(3, value))
 
     # Ids are not in order and not dense. Location 9 has a name without address, 11 a name at an address of no file.
-    samples = [([7, 5], [3, 30000000], "worker", 21), ([5], [1, 10000000], "main", 20),
+    samples = [([7, 5], [int(options.get("samples", 3)), 30000000], "worker", 21), ([5], [1, 10000000], "main", 20),
                ([9, 5], [2, 20000000], "main", 20), ([11, 7, 5], [4, 40000000], "main", 20)]
+    if options.get("twin"):
+        samples.append(([13, 5], [6, 60000000], "main", 20))
     for locations, values, thread, tid in samples:
         body = packed(1, locations) + packed(2, values) + label("thread", thread) + label("thread_id", "", tid)
         out += data(2, body + data(77, b"a field that is not known"))
@@ -86,6 +88,9 @@ def write_pprof(options):
     out += data(3, number(1, 4) + number(2, base) + number(3, base + size) + number(4, offset)
                 + number(5, text[options["path"]]) + number(6, build) + number(300, 5))
     out += data(3, number(1, 2) + number(2, 0x7F0000000000) + number(3, 0x7F0000010000) + number(5, text["/nowhere/lib.so"]))
+    if options.get("twin"):
+        out += data(3, number(1, 6) + number(2, base) + number(3, base + size) + number(5, text["/nowhere/twin.so"]))
+        out += data(4, number(1, 13) + number(2, 6) + number(3, work))
     given = options.get("given")
     named = data(4, number(1, 30) + (number(2, int(options["line"])) if "line" in options else b"")) if given else b""
     out += data(4, number(1, 7) + number(2, 4) + number(3, work) + data(200, b"unknown") + named)
