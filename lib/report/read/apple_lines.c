@@ -77,7 +77,7 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     size_t at = 0;
     struct uspi_span before = uspi_span_trim_right(ahead(line, at_address));
     const struct uspi_span rest = uspi_span_trim_left(uspi_span_after(line, after_address));
-    if (!uspi_take_symbol(rest, frame, &offset) || is_name_of_lldb(frame->name)) return false;
+    if (!uspi_take_symbol(rest, frame, &offset)) return false;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
     if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_is_invented(frame->name)) {
@@ -97,6 +97,7 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
         }
         if (is_load) take_second_name(rest, frame);
         if (!is_load && !uspi_is_header(frame->name) && !uspi_take_uuid(frame->name, frame)) {
+            if (is_name_of_lldb(frame->name)) return false;
             frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
             frame->name_offset = offset;
             return true;

@@ -104,7 +104,8 @@ static size_t replace_at(char *bytes, struct uspi_span line, size_t at) {
 size_t uspi_length_of_time(struct uspi_span line) {
     static const char form[] = "dddd-dd-ddTdd:dd:dd";
     size_t at = sizeof form - 1;
-    if (line.length <= at) return 0;
+    /* Most lines end here. */
+    if (line.length <= at || line.bytes[4] != '-') return 0;
     for (size_t i = 0; i < at; i++) {
         if (form[i] == 'd' ? !uspi_is_digit(line.bytes[i]) : line.bytes[i] != form[i]) return 0;
     }
