@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Compares `unspool profile` with `perf script` on recordings with stack dumps that perf makes here: a C program with 60
-# frames, and a Python interpreter, with and without inlined calls and lines. USP_BENCH_PYTHON names an interpreter with
-# debug information (default: python3). USP_BENCH_RECORDING names a recording to use instead of the two. Prints
-# processor time with all processes that were started (perf starts addr2line, and does not always wait for it), as
-# medians of rounds in turn, and the largest process's peak of memory. Run in the build folder.
+# frames, and a Python interpreter, with and without inlined calls and lines. Also compares `unspool profile` of that
+# interpreter's recording with one of ten times as long. USP_BENCH_PYTHON names an interpreter with debug information
+# (default: python3). USP_BENCH_RECORDING names a recording to use instead of all these. Prints processor time with all
+# processes that were started (perf starts addr2line, and does not always wait for it), as medians of rounds in turn, and
+# the largest process's peak of memory. Run in the build folder; takes a few minutes.
 set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
@@ -63,7 +64,8 @@ else
   "${record[@]}" -o "$work/trial" true >/dev/null 2>&1 || skip "perf may not record here"
   "${record[@]}" -o "$work/deep.data" "$work/deep" "$seconds"
   "${record[@]}" -o "$work/python.data" "${USP_BENCH_PYTHON:-python3}" "$work/busy.py" "$seconds"
-  recordings=("C=$work/deep.data" "Python=$work/python.data")
+  "${record[@]}" -o "$work/long.data" "${USP_BENCH_PYTHON:-python3}" "$work/busy.py" "$((10 * seconds))"
+  recordings=("C=$work/deep.data" "Python=$work/python.data" "long=$work/long.data")
 fi
 python3 - "$unspool" "${USP_BENCH_ROUNDS:-5}" "${recordings[@]}" <<'END_OF_PYTHON'
 import ctypes, os, statistics, subprocess, sys
@@ -97,14 +99,29 @@ def compare(name, what, goal, ours, theirs):
     print(f'{name}, {what}: unspool {a:.3f} s, {a_peak:.0f} MB; perf script {b:.3f} s, {b_peak:.0f} MB: '
           f'{ratio:.1f} times as long{verdict}', flush=True)
 
+def count_samples(path):
+    return len(subprocess.run(['perf', 'script', '-i', path, '-F', 'tid'], capture_output=True).stdout.splitlines())
+
+def compare_length(what, ours, short, long):
+    """A recording, and one with more samples of the same program: time and memory of unspool."""
+    (a, a_peak), (b, b_peak) = ([statistics.median(column) for column in zip(*side)] for side in
+                                zip(*((spend([*ours, short]), spend([*ours, long])) for _ in range(int(rounds)))))
+    more = count_samples(long) / count_samples(short)
+    print(f'Python, {more:.1f} times the samples, {what}: {a:.3f} s, {a_peak:.0f} MB; {b:.3f} s, {b_peak:.0f} MB: '
+          f'{b / a:.1f} times as long, goal {more:.1f}: {"reached" if b / a <= more else "missed"}; '
+          f'{b_peak / a_peak:.2f} times the memory, goal 1', flush=True)
+
 goals = {'C': (8, None), 'Python': (6, 20)}
-for recording in recordings:
-    name, path = recording.split('=', 1)
-    folded = [unspool, 'profile', '--quiet', '--format', 'folded']
+paths = dict(recording.split('=', 1) for recording in recordings)
+long = paths.pop('long', None)
+folded = [unspool, 'profile', '--quiet', '--format', 'folded']
+for name, path in paths.items():
     script = ['perf', 'script', '-i', path]
     names_goal, lines_goal = goals.get(name, (None, None))
-    print(f'{name}: {os.path.getsize(path) / 1e6:.1f} MB, '
-          f'{len(subprocess.run(script + ["-F", "tid"], capture_output=True).stdout.splitlines())} samples')
+    print(f'{name}: {os.path.getsize(path) / 1e6:.1f} MB, {count_samples(path)} samples')
     compare(name, 'names', names_goal, [*folded, path], [*script, '--no-inline'])
     compare(name, 'names, inlined calls, lines', lines_goal, [*folded, '--lines', path], script)
+if long is not None:
+    compare_length('names', folded, paths['Python'], long)
+    compare_length('names, inlined calls, lines', [*folded, '--lines'], paths['Python'], long)
 END_OF_PYTHON
