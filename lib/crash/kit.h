@@ -92,6 +92,13 @@ void uspi_crash_find_messages(struct uspi_crash_messages *messages);
  * *key: which one it is. The kit's images and the thread's stack must be known. Async-signal-safe. */
 bool uspi_crash_read_message(struct uspi_crash_kit *kit, const struct usp_stack *stack, unsigned i, const char **key);
 
+/* Puts the message that an image of an Apple system has left about the crash (section __crash_info: Swift's runtime,
+ * libdispatch, libc, libc++abi) into kit->callback_text. Returns whether there is one. Async-signal-safe. */
+bool uspi_crash_read_info(struct uspi_crash_kit *kit, const struct usp_image *image);
+
+/* Returns the kit's image that contains an address; NULL: none (walk.c). Async-signal-safe. */
+const struct usp_image *uspi_crash_image_at(const struct uspi_crash_kit *kit, usp_addr address);
+
 /* ---- files of a directory (folder.c) ---- */
 
 /* A run, as its file says. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages about the crash that the C library and C++ leave in memory: the text with which glibc ends a process (assert,
+/* Messages about the crash that the C library, C++ and Apple's libraries leave in memory: the text with which glibc ends a process (assert,
  * a damaged heap or stack), and the uncaught C++ exception. No code of the program runs: everything is copied, each copy
  * is checked. Layouts: glibc include/stdlib.h (struct abort_msg_s), Itanium C++ ABI: Exception Handling 2.2 and C++ ABI
  * 2.9.5, GCC libstdc++-v3/libsupc++/unwind-cxx.h, LLVM libcxxabi/src/cxa_exception.h. */
 #include "lib/crash/kit.h"
 
 #include "lib/base/text.h"
+#include "lib/object/macho.h"
 
 #define WORD         sizeof(uintptr_t)
 #define PAGE         4096u /* the smallest of our processors */
@@ -153,6 +154,38 @@ static bool is_in_cxx(const struct uspi_crash_kit *kit, const struct usp_stack *
         if (stack->frames[i].pc >= image->load_address && stack->frames[i].pc < image->end) return true;
     }
     return false;
+}
+
+/* ---- Apple's __crash_info ---- */
+
+/* Version 4 and later begin so, whatever follows: version, message, signature, backtrace, second message (libplatform
+ * private/CrashReporterClient.h). All have 64 bits. */
+enum { INFO_LEAST = 40, INFO_MESSAGE = 8, INFO_SECOND = 32, INFO_VERSION = 4 };
+
+static size_t copy_info_text(const struct uspi_crash_kit *kit, uint64_t at, char *to, size_t size) {
+    at &= ~kit->target.pac_mask;
+    return at <= UINTPTR_MAX ? copy_text((uintptr_t)at, to, size) : 0;
+}
+
+bool uspi_crash_read_info(struct uspi_crash_kit *kit, const struct usp_image *image) {
+    const struct usp_memory memory = {uspi_os_read, NULL};
+    const struct uspi_source source = uspi_source_of_memory(&memory, "image");
+    struct uspi_macho macho;
+    struct uspi_macho_section section;
+    uint8_t info[INFO_LEAST];
+    char *const to = kit->callback_text;
+    const size_t room = sizeof kit->callback_text;
+    to[0] = '\0';
+    if (uspi_macho_open(&macho, uspi_bytes_at(&source, image->load_address), NULL) != USP_OK) return false;
+    if (uspi_macho_find_section(&macho, "__crash_info", &section, NULL) != USP_OK) return false;
+    if (section.size < INFO_LEAST || uspi_os_read(NULL, section.address + image->slide, info, sizeof info) != USP_OK)
+        return false;
+    if (uspi_le64(info) < INFO_VERSION) return false;
+    size_t used = copy_info_text(kit, uspi_le64(info + INFO_MESSAGE), to, room);
+    if (used > 0 && to[used - 1] != '\n' && used + 2 < room) to[used++] = '\n';
+    used += copy_info_text(kit, uspi_le64(info + INFO_SECOND), to + used, room - used);
+    while (used > 0 && to[used - 1] == '\n') to[--used] = '\0';
+    return used > 0;
 }
 
 bool uspi_crash_read_message(struct uspi_crash_kit *kit, const struct usp_stack *stack, unsigned i, const char **key) {

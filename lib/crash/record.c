@@ -184,6 +184,26 @@ static void put_messages(struct uspi_crash_kit *kit, const struct usp_stack *sta
     memset(kit->callback_text, 0, sizeof kit->callback_text);
 }
 
+/* How many images of the crashed stack are asked for a message. Others may have old ones, of another matter. */
+#define INFOS_MAX 16u
+
+/* Puts the messages of the images that the crashed thread runs in. */
+static void put_infos(struct uspi_crash_kit *kit, const struct usp_stack *stack) {
+    const struct usp_image *asked[INFOS_MAX];
+    size_t count = 0;
+    for (uint32_t i = 0; i < stack->count && count < INFOS_MAX; i++) {
+        const struct usp_image *image = uspi_crash_image_at(kit, stack->frames[i].pc);
+        size_t k = 0;
+        while (k < count && asked[k] != image) k++;
+        if (image == NULL || k < count) continue;
+        asked[count++] = image;
+        const char *name = strrchr(image->path, '/');
+        if (uspi_crash_read_info(kit, image))
+            put_note(kit, USP_NOTE_MESSAGE, 0, name != NULL ? name + 1 : image->path, kit->callback_text);
+    }
+    memset(kit->callback_text, 0, sizeof kit->callback_text);
+}
+
 static void put_held_thread(void *context, const struct uspi_stopped_thread *thread) {
     struct uspi_crash_kit *kit = context;
     struct uspi_thread_copy copy;
@@ -253,6 +273,7 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     uspi_raw_put_crash(&kit->sink, &what);
     put_stack(kit, &copy, true, &stack);
     if (strcmp(usp_signal_string(uspi_os_kind(), crash->signal), "SIGABRT") == 0) put_messages(kit, &stack);
+    if (uspi_os_kind() == USP_OS_DARWIN) put_infos(kit, &stack);
     for (size_t i = 0; i < kit->image_count; i++) uspi_raw_put_image(&kit->sink, &kit->images[i]);
     put_other_threads(kit);
     uspi_raw_end(&kit->sink);

@@ -19,7 +19,7 @@ struct surroundings {
     struct usp_unwind_tables tables;
 };
 
-static const struct usp_image *image_at(const struct uspi_crash_kit *kit, usp_addr address) {
+const struct usp_image *uspi_crash_image_at(const struct uspi_crash_kit *kit, usp_addr address) {
     size_t low = 0, high = kit->image_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -49,7 +49,7 @@ static bool is_published(const struct uspi_own_code *code, const struct usp_imag
 static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
     struct surroundings *s = context;
     const struct usp_memory memory = {uspi_os_read, NULL};
-    const struct usp_image *image = image_at(s->kit, pc);
+    const struct usp_image *image = uspi_crash_image_at(s->kit, pc);
     if (image == NULL) return USP_ERROR_NOT_FOUND;
     if (is_published(&s->code, image, pc)) return uspi_image_tables_at(s->code.tables, pc, tables);
     if (s->located != image) uspi_image_tables_locate(image, &memory, &s->tables);
@@ -60,7 +60,7 @@ static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *table
 
 static int region_at(void *context, usp_addr pc, struct usp_region *region) {
     const struct surroundings *s = context;
-    const struct usp_image *image = image_at(s->kit, pc);
+    const struct usp_image *image = uspi_crash_image_at(s->kit, pc);
     /* Generated code can be anywhere else. */
     if (image == NULL) return USP_ERROR_ABSENT;
     if (pc < image->text_low || pc >= image->text_high) return USP_ERROR_NOT_FOUND;

@@ -160,6 +160,63 @@ START_TEST(test_late_image) {
 }
 END_TEST
 
+/* A library with a message: Swift's runtime, libc. The version may be a later one. The crashed thread runs in it. */
+static _Alignas(4096) uint8_t speaker[4096];
+
+static void put(size_t at, uint64_t value, size_t n) { memcpy(speaker + at, &value, n); }
+
+static void make_speaker(uint64_t version, uint64_t size) {
+    enum { SECTION = 32 + 72, INFO = 1024, FIRST = 1200, SECOND = 1300, CODE_AT = 2048 };
+    const struct usp_image *any;
+    uint32_t ticket;
+    any = usp_images_get(usp_images_acquire(&ticket), 0);
+    usp_images_release(ticket);
+    memset(speaker, 0, sizeof speaker);
+    /* The header is that of the other images, with one command. */
+    memcpy(speaker, (const void *)(uintptr_t)any->load_address, 32);
+    put(12, 6, 4);
+    put(16, 1, 4);
+    put(20, 152, 4);
+    put(32, 0x19, 4);
+    put(36, 152, 4);
+    memcpy(speaker + 40, "__TEXT", 6);
+    put(64, sizeof speaker, 8);
+    put(80, sizeof speaker, 8);
+    put(88, 5, 4);
+    put(92, 5, 4);
+    put(96, 1, 4);
+    memcpy(speaker + SECTION, "__crash_info", 12);
+    memcpy(speaker + SECTION + 16, "__TEXT", 6);
+    put(SECTION + 32, INFO, 8);
+    put(SECTION + 40, size, 8);
+    put(INFO, version, 8);
+    put(INFO + 8, (uintptr_t)speaker + FIRST, 8);
+    put(INFO + 32, (uintptr_t)speaker + SECOND, 8);
+    strcpy((char *)speaker + FIRST, "Fatal error: no cart\n");
+    strcpy((char *)speaker + SECOND, "Cart.swift:31");
+    fake.images[5] = (struct fake_image){(uintptr_t)speaker, "/usr/lib/swift/libswiftCore.dylib"};
+    fake_load(5);
+    fake.threads[CALLER].pc = (uintptr_t)speaker + CODE_AT;
+    interrupt(&context, &fake.threads[CALLER]);
+}
+
+START_TEST(test_message_of_library) {
+    static const struct {
+        uint64_t version, size;
+        bool is_read;
+    } infos[] = {{5, 64, true}, {9, 328, true}, {4, 40, true}, {3, 40, false}, {5, 32, false}};
+    if (sizeof(void *) != 8) return;
+    install();
+    make_speaker(infos[_i].version, infos[_i].size);
+    ck_assert(crash(TRAP, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    ck_assert_uint_eq(usp_snapshot_get_thread(s, 0)->stack.frames[0].pc, fake.threads[CALLER].pc);
+    ck_assert_int_eq(has_note(s, USP_NOTE_MESSAGE, "libswiftCore.dylib", "Fatal error: no cart\nCart.swift:31"),
+                     infos[_i].is_read);
+    usp_snapshot_free(s);
+}
+END_TEST
+
 static void tell(void *told, char *text, size_t size) {
     (void)told;
     snprintf(text, size, "from the callback");
@@ -424,5 +481,6 @@ TCase *case_of_crashes(void) {
               test_install_and_uninstall, test_install_fails, test_thread_that_cannot_be_stopped, test_slow_kernel);
     add_loop_tests(tests, 0, ELEMENTS(crash_signals), test_each_signal_ends_the_process);
     add_loop_tests(tests, 0, 11, test_each_call_fails);
+    add_loop_tests(tests, 0, 5, test_message_of_library);
     return tests;
 }
