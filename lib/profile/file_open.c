@@ -8,6 +8,10 @@
 /* Maximum size of a profile, decompressed. Positions in it have 32 bits. */
 #define SIZE_LIMIT ((size_t)1 << 30)
 
+/* A gzip file may grow by this factor beyond the size that any may have, so that a small one does not take all memory. */
+#define GROWTH_MAX ((size_t)64)
+#define GROWN_FREE ((size_t)64 << 20)
+
 static int fail(char *error, size_t size, int status, const char *text) {
     if (error != NULL && size > 0) snprintf(error, size, "%s", text);
     return status;
@@ -19,9 +23,11 @@ static int unpack(struct usp_profile_file *file, char *error, size_t error_size)
     const uint8_t *bytes = (const uint8_t *)file->bytes.bytes;
     file->was_packed = file->bytes.length >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
     if (file->was_packed) {
-        const int status = uspi_decompress_gzip(bytes, file->bytes.length, SIZE_LIMIT, &file->unpacked, &size);
+        const size_t n = file->bytes.length;
+        const size_t limit = n < (SIZE_LIMIT - GROWN_FREE) / GROWTH_MAX ? GROWN_FREE + n * GROWTH_MAX : SIZE_LIMIT;
+        const int status = uspi_decompress_gzip(bytes, n, limit, &file->unpacked, &size);
         if (status == USP_ERROR_FORMAT)
-            return fail(error, error_size, status, "its gzip data is damaged, cut off, or larger than 1 GB");
+            return fail(error, error_size, status, "its gzip data is damaged or cut off, or grows too much");
         if (status == USP_ERROR_UNSUPPORTED)
             return fail(error, error_size, status, "it is compressed, and the library zlib is missing");
         if (status != USP_OK) return fail(error, error_size, status, usp_status_string(status));

@@ -169,6 +169,17 @@ static bool read_function(struct usp_profile_file *file, struct uspi_span messag
     return true;
 }
 
+/* Whether an item of a table has the id that pprof requires. An item without one is a damage: empty messages would take
+ * far more memory than they have bytes. */
+static bool has_id(struct usp_profile_file *file, struct uspi_span message, uint8_t id) {
+    if (id == 0 || uspi_proto_find(message, id).value != 0) return true;
+    if (file->damage == USP_OK) {
+        file->damage = USP_ERROR_FORMAT;
+        file->read = (size_t)(message.bytes - file->bytes.bytes);
+    }
+    return false;
+}
+
 /* Reads a message that has tables. Returns false when memory is exhausted. */
 static bool read_tables(struct usp_profile_file *file, struct uspi_span message) {
     const struct uspi_file_layout *layout = file->layout;
@@ -178,9 +189,12 @@ static bool read_tables(struct usp_profile_file *file, struct uspi_span message)
     bool is_done = true;
     for (; is_done && uspi_proto_next(message, &at, &field); from = at) {
         if (field.wire != USPI_PROTO_BYTES) continue;
-        if (field.number == layout->mappings) is_done = read_mapping(file, field.bytes);
-        if (field.number == layout->locations) is_done = read_location(file, field.bytes);
-        if (field.number == layout->functions) is_done = read_function(file, field.bytes);
+        if (field.number == layout->mappings && has_id(file, field.bytes, layout->mapping.id))
+            is_done = read_mapping(file, field.bytes);
+        if (field.number == layout->locations && has_id(file, field.bytes, layout->location.id))
+            is_done = read_location(file, field.bytes);
+        if (field.number == layout->functions && has_id(file, field.bytes, layout->function.id))
+            is_done = read_function(file, field.bytes);
         if (field.number == layout->strings)
             is_done = add_position(&file->strings, &file->string_count, &file->string_capacity, before + from);
         if (layout->stacks != 0 && field.number == layout->stacks)

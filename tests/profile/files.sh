@@ -132,6 +132,14 @@ folded=$("$unspool" profile --quiet --format folded "$work/plain")
 has "$folded" '^worker;main;work 3$' "mappings that overlap"
 has "$folded" '^main;main;twin.so.0x[0-9a-f]+ 6$' "mappings that overlap"
 
+# A location without an id is a damage.
+{ cat "$work/plain" && printf '\x22\x02\x18\x05'; } >"$work/idless"
+status=0
+"$unspool" profile --format folded "$work/idless" >"$work/out" 2>"$work/error" || status=$?
+[[ $status -eq 1 ]] || fail "a location without an id: status $status"
+has "$(<"$work/out")" '^worker;main;work 3$' "a location without an id"
+has "$(<"$work/error")" 'is damaged after' "a location without an id"
+
 # gzip, of two members; damaged; of perf's own format.
 "${make[@]}" write pprof "$work/packed" "${place[@]}" gzip=1
 if $zlib; then
@@ -142,7 +150,8 @@ if $zlib; then
   { head -c $((size / 2)) "$work/packed" && printf x && tail -c +$((size / 2 + 2)) "$work/packed"; } >"$work/damaged"
   head -c $((size - 3)) "$work/packed" >"$work/cut"
   { cat "$work/packed" && echo more; } >"$work/more"
-  for name in damaged cut more; do
+  head -c 100000000 /dev/zero | gzip -c >"$work/bomb"
+  for name in damaged cut more bomb; do
     status=0
     "$unspool" profile "$work/$name" >"$work/out" 2>"$work/error" || status=$?
     [[ $status -eq 3 && ! -s $work/out ]] || fail "gzip, $name: status $status"
