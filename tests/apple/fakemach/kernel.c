@@ -688,17 +688,33 @@ int pthread_kill(pthread_t thread, int number) {
     return 0;
 }
 
+/* Functions of the test as handlers for the layer, and the layer's as handlers for the test: a function is called as it
+ * is declared. */
+static fake_handler of_test[32];
+static struct sigaction of_layer[32];
+
+static void call_test(int number, siginfo_t *info, void *context) { of_test[number](number, info, context); }
+
+static void call_layer(int number, void *info, void *context) { of_layer[number].sa_sigaction(number, info, context); }
+
 void fake_set_action(int number, fake_handler handler) {
     memset(&actions[number], 0, sizeof actions[number]);
     if (handler == FAKE_IGNORED) {
         actions[number].sa_handler = SIG_IGN;
     } else if (handler != FAKE_DEFAULT) {
-        actions[number].sa_sigaction = (void (*)(int, siginfo_t *, void *))handler;
+        of_test[number] = handler;
+        actions[number].sa_sigaction = call_test;
         actions[number].sa_flags = SA_SIGINFO;
     }
 }
 
-fake_handler fake_action(int number) { return (fake_handler)actions[number].sa_sigaction; }
+fake_handler fake_action(int number) {
+    const struct sigaction *action = &actions[number];
+    if ((action->sa_flags & SA_SIGINFO) == 0) return action->sa_handler == SIG_IGN ? FAKE_IGNORED : FAKE_DEFAULT;
+    if (action->sa_sigaction == call_test) return of_test[number];
+    of_layer[number] = *action;
+    return call_layer;
+}
 
 bool fake_signal(int number, int code, uintptr_t address, void *context) {
     siginfo_t info;

@@ -64,7 +64,7 @@ void handle_signal(size_t at, bool on_alternate);
 
 /* The context that a handler of the thread gets, at its present registers: at most 64 bytes, then 400 of registers. */
 struct fake_context {
-    uint8_t bytes[64];
+    _Alignas(16) uint8_t bytes[64];
     uint8_t machine[400];
 };
 void interrupt(struct fake_context *context, const struct fake_thread *t);
