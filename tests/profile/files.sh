@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     return (int)(work((unsigned long)argc) & 1);
 }
 END
-"${cc[@]}" -O2 -g -Wl,--build-id=sha1 -o "$work/program" "$work/program.c"
+"${cc[@]}" -O2 -g -gdwarf-4 -Wl,--build-id=sha1 -o "$work/program" "$work/program.c"
 { read -ra place && read -ra truth; } < <("${make[@]}" place "$work/program" 555500000000)
 [[ ${truth[0]} == add:* && ${truth[1]} == work:* ]] || skip "addr2line finds no inlined call: ${truth[*]}"
 inlined=${truth[0]#*:} outer=${truth[1]#*:}

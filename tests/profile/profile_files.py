@@ -59,6 +59,8 @@ def place(program, slide):
         found = output_of("addr2line", "-i", "-f", "-e", program, hex(work)).splitlines()
         if len(found) == 4:
             break
+    else:
+        found = ["none", ":0"] * 2
     slide = int(slide, 16) if address < 0x1000000 and offset & ~0xFFF == address & ~0xFFF else 0
     values = dict(base=address - extra + slide, size=(extra + size + 0xFFF) & ~0xFFF, offset=offset - extra,
                   work=work + slide, main=symbols["main"][0] + slide)
