@@ -41,11 +41,15 @@ USP_API void usp_crash_options_init(struct usp_crash_options *options);
  * Apple systems SIGEMT. Signals that the program ignores stay ignored. Handlers that were installed before are called
  * once, after the report is written. If such a handler repairs the fault, the report is removed: when the handler
  * returns, or, if it leaves by longjmp, at the next crash and at the clean end. Otherwise the signal ends the process as
- * it would have without this call, on Linux with its original siginfo. Calls usp_prepare with its defaults if necessary.
- * Gives the calling thread an alternate signal stack, as usp_crash_thread_begin does.
+ * it would have without this call, on Linux with its original siginfo. Gives the calling thread an alternate signal
+ * stack, as usp_crash_thread_begin does.
+ *
+ * On Linux it does no work for each image: images and unwind tables are found at the crash, without the loader. It takes
+ * the signal of usp_prepare, with its defaults, unless that was called; usp_prepare can be called later for captures.
+ * On Apple systems it calls usp_prepare with its defaults if necessary.
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_BUSY when it is installed, USP_ERROR_NO_MEMORY, USP_ERROR_PERMISSION,
- * USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED, the result of usp_prepare. In a child
+ * USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED, or a failure of usp_prepare. In a child
  * of fork nothing is recorded before the child calls it again. Not async-signal-safe: it allocates and writes files. */
 USP_API int usp_crash_install(const struct usp_crash_options *options);
 

@@ -30,9 +30,8 @@ void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behin
     forget_unreadable(cache);
 }
 
-/* Makes a cache that cannot be confirmed. */
-static void set_up(struct uspi_page_cache *cache, uint32_t page_size, uint32_t page_count,
-                   struct uspi_cached_page *pages, uint8_t *bytes, struct usp_memory behind) {
+void uspi_page_cache_in(struct uspi_page_cache *cache, uint32_t page_size, uint32_t page_count,
+                        struct uspi_cached_page *pages, uint8_t *bytes, struct usp_memory behind) {
     cache->page_size = page_size;
     cache->page_count = page_count;
     cache->pages = pages;
@@ -47,7 +46,7 @@ static struct uspi_page_cache *create(struct usp_memory behind, bool is_confirme
     struct heap_pages *heap = malloc(sizeof *heap + HEAP_BYTES * (is_confirmed ? 2 : 1));
     if (heap == NULL) return NULL;
     struct uspi_page_cache *cache = &heap->cache;
-    set_up(cache, USPI_LEAST_PAGE, HEAP_PAGES, heap->pages, heap->bytes, behind);
+    uspi_page_cache_in(cache, USPI_LEAST_PAGE, HEAP_PAGES, heap->pages, heap->bytes, behind);
     if (is_confirmed) cache->again = heap->bytes + HEAP_BYTES;
     return cache;
 }
@@ -63,11 +62,11 @@ struct uspi_page_cache *uspi_page_cache_before(struct usp_memory *memory) {
 }
 
 void uspi_walk_pages_init(struct uspi_walk_pages *pages, struct usp_memory behind) {
-    set_up(&pages->cache, USPI_WALK_PAGE_SIZE, USPI_WALK_PAGES, pages->pages, pages->bytes, behind);
+    uspi_page_cache_in(&pages->cache, USPI_WALK_PAGE_SIZE, USPI_WALK_PAGES, pages->pages, pages->bytes, behind);
 }
 
 struct usp_memory uspi_header_pages_init(struct uspi_header_pages *pages, struct usp_memory behind) {
-    set_up(&pages->cache, USPI_HEADER_PAGE_SIZE, USPI_HEADER_PAGES, pages->pages, pages->bytes, behind);
+    uspi_page_cache_in(&pages->cache, USPI_HEADER_PAGE_SIZE, USPI_HEADER_PAGES, pages->pages, pages->bytes, behind);
     return (struct usp_memory){uspi_page_cache_read, &pages->cache};
 }
 

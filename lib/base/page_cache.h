@@ -45,6 +45,13 @@ struct uspi_page_cache *uspi_page_cache_create(struct usp_memory behind);
 /* Returns how many bytes uspi_page_cache_create allocates. */
 size_t uspi_page_cache_created_size(void);
 
+/* ---- in the caller's memory ---- */
+
+/* Makes a cache of page_count pages, a multiple of 4, in the caller's memory: `bytes` has room for all of them. The page
+ * size is a power of two, at most USPI_LEAST_PAGE. Async-signal-safe. */
+void uspi_page_cache_in(struct uspi_page_cache *cache, uint32_t page_size, uint32_t page_count,
+                        struct uspi_cached_page *pages, uint8_t *bytes, struct usp_memory behind);
+
 /* Empties the cache. */
 void uspi_page_cache_init(struct uspi_page_cache *cache, struct usp_memory behind);
 

@@ -132,6 +132,7 @@ int usp_prepare(const struct usp_prepare_options *options) {
     uspi_os_learn_thread();
     /* Captures also work without these caches, with more system calls. */
     give_text_pages(take_text_pages());
+    atomic_store(&uspi_capture_state.is_prepared, true);
     return listed == USP_ERROR_NO_MEMORY ? listed : USP_OK;
 }
 
@@ -145,13 +146,21 @@ void usp_prepare_options_init(struct usp_prepare_options *options) {
     options->table_limit = USPI_TABLE_LIMIT;
 }
 
-bool usp_is_prepared(void) { return uspi_os_is_prepared(); }
+bool usp_is_prepared(void) { return atomic_load(&uspi_capture_state.is_prepared) && uspi_os_is_prepared(); }
 
-int uspi_capture_prepare(void) { return uspi_os_is_prepared() ? USP_OK : usp_prepare(NULL); }
+int uspi_capture_prepare(void) { return usp_is_prepared() ? USP_OK : usp_prepare(NULL); }
+
+int uspi_capture_prepare_stops(void) {
+    struct usp_prepare_options options;
+    if (uspi_os_is_prepared()) return USP_OK;
+    usp_prepare_options_init(&options);
+    return uspi_os_prepare(&options);
+}
 
 int usp_thread_prepare(void) { return uspi_os_learn_thread(); }
 
 void usp_shutdown(void) {
+    atomic_store(&uspi_capture_state.is_prepared, false);
     uspi_os_shutdown();
     for (unsigned i = 0; i < USPI_TEXT_PAGES; i++) free(atomic_exchange(&uspi_capture_state.text_pages[i], NULL));
     uspi_by_rules_end();

@@ -91,6 +91,9 @@ struct uspi_capture_state {
      * NULL, and so owns the cache until it puts it back. usp_shutdown frees them. */
     struct uspi_page_cache *_Atomic text_pages[USPI_TEXT_PAGES];
 
+    /* usp_prepare has prepared everything; false: nothing, or only what stops threads (uspi_capture_prepare_stops). */
+    _Atomic(bool) is_prepared;
+
     struct uspi_code_settings code; /* usp_shutdown frees the rules and restores the defaults */
     struct uspi_known_roots roots;  /* usp_shutdown forgets them */
 
@@ -102,6 +105,10 @@ extern struct uspi_capture_state uspi_capture_state;
 /* Calls usp_prepare with its defaults unless the program has called it: options that the program chose stay in force.
  * For every function that needs it and is not async-signal-safe. Returns as usp_prepare does. (capture.c) */
 int uspi_capture_prepare(void);
+
+/* Prepares what stops other threads, with the defaults of usp_prepare, unless that was done: no list of images, no
+ * unwind tables. Its cost does not depend on the images. Returns as usp_prepare does. (capture.c) */
+int uspi_capture_prepare_stops(void);
 
 /* Returns the process's object, which the first call makes, or NULL when memory is exhausted. `kind` is the same for
  * each call with this `which`. Thread-safe: it takes no lock; of two objects that are made at once, one is freed. */

@@ -97,7 +97,7 @@ static long read_file(const char *directory, const char *name, const char *endin
     struct uspi_os_file file;
     if (strlen(name) >= USPI_CRASH_NAME) return -1;
     snprintf(file_name, sizeof file_name, "%s%s", name, ending);
-    if (uspi_os_jit_file_in(directory, file_name, &file) != USP_OK) return -1;
+    if (uspi_os_trusted_file(directory, file_name, &file) != USP_OK) return -1;
     if (size != NULL) *size = file.size;
     if (n > file.size) n = (size_t)file.size;
     const int status = uspi_os_file_read(&file, 0, to, n);

@@ -28,6 +28,7 @@ static void copy_cut(char *to, size_t size, const char *from) {
     to[length] = '\0';
 }
 
+/* Where the system does not say which program this is, its list of images does. */
 static void find_program(struct uspi_crash_kit *kit) {
     uint32_t ticket;
     const struct usp_images *images = usp_images_acquire(&ticket);
@@ -50,9 +51,10 @@ static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, 
     kit->options.version = kit->version;
     kit->file.descriptor = -1;
     kit->started = uspi_os_wall_clock();
-    find_program(kit);
     uspi_crash_find_messages(&kit->messages);
     (void)uspi_os_run_describe(&kit->facts);
+    copy_cut(kit->program, sizeof kit->program, kit->facts.program);
+    if (kit->program[0] == '\0') find_program(kit);
     struct uspi_text text = uspi_text_in(kit->run, sizeof kit->run);
     uspi_put_hex(&text, kit->started, 16);
     uspi_put(&text, "-", 1);
@@ -124,7 +126,8 @@ int usp_crash_install(const struct usp_crash_options *options) {
     usp_crash_options_init(&completed);
     if (options == NULL || !USPI_COMPLETE(&completed, options) || !are_valid(&completed)) return USP_ERROR_ARGUMENT;
     if (uspi_os_crash_context() != NULL) return USP_ERROR_BUSY;
-    int status = uspi_capture_prepare();
+    /* On Linux images and unwind tables are found at the crash. */
+    int status = uspi_os_kind() == USP_OS_LINUX ? uspi_capture_prepare_stops() : uspi_capture_prepare();
     /* The program may change its working folder. */
     if (status == USP_OK) status = uspi_os_absolute_path(completed.directory, directory, sizeof directory);
     if (status == USP_OK) status = uspi_os_make_folder(directory);

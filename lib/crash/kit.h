@@ -4,6 +4,7 @@
 #ifndef USPI_CRASH_KIT_H
 #define USPI_CRASH_KIT_H
 
+#include "lib/base/page_cache.h"
 #include "lib/os/os.h"
 #include "lib/snapshot/raw.h"
 
@@ -15,7 +16,9 @@
 #define USPI_CRASH_CRUMBS   64u
 #define USPI_CRASH_IMAGES   4096u
 #define USPI_CRASH_PATHS    ((size_t)1 << 20) /* bytes of all images' paths */
-#define USPI_CRASH_RESERVED 262144u           /* bytes that a report has on the disk beforehand */
+#define USPI_CRASH_PAGES    512u
+#define USPI_CRASH_PAGE     1024u
+#define USPI_CRASH_RESERVED 262144u /* bytes that a report has on the disk beforehand */
 
 /* A value or a breadcrumb. The version is odd while it is being written, 0 before it was written first. */
 struct uspi_crash_value {
@@ -38,7 +41,7 @@ struct uspi_crash_messages {
 struct uspi_crash_kit {
     size_t size;                      /* of the mapping */
     struct usp_crash_options options; /* `directory` and `version` point to the following copies */
-    char directory[USPI_CRASH_PATH], version[64], program[USPI_CRASH_PATH];
+    char directory[USPI_CRASH_PATH], version[64], program[USPI_OS_PROGRAM_MAX];
     char run[USPI_CRASH_NAME]; /* the name of this run: its files begin with it */
     struct uspi_os_run facts;
     uint64_t started;
@@ -60,14 +63,23 @@ struct uspi_crash_kit {
     struct usp_target target; /* of this process; describing it may call libpthread, which must not happen later */
     uint64_t deadline;
 
-    struct usp_image images[USPI_CRASH_IMAGES]; /* by ascending address */
+    /* The images that are known: those of the crashed thread's frames, then all. By ascending address, with their unwind
+     * tables, which are located when a walk first asks for them. */
+    struct usp_image images[USPI_CRASH_IMAGES];
+    struct usp_unwind_tables tables[USPI_CRASH_IMAGES];
+    bool has_tables[USPI_CRASH_IMAGES];
     size_t image_count, paths_used;
+    bool adds_images; /* an image that a walk needs is searched for; otherwise all are known */
     union {
         uint64_t aligned;
         void *pointer;
         uint8_t bytes[USPI_OS_MAPPED_ROOM];
     } room;
     char paths[USPI_CRASH_PATHS];
+    /* Code and tables that walks have read; threads that run may change them. */
+    struct uspi_page_cache cache;
+    struct uspi_cached_page pages[USPI_CRASH_PAGES];
+    uint8_t page_bytes[USPI_CRASH_PAGES * USPI_CRASH_PAGE];
     char callback_text[USP_CRASH_CALLBACK_SIZE];
     uint8_t tail[USP_CRASH_CALLBACK_SIZE + 256]; /* the records that replace the end of a report */
     struct usp_frame frames[];                   /* options.max_frames */
@@ -80,6 +92,20 @@ void uspi_crash_retract(void *context);
 
 /* Makes the file of the next report. Returns an enum usp_status. Async-signal-safe. */
 int uspi_crash_make_file(struct uspi_crash_kit *kit);
+
+/* Begin with no image, or with all of this process; fill *place as uspi_os_images_mapped does, and return its result
+ * (images.c). Async-signal-safe. */
+void uspi_crash_forget_images(struct uspi_crash_kit *kit);
+int uspi_crash_find_images(struct uspi_crash_kit *kit, struct uspi_os_place *place);
+
+/* Returns the image that contains an address, or NULL. Searches for it if kit->adds_images. Async-signal-safe. */
+const struct usp_image *uspi_crash_image_at(struct uspi_crash_kit *kit, usp_addr address);
+
+/* Replaces the name in a home folder of macOS by USER (images.c). Async-signal-safe. */
+void uspi_crash_hide_home(char *path);
+
+/* Empties the cache of what walks have read (walk.c). Async-signal-safe. */
+void uspi_crash_forget_pages(struct uspi_crash_kit *kit);
 
 /* Walks the stack of a thread, whose memory `copy` shows (walk.c): first that of the calling thread (is_own), then those
  * of threads that are held. Async-signal-safe. */
@@ -95,9 +121,6 @@ bool uspi_crash_read_message(struct uspi_crash_kit *kit, const struct usp_stack 
 /* Puts the message that an image of an Apple system has left about the crash (section __crash_info: Swift's runtime,
  * libdispatch, libc, libc++abi) into kit->callback_text. Returns whether there is one. Async-signal-safe. */
 bool uspi_crash_read_info(struct uspi_crash_kit *kit, const struct usp_image *image);
-
-/* Returns the kit's image that contains an address; NULL: none (walk.c). Async-signal-safe. */
-const struct usp_image *uspi_crash_image_at(const struct uspi_crash_kit *kit, usp_addr address);
 
 /* ---- files of a directory (folder.c) ---- */
 

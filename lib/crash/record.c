@@ -77,47 +77,9 @@ static void put_notes(struct uspi_crash_kit *kit) {
 
 /* ---- images ---- */
 
-/* Replaces the name in a home folder of macOS by USER. */
-static void hide_home(char *path) {
-    if (strncmp(path, "/Users/", 7) != 0 || strncmp(path + 7, "Shared/", 7) == 0) return;
-    char *rest = strchr(path + 7, '/');
-    if (rest == NULL || rest - path < 11) return;
-    memcpy(path + 7, "USER", 4);
-    memmove(path + 11, rest, strlen(rest) + 1);
-}
-
-/* Sorts the images by address (shell sort): loaders that announce images do so in any order. */
-static void sort_images(struct uspi_crash_kit *kit) {
-    struct usp_image *const images = kit->images;
-    for (size_t gap = kit->image_count / 2; gap > 0; gap /= 2) {
-        for (size_t i = gap; i < kit->image_count; i++) {
-            size_t j = i;
-            if (images[j - gap].load_address <= images[i].load_address) continue;
-            const struct usp_image moved = images[i];
-            for (; j >= gap && images[j - gap].load_address > moved.load_address; j -= gap) images[j] = images[j - gap];
-            images[j] = moved;
-        }
-    }
-}
-
-static int add_image(void *context, const struct usp_image *image) {
-    struct uspi_crash_kit *kit = context;
-    const size_t length = strlen(image->path) + 1;
-    if (kit->image_count == USPI_CRASH_IMAGES || length > USPI_CRASH_PATHS - kit->paths_used) return USP_ERROR_FULL;
-    struct usp_image *added = &kit->images[kit->image_count++];
-    *added = *image;
-    added->path = memcpy(kit->paths + kit->paths_used, image->path, length);
-    if (uspi_os_kind() == USP_OS_DARWIN) hide_home(kit->paths + kit->paths_used);
-    kit->paths_used += length;
-    return USP_OK;
-}
-
 static void find_images(struct uspi_crash_kit *kit, struct uspi_raw_crash *crash) {
-    struct uspi_images_found found = {.add = add_image, .context = kit};
     struct uspi_os_place place = {.address = crash->fault_address};
-    kit->image_count = kit->paths_used = 0;
-    const int status = uspi_os_images_mapped(kit->room.bytes, &found, &place);
-    sort_images(kit);
+    const int status = uspi_crash_find_images(kit, &place);
     if ((crash->flags & USPI_RAW_CRASH_ADDRESS) != 0 && status == USP_OK) crash->flags |= USPI_RAW_CRASH_PLACE;
     crash->place_low = place.low;
     crash->place_high = place.high;
@@ -151,9 +113,8 @@ static void put_lock(const struct uspi_lock_wait *wait, struct usp_thread_info *
 
 static void put_crashed_thread(struct uspi_crash_kit *kit, const struct uspi_os_crash *crash,
                                struct uspi_thread_copy *copy) {
-    const struct uspi_own_stack own = uspi_os_own_stack();
     struct usp_thread_info info = {.thread = {crash->thread, crash->thread}};
-    struct uspi_raw_about about = {.info = &info, .stack_low = own.low, .stack_high = own.high};
+    struct uspi_raw_about about = {.info = &info};
     const struct usp_memory memory = {uspi_os_read, NULL};
     uintptr_t high;
     memset(copy, 0, sizeof *copy);
@@ -162,13 +123,17 @@ static void put_crashed_thread(struct uspi_crash_kit *kit, const struct uspi_os_
     info.flags |= USP_THREAD_CRASHED;
     if (uspi_os_kind() == USP_OS_LINUX && (int64_t)crash->thread == uspi_os_process_id()) info.flags |= USP_THREAD_MAIN;
     if (uspi_os_context_registers(crash->ucontext, &copy->registers) != USP_OK) copy->registers.known = 0;
+    /* This learns the bounds of the stack, if they are not known. */
+    const uintptr_t sp = (uintptr_t)usp_registers_sp(&copy->registers);
+    if (uspi_os_stack(sp, &high)) copy->parts[0] = (struct uspi_copied){(const uint8_t *)sp, sp, high - sp};
+    const struct uspi_own_stack own = uspi_os_own_stack();
+    about.stack_low = own.low;
+    about.stack_high = own.high;
     /* The signal may have been sent to a thread that waits. */
     if (uspi_os_kind() == USP_OS_LINUX) (void)uspi_lock_wait_read(&copy->lock, &copy->registers, &memory);
     put_lock(&copy->lock, &info, &about);
     uspi_raw_put_thread(&kit->sink, &about);
     uspi_raw_put_registers(&kit->sink, &copy->registers);
-    const uintptr_t sp = (uintptr_t)usp_registers_sp(&copy->registers);
-    if (uspi_os_stack(sp, &high)) copy->parts[0] = (struct uspi_copied){(const uint8_t *)sp, sp, high - sp};
 }
 
 static void put_stack(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, bool is_own, struct usp_stack *stack) {
@@ -230,6 +195,7 @@ static void put_held_thread(void *context, const struct uspi_stopped_thread *thr
 static void put_other_threads(struct uspi_crash_kit *kit) {
     char sentence[96];
     kit->missing = 0;
+    uspi_crash_forget_pages(kit);
     const int status = uspi_os_crash_threads(kit->deadline, put_held_thread, kit);
     struct uspi_text text = uspi_text_in(sentence, sizeof sentence);
     if (status == USP_ERROR_FULL) {
@@ -263,15 +229,20 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     /* The first report's file was made beforehand. */
     if (kit->is_published || kit->written != 0) (void)uspi_crash_make_file(kit);
     kit->is_published = false;
-    if (uspi_os_kind() == USP_OS_DARWIN) hide_home(kit->program);
+    if (uspi_os_kind() == USP_OS_DARWIN) uspi_crash_hide_home(kit->program);
     uspi_raw_begin(&kit->sink, write_file, kit);
     put_process(kit, crash);
     uspi_raw_put_crash(&kit->sink, &what);
     put_notes(kit);
     put_crashed_thread(kit, crash, &copy);
-    find_images(kit, &what);
-    uspi_raw_put_crash(&kit->sink, &what);
+    uspi_crash_forget_pages(kit);
+    uspi_crash_forget_images(kit);
+    /* Linux finds one image at a time. */
+    const bool lists_first = uspi_os_kind() != USP_OS_LINUX;
+    if (lists_first) find_images(kit, &what);
     put_stack(kit, &copy, true, &stack);
+    if (!lists_first) find_images(kit, &what);
+    uspi_raw_put_crash(&kit->sink, &what);
     if (strcmp(usp_signal_string(uspi_os_kind(), crash->signal), "SIGABRT") == 0) put_messages(kit, &stack);
     if (uspi_os_kind() == USP_OS_DARWIN) put_infos(kit, &stack);
     for (size_t i = 0; i < kit->image_count; i++) uspi_raw_put_image(&kit->sink, &kit->images[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks stacks of a process that crashes. Its images come from its mappings, so that libraries are known that were
- * loaded after usp_prepare. Their unwind tables are those of usp_prepare, or are located by the headers in memory. */
+/* Walks stacks of a process that crashes. Their unwind tables are located by the images' headers in memory, or are those
+ * of usp_prepare, if the program has called it. */
 #include "lib/crash/kit.h"
 
 #include "lib/capture/own_target.h"
@@ -11,31 +11,24 @@
 
 /* Memory and code of one walk. */
 struct surroundings {
-    const struct uspi_crash_kit *kit;
+    struct uspi_crash_kit *kit;
     struct uspi_thread_copy *copy;
     struct uspi_own_code code; /* what usp_prepare, or a later capture, has published */
     struct uspi_own_memory memory;
-    const struct usp_image *located; /* the image of `tables`; NULL: none */
-    struct usp_unwind_tables tables;
 };
 
-const struct usp_image *uspi_crash_image_at(const struct uspi_crash_kit *kit, usp_addr address) {
-    size_t low = 0, high = kit->image_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (kit->images[middle].load_address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low > 0 && address < kit->images[low - 1].end ? &kit->images[low - 1] : NULL;
+void uspi_crash_forget_pages(struct uspi_crash_kit *kit) {
+    uspi_page_cache_in(&kit->cache, USPI_CRASH_PAGE, USPI_CRASH_PAGES, kit->pages, kit->page_bytes,
+                       (struct usp_memory){uspi_os_read, NULL});
 }
 
 static int read_memory(void *context, usp_addr from, void *to, size_t n) {
     struct surroundings *s = context;
     const int status = uspi_read_stacks(s->copy, from, to, n);
-    return status == USP_ERROR_ABSENT ? uspi_own_memory_read(&s->memory, from, to, n) : status;
+    if (status != USP_ERROR_ABSENT || uspi_own_memory_read_still(&s->memory, from, to, n)) {
+        return status != USP_ERROR_ABSENT ? status : USP_OK;
+    }
+    return uspi_page_cache_read(&s->kit->cache, from, to, n);
 }
 
 /* Whether the published tables are those of an image that is still there. */
@@ -48,13 +41,15 @@ static bool is_published(const struct uspi_own_code *code, const struct usp_imag
 
 static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
     struct surroundings *s = context;
-    const struct usp_memory memory = {uspi_os_read, NULL};
-    const struct usp_image *image = uspi_crash_image_at(s->kit, pc);
+    struct uspi_crash_kit *kit = s->kit;
+    const struct usp_memory memory = {uspi_page_cache_read, &kit->cache};
+    const struct usp_image *image = uspi_crash_image_at(kit, pc);
     if (image == NULL) return USP_ERROR_NOT_FOUND;
     if (is_published(&s->code, image, pc)) return uspi_image_tables_at(s->code.tables, pc, tables);
-    if (s->located != image) uspi_image_tables_locate(image, &memory, &s->tables);
-    s->located = image;
-    *tables = s->tables;
+    const size_t i = (size_t)(image - kit->images);
+    if (!kit->has_tables[i]) uspi_image_tables_locate(image, &memory, &kit->tables[i]);
+    kit->has_tables[i] = true;
+    *tables = kit->tables[i];
     return USP_OK;
 }
 

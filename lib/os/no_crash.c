@@ -7,6 +7,17 @@
 #include <TargetConditionals.h>
 #endif
 
+#if USPI_OS != USPI_OS_LINUX
+#include "lib/os/os.h"
+
+int uspi_os_image_mapped(void *room, usp_addr address, struct uspi_images_found *found) {
+    (void)room;
+    (void)address;
+    (void)found;
+    return USP_ERROR_UNSUPPORTED;
+}
+#endif
+
 #if USPI_OS == USPI_OS_NONE || (USPI_OS == USPI_OS_DARWIN && TARGET_OS_WATCH)
 
 #include "lib/os/os.h"

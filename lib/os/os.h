@@ -177,8 +177,10 @@ enum uspi_jit_file { USPI_JIT_PERF_MAP, USPI_JIT_DUMP, USPI_JIT_FILES };
  * as uspi_os_file_open does. */
 int uspi_os_jit_file_of(int64_t pid, enum uspi_jit_file which, struct uspi_os_file *file, int64_t *named);
 
-/* Opens such a file in a folder. The owner must be the caller, the folder's owner or root. (lib/os/posix/jit_file.c) */
-int uspi_os_jit_file_in(const char *folder, const char *name, struct uspi_os_file *file);
+/* Opens a file in a folder for reading. Refused are symbolic links, and owners other than the caller, the folder's owner
+ * and root (USP_ERROR_PERMISSION); and anything that is not a regular file (USP_ERROR_FORMAT). Otherwise as
+ * uspi_os_file_open. (lib/os/posix/jit_file.c) */
+int uspi_os_trusted_file(const char *folder, const char *name, struct uspi_os_file *file);
 
 /* Calls `each` with the name of each entry of a folder, without "." and "..", in the system's order, until it returns
  * false. Returns USP_OK, USP_ERROR_NOT_FOUND, USP_ERROR_PERMISSION, USP_ERROR_NO_MEMORY, USP_ERROR_SYSTEM. */
@@ -505,11 +507,14 @@ void uspi_os_crash_thread_end(void);
 int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const struct uspi_stopped_thread *thread),
                           void *context);
 
+#define USPI_OS_PROGRAM_MAX 1024
+
 /* Evidence about a run of a process, which a later process compares. */
 struct uspi_os_run {
     int64_t pid;
-    uint64_t start; /* when the process began: clock ticks since boot */
-    char boot[40];  /* the boot's id; "": not known */
+    uint64_t start;                    /* when the process began: clock ticks since boot */
+    char boot[40];                     /* the boot's id; "": not known */
+    char program[USPI_OS_PROGRAM_MAX]; /* path of the program; "": not known */
     bool has_oom_kills;
     uint64_t oom_kills; /* how many processes of its control group the kernel has killed for lack of memory */
 };
@@ -578,6 +583,11 @@ struct uspi_os_place {
  * found->add for each image; reports no data ranges. `room` has USPI_OS_MAPPED_ROOM bytes, aligned for any type.
  * Returns USP_OK, the result of `add`, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM. Async-signal-safe if `add` is. */
 int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct uspi_os_place *place);
+
+/* Finds the one image of this process that contains an address, without the loader and without reading all mappings.
+ * `room` and `found` as above. Returns USP_OK, USP_ERROR_NOT_FOUND when no image is there, USP_ERROR_UNSUPPORTED when the
+ * system cannot tell that (Linux before 6.11), or another status. Async-signal-safe if found->add is. */
+int uspi_os_image_mapped(void *room, usp_addr address, struct uspi_images_found *found);
 
 /* Copies an image's path into the caller's buffer, cut to fit. Async-signal-safe. */
 static inline void uspi_image_move_path(struct usp_image *image, char *path, size_t path_size) {

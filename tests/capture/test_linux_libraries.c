@@ -4,6 +4,7 @@
  * with threads that make the list at the same time. */
 #define _GNU_SOURCE 1
 #include "lib/images/own_images.h"
+#include "lib/os/os.h"
 #include "tests/support/folder.h"
 #include "tests/support/libc.h"
 #include "tests/support/linux_each_call.h"
@@ -12,6 +13,7 @@
 #include "tests/support/under.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 
@@ -106,6 +108,72 @@ START_TEST(a_capture_makes_six_system_calls_at_most) {
         ck_assert_uint_le(least, 6);
         stand_end(&s);
     }
+    unload_libraries((unsigned)_i);
+}
+END_TEST
+
+/* ---- one image, without the loader ---- */
+
+static struct usp_image found_image;
+static unsigned found_count;
+
+static int note_image(void *context, const struct usp_image *image) {
+    (void)context;
+    found_image = *image;
+    found_count++;
+    return USP_OK;
+}
+
+static int find_mapped(usp_addr address) {
+    static union {
+        void *pointer;
+        uint64_t number;
+        uint8_t bytes[USPI_OS_MAPPED_ROOM];
+    } room;
+    struct uspi_images_found found = {.add = note_image};
+    found_count = 0;
+    return uspi_os_image_mapped(room.bytes, address, &found);
+}
+
+static long refuse_query(int maps, struct uspi_mapping_query *query) {
+    (void)maps;
+    (void)query;
+    return -ENOTTY;
+}
+
+/* Each image is found by an address of its code, with as many system calls however many libraries there are. */
+START_TEST(an_image_by_its_mapping) {
+    struct usp_images *images;
+    char here;
+    load_libraries((unsigned)_i);
+    ck_assert_int_eq(usp_images_create_self(&images), USP_OK);
+    run_before_each_call(&calls, count);
+    atomic_store(&counted_thread, (pid_t)syscall(SYS_gettid));
+    uspi_linux = &calls;
+    /* Kernels before 6.11 cannot tell. */
+    const bool is_told = find_mapped((usp_addr)(uintptr_t)&here) != USP_ERROR_UNSUPPORTED;
+    for (size_t i = 0; i < usp_images_count(images) && is_told; i++) {
+        const struct usp_image *image = usp_images_get(images, i);
+        call_count = 0;
+        ck_assert_int_eq(find_mapped(image->text_high - 1), USP_OK);
+        ck_assert_uint_eq(found_count, 1);
+        ck_assert_uint_eq(found_image.load_address, image->load_address);
+        ck_assert_uint_eq(found_image.end, image->end);
+        ck_assert_uint_eq(found_image.text_low, image->text_low);
+        ck_assert_uint_eq(found_image.build_id_size, image->build_id_size);
+        ck_assert_mem_eq(found_image.build_id, image->build_id, sizeof image->build_id);
+        ck_assert_uint_le(call_count, 30);
+    }
+    if (is_told) {
+        ck_assert_int_eq(find_mapped((usp_addr)(uintptr_t)&here), USP_ERROR_NOT_FOUND);
+        ck_assert_int_eq(find_mapped((usp_addr)(uintptr_t)contents), USP_OK); /* a program's own variables */
+        ck_assert_int_eq(find_mapped(1), USP_ERROR_NOT_FOUND);
+        ck_assert_int_eq(find_mapped(UINT64_MAX - 1), USP_ERROR_NOT_FOUND);
+    }
+    calls = uspi_linux_real;
+    calls.query_mapping = refuse_query;
+    ck_assert_int_eq(find_mapped(usp_images_get(images, 0)->text_low), USP_ERROR_UNSUPPORTED);
+    usp_images_free(images);
     unload_libraries((unsigned)_i);
 }
 END_TEST
@@ -279,6 +347,8 @@ int main(void) {
     if (!is_user_emulated()) {
         tcase_add_test(c, a_capture_makes_six_system_calls_at_most);
         tcase_add_loop_test(c, a_capture_makes_six_system_calls_at_most, LIBRARIES, LIBRARIES + 1);
+        tcase_add_test(c, an_image_by_its_mapping);
+        tcase_add_loop_test(c, an_image_by_its_mapping, LIBRARIES, LIBRARIES + 1);
         if (LIBC_UNLOADS) {
             tcase_add_loop_test(c, a_library_that_was_replaced_where_it_lay, 0, 1);
             tcase_add_loop_test(c, a_library_that_was_replaced_where_it_lay, LIBRARIES - 1, LIBRARIES);

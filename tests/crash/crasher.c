@@ -722,6 +722,19 @@ static void storm_signals(void) {
 
 static void leave(void) { exit(0); }
 
+/* Installing lists no images and no unwind tables. A snapshot still has both. */
+static void leave_light(void) {
+    struct usp_capture_usage usage;
+    struct usp_snapshot *snapshot;
+    assert(usp_capture_get_usage(&usage) == USP_OK);
+    if (usp_is_prepared() || usage.images != 0 || usage.tables != 0) exit(11);
+    if (usp_snapshot_create_self(NULL, &snapshot) != USP_OK || usp_images_count(usp_snapshot_images(snapshot)) < 2)
+        exit(12);
+    usp_snapshot_free(snapshot);
+    assert(usp_capture_get_usage(&usage) == USP_OK);
+    exit(usp_is_prepared() && usage.images != 0 ? 0 : 13);
+}
+
 /* The program changes its working folder; the folder of reports is a relative path. */
 static void crash_moved(void) {
     if (directory != NULL) assert(chdir(directory) == 0);
@@ -819,6 +832,7 @@ static const struct way {
     {"allocation", storm_allocation, NULL, NULL},
     {"signals", storm_signals, NULL, NULL},
     {"exit", leave, NULL, NULL},
+    {"light", leave_light, NULL, NULL},
     {"moved", crash_moved, NULL, NULL},
     {"moved-exit", leave_moved, NULL, NULL},
     {"_exit", leave_at_once, NULL, NULL},

@@ -335,6 +335,11 @@ if have_ptrace=$("$watch_signals" /bin/true 2>&1) && [[ -z $have_ptrace ]]; then
   done
 fi
 
+# Failure 49: installing does no work for each image.
+rm -rf "$reports"
+way=light
+ends 0 "$crasher" light "$reports"
+
 # How the last run ended.
 rm -rf "$reports"
 way=last

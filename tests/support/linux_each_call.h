@@ -28,6 +28,9 @@ static inline long e_set_action(int number, const struct sigaction *action, stru
 static inline long e_set_mask(int how, const uint64_t *mask, uint64_t *old) {
     return AFTER_IT(set_mask, (how, mask, old));
 }
+static inline long e_query_mapping(int maps, struct uspi_mapping_query *query) {
+    return AFTER_IT(query_mapping, (maps, query));
+}
 static inline long e_wait(_Atomic(uint32_t) *word, uint32_t seen, uint64_t deadline) {
     return AFTER_IT(wait, (word, seen, deadline));
 }
@@ -45,6 +48,7 @@ static inline void run_before_each_call(struct uspi_linux_calls *calls, void (*f
     calls->send_signal = e_send_signal;
     calls->set_action = e_set_action;
     calls->set_mask = e_set_mask;
+    calls->query_mapping = e_query_mapping;
     calls->wait = e_wait;
     calls->wake = e_wake;
 }

@@ -579,19 +579,19 @@ static void write_file(const char *path, const char *text, const char *mode) {
 START_TEST(files_that_are_refused) {
     struct uspi_os_file file;
     write_file(in_folder("good"), "1000 10 f\n", "w");
-    ck_assert_int_eq(uspi_os_jit_file_in(folder, "good", &file), USP_OK);
+    ck_assert_int_eq(uspi_os_trusted_file(folder, "good", &file), USP_OK);
     ck_assert_uint_eq(file.size, 10);
     uspi_os_file_close(&file);
-    ck_assert_int_eq(uspi_os_jit_file_in(folder, "none", &file), USP_ERROR_NOT_FOUND);
+    ck_assert_int_eq(uspi_os_trusted_file(folder, "none", &file), USP_ERROR_NOT_FOUND);
     ck_assert_int_eq(symlink("good", in_folder("link")), 0);
-    ck_assert_int_eq(uspi_os_jit_file_in(folder, "link", &file), USP_ERROR_PERMISSION);
+    ck_assert_int_eq(uspi_os_trusted_file(folder, "link", &file), USP_ERROR_PERMISSION);
     ck_assert_int_eq(mkfifo(in_folder("pipe"), 0600), 0);
-    ck_assert_int_eq(uspi_os_jit_file_in(folder, "pipe", &file), USP_ERROR_FORMAT);
+    ck_assert_int_eq(uspi_os_trusted_file(folder, "pipe", &file), USP_ERROR_FORMAT);
     ck_assert_int_eq(mkdir(in_folder("folder"), 0700), 0);
-    ck_assert_int_eq(uspi_os_jit_file_in(folder, "folder", &file), USP_ERROR_FORMAT);
+    ck_assert_int_eq(uspi_os_trusted_file(folder, "folder", &file), USP_ERROR_FORMAT);
     /* Another user's file is refused. Only root can change a file's owner. */
     if (geteuid() == 0 && chown(in_folder("good"), 12345, (gid_t)-1) == 0) {
-        ck_assert_int_eq(uspi_os_jit_file_in(folder, "good", &file), USP_ERROR_PERMISSION);
+        ck_assert_int_eq(uspi_os_trusted_file(folder, "good", &file), USP_ERROR_PERMISSION);
     }
 }
 END_TEST

@@ -57,6 +57,12 @@ static long real_pread(int fd, void *to, size_t n, uint64_t offset) { CALL(pread
 static long real_rewind(int fd) { CALL(lseek(fd, 0, SEEK_SET)); }
 static long real_list_directory(int fd, void *entries, size_t n) { CALL(syscall(SYS_getdents64, fd, entries, n)); }
 static long real_read_link(const char *path, char *to, size_t n) { CALL(readlink(path, to, n)); }
+/* _IOWR('f', 17, struct procmap_query) */
+#define PROCMAP_QUERY (3ul << 30 | sizeof(struct uspi_mapping_query) << 16 | 'f' << 8 | 17)
+_Static_assert(sizeof(struct uspi_mapping_query) == 104, "the kernel's struct");
+static long real_query_mapping(int maps, struct uspi_mapping_query *query) {
+    CALL(syscall(SYS_ioctl, maps, WORD(PROCMAP_QUERY), query));
+}
 static long real_lock_file(int fd, int operation) { CALL(flock(fd, operation)); }
 
 static long real_count_links(int fd) {
@@ -187,6 +193,7 @@ const struct uspi_linux_calls uspi_linux_real = {
     .count_links = real_count_links,
     .read_link = real_read_link,
     .lock_file = real_lock_file,
+    .query_mapping = real_query_mapping,
     .map = real_map,
     .unmap = real_unmap,
     .probe = real_probe,

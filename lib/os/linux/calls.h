@@ -15,6 +15,15 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+/* The kernel's struct procmap_query (Linux 6.11, include/uapi/linux/fs.h), and its flags. Older headers lack it. */
+enum { USPI_VMA_READABLE = 1, USPI_VMA_WRITABLE = 2, USPI_VMA_EXECUTABLE = 4, USPI_VMA_SHARED = 8, USPI_VMA_NEXT = 16 };
+struct uspi_mapping_query {
+    uint64_t size, query_flags, query_addr;
+    uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
+    uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
+    uint64_t vma_name_addr, build_id_addr;
+};
+
 struct uspi_linux_calls {
     /* Files. `open` takes a path relative to an open directory, or an absolute path, and adds O_CLOEXEC. */
     long (*open)(int directory, const char *path, int flags);
@@ -25,7 +34,8 @@ struct uspi_linux_calls {
     long (*list_directory)(int fd, void *entries, size_t n); /* getdents64 */
     long (*count_links)(int fd);                             /* st_nlink of an open file */
     long (*read_link)(const char *path, char *to, size_t n);
-    long (*lock_file)(int fd, int operation); /* flock */
+    long (*lock_file)(int fd, int operation);                          /* flock */
+    long (*query_mapping)(int maps, struct uspi_mapping_query *query); /* PROCMAP_QUERY of an open /proc/PID/maps */
 
     /* Memory. */
     /* Maps anonymous, private, zeroed memory; NULL on failure. filled: all of it will be written soon, so the kernel

@@ -16,6 +16,7 @@
 #include "lib/os/linux/refusal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
@@ -334,6 +335,81 @@ int uspi_os_images_mapped(void *room, struct uspi_images_found *found, struct us
     uspi_proc_maps_close(&l->maps);
     if (l->maps.error < 0) return uspi_linux_status(l->maps.error);
     return l->listing.status == USP_OK ? close_candidate(&l->listing) : l->listing.status;
+}
+
+/* ---- one image of this process, in a signal handler ---- */
+
+/* How many pages before the first page of its file an image's segment may be, compared with its offset in the file: some
+ * linkers begin each segment on a new page. */
+#define PAGES_BEFORE 8u
+/* Mappings that are looked at for one image. */
+#define LOOKED_AT 64u
+
+/* Passes on the image that has the address. */
+struct wanted {
+    struct uspi_images_found found;
+    struct uspi_images_found *to;
+    usp_addr address;
+    bool is_found;
+};
+
+static int add_wanted(void *context, const struct usp_image *image) {
+    struct wanted *wanted = context;
+    if (wanted->address - image->load_address >= image->end - image->load_address) return USP_OK;
+    wanted->is_found = true;
+    return wanted->to->add(wanted->to->context, image);
+}
+
+/* Takes the mappings from where the image's headers may be until its end. */
+static int take_around(struct mapped_listing *l, const struct uspi_mapping *within, usp_addr address) {
+    struct uspi_image_listing *w = &l->listing;
+    const struct candidate *c = &w->candidate;
+    const uint64_t before = within->offset + PAGES_BEFORE * w->page;
+    usp_addr at = within->low > before ? within->low - before : 0;
+    struct uspi_mapping m;
+    for (unsigned i = 0; i < LOOKED_AT && w->status == USP_OK; i++) {
+        const long e = uspi_proc_maps_at(&l->maps, at, &m);
+        if (e == -ENOENT) break;
+        if (e < 0) return uspi_linux_status(e);
+        if (m.low > address && !(c->is_open && m.low < c->image.end)) break;
+        w->status = take_mapping(w, &m);
+        at = m.high;
+    }
+    return w->status == USP_OK ? close_candidate(w) : w->status;
+}
+
+/* Finds the mapping of a file, or the vDSO, in which an address lies or after whose end an image's zero variables begin.
+ * Returns USP_OK, USP_ERROR_NOT_FOUND, or USP_ERROR_UNSUPPORTED where only all mappings tell: for generated code, and code
+ * that the program has moved. */
+static int find_mapping(struct uspi_proc_maps *maps, usp_addr address, struct uspi_mapping *m) {
+    long e = uspi_proc_maps_at(maps, address, m);
+    if (e == -ENOENT || (e == 0 && address < m->low)) return USP_ERROR_NOT_FOUND;
+    if (e < 0) return USP_ERROR_UNSUPPORTED;
+    if (m->inode != 0 || strcmp(m->path, "[vdso]") == 0) return USP_OK;
+    if (m->executable) return USP_ERROR_UNSUPPORTED;
+    const usp_addr before = m->low;
+    if (m->path[0] != '\0' || before == 0) return USP_ERROR_NOT_FOUND;
+    e = uspi_proc_maps_at(maps, before - 1, m);
+    return e == 0 && m->high == before && m->inode != 0 ? USP_OK : USP_ERROR_NOT_FOUND;
+}
+
+int uspi_os_image_mapped(void *room, usp_addr address, struct uspi_images_found *found) {
+    struct mapped_listing *l = room;
+    struct wanted wanted = {.found = {.add = add_wanted}, .to = found, .address = address};
+    struct uspi_mapping m;
+    memset(&l->listing, 0, sizeof l->listing);
+    wanted.found.context = &wanted;
+    if (uspi_proc_maps_open(&l->maps, 0) < 0) return USP_ERROR_UNSUPPORTED;
+    int status = find_mapping(&l->maps, address, &m);
+    if (status == USP_OK) {
+        const bool is_within = address < m.high;
+        init_listing(&l->listing, 0, (struct usp_memory){uspi_os_read, NULL}, &wanted.found);
+        status = take_around(l, &m, address);
+        /* Its headers may be elsewhere. */
+        if (status == USP_OK && !wanted.is_found) status = is_within ? USP_ERROR_UNSUPPORTED : USP_ERROR_NOT_FOUND;
+    }
+    uspi_proc_maps_close(&l->maps);
+    return status;
 }
 
 int uspi_os_images_process(int64_t pid, struct uspi_images_found *found, char *error, size_t error_size) {

@@ -347,8 +347,15 @@ static char *next_line(struct uspi_proc_maps *maps) {
     }
 }
 
-static bool parse_mapping(char *line, struct uspi_mapping *m) {
+static void take_deleted(char *path, struct uspi_mapping *m) {
     static const char deleted[] = " (deleted)";
+    const size_t n = strlen(path), suffix = sizeof deleted - 1;
+    m->deleted = n > suffix && strcmp(path + n - suffix, deleted) == 0;
+    if (m->deleted) path[n - suffix] = '\0';
+    m->path = path;
+}
+
+static bool parse_mapping(char *line, struct uspi_mapping *m) {
     const char *at = line;
     uint64_t major, minor;
     if (!take_number(&at, 16, &m->low) || !take_char(&at, '-') || !take_number(&at, 16, &m->high) ||
@@ -366,10 +373,7 @@ static bool parse_mapping(char *line, struct uspi_mapping *m) {
         return false;
     }
     while (*at == ' ') at++;
-    m->path = at;
-    size_t n = strlen(at), suffix = sizeof deleted - 1;
-    m->deleted = n > suffix && strcmp(at + n - suffix, deleted) == 0;
-    if (m->deleted) line[(size_t)(at - line) + n - suffix] = '\0';
+    take_deleted(line + (at - line), m);
     return true;
 }
 
@@ -379,6 +383,31 @@ bool uspi_proc_maps_next(struct uspi_proc_maps *maps, struct uspi_mapping *mappi
     if (parse_mapping(line, mapping)) return true;
     maps->error = -EIO;
     return false;
+}
+
+long uspi_proc_maps_at(struct uspi_proc_maps *maps, usp_addr address, struct uspi_mapping *m) {
+    struct uspi_mapping_query query = {
+        .size = sizeof query,
+        .query_flags = USPI_VMA_NEXT,
+        .query_addr = address,
+        .vma_name_size = sizeof maps->buffer,
+        .vma_name_addr = (uintptr_t)maps->buffer,
+    };
+    const long e = uspi_linux->query_mapping(maps->fd, &query);
+    if (e < 0) return e;
+    maps->buffer[query.vma_name_size > 0 && query.vma_name_size < sizeof maps->buffer ? query.vma_name_size : 0] = '\0';
+    *m = (struct uspi_mapping){
+        .low = query.vma_start,
+        .high = query.vma_end,
+        .offset = query.vma_offset,
+        .inode = query.inode,
+        .readable = (query.vma_flags & USPI_VMA_READABLE) != 0,
+        .writable = (query.vma_flags & USPI_VMA_WRITABLE) != 0,
+        .executable = (query.vma_flags & USPI_VMA_EXECUTABLE) != 0,
+        .shared = (query.vma_flags & USPI_VMA_SHARED) != 0,
+    };
+    take_deleted(maps->buffer, m);
+    return 0;
 }
 
 void uspi_proc_maps_close(struct uspi_proc_maps *maps) {

@@ -121,6 +121,10 @@ struct uspi_proc_maps {
 
 int uspi_proc_maps_open(struct uspi_proc_maps *maps, int64_t pid);
 
+/* Gives the mapping that contains an address, or else the next one above it (Linux 6.11, Documentation/filesystems/
+ * proc.rst PROCMAP_QUERY). Returns 0, -ENOENT when there is none, or another error: the system cannot tell. */
+long uspi_proc_maps_at(struct uspi_proc_maps *maps, usp_addr address, struct uspi_mapping *mapping);
+
 /* Gives the next mapping. Returns false at the end; maps->error then says whether an error ended it. */
 bool uspi_proc_maps_next(struct uspi_proc_maps *maps, struct uspi_mapping *mapping);
 

@@ -6,6 +6,7 @@
 
 #if USPI_OS == USPI_OS_LINUX
 
+#include "lib/os/linux/images.h"
 #include "lib/os/linux/linux.h"
 #include "lib/os/linux/proc.h"
 #include "lib/os/run_lock.h"
@@ -70,6 +71,7 @@ int uspi_os_run_describe(struct uspi_os_run *run) {
     run->pid = uspi_linux->own_process();
     if (uspi_proc_stat(0, 0, &stat) == 0) run->start = stat.start;
     read_boot(run->boot);
+    uspi_linux_read_program(0, run->program, sizeof run->program);
     run->has_oom_kills = read_oom_kills(&run->oom_kills);
     return USP_OK;
 }

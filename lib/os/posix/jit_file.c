@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens files that a runtime writes about generated code, on all our systems: see os.h (uspi_os_jit_file_in) and
+/* Opens files that a runtime writes about generated code, on all our systems: see os.h (uspi_os_trusted_file) and
  * jit_file.h. */
 #define _FILE_OFFSET_BITS 64
 
@@ -54,7 +54,7 @@ int uspi_posix_take_jit_file(int descriptor, int64_t user, int64_t other, struct
     return USP_OK;
 }
 
-int uspi_os_jit_file_in(const char *folder, const char *name, struct uspi_os_file *file) {
+int uspi_os_trusted_file(const char *folder, const char *name, struct uspi_os_file *file) {
     struct stat status;
     *file = (struct uspi_os_file){.descriptor = -1};
     const int opened = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY);

@@ -2,6 +2,11 @@
 /* A file whose contents stay when the process is killed, for all our systems: POSIX. It is written by pwrite, not
  * through a mapping: a mapping that another program shortens would end this process by SIGBUS. What pwrite has written
  * is in the kernel's cache, so that SIGKILL does not undo it. */
+#include "lib/os/which.h"
+
+#if USPI_OS == USPI_OS_LINUX
+#define _GNU_SOURCE 1 /* fallocate */
+#endif
 #define _FILE_OFFSET_BITS 64
 
 #include "lib/os/os.h"
@@ -26,10 +31,14 @@ static int write_at(int fd, uint64_t at, const uint8_t *bytes, size_t n) {
     return USP_OK;
 }
 
-/* Reserves disk space by writing zeros, so that a disk that is full later does not keep the file from being written. */
+/* Reserves disk space, so that a disk that is full later does not keep the file from being written: by Linux's
+ * fallocate, or, where a file system or a system has none, by writing zeros. */
 static int reserve(int fd, uint64_t size) {
     static const uint8_t zeros[4096];
     int status = uspi_os_may_write(size) ? USP_OK : USP_ERROR_SYSTEM;
+#if USPI_OS == USPI_OS_LINUX
+    if (status == USP_OK && fallocate(fd, 0, 0, (off_t)size) == 0) return USP_OK;
+#endif
     for (uint64_t at = 0; status == USP_OK && at < size; at += sizeof zeros) {
         uint64_t n = size - at < sizeof zeros ? size - at : sizeof zeros;
         status = write_at(fd, at, zeros, (size_t)n);

@@ -99,14 +99,14 @@ static int open_recorded(const struct uspi_jit *jit, enum uspi_jit_file which, s
     snprintf(name, sizeof name, which == USPI_JIT_PERF_MAP ? "perf-%" PRId64 ".map" : "jit-%" PRId64 ".dump",
              jit->recorded);
     if (search->folder != NULL) {
-        status = uspi_os_jit_file_in(search->folder[0] != '\0' ? search->folder : ".", name, file);
+        status = uspi_os_trusted_file(search->folder[0] != '\0' ? search->folder : ".", name, file);
     }
     if (status == USP_OK || search->sysroot == NULL) return status;
     const size_t capacity = strlen(search->sysroot) + sizeof "/tmp";
     char *folder = malloc(capacity);
     if (folder == NULL) return USP_ERROR_NO_MEMORY;
     snprintf(folder, capacity, "%s/tmp", search->sysroot);
-    status = uspi_os_jit_file_in(folder, name, file);
+    status = uspi_os_trusted_file(folder, name, file);
     free(folder);
     return status;
 }
