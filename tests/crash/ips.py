@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Compares a crash report in Apple's forms (it.ips, lineless.crash-report) with that of `unspool stack --json` (it.json).
+"""Compares a crash report in Apple's forms (it.ips, lineless.crash-report) with that of `unspool stack --json`
+(it.json, lineless.json).
 
 With --peer, the package pycrashreport reads them as well.
 """
@@ -15,12 +16,11 @@ def same(what, a, b):
         sys.exit(f'{what}: {a!r} instead of {b!r}')
 
 
-def expected_frames(stacks, thread, with_lines=True):
+def expected_frames(stacks, thread):
     for frame in thread.get('frames', []):
         image = stacks['images'][frame['image']]['path'] if 'image' in frame else None
         offset = int(frame['image_offset'] if image else frame['address'], 16)
-        inlined = frame.get('inlined', []) if with_lines else []
-        for call in inlined:
+        for call in frame.get('inlined', []):
             yield image, offset, call['symbol'], 0
         yield image, offset, frame.get('symbol'), frame.get('symbol_offset')
 
@@ -92,7 +92,7 @@ def check_text(stacks, text):
     for i, known in enumerate(stacks['threads']):
         stack = next(part for part in parts if re.search(rf'^Thread {i}(?: Crashed)?:$', part, re.M))
         frames = [line.split('\t')[1] for line in stack.split('\n') if '\t' in line]
-        wanted = [f'{symbol} + {at}' for _, _, symbol, at in expected_frames(stacks, known, False) if symbol]
+        wanted = [f'{symbol} + {at}' for _, _, symbol, at in expected_frames(stacks, known) if symbol]
         same(f'frames of thread {i}', [frame.split(' ', 1)[1] for frame in frames
                                        if not re.search(r' 0x\w+ \+ \d+$|\[unknown\]$', frame)], wanted)
         state = [part for part in parts if re.match(rf'Thread {i} (crashed )?with ', part)]
@@ -101,7 +101,7 @@ def check_text(stacks, text):
     same('images', len(re.findall(r'^0x\w+ - 0x\w+ ', text, re.M)), len(stacks['images']))
 
 
-def check_peer(stacks, ips, text):
+def check_peer(stacks, lineless, ips, text):
     from pycrashreport.crash_report import get_crash_report_from_buf
 
     first, rest = ips.split('\n', 1)
@@ -123,20 +123,23 @@ def check_peer(stacks, ips, text):
     report = get_crash_report_from_buf(header + text, 'it.crash')
     same('its thread of .crash', report.faulting_thread, 0)
     check_cause(stacks['process'], report.exception_type, report.exception_subtype)
-    if stacks['threads'][0]['omitted'] == 0:  # it stops at the line that counts them
+    crashed = lineless['threads'][0]
+    if crashed['omitted'] == 0:  # it stops at the line that counts them
         frames = [(frame.symbol, frame.symbol_offset) for frame in report.frames if frame.symbol]
         same('its frames of .crash', frames,
-             [(symbol, at) for _, _, symbol, at in expected_frames(stacks, stacks['threads'][0], False) if symbol])
+             [(symbol, at) for _, _, symbol, at in expected_frames(lineless, crashed) if symbol])
     print(f"pycrashreport reads {len(stacks['threads'])} threads")
 
 
 with open('it.json', encoding='utf-8') as file:
     STACKS = json.load(file)
+with open('lineless.json', encoding='utf-8') as file:
+    LINELESS = json.load(file)
 with open('it.ips', encoding='utf-8') as file:
     IPS = file.read()
 with open('lineless.crash-report', encoding='utf-8') as file:
     TEXT = file.read()
 check_ips(STACKS, IPS)
-check_text(STACKS, TEXT)
+check_text(LINELESS, TEXT)
 if '--peer' in sys.argv:
-    check_peer(STACKS, IPS, TEXT)
+    check_peer(STACKS, LINELESS, IPS, TEXT)

@@ -19,6 +19,8 @@ for way in segv workers noted overflow abort deaf deadlock; do
   [[ $way != deaf ]] || status=1
   run $status stack --json "$raw"
   cp out it.json
+  run $status stack --json --no-lines "$raw"
+  cp out lineless.json
   for style in ips crash-report; do
     run $status stack --style $style "$raw"
     cp out it.$style
