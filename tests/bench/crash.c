@@ -6,7 +6,7 @@
  *         KIND       kit; none: without the kit; snapshot: without the kit, and takes a snapshot instead of crashing
  *         LIBRARIES  a folder with 0.so … 499.so
  *
- * Prints "install NS", "pss KB" and "private KB" after it, and "fault NS" (CLOCK_MONOTONIC) before the fault; or "snapshot NS THREADS". */
+ * Prints "install NS", "pss KB" and "private KB" (memory without a file) after it, and "fault NS" (CLOCK_MONOTONIC) before the fault; or "snapshot NS THREADS". */
 #include <unspool/unspool.h>
 
 #include <dlfcn.h>
@@ -69,10 +69,11 @@ static void print_memory(void) {
     long kb;
     FILE *file = fopen("/proc/self/smaps_rollup", "r");
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "Private_Dirty: %ld", &kb) == 1) printf("private %ld\n", kb);
+        if (sscanf(line, "Anonymous: %ld", &kb) == 1) printf("private %ld\n", kb);
         if (sscanf(line, "Pss: %ld", &kb) == 1) printf("pss %ld\n", kb);
     }
     if (file != NULL) fclose(file);
+    fflush(stdout);
 }
 
 static void install(const char *folder) {
