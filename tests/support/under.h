@@ -44,6 +44,9 @@ static inline unsigned test_scale(void) { return test_size() > 0 ? test_size() :
 /* Returns `sample` where the large tests run a sample, else `full`. */
 static inline unsigned sampled(unsigned sample, unsigned full) { return test_size() == 0 ? sample : full; }
 
+/* The step of `stride` for a large test, which tries a part of its inputs when it runs a sample. */
+static inline unsigned sampled_stride(void) { return sampled(7, stride()); }
+
 /* For the main function of a large test: prints the line by which `make check` counts the samples. */
 static inline void note_sample(void) {
     if (test_size() > 0) return;

@@ -508,7 +508,7 @@ static const uint64_t lies[] = {0, 3, 0x7fffffff, UINT32_MAX, UINT64_MAX};
 
 /* Replaces each word of the metadata, the load commands and the fixups by misleading numbers. */
 static void lie_everywhere(const struct objc_image *image, uint32_t from, uint32_t to, unsigned *survived) {
-    for (uint32_t at = from; at < to; at += 4 * stride()) {
+    for (uint32_t at = from; at < to; at += 4 * sampled_stride()) {
         for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
             struct fixture f;
             build(&f, image);
@@ -528,7 +528,7 @@ START_TEST(lying_numbers) {
     lie_everywhere(&image, 0x1000, 0x15c0, &survived);
     lie_everywhere(&image, STARTS, STARTS + 16, &survived);
     lie_everywhere(&image, FIXUPS, FIXUPS + 0xa0, &survived);
-    ck_assert_uint_gt(survived, 500 / stride());
+    ck_assert_uint_gt(survived, 500 / sampled_stride());
 }
 END_TEST
 
@@ -541,7 +541,7 @@ START_TEST(circles) {
     for (size_t i = 0; i < 1 + 2 * (size_t)PROCESSES; i++) {
         struct objc_image image = i < (size_t)PROCESSES ? process_image((int)i) : files[i % (size_t)FILES];
         for (size_t from = 0; from < count * 8; from++) {
-            for (size_t to = 0; to < count * 4; to += stride()) {
+            for (size_t to = 0; to < count * 4; to += sampled_stride()) {
                 struct fixture f;
                 build(&f, &image);
                 uint32_t at = places[from / 8] + (uint32_t)(from % 8) * objc_word(&image);
@@ -553,7 +553,7 @@ START_TEST(circles) {
             if (i > 1) from += 30;
         }
     }
-    ck_assert_uint_gt(named, 1000 / stride());
+    ck_assert_uint_gt(named, 1000 / sampled_stride());
 }
 END_TEST
 
@@ -792,6 +792,7 @@ START_TEST(memory_lacks) {
 END_TEST
 
 int main(void) {
+    note_sample();
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, chained_word, 0, ELEMENTS(words));

@@ -770,13 +770,13 @@ START_TEST(intervals_far_apart) {
         ck_assert_int_eq(uspi_gather(&gathering, &all[i]), USP_OK);
     }
     ck_assert_int_eq(uspi_index_build(&index, &gathering, no_preference, NULL), USP_OK);
-    for (size_t i = 0; i < count; i += stride()) {
+    for (size_t i = 0; i < count; i += sampled_stride()) {
         const usp_addr near[] = {all[i].start - 1, all[i].start, all[i].start + 1, all[i].end - 1, all[i].end};
         for (unsigned k = 0; k < 5; k++) {
             ck_assert_uint_eq(search_index(&index, all, near[k]), search_all(all, count, near[k]));
         }
     }
-    for (unsigned k = 0; k < PLACES; k += stride()) {
+    for (unsigned k = 0; k < PLACES; k += sampled_stride()) {
         usp_addr at = LOAD + (uint32_t)((uint64_t)(uint32_t)rand() * span >> 31);
         ck_assert_uint_eq(search_index(&index, all, at), search_all(all, count, at));
     }
@@ -800,7 +800,7 @@ END_TEST
 START_TEST(random_intervals) {
     enum { COUNT = 60, SPAN = 400 };
     srand((unsigned)_i + 1);
-    for (unsigned round = 0; round < 200; round += stride()) {
+    for (unsigned round = 0; round < 200; round += sampled_stride()) {
         struct uspi_gathered_symbol all[COUNT];
         struct uspi_gathering gathering = {0};
         struct uspi_index index;
@@ -958,6 +958,7 @@ START_TEST(the_index_is_small) {
 END_TEST
 
 int main(void) {
+    note_sample();
     TCase *files = tcase_create("files");
     tcase_add_checked_fixture(files, begin_folder, remove_folder);
     tcase_add_loop_test(files, functions_and_gaps, 0, 2);
