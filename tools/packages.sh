@@ -26,6 +26,11 @@ missing_packages() {
   done
 }
 
+# apt_mirror RELEASE: prints the address of the archive from which this machine's own apt has the release.
+apt_mirror() {
+  apt-get indextargets "Codename: $1" "Created-By: Packages" | sed -n 's,^Base-URI: \(.*\)/dists/.*,\1,p' | head -n 1
+}
+
 # Prints the command that runs another one as root; fails when there is none.
 as_root() {
   [ "$(id -u)" -ne 0 ] || return 0

@@ -8,16 +8,17 @@ set -euo pipefail
 . "$(dirname "$0")/../support/script.sh"
 # shellcheck source=tests/support/readme_command.sh
 . "$top/tests/support/readme_command.sh"
+# shellcheck source=tools/packages.sh
+. "$top/tools/packages.sh"
 need_tools mmdebstrap lintian
 make_work
 archive=$(cd "$(dirname "${1:?usage: debian.sh ARCHIVE}")" && pwd)/$(basename "$1")
 version=$(basename "$archive" .tar.xz)
 version=${version#unspool-}
 root=$work/root
-# The sources that this machine's own apt has for its release.
 . /etc/os-release
 suite=$VERSION_CODENAME
-mirror=$(apt-get indextargets "Codename: $suite" "Created-By: Packages" | sed -n 's,^Base-URI: \(.*\)/dists/.*,\1,p' | head -n 1)
+mirror=$(apt_mirror "$suite")
 [[ -n $mirror ]] || fail "apt-get has no source of $suite"
 
 # in_root COMMAND...: runs a command in the fresh root.

@@ -13,7 +13,7 @@ static bool record_is_top(const struct uspi_walk *walk) {
            walk->target.os == USP_OS_DARWIN;
 }
 
-/* Generated code of one run-time is in one reservation of address space; HotSpot's is at most 240 MB in its default
+/* Generated code of one runtime is in one reservation of address space; HotSpot's is at most 240 MB in its default
  * form, and its interpreter and stubs are in the same few MB. */
 #define GENERATED_MAX ((usp_addr)16 << 20)
 
