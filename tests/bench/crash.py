@@ -10,7 +10,7 @@ import sys
 import time
 import zlib
 
-FRAMES, END = 6, 7  # records of doc/raw-format.md
+STACK, FRAMES, END = 5, 6, 7  # records of doc/raw-format.md
 
 
 def words(line):
@@ -19,7 +19,7 @@ def words(line):
 
 def watch(descriptor):
     """Returns when the first stack was whole in the file, and when the report was."""
-    at, first, has_frames = 16, None, False
+    at, first, count = 16, None, 0
     until = time.monotonic() + 20
     while time.monotonic() < until:
         header = os.pread(descriptor, 8, at)
@@ -31,9 +31,10 @@ def watch(descriptor):
         if len(record) < size + 12 or zlib.crc32(record[:-4]) != int.from_bytes(record[-4:], 'little'):
             continue
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        if first is None and has_frames and kind != FRAMES:
+        if kind == STACK:
+            count = struct.unpack_from('<I', record, 16)[0]
+        if kind == FRAMES and first is None and sum(struct.unpack_from('<II', record, 8)) == count:
             first = now
-        has_frames = has_frames or kind == FRAMES
         if kind == END:
             return first, now
         at += 12 + size
