@@ -102,5 +102,6 @@ for name in cpu named; do
 done
 grep -q 'main.spin' "$work/go/cpu.raw" || fail "the Go program's profile has no main.spin" "$(<"$work/go/cpu.raw")"
 diff "$work/go/cpu.raw" "$work/go/named.raw" || fail "names of a Go program have changed"
-"$unspool" profile --quiet --format folded "$work/go/cpu.pb.gz" | grep -q ';main.main;.*main.spin' || fail "a Go program as folded stacks"
+"$unspool" profile --quiet --format folded "$work/go/cpu.pb.gz" >"$work/go/folded"
+grep -q ';main.main;.*main.spin' "$work/go/folded" || fail "a Go program as folded stacks"
 verdict
