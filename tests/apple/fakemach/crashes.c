@@ -33,6 +33,7 @@ static void start_crash(void) {
 static void stop_crash(void) {
     char path[512];
     usp_crash_uninstall();
+    usp_crash_thread_end();
     DIR *listing = opendir(folder);
     for (const struct dirent *entry; listing != NULL && (entry = readdir(listing)) != NULL;) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
