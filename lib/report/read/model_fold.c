@@ -201,7 +201,7 @@ static void put_node(const struct fold *fold, size_t number, size_t depth, struc
     frame->count = node->count;
     if (node->has_address) return;
     /* The node stands for several places in a function. */
-    frame->flags &= ~(uint32_t)(USPI_FRAME_ADDRESS | USPI_MODEL_LOCATED | USPI_MODEL_HAS_OFFSET);
+    frame->flags &= ~((uint32_t)USPI_FRAME_ADDRESS | (uint32_t)USPI_MODEL_LOCATED | (uint32_t)USPI_MODEL_HAS_OFFSET);
 }
 
 /* Writes the nodes in the order of a tree, parents before their children. Returns how many there are. */

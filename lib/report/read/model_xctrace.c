@@ -471,7 +471,7 @@ static void add_to_node(struct uspi_model *model, size_t node, size_t number, ui
     frame->count += count;
     if (frame->code->address == model->frames[number].code->address) return;
     /* It stands for several places in a function. */
-    frame->flags &= ~(uint32_t)(USPI_FRAME_ADDRESS | USPI_MODEL_LOCATED | USPI_MODEL_HAS_OFFSET);
+    frame->flags &= ~((uint32_t)USPI_FRAME_ADDRESS | (uint32_t)USPI_MODEL_LOCATED | (uint32_t)USPI_MODEL_HAS_OFFSET);
 }
 
 static bool begin_tree(struct uspi_model_xctrace *builder, size_t number) {
