@@ -144,21 +144,6 @@ AC_DEFUN([USP_LIBRARY_ONCE], [
   AC_SUBST([LIBRARY_ONCE])
 ])
 
-# USP_QUICK_LIBTOOL: lets tools/quick-libtool run Libtool's commonest commands, where each source has one object and its
-# form is known. That saves a quarter of the build's processor time.
-AC_DEFUN([USP_QUICK_LIBTOOL], [
-  usp_form=
-  AS_CASE([$host_os,$GCC,$pic_mode,$enable_shared,$enable_static,$LIBRARY_ONCE],
-    [linux*,yes,default,yes,yes,?*], [usp_form=pic],
-    [linux*,yes,default,yes,no,*], [usp_form=pic],
-    [linux*,yes,default,no,yes,*], [usp_form=non_pic])
-  AS_CASE([$usp_form],
-    [pic], [usp_form_flags=$lt_prog_compiler_pic],
-    [usp_form_flags=])
-  AS_IF([test -n "$usp_form"],
-    [LIBTOOL="sh \$(top_srcdir)/tools/quick-libtool $usp_form '$usp_form_flags' '$LIBTOOL'"])
-])
-
 # USP_TESTS_CFLAGS: sets TESTS_RULES to lines for GNU make that compile the tests' own code without optimization, which
 # takes a fraction of the time. The library keeps its flags. The tests get CFLAGS without their level of optimization;
 # a test that needs a level states it in a CFLAGS variable of its own. Benchmarks, fuzzers and the emulated runs keep
