@@ -685,33 +685,42 @@ START_TEST(stack_pointer_of_a_block) {
 }
 END_TEST
 
-static usp_addr first_in_image;
+static usp_addr data_from, image_from;
 
-static int generated_below(void *context, usp_addr pc, struct usp_region *region) {
+static int code_below(void *context, usp_addr pc, struct usp_region *region) {
     (void)context;
     (void)region;
-    return pc < first_in_image ? USP_ERROR_ABSENT : USP_ERROR_NOT_FOUND;
+    return pc < data_from ? USP_ERROR_ABSENT : USP_ERROR_NOT_FOUND;
+}
+
+static int image_above(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    (void)context;
+    (void)tables;
+    return pc < image_from ? USP_ERROR_NOT_FOUND : USP_OK;
 }
 
 /* HotSpot's interpreter jumps to methods, and pushes the address of a return entry, which follows no call. Such a record
  * is followed if its address and the frame's are in no image and near each other, and is marked. */
 START_TEST(pushed_by_an_interpreter) {
     static const struct {
-        usp_addr entry, first_in_image;
+        usp_addr entry, data_from, image_from;
         bool is_found;
     } cases[] = {
-        {OTHER, LONG, true},
-        {OTHER, OTHER, false}, /* the entry is known not to be generated code */
-        {OTHER, 0, false},     /* the target does not know */
-        {OTHER + (UINT64_C(32) << 20), UINT64_MAX, false},
+        {OTHER, LONG, LONG, true},
+        {OTHER, OTHER, LONG, false}, /* the entry is known not to be code */
+        {OTHER, LONG, OTHER, false}, /* it is in an image */
+        {OTHER, LONG, 0, false},     /* the target lists no images */
+        {OTHER + (UINT64_C(32) << 20), UINT64_MAX, UINT64_MAX, false},
     };
     struct fixture *f = begin_x86_64();
     CODE8(&f->memory, FUNCTION, /* jmp *%rax */ 0xff, 0xe0);
     CODE8(&f->memory, cases[_i].entry - 1, /* nop; jmp *%rax */ 0x90, 0xff, 0xe0);
     WORDS(&f->memory, STACK, 8, 0, 0, /* the record: */ STACK + 48, cases[_i].entry, 0, 0, /* the caller's: */ 0, RA2);
     set_registers(f, FUNCTION, STACK, STACK + 16);
-    first_in_image = cases[_i].first_in_image;
-    f->target.image_at = first_in_image != 0 ? generated_below : NULL;
+    data_from = cases[_i].data_from;
+    image_from = cases[_i].image_from;
+    f->target.image_at = code_below;
+    f->target.unwind_tables_at = image_from != 0 ? image_above : NULL;
     if (!cases[_i].is_found) {
         EXPECT(f, USP_STOP_RA_NOT_CODE, FUNCTION);
         return;
@@ -898,6 +907,6 @@ int main(void) {
     tcase_add_loop_test(paths, registers_in_a_block, 0, 11);
     tcase_add_loop_test(paths, stack_pointer_out_of_a_slot, 0, 3);
     tcase_add_loop_test(paths, called_through_a_table, 0, 4);
-    tcase_add_loop_test(paths, pushed_by_an_interpreter, 0, 4);
+    tcase_add_loop_test(paths, pushed_by_an_interpreter, 0, 5);
     return run_suite("misleading instructions", paths);
 }
