@@ -152,8 +152,7 @@ static enum uspi_reader print_rows(struct uspi_evidence *e) {
     bool has_run[USPI_READERS] = {false};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct row *row = &rows[i];
-        if ((row->described_as & e->described_as) == 0) continue;
-        if ((row->conditions & AT_END) != 0 && !table_ends_stack(e)) continue;
+        if (!applies(e, row)) continue;
         const struct uspi_candidate *c = uspi_candidate_of(e, (enum uspi_reader)row->reader);
         if (!has_run[row->reader]) {
             printf("  %s: ", reader_names[row->reader]);

@@ -18,7 +18,7 @@ enum condition {
     AS_START = 1 << 8,       /* it agrees with the path from the function's start */
     AS_FORWARD = 1 << 9,     /* it agrees with the paths forward */
     PROVEN = 1 << 10,        /* its return address proves itself */
-    AT_END = 1 << 11,        /* the table states that the stack ends; otherwise the reader does not run */
+    AT_END = 1 << 11,        /* the table states that the stack ends */
     NOT_TAIL_CALL = 1 << 12, /* its path has no indirect jump that can be a tail call */
     WITH_CODE = 1 << 13,     /* STEADY, or no path beside its own ended at code that cannot be read */
     OF_FRAME = 1 << 14,      /* the frame is at a call, and the paths forward find its CFA in a slot relative to fp */
@@ -126,7 +126,6 @@ static bool meets(struct uspi_evidence *e, const struct uspi_candidate *c, unsig
     if ((conditions & AT_RECORD) != 0 && !c->is_record) return false;
     if ((conditions & CONFIRMED) != 0 && !is_confirmed(e, c)) return false;
     if ((conditions & WITHOUT_RECORD) != 0 && uspi_has_record(e)) return false;
-    if ((conditions & OF_FRAME) != 0 && !uses_frame(e)) return false;
     if ((conditions & IN_FUNCTION) != 0 && !uspi_bounds_of(e, true).is_function) return false;
     if ((conditions & AS_TABLE) != 0 && !agrees_with(e, c, USPI_BY_TABLE)) return false;
     if ((conditions & AS_FORWARD) != 0 && !agrees_with(e, c, USPI_BY_FORWARD)) return false;
@@ -134,11 +133,15 @@ static bool meets(struct uspi_evidence *e, const struct uspi_candidate *c, unsig
     return (conditions & PROVEN) == 0 || is_proven(e, c);
 }
 
+/* Whether a row is tried for the frame. If not, its reader does not run. */
+static bool applies(struct uspi_evidence *e, const struct row *row) {
+    return (row->described_as & e->described_as) != 0 && ((row->conditions & AT_END) == 0 || table_ends_stack(e)) &&
+           ((row->conditions & OF_FRAME) == 0 || uses_frame(e));
+}
+
 enum uspi_reader uspi_rank_readers(struct uspi_evidence *e) {
-    const enum uspi_described_as as = e->described_as;
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
-        if ((readers[i].described_as & as) == 0) continue;
-        if ((readers[i].conditions & AT_END) != 0 && !table_ends_stack(e)) continue;
+        if (!applies(e, &readers[i])) continue;
         const enum uspi_reader reader = (enum uspi_reader)readers[i].reader;
         const struct uspi_candidate *c = uspi_candidate_of(e, reader);
         if (c->found && meets(e, c, readers[i].conditions)) return reader;
