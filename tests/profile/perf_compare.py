@@ -39,8 +39,18 @@ def of_unspool(unspool, path):
     return stacks
 
 
+def add_callers(theirs, ours):
+    """Functions of the compiler's crtstuff have no unwind table: perf's stacks end there, unspool reads their code."""
+    for stack in list(theirs - ours):
+        name, *frames = stack.split(";")
+        if frames and frames[0] in ("deregister_tm_clones", "register_tm_clones", "frame_dummy", "__do_global_dtors_aux"):
+            longer = next((s for s in ours - theirs if s.startswith(name + ";") and s.endswith(";" + ";".join(frames))), stack)
+            theirs[longer] += theirs.pop(stack)
+
+
 unspool, path = sys.argv[1:]
 ours, theirs = of_unspool(unspool, path), of_perf(path)
+add_callers(theirs, ours)
 for stack in sorted(set(ours) | set(theirs)):
     if ours[stack] != theirs[stack]:
         print(f"unspool {ours[stack]}, perf script {theirs[stack]}: {stack}")
