@@ -24,12 +24,15 @@ static size_t first_above(const struct uspi_crash_kit *kit, usp_addr address) {
     return low;
 }
 
-void uspi_crash_hide_home(char *path) {
+void uspi_crash_hide_home(char *path, size_t size) {
     if (strncmp(path, "/Users/", 7) != 0 || strncmp(path + 7, "Shared/", 7) == 0) return;
-    char *rest = strchr(path + 7, '/');
-    if (rest == NULL || rest - path < 11) return;
+    const char *rest = strchr(path + 7, '/');
+    if (rest == NULL || rest == path + 7 || size < 12) return;
+    /* USER may be longer than the name. */
+    const size_t length = strnlen(rest, size - 12);
+    memmove(path + 11, rest, length);
     memcpy(path + 7, "USER", 4);
-    memmove(path + 11, rest, strlen(rest) + 1);
+    path[11 + length] = '\0';
 }
 
 /* Sorts the images by address (shell sort): loaders that announce images do so in any order. */
@@ -49,14 +52,15 @@ static void sort_images(struct uspi_crash_kit *kit) {
 /* Adds an image at the end. */
 static int append_image(void *context, const struct usp_image *image) {
     struct uspi_crash_kit *kit = context;
-    const size_t length = strlen(image->path) + 1, at = kit->image_count;
-    if (at == USPI_CRASH_IMAGES || length > USPI_CRASH_PATHS - kit->paths_used) return USP_ERROR_FULL;
+    const size_t length = strlen(image->path) + 1, at = kit->image_count, room = USPI_CRASH_PATHS - kit->paths_used;
+    if (at == USPI_CRASH_IMAGES || length + USPI_CRASH_HOME_GROWS > room) return USP_ERROR_FULL;
+    char *path = memcpy(kit->paths + kit->paths_used, image->path, length);
+    if (uspi_os_kind() == USP_OS_DARWIN) uspi_crash_hide_home(path, room);
     kit->images[at] = *image;
-    kit->images[at].path = memcpy(kit->paths + kit->paths_used, image->path, length);
-    if (uspi_os_kind() == USP_OS_DARWIN) uspi_crash_hide_home(kit->paths + kit->paths_used);
+    kit->images[at].path = path;
     kit->has_tables[at] = false;
     kit->image_count++;
-    kit->paths_used += length;
+    kit->paths_used += strlen(path) + 1;
     return USP_OK;
 }
 

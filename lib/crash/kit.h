@@ -101,8 +101,10 @@ int uspi_crash_find_images(struct uspi_crash_kit *kit, struct uspi_os_place *pla
 /* Returns the image that contains an address, or NULL. Searches for it if kit->adds_images. Async-signal-safe. */
 const struct usp_image *uspi_crash_image_at(struct uspi_crash_kit *kit, usp_addr address);
 
-/* Replaces the name in a home folder of macOS by USER (images.c). Async-signal-safe. */
-void uspi_crash_hide_home(char *path);
+/* Replaces the name in a home folder of macOS by USER (images.c), which may make the path longer. A path that then
+ * exceeds `size` is cut. Async-signal-safe. */
+#define USPI_CRASH_HOME_GROWS 3u
+void uspi_crash_hide_home(char *path, size_t size);
 
 /* Empties the cache of what walks have read (walk.c). Async-signal-safe. */
 void uspi_crash_forget_pages(struct uspi_crash_kit *kit);

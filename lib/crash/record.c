@@ -229,7 +229,7 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     /* The first report's file was made beforehand. */
     if (kit->is_published || kit->written != 0) (void)uspi_crash_make_file(kit);
     kit->is_published = false;
-    if (uspi_os_kind() == USP_OS_DARWIN) uspi_crash_hide_home(kit->program);
+    if (uspi_os_kind() == USP_OS_DARWIN) uspi_crash_hide_home(kit->program, sizeof kit->program);
     uspi_raw_begin(&kit->sink, write_file, kit);
     put_process(kit, crash);
     uspi_raw_put_crash(&kit->sink, &what);

@@ -73,7 +73,7 @@ size_t uspi_report_crashed_number(const struct uspi_report *report) {
 bool uspi_report_find_cause(const struct uspi_report *report, struct uspi_report_cause *cause) {
     const struct usp_snapshot_info *info = report->info;
     const bool has_fault = (info->flags & USP_SNAPSHOT_FAULT) != 0;
-    const struct uspi_signal_code *code = uspi_signal_code(info->signal, info->signal_code);
+    const struct uspi_signal_code *code = uspi_signal_code_of(info->os, info->signal, info->signal_code);
     memset(cause, 0, sizeof *cause);
     cause->type = usp_signal_string(info->os, info->signal);
     if (cause->type == NULL || info->crash == NULL || info->crash[0] == '\0') return false;
@@ -81,7 +81,7 @@ bool uspi_report_find_cause(const struct uspi_report *report, struct uspi_report
     cause->codes[0] = (uint64_t)(int64_t)info->signal_code;
     cause->codes[1] = has_fault ? info->fault_address : 0;
     struct uspi_text text = uspi_text_in(cause->subtype, sizeof cause->subtype);
-    if (info->os == USP_OS_LINUX && code != NULL) {
+    if (code != NULL) {
         uspi_put_string(&text, code->name);
         if (has_fault) uspi_put_string(&text, " at ");
         if (has_fault) uspi_put_hex(&text, info->fault_address, 16);

@@ -16,8 +16,8 @@ bool uspi_report_is_crashed(const struct uspi_report *report, const struct usp_s
 /* Returns the number of the thread that crashed; SIZE_MAX: none. */
 size_t uspi_report_crashed_number(const struct uspi_report *report);
 
-/* Why the process ended. Linux has no exceptions of Mach: the type is the signal, the codes are si_code and the fault
- * address. */
+/* Why the process ended: by a signal, not by an exception of Mach. The type is the signal, the codes are si_code, whose
+ * numbers are the system's, and the fault address. */
 struct uspi_report_cause {
     const char *type;    /* "SIGSEGV" */
     const char *message; /* the same in words */

@@ -93,8 +93,11 @@ static void set_timer(struct uspi_darwin_crash *c, uint64_t ns) {
 static void begin_timer(struct uspi_darwin_crash *c, uint64_t ns) {
     struct sigaction action;
     struct itimerval none;
+    sigset_t only;
     memset(&action, 0, sizeof action);
     memset(&none, 0, sizeof none);
+    sigemptyset(&only);
+    sigaddset(&only, SIGALRM);
     action.sa_handler = on_alarm;
     action.sa_flags = SA_ONSTACK | SA_NODEFER;
     c->alarm_from = UINT64_MAX;
@@ -102,6 +105,8 @@ static void begin_timer(struct uspi_darwin_crash *c, uint64_t ns) {
     (void)setitimer(ITIMER_REAL, &none, &c->timer);
     (void)sigaction(SIGALRM, &action, &c->alarm);
     set_timer(c, ns);
+    /* The program may block it in all threads. */
+    c->has_mask = pthread_sigmask(SIG_UNBLOCK, &only, &c->mask) == 0;
 }
 
 /* Gives the program its timer and its alarm back. */
@@ -110,6 +115,8 @@ static void end_timer(struct uspi_darwin_crash *c) {
     memset(&none, 0, sizeof none);
     (void)setitimer(ITIMER_REAL, &none, NULL);
     c->alarm_from = UINT64_MAX;
+    /* The program's handler is not to run where the program blocks it. */
+    if (c->has_mask) (void)pthread_sigmask(SIG_SETMASK, &c->mask, NULL);
     (void)sigaction(SIGALRM, &c->alarm, NULL);
     (void)setitimer(ITIMER_REAL, &c->timer, NULL);
     if (c->is_alarm_missed) (void)kill(getpid(), SIGALRM);

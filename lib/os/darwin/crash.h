@@ -43,6 +43,8 @@ struct uspi_darwin_crash {
     bool is_alarm_missed;                  /* the program's own alarm came meanwhile */
     struct itimerval timer;                /* the program's timer and its handler of alarms */
     struct sigaction alarm;
+    sigset_t mask; /* the crashed thread's, if it is known */
+    bool has_mask;
 
     /* The other threads, max_threads of each. */
     struct uspi_held *held;

@@ -144,18 +144,49 @@ START_TEST(test_report) {
 }
 END_TEST
 
+/* Apple's forms name the code, whose numbers are xnu's: FPE_FLTDIV is 1 here and 3 on Linux. */
+static int append(void *to, const char *bytes, size_t n) {
+    if (strlen(to) + n < 32768) strncat(to, bytes, n);
+    return 0;
+}
+
+static void check_form(const struct usp_snapshot *snapshot, uint32_t style, const char *line) {
+    static char text[32768];
+    struct usp_format_options options;
+    usp_format_options_init(&options);
+    options.style = style;
+    text[0] = '\0';
+    ck_assert_int_eq(usp_format_snapshot(snapshot, &options, append, text), USP_OK);
+    ck_assert_ptr_nonnull(strstr(text, line));
+}
+
+START_TEST(test_apple_forms) {
+    install();
+    ck_assert(crash(FPE, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    check_form(s, USP_FORMAT_IPS, "\"subtype\": \"FPE_FLTDIV at 0x0000000000000010\"");
+    check_form(s, USP_FORMAT_CRASH_REPORT, "FPE_FLTDIV at 0x0000000000000010\n");
+    usp_snapshot_free(s);
+}
+END_TEST
+
 /* An image that was loaded after the kit was installed is in the report; home folders are not. */
 START_TEST(test_late_image) {
+    static const char *const paths[][2] = {{"/Users/somebody/lib/late.dylib", "/Users/USER/lib/late.dylib"},
+                                           {"/Users/bo/lib/late.dylib", "/Users/USER/lib/late.dylib"},
+                                           {"/Users/USER/late.dylib", "/Users/USER/late.dylib"},
+                                           {"/Users/Shared/late.dylib", "/Users/Shared/late.dylib"},
+                                           {"/Users/late.dylib", "/Users/late.dylib"}};
     const struct fake_image late = fake.images[1];
     fake_unload(1);
     install();
-    fake.images[1] = (struct fake_image){late.header, "/Users/somebody/lib/late.dylib"};
+    fake.images[1] = (struct fake_image){late.header, paths[_i][0]};
     fake_load(1);
     ck_assert(crash(SEGV, 1, 0x10));
     struct usp_snapshot *s = open_report();
     const struct usp_image *image = usp_images_find(usp_snapshot_images(s), late.header + 8);
     ck_assert_ptr_nonnull(image);
-    ck_assert_str_eq(image->path, "/Users/USER/lib/late.dylib");
+    ck_assert_str_eq(image->path, paths[_i][1]);
     ck_assert_uint_eq(image->build_id_size, 16);
     usp_snapshot_free(s);
 }
@@ -250,6 +281,24 @@ START_TEST(test_callback_that_hangs) {
     ck_assert_int_eq(install_with(hang), USP_OK);
     ck_assert(crash(SEGV, 1, 0x10));
     ck_assert_uint_eq(handled, 1);
+}
+END_TEST
+
+/* The alarm also comes where the program blocks it, as one that waits for signals in a thread of its own does. */
+static void tell_unblocked(void *told, char *text, size_t size) {
+    (void)told;
+    (void)size;
+    text[0] = '\0';
+    ck_assert(!fake_blocks(ALRM));
+    handled++;
+}
+
+START_TEST(test_blocked_alarm) {
+    fake_block(ALRM);
+    ck_assert_int_eq(install_with(tell_unblocked), USP_OK);
+    ck_assert(crash(TRAP, 1, 0x10));
+    ck_assert_uint_eq(handled, 1);
+    ck_assert(fake_blocks(ALRM));
 }
 END_TEST
 
@@ -477,11 +526,13 @@ END_TEST
 TCase *case_of_crashes(void) {
     TCase *tests = tcase_create("crashes");
     tcase_add_checked_fixture(tests, start_crash, stop_crash);
-    add_tests(tests, test_report, test_late_image, test_callback, test_callback_that_hangs, test_sent_signal,
-              test_earlier_handler, test_later_handler, test_crash_in_earlier_handler, test_ignored_signal,
-              test_install_and_uninstall, test_install_fails, test_thread_that_cannot_be_stopped, test_slow_kernel);
+    add_tests(tests, test_report, test_apple_forms, test_callback, test_callback_that_hangs, test_blocked_alarm,
+              test_sent_signal, test_earlier_handler, test_later_handler, test_crash_in_earlier_handler,
+              test_ignored_signal, test_install_and_uninstall, test_install_fails, test_thread_that_cannot_be_stopped,
+              test_slow_kernel);
     add_loop_tests(tests, 0, ELEMENTS(crash_signals), test_each_signal_ends_the_process);
     add_loop_tests(tests, 0, 11, test_each_call_fails);
+    add_loop_tests(tests, 0, 5, test_late_image);
     add_loop_tests(tests, 0, 5, test_message_of_library);
     return tests;
 }

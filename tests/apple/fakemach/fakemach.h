@@ -166,6 +166,10 @@ typedef void (*fake_handler)(int number, void *info, void *context);
 void fake_set_action(int number, fake_handler handler);
 fake_handler fake_action(int number);
 
+/* Make the calling thread block a signal; tell whether it does. */
+void fake_block(int number);
+bool fake_blocks(int number);
+
 /* Calls the handler of a signal as xnu does, with a siginfo and a context (stacks.h). Returns false when there is no
  * handler. */
 bool fake_signal(int number, int code, uintptr_t address, void *context);

@@ -649,14 +649,18 @@ int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
     static const int faults[] = {SIGILL, SIGTRAP, SIGFPE, SIGBUS, SIGSEGV, SIGSYS};
     sigset_t all;
     if (fails(FAKE_SIGMASK)) return fake.fail_result;
-    if (how != SIG_SETMASK && how != SIG_BLOCK) fake_account.errors++;
+    if (how != SIG_SETMASK && how != SIG_BLOCK && how != SIG_UNBLOCK) fake_account.errors++;
     if (old != NULL) *old = signal_mask;
-    signal_mask = how == SIG_BLOCK ? signal_mask | *set : *set;
+    signal_mask = how == SIG_BLOCK ? signal_mask | *set : how == SIG_UNBLOCK ? signal_mask & ~*set : *set;
     sigfillset(&all);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
     fake_account.signals_wait = signal_mask == all;
     return 0;
 }
+
+void fake_block(int number) { sigaddset(&signal_mask, number); }
+
+bool fake_blocks(int number) { return (signal_mask >> (number - 1) & 1) != 0; }
 
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old) {
     if (fails(FAKE_SIGACTION)) return -1;

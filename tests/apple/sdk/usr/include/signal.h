@@ -17,6 +17,7 @@
 
 typedef uint32_t sigset_t;
 #define SIG_BLOCK              1
+#define SIG_UNBLOCK            2
 #define SIG_SETMASK            3
 #define sigfillset(set)        (*(set) = ~(sigset_t)0, 0)
 #define sigdelset(set, number) (*(set) &= ~((sigset_t)1 << ((number) - 1)), 0)
