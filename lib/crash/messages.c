@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages about the crash that the C library, C++ and Apple's libraries leave in memory: the text with which glibc ends a process (assert,
- * a damaged heap or stack), and the uncaught C++ exception. No code of the program runs: everything is copied, each copy
- * is checked. Layouts: glibc include/stdlib.h (struct abort_msg_s), Itanium C++ ABI: Exception Handling 2.2 and C++ ABI
- * 2.9.5, GCC libstdc++-v3/libsupc++/unwind-cxx.h, LLVM libcxxabi/src/cxa_exception.h. */
+/* Messages about the crash that the C library, C++ and Apple's libraries leave in memory: the text with which glibc ends
+ * a process (assert, a damaged heap or stack), the uncaught C++ exception, and __crash_info. No code of the program
+ * runs: everything is copied, each copy is checked. Layouts: glibc include/stdlib.h (struct abort_msg_s), Itanium C++
+ * ABI: Exception Handling 2.2 and C++ ABI 2.9.5, GCC libstdc++-v3/libsupc++/unwind-cxx.h, LLVM
+ * libcxxabi/src/cxa_exception.h. */
 #include "lib/crash/kit.h"
 
 #include "lib/base/text.h"

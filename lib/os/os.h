@@ -512,7 +512,7 @@ int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const s
 /* Evidence about a run of a process, which a later process compares. */
 struct uspi_os_run {
     int64_t pid;
-    uint64_t start;                    /* when the process began: clock ticks since boot */
+    uint64_t start;                    /* when the process began, in the system's unit; 0: not known */
     char boot[40];                     /* the boot's id; "": not known */
     char program[USPI_OS_PROGRAM_MAX]; /* path of the program; "": not known */
     bool has_oom_kills;
