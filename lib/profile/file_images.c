@@ -36,8 +36,17 @@ static char *copy_text(struct usp_profile_file *file, struct uspi_span text) {
     return copy;
 }
 
+/* Where addresses of kernels begin. */
+#define UPPER_HALF (UINT64_C(1) << 63)
+
 /* Whether a mapping has a range of addresses, which locations outside it do not count from. */
 static bool is_range(const struct uspi_file_mapping *mapping) { return mapping->limit > mapping->start; }
+
+/* Whether a mapping's range is as large as its image. One that ends in the addresses of kernels and begins before them
+ * stands for all addresses: its image is as large as its locations require, so that others have room. */
+static bool is_image_range(const struct uspi_file_mapping *mapping) {
+    return is_range(mapping) && (mapping->start >= UPPER_HALF || mapping->limit <= UPPER_HALF);
+}
 
 /* Finds the image of a mapping, or adds it. Returns false when memory is exhausted. */
 static bool know_image(struct usp_profile_file *file, struct uspi_file_mapping *mapping, bool is_first) {
@@ -58,7 +67,7 @@ static bool know_image(struct usp_profile_file *file, struct uspi_file_mapping *
         if (is_first) made->image.flags = USP_IMAGE_MAIN;
     }
     struct made_image *made = uspi_pool_at(&file->images_made, mapping->image);
-    if (is_range(mapping) && mapping->limit - made->load > made->size) made->size = mapping->limit - made->load;
+    if (is_image_range(mapping) && mapping->limit - made->load > made->size) made->size = mapping->limit - made->load;
     return true;
 }
 
@@ -77,38 +86,49 @@ static int by_load(const void *a, const void *b) {
 
 #define ALIGNED UINT64_C(0x10000)
 
-/* Places an image at `at` if it fits there. Returns whether it does. */
-static bool put_at(struct made_image *made, usp_addr at) {
-    if (made->size > UINT64_MAX - at) return false;
+/* Places an image at `at` if it then ends at or before `limit`. Returns whether it does. */
+static bool put_at(struct made_image *made, usp_addr at, usp_addr limit) {
+    if (at > limit || made->size > limit - at) return false;
     made->image.load_address = made->image.slide = at;
     made->image.end = at + made->size;
     return true;
 }
 
-/* Gives each image addresses of its own: those by the file, or some past all others. Images that do not fit anywhere
- * get none. */
+/* Returns the end of the last image that begins before `before`; at least `least`. */
+static usp_addr end_of(struct made_image *const *images, uint32_t count, usp_addr before, usp_addr least) {
+    for (uint32_t i = 0; i < count; i++) {
+        const struct made_image *made = images[i];
+        if (made->load >= before || made->size > UINT64_MAX - made->load) continue;
+        if (made->load + made->size > least) least = made->load + made->size;
+    }
+    return least;
+}
+
+/* Gives each image addresses of its own: those by the file, or some past all others, but before those of kernels, which
+ * usually extend to the last address. Images that do not fit anywhere get none. */
 static bool place_images(struct usp_profile_file *file, usp_addr past_all) {
     const uint32_t count = file->images_made.begun;
     struct made_image **sorted = malloc(((size_t)count + 1) * sizeof(struct made_image *));
-    usp_addr end = 0;
+    usp_addr end = 0, limit = UPPER_HALF;
     if (sorted == NULL) return false;
     for (uint32_t i = 0; i < count; i++) sorted[i] = uspi_pool_at(&file->images_made, i);
     if (count > 0) qsort(sorted, count, sizeof *sorted, by_load);
-    for (uint32_t i = 0; i < count; i++) {
-        const usp_addr last = sorted[i]->size <= UINT64_MAX - sorted[i]->load ? sorted[i]->load + sorted[i]->size : 0;
-        if (last > past_all) past_all = last;
+    past_all = end_of(sorted, count, UPPER_HALF, past_all);
+    if (past_all > UPPER_HALF) {
+        past_all = end_of(sorted, count, UINT64_MAX, past_all);
+        limit = UINT64_MAX;
     }
     for (uint32_t i = 0; i < count; i++) {
         if (sorted[i]->size == 0) continue;
-        if (sorted[i]->load >= end && put_at(sorted[i], sorted[i]->load)) {
+        if (sorted[i]->load >= end && put_at(sorted[i], sorted[i]->load, UINT64_MAX)) {
             end = sorted[i]->image.end;
             continue;
         }
-        if (past_all > UINT64_MAX - ALIGNED || !put_at(sorted[i], (past_all + ALIGNED - 1) / ALIGNED * ALIGNED))
+        if (past_all > UINT64_MAX - ALIGNED || !put_at(sorted[i], (past_all + ALIGNED - 1) / ALIGNED * ALIGNED, limit))
             continue;
         past_all = sorted[i]->image.end;
     }
-    file->past_all = past_all;
+    file->past_all = past_all <= UINT64_MAX - ALIGNED - file->locations.count ? past_all : 0;
     free(sorted);
     return true;
 }
@@ -173,8 +193,15 @@ static bool is_same_code(const struct usp_profile_file *file, const struct uspi_
     return true;
 }
 
-/* Gives a location its address in the images. One without an address of its own, and one whose place another location
- * with other names has, get one outside all images. */
+/* Whether a location that belongs to no image has an address in one, where its name would not be found, or its mapping
+ * would seem to be that image. */
+static bool is_astray(const struct usp_profile_file *file, const struct uspi_file_location *location) {
+    return usp_images_find(file->images, location->address) != NULL &&
+           (location->mapping != USPI_NONE || uspi_file_is_named(file, location));
+}
+
+/* Gives a location its address in the images. One without an address of its own, one whose address is in another image,
+ * and one whose place another location with other names has, get one outside all images. */
 static bool place_location(struct usp_profile_file *file, uint32_t number) {
     struct uspi_file_location *location = uspi_file_location(file, number);
     struct place_key key = {.file = file, .offset = location->address};
@@ -191,11 +218,10 @@ static bool place_location(struct usp_profile_file *file, uint32_t number) {
             location->pc = made->image.load_address + key.offset;
         }
     }
-    const struct uspi_file_location *other =
-        location->address != 0 ? uspi_file_location_at(file, key.image, key.offset) : NULL;
+    const bool has_place = location->address != 0 && (image != USPI_NONE || !is_astray(file, location));
+    const struct uspi_file_location *other = has_place ? uspi_file_location_at(file, key.image, key.offset) : NULL;
     if (other != NULL && is_same_code(file, other, location)) return true;
-    if (location->address == 0 || other != NULL) {
-        if (file->past_all > UINT64_MAX - 2 * (uint64_t)USPI_NONE) file->past_all = 0;
+    if (!has_place || other != NULL) {
         location->pc = key.offset = file->past_all + ALIGNED + number;
         key.image = NULL;
         image = USPI_NONE;
@@ -227,7 +253,7 @@ int uspi_file_place(struct usp_profile_file *file) {
         const struct uspi_file_location *location = uspi_file_location(file, (uint32_t)i);
         if (location->mapping == USPI_NONE || location->address == 0) {
             /* Addresses of kernels do not move images. */
-            if (location->address < UINT64_C(1) << 63 && location->address > past_all) past_all = location->address;
+            if (location->address < UPPER_HALF && location->address > past_all) past_all = location->address;
             continue;
         }
         struct made_image *made =

@@ -131,6 +131,20 @@ has "$folded" '^all threads;main 1$' "--time of OTLP"
 folded=$("$unspool" profile --quiet --format folded "$work/plain")
 has "$folded" '^worker;main;work 3$' "mappings that overlap"
 has "$folded" '^main;main;twin.so.0x[0-9a-f]+ 6$' "mappings that overlap"
+# Beside a kernel whose mapping extends to the last address, too.
+"${make[@]}" write pprof "$work/plain" "${place[@]}" twin=1 kernel=1
+folded=$("$unspool" profile --quiet --format folded "$work/plain")
+has "$folded" '^worker;main;work 3$' "mappings that overlap, and the kernel"
+has "$folded" '^main;main;twin.so.0x[0-9a-f]+ 6$' "mappings that overlap, and the kernel"
+# A mapping of all addresses leaves room for others and for names without an address.
+"${make[@]}" write pprof "$work/plain" "${place[@]}" everything=1
+folded=$("$unspool" profile --quiet --format folded "$work/plain")
+has "$folded" '^worker;main;work 3$' "a mapping of all addresses"
+has "$folded" '^main;main;interpreted.x3bname 2$' "a mapping of all addresses"
+has "$folded" '^main;main;all.so.0x1000 9$' "a mapping of all addresses"
+# A name at an address in a mapping that its location does not have.
+"${make[@]}" write pprof "$work/plain" "${place[@]}" stray=1
+has "$("$unspool" profile --quiet --format folded "$work/plain")" '^main;main;interpreted.x3bname 10$' "a name without a mapping"
 
 # A location without an id is a damage.
 { cat "$work/plain" && printf '\x22\x02\x18\x05'; } >"$work/idless"

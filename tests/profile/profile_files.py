@@ -83,8 +83,18 @@ def write_pprof(options):
                ([9, 5], [2, 20000000], "main", 20), ([11, 7, 5], [4, 40000000], "main", 20)]
     if options.get("twin"):
         samples.append(([13, 5], [6, 60000000], "main", 20))
+    if options.get("everything"):
+        samples.append(([17, 5], [9, 90000000], "main", 20))
+    if options.get("stray"):
+        samples.append(([15, 5], [8, 80000000], "main", 20))
+    if options.get("ids"):
+        # The third thread has no id, the fourth has that of its place, and the other one that of `main`.
+        samples += [([5], [value, value], *who) for value, *who in
+                    ((11, "third", 0), (12, "fourth", 3), (13, "other", 20))]
     for locations, values, thread, tid in samples:
-        body = packed(1, locations) + packed(2, values) + label("thread", thread) + label("thread_id", "", tid)
+        body = packed(1, locations) + packed(2, values) + label("thread", thread)
+        body += label("thread_id", "", tid) if tid else b""
+        body += label("pid", "", 9) if thread == "other" else b""
         out += data(2, body + data(77, b"a field that is not known"))
     build = text[options["build_id"]]
     out += data(3, number(1, 4) + number(2, base) + number(3, base + size) + number(4, offset)
@@ -93,6 +103,14 @@ def write_pprof(options):
     if options.get("twin"):
         out += data(3, number(1, 6) + number(2, base) + number(3, base + size) + number(5, text["/nowhere/twin.so"]))
         out += data(4, number(1, 13) + number(2, 6) + number(3, work))
+    if options.get("kernel"):
+        out += data(3, number(1, 8) + number(2, 0xFFFFFFFF80000000) + number(3, (1 << 64) - 1)
+                    + number(5, text["[kernel.kallsyms]"]))
+    if options.get("everything"):
+        out += data(3, number(1, 10) + number(3, (1 << 64) - 1) + number(5, text["/nowhere/all.so"]))
+        out += data(4, number(1, 17) + number(2, 10) + number(3, 0x1000))
+    if options.get("stray"):
+        out += data(4, number(1, 15) + number(3, main + 1) + data(4, number(1, 31)))
     given = options.get("given")
     named = data(4, number(1, 30) + (number(2, int(options["line"])) if "line" in options else b"")) if given else b""
     out += data(4, number(1, 7) + number(2, 4) + number(3, work) + data(200, b"unknown") + named)
@@ -102,7 +120,7 @@ def write_pprof(options):
     out += data(5, number(1, 30) + number(2, text[given or "unused"]) + number(4, text["given.c"]) + number(5, 8))
     out += data(5, number(1, 31) + number(2, text["interpreted;name"]) + number(3, text["interpreted"])
                 + number(4, text["script.py"]))
-    out += number(9, 1700000000000000000) + number(10, 2000000000)
+    out += number(9, 1700000000000000000) + number(10, int(options.get("duration", 2000000000)))
     out += data(11, number(1, text["cpu"]) + number(2, text["nanoseconds"])) + number(12, 10000000)
     out += number(13, text["a comment"]) + data(500, b"also not known")
     return out + b"".join(data(6, one) for one in text.all)
@@ -134,8 +152,10 @@ def write_otlp(options):
     sample_type = number(1, text["samples"]) + number(2, text["count"])
     period_type = number(1, text["cpu"]) + number(2, text["nanoseconds"])
     samples = data(2, number(1, 1) + packed(2, [2, 3]) + number(4, 3))
-    times = b"".join((1700000000000000000 + i).to_bytes(8, "little") for i in (5, 7))
-    samples += data(2, number(1, 2) + data(5, times)) + data(2, number(1, 3) + packed(4, [4]) + number(99, 1))
+    times = b"".join((1700000000000000000 + i).to_bytes(8, "little") for i in ((7, 5) if options.get("late") else (5, 7)))
+    samples += data(2, number(1, 2) + data(5, times))
+    if not options.get("late"):
+        samples += data(2, number(1, 3) + packed(4, [4]) + number(99, 1))
     profile = data(1, sample_type) + samples + fixed64(3, 1700000000000000000) + number(4, 2000000000)
     profile += data(5, period_type) + number(6, 10000000) + data(7, bytes(range(16)))
     resource = data(1, data(1, data(1, "process.pid") + data(2, number(3, 4242))))
