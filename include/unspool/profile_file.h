@@ -72,8 +72,9 @@ USP_API int usp_profile_file_write(const struct usp_profile_file *file, usp_writ
  *
  * A type of value is an event. A sample's count is the value, or for values of time that of the type with the unit
  * "count"; its duration is the value of time. Labels or attributes give thread and process: "thread", "thread.name",
- * "comm"; "thread_id", "thread.id", "tid"; "pid", "process.pid". Without them it is the thread "all threads". Times are
- * those of the samples, or else the sum of the thread's durations so far.
+ * "comm"; "thread_id", "thread.id", "tid"; "pid", "process.pid". Without them it is the thread "all threads". Threads with
+ * different names or processes are different: if they have the same id, `thread` has another `id` for the later one.
+ * Times are those of the samples, or else the sum of the thread's durations so far.
  *
  * Frames are exact addresses (USP_FRAME_KIND_INTERRUPTED). Images that overlap are moved. Names of frames, including
  * those without address, are in the file: set usp_profile_write_options.file. Returns as usp_recording_read does. Not

@@ -38,6 +38,12 @@ struct thread {
     uint64_t clock; /* sum of its durations */
 };
 
+/* An id that a thread was given to the callback with. */
+struct given_id {
+    struct uspi_item item;
+    uint64_t id;
+};
+
 struct sampling {
     struct usp_profile_file *file;
     const struct usp_recording_options *options;
@@ -47,7 +53,8 @@ struct sampling {
     uint64_t period;           /* of an OTLP profile, in ns; 0: not known */
     int64_t pid;               /* of an OTLP resource */
     struct uspi_allowance allowance;
-    struct uspi_pool threads;
+    struct uspi_pool threads, ids; /* ids: of struct given_id */
+    uint64_t next_id;              /* for a thread whose id another one has */
     struct usp_frame *frames; /* options->max_frames of them */
     char event[128];
 };
@@ -124,13 +131,30 @@ static bool is_thread(const void *item, const void *key) {
     return thread->id == who->id && thread->pid == who->pid && uspi_span_is(thread->name, who->name);
 }
 
+static bool is_id(const void *item, const void *key) {
+    return ((const struct given_id *)item)->id == *(const uint64_t *)key;
+}
+
+/* Gives a thread an id that no other one has: the wanted one if possible. In merged profiles threads of different
+ * processes have the same id. Returns 0 when memory is exhausted. */
+static uint64_t take_id(struct sampling *sampling, uint64_t wanted) {
+    uint64_t id = wanted;
+    while (uspi_pool_find(&sampling->ids, (uint32_t)uspi_mix(id, 0), is_id, &id) != USPI_NONE)
+        id = ++sampling->next_id;
+    const uint32_t i = uspi_pool_add(&sampling->ids, (uint32_t)uspi_mix(id, 0));
+    if (i == USPI_NONE) return 0;
+    ((struct given_id *)uspi_pool_at(&sampling->ids, i))->id = id;
+    return id;
+}
+
 static struct thread *know_thread(struct sampling *sampling, const struct who *who) {
     const uint64_t mixed =
         uspi_mix(uspi_mix(uspi_hash_bytes(who->name.bytes, who->name.length), who->id), (uint64_t)who->pid);
     uint32_t i = uspi_pool_find(&sampling->threads, (uint32_t)mixed, is_thread, who);
     if (i != USPI_NONE) return uspi_pool_at(&sampling->threads, i);
     if (sampling->threads.begun >= THREADS_MAX) return uspi_pool_at(&sampling->threads, THREADS_MAX - 1);
-    i = uspi_pool_add(&sampling->threads, (uint32_t)mixed);
+    const uint64_t id = take_id(sampling, who->id != 0 ? who->id : (uint64_t)sampling->threads.begun + 1);
+    i = id != 0 ? uspi_pool_add(&sampling->threads, (uint32_t)mixed) : USPI_NONE;
     if (i == USPI_NONE) return NULL;
     struct thread *thread = uspi_pool_at(&sampling->threads, i);
     thread->name = who->name;
@@ -140,7 +164,8 @@ static struct thread *know_thread(struct sampling *sampling, const struct who *w
     if (shown.length == 0 && who->id == 0) shown = USPI_SPAN("all threads");
     const size_t length = shown.length < sizeof thread->info.name ? shown.length : sizeof thread->info.name - 1;
     if (length > 0) memcpy(thread->info.name, shown.bytes, length);
-    thread->info.thread.id = thread->info.thread.native = who->id != 0 ? who->id : (uint64_t)i + 1;
+    thread->info.thread.id = id;
+    thread->info.thread.native = who->id != 0 ? who->id : id;
     return thread;
 }
 
@@ -453,15 +478,17 @@ int usp_profile_file_samples(struct usp_profile_file *file, const struct usp_rec
     if (file == NULL || options == NULL || !USPI_COMPLETE(&complete, options) || complete.sample == NULL ||
         complete.max_frames < 4)
         return USP_ERROR_ARGUMENT;
-    struct sampling sampling = {.file = file, .options = &complete, .info = info, .allowance = {.limit = UINT64_MAX}};
+    struct sampling sampling = {.file = file, .options = &complete, .info = info, .next_id = UINT32_MAX, .allowance = {.limit = UINT64_MAX}};
     int status = uspi_file_place(file);
     sampling.frames = calloc(complete.max_frames, sizeof *sampling.frames);
     if (sampling.frames == NULL ||
-        !uspi_pool_init(&sampling.threads, sizeof(struct thread), 16, false, &sampling.allowance))
+        !uspi_pool_init(&sampling.threads, sizeof(struct thread), 16, false, &sampling.allowance) ||
+        !uspi_pool_init(&sampling.ids, sizeof(struct given_id), 16, false, &sampling.allowance))
         status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK)
         status = file->layout->format == USP_PROFILE_FILE_PPROF ? give_pprof(&sampling) : give_otlp(&sampling);
     uspi_pool_free(&sampling.threads);
+    uspi_pool_free(&sampling.ids);
     free(sampling.frames);
     return status != USP_OK ? status : file->damage;
 }

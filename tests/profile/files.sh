@@ -145,6 +145,12 @@ has "$folded" '^main;main;all.so.0x1000 9$' "a mapping of all addresses"
 # A name at an address in a mapping that its location does not have.
 "${make[@]}" write pprof "$work/plain" "${place[@]}" stray=1
 has "$("$unspool" profile --quiet --format folded "$work/plain")" '^main;main;interpreted.x3bname 10$' "a name without a mapping"
+# Threads without an id, and of other processes, are threads of their own.
+"${make[@]}" write pprof "$work/plain" "${place[@]}" ids=1
+folded=$("$unspool" profile --quiet --format folded "$work/plain")
+for line in 'main;main 1' 'third;main 11' 'fourth;main 12' 'other;main 13'; do
+  has "$folded" "^$line$" "threads with equal ids"
+done
 
 # A location without an id is a damage.
 { cat "$work/plain" && printf '\x22\x02\x18\x05'; } >"$work/idless"
