@@ -267,7 +267,8 @@ static int take_sample(void *context, const struct usp_recording_sample *sample)
                                                                                                     : sample->duration,
                                              .count = sample->count};
     count_process(c, sample->pid);
-    if (c->first == 0) c->first = sample->time;
+    /* Samples of OTLP are not in the order of their times. */
+    if (c->first == 0 || (sample->time != 0 && sample->time < c->first)) c->first = sample->time;
     if (sample->time > c->last) c->last = sample->time;
     c->period = sample->duration;
     status = usp_profile_add(c->profile, &added);

@@ -90,6 +90,12 @@ static uint64_t in_ns(uint64_t value, uint64_t unit) {
     return uspi_product(value, unit, &ns) && ns <= INT64_MAX ? ns : INT64_MAX;
 }
 
+/* Returns how long a profile lasted, in ns; 0: not known, also if it is negative. */
+static uint64_t read_length(struct uspi_span profile, uint64_t field) {
+    const uint64_t length = uspi_proto_find(profile, field).value;
+    return length <= INT64_MAX ? length : 0;
+}
+
 static void choose_type(struct sampling *sampling, uint32_t type) {
     const struct uspi_span name = sampling->types[type].name;
     const size_t length = name.length < sizeof sampling->event ? name.length : sizeof sampling->event - 1;
@@ -313,7 +319,7 @@ static int give_pprof(struct sampling *sampling) {
     }
     info->event_count = sampling->type_count;
     info->wall_start = uspi_proto_find(file->bytes, PPROF_TIME).value;
-    info->length = uspi_proto_find(file->bytes, PPROF_DURATION).value;
+    info->length = read_length(file->bytes, PPROF_DURATION);
     info->interval = in_ns(uspi_proto_find(file->bytes, PPROF_PERIOD).value,
                            read_type(file, uspi_proto_find(file->bytes, PPROF_PERIOD_TYPE).bytes).unit);
     if (sampling->type_count == 0) return USP_OK;
@@ -438,7 +444,7 @@ static int describe_profile(struct sampling *sampling, struct uspi_span profile)
         sampling->types[sampling->type_count++] = type;
     for (size_t at = 0; uspi_proto_next(profile, &at, &field);) info->samples += field.number == OTLP_SAMPLE;
     if (info->wall_start == 0) info->wall_start = uspi_proto_find(profile, OTLP_TIME).value;
-    if (info->length == 0) info->length = uspi_proto_find(profile, OTLP_DURATION).value;
+    if (info->length == 0) info->length = read_length(profile, OTLP_DURATION);
     return USP_OK;
 }
 

@@ -151,6 +151,12 @@ folded=$("$unspool" profile --quiet --format folded "$work/plain")
 for line in 'main;main 1' 'third;main 11' 'fourth;main 12' 'other;main 13'; do
   has "$folded" "^$line$" "threads with equal ids"
 done
+# Times that are not in order, and a negative duration.
+"${make[@]}" write otlp "$work/plain" "${place[@]}" late=1
+has "$("$unspool" profile --quiet --format json --comm 'all threads' "$work/plain")" '"start_ns": 1700000000000000005,' "times of OTLP"
+"${make[@]}" write pprof "$work/plain" "${place[@]}" duration=-1
+"$unspool" profile --format folded "$work/plain" >"$work/out" 2>"$work/error"
+has "$(<"$work/error")" ' threads in [0-9]\.[0-9] s$' "a negative duration"
 
 # A location without an id is a damage.
 { cat "$work/plain" && printf '\x22\x02\x18\x05'; } >"$work/idless"
