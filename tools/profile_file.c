@@ -19,9 +19,12 @@ int read_whole(int file, const char *shown, const void *head, size_t head_size, 
     if (*bytes != NULL) memcpy(*bytes, head, head_size);
     while (*bytes != NULL) {
         if (*size == capacity) {
-            uint8_t *grown = capacity < SIZE_LIMIT ? realloc(*bytes, capacity * 2) : NULL;
-            if (capacity >= SIZE_LIMIT) complain("%s: a profile of pprof or OTLP can have up to 1 GB", shown);
-            if (grown == NULL) return capacity < SIZE_LIMIT ? EXIT_FAILED : EXIT_NO_TARGET;
+            if (capacity >= SIZE_LIMIT) {
+                complain("%s: a profile of pprof or OTLP can have up to 1 GB", shown);
+                return EXIT_NO_TARGET;
+            }
+            uint8_t *grown = realloc(*bytes, capacity * 2);
+            if (grown == NULL) break;
             *bytes = grown;
             capacity *= 2;
         }

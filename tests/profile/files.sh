@@ -157,6 +157,13 @@ has "$("$unspool" profile --quiet --format json --comm 'all threads' "$work/plai
 "${make[@]}" write pprof "$work/plain" "${place[@]}" duration=-1
 "$unspool" profile --format folded "$work/plain" >"$work/out" 2>"$work/error"
 has "$(<"$work/error")" ' threads in [0-9]\.[0-9] s$' "a negative duration"
+# Memory that does not suffice for the file.
+if ! grep -q -- '^CFLAGS = .*-fsanitize' Makefile; then
+  truncate -s 150M "$work/large"
+  status=0
+  (ulimit -v 130000 && "$unspool" profile "$work/large") >"$work/out" 2>"$work/error" || status=$?
+  [[ $status -eq 4 && -s $work/error ]] || fail "memory for the file: status $status"
+fi
 
 # A location without an id is a damage.
 { cat "$work/plain" && printf '\x22\x02\x18\x05'; } >"$work/idless"
