@@ -484,7 +484,8 @@ int usp_profile_file_samples(struct usp_profile_file *file, const struct usp_rec
     if (file == NULL || options == NULL || !USPI_COMPLETE(&complete, options) || complete.sample == NULL ||
         complete.max_frames < 4)
         return USP_ERROR_ARGUMENT;
-    struct sampling sampling = {.file = file, .options = &complete, .info = info, .next_id = UINT32_MAX, .allowance = {.limit = UINT64_MAX}};
+    struct sampling sampling = {
+        .file = file, .options = &complete, .info = info, .next_id = UINT32_MAX, .allowance = {.limit = UINT64_MAX}};
     int status = uspi_file_place(file);
     sampling.frames = calloc(complete.max_frames, sizeof *sampling.frames);
     if (sampling.frames == NULL ||

@@ -152,9 +152,10 @@ def write_otlp(options):
     sample_type = number(1, text["samples"]) + number(2, text["count"])
     period_type = number(1, text["cpu"]) + number(2, text["nanoseconds"])
     samples = data(2, number(1, 1) + packed(2, [2, 3]) + number(4, 3))
-    times = b"".join((1700000000000000000 + i).to_bytes(8, "little") for i in ((7, 5) if options.get("late") else (5, 7)))
+    late = options.get("late")
+    times = b"".join((1700000000000000000 + i).to_bytes(8, "little") for i in ((7, 5) if late else (5, 7)))
     samples += data(2, number(1, 2) + data(5, times))
-    if not options.get("late"):
+    if not late:
         samples += data(2, number(1, 3) + packed(4, [4]) + number(99, 1))
     profile = data(1, sample_type) + samples + fixed64(3, 1700000000000000000) + number(4, 2000000000)
     profile += data(5, period_type) + number(6, 10000000) + data(7, bytes(range(16)))
