@@ -132,6 +132,7 @@ struct uspi_file_numbers {
     size_t at;               /* in the message */
     struct uspi_span packed; /* the field that is being read */
     size_t packed_at;
+    size_t passed; /* fields that are not one number */
 };
 
 /* Gives the next number. Returns false after the last one. */

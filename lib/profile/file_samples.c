@@ -181,13 +181,13 @@ static struct thread *know_thread(struct sampling *sampling, const struct who *w
 static void put_stack(const struct sampling *sampling, struct uspi_span message, uint64_t field,
                       struct usp_stack *stack) {
     struct uspi_file_numbers numbers = {.message = message, .field = field};
-    uint64_t id;
+    uint64_t id, missing = 0;
     usp_stack_init(stack, sampling->frames, sampling->options->max_frames);
     stack->stop = USP_STOP_ROOT;
     while (uspi_file_next_number(&numbers, &id)) {
         const uint32_t number = uspi_file_find(sampling->file, &sampling->file->locations, id);
-        if (number == USPI_NONE) continue;
-        if (stack->count == stack->capacity) {
+        if (number == USPI_NONE && missing++ < stack->capacity) continue;
+        if (number == USPI_NONE || stack->count == stack->capacity) {
             stack->stop = USP_STOP_CAPACITY;
             stack->omitted = 1;
             stack->omitted_at = stack->count;

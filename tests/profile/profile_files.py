@@ -166,6 +166,16 @@ def write_otlp(options):
     return data(500, b"also not known") + out + data(2, tables)
 
 
+def write_shared(_):
+    """Returns a profile of OTLP whose many samples refer to one large stack and one large attribute."""
+    strings = b"".join(data(5, one) for one in ("", "samples", "count", "main"))
+    stacks = data(7, b"") + data(7, packed(1, [1] + [1 << 20] * 400000))
+    attributes = data(6, b"") + data(6, number(1, 1) + data(2, number(3, 1) * 400000))
+    tables = data(2, b"") + data(2, data(3, number(1, 1))) + data(3, b"") + data(3, number(1, 3)) + stacks + attributes
+    profile = data(1, number(1, 1) + number(2, 2)) + data(2, number(1, 1) + packed(2, [1]) + packed(4, [1])) * 50000
+    return data(1, data(2, data(2, profile))) + data(2, tables + strings)
+
+
 # ---- decoding ----
 
 
@@ -228,7 +238,7 @@ def compare(before, after):
 def main():
     if sys.argv[1] == "write":
         options = dict(one.split("=", 1) for one in sys.argv[4:])
-        content = (write_otlp if sys.argv[2] == "otlp" else write_pprof)(options)
+        content = {"otlp": write_otlp, "pprof": write_pprof, "shared": write_shared}[sys.argv[2]](options)
         if options.get("gzip"):
             half = len(content) // 2
             content = gzip.compress(content[:half]) + gzip.compress(content[half:])
