@@ -63,6 +63,7 @@ struct conversion {
     uint8_t head[16];         /* the first bytes of the file */
     size_t head_size;
     bool same;                             /* --format same */
+    bool chooses;                          /* an option chooses samples */
     struct usp_profile_file *profile_file; /* of pprof or OTLP; NULL: it is a recording */
     uint8_t *bytes;                        /* its bytes */
     uint64_t memory;
@@ -144,6 +145,7 @@ static bool parse_count(const char *option, uint64_t lowest, uint64_t highest, u
 
 static bool parse_option(int option, struct conversion *c) {
     uint64_t number;
+    c->chooses |= option == OPTION_PID || option == OPTION_COMM || option == OPTION_EVENT || option == OPTION_TIME;
     switch (option) {
     case OPTION_PID: return parse_process(optarg, &c->options.pid);
     case OPTION_COMM: c->comm = optarg; return true;
@@ -179,6 +181,10 @@ static int parse(int argc, char **argv, struct conversion *c, bool *goes_on) {
     }
     /* The format of the file itself is no format of profiles; a name of the output says nothing then. */
     if (c->same) c->output.format = USP_PROFILE_PPROF;
+    if (c->same && c->chooses) {
+        complain("profile: --format same writes all samples: --pid, --comm, --event and --time do not go with it");
+        return EXIT_USAGE;
+    }
     if (!record_output_choose(&c->output)) return EXIT_USAGE;
     if (argc - optind != 1) {
         complain("profile: %s", argc == optind ? "the recording is missing" : "one recording at a time");

@@ -67,8 +67,12 @@ static bool is_otlp(struct uspi_span bytes) {
 
 /* ---- tables ---- */
 
+/* Maximum number of items of a table, several times that of the largest known profiles. Empty messages of two bytes,
+ * which OTLP allows, would take far more memory than they have bytes. */
+#define ITEMS_MAX ((size_t)1 << 22)
+
 static void *add_item(struct uspi_file_table *table) {
-    if (table->count >= USPI_NONE || !uspi_room_for(&table->items, &table->capacity, table->count, 1, table->size))
+    if (table->count >= ITEMS_MAX || !uspi_room_for(&table->items, &table->capacity, table->count, 1, table->size))
         return NULL;
     void *item = (char *)table->items + table->count * table->size;
     memset(item, 0, table->size);

@@ -55,7 +55,7 @@ struct sampling {
     struct uspi_allowance allowance;
     struct uspi_pool threads, ids; /* ids: of struct given_id */
     uint64_t next_id;              /* for a thread whose id another one has */
-    struct usp_frame *frames; /* options->max_frames of them */
+    struct usp_frame *frames;      /* options->max_frames of them */
     char event[128];
 };
 
@@ -145,8 +145,7 @@ static bool is_id(const void *item, const void *key) {
  * processes have the same id. Returns 0 when memory is exhausted. */
 static uint64_t take_id(struct sampling *sampling, uint64_t wanted) {
     uint64_t id = wanted;
-    while (uspi_pool_find(&sampling->ids, (uint32_t)uspi_mix(id, 0), is_id, &id) != USPI_NONE)
-        id = ++sampling->next_id;
+    while (uspi_pool_find(&sampling->ids, (uint32_t)uspi_mix(id, 0), is_id, &id) != USPI_NONE) id = ++sampling->next_id;
     const uint32_t i = uspi_pool_add(&sampling->ids, (uint32_t)uspi_mix(id, 0));
     if (i == USPI_NONE) return 0;
     ((struct given_id *)uspi_pool_at(&sampling->ids, i))->id = id;

@@ -203,4 +203,20 @@ printf 'PERFILE2%08d' 0 >"$work/perf"
 status=0
 "$unspool" profile --format same "$work/perf" 2>"$work/error" || status=$?
 [[ $status -eq 2 ]] || fail "--format same of perf.data: status $status"
+status=0
+"$unspool" profile --format same --pid 1 "$work/packed" >/dev/null 2>"$work/error" || status=$?
+[[ $status -eq 2 ]] || fail "--format same with --pid: status $status"
+has "$(<"$work/error")" 'writes all samples' "--format same with --pid"
+
+# OTLP allows empty mappings, of two bytes each. Their number is limited.
+python3 - "$work/many" <<'END'
+import sys
+tables = b"\x0a\x00" * 5000000 + b"\x2a\x00"
+length = bytes((len(tables) >> shift & 127) | (128 if len(tables) >> shift + 7 else 0) for shift in (0, 7, 14, 21))
+open(sys.argv[1], "wb").write(b"\x12" + length + tables)
+END
+status=0
+"$unspool" profile "$work/many" >/dev/null 2>"$work/error" || status=$?
+[[ $status -ne 0 ]] || fail "more mappings than a profile has"
+has "$(<"$work/error")" 'memory' "more mappings than a profile has"
 verdict
