@@ -5,16 +5,12 @@
 #ifndef TESTS_APPLE_PROGRAM_H
 #define TESTS_APPLE_PROGRAM_H
 
-#include <TargetConditionals.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-typedef struct standin_siginfo siginfo_t;
-typedef struct standin_sigaltstack stack_t;
 
 #define O_WRONLY 0x0001
 #define O_CREAT  0x0200
@@ -26,36 +22,7 @@ _Noreturn void exit(int status);
 int atoi(const char *text);
 int puts(const char *text);
 
-#define SA_ONSTACK 0x0001
-#define SA_SIGINFO 0x0040
-#define SS_DISABLE 0x0004
-#define SIG_DFL    ((void (*)(int))0)
-#define SIG_IGN    ((void (*)(int))1)
-#define SIGILL     4
-#define SIGTRAP    5
-#define SIGABRT    6
-#define SIGFPE     8
-#define SIGBUS     10
-#define SIGSEGV    11
-#define SIGSYS     12
-#define SIGUSR2    31
-
-struct sigaction {
-    union {
-        void (*sa_handler)(int number);
-        void (*sa_sigaction)(int number, siginfo_t *info, void *context);
-    };
-    sigset_t sa_mask;
-    int sa_flags;
-};
-
-int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before);
-int sigemptyset(sigset_t *set);
-int sigaddset(sigset_t *set, int number);
-/* As in Apple's header, which marks these as unavailable on tvOS and watchOS. */
-#if !TARGET_OS_TV && !TARGET_OS_WATCH
-int sigaltstack(const stack_t *restrict stack, stack_t *restrict before);
-#endif
+#define SIGUSR2 31
 int raise(int number);
 unsigned sleep(unsigned seconds);
 int usleep(unsigned microseconds);
