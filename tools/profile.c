@@ -179,7 +179,7 @@ static int parse(int argc, char **argv, struct conversion *c, bool *goes_on) {
         if (!record_output_option(option, &c->output, &is_wrong) && (is_wrong || !parse_option(option, c)))
             return EXIT_USAGE;
     }
-    /* The format of the file itself is no format of profiles; a name of the output says nothing then. */
+    /* The format of the file itself is not a format of profiles; a name of the output says nothing then. */
     if (c->same) c->output.format = USP_PROFILE_PPROF;
     if (c->same && c->chooses) {
         complain("profile: --format same writes all samples: --pid, --comm, --event and --time do not go with it");

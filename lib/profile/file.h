@@ -110,7 +110,7 @@ struct uspi_span uspi_file_bytes_at(const struct usp_profile_file *file, uint32_
 /* Returns a string of the file, or a new one; empty if there is none. */
 struct uspi_span uspi_file_string(const struct usp_profile_file *file, uint64_t number);
 
-/* Returns the number of the item with an id; USPI_NONE: none. In OTLP, id 0 is no item. */
+/* Returns the number of the item with an id; USPI_NONE: none. In OTLP, id 0 is not an item. */
 uint32_t uspi_file_find(const struct usp_profile_file *file, const struct uspi_file_table *table, uint64_t id);
 
 static inline struct uspi_file_mapping *uspi_file_mapping(const struct usp_profile_file *file, uint32_t i) {

@@ -66,7 +66,7 @@ static bool may_repeat(int number, const siginfo_t *info) {
 
 /* ---- the timer ---- */
 
-/* Ends a crash that takes too long, or a signal that is no fault: any thread may run this. */
+/* Ends a crash that takes too long, or a signal that is not a fault: any thread may run this. */
 static void on_alarm(int number) {
     struct uspi_darwin_crash *c = atomic_load(&uspi_darwin_capturing.crash);
     const struct sigaction standard = {.sa_handler = SIG_DFL};
