@@ -155,14 +155,14 @@ END_TEST
 START_TEST(unknown_sizes) {
     struct fixture f =
         begin(&FILE_OF({"_start", 0x1000, 0, NOTYPE, GLOBAL, TEXT}, {"memcpy", 0x1100, 0x80, FUNC, GLOBAL, TEXT},
-                       {"copy_loop", 0x1120, 0, NOTYPE, LOCAL, TEXT}, {"frame_dummy", 0x1f00, 0, FUNC, LOCAL, TEXT},
+                       {"copy_loop", 0x1120, 0, NOTYPE, LOCAL, TEXT}, {"last", 0x1f00, 0, FUNC, LOCAL, TEXT},
                        {"_init", 0x2000, 0, FUNC, LOCAL, INIT}));
     expect(&f, 0x1000, "_start", 0x1000);
     expect(&f, 0x10ff, "_start", 0x1000);
     expect(&f, 0x1120, "memcpy", 0x1100);
     expect(&f, 0x117f, "memcpy", 0x1100);
     expect(&f, 0x1180, NULL, 0);
-    expect(&f, 0x1fff, "frame_dummy", 0x1f00);
+    expect(&f, 0x1fff, "last", 0x1f00);
     expect(&f, 0x2000, "_init", 0x2000);
     expect(&f, 0x20ff, "_init", 0x2000);
     expect(&f, 0x2100, NULL, 0);
@@ -223,6 +223,28 @@ START_TEST(unknown_sizes_of_stripped_files) {
         }
         end(&f);
     }
+}
+END_TEST
+
+/* A function without a symbol after GCC's start file must not have the name of that file's last function, which has no
+ * size. */
+START_TEST(code_after_the_start_file) {
+    static const char text[] = "\xf3\x0f\x1e\xfa\xeb\xfa"                 /* 0, frame_dummy: endbr64; jmp 0 */
+                               "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00" /* padding */
+                               "\x90\x90\xc3\x90"                         /* 10, without a symbol: nop; nop; ret */
+                               "\x90\xc3";                                /* 14, named: nop; ret */
+    struct symbol_file file =
+        FILE_OF({"frame_dummy", 0x1000, 0, FUNC, LOCAL, TEXT}, {"named", 0x1014, 0, FUNC, GLOBAL, TEXT});
+    file.text = text;
+    file.text_size = sizeof text - 1;
+    struct fixture f = begin(&file);
+    expect(&f, 0x1000, "frame_dummy", 0x1000);
+    expect(&f, 0x1005, "frame_dummy", 0x1000);
+    expect(&f, 0x1010, NULL, 0);
+    expect(&f, 0x1012, NULL, 0);
+    expect(&f, 0x1014, "named", 0x1014);
+    expect(&f, 0x1017, "named", 0x1014);
+    end(&f);
 }
 END_TEST
 
@@ -962,11 +984,11 @@ int main(void) {
     TCase *files = tcase_create("files");
     tcase_add_checked_fixture(files, begin_folder, remove_folder);
     tcase_add_loop_test(files, functions_and_gaps, 0, 2);
-    add_tests(files, unknown_sizes, unknown_sizes_of_stripped_files, only_symbols_of_code_in_its_own_section, aliases,
-              symbols_inside_others, a_list_of_all_functions, thumb_and_mapping_symbols, versions_are_dropped,
-              stripped_files_name_what_they_export, both_tables_count, split_debug_files, other_builds_are_refused,
-              the_sysroot_comes_first, program_and_folder, no_file_no_image, each_allocation_fails,
-              threads_get_the_same_names);
+    add_tests(files, unknown_sizes, unknown_sizes_of_stripped_files, code_after_the_start_file,
+              only_symbols_of_code_in_its_own_section, aliases, symbols_inside_others, a_list_of_all_functions,
+              thumb_and_mapping_symbols, versions_are_dropped, stripped_files_name_what_they_export, both_tables_count,
+              split_debug_files, other_builds_are_refused, the_sysroot_comes_first, program_and_folder,
+              no_file_no_image, each_allocation_fails, threads_get_the_same_names);
     tcase_set_timeout(files, 60);
     add_tests(files, past_4_gb, damaged_names_are_told, every_truncation, every_byte_spoilt);
 

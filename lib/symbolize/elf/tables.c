@@ -258,8 +258,14 @@ static int by_entry(const void *a, const void *b) {
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
+/* Returns whether a symbol without a size is the last function of GCC's start file crtbegin.o. The program's code
+ * follows, and may begin with functions that have no symbols: GHC, for one, leaves none of its local functions. */
+static bool ends_start_file(const struct uspi_elf_symbol *symbol, const char *name) {
+    return symbol->type == USPI_STT_FUNC && symbol->binding == USPI_STB_LOCAL && strcmp(name, "frame_dummy") == 0;
+}
+
 /* Returns the first address past symbol i of a source. The symbol begins at `start` in `range`, and has no size. */
-static usp_addr reach_of(const struct elf_tables *e, uint64_t i, const struct uspi_elf_symbol *symbol,
+static usp_addr reach_of(const struct elf_tables *e, uint64_t i, const struct uspi_elf_symbol *symbol, const char *name,
                          const struct uspi_code_range *range, usp_addr start) {
     if (e->reaches != NULL) {
         const struct reach key = {i, 0};
@@ -267,7 +273,8 @@ static usp_addr reach_of(const struct elf_tables *e, uint64_t i, const struct us
         return reach != NULL ? reach->end : start;
     }
     if (e->bounds.elf == NULL) return range->high;
-    return elf_bounds_end(&e->bounds, start, range->high, symbol->is_thumb, e->names_all);
+    const bool names_all = e->names_all && !ends_start_file(symbol, name);
+    return elf_bounds_end(&e->bounds, start, range->high, symbol->is_thumb, names_all);
 }
 
 static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_gathering *gathering,
@@ -301,7 +308,7 @@ static int gather_pass(const struct elf_tables *e, unsigned source, struct uspi_
         if (!uspi_gathering_wants(gathering, start, end)) continue;
         const char *name = name_beginning(symbols, symbol.name, buffer);
         if (name[0] == '\0' || is_private_label(symbols->machine, name)) continue;
-        if (symbol.size == 0) end = reach_of(e, i, &symbol, range, start);
+        if (symbol.size == 0) end = reach_of(e, i, &symbol, name, range, start);
         /* The version of a long name may be past its beginning. */
         bool is_versioned = has_versions && (name == buffer || strchr(name, '@') != NULL);
         const uint32_t table_bits = (uint32_t)source << SOURCE_SHIFT | (is_versioned ? HAS_VERSION : 0);
