@@ -382,6 +382,27 @@ static const struct text apple_texts[] = {
      "2026-01-02T03:04:05 \t0x100000200 - /Applications/App.app/App : (null)\n"
      "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
      2, 0},
+    /* A heading after a time is one: the first address below that of a thread is an instruction. */
+    {"apple",
+     "2026-01-02T03:04:05.1Z Thread 0 Crashed:\n"
+     "2026-01-02T03:04:05.1Z 0   App                                 0x0000000100000100 App + 256\n"
+     "2026-01-02T03:04:05.1Z 1   App                                 0x0000000100000200 App + 512\n"
+     "2026-01-02T03:04:05.1Z Call stack:\n"
+     "2026-01-02T03:04:05.1Z 0   App                                 0x0000000100000300 App + 768\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "2026-01-02T03:04:05.1Z Thread 0 Crashed:\n"
+     "2026-01-02T03:04:05.1Z 0   App                                 0x0000000100000100 id.App:100! + 7\n"
+     "2026-01-02T03:04:05.1Z 1   App                                 0x0000000100000200 id.App:200 + 7\n"
+     "2026-01-02T03:04:05.1Z Call stack:\n"
+     "2026-01-02T03:04:05.1Z 0   App                                 0x0000000100000300 id.App:300 + 7\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "2026-01-02T03:04:05.1Z Thread 0 Crashed:\n"
+     "2026-01-02T03:04:05.1Z 0   App                                 0x0000000100000100 App:100! + 7\n"
+     "2026-01-02T03:04:05.1Z 1   App                                 0x0000000100000200 App:200 + 7\n"
+     "2026-01-02T03:04:05.1Z Call stack:\n"
+     "2026-01-02T03:04:05.1Z 0   App                                 0x0000000100000300 App:300 + 7\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     3, 0},
     /* lldb 1500 and 19. */
     {"lldb",
      "* thread #1, queue = 'com.apple.main-thread', stop reason = EXC_BAD_ACCESS (code=1, address=0x0)\n"

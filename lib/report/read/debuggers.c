@@ -91,6 +91,9 @@ static bool find_gdb(struct uspi_span line, size_t from, struct uspi_frame *fram
         if (!uspi_skip(line, &after, USPI_SPAN("in "))) return false;
         frame->flags |= USPI_FRAME_ADDRESS;
         at = after;
+    } else if (!uspi_span_has(line, USPI_SPAN(" at "))) {
+        /* A frame without an address is at the beginning of a source line. */
+        return false;
     }
     if (!take_call(line, at, frame) || (!has_address && frame->file.length == 0)) return false;
     frame->replaced = frame->name;

@@ -32,15 +32,38 @@ void uspi_line_choice_init(struct uspi_line_choice *choice) {
     }
 }
 
-struct uspi_line_kind uspi_line_kind_of(struct uspi_span line) {
-    return (struct uspi_line_kind){uspi_line_bytes_of(line), uspi_line_begins_of(line)};
+/* Sets how a line begins, and the length of the time before it. */
+static void set_beginning(struct uspi_span line, struct uspi_line_kind *kind) {
+    kind->begins = uspi_line_begins_of(line);
+    kind->time = kind->begins == USPI_BEGINS_DIGIT ? uspi_length_of_time(line) : 0;
+    if (kind->time > 0) kind->begins = uspi_line_begins_of(uspi_span_after(line, kind->time));
 }
 
-bool uspi_line_may_be_quoted(struct uspi_span line, struct uspi_line_kind kind) {
+struct uspi_line_kind uspi_line_kind_of(struct uspi_span line) {
+    struct uspi_line_kind kind = {.has = uspi_line_bytes_of(line)};
+    set_beginning(line, &kind);
+    return kind;
+}
+
+/* Whether a line without a time before it may be quoted, or be several lines that are joined. */
+static bool may_be_quoted(struct uspi_span line, struct uspi_line_kind kind) {
     if ((kind.has & USPI_HAS_QUOTE) != 0) return true;
-    if (kind.begins == USPI_BEGINS_DIGIT && uspi_length_of_time(line) > 0) return true;
     const bool has_angle = (kind.has & USPI_HAS_ANGLE) != 0;
     return (has_angle || kind.begins == USPI_BEGINS_OTHER) && uspi_may_be_quoted(line, has_angle);
+}
+
+struct uspi_span uspi_line_plain(struct uspi_span *line, struct uspi_line_kind *kind, struct uspi_gathered *copy) {
+    *line = uspi_span_after(*line, kind->time);
+    kind->time = 0;
+    if (!may_be_quoted(*line, *kind)) return *line;
+    const struct uspi_span plain = uspi_without_quotes(*line, copy);
+    kind->has = uspi_line_bytes_of(plain);
+    kind->begins = uspi_line_begins_of(plain);
+    return plain;
+}
+
+bool uspi_line_is_list(struct uspi_span line, struct uspi_line_kind kind) {
+    return (kind.has & (USPI_HAS_QUOTE | USPI_HAS_ANGLE)) != 0 && uspi_is_quoted_list(line);
 }
 
 /* ---- images ---- */
@@ -72,8 +95,10 @@ static bool learn_quoted(struct uspi_line_reader *lines, uint64_t position, stru
     struct uspi_span part, separator;
     const bool is_list = uspi_is_quoted_list(line);
     for (size_t at = 0, begin = 0; uspi_quoted_next(line, &at, &part, &separator); begin = at) {
-        const struct uspi_span plain = uspi_without_quotes(is_list ? part : line, &lines->buffers->plain[0]);
-        if (!learn(lines, position + begin, plain, uspi_line_kind_of(plain))) return false;
+        if (!is_list) part = line;
+        struct uspi_line_kind kind = uspi_line_kind_of(part);
+        const struct uspi_span plain = uspi_line_plain(&part, &kind, &lines->buffers->plain[0]);
+        if (!learn(lines, position + begin, plain, kind)) return false;
         if (!is_list) break;
     }
     return true;
@@ -83,16 +108,17 @@ bool uspi_log_lines_learn(struct uspi_line_reader *lines, uint64_t position, str
     /* If the beginning of a line is specific enough, its bytes are not scanned. */
     const unsigned telling =
         USPI_BEGINS_0X | USPI_BEGINS_DIGIT | USPI_BEGINS_LETTER | USPI_BEGINS_MARK | USPI_BEGINS_HASH;
-    struct uspi_line_kind kind = {USPI_HAS_ALL, uspi_line_begins_of(line)};
+    struct uspi_line_kind kind = {.has = USPI_HAS_ALL};
+    set_beginning(line, &kind);
+    const struct uspi_span text = uspi_span_after(line, kind.time);
     if ((kind.begins & telling) == 0) {
-        kind.has = uspi_line_bytes_of(line);
-        if (uspi_line_may_be_quoted(line, kind)) return learn_quoted(lines, position, line);
-    } else if ((line.length > JOINED_MIN && memchr(line.bytes, '\\', line.length) != NULL) ||
-               (kind.begins == USPI_BEGINS_0X && memchr(line.bytes, '&', line.length) != NULL) ||
-               (kind.begins == USPI_BEGINS_DIGIT && uspi_length_of_time(line) > 0)) {
+        kind.has = uspi_line_bytes_of(text);
+        if (may_be_quoted(text, kind)) return learn_quoted(lines, position, line);
+    } else if ((text.length > JOINED_MIN && memchr(text.bytes, '\\', text.length) != NULL) ||
+               (kind.begins == USPI_BEGINS_0X && memchr(text.bytes, '&', text.length) != NULL)) {
         return learn_quoted(lines, position, line);
     }
-    return learn(lines, position, line, kind);
+    return learn(lines, position, text, kind);
 }
 
 bool uspi_log_lines_rewind(struct uspi_line_reader *lines, uint64_t position) {
@@ -317,8 +343,8 @@ static bool find_next_line(struct uspi_line_reader *lines, const struct uspi_lin
     const char *end = following.length > 0 ? memchr(following.bytes, '\n', following.length) : NULL;
     if (end == NULL && !here->is_last) return false;
     *line = end != NULL ? uspi_span_part(following, 0, (size_t)(end - following.bytes)) : following;
-    if (uspi_line_may_be_quoted(*line, uspi_line_kind_of(*line)))
-        *line = uspi_without_quotes(*line, &lines->buffers->plain[1]);
+    struct uspi_line_kind kind = uspi_line_kind_of(*line);
+    *line = uspi_line_plain(line, &kind, &lines->buffers->plain[1]);
     return true;
 }
 
@@ -474,10 +500,17 @@ static void put_answer(struct uspi_text *out, const struct uspi_frame *frame, co
 
 static void put_span(struct uspi_text *out, struct uspi_span span) { uspi_put(out, span.bytes, span.length); }
 
-/* A line that is written: as it is read, and as it is, with the same positions. */
+/* A line that is written: the time before it, the text that is read, and the same text as it is, with the same
+ * positions. */
 struct written {
-    struct uspi_span line, shown, separator;
+    struct uspi_span time, line, shown, separator;
 };
+
+/* Writes a line up to position `to`. */
+static void put_until(struct uspi_text *out, const struct written *written, size_t to) {
+    put_span(out, written->time);
+    put_span(out, uspi_span_part(written->shown, 0, to));
+}
 
 /* Writes a line with one frame that keeps its name: its source line, and before it a line for each inlined call. */
 static void put_kept(struct uspi_text *out, const struct written *written, const struct uspi_frame *frame,
@@ -487,7 +520,7 @@ static void put_kept(struct uspi_text *out, const struct written *written, const
     const bool is_one_line = (frame->flags & USPI_FRAME_ONE_LINE) != 0;
     for (uint32_t i = is_one_line ? answer->count - 1 : 0; i < answer->count; i++) {
         const bool is_kept = i + 1 == answer->count;
-        put_span(out, uspi_span_part(shown, 0, is_kept ? end : at));
+        put_until(out, written, is_kept ? end : at);
         if (is_kept) {
             uspi_put_source_line(out, answer, i);
         } else {
@@ -507,7 +540,7 @@ static void put_line(struct uspi_text *out, const struct written *written, const
     if (uspi_has_source(&answer->frames[answer->count - 1])) end = uspi_end_of_source(line, end);
     const uint32_t count = (frame->flags & USPI_FRAME_ONE_LINE) != 0 ? 1 : answer->count;
     for (uint32_t i = 0; i < count; i++) {
-        put_span(out, uspi_span_part(shown, 0, at));
+        put_until(out, written, at);
         put_answer(out, frame, answer, i);
         put_span(out, uspi_span_after(shown, end));
         if (i + 1 < count && !uspi_span_ends(shown, USPI_SPAN("\n"))) put_span(out, written->separator);
@@ -518,12 +551,12 @@ static void put_line(struct uspi_text *out, const struct written *written, const
  * is there, or has no place in such a line. */
 static bool put_nameless(struct uspi_text *out, const struct written *written, const struct uspi_frame *frame,
                          const struct usp_answer *answer) {
-    const struct uspi_span line = written->line, shown = written->shown;
+    const struct uspi_span line = written->line;
     const size_t end = (size_t)(frame->replaced.bytes - line.bytes) + frame->replaced.length;
     if (!frame->shape->takes_line || uspi_end_of_source(line, end) != end) return false;
-    put_span(out, uspi_span_part(shown, 0, end));
+    put_until(out, written, end);
     uspi_put_source_line(out, answer, 0);
-    put_span(out, uspi_span_after(shown, end));
+    put_span(out, uspi_span_after(written->shown, end));
     return true;
 }
 
@@ -571,6 +604,7 @@ static int write_several(struct uspi_line_reader *lines, const struct written *w
         size_t end = located->frame.end;
         has_more = end > 0 && find_in_shape(shape, line, end, &located->frame);
     }
+    if (status == USP_OK && answered > 0) put_span(out, whole->time);
     for (size_t i = 0; status == USP_OK && answered > 0 && i < count; i++) {
         const struct uspi_frame *frame = &pieces[i].frame;
         const struct usp_answer *answer = &pieces[i].answer;
@@ -596,11 +630,11 @@ static int write_several(struct uspi_line_reader *lines, const struct written *w
     return status;
 }
 
-/* Writes one line, whose characters are `shown`. */
-static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_span shown,
-                     struct uspi_text *out, enum uspi_line_is *is) {
+/* Writes one line: `time`, and the line's text, whose characters are `shown`. */
+static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_span time,
+                     struct uspi_span shown, struct uspi_text *out, enum uspi_line_is *is) {
     const struct uspi_span end = lines->separator.length > 0 ? lines->separator : USPI_SPAN("\n");
-    const struct written written = {line->text, shown, end};
+    const struct written written = {time, line->text, shown, end};
     struct uspi_located located;
     struct usp_answer answer;
     const enum found found = find_first(lines, line, &located.frame);
@@ -630,6 +664,16 @@ static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here
     return USP_OK;
 }
 
+/* Writes a line that is not several, and may be quoted. */
+static int write_plain(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
+                       enum uspi_line_is *is) {
+    struct uspi_line_here here = *line;
+    struct uspi_span shown = line->text;
+    const struct uspi_span time = uspi_span_part(shown, 0, here.kind.time);
+    here.text = uspi_line_plain(&shown, &here.kind, &lines->buffers->plain[0]);
+    return write_one(lines, &here, time, shown, out, is);
+}
+
 /* Writes the lines that are joined in a line. The line is written if one of them is. */
 static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
                         enum uspi_line_is *is) {
@@ -644,11 +688,11 @@ static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_h
         enum uspi_line_is part_is;
         if (separator.length > 0) lines->separator = separator;
         here.position = line->position + (uint64_t)(part.bytes - line->text.bytes);
-        here.text = uspi_without_quotes(part, &lines->buffers->plain[0]);
+        here.text = part;
         here.following = uspi_span_after(line->text, at);
         here.is_last = true;
         here.kind = uspi_line_kind_of(here.text);
-        status = write_one(lines, &here, part, &joined, &part_is);
+        status = write_plain(lines, &here, &joined, &part_is);
         if (part_is != USPI_LINE_WRITTEN) put_span(&joined, part);
         put_span(&joined, separator);
         if (status == USP_OK) status = uspi_text_flush(&joined);
@@ -661,12 +705,8 @@ static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_h
 
 int uspi_log_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
                          enum uspi_line_is *is) {
-    if (!uspi_line_may_be_quoted(line->text, line->kind)) return write_one(lines, line, line->text, out, is);
-    if (uspi_is_quoted_list(line->text)) return write_joined(lines, line, out, is);
-    struct uspi_line_here here = *line;
-    here.text = uspi_without_quotes(line->text, &lines->buffers->plain[0]);
-    here.kind = uspi_line_kind_of(here.text);
-    return write_one(lines, &here, line->text, out, is);
+    if (uspi_line_is_list(line->text, line->kind)) return write_joined(lines, line, out, is);
+    return write_plain(lines, line, out, is);
 }
 
 static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
@@ -694,20 +734,26 @@ static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here 
     return USP_OK;
 }
 
+/* Reads a line that is not several, and may be quoted. */
+static int read_plain(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
+                      void *context) {
+    struct uspi_line_here here = *line;
+    struct uspi_span shown = line->text;
+    here.text = uspi_line_plain(&shown, &here.kind, &lines->buffers->plain[0]);
+    return read_one(lines, &here, take, context);
+}
+
 int uspi_log_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
                         void *context) {
-    if (!uspi_line_may_be_quoted(line->text, line->kind)) return read_one(lines, line, take, context);
-    struct uspi_span part, separator;
+    if (!uspi_line_is_list(line->text, line->kind)) return read_plain(lines, line, take, context);
+    struct uspi_span separator;
     struct uspi_line_here here = *line;
-    const bool is_list = uspi_is_quoted_list(line->text);
     int status = USP_OK;
-    for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->text, &at, &part, &separator);) {
-        here.position = line->position + (uint64_t)(part.bytes - line->text.bytes);
-        here.text = uspi_without_quotes(is_list ? part : line->text, &lines->buffers->plain[0]);
-        if (is_list) here.following = uspi_span_after(line->text, at);
+    for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->text, &at, &here.text, &separator);) {
+        here.position = line->position + (uint64_t)(here.text.bytes - line->text.bytes);
+        here.following = uspi_span_after(line->text, at);
         here.kind = uspi_line_kind_of(here.text);
-        status = read_one(lines, &here, take, context);
-        if (!is_list) break;
+        status = read_plain(lines, &here, take, context);
     }
     return status;
 }

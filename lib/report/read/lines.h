@@ -72,12 +72,18 @@ bool uspi_log_lines_pass(struct uspi_line_reader *lines, uint64_t position, stru
 
 /* What is checked of a line before its shapes are tried. */
 struct uspi_line_kind {
-    unsigned has, begins; /* enum uspi_line_bytes, enum uspi_line_begins */
+    unsigned has, begins; /* enum uspi_line_bytes; enum uspi_line_begins of what follows the time */
+    size_t time;          /* length of a time before the line (uspi_length_of_time) */
 };
 struct uspi_line_kind uspi_line_kind_of(struct uspi_span line);
 
-/* Returns whether a line of that kind may be quoted, or be several lines that are joined (quoted.h). */
-bool uspi_line_may_be_quoted(struct uspi_span line, struct uspi_line_kind kind);
+/* Returns a line without the time before it, and without the marks of a quotation (quoted.h), which are removed in
+ * `copy`. *kind, which is the line's, becomes that of the returned text. *line becomes the same characters as they
+ * are, without the time, so that both have the same positions. */
+struct uspi_span uspi_line_plain(struct uspi_span *line, struct uspi_line_kind *kind, struct uspi_gathered *copy);
+
+/* Returns whether a line of that kind consists of several (quoted.h). */
+bool uspi_line_is_list(struct uspi_span line, struct uspi_line_kind kind);
 
 /* A line of a text. */
 struct uspi_line_here {

@@ -205,24 +205,27 @@ static int read_line(struct builder *builder, const struct uspi_line *line, stru
     return is_done ? USP_OK : USP_ERROR_NO_MEMORY;
 }
 
-/* Reads a line, or the lines that are joined in it, without the marks of a quotation. */
+/* Reads a line that is not several, without the time before it and the marks of a quotation. */
+static int read_plain(struct builder *builder, const struct uspi_line *line, struct uspi_line_kind kind) {
+    struct uspi_line here = *line;
+    here.position += kind.time;
+    here.raw = uspi_line_plain(&here.raw, &kind, &builder->plain);
+    return read_line(builder, &here, kind);
+}
+
+/* Reads a line, or the lines that are joined in it. */
 static int read_quoted(struct builder *builder, const struct uspi_line *line) {
-    struct uspi_span part, separator;
+    struct uspi_span separator;
     struct uspi_line here = *line;
     int status = USP_OK;
     builder->reader->counts.passed += line->is_first_piece;
     if (line->is_piece) return USP_OK;
     const struct uspi_line_kind kind = uspi_line_kind_of(line->raw);
-    if (!uspi_line_may_be_quoted(line->raw, kind)) return read_line(builder, line, kind);
-    const bool is_list = uspi_is_quoted_list(line->raw);
-    for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->raw, &at, &part, &separator);) {
-        const struct uspi_span text = is_list ? part : line->raw;
-        const size_t time = uspi_length_of_time(text);
-        here.position = line->position + (uint64_t)(part.bytes - line->raw.bytes) + time;
-        here.raw = uspi_span_after(uspi_without_quotes(text, &builder->plain), time);
-        if (is_list) here.following = uspi_span_after(line->raw, at);
-        status = read_line(builder, &here, uspi_line_kind_of(here.raw));
-        if (!is_list) break;
+    if (!uspi_line_is_list(line->raw, kind)) return read_plain(builder, line, kind);
+    for (size_t at = 0; status == USP_OK && uspi_quoted_next(line->raw, &at, &here.raw, &separator);) {
+        here.position = line->position + (uint64_t)(here.raw.bytes - line->raw.bytes);
+        here.following = uspi_span_after(line->raw, at);
+        status = read_plain(builder, &here, uspi_line_kind_of(here.raw));
     }
     return status;
 }

@@ -134,12 +134,10 @@ struct uspi_span uspi_without_quotes(struct uspi_span line, struct uspi_gathered
     copy->size = 0;
     if (uspi_gathered_append(copy, line.bytes, line.length) != 0) return line;
     char *bytes = copy->bytes;
-    const size_t time = uspi_length_of_time(line);
-    memset(bytes, ' ', time);
-    for (size_t at = time; at < line.length && (is_mark(bytes[at]) || uspi_is_blank(bytes[at])); at++) {
+    for (size_t at = 0; at < line.length && (is_mark(bytes[at]) || uspi_is_blank(bytes[at])); at++) {
         if (is_mark(bytes[at])) bytes[at] = ' ';
     }
-    for (size_t at = time; at < line.length;) {
+    for (size_t at = 0; at < line.length;) {
         const size_t length = replace_at(bytes, line, at);
         at += length > 0 ? length : 1;
     }
