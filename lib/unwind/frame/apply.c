@@ -41,6 +41,8 @@ static bool evaluate(const struct application *a, struct uspi_location at, unsig
     if (at.kind == USPI_LOST) return false;
     if (is_expression) {
         if (!evaluate_expression(a, at, &v)) return false;
+    } else if (at.kind == USPI_GIVEN) {
+        v = a->rule->expressions;
     } else {
         if (!base_of(a, at.kind == USPI_SAME ? reg : at.base, &v)) return false;
         v += at.kind == USPI_SAME ? 0 : (usp_addr)(int64_t)at.offset;

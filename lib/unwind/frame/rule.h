@@ -13,7 +13,8 @@ enum uspi_location_kind {
     USPI_MEMORY = 3,           /* [base + offset] + addend */
     USPI_EXPRESSION = 4,       /* memory at the address that a DWARF expression computes */
     USPI_VALUE_EXPRESSION = 5, /* the value that a DWARF expression computes */
-    USPI_OUTERMOST = 6         /* return address only: a table states that there is none */
+    USPI_OUTERMOST = 6,        /* return address only: a table states that there is none */
+    USPI_GIVEN = 7             /* the CFA only: it is the rule's `expressions`. Of one frame, so it is not cached */
 };
 
 /* The base of a location that is relative to the CFA. The CFA itself is relative to a register. */
@@ -32,7 +33,7 @@ struct uspi_location {
 struct uspi_rule {
     struct uspi_location cfa; /* the caller's sp, unless `saved` contains sp */
     struct uspi_location return_address;
-    usp_addr expressions; /* address in the unwind table that the offsets of expressions count from */
+    usp_addr expressions; /* address in the unwind table that the offsets of expressions count from; or the CFA */
     bool signal_frame;    /* the caller was interrupted here, so its pc is exact */
     uint8_t saved_count;
     struct {

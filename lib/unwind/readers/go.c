@@ -40,6 +40,56 @@ static bool leads_on(struct uspi_evidence *e, const struct uspi_go_table *table,
     return ra.credit == USPI_VERIFIED && !uspi_go_begins_thread(table, ra.pc);
 }
 
+/* Finds a frame's place by the i-th pair of words (struct uspi_go_switch). */
+static bool find_place(const struct uspi_evidence *e, const struct uspi_go_switch *s, unsigned i, usp_addr *place) {
+    const struct uspi_backend *b = e->walk->backend;
+    const usp_addr sp = e->frame->registers.value[b->sp];
+    uint64_t depth, g, end = 0;
+    if (!e->frame->sp_known || !uspi_read_slot(e->walk, sp + s->words[i].depth, &depth) ||
+        !uspi_read_slot(e->walk, sp + s->words[i].g, &g) || (g != 0 && !uspi_read_slot(e->walk, g + b->word, &end))) {
+        return false;
+    }
+    *place = g != 0 ? end - depth : depth;
+    return true;
+}
+
+/* Completes the rule of a frame at its place. Returns false when the return address does not follow a call of the
+ * frame's function: then the words or the frame pointer are not its own. */
+static bool is_frame_at(struct uspi_evidence *e, const struct uspi_go_switch *s, usp_addr place,
+                        struct uspi_table_entry *entry) {
+    struct uspi_applied applied;
+    entry->rule.expressions = (place + (usp_addr)(int64_t)s->cfa) & e->walk->backend->word_mask;
+    if (!uspi_apply_rule(e->walk, e->frame, &entry->rule, &applied)) return false;
+    const struct uspi_return_address ra = uspi_judge_return_address(e->walk, &e->aside, applied.return_address);
+    return ra.credit == USPI_VERIFIED && ra.callee == entry->start;
+}
+
+static bool find_frame(struct uspi_evidence *e, const struct uspi_go_switch *s, struct uspi_table_entry *entry) {
+    const struct usp_registers *registers = &e->frame->registers;
+    const unsigned fp = e->walk->backend->fp;
+    usp_addr place;
+    if (s->way == USPI_GO_BY_RECORD) {
+        return uspi_known(registers, fp) &&
+               is_frame_at(e, s, registers->value[fp] - (usp_addr)(int64_t)s->record, entry);
+    }
+    for (unsigned i = 0; i < s->word_count; i++) {
+        if (find_place(e, s, i, &place) && is_frame_at(e, s, place, entry)) return true;
+    }
+    return false;
+}
+
+/* Describes a frame that waits after a call in a function that switches stacks. */
+static void describe_switch(struct uspi_evidence *e, const struct uspi_go_table *table, struct uspi_description *d) {
+    struct uspi_table_entry entry;
+    const struct uspi_go_switch s =
+        uspi_go_describe_switch(table, e->walk->backend, uspi_lookup_pc(e->walk, e->frame), &entry);
+    if (s.way == USPI_GO_NOWHERE) return;
+    entry.rule.expressions = e->frame->low; /* where the stack ends, nothing else is read */
+    if (s.way != USPI_GO_ENDS && !find_frame(e, &s, &entry)) return;
+    d->entry = entry;
+    d->answer = USPI_DESCRIBED;
+}
+
 void uspi_describe_by_go(struct uspi_evidence *e, struct uspi_description *d) {
     struct uspi_source source;
     struct uspi_go_table table;
@@ -49,6 +99,10 @@ void uspi_describe_by_go(struct uspi_evidence *e, struct uspi_description *d) {
     d->answer = uspi_go_describe(&table, e->walk->backend, uspi_lookup_pc(e->walk, e->frame), e->frame->exact,
                                  &d->entry, &is_top);
     d->is_body_only = false;
+    if (d->answer == USPI_CANNOT_UNWIND && !e->frame->exact) {
+        describe_switch(e, &table, d);
+        return;
+    }
     if (d->answer != USPI_DESCRIBED) return;
     find_fp(e, rule);
     if (is_top && !leads_on(e, &table, rule)) rule->return_address = (struct uspi_location){.kind = USPI_OUTERMOST};

@@ -126,9 +126,11 @@ static bool is_past_copy(const struct uspi_evidence *e, const struct uspi_rule *
 
 /* Decides about a CFA that is not above the frame on the same stack. Call frame information can describe that a
  * function changes the stack pointer to another stack (stacker in Rust, split stacks, OCaml, SBCL, coroutines): it
- * computes the CFA from another register, or from memory. *stays becomes true if the table is not to blame. */
+ * computes the CFA from another register, or from memory. Go's run-time has functions that do the same. *stays becomes
+ * true if the table is not to blame. */
 static bool is_switch(struct uspi_evidence *e, const struct uspi_rule *rule, usp_addr cfa, bool *stays) {
-    *stays = e->method == USP_FRAME_METHOD_CFI && uspi_is_other_stack(e->walk, e->frame, rule, cfa);
+    const bool can_switch = e->method == USP_FRAME_METHOD_CFI || rule->cfa.kind == USPI_GIVEN;
+    *stays = can_switch && uspi_is_other_stack(e->walk, e->frame, rule, cfa);
     return *stays && uspi_may_switch(e->walk, cfa);
 }
 

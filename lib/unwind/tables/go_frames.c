@@ -106,6 +106,71 @@ enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const st
     return USPI_DESCRIBED;
 }
 
+/* Functions that switch stacks. In those that keep the frame pointer, C code and Go's code do so too. */
+static const struct {
+    const char *name;
+    enum uspi_go_way way;
+} switches[] = {{"runtime.mcall", USPI_GO_ENDS},
+                {"runtime.asmcgocall", USPI_GO_BY_WORDS},
+                {"runtime.systemstack", USPI_GO_BY_RECORD},
+                {"runtime.nanotime1", USPI_GO_BY_RECORD},
+                {"runtime.walltime", USPI_GO_BY_RECORD},
+                {"time.now", USPI_GO_BY_RECORD}};
+
+static enum uspi_go_way way_of(const char *name) {
+    for (unsigned i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+        if (strcmp(name, switches[i].name) == 0) return switches[i].way;
+    }
+    return USPI_GO_NOWHERE;
+}
+
+/* Sets where asmcgocall stores its two words. */
+static void find_words(const struct uspi_backend *b, struct uspi_go_switch *s) {
+    const bool has_lr = b->lr != USPI_NO_REGISTER;
+    s->word_count = 1;
+    if (b->word == 8) {
+        s->words[0].depth = has_lr ? 8 : 0;
+        s->words[0].g = has_lr ? 0 : 8;
+    } else {
+        s->words[0].depth = has_lr ? 16 : 4;
+        s->words[0].g = has_lr ? 20 : 8;
+    }
+    if (b->word != 8 || has_lr) return;
+    /* Up to Go 1.22. */
+    s->words[1].depth = 40;
+    s->words[1].g = 48;
+    s->word_count = 2;
+}
+
+struct uspi_go_switch uspi_go_describe_switch(const struct uspi_go_table *table, const struct uspi_backend *b,
+                                              usp_addr pc, struct uspi_table_entry *entry) {
+    struct uspi_go_switch s = {.way = USPI_GO_NOWHERE};
+    struct uspi_go_function function;
+    struct depth depth;
+    char name[NAME_ROOM];
+    uint64_t i;
+    *entry = (struct uspi_table_entry){0};
+    if (b->slot != b->word || table->word != b->word || !uspi_go_find(table, pc, &i)) return s;
+    if (!read_function(table, i, &function, name) || (function.flags & USPI_GO_SP_WRITE) == 0) return s;
+    entry->start = function.start;
+    entry->end = function.end;
+    const enum uspi_go_way way = way_of(name);
+    if (way == USPI_GO_NOWHERE || !find_depth(table, &function, pc, &depth)) return s;
+    if (depth.frame < 0 || !is_depth(b, depth.frame)) return s;
+    /* Without a frame there is no record, and the return address is lost where a call leaves it in a register. */
+    if (depth.frame == 0 && way != USPI_GO_ENDS && (way == USPI_GO_BY_RECORD || b->lr != USPI_NO_REGISTER)) return s;
+    if (way == USPI_GO_BY_RECORD && b->word != 8) return s;
+    depth.delta = depth.frame;
+    make_rule(b, depth, false, &entry->rule);
+    s.way = way;
+    s.cfa = entry->rule.cfa.offset;
+    s.record = b->lr == USPI_NO_REGISTER ? depth.frame - b->word : -(int32_t)b->word;
+    entry->rule.cfa = (struct uspi_location){.kind = USPI_GIVEN};
+    if (way == USPI_GO_ENDS) entry->rule.return_address = (struct uspi_location){.kind = USPI_OUTERMOST};
+    find_words(b, &s);
+    return s;
+}
+
 bool uspi_go_ends_goroutine(const struct uspi_go_table *table, usp_addr return_address) {
     struct uspi_go_function function;
     uint64_t i;

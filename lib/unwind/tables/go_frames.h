@@ -26,7 +26,14 @@
  *     x86       as above
  *     arm       CFA = sp + delta + pushed      lr' = [CFA - pushed]      ra, x29' from the lower CFA above
  *
- * Sources: Go's src/runtime/traceback.go (how frames follow each other),
+ * A function that switches stacks has made its frame on the goroutine's stack, and calls on the thread's scheduling
+ * stack (g0). sp has there nothing to do with the frame. asmcgocall, which calls C code, keeps the frame's place on g0's
+ * stack, as its distance from the end of the goroutine's stack, because that stack may be moved. The others keep the
+ * frame pointer, which points to the frame's record. mcall keeps nothing: the goroutine may already run on another
+ * thread.
+ *
+ * Sources: Go's src/runtime/asm_{amd64,386,arm64,arm}.s (asmcgocall, systemstack, mcall),
+ * src/runtime/sys_linux_{amd64,arm64}.s (nanotime1, walltime), src/runtime/traceback.go (how frames follow each other),
  * src/cmd/internal/obj/{x86/obj6,arm64/obj7,arm/obj5}.go (preprocess: prologues and epilogues),
  * src/runtime/signal_{amd64,386,arm64,arm}.go (preparePanic, pushCall), src/runtime/proc.go (newproc1),
  * src/internal/abi/symtab.go (FuncFlag). */
@@ -46,6 +53,34 @@
  * table describes these. Thread-safe; async-signal-safe if the source of the bytes is. */
 enum uspi_described uspi_go_describe(const struct uspi_go_table *table, const struct uspi_backend *backend, usp_addr pc,
                                      bool exact, struct uspi_table_entry *entry, bool *is_top);
+
+/* How a function that has switched stacks leads to its caller. */
+enum uspi_go_way {
+    USPI_GO_NOWHERE,  /* it does not switch in a known way, or leaves no sign of its frame */
+    USPI_GO_ENDS,     /* its caller does not wait for it: the stack ends */
+    USPI_GO_BY_WORDS, /* two words above sp give the frame's place */
+    USPI_GO_BY_RECORD /* the frame pointer points to the frame's record */
+};
+
+/* A frame that waits after a call in such a function. Its place is what sp was after the prologue. */
+struct uspi_go_switch {
+    enum uspi_go_way way;
+    int32_t cfa;    /* offset of the CFA from the place */
+    int32_t record; /* offset of the frame's record from the place */
+    /* BY_WORDS: places of two words, as offsets from sp; asmcgocall of older versions has others. `depth` is how far
+     * the frame's place is below the end of the goroutine's stack, which the second word of its g holds. If the word `g`
+     * is 0, there was no goroutine, and `depth` is the place itself. */
+    unsigned word_count;
+    struct {
+        uint8_t depth, g;
+    } words[2];
+};
+
+/* Describes a frame that waits after a call in a function that writes to sp. *entry gets the function's bounds and,
+ * unless the way is USPI_GO_NOWHERE, a rule whose CFA is USPI_GIVEN, without its value. Thread-safe like
+ * uspi_go_describe. */
+struct uspi_go_switch uspi_go_describe_switch(const struct uspi_go_table *table, const struct uspi_backend *backend,
+                                              usp_addr pc, struct uspi_table_entry *entry);
 
 /* Returns whether a return address is the one with which the scheduler begins a goroutine: after the first instruction
  * of runtime.goexit, which is not a call. */
