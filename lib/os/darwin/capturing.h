@@ -47,7 +47,7 @@ struct uspi_darwin_stops {
     _Atomic(size_t) reserved; /* bytes of all arenas */
 };
 
-struct uspi_darwin_crash;
+struct uspi_posix_crash; /* lib/os/posix/crash.h */
 
 /* The images that the loader announces (loaded.c). Stays. */
 struct uspi_darwin_announced {
@@ -70,8 +70,9 @@ struct uspi_darwin_capturing {
     _Atomic(bool) slots_are_known;
     /* Whether this process is translated (self.c). 0: not asked yet; 1: no; 2: yes. Stays. */
     _Atomic(int) translated;
-    /* The crash kit (crash.h). NULL: it was never installed. Stays: a handler of ours may still run. */
-    _Atomic(struct uspi_darwin_crash *) crash;
+    /* The crash kit, in a struct uspi_darwin_crash (crash.h). NULL: it was never installed. Stays: a handler of ours may
+     * still run. */
+    struct uspi_posix_crash *_Atomic crash;
 };
 
 extern struct uspi_darwin_capturing uspi_darwin_capturing;

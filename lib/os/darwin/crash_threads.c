@@ -63,7 +63,7 @@ static void show(const struct uspi_held *held, const struct usp_thread_info *inf
 
 int uspi_os_crash_threads(uint64_t deadline, void (*each)(void *context, const struct uspi_stopped_thread *thread),
                           void *context) {
-    struct uspi_darwin_crash *c = atomic_load(&uspi_darwin_capturing.crash);
+    struct uspi_darwin_crash *c = (struct uspi_darwin_crash *)atomic_load(&uspi_darwin_capturing.crash);
     const uint64_t own = uspi_darwin_own_thread();
     struct uspi_darwin_list list;
     struct uspi_undisturbed kept;

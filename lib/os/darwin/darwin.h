@@ -68,6 +68,9 @@ struct uspi_darwin_thread_data {
 /* Gives the system's id of a thread. Returns false when the thread has ended or the port is not a thread's. */
 bool uspi_darwin_identify(thread_act_t port, uint64_t *id);
 
+/* Reads the registers of another thread. Returns USP_OK or another status. Async-signal-safe. */
+int uspi_darwin_registers(thread_act_t port, struct usp_registers *registers);
+
 /* Gives the processor time of a thread, in ns. Returns USP_OK or another status. */
 int uspi_darwin_thread_cpu(thread_act_t port, uint64_t *ns);
 

@@ -98,16 +98,15 @@ static void suspend_all(struct uspi_window *w) {
     }
 }
 
-static int read_registers(struct uspi_held *h) {
+int uspi_darwin_registers(thread_act_t port, struct usp_registers *registers) {
     natural_t state[STATE_ROOM];
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         if (states[i].arch != USPI_HOST_ARCH) continue;
         mach_msg_type_number_t count = states[i].count;
-        kern_return_t result = thread_get_state(h->port, states[i].flavor, state, &count);
+        kern_return_t result = thread_get_state(port, states[i].flavor, state, &count);
         if (result != KERN_SUCCESS) return uspi_darwin_status(result);
-        return usp_registers_from_state(&h->registers, USPI_HOST_ARCH,
-                                        USP_THREAD_STATE_MACH + (uint32_t)states[i].flavor, state,
-                                        (size_t)count * sizeof state[0]);
+        return usp_registers_from_state(registers, USPI_HOST_ARCH, USP_THREAD_STATE_MACH + (uint32_t)states[i].flavor,
+                                        state, (size_t)count * sizeof state[0]);
     }
     return USP_ERROR_UNSUPPORTED;
 }
@@ -204,7 +203,7 @@ static void copy_stacks(struct uspi_window *w) {
         struct uspi_held *h = &w->threads[i];
         memset(h->stacks, 0, sizeof h->stacks);
         h->on_queue = false;
-        if (h->suspended) h->status = read_registers(h);
+        if (h->suspended) h->status = uspi_darwin_registers(h->port, &h->registers);
         if (!is_ready(h)) continue;
         h->on_queue = is_on_queue(w, h);
         find_extent(w, h->place.slots, usp_registers_sp(&h->registers) & ~uspi_host_signature_bits(), &h->stacks[0]);
@@ -249,7 +248,7 @@ static void resume_all(struct uspi_window *w) {
 static void find_live(const struct uspi_window *w, struct uspi_held *h) {
     memset(h->stacks, 0, sizeof h->stacks);
     h->on_queue = false;
-    if (h->suspended) h->status = read_registers(h);
+    if (h->suspended) h->status = uspi_darwin_registers(h->port, &h->registers);
     if (!is_ready(h)) return;
     h->on_queue = is_on_queue(w, h);
     find_extent(w, h->place.slots, usp_registers_sp(&h->registers) & ~uspi_host_signature_bits(), &h->stacks[0]);

@@ -12,7 +12,7 @@
 #include "lib/os/linux/linux.h"
 
 struct uspi_request;
-struct uspi_crash_signals; /* lib/os/linux/crash.c */
+struct uspi_posix_crash; /* lib/os/posix/crash.h */
 
 /* Maximum number of requests at one time. Each capturing thread has one. */
 #define USPI_REQUESTS 1024u
@@ -67,8 +67,8 @@ struct uspi_capturing {
     _Atomic(pid_t) unanswering[USPI_REMEMBERED]; /* threads that could not answer the last time; 0: none */
     _Atomic(uint32_t) next_unanswering;
 
-    struct uspi_crash_signals *_Atomic crash; /* NULL: crashes were never recorded. Stays. */
-    _Atomic(int) crash_place;                 /* place of the crash's request; 0: none */
+    struct uspi_posix_crash *_Atomic crash; /* NULL: crashes were never recorded. Stays. */
+    _Atomic(int) crash_place;               /* place of the crash's request; 0: none */
 };
 
 #define USPI_EVERYONE  UINT32_MAX

@@ -6,6 +6,7 @@
 #include "tests/support/suite.h"
 
 #include <dirent.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,6 +410,44 @@ START_TEST(test_crash_in_earlier_handler) {
 }
 END_TEST
 
+/* Another thread crashes after an earlier handler has left by longjmp, or while it still runs. The first thread has
+ * ended, works outside of its handler, or is in it: only then the other one waits. */
+static jmp_buf outside;
+
+static void leave(int number, void *info, void *interrupted) {
+    (void)number;
+    (void)info;
+    (void)interrupted;
+    longjmp(outside, 1);
+}
+
+START_TEST(test_handler_that_has_left) {
+    static const struct {
+        bool is_dead, is_outside;
+    } states[] = {{true, false}, {false, true}, {false, false}};
+    const bool has_left = states[_i].is_dead || states[_i].is_outside;
+    fake_set_action(SEGV, leave);
+    install();
+    if (setjmp(outside) == 0) (void)crash(SEGV, 1, 0x10);
+    fake.threads[CALLER].dead = states[_i].is_dead;
+    fake.threads[CALLER].sp = states[_i].is_outside ? UINTPTR_MAX - 15 : 16;
+    fake.self = TARGET;
+    interrupt(&context, &fake.threads[TARGET]);
+    const size_t naps = fake_account.calls[FAKE_SEMAPHORE_WAIT];
+    ck_assert(crash(FPE, 1, 0x10));
+    ck_assert_int_eq(fake_account.calls[FAKE_SEMAPHORE_WAIT] == naps, has_left);
+    /* A thread that has left has repaired its fault. */
+    ck_assert_uint_eq(count_reports(), has_left ? 1 : 2);
+    fake.self = CALLER;
+    fake.threads[CALLER].dead = false;
+    if (!has_left) return;
+    struct usp_snapshot *s = open_report();
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->signal, FPE);
+    ck_assert_uint_eq(usp_snapshot_get_info(s)->crashed_thread, fake.threads[TARGET].id);
+    usp_snapshot_free(s);
+}
+END_TEST
+
 /* Failure 41: an ignored signal stays ignored. */
 START_TEST(test_ignored_signal) {
     fake_set_action(BUS, FAKE_IGNORED);
@@ -532,6 +571,7 @@ TCase *case_of_crashes(void) {
               test_slow_kernel);
     add_loop_tests(tests, 0, ELEMENTS(crash_signals), test_each_signal_ends_the_process);
     add_loop_tests(tests, 0, 11, test_each_call_fails);
+    add_loop_tests(tests, 0, 3, test_handler_that_has_left);
     add_loop_tests(tests, 0, 5, test_late_image);
     add_loop_tests(tests, 0, 5, test_message_of_library);
     return tests;

@@ -50,19 +50,21 @@ struct sigaction {
     sigset_t sa_mask;
     int sa_flags;
 };
-#define sa_handler             __sigaction_u.__sa_handler
-#define sa_sigaction           __sigaction_u.__sa_sigaction
-#define SS_DISABLE             0x0004
-#define SIG_DFL                ((void (*)(int))0)
-#define SIG_IGN                ((void (*)(int))1)
-#define SA_ONSTACK             0x0001
-#define SA_RESTART             0x0002
-#define SA_RESETHAND           0x0004
-#define SA_NOCLDSTOP           0x0008
-#define SA_NODEFER             0x0010
-#define SA_SIGINFO             0x0040
-#define sigemptyset(set)       (*(set) = 0, 0)
-#define sigaddset(set, number) (*(set) |= (sigset_t)1 << ((number) - 1), 0)
+#define sa_handler               __sigaction_u.__sa_handler
+#define sa_sigaction             __sigaction_u.__sa_sigaction
+#define SS_DISABLE               0x0004
+#define SIG_DFL                  ((void (*)(int))0)
+#define SIG_IGN                  ((void (*)(int))1)
+#define SA_ONSTACK               0x0001
+#define SA_RESTART               0x0002
+#define SA_RESETHAND             0x0004
+#define SA_NOCLDSTOP             0x0008
+#define SA_NODEFER               0x0010
+#define SA_SIGINFO               0x0040
+#define sigemptyset(set)         (*(set) = 0, 0)
+#define sigaddset(set, number)   (*(set) |= (sigset_t)1 << ((number) - 1), 0)
+#define sigismember(set, number) ((*(set) >> ((number) - 1) & 1) != 0)
+#define NSIG                     32
 
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old);
 int pthread_kill(pthread_t thread, int number);
