@@ -5,6 +5,7 @@
 #include "lib/base/sized.h"
 #include "lib/os/os.h"
 #include "lib/unwind/async_code.h"
+#include "lib/unwind/entry.h"
 #include "lib/unwind/frame/apply.h"
 #include "lib/unwind/readers/decide.h"
 
@@ -176,7 +177,11 @@ static void find_caller(struct uspi_walker *w, struct usp_frame *frame) {
         return;
     }
     if (w->readers_first != 0 && ask_readers(w, frame, w->readers_first)) return;
-    ask_readers(w, frame, walk->readers & ~w->readers_first);
+    if (ask_readers(w, frame, walk->readers & ~w->readers_first)) return;
+    if ((walk->readers & USP_READER_INSTRUCTIONS) != 0 && uspi_calls_program(walk, &w->frame)) {
+        w->stop = USP_STOP_ROOT;
+        w->stop_address = frame->pc;
+    }
 }
 
 void uspi_walker_take_shortcuts(struct uspi_walker *w, const struct uspi_shortcuts *shortcuts) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -66,8 +67,25 @@ static void *runs(void *up) {
     return NULL;
 }
 
+/* The first function of a stack that makecontext prepares. */
+NOINLINE static void first(void) {
+    works(one);
+    exit(one);
+}
+
+/* Ends here if the stack is one of makecontext. */
+static void run_context(void) {
+    static ucontext_t here, there;
+    getcontext(&there);
+    there.uc_stack.ss_sp = stacks;
+    there.uc_stack.ss_size = STACK;
+    makecontext(&there, first, 0);
+    swapcontext(&here, &there);
+}
+
 int main(int argc, char **argv) {
     stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (argc > 1 && strcmp(argv[1], "context") == 0) run_context();
     void *up = argc > 1 && strstr(argv[1], "up") != NULL ? stacks : NULL;
     if (argc > 1 && strstr(argv[1], "thread") != NULL) {
         pthread_t thread;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Checks `unspool stack` of programs whose frames are unusual: a function that does not return lies directly after its
 # call; only .debug_frame describes functions, in the program's file or a separate one; the stack is changed, upward and
-# downward, as call frame information describes.
+# downward, as call frame information describes, or to one of makecontext.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -55,5 +55,17 @@ if [[ $(uname -m) == x86_64 ]]; then
     expect "$chain innermost on_stack $step on_stack runs"
     stop
   done
+  # The first function of a coroutine is the outermost one: live, and in a core.
+  start ./switches context
+  run 0 stack "$pid"
+  expect "$chain first"
+  out_has 'ends: the outermost frame was reached'
+  if part_needs gdb; then
+    gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+    run 0 stack core
+    expect "$chain first"
+    out_has 'ends: the outermost frame was reached'
+  fi
+  stop
 fi
 verdict

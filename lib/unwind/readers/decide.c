@@ -171,9 +171,23 @@ static uint32_t method_of(const struct uspi_evidence *e, enum uspi_reader reader
 static void keep(struct uspi_evidence *e, enum uspi_reader chosen) {
     bool is_exact_rule = (e->described_as & (USPI_AS_CALL | USPI_AS_WHOLE)) != 0;
     if (chosen != USPI_BY_TABLE || !is_exact_rule || e->is_kept) return;
-    /* Where the return address was not copied, the rule was not compared with other readers. */
-    if (e->candidates[USPI_STORAGE_TABLE].stop == USP_STOP_NOT_COPIED) return;
+    /* Where the return address was not copied, the rule was not compared with other readers. An inferred end is that of
+     * one stack. */
+    const struct uspi_candidate *table = &e->candidates[USPI_STORAGE_TABLE];
+    if (table->stop == USP_STOP_NOT_COPIED || table->is_inferred_end) return;
     uspi_keep_rule(e->shortcuts, e->walk, e->frame, USPI_RULE_BY_TABLE, &e->rule, e->method);
+}
+
+/* Fills the step with the reason why no reader found a caller. What a table states counts more than the frame pointer,
+ * which the code may use for something else. */
+static void tell_why(const struct uspi_evidence *e, struct uspi_step *step) {
+    if (e->is_corrupt) {
+        step->stop = USP_STOP_CORRUPT_TABLE;
+        step->stop_address = uspi_pc_of(e->walk, e->frame);
+        return;
+    }
+    step->stop = e->has_table_stop ? e->table_stop : e->stop;
+    step->stop_address = e->has_table_stop ? e->table_stop_address : e->stop_address;
 }
 
 bool uspi_find_caller(struct uspi_walk *walk, const struct uspi_frame_state *frame,
@@ -184,8 +198,7 @@ bool uspi_find_caller(struct uspi_walk *walk, const struct uspi_frame_state *fra
     e.readers = readers;
     enum uspi_reader chosen = choose_with_signal(&e);
     if (chosen == USPI_READERS) {
-        step->stop = e.is_corrupt ? USP_STOP_CORRUPT_TABLE : e.stop;
-        step->stop_address = e.is_corrupt ? uspi_pc_of(walk, frame) : e.stop_address;
+        tell_why(&e, step);
         return false;
     }
     /* If the chosen candidate agrees with the table's, the table's is used: it knows more about the caller. */

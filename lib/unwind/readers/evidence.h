@@ -41,8 +41,11 @@ struct uspi_candidate {
     /* A signal's frame, found through fp. If another reader finds that the frame was called from there and has no
      * record of its own, the signal's frame belongs to the caller. */
     bool may_be_callers;
-    bool is_switch;        /* the caller is on another stack */
-    bool is_altered;       /* a signal's frame that differs from how the kernel makes it: not used */
+    bool is_switch;  /* the caller is on another stack */
+    bool is_altered; /* a signal's frame that differs from how the kernel makes it: not used */
+    /* ends_stack: the return address is one that no call has pushed. If the instructions lead to a return address that
+     * follows a call, the table is wrong. */
+    bool is_inferred_end;
     uint32_t stop;         /* ends_stack: enum usp_stop_reason */
     usp_addr stop_address; /* ends_stack: address to which the reason refers */
     unsigned doubts;       /* enum uspi_doubt */
@@ -98,7 +101,10 @@ struct uspi_evidence {
     enum uspi_reader other;                  /* the reader whose candidate is in USPI_STORAGE_OTHER */
     uint32_t stop;                           /* enum usp_stop_reason: why the reader that ran last found nothing */
     usp_addr stop_address;
-    bool is_corrupt; /* one of the frame's tables is corrupt */
+    bool is_corrupt;     /* one of the frame's tables is corrupt */
+    bool has_table_stop; /* a table states a return address that no call can have made: stop and address of that */
+    uint32_t table_stop;
+    usp_addr table_stop_address;
 
     /* The table. */
     enum uspi_described_as described_as;

@@ -93,7 +93,8 @@ static const uint16_t paths[] = {
 };
 
 static bool is_confirmed(const struct uspi_evidence *e, const struct uspi_candidate *c) {
-    return c->ends_stack || c->is_interrupted || (c->ra.flags & USP_FRAME_UNVERIFIED) == 0 ||
+    if (c->ends_stack) return !c->is_inferred_end;
+    return c->is_interrupted || (c->ra.flags & USP_FRAME_UNVERIFIED) == 0 ||
            uspi_ask_for_image(e->walk, c->ra.pc) == USP_OK;
 }
 

@@ -2,6 +2,7 @@
 /* The reader of unwind tables: the first kind of table that describes a frame gives the rule. Compact unwind and
  * EHABI are read here, call frame information in cfi.c, Go's function table in go.c. */
 #include "lib/unwind/readers/table.h"
+#include "lib/base/processor.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/signals/sigframe.h"
 #include "lib/unwind/tables/compact.h"
@@ -150,6 +151,25 @@ static bool take_cfa(struct uspi_evidence *e, const struct uspi_rule *rule, usp_
     return false;
 }
 
+/* Whether the first function of a stack that the program made by hand (makecontext, a switch of its own) has this
+ * refuted return address: 0, or the start of the function to which it is to return. No call has pushed such a one. */
+USPI_APART static bool begins_stack(struct uspi_evidence *e, const struct uspi_rule *rule, usp_addr ra) {
+    struct uspi_frame_state there;
+    struct uspi_description d;
+    if (e->method != USP_FRAME_METHOD_CFI || rule->signal_frame) return false;
+    if (ra == 0) return !e->frame->exact;
+    memset(&there, 0, sizeof there);
+    uspi_registers_init(&there.registers, e->walk->target.arch);
+    uspi_set(&there.registers, e->walk->backend->pc, ra);
+    there.exact = true;
+    const struct uspi_frame_state *frame = e->frame;
+    e->frame = &there;
+    d.answer = USPI_NOT_DESCRIBED;
+    uspi_describe_by_cfi(e, &d);
+    e->frame = frame;
+    return d.answer == USPI_DESCRIBED && d.entry.start == ra;
+}
+
 /* Applies a rule exactly as the table states it. */
 static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, struct uspi_candidate *c) {
     struct uspi_walk *walk = e->walk;
@@ -173,7 +193,11 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
         c->ra.credit = USPI_VERIFIED;
     }
     if (is_refuted(walk, rule, &c->ra)) {
-        fail(e, c->ra.pc == 0 ? USP_STOP_RA_ZERO : USP_STOP_RA_NOT_CODE, c->ra.pc);
+        c->is_inferred_end = begins_stack(e, rule, c->ra.pc);
+        if (c->is_inferred_end) give_end(e, USP_STOP_ROOT, c);
+        e->has_table_stop = true;
+        e->table_stop = c->ra.pc == 0 ? USP_STOP_RA_ZERO : USP_STOP_RA_NOT_CODE;
+        e->table_stop_address = c->ra.pc;
         return;
     }
     if (c->is_switch && c->ra.credit != USPI_VERIFIED) {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Recognizes the outermost frames of a process's first thread on Linux where no table describes them. */
+#ifndef USPI_UNWIND_ENTRY_H
+#define USPI_UNWIND_ENTRY_H
+
+#include "lib/unwind/frame/walk.h"
+
+/* Returns whether nothing but the code at the process's entry point can have called a frame whose caller no reader
+ * found: between the frame and what the kernel put on the stack for the process there is no return address, or only one
+ * that is at the entry point. Such a C library calls main in a function that never returns (musl). The target's memory
+ * alone decides, so it is the same for a live process, a core and a raw capture. Async-signal-safe. */
+bool uspi_calls_program(const struct uspi_walk *walk, const struct uspi_frame_state *frame);
+
+#endif

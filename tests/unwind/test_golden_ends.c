@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests the ends of stacks whose outermost function no table calls outermost: those that a program made by hand, and the
+ * first one of a process whose C library has no tables for its start (musl). */
+#include "tests/support/golden.h"
+#include "tests/support/suite.h"
+#include "tests/unwind/cfi_builder.h"
+
+#define INNER (CODE + 0x20)  /* in the function that was interrupted */
+#define FIRST (CODE + 0x120) /* in the first function of the stack */
+#define ENDS  (CODE + 0x200) /* the function to which it is to return */
+#define BARE  (CODE + 0x320) /* in a function that no table describes */
+#define ENTRY (CODE + 0x400) /* the program's entry point */
+#define STACK UINT64_C(0x60000000)
+
+/* The rules of each processor: CFA = sp + 2 slots, with the return address below it. */
+static const struct processor {
+    uint32_t arch;
+    const char *cie;
+    uint8_t call[5]; /* a call */
+    unsigned call_size;
+} processors[] = {
+    {USP_ARCH_X86_64, "01 78 10  0c 07 10 90 01", {0xe8, 0, 1, 0, 0}, 5},
+    {USP_ARCH_I386, "01 7c 08  0c 04 08 88 01", {0xe8, 0, 1, 0, 0}, 5},
+    {USP_ARCH_ARM64, "04 78 1e  0c 1f 10 9e 01", {0x40, 0, 0, 0x94}, 4},
+    {USP_ARCH_ARMV7, "04 7c 0e  0c 0d 08 8e 01", {0x40, 0, 0, 0xeb}, 4},
+};
+
+static struct cfi c;
+static struct usp_unwind_tables given;
+static const struct processor *p;
+static unsigned slot;
+
+static int tables_at(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    (void)context;
+    if (pc < CODE || pc >= CODE + 0x1000) return USP_ERROR_NOT_FOUND;
+    *tables = given;
+    return USP_OK;
+}
+
+/* Makes a frame of INNER, called by a function at `caller`, and a frame pointer that is only a number. */
+static struct fixture *begin_stack(int i, usp_addr caller) {
+    static const usp_addr calls[] = {INNER, FIRST, BARE, ENTRY + 0x20};
+    p = &processors[i];
+    slot = uspi_backend_find(p->arch)->slot;
+    struct fixture *f = begin(p->arch, USP_OS_LINUX);
+    cfi_begin(&c, p->arch, true);
+    const size_t cie = put_cie(&c, false, 1, "", p->cie);
+    put_fde(&c, cie, INNER - 0x20, 0x40, "");
+    put_fde(&c, cie, FIRST - 0x20, 0x40, "");
+    put_fde(&c, cie, ENDS, 0x40, "");
+    memset(&given, 0, sizeof given);
+    given.eh_frame = (struct usp_memory_range){TABLE, c.bytes.size};
+    given.memory = cfi_memory(&c);
+    f->target.unwind_tables_at = tables_at;
+    for (unsigned k = 0; k < ELEMENTS(calls); k++)
+        image_bytes(&f->memory, calls[k] - p->call_size, p->call, p->call_size);
+    set_registers(f, INNER, STACK, 1);
+    WORDS(&f->memory, STACK, slot, 0x11, caller);
+    return f;
+}
+
+/* The return address of the first function is 0, or the start of a function that a table describes. */
+START_TEST(made_by_hand) {
+    static const usp_addr addresses[] = {0, ENDS};
+    for (unsigned k = 0; k < ELEMENTS(addresses); k++) {
+        struct fixture *f = begin_stack(_i, FIRST);
+        WORDS(&f->memory, STACK + 2 * slot, slot, 0x12, addresses[k], 0, 0);
+        CODE32(&f->memory, ENDS - 4, 0, 0, 0);
+        EXPECT(f, USP_STOP_ROOT, INNER, FIRST);
+        builder_free(&c.bytes);
+    }
+}
+END_TEST
+
+/* The same frame, with a frame pointer to a frame record on another stack, is the outermost one, too. */
+START_TEST(frame_pointer_of_another_stack) {
+    struct fixture *f = begin_stack(_i, FIRST);
+    WORDS(&f->memory, STACK + 2 * slot, slot, 0x12, ENDS, 0, 0);
+    WORDS(&f->memory, STACK + 0x10000, slot, 0, BARE, 0, 0);
+    CODE32(&f->memory, ENDS - 4, 0, 0, 0);
+    set_registers(f, INNER, STACK, STACK + 0x10000);
+    EXPECT(f, USP_STOP_ROOT, INNER, FIRST);
+    builder_free(&c.bytes);
+}
+END_TEST
+
+/* Any other address that follows no call shows that the stack is damaged. That counts more than the frame pointer. */
+START_TEST(damaged) {
+    static const usp_addr addresses[] = {ENDS + 8, STACK + 0x100};
+    for (unsigned k = 0; k < ELEMENTS(addresses); k++) {
+        struct fixture *f = begin_stack(_i, FIRST);
+        f->target.stack_low = STACK, f->target.stack_high = STACK + 0x1000;
+        WORDS(&f->memory, STACK + 2 * slot, slot, 0x12, addresses[k], 0, 0);
+        CODE32(&f->memory, ENDS - 4, 0, 0, 0, 0, 0, 0);
+        EXPECT(f, USP_STOP_RA_NOT_CODE, INNER, FIRST);
+        ck_assert_uint_eq(f->stack.stop_address, addresses[k]);
+        builder_free(&c.bytes);
+    }
+}
+END_TEST
+
+/* What the kernel puts on the first stack, with three words of the first frames before it. */
+struct first_stack {
+    usp_addr outer, between; /* return addresses on the stack */
+    usp_addr entry;
+    usp_addr argument; /* where the first argument is */
+    uint32_t stop;
+};
+
+static void put_first_stack(struct fixture *f, const struct first_stack *s) {
+    const usp_addr text = STACK + 0x800;
+    WORDS(&f->memory, STACK + 2 * slot, slot, 0, s->between, 0, s->outer, 2, s->argument, text, 0, text, text, 0, 3,
+          CODE, 6, 4096, 9, s->entry, 0, 0);
+}
+
+/* A return address in the code at the entry point is the only one between the frame and the arguments, or there is none:
+ * the frame is the outermost one. */
+START_TEST(first_stack) {
+    static const struct first_stack stacks[] = {
+        {ENTRY + 0x20, 0, ENTRY, STACK + 0x800, USP_STOP_ROOT},
+        {0, 0, ENTRY, STACK + 0x800, USP_STOP_ROOT},
+        {ENTRY + 0x20, ENTRY + 0x20, ENTRY, STACK + 0x800, USP_STOP_ROOT},
+        /* a caller in between; an entry point that is not the caller's; no arguments */
+        {ENTRY + 0x20, FIRST, ENTRY, STACK + 0x800, USP_STOP_FP_MISALIGNED},
+        {FIRST, 0, ENTRY, STACK + 0x800, USP_STOP_FP_MISALIGNED},
+        {ENTRY + 0x20, 0, ENTRY + 0x100, STACK + 0x800, USP_STOP_FP_MISALIGNED},
+        {ENTRY + 0x20, 0, ENTRY, 0x1234, USP_STOP_FP_MISALIGNED},
+    };
+    for (unsigned k = 0; k < ELEMENTS(stacks); k++) {
+        struct fixture *f = begin_stack(_i, BARE);
+        put_first_stack(f, &stacks[k]);
+        EXPECT(f, stacks[k].stop, INNER, BARE);
+        builder_free(&c.bytes);
+    }
+}
+END_TEST
+
+/* Only Linux puts its vector there. */
+START_TEST(first_stack_elsewhere) {
+    struct fixture *f = begin_stack(_i, BARE);
+    f->target.os = USP_OS_UNKNOWN;
+    put_first_stack(f, &(struct first_stack){ENTRY + 0x20, 0, ENTRY, STACK + 0x800, 0});
+    EXPECT(f, USP_STOP_FP_MISALIGNED, INNER, BARE);
+    builder_free(&c.bytes);
+}
+END_TEST
+
+int main(void) {
+    TCase *ends = tcase_create("ends");
+    add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged, first_stack,
+                   first_stack_elsewhere);
+    return run_suite("ends of stacks", ends);
+}
