@@ -6,6 +6,7 @@
 #include "tools/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 struct page {
     const struct stack_report *report;
@@ -116,7 +117,31 @@ static bool is_whole(const struct usp_stack *stack) {
     return stack->stop == USP_STOP_ROOT || stack->stop == USP_STOP_FP_ZERO;
 }
 
+static bool is_jvm(const struct usp_image *image) {
+    const char *slash = strrchr(image->path, '/'), *name = slash != NULL ? slash + 1 : image->path;
+    return strcmp(name, "libjvm.so") == 0 || strcmp(name, "libjvm.dylib") == 0;
+}
+
+/* Whether the walk has ended in code that a JVM has generated: its outermost frame is in no image, and its caller could
+ * not be found. */
+static bool ends_in_java(const struct page *page, const struct usp_stack *stack) {
+    const struct usp_images *images = usp_snapshot_images(page->report->snapshot);
+    const struct usp_image *image;
+    if (stack->physical == 0 || stack->stop == USP_STOP_ROOT || stack->stop == USP_STOP_NOT_COPIED) return false;
+    const usp_addr pc = stack->frames[stack->physical - 1].pc;
+    if (stack->stop >= USP_STOP_CAPACITY && stack->stop <= USP_STOP_DEADLINE) return false;
+    if (pc == 0 || usp_images_find(images, pc) != NULL) return false;
+    for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
+        if (image->path != NULL && is_jvm(image)) return true;
+    }
+    return false;
+}
+
 static void put_end(const struct page *page, const struct usp_stack *stack) {
+    if (ends_in_java(page, stack)) {
+        put_note(page, COLOUR_WARNING, "ends: Java code compiled without frame pointers: -XX:+PreserveFramePointer");
+        return;
+    }
     begin_note(page, is_whole(stack) ? COLOUR_QUIET : COLOUR_WARNING);
     fprintf(page->out, "ends: %s", usp_stop_reason_string(stack->stop));
     if (!is_whole(stack) && stack->stop_address != 0) fprintf(page->out, " (0x%" PRIx64 ")", stack->stop_address);
