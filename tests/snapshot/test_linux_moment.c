@@ -6,6 +6,10 @@
 #include "tests/support/linux_threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "lib/os/linux/calls.h"
 #include "tests/support/linux_emulator.h"
@@ -324,6 +328,80 @@ START_TEST(a_note_of_an_earlier_thread_is_not_taken) {
 }
 END_TEST
 
+/* ---- a thread that sleeps uninterruptibly ---- */
+
+static _Atomic(int) may_sleep;
+static uint64_t sleeping_thread;
+static unsigned signals_to_sleeper;
+
+static int run_until_released(void *context) {
+    const struct parked *s = context;
+    while (atomic_load(&s->leave) == 0) usleep(1000);
+    return 0;
+}
+
+/* The parent of a vfork child sleeps until the child ends. The child shares its memory. */
+static void sleep_for_child(struct parked *s) {
+    static char stack[65536] __attribute__((aligned(16)));
+    while (atomic_load(&may_sleep) == 0) atomic_fetch_add(&standing_sink, 1);
+    const pid_t child = clone(run_until_released, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, s);
+    waitpid(child, NULL, 0);
+}
+
+static char state_of(uint64_t thread) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%u/stat", (unsigned)thread);
+    const int fd = open(path, O_RDONLY);
+    const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    const char *end = n > 0 ? strrchr(text, ')') : NULL;
+    return end != NULL ? end[2] : 0;
+}
+
+static void await_sleep(void) {
+    atomic_store(&may_sleep, 1);
+    while (state_of(sleeping_thread) != 'D') usleep(1000);
+}
+
+/* Counts the signals to the thread, which falls asleep before the first one if it does not sleep yet. */
+static long signal_sleeper(pid_t pid, pid_t tid, int number) {
+    if ((uint64_t)tid == sleeping_thread && signals_to_sleeper++ == 0) await_sleep();
+    return uspi_linux_real.send_signal(pid, tid, number);
+}
+
+/* The stack of such a thread is complete. One that sleeps before the snapshot begins is not asked, so that no other
+ * thread waits for it; another one falls asleep when it is asked. */
+START_TEST(a_thread_in_uninterruptible_sleep_is_not_stopped) {
+    struct parked s = {.depth = 5, .wait = sleep_for_child}, other = {.depth = 2};
+    const bool sleeps_before = _i == 0;
+    prepare();
+    atomic_store(&may_sleep, 0);
+    signals_to_sleeper = 0;
+    stand_begin(&s);
+    stand_begin(&other);
+    sleeping_thread = s.thread.id;
+    if (sleeps_before) await_sleep();
+    table = uspi_linux_real;
+    table.send_signal = signal_sleeper;
+    uspi_linux = &table;
+    struct usp_snapshot *snapshot = take_snapshot();
+    uspi_linux = &uspi_linux_real;
+    const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, place_of(snapshot, s.thread.id));
+    ck_assert_uint_eq(signals_to_sleeper, sleeps_before ? 0 : 1);
+    ck_assert_int_eq(t->status, USP_OK);
+    ck_assert_uint_eq(t->info.run_state, 'D');
+    ck_assert_uint_eq(t->info.flags, USP_THREAD_NOT_STOPPED);
+    ck_assert_uint_eq(t->stopped_ns, 0);
+    expect_standing(&s, &t->stack);
+    t = usp_snapshot_get_thread(snapshot, place_of(snapshot, other.thread.id));
+    ck_assert_int_eq(t->status, USP_OK);
+    expect_standing(&other, &t->stack);
+    usp_snapshot_free(snapshot);
+    stand_end(&s);
+    stand_end(&other);
+}
+END_TEST
+
 int main(void) {
     /* The replaced tables of calls would list the emulator's own thread; the lane kernel-arm64 tests the same. */
     if (is_user_emulated()) return 77;
@@ -332,5 +410,6 @@ int main(void) {
     add_tests(c, everyone_stands_still_at_one_moment, a_thread_that_is_born_meanwhile_is_found,
               threads_that_pass_by_do_not_end_the_snapshot, a_reused_id_is_asked_again,
               a_note_of_an_earlier_thread_is_not_taken);
+    add_loop_tests(c, 0, 2, a_thread_in_uninterruptible_sleep_is_not_stopped);
     return run_suite("linux_moment", c);
 }

@@ -103,6 +103,7 @@ static enum uspi_ability ability_since(const struct uspi_request *r, struct uspi
     if (before == 0 || ability == USPI_THREAD_ASLEEP) s->ran = ran;
     if (before == 0) return ability;
     const bool is_unable = ability == USPI_THREAD_BLOCKS ? ran - before >= ENOUGH_TIME : ran == before && r->holds;
+    s->is_asleep = is_unable && ability == USPI_THREAD_ASLEEP;
     return is_unable ? USPI_THREAD_UNABLE : ability;
 }
 
@@ -113,6 +114,7 @@ static struct uspi_slot *add(struct uspi_request *r, pid_t tid, enum uspi_phase 
     s->round = atomic_load(&r->round);
     s->status = s->outcome = USP_OK;
     s->sent = s->excused = 0;
+    s->is_asleep = false;
     s->ran = 0;
     _Atomic(uint32_t) *place = uspi_index_place(r, tid);
     s->is_repeated = atomic_load(place) != 0;

@@ -99,6 +99,12 @@ int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid) {
     return e < 0 ? uspi_refuse_system(refusal, e, "/proc/PID/task") : USP_OK;
 }
 
+static void end_tracing(struct uspi_tracing *tracing) {
+    if (tracing->memory >= 0) uspi_linux->close(tracing->memory);
+    if (tracing->pagemap >= 0) uspi_linux->close(tracing->pagemap);
+    uspi_tracing_free(tracing);
+}
+
 /* Stops a process, and hands over the copies.
  *   except  the calling thread if the process is this one; otherwise 0 */
 static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *options, struct uspi_stopped_process *out,
@@ -119,9 +125,7 @@ static int stop(int64_t pid, pid_t except, const struct uspi_stop_options *optio
     int status = uspi_linux_prepare_tracing(tracing, pid);
     if (status == USP_OK) status = uspi_trace(tracing);
     if (status == USP_OK) status = hand_over(tracing, out);
-    if (tracing->memory >= 0) uspi_linux->close(tracing->memory);
-    if (tracing->pagemap >= 0) uspi_linux->close(tracing->pagemap);
-    uspi_tracing_free(tracing);
+    end_tracing(tracing);
     return status;
 }
 
@@ -130,6 +134,22 @@ int uspi_os_stop_process(int64_t pid, const struct uspi_stop_options *options, s
     if (error == NULL) error_size = 0;
     if (error_size > 0) error[0] = '\0';
     return stop(pid, 0, options, out, (struct uspi_refusal){.text = error, .text_size = error_size});
+}
+
+int uspi_linux_copy_sleepers(const struct uspi_known_sleeper *sleepers, size_t count, bool whole_stacks,
+                             uint64_t timeout, struct uspi_stopped_process *out) {
+    struct uspi_tracing *tracing = uspi_tracing_create();
+    memset(out, 0, sizeof *out);
+    if (tracing == NULL) return USP_ERROR_NO_MEMORY;
+    tracing->pid = uspi_linux->own_process();
+    tracing->except = uspi_linux->own_thread();
+    tracing->timeout = timeout;
+    tracing->whole_stacks = whole_stacks;
+    int status = uspi_linux_prepare_tracing(tracing, tracing->pid);
+    if (status == USP_OK) status = uspi_trace_asleep(tracing, sleepers, count);
+    if (status == USP_OK) status = hand_over(tracing, out);
+    end_tracing(tracing);
+    return status;
 }
 
 int uspi_linux_stop_by_helper(const struct uspi_stop_options *options, struct uspi_stopped_process *out) {

@@ -10,6 +10,11 @@
  * no usp_prepare. */
 int uspi_linux_stop_by_helper(const struct uspi_stop_options *options, struct uspi_stopped_process *out);
 
+/* Copies threads of this process that sleep uninterruptibly, as for another process. out->threads has them in the same
+ * order. Nothing is stopped. Returns USP_OK, and the caller frees *out, or a status. */
+int uspi_linux_copy_sleepers(const struct uspi_known_sleeper *sleepers, size_t count, bool whole_stacks,
+                             uint64_t timeout, struct uspi_stopped_process *out);
+
 /* Opens what the tracer will need of a process. tracing->pid, except and refusal are set. Returns USP_OK, or the
  * refusal's status. */
 int uspi_linux_prepare_tracing(struct uspi_tracing *tracing, int64_t pid);

@@ -70,7 +70,8 @@ struct uspi_slot {
     uint8_t sent;               /* number of signals sent */
     uint8_t excused;            /* how many times the thread was found unable to answer */
     bool is_repeated;           /* the id was asked before in this round, and its thread had ended */
-    /* Processor time of the thread when it was first seen running with the signal blocked; 0: it was not. */
+    bool is_asleep;             /* it was given up because it sleeps uninterruptibly, with the processor time `ran` */
+    /* Processor time of the thread when it was first seen asleep, or running with the signal blocked; 0: it was not. */
     uint64_t ran;
 };
 

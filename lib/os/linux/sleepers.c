@@ -12,9 +12,6 @@
 
 #include <string.h>
 
-/* How long a thread has to sleep, in ns, until it is not waited for any more: 2 ms with the checks around it. */
-#define LONG_SLEEP 1800000u
-
 /* Whether a thread sleeps uninterruptibly now. *ran becomes its processor time. */
 static bool sleeps(const struct uspi_tracing *tracing, size_t i, uint64_t *ran) {
     struct uspi_proc_stat stat;
@@ -68,7 +65,7 @@ void uspi_sleepers_find(struct uspi_tracing *tracing) {
         found += t->looked != 0;
     }
     if (found == 0) return;
-    uspi_linux->sleep(LONG_SLEEP);
+    uspi_linux->sleep(USPI_LONG_SLEEP);
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_traced *t = &tracing->traced[i];
         t->is_asleep = t->looked != 0 && sleeps_since(tracing, i, t->ran);
@@ -78,7 +75,7 @@ void uspi_sleepers_find(struct uspi_tracing *tracing) {
 
 bool uspi_sleepers_look(struct uspi_tracing *tracing, size_t i, uint64_t now) {
     struct uspi_traced *t = &tracing->traced[i];
-    if (t->looked != 0 && now - t->looked < LONG_SLEEP) return false;
+    if (t->looked != 0 && now - t->looked < USPI_LONG_SLEEP) return false;
     if (t->looked != 0 && sleeps_since(tracing, i, t->ran)) {
         t->is_asleep = true;
         /* It may have run when it was listed. */

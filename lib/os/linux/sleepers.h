@@ -8,6 +8,9 @@
 
 #include "lib/os/linux/tracer.h"
 
+/* How long a thread has to sleep, in ns, until it is not waited for any more: 2 ms with the checks around it. */
+#define USPI_LONG_SLEEP 1800000u
+
 /* Before any thread is stopped: marks the threads that slept when they were listed, and still do after 2 ms without
  * having run. Of given threads, marks those that are known to sleep and have not run since. */
 void uspi_sleepers_find(struct uspi_tracing *tracing);

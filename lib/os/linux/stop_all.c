@@ -17,6 +17,7 @@
 #include "lib/os/linux/process.h"
 #include "lib/os/linux/second_copy.h"
 #include "lib/os/linux/signal.h"
+#include "lib/os/linux/sleepers.h"
 #include "lib/os/linux/stop.h"
 
 #include "arch/host.h"
@@ -35,12 +36,15 @@ struct note {
     char state;
     bool is_excused;  /* it was unable to answer when it was listed */
     bool is_left_out; /* it was still unable right before the stop, and is not asked */
+    bool is_asleep;   /* it has slept uninterruptibly for 2 ms, and is not asked */
     uint64_t start;
+    uint64_t ran; /* state D: its processor time */
 };
 
 struct notes {
     struct note *notes;
     size_t count, capacity;
+    size_t sleeping; /* number of threads in state D */
 };
 
 static uint64_t our_signal(void) {
@@ -55,7 +59,9 @@ static bool note_thread(void *context, const struct uspi_proc_threads *list, pid
     if (uspi_proc_threads_stat(list, tid, &stat) < 0) return true;
     const bool is_excused =
         (stat.state != 'R' && (stat.blocked & our_signal()) != 0) || stat.state == 'T' || stat.state == 't';
-    n->notes[n->count++] = (struct note){tid, stat.state, is_excused, false, stat.start};
+    struct note *note = &n->notes[n->count++];
+    *note = (struct note){.tid = tid, .state = stat.state, .is_excused = is_excused, .start = stat.start};
+    if (stat.state == 'D' && uspi_proc_run_time(0, tid, &note->ran) == 0) n->sleeping++;
     return true;
 }
 
@@ -79,12 +85,27 @@ static void leave_out(struct notes *notes, pid_t self) {
     }
 }
 
+/* Marks threads that have slept uninterruptibly since they were listed. They are not asked either. */
+static void leave_sleepers_out(struct notes *notes, pid_t self) {
+    struct uspi_proc_stat stat;
+    uint64_t ran;
+    if (notes->sleeping == 0) return;
+    uspi_linux->sleep(USPI_LONG_SLEEP);
+    for (size_t i = 0; i < notes->count; i++) {
+        struct note *n = &notes->notes[i];
+        if (n->state != 'D' || n->tid == self) continue;
+        n->is_asleep = uspi_proc_stat(0, n->tid, &stat) == 0 && stat.state == 'D' && stat.start == n->start &&
+                       uspi_proc_run_time(0, n->tid, &ran) == 0 && ran == n->ran;
+    }
+}
+
 /* A stop of all threads or of one, and its result. */
 struct stop {
     struct uspi_request *r;
     const struct notes *notes;
     pid_t self, only;
     uint64_t deadline, ended, stopped_ns;
+    uint64_t timeout;    /* for copying threads that sleep */
     bool whole_stacks;   /* see struct usp_snapshot_options */
     bool met_self;       /* the listing has the requester's id */
     bool is_abandoned;   /* a handler still owns a slot */
@@ -107,7 +128,7 @@ static bool ask_if_new(void *context, const struct uspi_proc_threads *list, pid_
     if (s != NULL && !ended) return true;
     stop->found++;
     const struct note *note = s == NULL ? find_note(stop->notes, tid) : NULL;
-    if (note != NULL && note->is_left_out) return uspi_ask_without(stop->r, tid);
+    if (note != NULL && (note->is_left_out || note->is_asleep)) return uspi_ask_without(stop->r, tid);
     return uspi_ask(stop->r, tid);
 }
 
@@ -241,6 +262,67 @@ static void add_answer(struct uspi_stopped_process *out, const struct uspi_slot 
     t->copy.lock = s->lock;
 }
 
+/* ---- threads that sleep uninterruptibly ---- */
+
+/* The copies of both kinds of threads. */
+struct both {
+    void *stopped; /* an allocation */
+    struct uspi_stopped_process asleep;
+};
+
+static void release_both(void *owned) {
+    struct both *both = owned;
+    free(both->stopped);
+    uspi_os_free_stopped(&both->asleep);
+    free(both);
+}
+
+/* Lists the threads of `out` that were given up because they sleep. */
+static size_t find_sleepers(const struct stop *stop, const struct uspi_stopped_process *out,
+                            struct uspi_known_sleeper *sleepers, size_t *places) {
+    size_t n = 0;
+    for (size_t i = 0; i < out->thread_count; i++) {
+        const pid_t tid = (pid_t)out->threads[i].info.thread.id;
+        const struct uspi_slot *s = uspi_ask_find(stop->r, tid);
+        const struct note *note = find_note(stop->notes, tid);
+        if (s == NULL || out->threads[i].status != USP_ERROR_TIMEOUT) continue;
+        const bool is_noted = note != NULL && note->is_asleep;
+        if (!is_noted && !s->is_asleep) continue;
+        places[n] = i;
+        sleepers[n++] = (struct uspi_known_sleeper){tid, s->is_asleep ? s->ran : note->ran};
+    }
+    return n;
+}
+
+static void take_sleeper(struct uspi_stopped_thread *to, const struct uspi_stopped_thread *from) {
+    to->info.run_state = 'D';
+    if (from->status != USP_OK) return;
+    to->info.flags |= from->info.flags;
+    to->status = USP_OK;
+    to->copy = from->copy;
+    memcpy(to->wait_channel, from->wait_channel, sizeof to->wait_channel);
+}
+
+/* Takes the stacks of threads that sleep uninterruptibly, which needs no stop: the other threads run again. A thread
+ * that has not run since it was given up is as it was at the moment of the stop. */
+static void add_sleepers(const struct stop *stop, struct uspi_stopped_process *out) {
+    struct both *both = calloc(1, sizeof *both);
+    struct uspi_known_sleeper *sleepers = calloc(out->thread_count + 1, sizeof *sleepers);
+    size_t *places = calloc(out->thread_count + 1, sizeof *places);
+    size_t n = 0;
+    if (both != NULL && sleepers != NULL && places != NULL) n = find_sleepers(stop, out, sleepers, places);
+    if (n > 0 && uspi_linux_copy_sleepers(sleepers, n, stop->whole_stacks, stop->timeout, &both->asleep) == USP_OK) {
+        for (size_t i = 0; i < n; i++) take_sleeper(&out->threads[places[i]], &both->asleep.threads[i]);
+        both->stopped = out->owned;
+        out->owned = both;
+        out->release = release_both;
+        both = NULL;
+    }
+    free(both);
+    free(sleepers);
+    free(places);
+}
+
 static void add_requester(struct uspi_stopped_process *out, const struct stop *stop) {
     struct uspi_stopped_thread *t = &out->threads[out->thread_count++];
     memset(t, 0, sizeof *t);
@@ -275,6 +357,7 @@ static int collect(const struct stop *stop, struct uspi_stopped_process *out) {
     if (stop->only == 0 || stop->only == stop->self) add_requester(out, stop);
     describe_process(out);
     out->stopped_ns = stop->stopped_ns;
+    add_sleepers(stop, out);
     return USP_OK;
 }
 
@@ -322,6 +405,7 @@ static int stop_with(struct stop *stop, uint64_t timeout, struct notes *notes, s
     if (e < 0) return e == -ECANCELED ? USP_ERROR_NO_MEMORY : uspi_linux_status(e);
     if (notes->count > 1) qsort(notes->notes, notes->count, sizeof *notes->notes, by_thread);
     leave_out(notes, stop->self);
+    leave_sleepers_out(notes, stop->self);
     int status = stop_and_collect(stop, timeout, out);
     /* A handler may still write to the old request. */
     if (stop->is_abandoned && !grow(0, 0)) uspi_request_drop(USPI_SNAPSHOT_PLACE);
@@ -372,6 +456,7 @@ int uspi_os_stop_self(const struct uspi_stop_options *options, struct uspi_stopp
     struct stop stop = {.self = uspi_linux->own_thread()};
     memset(out, 0, sizeof *out);
     stop.whole_stacks = options->whole_stacks;
+    stop.timeout = options->timeout;
     stop.only = options->only_thread <= INT32_MAX ? (pid_t)options->only_thread : -1;
     int status = options->by_helper ? stop_by_helper(&stop, options, out) : stop_by_signals(&stop, options, out);
     if (status == USP_OK && options->only_thread != 0 && out->thread_count == 0) {

@@ -557,6 +557,25 @@ int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *thre
     return status;
 }
 
+int uspi_trace_asleep(struct uspi_tracing *tracing, const struct uspi_known_sleeper *sleepers, size_t count) {
+    int status = read_ranges(tracing, NULL);
+    if (status != USP_OK) return status;
+    if (!reserve(tracing, count)) return fail_to_list(tracing, -ENOMEM);
+    for (size_t i = 0; i < count; i++) {
+        tracing->tids[i] = sleepers[i].tid;
+        tracing->traced[i].is_asleep = true;
+        tracing->traced[i].ran = sleepers[i].ran;
+    }
+    tracing->count = count;
+    tracing->arch = USPI_HOST_ARCH;
+    uspi_copies_reserve(tracing, count);
+    tracing->copy_deadline = uspi_os_clock() + tracing->timeout;
+    (void)uspi_sleepers_take(tracing);
+    uspi_copies_take(tracing);
+    uspi_sleepers_confirm(tracing);
+    return USP_OK;
+}
+
 void uspi_tracing_free(struct uspi_tracing *tracing) {
     if (tracing == NULL) return;
     uspi_proc_threads_close(&tracing->list);

@@ -131,6 +131,10 @@ int uspi_trace(struct uspi_tracing *tracing);
  * shows that they have changed. Memory is kept between calls. */
 int uspi_trace_given(struct uspi_tracing *tracing, const struct usp_thread *threads, size_t count);
 
+/* Copies threads of this process that sleep uninterruptibly, without stopping them: `ran` has the processor time of each
+ * when it was known to sleep. Those that have run since get the status USP_ERROR_TIMEOUT. */
+int uspi_trace_asleep(struct uspi_tracing *tracing, const struct uspi_known_sleeper *sleepers, size_t count);
+
 /* Frees a tracing and its data, except the descriptor of memory and that of the page map. NULL is ignored. */
 void uspi_tracing_free(struct uspi_tracing *tracing);
 
