@@ -3,56 +3,175 @@
 
     perf_compare.py UNSPOOL FILE
 
-Frames of the kernel count as one kind: unspool does not name them. Exit status 0: they are equal."""
+Two frames are equal if both have the same name, with these exceptions:
+- Names of one address are one name: perf and unspool choose differently among `mmap` and `mmap64`.
+- perf looks a return address up as it is, unspool looks the call up. They differ where a function ends with a call.
+- Frames of the kernel are one kind: unspool does not name them.
+- Stubs for calls to libraries are one kind. A place in an image that has no name there: the image must be the same.
+- In stacks that do not go through main, addresses outside all functions are one kind. The loader's code has no frame
+  pointers, so the kernel finds other words in their place.
+
+Exit status 0: they are equal, and a stack goes through main."""
+import bisect
 import collections
+import functools
+import os
 import re
 import subprocess
 import sys
+import typing
+
+KERNEL, NOWHERE, STUB = "[kernel]", "[nowhere]", "[stub]"
+# Functions of crtstuff and crti have no unwind table: stacks of perf end there, while unspool reads their code.
+NO_TABLE = {"deregister_tm_clones", "register_tm_clones", "frame_dummy", "__do_global_dtors_aux", "_init", "_fini"}
 
 
-def run(*command):
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def run(*command, check=True):
+    return subprocess.run(command, check=check, stdout=subprocess.PIPE, stderr=None if check else subprocess.DEVNULL, text=True).stdout
+
+
+def without_version(name):
+    return name.split("@")[0]
+
+
+class Names:
+    """The names of an image's functions, from the image and from its debug file: by address, and addresses by name."""
+
+    def __init__(self, files):
+        self.at, self.addresses = collections.defaultdict(set), collections.defaultdict(set)
+        for arguments in [(file, *more) for file in files for more in ((), ("-D",))]:
+            for line in run("nm", *arguments[1:], arguments[0], check=False).splitlines():
+                found = re.match(r"([0-9a-f]+) [tTwWiuVv] (\S+)", line)
+                if found:
+                    address, name = int(found[1], 16), without_version(found[2])
+                    self.at[address].add(name)
+                    self.addresses[name].add(address)
+        self.sorted = sorted(self.at)
+
+    def same(self, name):
+        return {name}.union(*(self.at[a] for a in self.addresses[name]))
+
+    def before(self, name):
+        """The names of the function that ends where this one begins."""
+        places = [bisect.bisect_left(self.sorted, a) - 1 for a in self.addresses[name]]
+        return set().union(*(self.at[self.sorted[i]] for i in places if i >= 0))
+
+
+@functools.cache
+def names_of(image):
+    note = re.search("Build ID: ([0-9a-f]{2})([0-9a-f]+)", run("readelf", "-n", image, check=False))
+    debug = f"/usr/lib/debug/.build-id/{note[1]}/{note[2]}.debug" if note else ""
+    return Names([file for file in (image, debug) if os.path.isfile(file)])
+
+
+class Frame(typing.NamedTuple):
+    """A frame of perf. `name` is a symbol or the name of a kind."""
+
+    name: str
+    image: str
+    begins: bool  # the return address is the first address of the symbol
+
+    def others(self):
+        """The other names that unspool may give to it."""
+        if self.name in (KERNEL, NOWHERE):
+            return set()
+        in_image = f"[{os.path.basename(self.image).strip('[]')}]"
+        if self.name == STUB:
+            return {in_image}
+        names = names_of(self.image)
+        return names.same(self.name) | (names.before(self.name) if self.begins else set())
+
+
+def frame_of_perf(address, symbol, offset, image, is_caller):
+    if "[kernel" in image or (image == "[unknown]" and address >> 47 == 0x1FFFF):
+        return Frame(KERNEL, image, False)
+    if image == "[unknown]":
+        return Frame(NOWHERE, image, False)
+    if symbol in ("", "[unknown]") or symbol.endswith("@plt"):
+        return Frame(STUB, image, False)
+    return Frame(without_version(symbol), image, is_caller and offset == 0)
 
 
 def of_perf(path):
     stacks, name, frames = collections.Counter(), None, []
-    for line in run("perf", "script", "--no-inline", "--no-demangle", "-F", "comm,tid,ip,sym,dso", "-i", path).splitlines() + [""]:
-        frame = re.match(r"\s+([0-9a-f]+) (.*) \((.*)\)$", line)
+    fields = "comm,tid,ip,sym,symoff,dso"
+    for line in run("perf", "script", "--no-inline", "--no-demangle", "-F", fields, "-i", path).splitlines() + [""]:
+        frame = re.match(r"\s+([0-9a-f]+) (.*?)(?:\+0x([0-9a-f]+))? ?\((.*)\)$", line)
         if frame:
-            address, symbol, image = frame.groups()
-            # perf shows the version of a symbol, too.
-            frames.append("[kernel]" if "kallsyms" in image or int(address, 16) >> 47 else symbol.split("@")[0])
+            address, symbol, offset, image = frame.groups()
+            is_caller = any(f.name != KERNEL for f in frames)
+            frames.append(frame_of_perf(int(address, 16), symbol, int(offset or "1", 16), image, is_caller))
         elif line.strip():
             name = line.split()[0]
         elif name is not None:
-            stacks[";".join([name] + frames[::-1])] += 1
+            stacks[(name, *frames[::-1])] += 1
             name, frames = None, []
     return stacks
+
+
+def kind(frame):
+    """A frame of unspool: a function's name, or what kind of place has no name."""
+    if re.match(r"\[kernel|0xffff[89a-f]", frame):
+        return KERNEL
+    if frame.startswith("0x"):
+        return NOWHERE
+    if frame.endswith("@plt"):
+        return STUB
+    in_image = re.match(r"\[?(.*?)\]?\+0x[0-9a-f]+$", frame)
+    return f"[{in_image[1]}]" if in_image else frame
 
 
 def of_unspool(unspool, path):
     stacks = collections.Counter()
     for line in run(unspool, "profile", "--quiet", "--format", "folded", "--demangle", "no", path).splitlines():
         stack, count = line.rsplit(" ", 1)
-        frames = stack.split(";")
-        stacks[";".join("[kernel]" if re.match(r"\[kernel|0xffff|\[.*\]\+0x", f) else f for f in frames)] += int(count)
+        name, *frames = stack.split(";")
+        stacks[(name, *map(kind, frames))] += int(count)
     return stacks
 
 
-def add_callers(theirs, ours):
-    """Functions of the compiler's crtstuff have no unwind table: perf's stacks end there, unspool reads their code."""
-    for stack in list(theirs - ours):
-        name, *frames = stack.split(";")
-        if frames and frames[0] in ("deregister_tm_clones", "register_tm_clones", "frame_dummy", "__do_global_dtors_aux"):
-            longer = next((s for s in ours - theirs if s.startswith(name + ";") and s.endswith(";" + ";".join(frames))), stack)
-            theirs[longer] += theirs.pop(stack)
+def is_same_frame(mine, frame, is_through_main):
+    if frame.name == NOWHERE:
+        return not is_through_main and mine.startswith("[")
+    return mine == frame.name or mine in frame.others()
+
+
+def is_same(ours, theirs):
+    if ours[0] != theirs[0]:
+        return False
+    is_through_main = "main" in ours or any(f.name == "main" for f in theirs[1:])
+    if len(ours) > len(theirs) > 1 and theirs[1].name in NO_TABLE:
+        ours = ours[:1] + ours[1 - len(theirs):]
+    pairs = zip(ours[1:], theirs[1:])
+    return len(ours) == len(theirs) and all(is_same_frame(*pair, is_through_main) for pair in pairs)
+
+
+def is_equal(ours, theirs):
+    return ours == (theirs[0], *(f.name for f in theirs[1:])) and not (NOWHERE in ours and "main" in ours)
+
+
+def take(ours, theirs, is_pair):
+    """Removes pairs of stacks. Returns the stacks that are left, and how many pairs went through main."""
+    through_main = 0
+    for mine in list(ours):
+        for other in [t for t in theirs if is_pair(mine, t)]:
+            count = min(ours[mine], theirs[other])
+            ours[mine] -= count
+            theirs[other] -= count
+            through_main += count * ("main" in mine)
+    return +ours, +theirs, through_main
 
 
 unspool, path = sys.argv[1:]
 ours, theirs = of_unspool(unspool, path), of_perf(path)
-add_callers(theirs, ours)
-for stack in sorted(set(ours) | set(theirs)):
-    if ours[stack] != theirs[stack]:
-        print(f"unspool {ours[stack]}, perf script {theirs[stack]}: {stack}")
-print(f"{sum(ours.values())} samples, {len(ours)} different stacks, {sum(s.count(';') * n for s, n in ours.items())} frames")
-sys.exit(0 if ours == theirs and sum(ours.values()) > 20 else 1)
+print(f"{sum(ours.values())} samples, {len(ours)} different stacks, {sum((len(s) - 1) * n for s, n in ours.items())} frames")
+through_main = 0
+for is_pair in (is_equal, is_same):
+    ours, theirs, more = take(ours, theirs, is_pair)
+    through_main += more
+print(f"{through_main} equal stacks through main")
+for stack, count in ours.items():
+    print(f"only unspool, {count}:", ";".join(stack))
+for stack, count in theirs.items():
+    print(f"only perf script, {count}:", ";".join([stack[0], *(f.name for f in stack[1:])]))
+sys.exit(0 if not ours and not theirs and through_main > 0 else 1)
