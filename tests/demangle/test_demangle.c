@@ -385,7 +385,23 @@ START_TEST(kotlin) {
         {"kfun:a.B.$f$lambda$0$FUNCTION_REFERENCE$1.$<bridge-UNN>invoke(kotlin.Any?){}#internal",
          "a.B.$f$lambda$0$FUNCTION_REFERENCE$1.$<bridge-UNN>invoke(kotlin.Any?)",
          "a.B.$f$lambda$0$FUNCTION_REFERENCE$1.$<bridge-UNN>invoke"},
+        {"kfun:kotlin.collections#set__at__kotlin.collections.MutableMap<0:0,0:1>(0:0;0:1){0\302\247<kotlin.Any?>;1"
+         "\302\247<kotlin.Any?>}",
+         "kotlin.collections.set(kotlin.collections.MutableMap<0:0,0:1>, 0:0, 0:1)", "kotlin.collections.set"},
+        {"kfun:a.L#$<bridge-NNU>invoke(kotlin.Any?;kotlin.Int){}b.C<kotlin.Any?>(kotlin.Any?;kotlin.Any?){}kotlin.Any?",
+         "a.L.$<bridge-NNU>invoke(kotlin.Any?, kotlin.Int): b.C<kotlin.Any?>", "a.L.$<bridge-NNU>invoke"},
+        {"kfun:a.B.$imp:handleDisplayLinkTick#internal", "a.B.$imp:handleDisplayLinkTick",
+         "a.B.$imp:handleDisplayLinkTick"},
+        {"objc2kotlin_kfun:a.B#greet(kotlin.Int){}kotlin.String", "objc2kotlin a.B.greet(kotlin.Int): kotlin.String",
+         "objc2kotlin a.B.greet"},
+        {"_objc2kotlin_kfun:a.B#<init>(){}", "_objc2kotlin_kfun:a.B#<init>(){}", "_objc2kotlin_kfun:a.B#<init>(){}"},
+        {"objc2kotlin_virtual_kfun:Foo#foo(){}kotlin.Int", "objc2kotlin_virtual Foo.foo(): kotlin.Int",
+         "objc2kotlin_virtual Foo.foo"},
+        {"kotlin2objc_kfun:a.D#call(kotlin.Int;kotlin.Any?){}kotlin.Any?",
+         "kotlin2objc a.D.call(kotlin.Int, kotlin.Any?): kotlin.Any?", "kotlin2objc a.D.call"},
         /* These are not understood, or are other names. */
+        {"objc2kotlin_kfun:a#", "objc2kotlin_kfun:a#", "objc2kotlin_kfun:a#"},
+        {"objc2kotlin_kclass:E.A", "objc2kotlin_kclass:E.A", "objc2kotlin_kclass:E.A"},
         {"kfun:a#f(kotlin.Int", "kfun:a#f(kotlin.Int", "kfun:a#f(kotlin.Int"},
         {"kfun:a#", "kfun:a#", "kfun:a#"},
         {"kfun:", "kfun:", "kfun:"},
@@ -401,6 +417,7 @@ START_TEST(kotlin) {
     }
     ck_assert_uint_eq(usp_mangling_of("kfun:a#f(){}"), USP_MANGLING_KOTLIN);
     ck_assert_uint_eq(usp_mangling_of("kfun:"), USP_MANGLING_NONE);
+    ck_assert_uint_eq(usp_mangling_of("objc2kotlin_kfun:a#f(){}"), USP_MANGLING_KOTLIN);
     usp_demangler_free(full);
     usp_demangler_free(simple);
     usp_demangler_free(brief);
