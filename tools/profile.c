@@ -60,10 +60,12 @@ struct conversion {
     uint32_t event_index;
     uint64_t other_events;    /* samples of other events */
     uint64_t read, file_size; /* in bytes */
-    uint8_t head[16];         /* the first bytes of the file */
+    uint8_t head[1024];       /* the first bytes of the file */
     size_t head_size;
     bool same;                             /* --format same */
     bool chooses;                          /* an option chooses samples */
+    bool has_span;                         /* --time */
+    bool has_times;                        /* a sample has the time at which it was taken */
     struct usp_profile_file *profile_file; /* of pprof or OTLP; NULL: it is a recording */
     uint8_t *bytes;                        /* its bytes */
     uint64_t memory;
@@ -150,7 +152,7 @@ static bool parse_option(int option, struct conversion *c) {
     case OPTION_PID: return parse_process(optarg, &c->options.pid);
     case OPTION_COMM: c->comm = optarg; return true;
     case OPTION_EVENT: c->event = optarg; return true;
-    case OPTION_TIME: return parse_time(c);
+    case OPTION_TIME: c->has_span = true; return parse_time(c);
     case OPTION_MAX:
         if (!parse_count("max", 4, 100000, &number)) return false;
         c->options.max_frames = (uint32_t)number;
@@ -257,6 +259,17 @@ static int create_profile(struct conversion *c, const struct usp_recording_sampl
     return usp_profile_create(&made, &c->profile);
 }
 
+/* Notes the time of a sample. Samples of OTLP are not in the order of their times. Sums of durations are no times if
+ * there are others. */
+static void note_time(struct conversion *c, const struct usp_recording_sample *sample) {
+    const bool is_timed = (sample->flags & USP_RECORDING_SAMPLE_SUMMED) == 0;
+    if (is_timed && !c->has_times) c->first = 0;
+    c->has_times |= is_timed;
+    if (is_timed != c->has_times) return;
+    if (c->first == 0 || (sample->time != 0 && sample->time < c->first)) c->first = sample->time;
+    if (sample->time > c->last) c->last = sample->time;
+}
+
 /* Implements usp_recording_options.sample. */
 static int take_sample(void *context, const struct usp_recording_sample *sample) {
     struct conversion *c = context;
@@ -264,18 +277,19 @@ static int take_sample(void *context, const struct usp_recording_sample *sample)
     if (sample->stack->count == 0 || !is_chosen(c, sample)) return USP_OK;
     int status = c->profile != NULL ? USP_OK : create_profile(c, sample);
     if (status != USP_OK) return status;
+    /* A format with times of day must not have times that only keep samples apart. */
+    const bool is_untimed =
+        c->output.options.format == USP_PROFILE_OTLP && (sample->flags & USP_RECORDING_SAMPLE_SUMMED) != 0;
     const struct usp_profile_sample added = {.thread = sample->thread,
                                              .stack = sample->stack,
                                              .images = sample->images,
-                                             .time = sample->time,
+                                             .time = is_untimed ? 0 : sample->time,
                                              .wall = sample->duration,
                                              .cpu = (sample->flags & USP_RECORDING_SAMPLE_CPU) != 0 ? sample->cpu
                                                                                                     : sample->duration,
                                              .count = sample->count};
     count_process(c, sample->pid);
-    /* Samples of OTLP are not in the order of their times. */
-    if (c->first == 0 || (sample->time != 0 && sample->time < c->first)) c->first = sample->time;
-    if (sample->time > c->last) c->last = sample->time;
+    note_time(c, sample);
     c->period = sample->duration;
     status = usp_profile_add(c->profile, &added);
     /* The profile counts samples that do not fit. */
@@ -319,10 +333,21 @@ static bool open_recording(struct conversion *c) {
 static int open_profile_file(struct conversion *c) {
     char error[1024];
     size_t size;
+    if (!usp_profile_file_may_be(c->head, c->head_size)) {
+        complain("%s: not a recording in a format that is known", c->shown);
+        return EXIT_NO_TARGET;
+    }
     int result = read_whole(c->file, c->shown, c->head, c->head_size, &c->bytes, &size);
     if (result != EXIT_ALL_WELL) return result;
     const int status = usp_profile_file_open(c->bytes, size, &c->profile_file, error, sizeof error);
-    if (status == USP_OK) return name_profile_file(c->profile_file, &c->output);
+    if (status == USP_OK) {
+        struct usp_profile_file_info info;
+        usp_profile_file_get_info(c->profile_file, &info);
+        if (!c->has_span || info.format != USP_PROFILE_FILE_PPROF)
+            return name_profile_file(c->profile_file, &c->output);
+        complain("%s: --time: a profile of pprof has sums of samples, without times", c->shown);
+        return EXIT_USAGE;
+    }
     complain("%s: %s", c->shown, error);
     return status == USP_ERROR_NO_MEMORY ? EXIT_FAILED : EXIT_NO_TARGET;
 }
@@ -378,8 +403,9 @@ static void say_summary(const struct conversion *c, const struct usp_recording_i
 static void describe_run(const struct conversion *c, const struct usp_recording_info *info) {
     const bool is_known = info->length > 0;
     const uint64_t interval = c->profile_file != NULL ? info->interval : c->period;
-    /* Samples with times of the clock begin there, and the others at 0. */
-    const uint64_t start = is_known && c->first < info->wall_start ? 0 : c->first;
+    /* Samples with times of day begin with the run, and those without times at 0. */
+    const bool is_of_day = info->wall_start != 0 && c->has_times && c->first >= info->wall_start;
+    const uint64_t start = is_of_day ? info->wall_start : is_known ? 0 : c->first;
     const struct usp_profile_run run = {.wall_start = info->wall_start,
                                         .start = start,
                                         .end = is_known ? start + info->length : c->last,

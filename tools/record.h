@@ -67,11 +67,11 @@ enum output_option {
 /* Their description, for --help. */
 #define OUTPUT_FORMATS_HELP                                                                                            \
     "  --format FORMAT     tree (default), folded, pprof, speedscope, firefox, json,\n"                                \
-    "                      svg\n"                                                                                      \
+    "                      svg, otlp\n"                                                                                \
     "  -o FILE             write to FILE instead of standard output. Without\n"                                        \
     "                      --format, the name of FILE decides the format: .txt,\n"                                     \
     "                      .folded or .collapsed, .pb.gz or .pprof,\n"                                                 \
-    "                      .speedscope.json, .firefox.json, .json, .svg\n"                                             \
+    "                      .speedscope.json, .firefox.json, .json, .svg, .otlp\n"                                      \
     "  --wall              tree, folded, svg: count the time that samples represent,\n"                                \
     "                      instead of samples\n"                                                                       \
     "  --cpu               tree, folded, svg: count the processor time that the\n"                                     \

@@ -17,6 +17,7 @@ uint32_t format_of_path(const char *path) {
         {".firefox.json", USP_PROFILE_FIREFOX},
         {".json", USP_PROFILE_JSON},
         {".svg", USP_PROFILE_SVG},
+        {".otlp", USP_PROFILE_OTLP},
         {".folded", USP_PROFILE_FOLDED},
         {".collapsed", USP_PROFILE_FOLDED},
         {".pb.gz", USP_PROFILE_PPROF},
@@ -36,7 +37,7 @@ bool record_output_option(int option, struct record_output *output, bool *is_wro
         {"tree", USP_PROFILE_TREE},       {"folded", USP_PROFILE_FOLDED},
         {"pprof", USP_PROFILE_PPROF},     {"speedscope", USP_PROFILE_SPEEDSCOPE},
         {"firefox", USP_PROFILE_FIREFOX}, {"json", USP_PROFILE_JSON},
-        {"svg", USP_PROFILE_SVG},
+        {"svg", USP_PROFILE_SVG},         {"otlp", USP_PROFILE_OTLP},
     };
     struct usp_profile_write_options *shape = &output->options;
     bool is_right = true;

@@ -62,7 +62,7 @@ struct usp_profile_sample {
     const struct usp_thread_info *thread; /* the sampled thread: id, name and flags */
     const struct usp_stack *stack;        /* NULL: the stack of this thread's previous sample */
     const struct usp_images *images;      /* the images that contain the stack's addresses; NULL: not known */
-    uint64_t time;                        /* when it was taken, as usp_clock; not decreasing for a thread */
+    uint64_t time;                        /* when it was taken, as usp_clock; readers sort samples by it */
     uint64_t wall;                        /* the time that the sample represents, in ns */
     uint64_t cpu;                         /* the part of that time in which the thread ran, in ns */
     uint64_t count;                       /* number of samples with this stack that it represents; 0: one */
@@ -189,10 +189,15 @@ enum usp_profile_format {
     USP_PROFILE_JSON = 6,    /* all data, as described in doc/schema/profile.schema.json */
     /* A flame graph in one file. A browser zooms it (click a box) and searches it (Ctrl+F, or #TEXT after its address);
      * without scripts it is a picture. */
-    USP_PROFILE_SVG = 7
+    USP_PROFILE_SVG = 7,
+    /* OpenTelemetry's ProfilesData, as in opentelemetry-proto 1.10 and 1.11: a profile each for samples, time and
+     * processor time, that of `value` first. Samples have their times if all samples of their stack are on the time
+     * line, none of them has the time 0, and run.wall_start is known. */
+    USP_PROFILE_OTLP = 8
 };
 
-/* Returns the format's name: "tree", "folded", "pprof", "speedscope", "firefox", "json", "svg"; otherwise "unknown".
+/* Returns the format's name: "tree", "folded", "pprof", "speedscope", "firefox", "json", "svg", "otlp";
+ * otherwise "unknown".
  * Static lifetime. Async-signal-safe, thread-safe. */
 USP_API const char *usp_profile_format_string(uint32_t format);
 

@@ -21,6 +21,10 @@ enum usp_profile_file_format {
     USP_PROFILE_FILE_OTLP = 2   /* OpenTelemetry's ProfilesData, as in opentelemetry-proto 1.10 and 1.11 */
 };
 
+/* Whether a file with these first bytes may be a profile; 16 bytes suffice for most other files. Thread-safe,
+ * async-signal-safe. */
+USP_API int usp_profile_file_may_be(const void *bytes, size_t n);
+
 /* Reads a profile from memory, which must stay as it is until usp_profile_file_free. Its content decides the format; it
  * may be in gzip format. Damaged or truncated contents are read up to that place (usp_profile_file_info.damage).
  * Decompressed it may have up to 1 GB, and at most 64 MB and 64 times the size of the file. On success the caller frees
@@ -74,7 +78,8 @@ USP_API int usp_profile_file_write(const struct usp_profile_file *file, usp_writ
  * "count"; its duration is the value of time. Labels or attributes give thread and process: "thread", "thread.name",
  * "comm"; "thread_id", "thread.id", "tid"; "pid", "process.pid". Without them it is the thread "all threads". Threads with
  * different names or processes are different: if they have the same id, `thread` has another `id` for the later one.
- * Times are those of the samples, or else the sum of the thread's durations so far.
+ * Times are those of the samples, or else the sum of the thread's durations so far (USP_RECORDING_SAMPLE_SUMMED). If
+ * from or to are set, samples without times of their own are left out; pprof has none.
  *
  * Frames are exact addresses (USP_FRAME_KIND_INTERRUPTED). Images that overlap are moved. Names of frames, including
  * those without address, are in the file: set usp_profile_write_options.file. Returns as usp_recording_read does. Not

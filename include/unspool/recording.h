@@ -32,7 +32,9 @@ struct usp_recording_sample {
 
 enum usp_recording_sample_flags {
     /* `cpu` is known; otherwise the thread ran for all of `duration`. */
-    USP_RECORDING_SAMPLE_CPU = 1 << 0
+    USP_RECORDING_SAMPLE_CPU = 1 << 0,
+    /* From usp_profile_file_samples: `time` is not when the sample was taken, but the sum of its thread's durations. */
+    USP_RECORDING_SAMPLE_SUMMED = 1 << 1
 };
 
 /* What a recording contains. */

@@ -4,6 +4,7 @@
 #include "lib/profile/profile.h"
 
 #include "lib/base/array.h"
+#include "lib/base/merge_sort.h"
 #include "lib/os/os.h"
 
 #include <stdlib.h>
@@ -32,6 +33,24 @@ static bool take_line(const struct usp_profile *profile, struct usp_profile *tak
     return true;
 }
 
+static bool is_earlier(const void *x, const void *y) {
+    return ((const struct uspi_profile_sample *)x)->time < ((const struct uspi_profile_sample *)y)->time;
+}
+
+/* Sorts the samples of a copy by their times. Files of other tools have them in any order. Returns false if memory is
+ * exhausted. */
+static bool sort_line(struct uspi_time_line *line) {
+    const size_t count = (size_t)line->count;
+    size_t i = 1;
+    while (i < count && !is_earlier(&line->samples[i], &line->samples[i - 1])) i++;
+    if (i >= count) return true;
+    struct uspi_profile_sample *spare = malloc(count * sizeof *spare);
+    if (spare == NULL) return false;
+    uspi_merge_sort(line->samples, spare, count, sizeof *spare, is_earlier);
+    free(spare);
+    return true;
+}
+
 /* Copies all parts. The caller holds the profile's lock. */
 static bool take_parts(const struct usp_profile *profile, struct usp_profile *taken) {
     taken->options = profile->options;
@@ -57,7 +76,7 @@ static struct usp_profile *take(struct usp_profile *profile) {
     uspi_lock_take(profile->lock);
     bool ok = take_parts(profile, taken);
     uspi_lock_give(profile->lock);
-    if (ok) return taken;
+    if (ok && sort_line(&taken->line)) return taken;
     usp_profile_free(taken);
     return NULL;
 }

@@ -65,6 +65,32 @@ static bool is_otlp(struct uspi_span bytes) {
     return string.bytes.length == 0 && (string.number != 0 || resource.bytes.length > 0);
 }
 
+int usp_profile_file_may_be(const void *bytes, size_t n) {
+    static const char wires[] = "BBBBBBVVVVBVNVV"; /* of pprof; those that OTLP has are the same */
+    const struct uspi_span head = {bytes, bytes != NULL ? n : 0};
+    const uint8_t *const first = bytes;
+    uint64_t tag, value;
+    bool is_known = false;
+    if (head.length >= 2 && first[0] == 0x1f && first[1] == 0x8b) return 1;
+    for (size_t at = 0; uspi_proto_varint(head, &at, &tag);) {
+        const uint64_t number = tag >> 3, wire = tag & 7;
+        const char known = number == 0 ? '?' : number < sizeof wires ? wires[number - 1] : 'A';
+        const bool is_bytes = wire == USPI_PROTO_BYTES, is_number = wire == USPI_PROTO_VARINT;
+        const bool is_fixed = wire == USPI_PROTO_FIXED64 || wire == USPI_PROTO_FIXED32;
+        /* A file that is damaged later is read up to there. */
+        if (!is_bytes && !is_number && !is_fixed) return is_known;
+        if (known == '?' || number > UINT64_C(1) << 29 || (is_fixed && known != 'A')) return 0;
+        if ((known == 'B' && !is_bytes) || (known == 'V' && !is_number)) return 0;
+        is_known = true;
+        if (is_fixed) value = wire == USPI_PROTO_FIXED64 ? 8 : 4;
+        if (!is_fixed && !uspi_proto_varint(head, &at, &value)) break;
+        if (is_number) continue;
+        if (value > head.length - at) break;
+        at += (size_t)value;
+    }
+    return head.length > 0;
+}
+
 /* ---- tables ---- */
 
 /* Maximum number of items of a table, several times that of the largest known profiles. Empty messages of two bytes,

@@ -208,10 +208,13 @@ static int give(struct sampling *sampling, const struct who *who, const struct u
                 const struct value *value) {
     const struct usp_recording_options *options = sampling->options;
     if (options->pid != 0 && who->pid != options->pid) return USP_OK;
-    if (value->time != 0 && (value->time < options->from || value->time >= options->to)) return USP_OK;
+    const bool has_span = options->from > 0 || options->to < UINT64_MAX;
+    if (has_span && (value->time == 0 || value->time < options->from || value->time >= options->to)) return USP_OK;
     struct thread *thread = know_thread(sampling, who);
     if (thread == NULL) return USP_ERROR_NO_MEMORY;
     if (value->duration <= UINT64_MAX - thread->clock) thread->clock += value->duration;
+    const uint32_t flags = (value->has_cpu ? (uint32_t)USP_RECORDING_SAMPLE_CPU : 0) |
+                           (value->time == 0 ? (uint32_t)USP_RECORDING_SAMPLE_SUMMED : 0);
     const struct usp_recording_sample sample = {.thread = &thread->info,
                                                 .stack = stack,
                                                 .images = sampling->file->images,
@@ -221,7 +224,7 @@ static int give(struct sampling *sampling, const struct who *who, const struct u
                                                 .period = value->period,
                                                 .duration = value->duration,
                                                 .event_index = sampling->type,
-                                                .flags = value->has_cpu ? (uint32_t)USP_RECORDING_SAMPLE_CPU : 0,
+                                                .flags = flags,
                                                 .count = value->count,
                                                 .cpu = value->cpu};
     if (sampling->info->first == 0) sampling->info->first = sample.time;

@@ -19,6 +19,7 @@ static const struct {
     [USP_PROFILE_FIREFOX] = {"firefox", uspi_profile_write_firefox},
     [USP_PROFILE_JSON] = {"json", uspi_profile_write_json},
     [USP_PROFILE_SVG] = {"svg", uspi_profile_write_svg},
+    [USP_PROFILE_OTLP] = {"otlp", uspi_profile_write_otlp},
 };
 
 static bool is_format(uint32_t format) {

@@ -18,6 +18,7 @@ struct uspi_writing {
 /* Each writes the whole profile. Returns USP_OK or USP_ERROR_NO_MEMORY; writing->text has the status of the output. */
 int uspi_profile_write_tree(struct uspi_writing *writing);
 int uspi_profile_write_folded(struct uspi_writing *writing);
+int uspi_profile_write_otlp(struct uspi_writing *writing);
 int uspi_profile_write_pprof(struct uspi_writing *writing);
 int uspi_profile_write_speedscope(struct uspi_writing *writing);
 int uspi_profile_write_firefox(struct uspi_writing *writing);

@@ -53,7 +53,7 @@ for format in pprof otlp; do
   "$unspool" profile --quiet --format same --no-symbols "$work/plain" | cmp -s - "$work/plain" ||
     fail "$format: --no-symbols changes the profile"
 
-  for output in tree folded pprof speedscope firefox json svg; do
+  for output in tree folded pprof speedscope firefox json svg otlp; do
     "$unspool" profile --quiet --format "$output" "$work/plain" >"$work/out.$output" || fail "$format as $output"
     grep -aq work "$work/out.$output" || fail "$format as $output: no name"
   done
@@ -67,6 +67,16 @@ for format in pprof otlp; do
     "$unspool" profile --quiet --format folded --no-symbols "$work/written.pb.gz" | sort >"$work/b"
     cmp "$work/a" "$work/b" || fail "$format: pprof that was written reads differently"
   fi
+
+  # And so does OTLP, with the values of time.
+  "$unspool" profile --quiet --format otlp "$work/plain" >"$work/written"
+  for options in '' --lines '--lines --event cpu'; do
+    # shellcheck disable=SC2086 # options are words
+    "$unspool" profile --quiet --format folded ${options/event cpu/cpu} "$work/plain" | sort >"$work/a"
+    # shellcheck disable=SC2086 # options are words
+    "$unspool" profile --quiet --format folded ${options/event cpu/event cpu --wall} "$work/written" | sort >"$work/b"
+    cmp "$work/a" "$work/b" || fail "$format: OTLP that was written reads differently with $options"
+  done
 
   # Names in the file: one whose function holds the address stays and gets lines; lines stay; another name is replaced;
   # all stays without the build.
@@ -153,7 +163,43 @@ for line in 'main;main 1' 'third;main 11' 'fourth;main 12' 'other;main 13'; do
 done
 # Times that are not in order, and a negative duration.
 "${make[@]}" write otlp "$work/plain" "${place[@]}" late=1
-has "$("$unspool" profile --quiet --format json --comm 'all threads' "$work/plain")" '"start_ns": 1700000000000000005,' "times of OTLP"
+"$unspool" profile --quiet --format json --comm 'all threads' "$work/plain" >"$work/json"
+has "$(<"$work/json")" '"start_ns": 1700000000000000000,' "times of OTLP"
+"$unspool" profile --quiet --format firefox --comm 'all threads' "$work/plain" >"$work/firefox"
+"$unspool" profile --quiet --format otlp --comm 'all threads' "$work/plain" >"$work/written"
+PYTHONPATH=$top/tests/profile python3 - "$work" <<'END' || fail "times of OTLP that are not in order"
+import json, sys, readers
+times = [one[0] for one in json.load(open(sys.argv[1] + "/json"))["time_line"]]
+assert times == [1700000000000000005, 1700000000000000007], times
+_, times = readers.read_firefox(open(sys.argv[1] + "/firefox").read())
+assert [round(time * 1e6) for of in times.values() for time in of] == [5, 7], times
+_, times, _ = readers.read_otlp(open(sys.argv[1] + "/written", "rb").read(), "samples")
+assert list(times.values()) == [[1700000000000000005, 1700000000000000007]], times
+END
+# pprof has no times: they are not invented, and --time is refused.
+"${make[@]}" write pprof "$work/plain" "${place[@]}"
+"$unspool" profile --quiet --format otlp "$work/plain" >"$work/written"
+PYTHONPATH=$top/tests/profile python3 - "$work/written" <<'END' || fail "pprof as OTLP"
+import sys, readers
+found, times, _ = readers.read_otlp(open(sys.argv[1], "rb").read(), "samples")
+assert found[("worker", "main", "work", "add")] == 3 and not any(times.values()), (found, times)
+found, _, _ = readers.read_otlp(open(sys.argv[1], "rb").read(), "cpu")
+assert found[("worker", "main", "work", "add")] == 30000000, found
+END
+status=0
+"$unspool" profile --time 0,1 "$work/plain" >"$work/out" 2>"$work/error" || status=$?
+[[ $status -eq 2 && ! -s $work/out ]] || fail "--time of pprof: status $status"
+has "$(<"$work/error")" '--time: a profile of pprof has sums of samples, without times' "--time of pprof"
+# A file of another kind is refused by its first bytes: the program does not wait for the rest.
+for first in '\0\0\0\0' '{ "a": 1 }' '\x7fELF' '#!/bin/sh' '<?xml version'; do
+  mkfifo "$work/pipe"
+  { printf "%b%1100s" "$first" '' && sleep 60; } >"$work/pipe" &
+  status=0
+  timeout 30 "$unspool" profile "$work/pipe" >"$work/out" 2>"$work/error" || status=$?
+  kill $! && rm "$work/pipe"
+  [[ $status -eq 3 ]] || fail "a file that begins with $first: status $status"
+  has "$(<"$work/error")" 'not a recording in a format that is known' "a file that begins with $first"
+done
 "${make[@]}" write pprof "$work/plain" "${place[@]}" duration=-1
 "$unspool" profile --format folded "$work/plain" >"$work/out" 2>"$work/error"
 has "$(<"$work/error")" ' threads in [0-9]\.[0-9] s$' "a negative duration"
@@ -164,6 +210,7 @@ folded=$(is_sanitized || ulimit -t 20; "$unspool" profile --quiet --format folde
 has "$folded" 'main.* 50000$' "large messages"
 # Memory that does not suffice for the file.
 if ! is_sanitized; then
+  printf '\x0a\xff\xff\xff\x7f' >"$work/large"
   truncate -s 150M "$work/large"
   status=0
   (ulimit -v 130000 && "$unspool" profile "$work/large") >"$work/out" 2>"$work/error" || status=$?

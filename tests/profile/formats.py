@@ -95,6 +95,18 @@ for value, argument in (("samples", "samples"), ("wall_ns", "wall"), ("cpu_ns", 
         ),
     )
 
+    found, times, facts = readers.read_otlp(write("otlp"), value.replace("_ns", ""))
+    left = {tuple(part for part in path if part != readers.LEFT_OUT): amount
+            for path, amount in expected(value, harmless, harmless).items()}
+    same("otlp", found, Counter(left))
+    # Times are those of the clock of day: the first sample comes 10 or 20 ms after the beginning.
+    first = [30, 40, 70, 80] if value == "cpu_ns" else [20, 30, 40, 60]
+    assert [round((time - 1700000000000000000) / 1e6) for time in times[100][:4]] == first, times[100][:4]
+    assert facts["process.pid"] == b"\x18\xe7\x24", facts
+    found, times, _ = readers.read_otlp(write("otlp", "totals"), value.replace("_ns", ""))
+    same("otlp totals", found, Counter(left))
+    assert not any(times.values()), times
+
 # The tree names threads in another way.
 tree = readers.read_tree(write("tree").decode())
 wanted = Counter()

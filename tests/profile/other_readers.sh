@@ -58,6 +58,37 @@ assert before.dictionary.mapping_table == table.mapping_table
 assert list(table.string_table)[: len(before.dictionary.string_table)] == list(before.dictionary.string_table)
 END
 
+# Ours, with the times of its samples.
+"$unspool" profile --quiet --format otlp "$work/otlp" >"$work/written.otlp"
+"$python" - "$work/written.otlp" <<'END' || fail "OTLP that unspool writes"
+import sys
+from opentelemetry.proto.profiles.v1development import profiles_pb2
+
+profile = profiles_pb2.ProfilesData()
+profile.ParseFromString(open(sys.argv[1], "rb").read())
+table = profile.dictionary
+for items in (table.mapping_table, table.location_table, table.function_table, table.link_table, table.attribute_table,
+              table.stack_table):
+    assert items[0] == type(items[0])(), items[0]
+resource = profile.resource_profiles[0]
+assert resource.scope_profiles[0].scope.name == "unspool"
+types = {}
+for one in resource.scope_profiles[0].profiles:
+    types[table.string_table[one.sample_type.type_strindex]] = one
+    assert one.time_unix_nano == 1700000000000000000 and one.duration_nano == 2000000000, one
+assert list(types) == ["samples", "wall", "cpu"], types
+found = {}
+for sample in types["samples"].samples:
+    stack = [table.string_table[table.function_table[line.function_index].name_strindex]
+             for number in table.stack_table[sample.stack_index].location_indices
+             for line in table.location_table[number].lines]
+    facts = {table.string_table[table.attribute_table[i].key_strindex]: table.attribute_table[i].value
+             for i in sample.attribute_indices}
+    found[tuple(stack)] = (list(sample.values), list(sample.timestamps_unix_nano), facts["thread.name"].string_value)
+assert found[("add", "work", "main")][::2] == ([3], "worker"), found
+assert found[("main",)] == ([1, 1], [1700000000000000005, 1700000000000000007], "all threads"), found
+END
+
 # A Go program's profile of itself has names and lines: they stay.
 mkdir "$work/go"
 cat >"$work/go/main.go" <<'END'

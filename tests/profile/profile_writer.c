@@ -113,7 +113,7 @@ int main(int argc, char **argv) {
     options.program = "/opt/shop/shop <1> & co";
     options.pid = 4711;
     how.format = 0;
-    for (uint32_t format = 1; argc > 1 && format <= USP_PROFILE_SVG; format++) {
+    for (uint32_t format = 1; argc > 1 && format <= USP_PROFILE_OTLP; format++) {
         if (strcmp(argv[1], usp_profile_format_string(format)) == 0) how.format = format;
     }
     for (int i = 2; i < argc; i++) {

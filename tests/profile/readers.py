@@ -7,6 +7,8 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 
+import protobuf
+
 LEFT_OUT = "[frames left out]"
 
 
@@ -207,6 +209,51 @@ def read_pprof(data, value):
         assert len(values) == 3
         found[(thread,) + tuple(strings[functions[function]] for function in reversed(stack))] += values[value]
     return found
+
+
+def read_otlp(data, value):
+    """The profile of a type of value, with its own reader; and the times of each thread's samples."""
+    document = list(protobuf.fields(data))
+    tables = [message for field, message in document if field == 2]
+    assert len(tables) == 1 and len(document) == 2
+    names = ("mapping", "location", "function", "link", "string", "attribute", "stack")
+    table = {name: protobuf.every(tables[0], i + 1) for i, name in enumerate(names)}
+    assert all(items[0] == b"" for items in table.values())
+    strings = [one.decode("utf-8") for one in table["string"]]
+    assert all(len(set(items)) == len(items) for name, items in table.items() if name != "location")
+    resource = protobuf.last(document[0][1], 1)
+    facts = {protobuf.last(one, 1).decode(): protobuf.last(one, 2) for one in protobuf.every(resource, 1)}
+    scope = protobuf.last(document[0][1], 2)
+    assert protobuf.last(protobuf.last(scope, 1), 1) == b"unspool"
+    profiles = {strings[protobuf.last(protobuf.last(one, 1), 1)]: one for one in protobuf.every(scope, 2)}
+    assert sorted(profiles) == ["cpu", "samples", "wall"]
+    found, times = Counter(), {}
+    for sample in protobuf.every(profiles[value], 2):
+        attributes = {}
+        for number in varints(protobuf.last(sample, 2)):
+            pair = table["attribute"][number]
+            attributes[strings[protobuf.last(pair, 1)]] = protobuf.last(pair, 2)
+        id = protobuf.last(attributes["thread.id"], 3)
+        name = protobuf.last(attributes["thread.name"], 1).decode() if "thread.name" in attributes else "thread %d" % id
+        stack = []
+        for number in varints(protobuf.last(table["stack"][protobuf.last(sample, 1)], 1)):
+            location = table["location"][number]
+            lines = protobuf.every(location, 3)
+            kind = table["attribute"][list(varints(protobuf.last(location, 4)))[0]]
+            assert strings[protobuf.last(kind, 1)] == "profile.frame.type"
+            assert protobuf.last(protobuf.last(kind, 2), 1) == b"native"
+            stack += [strings[protobuf.last(table["function"][protobuf.last(line, 1)], 1)] for line in lines]
+            if not lines:
+                mapping = table["mapping"][protobuf.last(location, 1)]
+                path = strings[protobuf.last(mapping, 4)].rsplit("/", 1)[-1]
+                # The address is that of the call: one byte before the return address.
+                address = protobuf.last(location, 2) + (1 if stack else 0)
+                stack.append("%s+0x%x" % (path, address - protobuf.last(mapping, 1)) if path else "0x%x" % address)
+        values, stamps = list(varints(protobuf.last(sample, 4))), protobuf.last(sample, 5, b"")
+        assert len(stamps) == 8 * len(values) or (len(values) == 1 and not stamps)
+        found[(name,) + tuple(reversed(stack))] += sum(values)
+        times.setdefault(id, []).extend(int.from_bytes(stamps[at : at + 8], "little") for at in range(0, len(stamps), 8))
+    return found, {id: sorted(of) for id, of in times.items()}, facts
 
 
 def pprof_places(data):

@@ -539,13 +539,13 @@ START_TEST(arguments) {
     ck_assert_int_eq(usp_profile_visit(profile, NULL, NULL), USP_ERROR_ARGUMENT);
     usp_profile_write_options_init(&write_options);
     ck_assert_int_eq(usp_profile_write(profile, &write_options, NULL, NULL), USP_ERROR_ARGUMENT);
-    write_options.format = USP_PROFILE_SVG + 1;
+    write_options.format = USP_PROFILE_OTLP + 1;
     ck_assert_int_eq(usp_profile_write(profile, &write_options, gather, &text), USP_ERROR_ARGUMENT);
     write_options.format = 0;
     ck_assert_int_eq(usp_profile_write(profile, &write_options, gather, &text), USP_ERROR_ARGUMENT);
     ck_assert_str_eq(usp_profile_format_string(USP_PROFILE_PPROF), "pprof");
     ck_assert_str_eq(usp_profile_format_string(0), "unknown");
-    ck_assert_str_eq(usp_profile_format_string(8), "unknown");
+    ck_assert_str_eq(usp_profile_format_string(9), "unknown");
     usp_profile_free(profile);
     usp_profile_free(NULL);
 }
@@ -698,8 +698,8 @@ int main(void) {
     add_loop_tests(bounds, 0, 3, stack_larger_than_the_profile, totals_outlive_the_time_line);
     add_tests(bounds, growing_profile_refuses_at_its_bound, samples_that_are_several);
     tcase_set_timeout(bounds, 60);
-    add_loop_tests(failures, 0, 2 * USP_PROFILE_SVG, each_allocation_fails);
-    add_loop_tests(failures, 0, USP_PROFILE_SVG, writing_fails);
+    add_loop_tests(failures, 0, 2 * USP_PROFILE_OTLP, each_allocation_fails);
+    add_loop_tests(failures, 0, USP_PROFILE_OTLP, writing_fails);
     add_tests(failures, each_allocation_of_names_fails);
     tcase_set_timeout(failures, 60);
     return run_suite("profile", all, bounds, failures);

@@ -53,7 +53,7 @@ assert profile["samples"] > run["captures"], profile["samples"]
 END
 start "$shares" 0 0
 sampled=$pid
-for file in p.txt p.folded p.pb.gz p.speedscope.json p.firefox.json p.json p.svg; do
+for file in p.txt p.folded p.pb.gz p.speedscope.json p.firefox.json p.json p.svg p.otlp; do
   run 0 record --duration 0.2 --budget 0 --native-ids -o "$work/$file" "$sampled"
   [[ ! -s $work/out ]] || fail "$file: output: $(cat "$work/out")"
 done

@@ -58,7 +58,7 @@ _unspool() {
     _unspool_reply words "$word" \
       -W 'call-stack-symbols backtrace-symbols bs-backtrace crash-report folded ips portable plain json'
     ;;
-  *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg' ;;
+  *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg otlp' ;;
   *:--demangle) _unspool_reply words "$word" -W 'full simple short no' ;;
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64e arm64_32 armv7 armv7s armv7k x86_64 x86_64h i386' ;;
   *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;

@@ -126,9 +126,10 @@ def test_record(process, valid):
     assert {'spin', 'busy', 'inner'} <= {function['name'] for function in profile['functions']}
     folded = unspool.record(process.pid, 0.2, format='folded', lines=False)
     assert b'outer;inner' in folded and b'busy;spin' in folded
-    for format, begin in (('tree', b''), ('pprof', b'\x1f\x8b'), ('speedscope', b'{'), ('firefox', b'{'), ('svg', b'<')):
+    for format, begin in (('tree', b''), ('pprof', b'\x1f\x8b'), ('speedscope', b'{'), ('firefox', b'{'), ('svg', b'<'),
+                          ('otlp', b'\x0a')):
         assert unspool.record(process.pid, 0.05, format=format).startswith(begin)
-    with pytest.raises(ValueError, match='format is one of firefox, folded, json, pprof, speedscope, svg, tree, not'):
+    with pytest.raises(ValueError, match='format is one of firefox, folded, json, otlp, pprof, speedscope, svg, tree, not'):
         unspool.record(process.pid, 1, format='gif')
 
 

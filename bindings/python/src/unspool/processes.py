@@ -91,7 +91,7 @@ def record(pid: int, seconds: float, *, format: str = 'json', rate: float = 100,
     """Samples all threads of a process for some seconds, or until it ends.
 
     Returns the profile: for the format json a dict as doc/schema/profile.schema.json says, for tree, folded, pprof,
-    speedscope, firefox and svg bytes. rate: samples per second. memory: at most so many bytes of samples. budget: percent
+    speedscope, firefox, svg and otlp bytes. rate: samples per second. memory: at most so many bytes of samples. budget: percent
     of a processor, and of each thread's time, that sampling may take; 0: any.
     """
     if format not in FORMATS:
