@@ -43,15 +43,12 @@ struct uspi_code_run *uspi_runs_begin(struct uspi_runs *r, int32_t at) {
     return run;
 }
 
-int32_t uspi_runs_nearest_end(const struct uspi_runs *r, int32_t at, enum uspi_side side) {
-    int32_t nearest = INT32_MIN;
-    int64_t least = INT64_MAX;
+/* After join, of two ends that no run holds, the one of the later run is the higher one: each end is compared once. */
+int32_t uspi_runs_nearest_end(struct uspi_runs *r, int32_t at, enum uspi_side side) {
+    join(r);
     for (unsigned i = 0; i < r->count; i++) {
-        const int32_t end = r->runs[i].to;
-        const int64_t distance = side == USPI_BELOW ? (int64_t)at - end : (int64_t)end - at;
-        if (distance < 0 || distance >= least || uspi_runs_hold(r, end)) continue;
-        nearest = end;
-        least = distance;
+        const int32_t end = r->runs[side == USPI_BELOW ? r->count - 1 - i : i].to;
+        if ((side == USPI_BELOW ? end <= at : end >= at) && !uspi_runs_hold(r, end)) return end;
     }
-    return nearest;
+    return INT32_MIN;
 }

@@ -23,7 +23,8 @@ struct uspi_code_run *uspi_runs_begin(struct uspi_runs *runs, int32_t at);
 
 enum uspi_side { USPI_BELOW, USPI_ABOVE };
 
-/* Returns the nearest end of a run at or below (or above) `at` that was not visited itself, or INT32_MIN. */
-int32_t uspi_runs_nearest_end(const struct uspi_runs *runs, int32_t at, enum uspi_side side);
+/* Returns the nearest end of a run at or below (or above) `at` that was not visited itself, or INT32_MIN. Merges adjacent
+ * runs: those of uspi_runs_begin are invalid then. */
+int32_t uspi_runs_nearest_end(struct uspi_runs *runs, int32_t at, enum uspi_side side);
 
 #endif
