@@ -48,6 +48,15 @@ runnable() {
   echo "$script"
 }
 
+# python3 ARGUMENT...: the interpreter that make check has looked up (tests/Makefile.inc), as long as the shell finds the
+# same python3.
+if [[ -s tests/support/interpreter ]]; then
+  mapfile -t interpreter <tests/support/interpreter
+  if [[ -x ${interpreter[1]-} && $(type -P python3) == "${interpreter[0]}" ]]; then
+    python3() { "${interpreter[1]}" "$@"; }
+  fi
+fi
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # need_tools TOOL...: skips the test unless all of them are installed.

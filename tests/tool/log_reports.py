@@ -41,14 +41,16 @@ class Image:
         base = next((int(address, 16) for address, _, name in symbols if name == "__mh_execute_header"), 0)
         symbols = [(int(address, 16) - base, kind, name) for address, kind, name in symbols]
         starts = [address for address, _, _ in symbols]
+        methods = [name[1:] for _, _, name in symbols if name.startswith("__ZN")]
+        # One process names all of them.
+        shown = dict(zip(methods, methods if mangled else lines_of("llvm-cxxfilt-19", *methods)))
         for (start, kind, name), (end, _, _) in zip(symbols, symbols[1:]):
             if kind not in "tT" or starts.count(start) != 1 or end <= start:
                 continue
             if PLAIN.match(name):
                 self.functions.append((start, end - start, name[1:]))
             elif name.startswith("__ZN"):
-                shown = name[1:] if mangled else lines_of("llvm-cxxfilt-19", name[1:])[0]
-                self.functions.append((start, end - start, shown))
+                self.functions.append((start, end - start, shown[name[1:]]))
 
 
 class Frame:
