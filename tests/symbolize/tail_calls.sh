@@ -7,8 +7,8 @@ set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 need_tools gcc clang-19 gdb ar objcopy objdump python3
-# A sample compiles only what prints Swift's names with debug information. The rest has none there, and is compiled
-# once for both versions of DWARF. With gcc a sample has one version: its code and call sites are alike in both.
+# A sample compiles only what prints Swift's names with debug information. The rest has none there, so gcc compiles it
+# once for all programs. With gcc a sample has one version: its code and call sites are alike in both.
 note_sample
 make_work
 here=$PWD
@@ -27,11 +27,9 @@ void uspi_os_undisturbed_begin(struct uspi_undisturbed *kept) { (void)kept; }
 void uspi_os_undisturbed_end(const struct uspi_undisturbed *kept) { (void)kept; }
 END
 
-# compile_without COMPILER FILE: compiles a file once for all programs of a compiler, without debug information.
-compile_without() {
-  mkdir -p "$work/$1-without"
-  "$1" -O0 -w -I"$top" -I"$top/include" -I"$here" -c "$top/$2" -o "$work/$1-without/${2//\//_}.o"
-}
+# compile_without FILE: compiles a file once for all programs, without debug information.
+mkdir "$work/without"
+compile_without() { gcc -O0 -w -I"$top" -I"$top/include" -I"$here" -c "$top/$1" -o "$work/without/${1//\//_}.o"; }
 
 # compile NAME COMPILER FLAG...: compiles the program, one file after the other.
 compile() {
@@ -41,8 +39,8 @@ compile() {
   mkdir "$work/objects"
   while read -r file; do
     if ! is_full_size && [[ $file != lib/demangle/swift/print* ]]; then
-      [[ -e $work/$1-without/${file//\//_}.o ]] || compile_without "$1" "$file" || return
-      cp "$work/$1-without/${file//\//_}.o" "$work/objects/"
+      [[ -e $work/without/${file//\//_}.o ]] || compile_without "$file" || return
+      ln "$work/without/${file//\//_}.o" "$work/objects/"
       continue
     fi
     "$@" -O2 -g -I"$top" -I"$top/include" -I"$here" -c "$top/$file" -o "$work/objects/${file//\//_}.o" || return
@@ -122,7 +120,8 @@ away + N [inferred tail call] (away.c:4)
 main + N (stuck.c:6)
 END
   ! grep -q 'send_request\|away' "$work/names_alone" || fail "$*: --no-lines shows tail calls"
-  python3 "$top/tests/tool/validate.py" "$top/doc/schema/stacks.schema.json" "$work/json" || [[ $? -eq 77 ]] || fail "$*: JSON"
+  shown=$((shown + 1))
+  cp "$work/json" "$work/$shown.json"
   python3 - "$work/json" <<'END' || fail "$*: JSON has no tail calls of main"
 import json, sys
 frames = json.load(open(sys.argv[1]))["threads"][0]["frames"]
@@ -132,6 +131,7 @@ sys.exit(found != [("send_request", 5, []), ("away", 4, ["inner"])])
 END
 }
 
+shown=0
 for compiler in gcc clang-19; do
   for version in 4 5; do
     # In a sample gcc's units are split in version 5, and clang's in version 4.
@@ -143,6 +143,7 @@ for compiler in gcc clang-19; do
 done
 # With clang 19 the entries of other units' functions would have no information.
 show gcc -flto
+python3 "$top/tests/tool/validate.py" "$top/doc/schema/stacks.schema.json" "$work"/*.json || [[ $? -eq 77 ]] || fail "JSON"
 check gcc gcc
 check clang clang-19
 verdict

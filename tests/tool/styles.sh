@@ -45,8 +45,9 @@ run 2 stack --demangle nonsense "$pid"
 # ---- JSON against its schema
 written() {
   cp "$work/out" "$work/$1.json"
-  validate stacks "$work/$1.json"
+  documents+=("$work/$1.json")
 }
+documents=()
 run 0 stack --json "$pid"
 written process
 run 0 stack --json --no-symbols --image stuck "$pid"
@@ -63,4 +64,5 @@ written raw
 head -c $(($(wc -c <"$work/raw") - 20)) "$work/raw" >"$work/short"
 run 0 stack --json "$work/short"
 written short
+validate stacks "${documents[@]}"
 verdict

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
-# validate.py SCHEMA FILE [KEY...]: checks that each JSON document of the file conforms to the schema (JSON Schema,
-# draft 2020-12), and that the schema is narrow: it must refuse every changed document. Documents follow each other in
-# the file. Objects that are the value of a KEY, or elements of its array, may have any further members; '' is the
-# document itself. Only members that the schema has are changed in these.
+# validate.py [--open KEY]... SCHEMA FILE...: checks that each JSON document of the files conforms to the schema (JSON
+# Schema, draft 2020-12), and that the schema is narrow: it must refuse every changed document. Documents follow each
+# other in a file. Objects that are the value of a KEY, or elements of its array, may have any further members; '' is the
+# document itself. Only members that the schema has are changed in these. Ends with 77 where jsonschema is not installed.
+import argparse
 import copy
 import json
 import sys
 
-import jsonschema
+try:
+    import jsonschema
+except ImportError:
+    sys.exit(77)
 
 ENUMERATIONS = {"arch", "base", "os", "state", "kind", "method"}
 
@@ -64,31 +68,45 @@ def changes(of, known):
             yield {key: "new"}
 
 
-def main(schema_path, path, *open_keys):
-    with open(schema_path, encoding="utf-8") as file:
+def check_narrow(validator, document, known, open_keys):
+    """Asserts that the schema refuses every change of the document."""
+    short = shortened(document)
+    for at in objects(short):
+        if open_keys and any(isinstance(key, str) and key not in known for key in at):
+            continue
+        broken = copy.deepcopy(short)
+        inner = broken
+        for key in at:
+            inner = inner[key]
+        original = dict(inner)
+        for change in changes(original, known if key_of(at) in open_keys else None):
+            inner.update(change)
+            assert not validator.is_valid(broken), (at, change)
+            inner.clear()
+            inner.update(original)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--open", action="append", default=[])
+    parser.add_argument("schema")
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    with open(arguments.schema, encoding="utf-8") as file:
         schema = json.load(file)
-    with open(path, encoding="utf-8") as file:
-        found = list(documents(file.read()))
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    assert found, "no document"
     known = keys_of(schema)
-    for document in found:
-        validator.validate(document)
-        short = shortened(document)
-        for at in objects(short):
-            if open_keys and any(isinstance(key, str) and key not in known for key in at):
-                continue
-            broken = copy.deepcopy(short)
-            inner = broken
-            for key in at:
-                inner = inner[key]
-            original = dict(inner)
-            for change in changes(original, known if key_of(at) in open_keys else None):
-                inner.update(change)
-                assert not validator.is_valid(broken), (at, change)
-                inner.clear()
-                inner.update(original)
+    for path in arguments.files:
+        with open(path, encoding="utf-8") as file:
+            found = list(documents(file.read()))
+        assert found, f"{path}: no document"
+        for document in found:
+            try:
+                validator.validate(document)
+                check_narrow(validator, document, known, arguments.open)
+            except (AssertionError, jsonschema.ValidationError) as error:
+                sys.exit(f"{path}: not as {arguments.schema} describes it: {error}")
 
 
-main(*sys.argv[1:])
+main()
