@@ -15,13 +15,17 @@ root=$home/root
 results=$home/results/$(cat "$top/build/check/tools/unspool" "$top"/tests/outside/*.py | sha256sum | cut -c 1-16)
 trap 'if mountpoint -q "$root/proc"; then umount "$root/proc"; fi' EXIT
 . /etc/os-release
+
+# make_root: makes the root. An attempt that failed leaves a folder, in which the next one would not begin.
+make_root() {
+  rm -rf --one-file-system "$root"
+  mmdebstrap --quiet --variant=apt --include=gdb,elfutils,libc6-dbg,python3-venv "$VERSION_CODENAME" "$root" "$mirror" &&
+    chroot "$root" apt-get -qq update
+}
 if [[ ! -e $home/done ]]; then
-  rm -rf "$root"
   mkdir -p "$home"
   mirror=$(apt_mirror "$VERSION_CODENAME")
-  patiently "$top/build/lanes/outside-root.log" mmdebstrap --quiet --variant=apt --include=gdb,elfutils,libc6-dbg,python3-venv \
-    "$VERSION_CODENAME" "$root" "$mirror"
-  chroot "$root" apt-get -qq update
+  patiently "$top/build/lanes/outside-root.log" make_root
   : >"$home/done"
 fi
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
