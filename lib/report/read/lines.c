@@ -664,7 +664,7 @@ static int write_one(struct uspi_line_reader *lines, const struct uspi_line_here
     return USP_OK;
 }
 
-/* Writes a line that is not several, and may be quoted. */
+/* Writes a line that is not several, and has a time before it or may be quoted. */
 static int write_plain(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
                        enum uspi_line_is *is) {
     struct uspi_line_here here = *line;
@@ -705,6 +705,8 @@ static int write_joined(struct uspi_line_reader *lines, const struct uspi_line_h
 
 int uspi_log_lines_write(struct uspi_line_reader *lines, const struct uspi_line_here *line, struct uspi_text *out,
                          enum uspi_line_is *is) {
+    const bool is_plain = line->kind.time == 0 && !may_be_quoted(line->text, line->kind);
+    if (is_plain) return write_one(lines, line, (struct uspi_span){"", 0}, line->text, out, is);
     if (uspi_line_is_list(line->text, line->kind)) return write_joined(lines, line, out, is);
     return write_plain(lines, line, out, is);
 }
@@ -734,7 +736,7 @@ static int read_one(struct uspi_line_reader *lines, const struct uspi_line_here 
     return USP_OK;
 }
 
-/* Reads a line that is not several, and may be quoted. */
+/* Reads a line that is not several, and has a time before it or may be quoted. */
 static int read_plain(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
                       void *context) {
     struct uspi_line_here here = *line;
@@ -745,6 +747,7 @@ static int read_plain(struct uspi_line_reader *lines, const struct uspi_line_her
 
 int uspi_log_lines_read(struct uspi_line_reader *lines, const struct uspi_line_here *line, uspi_take_frame take,
                         void *context) {
+    if (line->kind.time == 0 && !may_be_quoted(line->text, line->kind)) return read_one(lines, line, take, context);
     if (!uspi_line_is_list(line->text, line->kind)) return read_plain(lines, line, take, context);
     struct uspi_span separator;
     struct uspi_line_here here = *line;
