@@ -307,8 +307,12 @@ static struct part linked_part(const char *name) {
     return (struct part){before, length - before};
 }
 
+/* Returns whether mangled names, or those of linkers' code, begin with a character. Most names of C begin with none of
+ * them. */
+static bool may_begin(char c) { return c != '\0' && strchr("_$@-+Dk", c) != NULL; }
+
 uint32_t usp_mangling_of(const char *name) {
-    if (name == NULL) return USP_MANGLING_NONE;
+    if (name == NULL || !may_begin(name[0])) return USP_MANGLING_NONE;
     name += linked_part(name).before;
     if (uspi_kotlin_is_mangled(name)) return USP_MANGLING_KOTLIN;
     if (name[0] == '_' && name[1] == 'R' && name[2] >= 'A' && name[2] <= 'Z') return USP_MANGLING_RUST_V0;

@@ -206,10 +206,24 @@ static int add_inlined_frames(struct uspi_edits *edits, const struct uspi_json_d
     return uspi_edit_end(edits, &edit, document->nodes[frame->node].from, 0);
 }
 
+static bool is_null(const struct uspi_json_document *document, size_t node) {
+    return document->nodes[node].kind == USPI_JSON_LITERAL &&
+           uspi_span_is(uspi_json_text(document, node), USPI_SPAN("null"));
+}
+
+/* Whether an object has a member that is null. Hardly any has. */
+static bool has_null(const struct uspi_json_document *document, size_t object) {
+    const size_t end = document->nodes[object].next;
+    for (size_t i = object + 1; i < end; i = document->nodes[i].next) {
+        if (is_null(document, i)) return true;
+    }
+    return false;
+}
+
 /* Whether an object has a member that is not null. */
 static bool has_value(const struct uspi_json_document *document, size_t object, struct uspi_span key) {
     const size_t member = key.length > 0 ? uspi_json_member(document, object, key) : USPI_JSON_NONE;
-    return member != USPI_JSON_NONE && !uspi_span_is(uspi_json_text(document, member), USPI_SPAN("null"));
+    return member != USPI_JSON_NONE && !is_null(document, member);
 }
 
 /* An earlier run may have added the source line, also to code without a function. */
@@ -225,6 +239,8 @@ static int fill_nulls(struct uspi_edits *edits, const struct uspi_json_document 
     const struct uspi_json_shape *shape = frame->shape;
     const struct usp_source_frame *source = &answer->frames[answer->count - 1];
     const bool has_file = source->file != NULL;
+    *filled = 0;
+    if (!has_null(document, frame->node)) return USP_OK;
     const struct {
         unsigned bit;
         bool has_value;
@@ -235,14 +251,11 @@ static int fill_nulls(struct uspi_edits *edits, const struct uspi_json_document 
         {FILLED_INLINES, answer->count > 1, shape->inlines_key},
     };
     int status = USP_OK;
-    *filled = 0;
-    /* An index without lines, as for most frames. */
-    if (!has_file && answer->count == 1) return USP_OK;
     for (size_t i = 0; status == USP_OK && i < sizeof members / sizeof *members; i++) {
         const struct uspi_span key = members[i].key;
         if (shape->source_key.length > 0 || key.length == 0 || !members[i].has_value) continue;
         const size_t member = uspi_json_member(document, frame->node, key);
-        if (member == USPI_JSON_NONE || has_value(document, frame->node, key)) continue;
+        if (member == USPI_JSON_NONE || !is_null(document, member)) continue;
         struct uspi_edit_text edit;
         struct uspi_text *out = uspi_edit_begin(edits, &edit);
         if (members[i].bit == FILLED_FILE) put_path(out, shape, source);
