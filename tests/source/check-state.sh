@@ -40,17 +40,18 @@ lib/os/none uspi_own_stack
 lib/os/posix/lock locks
 END
 
-while read -r object; do
-  name=${object/\/.libs\///}
-  "$objdump" -t "$object" 2>/dev/null | NAME=${name%.o} perl -ne '
+# One objdump and one perl read all objects. A member of an archive, or a file, begins with its name.
+tr '\n' '\0' <"$work/objects" | xargs -0 "$objdump" -t 2>/dev/null | perl -ne '
+    if (/^(\S+)\.o:\s+file format/) { ($name = $1) =~ s{/\.libs/}{/}; $seen++ }
     my ($section, $symbol) = /^[0-9a-f]+ .{5}[dD ][O ] (\S+)\s+(?:[0-9a-f]+\s+)?(?:\.hidden\s+)?(\S+)$/ or next;
     next unless $section =~ /^(\.(data|bss|tdata|tbss)|\*COM\*|__DATA,__(data|bss|common|thread_\w+))/;
     # A section itself, constant data with addresses, and what compilers and assemblers add.
     next if $section =~ /^\.data\.rel\.ro/ or $symbol =~ /^([.]|l?__|ltmp\d+$)/;
     # Mach-O.
     $symbol =~ s/^_|\$tlv\$init$//g if $section =~ /^__DATA/;
-    print "$ENV{NAME} $symbol\n";'
-done <"$work/objects" | sort -u >"$work/found"
+    print "$name $symbol\n";
+    END { print STDERR $seen + 0, "\n" }' 2>"$work/read" | sort -u >"$work/found"
+[[ $(<"$work/read") -eq $(wc -l <"$work/objects") ]] || fail "$objdump read $(<"$work/read") of $(wc -l <"$work/objects") objects"
 
 grep -qx 'lib/images/own_images state' "$work/found" || fail "$objdump does not show the objects that there are"
 while read -r line; do

@@ -10,9 +10,7 @@
 #include <mach-o/dyld.h>
 #include <mach/mach.h>
 #include <mach/mach_time.h>
-#if TARGET_OS_OSX
 #include <mach/mach_vm.h>
-#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -414,7 +412,7 @@ static kern_return_t find_region(mach_port_t task, uint64_t *low, uint64_t *size
     return KERN_SUCCESS;
 }
 
-#if TARGET_OS_OSX
+// This file is compiled once, as for macOS, and has what other systems call as well.
 kern_return_t mach_vm_read_overwrite(vm_map_read_t task, mach_vm_address_t from, mach_vm_size_t n, mach_vm_address_t to,
                                      mach_vm_size_t *got) {
     *got = n;
@@ -428,7 +426,7 @@ kern_return_t mach_vm_region(vm_map_read_t task, mach_vm_address_t *low, mach_vm
     *object = MACH_PORT_NULL;
     return find_region(task, low, size, info);
 }
-#else
+
 kern_return_t vm_read_overwrite(vm_map_read_t task, vm_address_t from, vm_size_t n, vm_address_t to, vm_size_t *got) {
     *got = n;
     return read_memory(task, from, n, (void *)to);
@@ -444,7 +442,6 @@ kern_return_t vm_region_64(vm_map_read_t task, vm_address_t *low, vm_size_t *siz
     *object = MACH_PORT_NULL;
     return result;
 }
-#endif
 
 kern_return_t vm_allocate(vm_map_t task, vm_address_t *address, vm_size_t size, int flags) {
     if (fails(FAKE_VM_ALLOCATE)) return fake.fail_result;
