@@ -22,13 +22,14 @@ static int print(void *context, const char *bytes, size_t n) {
 static void report(void *context, const struct usp_hang *hang) {
     struct usp_hang_write_options options;
     (void)context;
+    /* The loop may hang again while this function writes. usp_monitor_free waits for the function. */
+    if (atomic_exchange(&has_reported, true)) return;
     usp_hang_write_options_init(&options);
     options.symbolizer = symbolizer;
     options.style = style;
     options.flags = USP_HANG_LINES;
     usp_hang_write(hang, &options, print, NULL);
     fflush(stdout);
-    atomic_store(&has_reported, true);
 }
 
 static void take_long(void) {

