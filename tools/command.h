@@ -22,6 +22,7 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns an enum exit_status */
 };
 
+extern const struct command command_crash_handler;
 extern const struct command command_images;
 extern const struct command command_index;
 extern const struct command command_profile;

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&command_stack,     &command_record, &command_profile,
-                                                 &command_symbolize, &command_report, &command_images,
-                                                 &command_symbols,   &command_index,  &command_store};
+static const struct command *const commands[] = {
+    &command_stack,  &command_record,  &command_profile, &command_symbolize, &command_report,
+    &command_images, &command_symbols, &command_index,   &command_store,     &command_crash_handler};
 
 #define COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -43,7 +43,7 @@ static void usage(FILE *out) {
           "Captures and symbolicates call stacks.\n"
           "\n",
           out);
-    for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; i < COMMANDS; i++) fprintf(out, "  %-13s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n`unspool COMMAND --help` describes a command; the manual page is unspool(1).\n", out);
 }
 

@@ -134,6 +134,11 @@ USP_API int usp_crash_open(const char *directory, const char *name, struct usp_s
 USP_API int usp_crash_mark_sent(const char *directory, const char *name);
 USP_API int usp_crash_delete(const char *directory, const char *name);
 
+/* Deletes the oldest reports, sent ones first, until there are at most max_reports of at most max_bytes together.
+ * usp_crash_install does this with its options. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY,
+ * USP_ERROR_PERMISSION, USP_ERROR_SYSTEM. Not async-signal-safe: it changes files and allocates. */
+USP_API int usp_crash_trim(const char *directory, uint32_t max_reports, uint64_t max_bytes);
+
 USP_END_DECLS
 
 #endif

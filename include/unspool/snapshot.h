@@ -92,6 +92,37 @@ USP_API int usp_snapshot_create_process(int64_t pid, const struct usp_snapshot_o
 USP_API int usp_snapshot_open_core(const char *path, const struct usp_snapshot_options *options,
                                    struct usp_snapshot **snapshot, char *error, size_t error_size);
 
+/* A core that is read once, from its beginning on: what the kernel writes to the program of a piped core_pattern
+ * (core(5)). Filled by usp_core_stream_init, then by the caller. */
+struct usp_core_stream {
+    uint32_t size;          /* size of this struct in bytes; set by usp_core_stream_init */
+    uint32_t below_sysroot; /* nonzero: files of images are opened below options.sysroot only. Default 0 */
+    /* Reads the next bytes of the core, at most n. Returns how many, 0 at its end, or a negative enum usp_status. */
+    int64_t (*read)(void *context, void *to, size_t n);
+    void *context;
+    /* Memory of the process, which is still there while the kernel waits: /proc/PID/mem. It is read during the call. The
+     * rest of the core is then not needed. Default: not there; what the walks need of the core is kept in memory. */
+    struct usp_memory memory;
+    /* Completes what the core says about a thread, such as its name. NULL: nothing. Default NULL */
+    void (*describe)(void *context, struct usp_thread_info *info);
+    /* Without `memory`: how many bytes of the core are kept. Half of them are for stacks, of each of which at most the
+     * innermost 4 MB (of the crashed thread's 16 MB) and the outermost 256 KB are kept. Default 64 MB */
+    uint64_t max_bytes;
+    uint64_t time;    /* when the process crashed: ns since 1970-01-01 UTC; 0 unknown. Default 0 */
+    const char *name; /* for messages; NULL: "standard input". Default NULL */
+    uint64_t reserved[4];
+};
+
+/* Sets the defaults. Async-signal-safe, thread-safe. */
+USP_API void usp_core_stream_init(struct usp_core_stream *stream);
+
+/* Reads an ELF core whose notes come before its memory, as those of Linux do, from a stream. Nothing is written to a
+ * disk; memory use does not grow with the core. The stream may be closed afterwards, wherever it ended. Otherwise as
+ * usp_snapshot_open_core, but later walks find only what was kept. Returns as that does, what `read` returned, and
+ * USP_ERROR_UNSUPPORTED when the notes come after memory. Not async-signal-safe: it opens files and allocates. */
+USP_API int usp_snapshot_read_core(const struct usp_core_stream *stream, const struct usp_snapshot_options *options,
+                                   struct usp_snapshot **snapshot, char *error, size_t error_size);
+
 /* Frees a snapshot and everything obtained from it. NULL is ignored. Not async-signal-safe: it frees memory. */
 USP_API void usp_snapshot_free(struct usp_snapshot *snapshot);
 

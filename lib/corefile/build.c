@@ -100,9 +100,16 @@ static int search(struct uspi_core *core, const struct uspi_search *where, const
     return status;
 }
 
+/* Where files that the core names are looked for. */
+static struct uspi_search search_of(const struct uspi_core *core) {
+    const bool is_below = core->is_below_sysroot;
+    return (struct uspi_search){
+        .sysroot = core->sysroot, .as_named = !is_below, .folder = is_below ? NULL : core->folder};
+}
+
 bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context) {
     const struct uspi_search option = {.file = core->named_program};
-    const struct uspi_search elsewhere = {.sysroot = core->sysroot, .as_named = true, .folder = core->folder};
+    const struct uspi_search elsewhere = search_of(core);
     struct uspi_error error;
     if (main && core->named_program != NULL) {
         /* Warns if a file that the caller named is not used, even if another file fits. */
@@ -123,8 +130,8 @@ bool uspi_core_find_file(struct uspi_core *core, const char *path, bool main, us
 }
 
 void uspi_core_show_files(struct uspi_core *core, const char *path, bool main, uspi_judge judge, void *context) {
-    const struct uspi_search where = {
-        .file = main ? core->named_program : NULL, .sysroot = core->sysroot, .as_named = true, .folder = core->folder};
+    struct uspi_search where = search_of(core);
+    if (main) where.file = core->named_program;
     struct uspi_file *file;
     int status = uspi_search_open(&where, path, judge, context, &file, NULL);
     if (status == USP_OK) uspi_file_close(file);

@@ -56,6 +56,9 @@ void uspi_core_seal_segments(struct uspi_core *core);
 /* ELF: threads and memory from segments and notes (elf_core.c); images and their files (elf_images.c). */
 int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error);
 
+/* The same without images. */
+int uspi_core_read_elf_threads(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error);
+
 /* A line of NT_FILE. */
 struct uspi_core_mapping {
     usp_addr low;

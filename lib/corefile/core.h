@@ -53,6 +53,7 @@ struct uspi_core {
     char *folder; /* folder of the core file: "", or with a slash at its end */
     const char *sysroot;
     const char *named_program;
+    bool is_below_sysroot;    /* files are looked for below the sysroot only */
     struct uspi_file **files; /* the core file itself is the first */
     size_t file_count, file_capacity;
     size_t cut_segments;     /* number of segments that the end of the file cuts off */
@@ -61,8 +62,10 @@ struct uspi_core {
 };
 
 struct uspi_core_options {
-    const char *sysroot; /* folder in which files that mappings name are looked for first; NULL: only as named */
-    const char *program; /* the program's file, if the core does not name it; NULL: not given */
+    const char *sysroot;    /* folder in which files that mappings name are looked for first; NULL: only as named */
+    const char *program;    /* the program's file, if the core does not name it; NULL: not given */
+    bool is_below_sysroot;  /* files are looked for below the sysroot only */
+    struct usp_memory live; /* memory of the process that is being dumped; read NULL: the core's */
 };
 
 /* Opens a core. After USP_OK the caller closes *core; core->messages and core->flags say what is missing. Otherwise
@@ -71,6 +74,15 @@ struct uspi_core_options {
  * processor), USP_ERROR_NO_MEMORY. Not async-signal-safe. */
 int uspi_core_open(const char *path, const struct uspi_core_options *options, struct uspi_core **core,
                    struct uspi_error *error);
+
+/* The same, of an open file, which the core owns from then on, also on failure. */
+int uspi_core_of_file(struct uspi_file *file, const struct uspi_core_options *options, struct uspi_core **core,
+                      struct uspi_error *error);
+
+/* Opens what the headers and notes of an ELF core say: threads with registers, and segments, of whose bytes none may be
+ * there. The bytes and the name must outlive the core. */
+int uspi_core_of_beginning(struct uspi_bytes bytes, const char *name, struct uspi_core **core,
+                           struct uspi_error *error);
 
 /* Closes a core. NULL is ignored. */
 void uspi_core_close(struct uspi_core *core);

@@ -324,8 +324,7 @@ static int read_notes(struct reading *r, const struct uspi_elf_segment *segment)
 
 /* ---- the whole core ---- */
 
-static int read_all(struct reading *r, struct uspi_error *error) {
-    struct uspi_core *core = r->core;
+static int read_threads(struct reading *r, struct uspi_error *error) {
     struct uspi_elf_segment segment;
     int status = read_segments(r, error);
     if (status != USP_OK) return status;
@@ -334,17 +333,22 @@ static int read_all(struct reading *r, struct uspi_error *error) {
         if (status == USP_OK && segment.type == USPI_PT_NOTE) status = read_notes(r, &segment);
         if (status != USP_OK) return status;
     }
+    return USP_OK;
+}
+
+static int read_images(struct reading *r) {
+    struct uspi_core *core = r->core;
     if (r->named) uspi_core_set_program(core, r->name);
     /* Linux lists everything that is mapped, including memory that it does not dump. */
     core->complete = core->memory.segment_count > 0;
     struct uspi_image_list list = {0};
-    status = uspi_core_elf_images(core, &r->process, &list);
+    int status = uspi_core_elf_images(core, &r->process, &list);
     if (status == USP_OK) status = uspi_image_list_seal(&list, &core->images);
     uspi_image_list_clear(&list);
     return status;
 }
 
-int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error) {
+static int read_elf(struct uspi_core *core, struct uspi_bytes bytes, bool with_images, struct uspi_error *error) {
     struct reading r = {.core = core};
     int status = uspi_elf_open(&r.elf, bytes, error);
     if (status != USP_OK) return status;
@@ -359,8 +363,17 @@ int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct u
     core->arch = r.elf.arch;
     core->os = USP_OS_LINUX;
     r.word = r.elf.wide ? 8 : 4;
-    status = read_all(&r, error);
+    status = read_threads(&r, error);
+    if (status == USP_OK && with_images) status = read_images(&r);
     free(r.process.mappings);
     free(r.paths);
     return status;
+}
+
+int uspi_core_read_elf(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error) {
+    return read_elf(core, bytes, true, error);
+}
+
+int uspi_core_read_elf_threads(struct uspi_core *core, struct uspi_bytes bytes, struct uspi_error *error) {
+    return read_elf(core, bytes, false, error);
 }

@@ -174,6 +174,7 @@ int uspi_core_memory_read(void *context, usp_addr from, void *to, size_t n) {
     const struct uspi_core_memory *memory = context;
     uint8_t *p = to;
     if (n > 0 && from + (n - 1) < from) return USP_ERROR_UNREADABLE;
+    if (memory->live.read != NULL) return memory->live.read(memory->live.context, from, to, n);
     while (n > 0) {
         int64_t got = read_some(memory, from, p, n);
         if (got < 0) return (int)got;
@@ -186,6 +187,7 @@ int uspi_core_memory_read(void *context, usp_addr from, void *to, size_t n) {
 
 bool uspi_core_memory_lacks(const struct uspi_core_memory *memory, usp_addr low, uint64_t size) {
     size_t i = uspi_core_memory_first(memory, low);
+    if (memory->live.read != NULL) return false;
     for (unsigned pieces = 0; size > 0; pieces++, i++) {
         if (i >= memory->segment_count || pieces > PIECES_MAX) return true;
         const struct uspi_core_segment *segment = &memory->segments[i];

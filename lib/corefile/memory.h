@@ -28,6 +28,7 @@ struct uspi_core_backing {
 
 struct uspi_core_memory {
     struct uspi_bytes core; /* the core file */
+    struct usp_memory live; /* the process's own memory, used instead of both; read NULL: not there */
     struct uspi_core_segment *segments;
     size_t segment_count, segment_capacity;
     struct uspi_core_backing *backings;
@@ -44,7 +45,7 @@ size_t uspi_core_memory_seal(struct uspi_core_memory *memory);
 
 void uspi_core_memory_clear(struct uspi_core_memory *memory);
 
-/* Implements usp_memory.read; `memory` is a struct uspi_core_memory. Bytes that the core lacks are read from the file
+/* Implements usp_memory.read; `memory` is a struct uspi_core_memory without `live`, or only one thread uses it. Bytes that the core lacks are read from the file
  * for the address, unless the segment is writable: its contents may have changed, or never were the file's.
  * USP_ERROR_ABSENT: the core lists the address, but its bytes are in neither. USP_ERROR_UNREADABLE: the core does not
  * list the address. Thread-safe. */

@@ -69,28 +69,48 @@ static void set_folder(struct uspi_core *core) {
     core->folder[length] = '\0';
 }
 
-int uspi_core_open(const char *path, const struct uspi_core_options *options, struct uspi_core **core,
-                   struct uspi_error *error) {
+static struct uspi_core *create(void) {
+    struct uspi_core *core = calloc(1, sizeof *core);
+    if (core != NULL) core->crashed = SIZE_MAX;
+    return core;
+}
+
+int uspi_core_of_beginning(struct uspi_bytes bytes, const char *name, struct uspi_core **core,
+                           struct uspi_error *error) {
+    struct uspi_core *opened = *core = create();
+    if (opened == NULL) return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", name);
+    opened->path = name;
+    opened->memory.core = bytes;
+    int status = uspi_core_read_elf_threads(opened, bytes, error);
+    if (status == USP_OK && opened->out_of_memory) status = USP_ERROR_NO_MEMORY;
+    if (status == USP_ERROR_NO_MEMORY) uspi_error_set(error, status, "%s: out of memory", name);
+    if (status == USP_OK) return USP_OK;
+    uspi_core_close(opened);
     *core = NULL;
-    struct uspi_file *file;
-    int status = uspi_file_open(path, &file, error);
-    if (status != USP_OK) return status;
-    struct uspi_core *opened = calloc(1, sizeof *opened);
+    return status;
+}
+
+int uspi_core_of_file(struct uspi_file *file, const struct uspi_core_options *options, struct uspi_core **core,
+                      struct uspi_error *error) {
+    struct uspi_core *opened = create();
+    *core = NULL;
     if (opened == NULL || !uspi_core_keep_file(opened, file)) {
+        const int status = uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", uspi_file_path(file));
         uspi_file_close(file);
         free(opened);
-        return uspi_error_set(error, USP_ERROR_NO_MEMORY, "%s: out of memory", path);
+        return status;
     }
-    opened->crashed = SIZE_MAX;
     opened->path = uspi_file_path(file);
     set_folder(opened);
     if (options != NULL) {
         opened->sysroot = options->sysroot;
         opened->named_program = options->program;
+        opened->is_below_sysroot = options->is_below_sysroot;
+        opened->memory.live = options->live;
     }
-    status = opened->out_of_memory ? USP_ERROR_NO_MEMORY : read_core(opened, error);
+    int status = opened->out_of_memory ? USP_ERROR_NO_MEMORY : read_core(opened, error);
     if (status == USP_OK && opened->out_of_memory) status = USP_ERROR_NO_MEMORY;
-    if (status == USP_ERROR_NO_MEMORY) uspi_error_set(error, status, "%s: out of memory", path);
+    if (status == USP_ERROR_NO_MEMORY) uspi_error_set(error, status, "%s: out of memory", opened->path);
     opened->sysroot = opened->named_program = NULL;
     if (status != USP_OK) {
         uspi_core_close(opened);
@@ -98,4 +118,12 @@ int uspi_core_open(const char *path, const struct uspi_core_options *options, st
     }
     *core = opened;
     return USP_OK;
+}
+
+int uspi_core_open(const char *path, const struct uspi_core_options *options, struct uspi_core **core,
+                   struct uspi_error *error) {
+    struct uspi_file *file;
+    *core = NULL;
+    const int status = uspi_file_open(path, &file, error);
+    return status == USP_OK ? uspi_core_of_file(file, options, core, error) : status;
 }

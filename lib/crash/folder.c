@@ -404,3 +404,11 @@ int usp_crash_delete(const char *directory, const char *name) {
     const int status = find_report(directory, name, path, &kind);
     return status == USP_OK ? uspi_os_remove_file(path) : status;
 }
+
+int usp_crash_trim(const char *directory, uint32_t max_reports, uint64_t max_bytes) {
+    struct uspi_crash_run_file last;
+    const struct uspi_crash_kit *kit = uspi_os_crash_context();
+    if (directory == NULL || max_reports == 0 || max_bytes == 0) return USP_ERROR_ARGUMENT;
+    const int status = uspi_crash_settle(directory, kit != NULL ? kit->run : "", max_reports, max_bytes, &last);
+    return status == USP_ERROR_NOT_FOUND ? USP_OK : status;
+}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* libFuzzer: any bytes as a core file, which is opened and whose threads are walked. Seeds:
+/* libFuzzer: any bytes as a core, as a file and as a stream, which is opened and whose threads are walked. Seeds:
  * tests/fuzz/object_seeds.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -39,6 +40,45 @@ static void walk(const struct usp_snapshot *snapshot) {
     }
 }
 
+struct input {
+    const uint8_t *data;
+    size_t size;
+};
+
+static int64_t read_input(void *context, void *to, size_t n) {
+    struct input *input = context;
+    if (n > input->size) n = input->size;
+    memcpy(to, input->data, n);
+    input->data += n;
+    input->size -= n;
+    return (int64_t)n;
+}
+
+/* Memory of a process that has the same bytes everywhere. */
+static int read_ones(void *context, usp_addr from, void *to, size_t n) {
+    (void)context;
+    (void)from;
+    memset(to, 1, n);
+    return USP_OK;
+}
+
+/* The same bytes as a stream, with and without the process's memory. */
+static void stream(const uint8_t *data, size_t size, const struct usp_snapshot_options *options) {
+    struct input input = {data, size};
+    struct usp_core_stream core;
+    struct usp_snapshot *snapshot;
+    char error[256];
+    usp_core_stream_init(&core);
+    core.read = read_input;
+    core.context = &input;
+    core.max_bytes = 1 << 20;
+    if (size > 1 && (data[size - 2] & 1) != 0) core.memory.read = read_ones;
+    const int status = usp_snapshot_read_core(&core, options, &snapshot, error, sizeof error);
+    if ((status == USP_OK) != (snapshot != NULL) || (status != USP_OK) != (error[0] != '\0')) abort();
+    if (status == USP_OK) walk(snapshot);
+    usp_snapshot_free(snapshot);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static int file = -1;
     static char path[64];
@@ -60,5 +100,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if ((status == USP_OK) != (snapshot != NULL) || (status != USP_OK) != (error[0] != '\0')) abort();
     if (status == USP_OK) walk(snapshot);
     usp_snapshot_free(snapshot);
+    stream(data, size, &options);
     return 0;
 }

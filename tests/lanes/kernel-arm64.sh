@@ -60,18 +60,29 @@ for suite in "${suites_armv7[@]}"; do cp "$top/build/armv7/$suite" "$root$top/bu
   find . -path ./kernel -prune -o \( -type l -o -perm -u+x -o -name '*.so*' \) -not -type d -print | grep -vE '/(config\.status|libtool)$' |
     cpio --quiet -pdm "$root$build"
 )
-cp "$top/tests/kernel/stacks.sh" "$root/bin/"
+cp "$top/tests/kernel/stacks.sh" "$top/tests/kernel/handler.sh" "$root/bin/"
 cat >"$root/bin/stacks" <<END
 #!/bin/sh
 export LD_LIBRARY_PATH=$build/lib/.libs UNSPOOL=$build/tools/.libs/unspool VICTIM=/bin/victim
 exec /bin/stacks.sh
 END
-chmod +x "$root/bin/stacks"
+cat >"$root/bin/handler" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=$build/lib/.libs UNSPOOL=$build/tools/.libs/unspool VICTIM=/bin/victim HANDLER=/bin/crash-handler
+exec /bin/handler.sh
+END
+cat >"$root/bin/crash-handler" <<END
+#!/bin/sh
+export LD_LIBRARY_PATH=$build/lib/.libs
+exec $build/tools/.libs/unspool crash-handler "\$@"
+END
+chmod +x "$root/bin/stacks" "$root/bin/handler" "$root/bin/crash-handler"
 {
   echo "$build"
   printf "$build/%s\n" "${suites[@]}"
   printf "$top/build/armv7/%s\n" "${suites_armv7[@]}"
   echo /bin/stacks
+  echo /bin/handler
 } >"$root/tests"
 (cd "$root" && find . | cpio --quiet -o -H newc | gzip -1) >"$build/kernel/initrd.gz"
 

@@ -25,6 +25,7 @@ _unspool_options() {
   images) echo '--json --shared-cache -h --help' ;;
   index) echo '-o --store --force --verify --threads --only --quiet -h --help' ;;
   store) echo '-o --store --force --verify --threads --only --json --older-than --dry-run --quiet -h --help' ;;
+  crash-handler) echo '--directory --max-reports --max-bytes --timeout --sysroot -h --help' ;;
   symbols) echo '--image --shared-cache --extract --objc --arch --uuid --demangle --json -h --help' ;;
   *) echo '-h --help --version' ;;
   esac
@@ -48,11 +49,11 @@ _unspool() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]}
   COMPREPLY=()
   if [[ $COMP_CWORD -eq 1 ]]; then
-    _unspool_reply words "$word" -W "stack record profile symbolize report images symbols index store help $(_unspool_options '')"
+    _unspool_reply words "$word" -W "stack record profile symbolize report images symbols index store crash-handler help $(_unspool_options '')"
     return
   fi
   case $command:$before in
-  help:*) _unspool_reply words "$word" -W 'stack record profile symbolize report images symbols index store' ;;
+  help:*) _unspool_reply words "$word" -W 'stack record profile symbolize report images symbols index store crash-handler' ;;
   report:--thread) _unspool_reply words "$word" -W crashed ;;
   *:--style)
     _unspool_reply words "$word" \
@@ -61,13 +62,13 @@ _unspool() {
   *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg otlp' ;;
   *:--demangle) _unspool_reply words "$word" -W 'full simple short no' ;;
   *:--arch | symbolize:-arch) _unspool_reply words "$word" -W 'arm64 arm64e arm64_32 armv7 armv7s armv7k x86_64 x86_64h i386' ;;
-  *:--sysroot | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
+  *:--sysroot | *:--directory | *:--search | *:--fetch-cache | *:--store | *:--index | *:--output | index:-o | store:-o) _unspool_reply files "$word" -A directory ;;
   *:--fetch) _unspool_reply words "$word" -c ;;
   *:--program | *:--core | *:--log | *:--binary-images | *:--shared-cache | symbolize:-[of] | record:-o | profile:-o) _unspool_reply files "$word" -f ;;
   symbolize:-p | stack:-p | record:-p) _unspool_reply words "$word" -W "$(_unspool_processes)" ;;
   # Numbers, patterns, identifiers: nothing that could be known.
   *:--thread | *:--threads | *:--max | *:--tail | *:--timeout | *:--image | *:--uuid | *:--older-than | *:--fetch-timeout | *:--only | *:--map-path | symbolize:-[ls] | \
-    *:--duration | *:--rate | *:--budget | *:--memory) ;;
+    *:--duration | *:--rate | *:--max-reports | *:--max-bytes | *:--budget | *:--memory) ;;
   *)
     if [[ $word == -* ]]; then
       _unspool_reply words "$word" -W "$(_unspool_options "$command")"

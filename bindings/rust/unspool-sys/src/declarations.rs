@@ -882,6 +882,19 @@ structs! {
         pub reserved: [u64; 3],
     }
 
+    pub struct usp_core_stream {
+        pub size: u32,
+        pub below_sysroot: u32,
+        pub read: Option<unsafe extern "C" fn(context: *mut c_void, to: *mut c_void, n: usize) -> i64>,
+        pub context: *mut c_void,
+        pub memory: usp_memory,
+        pub describe: Option<unsafe extern "C" fn(context: *mut c_void, info: *mut usp_thread_info)>,
+        pub max_bytes: u64,
+        pub time: u64,
+        pub name: *const c_char,
+        pub reserved: [u64; 4],
+    }
+
     pub struct usp_snapshot_info {
         pub arch: u32,
         pub os: u32,
@@ -1176,6 +1189,7 @@ extern "C" {
     pub fn usp_compact_images_write(images: *const usp_images, arch: u32, platform: *const c_char, bytes: *mut u8, capacity: usize, size: *mut usize) -> c_int;
     pub fn usp_compact_stack_read(bytes: *const u8, n: usize, arch: u32, stack: *mut usp_stack, needed: *mut usize) -> c_int;
     pub fn usp_compact_stack_write(stack: *const usp_stack, bytes: *mut u8, capacity: usize, size: *mut usize) -> c_int;
+    pub fn usp_core_stream_init(stream: *mut usp_core_stream);
     pub fn usp_crash_delete(directory: *const c_char, name: *const c_char) -> c_int;
     pub fn usp_crash_install(options: *const usp_crash_options) -> c_int;
     pub fn usp_crash_last_run(directory: *const c_char, version: *const c_char, run: *mut usp_crash_run) -> c_int;
@@ -1187,6 +1201,7 @@ extern "C" {
     pub fn usp_crash_set(key: *const c_char, value: *const c_char) -> c_int;
     pub fn usp_crash_thread_begin() -> c_int;
     pub fn usp_crash_thread_end();
+    pub fn usp_crash_trim(directory: *const c_char, max_reports: u32, max_bytes: u64) -> c_int;
     pub fn usp_crash_uninstall();
     pub fn usp_cursor_init(cursor: *mut usp_cursor, target: *const usp_target, registers: *const usp_registers, options: *const usp_unwind_options) -> c_int;
     pub fn usp_cursor_registers(cursor: *const usp_cursor, registers: *mut usp_registers) -> c_int;
@@ -1345,6 +1360,7 @@ extern "C" {
     pub fn usp_snapshot_open_core(path: *const c_char, options: *const usp_snapshot_options, snapshot: *mut *mut usp_snapshot, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_snapshot_open_raw(path: *const c_char, options: *const usp_snapshot_options, snapshot: *mut *mut usp_snapshot, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_snapshot_options_init(options: *mut usp_snapshot_options);
+    pub fn usp_snapshot_read_core(stream: *const usp_core_stream, options: *const usp_snapshot_options, snapshot: *mut *mut usp_snapshot, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_snapshot_target(snapshot: *const usp_snapshot, i: usize, target: *mut usp_target) -> c_int;
     pub fn usp_stack_create(thread: *const usp_thread, options: *const usp_unwind_options, stack: *mut *mut usp_stack) -> c_int;
     pub fn usp_stack_free(stack: *mut usp_stack);

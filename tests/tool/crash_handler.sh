@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Tests `unspool crash-handler`, the program of a piped core_pattern: the report of a core from a pipe has the stacks of
+# the core as a file, for its owner alone; root's child has no rights; whatever comes through the pipe, a report is
+# written within the time limit; folders of other users are refused; the limits hold. The lane kernel-arm64 tests the
+# real pattern.
+set -euo pipefail
+# shellcheck source=tests/tool/common.sh
+. "$(dirname "$0")/common.sh"
+need_tools gdb python3
+[[ $(uname -s) == Linux ]] || skip "only for Linux"
+cd "$work"
+read -ra compiler <<<"${CC:-cc}"
+"${compiler[@]}" -O1 -g -I"$top" -o crashes "$top/tests/tool/crashes.c" -lpthread || skip "no compiler"
+folder=$work/reports
+
+# crash PROGRAM HOW: makes a core in the kernel's order. The kernel's own core is taken if it can be had.
+crash() {
+  rm -f core core.gdb core.*
+  { (ulimit -c unlimited && exec "$1" "$2" >/dev/null 2>&1) || :; } 2>/dev/null
+  [[ ! -s core ]] || return 0
+  gdb -nx -batch -ex run -ex "gcore core.gdb" -ex kill --args "$1" "$2" >gdb.out 2>&1 </dev/null || :
+  [[ -s core.gdb ]] || fail "gdb writes no core: $(cat gdb.out)"
+  python3 "$top/tests/tool/notes_first.py" core.gdb core
+}
+
+# handle STATUS ARGUMENT...: runs the command with a pipe as its input, which has what `input` prints. The newest report
+# is $report.
+input() { cat core; }
+handle() {
+  local expected=$1 status=0 found
+  shift
+  # A pipe whose reader ends early is no failure.
+  { input 2>/dev/null || :; } | "$unspool" crash-handler --directory "$folder" "$@" >out 2>err || status=$?
+  [[ $status -eq $expected ]] || fail "crash-handler $*: exit status $status instead of $expected: $(cat out err)"
+  [[ ! -s out ]] || fail "crash-handler prints: $(cat out)"
+  report=''
+  for found in "$folder"/*.raw; do report=$found; done
+}
+
+# ---- stacks, and what ended the process
+for how in null overflow abort; do
+  crash ./crashes $how
+  run 0 stack --no-lines core
+  cp out expected
+  handle 0
+  err_is_empty
+  run 0 stack --no-lines "$report"
+  diff expected out >difference || fail "$how: the report is not as the core: $(head -n 20 difference)"
+done
+crash ./crashes null
+handle 0
+run 0 stack --style ips "$report"
+out_has '"type" ?: ?"SIGSEGV"'
+out_has '"subtype" ?: ?"SEGV_MAPERR at 0x0000000000000008"'
+cp out report.ips
+run 0 report report.ips
+out_has '^Exception Type: +SIGSEGV'
+run 0 stack "$report"
+out_has 'SIGSEGV, the address is not mapped \(SEGV_MAPERR\), fault address 0x8: a null pointer and an offset$'
+out_has '^Thread [0-9]+ \(crashed\)$'
+[[ $(grep -m 1 '^Thread' out) == *'(crashed)' ]] || fail "the crashed thread is not the first"
+
+# ---- files
+[[ $(stat -c %a "$folder") == 700 ]] || fail "the folder's mode is $(stat -c %a "$folder")"
+for file in "$folder"/*; do
+  [[ $(stat -c '%a %u' "$file") == "600 $(id -u)" ]] || fail "$file: $(stat -c '%a %u' "$file")"
+  [[ ${file##*/} =~ ^[0-9a-f]{16}-0-1\.raw$ ]] || fail "a file's name: $file"
+done
+[[ -z $(find "$folder" -name '.*' -type f) ]] || fail "files are left: $(ls -A "$folder")"
+
+# ---- a name that is text of a hostile user
+evil=$'\e[31m;$(touch x)\n'
+cp crashes "$work/$evil"
+crash "$work/$evil" null
+handle 0
+[[ ${report##*/} =~ ^[0-9a-f]{16}-0-1\.raw$ && ! -e x ]] || fail "a hostile name: $report"
+run 0 stack "$report"
+[[ $(grep -c $'\e' out) -eq 0 ]] || fail "an escape sequence reaches the terminal"
+
+# ---- a process id that is another process's
+crash ./crashes null
+run 0 stack --no-lines core
+cp out expected
+handle 0 $$ 11
+err_has "process $$ is not being dumped; only its core is read$"
+[[ ${report##*/} == *-"$$"-1.raw ]] || fail "the process id is not in the name: $report"
+run 0 stack --no-lines "$report"
+diff expected out >difference || fail "a wrong process id: $(cat difference)"
+
+# ---- what is not a core, and one that ends early: the report names process and signal
+unreadable() {
+  handle 1 999999999 6
+  err_has "$1\$"
+  run 1 stack "$report"
+  out_has '^Process 999999999, .*, 0 threads, ended by SIGABRT$'
+}
+input() { :; }
+unreadable 'standard input: not an ELF core'
+input() { cat "$unspool"; }
+unreadable 'standard input: .*'
+input() { head -c 1000 core; }
+unreadable 'standard input: offset 0x[0-9a-f]+: program headers needs [0-9]+ bytes, [0-9]+ are left'
+input() { head -c 20000 core; }
+handle 0 999999999 6
+"$unspool" stack "$report" >out 2>err || :
+out_has ', ended by SIGSEGV$'
+out_has 'it was cut off$'
+# The writer of a pipe without an end stays; the command does not wait for it.
+mkfifo fifo
+sleep 1000 >fifo &
+running+=($!)
+status=0
+"$unspool" crash-handler --directory "$folder" --timeout 1 999999998 6 <fifo >out 2>err || status=$?
+[[ $status -eq 1 ]] || fail "a pipe without an end: exit status $status"
+err_has 'the core was not read within the limits; the report is incomplete$'
+run 1 stack "$folder"/*-999999998-1.raw
+out_has '^Process 999999998, .*, 0 threads, ended by SIGABRT$'
+stop
+rm fifo
+
+# ---- limits: the newest reports stay
+input() { :; }
+rm -rf "$folder"
+for pid in 999999991 999999992 999999993; do handle 1 --max-reports 2 $pid 11; done
+[[ $(printf '%s\n' "$folder"/*.raw | sed 's/.*-\(9*[0-9]\)-1.raw/\1/' | tr '\n' ' ') == '999999992 999999993 ' ]] ||
+  fail "--max-reports 2: $(ls "$folder")"
+handle 1 --max-bytes 1 999999994 11
+[[ -z $(ls "$folder") ]] || fail "--max-bytes 1: $(ls "$folder")"
+
+# ---- folders
+refused() {
+  local status=0
+  "$unspool" crash-handler --directory "$1" 1 6 <core >out 2>err || status=$?
+  [[ $status -eq 3 ]] || fail "$1: exit status $status"
+  [[ ! -d $1 || -z $(ls -A "$1/") ]] || fail "$1: $(ls -A "$1/")"
+}
+mkdir open
+chmod 777 open
+refused open
+err_has 'open: other users may write into it; reports are not written there$'
+mkdir aim
+ln -s aim link
+refused link
+refused none/below
+if [[ $(id -u) -eq 0 ]]; then
+  mkdir other
+  chown 65534 other
+  refused other
+  err_has 'other: it belongs to another user; reports are not written there$'
+fi
+
+# ---- root's child has given up all rights before it reads the core
+if [[ $(id -u) -eq 0 ]]; then
+  mkfifo fifo
+  "$unspool" crash-handler --directory "$folder" <fifo >out 2>err &
+  handler=$!
+  running+=("$handler")
+  exec {writer}>fifo
+  status=''
+  for ((i = 0; i < 3000; i++)); do
+    child=$(cat "/proc/$handler/task/$handler/children" 2>/dev/null) || :
+    status=$(cat "/proc/${child%% *}/status" 2>/dev/null) || :
+    [[ -z $child || $status != *$'\nUid:\t65534\t'* ]] || break
+    sleep 0.02
+  done
+  for line in 'Uid:\t65534\t65534\t65534\t65534' 'Gid:\t65534\t65534\t65534\t65534' 'Groups:\t' 'CapPrm:\t0000000000000000' \
+    'CapEff:\t0000000000000000' 'NoNewPrivs:\t1'; do
+    [[ $status == *$'\n'"$(printf '%b' "$line")"* ]] || fail "the child's status lacks $line: $status"
+  done
+  cat core >&"$writer"
+  exec {writer}>&-
+  wait "$handler" || fail "the handler ends with $?: $(cat err)"
+  run 0 stack --no-lines "$folder"/*.raw
+  diff expected out >difference || fail "by root's child: $(cat difference)"
+fi
+
+# ---- usage
+for arguments in '' '--directory' '--directory x y' '--directory x 1 2 3' '--directory x --max-reports 0' \
+  '--directory x --timeout none'; do
+  read -ra words <<<"$arguments"
+  run 2 crash-handler "${words[@]}"
+  err_has 'See .unspool crash-handler --help.\.$'
+  [[ ! -e x ]] || fail "$arguments: makes a folder"
+done
+run 0 crash-handler --help
+out_has 'core_pattern'
+verdict
