@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# About: programs of 29 compilers and runtimes that others made: stacks, names, lines and ends, beside gdb and eu-stack (not in CI)
+# About: programs of 30 compilers and runtimes that others made: stacks, names, lines and ends, beside gdb and eu-stack (not in CI)
 [[ $(uname -m) == x86_64 ]] || without "the programs are those for x86_64"
 [[ $(id -u) == 0 ]] || without "a fresh root of Debian needs root"
 need_build python3 python3-venv mmdebstrap

@@ -339,6 +339,28 @@ fn main() {
 }
 """
 
+MOJO = """
+from std.ffi import external_call
+
+@no_inline
+def inner(n: Int) -> Int:
+    var r = Int(external_call["getchar", Int32]())
+    return r + n
+
+@no_inline
+def middle(n: Int) -> Int:
+    var r = inner(n + 1)
+    return r * 3
+
+@no_inline
+def outer(n: Int) -> Int:
+    var r = middle(n + 2)
+    return r + 5
+
+def main():
+    print(outer(1))
+"""
+
 WASM = """
 (module
   (import "host" "read" (func $read (result i32)))
@@ -663,6 +685,17 @@ PROGRAMS = [
         files={"a.scm": SCHEME},
         version="guile --version",
         gap="Guile's generated code has no frame records and uses rbp otherwise",
+    ),
+    Program(
+        "mojo",
+        "Mojo",
+        "./a",
+        READ_C + THREE + ["^main$"],
+        debian="gcc libc6-dev",
+        python="mojo-compiler==1.2.0",
+        files={"a.mojo": MOJO},
+        build="mojo build -g -o a a.mojo",
+        version="mojo --version",
     ),
     Program(
         "wasmtime",

@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -194,7 +195,9 @@ def install_wheels(root, pip, wanted):
     )
     if done.returncode != 0:
         raise Failed(done.stdout[-2000:])
-    return root.run("/", f"[ -d /venv ] || python3 -m venv /venv; pip install -q --no-index -f /wheels {wanted}")
+    said = root.run("/", f"[ -d /venv ] || python3 -m venv /venv; pip install -q --no-index -f /wheels {wanted}")
+    shutil.rmtree(wheels)
+    return said
 
 
 def prepare(root, pip, program, log):
@@ -202,6 +205,7 @@ def prepare(root, pip, program, log):
     (root.folder / where[1:]).mkdir(parents=True, exist_ok=True)
     if program.debian:
         log(root.run("/", f"apt-get -qq install -y --no-install-recommends {program.debian}"))
+        root.run("/", "apt-get clean")
     if program.python:
         log(install_wheels(root, pip, program.python))
     for name, text in program.files.items():
