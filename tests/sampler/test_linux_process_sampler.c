@@ -250,11 +250,17 @@ static void *stay_busy(void *context) {
     return context;
 }
 
+/* The main thread ends at SIGUSR1. */
 static void end_main_first(int output) {
     pthread_t thread;
+    sigset_t awaited;
+    int number;
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGUSR1);
+    if (pthread_sigmask(SIG_BLOCK, &awaited, NULL) != 0) _exit(1);
     if (pthread_create(&thread, NULL, stay_busy, NULL) != 0) _exit(1);
     say(output, "r", 1);
-    usleep(100000);
+    if (sigwait(&awaited, &number) != 0) _exit(1);
     syscall(SYS_exit, 0);
 }
 
@@ -262,6 +268,8 @@ START_TEST(main_thread_ends_first) {
     struct other other = start_other(end_main_first);
     struct usp_sampler *sampler = sampler_of(other.pid, USP_SAMPLER_ALL, 2 * MS);
     ck_assert_int_eq(usp_sampler_start(sampler), USP_OK);
+    while (run_of(sampler).ticks < 5) usleep(1000);
+    kill(other.pid, SIGUSR1);
     /* A sampler that took the main thread's remaining entry for a thread would count it again and again. */
     while (run_of(sampler).threads_ended == 0) usleep(2000);
     wait_for_captures(sampler, run_of(sampler).captures + 20);
