@@ -46,18 +46,18 @@ cat "$work/lintian"
 # Nothing that is here before is changed or left.
 state() { (cd "$root" && find etc usr bin sbin lib opt srv var/lib -xdev ! -path 'var/lib/dpkg/*' ! -path 'var/lib/apt/*' \
   ! -path 'etc/ld.so.cache' ! -path 'usr/share/info/*' -printf '%p %y %m\n' | LC_ALL=C sort); }
-in_root apt-get -qq install -y --no-install-recommends gcc libc6-dev pkg-config cmake make xz-utils >>"$work/log" 2>&1
+in_root apt-get -qq install -y --no-install-recommends gcc libc6-dev pkg-config cmake make xz-utils python3-cffi-backend >>"$work/log" 2>&1
 state >"$work/before"
 [[ $(wc -l <"$work/before") -gt 1000 ]] || fail "the root is not listed"
 mapfile -t packages < <(cd "$root" && find build -name '*.deb' ! -name '*dbgsym*' -printf '/%p\n')
 in_root dpkg -i "${packages[@]}" >"$work/install.log" 2>&1 || fail "dpkg -i: $(cat "$work/install.log")"
 [[ $(in_root unspool --version) == "unspool $version" ]] || fail "unspool --version prints $(in_root unspool --version)"
-for test in "$root$tree"/debian/tests/{link,stack}; do
+for test in "$root$tree"/debian/tests/{link,python,stack}; do
   name=$(basename "$test")
   mkdir "$root/build/$name"
   in_root env -C "$tree" AUTOPKGTEST_TMP="/build/$name" "debian/tests/$name" >"$work/test.log" 2>&1 || fail "$name: $(cat "$work/test.log")"
 done
-in_root dpkg --purge unspool libunspool-dev libunspool0 >"$work/purge.log" 2>&1 || fail "dpkg --purge: $(cat "$work/purge.log")"
+in_root dpkg --purge python3-unspool unspool libunspool-dev libunspool0 >"$work/purge.log" 2>&1 || fail "dpkg --purge: $(cat "$work/purge.log")"
 state >"$work/after"
 diff "$work/before" "$work/after" || fail "left by the packages"
 echo "built, inspected, installed, tested and removed in a root of $suite"
