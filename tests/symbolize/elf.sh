@@ -110,38 +110,48 @@ for way in zlib zstd; do
 done
 
 # ---- linkage tables
-# check_plt DISASSEMBLER FILE ARGUMENT…: builds FILE from the fixture with these arguments, and checks its linkage
-# table.
+# use_fixture TARGET ARGUMENT…: compiles the fixture, whose object each later check_plt links.
+use_fixture() {
+  target=$1
+  fixture=$work/plt-${*//[^a-z0-9]/_}.o
+  clang-19 -fPIC -O2 "$@" -c -o "$fixture" "$fixtures/elf_fixture.c"
+}
+
+# check_plt DISASSEMBLER FILE ARGUMENT…: links FILE from the fixture with these arguments, and checks its linkage table.
 check_plt() {
   local objdump=$1 file=$2
   shift 2
-  clang-19 -shared -fPIC -O2 -nostdlib "$@" -o "$file" "$fixtures/elf_fixture.c"
+  clang-19 -shared -nostdlib "$target" "$@" -o "$file" "$fixture"
   compare "$file" --plt "$objdump"
 }
 lld=-fuse-ld=lld-19
 for bits in 64 32; do
-  target=--target=x86_64-linux-gnu
-  [[ $bits == 32 ]] && target=--target=i386-linux-gnu
+  triple=x86_64-linux-gnu
+  [[ $bits == 32 ]] && triple=i386-linux-gnu
+  use_fixture --target=$triple
   for linker in "$lld" -fuse-ld=bfd; do
-    check_plt objdump "$work/plt-x86-$bits$linker" "$target" "$linker"
-    check_plt objdump "$work/plt-x86-$bits$linker-now" "$target" "$linker" -Wl,-z,now
+    check_plt objdump "$work/plt-x86-$bits$linker" "$linker"
+    check_plt objdump "$work/plt-x86-$bits$linker-now" "$linker" -Wl,-z,now
   done
-  check_plt objdump "$work/plt-x86-$bits-lld-ibt" "$target" "$lld" -fcf-protection=full -Wl,-z,force-ibt
-  check_plt objdump "$work/plt-x86-$bits-bfd-ibt" "$target" -fuse-ld=bfd -fcf-protection=full -Wl,-z,ibtplt
+  use_fixture --target=$triple -fcf-protection=full
+  check_plt objdump "$work/plt-x86-$bits-lld-ibt" "$lld" -Wl,-z,force-ibt
+  check_plt objdump "$work/plt-x86-$bits-bfd-ibt" -fuse-ld=bfd -Wl,-z,ibtplt
   compare "$work/plt-x86-$bits$lld"
 done
-target=--target=aarch64-linux-gnu
-check_plt llvm-objdump-19 "$work/plt-aarch64-lld" "$target" "$lld"
-check_plt llvm-objdump-19 "$work/plt-aarch64-bti" "$target" "$lld" -mbranch-protection=standard -Wl,-z,force-bti
+use_fixture --target=aarch64-linux-gnu
+check_plt llvm-objdump-19 "$work/plt-aarch64-lld" "$lld"
 compare "$work/plt-aarch64-lld"
 if have aarch64-linux-gnu-ld; then
-  check_plt llvm-objdump-19 "$work/plt-aarch64-bfd" "$target" --ld-path="$(command -v aarch64-linux-gnu-ld)"
+  check_plt llvm-objdump-19 "$work/plt-aarch64-bfd" --ld-path="$(command -v aarch64-linux-gnu-ld)"
 fi
-target=--target=arm-linux-gnueabihf
-check_plt lld-arm "$work/plt-arm-lld" "$target" "$lld"
-check_plt lld-arm "$work/plt-arm-thumb" "$target" "$lld" -mthumb
-compare "$work/plt-arm-thumb"
+use_fixture --target=aarch64-linux-gnu -mbranch-protection=standard
+check_plt llvm-objdump-19 "$work/plt-aarch64-bti" "$lld" -Wl,-z,force-bti
+use_fixture --target=arm-linux-gnueabihf
+check_plt lld-arm "$work/plt-arm-lld" "$lld"
 if have arm-linux-gnueabihf-objdump; then
-  check_plt arm-linux-gnueabihf-objdump "$work/plt-arm-bfd" "$target" --ld-path="$(command -v arm-linux-gnueabihf-ld)"
+  check_plt arm-linux-gnueabihf-objdump "$work/plt-arm-bfd" --ld-path="$(command -v arm-linux-gnueabihf-ld)"
 fi
+use_fixture --target=arm-linux-gnueabihf -mthumb
+check_plt lld-arm "$work/plt-arm-thumb" "$lld"
+compare "$work/plt-arm-thumb"
 verdict
