@@ -17,7 +17,8 @@
 struct search {
     struct uspi_walker *walker;
     struct uspi_code code;
-    struct uspi_copied stack;
+    struct uspi_copied stack; /* bytes NULL: it is read slot by slot */
+    bool past_code;           /* see USPI_RESUMED_PAST_CODE */
     unsigned trials, steps;
 };
 
@@ -27,7 +28,14 @@ static bool reaches_root(struct search *search, const struct uspi_frame_state *f
     struct usp_frame frames[BATCH];
     trial.next = *from;
     trial.stop = USP_STOP_NONE;
-    trial.shortcuts.stack = search->stack;
+    trial.walk.needs_root = true;
+    if (search->past_code) {
+        trial.walk.readers &= USP_READER_TABLES | USP_READER_SIGNAL;
+        trial.readers_first = 0;
+        memset(&trial.shortcuts, 0, sizeof trial.shortcuts);
+    } else {
+        trial.shortcuts.stack = search->stack;
+    }
     search->trials++;
     while (search->steps < TRIAL_STEPS) {
         const uint32_t passed = uspi_walker_run(&trial, frames, BATCH, true);
@@ -48,6 +56,8 @@ static bool make_frame(struct search *search, usp_addr at, uint64_t word, bool w
     uint64_t saved;
     const struct uspi_return_address ra = uspi_judge_return_address(walk, &search->code, word);
     if (ra.credit != USPI_VERIFIED) return false;
+    /* Generated code is called through a pointer, and by code of an image. */
+    if (search->past_code && (ra.callee != 0 || uspi_can_be_generated(walk, ra.pc))) return false;
     memset(frame, 0, sizeof *frame);
     uspi_registers_init(&frame->registers, walk->target.arch);
     frame->low = at + b->slot;
@@ -61,6 +71,7 @@ static bool make_frame(struct search *search, usp_addr at, uint64_t word, bool w
         uspi_set(&frame->registers, b->fp, saved & b->word_mask);
     }
     uspi_set_caller(walk, frame, &ra, USP_FRAME_KIND_RETURN_ADDRESS, USP_FRAME_METHOD_SEARCH);
+    if (search->past_code) frame->flags |= USP_FRAME_UNVERIFIED;
     return true;
 }
 
@@ -68,7 +79,12 @@ static bool find_frame(struct search *search, struct uspi_frame_state *frame) {
     const unsigned slot = search->walker->walk.backend->slot;
     size_t at = (size_t)(-search->stack.from & (slot - 1));
     for (; at + slot <= search->stack.size && search->trials < TRIALS && search->steps < TRIAL_STEPS; at += slot) {
-        const uint64_t word = uspi_le(search->stack.bytes + at, slot);
+        uint64_t word;
+        if (search->stack.bytes != NULL) {
+            word = uspi_le(search->stack.bytes + at, slot);
+        } else if (!uspi_read_slot(&search->walker->walk, search->stack.from + at, &word)) {
+            return false;
+        }
         if (!make_frame(search, search->stack.from + at, word, true, frame)) continue;
         if (reaches_root(search, frame)) return true;
         uspi_forget(&frame->registers, search->walker->walk.backend->fp);
@@ -104,8 +120,18 @@ static enum uspi_resumed choose_stack(const struct uspi_walker *w, struct uspi_c
     return USPI_NOT_RESUMED;
 }
 
+/* Whether the last frame is in generated code whose frames no reader understands. Its stack is searched as far as it is
+ * readable. */
+static bool is_past_code(const struct uspi_walker *w, struct uspi_copied *stack) {
+    if (w->walk.target.os != USP_OS_LINUX || !w->started || !uspi_known(&w->frame.registers, w->walk.backend->pc)) {
+        return false;
+    }
+    *stack = (struct uspi_copied){NULL, w->frame.low, SEARCHED};
+    return uspi_can_be_generated(&w->walk, uspi_lookup_pc(&w->walk, &w->frame));
+}
+
 static bool may_resume(const struct uspi_walker *w) {
-    if (w->shortcuts.parts == NULL) return false;
+    if (w->shortcuts.parts == NULL || w->is_resumed) return false;
     switch (w->stop) {
     case USP_STOP_NONE:
     case USP_STOP_ROOT:
@@ -121,15 +147,17 @@ enum uspi_resumed uspi_walker_resume(struct uspi_walker *w) {
     struct search search = {.walker = w};
     struct uspi_frame_state frame;
     if (!may_resume(w)) return USPI_NOT_RESUMED;
-    const enum uspi_resumed how = choose_stack(w, &search.stack);
+    enum uspi_resumed how = choose_stack(w, &search.stack);
+    if (how == USPI_NOT_RESUMED && is_past_code(w, &search.stack)) how = USPI_RESUMED_PAST_CODE;
     if (how == USPI_NOT_RESUMED) return how;
+    search.past_code = how == USPI_RESUMED_PAST_CODE;
     uspi_code_init(&search.code, w->walk.backend, uspi_code_memory(&w->walk));
     if (!find_frame(&search, &frame)) return USPI_NOT_RESUMED;
     w->next = frame;
     w->stop = USP_STOP_NONE;
     w->stop_address = 0;
-    w->shortcuts.stack = search.stack;
+    if (!search.past_code) w->shortcuts.stack = search.stack;
     /* The walk reaches the root from there. */
-    w->shortcuts.parts = NULL;
+    w->is_resumed = true;
     return how;
 }

@@ -105,6 +105,7 @@ static bool resume(struct uspi_walker *w, struct frame_ring *ring) {
     switch (uspi_walker_resume(w)) {
     case USPI_NOT_RESUMED: return false;
     case USPI_RESUMED_PAST_REGISTERS: return true;
+    case USPI_RESUMED_PAST_CODE:
     case USPI_RESUMED_PAST_GAP: break;
     }
     const uint64_t head = ring->seen < ring->head ? ring->seen : ring->head;

@@ -15,6 +15,7 @@ struct uspi_walker {
     struct uspi_frame_state next;    /* valid while stop is USP_STOP_NONE */
     uint32_t stop;                   /* enum usp_stop_reason */
     uint32_t started;
+    bool is_resumed; /* the walk was resumed (resume.h), which happens once */
     uint64_t steps, step_limit, deadline;
     usp_addr stop_address;
     /* Brent's cycle detection: each frame is compared with a saved one, which is replaced after twice as many steps

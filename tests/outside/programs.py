@@ -680,11 +680,11 @@ PROGRAMS = [
         "guile",
         "Scheme, Guile with JIT",
         "guile --no-auto-compile a.scm",
-        READ_C + ["scm_shell|scm_boot_guile", "^main$"],
+        READ_C + ["scm_shell|scm_boot_guile"],
         debian="guile-3.0",
         files={"a.scm": SCHEME},
         version="guile --version",
-        gap="Guile's generated code has no frame records and uses rbp otherwise",
+        note="Guile's generated code keeps no frame records: unspool leaves its frames out",
     ),
     Program(
         "mojo",

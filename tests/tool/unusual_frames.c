@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A program whose stack is unusual in the way that its argument names. unusual_frames.sh checks it. */
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +84,43 @@ static void run_context(void) {
     swapcontext(&here, &there);
 }
 
+/* What generated code calls, and where it keeps its stack pointer. */
+static struct {
+    void (*function)(void);
+    uint64_t stack;
+} generated;
+
+/* Code without frame records that uses rbp otherwise. Its stack pointer cannot be followed. */
+static const unsigned char code[] = {
+    0x53, 0x55,                               /* push %rbx; push %rbp */
+    0x48, 0x89, 0xfb,                         /* mov %rdi,%rbx */
+    0x48, 0x89, 0xe0, 0x48, 0x0f, 0xc8,       /* mov %rsp,%rax; bswap %rax */
+    0x48, 0x89, 0x43, 0x08,                   /* mov %rax,8(%rbx) */
+    0xbd, 0x01, 0x00, 0x00, 0x00,             /* mov $1,%ebp */
+    0x48, 0x81, 0xec, 0x88, 0x00, 0x00, 0x00, /* sub $0x88,%rsp */
+    0xff, 0x13,                               /* call *(%rbx) */
+    0x48, 0x8b, 0x63, 0x08, 0x48, 0x0f, 0xcc, /* mov 8(%rbx),%rsp; bswap %rsp */
+    0x5d, 0x5b, 0xc3                          /* pop %rbp; pop %rbx; ret */
+};
+
+NOINLINE static void run_generated(void (*volatile function)(void *)) {
+    function(&generated);
+    one = 2;
+}
+
+/* Copies the code to memory of no image, and runs it. */
+static void generate(void) {
+    unsigned char *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) exit(2);
+    memcpy(memory, code, sizeof code);
+    generated.function = innermost;
+    run_generated((void (*)(void *))(uintptr_t)memory);
+}
+
 int main(int argc, char **argv) {
     stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (argc > 1 && strcmp(argv[1], "context") == 0) run_context();
+    if (argc > 1 && strcmp(argv[1], "generated") == 0) generate();
     void *up = argc > 1 && strstr(argv[1], "up") != NULL ? stacks : NULL;
     if (argc > 1 && strstr(argv[1], "thread") != NULL) {
         pthread_t thread;

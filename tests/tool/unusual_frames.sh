@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Checks `unspool stack` of programs whose frames are unusual: a function that does not return lies directly after its
 # call; only .debug_frame describes functions, in the program's file or a separate one; the stack is changed, upward and
-# downward, as call frame information describes, or to one of makecontext.
+# downward, as call frame information describes, or to one of makecontext; generated code keeps no frame records.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -15,6 +15,16 @@ expect() {
   names=$(awk '/^[0-9]+ +[^ ]+ +0x/ { print $4 }' out | tr '\n' ' ')
   [[ " $names" == *" $1 "* ]] || fail "the stack has no $1" "$(<out)"
   out_lacks 'damaged'
+}
+
+# expect_generated: the stack is complete on both sides of a frame of generated code.
+expect_generated() {
+  expect "$chain innermost"
+  out_has ' \[unknown\]$'
+  out_has 'left out'
+  out_has ' run_generated .*\[unverified\]'
+  out_has ' main '
+  out_has 'ends: the outermost frame was reached'
 }
 
 # Each function has a frame and its own name.
@@ -55,6 +65,16 @@ if [[ $(uname -m) == x86_64 ]]; then
     expect "$chain innermost on_stack $step on_stack runs"
     stop
   done
+  # Frames of generated code that no reader understands are left out: live, and in a core.
+  start ./switches generated
+  run 0 stack "$pid"
+  expect_generated
+  if part_needs gdb; then
+    gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+    run 0 stack core
+    expect_generated
+  fi
+  stop
   # The first function of a coroutine is the outermost one: live, and in a core.
   start ./switches context
   run 0 stack "$pid"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the ends of stacks whose outermost function no table calls outermost: those that a program made by hand, and the
- * first one of a process whose C library has no tables for its start (musl). */
+ * first one of a process whose C library has no tables for its start (musl). And stacks that would end in generated code,
+ * whose frames no reader understands. */
+#include "lib/unwind/unwind.h"
 #include "tests/support/golden.h"
 #include "tests/support/suite.h"
 #include "tests/unwind/cfi_builder.h"
@@ -145,9 +147,92 @@ START_TEST(first_stack_elsewhere) {
 }
 END_TEST
 
+/* ---- generated code ---- */
+
+#define OUTSIDE (CODE + 0x2020) /* in generated code: no image has it */
+#define CALLER  (CODE + 0x520)  /* in the function that has called it */
+#define START   (CODE + 0x620)  /* in the outermost function */
+
+enum generated {
+    RESUMED,
+    BY_DIRECT_CALL, /* the word on the stack follows a call of a known function */
+    WITHOUT_ROOT,   /* the walk from there does not reach the root */
+    IN_IMAGE        /* the code is in an image, whose tables do not describe it */
+};
+
+static int tables_of_images(void *context, usp_addr pc, struct usp_unwind_tables *tables) {
+    if (*(const bool *)context && pc >= OUTSIDE - 0x20 && pc < OUTSIDE + 0x20) return USP_OK;
+    return tables_at(context, pc, tables);
+}
+
+/* Makes a stack of INNER, OUTSIDE, CALLER and START. OUTSIDE has words of its own, and a frame pointer that is only a
+ * number. */
+static struct fixture *begin_generated(int i, enum generated how, bool *in_image) {
+    static const uint8_t indirect[] = {0xff, 0xd0};
+    struct fixture *f = begin_stack(i, OUTSIDE);
+    const size_t cie = put_cie(&c, false, 1, "", p->cie);
+    put_fde(&c, cie, CALLER - 0x20, 0x40, "");
+    put_fde(&c, cie, START - 0x20, 0x40, slot == 8 ? "07 10" : "07 08");
+    given.eh_frame.size = c.bytes.size;
+    *in_image = how == IN_IMAGE;
+    f->target.unwind_tables_at = tables_of_images;
+    f->target.context = in_image;
+    image_bytes(&f->memory, OUTSIDE - sizeof indirect, indirect, sizeof indirect);
+    if (how == BY_DIRECT_CALL) {
+        image_bytes(&f->memory, CALLER - p->call_size, p->call, p->call_size);
+    } else {
+        image_bytes(&f->memory, CALLER - sizeof indirect, indirect, sizeof indirect);
+    }
+    image_bytes(&f->memory, START - p->call_size, p->call, p->call_size);
+    const bool has_root = how != WITHOUT_ROOT;
+    WORDS(&f->memory, STACK + 2 * slot, slot, 7, OUTSIDE + 4, 0x1234, CALLER, 0x13, has_root ? START : FIRST, 0x14, 0,
+          0);
+    return f;
+}
+
+/* Walks as a snapshot does, and checks the frames. */
+static void expect_snapshot(struct fixture *f, uint32_t stop, uint32_t n, const usp_addr *expected) {
+    const struct uspi_copied parts[USPI_PARTS] = {{0}};
+    const struct uspi_shortcuts shortcuts = {.parts = parts};
+    ck_assert_int_eq(uspi_unwind(&f->target, &f->registers, false, &shortcuts, &f->options, &f->stack), USP_OK);
+    ck_assert_uint_eq(f->stack.count, n);
+    for (uint32_t i = 0; i < n; i++) ck_assert_uint_eq(f->frames[i].pc, expected[i]);
+    ck_assert_uint_eq(f->stack.stop, stop);
+}
+
+/* A walk that ends in generated code goes on at the frame that has called it, and says that frames are missing. */
+START_TEST(past_generated_code) {
+    bool in_image;
+    struct fixture *f = begin_generated(_i, RESUMED, &in_image);
+    expect_snapshot(f, USP_STOP_ROOT, 4, (const usp_addr[]){INNER, OUTSIDE, CALLER, START});
+    ck_assert_uint_eq(f->frames[1].flags & USP_FRAME_UNVERIFIED, 0);
+    ck_assert_uint_eq(f->frames[2].flags & USP_FRAME_UNVERIFIED, USP_FRAME_UNVERIFIED);
+    ck_assert_uint_eq(f->frames[2].method, USP_FRAME_METHOD_SEARCH);
+    ck_assert_uint_eq(f->frames[3].method, USP_FRAME_METHOD_CFI);
+    ck_assert_uint_eq(f->stack.omitted, 1);
+    ck_assert_uint_eq(f->stack.omitted_at, 2);
+    ck_assert_uint_eq(f->stack.flags & USP_STACK_OMITTED_MORE, USP_STACK_OMITTED_MORE);
+    builder_free(&c.bytes);
+}
+END_TEST
+
+START_TEST(not_past_generated_code) {
+    static const enum generated ways[] = {BY_DIRECT_CALL, WITHOUT_ROOT, IN_IMAGE};
+    for (unsigned k = 0; k < ELEMENTS(ways); k++) {
+        bool in_image;
+        struct fixture *f = begin_generated(_i, ways[k], &in_image);
+        expect_snapshot(f, USP_STOP_FP_MISALIGNED, 2, (const usp_addr[]){INNER, OUTSIDE});
+        ck_assert_uint_eq(f->stack.omitted, 0);
+        builder_free(&c.bytes);
+    }
+}
+END_TEST
+
 int main(void) {
-    TCase *ends = tcase_create("ends");
+    TCase *ends = tcase_create("ends"), *generated = tcase_create("generated");
+    /* x86: only a call that pushes its return address shows where the caller's frame is. */
+    add_loop_tests(generated, 0, 2, past_generated_code, not_past_generated_code);
     add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged, first_stack,
                    first_stack_elsewhere);
-    return run_suite("ends of stacks", ends);
+    return run_suite("ends of stacks", ends, generated);
 }

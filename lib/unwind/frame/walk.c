@@ -11,6 +11,14 @@ bool uspi_read_slot(const struct uspi_walk *walk, usp_addr at, uint64_t *value) 
     return true;
 }
 
+bool uspi_can_be_generated(const struct uspi_walk *walk, usp_addr pc) {
+    const struct usp_target *target = &walk->target;
+    struct usp_unwind_tables tables;
+    memset(&tables, 0, sizeof tables);
+    return target->unwind_tables_at != NULL && uspi_ask_for_image(walk, pc) != USP_ERROR_NOT_FOUND &&
+           target->unwind_tables_at(target->context, pc, &tables) == USP_ERROR_NOT_FOUND;
+}
+
 bool uspi_is_root(const struct usp_target *target, usp_addr pc) {
     for (uint32_t i = 0; i < target->root_count; i++) {
         if (target->roots[i] == pc) return true;

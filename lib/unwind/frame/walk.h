@@ -29,6 +29,7 @@ struct uspi_walk {
     struct usp_unwind_tables tables; /* see uspi_unwind_tables_of */
     usp_addr tables_pc;              /* the address to which `tables` belong; 0: not looked up yet */
     bool has_tables;
+    bool needs_root; /* only what a table or the target states ends the stack, not what return addresses suggest */
     struct uspi_stacks stacks;
 };
 
@@ -84,6 +85,10 @@ static inline int uspi_ask_for_image(const struct uspi_walk *walk, usp_addr pc) 
     if (walk->target.image_at == NULL) return USP_ERROR_ABSENT;
     return walk->target.image_at(walk->target.context, pc, &region);
 }
+
+/* Returns whether an address can be generated code: in no image of those that the target lists, and not known to be
+ * data. */
+bool uspi_can_be_generated(const struct uspi_walk *walk, usp_addr pc);
 
 /* Reads a stack slot of the target, with all of its bits. */
 bool uspi_read_slot(const struct uspi_walk *walk, usp_addr at, uint64_t *value);

@@ -8,8 +8,6 @@
 #include "lib/base/processor.h"
 #include "lib/unwind/readers/readers.h"
 
-#include <string.h>
-
 static bool record_is_top(const struct uspi_walk *walk) {
     return walk->backend->slot == walk->backend->call_push || walk->backend->slot == 4 ||
            walk->target.os == USP_OS_DARWIN;
@@ -19,21 +17,12 @@ static bool record_is_top(const struct uspi_walk *walk) {
  * form, and its interpreter and stubs are in the same few MB. */
 #define GENERATED_MAX ((usp_addr)16 << 20)
 
-/* Whether an address can be generated code: in no image of those that the target lists, and not known to be data. */
-static bool can_be_generated(const struct uspi_walk *walk, usp_addr pc) {
-    const struct usp_target *target = &walk->target;
-    struct usp_unwind_tables tables;
-    memset(&tables, 0, sizeof tables);
-    return target->unwind_tables_at != NULL && uspi_ask_for_image(walk, pc) != USP_ERROR_NOT_FOUND &&
-           target->unwind_tables_at(target->context, pc, &tables) == USP_ERROR_NOT_FOUND;
-}
-
 /* Whether generated code can have written the record: the frame's code and the return address are near each other, and
  * both can be such code. Interpreters push return addresses that follow no call (HotSpot's return entries). */
 static bool is_generated(const struct uspi_evidence *e) {
     const usp_addr pc = uspi_pc_of(e->walk, e->frame), to = e->record_ra.pc;
     return e->record_stop == USP_STOP_RA_NOT_CODE && to - pc + GENERATED_MAX <= 2 * GENERATED_MAX &&
-           can_be_generated(e->walk, pc) && can_be_generated(e->walk, to);
+           uspi_can_be_generated(e->walk, pc) && uspi_can_be_generated(e->walk, to);
 }
 
 void uspi_read_record(struct uspi_evidence *e, struct uspi_candidate *c) {

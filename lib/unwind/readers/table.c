@@ -156,7 +156,7 @@ static bool take_cfa(struct uspi_evidence *e, const struct uspi_rule *rule, usp_
 USPI_APART static bool begins_stack(struct uspi_evidence *e, const struct uspi_rule *rule, usp_addr ra) {
     struct uspi_frame_state there;
     struct uspi_description d;
-    if (e->method != USP_FRAME_METHOD_CFI || rule->signal_frame) return false;
+    if (e->method != USP_FRAME_METHOD_CFI || rule->signal_frame || e->walk->needs_root) return false;
     if (ra == 0) return !e->frame->exact;
     memset(&there, 0, sizeof there);
     uspi_registers_init(&there.registers, e->walk->target.arch);
