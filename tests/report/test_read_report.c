@@ -736,7 +736,7 @@ START_TEST(jetsam) {
         "\"pageSize\":16384},\"largestProcess\":\"App\",\"processes\":[{\"name\":\"mediad\",\"pid\":88,\"rpages\":640,"
         "\"states\":[\"daemon\",\"idle\"]},{\"name\":\"App\",\"pid\":4711,\"rpages\":140000,\"lifetimeMax\":140001,"
         "\"reason\":\"per-process-limit\",\"states\":[\"frontmost\"]}]}\n",
-        "Process:             App\n"
+        "Largest process:     App\n"
         "Hardware Model:      iPhone14,2\n"
         "OS Version:          iPhone OS 17.5.1\n"
         "Event:               memory was low (jetsam)\n"

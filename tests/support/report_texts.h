@@ -475,6 +475,27 @@ static const struct text apple_texts[] = {
      "    @        0x100000600  (unknown)\n"
      "(pid=gcs_server)     @        0x180000700  google::LogMessage::Fail()\n" IMAGES,
      8, 0},
+    /* The same in a log with times. */
+    {"minidump-stackwalk",
+     "2026-01-02T03:04:05.1Z Thread 0 (crashed)\n"
+     "2026-01-02T03:04:05.1Z  0  App + 0x100\n"
+     "2026-01-02T03:04:05.1Z     Found by: given as instruction pointer in context\n"
+     "2026-01-02T03:04:05.1Z  1  App + 0x200\n"
+     "2026-01-02T03:04:05.1Z Loaded modules:\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff  App  ???  (main)  (WARNING: No symbols, App, " ID_16 "0)\n",
+     "2026-01-02T03:04:05.1Z Thread 0 (crashed)\n"
+     "2026-01-02T03:04:05.1Z  0  App!id.App:100! + 0x7\n"
+     "2026-01-02T03:04:05.1Z     Found by: given as instruction pointer in context\n"
+     "2026-01-02T03:04:05.1Z  1  App!id.App:200 + 0x7\n"
+     "2026-01-02T03:04:05.1Z Loaded modules:\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff  App  ???  (main)  (WARNING: No symbols, App, " ID_16 "0)\n",
+     "2026-01-02T03:04:05.1Z Thread 0 (crashed)\n"
+     "2026-01-02T03:04:05.1Z  0  App!App:100! + 0x7\n"
+     "2026-01-02T03:04:05.1Z     Found by: given as instruction pointer in context\n"
+     "2026-01-02T03:04:05.1Z  1  App!App:200 + 0x7\n"
+     "2026-01-02T03:04:05.1Z Loaded modules:\n"
+     "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff  App  ???  (main)  (WARNING: No symbols, App, " ID_16 "0)\n",
+     2, 0},
     /* breakpad src/processor/stackwalk_common.cc, rust-minidump process_state.rs. */
     {"minidump-stackwalk",
      "Operating system: iOS\n"

@@ -60,7 +60,8 @@ bool uspi_model_take_processes(struct uspi_model *model, const struct uspi_json_
     struct uspi_model_part *part = &model->parts[model->part_count - 1];
     part->format = "jetsam";
     uspi_member_uint(&status, USPI_SPAN("pageSize"), &part->page_size);
-    if (!uspi_model_set_field(model, USPI_FIELD_PROCESS, uspi_member_text(&report, USPI_SPAN("largestProcess"))) ||
+    const struct uspi_span largest = uspi_member_text(&report, USPI_SPAN("largestProcess"));
+    if (!uspi_model_set_field(model, USPI_FIELD_LARGEST_PROCESS, largest) ||
         !uspi_model_set_field(model, USPI_FIELD_EVENT, USPI_SPAN("memory was low (jetsam)"))) {
         return false;
     }

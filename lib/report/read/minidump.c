@@ -122,7 +122,6 @@ static bool find_image(struct uspi_span line, struct uspi_read_image *image) {
     return true;
 }
 
-/* "Thread 0 (crashed)", "Thread 1", "Thread 1 name - tid: 42", "Crash reason:  SIGSEGV", "Operating system: iOS" */
 /* Reads " - tid: 4611" at the end of a heading, and cuts it off. Rust's tool writes it. */
 static bool take_thread_id(struct uspi_span *text, struct uspi_heading *heading) {
     static const struct uspi_span label = USPI_SPAN_INIT(" - tid: ");

@@ -400,6 +400,7 @@ static const struct {
 } fields[USPI_FIELD_COUNT] = {
     [USPI_FIELD_PROCESS] = {"process", "Process:"},
     [USPI_FIELD_PROCESS_ID] = {"process_id", "PID:"},
+    [USPI_FIELD_LARGEST_PROCESS] = {"largest_process", "Largest process:"},
     [USPI_FIELD_PATH] = {"path", "Path:"},
     [USPI_FIELD_IDENTIFIER] = {"identifier", "Identifier:"},
     [USPI_FIELD_VERSION] = {"version", "Version:"},

@@ -112,6 +112,7 @@ enum uspi_heading_flags {
 enum uspi_field {
     USPI_FIELD_PROCESS,
     USPI_FIELD_PROCESS_ID,
+    USPI_FIELD_LARGEST_PROCESS, /* of the processes that a report without stacks lists */
     USPI_FIELD_PATH,
     USPI_FIELD_IDENTIFIER,
     USPI_FIELD_VERSION,
