@@ -21,6 +21,17 @@ has_shares() {
   [[ $found -ge 62 && $found -le 88 ]] || fail "three_parts has $found % instead of 75 %" "$(cat "$1")"
 }
 
+# record_until PATTERN FILE ARGUMENT...: records until FILE has the pattern, longer each time. On a busy machine a short
+# recording may have no sample of a thread.
+record_until() {
+  local duration
+  for duration in 0.2 0.8 3; do
+    "$unspool" record --duration "$duration" "${@:3}" >"$work/out" 2>"$work/err" || continue
+    [[ $(zcat -f "$2" | grep -acE -- "$1") -eq 0 ]] || return 0
+  done
+  run 0 record --duration 10 "${@:3}"
+}
+
 # Records a command: its shares, and its status.
 run 7 record --rate 1000 --budget 0 --cpu --format folded -o "$work/shares.txt" -- "$shares" 600 7
 has_shares "$work/shares.txt"
@@ -54,12 +65,14 @@ END
 start "$shares" 0 0
 sampled=$pid
 for file in p.txt p.folded p.pb.gz p.speedscope.json p.firefox.json p.json p.svg p.otlp; do
-  run 0 record --duration 0.2 --budget 0 --native-ids -o "$work/$file" "$sampled"
+  pattern=three_parts
+  [[ $file != p.folded ]] || pattern='^sleeper'
+  record_until "$pattern" "$work/$file" --budget 0 --native-ids -o "$work/$file" "$sampled"
   [[ ! -s $work/out ]] || fail "$file: output: $(cat "$work/out")"
 done
 grep -q '^Analysis of sampling shares' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
 grep -qE ' three_parts  \(in shares\).*\]  shares\.c:[0-9]+' "$work/p.txt" || fail "the tree: $(cat "$work/p.txt")"
-run 0 record --duration 0.2 --budget 0 --no-lines "$sampled"
+record_until three_parts "$work/out" --budget 0 --no-lines "$sampled"
 out_has '  three_parts  \(in shares\)'
 out_lacks 'shares\.c:[0-9]'
 run 2 record --lines --no-lines "$sampled"
@@ -82,11 +95,11 @@ END
 
 # One thread, selected by name and by id.
 for threads in 'slee*' "$sleeper"; do
-  run 0 record --duration 0.2 --threads "$threads" --format folded "$sampled"
+  record_until '^sleeper;' "$work/out" --threads "$threads" --format folded "$sampled"
   out_has '^sleeper;'
   out_lacks '^shares'
 done
-run 0 record --duration 0.2 --threads main --merge "$sampled"
+record_until ' main|__libc_start' "$work/out" --threads main --merge "$sampled"
 out_has '^    [0-9]+ .*main|^    [0-9]+ __libc_start'
 out_lacks 'Thread_'
 
@@ -125,9 +138,10 @@ stop_process "$sampled"
 
 # Threads that begin and end.
 start "$stuck" churn
-run 0 record --duration 0.4 --rate 1000 --budget 0 --format folded -o "$work/churn" "$pid"
+changes='; [0-9]+ threads appeared; [0-9]+ threads ended'
+record_until "$changes" "$work/err" --rate 1000 --budget 0 --format folded -o "$work/churn" "$pid"
 stop
-err_has '; [0-9]+ threads appeared; [0-9]+ threads ended'
+err_has "$changes"
 
 # Code that is loaded later has names: another program, and a library.
 run 0 record --cpu --rate 500 --budget 0 --format folded -- sh -c "sleep 0.2; exec '$shares' 900 0"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """recorded.py SIGNAL OUTPUT COMMAND...: runs a command whose standard error is a pseudo-terminal, sends it a signal when its progress
-tells of samples, and prints what came there; its standard output goes to the file OUTPUT. Ends with the command's status."""
+tells of samples of two threads, and prints what came there; its standard output goes to the file OUTPUT. Ends with the command's status."""
 import os
 import pty
 import re
@@ -31,7 +31,7 @@ def main():
         if not data:
             break
         said += data
-        if not is_sent and re.search(rb"[1-9][0-9]* samples of [1-9][0-9]* threads, [0-9.]+ s, [0-9.]+ %", said):
+        if not is_sent and re.search(rb"[1-9][0-9]* samples of ([2-9]|[1-9][0-9]+) threads, [0-9.]+ s, [0-9.]+ %", said):
             command.send_signal(wanted)
             is_sent = True
     sys.stdout.buffer.write(said)
