@@ -9,6 +9,7 @@
 #include "tools/log_jobs.h"
 
 #include "lib/base/array.h"
+#include "lib/base/bisect.h"
 #include "tools/command.h"
 #include "tools/temporary.h"
 
@@ -143,22 +144,10 @@ static void stop(struct worker *worker) {
 
 /* ---- what is shown ---- */
 
-static int compare_said(const void *a, const void *b) {
-    const char *const *x = a, *const *y = b;
-    return strcmp(*x, *y);
-}
-
 /* Whether a message about a build has not appeared. Takes ownership of the text. */
 static bool is_new(struct log_pool *pool, char *text) {
-    size_t low = 0, high = pool->said_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (compare_said(&pool->said[middle], &(const char *){text}) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    USPI_FIRST(low, 0, pool->said_count, strcmp(pool->said[low], text) >= 0);
     const bool is_known = low < pool->said_count && strcmp(pool->said[low], text) == 0;
     if (is_known || !uspi_room_for(&pool->said, &pool->said_capacity, pool->said_count, 1, sizeof *pool->said)) {
         free(text);

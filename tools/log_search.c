@@ -3,6 +3,7 @@
 #include "tools/log_search.h"
 
 #include "lib/base/array.h"
+#include "lib/base/bisect.h"
 #include "tools/command.h"
 #include "tools/fetch.h"
 #include "tools/layouts.h"
@@ -410,15 +411,8 @@ size_t log_search_laid(struct log_search *search, const uint8_t *id, size_t id_s
 
 size_t log_search_build(struct log_search *search, const uint8_t *id, size_t id_size, const struct log_file **files) {
     walk(search);
-    size_t low = 0, high = search->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_ids(&search->files[middle], id, id_size) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low, high;
+    USPI_FIRST(low, 0, search->count, compare_ids(&search->files[low], id, id_size) >= 0);
     for (high = low; high < search->count && compare_ids(&search->files[high], id, id_size) == 0;) high++;
     *files = high > low ? &search->files[low] : NULL;
     return high - low;
@@ -432,15 +426,8 @@ const struct log_file *log_search_get(struct log_search *search, size_t i) {
 size_t log_search_names(struct log_search *search, struct uspi_span name, const struct log_file **files, size_t most) {
     walk(search);
     size_t width = name.length == LOG_IMAGE_WIDTH ? LOG_IMAGE_WIDTH : SIZE_MAX;
-    size_t low = 0, high = search->count, builds = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_name(search->by_name[middle], name, width) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low, builds = 0;
+    USPI_FIRST(low, 0, search->count, compare_name(search->by_name[low], name, width) >= 0);
     const struct log_file *last = NULL;
     for (; low < search->count && compare_name(search->by_name[low], name, width) == 0; low++) {
         const struct log_file *next = search->by_name[low];

@@ -4,6 +4,8 @@
  * are searched for at first; all are listed after that. */
 #include "lib/crash/kit.h"
 
+#include "lib/base/bisect.h"
+
 void uspi_crash_forget_images(struct uspi_crash_kit *kit) {
     memset(kit->has_tables, 0, kit->image_count * sizeof *kit->has_tables);
     kit->image_count = kit->paths_used = 0;
@@ -12,16 +14,9 @@ void uspi_crash_forget_images(struct uspi_crash_kit *kit) {
 
 /* Returns the number of the first image above an address. */
 static size_t first_above(const struct uspi_crash_kit *kit, usp_addr address) {
-    size_t low = 0, high = kit->image_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (kit->images[middle].load_address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    size_t i;
+    USPI_FIRST(i, 0, kit->image_count, kit->images[i].load_address > address);
+    return i;
 }
 
 void uspi_crash_hide_home(char *path, size_t size) {

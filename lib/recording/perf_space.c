@@ -3,6 +3,7 @@
 #include "lib/recording/perf_space.h"
 
 #include "lib/base/array.h"
+#include "lib/base/bisect.h"
 #include "lib/base/hash.h"
 #include "lib/recording/perf_images.h"
 
@@ -97,16 +98,9 @@ static void note_change(struct uspi_perf_spaces *spaces, struct uspi_perf_proces
 
 /* Returns the index of the first map that ends after `low`. */
 static size_t find_map(const struct uspi_perf_maps *maps, usp_addr low) {
-    size_t first = 0, end = maps->count;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        if (maps->all[middle].high <= low) {
-            first = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    return first;
+    size_t i;
+    USPI_FIRST(i, 0, maps->count, maps->all[i].high > low);
+    return i;
 }
 
 static bool has_any(const struct uspi_perf_maps *maps, usp_addr low, usp_addr high) {
