@@ -84,6 +84,9 @@ static void read_frames(const struct uspi_go_table *table) {
         const struct uspi_backend *b = uspi_backend_find(archs[i % 4]);
         const usp_addr pc = start + i;
         (void)uspi_go_ends_goroutine(table, pc);
+        const struct uspi_go_switch s = uspi_go_describe_switch(table, b, pc, &entry);
+        if (s.way != USPI_GO_NOWHERE && (entry.rule.cfa.kind != USPI_GIVEN || s.cfa < 0 || s.cfa % b->word != 0))
+            abort();
         if (uspi_go_describe(table, b, pc, i % 8 < 4, &entry, &is_top) != USPI_DESCRIBED) continue;
         const struct uspi_location *cfa = &entry.rule.cfa;
         if (cfa->kind != USPI_REGISTER || cfa->base != b->sp || cfa->offset < 0 || cfa->offset % b->word != 0) abort();

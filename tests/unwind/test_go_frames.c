@@ -288,12 +288,26 @@ START_TEST(endless_lists) {
 }
 END_TEST
 
+static struct uspi_go_switch describe_switch(const struct processor *p, usp_addr pc, struct uspi_table_entry *entry) {
+    const struct uspi_source source = {.name = "table", .base = table.bytes};
+    struct uspi_go_table opened;
+    if (uspi_go_table_open(&opened, (struct uspi_bytes){&source, 0, table.size}) != USP_OK) {
+        return (struct uspi_go_switch){.way = USPI_GO_NOWHERE};
+    }
+    return uspi_go_describe_switch(&opened, uspi_backend_find(p->arch), pc, entry);
+}
+
 /* Checks that every rule is a valid one, whatever the table's bytes are. */
 static void check_rules(const struct processor *p) {
     const struct uspi_backend *b = uspi_backend_find(p->arch);
     struct uspi_table_entry entry;
     bool is_top;
     for (usp_addr pc = TEXT; pc < AT(FUNCTIONS); pc += 5) {
+        const struct uspi_go_switch s = describe_switch(p, pc, &entry);
+        if (s.way != USPI_GO_NOWHERE) {
+            ck_assert(entry.rule.cfa.kind == USPI_GIVEN && s.cfa >= 0 && s.cfa % (int32_t)b->word == 0);
+            ck_assert(entry.start <= pc && pc < entry.end && s.record % (int32_t)b->word == 0);
+        }
         if (describe(p, pc, (pc & 1) != 0, &entry, &is_top) != USPI_DESCRIBED) continue;
         ck_assert(entry.rule.cfa.kind == USPI_REGISTER && entry.rule.cfa.base == b->sp && entry.rule.cfa.offset >= 0);
         ck_assert_uint_eq((unsigned)entry.rule.cfa.offset % b->word, 0);
