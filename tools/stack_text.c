@@ -256,6 +256,23 @@ static int put_tasks(const struct page *page) {
     return status;
 }
 
+/* Writes the stack that threw the exception by which the program ended. */
+static int put_exception(const struct page *page) {
+    const struct usp_stack *stack = usp_snapshot_exception(page->report->snapshot);
+    if (stack == NULL) return USP_OK;
+    fputc('\n', page->out);
+    put_colour(page->out, page->colours, COLOUR_HEADING);
+    fputs("Exception, thrown in", page->out);
+    put_colour(page->out, page->colours, COLOUR_NONE);
+    fputc('\n', page->out);
+    const int status = stack_repeat_write(page->repeat, stack, &page->report->format, page->out);
+    if (stack->omitted == 0) return status;
+    begin_note(page, COLOUR_WARNING);
+    fprintf(page->out, "%" PRIu64 " outer frames were left out", stack->omitted);
+    end_note(page);
+    return status;
+}
+
 int stack_write_text(const struct stack_report *report, FILE *out) {
     struct stack_repeat repeat = {.oldest = 0};
     struct page page = {report, usp_snapshot_get_info(report->snapshot), out, colours_wanted(out), &repeat};
@@ -264,6 +281,7 @@ int stack_write_text(const struct stack_report *report, FILE *out) {
     put_notes(&page, report->snapshot);
     /* Finding names may take a while. */
     fflush(out);
+    status = put_exception(&page);
     const struct usp_snapshot_thread *thread;
     for (size_t i = 0; status == USP_OK && (thread = usp_snapshot_get_thread(report->snapshot, i)) != NULL; i++) {
         put_heading(&page, thread);

@@ -74,7 +74,9 @@ USP_CLASS
 @interface USPCrashReporter : NSObject
 
 /* Records from now on the crashes of this process (usp_crash_install). The directory belongs to this program alone; the
- * last folder of its path is created.
+ * last folder of its path is created. An NSException that no code catches is in the report of the abort that follows,
+ * with name, reason and the stack that threw it. For that it sets Foundation's handler of uncaught exceptions, which
+ * calls the one that was set before.
  *   options  NULL: the defaults. Its field `directory` is ignored.
  * NO: `error` says why, such as USP_ERROR_UNSUPPORTED on systems without crash reports, or USP_ERROR_BUSY when it was
  * started before. */
@@ -82,7 +84,8 @@ USP_CLASS
                    options:(const struct usp_crash_options *USP_NULLABLE)options
                      error:(NSError *USP_NULLABLE *USP_NULLABLE)error;
 
-/* Ends recording, and notes that this run has ended without a crash. */
+/* Ends recording, notes that this run has ended without a crash, and restores Foundation's handler if ours is still
+ * set. */
 + (void)stop;
 
 /* Sets the value of a key, which a report will contain (usp_crash_set). nil removes the key. Returns NO when there are

@@ -77,6 +77,16 @@ USP_API int usp_crash_set(const char *key, const char *value);
  * being written to the same place. Async-signal-safe, thread-safe. */
 USP_API int usp_crash_note(const char *text);
 
+/* Notes the exception of a language that the calling thread has thrown and that no code catches. If the thread then
+ * crashes, normally by abort, the report contains it: "KIND: TEXT" among its messages, and the stack of the throw
+ * (usp_snapshot_exception). USPCrashReporter does this for NSException. The last exception of all threads counts.
+ *   kind    "NSException", cut at 31 bytes; NULL: there is no exception, it was caught
+ *   text    its name and reason, cut at 1,023 bytes
+ *   frames  the return addresses of the stack that threw it, innermost first; the first 512 are kept. May be NULL with 0
+ * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NOT_PREPARED when the kit is not installed, USP_ERROR_BUSY when another
+ * thread calls it, or the code that this handler interrupts. Async-signal-safe, thread-safe. */
+USP_API int usp_crash_set_exception(const char *kind, const char *text, const usp_addr *frames, size_t count);
+
 /* ---- at the next start ---- */
 
 /* How a run ended. Only the first three are certain; the others are guesses by the evidence that there is. */
@@ -124,7 +134,7 @@ struct usp_crash_report {
 USP_API int usp_crash_list(const char *directory, struct usp_crash_report *reports, size_t capacity, size_t *count);
 
 /* Opens a report as a snapshot; otherwise as usp_snapshot_open_raw (raw.h). usp_snapshot_get_info has the cause,
- * usp_snapshot_get_note the keys, breadcrumbs and the callback's text. Not async-signal-safe. */
+ * usp_snapshot_get_note the keys, breadcrumbs and the callback's text, usp_snapshot_exception an exception's stack. Not async-signal-safe. */
 USP_API int usp_crash_open(const char *directory, const char *name, struct usp_snapshot **snapshot, char *error,
                            size_t error_size);
 

@@ -198,7 +198,8 @@ enum usp_snapshot_note_kind {
     USP_NOTE_BREADCRUMB = 2, /* what the program did, oldest first (usp_crash_note) */
     USP_NOTE_CALLBACK = 3,   /* what the program's callback wrote after the crash */
     USP_NOTE_RECORDER = 4,   /* what the recorder says about the report, such as threads that are missing */
-    USP_NOTE_MESSAGE = 5     /* what the C library, or C++, says about the crash; `key` names which message it is */
+    USP_NOTE_MESSAGE =
+        5 /* what the C library, C++ or an exception says about the crash; `key` names which message it is */
 };
 
 /* A text in a crash report. */
@@ -213,6 +214,11 @@ struct usp_snapshot_note {
 /* Returns note i of a crash report (crash.h), NULL past the last. Valid until the snapshot is freed. Async-signal-safe,
  * thread-safe. */
 USP_API const struct usp_snapshot_note *usp_snapshot_get_note(const struct usp_snapshot *snapshot, size_t i);
+
+/* Returns the stack that threw the exception by which the program of a crash report ended (usp_crash_set_exception), NULL
+ * if there is none. Its frames are return addresses. The thread's own stack, which ends in the crash, is another one.
+ * Valid until the snapshot is freed. Async-signal-safe, thread-safe. */
+USP_API const struct usp_stack *usp_snapshot_exception(const struct usp_snapshot *snapshot);
 
 /* Returns message i for users, NULL past the last. Each is a sentence about a file or thread that was refused or
  * missing. Valid until the snapshot is freed. Async-signal-safe, thread-safe. */

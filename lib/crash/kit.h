@@ -14,6 +14,7 @@
 #define USPI_CRASH_NAME     48u
 #define USPI_CRASH_VALUES   64u
 #define USPI_CRASH_CRUMBS   64u
+#define USPI_CRASH_FRAMES   512u /* of an exception */
 #define USPI_CRASH_IMAGES   4096u
 #define USPI_CRASH_PATHS    ((size_t)1 << 20) /* bytes of all images' paths */
 #define USPI_CRASH_PAGES    512u
@@ -29,6 +30,16 @@ struct uspi_crash_crumb {
     _Atomic(uint32_t) version;
     uint64_t time;
     char text[120];
+};
+
+/* An exception that no code catches. The version is as above. */
+struct uspi_crash_exception {
+    _Atomic(uint32_t) version;
+    uint32_t count;  /* frames */
+    uint64_t thread; /* which threw it; 0: there is none */
+    uint64_t total;  /* frames of its stack */
+    char kind[32], text[1024];
+    usp_addr frames[USPI_CRASH_FRAMES];
 };
 
 /* Addresses of what the C library and C++ have about a crash; 0: not found. */
@@ -51,6 +62,7 @@ struct uspi_crash_kit {
     struct uspi_crash_value values[USPI_CRASH_VALUES];
     struct uspi_crash_crumb crumbs[USPI_CRASH_CRUMBS];
     _Atomic(uint32_t) next_crumb;
+    struct uspi_crash_exception exception;
 
     /* The report. The crashed thread alone uses the rest. */
     char open_path[USPI_CRASH_PATH + USPI_CRASH_NAME], report_path[USPI_CRASH_PATH + USPI_CRASH_NAME];

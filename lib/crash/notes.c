@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Values and breadcrumbs that the program sets for a report: fixed memory, without locks. */
+/* Values, breadcrumbs and an exception that the program sets for a report: fixed memory, without locks. */
 #include "lib/crash/kit.h"
+
+#include "arch/host.h"
+
+#include <unspool/capture.h>
 
 /* How often a writer tries again while another one writes the same entry. */
 #define TRIES 1000u
@@ -61,5 +65,23 @@ int usp_crash_note(const char *text) {
     crumb->time = uspi_os_wall_clock();
     copy_cut(crumb->text, sizeof crumb->text, text);
     end_writing(&crumb->version);
+    return USP_OK;
+}
+
+int usp_crash_set_exception(const char *kind, const char *text, const usp_addr *frames, size_t count) {
+    struct uspi_crash_kit *kit = uspi_os_crash_context();
+    struct usp_thread self = {0, 0};
+    if (kind != NULL && (text == NULL || (frames == NULL && count > 0))) return USP_ERROR_ARGUMENT;
+    if (kit == NULL) return USP_ERROR_NOT_PREPARED;
+    if (kind != NULL && usp_thread_self(&self) != USP_OK) return USP_ERROR_SYSTEM;
+    struct uspi_crash_exception *e = &kit->exception;
+    if (!begin_writing(&e->version)) return USP_ERROR_BUSY;
+    e->thread = self.id;
+    e->total = kind != NULL ? count : 0;
+    e->count = (uint32_t)(e->total < USPI_CRASH_FRAMES ? e->total : USPI_CRASH_FRAMES);
+    copy_cut(e->kind, sizeof e->kind, kind != NULL ? kind : "");
+    copy_cut(e->text, sizeof e->text, kind != NULL ? text : "");
+    for (uint32_t i = 0; i < e->count; i++) e->frames[i] = frames[i] & ~(usp_addr)uspi_host_signature_bits();
+    end_writing(&e->version);
     return USP_OK;
 }

@@ -75,6 +75,15 @@ static void put_notes(struct uspi_crash_kit *kit) {
     }
 }
 
+/* Puts the exception of the crashed thread. Another thread's has not ended the program. An entry that is being written is
+ * that of another thread, or of a thread that crashed in doing so. */
+static void put_exception(struct uspi_crash_kit *kit, uint64_t thread) {
+    const struct uspi_crash_exception *e = &kit->exception;
+    if (atomic_load(&e->version) % 2 != 0 || e->thread == 0 || e->thread != thread) return;
+    put_note(kit, USP_NOTE_MESSAGE, 0, e->kind, e->text);
+    if (e->count > 0) uspi_raw_put_exception(&kit->sink, e->thread, e->frames, e->count, e->total);
+}
+
 /* ---- images ---- */
 
 static void find_images(struct uspi_crash_kit *kit, struct uspi_raw_crash *crash) {
@@ -234,6 +243,7 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     put_process(kit, crash);
     uspi_raw_put_crash(&kit->sink, &what);
     put_notes(kit);
+    put_exception(kit, crash->thread);
     put_crashed_thread(kit, crash, &copy);
     uspi_crash_forget_pages(kit);
     uspi_crash_forget_images(kit);

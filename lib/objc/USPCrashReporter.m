@@ -164,6 +164,68 @@ static BOOL succeeded(int status, const char *sentence, NSError **error) {
 
 @end
 
+/* ---- exceptions that no code catches ---- */
+
+#define FRAMES_MAX 512u /* as many as usp_crash_set_exception keeps */
+
+/* The handler before ours. Foundation's handlers have no context, so it is static. gcc has no _Atomic in Objective-C. */
+static NSUncaughtExceptionHandler *earlier_handler;
+
+static NSUncaughtExceptionHandler *replace_earlier(NSUncaughtExceptionHandler *handler) {
+    return __atomic_exchange_n(&earlier_handler, handler, __ATOMIC_SEQ_CST);
+}
+
+/* Returns the name and the reason in one text, or the name alone. */
+static NSString *describe(NSException *exception) {
+    NSString *reason = nil;
+    @try {
+        reason = [exception reason];
+    } @catch (...) {}
+    return reason != nil ? [NSString stringWithFormat:@"%@: %@", [exception name], reason] : [exception name];
+}
+
+/* Apple's addresses are numbers, GNUstep's are pointers. */
+static size_t take_frames(NSException *exception, usp_addr frames[FRAMES_MAX]) {
+    NSArray *addresses = [exception callStackReturnAddresses];
+    size_t count = (size_t)[addresses count];
+    if (count > FRAMES_MAX) count = FRAMES_MAX;
+    for (size_t i = 0; i < count; i++) {
+        id address = [addresses objectAtIndex:i];
+        frames[i] = [address isKindOfClass:[NSNumber class]] ? (usp_addr)[address unsignedLongLongValue]
+                                                             : (usp_addr)(uintptr_t)[address pointerValue];
+    }
+    return count;
+}
+
+/* Foundation calls this on the thread that has thrown the exception, and then ends the process. */
+static void note_exception(NSException *exception) {
+    USPI_POOL_BEGIN
+    usp_addr frames[FRAMES_MAX];
+    /* Its methods may be the program's. An exception that they throw would lead here again. */
+    @try {
+        const BOOL is_exception = [exception isKindOfClass:[NSException class]];
+        NSString *text = is_exception ? describe(exception) : [exception description];
+        const size_t count = is_exception ? take_frames(exception, frames) : 0;
+        (void)usp_crash_set_exception("NSException", text != nil ? [text UTF8String] : "", frames, count);
+    } @catch (...) {}
+    USPI_POOL_END
+    /* Taken, so that a handler that calls ours is not called in a circle. */
+    NSUncaughtExceptionHandler *earlier = replace_earlier(NULL);
+    if (earlier != NULL) earlier(exception);
+}
+
+static void begin_exceptions(void) {
+    NSUncaughtExceptionHandler *now = NSGetUncaughtExceptionHandler();
+    if (now == note_exception) return;
+    (void)replace_earlier(now);
+    NSSetUncaughtExceptionHandler(note_exception);
+}
+
+/* Leaves a handler that was installed later in place: it may call ours, which then only calls the earlier one. */
+static void end_exceptions(void) {
+    if (NSGetUncaughtExceptionHandler() == note_exception) NSSetUncaughtExceptionHandler(replace_earlier(NULL));
+}
+
 @implementation USPCrashReporter
 
 + (BOOL)startWithDirectory:(NSString *)directory
@@ -175,10 +237,13 @@ static BOOL succeeded(int status, const char *sentence, NSError **error) {
     if (options != NULL) memcpy(&own, options, options->size < sizeof own ? options->size : sizeof own);
     own.size = sizeof own;
     own.directory = [directory fileSystemRepresentation];
-    return succeeded(usp_crash_install(&own), NULL, error);
+    if (!succeeded(usp_crash_install(&own), NULL, error)) return NO;
+    begin_exceptions();
+    return YES;
 }
 
 + (void)stop {
+    end_exceptions();
     usp_crash_uninstall();
 }
 

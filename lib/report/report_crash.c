@@ -267,10 +267,20 @@ static void put_images(struct uspi_report *report) {
     }
 }
 
+/* Writes the stack that threw the exception, under Apple's heading. */
+static void put_last_exception(struct uspi_report *report) {
+    const struct usp_stack *stack = usp_snapshot_exception(report->snapshot);
+    if (stack == NULL) return;
+    uspi_put_string(&report->text, "Last Exception Backtrace:\n");
+    uspi_report_frames(report, USP_FORMAT_CRASH_REPORT, stack);
+    uspi_put(&report->text, "\n", 1);
+}
+
 void uspi_report_crash(struct uspi_report *report) {
     const struct usp_snapshot_thread *thread;
     if (report->only == NULL) put_header(report);
     if (report->only == NULL) put_information(report);
+    if (report->only == NULL) put_last_exception(report);
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_thread(report, i, thread);
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_registers(report, i, thread);
     if (report->images != NULL) put_images(report);

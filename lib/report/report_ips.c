@@ -270,6 +270,15 @@ static void put_frames(struct ips *ips, const struct usp_stack *stack) {
     }
 }
 
+/* Writes the stack that threw the exception, if there is one. */
+static void put_last_exception(struct ips *ips) {
+    const struct usp_stack *stack = usp_snapshot_exception(ips->report->snapshot);
+    if (stack == NULL) return;
+    uspi_json_begin_array(&ips->json, "lastExceptionBacktrace");
+    put_frames(ips, stack);
+    uspi_json_end_array(&ips->json);
+}
+
 static void put_value(struct uspi_json *json, const char *key, uint64_t value) {
     uspi_json_begin_object(json, key);
     uspi_json_number(json, "value", value);
@@ -365,6 +374,7 @@ void uspi_report_ips(struct uspi_report *report) {
     put_process(&ips);
     put_cause(&ips);
     put_information(&ips);
+    put_last_exception(&ips);
     uspi_json_begin_array(&ips.json, "threads");
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_thread(&ips, thread);
     uspi_json_end_array(&ips.json);

@@ -175,10 +175,14 @@ static void put_registers(struct uspi_json *json, const struct usp_registers *re
     uspi_json_end_object(json);
 }
 
-static void put_stack(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack) {
+static void put_frames(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack) {
     uspi_json_begin_array(json, "frames");
     for (uint32_t i = 0; i < stack->physical; i++) put_frame(json, report, stack, i);
     uspi_json_end_array(json);
+}
+
+static void put_stack(struct uspi_json *json, const struct uspi_report *report, const struct usp_stack *stack) {
+    put_frames(json, report, stack);
     uspi_json_string(json, "ends", usp_stop_reason_string(stack->stop));
     uspi_json_address(json, "ends_at", stack->stop_address);
     uspi_json_number(json, "omitted", stack->omitted);
@@ -292,6 +296,16 @@ static void put_notes(struct uspi_json *json, const struct usp_snapshot *snapsho
     uspi_json_end_array(json);
 }
 
+/* Writes the stack that threw the exception, if there is one. */
+static void put_exception(struct uspi_json *json, const struct uspi_report *report) {
+    const struct usp_stack *stack = usp_snapshot_exception(report->snapshot);
+    if (stack == NULL) return;
+    uspi_json_begin_object(json, "exception");
+    put_frames(json, report, stack);
+    uspi_json_number(json, "omitted", stack->omitted);
+    uspi_json_end_object(json);
+}
+
 void uspi_report_json(struct uspi_report *report) {
     struct uspi_json json = {.out = &report->text};
     uspi_json_begin_object(&json, NULL);
@@ -304,6 +318,7 @@ void uspi_report_json(struct uspi_report *report) {
     }
     uspi_json_end_array(&json);
     put_notes(&json, report->snapshot);
+    put_exception(&json, report);
     put_images(&json, report->images);
     uspi_json_begin_array(&json, "threads");
     const struct usp_snapshot_thread *thread;

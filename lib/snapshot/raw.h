@@ -32,7 +32,8 @@ enum uspi_raw_type {
     USPI_RAW_QUEUE = 8,
     USPI_RAW_LOCK = 9,
     USPI_RAW_CRASH = 10,
-    USPI_RAW_NOTE = 11
+    USPI_RAW_NOTE = 11,
+    USPI_RAW_EXCEPTION = 12
 };
 
 /* Sizes of the fixed parts of payloads in bytes. Strings, registers and frames follow them. Later versions may append
@@ -49,6 +50,7 @@ enum uspi_raw_type {
 #define USPI_RAW_LOCK_SIZE      24u
 #define USPI_RAW_CRASH_SIZE     64u
 #define USPI_RAW_NOTE_SIZE      24u
+#define USPI_RAW_EXCEPTION_SIZE 24u
 
 enum uspi_raw_crash_flags {
     USPI_RAW_CRASH_ADDRESS = 1, /* fault_address is valid */
@@ -74,6 +76,8 @@ enum uspi_raw_lock_flags {
 
 /* Maximum number of frames in a record: a file that is cut off loses at most this many frames that were written. */
 #define USPI_RAW_FRAMES_MAX 32u
+/* The same of an exception's record. */
+#define USPI_RAW_EXCEPTION_MAX 65535u
 
 /* A capture that is being written (raw_write.c). Each record is passed to `write` before the next one begins. */
 struct uspi_raw_sink {
@@ -104,6 +108,10 @@ void uspi_raw_put_registers(struct uspi_raw_sink *sink, const struct usp_registe
 void uspi_raw_put_stack(struct uspi_raw_sink *sink, const struct usp_stack *stack);
 void uspi_raw_put_crash(struct uspi_raw_sink *sink, const struct uspi_raw_crash *crash);
 void uspi_raw_put_note(struct uspi_raw_sink *sink, const struct usp_snapshot_note *note);
+/*   thread  which threw it
+ *   frames  return addresses, `count` of `total` */
+void uspi_raw_put_exception(struct uspi_raw_sink *sink, uint64_t thread, const usp_addr *frames, uint32_t count,
+                            uint64_t total);
 void uspi_raw_end(struct uspi_raw_sink *sink);
 
 /* Reads a capture from bytes (raw_read.c); otherwise like usp_snapshot_open_raw. */

@@ -44,6 +44,7 @@ struct reading {
     struct usp_snapshot_note *notes;
     size_t note_count, note_capacity;
     struct uspi_raw_crash *crash; /* NULL: no such record */
+    struct usp_stack *exception;  /* with its frames in one allocation; NULL: no such record */
 };
 
 /* One record, its checksum verified. */
@@ -316,6 +317,33 @@ static int read_note(struct reading *r, const struct record *record) {
     return USP_OK;
 }
 
+/* The addresses are call sites of one stack. Frames that the writer left out are the outermost ones. */
+static int read_exception(struct reading *r, const struct record *record) {
+    uint64_t v[4], address;
+    int status = load_all(r, record, "8844", v);
+    if (status != USP_OK) return status;
+    const size_t count = (size_t)v[2];
+    struct uspi_bytes part;
+    status = uspi_bytes_sub(record->payload, USPI_RAW_EXCEPTION_SIZE, v[2] * 8, "exception", &part, r->error);
+    if (status != USP_OK) return status;
+    if (v[2] > USPI_RAW_EXCEPTION_MAX || v[1] < v[2]) return malformed(r, record, "a wrong number of frames");
+    if (r->exception != NULL) return malformed(r, record, "a second exception");
+    if (r->only_thread != 0 && r->only_thread != v[0]) return USP_OK;
+    struct usp_stack *stack = calloc(1, sizeof *stack + count * sizeof *stack->frames);
+    if (stack == NULL) return USP_ERROR_NO_MEMORY;
+    r->exception = stack;
+    usp_stack_init(stack, (struct usp_frame *)(stack + 1), (uint32_t)count);
+    stack->arch = r->info.arch;
+    for (; stack->count < count && status == USP_OK; stack->count++) {
+        status = load(r, record, USPI_RAW_EXCEPTION_SIZE + (uint64_t)stack->count * 8, 8, &address);
+        stack->frames[stack->count] = (struct usp_frame){.pc = address, .kind = USP_FRAME_KIND_RETURN_ADDRESS};
+    }
+    stack->physical = stack->count;
+    stack->omitted = v[1] - v[2];
+    stack->omitted_at = stack->extended = stack->async_join = USP_NO_INDEX;
+    return status;
+}
+
 static int read_record(struct reading *r, const struct record *record) {
     struct raw_thread *raw = r->thread_count > 0 ? &r->threads[r->thread_count - 1] : NULL;
     bool is_of_thread = (record->type >= USPI_RAW_REGISTERS && record->type <= USPI_RAW_FRAMES) ||
@@ -334,6 +362,7 @@ static int read_record(struct reading *r, const struct record *record) {
     case USPI_RAW_FRAMES: return read_frames(r, record, raw);
     case USPI_RAW_CRASH: return read_crash(r, record);
     case USPI_RAW_NOTE: return read_note(r, record);
+    case USPI_RAW_EXCEPTION: return read_exception(r, record);
     case USPI_RAW_END: r->has_end = true; return USP_OK;
     default: return USP_OK; /* a record type of a later version */
     }
@@ -552,6 +581,8 @@ static int make_snapshot(struct reading *r, const struct usp_snapshot_options *o
     source.note_count = r->note_count;
     r->notes = NULL;
     r->note_count = 0;
+    source.exception = r->exception;
+    r->exception = NULL;
     source.context = r->program;
     source.process.thread_count = r->thread_count;
     source.process.arch = r->info.arch;
@@ -583,6 +614,7 @@ int uspi_raw_read(struct uspi_bytes bytes, const struct usp_snapshot_options *op
     }
     free(r.notes);
     free(r.crash);
+    free(r.exception);
     free(r.program);
     free(r.threads);
     free(r.frames);

@@ -239,6 +239,30 @@ void uspi_raw_put_note(struct uspi_raw_sink *sink, const struct usp_snapshot_not
     end(sink);
 }
 
+static void begin_exception(struct uspi_raw_sink *sink, uint64_t thread, uint32_t count, uint64_t total) {
+    begin_record(sink, USPI_RAW_EXCEPTION, USPI_RAW_EXCEPTION_SIZE + (size_t)count * 8);
+    put64(sink, thread);
+    put64(sink, total);
+    put32(sink, count);
+    put32(sink, 0);
+}
+
+void uspi_raw_put_exception(struct uspi_raw_sink *sink, uint64_t thread, const usp_addr *frames, uint32_t count,
+                            uint64_t total) {
+    begin_exception(sink, thread, count, total);
+    for (uint32_t i = 0; i < count; i++) put64(sink, frames[i]);
+    end(sink);
+}
+
+/* Writes the exception's stack of a snapshot. */
+static void put_given_exception(struct uspi_raw_sink *sink, const struct usp_snapshot *snapshot) {
+    const struct usp_stack *stack = usp_snapshot_exception(snapshot);
+    if (stack == NULL) return;
+    begin_exception(sink, usp_snapshot_get_info(snapshot)->crashed_thread, stack->count, stack->count + stack->omitted);
+    for (uint32_t i = 0; i < stack->count; i++) put64(sink, stack->frames[i].pc);
+    end(sink);
+}
+
 static void put_images(struct uspi_raw_sink *sink, const struct usp_images *images) {
     for (size_t i = 0; i < usp_images_count(images); i++) uspi_raw_put_image(sink, usp_images_get(images, i));
 }
@@ -273,6 +297,7 @@ static void write_snapshot(struct uspi_raw_sink *sink, const struct usp_snapshot
     uspi_raw_put_process(sink, usp_snapshot_get_info(snapshot), usp_images_count(images));
     if (uspi_snapshot_crash(snapshot, &crash)) uspi_raw_put_crash(sink, &crash);
     for (size_t i = 0; (note = usp_snapshot_get_note(snapshot, i)) != NULL; i++) uspi_raw_put_note(sink, note);
+    put_given_exception(sink, snapshot);
     put_images(sink, images);
     for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) put_snapshot_thread(sink, thread);
 }

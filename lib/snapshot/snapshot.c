@@ -277,6 +277,7 @@ static void free_source(struct uspi_snapshot_source *source) {
     }
     free(source->notes);
     free(source->crash);
+    free(source->exception);
     free(source->crash_text);
     uspi_image_tables_free(source->tables);
     usp_images_free(source->images);
@@ -574,6 +575,10 @@ bool uspi_snapshot_crash(const struct usp_snapshot *snapshot, struct uspi_raw_cr
     if (snapshot == NULL || snapshot->source.crash == NULL) return false;
     *crash = *snapshot->source.crash;
     return true;
+}
+
+const struct usp_stack *usp_snapshot_exception(const struct usp_snapshot *snapshot) {
+    return snapshot != NULL ? snapshot->source.exception : NULL;
 }
 
 const struct usp_snapshot_note *usp_snapshot_get_note(const struct usp_snapshot *snapshot, size_t i) {

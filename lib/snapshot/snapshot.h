@@ -25,6 +25,7 @@ struct uspi_snapshot_source {
     struct usp_snapshot_note *notes; /* malloc'ed, and so are their keys and texts */
     size_t note_count;
     struct uspi_raw_crash *crash; /* malloc'ed; NULL: not from a crash report */
+    struct usp_stack *exception;  /* malloc'ed with its frames; NULL: none */
     char *crash_text;             /* malloc'ed; info.crash of such a report */
 
     bool is_live; /* the process is running: data that is not in the images' files can be read through the system */

@@ -132,6 +132,46 @@ static void crash_sys(void) {
 
 static void crash_abort(void) { abort(); }
 static void crash_assert(void) { assert(zero == 1); }
+
+/* A language's runtime notes an exception that no code catches, and ends the process. The addresses are call sites of
+ * main, and one outside all images. */
+static usp_addr thrown_in[600];
+
+static void note_thrown(const char *text, size_t count) {
+    for (size_t i = 0; i < count; i++) thrown_in[i] = (usp_addr)(uintptr_t)crash_abort + 4;
+    if (count > 1) thrown_in[count - 1] = 16;
+    assert(usp_crash_set_exception("Exception", text, thrown_in, count) == USP_OK);
+}
+
+static void crash_thrown(void) {
+    assert(usp_crash_set_exception("Exception", NULL, NULL, 0) == USP_ERROR_ARGUMENT);
+    note_thrown("an earlier one, which was caught", 1);
+    assert(usp_crash_set_exception(NULL, NULL, NULL, 0) == USP_OK);
+    note_thrown("NoCart: there is no cart", 2);
+    abort();
+}
+
+static void crash_caught(void) {
+    note_thrown("it was caught", 2);
+    assert(usp_crash_set_exception(NULL, NULL, NULL, 0) == USP_OK);
+    abort();
+}
+
+static void crash_deep_thrown(void) {
+    note_thrown("deep", sizeof thrown_in / sizeof *thrown_in);
+    abort();
+}
+
+static void *throw_on_thread(void *unused) {
+    note_thrown("of another thread", 2);
+    return unused;
+}
+
+static void crash_thrown_elsewhere(void) {
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, throw_on_thread, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    abort();
+}
 static void crash_raise(void) { raise(SIGSEGV); }
 
 static void crash_heap(void) {
@@ -790,6 +830,10 @@ static const struct way {
     {"abort", crash_abort, NULL, NULL},
     {"assert", crash_assert, NULL, NULL},
     {"raise", crash_raise, NULL, NULL},
+    {"thrown", crash_thrown, NULL, NULL},
+    {"caught", crash_caught, NULL, NULL},
+    {"deep-thrown", crash_deep_thrown, NULL, NULL},
+    {"thrown-elsewhere", crash_thrown_elsewhere, NULL, NULL},
     {"heap", crash_heap, NULL, NULL},
     {"null-call", crash_null_call, NULL, NULL},
     {"data-call", crash_data_call, NULL, NULL},

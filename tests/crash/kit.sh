@@ -150,6 +150,38 @@ if part_needs cc; then
   out_has ' late\.so '
 fi
 
+# An uncaught exception of a language: its text and the stack that threw it are in every form. One that was caught, or
+# that another thread has thrown, is not.
+way=thrown
+rm -rf "$reports"
+ends 134 "$crasher" thrown "$reports"
+reported 1
+report=$(find "$reports" -name '*.raw')
+[[ $("$crasher" --notes "$reports") == "5 Exception=NoCart: there is no cart" ]] ||
+  fail "thrown: $("$crasher" --notes "$reports")"
+out_has '^ +Exception: NoCart: there is no cart$'
+grep -A 2 '^Exception, thrown in$' out >thrown
+grep -qE '^0 +crasher +0x[0-9a-f]+ crash_abort \+ [0-9]+' thrown || fail "thrown: the stack is missing: $(cat out)"
+run 0 stack --style crash-report "$report"
+grep -A 2 '^Last Exception Backtrace:$' out >thrown
+grep -qE '^0 +crasher .* crash_abort \+ [0-9]+' thrown || fail "thrown: the crash report lacks the stack: $(cat thrown)"
+run 0 stack --style ips "$report"
+out_has '"lastExceptionBacktrace"'
+run 0 stack --json "$report"
+cp out thrown.json
+for way in caught thrown-elsewhere; do
+  rm -rf "$reports"
+  ends 134 "$crasher" "$way" "$reports"
+  reported 1
+  [[ -z $("$crasher" --notes "$reports") ]] || fail "$way: $("$crasher" --notes "$reports")"
+  out_lacks 'thrown in'
+done
+way=deep-thrown
+rm -rf "$reports"
+ends 134 "$crasher" deep-thrown "$reports"
+reported 1
+out_has '^ +88 outer frames were left out$'
+
 # glibc's last words. Other C libraries leave none in memory.
 for way in assert heap; do
   crashes "$way"
@@ -489,6 +521,12 @@ assert notes[-1]["kind"] == "breadcrumb" and notes[-1]["text"] == "step 69" and 
 assert "key" not in notes[-1]
 assert len(notes) == 66, len(notes)
 PYTHON
+  python3 - thrown.json <<'PYTHON' || fail "the exception in JSON differs"
+import json, sys
+exception = json.load(open(sys.argv[1]))["exception"]
+assert [frame.get("symbol") for frame in exception["frames"]] == ["crash_abort", None], exception
+assert exception["omitted"] == 0 and "image" not in exception["frames"][1], exception
+PYTHON
 fi
-validate stacks notes.json
+validate stacks notes.json thrown.json
 verdict

@@ -133,6 +133,126 @@ START_TEST(crash_is_found_at_the_next_start) {
 }
 END_TEST
 
+/* ---- exceptions ---- */
+
+static NSUncaughtExceptionHandler *passed_to;
+
+/* How often another reporter's handler was called is in the report. */
+static void count_exception(NSException *exception) {
+    static char calls[] = "0";
+    calls[0]++;
+    if (![USPCrashReporter setValue:[NSString stringWithUTF8String:calls] forCrashKey:@"other"]) _exit(93);
+    if (passed_to != NULL) passed_to(exception);
+}
+
+void thrower(void);
+STAND void thrower(void) { [NSException raise:@"CartException" format:@"no cart %d", 7]; }
+
+static void begin_throwing(void) {
+    /* GNUstep ends the process by exit otherwise. */
+    setenv("CRASH_ON_ABORT", "YES", 1);
+    if (![USPCrashReporter startWithDirectory:folder options:NULL error:NULL]) _exit(97);
+}
+
+static void throw_alone(void) {
+    begin_throwing();
+    thrower();
+}
+
+static void throw_to_earlier(void) {
+    NSSetUncaughtExceptionHandler(count_exception);
+    begin_throwing();
+    thrower();
+}
+
+static void throw_to_later(void) {
+    begin_throwing();
+    passed_to = NSGetUncaughtExceptionHandler();
+    NSSetUncaughtExceptionHandler(count_exception);
+    thrower();
+}
+
+/* The earlier handler is restored, and ours, which a later handler still calls, only calls the earlier one. */
+static void stop_restores(void) {
+    NSSetUncaughtExceptionHandler(count_exception);
+    begin_throwing();
+    if (NSGetUncaughtExceptionHandler() == count_exception) _exit(92);
+    [USPCrashReporter stop];
+    if (NSGetUncaughtExceptionHandler() != count_exception) _exit(91);
+}
+
+/* A reason that throws itself, and one that is missing. */
+static BOOL has_bad_reason;
+
+@interface USPTestException : NSException
+@end
+@implementation USPTestException
+- (NSString *)reason {
+    if (has_bad_reason) [NSException raise:@"SecondException" format:@"in the reason"];
+    return nil;
+}
+@end
+
+static void throw_without_reason(void) {
+    begin_throwing();
+    [[[[USPTestException alloc] initWithName:@"BareException" reason:nil userInfo:nil] autorelease] raise];
+}
+
+static void catch_and_abort(void) {
+    begin_throwing();
+    @try {
+        thrower();
+    } @catch (NSException *exception) {
+        abort();
+    }
+}
+
+/* Returns the report of a child that ends by SIGABRT. */
+static USPCrashReport *report_of(void (*function)(void)) {
+    const int status = run_in_child(function);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGABRT);
+    NSArray *reports = [USPCrashReporter reportsInDirectory:folder error:NULL];
+    ck_assert_uint_eq([reports count], 1);
+    return [reports objectAtIndex:0];
+}
+
+/* The report of the abort has the exception and the stack of the throw; handlers of others run once, in both orders. */
+START_TEST(uncaught_exceptions) {
+    static void (*const ways[])(void) = {throw_alone, throw_to_earlier, throw_to_later};
+    USPCrashReport *report = report_of(ways[_i]);
+    NSArray *notes = [report notesWithError:NULL];
+    check_note(notes, USP_NOTE_MESSAGE, "NSException", "CartException: no cart 7");
+    if (_i > 0) check_note(notes, USP_NOTE_VALUE, "other", "1");
+    NSString *text = [report textWithError:NULL];
+    const NSRange heading = [text rangeOfString:@"Last Exception Backtrace:"];
+    ck_assert_uint_gt(heading.length, 0);
+    NSString *below = [text substringFromIndex:heading.location];
+    const NSRange stack = [below rangeOfString:@"\nThread 0"];
+    ck_assert_uint_gt(stack.length, 0);
+    ck_assert(mentions([below substringToIndex:stack.location], " thrower + "));
+    ck_assert(mentions([below substringToIndex:stack.location], " main + "));
+}
+END_TEST
+
+START_TEST(other_exceptions) {
+    for (unsigned i = 0; i < 2; i++) {
+        has_bad_reason = i == 1;
+        USPCrashReport *report = report_of(throw_without_reason);
+        /* GNUstep asks for the reason itself after the handlers: then the second exception ends the program. */
+        check_note([report notesWithError:NULL], USP_NOTE_MESSAGE, "NSException",
+                   has_bad_reason ? "SecondException: in the reason" : "BareException");
+        ck_assert(mentions([report textWithError:NULL], "Last Exception Backtrace:"));
+        tear_down();
+        set_up();
+    }
+    ck_assert(!mentions([report_of(catch_and_abort) textWithError:NULL], "CartException"));
+    tear_down();
+    set_up();
+    ck_assert_int_eq(run_in_child(stop_restores), 0);
+}
+END_TEST
+
 static void stop(void) {
     if (![USPCrashReporter startWithDirectory:folder options:NULL error:NULL]) _exit(97);
     [USPCrashReporter stop];
@@ -165,6 +285,8 @@ int main(void) {
     TCase *crashes = tcase_create("crashes");
     tcase_add_checked_fixture(crashes, set_up, tear_down);
     tcase_set_timeout(crashes, 60);
-    add_tests(crashes, crash_is_found_at_the_next_start, clean_run_has_no_report, failures_are_errors);
+    add_tests(crashes, crash_is_found_at_the_next_start, clean_run_has_no_report, failures_are_errors,
+              other_exceptions);
+    add_loop_tests(crashes, 0, 3, uncaught_exceptions);
     return run_suite("crash reports as objects", crashes);
 }

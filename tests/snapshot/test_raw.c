@@ -636,7 +636,10 @@ static int add_bytes(void *to, const void *bytes, size_t n) {
     return USP_OK;
 }
 
-/* A report as the crash kit writes it: the crash twice, notes, the crashed thread before the images. */
+/* Return addresses of the stack that threw an exception. */
+static const usp_addr thrown[] = {0x4010, UINT64_C(0xffffffffff004020)};
+
+/* A report as the crash kit writes it: the crash twice, notes, an exception, the crashed thread before the images. */
 static struct builder crash_report(const struct capture *c) {
     struct builder b = {0};
     struct uspi_raw_sink sink;
@@ -651,6 +654,7 @@ static struct builder crash_report(const struct capture *c) {
     uspi_raw_put_process(&sink, &info, 0);
     uspi_raw_put_crash(&sink, &crash);
     for (size_t i = 0; i < 2; i++) uspi_raw_put_note(&sink, &notes[i]);
+    uspi_raw_put_exception(&sink, 7, thrown, 2, 3);
     uspi_raw_put_thread(&sink, &about);
     crash.flags |= USPI_RAW_CRASH_PLACE;
     crash.place_low = 0x5000;
@@ -681,6 +685,16 @@ static void check_crash(const struct usp_snapshot *snapshot, const struct captur
     ck_assert_uint_eq(note->time, 5);
     ck_assert_str_eq(note->text, "step");
     ck_assert_ptr_null(usp_snapshot_get_note(snapshot, 2));
+    const struct usp_stack *exception = usp_snapshot_exception(snapshot);
+    ck_assert_ptr_nonnull(exception);
+    ck_assert_uint_eq(exception->arch, USP_ARCH_ARM64);
+    ck_assert_uint_eq(exception->count, 2);
+    ck_assert_uint_eq(exception->physical, 2);
+    ck_assert_uint_eq(exception->omitted, 1);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(exception->frames[i].pc, thrown[i]);
+        ck_assert_uint_eq(exception->frames[i].kind, USP_FRAME_KIND_RETURN_ADDRESS);
+    }
     check_images(snapshot, c);
     check_stack(&usp_snapshot_get_thread(snapshot, 0)->stack, &c->stack);
 }
@@ -728,6 +742,40 @@ START_TEST(crash_reports) {
 }
 END_TEST
 
+/* An exception with impossible numbers of frames, a second one, and that of a thread that is not asked for. */
+START_TEST(exceptions) {
+    const struct usp_snapshot_info info = {.arch = USP_ARCH_ARM64, .os = USP_OS_LINUX, .pid = 42};
+    const struct usp_thread_info thread = {.thread = {7, 7}};
+    const struct uspi_raw_about about = {.info = &thread};
+    static const struct {
+        uint64_t total, only_thread;
+        bool twice, is_wrong, is_shown;
+    } cases[] = {{2, 0, false, false, true},
+                 {1, 0, false, true, false},
+                 {2, 0, true, true, false},
+                 {2, 7, false, false, false},
+                 {UINT64_MAX, 0, false, false, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct builder b = {0};
+        struct uspi_raw_sink sink;
+        struct usp_snapshot *snapshot = NULL;
+        struct uspi_error error;
+        uspi_raw_begin(&sink, add_bytes, &b);
+        uspi_raw_put_process(&sink, &info, 0);
+        for (unsigned n = 0; n < (cases[i].twice ? 2 : 1); n++)
+            uspi_raw_put_exception(&sink, 8, thrown, 2, cases[i].total);
+        uspi_raw_put_thread(&sink, &about);
+        uspi_raw_end(&sink);
+        const int status = read_bytes(b.bytes, b.size, cases[i].only_thread, &snapshot, &error);
+        ck_assert_int_eq(status, cases[i].is_wrong ? USP_ERROR_FORMAT : USP_OK);
+        ck_assert_int_eq(usp_snapshot_exception(snapshot) != NULL, cases[i].is_shown);
+        if (cases[i].is_shown) ck_assert_uint_eq(usp_snapshot_exception(snapshot)->omitted, cases[i].total - 2);
+        usp_snapshot_free(snapshot);
+        builder_free(&b);
+    }
+}
+END_TEST
+
 START_TEST(arguments) {
     struct usp_raw_capture raw;
     struct usp_snapshot *snapshot;
@@ -755,6 +803,6 @@ int main(void) {
     add_tests(all, round_trip, cut_off, damaged);
     tcase_add_loop_test(all, options_hold, 0, (int)(sizeof fewer / sizeof *fewer));
     tcase_add_loop_test(all, hostile, 0, hostile_count - 1);
-    add_tests(all, later_versions, queues, memory_runs_out, files, crash_reports, arguments);
+    add_tests(all, later_versions, queues, memory_runs_out, files, crash_reports, exceptions, arguments);
     return run_suite("raw", all);
 }

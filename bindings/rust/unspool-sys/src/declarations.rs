@@ -1199,6 +1199,7 @@ extern "C" {
     pub fn usp_crash_open(directory: *const c_char, name: *const c_char, snapshot: *mut *mut usp_snapshot, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_crash_options_init(options: *mut usp_crash_options);
     pub fn usp_crash_set(key: *const c_char, value: *const c_char) -> c_int;
+    pub fn usp_crash_set_exception(kind: *const c_char, text: *const c_char, frames: *const usp_addr, count: usize) -> c_int;
     pub fn usp_crash_thread_begin() -> c_int;
     pub fn usp_crash_thread_end();
     pub fn usp_crash_trim(directory: *const c_char, max_reports: u32, max_bytes: u64) -> c_int;
@@ -1351,6 +1352,7 @@ extern "C" {
     pub fn usp_signal_string(os: u32, signal: u32) -> *const c_char;
     pub fn usp_snapshot_create_process(pid: i64, options: *const usp_snapshot_options, snapshot: *mut *mut usp_snapshot, error: *mut c_char, error_size: usize) -> c_int;
     pub fn usp_snapshot_create_self(options: *const usp_snapshot_options, snapshot: *mut *mut usp_snapshot) -> c_int;
+    pub fn usp_snapshot_exception(snapshot: *const usp_snapshot) -> *const usp_stack;
     pub fn usp_snapshot_free(snapshot: *mut usp_snapshot);
     pub fn usp_snapshot_get_info(snapshot: *const usp_snapshot) -> *const usp_snapshot_info;
     pub fn usp_snapshot_get_note(snapshot: *const usp_snapshot, i: usize) -> *const usp_snapshot_note;

@@ -161,6 +161,16 @@ enum { NSUTF8StringEncoding = 4 };
 - (void)setObject:(ObjectType)anObject forKey:(KeyType<NSCopying>)aKey;
 @end
 
+typedef NSString *NSExceptionName;
+@interface NSException : NSObject <NSCopying>
+@property(readonly, copy) NSExceptionName name;
+@property(nullable, readonly, copy) NSString *reason;
+@property(readonly, copy) NSArray<NSNumber *> *callStackReturnAddresses;
+@end
+typedef void NSUncaughtExceptionHandler(NSException *exception);
+FOUNDATION_EXPORT NSUncaughtExceptionHandler *_Nullable NSGetUncaughtExceptionHandler(void);
+FOUNDATION_EXPORT void NSSetUncaughtExceptionHandler(NSUncaughtExceptionHandler *_Nullable);
+
 @interface NSData : NSObject <NSCopying>
 @property(readonly) NSUInteger length;
 - (BOOL)isEqualToData:(NSData *)other;
