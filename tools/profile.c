@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements `unspool profile`: reads a recording of perf, or a profile in the formats pprof and OTLP, and writes its
- * samples as a profile. */
+/* Implements `unspool profile`: reads a recording of perf, or a profile in the formats pprof and OTLP or unspool's own
+ * JSON, and writes its samples as a profile. */
 #define _GNU_SOURCE 1
 #include "tools/arguments.h"
 #include "tools/command.h"
@@ -83,10 +83,10 @@ static void usage(FILE *out) {
           "       unspool profile [OPTION...] -\n"
           "\n"
           "Reads a recording of Linux perf (perf.data, also from a pipe), or a profile of\n"
-          "pprof or OTLP (OpenTelemetry), unwinds the stack dumps of perf, and writes a\n"
-          "profile with names, source lines and inlined calls. Files are looked for where\n"
-          "the recorded processes had mapped them, and are used if they have the recorded\n"
-          "build id.\n"
+          "pprof, OTLP (OpenTelemetry) or unspool's JSON, unwinds the stack dumps of perf,\n"
+          "and writes a profile with names, source lines and inlined calls. Files are\n"
+          "looked for where the recorded processes had mapped them, and are used if they\n"
+          "have the recorded build id.\n"
           "\n"
           "  --format same       write pprof and OTLP in their own format: names, lines and\n"
           "                      inlined calls are added, all else stays\n"
@@ -256,6 +256,11 @@ static int create_profile(struct conversion *c, const struct usp_recording_sampl
     made.memory = c->memory;
     made.pid = sample->pid;
     made.arch = sample->stack->arch;
+    if (c->profile_file != NULL) {
+        struct usp_profile_file_info info;
+        usp_profile_file_get_info(c->profile_file, &info);
+        made.program = info.program;
+    }
     return usp_profile_create(&made, &c->profile);
 }
 
@@ -361,6 +366,10 @@ static int write_same(struct conversion *c) {
         return EXIT_USAGE;
     }
     usp_profile_file_get_info(c->profile_file, &info);
+    if (info.format == USP_PROFILE_FILE_UNSPOOL) {
+        complain("%s: --format same is for pprof and OTLP; --format json writes this profile with names", c->shown);
+        return EXIT_USAGE;
+    }
     if (info.damage != USP_OK) {
         complain("%s: it is %s after %" PRIu64 " bytes; --format same requires a whole file", c->shown,
                  info.damage == USP_ERROR_TRUNCATED ? "cut off" : "damaged", info.read);
@@ -405,7 +414,8 @@ static void describe_run(const struct conversion *c, const struct usp_recording_
     const uint64_t interval = c->profile_file != NULL ? info->interval : c->period;
     /* Samples with times of day begin with the run, and those without times at 0. */
     const bool is_of_day = info->wall_start != 0 && c->has_times && c->first >= info->wall_start;
-    const uint64_t start = is_of_day ? info->wall_start : is_known ? 0 : c->first;
+    const bool is_of_clock = info->wall_start == 0 && c->has_times;
+    const uint64_t start = is_of_day ? info->wall_start : is_known && !is_of_clock ? 0 : c->first;
     const struct usp_profile_run run = {.wall_start = info->wall_start,
                                         .start = start,
                                         .end = is_known ? start + info->length : c->last,
@@ -488,4 +498,5 @@ static int run(int argc, char **argv) {
     return result;
 }
 
-const struct command command_profile = {"profile", "read a recording of perf, pprof or OTLP, and write a profile", run};
+const struct command command_profile = {"profile",
+                                        "read a recording of perf, pprof, OTLP or unspool, and write a profile", run};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles of other tools in the formats pprof and OTLP: finds the names, lines and inlined calls of their frames, and
+/* Profiles in the formats pprof and OTLP, and those that unspool has written as JSON: finds the names, lines and inlined calls of their frames, and
  * writes them back or gives their samples. recording.h reads perf.data; profile.h keeps samples and writes them. */
 #ifndef UNSPOOL_PROFILE_FILE_H
 #define UNSPOOL_PROFILE_FILE_H
@@ -17,8 +17,9 @@ USP_BEGIN_DECLS
 struct usp_profile_file;
 
 enum usp_profile_file_format {
-    USP_PROFILE_FILE_PPROF = 1, /* google/pprof's profile.proto */
-    USP_PROFILE_FILE_OTLP = 2   /* OpenTelemetry's ProfilesData, as in opentelemetry-proto 1.10 and 1.11 */
+    USP_PROFILE_FILE_PPROF = 1,  /* google/pprof's profile.proto */
+    USP_PROFILE_FILE_OTLP = 2,   /* OpenTelemetry's ProfilesData, as in opentelemetry-proto 1.10 and 1.11 */
+    USP_PROFILE_FILE_UNSPOOL = 3 /* USP_PROFILE_JSON (doc/schema/profile.schema.json), version 1 */
 };
 
 /* Whether a file with these first bytes may be a profile; 16 bytes suffice for most other files. Thread-safe,
@@ -38,15 +39,17 @@ USP_API int usp_profile_file_open(const void *bytes, size_t n, struct usp_profil
 USP_API void usp_profile_file_free(struct usp_profile_file *file);
 
 struct usp_profile_file_info {
-    uint32_t format;    /* enum usp_profile_file_format */
-    int32_t damage;     /* USP_OK; USP_ERROR_TRUNCATED or USP_ERROR_FORMAT: the rest after `read` cannot be read */
-    uint64_t read;      /* number of decompressed bytes that were read */
-    uint64_t mappings;  /* of files in memory */
-    uint64_t locations; /* places of code, each of which may be a frame of many stacks */
-    uint64_t functions; /* in the file */
-    uint64_t named;     /* locations with a name in the file */
-    uint64_t found;     /* locations that got names or lines from usp_profile_file_symbolicate */
-    uint64_t reserved[4];
+    uint32_t format;     /* enum usp_profile_file_format */
+    int32_t damage;      /* USP_OK; USP_ERROR_TRUNCATED or USP_ERROR_FORMAT: the rest after `read` cannot be read */
+    uint64_t read;       /* number of decompressed bytes that were read */
+    uint64_t mappings;   /* of files in memory */
+    uint64_t locations;  /* places of code, each of which may be a frame of many stacks */
+    uint64_t functions;  /* in the file */
+    uint64_t named;      /* locations with a name in the file */
+    uint64_t found;      /* locations that got names or lines from usp_profile_file_symbolicate */
+    const char *program; /* USP_PROFILE_FILE_UNSPOOL: path of the program, empty if it is not known; otherwise NULL. It
+                          * lives as long as the file */
+    uint64_t reserved[3];
 };
 
 /* Fills *info. Thread-safe for different files. Async-signal-safe. */
@@ -67,7 +70,7 @@ USP_API int usp_profile_file_symbolicate(struct usp_profile_file *file, struct u
 /* Writes the profile in its own format with what usp_profile_file_symbolicate found. Everything else is equal when it is
  * decoded, also fields that are not known. New strings and functions follow those of the file. pprof in gzip format is
  * written in gzip format, not compressed. `write` receives the bytes in pieces. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, usp_profile_file_info.damage (a file that is not whole is not written), or the status with which
+ * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED (unspool's JSON), usp_profile_file_info.damage (a file that is not whole is not written), or the status with which
  * `write` failed. Not async-signal-safe: it allocates. */
 USP_API int usp_profile_file_write(const struct usp_profile_file *file, usp_write_function write, void *context);
 
@@ -78,10 +81,13 @@ USP_API int usp_profile_file_write(const struct usp_profile_file *file, usp_writ
  * "count"; its duration is the value of time. Labels or attributes give thread and process: "thread", "thread.name",
  * "comm"; "thread_id", "thread.id", "tid"; "pid", "process.pid". Without them it is the thread "all threads". Threads with
  * different names or processes are different: if they have the same id, `thread` has another `id` for the later one.
+ * Samples of unspool's JSON have one event, "samples". Their frames keep their kinds, and their times are times of day
+ * if the profile has the time of day. What has left the time line comes first, without times.
+ *
  * Times are those of the samples, or else the sum of the thread's durations so far (USP_RECORDING_SAMPLE_SUMMED). If
  * from or to are set, samples without times of their own are left out; pprof has none.
  *
- * Frames are exact addresses (USP_FRAME_KIND_INTERRUPTED). Images that overlap are moved. Names of frames, including
+ * Other frames are exact addresses (USP_FRAME_KIND_INTERRUPTED). Images that overlap are moved. Names of frames, including
  * those without address, are in the file: set usp_profile_write_options.file. Returns as usp_recording_read does. Not
  * async-signal-safe: it allocates. */
 USP_API int usp_profile_file_samples(struct usp_profile_file *file, const struct usp_recording_options *options,

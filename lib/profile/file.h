@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A profile of pprof or OTLP in memory: its tables, as numbers and positions in the file. file_read.c fills it,
- * file_name.c finds names, file_write.c writes it,
+ * file_saved.c reads unspool's own format, file_name.c finds names, file_write.c writes it,
  * file_images.c and file_samples.c make samples of it. */
 #ifndef USPI_PROFILE_FILE_H
 #define USPI_PROFILE_FILE_H
@@ -24,7 +24,7 @@ struct uspi_file_layout {
         uint8_t id, mapping, address, lines;
     } location;
     struct {
-        uint8_t id, name, system_name, file;
+        uint8_t id, name, system_name, file, line;
     } function;
 };
 
@@ -59,6 +59,7 @@ struct uspi_file_mapping {
 struct uspi_file_function {
     uint64_t id;
     uint64_t name, system_name, file; /* numbers of strings */
+    uint64_t line;                    /* where it begins; 0: not known */
 };
 
 struct uspi_file_line {
@@ -73,6 +74,38 @@ struct uspi_file_location {
     uint64_t mapping;                /* its number; USPI_NONE: none. While the tables are read, its id */
     uint32_t first_line, line_count; /* the innermost inlined call first */
     bool is_found;                   /* its lines are new */
+    uint8_t kind;                    /* enum usp_frame_kind of its frames */
+};
+
+/* A stack of a profile that unspool saved: a frame with its callers. */
+struct uspi_saved_node {
+    uint32_t caller;   /* its number, which is lower; USPI_NONE: this is the outermost frame */
+    uint32_t location; /* USPI_NONE: it stands for frames that were left out */
+};
+
+struct uspi_saved_thread {
+    uint64_t id;
+    struct uspi_span name, queue;
+    bool is_main;
+};
+
+struct uspi_saved_sample {
+    uint64_t time; /* of day, if that is known; 0: not known */
+    uint64_t count, wall, cpu;
+    uint32_t thread, node;
+};
+
+/* What a profile that unspool saved has besides the tables. */
+struct uspi_saved {
+    struct uspi_saved_node *nodes;
+    struct uspi_saved_thread *threads;
+    struct uspi_saved_sample *totals; /* of samples that are not in `line` */
+    struct uspi_saved_sample *line;
+    size_t node_count, thread_count, total_count, line_count;
+    const char *program;
+    uint32_t arch;
+    int64_t pid;
+    uint64_t wall_start, start, length, interval;
 };
 
 struct usp_profile_file {
@@ -94,6 +127,7 @@ struct usp_profile_file {
     struct uspi_span *added; /* new strings, whose numbers follow those of the file */
     size_t added_count, added_capacity;
     struct uspi_region region; /* their bytes */
+    struct uspi_saved *saved;  /* of a profile that unspool saved; otherwise NULL */
     struct uspi_allowance allowance;
     /* Of file_images.c: */
     struct usp_images *images;    /* NULL: not made */
@@ -149,12 +183,29 @@ bool uspi_file_attribute(const struct usp_profile_file *file, uint64_t number, s
 
 /* ---- file_read.c ---- */
 
+/* Maximum number of items of a table, several times that of the largest known profiles. Empty messages of two bytes,
+ * which OTLP allows, would take far more memory than they have bytes. */
+#define USPI_FILE_ITEMS_MAX ((size_t)1 << 22)
+
+/* Adds an item, all zero, to a table; NULL if there are too many or memory is exhausted. */
+void *uspi_file_add_item(struct uspi_file_table *table);
+
 /* Reads the tables. file->bytes are set. Returns USP_OK, USP_ERROR_FORMAT if it is neither format, or
  * USP_ERROR_NO_MEMORY. */
 int uspi_file_read(struct usp_profile_file *file);
 
 /* Whether the function that holds a location's code has a name. */
 bool uspi_file_is_named(const struct usp_profile_file *file, const struct uspi_file_location *location);
+
+/* ---- file_saved.c ---- */
+
+/* Whether a file with these first bytes may be a profile that unspool saved. */
+bool uspi_file_may_be_saved(struct uspi_span head);
+
+/* Reads such a profile. file->bytes are set. Returns as uspi_file_read does. */
+int uspi_file_read_saved(struct usp_profile_file *file);
+
+void uspi_saved_free(struct uspi_saved *saved);
 
 /* ---- file_images.c ---- */
 

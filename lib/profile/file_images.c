@@ -247,7 +247,10 @@ int uspi_file_place(struct usp_profile_file *file) {
     for (size_t i = 0; i < file->mappings.count; i++) {
         /* The first mapping of pprof is the program. */
         const bool is_first = i == 0 && file->layout->format == USP_PROFILE_FILE_PPROF;
-        if (!know_image(file, uspi_file_mapping(file, (uint32_t)i), is_first)) return USP_ERROR_NO_MEMORY;
+        struct uspi_file_mapping *mapping = uspi_file_mapping(file, (uint32_t)i);
+        const bool is_program =
+            file->saved != NULL ? uspi_span_is(mapping->path, uspi_span_of(file->saved->program)) : is_first;
+        if (!know_image(file, mapping, is_program)) return USP_ERROR_NO_MEMORY;
     }
     for (size_t i = 0; i < file->locations.count; i++) {
         const struct uspi_file_location *location = uspi_file_location(file, (uint32_t)i);

@@ -256,6 +256,15 @@ static bool find_place(const struct usp_profile_file *file, const struct uspi_fi
     place->base = is_inside ? USP_PLACE_FILE : USP_PLACE_LINKED;
     place->offset = is_inside ? location->address - mapping->start + mapping->offset : location->address;
     if (is_inside) place->file_end = mapping->limit - mapping->start + mapping->offset;
+    if (file->saved != NULL) {
+        /* Our own profiles have images, not parts of files; callers are return addresses. */
+        if (!is_inside) return false;
+        place->base = USP_PLACE_LOAD;
+        place->file_end = 0;
+        place->offset = location->address - mapping->start;
+        if (location->kind == USP_FRAME_KIND_RETURN_ADDRESS || location->kind == USP_FRAME_KIND_LINK_REGISTER)
+            place->flags &= ~(uint32_t)USP_PLACE_EXACT;
+    }
     if (!uspi_file_is_named(file, location)) return true;
     const struct uspi_file_line *last = &file->lines[location->first_line + location->line_count - 1];
     const struct uspi_file_function *function = uspi_file_function(file, (uint32_t)last->function);
@@ -312,7 +321,7 @@ int usp_profile_file_symbolicate(struct usp_profile_file *file, struct usp_build
                                  struct usp_demangler *demangler, uint32_t flags) {
     if (file == NULL || builds == NULL || (flags & ~(uint32_t)USP_PROFILE_LINES) != 0) return USP_ERROR_ARGUMENT;
     /* Without strings the file is cut off: numbers of new ones would be those of the missing ones. */
-    if (file->string_count == 0) return USP_OK;
+    if (file->string_count == 0 && file->saved == NULL) return USP_OK;
     struct naming naming = {.file = file, .demangler = demangler, .wants_lines = (flags & USP_PROFILE_LINES) != 0};
     int status = begin(&naming) && order_locations(&naming) ? USP_OK : USP_ERROR_NO_MEMORY;
     for (size_t i = 0; status == USP_OK && i < naming.count;) status = name_batch(&naming, builds, &i);

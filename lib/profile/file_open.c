@@ -38,6 +38,33 @@ static int unpack(struct usp_profile_file *file, char *error, size_t error_size)
     return USP_OK;
 }
 
+int usp_profile_file_may_be(const void *bytes, size_t n) {
+    static const char wires[] = "BBBBBBVVVVBVNVV"; /* of pprof; those that OTLP has are the same */
+    const struct uspi_span head = {bytes, bytes != NULL ? n : 0};
+    const uint8_t *const first = bytes;
+    uint64_t tag, value;
+    bool is_known = false;
+    if (head.length >= 2 && first[0] == 0x1f && first[1] == 0x8b) return 1;
+    if (uspi_file_may_be_saved(head)) return 1;
+    for (size_t at = 0; uspi_proto_varint(head, &at, &tag);) {
+        const uint64_t number = tag >> 3, wire = tag & 7;
+        const char known = number == 0 ? '?' : number < sizeof wires ? wires[number - 1] : 'A';
+        const bool is_bytes = wire == USPI_PROTO_BYTES, is_number = wire == USPI_PROTO_VARINT;
+        const bool is_fixed = wire == USPI_PROTO_FIXED64 || wire == USPI_PROTO_FIXED32;
+        /* A file that is damaged later is read up to there. */
+        if (!is_bytes && !is_number && !is_fixed) return is_known;
+        if (known == '?' || number > UINT64_C(1) << 29 || (is_fixed && known != 'A')) return 0;
+        if ((known == 'B' && !is_bytes) || (known == 'V' && !is_number)) return 0;
+        is_known = true;
+        if (is_fixed) value = wire == USPI_PROTO_FIXED64 ? 8 : 4;
+        if (!is_fixed && !uspi_proto_varint(head, &at, &value)) break;
+        if (is_number) continue;
+        if (value > head.length - at) break;
+        at += (size_t)value;
+    }
+    return head.length > 0;
+}
+
 int usp_profile_file_open(const void *bytes, size_t n, struct usp_profile_file **file, char *error, size_t error_size) {
     if (error != NULL && error_size > 0) error[0] = '\0';
     if (file == NULL || (bytes == NULL && n > 0)) return USP_ERROR_ARGUMENT;
@@ -49,7 +76,7 @@ int usp_profile_file_open(const void *bytes, size_t n, struct usp_profile_file *
     uspi_region_begin(&made->region, SIZE_MAX);
     int status = unpack(made, error, error_size);
     if (status == USP_OK) {
-        status = uspi_file_read(made);
+        status = uspi_file_may_be_saved(made->bytes) ? uspi_file_read_saved(made) : uspi_file_read(made);
         if (status == USP_ERROR_FORMAT) fail(error, error_size, status, "not a recording in a format that is known");
         if (status == USP_ERROR_NO_MEMORY) fail(error, error_size, status, usp_status_string(status));
     }
@@ -71,6 +98,7 @@ void usp_profile_file_free(struct usp_profile_file *file) {
     free_table(&file->mappings);
     free_table(&file->locations);
     free_table(&file->functions);
+    uspi_saved_free(file->saved);
     free(file->lines);
     free(file->strings);
     free(file->stacks);
@@ -95,5 +123,6 @@ void usp_profile_file_get_info(const struct usp_profile_file *file, struct usp_p
                                            .locations = file->locations.count,
                                            .functions = file->known_functions,
                                            .named = file->named,
-                                           .found = file->found};
+                                           .found = file->found,
+                                           .program = file->saved != NULL ? file->saved->program : NULL};
 }

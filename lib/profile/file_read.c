@@ -11,7 +11,7 @@ static const struct uspi_file_layout pprof = {
     .strings = 6,
     .mapping = {.id = 1, .start = 2, .limit = 3, .offset = 4, .path = 5, .build_id = 6, .has_functions = 7},
     .location = {.id = 1, .mapping = 2, .address = 3, .lines = 4},
-    .function = {.id = 1, .name = 2, .system_name = 3, .file = 4}};
+    .function = {.id = 1, .name = 2, .system_name = 3, .file = 4, .line = 5}};
 
 static const struct uspi_file_layout otlp = {
     .format = USP_PROFILE_FILE_OTLP,
@@ -24,7 +24,7 @@ static const struct uspi_file_layout otlp = {
     .stacks = 7,
     .mapping = {.start = 1, .limit = 2, .offset = 3, .path = 4, .attributes = 5},
     .location = {.mapping = 1, .address = 2, .lines = 3},
-    .function = {.name = 1, .system_name = 2, .file = 3}};
+    .function = {.name = 1, .system_name = 2, .file = 3, .line = 4}};
 
 /* ---- which format it is ---- */
 
@@ -65,40 +65,11 @@ static bool is_otlp(struct uspi_span bytes) {
     return string.bytes.length == 0 && (string.number != 0 || resource.bytes.length > 0);
 }
 
-int usp_profile_file_may_be(const void *bytes, size_t n) {
-    static const char wires[] = "BBBBBBVVVVBVNVV"; /* of pprof; those that OTLP has are the same */
-    const struct uspi_span head = {bytes, bytes != NULL ? n : 0};
-    const uint8_t *const first = bytes;
-    uint64_t tag, value;
-    bool is_known = false;
-    if (head.length >= 2 && first[0] == 0x1f && first[1] == 0x8b) return 1;
-    for (size_t at = 0; uspi_proto_varint(head, &at, &tag);) {
-        const uint64_t number = tag >> 3, wire = tag & 7;
-        const char known = number == 0 ? '?' : number < sizeof wires ? wires[number - 1] : 'A';
-        const bool is_bytes = wire == USPI_PROTO_BYTES, is_number = wire == USPI_PROTO_VARINT;
-        const bool is_fixed = wire == USPI_PROTO_FIXED64 || wire == USPI_PROTO_FIXED32;
-        /* A file that is damaged later is read up to there. */
-        if (!is_bytes && !is_number && !is_fixed) return is_known;
-        if (known == '?' || number > UINT64_C(1) << 29 || (is_fixed && known != 'A')) return 0;
-        if ((known == 'B' && !is_bytes) || (known == 'V' && !is_number)) return 0;
-        is_known = true;
-        if (is_fixed) value = wire == USPI_PROTO_FIXED64 ? 8 : 4;
-        if (!is_fixed && !uspi_proto_varint(head, &at, &value)) break;
-        if (is_number) continue;
-        if (value > head.length - at) break;
-        at += (size_t)value;
-    }
-    return head.length > 0;
-}
-
 /* ---- tables ---- */
 
-/* Maximum number of items of a table, several times that of the largest known profiles. Empty messages of two bytes,
- * which OTLP allows, would take far more memory than they have bytes. */
-#define ITEMS_MAX ((size_t)1 << 22)
-
-static void *add_item(struct uspi_file_table *table) {
-    if (table->count >= ITEMS_MAX || !uspi_room_for(&table->items, &table->capacity, table->count, 1, table->size))
+void *uspi_file_add_item(struct uspi_file_table *table) {
+    if (table->count >= USPI_FILE_ITEMS_MAX ||
+        !uspi_room_for(&table->items, &table->capacity, table->count, 1, table->size))
         return NULL;
     void *item = (char *)table->items + table->count * table->size;
     memset(item, 0, table->size);
@@ -127,7 +98,7 @@ static void take_build_id(struct uspi_file_mapping *mapping, struct uspi_span te
 /* The strings of pprof come after its mappings: their numbers are kept, and looked up when all tables are read. */
 static bool read_mapping(struct usp_profile_file *file, struct uspi_span message) {
     const struct uspi_file_layout *layout = file->layout;
-    struct uspi_file_mapping *mapping = add_item(&file->mappings);
+    struct uspi_file_mapping *mapping = uspi_file_add_item(&file->mappings);
     struct uspi_proto_field field;
     size_t at = 0;
     if (mapping == NULL) return false;
@@ -162,12 +133,13 @@ static bool read_line(struct usp_profile_file *file, struct uspi_span message) {
 
 static bool read_location(struct usp_profile_file *file, struct uspi_span message) {
     const struct uspi_file_layout *layout = file->layout;
-    struct uspi_file_location *location = add_item(&file->locations);
+    struct uspi_file_location *location = uspi_file_add_item(&file->locations);
     struct uspi_proto_field field;
     size_t at = 0;
     if (location == NULL) return false;
     location->id = file->locations.count - 1;
     location->start = UINT64_MAX;
+    location->kind = USP_FRAME_KIND_INTERRUPTED;
     location->first_line = (uint32_t)file->line_count;
     while (uspi_proto_next(message, &at, &field)) {
         if (field.number == layout->location.id && layout->location.id != 0) location->id = field.value;
@@ -183,7 +155,7 @@ static bool read_location(struct usp_profile_file *file, struct uspi_span messag
 
 static bool read_function(struct usp_profile_file *file, struct uspi_span message) {
     const struct uspi_file_layout *layout = file->layout;
-    struct uspi_file_function *function = add_item(&file->functions);
+    struct uspi_file_function *function = uspi_file_add_item(&file->functions);
     struct uspi_proto_field field;
     size_t at = 0;
     if (function == NULL) return false;
@@ -193,6 +165,7 @@ static bool read_function(struct usp_profile_file *file, struct uspi_span messag
         if (field.number == layout->function.name) function->name = field.value;
         if (field.number == layout->function.system_name) function->system_name = field.value;
         if (field.number == layout->function.file) function->file = field.value;
+        if (field.number == layout->function.line) function->line = field.value;
     }
     note_damage(file, message, at);
     if (function->id > file->last_id) file->last_id = function->id;

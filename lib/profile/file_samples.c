@@ -111,6 +111,8 @@ struct who {
     struct uspi_span name;
     uint64_t id; /* 0: not known */
     int64_t pid;
+    struct uspi_span queue; /* of our own profiles */
+    bool is_main;
 };
 
 static bool is_any(struct uspi_span key, const char *const *names) {
@@ -169,6 +171,9 @@ static struct thread *know_thread(struct sampling *sampling, const struct who *w
     if (shown.length == 0 && who->id == 0) shown = USPI_SPAN("all threads");
     const size_t length = shown.length < sizeof thread->info.name ? shown.length : sizeof thread->info.name - 1;
     if (length > 0) memcpy(thread->info.name, shown.bytes, length);
+    if (who->queue.length > 0 && who->queue.length < sizeof thread->info.queue)
+        memcpy(thread->info.queue, who->queue.bytes, who->queue.length);
+    if (who->is_main) thread->info.flags = USP_THREAD_MAIN;
     thread->info.thread.id = id;
     thread->info.thread.native = who->id != 0 ? who->id : id;
     return thread;
@@ -192,8 +197,8 @@ static void put_stack(const struct sampling *sampling, struct uspi_span message,
             stack->omitted_at = stack->count;
             break;
         }
-        stack->frames[stack->count++] = (struct usp_frame){.pc = uspi_file_location(sampling->file, number)->pc,
-                                                           .kind = USP_FRAME_KIND_INTERRUPTED};
+        const struct uspi_file_location *location = uspi_file_location(sampling->file, number);
+        stack->frames[stack->count++] = (struct usp_frame){.pc = location->pc, .kind = location->kind};
     }
     stack->physical = stack->count;
 }
@@ -476,6 +481,69 @@ static int give_otlp(struct sampling *sampling) {
     return status;
 }
 
+/* ---- our own ---- */
+
+static void put_saved_stack(const struct sampling *sampling, uint32_t number, struct usp_stack *stack) {
+    const struct uspi_saved *saved = sampling->file->saved;
+    usp_stack_init(stack, sampling->frames, sampling->options->max_frames);
+    stack->arch = saved->arch;
+    stack->stop = USP_STOP_ROOT;
+    for (; number != USPI_NONE; number = saved->nodes[number].caller) {
+        const struct uspi_saved_node *node = &saved->nodes[number];
+        if (node->location == USPI_NONE || stack->count == stack->capacity) {
+            stack->omitted = 1;
+            stack->omitted_at = stack->count;
+            if (stack->count == stack->capacity) stack->stop = USP_STOP_CAPACITY;
+            if (stack->count == stack->capacity) break;
+            continue;
+        }
+        const struct uspi_file_location *location = uspi_file_location(sampling->file, node->location);
+        stack->frames[stack->count++] = (struct usp_frame){.pc = location->pc, .kind = location->kind};
+    }
+    stack->physical = stack->count;
+}
+
+static int give_saved_samples(struct sampling *sampling, const struct uspi_saved_sample *samples, size_t count) {
+    const struct uspi_saved *saved = sampling->file->saved;
+    struct usp_stack stack;
+    int status = USP_OK;
+    for (size_t i = 0; status == USP_OK && i < count; i++) {
+        const struct uspi_saved_sample *sample = &samples[i];
+        const struct uspi_saved_thread *thread = &saved->threads[sample->thread];
+        const struct who who = {.name = thread->name,
+                                .id = thread->id,
+                                .pid = saved->pid,
+                                .queue = thread->queue,
+                                .is_main = thread->is_main};
+        const struct value value = {.count = sample->count,
+                                    .duration = sample->wall,
+                                    .cpu = sample->cpu,
+                                    .time = sample->time,
+                                    .period = saved->interval,
+                                    .has_cpu = true};
+        if (sample->count == 0) continue;
+        sampling->info->samples += sample->count;
+        put_saved_stack(sampling, sample->node, &stack);
+        status = give(sampling, &who, &stack, &value);
+    }
+    return status;
+}
+
+/* Gives the samples that are not on the time line first: they are the oldest. */
+static int give_saved(struct sampling *sampling) {
+    const struct uspi_saved *saved = sampling->file->saved;
+    struct usp_recording_info *info = sampling->info;
+    sampling->types[sampling->type_count++] = (struct type){.name = USPI_SPAN("samples"), .is_count = true};
+    choose_type(sampling, 0);
+    info->event_count = 1;
+    info->arch = saved->arch;
+    info->wall_start = saved->wall_start;
+    info->length = saved->length;
+    info->interval = saved->interval;
+    const int status = give_saved_samples(sampling, saved->totals, saved->total_count);
+    return status != USP_OK ? status : give_saved_samples(sampling, saved->line, saved->line_count);
+}
+
 int usp_profile_file_samples(struct usp_profile_file *file, const struct usp_recording_options *options,
                              struct usp_recording_info *info) {
     struct usp_recording_options complete;
@@ -495,7 +563,9 @@ int usp_profile_file_samples(struct usp_profile_file *file, const struct usp_rec
         !uspi_pool_init(&sampling.ids, sizeof(struct given_id), 16, false, &sampling.allowance))
         status = USP_ERROR_NO_MEMORY;
     if (status == USP_OK)
-        status = file->layout->format == USP_PROFILE_FILE_PPROF ? give_pprof(&sampling) : give_otlp(&sampling);
+        status = file->saved != NULL                              ? give_saved(&sampling)
+                 : file->layout->format == USP_PROFILE_FILE_PPROF ? give_pprof(&sampling)
+                                                                  : give_otlp(&sampling);
     uspi_pool_free(&sampling.threads);
     uspi_pool_free(&sampling.ids);
     free(sampling.frames);

@@ -122,6 +122,7 @@ int usp_profile_file_write(const struct usp_profile_file *file, usp_write_functi
     char gathered[4096];
     struct writer writer = {.file = file};
     if (file == NULL || write == NULL) return USP_ERROR_ARGUMENT;
+    if (file->saved != NULL) return USP_ERROR_UNSUPPORTED;
     if (file->damage != USP_OK) return file->damage;
     /* There are no more ids for new functions. */
     if (file->last_id > UINT64_MAX - file->functions.count - 1) return USP_ERROR_FORMAT;

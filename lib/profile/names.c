@@ -85,6 +85,7 @@ struct described {
     const struct usp_symbol *symbol;       /* the symbol that contains the call site */
     usp_addr address;                      /* the function's start in the symbolizer's images; 0: not known */
     const char *shown;                     /* the name that is displayed; NULL: the symbol's */
+    uint32_t line;                         /* where the function begins, by a file; 0: not known */
 };
 
 /* Returns the line of a function's first instruction; 0: not known. */
@@ -117,6 +118,7 @@ static uint32_t know_function(struct uspi_profile_names *names, const struct des
     function->text = text != NULL ? text : usp_demangle(names->demangler, shown);
     if (!take_path(described->source, described->symbol, &function->file)) return USPI_NONE;
     if (names->has_lines) function->line = first_line(names, described->address);
+    if (names->has_lines && described->line != 0) function->line = described->line;
     return i;
 }
 
@@ -172,7 +174,7 @@ static bool add_places(struct uspi_profile_names *names, const struct uspi_node 
     bool is_done = true;
     for (uint32_t i = 0; is_done && i < named.inlined_count; i++) {
         const struct uspi_function like = {.symbol = inlined[i].function, .image = node->image, .is_inlined = true};
-        is_done = add_place(names, site, &(struct described){&like, &inlined[i], symbol, 0, NULL});
+        is_done = add_place(names, site, &(struct described){&like, &inlined[i], symbol, 0, NULL, 0});
     }
     free(inlined);
     struct uspi_function own = {.start = node->offset, .image = node->image};
@@ -182,7 +184,7 @@ static bool add_places(struct uspi_profile_names *names, const struct uspi_node 
         own.extent = symbol->extent;
     }
     const usp_addr start = symbol->name != NULL ? symbol->start : 0;
-    return is_done && add_place(names, site, &(struct described){&own, &named.source, symbol, start, NULL});
+    return is_done && add_place(names, site, &(struct described){&own, &named.source, symbol, start, NULL, 0});
 }
 
 /* ---- names of a file ---- */
@@ -206,6 +208,7 @@ static const struct uspi_given_function *given_function(struct uspi_profile_name
     given->shown = copy_string(names, function->name);
     given->symbol = copy_string(names, function->system_name);
     given->path = copy_string(names, function->file);
+    given->line = function->line <= UINT32_MAX ? (uint32_t)function->line : 0;
     if (given->shown == NULL) given->shown = given->symbol;
     if (given->shown == NULL) return NULL;
     if (given->symbol == NULL || strcmp(given->symbol, given->shown) == 0) given->symbol = given->shown;
@@ -231,7 +234,9 @@ static bool add_given_places(struct uspi_profile_names *names, const struct uspi
         if (!like.is_inlined && has_start) like.start = node->offset - (location->address - location->start);
         if (names->has_lines) source.file = given->path;
         if (!names->has_lines) source.line = source.column = 0;
-        if (!add_place(names, site, &(struct described){&like, &source, &none, 0, given->shown})) return false;
+        if (!add_place(names, site,
+                       &(struct described){&like, &source, &none, 0, given->shown, like.is_inlined ? 0 : given->line}))
+            return false;
     }
     return true;
 }

@@ -43,6 +43,7 @@ struct uspi_site {
 
 /* The strings of a function of a file. */
 struct uspi_given_function {
+    uint32_t line;                     /* where it begins; 0: not known */
     const char *shown, *symbol, *path; /* shown NULL: not copied yet; path NULL: not known */
 };
 

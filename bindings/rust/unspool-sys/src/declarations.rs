@@ -164,6 +164,7 @@ pub const USP_PROFILE_NATIVE_IDS: u32 = 1 << 1;
 pub const USP_PROFILE_LINES: u32 = 1 << 2;
 pub const USP_PROFILE_FILE_PPROF: u32 = 1;
 pub const USP_PROFILE_FILE_OTLP: u32 = 2;
+pub const USP_PROFILE_FILE_UNSPOOL: u32 = 3;
 pub const USP_RECORDING_SAMPLE_CPU: u32 = 1 << 0;
 pub const USP_RECORDING_SAMPLE_SUMMED: u32 = 1 << 1;
 pub const USP_REGISTERS_MAX: u32 = 48;
@@ -730,7 +731,8 @@ structs! {
         pub functions: u64,
         pub named: u64,
         pub found: u64,
-        pub reserved: [u64; 4],
+        pub program: *const c_char,
+        pub reserved: [u64; 3],
     }
 
     pub struct usp_raw_thread {
