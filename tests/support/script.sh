@@ -57,6 +57,15 @@ if [[ -s tests/support/interpreter ]]; then
   fi
 fi
 
+# use_command: sets $unspool to the command of this build: itself rather than Libtool's script, which starts ten processes.
+# shellcheck disable=SC2034 # the caller reads $unspool
+use_command() {
+  unspool=$started_in/tools/unspool
+  [[ -x $started_in/tools/.libs/unspool ]] || return 0
+  unspool=$started_in/tools/.libs/unspool
+  export LD_LIBRARY_PATH=$started_in/lib/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+}
+
 have() { command -v "$1" >/dev/null 2>&1; }
 
 # need_tools TOOL...: skips the test unless all of them are installed.

@@ -7,7 +7,8 @@ set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 need_tools gcc g++ clang-19 clang++-19 ld64.lld-19 dsymutil-19 ld.lld-19 python3 llvm-nm-19 llvm-strip-19
-unspool=$PWD/tools/unspool dump=$PWD/tests/symbolize/lines_dump
+use_command
+dump=$PWD/tests/symbolize/lines_dump
 [[ -x $unspool && -x $dump ]] || skip "tools/unspool was not built"
 make_work
 fixtures=$top/tests/symbolize

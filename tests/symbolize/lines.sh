@@ -270,7 +270,7 @@ set_time lib-arm64 'thin-arm64.a(member.o)' 1000000000
 expect lib-arm64 'one one.c 2;three three.c 1;two - 0;'
 grep -q 'thin-arm64.a: .*written at ' explained || fail "another time of a member is not said: $(cat explained)"
 # An index of the file has names, and its making reports that lines are missing.
-unspool=$built/tools/unspool
+use_command
 if [[ -x $unspool ]]; then
   "$unspool" index -o store lib-arm64 >said 2>&1 || true
   grep -q 'its lines are in object files; dsymutil makes a dSYM' said || fail "an index of a debug map: $(cat said)"

@@ -7,7 +7,8 @@ set -euo pipefail
 # shellcheck source=tests/support/script.sh
 . "$(dirname "$0")/../support/script.sh"
 need_tools gcc g++ clang-19 ld.lld-19 ld64.lld-19 dsymutil-19 llvm-gsymutil-19 llvm-symbolizer-19 llvm-nm-19 llvm-readelf-19 strip python3
-unspool=$PWD/tools/unspool dump=$PWD/tests/symbolize/lines_dump
+use_command
+dump=$PWD/tests/symbolize/lines_dump
 [[ -x $unspool && -x $dump ]] || skip "tools/unspool and tests/symbolize/lines_dump were not built"
 make_work
 fixtures=$top/tests/symbolize truth=$top/tests/symbolize/symfile.py

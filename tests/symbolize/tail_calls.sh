@@ -13,7 +13,7 @@ note_sample
 make_work
 here=$PWD
 dump=$here/tests/symbolize/stack_dump
-unspool=$here/tools/unspool
+use_command
 # Uses only the index store made here.
 export HOME=$work XDG_CACHE_HOME='' UNSPOOL_INDEX_STORE=''
 texts=("$top/tests/demangle/swift_names.txt")
