@@ -122,25 +122,45 @@ static bool is_jvm(const struct usp_image *image) {
     return strcmp(name, "libjvm.so") == 0 || strcmp(name, "libjvm.dylib") == 0;
 }
 
-/* Whether the walk has ended in code that a JVM has generated: its outermost frame is in no image, and its caller could
- * not be found. */
-static bool ends_in_java(const struct page *page, const struct usp_stack *stack) {
-    const struct usp_images *images = usp_snapshot_images(page->report->snapshot);
+static bool has_jvm(const struct usp_images *images) {
     const struct usp_image *image;
-    if (stack->physical == 0 || stack->stop == USP_STOP_ROOT || stack->stop == USP_STOP_NOT_COPIED) return false;
-    const usp_addr pc = stack->frames[stack->physical - 1].pc;
-    if (stack->stop >= USP_STOP_CAPACITY && stack->stop <= USP_STOP_DEADLINE) return false;
-    if (pc == 0 || usp_images_find(images, pc) != NULL) return false;
     for (size_t i = 0; (image = usp_images_get(images, i)) != NULL; i++) {
         if (image->path != NULL && is_jvm(image)) return true;
     }
     return false;
 }
 
+/* Whether a frame, after which frames are missing, is in no image, in a process with a JVM: it is in Java code. */
+static bool is_java(const struct page *page, const struct usp_frame *frame) {
+    const struct usp_images *images = usp_snapshot_images(page->report->snapshot);
+    return frame->pc != 0 && usp_images_find(images, frame->pc) == NULL && has_jvm(images);
+}
+
+/* Whether the walk has ended because the outermost frame's caller could not be found. */
+static bool ends_early(const struct usp_stack *stack) {
+    const bool is_limit = stack->stop >= USP_STOP_CAPACITY && stack->stop <= USP_STOP_DEADLINE;
+    return stack->physical > 0 && !is_limit && stack->stop != USP_STOP_ROOT && stack->stop != USP_STOP_NOT_COPIED;
+}
+
+/* Whether the walk went on behind a frame whose caller could not be found. */
+static bool has_gap(const struct usp_stack *stack) {
+    return stack->omitted != 0 && stack->omitted_at > 0 && stack->omitted_at < stack->physical &&
+           stack->frames[stack->omitted_at].method == USP_FRAME_METHOD_SEARCH;
+}
+
+static const char java[] = "Java code compiled without frame pointers: -XX:+PreserveFramePointer";
+
 static void put_end(const struct page *page, const struct usp_stack *stack) {
-    if (ends_in_java(page, stack)) {
-        put_note(page, COLOUR_WARNING, "ends: Java code compiled without frame pointers: -XX:+PreserveFramePointer");
+    if (ends_early(stack) && is_java(page, &stack->frames[stack->physical - 1])) {
+        begin_note(page, COLOUR_WARNING);
+        fprintf(page->out, "ends: %s", java);
+        end_note(page);
         return;
+    }
+    if (has_gap(stack) && is_java(page, &stack->frames[stack->omitted_at - 1])) {
+        begin_note(page, COLOUR_WARNING);
+        fprintf(page->out, "frames left out: %s", java);
+        end_note(page);
     }
     begin_note(page, is_whole(stack) ? COLOUR_QUIET : COLOUR_WARNING);
     fprintf(page->out, "ends: %s", usp_stop_reason_string(stack->stop));

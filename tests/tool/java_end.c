@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /* Waits in code that it has generated, which has no frame record and never returns: compiled code of a JVM that does not
- * preserve frame pointers. For x86_64 Linux. */
+ * preserve frame pointers. With an argument, on a stack of its own. For x86_64 Linux. */
 #define _GNU_SOURCE 1
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* xor ebp, ebp; sub rsp, 40; mov eax, SYS_pause; syscall; jmp to the mov. Bytes that are no code stand before it. */
-static const char code[] = "\xff\xff\xff\xff\x31\xed\x48\x83\xec\x28\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7";
+/* xor ebp, ebp; sub rsp, 40; mov eax, SYS_pause; syscall; jmp to the mov. */
+static const char code[] = "\x31\xed\x48\x83\xec\x28\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7";
 
-int main(void) {
+/* The same with lea rsp, [rip + 0x800]: a stack on which nothing leads to the caller. */
+static const char on_own_stack[] = "\x31\xed\x48\x8d\x25\x00\x08\x00\x00\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7";
+
+#define AT 64
+
+int main(int argc, char **argv) {
+    (void)argv;
     char *generated = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void (*waits)(void);
     if (generated == MAP_FAILED) return 1;
+    /* Bytes that are no code stand around it. */
     memset(generated, 0xff, 4096);
-    memcpy(generated + 64, code, sizeof code - 1);
-    generated += 68;
+    generated += AT;
+    if (argc > 1) {
+        memcpy(generated, on_own_stack, sizeof on_own_stack - 1);
+    } else {
+        memcpy(generated, code, sizeof code - 1);
+    }
     memcpy(&waits, &generated, sizeof waits);
     puts("ready");
     fflush(stdout);
