@@ -567,6 +567,7 @@ PROGRAMS = [
         files={"a.hs": HASKELL},
         build="ghc -O1 -g a.hs -o a",
         version="ghc --version",
+        note="a local function has no symbol; gdb and eu-stack call it frame_dummy",
         gap="Haskell callers are on a stack of GHC's own, and its code uses rbp for that",
     ),
     Program(
