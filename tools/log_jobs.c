@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define PAIRS_OF_PROCESS 4
-#define PIECE            ((size_t)32 << 10)
+#define PIECE            ((size_t)128 << 10)
 
 /* A pair of temporary files. */
 struct pair {
@@ -159,15 +159,17 @@ static bool is_new(struct log_pool *pool, char *text) {
     return true;
 }
 
-/* Copies a part of a file. `end` -1: up to its end. Returns false if it cannot be read or written. */
+/* Copies a part of a file. `end` -1: up to its end. Returns false if it cannot be read or written. The copy is not
+ * buffered a second time, because one process makes all of them. */
 static bool copy_part(int from, off_t at, off_t end, FILE *to) {
     char piece[PIECE];
+    if (fflush(to) != 0) return false;
     while (end < 0 || at < end) {
         const size_t wanted = end < 0 || end - at > (off_t)sizeof piece ? sizeof piece : (size_t)(end - at);
         const ssize_t n = pread(from, piece, wanted, at);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return n == 0;
-        if (fwrite(piece, 1, (size_t)n, to) != (size_t)n) return false;
+        if (!write_all(fileno(to), piece, (size_t)n)) return false;
         at += n;
     }
     return true;
