@@ -145,7 +145,25 @@ static void keep_stack(struct stream *s, const struct uspi_core *core, const str
     const uint64_t innermost = has_crashed ? INNERMOST_CRASHED : INNERMOST;
     if (sp < segment->low) sp = segment->low;
     keep_addresses(s, segment, sp > BELOW ? sp - BELOW : 0, last - sp > innermost ? sp + innermost : last);
-    keep_addresses(s, segment, segment->size > OUTERMOST ? last - (OUTERMOST - 1) : segment->low, last);
+    if (last - sp >= OUTERMOST) keep_addresses(s, segment, last - (OUTERMOST - 1), last);
+}
+
+/* Keep the beginning of each segment, and the ends of those that can be written. */
+static void keep_beginnings(struct stream *s, const struct uspi_core *core, uint64_t size) {
+    for (size_t i = 0; i < core->memory.segment_count && s->room >= USPI_BLOCK; i++) {
+        const struct uspi_core_segment *segment = &core->memory.segments[i];
+        const usp_addr last = segment->low + (segment->size - 1);
+        keep_addresses(s, segment, segment->low, segment->size <= size ? last : segment->low + (size - 1));
+    }
+}
+
+static void keep_ends(struct stream *s, const struct uspi_core *core) {
+    for (size_t i = 0; i < core->memory.segment_count && s->room >= USPI_BLOCK; i++) {
+        const struct uspi_core_segment *segment = &core->memory.segments[i];
+        const usp_addr last = segment->low + (segment->size - 1);
+        if ((segment->access & USPI_CORE_WRITE) == 0) continue;
+        keep_addresses(s, segment, segment->size > OUTERMOST ? last - (OUTERMOST - 1) : segment->low, last);
+    }
 }
 
 /* Chooses what is kept: the crashed thread's stack, the other stacks, then the rest. Half of the room is for stacks. */
@@ -155,14 +173,10 @@ static void choose(struct stream *s, const struct uspi_core *core) {
     if (core->crashed < core->thread_count) keep_stack(s, core, &core->threads[core->crashed]);
     for (size_t i = 0; i < core->thread_count; i++) keep_stack(s, core, &core->threads[i]);
     s->room += others;
-    for (size_t i = 0; i < core->memory.segment_count && s->room >= USPI_BLOCK; i++) {
-        const struct uspi_core_segment *segment = &core->memory.segments[i];
-        const usp_addr last = segment->low + (segment->size - 1);
-        const bool is_small = segment->size <= SEGMENT_BEGINNING;
-        keep_addresses(s, segment, segment->low, is_small ? last : segment->low + (SEGMENT_BEGINNING - 1));
-        if ((segment->access & USPI_CORE_WRITE) == 0) continue;
-        keep_addresses(s, segment, segment->size > OUTERMOST ? last - (OUTERMOST - 1) : segment->low, last);
-    }
+    /* First the headers of all images. */
+    keep_beginnings(s, core, USPI_BLOCK);
+    keep_beginnings(s, core, SEGMENT_BEGINNING);
+    keep_ends(s, core);
 }
 
 /* Reads the chosen ranges. An input that ends before makes the core end there. */

@@ -61,6 +61,36 @@ out_has 'SIGSEGV, the address is not mapped \(SEGV_MAPERR\), fault address 0x8: 
 out_has '^Thread [0-9]+ \(crashed\)$'
 [[ $(grep -m 1 '^Thread' out) == *'(crashed)' ]] || fail "the crashed thread is not the first"
 
+# ---- many threads: of each only the used part of its stack is kept
+cat >many.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static pthread_barrier_t all;
+static void *start(void *unused) {
+    pthread_barrier_wait(&all);
+    for (;;) pause();
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 512 << 10);
+    pthread_barrier_init(&all, NULL, 151);
+    for (int i = 0; i < 150; i++) pthread_create(&thread, &attributes, start, NULL);
+    pthread_barrier_wait(&all);
+    return *(volatile int *)8;
+}
+END
+"${compiler[@]}" -O1 -g -o many many.c -lpthread
+crash ./many ''
+handle 0
+run 0 stack --no-lines core
+cp out expected
+run 0 stack --no-lines "$report"
+[[ $(grep -c '^Thread' out) -eq 151 ]] || fail "not 151 threads: $(grep -c '^Thread' out)"
+diff expected out >difference || fail "many threads: the report is not as the core: $(head -n 20 difference)"
+
 # ---- files
 [[ $(stat -c %a "$folder") == 700 ]] || fail "the folder's mode is $(stat -c %a "$folder")"
 for file in "$folder"/*; do
