@@ -98,6 +98,22 @@ static inline void stand_begin(struct parked *s) {
     while (atomic_load(&s->there) == 0) usleep(100);
 }
 
+/* Waits until the kernel shows the thread in a state: 'S' asleep, 'D' in an uninterruptible wait. Between its start and
+ * its wait a thread may have to wait long for a processor. Returns also after a time that is long enough. */
+static inline void wait_for_state(const struct parked *s, char state) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)s->thread.id);
+    for (unsigned i = 0; i < 30000; i++) {
+        FILE *file = fopen(path, "r");
+        const size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+        if (file != NULL) fclose(file);
+        text[n] = '\0';
+        const char *after_name = strrchr(text, ')');
+        if (after_name != NULL && after_name[1] == ' ' && after_name[2] == state) return;
+        usleep(1000);
+    }
+}
+
 static inline void stand_end(struct parked *s) {
     atomic_store(&s->leave, 1);
     sem_post(&s->may_leave);
