@@ -76,8 +76,8 @@ int main(void) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 512 << 10);
-    pthread_barrier_init(&all, NULL, 151);
-    for (int i = 0; i < 150; i++) pthread_create(&thread, &attributes, start, NULL);
+    pthread_barrier_init(&all, NULL, 301);
+    for (int i = 0; i < 300; i++) pthread_create(&thread, &attributes, start, NULL);
     pthread_barrier_wait(&all);
     return *(volatile int *)8;
 }
@@ -88,7 +88,7 @@ handle 0
 run 0 stack --no-lines core
 cp out expected
 run 0 stack --no-lines "$report"
-[[ $(grep -c '^Thread' out) -eq 151 ]] || fail "not 151 threads: $(grep -c '^Thread' out)"
+[[ $(grep -c '^Thread' out) -eq 301 ]] || fail "not 301 threads: $(grep -c '^Thread' out)"
 diff expected out >difference || fail "many threads: the report is not as the core: $(head -n 20 difference)"
 
 # ---- files
