@@ -75,7 +75,7 @@ allowed() {
   lib/os/*) may="<[A-Za-z0-9_/-]+\.h>|$ours|$backend|$host|$config" ;;
   # The command compiles its own copy of these and otherwise calls only public functions of the library.
   tools/*) may="<[A-Za-z0-9_/-]+\.h>|$config|\"tools/[a-z_0-9/]+\.h\"|\"lib/base/(array|bisect|json|packer|source|span|text)\.h\"" ;;
-  lib/base/* | lib/capture/* | lib/snapshot/*) may="$standard|$public|$ours|$backend|$host|$config" ;;
+  lib/base/* | lib/capture/* | lib/crash/* | lib/snapshot/*) may="$standard|$public|$ours|$backend|$host|$config" ;;
   lib/*) may="$standard|$public|$ours|$backend|$config" ;;
   esac
 }
