@@ -146,7 +146,10 @@ static void count_exception(NSException *exception) {
 }
 
 void thrower(void);
-STAND void thrower(void) { [NSException raise:@"CartException" format:@"no cart %d", 7]; }
+STAND void thrower(void) {
+    [NSException raise:@"CartException" format:@"no cart %d", 7];
+    __asm__ volatile(""); /* so that it is no tail call */
+}
 
 static void begin_throwing(void) {
     /* GNUstep ends the process by exit otherwise. */

@@ -148,6 +148,8 @@ def explain(tables, address, mine, other):
             return 'linkage table entry'
         if mine is None and not tables.names_all and tables.sized(address) is None:
             return 'past what surely belongs to a symbol without a size'
+        if mine is None and (tables.expected(address) or ('', ''))[1] == 'frame_dummy':
+            return "past the code of GCC's start file"
         return None
     if other is None:
         return 'they look at functions alone'
