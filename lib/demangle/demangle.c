@@ -309,7 +309,7 @@ static struct part linked_part(const char *name) {
 
 /* Returns whether mangled names, or those of linkers' code, begin with a character. Most names of C begin with none of
  * them. */
-static bool may_begin(char c) { return c != '\0' && strchr("_$@-+Dk", c) != NULL; }
+static bool may_begin(char c) { return c != '\0' && strchr("_$@-+Dko", c) != NULL; }
 
 uint32_t usp_mangling_of(const char *name) {
     if (name == NULL || !may_begin(name[0])) return USP_MANGLING_NONE;
