@@ -10,8 +10,8 @@ bool uspi_kotlin_is_mangled(const char *name);
 
 /* Rewrites a name: PACKAGE.CLASS.NAME(TYPE, TYPE): RESULT, or with is_simple PACKAGE.CLASS.NAME. Changes `name`. The
  * receiver of an extension function is the first of its types. The word before the name of a bridge between Kotlin and
- * Objective-C (objc2kotlin, objc2kotlin_virtual, kotlin2objc) stays, with a space after it. Returns a malloc'ed string; NULL when memory lacks or
- * the name is not understood. */
+ * Objective-C (objc2kotlin, objc2kotlin_virtual, kotlin2objc) stays, with a space after it. Returns a malloc'ed string;
+ * NULL when memory lacks or the name is not understood. */
 char *uspi_kotlin(char *name, bool is_simple);
 
 #endif

@@ -10,7 +10,7 @@
 #define TRIAL_STEPS 200000u
 /* Number of frames that are walked at once. */
 #define BATCH 16u
-/* Bytes of stack that are searched for a frame whose registers are known only in part. */
+/* Bytes of stack that are searched where registers are not known, and past generated code. */
 #define SEARCHED ((size_t)64 << 10)
 
 /* A search for the frame at which a walk goes on. */

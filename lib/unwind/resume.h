@@ -15,9 +15,10 @@ enum uspi_resumed {
     USPI_RESUMED_PAST_REGISTERS /* registers */
 };
 
-/* Resumes a walk whose last step found no caller, once, if shortcuts.parts is set. A return address is believed only if it follows a call and the
- * walk from there reaches the stack's root. Past generated code the call must go through a pointer, and the walk may use
- * unwind tables only; the frame is marked unverified. Async-signal-safe. Needs about 6 KB of stack. */
+/* Resumes a walk whose last step found no caller, once, if shortcuts.parts is set. A return address is believed only if
+ * it follows a call and the walk from there reaches the stack's root. Past generated code the call must go through a
+ * pointer, and the walk may use unwind tables only; the frame is marked unverified. Async-signal-safe. Needs about 6 KB
+ * of stack. */
 enum uspi_resumed uspi_walker_resume(struct uspi_walker *walker);
 
 #endif

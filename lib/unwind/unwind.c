@@ -114,7 +114,7 @@ static bool resume(struct uspi_walker *w, struct frame_ring *ring) {
     ring->head = (uint32_t)head;
     ring->seen = head;
     ring->stack->flags |= USP_STACK_OMITTED_MORE;
-    return ring->tail > 0;
+    return true;
 }
 
 /* Returns the index of the n-th frame in the array; USP_NO_INDEX: it was overwritten. */

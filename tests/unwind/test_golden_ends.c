@@ -101,6 +101,15 @@ START_TEST(damaged) {
 }
 END_TEST
 
+/* A small number is not the 0 of a first function, although neither can be an address: the stack is damaged. */
+START_TEST(damaged_by_a_small_number) {
+    struct fixture *f = begin_stack(_i, FIRST);
+    WORDS(&f->memory, STACK + 2 * slot, slot, 0x12, 0x40, 0, 0);
+    EXPECT(f, USP_STOP_RA_ZERO, INNER, FIRST);
+    builder_free(&c.bytes);
+}
+END_TEST
+
 /* What the kernel puts on the first stack, with three words of the first frames before it. */
 struct first_stack {
     usp_addr outer, between; /* return addresses on the stack */
@@ -216,6 +225,20 @@ START_TEST(past_generated_code) {
 }
 END_TEST
 
+/* Where there is no room for frames past generated code, the stack says so. */
+START_TEST(past_generated_code_without_room) {
+    bool in_image;
+    struct fixture *f = begin_generated(_i, RESUMED, &in_image);
+    f->stack.capacity = 2;
+    expect_snapshot(f, USP_STOP_CAPACITY, 2, (const usp_addr[]){INNER, OUTSIDE});
+    ck_assert_uint_eq(f->stack.stop_address, CALLER);
+    ck_assert_uint_eq(f->stack.omitted, 1);
+    ck_assert_uint_eq(f->stack.omitted_at, 2);
+    ck_assert_uint_eq(f->stack.flags & USP_STACK_OMITTED_MORE, USP_STACK_OMITTED_MORE);
+    builder_free(&c.bytes);
+}
+END_TEST
+
 START_TEST(not_past_generated_code) {
     static const enum generated ways[] = {BY_DIRECT_CALL, WITHOUT_ROOT, IN_IMAGE};
     for (unsigned k = 0; k < ELEMENTS(ways); k++) {
@@ -231,8 +254,9 @@ END_TEST
 int main(void) {
     TCase *ends = tcase_create("ends"), *generated = tcase_create("generated");
     /* x86: only a call that pushes its return address shows where the caller's frame is. */
-    add_loop_tests(generated, 0, 2, past_generated_code, not_past_generated_code);
-    add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged, first_stack,
-                   first_stack_elsewhere);
+    add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room,
+                   not_past_generated_code);
+    add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged,
+                   damaged_by_a_small_number, first_stack, first_stack_elsewhere);
     return run_suite("ends of stacks", ends, generated);
 }

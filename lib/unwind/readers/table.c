@@ -152,12 +152,15 @@ static bool take_cfa(struct uspi_evidence *e, const struct uspi_rule *rule, usp_
 }
 
 /* Whether the first function of a stack that the program made by hand (makecontext, a switch of its own) has this
- * refuted return address: 0, or the start of the function to which it is to return. No call has pushed such a one. */
-USPI_APART static bool begins_stack(struct uspi_evidence *e, const struct uspi_rule *rule, usp_addr ra) {
+ * refuted return address: 0, or the start of the function to which it is to return. No call has pushed such a one.
+ * Another small number is none: a damaged stack has it.
+ *   raw  as found
+ *   ra   as judged, which is 0 for all small numbers */
+USPI_APART static bool begins_stack(struct uspi_evidence *e, const struct uspi_rule *rule, uint64_t raw, usp_addr ra) {
     struct uspi_frame_state there;
     struct uspi_description d;
     if (e->method != USP_FRAME_METHOD_CFI || rule->signal_frame || e->walk->needs_root) return false;
-    if (ra == 0) return !e->frame->exact;
+    if (ra == 0) return !e->frame->exact && (raw & e->walk->strip_mask & e->walk->backend->word_mask) == 0;
     memset(&there, 0, sizeof there);
     uspi_registers_init(&there.registers, e->walk->target.arch);
     uspi_set(&there.registers, e->walk->backend->pc, ra);
@@ -193,7 +196,7 @@ static void follow_rule(struct uspi_evidence *e, const struct uspi_rule *rule, s
         c->ra.credit = USPI_VERIFIED;
     }
     if (is_refuted(walk, rule, &c->ra)) {
-        c->is_inferred_end = begins_stack(e, rule, c->ra.pc);
+        c->is_inferred_end = begins_stack(e, rule, applied.return_address, c->ra.pc);
         if (c->is_inferred_end) give_end(e, USP_STOP_ROOT, c);
         e->has_table_stop = true;
         e->table_stop = c->ra.pc == 0 ? USP_STOP_RA_ZERO : USP_STOP_RA_NOT_CODE;
