@@ -54,7 +54,8 @@ struct usp_hang {
     const struct usp_stack *first;
     struct usp_profile *profile; /* all samples, from the moment when the turn became late */
     /* One sample of every thread except the monitor's, taken when the turn became a hang. Empty when they could not be
-     * taken. */
+     * taken. A thread without a stack, such as one that did not answer in time, has no sample: usp_hang_write writes
+     * its id, name and state, and why it has none. */
     struct usp_profile *threads;
     int32_t capture_status; /* why there are no samples: the status of the last capture */
     uint32_t reserved0;

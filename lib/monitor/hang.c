@@ -119,8 +119,13 @@ void uspi_hang_take_threads(struct uspi_hang *hang, const struct uspi_subject *s
     options.unwind.tail = hang->max_frames / 4;
     if (world->all_threads == NULL || world->all_threads(world->context, &options, &snapshot) != USP_OK) return;
     for (size_t i = 0; (thread = usp_snapshot_get_thread(snapshot, i)) != NULL; i++) {
-        if (thread->status != USP_OK || thread->stack.count == 0) continue;
-        if ((thread->info.flags & USP_THREAD_REQUESTER) != 0) continue;
+        /* A thread that has ended is not listed. */
+        if (thread->status == USP_ERROR_NO_THREAD || (thread->info.flags & USP_THREAD_REQUESTER) != 0) continue;
+        if (thread->status != USP_OK || thread->stack.count == 0) {
+            const int32_t status = thread->status != USP_OK ? thread->status : (int32_t)USP_ERROR_UNREADABLE;
+            uspi_profile_list(hang->threads, &thread->info, status);
+            continue;
+        }
         const struct usp_profile_sample sample = {
             .thread = &thread->info, .stack = &thread->stack, .images = subject->images};
         (void)usp_profile_add(hang->threads, &sample);

@@ -11,7 +11,7 @@
 
 struct uspi_hang {
     struct usp_profile *profile; /* fixed size: samples of the watched thread */
-    struct usp_profile *threads; /* fixed size: one sample of each thread */
+    struct usp_profile *threads; /* fixed size: one sample of each thread, or why it has none */
     struct usp_frame *frames;    /* for a capture: max_frames elements */
     uint32_t max_frames;
     uint64_t interval; /* the time that the first sample represents */
@@ -52,7 +52,7 @@ void uspi_hang_sample(struct uspi_hang *hang, const struct uspi_subject *subject
 /* Returns whether the watched thread has not run since its last capture. False also when its clock cannot be read. */
 bool uspi_hang_stands_still(struct uspi_hang *hang, const struct uspi_subject *subject);
 
-/* Takes one sample of every thread except the calling one. Allocates. */
+/* Takes one sample of every thread except the calling one. Lists a thread without a stack with its status. Allocates. */
 void uspi_hang_take_threads(struct uspi_hang *hang, const struct uspi_subject *subject);
 
 /* The contents of a report. */

@@ -188,8 +188,8 @@ static void put_samples(struct writing *w) {
 /* Returns the thread that holds the lock that a thread waits for; NULL: none. */
 static const struct usp_thread_info *lock_owner(const struct usp_profile *clone, const struct usp_thread_info *info) {
     if (info->lock_owner == 0) return NULL;
-    for (uint32_t i = 0; i < clone->totals.begun; i++) {
-        const struct usp_thread_info *owner = &uspi_profile_thread(clone, uspi_total(clone, i)->thread)->info;
+    for (uint32_t i = 0; i < clone->threads.begun; i++) {
+        const struct usp_thread_info *owner = &uspi_profile_thread(clone, i)->info;
         if (owner->thread.id == info->lock_owner) return owner;
     }
     return NULL;
@@ -203,10 +203,36 @@ static void put_lock(struct uspi_text *text, const struct usp_profile *clone, co
     uspi_put(text, "\n", 1);
 }
 
+/* Returns in words what a thread without a stack does; NULL: not known. Only Linux has words, for letters, which the
+ * numbers of other systems do not contain. */
+static const char *state_of(const struct usp_thread_info *info) {
+    return usp_run_state_string(USP_OS_LINUX, info->run_state);
+}
+
+/* Puts the threads without a stack. */
+static void put_listed(struct uspi_text *text, const struct usp_profile *clone) {
+    for (uint32_t i = 0; i < clone->threads.begun; i++) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(clone, i);
+        if (thread->no_stack == USP_OK) continue;
+        const char *state = state_of(&thread->info);
+        uspi_put(text, "\n", 1);
+        put_thread_name(text, &thread->info);
+        if (state != NULL) {
+            uspi_put_string(text, ", ");
+            uspi_put_string(text, state);
+        }
+        uspi_put_string(text, ":\n");
+        put_lock(text, clone, &thread->info);
+        uspi_put_string(text, "    no stack: ");
+        uspi_put_string(text, usp_status_string(thread->no_stack));
+        uspi_put(text, "\n", 1);
+    }
+}
+
 static void put_threads(struct writing *w) {
     const struct usp_profile *clone = w->threads.clone;
     struct uspi_text *text = &w->text;
-    if (clone->totals.begun > 0) uspi_put_string(text, "\nAll threads, when it became a hang:\n");
+    if (clone->threads.begun > 0) uspi_put_string(text, "\nAll threads, when it became a hang:\n");
     for (uint32_t i = 0; i < clone->totals.begun; i++) {
         const struct uspi_total *total = uspi_total(clone, i);
         uspi_put(text, "\n", 1);
@@ -216,6 +242,7 @@ static void put_threads(struct writing *w) {
         put_lock(text, clone, info);
         put_stack(text, &w->threads, total->node);
     }
+    put_listed(text, clone);
     if (clone->refused == 0) return;
     uspi_put(text, "\n", 1);
     uspi_put_decimal(text, clone->refused, 0);
@@ -314,6 +341,27 @@ static void put_json_lock(struct uspi_json *json, const struct usp_profile *clon
     uspi_json_end_object(json);
 }
 
+static void put_json_name(struct uspi_json *json, const struct usp_thread_info *info) {
+    uspi_json_number(json, "id", info->thread.id);
+    uspi_json_string(json, "name", info->name);
+    if (info->queue[0] != '\0') uspi_json_string(json, "queue", info->queue);
+    uspi_json_bool(json, "main", (info->flags & USP_THREAD_MAIN) != 0);
+}
+
+static void put_json_listed(struct uspi_json *json, const struct usp_profile *clone) {
+    for (uint32_t i = 0; i < clone->threads.begun; i++) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(clone, i);
+        if (thread->no_stack == USP_OK) continue;
+        const char *state = state_of(&thread->info);
+        uspi_json_begin_object(json, NULL);
+        put_json_name(json, &thread->info);
+        if (state != NULL) uspi_json_string(json, "state", state);
+        put_json_lock(json, clone, &thread->info);
+        uspi_json_string(json, "no_stack", usp_status_string(thread->no_stack));
+        uspi_json_end_object(json);
+    }
+}
+
 static void put_json_threads(struct uspi_json *json, const struct part *part) {
     const struct usp_profile *clone = part->clone;
     uspi_json_begin_array(json, "threads");
@@ -321,14 +369,12 @@ static void put_json_threads(struct uspi_json *json, const struct part *part) {
         const struct uspi_total *total = uspi_total(clone, i);
         const struct usp_thread_info *info = &uspi_profile_thread(clone, total->thread)->info;
         uspi_json_begin_object(json, NULL);
-        uspi_json_number(json, "id", info->thread.id);
-        uspi_json_string(json, "name", info->name);
-        if (info->queue[0] != '\0') uspi_json_string(json, "queue", info->queue);
-        uspi_json_bool(json, "main", (info->flags & USP_THREAD_MAIN) != 0);
+        put_json_name(json, info);
         put_json_lock(json, clone, info);
         put_json_stack(json, "frames", part, total->node);
         uspi_json_end_object(json);
     }
+    put_json_listed(json, clone);
     uspi_json_end_array(json);
 }
 

@@ -196,6 +196,19 @@ static int copy_rest(struct copying *copying, const struct wanted *wanted) {
     return status;
 }
 
+/* Copies the threads that are listed without a stack. */
+static int copy_listed(struct copying *copying, const struct wanted *wanted) {
+    for (uint32_t i = 0; i < copying->from->threads.begun; i++) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(copying->from, i);
+        if (thread->uses == 0 || thread->no_stack == USP_OK) continue;
+        if (wanted->thread != 0 && thread->info.thread.id != wanted->thread) continue;
+        const uint32_t copied = copy_thread(copying, i);
+        if (copied == USPI_NONE) return USP_ERROR_NO_MEMORY;
+        uspi_profile_mark_listed(copying->to, copied, thread->no_stack);
+    }
+    return USP_OK;
+}
+
 static int copy_mark(struct copying *copying) {
     int status = copy_path(copying, copying->from->marked, &copying->to->marked);
     if (status == USP_OK) uspi_node(copying->to, copying->to->marked)->uses++;
@@ -211,6 +224,7 @@ static int copy_part(const struct usp_profile *taken, const struct wanted *wante
         bool is_whole = wanted->from == 0 && wanted->to == UINT64_MAX;
         status = is_whole ? copy_rest(&copying, wanted) : USP_OK;
         if (status == USP_OK) status = copy_samples(&copying, wanted);
+        if (status == USP_OK && is_whole) status = copy_listed(&copying, wanted);
         if (status == USP_OK && taken->marked != USPI_NONE) status = copy_mark(&copying);
         to->run = taken->run;
         to->refused = taken->refused;

@@ -45,6 +45,17 @@ void uspi_profile_clear(struct usp_profile *profile) {
     uspi_lock_give(profile->lock);
 }
 
+void uspi_profile_list(struct usp_profile *profile, const struct usp_thread_info *info, int32_t status) {
+    uspi_lock_take(profile->lock);
+    const uint32_t thread = uspi_profile_know_thread(profile, info);
+    if (thread != USPI_NONE) {
+        uspi_profile_mark_listed(profile, thread, status);
+    } else {
+        profile->refused++;
+    }
+    uspi_lock_give(profile->lock);
+}
+
 void uspi_profile_mark(struct usp_profile *profile, uint64_t thread) {
     uint32_t node = USPI_NONE;
     uspi_lock_take(profile->lock);

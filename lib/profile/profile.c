@@ -570,7 +570,8 @@ void usp_profile_get_info(struct usp_profile *profile, struct usp_profile_info *
     info->refused = profile->refused;
     for (uint32_t i = 0; i < profile->threads.begun; i++) {
         const struct uspi_profile_thread *thread = uspi_profile_thread(profile, i);
-        info->threads += thread->uses > (thread->has_ended ? 0u : 1u);
+        const uint32_t others = (thread->has_ended ? 0u : 1u) + (thread->no_stack != USP_OK ? 1u : 0u);
+        info->threads += thread->uses > others;
     }
     info->stacks = profile->totals.count;
     info->nodes = profile->nodes.count;

@@ -21,14 +21,15 @@ struct uspi_profile_image {
     usp_addr placed;         /* in a clone: the load address that usp_images_create_profile gives it */
 };
 
-/* A thread with samples. In use while uses > 0. */
+/* A thread with samples, or one that is listed without a stack. In use while uses > 0. */
 struct uspi_profile_thread {
     struct uspi_item item;
     struct usp_thread_info info; /* cpu_time is not used */
-    uint32_t uses;               /* number of totals, plus 1 until it has ended, plus 1 while a sample is being added */
-    uint32_t last;               /* node of its last sample; USPI_NONE: none */
-    uint64_t seen;               /* time of its last sample */
-    bool has_ended;              /* the next thread with this id is another one */
+    uint32_t uses; /* number of totals, plus 1 until it has ended, while a sample is being added, and if it is listed */
+    uint32_t last; /* node of its last sample; USPI_NONE: none */
+    uint64_t seen; /* time of its last sample */
+    bool has_ended;   /* the next thread with this id is another one */
+    int32_t no_stack; /* why it is listed without a stack; USP_OK: it is not. See uspi_profile_list */
 };
 
 /* Parts of a node's kind: an enum usp_frame_kind, and bits. */
@@ -78,7 +79,7 @@ struct usp_profile {
     struct uspi_pool images, threads, nodes, totals;
     struct uspi_time_line line;
     struct usp_profile_run run;
-    uint64_t samples, in_line, evicted, refused; /* numbers of samples; `refused` counts calls of usp_profile_add */
+    uint64_t samples, in_line, evicted, refused; /* numbers of samples; `refused` counts calls that add one */
     uint64_t wall, cpu;                          /* sums over all totals */
 };
 
@@ -135,6 +136,10 @@ bool uspi_profile_add_cpu(struct usp_profile *profile, uint64_t thread, uint64_t
 /* Marks the stack of a thread's last sample: it stays in the profile and in copies, even if the sample is evicted. */
 void uspi_profile_mark(struct usp_profile *profile, uint64_t thread);
 
+/* Lists a thread that has no sample, and the status that says why. Whole copies and saved profiles keep it. A thread
+ * that does not fit counts as refused. */
+void uspi_profile_list(struct usp_profile *profile, const struct usp_thread_info *info, int32_t status);
+
 /* Writes the profile, without its time line, to memory. *used: the number of bytes needed. Returns USP_OK or
  * USP_ERROR_FULL. Allocates nothing. */
 int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t capacity, size_t *used);
@@ -179,5 +184,12 @@ void uspi_profile_give_up_node(struct usp_profile *profile, uint32_t node);
 
 /* Returns the entry of a live thread, and adds it if necessary; USPI_NONE if there is no room. */
 uint32_t uspi_profile_know_thread(struct usp_profile *profile, const struct usp_thread_info *info);
+
+/* Marks a thread as listed without a stack. `status` is not USP_OK. */
+static inline void uspi_profile_mark_listed(struct usp_profile *profile, uint32_t thread, int32_t status) {
+    struct uspi_profile_thread *listed = uspi_profile_thread(profile, thread);
+    if (listed->no_stack == USP_OK) listed->uses++;
+    listed->no_stack = status;
+}
 
 #endif

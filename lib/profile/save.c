@@ -93,12 +93,20 @@ static bool has_lock(const struct uspi_profile_thread *thread) {
     return thread->uses > 0 && thread->info.lock_owner != 0;
 }
 
-/* Puts the owners of the locks that threads wait for. Earlier readers end before them. */
-static void put_locks(struct sink *sink, const struct usp_profile *profile) {
+static bool is_listed(const struct uspi_profile_thread *thread) {
+    return thread->uses > 0 && thread->no_stack != USP_OK;
+}
+
+static uint32_t count_threads(const struct usp_profile *profile,
+                              bool (*is_counted)(const struct uspi_profile_thread *thread)) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < profile->threads.begun; i++) count += has_lock(uspi_profile_thread(profile, i));
-    if (count == 0) return;
-    put32(sink, count);
+    for (uint32_t i = 0; i < profile->threads.begun; i++) count += is_counted(uspi_profile_thread(profile, i));
+    return count;
+}
+
+/* Puts the owners of the locks that threads wait for. */
+static void put_locks(struct sink *sink, const struct usp_profile *profile) {
+    put32(sink, count_threads(profile, has_lock));
     for (uint32_t i = 0; i < profile->threads.begun; i++) {
         const struct uspi_profile_thread *thread = uspi_profile_thread(profile, i);
         if (!has_lock(thread)) continue;
@@ -107,6 +115,25 @@ static void put_locks(struct sink *sink, const struct usp_profile *profile) {
         put32(sink, thread->info.deadlock);
         put64(sink, thread->info.lock_owner);
     }
+}
+
+/* Puts the threads without a stack. */
+static void put_listed(struct sink *sink, const struct usp_profile *profile) {
+    put32(sink, count_threads(profile, is_listed));
+    for (uint32_t i = 0; i < profile->threads.begun; i++) {
+        const struct uspi_profile_thread *thread = uspi_profile_thread(profile, i);
+        if (!is_listed(thread)) continue;
+        put32(sink, i);
+        put32(sink, (uint32_t)thread->no_stack);
+        put32(sink, thread->info.run_state);
+    }
+}
+
+/* Puts what was added to the format later. Earlier readers end before it, so it is left out when it is empty. */
+static void put_more(struct sink *sink, const struct usp_profile *profile) {
+    const bool has_listed = count_threads(profile, is_listed) > 0;
+    if (has_listed || count_threads(profile, has_lock) > 0) put_locks(sink, profile);
+    if (has_listed) put_listed(sink, profile);
 }
 
 int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t capacity, size_t *used) {
@@ -125,7 +152,7 @@ int uspi_profile_save(struct usp_profile *profile, uint8_t *to, size_t capacity,
     for (uint32_t i = 0; i < profile->threads.begun; i++) put_thread(&sink, uspi_profile_thread(profile, i));
     for (uint32_t i = 0; i < profile->nodes.begun; i++) put_node(&sink, uspi_node(profile, i));
     for (uint32_t i = 0; i < profile->totals.begun; i++) put_total(&sink, uspi_total(profile, i));
-    put_locks(&sink, profile);
+    put_more(&sink, profile);
     uspi_lock_give(profile->lock);
     *used = sink.used;
     return sink.used <= capacity ? USP_OK : USP_ERROR_FULL;
@@ -297,6 +324,23 @@ static void load_locks(struct loading *loading) {
     }
 }
 
+/* Loads the threads without a stack, if the writer knew of them. */
+static void load_listed(struct loading *loading) {
+    struct source *source = &loading->source;
+    const uint32_t count = source->at < source->size ? take32(source) : 0;
+    for (uint32_t i = 0; source->status == USP_OK && i < count; i++) {
+        const uint32_t thread = take32(source), status = take32(source), run_state = take32(source);
+        /* A status is a negative number. */
+        if (thread >= loading->counts[1] || loading->threads[thread] == USPI_NONE || status <= INT32_MAX) {
+            refuse(source);
+        }
+        if (source->status != USP_OK) return;
+        const uint32_t known = loading->threads[thread];
+        uspi_profile_mark_listed(loading->profile, known, (int32_t)status);
+        uspi_profile_thread(loading->profile, known)->info.run_state = run_state;
+    }
+}
+
 static void load_parts(struct loading *loading) {
     struct source *source = &loading->source;
     uint32_t *path = malloc(((size_t)loading->counts[2] + 1) * sizeof *path);
@@ -313,6 +357,7 @@ static void load_parts(struct loading *loading) {
     for (uint32_t i = 0; source->status == USP_OK && i < loading->counts[2]; i++) load_node(loading, i);
     for (uint32_t i = 0; source->status == USP_OK && i < loading->counts[3]; i++) load_total(loading, path);
     if (source->status == USP_OK) load_locks(loading);
+    if (source->status == USP_OK) load_listed(loading);
     if (source->status == USP_OK && loading->marked != USPI_NONE) {
         if (loading->marked >= loading->counts[2]) refuse(source);
         uint32_t node = source->status == USP_OK ? load_path(loading, loading->marked, path) : USPI_NONE;

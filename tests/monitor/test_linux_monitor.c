@@ -773,6 +773,115 @@ START_TEST(killed_in_a_hang) {
 }
 END_TEST
 
+/* ---- a thread that does not answer ---- */
+
+static pthread_mutex_t held;
+static struct parked silent, waiting;
+static _Atomic(unsigned) silent_reports, owner_reports;
+
+/* Blocks every signal, and takes the lock. */
+static void hold_silently(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    prctl(PR_SET_NAME, "silent");
+    pthread_mutex_lock(&held);
+}
+
+static void release_lock(void) { pthread_mutex_unlock(&held); }
+
+static void wait_for_lock(struct parked *s) {
+    (void)s;
+    pthread_mutex_lock(&held);
+    pthread_mutex_unlock(&held);
+}
+
+/* Expects the silent thread in a form of a report, and why it has no stack. Returns whether the report says that it
+ * holds the lock. */
+static bool expect_silent(const struct usp_hang *hang, uint32_t style) {
+    static struct report_text text;
+    const char *const listed[] = {
+        "\nThread %u \"silent\", sleeping:\n    no stack: the thread did not answer in time\n",
+        "      \"id\": %u,\n      \"name\": \"silent\",\n      \"main\": false,\n      \"state\": \"sleeping\",\n"
+        "      \"no_stack\": \"the thread did not answer in time\"\n    }"};
+    const char *const holds[] = {
+        "    waits for a mutex that thread %u \"silent\" holds\n",
+        "\"kind\": \"mutex\",\n        \"held_by\": %u,\n        \"held_by_name\": \"silent\"\n"};
+    struct usp_hang_write_options options;
+    char wanted[256];
+    usp_hang_write_options_init(&options);
+    options.style = style;
+    options.flags = USP_HANG_BRIEF;
+    text.used = 0;
+    ck_assert_int_eq(usp_hang_write(hang, &options, append, &text), USP_OK);
+    snprintf(wanted, sizeof wanted, listed[style], (unsigned)silent.thread.id);
+    ck_assert_msg(strstr(text.bytes, wanted) != NULL, "%s is not in %s", wanted, text.bytes);
+    snprintf(wanted, sizeof wanted, holds[style], (unsigned)silent.thread.id);
+    return strstr(text.bytes, wanted) != NULL;
+}
+
+/* Expects the silent thread in each form of the report, of the hang in the file, and of a copy. */
+static void expect_silent_in_all(void *context, const struct usp_hang *hang) {
+    struct usp_hang *saved, copied = *hang;
+    struct usp_profile_info infos[2];
+    unsigned with_owner = 0;
+    (void)context;
+    ck_assert_int_eq(usp_hang_open(path, &saved), USP_OK);
+    ck_assert_int_eq(usp_profile_copy(hang->threads, 0, UINT64_MAX, 0, &copied.threads), USP_OK);
+    const struct usp_hang *const all[] = {hang, saved, &copied};
+    for (unsigned i = 0; i < 3; i++) {
+        for (uint32_t style = USP_HANG_TEXT; style <= USP_HANG_JSON; style++)
+            with_owner += expect_silent(all[i], style);
+    }
+    ck_assert(with_owner == 0 || with_owner == 6);
+    /* It has no sample. */
+    usp_profile_get_info(hang->threads, &infos[0]);
+    usp_profile_get_info(copied.threads, &infos[1]);
+    ck_assert_uint_eq(infos[0].threads, infos[0].samples);
+    ck_assert_uint_eq(infos[1].threads, infos[0].samples);
+    usp_profile_free(copied.threads);
+    usp_hang_free(saved);
+    atomic_fetch_add(&owner_reports, with_owner > 0);
+    atomic_fetch_add(&silent_reports, 1);
+}
+
+/* A thread that does not answer was missing from a hang's report, although it held the lock for which another one
+ * waited. The report must list it, with its state and the reason, and name it as the owner. */
+START_TEST(thread_that_does_not_answer) {
+    struct usp_monitor_options options;
+    struct usp_monitor *monitor;
+    pthread_mutexattr_t kind;
+    /* In every C library, this kind has its owner's id. */
+    ck_assert_int_eq(pthread_mutexattr_init(&kind), 0);
+    ck_assert_int_eq(pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK), 0);
+    ck_assert_int_eq(pthread_mutex_init(&held, &kind), 0);
+    silent = (struct parked){.prepare = hold_silently, .wait = wait_asleep, .after = release_lock};
+    waiting = (struct parked){.wait = wait_for_lock};
+    stand_begin(&silent);
+    stand_begin(&waiting);
+    wait_for_state(&silent, 'S');
+    wait_for_state(&waiting, 'S');
+    usp_monitor_options_init(&options);
+    options.late = 20 * MS;
+    options.hang = 40 * MS;
+    options.file = path;
+    options.began = expect_silent_in_all;
+    ck_assert_int_eq(usp_monitor_create(&options, &monitor), USP_OK);
+    ck_assert_int_eq(usp_monitor_start(monitor), USP_OK);
+    /* On a busy machine the waiting thread may not answer in time either. */
+    for (unsigned i = 0; i < 100 && owner_reports == 0; i++) {
+        const unsigned before = silent_reports;
+        usp_monitor_turn_begin(monitor);
+        while (silent_reports == before) usleep(1000);
+        usp_monitor_waiting(monitor);
+    }
+    usp_monitor_free(monitor);
+    ck_assert_uint_ge(owner_reports, 1);
+    stand_end(&silent);
+    stand_end(&waiting);
+}
+END_TEST
+
 /* ---- the watched thread holds a lock that reports need ---- */
 
 static void hang_with_file(void) {
@@ -1807,10 +1916,10 @@ int main(void) {
     add_tests(processes, stopped_by_a_signal);
     add_loop_tests(processes, 0, 2, debugger_attached);
     add_loop_tests(processes, 0, 3, starved);
-    add_tests(file, killed_in_a_hang, hang_in_a_constructor, hang_in_the_allocator, file_at_each_moment,
-              file_that_is_shortened, killed_after_the_file_was_shortened, descriptor_of_another_file,
-              file_replaces_what_is_there, each_descriptor_lacks, file_has_no_room, each_allocation_fails,
-              no_room_for_its_thread);
+    add_tests(file, killed_in_a_hang, thread_that_does_not_answer, hang_in_a_constructor, hang_in_the_allocator,
+              file_at_each_moment, file_that_is_shortened, killed_after_the_file_was_shortened,
+              descriptor_of_another_file, file_replaces_what_is_there, each_descriptor_lacks, file_has_no_room,
+              each_allocation_fails, no_room_for_its_thread);
     add_loop_tests(file, 0, 2, each_call_fails);
     add_tests(cost, idle_loop_is_not_woken, turns_make_no_system_call, one_call_wakes_the_monitor);
     for (int i = 0; i < ELEMENTS(all); i++) tcase_set_timeout(all[i], 300);
