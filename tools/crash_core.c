@@ -46,10 +46,10 @@ struct process {
 
 /* ---- the process ---- */
 
-static int open_entry(int64_t pid, const char *entry, int flags) {
+static int open_folder(int64_t pid) {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/%s", pid, entry);
-    return open(path, flags | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%" PRId64, pid);
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Reads a small file. Returns whether it could be read. */
@@ -82,10 +82,9 @@ static uint64_t last_number(const char *status, const char *key) {
 
 /* Whether the kernel is writing the core of a process (Linux 4.15). A process id that was given by mistake belongs to
  * another process, whose memory must not be taken for this one's. */
-static bool is_dumping(int64_t pid) {
-    char path[64], status[8192];
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/status", pid);
-    return read_text(AT_FDCWD, path, status, sizeof status) && last_number(status, "\nCoreDumping:") == 1;
+static bool is_dumping(int process) {
+    char status[8192];
+    return read_text(process, "status", status, sizeof status) && last_number(status, "\nCoreDumping:") == 1;
 }
 
 static void add_name(struct process *p, int folder, const char *thread) {
@@ -113,8 +112,8 @@ static int by_id(const void *a, const void *b) {
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static void read_names(struct process *p, int64_t pid) {
-    const int folder = open_entry(pid, "task", O_RDONLY | O_DIRECTORY);
+static void read_names(struct process *p, int process) {
+    const int folder = openat(process, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *threads = folder >= 0 ? fdopendir(folder) : NULL;
     if (threads == NULL) return;
     for (const struct dirent *entry; (entry = readdir(threads)) != NULL;) {
@@ -124,18 +123,21 @@ static void read_names(struct process *p, int64_t pid) {
     if (p->name_count > 1) qsort(p->names, p->name_count, sizeof *p->names, by_id);
 }
 
+/* Opens what needs rights. The folder stays that of one process, which may end and leave its id to another. */
 static void open_process(struct process *p, int64_t pid) {
     *p = (struct process){.memory = -1, .root = -1};
     if (pid == 0) return;
-    if (!is_dumping(pid)) {
+    const int process = open_folder(pid);
+    if (process < 0 || !is_dumping(process)) {
         complain("crash-handler: process %" PRId64 " is not being dumped; only its core is read", pid);
-        return;
+    } else {
+        read_names(p, process);
+        p->memory = openat(process, "mem", O_RDONLY | O_CLOEXEC);
+        p->root = openat(process, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
-    read_names(p, pid);
-    p->memory = open_entry(pid, "mem", O_RDONLY);
-    p->root = open_entry(pid, "root", O_PATH | O_DIRECTORY);
     /* Below the root of another process, links do not lead out of it (openat2, RESOLVE_IN_ROOT). */
     if (p->root >= 0) snprintf(p->root_path, sizeof p->root_path, "/proc/self/fd/%d", p->root);
+    if (process >= 0) close(process);
 }
 
 /* ---- rights ---- */
@@ -143,15 +145,16 @@ static void open_process(struct process *p, int64_t pid) {
 /* Gives up root's rights. What is read from here on comes from the process. */
 static bool give_up_rights(void) {
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (geteuid() != 0) return true;
-    if (setgroups(0, NULL) == 0 && setresgid(NO_RIGHTS, NO_RIGHTS, NO_RIGHTS) == 0 &&
-        setresuid(NO_RIGHTS, NO_RIGHTS, NO_RIGHTS) == 0) {
-        /* The end of the parent is announced only to a child that had its user then. */
-        return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+    const bool is_root = geteuid() == 0;
+    if (is_root && (setgroups(0, NULL) != 0 || setresgid(NO_RIGHTS, NO_RIGHTS, NO_RIGHTS) != 0 ||
+                    setresuid(NO_RIGHTS, NO_RIGHTS, NO_RIGHTS) != 0)) {
+        complain("crash-handler: root's rights cannot be given up: %s; the core is not read", strerror(errno));
+        return false;
     }
-    complain("crash-handler: root's rights cannot be given up: %s; the core is not read", strerror(errno));
-    return false;
+    /* With another user the kernel sets this to fs.suid_dumpable, with which "nobody" may trace this process. */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    /* The end of the parent is announced only to a child that had its user then. */
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 || !is_root;
 }
 
 /* ---- the core ---- */

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,8 +146,18 @@ static void open_standard_files(void) {
     }
 }
 
+/* The starter may have ignored or blocked signals: then the alarm has no effect, or no child can be waited for. */
+static void let_signals_in(void) {
+    sigset_t none;
+    sigemptyset(&none);
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 static int handle(const struct crash_handling *handling) {
     struct crash_report report;
+    let_signals_in();
     /* Ends this process in any case. The kernel then goes on without it. */
     alarm((unsigned)handling->timeout + 5);
     const int folder = open_directory(handling->directory);

@@ -22,8 +22,8 @@
 /* The largest report: thousands of threads with hundreds of frames each. */
 #define REPORT_MAX ((size_t)64 << 20)
 
-/* How often the end of a killed child is waited for, every 10 ms. It may be held in a read of a hostile file system. */
-#define WAITS 50
+/* How long the end of a killed child is waited for, in ms. It may be held in a read of a hostile file system. */
+#define KILLED_MAX 500
 
 uint64_t crash_time(void) {
     struct timespec now;
@@ -62,15 +62,14 @@ static pid_t start_child(const struct crash_handling *handling, int report[2]) {
     _exit(crash_core_write(handling, report[1]));
 }
 
-/* Ends the child. Returns whether it has ended by itself, and well. */
-static bool end_child(pid_t child, bool is_late) {
-    const struct timespec pause = {0, 10000000};
-    int status = 0;
-    if (is_late) (void)kill(child, SIGKILL);
-    if (!is_late)
-        return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_ALL_WELL;
-    for (int i = 0; i < WAITS && waitpid(child, &status, WNOHANG) == 0; i++) (void)nanosleep(&pause, NULL);
-    return false;
+/* Waits for the child's end. Returns false if it has not ended at the deadline. */
+static bool await_child(pid_t child, int64_t deadline, int *status) {
+    const struct timespec pause = {0, 1000000};
+    while (waitpid(child, status, WNOHANG) == 0) {
+        if (milliseconds() >= deadline) return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
 }
 
 /* ---- its report ---- */
@@ -120,6 +119,20 @@ static void make_least_report(const struct crash_handling *handling, struct cras
     close(ends[0]);
 }
 
+/* Takes the child's report, and ends the child. One that has closed the pipe may still be held in a close of a hostile
+ * file system. Returns whether it has ended by itself, and well. */
+static bool take_child(pid_t child, int from, int64_t deadline, struct crash_report *report) {
+    int status = -1;
+    const bool is_late = !take_report(from, deadline, report);
+    close(from);
+    const bool has_ended = !is_late && await_child(child, deadline, &status);
+    if (has_ended) return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_ALL_WELL;
+    (void)kill(child, SIGKILL);
+    (void)await_child(child, milliseconds() + KILLED_MAX, &status);
+    complain("crash-handler: the core was not read within the limits; the report is incomplete");
+    return false;
+}
+
 bool crash_report_read(const struct crash_handling *handling, struct crash_report *report) {
     const int64_t deadline = milliseconds() + (int64_t)handling->timeout * 1000;
     int from[2];
@@ -128,10 +141,7 @@ bool crash_report_read(const struct crash_handling *handling, struct crash_repor
     close(STDIN_FILENO);
     bool is_whole = false;
     if (child > 0) {
-        const bool is_late = !take_report(from[0], deadline, report);
-        close(from[0]);
-        is_whole = end_child(child, is_late) && report->size > 0;
-        if (is_late) complain("crash-handler: the core was not read within the limits; the report is incomplete");
+        is_whole = take_child(child, from[0], deadline, report) && report->size > 0;
     } else {
         complain("crash-handler: no child: the report has no stacks");
     }

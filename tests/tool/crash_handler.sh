@@ -149,6 +149,85 @@ out_has '^Process 999999998, .*, 0 threads, ended by SIGABRT$'
 stop
 rm fifo
 
+# ---- what a hostile system can do, by a library that is loaded before the others
+cat >hostile.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+/* HELD: an end of a process that a file system holds, after the process has closed its pipes. */
+void _exit(int status) {
+    if (getenv("HELD") == NULL) syscall(SYS_exit_group, status);
+    for (int i = 3; i < 64; i++) close(i);
+    for (;;) pause();
+}
+/* TRACED: fs.suid_dumpable is 1. */
+int setresuid(uid_t a, uid_t b, uid_t c) {
+    const int result = (int)syscall(SYS_setresuid, a, b, c);
+    if (getenv("TRACED") != NULL) prctl(PR_SET_DUMPABLE, 1);
+    return result;
+}
+/* STATUS: the file for each status of a process. The memory at an absolute path is by then another process's. */
+static int found(int folder, const char *path, int flags) {
+    const char *name = strrchr(path, '/'), *status = getenv("STATUS");
+    name = name != NULL ? name + 1 : path;
+    if (status != NULL && strcmp(name, "status") == 0) path = status;
+    if (status != NULL && path[0] == '/' && strcmp(name, "mem") == 0) path = "/dev/null";
+    return (int)syscall(SYS_openat, folder, path, flags, 0600);
+}
+int open(const char *path, int flags, ...) { return found(AT_FDCWD, path, flags); }
+int open64(const char *path, int flags, ...) { return found(AT_FDCWD, path, flags); }
+int openat(int folder, const char *path, int flags, ...) { return found(folder, path, flags); }
+int openat64(int folder, const char *path, int flags, ...) { return found(folder, path, flags); }
+END
+hostile=''
+"${compiler[@]}" -shared -fPIC -U_FORTIFY_SOURCE -o hostile.so hostile.c && hostile=$work/hostile.so
+LD_PRELOAD=$hostile "$unspool" --version >/dev/null 2>&1 || hostile=''
+if [[ -n $hostile ]]; then
+  # The child's report is there, but the child does not end.
+  rm -rf "$folder"
+  status=0
+  HELD=1 LD_PRELOAD=$hostile "$unspool" crash-handler --directory "$folder" --timeout 1 <core >out 2>err || status=$?
+  [[ $status -eq 1 ]] || fail "a child that does not end: exit status $status: $(cat err)"
+  err_has 'the core was not read within the limits; the report is incomplete$'
+  run 0 stack --no-lines "$folder"/*.raw
+  diff expected out >difference || fail "a child that does not end: $(cat difference)"
+
+  # The memory is that of the process whose status was read, also if another one has its id then.
+  cat >waits.c <<'END'
+#include <unistd.h>
+__attribute__((noinline)) int inner(void) { return pause() + 1; }
+__attribute__((noinline)) int middle(void) { return inner() + 1; }
+int main(void) { return middle() + 1; }
+END
+  "${compiler[@]}" -O1 -g -fno-optimize-sibling-calls -o waits waits.c
+  ./waits &
+  running+=($!)
+  waits=$!
+  gdb -nx -batch -p "$waits" -ex "gcore waits.gdb" >gdb.out 2>&1 </dev/null || :
+  [[ -s waits.gdb ]] || fail "gdb writes no core: $(cat gdb.out)"
+  python3 "$top/tests/tool/notes_first.py" waits.gdb waits.core
+  { grep -v CoreDumping "/proc/$waits/status"; printf 'CoreDumping:\t1\n'; } >waits.status
+  rm -rf "$folder"
+  input() { head -c 16384 waits.core; }
+  STATUS=$work/waits.status LD_PRELOAD=$hostile handle 0 "$waits" 11
+  "$unspool" stack --no-lines "$report" >out 2>err || :
+  for name in inner middle main; do out_has " $name( |\$)"; done
+  out_has '"waits"'
+  stop
+fi
+
+# ---- signals that the starter has ignored
+input() { cat core; }
+if env --ignore-signal=CHLD true 2>/dev/null; then
+  status=0
+  env --ignore-signal=CHLD --ignore-signal=ALRM "$unspool" crash-handler --directory "$folder" <core >out 2>err || status=$?
+  [[ $status -eq 0 ]] || fail "with SIGCHLD ignored: exit status $status: $(cat err)"
+fi
+
 # ---- limits: the newest reports stay
 input() { :; }
 rm -rf "$folder"
@@ -183,7 +262,8 @@ fi
 # ---- root's child has given up all rights before it reads the core
 if [[ $(id -u) -eq 0 ]]; then
   mkfifo fifo
-  "$unspool" crash-handler --directory "$folder" <fifo >out 2>err &
+  rm -rf "$folder"
+  TRACED=1 LD_PRELOAD=$hostile "$unspool" crash-handler --directory "$folder" <fifo >out 2>err &
   handler=$!
   running+=("$handler")
   exec {writer}>fifo
@@ -198,6 +278,12 @@ if [[ $(id -u) -eq 0 ]]; then
     'CapEff:\t0000000000000000' 'NoNewPrivs:\t1'; do
     [[ $status == *$'\n'"$(printf '%b' "$line")"* ]] || fail "the child's status lacks $line: $status"
   done
+  # Other processes of "nobody" cannot trace it. The dumpable flag is set after the user.
+  for ((i = 0; i < 500; i++)); do
+    [[ $(stat -c %u "/proc/${child%% *}/environ") -ne 0 ]] || break
+    sleep 0.02
+  done
+  [[ $(stat -c %u "/proc/${child%% *}/environ") -eq 0 ]] || fail "the child can be traced"
   cat core >&"$writer"
   exec {writer}>&-
   wait "$handler" || fail "the handler ends with $?: $(cat err)"
