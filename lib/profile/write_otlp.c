@@ -68,13 +68,15 @@ static bool is_written(const void *item, const void *key) {
     return written->table == wanted->table && uspi_span_is(bytes, wanted->bytes);
 }
 
-/* Adds an item to the strings, attributes or functions, unless an equal one is there: items of a table must differ. *next is the
- * number of a new one. Returns the item's number. */
+/* Adds an item to the strings, attributes or functions, unless an equal one is there: items of a table must differ.
+ * *next is the number of a new one. Returns the item's number; 0 once memory was exhausted. */
 static uint64_t add_once(struct otlp *otlp, uint64_t table, struct uspi_proto *item, uint64_t *next) {
+    if (item->has_failed) otlp->tables.has_failed = true;
+    if (otlp->tables.has_failed) return 0;
     const struct written_key key = {otlp, uspi_gathered_span(&item->out), table};
     const uint32_t hash = (uint32_t)uspi_mix(uspi_hash_bytes(key.bytes.bytes, key.bytes.length), table);
     uint32_t i = uspi_pool_find(&otlp->written, hash, is_written, &key);
-    if (i != USPI_NONE && !item->has_failed) {
+    if (i != USPI_NONE) {
         item->out.size = 0;
         return ((struct written *)uspi_pool_at(&otlp->written, i))->number;
     }

@@ -254,8 +254,7 @@ END_TEST
 int main(void) {
     TCase *ends = tcase_create("ends"), *generated = tcase_create("generated");
     /* x86: only a call that pushes its return address shows where the caller's frame is. */
-    add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room,
-                   not_past_generated_code);
+    add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room, not_past_generated_code);
     add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged,
                    damaged_by_a_small_number, first_stack, first_stack_elsewhere);
     return run_suite("ends of stacks", ends, generated);
