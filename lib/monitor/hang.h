@@ -52,7 +52,8 @@ void uspi_hang_sample(struct uspi_hang *hang, const struct uspi_subject *subject
 /* Returns whether the watched thread has not run since its last capture. False also when its clock cannot be read. */
 bool uspi_hang_stands_still(struct uspi_hang *hang, const struct uspi_subject *subject);
 
-/* Takes one sample of every thread except the calling one. Lists a thread without a stack with its status. Allocates. */
+/* Takes one sample of every thread except the calling one. A thread without a stack is listed with its status.
+ * Allocates. */
 void uspi_hang_take_threads(struct uspi_hang *hang, const struct uspi_subject *subject);
 
 /* The contents of a report. */
