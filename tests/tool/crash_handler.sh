@@ -26,6 +26,7 @@ crash() {
 
 # handle STATUS ARGUMENT...: runs the command with a pipe as its input, which has what `input` prints. The newest report
 # is $report.
+# shellcheck disable=SC2317 # called by `handle`
 input() { cat core; }
 handle() {
   local expected=$1 status=0 found
@@ -221,7 +222,6 @@ END
 fi
 
 # ---- signals that the starter has ignored
-input() { cat core; }
 if env --ignore-signal=CHLD true 2>/dev/null; then
   status=0
   env --ignore-signal=CHLD --ignore-signal=ALRM "$unspool" crash-handler --directory "$folder" <core >out 2>err || status=$?
