@@ -264,7 +264,7 @@ static int create_profile(struct conversion *c, const struct usp_recording_sampl
     return usp_profile_create(&made, &c->profile);
 }
 
-/* Notes the time of a sample. Samples of OTLP are not in the order of their times. Sums of durations are no times if
+/* Notes the time of a sample. Samples of OTLP are not in the order of their times. Sums of durations are not times if
  * there are others. */
 static void note_time(struct conversion *c, const struct usp_recording_sample *sample) {
     const bool is_timed = (sample->flags & USP_RECORDING_SAMPLE_SUMMED) == 0;

@@ -39,7 +39,7 @@ static bool skip_strings(const struct uspi_walk *walk, usp_addr *at) {
     return false;
 }
 
-/* Finds the entry point in the auxiliary vector. Returns 0 when this is none. */
+/* Finds the entry point in the auxiliary vector. Returns 0 if there is none here. */
 static usp_addr read_vector(const struct uspi_walk *walk, usp_addr at) {
     const unsigned slot = walk->backend->slot;
     usp_addr entry = 0;

@@ -148,7 +148,7 @@ static void count_exception(NSException *exception) {
 void thrower(void);
 STAND void thrower(void) {
     [NSException raise:@"CartException" format:@"no cart %d", 7];
-    __asm__ volatile(""); /* so that it is no tail call */
+    __asm__ volatile(""); /* so that it is not a tail call */
 }
 
 static void begin_throwing(void) {

@@ -31,7 +31,7 @@ input() { cat core; }
 handle() {
   local expected=$1 status=0 found
   shift
-  # A pipe whose reader ends early is no failure.
+  # A pipe whose reader ends early is not a failure.
   { input 2>/dev/null || :; } | "$unspool" crash-handler --directory "$folder" "$@" >out 2>err || status=$?
   [[ $status -eq $expected ]] || fail "crash-handler $*: exit status $status instead of $expected: $(cat out err)"
   [[ ! -s out ]] || fail "crash-handler prints: $(cat out)"

@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
     char *generated = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void (*waits)(void);
     if (generated == MAP_FAILED) return 1;
-    /* Bytes that are no code stand around it. */
+    /* Bytes that are not code are around it. */
     memset(generated, 0xff, 4096);
     generated += AT;
     if (argc > 1) {
