@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "lib/os/linux/request.h"
+#include "tests/support/linux_asleep.h"
 #include "tests/support/linux_each_call.h"
 #include "tests/support/linux_emulator.h"
 #include "tests/support/sanitized.h"
@@ -65,13 +66,12 @@ static void capture_others(struct parked *s) {
     }
 }
 
-/* Returns how many threads have no stack. A thread that waited uninterruptibly for the kernel's lock of the address
- * space is not waited for, and may have gone on while it was copied. */
+/* Returns how many threads have no stack, without those that slept uninterruptibly. */
 static unsigned long count_missed(const struct usp_snapshot *snapshot) {
     unsigned long missed = 0;
     for (size_t i = 0; i < usp_snapshot_get_info(snapshot)->thread_count; i++) {
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, i);
-        missed += t->status != USP_OK && t->info.run_state != 'D';
+        missed += t->status != USP_OK && !was_asleep(t);
     }
     return missed;
 }

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "tests/support/linux_asleep.h"
 #include "tests/support/linux_emulator.h"
 #include "tests/support/suite.h"
 
@@ -348,7 +349,7 @@ END_TEST
 /* An emulator's threads wait uninterruptibly for the lock of its address space when the machine is busy. Such threads are
  * not waited for. */
 static bool is_asleep_in_emulator(const struct usp_snapshot_thread *t) {
-    return is_slowed() && t->status == USP_ERROR_TIMEOUT && t->info.run_state == 'D';
+    return is_slowed() && was_asleep(t);
 }
 
 static uint32_t count_missed(const struct usp_snapshot *snapshot) {

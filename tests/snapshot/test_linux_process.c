@@ -7,6 +7,7 @@
 #include "lib/os/linux/calls.h"
 #include "tests/support/compilers.h"
 #include "tests/support/libc.h"
+#include "tests/support/linux_asleep.h"
 #include "tests/support/linux_child.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
@@ -336,10 +337,7 @@ START_TEST(threads_come_and_go) {
         unsigned parked = 0;
         for (uint32_t k = 0; k < info->thread_count; k++) {
             const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, k);
-            /* A thread that begins or ends may wait for the kernel's lock of the address space, and run while it is
-             * copied. */
-            const bool was_asleep = t->status == USP_ERROR_TIMEOUT && t->info.run_state == 'D';
-            ck_assert_msg(t->status == USP_OK || t->status == USP_ERROR_NO_THREAD || was_asleep, "%s",
+            ck_assert_msg(t->status == USP_OK || t->status == USP_ERROR_NO_THREAD || was_asleep(t), "%s",
                           usp_status_string(t->status));
             parked += count_frames(&t->stack, c.low, c.high) == TARGET_DEPTH + 1;
             stacks += t->status == USP_OK;
