@@ -62,7 +62,7 @@ static void usage(FILE *out) {
           "  --json           print JSON instead of text\n"
           "  --style STYLE    print the style of another tool: call-stack-symbols,\n"
           "                   backtrace-symbols, bs-backtrace, crash-report, folded,\n"
-          "                   ips, portable, plain, json\n"
+          "                   ips, sentry, portable, plain, json\n"
           "  --demangle MODE  how to demangle names of C++, Rust and Swift: full, simple,\n"
           "                   short, no. Default: full, but short for text with --async or\n"
           "                   --tasks\n"
@@ -114,6 +114,7 @@ static const struct word styles[] = {
     {"crash-report", USP_FORMAT_CRASH_REPORT},
     {"folded", USP_FORMAT_FOLDED},
     {"ips", USP_FORMAT_IPS},
+    {"sentry", USP_FORMAT_SENTRY},
     {"portable", USP_FORMAT_PORTABLE},
     {"plain", USP_FORMAT_PLAIN},
     {"json", USP_FORMAT_JSON},

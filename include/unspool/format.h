@@ -44,7 +44,10 @@ enum usp_format_style {
     USP_FORMAT_FOLDED = 8,
     /* Apple's crash report as JSON (.ips, bug_type 309): an object on the first line that says what follows, and the
      * report. A list of images is necessary. Async callers have no place in it. */
-    USP_FORMAT_IPS = 9
+    USP_FORMAT_IPS = 9,
+    /* Sentry's event, the JSON that its servers accept. Of a process that did not crash it has the threads, but no
+     * exception. A list of images is necessary. Async callers and inferred tail calls have no place in it. */
+    USP_FORMAT_SENTRY = 10
 };
 
 /* Writes one frame as text, NUL-terminated, without a newline.
@@ -104,10 +107,11 @@ struct usp_format_options {
     const struct usp_filter *filter;
     /* For a stack: the symbols of its frames, one for each, used instead of the symbolizer. Default NULL. */
     const struct usp_symbol *symbols;
-    uint64_t count;          /* USP_FORMAT_FOLDED: how many times the stack was seen. Default 1 */
-    uint64_t crashed_thread; /* USP_FORMAT_CRASH_REPORT, USP_FORMAT_IPS: the id of the thread that crashed; 0: the
-                              * one that crashed in a core or crash report. Default 0 */
-    uint32_t flags;          /* enum usp_format_flags. Default 0 */
+    uint64_t count; /* USP_FORMAT_FOLDED: how many times the stack was seen. Default 1 */
+    /* USP_FORMAT_CRASH_REPORT, USP_FORMAT_IPS, USP_FORMAT_SENTRY: the id of the thread that crashed; 0: the one that
+     * crashed in a core or crash report. Default 0 */
+    uint64_t crashed_thread;
+    uint32_t flags; /* enum usp_format_flags. Default 0 */
     uint32_t reserved0;
     /* For a snapshot: tasks that USP_FORMAT_JSON includes. Default NULL: none were searched for. */
     const struct usp_tasks *tasks;
@@ -121,9 +125,9 @@ USP_API void usp_format_options_init(struct usp_format_options *options);
  *   thread   the stack's thread, shown in headings, JSON and folded lines; NULL: not known
  *   write    receives the text in pieces of up to some hundred bytes
  *   context  passed to `write`
- * Each frame takes a line, except in USP_FORMAT_JSON, USP_FORMAT_IPS and USP_FORMAT_FOLDED. Names are escaped (USP_ESCAPE_TERMINAL). An
- * indented line marks where frames were left out, and where async callers begin. Without options->images, JSON and
- * crash reports list no images.
+ * Each frame takes a line, except in USP_FORMAT_JSON, USP_FORMAT_IPS, USP_FORMAT_SENTRY and USP_FORMAT_FOLDED. Names
+ * are escaped (USP_ESCAPE_TERMINAL). An indented line marks where frames were left out, and where async callers begin.
+ * Without options->images, JSON and crash reports list no images.
  *
  * With USP_FORMAT_LINES, " (file.c:12)" ends a frame's line. For each inlined call, innermost first, a line "function
  * [inlined] (file.c:12)" with the frame's number, image and address precedes it. An inferred tail call

@@ -62,6 +62,7 @@ void uspi_report_frames(struct uspi_report *report, uint32_t style, const struct
 
 void uspi_report_crash(struct uspi_report *report);
 void uspi_report_ips(struct uspi_report *report);
+void uspi_report_sentry(struct uspi_report *report);
 void uspi_report_json(struct uspi_report *report);
 void uspi_report_folded(struct uspi_report *report);
 

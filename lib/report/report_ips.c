@@ -5,13 +5,11 @@
 #include "lib/report/report_crash.h"
 
 #include "arch/any.h"
-#include "lib/base/hash.h"
 #include "lib/base/json.h"
 
-#define BUG_TYPE  "309" /* crash */
-#define FLAT      5u    /* frames and register values take a line each */
-#define NO_UUID   "00000000-0000-0000-0000-000000000000"
-#define LINE_ROOM 4608u /* for a note: the kit's values, texts and messages fit */
+#define BUG_TYPE "309" /* crash */
+#define FLAT     5u    /* frames and register values take a line each */
+#define NO_UUID  "00000000-0000-0000-0000-000000000000"
 
 struct ips {
     struct uspi_report *report;
@@ -41,34 +39,13 @@ static void put_date(struct uspi_json *json, const char *key, uint64_t ns) {
     put_text(json, key, &text, bytes);
 }
 
-/* Writes an id of the report, which is the same each time that it is written. */
 static void put_incident(struct uspi_json *json, const char *key, const struct uspi_report *report) {
-    const struct usp_snapshot_info *info = report->info;
-    const char *program = info->program != NULL ? info->program : "";
-    const uint64_t facts[] = {info->time, (uint64_t)info->pid, info->crashed_thread, info->thread_count,
-                              uspi_hash_bytes(program, strlen(program))};
-    uint64_t words[2] = {1, 2};
     char bytes[40];
     struct uspi_text text = uspi_text_in(bytes, sizeof bytes);
-    for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++) {
-        words[0] = uspi_mix(words[0], facts[i]);
-        words[1] = uspi_mix(words[1], facts[i]);
-    }
     uint8_t id[USPI_UUID_BYTES];
-    for (unsigned i = 0; i < sizeof id; i++) id[i] = (uint8_t)(words[i / 8] >> i % 8 * 8);
-    /* RFC 9562: version 8, variant 10. */
-    id[6] = (uint8_t)((id[6] & 0xf) | 0x80);
-    id[8] = (uint8_t)((id[8] & 0x3f) | 0x80);
+    uspi_report_id(report, id);
     uspi_put_uuid(&text, id);
     put_text(json, key, &text, bytes);
-}
-
-static const char *program_name(const struct usp_snapshot_info *info) {
-    return uspi_image_name(info->program, SIZE_MAX).bytes;
-}
-
-static const char *system_name(uint32_t os) {
-    return os == USP_OS_LINUX ? "Linux" : os == USP_OS_DARWIN ? "Darwin" : "";
 }
 
 /* Writes the first line. */
@@ -76,16 +53,16 @@ static void put_header(struct uspi_report *report) {
     struct uspi_json json = {.out = &report->text, .flat = 1};
     const struct usp_snapshot_info *info = report->info;
     uspi_json_begin_object(&json, NULL);
-    uspi_json_string(&json, "app_name", program_name(info));
+    uspi_json_string(&json, "app_name", uspi_report_program(report));
     put_date(&json, "timestamp", info->time);
     for (size_t i = 0; i < usp_images_count(report->images); i++) {
         const struct usp_image *image = usp_images_get(report->images, i);
         if ((image->flags & USP_IMAGE_MAIN) != 0) put_id(&json, "slice_uuid", image);
     }
     uspi_json_string(&json, "bug_type", BUG_TYPE);
-    uspi_json_string(&json, "os_version", system_name(info->os));
+    uspi_json_string(&json, "os_version", uspi_report_system(report));
     put_incident(&json, "incident_id", report);
-    uspi_json_string(&json, "name", program_name(info));
+    uspi_json_string(&json, "name", uspi_report_program(report));
     uspi_json_end_object(&json);
 }
 
@@ -97,11 +74,11 @@ static void put_process(struct ips *ips) {
     put_incident(json, "incident", ips->report);
     put_date(json, "captureTime", info->time);
     uspi_json_number(json, "pid", info->pid > 0 ? (uint64_t)info->pid : 0);
-    uspi_json_string(json, "procName", program_name(info));
+    uspi_json_string(json, "procName", uspi_report_program(ips->report));
     uspi_json_string(json, "procPath", info->program != NULL ? info->program : "");
     uspi_json_string(json, "cpuType", uspi_report_code_type(info->arch));
     uspi_json_begin_object(json, "osVersion");
-    uspi_json_string(json, "train", system_name(info->os));
+    uspi_json_string(json, "train", uspi_report_system(ips->report));
     uspi_json_end_object(json);
 }
 
@@ -131,92 +108,25 @@ static void put_cause(struct ips *ips) {
 
 /* ---- what the program has noted ---- */
 
-static const struct usp_snapshot_note *note_at(const struct ips *ips, size_t i) {
-    return ips->report->snapshot != NULL ? usp_snapshot_get_note(ips->report->snapshot, i) : NULL;
-}
-
-/* Begins a list before its first element. */
-static void begin_list(struct ips *ips, const char *key, bool *any) {
-    if (!*any) uspi_json_begin_array(&ips->json, key);
-    *any = true;
-}
-
-/* Writes the notes of one kind into the list `key`. */
-static void put_notes_in(struct ips *ips, uint32_t kind, const char *key, bool *any) {
-    const struct usp_snapshot_note *note;
-    char line[LINE_ROOM];
-    for (size_t i = 0; (note = note_at(ips, i)) != NULL; i++) {
-        if (note->kind != kind) continue;
-        struct uspi_text text = uspi_text_in(line, sizeof line);
-        begin_list(ips, key, any);
-        uspi_put_string(&text, note->key);
-        if (note->key[0] != '\0') uspi_put(&text, ": ", 2);
-        uspi_put_string(&text, note->text);
-        put_text(&ips->json, NULL, &text, line);
-    }
-}
-
-/* Writes the notes of one kind as a list; nothing if there are none. */
-static void put_notes(struct ips *ips, uint32_t kind, const char *key) {
-    bool any = false;
-    put_notes_in(ips, kind, key, &any);
-    if (any) uspi_json_end_array(&ips->json);
-}
-
-static void put_locks(struct ips *ips) {
-    char line[256];
-    bool any = false;
-    for (size_t i = 0; uspi_report_thread(ips->report, i) != NULL; i++) {
-        struct uspi_text text = uspi_text_in(line, sizeof line);
-        uspi_report_put_lock(&text, ips->report, i);
-        if (uspi_text_end(&text) == 0) continue;
-        begin_list(ips, "locks", &any);
-        uspi_json_string(&ips->json, NULL, line);
-    }
-    if (any) uspi_json_end_array(&ips->json);
-}
-
 static bool has_information(const struct ips *ips) {
     const struct usp_snapshot_thread *thread;
     size_t number;
     for (size_t i = 0; (thread = uspi_report_thread(ips->report, i)) != NULL; i++) {
         if (uspi_report_lock_owner(ips->report, thread, &number) != NULL) return true;
     }
-    return note_at(ips, 0) != NULL;
+    return uspi_report_note(ips->report, 0) != NULL;
 }
 
 /* Apple's reports list here what images say; ours lists it by its kind. */
 static void put_information(struct ips *ips) {
     if (!has_information(ips)) return;
     uspi_json_begin_object(&ips->json, "asi");
-    put_notes(ips, USP_NOTE_MESSAGE, "messages");
-    put_locks(ips);
-    put_notes(ips, USP_NOTE_VALUE, "values");
-    put_notes(ips, USP_NOTE_BREADCRUMB, "breadcrumbs");
-    put_notes(ips, USP_NOTE_CALLBACK, "callback");
+    uspi_report_put_notes(&ips->json, ips->report, USP_NOTE_MESSAGE, "messages");
+    uspi_report_put_locks(&ips->json, ips->report);
+    uspi_report_put_notes(&ips->json, ips->report, USP_NOTE_VALUE, "values");
+    uspi_report_put_notes(&ips->json, ips->report, USP_NOTE_BREADCRUMB, "breadcrumbs");
+    uspi_report_put_notes(&ips->json, ips->report, USP_NOTE_CALLBACK, "callback");
     uspi_json_end_object(&ips->json);
-}
-
-/* Says what is missing: what the recorder has noted, and where the middle of a deep stack was left out. */
-static void put_report_notes(struct ips *ips) {
-    const struct usp_snapshot_thread *thread;
-    char line[128];
-    bool any = false;
-    put_notes_in(ips, USP_NOTE_RECORDER, "reportNotes", &any);
-    for (size_t i = 0; (thread = uspi_report_thread(ips->report, i)) != NULL; i++) {
-        if (thread->status != USP_OK || thread->stack.omitted == 0) continue;
-        struct uspi_text text = uspi_text_in(line, sizeof line);
-        begin_list(ips, "reportNotes", &any);
-        uspi_put_string(&text, "thread ");
-        uspi_put_decimal(&text, i, 0);
-        uspi_put_string(&text, ": ");
-        uspi_put_decimal(&text, thread->stack.omitted, 0);
-        uspi_put_string(&text, " frames are left out");
-        if (thread->stack.omitted_at != USP_NO_INDEX) uspi_put_string(&text, " before frame ");
-        if (thread->stack.omitted_at != USP_NO_INDEX) uspi_put_decimal(&text, thread->stack.omitted_at, 0);
-        put_text(&ips->json, NULL, &text, line);
-    }
-    if (any) uspi_json_end_array(&ips->json);
 }
 
 /* ---- threads ---- */
@@ -378,7 +288,7 @@ void uspi_report_ips(struct uspi_report *report) {
     uspi_json_begin_array(&ips.json, "threads");
     for (size_t i = 0; (thread = uspi_report_thread(report, i)) != NULL; i++) put_thread(&ips, thread);
     uspi_json_end_array(&ips.json);
-    put_report_notes(&ips);
+    uspi_report_put_gaps(&ips.json, report, "reportNotes");
     put_images(&ips);
     uspi_json_end_object(&ips.json);
 }

@@ -50,6 +50,7 @@ static int write_report(struct uspi_report *report, usp_write_function write, vo
     case USP_FORMAT_PORTABLE: uspi_report_lines(report); break;
     case USP_FORMAT_CRASH_REPORT: uspi_report_crash(report); break;
     case USP_FORMAT_IPS: uspi_report_ips(report); break;
+    case USP_FORMAT_SENTRY: uspi_report_sentry(report); break;
     case USP_FORMAT_JSON: uspi_report_json(report); break;
     case USP_FORMAT_FOLDED: uspi_report_folded(report); break;
     default: return USP_ERROR_ARGUMENT;

@@ -33,7 +33,7 @@ static void use(const struct usp_snapshot *snapshot) {
     struct usp_format_options options;
     uint64_t sum = 0;
     usp_format_options_init(&options);
-    for (options.style = USP_FORMAT_CALL_STACK_SYMBOLS; options.style <= USP_FORMAT_FOLDED; options.style++) {
+    for (options.style = USP_FORMAT_CALL_STACK_SYMBOLS; options.style <= USP_FORMAT_SENTRY; options.style++) {
         if (usp_format_snapshot(snapshot, &options, count, &sum) != USP_OK) abort();
     }
     struct usp_raw_capture raw;

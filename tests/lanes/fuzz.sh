@@ -52,7 +52,7 @@ add_captures() {
   local style mode
   make_in fuzz tests/tool/captures_itself >/dev/null
   "$top/build/fuzz/tests/tool/captures_itself" "$seeds/fuzz_raw/program" >/dev/null
-  for style in call-stack-symbols backtrace-symbols bs-backtrace crash-report ips portable; do
+  for style in call-stack-symbols backtrace-symbols bs-backtrace crash-report ips sentry portable; do
     for mode in '\1' '\4'; do
       {
         # shellcheck disable=SC2059 # an escape on purpose

@@ -363,6 +363,101 @@ static void check_part(const char *text, const char *part) {
     if (strstr(text, part) == NULL) ck_abort_msg("%s lacks %s", text, part);
 }
 
+/* Sentry's event: the outermost frame comes first, addresses are text. */
+START_TEST(sentry) {
+    struct fixture f;
+    struct gathered g = {0};
+    set_up(&f, USP_FORMAT_SENTRY);
+    f.options.crashed_thread = 40;
+    struct usp_snapshot *snapshot = make_snapshot(&f, USP_ARCH_ARM64, USP_OS_DARWIN);
+    ck_assert_int_eq(usp_format_snapshot(snapshot, &f.options, gather, &g), USP_OK);
+    check_part(g.text, "  \"timestamp\": 1709210096.789000,\n"
+                       "  \"platform\": \"cocoa\",\n"
+                       "  \"level\": \"info\",\n"
+                       "  \"threads\": {\n"
+                       "    \"values\": [\n"
+                       "      {\n"
+                       "        \"id\": 40,\n"
+                       "        \"name\": \"main\\u000a\",\n"
+                       "        \"crashed\": true,\n"
+                       "        \"current\": true,\n"
+                       "        \"main\": true,\n"
+                       "        \"stacktrace\": {\n"
+                       "          \"frames\": [\n"
+                       "            {\"instruction_addr\": \"0x42\"},\n"
+                       "            {\"instruction_addr\": \"0x200000010\", \"image_addr\": \"0x200000000\", "
+                       "\"package\": \"/usr/lib/lib\\u001b.dylib\"},\n"
+                       "            {\"instruction_addr\": \"0x100002000\", \"image_addr\": \"0x100000000\", "
+                       "\"package\": \"/Apps/Demo.app/Demo\"},\n"
+                       "            {\"instruction_addr\": \"0x100001010\", \"image_addr\": \"0x100000000\", "
+                       "\"package\": \"/Apps/Demo.app/Demo\"}\n"
+                       "          ],\n"
+                       "          \"registers\": {\n"
+                       "            \"x0\": \"0xa\",\n"
+                       "            \"x1\": \"0xb\",\n"
+                       "            \"x29\": \"0x7010\",\n"
+                       "            \"x30\": \"0x2000\",\n"
+                       "            \"sp\": \"0x7000\",\n"
+                       "            \"pc\": \"0x1010\"\n"
+                       "          }\n"
+                       "        }\n"
+                       "      },\n"
+                       "      {\n"
+                       "        \"id\": 41,\n"
+                       "        \"crashed\": false,\n"
+                       "        \"current\": false,\n"
+                       "        \"main\": false\n"
+                       "      }\n"
+                       "    ]\n"
+                       "  },\n"
+                       "  \"contexts\": {\n"
+                       "    \"os\": {\n"
+                       "      \"name\": \"Darwin\"\n"
+                       "    },\n"
+                       "    \"device\": {\n"
+                       "      \"arch\": \"arm64\"\n"
+                       "    },\n"
+                       "    \"app\": {\n"
+                       "      \"app_name\": \"Demo\"\n"
+                       "    },\n"
+                       "    \"report\": {\n"
+                       "      \"pid\": 40,\n"
+                       "      \"program\": \"/Apps/Demo.app/Demo\"\n"
+                       "    }\n"
+                       "  },\n"
+                       "  \"tags\": {},\n"
+                       "  \"extra\": {},\n"
+                       "  \"breadcrumbs\": {\n"
+                       "    \"values\": []\n"
+                       "  },\n"
+                       "  \"debug_meta\": {\n"
+                       "    \"images\": [\n"
+                       "      {\n"
+                       "        \"type\": \"macho\",\n"
+                       "        \"debug_id\": \"DEADBEEF-3132-3334-3536-373839616263\",\n"
+                       "        \"code_id\": \"deadbeef313233343536373839616263\",\n"
+                       "        \"code_file\": \"/Apps/Demo.app/Demo\",\n"
+                       "        \"image_addr\": \"0x100000000\",\n"
+                       "        \"image_size\": 32768,\n"
+                       "        \"arch\": \"arm64e\"\n"
+                       "      },\n"
+                       "      {\n"
+                       "        \"type\": \"macho\",\n"
+                       "        \"debug_id\": \"00000000-0000-0000-0000-000000000000\",\n"
+                       "        \"code_file\": \"/usr/lib/lib\\u001b.dylib\",\n"
+                       "        \"image_addr\": \"0x200000000\",\n"
+                       "        \"image_size\": 4096,\n"
+                       "        \"arch\": \"arm64e\"\n"
+                       "      }\n"
+                       "    ]\n"
+                       "  }\n"
+                       "}\n");
+    free(g.text);
+    usp_snapshot_free(snapshot);
+    tear_down(&f);
+}
+END_TEST
+
 /* The same as JSON. Code outside of all images lies in one at address 0, which is the last one. */
 START_TEST(ips) {
     struct fixture f;
@@ -557,6 +652,6 @@ END_TEST
 int main(void) {
     TCase *all = tcase_create("all");
     add_tests(all, lines, unverified, calls_at_the_end_of_an_image, what_was_left_out, filtered, json_of_a_stack,
-              crash_report, ips, snapshots, writers_that_fail, escapes, any_bytes, arguments);
+              crash_report, ips, sentry, snapshots, writers_that_fail, escapes, any_bytes, arguments);
     return run_suite("report", all);
 }

@@ -28,7 +28,7 @@ out_has ' never_returns \+ [0-9]+$'
 differing=$(grep '^differs: ' "$work/printed" | grep -vE '\((ends_in_noreturn|calls_it|raise)\+' || :)
 [[ -z $differing ]] || fail "$differing"
 
-for style in json folded crash-report ips bs-backtrace portable; do
+for style in json folded crash-report ips sentry bs-backtrace portable; do
   run 0 stack --style "$style" "$raw"
   err_is_empty
 done

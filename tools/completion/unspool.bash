@@ -57,7 +57,7 @@ _unspool() {
   report:--thread) _unspool_reply words "$word" -W crashed ;;
   *:--style)
     _unspool_reply words "$word" \
-      -W 'call-stack-symbols backtrace-symbols bs-backtrace crash-report folded ips portable plain json'
+      -W 'call-stack-symbols backtrace-symbols bs-backtrace crash-report folded ips sentry portable plain json'
     ;;
   *:--format) _unspool_reply words "$word" -W 'tree folded pprof speedscope firefox json svg otlp' ;;
   *:--demangle) _unspool_reply words "$word" -W 'full simple short no' ;;

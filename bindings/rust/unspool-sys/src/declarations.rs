@@ -85,6 +85,7 @@ pub const USP_FORMAT_PORTABLE: u32 = 6;
 pub const USP_FORMAT_JSON: u32 = 7;
 pub const USP_FORMAT_FOLDED: u32 = 8;
 pub const USP_FORMAT_IPS: u32 = 9;
+pub const USP_FORMAT_SENTRY: u32 = 10;
 pub const USP_ESCAPE_TERMINAL: u32 = 1;
 pub const USP_ESCAPE_JSON: u32 = 2;
 pub const USP_ESCAPE_FOLDED: u32 = 3;

@@ -20,6 +20,7 @@ pub enum Style {
     Json,
     Folded,
     Ips,
+    Sentry,
 }
 
 /// How a stack or a snapshot is written.
@@ -54,6 +55,7 @@ impl<'a> Format<'a> {
             Style::Json => sys::USP_FORMAT_JSON,
             Style::Folded => sys::USP_FORMAT_FOLDED,
             Style::Ips => sys::USP_FORMAT_IPS,
+            Style::Sentry => sys::USP_FORMAT_SENTRY,
         }
     }
 }
