@@ -135,17 +135,6 @@ static int publish(const struct crash_handling *handling, int folder, const stru
     return EXIT_ALL_WELL;
 }
 
-/* The kernel gives a program of core_pattern no standard output or error. Messages go to the kernel's log then. */
-static void open_standard_files(void) {
-    static const char *const paths[] = {"/dev/null", "/dev/null", "/dev/kmsg"};
-    for (int i = 0; i < 3; i++) {
-        if (fcntl(i, F_GETFD) >= 0) continue;
-        int opened = open(paths[i], i == 0 ? O_RDONLY : O_WRONLY);
-        if (opened < 0) opened = open("/dev/null", O_RDWR);
-        (void)opened; /* it is the lowest number that was free */
-    }
-}
-
 /* The starter may have ignored or blocked signals: then the alarm has no effect, or no child can be waited for. */
 static void let_signals_in(void) {
     sigset_t none;
@@ -173,7 +162,6 @@ static int handle(const struct crash_handling *handling) {
 static int run(int argc, char **argv) {
     struct crash_handling handling = {.max_reports = 100, .max_bytes = 100000000, .timeout = 30};
     bool is_help = false;
-    open_standard_files();
     const bool is_valid = parse(argc, argv, &handling, &is_help);
     if (is_help) usage(stdout);
     if (!is_valid) fputs("See `unspool crash-handler --help`.\n", stderr);

@@ -28,7 +28,7 @@ struct session {
     struct log_names *names;
     struct log_output output;
     struct usp_reader_counts counts; /* sums over all logs */
-    FILE *standard;                  /* receives logs without a file of their own */
+    struct log_standard *standard;
     const struct log_file_names *files;
     struct log_pool *pool; /* the processes of --jobs; NULL: none */
     off_t said, said_end;  /* where the messages about builds are among those of the last log, if they go to a file */
@@ -171,7 +171,7 @@ static int rewrite_named(struct session *session, const struct log_file_name *na
 /* ---- all logs ---- */
 
 /* Implements log_job_function. */
-static void rewrite_one(void *context, size_t number, FILE *out, struct log_result *result) {
+static void rewrite_one(void *context, size_t number, struct log_standard *out, struct log_result *result) {
     struct session *session = context;
     session->standard = out;
     session->counts = (struct usp_reader_counts){.texts = 0};
@@ -199,11 +199,18 @@ static void add_result(void *context, size_t number, const struct log_result *re
     if (session->lineless[0] == '\0') memcpy(session->lineless, result->lineless, sizeof session->lineless);
 }
 
+/* Implements log_name_function. */
+static const char *name_log(const void *context, size_t number) {
+    const struct session *session = context;
+    return session->files->names[number].path;
+}
+
 /* Rewrites the logs with several processes. */
 static int rewrite_with_jobs(struct session *session, unsigned jobs) {
     const struct log_jobs wanted = {.run = rewrite_one,
                                     .end = end_process,
                                     .done = add_result,
+                                    .name = name_log,
                                     .context = session,
                                     .logs = session->files->count,
                                     .processes = jobs};
@@ -230,7 +237,8 @@ static int rewrite_logs(struct session *session) {
 }
 
 int symbolize_logs(const struct log_options *options) {
-    struct session session = {.options = options, .standard = stdout};
+    struct log_standard standard = {.file = stdout};
+    struct session session = {.options = options, .standard = &standard};
     struct usp_reader *images = NULL;
     struct log_search *search = NULL;
     struct fetch *fetch = NULL;

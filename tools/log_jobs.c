@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements log_jobs.h. The command gives each process the number of a log and a pair of temporary files, for the
- * output and for the messages, and copies them when it is the log's turn. There are more pairs than processes, so that
- * a long log does not hold the others up. */
+/* Implements log_jobs.h. The command gives each process the number of a log and a slot, and writes what the slot holds
+ * when it is the log's turn. A slot has shared memory for the output, a temporary file for the output that exceeds it,
+ * and a temporary file for the messages. There are more slots than processes, so that a long log does not hold the
+ * others up. */
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
 #endif
@@ -18,15 +19,18 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PAIRS_OF_PROCESS 4
+#define SLOTS_OF_PROCESS 4
 #define PIECE            ((size_t)128 << 10)
+/* Shared memory of all slots. */
+#define MEMORY ((size_t)16 << 20)
 
-/* A pair of temporary files. */
-struct pair {
-    int out, messages;
+struct slot {
+    char *memory;
+    int out, messages; /* the temporary files */
     bool is_used, is_done;
     size_t log;
     struct log_result result;
@@ -35,19 +39,21 @@ struct pair {
 struct worker {
     pid_t pid;
     int orders, results; /* descriptors; -1: closed */
-    size_t pair;         /* the one in use; SIZE_MAX: it waits */
+    size_t slot;         /* the one in use; SIZE_MAX: it waits */
 };
 
-/* An order: which log, and into which pair. */
+/* An order: which log, and into which slot. */
 struct order {
-    size_t log, pair;
+    size_t log, slot;
 };
 
 struct log_pool {
     struct log_jobs jobs;
     struct worker *workers;
-    struct pair *pairs;
-    size_t pair_count, next, shown; /* next: log to give out; shown: log whose turn it is */
+    struct slot *slots;
+    char *memory;                   /* of all slots; NULL: none */
+    size_t room;                    /* bytes of it for each slot */
+    size_t slot_count, next, shown; /* next: log to give out; shown: log whose turn it is */
     char **said;                    /* messages about builds that have appeared, sorted; owned */
     size_t said_count, said_capacity;
     bool has_failed;
@@ -82,24 +88,27 @@ static bool write_all(int fd, const void *bytes, size_t n) {
 
 /* ---- a process ---- */
 
-/* Runs logs until there are no more orders. Its last messages go into the pair with its number, which is free then. */
+/* Runs logs until there are no more orders. Its last messages go into the slot with its number, which is free then. */
 static void work(const struct log_pool *pool, unsigned number, int orders, int results) {
     struct order order;
+    char buffer[PIECE];
     while (read_all(orders, &order, sizeof order)) {
-        const struct pair *pair = &pool->pairs[order.pair];
+        const struct slot *slot = &pool->slots[order.slot];
         struct log_result result;
         memset(&result, 0, sizeof result);
-        const int copy = dup(pair->out);
-        FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
-        if (out == NULL || dup2(pair->messages, STDERR_FILENO) < 0) _exit(EXIT_FAILED);
-        pool->jobs.run(pool->jobs.context, order.log, out, &result);
-        if (fclose(out) != 0 && result.status < EXIT_FAILED) {
-            complain("a temporary file could not be written");
-            result.status = EXIT_FAILED;
-        }
+        const int copy = dup(slot->out);
+        struct log_standard out = {
+            .file = copy >= 0 ? fdopen(copy, "w") : NULL, .memory = slot->memory, .room = pool->room};
+        if (out.file == NULL || dup2(slot->messages, STDERR_FILENO) < 0) _exit(EXIT_FAILED);
+        setvbuf(out.file, buffer, _IOFBF, sizeof buffer);
+        clearerr(stderr);
+        pool->jobs.run(pool->jobs.context, order.log, &out, &result);
+        const bool has_failed = ferror(out.file) != 0 || ferror(stderr) != 0;
+        result.is_kept = fclose(out.file) == 0 && !has_failed;
+        result.in_memory = out.used;
         if (!write_all(results, &result, sizeof result)) break;
     }
-    dup2(pool->pairs[number].messages, STDERR_FILENO);
+    dup2(pool->slots[number].messages, STDERR_FILENO);
     pool->jobs.end(pool->jobs.context);
     _exit(EXIT_ALL_WELL);
 }
@@ -131,7 +140,7 @@ static bool start(struct log_pool *pool, unsigned number) {
         close(results[0]);
         return false;
     }
-    *worker = (struct worker){.pid = pid, .orders = orders[1], .results = results[0], .pair = SIZE_MAX};
+    *worker = (struct worker){.pid = pid, .orders = orders[1], .results = results[0], .slot = SIZE_MAX};
     return true;
 }
 
@@ -139,7 +148,7 @@ static void stop(struct worker *worker) {
     if (worker->orders >= 0) close(worker->orders);
     if (worker->results >= 0) close(worker->results);
     worker->orders = worker->results = -1;
-    worker->pair = SIZE_MAX;
+    worker->slot = SIZE_MAX;
 }
 
 /* ---- what is shown ---- */
@@ -159,29 +168,27 @@ static bool is_new(struct log_pool *pool, char *text) {
     return true;
 }
 
-/* Copies a part of a file. `end` -1: up to its end. Returns false if it cannot be read or written. The copy is not
- * buffered a second time, because one process makes all of them. */
+/* Copies a part of a file. `end` -1: up to its end. Returns false if it cannot be read. */
 static bool copy_part(int from, off_t at, off_t end, FILE *to) {
     char piece[PIECE];
-    if (fflush(to) != 0) return false;
     while (end < 0 || at < end) {
         const size_t wanted = end < 0 || end - at > (off_t)sizeof piece ? sizeof piece : (size_t)(end - at);
         const ssize_t n = pread(from, piece, wanted, at);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return n == 0;
-        if (!write_all(fileno(to), piece, (size_t)n)) return false;
+        if (fwrite(piece, 1, (size_t)n, to) != (size_t)n) break;
         at += n;
     }
     return true;
 }
 
 /* Shows the messages about builds, each line once. */
-static bool show_said(struct log_pool *pool, const struct pair *pair) {
-    const off_t length = pair->result.said_end - pair->result.said;
+static bool show_said(struct log_pool *pool, const struct slot *slot) {
+    const off_t length = slot->result.said_end - slot->result.said;
     if (length <= 0) return true;
     char *text = malloc((size_t)length + 1);
     if (text == NULL) return false;
-    ssize_t n = pread(pair->messages, text, (size_t)length, pair->result.said);
+    ssize_t n = pread(slot->messages, text, (size_t)length, slot->result.said);
     text[n > 0 ? n : 0] = '\0';
     for (char *line = text, *end; *line != '\0'; line = end) {
         end = line + strcspn(line, "\n");
@@ -193,25 +200,36 @@ static bool show_said(struct log_pool *pool, const struct pair *pair) {
     return true;
 }
 
-/* Shows the logs whose turn it is, and frees their pairs. */
+static bool empty(int fd) { return ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0; }
+
+/* Shows a log. Complains of the temporary files. Returns false if any of it could not be shown; main reports errors of
+ * standard output. Errors of standard error are ignored, as those of one process are. */
+static bool show_log(struct log_pool *pool, const struct slot *slot) {
+    const struct log_result *result = &slot->result;
+    (void)fwrite(slot->memory, 1, result->in_memory, stdout);
+    bool is_read = copy_part(slot->out, 0, -1, stdout);
+    const bool is_written = fflush(stdout) == 0 && ferror(stdout) == 0;
+    is_read = copy_part(slot->messages, 0, result->said, stderr) && is_read;
+    is_read = show_said(pool, slot) && is_read;
+    is_read = copy_part(slot->messages, result->said_end, -1, stderr) && is_read;
+    if (!is_read || !empty(slot->out) || !empty(slot->messages)) {
+        fail("temporary files");
+        return false;
+    }
+    if (!result->is_kept) complain("temporary files could not be written; TMPDIR names another folder for them");
+    return is_written && result->is_kept;
+}
+
+/* Shows the logs whose turn it is, and frees their slots. */
 static void show_done(struct log_pool *pool) {
-    for (size_t i = 0; i < pool->pair_count;) {
-        struct pair *pair = &pool->pairs[i++];
-        if (!pair->is_used || !pair->is_done || pair->log != pool->shown) continue;
-        const struct log_result *result = &pair->result;
-        bool is_shown = copy_part(pair->out, 0, -1, stdout);
-        if (fflush(stdout) != 0) is_shown = false;
-        if (!copy_part(pair->messages, 0, result->said, stderr) || !show_said(pool, pair) ||
-            !copy_part(pair->messages, result->said_end, -1, stderr)) {
-            is_shown = false;
-        }
-        is_shown = is_shown && ftruncate(pair->out, 0) == 0 && ftruncate(pair->messages, 0) == 0 &&
-                   lseek(pair->out, 0, SEEK_SET) == 0 && lseek(pair->messages, 0, SEEK_SET) == 0;
-        if (!is_shown || result->status == EXIT_FAILED) pool->has_failed = true;
-        pool->jobs.done(pool->jobs.context, pair->log, result);
-        pair->is_used = pair->is_done = false;
+    for (size_t i = 0; i < pool->slot_count && !pool->has_failed;) {
+        struct slot *slot = &pool->slots[i++];
+        if (!slot->is_used || !slot->is_done || slot->log != pool->shown) continue;
+        if (!show_log(pool, slot) || slot->result.status == EXIT_FAILED) pool->has_failed = true;
+        pool->jobs.done(pool->jobs.context, slot->log, &slot->result);
+        /* The messages of a slot that is free would appear again at the end. */
+        slot->is_used = slot->is_done = pool->has_failed;
         pool->shown++;
-        if (pool->has_failed) return;
         i = 0;
     }
 }
@@ -230,63 +248,83 @@ static bool give(const struct worker *worker, const struct order *order) {
     return is_given;
 }
 
-/* Gives waiting processes the next logs, while there are free pairs. */
+/* Gives waiting processes the next logs, while there are free slots. */
 static void give_orders(struct log_pool *pool) {
     for (unsigned i = 0; i < pool->jobs.processes && pool->next < pool->jobs.logs; i++) {
         struct worker *worker = &pool->workers[i];
-        if (worker->orders < 0 || worker->pair != SIZE_MAX) continue;
-        size_t free_pair = 0;
-        while (free_pair < pool->pair_count && pool->pairs[free_pair].is_used) free_pair++;
-        if (free_pair == pool->pair_count) return;
-        const struct order order = {.log = pool->next, .pair = free_pair};
+        if (worker->orders < 0 || worker->slot != SIZE_MAX) continue;
+        size_t free_slot = 0;
+        while (free_slot < pool->slot_count && pool->slots[free_slot].is_used) free_slot++;
+        if (free_slot == pool->slot_count) return;
+        const struct order order = {.log = pool->next, .slot = free_slot};
         if (!give(worker, &order)) {
             complain("a process of --jobs has ended early");
             pool->has_failed = true;
             return;
         }
-        worker->pair = free_pair;
-        pool->pairs[free_pair].is_used = true;
-        pool->pairs[free_pair].is_done = false;
-        pool->pairs[free_pair].log = pool->next++;
+        worker->slot = free_slot;
+        pool->slots[free_slot].is_used = true;
+        pool->slots[free_slot].is_done = false;
+        pool->slots[free_slot].log = pool->next++;
     }
 }
 
-/* Waits for results. Returns false if a process has ended before its log. */
+/* Complains that a process has ended before its log was read. */
+static void complain_of_end(const struct log_pool *pool, struct worker *worker) {
+    const char *log = pool->jobs.name(pool->jobs.context, pool->slots[worker->slot].log);
+    int status = 0;
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) continue;
+    worker->pid = -1;
+    if (WIFSIGNALED(status)) {
+        complain("%s: a signal has ended the process that read it: %s", log, strsignal(WTERMSIG(status)));
+    } else {
+        complain("%s: the process that read it has ended early", log);
+    }
+}
+
+/* Waits for results. Complains. Returns false if a process has ended before its log. */
 static bool take_results(struct log_pool *pool) {
     struct pollfd waits[LOG_JOBS_MAX];
     const unsigned count = pool->jobs.processes;
     for (unsigned i = 0; i < count; i++) {
         const struct worker *worker = &pool->workers[i];
-        waits[i] = (struct pollfd){.fd = worker->pair != SIZE_MAX ? worker->results : -1, .events = POLLIN};
+        waits[i] = (struct pollfd){.fd = worker->slot != SIZE_MAX ? worker->results : -1, .events = POLLIN};
     }
     if (poll(waits, count, -1) < 0) return errno == EINTR;
     for (unsigned i = 0; i < count; i++) {
         struct worker *worker = &pool->workers[i];
         if (waits[i].fd < 0 || waits[i].revents == 0) continue;
-        struct pair *pair = &pool->pairs[worker->pair];
-        if (!read_all(worker->results, &pair->result, sizeof pair->result)) {
-            complain("a process of --jobs has ended before its log was read");
+        struct slot *slot = &pool->slots[worker->slot];
+        if (!read_all(worker->results, &slot->result, sizeof slot->result)) {
+            complain_of_end(pool, worker);
             return false;
         }
-        pair->is_done = true;
-        worker->pair = SIZE_MAX;
+        slot->is_done = true;
+        worker->slot = SIZE_MAX;
     }
     return true;
 }
 
-static bool open_pairs(struct log_pool *pool) {
-    for (size_t i = 0; i < pool->pair_count; i++) {
-        struct pair *pair = &pool->pairs[i];
-        pair->out = temporary_open(temporary_folder("/var/tmp"));
-        pair->messages = pair->out >= 0 ? temporary_open(temporary_folder("/var/tmp")) : -1;
-        if (pair->messages < 0) return false;
+/* Opens the temporary files. Output goes to them alone if there is no memory to share. */
+static bool open_slots(struct log_pool *pool) {
+    void *memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) {
+        pool->memory = memory;
+        pool->room = MEMORY / pool->slot_count;
+    }
+    for (size_t i = 0; i < pool->slot_count; i++) {
+        struct slot *slot = &pool->slots[i];
+        slot->memory = pool->memory != NULL ? pool->memory + i * pool->room : NULL;
+        slot->out = temporary_open(temporary_folder("/var/tmp"));
+        slot->messages = slot->out >= 0 ? temporary_open(temporary_folder("/var/tmp")) : -1;
+        if (slot->messages < 0) return false;
     }
     return true;
 }
 
 static int run(struct log_pool *pool) {
     const unsigned processes = pool->jobs.processes;
-    if (!open_pairs(pool)) return fail("temporary files");
+    if (!open_slots(pool)) return fail("temporary files");
     for (unsigned i = 0; i < processes; i++) {
         if (!start(pool, i)) return fail("a process for --jobs");
     }
@@ -302,18 +340,18 @@ int log_jobs_run(const struct log_jobs *jobs, struct log_pool **made) {
     struct log_pool *pool = *made = calloc(1, sizeof *pool);
     if (pool != NULL) {
         pool->jobs = *jobs;
-        pool->pair_count = (size_t)jobs->processes * PAIRS_OF_PROCESS;
+        pool->slot_count = (size_t)jobs->processes * SLOTS_OF_PROCESS;
         pool->workers = calloc(jobs->processes, sizeof *pool->workers);
-        pool->pairs = calloc(pool->pair_count, sizeof *pool->pairs);
+        pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
     }
-    if (pool == NULL || pool->workers == NULL || pool->pairs == NULL) {
+    if (pool == NULL || pool->workers == NULL || pool->slots == NULL) {
         complain("%s", usp_status_string(USP_ERROR_NO_MEMORY));
         return EXIT_FAILED;
     }
     for (unsigned i = 0; i < jobs->processes; i++) {
-        pool->workers[i] = (struct worker){.pid = -1, .orders = -1, .results = -1, .pair = SIZE_MAX};
+        pool->workers[i] = (struct worker){.pid = -1, .orders = -1, .results = -1, .slot = SIZE_MAX};
     }
-    for (size_t i = 0; i < pool->pair_count; i++) pool->pairs[i].out = pool->pairs[i].messages = -1;
+    for (size_t i = 0; i < pool->slot_count; i++) pool->slots[i].out = pool->slots[i].messages = -1;
     fflush(stdout);
     return run(pool);
 }
@@ -326,20 +364,21 @@ void log_jobs_end(struct log_pool *pool) {
     for (unsigned i = 0; i < processes; i++) {
         while (pool->workers[i].pid > 0 && waitpid(pool->workers[i].pid, NULL, 0) < 0 && errno == EINTR) continue;
     }
-    for (size_t i = 0; pool->pairs != NULL && i < pool->pair_count; i++) {
-        struct pair *pair = &pool->pairs[i];
-        /* A pair in use has the messages of a log that is not shown. */
-        if (pair->messages >= 0 && !pair->is_used) {
-            pair->result.said = 0;
-            pair->result.said_end = lseek(pair->messages, 0, SEEK_END);
-            (void)show_said(pool, pair);
+    for (size_t i = 0; pool->slots != NULL && i < pool->slot_count; i++) {
+        struct slot *slot = &pool->slots[i];
+        /* A slot in use has the messages of a log that is not shown. */
+        if (slot->messages >= 0 && !slot->is_used) {
+            slot->result.said = 0;
+            slot->result.said_end = lseek(slot->messages, 0, SEEK_END);
+            (void)show_said(pool, slot);
         }
-        if (pair->out >= 0) close(pair->out);
-        if (pair->messages >= 0) close(pair->messages);
+        if (slot->out >= 0) close(slot->out);
+        if (slot->messages >= 0) close(slot->messages);
     }
     for (size_t i = 0; i < pool->said_count; i++) free(pool->said[i]);
     free(pool->said);
-    free(pool->pairs);
+    if (pool->memory != NULL) munmap(pool->memory, MEMORY);
+    free(pool->slots);
     free(pool->workers);
     free(pool);
 }

@@ -4,11 +4,12 @@
 #ifndef TOOLS_LOG_JOBS_H
 #define TOOLS_LOG_JOBS_H
 
+#include "tools/log_output.h"
+
 #include <unspool/report.h>
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 /* Most processes. */
@@ -23,10 +24,16 @@ struct log_result {
      * process says them. */
     off_t said, said_end;
     char lineless[2048]; /* see log_names_have_lines */
+    /* Set by log_jobs.c. */
+    size_t in_memory; /* bytes of output in the shared memory */
+    bool is_kept;     /* output and messages could be written to the temporary files */
 };
 
 /* Reads the log `number`. Its output goes to `out`, its messages to standard error. Fills *result. */
-typedef void (*log_job_function)(void *context, size_t number, FILE *out, struct log_result *result);
+typedef void (*log_job_function)(void *context, size_t number, struct log_standard *out, struct log_result *result);
+
+/* Returns the path of a log. */
+typedef const char *(*log_name_function)(const void *context, size_t number);
 
 /* Receives the results in the order of the logs, after output and messages of each were written. */
 typedef void (*log_done_function)(void *context, size_t number, const struct log_result *result);
@@ -35,6 +42,7 @@ struct log_jobs {
     log_job_function run;
     void (*end)(void *context); /* called by each process at its end; what it says appears in log_jobs_end */
     log_done_function done;
+    log_name_function name;
     void *context;
     size_t logs; /* number of logs */
     unsigned processes;

@@ -5,6 +5,7 @@
 #include "tools/command.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,15 +16,15 @@ static bool may_replace(const struct log_options *options, const char *path, con
     return false;
 }
 
-int log_output_open(struct log_output *output, FILE *standard, const struct log_options *options,
+int log_output_open(struct log_output *output, struct log_standard *standard, const struct log_options *options,
                     const struct log_file_name *name, struct log_folder *place, const struct log_input *input) {
     struct stat source = input->status;
     const int folder = place->folder;
     const char *copy;
     char *path;
-    *output = (struct log_output){.file = standard, .written.folder = -1};
+    *output = (struct log_output){.file = standard->file, .standard = standard, .written.folder = -1};
     if (options->output == NULL && !options->is_in_place) return EXIT_ALL_WELL;
-    output->is_named = true;
+    output->standard = NULL;
     source.st_mode = log_input_mode(input);
     if (options->is_in_place) {
         if (!may_replace(options, name->path, &source)) return EXIT_NO_TARGET;
@@ -44,6 +45,14 @@ int log_output_open(struct log_output *output, FILE *standard, const struct log_
 }
 
 bool log_output_write(struct log_output *output, const char *bytes, size_t n) {
+    struct log_standard *standard = output->standard;
+    if (standard != NULL && standard->used < standard->room) {
+        const size_t left = standard->room - standard->used, kept = n < left ? n : left;
+        memcpy(standard->memory + standard->used, bytes, kept);
+        standard->used += kept;
+        bytes += kept;
+        n -= kept;
+    }
     if (fwrite(bytes, 1, n, output->file) != n) output->has_failed = true;
     return !output->has_failed;
 }
@@ -55,8 +64,8 @@ void log_output_flush(struct log_output *output) {
 bool log_output_has_failed(const struct log_output *output) { return output->has_failed || ferror(output->file) != 0; }
 
 int log_output_fail(const struct log_output *output) {
-    /* main reports errors of standard output. */
-    if (output->is_named) complain("%s: could not be written", output->written.path);
+    /* main reports errors of standard output, and log_jobs.c those of temporary files. */
+    if (output->standard == NULL) complain("%s: could not be written", output->written.path);
     return EXIT_FAILED;
 }
 

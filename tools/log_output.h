@@ -11,16 +11,23 @@
 
 #include <stdio.h>
 
+/* Receives logs that have no file of their own: standard output, or what a process of --jobs keeps until it is shown. */
+struct log_standard {
+    FILE *file;
+    char *memory; /* receives the first bytes, up to `room`; the file receives those after them */
+    size_t room, used;
+};
+
 struct log_output {
     FILE *file;
-    bool is_named;         /* not standard output */
-    struct output written; /* the file, if it has a name */
+    struct log_standard *standard; /* NULL: the log has a file of its own */
+    struct output written;         /* the file, if it has a name */
     bool has_failed;
 };
 
-/* Opens the output of a log. `standard` receives it if it has no name. `place`: its folder, if it is replaced; the output owns the descriptor then. `input`: the
- * open log. Complains. Returns an enum exit_status. */
-int log_output_open(struct log_output *output, FILE *standard, const struct log_options *options,
+/* Opens the output of a log. `standard` receives it if it has no name. `place`: its folder, if it is replaced; the
+ * output owns the descriptor then. `input`: the open log. Complains. Returns an enum exit_status. */
+int log_output_open(struct log_output *output, struct log_standard *standard, const struct log_options *options,
                     const struct log_file_name *name, struct log_folder *place, const struct log_input *input);
 
 /* Writes bytes. Returns false on failure. */

@@ -5,9 +5,11 @@
 #include <unspool/base.h>
 #include <unspool/format.h>
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = {
     &command_stack,  &command_record,  &command_profile, &command_symbolize, &command_report,
@@ -71,6 +73,19 @@ static int help(int argc, char **argv) {
     return command != NULL ? command->run(2, arguments) : EXIT_USAGE;
 }
 
+/* Opens standard files that are closed, so that no other file gets their numbers and then receives output or messages.
+ * Using them fails, as it does when they are closed.
+ * The kernel gives a program of core_pattern no standard error: the messages of crash-handler go to the kernel's log. */
+static void open_standard_files(const struct command *command) {
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+        int opened = -1;
+        if (fcntl(i, F_GETFD) >= 0) continue;
+        if (i == STDERR_FILENO && command == &command_crash_handler) opened = open("/dev/kmsg", O_WRONLY);
+        if (opened < 0) opened = open("/dev/null", i == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        (void)opened; /* it is the lowest number that was free */
+    }
+}
+
 static int run(int argc, char **argv) {
     if (argc < 2) {
         usage(stderr);
@@ -86,7 +101,9 @@ static int run(int argc, char **argv) {
     }
     if (strcmp(argv[1], "help") == 0) return help(argc, argv);
     const struct command *command = find_command(argv[1]);
-    return command != NULL ? command->run(argc - 1, argv + 1) : EXIT_USAGE;
+    if (command == NULL) return EXIT_USAGE;
+    open_standard_files(command);
+    return command->run(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv) {

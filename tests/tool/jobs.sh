@@ -82,6 +82,55 @@ err_has '^unspool: temporary files: No such file or directory$'
 { "$unspool" symbolize --jobs 4 --log "$work/logs" --search "$work/files" 2>"$work/err" || true; } | head -n 1 >"$work/out"
 out_has '^Thread 1 Crashed:$'
 
+# ---- output that cannot be written, messages that cannot, temporary files that are full, a process that a signal ends
+
+# ends_with STATUS MESSAGE: what the command has left in $ended and $work/err.
+ends_with() {
+  [[ $ended -eq $1 ]] || fail "status $ended instead of $1: $(cat "$work/err")"
+  [[ $(tail -n 1 "$work/err") == "unspool: $2" ]] || fail "the last message is not \"$2\": $(cat "$work/err")"
+}
+symbolize=(symbolize --log "$work/logs" --log "$work/logs/02.crash" --search "$work/files")
+"$unspool" "${symbolize[@]}" --jobs 2 >"$work/whole" 2>/dev/null
+for jobs in 1 2 64; do
+  ended=0
+  "$unspool" "${symbolize[@]}" --jobs "$jobs" >/dev/full 2>"$work/err" || ended=$?
+  ends_with 4 'the output could not be written'
+  [[ $(grep -c '01\.crash: ' "$work/err") -eq 1 ]] || fail "--jobs $jobs: the counts of a log that could not be shown are shown more than once: $(cat "$work/err")"
+  # Without standard output, no temporary file takes its number. Without the limit, such a file would grow endlessly.
+  ended=0
+  (
+    ulimit -c 0 -f 100000
+    exec "$unspool" "${symbolize[@]}" --jobs "$jobs" >&-
+  ) 2>"$work/err" || ended=$?
+  ends_with 4 'the output could not be written'
+  # Messages that cannot be written change neither output nor status.
+  ended=0
+  "$unspool" "${symbolize[@]}" --jobs "$jobs" >"$work/out" 2>/dev/full || ended=$?
+  [[ $ended -eq 0 ]] || fail "--jobs $jobs: status $ended when messages cannot be written"
+  cmp "$work/whole" "$work/out" || fail "--jobs $jobs: other output when messages cannot be written"
+  ended=0
+  "$unspool" "${symbolize[@]}" --jobs "$jobs" >"$work/out" 2>&- || ended=$?
+  [[ $ended -eq 0 ]] || fail "--jobs $jobs: status $ended without standard error"
+  cmp "$work/whole" "$work/out" || fail "--jobs $jobs: other output without standard error"
+done
+# With 24 processes, the long logs do not fit into the memory that they share.
+for ignored in '' XFSZ; do
+  ended=0
+  (
+    set +e
+    if [[ -n $ignored ]]; then trap '' "$ignored"; fi
+    ulimit -c 0 -f 32
+    "$unspool" "${symbolize[@]}" --quiet --jobs 24 2>"$work/err" | { trap '' PIPE; wc -l >"$work/out"; }
+    exit "${PIPESTATUS[0]}"
+  ) || ended=$?
+  if [[ -n $ignored ]]; then
+    ends_with 4 'temporary files could not be written; TMPDIR names another folder for them'
+  else
+    [[ $ended -eq 4 ]] || fail "status $ended when a signal has ended a process"
+    err_has '[0-9]+\.crash: a signal has ended the process that read it: File size limit exceeded'
+  fi
+done
+
 # ---- wrong use
 for wrong in 0 65 x -1 ''; do
   run 2 symbolize --jobs "$wrong" --log "$work/logs" --search "$work/files"
