@@ -116,6 +116,12 @@ sub link_to {
     return $text;
 }
 
+# Code in a line of Markdown; a function's name becomes a link to its manual page.
+sub code_of {
+    my ($code, $to) = ('<code>' . escape($_[0]) . '</code>', $anchor{"$_[0].3"});
+    return defined $to ? "<a href=\"#$to\">$code</a>" : $code;
+}
+
 sub markdown_inline {
     my ($path, $text) = @_;
     my @code;
@@ -124,7 +130,7 @@ sub markdown_inline {
     $text =~ s/!?\[([^\]]*)\]\(([^)\s]+)\)/link_to($path, $1, $2)/ge;
     $text =~ s{\*\*(.+?)\*\*}{<b>$1</b>}g;
     $text =~ s{(?<![\w*])\*(\S[^*]*?)\*(?![\w*])}{<i>$1</i>}g;
-    return $text =~ s{\x00(\d+)\x00}{'<code>' . escape($code[$1]) . '</code>'}ger;
+    return $text =~ s{\x00(\d+)\x00}{code_of($code[$1])}ger;
 }
 
 sub markdown {

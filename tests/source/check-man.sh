@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Checks the manual pages, the table of where functions may be called, and the HTML page: doc/pages.pl and doc/html.pl
 # write them from the public headers, which this script compares with lib/unspool.map. Also checks that both programs
-# refuse what they cannot show.
+# refuse what they cannot show, and that doc/functions.md, which is written by hand, lists each public function once.
 set -euo pipefail
 export LC_ALL=C
 # shellcheck source=tests/support/script.sh
@@ -73,6 +73,41 @@ usp_monitor_turn_end | yes | yes
 usp_snapshot_open_core | no | yes | It opens files and allocates.
 usp_thread_main | yes on Linux | yes on Linux | On Apple systems it obtains port rights and frees the kernel's list of threads.
 END
+
+# ---- the list by job ----
+
+# listed FILE: prints what is wrong with a list like doc/functions.md: a function that is missing, gone, listed twice or
+# under another header than the one that declares it.
+listed() {
+  perl -e '
+    my ($list, %header, %seen, $under) = shift;
+    sub text { open my $in, "<", $_[0] or die "$_[0]: $!\n"; local $/; <$in> }
+    for my $path (@ARGV) {
+      my ($name) = $path =~ m{([^/]+)$};
+      my $code = text($path) =~ s{/\*.*?\*/}{}gsr;
+      $header{$1} = $name while $code =~ /\bUSP_API [^;{(]*\b(usp_\w+) *\(/g;
+    }
+    for (grep { /^(#|- )/ } split /^(?=#|- )/m, text($list)) {
+      ($under) = /`(\w+\.h)`/ if /^#/ || /`\w+\.h`/;
+      next if /^# /;
+      while (/`(usp_\w+)`/g) {
+        print "$1: there is no such public function\n" if !$header{$1};
+        print "$1: is declared in $header{$1}, not in ", $under // "a header that the heading names", "\n"
+          if $header{$1} && $header{$1} ne ($under // "");
+        print "$1: is listed twice\n" if $seen{$1}++;
+      }
+    }
+    print map { "$_ is missing\n" } grep { !$seen{$_} } sort keys %header;
+  ' "$1" "$top"/include/unspool/*.h
+}
+while read -r line; do fail "doc/functions.md: $line"; done < <(listed "$top/doc/functions.md" || echo "it cannot be read")
+sed -e 's/usp_clock/usp_cloc/' -e 's/usp_registers_pc/usp_unwind/' -e 's/usp_raw_write/usp_demangle/' \
+  "$top/doc/functions.md" >"$work/functions.md"
+listed "$work/functions.md" >"$work/said"
+for part in 'usp_cloc: there is no such' 'usp_registers_pc is missing' 'usp_demangle: is listed twice' \
+  'usp_demangle: is declared in demangle.h, not in raw.h'; do
+  grep -qF -- "$part" "$work/said" || fail "doc/functions.md: not reported: $part"
+done
 
 # ---- the HTML page ----
 
