@@ -268,7 +268,7 @@ static int create_profile(struct conversion *c, const struct usp_recording_sampl
  * there are others. */
 static void note_time(struct conversion *c, const struct usp_recording_sample *sample) {
     const bool is_timed = (sample->flags & USP_RECORDING_SAMPLE_SUMMED) == 0;
-    if (is_timed && !c->has_times) c->first = 0;
+    if (is_timed && !c->has_times) c->first = c->last = 0;
     c->has_times |= is_timed;
     if (is_timed != c->has_times) return;
     if (c->first == 0 || (sample->time != 0 && sample->time < c->first)) c->first = sample->time;
@@ -282,9 +282,10 @@ static int take_sample(void *context, const struct usp_recording_sample *sample)
     if (sample->stack->count == 0 || !is_chosen(c, sample)) return USP_OK;
     int status = c->profile != NULL ? USP_OK : create_profile(c, sample);
     if (status != USP_OK) return status;
-    /* A format with times of day must not have times that only keep samples apart. */
-    const bool is_untimed =
-        c->output.options.format == USP_PROFILE_OTLP && (sample->flags & USP_RECORDING_SAMPLE_SUMMED) != 0;
+    /* OTLP has times of day, and JSON can be written as OTLP: they must not have times that only keep samples apart. */
+    const bool has_real_times =
+        c->output.options.format == USP_PROFILE_OTLP || c->output.options.format == USP_PROFILE_JSON;
+    const bool is_untimed = has_real_times && (sample->flags & USP_RECORDING_SAMPLE_SUMMED) != 0;
     const struct usp_profile_sample added = {.thread = sample->thread,
                                              .stack = sample->stack,
                                              .images = sample->images,

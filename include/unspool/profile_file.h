@@ -28,10 +28,11 @@ USP_API int usp_profile_file_may_be(const void *bytes, size_t n);
 
 /* Reads a profile from memory, which must stay as it is until usp_profile_file_free. Its content decides the format; it
  * may be in gzip format. Damaged or truncated contents are read up to that place (usp_profile_file_info.damage).
- * Decompressed it may have up to 1 GB, and at most 64 MB and 64 times the size of the file. On success the caller frees
- * *file. On failure `error` (may be NULL, `error_size` bytes) receives a sentence that says why. Returns USP_OK,
- * USP_ERROR_ARGUMENT, USP_ERROR_FORMAT (another format, or damaged gzip), USP_ERROR_UNSUPPORTED (gzip without zlib),
- * USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates and may load zlib. */
+ * Decompressed it may have up to 1 GB, and at most 64 MB and 64 times the size of the file. It may have up to 4,194,304
+ * mappings, locations, functions and, in unspool's own format, stacks each. On success the caller frees *file. On
+ * failure `error` (may be NULL, `error_size` bytes) receives a sentence that says why. Returns USP_OK,
+ * USP_ERROR_ARGUMENT, USP_ERROR_FORMAT (another format, or damaged gzip), USP_ERROR_UNSUPPORTED (gzip without zlib, or
+ * too many items), USP_ERROR_NO_MEMORY. Thread-safe, not async-signal-safe: it allocates and may load zlib. */
 USP_API int usp_profile_file_open(const void *bytes, size_t n, struct usp_profile_file **file, char *error,
                                   size_t error_size);
 

@@ -75,12 +75,13 @@ struct uspi_file_location {
     uint32_t first_line, line_count; /* the innermost inlined call first */
     bool is_found;                   /* its lines are new */
     uint8_t kind;                    /* enum usp_frame_kind of its frames */
+    bool is_thumb;                   /* its code is Thumb */
 };
 
 /* A stack of a profile that unspool saved: a frame with its callers. */
 struct uspi_saved_node {
     uint32_t caller;   /* its number, which is lower; USPI_NONE: this is the outermost frame */
-    uint32_t location; /* USPI_NONE: it stands for frames that were left out */
+    uint32_t location; /* USPI_NONE: it stands for frames that were left out, and its caller does not */
 };
 
 struct uspi_saved_thread {
@@ -212,8 +213,9 @@ void uspi_saved_free(struct uspi_saved *saved);
 /* Makes the images, and sets each location's pc. Returns USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_file_place(struct usp_profile_file *file);
 
-/* What the file says of the code at an offset in an image; NULL: nothing. */
+/* What the file says of a frame by its kind (struct uspi_node) and offset in an image; NULL: nothing. The code of a
+ * return address is the call before it, so frames of other kinds at that offset have other code. */
 const struct uspi_file_location *uspi_file_location_at(const struct usp_profile_file *file,
-                                                       const struct usp_image *image, uint64_t offset);
+                                                       const struct usp_image *image, uint64_t offset, uint32_t kind);
 
 #endif

@@ -14,10 +14,10 @@ struct made_image {
     uint64_t size; /* of the largest offset, plus 1 */
 };
 
-/* Which location is at an offset in an image. */
+/* Which location frames of a kind have at an offset in an image. */
 struct place {
     struct uspi_item item;
-    uint32_t image, location;
+    uint32_t image, location, kind;
     uint64_t offset;
 };
 
@@ -154,12 +154,15 @@ struct place_key {
     const struct usp_profile_file *file;
     const struct usp_image *image; /* NULL: outside all images */
     uint64_t offset;
+    uint32_t kind;
 };
 
 static bool is_place(const void *item, const void *key) {
     const struct place *place = item;
     const struct place_key *wanted = key;
-    if (place->offset != wanted->offset || (place->image == USPI_NONE) != (wanted->image == NULL)) return false;
+    if (place->offset != wanted->offset || place->kind != wanted->kind ||
+        (place->image == USPI_NONE) != (wanted->image == NULL))
+        return false;
     if (wanted->image == NULL) return true;
     const struct made_image *made = uspi_pool_at(&wanted->file->images_made, place->image);
     return uspi_is_same_build(&made->image, wanted->image);
@@ -171,12 +174,12 @@ static uint32_t hash_place(const struct place_key *key) {
         hash = uspi_hash_bytes((const char *)key->image->build_id, key->image->build_id_size);
     if (key->image != NULL && key->image->build_id_size == 0)
         hash = uspi_hash_bytes(key->image->path, strlen(key->image->path));
-    return (uint32_t)uspi_mix(hash, key->offset);
+    return (uint32_t)uspi_mix(uspi_mix(hash, key->offset), key->kind);
 }
 
 const struct uspi_file_location *uspi_file_location_at(const struct usp_profile_file *file,
-                                                       const struct usp_image *image, uint64_t offset) {
-    const struct place_key key = {file, image, offset};
+                                                       const struct usp_image *image, uint64_t offset, uint32_t kind) {
+    const struct place_key key = {file, image, offset, kind};
     if (file->images == NULL) return NULL;
     const uint32_t i = uspi_pool_find(&file->places, hash_place(&key), is_place, &key);
     return i != USPI_NONE ? uspi_file_location(file, ((struct place *)uspi_pool_at(&file->places, i))->location) : NULL;
@@ -204,7 +207,7 @@ static bool is_astray(const struct usp_profile_file *file, const struct uspi_fil
  * and one whose place another location with other names has, get one outside all images. */
 static bool place_location(struct usp_profile_file *file, uint32_t number) {
     struct uspi_file_location *location = uspi_file_location(file, number);
-    struct place_key key = {.file = file, .offset = location->address};
+    struct place_key key = {.file = file, .offset = location->address, .kind = location->kind};
     uint32_t image = USPI_NONE;
     location->pc = location->address;
     if (location->mapping != USPI_NONE && location->address != 0) {
@@ -218,8 +221,10 @@ static bool place_location(struct usp_profile_file *file, uint32_t number) {
             location->pc = made->image.load_address + key.offset;
         }
     }
+    if (location->is_thumb) key.kind |= USPI_NODE_THUMB;
     const bool has_place = location->address != 0 && (image != USPI_NONE || !is_astray(file, location));
-    const struct uspi_file_location *other = has_place ? uspi_file_location_at(file, key.image, key.offset) : NULL;
+    const struct uspi_file_location *other =
+        has_place ? uspi_file_location_at(file, key.image, key.offset, key.kind) : NULL;
     if (other != NULL && is_same_code(file, other, location)) return true;
     if (!has_place || other != NULL) {
         location->pc = key.offset = file->past_all + ALIGNED + number;
@@ -231,6 +236,7 @@ static bool place_location(struct usp_profile_file *file, uint32_t number) {
     struct place *place = uspi_pool_at(&file->places, i);
     place->image = image;
     place->location = number;
+    place->kind = key.kind;
     place->offset = key.offset;
     return true;
 }

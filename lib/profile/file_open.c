@@ -65,6 +65,13 @@ int usp_profile_file_may_be(const void *bytes, size_t n) {
     return head.length > 0;
 }
 
+/* Whether a table has as many items as one can have. */
+static bool is_full(const struct usp_profile_file *file) {
+    const size_t stacks = file->saved != NULL ? file->saved->node_count : 0;
+    return file->mappings.count >= USPI_FILE_ITEMS_MAX || file->locations.count >= USPI_FILE_ITEMS_MAX ||
+           file->functions.count >= USPI_FILE_ITEMS_MAX || stacks >= USPI_FILE_ITEMS_MAX;
+}
+
 int usp_profile_file_open(const void *bytes, size_t n, struct usp_profile_file **file, char *error, size_t error_size) {
     if (error != NULL && error_size > 0) error[0] = '\0';
     if (file == NULL || (bytes == NULL && n > 0)) return USP_ERROR_ARGUMENT;
@@ -78,7 +85,11 @@ int usp_profile_file_open(const void *bytes, size_t n, struct usp_profile_file *
     if (status == USP_OK) {
         status = uspi_file_may_be_saved(made->bytes) ? uspi_file_read_saved(made) : uspi_file_read(made);
         if (status == USP_ERROR_FORMAT) fail(error, error_size, status, "not a recording in a format that is known");
+        if (status == USP_ERROR_NO_MEMORY && is_full(made)) status = USP_ERROR_UNSUPPORTED;
         if (status == USP_ERROR_NO_MEMORY) fail(error, error_size, status, usp_status_string(status));
+        if (status == USP_ERROR_UNSUPPORTED)
+            fail(error, error_size, status,
+                 "a profile can have up to 4,194,304 mappings, locations, functions and stacks each");
     }
     if (status != USP_OK) {
         usp_profile_file_free(made);

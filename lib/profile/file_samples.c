@@ -35,7 +35,8 @@ struct thread {
     struct uspi_span name;
     uint64_t id; /* by the file; 0: not known */
     int64_t pid;
-    uint64_t clock; /* sum of its durations */
+    uint32_t number; /* as in struct who */
+    uint64_t clock;  /* sum of its durations */
 };
 
 /* An id that a thread was given to the callback with. */
@@ -111,8 +112,10 @@ struct who {
     struct uspi_span name;
     uint64_t id; /* 0: not known */
     int64_t pid;
-    struct uspi_span queue; /* of our own profiles */
+    /* Of our own profiles: */
+    struct uspi_span queue;
     bool is_main;
+    uint32_t number; /* in the file's threads, which may have the same id one after another; otherwise 0 */
 };
 
 static bool is_any(struct uspi_span key, const char *const *names) {
@@ -136,15 +139,16 @@ static void take_pair(struct who *who, struct uspi_file_pair *pair) {
 static bool is_thread(const void *item, const void *key) {
     const struct thread *thread = item;
     const struct who *who = key;
-    return thread->id == who->id && thread->pid == who->pid && uspi_span_is(thread->name, who->name);
+    return thread->id == who->id && thread->pid == who->pid && thread->number == who->number &&
+           uspi_span_is(thread->name, who->name);
 }
 
 static bool is_id(const void *item, const void *key) {
     return ((const struct given_id *)item)->id == *(const uint64_t *)key;
 }
 
-/* Gives a thread an id that no other one has: the wanted one if possible. In merged profiles threads of different
- * processes have the same id. Returns 0 when memory is exhausted. */
+/* Gives a thread an id that no other one has: the wanted one if possible. Threads of different processes, and threads
+ * of one process that ran one after the other, can have the same id. Returns 0 when memory is exhausted. */
 static uint64_t take_id(struct sampling *sampling, uint64_t wanted) {
     uint64_t id = wanted;
     while (uspi_pool_find(&sampling->ids, (uint32_t)uspi_mix(id, 0), is_id, &id) != USPI_NONE) id = ++sampling->next_id;
@@ -156,7 +160,8 @@ static uint64_t take_id(struct sampling *sampling, uint64_t wanted) {
 
 static struct thread *know_thread(struct sampling *sampling, const struct who *who) {
     const uint64_t mixed =
-        uspi_mix(uspi_mix(uspi_hash_bytes(who->name.bytes, who->name.length), who->id), (uint64_t)who->pid);
+        uspi_mix(uspi_mix(uspi_mix(uspi_hash_bytes(who->name.bytes, who->name.length), who->id), (uint64_t)who->pid),
+                 who->number);
     uint32_t i = uspi_pool_find(&sampling->threads, (uint32_t)mixed, is_thread, who);
     if (i != USPI_NONE) return uspi_pool_at(&sampling->threads, i);
     if (sampling->threads.begun >= THREADS_MAX) return uspi_pool_at(&sampling->threads, THREADS_MAX - 1);
@@ -167,6 +172,7 @@ static struct thread *know_thread(struct sampling *sampling, const struct who *w
     thread->name = who->name;
     thread->id = who->id;
     thread->pid = who->pid;
+    thread->number = who->number;
     struct uspi_span shown = who->name;
     if (shown.length == 0 && who->id == 0) shown = USPI_SPAN("all threads");
     const size_t length = shown.length < sizeof thread->info.name ? shown.length : sizeof thread->info.name - 1;
@@ -180,6 +186,11 @@ static struct thread *know_thread(struct sampling *sampling, const struct who *w
 }
 
 /* ---- one sample ---- */
+
+static struct usp_frame frame_of(const struct uspi_file_location *location) {
+    return (struct usp_frame){
+        .pc = location->pc, .kind = location->kind, .flags = location->is_thumb ? (uint32_t)USP_FRAME_THUMB : 0};
+}
 
 /* Puts the frames of a list of locations, innermost first, into a stack. */
 static void put_stack(const struct sampling *sampling, struct uspi_span message, uint64_t field,
@@ -197,8 +208,7 @@ static void put_stack(const struct sampling *sampling, struct uspi_span message,
             stack->omitted_at = stack->count;
             break;
         }
-        const struct uspi_file_location *location = uspi_file_location(sampling->file, number);
-        stack->frames[stack->count++] = (struct usp_frame){.pc = location->pc, .kind = location->kind};
+        stack->frames[stack->count++] = frame_of(uspi_file_location(sampling->file, number));
     }
     stack->physical = stack->count;
 }
@@ -497,8 +507,7 @@ static void put_saved_stack(const struct sampling *sampling, uint32_t number, st
             if (stack->count == stack->capacity) break;
             continue;
         }
-        const struct uspi_file_location *location = uspi_file_location(sampling->file, node->location);
-        stack->frames[stack->count++] = (struct usp_frame){.pc = location->pc, .kind = location->kind};
+        stack->frames[stack->count++] = frame_of(uspi_file_location(sampling->file, node->location));
     }
     stack->physical = stack->count;
 }
@@ -514,7 +523,8 @@ static int give_saved_samples(struct sampling *sampling, const struct uspi_saved
                                 .id = thread->id,
                                 .pid = saved->pid,
                                 .queue = thread->queue,
-                                .is_main = thread->is_main};
+                                .is_main = thread->is_main,
+                                .number = sample->thread};
         const struct value value = {.count = sample->count,
                                     .duration = sample->wall,
                                     .cpu = sample->cpu,

@@ -183,6 +183,7 @@ static void read_frames(struct reading *r, const uint64_t *starts) {
         location->id = file->locations.count - 1;
         location->start = UINT64_MAX;
         location->kind = kind_of(member(r, i, "kind", USPI_JSON_STRING));
+        location->is_thumb = is_true(r, i, "thumb");
         location->address = address(r, i, "address", 0);
         location->mapping = USPI_NONE;
         if (image != UINT64_MAX && refers(r, image, file->mappings.count)) location->mapping = image;
@@ -215,6 +216,10 @@ static void read_stacks(struct reading *r) {
         /* Callers come first, so that there are no cycles. */
         if (caller != UINT64_MAX && refers(r, caller, saved->node_count)) node->caller = (uint32_t)caller;
         if (frame != UINT64_MAX && refers(r, frame, r->file->locations.count)) node->location = (uint32_t)frame;
+        /* Frames left out by frames left out are one gap: otherwise each sample would pass all of them. */
+        if (node->location == USPI_NONE && node->caller != USPI_NONE &&
+            saved->nodes[node->caller].location == USPI_NONE)
+            node->caller = saved->nodes[node->caller].caller;
     }
 }
 
@@ -253,9 +258,9 @@ static void read_totals(struct reading *r) {
     }
 }
 
-/* Returns the time of day of a time; without the time of day, the time itself. */
+/* Returns the time of day of a time; without the time of day, the time itself; 0 if it is not known. */
 static uint64_t time_of_day(const struct uspi_saved *saved, uint64_t time) {
-    if (saved->wall_start == 0) return time;
+    if (saved->wall_start == 0 || time == 0) return time;
     return saved->wall_start + (time > saved->start ? time - saved->start : 0);
 }
 

@@ -247,7 +247,7 @@ static const struct uspi_file_location *given_location(const struct uspi_profile
     if (names->file == NULL) return NULL;
     const struct usp_image *image =
         node->image != USPI_NONE ? &uspi_profile_image(names->profile, node->image)->image : NULL;
-    const struct uspi_file_location *location = uspi_file_location_at(names->file, image, node->offset);
+    const struct uspi_file_location *location = uspi_file_location_at(names->file, image, node->offset, node->kind);
     return location != NULL && uspi_file_is_named(names->file, location) ? location : NULL;
 }
 

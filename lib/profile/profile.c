@@ -143,11 +143,11 @@ void uspi_profile_give_up_node(struct usp_profile *profile, uint32_t node) {
     }
 }
 
-static void give_up_thread(struct usp_profile *p, uint32_t i) {
-    struct uspi_profile_thread *thread = uspi_profile_thread(p, i);
+void uspi_profile_give_up_thread(struct usp_profile *profile, uint32_t i) {
+    struct uspi_profile_thread *thread = uspi_profile_thread(profile, i);
     if (--thread->uses > 0) return;
-    uspi_profile_give_up_node(p, thread->last);
-    uspi_pool_remove(&p->threads, i);
+    uspi_profile_give_up_node(profile, thread->last);
+    uspi_pool_remove(&profile->threads, i);
 }
 
 /* Marks a thread as ended: the next thread with this id is another one, which does not inherit the last stack. */
@@ -157,7 +157,7 @@ static void end_thread(struct usp_profile *p, uint32_t i) {
     thread->has_ended = true;
     thread->last = USPI_NONE;
     uspi_profile_give_up_node(p, last);
-    give_up_thread(p, i);
+    uspi_profile_give_up_thread(p, i);
 }
 
 /* Removes the oldest sample from the time line, and in a rolling profile from the totals. Returns false if there is
@@ -181,7 +181,7 @@ static bool evict_oldest(struct usp_profile *p) {
     uint32_t thread = total->thread, node = total->node;
     uspi_pool_remove(&p->totals, sample.total);
     uspi_profile_give_up_node(p, node);
-    give_up_thread(p, thread);
+    uspi_profile_give_up_thread(p, thread);
     return true;
 }
 
@@ -500,7 +500,7 @@ static int add_sample(struct usp_profile *p, const struct usp_profile_sample *sa
         if (status == USP_OK) remember_last(p, thread, node, sample->time);
         uspi_profile_give_up_node(p, node);
     }
-    give_up_thread(p, thread);
+    uspi_profile_give_up_thread(p, thread);
     /* A thread that never had a sample is not kept. */
     if (status != USP_OK && uspi_profile_thread(p, thread)->last == USPI_NONE) end_thread(p, thread);
     return status;

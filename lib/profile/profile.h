@@ -185,6 +185,9 @@ void uspi_profile_give_up_node(struct usp_profile *profile, uint32_t node);
 /* Returns the entry of a live thread, and adds it if necessary; USPI_NONE if there is no room. */
 uint32_t uspi_profile_know_thread(struct usp_profile *profile, const struct usp_thread_info *info);
 
+/* Removes one use of a thread, which may remove the thread. */
+void uspi_profile_give_up_thread(struct usp_profile *profile, uint32_t i);
+
 /* Marks a thread as listed without a stack. `status` is not USP_OK. */
 static inline void uspi_profile_mark_listed(struct usp_profile *profile, uint32_t thread, int32_t status) {
     struct uspi_profile_thread *listed = uspi_profile_thread(profile, thread);

@@ -244,10 +244,15 @@ static void load_thread(struct loading *loading, uint32_t i) {
     take_string(source, info.name, sizeof info.name);
     take_string(source, info.queue, sizeof info.queue);
     if (source->status != USP_OK) return;
-    /* Threads that had the same id remain separate. */
+    /* Threads that had the same id remain separate. One more use keeps a thread that ends here until its totals are
+     * loaded. */
     usp_profile_end_thread(loading->profile, info.thread.id);
     loading->threads[i] = uspi_profile_know_thread(loading->profile, &info);
-    if (loading->threads[i] == USPI_NONE) source->status = USP_ERROR_NO_MEMORY;
+    if (loading->threads[i] == USPI_NONE) {
+        source->status = USP_ERROR_NO_MEMORY;
+    } else {
+        uspi_profile_thread(loading->profile, loading->threads[i])->uses++;
+    }
 }
 
 static void load_node(struct loading *loading, uint32_t i) {
@@ -363,6 +368,9 @@ static void load_parts(struct loading *loading) {
         uint32_t node = source->status == USP_OK ? load_path(loading, loading->marked, path) : USPI_NONE;
         if (node != USPI_NONE) uspi_node(loading->profile, node)->uses++;
         loading->profile->marked = node;
+    }
+    for (uint32_t i = 0; source->status == USP_OK && i < loading->counts[1]; i++) {
+        if (loading->threads[i] != USPI_NONE) uspi_profile_give_up_thread(loading->profile, loading->threads[i]);
     }
     free(path);
     free(loading->images);

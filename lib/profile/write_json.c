@@ -71,6 +71,7 @@ static void put_frames(struct uspi_json *json, const struct uspi_profile_names *
         uspi_json_begin_object(json, NULL);
         uspi_json_address(json, "address", uspi_site_address(names->profile, site));
         uspi_json_string(json, "kind", uspi_frame_kind_name(site->kind & USPI_NODE_KIND));
+        if ((site->kind & USPI_NODE_THUMB) != 0) uspi_json_bool(json, "thumb", true);
         if (site->image != USPI_NONE) {
             uspi_json_number(json, "image", site->image);
             uspi_json_address(json, "image_offset", site->offset);

@@ -25,7 +25,7 @@ enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILE, FUNCTION_LINE };
 enum { STACK_LOCATIONS = 1, TYPE_NAME = 1, TYPE_UNIT, PAIR_KEY = 1, PAIR_VALUE, VALUE_TEXT = 1, VALUE_NUMBER = 3 };
 enum { TIME_TAG = PROFILE_TIME << 3 | USPI_PROTO_FIXED64 };
 
-/* A string, attribute or function that was written, to use it again. */
+/* An item of a table that was written, to use it again. */
 struct written {
     struct uspi_item item;
     size_t from, length; /* of its bytes in the tables */
@@ -40,11 +40,12 @@ struct seen {
 
 struct otlp {
     struct uspi_writing *writing;
-    struct uspi_proto tables, profiles;              /* the tables, and what belongs to the process */
-    struct uspi_proto profile, sample, part;         /* a message, one in it, and one in that */
-    struct uspi_proto text;                          /* string that is being written */
-    uint64_t strings, attributes, functions, stacks; /* numbers of the next ones */
-    uint64_t *function_numbers;                      /* of the functions with names */
+    struct uspi_proto tables, profiles;                         /* the tables, and what belongs to the process */
+    struct uspi_proto profile, sample, part;                    /* a message, one in it, and one in that */
+    struct uspi_proto text;                                     /* string that is being written */
+    uint64_t strings, attributes, functions, locations, stacks; /* numbers of the next ones */
+    uint64_t *function_numbers;                                 /* of the functions with names */
+    uint64_t *location_of;                                      /* number of each site's location */
     struct uspi_allowance allowance;
     struct uspi_pool written;    /* of struct written */
     uint64_t *thread_attributes; /* number of each thread's id, then of its name; 0: it has none */
@@ -68,7 +69,7 @@ static bool is_written(const void *item, const void *key) {
     return written->table == wanted->table && uspi_span_is(bytes, wanted->bytes);
 }
 
-/* Adds an item to the strings, attributes or functions, unless an equal one is there: items of a table must differ.
+/* Adds an item to a table other than the mappings, unless an equal one is there: items of a table must differ.
  * *next is the number of a new one. Returns the item's number; 0 once memory was exhausted. */
 static uint64_t add_once(struct otlp *otlp, uint64_t table, struct uspi_proto *item, uint64_t *next) {
     if (item->has_failed) otlp->tables.has_failed = true;
@@ -123,7 +124,7 @@ static uint64_t add_attribute(struct otlp *otlp, uint64_t key, const char *text,
 static void add_nothings(struct otlp *otlp) {
     for (uint64_t table = TABLE_MAPPING; table <= TABLE_STACK; table++)
         uspi_proto_put_message(&otlp->tables, table, &otlp->sample);
-    otlp->strings = otlp->attributes = otlp->functions = otlp->stacks = 1;
+    otlp->strings = otlp->attributes = otlp->functions = otlp->locations = otlp->stacks = 1;
 }
 
 static void add_mappings(struct otlp *otlp) {
@@ -175,7 +176,8 @@ static void put_lines(struct otlp *otlp, const struct uspi_site *site) {
     }
 }
 
-/* Adds a location for each site. Its address is that of the call, which readers expect of a caller. */
+/* Adds the location of each site. Its address is that of the call, which readers expect of a caller. Sites of other
+ * kinds can have the same. */
 static void add_locations(struct otlp *otlp) {
     const struct uspi_profile_names *names = &otlp->writing->names;
     const struct usp_profile *profile = otlp->writing->profile;
@@ -191,7 +193,7 @@ static void add_locations(struct otlp *otlp) {
         put_lines(otlp, site);
         uspi_proto_put_varint(&otlp->part, is_kernel ? kernel : native);
         uspi_proto_put_message(&otlp->sample, LOCATION_ATTRIBUTES, &otlp->part);
-        uspi_proto_put_message(&otlp->tables, TABLE_LOCATION, &otlp->sample);
+        otlp->location_of[i] = add_once(otlp, TABLE_LOCATION, &otlp->sample, &otlp->locations);
     }
 }
 
@@ -199,15 +201,15 @@ static void add_locations(struct otlp *otlp) {
 static void add_stacks(struct otlp *otlp) {
     const struct usp_profile *profile = otlp->writing->profile;
     for (uint32_t i = 0; i < profile->totals.begun; i++) {
-        uint32_t node = uspi_total(profile, i)->node;
-        if (otlp->stack_of[node] != 0) continue;
-        otlp->stack_of[node] = otlp->stacks++;
+        const uint32_t last = uspi_total(profile, i)->node;
+        uint32_t node = last;
+        if (otlp->stack_of[last] != 0) continue;
         do {
             const uint32_t site = otlp->writing->names.site_of[node];
-            if (site != USPI_NONE) uspi_proto_put_varint(&otlp->part, (uint64_t)site + 1);
+            if (site != USPI_NONE) uspi_proto_put_varint(&otlp->part, otlp->location_of[site]);
         } while (uspi_node_ascend(profile, &node));
         uspi_proto_put_message(&otlp->sample, STACK_LOCATIONS, &otlp->part);
-        uspi_proto_put_message(&otlp->tables, TABLE_STACK, &otlp->sample);
+        otlp->stack_of[last] = add_once(otlp, TABLE_STACK, &otlp->sample, &otlp->stacks);
     }
 }
 
@@ -377,7 +379,9 @@ int uspi_profile_write_otlp(struct uspi_writing *writing) {
     otlp.thread_attributes = calloc(2 * (size_t)profile->threads.begun + 1, sizeof *otlp.thread_attributes);
     otlp.stack_of = calloc((size_t)profile->nodes.begun + 1, sizeof *otlp.stack_of);
     otlp.function_numbers = calloc((size_t)writing->names.functions.begun + 1, sizeof *otlp.function_numbers);
-    if (otlp.thread_attributes != NULL && otlp.stack_of != NULL && otlp.function_numbers != NULL && sort_times(&otlp) &&
+    otlp.location_of = calloc((size_t)writing->names.sites.begun + 1, sizeof *otlp.location_of);
+    if (otlp.thread_attributes != NULL && otlp.stack_of != NULL && otlp.function_numbers != NULL &&
+        otlp.location_of != NULL && sort_times(&otlp) &&
         uspi_pool_init(&otlp.written, sizeof(struct written), 256, false, &otlp.allowance)) {
         add_all(&otlp, &out);
         if (!out.has_failed) {
@@ -388,6 +392,7 @@ int uspi_profile_write_otlp(struct uspi_writing *writing) {
     free(otlp.thread_attributes);
     free(otlp.stack_of);
     free(otlp.function_numbers);
+    free(otlp.location_of);
     free(otlp.seen);
     free(otlp.first_seen);
     uspi_pool_free(&otlp.written);

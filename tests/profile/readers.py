@@ -220,7 +220,7 @@ def read_otlp(data, value):
     table = {name: protobuf.every(tables[0], i + 1) for i, name in enumerate(names)}
     assert all(items[0] == b"" for items in table.values())
     strings = [one.decode("utf-8") for one in table["string"]]
-    assert all(len(set(items)) == len(items) for name, items in table.items() if name != "location")
+    assert all(len(set(items)) == len(items) for items in table.values())
     resource = protobuf.last(document[0][1], 1)
     facts = {protobuf.last(one, 1).decode(): protobuf.last(one, 2) for one in protobuf.every(resource, 1)}
     scope = protobuf.last(document[0][1], 2)

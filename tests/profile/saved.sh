@@ -135,4 +135,69 @@ sed -E 's/"samples": 40,/"samples": 18446744073709551615,/; s/"wall_ns": 4000000
 status=0
 convert --format tree "$work/large.json" >"$work/out" 2>"$work/error" || status=$?
 [[ $status -le 4 ]] || fail "the largest numbers: status $status"
+
+# Profiles that are made here: frames of one address that differ in their kinds; threads with one id and name; gaps of
+# many frames, many samples of which end in the same gap; more stacks than a profile can have.
+python3 - "$work" <<'END'
+import json, sys
+
+def write(name, **parts):
+    whole = dict(version=1, program="/p", pid=7, arch="armv7", run=dict(wall_start_ns=1700000000000000000), images=[dict(path="/p", load_address="0x1000", end="0x9000")],
+                 functions=[dict(name=name, named=True) for name in "main f g h".split()], threads=[dict(id=5, name="a", main=True)])
+    whole.update(parts)
+    with open("%s/%s.json" % (sys.argv[1], name), "w") as out:
+        json.dump(whole, out)
+
+def frame(address, kind, function, **more):
+    return dict(address=hex(address), kind=kind, image=0, function=function, **more)
+
+def total(stack, thread=0):
+    return dict(thread=thread, stack=stack, samples=1, wall_ns=1, cpu_ns=1)
+
+main = frame(0x2000, "return-address", 0)
+write("kinds", stacks=[dict(frame=0)] + [dict(caller=0, frame=i) for i in range(1, 6)], totals=[total(i) for i in range(1, 6)],
+      frames=[main, frame(0x2100, "interrupted", 1), frame(0x2100, "return-address", 2), frame(0x2300, "interrupted", 3),
+              frame(0x2301, "return-address", 3), frame(0x2400, "interrupted", 1, thumb=True)])
+write("threads", frames=[main], stacks=[dict(frame=0)], totals=[total(0), total(0, 1)], threads=[dict(id=5, name="a", main=False)] * 2)
+count = 200000
+write("gaps", frames=[main], stacks=[dict(frame=0)] + [dict(caller=i) for i in range(count)] + [dict(caller=count, frame=0)],
+      totals=[total(count + 1)] * count)
+write("many", frames=[main], stacks=[{}] * (4194304 + 1))
+END
+convert --no-symbols --format json "$work/kinds.json" >"$work/kinds.read"
+convert --no-symbols --format json "$work/threads.json" >"$work/threads.read"
+convert --no-symbols --format otlp "$work/kinds.json" >"$work/kinds.otlp"
+convert --no-symbols --format folded "$work/kinds.json" >"$work/kinds.folded"
+python3 - "$work" <<'END' || fail "a profile that was made"
+import json, sys, readers
+
+def read(name):
+    return json.load(open("%s/%s" % (sys.argv[1], name)))
+
+kinds, threads = read("kinds.read"), read("threads.read")
+named = sorted((one.get("image_offset", ""), one["kind"], kinds["functions"][one["function"]]["name"], one.get("thumb", False)) for one in kinds["frames"])
+assert named == [("0x1000", "return-address", "main", False), ("0x1100", "interrupted", "f", False), ("0x1100", "return-address", "g", False),
+                 ("0x1300", "interrupted", "h", False), ("0x1301", "return-address", "h", False), ("0x1400", "interrupted", "f", True)], named
+assert [one["name"] for one in threads["threads"]] == ["a", "a"] and [one["samples"] for one in threads["totals"]] == [1, 1], threads
+# The reader checks that no item is there twice. The two places in h are one in OTLP.
+found, _, _ = readers.read_otlp(open(sys.argv[1] + "/kinds.otlp", "rb").read(), "samples")
+assert found == {("a", "main", "f"): 2, ("a", "main", "g"): 1, ("a", "main", "h"): 2}, found
+END
+folded=$(is_sanitized || ulimit -t 20; convert --no-symbols --format folded "$work/gaps.json") || fail "gaps: status $?"
+[[ $folded == 'a;main;[frames left out];main 200000' ]] || fail "gaps" "$folded"
+status=0
+"$unspool" profile --quiet "$work/many.json" >"$work/out" 2>"$work/error" || status=$?
+[[ $status -eq 3 ]] || fail "too many stacks: status $status"
+grep -q 'up to 4,194,304 mappings, locations, functions and stacks' "$work/error" || fail "too many stacks" "$(<"$work/error")"
+
+# Sums of pprof have no times: OTLP does not get times of day for them, not by way of JSON either.
+"$writer" pprof >"$work/sums.pprof"
+convert --no-symbols --format json "$work/sums.pprof" >"$work/sums.json"
+convert --no-symbols --format otlp "$work/sums.json" >"$work/sums.otlp"
+python3 - "$work/sums.otlp" <<'END' || fail "sums of pprof as OTLP"
+import sys, readers
+
+found, times, _ = readers.read_otlp(open(sys.argv[1], "rb").read(), "samples")
+assert sum(found.values()) == 86 and not any(times.values()), (found, times)
+END
 verdict

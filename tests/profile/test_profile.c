@@ -277,6 +277,16 @@ START_TEST(thread_ids_come_back) {
     ck_assert_str_eq(uspi_profile_thread(copy, 0)->info.name, "late");
     ck_assert_str_eq(uspi_profile_thread(copy, 1)->info.name, "");
     usp_profile_free(copy);
+    /* A saved profile has them, too. */
+    uint8_t saved[4096];
+    size_t size;
+    ck_assert_int_eq(uspi_profile_save(profile, saved, sizeof saved, &size), USP_OK);
+    ck_assert_int_eq(uspi_profile_load(saved, size, &copy), USP_OK);
+    ck_assert_uint_eq(info_of(copy).threads, 2);
+    ck_assert_uint_eq(info_of(copy).samples, 3);
+    ck_assert_str_eq(uspi_profile_thread(copy, 0)->info.name, "late");
+    ck_assert_str_eq(uspi_profile_thread(copy, 1)->info.name, "");
+    usp_profile_free(copy);
     usp_profile_free(profile);
     usp_images_free(images);
 }

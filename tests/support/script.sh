@@ -68,6 +68,9 @@ use_command() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# is_sanitized: whether this build has sanitizers, whose time and memory say nothing.
+is_sanitized() { grep -q -- '^CFLAGS = .*-fsanitize' Makefile; }
+
 # need_tools TOOL...: skips the test unless all of them are installed.
 need_tools() {
   local tool
