@@ -5,7 +5,7 @@
 mutate.py [--seed N] [--runs N] [--kinds KIND,...] [--changing] [--large] [--sanitized] UNSPOOL FOLDER
 
 FOLDER has a folder of whole inputs for each kind (mutated.sh makes them): object, core, raw, index, log, plcrash, dsym,
-zip, map, cache, recording, hang, crash. A cache is three files in one, as the fuzzer of shared caches takes them. A
+zip, map, cache, recording, profile, hang, crash. A cache is three files in one, as the fuzzer of shared caches takes them. A
 crash is a file of a crash kit's directory; hang files and these are read by tests/hostile/kept_files (--reader).
 Each run damages one of them as its number decides, and starts one command. A signal, a sanitizer's report, a run that
 takes too long or too much memory, and a file outside of the folders that the command may write are failures. A failure
@@ -259,7 +259,8 @@ class Campaign:
         if kind == "log" and self.options.large:
             data = bytearray((bytes(data) + b"\n") * (50 * 1000 * 1000 // (len(data) + 1)))
         others = [other for _, other in self.seeds[kind]]
-        data = (damage_text if kind in ("log", "map") else damage_bytes)(chance, data, others)
+        is_text = kind in ("log", "map") or (kind == "profile" and data[:1] == b"{")
+        data = (damage_text if is_text else damage_bytes)(chance, data, others)
         if kind in REPAIRS and chance.random() < 0.7 and (kind != "crash" or name.endswith((".raw", ".open"))):
             REPAIRS[kind](data)
         path = "in/" + name
@@ -313,7 +314,7 @@ class Campaign:
             return [["symbolize", "-p", str(os.getpid())] + inside]
         if kind in ("hang", "crash"):
             return [[kind, path if kind == "hang" else "in"]]
-        if kind == "recording":
+        if kind in ("recording", "profile"):
             profile = ["profile", "--quiet"]
             return [profile + [path], profile + ["--no-symbols", "--format", "folded", path],
                     profile + ["--format", chance.choice(["json", "speedscope", "firefox"]), path],

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Runs the command over a few hundred damaged inputs (mutate.py), of every kind: programs, libraries and their debug
 # information, archives, symbol files, core files, raw captures, indexes, logs and reports of every format, recordings of
-# perf, profiles of pprof and OTLP, dSYMs, zip archives, perf maps, dyld's shared caches, hang files, the crash kit's directory. Runs in the folder of
-# the build. By hand, with more runs or a build with sanitizers: mutated.sh ARGUMENT... passes them on.
+# perf, profiles of pprof, OTLP and unspool, dSYMs, zip archives, perf maps, dyld's shared caches, hang files, the crash
+# kit's directory. Runs in the folder of the build. By hand, with more runs or a build with sanitizers:
+# mutated.sh ARGUMENT... passes them on.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
@@ -11,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 need_tools gcc objcopy python3 readelf ar strip
 [[ $(uname) == Linux ]] || skip 'perf maps, wait4: Linux only'
 seeds=$work/seeds
-mkdir -p "$seeds"/{object,core,raw,index,log,plcrash,dsym,zip,map,cache,recording,hang,crash} "$work/made"
+mkdir -p "$seeds"/{object,core,raw,index,log,plcrash,dsym,zip,map,cache,recording,profile,hang,crash} "$work/made"
 
 # ---- what the suites' builders make
 for program in object raw symfile macho_symbols elf_symbols go dyld_cache recording profile_file; do
@@ -24,6 +25,8 @@ cp "$work"/made/fuzz_dyld_cache/* "$seeds/cache"
 cp "$work"/made/fuzz_recording/* "$seeds/recording"
 for file in "$work"/made/fuzz_profile_file/*; do cp "$file" "$seeds/recording/profile-${file##*/}"; done
 python3 -B "$here/recordings.py" "$seeds/recording/mapped"
+for format in pprof otlp json; do tests/profile/profile_writer $format lines >"$seeds/profile/$format"; done
+tests/profile/profile_writer json lines totals >"$seeds/profile/totals"
 python3 -B "$here/../tool/plcrash.py" "$work/made"
 cp "$work/made/whole.plcrash" "$seeds/plcrash"
 # A recording, as its profile in each form. Without the permission to record there are the other inputs.
