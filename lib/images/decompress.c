@@ -41,6 +41,9 @@ static bool find_function(const char *library, const char *name, void *pointer) 
 #ifdef HAVE_ZSTD
 #include <zstd.h>
 #endif
+#if defined(HAVE_ZLIB) && defined(HAVE_DEFLATE)
+#include <libdeflate.h>
+#endif
 
 #ifdef HAVE_ZLIB
 /* The output that is kept already goes here. */
@@ -237,8 +240,32 @@ int uspi_zlib_step(struct uspi_zlib_steps *steps, size_t end) {
 void uspi_zlib_end(struct uspi_zlib_steps *steps) { (void)steps; }
 #endif
 
+bool uspi_inflate_at_once(const void *from, size_t n, void *to, size_t capacity) {
+#if defined(HAVE_ZLIB) && defined(HAVE_DEFLATE)
+    struct libdeflate_decompressor *(*create)(void);
+    enum libdeflate_result (*run)(struct libdeflate_decompressor *, const void *, size_t, void *, size_t, size_t *);
+    void (*end)(struct libdeflate_decompressor *);
+    if (!find_function(LIBRARY("deflate", "0"), "libdeflate_alloc_decompressor", &create) ||
+        !find_function(LIBRARY("deflate", "0"), "libdeflate_zlib_decompress", &run) ||
+        !find_function(LIBRARY("deflate", "0"), "libdeflate_free_decompressor", &end)) {
+        return false;
+    }
+    struct libdeflate_decompressor *decompressor = create();
+    if (decompressor == NULL) return false;
+    /* Without a place for the size, another size is a failure. */
+    const bool is_done = run(decompressor, from, n, to, capacity, NULL) == LIBDEFLATE_SUCCESS;
+    end(decompressor);
+    if (!is_done) memset(to, 0, capacity);
+    return is_done;
+#else
+    (void)from, (void)n, (void)to, (void)capacity;
+    return false;
+#endif
+}
+
 int uspi_decompress_zlib(const void *from, size_t n, void *to, size_t capacity) {
     struct uspi_zlib_steps *steps;
+    if (uspi_inflate_at_once(from, n, to, capacity)) return USP_OK;
     int status = uspi_zlib_begin(from, n, to, capacity, 0, &steps);
     if (status == USP_OK) status = uspi_zlib_step(steps, capacity);
     uspi_zlib_end(steps);

@@ -42,11 +42,28 @@ void uspi_packed_section_free(struct uspi_packed_section *section) {
     free(section);
 }
 
+static int gather(struct uspi_packed_section *section) {
+    if (section->from != NULL) return USP_OK;
+    return uspi_gather_bytes(section->header.packed, &section->from, &section->copy);
+}
+
+/* Decompresses all bytes with libdeflate, if none is decompressed yet; the caller holds the lock. Returns false when
+ * nothing has changed. */
+static bool unpack_at_once(struct uspi_packed_section *section) {
+    const size_t n = (size_t)section->header.packed.size;
+    if (section->header.method != USPI_PACKED_ZLIB || gather(section) != USP_OK) return false;
+    if (atomic_load_explicit(&section->done, memory_order_relaxed) != 0) return false;
+    uspi_os_reserve_whole(section->bytes, section->size);
+    if (!uspi_inflate_at_once(section->from, n, section->bytes, section->size)) return false;
+    atomic_store_explicit(&section->done, section->size, memory_order_release);
+    end_unpacking(section);
+    return true;
+}
+
 /* Decompresses the first `end` bytes; the caller holds the lock. */
 static int unpack_to(struct uspi_packed_section *section, size_t end) {
     const size_t n = (size_t)section->header.packed.size;
-    int status = USP_OK;
-    if (section->from == NULL) status = uspi_gather_bytes(section->header.packed, &section->from, &section->copy);
+    int status = gather(section);
     if (status != USP_OK) return status;
     if (section->header.method == USPI_PACKED_ZSTD)
         return uspi_decompress_zstd(section->from, n, section->bytes, section->size);
@@ -58,15 +75,18 @@ static int unpack_to(struct uspi_packed_section *section, size_t end) {
     return status == USP_OK ? uspi_zlib_step(section->steps, end) : status;
 }
 
+static void take_lock(struct uspi_packed_section *section) {
+    /* A thread that does not exist after a fork was decompressing: its state is unusable, so begin again. */
+    if (uspi_lock_take(section->lock) == USPI_LOCK_ABANDONED) section->steps = NULL;
+}
+
 int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end) {
     size_t to = end < section->size ? (size_t)end : section->size;
     if (atomic_load_explicit(&section->done, memory_order_acquire) >= to) return USP_OK;
-    if (uspi_lock_take(section->lock) == USPI_LOCK_ABANDONED) {
-        /* A thread that does not exist after a fork was decompressing: its state is unusable, so begin again. */
-        section->steps = NULL;
-    }
-    const size_t done = atomic_load_explicit(&section->done, memory_order_relaxed);
+    take_lock(section);
     int status = atomic_load_explicit(&section->status, memory_order_relaxed);
+    if (status == USP_OK && to >= section->size / 4) unpack_at_once(section);
+    const size_t done = atomic_load_explicit(&section->done, memory_order_relaxed);
     if (status == USP_OK && done < to) {
         const bool is_all = section->header.method == USPI_PACKED_ZSTD || section->size - to < STEP;
         to = is_all ? section->size : to + STEP - to % STEP;
@@ -80,4 +100,10 @@ int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end) 
     }
     uspi_lock_give(section->lock);
     return status;
+}
+
+void uspi_packed_section_expect_all(struct uspi_packed_section *section) {
+    take_lock(section);
+    unpack_at_once(section);
+    uspi_lock_give(section->lock);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A compressed section that is decompressed when its bytes are first read; with zlib only as far as they are read. Its
- * address and size are known from the beginning. Bytes that are not decompressed yet read as zeros. */
+/* A compressed section that is decompressed when its bytes are first read; with zlib only as far as they are read. If
+ * libdeflate is there, it decompresses the whole section when at least a quarter is needed at first. Its address and size are known from the beginning. Bytes that are not decompressed yet read as zeros. */
 #ifndef USPI_IMAGES_PACKED_SECTION_H
 #define USPI_IMAGES_PACKED_SECTION_H
 
@@ -34,5 +34,9 @@ void uspi_packed_section_free(struct uspi_packed_section *section);
  * decompressed are never written again. Returns what uspi_decompress_zlib returns; after damage was found it fails each
  * time, after lack of memory the next call tries again. Thread-safe. */
 int uspi_packed_section_need(struct uspi_packed_section *section, uint64_t end);
+
+/* Decompresses the whole section if libdeflate is there and nothing is decompressed yet. For callers that will read all
+ * of it bit by bit. Otherwise, and on failure, nothing changes. Thread-safe. */
+void uspi_packed_section_expect_all(struct uspi_packed_section *section);
 
 #endif

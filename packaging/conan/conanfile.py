@@ -40,7 +40,7 @@ class UnspoolConan(ConanFile):
 
     def generate(self):
         toolchain = AutotoolsToolchain(self)
-        for library in ("lzma", "zlib", "zstd", "libarchive", "libdebuginfod"):
+        for library in ("lzma", "zlib", "deflate", "zstd", "libarchive", "libdebuginfod"):
             toolchain.configure_args.append(f"--without-{library}")
         toolchain.generate()
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests a compressed section that is decompressed in parts (lib/images/packed_section.h) when memory runs out, also in
- * the middle of the section. */
+/* Tests a compressed section that is decompressed in parts or at once (lib/images/packed_section.h): when memory runs
+ * out, also in the middle of the section, and when the compressed bytes are damaged. */
 #define _GNU_SOURCE 1
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -102,7 +102,7 @@ static void protect(size_t done) {
 /* In the child of a fork, decompressing begins again in the middle of a section, because the thread that was
  * decompressing does not exist there. What was decompressed before may be in use: it is not written again. */
 START_TEST(memory_runs_out_in_the_middle) {
-    const size_t part = SIZE / 2;
+    const size_t part = SIZE / 8;
     ck_assert_int_eq(uspi_packed_section_need(section, part), USP_OK);
     uspi_lock_take(section->lock);
     const pid_t child = fork();
@@ -123,10 +123,38 @@ START_TEST(memory_runs_out_in_the_middle) {
 }
 END_TEST
 
+/* Expecting all bytes decompresses them at once where libdeflate is there, and otherwise nothing. */
+START_TEST(all_is_expected) {
+    const long held = allocations_held();
+    uspi_packed_section_expect_all(section);
+    const size_t done = atomic_load(&section->done);
+    ck_assert_msg(done == 0 || done == SIZE, "%zu of %zu bytes are decompressed", done, SIZE);
+#ifdef HAVE_DEFLATE
+    ck_assert_msg(done == SIZE, "the build has libdeflate, and nothing was decompressed");
+#endif
+    ck_assert_int_eq(uspi_packed_section_need(section, SIZE), USP_OK);
+    ck_assert(is_right(SIZE));
+    ck_assert_int_eq(allocations_held(), held);
+}
+END_TEST
+
+/* With a wrong checksum the whole is refused; the bytes before it still can be read, whether or not all were expected. */
+START_TEST(damage_leaves_the_part_before_it) {
+    packed.bytes[packed.size - 1] ^= 1;
+    if (_i == 1) uspi_packed_section_expect_all(section);
+    ck_assert_int_eq(uspi_packed_section_need(section, SIZE / 2), USP_OK);
+    ck_assert(is_right(SIZE / 2));
+    ck_assert_int_eq(uspi_packed_section_need(section, SIZE), USP_ERROR_FORMAT);
+    ck_assert(is_right(SIZE / 2));
+}
+END_TEST
+
 int main(void) {
     TCase *memory = tcase_create("memory");
     tcase_add_checked_fixture(memory, set_up, tear_down);
     add_tests(memory, memory_runs_out_at_the_start, memory_runs_out_in_the_middle);
+    tcase_add_test(memory, all_is_expected);
+    tcase_add_loop_test(memory, damage_leaves_the_part_before_it, 0, 2);
     return run_suite("packed section", memory);
 }
 #else

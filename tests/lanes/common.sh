@@ -33,7 +33,7 @@ without() {
 cache=${XDG_CACHE_HOME:-${HOME:-$top/build}/.cache}/unspool
 
 # shellcheck disable=SC2086 # words on purpose
-need_build() { need $build_packages check liblzma-dev zlib1g-dev libzstd-dev libarchive-dev libdebuginfod-dev "$@"; }
+need_build() { need $build_packages check liblzma-dev zlib1g-dev libdeflate-dev libzstd-dev libarchive-dev libdebuginfod-dev "$@"; }
 
 # build_and_check NAME ARGUMENT...: configures, builds and runs the unit tests. The scripts inspect the same source in
 # each lane, so only the lanes check and format run them. The static library, for which everything is compiled a second

@@ -42,8 +42,8 @@ ln -sfn "/usr/include/$(gcc -print-multiarch)/asm" "$musl/kernel/asm"
 export PKG_CONFIG_LIBDIR=$musl/lib/pkgconfig
 # Test a part of many similar inputs; the lane check tests all.
 export USP_TEST_PART=1
-configure_in musl --disable-static --enable-werror --without-lzma --without-zlib --without-zstd CC=musl-gcc \
-  LDFLAGS=-Wl,--build-id
+configure_in musl --disable-static --enable-werror --without-lzma --without-zlib --without-deflate --without-zstd \
+  CC=musl-gcc LDFLAGS=-Wl,--build-id
 # The library and the command are compiled without the kernel's headers.
 make_in musl all
 # Which system calls a signal interrupts depends on libc too: the table of test_linux_blocking_calls is glibc's. The suites

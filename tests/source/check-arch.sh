@@ -68,7 +68,7 @@ allowed() {
   include/*) may="<(stdbool|stddef|stdint)\.h>|\"unspool_prefix\.h\"|$public" ;;
   arch/*) may="<string\.h>|$public|\"arch/[a-z0-9_/]+\.h\"" ;;
   # These headers describe libraries that may be missing; lib/os/ loads them.
-  lib/images/decompress.c) may="$standard|$public|$ours|$config|<(lzma|zlib|zstd)\.h>" ;;
+  lib/images/decompress.c) may="$standard|$public|$ours|$config|<(libdeflate|lzma|zlib|zstd)\.h>" ;;
   # The layer uses only the public functions, like any other program.
   lib/objc/loop_source_cf.m) may="<(CoreFoundation/CoreFoundation|dispatch/dispatch)\.h>|\"lib/objc/loop_source\.h\"" ;;
   lib/objc/*) may="$standard|$public|<Foundation/Foundation\.h>|<unspool-objc/[A-Za-z_-]+\.h>|\"lib/objc/[a-z_]+\.h\"" ;;

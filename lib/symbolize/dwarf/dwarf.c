@@ -200,6 +200,8 @@ static bool claim_by_entries(const struct uspi_dwarf_file *file, struct claims *
                              bool *has_claim) {
     /* Normally each unit has its own list, so all lists together are no longer than the sections. Where units share a
      * list, the units after the budget is used up claim nothing. They are read when no other unit knows an address. */
+    uspi_debug_section_expect_all(&file->sections, USPI_DEBUG_RANGES);
+    uspi_debug_section_expect_all(&file->sections, USPI_DEBUG_RNGLISTS);
     list->budget = (uint64_t)file->sections.all[USPI_DEBUG_RANGES].size + file->sections.all[USPI_DEBUG_RNGLISTS].size;
     for (size_t i = 0; i < file->count; i++) {
         const struct uspi_dwarf_unit *unit = &file->units[i];

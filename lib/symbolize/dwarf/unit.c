@@ -358,6 +358,8 @@ int uspi_dwarf_list_units(struct uspi_dwarf_file *file, struct uspi_error *error
     const uint64_t size =
         (uint64_t)file->sections.all[USPI_DEBUG_INFO].size + file->sections.all[USPI_DEBUG_ABBREV].size;
     struct listing listing = {.budget = size <= UINT64_MAX / TABLE_READINGS ? size * TABLE_READINGS : UINT64_MAX};
+    uspi_debug_section_expect_all(&file->sections, USPI_DEBUG_INFO);
+    uspi_debug_section_expect_all(&file->sections, USPI_DEBUG_ABBREV);
     const int status = list_units(file, &listing, error);
     uspi_piece_capacity_free(&listing.capacity);
     uspi_piece_capacity_free(&listing.table_capacity);
