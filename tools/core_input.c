@@ -250,6 +250,15 @@ static int unpack(struct copying *c) {
 
 /* ---- the input ---- */
 
+void core_input_take(int file, const char *name, struct core_input *input) {
+    *input = (struct core_input){.path = input->copy, .name = name, .file = file};
+#ifdef __linux__
+    snprintf(input->copy, sizeof input->copy, "/proc/self/fd/%d", file);
+#else
+    snprintf(input->copy, sizeof input->copy, "/dev/fd/%d", file);
+#endif
+}
+
 /* Copies the input to a temporary file. `at_least`: the number of bytes that it has, packed; 0: not known. */
 static int copy_input(struct copying *c, uint64_t at_least, bool is_packed, struct core_input *input) {
     c->to = temporary_open(temporary_folder(OTHER_FOLDER));
@@ -262,14 +271,7 @@ static int copy_input(struct copying *c, uint64_t at_least, bool is_packed, stru
         close(c->to);
         return status;
     }
-    input->file = c->to;
-    input->name = c->name;
-    input->path = input->copy;
-#ifdef __linux__
-    snprintf(input->copy, sizeof input->copy, "/proc/self/fd/%d", c->to);
-#else
-    snprintf(input->copy, sizeof input->copy, "/dev/fd/%d", c->to);
-#endif
+    core_input_take(c->to, c->name, input);
     return USP_OK;
 }
 

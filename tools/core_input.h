@@ -21,6 +21,9 @@ struct core_input {
  * temporary file). */
 int core_input_begin(const char *path, struct core_input *input, char *error, size_t error_size);
 
+/* Takes the bytes of an open file, which core_input_end closes. `name`: for messages. */
+void core_input_take(int file, const char *name, struct core_input *input);
+
 /* Whether the bytes are not those of the file of the given path. */
 bool core_input_is_other(const struct core_input *input);
 

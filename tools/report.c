@@ -9,6 +9,7 @@
 #include "tools/log_input.h"
 #include "tools/log_names.h"
 #include "tools/log_say.h"
+#include "tools/report_raw.h"
 #include "tools/text.h"
 
 #include <errno.h>
@@ -31,7 +32,8 @@ static void usage(FILE *out) {
           "the stacks in a log, of any format in doc/reports.md, in one layout: header,\n"
           "exception, the thread that crashed, the other threads, images. Samples are\n"
           "shown as the heaviest stack and a call tree. Of a folder, all files are shown.\n"
-          "FILE may be - for standard input.\n"
+          "FILE may be - for standard input. A raw capture, as the crash kit writes it, has\n"
+          "the names that unspool stack finds.\n"
           "\n"
           "  --search DIR       search for the images' files in DIR: dSYMs, programs,\n"
           "                     libraries, debug files; may be repeated. Without it and\n"
@@ -168,7 +170,8 @@ static int make_report(const struct session *session, const struct log_file_name
     struct usp_reader_options options;
     struct log_input input;
     struct log_folder place;
-    char error[512];
+    char error[512] = "", *text = NULL;
+    size_t size = 0;
     *report = NULL;
     if (!log_input_take(&input, log_file_open(name, false, &place))) return log_fail_to_read(path, errno);
     usp_reader_options_init(&options);
@@ -176,11 +179,23 @@ static int make_report(const struct session *session, const struct log_file_name
     options.find = session->names != NULL ? find_place : NULL;
     options.context = (void *)(uintptr_t)session;
     options.images = session->images;
+    const bool is_raw = is_raw_report(&input);
     /* The input need not keep bytes for a second reading. */
     const bool is_ready = log_input_rewind(&input);
-    const int status =
-        is_ready ? usp_report_read(&options, read_some, &input, report, error, sizeof error) : USP_ERROR_SYSTEM;
-    int result = EXIT_ALL_WELL;
+    int result = EXIT_ALL_WELL, status = USP_ERROR_SYSTEM;
+    if (is_ready && is_raw) {
+        const struct raw_report_options wanted = {&session->lines, session->demangling};
+        result = convert_raw_report(&input, path, &wanted, &text, &size);
+        status =
+            result == EXIT_ALL_WELL ? usp_report_create(&options, text, size, report, error, sizeof error) : USP_OK;
+        free(text);
+    } else if (is_ready) {
+        status = usp_report_read(&options, read_some, &input, report, error, sizeof error);
+    }
+    if (result != EXIT_ALL_WELL) {
+        log_input_close(&input);
+        return result;
+    }
     if (!is_ready) {
         result = log_fail_to_read(path, errno);
     } else if (status != USP_OK) {

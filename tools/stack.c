@@ -179,9 +179,6 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* Default number of outermost frames that are kept of a stack that is too long. */
-#define DEFAULT_TAIL 64
-
 /* Parses the arguments. Returns EXIT_ALL_WELL with *goes_on false after printing the help. */
 static int parse(int argc, char **argv, struct request *request, bool *goes_on) {
     uint64_t value;

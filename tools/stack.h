@@ -7,6 +7,9 @@
 
 #include <stdio.h>
 
+/* How many of the outermost frames are kept by default where a stack has more than --max. */
+#define DEFAULT_TAIL 64u
+
 struct stack_report {
     const struct usp_snapshot *snapshot;
     const struct usp_tasks *tasks;    /* NULL: not requested */

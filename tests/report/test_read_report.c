@@ -220,6 +220,29 @@ START_TEST(fields_of_ips) {
                  "0x100000000 - 0x10000ffff App\n"
                  "\n",
                  USP_REPORT_TEXT);
+    /* The words of the exception; each text of several images, and each remark, has its line. */
+    check_report("{\"exception\":{\"type\":\"SIGSEGV\",\"subtype\":\"SEGV_MAPERR\",\"message\":\"a null pointer\"},"
+                 "\"asi\":{\"values\":[\"user: anna\",\"a\\u0007b\"],\"breadcrumbs\":[\"step 1\"]},"
+                 "\"reportNotes\":[\"1 thread did not answer\"],"
+                 "\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":["
+                 "{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}]}",
+                 "Exception Type:      SIGSEGV\n"
+                 "Exception Subtype:   SEGV_MAPERR\n"
+                 "Exception Reason:    a null pointer\n"
+                 "\n"
+                 "Application Specific Information:\n"
+                 "user: anna\n"
+                 "a\\x07b\n"
+                 "step 1\n"
+                 "1 thread did not answer\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
     /* A DYLD termination is recognized by its namespace and code. */
     check_report("{\"termination\":{\"code\":1,\"namespace\":\"DYLD\",\"indicator\":\"Library missing\",\"details\":["
                  "\"(terminated at launch)\"]},\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":["

@@ -287,6 +287,7 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("Exception Message:"), USPI_FIELD_EXCEPTION_SUBTYPE, false},
         {USPI_SPAN_INIT("Exception Codes:"), USPI_FIELD_EXCEPTION_CODES, false},
         {USPI_SPAN_INIT("Exception Reason:"), USPI_FIELD_EXCEPTION_REASON, false},
+        {USPI_SPAN_INIT("Exception Message:"), USPI_FIELD_EXCEPTION_REASON, false},
         {USPI_SPAN_INIT("Termination Reason:"), USPI_FIELD_TERMINATION, false},
         {USPI_SPAN_INIT("Termination Signal:"), USPI_FIELD_TERMINATION, false},
         {USPI_SPAN_INIT("Terminating Process:"), USPI_FIELD_TERMINATING_PROCESS, false},

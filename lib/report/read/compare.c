@@ -72,7 +72,7 @@ static void compare_fields(struct sides *sides) {
             begin_line(sides, side);
             uspi_put_padded(sides->out, uspi_span_of(uspi_field_label((enum uspi_field)field)), 20);
             uspi_put_string(sides->out, " ");
-            put_span(sides->out, value);
+            uspi_translate_value(sides->out, value, " ");
             uspi_put_string(sides->out, "\n");
         }
     }

@@ -183,12 +183,13 @@ static void put_value(struct uspi_text *out, const struct uspi_json_document *do
     free(decoded);
 }
 
-/* Writes all strings in an array or object, separated by blanks. */
-static void put_strings(struct uspi_text *out, const struct uspi_json_document *document, size_t node) {
+/* Writes all strings in an array or object. */
+static void put_strings(struct uspi_text *out, const struct uspi_json_document *document, size_t node,
+                        const char *separator) {
     const uint64_t begin = out->length;
     for (size_t i = node; node != USPI_JSON_NONE && i < document->nodes[node].next; i++) {
         if (document->nodes[i].kind != USPI_JSON_STRING || document->nodes[i].length == 0) continue;
-        if (out->length > begin) uspi_put_string(out, " ");
+        if (out->length > begin) uspi_put_string(out, separator);
         put_value(out, document, i, USPI_MEANS_ITSELF);
     }
 }
@@ -215,11 +216,11 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
     const size_t reasons = find_value(document, node, "reasons"), details = find_value(document, node, "details");
     if (reasons != USPI_JSON_NONE) {
         if (out->length > 0) uspi_put_string(out, ": ");
-        put_strings(out, document, reasons);
+        put_strings(out, document, reasons, " ");
     }
     if (reasons == USPI_JSON_NONE && details != USPI_JSON_NONE) {
         if (out->length > 0) uspi_put_string(out, ": ");
-        put_strings(out, document, details);
+        put_strings(out, document, details, " ");
     }
 }
 
@@ -243,7 +244,10 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
         return;
     }
     if (path[strlen(path) - 1] == '*') {
-        put_strings(out, document, value);
+        put_strings(out, document, value, "\n");
+        const size_t rest = more != NULL ? find_value(document, object, more) : USPI_JSON_NONE;
+        if (rest != USPI_JSON_NONE && out->length > 0) uspi_put_string(out, "\n");
+        put_strings(out, document, rest, "\n");
         return;
     }
     put_value(out, document, value, field->means);

@@ -22,6 +22,16 @@ static bool shows(const struct shown *shown, const struct uspi_model_frame *fram
 
 static void put_harmless(struct uspi_text *out, struct uspi_span span) { uspi_put_harmless(out, span, ""); }
 
+void uspi_translate_value(struct uspi_text *out, struct uspi_span value, const char *separator) {
+    for (size_t at = 0; at < value.length;) {
+        const char *end = memchr(value.bytes + at, '\n', value.length - at);
+        const size_t stop = end != NULL ? (size_t)(end - value.bytes) : value.length;
+        put_harmless(out, uspi_span_part(value, at, stop));
+        if (stop < value.length) uspi_put_string(out, separator);
+        at = stop + 1;
+    }
+}
+
 /* ---- header ---- */
 
 static void put_field(struct uspi_text *out, const struct uspi_model_part *part, enum uspi_field field) {
@@ -56,7 +66,7 @@ void uspi_translate_header(struct uspi_text *out, const struct uspi_model_part *
     if (information.length == 0) return;
     uspi_put_string(out, uspi_field_label(USPI_FIELD_INFORMATION));
     uspi_put_string(out, "\n");
-    put_harmless(out, information);
+    uspi_translate_value(out, information, "\n");
     uspi_put_string(out, "\n\n");
 }
 
