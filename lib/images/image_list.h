@@ -45,7 +45,7 @@ int uspi_images_seal_found(int (*find)(void *context, struct uspi_images_found *
                            struct usp_images **images);
 
 /* Sets the build ids of a live process's images to which their headers in memory do not lead
- * (uspi_image_find_build_id). */
+ * (uspi_elf_find_build_id). */
 void uspi_image_list_find_build_ids(struct uspi_image_list *list, int64_t pid);
 
 /* Returns one more reference to a list; usp_images_free releases it. */

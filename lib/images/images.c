@@ -2,7 +2,7 @@
 /* Makes lists of images for the caller: of another process, or from recorded entries. own_images.c lists this process's
  * images, images_file.c those in a file. */
 #include "arch/backend.h"
-#include "lib/images/image_file.h"
+#include "lib/images/elf_file.h"
 #include "lib/images/image_list.h"
 #include "lib/os/os.h"
 
@@ -49,7 +49,7 @@ struct process {
 
 void uspi_image_list_find_build_ids(struct uspi_image_list *list, int64_t pid) {
     const struct uspi_image_sources places = {.search = {.as_named = true}, .process = pid};
-    for (size_t i = 0; i < list->count; i++) uspi_image_find_build_id(&list->images[i], &places);
+    for (size_t i = 0; i < list->count; i++) uspi_elf_find_build_id(&list->images[i], &places);
 }
 
 static int find_of_process(void *context, struct uspi_images_found *found) {

@@ -2,6 +2,7 @@
 /* See variables.h. */
 #include "lib/images/variables.h"
 
+#include "lib/images/elf_file.h"
 #include "lib/images/file.h"
 #include "lib/object/elf_dynamic.h"
 
@@ -61,7 +62,7 @@ size_t uspi_variables_find(const struct usp_image *image, const struct uspi_imag
     struct uspi_elf_symbols symbols;
     struct uspi_file *file;
     struct uspi_elf elf;
-    if (uspi_image_file_open(image, places, &file, NULL) == USP_OK) {
+    if (uspi_elf_file_open(image, places, &file, NULL) == USP_OK) {
         if (uspi_elf_open(&elf, uspi_file_bytes(file), NULL) == USP_OK &&
             (open_symbols(&elf, USPI_SHT_SYMTAB, &symbols) == USP_OK ||
              open_symbols(&elf, USPI_SHT_DYNSYM, &symbols) == USP_OK)) {

@@ -4,7 +4,7 @@
 #ifndef USPI_IMAGES_VARIABLES_H
 #define USPI_IMAGES_VARIABLES_H
 
-#include "lib/images/image_file.h"
+#include "lib/images/image_sources.h"
 
 /* The maximum size of a name in bytes, with its NUL. */
 #define USPI_VARIABLE_NAME_MAX 80u

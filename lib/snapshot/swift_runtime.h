@@ -8,7 +8,7 @@
 #ifndef USPI_SNAPSHOT_SWIFT_RUNTIME_H
 #define USPI_SNAPSHOT_SWIFT_RUNTIME_H
 
-#include "lib/images/image_file.h"
+#include "lib/images/image_sources.h"
 
 #include <unspool/tasks.h>
 

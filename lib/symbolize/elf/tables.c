@@ -623,7 +623,7 @@ static int copy_range(struct uspi_bytes *bytes, struct uspi_unpacked *copy, cons
 static bool is_same_image(const struct uspi_elf *elf, const struct usp_image *image, bool in_process) {
     struct uspi_build_id id;
     const int status = uspi_elf_build_id(elf, &id, NULL);
-    /* The headers in memory do not lead to every build id (uspi_image_find_build_id). */
+    /* The headers in memory do not lead to every build id (uspi_elf_find_build_id). */
     if (image->build_id_size == 0 || status == USP_ERROR_NOT_FOUND) {
         return !in_process || (image->flags & USP_IMAGE_PERMANENT) != 0;
     }

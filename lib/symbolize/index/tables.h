@@ -6,7 +6,7 @@
 
 #include "lib/demangle/names.h"
 #include "lib/images/file.h"
-#include "lib/images/image_file.h"
+#include "lib/images/image_sources.h"
 #include "lib/object/fat.h"
 #include "lib/symbolize/index/by_name.h"
 #include "lib/symbolize/index/index.h"

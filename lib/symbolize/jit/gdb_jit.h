@@ -5,7 +5,7 @@
 #ifndef USPI_SYMBOLIZE_JIT_GDB_JIT_H
 #define USPI_SYMBOLIZE_JIT_GDB_JIT_H
 
-#include "lib/images/image_file.h"
+#include "lib/images/image_sources.h"
 #include "lib/symbolize/jit/code_map.h"
 #include "lib/symbolize/jit/object_lines.h"
 

@@ -6,7 +6,7 @@
 #define USPI_SYMBOLIZE_JIT_JIT_H
 
 #include "lib/demangle/names.h"
-#include "lib/images/image_file.h"
+#include "lib/images/image_sources.h"
 #include "lib/symbolize/module_lines/frames.h"
 
 #include <unspool/symbolize.h>

@@ -2,6 +2,7 @@
 /* See copied_tables.h. */
 #include "lib/unwind/tables/copied_tables.h"
 
+#include "lib/images/elf_file.h"
 #include "lib/images/elf_unpack.h"
 #include "lib/object/elf.h"
 #include "lib/unwind/tables/dwarf_find.h"
@@ -79,7 +80,7 @@ static int copy_debug_frame(const struct uspi_file *file, struct kept *k) {
 static int copy_split_off(const struct usp_image *image, const struct uspi_file *file,
                           const struct uspi_image_sources *places, struct kept *k) {
     struct uspi_file *debug;
-    int status = uspi_debug_file_open(image, file, places, &debug, NULL);
+    int status = uspi_elf_debug_open(image, file, places, &debug, NULL);
     if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
     status = copy_debug_frame(debug, k);
     uspi_file_close(debug);
@@ -114,7 +115,7 @@ static int open_and_make(const struct usp_image *image, const struct uspi_image_
                          struct usp_unwind_tables *tables) {
     struct uspi_file *file;
     if (uspi_backend_find(image->arch) == NULL) return USP_ERROR_NOT_FOUND;
-    int status = uspi_image_file_open(image, places, &file, NULL);
+    int status = uspi_elf_file_open(image, places, &file, NULL);
     if (status != USP_OK) return status;
     struct kept *k = calloc(1, sizeof *k);
     status = k != NULL ? make(image, file, places, debug_only, k, tables) : USP_ERROR_NO_MEMORY;

@@ -4,7 +4,7 @@
 #ifndef USPI_UNWIND_TABLES_COPIED_TABLES_H
 #define USPI_UNWIND_TABLES_COPIED_TABLES_H
 
-#include "lib/images/image_file.h"
+#include "lib/images/image_sources.h"
 
 /* Fills tables->eh_frame or tables->debug_frame, its sorted table, and the memory they are read from. The caller frees
  * it with uspi_copied_tables_free. Returns USP_OK, USP_ERROR_NOT_FOUND when there is no such file or it has no such

@@ -4,7 +4,7 @@
 #ifndef USPI_UNWIND_TABLES_IMAGE_TABLES_H
 #define USPI_UNWIND_TABLES_IMAGE_TABLES_H
 
-#include "lib/images/image_file.h"
+#include "lib/images/image_sources.h"
 
 /* The tables of a list's images; reference-counted. */
 struct uspi_image_tables;
