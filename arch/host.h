@@ -34,6 +34,10 @@
 #define USPI_HOST_RECORDS 0
 #endif
 
+/* Whether threads of this host may run code of an ARM processor. */
+#define USPI_HOST_IS_ARM                                                                                               \
+    (USPI_HOST_ARCH == USP_ARCH_ARM64 || USPI_HOST_ARCH == USP_ARCH_ARM64_32 || USPI_HOST_ARCH == USP_ARCH_ARMV7)
+
 #if defined(__aarch64__)
 #define USPI_HOST_SLOT  8u
 #define USPI_HOST_ALIGN 8u

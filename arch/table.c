@@ -7,7 +7,7 @@
 /* Whether threads of this host may run a processor's code: its own, with pointers of each width. */
 #define IS_ARM(arch)  ((arch) == USP_ARCH_ARM64 || (arch) == USP_ARCH_ARM64_32 || (arch) == USP_ARCH_ARMV7)
 #define IS_X86(arch)  ((arch) == USP_ARCH_X86_64 || (arch) == USP_ARCH_I386)
-#define IS_HOST(arch) ((IS_ARM(arch) && IS_ARM(USPI_HOST_ARCH)) || (IS_X86(arch) && IS_X86(USPI_HOST_ARCH)))
+#define IS_HOST(arch) ((IS_ARM(arch) && USPI_HOST_IS_ARM) || (IS_X86(arch) && IS_X86(USPI_HOST_ARCH)))
 
 #define ENTRY(arch, backend) [USP_ARCH_##arch] = IS_HOST(USP_ARCH_##arch) ? &backend : NULL,
 static const struct uspi_backend *const of_host[] = {USPI_BACKENDS(ENTRY)};

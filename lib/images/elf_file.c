@@ -4,7 +4,6 @@
 
 #include "lib/base/text.h"
 #include "lib/object/debug_link.h"
-#include "lib/object/identify.h"
 #include "lib/os/os.h"
 
 #include <stdio.h>
@@ -125,8 +124,9 @@ static int open_by_build_id(const struct usp_image *image, const struct uspi_sea
 /* A uspi_judge: accepts an ELF file with the link's checksum. context: the link. */
 static int judge_checksum(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
     const struct uspi_debug_link *link = context;
+    struct uspi_elf elf;
     uint32_t crc;
-    if (uspi_identify(bytes) != USPI_FORMAT_ELF) return mismatch(bytes, error);
+    if (uspi_elf_open(&elf, bytes, NULL) != USP_OK) return mismatch(bytes, error);
     int status = uspi_debug_link_crc(bytes, &crc, error);
     if (status != USP_OK) return status;
     return crc == link->crc ? USP_OK : mismatch(bytes, error);

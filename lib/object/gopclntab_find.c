@@ -55,8 +55,11 @@ struct space {
     unsigned count;
     unsigned word;
     bool wants_trees;
-    const struct uspi_elf *elf;       /* a file that may have relocations; NULL: ignore relocations */
-    const struct uspi_fixups *fixups; /* fixups of a Mach-O file with chained pointers; NULL: pointers are plain */
+    const struct uspi_elf *elf; /* a file that may have relocations; NULL: ignore relocations */
+    /* Returns the pointer at an address of a Mach-O file with chained fixups; 0 when it cannot be read. NULL: pointers
+     * are plain. */
+    usp_addr (*chained)(const struct uspi_fixups *fixups, usp_addr address);
+    const struct uspi_fixups *fixups; /* for it */
 };
 
 static bool add_piece(struct space *space, struct piece piece) {
@@ -112,9 +115,7 @@ static uint64_t raw_word(const struct space *space, usp_addr address) {
 }
 
 static uint64_t pointer(const struct space *space, usp_addr address) {
-    struct uspi_pointer pointer;
-    if (space->fixups == NULL) return raw_word(space, address);
-    return uspi_fixups_pointer(space->fixups, address, &pointer, NULL) == USP_OK ? pointer.target : 0;
+    return space->chained != NULL ? space->chained(space->fixups, address) : raw_word(space, address);
 }
 
 /* ---- relocations ---- */
@@ -239,7 +240,7 @@ static bool find_module(struct looking *l) {
             const uint8_t *raw = look(&window, piece, at, space->word);
             if (raw == NULL) break;
             const uint64_t value =
-                space->fixups != NULL ? pointer(space, piece->address + at) : uspi_le(raw, space->word);
+                space->chained != NULL ? pointer(space, piece->address + at) : uspi_le(raw, space->word);
             if (value == l->address && try_module(l, piece->address + at)) return true;
         }
     }
@@ -372,6 +373,11 @@ int uspi_go_find_loaded_macho(const struct uspi_macho *macho, uint64_t slide, st
     return finish(&space, section.address + slide, table);
 }
 
+static usp_addr chained_pointer(const struct uspi_fixups *fixups, usp_addr address) {
+    struct uspi_pointer pointer;
+    return uspi_fixups_pointer(fixups, address, &pointer, NULL) == USP_OK ? pointer.target : 0;
+}
+
 int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *table) {
     struct space space = {.wants_trees = true};
     struct uspi_macho_section section;
@@ -393,7 +399,8 @@ int uspi_go_find_macho(const struct uspi_macho *macho, struct uspi_go_table *tab
     if (status != USP_OK) return status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
     status = uspi_fixups_open(&fixups, &addresses, "", NULL);
     if (status == USP_OK) {
-        if (fixups.chains.size > 0) space.fixups = &fixups;
+        if (fixups.chains.size > 0) space.chained = chained_pointer;
+        space.fixups = &fixups;
         status = finish(&space, section.address, table);
         uspi_fixups_close(&fixups);
     }

@@ -10,6 +10,7 @@
 #include "arch/frame.h"
 #include "lib/base/context_table.h"
 #include "lib/base/lock_wait.h"
+#include "lib/os/which.h"
 
 #include <unspool/capture.h>
 #include <unspool/images.h>
@@ -21,6 +22,10 @@
 #include <string.h>
 
 struct uspi_error; /* lib/object/bytes.h */
+
+/* Which formats of images this system loads: constants for tables of functions. */
+#define USPI_OS_LOADS_ELF   (USPI_OS == USPI_OS_LINUX)
+#define USPI_OS_LOADS_MACHO (USPI_OS == USPI_OS_DARWIN)
 
 /* Returns the enum usp_os of this host; USP_OS_UNKNOWN where live stacks cannot be captured. Async-signal-safe. */
 uint32_t uspi_os_kind(void);

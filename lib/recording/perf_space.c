@@ -6,6 +6,7 @@
 #include "lib/base/bisect.h"
 #include "lib/base/hash.h"
 #include "lib/recording/perf_images.h"
+#include "lib/unwind/readers/kinds.h"
 
 #include <stdlib.h>
 
@@ -272,6 +273,7 @@ static bool refresh(struct uspi_perf_spaces *spaces, struct uspi_perf_process *p
     (void)uspi_core_memory_seal(&view->memory);
     const struct usp_memory memory = {uspi_core_memory_read, &view->memory};
     const struct uspi_image_sources places = {.search = {.sysroot = spaces->files.sysroot, .as_named = true}};
+    uspi_read_all_tables();
     if (uspi_image_tables_create(view->images, &memory, &places, UINT64_MAX, &view->tables) != USP_OK) return false;
     if (view->has_changed || view->rules == NULL) {
         free(view->rules);

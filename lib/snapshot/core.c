@@ -7,6 +7,7 @@
 #include "lib/corefile/stream.h"
 #include "lib/snapshot/raw.h"
 #include "lib/snapshot/snapshot.h"
+#include "lib/unwind/readers/kinds.h"
 #include "lib/unwind/tables/image_tables.h"
 
 #include <stdio.h>
@@ -147,6 +148,7 @@ static int snapshot_of(struct uspi_core *core, const struct usp_snapshot_options
                                           .writable = list_writable,
                                           .release = release,
                                           .folder = core->folder};
+    uspi_read_all_tables();
     int status = take_threads(core, options->only_thread, &source.process);
     if (status == USP_OK && core->images != NULL) {
         status = uspi_image_tables_create(core->images, &memory, &places, UINT64_MAX, &core->tables);

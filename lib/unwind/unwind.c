@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* usp_unwind: writes the walker's frames to the caller's array, then the async chain and the hash. If not all frames
+/* See unwind.h. Writes the walker's frames to the caller's array, then the async chain and the hash. If not all frames
  * fit, it can keep the outermost ones. */
 #include "lib/unwind/unwind.h"
 #include "lib/base/clear.h"
@@ -291,9 +291,4 @@ int uspi_unwind(const struct usp_target *target, const struct usp_registers *reg
     if (at_return) uspi_walker_begin_at_return(&w);
     if (shortcuts != NULL) uspi_walker_take_shortcuts(&w, shortcuts);
     return walk_stack(&w, &completed, stack);
-}
-
-int usp_unwind(const struct usp_target *target, const struct usp_registers *registers,
-               const struct usp_unwind_options *options, struct usp_stack *stack) {
-    return uspi_unwind(target, registers, false, NULL, options, stack);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the Darwin layer as compiled for watchOS, on the scripted kernel: threads are listed and images found, but no
  * thread is stopped, and every call for another thread's stack returns USP_ERROR_UNSUPPORTED. */
+#include "lib/unwind/readers/kinds.h"
 #include "tests/apple/fakemach/stacks.h"
 #include "tests/support/suite.h"
 
@@ -55,6 +56,7 @@ START_TEST(test_supported) {
 END_TEST
 
 int main(void) {
+    uspi_read_all_tables(); /* the library is this host's, the images are Mach-O */
     TCase *tests = tcase_create("watch");
     tcase_add_checked_fixture(tests, start, stop);
     add_tests(tests, test_unsupported, test_supported);

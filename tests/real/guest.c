@@ -10,6 +10,7 @@
 #include "lib/images/image_list.h"
 #include "lib/object/elf.h"
 #include "lib/os/linux/proc.h"
+#include "lib/unwind/readers/kinds.h"
 #include "lib/unwind/tables/dwarf_find.h"
 #include "lib/unwind/tables/ehabi.h"
 #include "lib/unwind/tables/go_frames.h"
@@ -178,6 +179,7 @@ bool guest_look(struct guest *g) {
 }
 
 bool guest_init(struct guest *g, const struct victim *victim) {
+    uspi_read_all_tables();
     memset(g, 0, sizeof *g);
     g->victim = victim;
     g->text = calloc(GUEST_TEXT_PAGES, sizeof *g->text);

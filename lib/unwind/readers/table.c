@@ -1,72 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of unwind tables: the first kind of table that describes a frame gives the rule. Compact unwind and
- * EHABI are read here, call frame information in cfi.c, Go's function table in go.c. */
+/* The reader of unwind tables: the first kind of table that describes a frame gives the rule (kinds.h). */
 #include "lib/unwind/readers/table.h"
+
+#include "arch/host.h"
 #include "lib/base/processor.h"
+#include "lib/os/os.h"
+#include "lib/unwind/readers/kinds.h"
 #include "lib/unwind/readers/readers.h"
 #include "lib/unwind/signals/sigframe.h"
-#include "lib/unwind/tables/compact.h"
-#include "lib/unwind/tables/ehabi.h"
 
-/* The kinds of tables, in the order in which they are searched. The compiler writes them together with the code.
- * Compact unwind itself refers to call frame information. Go's table precedes it for Go's code, because it also states
- * which functions switch stacks. A .debug_frame that is not loaded comes last: some functions are described only there,
- * and most of them only in the others. */
-static const struct table_kind {
-    uint32_t readers; /* enum usp_frame_readers */
-    uint32_t method;  /* enum usp_frame_method */
-    void (*describe)(struct uspi_evidence *, struct uspi_description *);
-} kinds[] = {
-    {USP_READER_GO, USP_FRAME_METHOD_GO, uspi_describe_by_go},
-    {USP_READER_COMPACT, USP_FRAME_METHOD_COMPACT, uspi_describe_by_compact},
-    {USP_READER_CFI, USP_FRAME_METHOD_CFI, uspi_describe_by_cfi},
-    {USP_READER_EHABI, USP_FRAME_METHOD_EHABI, uspi_describe_by_ehabi},
-    {USP_READER_CFI, USP_FRAME_METHOD_CFI, uspi_describe_by_debug_frame},
-};
+#define ENTRY(name, reader, method, is_own)                                                                            \
+    {USP_READER_##reader, USP_FRAME_METHOD_##method, (is_own) ? uspi_describe_by_##name : NULL},
+static const struct uspi_table_kind of_system[] = {USPI_EACH_TABLE_KIND(ENTRY)};
 
-#define KINDS (sizeof kinds / sizeof kinds[0])
-
-/* ---- tables that describe only bodies ---- */
-
-void uspi_describe_by_compact(struct uspi_evidence *e, struct uspi_description *d) {
-    struct uspi_walk *walk = e->walk;
-    const struct usp_unwind_tables *tables = uspi_unwind_tables_of(walk, e->frame);
-    if (tables == NULL || tables->unwind_info.size == 0) return;
-    const struct uspi_source source = uspi_table_source(walk);
-    const struct uspi_source text = uspi_source_of_memory(uspi_code_memory(walk), "code");
-    const struct uspi_compact_table table = {
-        .backend = walk->backend,
-        .image = tables->image,
-        .text = uspi_bytes_at(&text, tables->image),
-        .section = {&source, tables->unwind_info.address, tables->unwind_info.size},
-    };
-    d->answer = uspi_compact_find(&table, uspi_lookup_pc(walk, e->frame), &d->entry, NULL);
-    d->is_body_only = true;
-    if (d->answer != USPI_DESCRIBED_BY_CFI) return;
-    e->named_start = d->entry.start;
-    e->named_end = d->entry.end;
-    uint64_t offset = d->entry.cfi_offset;
-    d->answer = USPI_NOT_DESCRIBED;
-    /* The encoding has offset 0 if the offset does not fit into it. Then the entry is searched for. */
-    if (offset == 0 || (e->readers & USP_READER_CFI) == 0) return;
-    e->method = USP_FRAME_METHOD_CFI;
-    uspi_describe_by_fde(e, offset, d);
-}
-
-void uspi_describe_by_ehabi(struct uspi_evidence *e, struct uspi_description *d) {
-    struct uspi_walk *walk = e->walk;
-    const struct usp_unwind_tables *tables = uspi_unwind_tables_of(walk, e->frame);
-    if (tables == NULL || tables->exidx.size == 0 || walk->backend->arch != USP_ARCH_ARMV7) return;
-    const struct uspi_source source = uspi_table_source(walk);
-    const struct uspi_ehabi_table table = {
-        .image = uspi_bytes_at(&source, tables->image),
-        .base = tables->image,
-        .index = tables->exidx.address,
-        .index_size = tables->exidx.size,
-    };
-    d->answer = uspi_ehabi_find(&table, uspi_lookup_pc(walk, e->frame), &d->entry, NULL);
-    d->is_body_only = true;
-}
+__attribute__((weak)) const struct uspi_table_kind *uspi_table_kinds(void) { return of_system; }
 
 /* ---- applying a rule ---- */
 
@@ -228,7 +175,7 @@ static enum uspi_described_as take_as(struct uspi_evidence *e, const struct uspi
 }
 
 /* Searches one kind of table. Returns whether the search ends with it. */
-static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, struct uspi_candidate *c) {
+static bool ask_table(struct uspi_evidence *e, const struct uspi_table_kind *kind, struct uspi_candidate *c) {
     struct uspi_description d;
     d.answer = USPI_NOT_DESCRIBED;
     e->method = kind->method;
@@ -241,7 +188,7 @@ static bool ask_table(struct uspi_evidence *e, const struct table_kind *kind, st
      * Go's table it is certain and ends the search. Go's linker also makes call frame information from the same lists,
      * and that describes such code wrongly. The instructions from the function's start may tell more. */
     if (d.answer == USPI_CANNOT_UNWIND && kind->method == USP_FRAME_METHOD_GO) {
-        e->next_table = KINDS;
+        e->next_table = USPI_TABLE_KINDS;
         e->named_start = d.entry.start;
         e->named_end = d.entry.end;
     }
@@ -275,10 +222,11 @@ bool uspi_recall_table(struct uspi_evidence *e) {
 }
 
 void uspi_read_table(struct uspi_evidence *e, struct uspi_candidate *c) {
-    while (e->next_table < KINDS) {
-        const struct table_kind *kind = &kinds[e->next_table++];
+    const struct uspi_table_kind *kinds = uspi_table_kinds();
+    while (e->next_table < USPI_TABLE_KINDS) {
+        const struct uspi_table_kind *kind = &kinds[e->next_table++];
         memset(c, 0, sizeof *c);
-        if ((e->readers & kind->readers) != 0 && ask_table(e, kind, c)) return;
+        if (kind->describe != NULL && (e->readers & kind->readers) != 0 && ask_table(e, kind, c)) return;
     }
     c->found = false;
 }

@@ -4,27 +4,19 @@
 
 #include "lib/base/page_cache.h"
 #include "lib/images/image_list.h"
-#include "lib/object/gopclntab_find.h"
-#include "lib/object/macho_symbols.h"
 #include "lib/os/os.h"
 #include "lib/unwind/tables/copied_tables.h"
+#include "lib/unwind/tables/formats.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of ranges of one image. Linkers write one, or two with a gap between them, or three. */
-#define STILL_RANGES 3u
-
-struct still {
-    struct usp_memory_range ranges[STILL_RANGES]; /* ascending; the last ones may be empty */
-};
-
 struct uspi_image_tables {
     _Atomic(uint32_t) holders;
     struct usp_images *images;
     struct usp_unwind_tables *tables; /* of each image; NULL: none */
-    struct still *still;              /* of each image */
+    struct uspi_still *still;         /* of each image */
     /* Another process: what is needed to locate tables later. */
     struct uspi_lock *lock;     /* held while tables are located; NULL: all were located at first */
     _Atomic(bool) *are_located; /* of each image */
@@ -38,99 +30,22 @@ struct uspi_image_tables {
     atomic_bool ran_out; /* there was no memory for one of them */
 };
 
-static struct usp_memory_range segment_table(const struct uspi_elf *elf, uint32_t type, uint64_t slide) {
-    struct uspi_elf_segment segment;
-    if (uspi_elf_find_segment(elf, type, &segment, NULL) != USP_OK) return (struct usp_memory_range){0, 0};
-    return (struct usp_memory_range){segment.address + slide, segment.memory_size};
-}
-
-static struct usp_memory_range section_table(const struct uspi_macho *macho, const char *name, uint64_t slide) {
-    struct uspi_macho_section section;
-    if (uspi_macho_find_section(macho, name, &section, NULL) != USP_OK) return (struct usp_memory_range){0, 0};
-    return (struct usp_memory_range){section.address + slide, section.size};
-}
-
-static struct usp_memory_range function_starts(const struct uspi_macho *macho) {
-    struct uspi_macho_starts starts;
-    if (uspi_macho_starts(macho, &starts, NULL) != USP_OK) return (struct usp_memory_range){0, 0};
-    return (struct usp_memory_range){starts.bytes.from, starts.bytes.size};
-}
-
 /* ---- memory that stays ---- */
-
-/* Adds a range that begins at or above the last one. Joins the two if no page is between them. */
-static void add_still(struct still *still, usp_addr low, usp_addr size) {
-    usp_addr page = USPI_LEAST_PAGE;
-    for (unsigned i = 0; i < STILL_RANGES; i++) {
-        struct usp_memory_range *range = &still->ranges[i];
-        usp_addr end = range->address + range->size;
-        if (range->size == 0) {
-            *range = (struct usp_memory_range){low, size};
-            return;
-        }
-        bool is_last = i + 1 == STILL_RANGES || still->ranges[i + 1].size == 0;
-        if (!is_last || low < range->address || (low & ~(page - 1)) > ((end + page - 1) & ~(page - 1))) continue;
-        if (low + size > end) range->size = low + size - range->address;
-        return;
-    }
-}
-
-static void find_still_elf(const struct uspi_elf *elf, uint64_t slide, struct still *still) {
-    struct uspi_elf_segment segment;
-    for (uint64_t i = 0; uspi_elf_segment(elf, i, &segment, NULL) == USP_OK; i++) {
-        bool is_still = (segment.flags & (USPI_PF_R | USPI_PF_W)) == USPI_PF_R;
-        if (segment.type == USPI_PT_LOAD && is_still && segment.file_size != 0) {
-            add_still(still, segment.address + slide, segment.file_size);
-        }
-    }
-}
-
-/* Returns the range that contains an address; empty: none. */
-static struct usp_memory_range still_at(const struct still *still, usp_addr address) {
-    for (unsigned i = 0; i < STILL_RANGES; i++) {
-        if (address - still->ranges[i].address < still->ranges[i].size) return still->ranges[i];
-    }
-    return (struct usp_memory_range){0, 0};
-}
 
 struct usp_memory_range uspi_image_tables_still(const struct uspi_image_tables *tables, usp_addr address) {
     const struct usp_image *image = tables != NULL ? usp_images_find(tables->images, address) : NULL;
     if (image == NULL) return (struct usp_memory_range){0, 0};
-    return still_at(&tables->still[image - usp_images_get(tables->images, 0)], address);
+    return uspi_still_at(&tables->still[image - usp_images_get(tables->images, 0)], address);
 }
 
 /* ---- tables ---- */
 
-static void take_go_table(const struct uspi_go_table *go, struct usp_unwind_tables *tables) {
-    tables->go_functions = (struct usp_memory_range){go->bytes.from, go->bytes.size};
-    tables->go_text = go->text;
-}
+static const struct uspi_table_formats of_system = {
+    .elf = USPI_OS_LOADS_ELF ? uspi_locate_elf_tables : NULL,
+    .macho = USPI_OS_LOADS_MACHO ? uspi_locate_macho_tables : NULL,
+};
 
-static void find_macho_tables(const struct usp_image *image, const struct uspi_macho *macho,
-                              struct usp_unwind_tables *tables) {
-    tables->image = image->load_address;
-    tables->slide = image->slide;
-    tables->unwind_info = section_table(macho, "__unwind_info", image->slide);
-    tables->eh_frame = section_table(macho, "__eh_frame", image->slide);
-    tables->function_starts = function_starts(macho);
-    struct uspi_go_table go;
-    if (uspi_go_find_loaded_macho(macho, image->slide, &go) == USP_OK) take_go_table(&go, tables);
-}
-
-/* Returns false when memory is exhausted. */
-static bool find_elf_tables(const struct usp_image *image, const struct uspi_elf *elf,
-                            const struct uspi_image_sources *places, struct usp_unwind_tables *tables) {
-    tables->image = image->load_address;
-    tables->slide = image->slide;
-    tables->eh_frame_hdr = segment_table(elf, USPI_PT_GNU_EH_FRAME, image->slide);
-    if (elf->arch == USP_ARCH_ARMV7) tables->exidx = segment_table(elf, USPI_PT_ARM_EXIDX, image->slide);
-    struct uspi_go_table go;
-    if (uspi_go_find_loaded_elf(elf, image->slide, &go) == USP_OK) take_go_table(&go, tables);
-    const bool has_table = tables->eh_frame_hdr.size != 0 || tables->exidx.size != 0 || tables->go_functions.size != 0;
-    if (has_table || places == NULL) return true;
-    /* If the files have no tables either, the image has none. */
-    return uspi_copied_tables_make(image, places, tables) != USP_ERROR_NO_MEMORY;
-}
+__attribute__((weak)) const struct uspi_table_formats *uspi_table_formats(void) { return &of_system; }
 
 /* Returns the address of an image's first table. */
 static usp_addr place_of(const struct usp_unwind_tables *tables) {
@@ -144,30 +59,21 @@ static usp_addr place_of(const struct usp_unwind_tables *tables) {
 /* Finds the tables of one image, and its memory that stays. `tables` NULL: only the memory that stays. Returns false
  * when memory is exhausted. */
 static bool learn(const struct usp_image *image, const struct usp_memory *memory,
-                  const struct uspi_image_sources *places, struct usp_unwind_tables *tables, struct still *still) {
+                  const struct uspi_image_sources *places, struct usp_unwind_tables *tables, struct uspi_still *still) {
     struct uspi_source source = uspi_source_of_memory(memory, "image");
     struct uspi_bytes bytes = uspi_bytes_at(&source, image->load_address);
-    bool stays = places != NULL && places->in_process && (image->flags & USP_IMAGE_PERMANENT) != 0;
-    struct uspi_macho macho;
-    struct uspi_elf elf;
-    bool has_memory = true;
-    if ((image->flags & USP_IMAGE_MACHO) != 0) {
-        if (uspi_macho_open(&macho, bytes, NULL) != USP_OK) return true;
-        /* __TEXT also contains the tables. */
-        if (stays) add_still(still, image->text_low, image->text_high - image->text_low);
-        if (tables != NULL) find_macho_tables(image, &macho, tables);
-    } else {
-        if (uspi_elf_open_image(&elf, bytes, NULL) != USP_OK) return true;
-        if (stays) find_still_elf(&elf, image->slide, still);
-        if (tables != NULL) has_memory = find_elf_tables(image, &elf, places, tables);
-    }
-    if (tables != NULL && tables->memory.read == NULL) tables->direct = still_at(still, place_of(tables));
+    const bool stays = places != NULL && places->in_process && (image->flags & USP_IMAGE_PERMANENT) != 0;
+    const struct uspi_table_formats *formats = uspi_table_formats();
+    const uspi_locate_tables locate = (image->flags & USP_IMAGE_MACHO) != 0 ? formats->macho : formats->elf;
+    const struct uspi_locating locating = {image, bytes, places, tables, stays ? still : NULL};
+    const bool has_memory = locate == NULL || locate(&locating);
+    if (tables != NULL && tables->memory.read == NULL) tables->direct = uspi_still_at(still, place_of(tables));
     return has_memory;
 }
 
 void uspi_image_tables_locate(const struct usp_image *image, const struct usp_memory *memory,
                               struct usp_unwind_tables *found) {
-    struct still still = {0};
+    struct uspi_still still = {0};
     memset(found, 0, sizeof *found);
     (void)learn(image, memory, NULL, found, &still);
 }
