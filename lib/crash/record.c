@@ -255,6 +255,8 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     uspi_raw_put_crash(&kit->sink, &what);
     if (strcmp(usp_signal_string(uspi_os_kind(), crash->signal), "SIGABRT") == 0) put_messages(kit, &stack);
     if (uspi_os_kind() == USP_OS_DARWIN) put_infos(kit, &stack);
+    /* What the crashed thread did is in the file. */
+    kit->sink.gathers = true;
     for (size_t i = 0; i < kit->image_count; i++) uspi_raw_put_image(&kit->sink, &kit->images[i]);
     put_other_threads(kit);
     uspi_raw_end(&kit->sink);

@@ -79,12 +79,14 @@ enum uspi_raw_lock_flags {
 /* The same of an exception's record. */
 #define USPI_RAW_EXCEPTION_MAX 65535u
 
-/* A capture that is being written (raw_write.c). Each record is passed to `write` before the next one begins. */
+/* A capture that is being written (raw_write.c). Each record is passed to `write` before the next one begins, unless
+ * records are gathered. */
 struct uspi_raw_sink {
     int (*write)(void *to, const void *bytes, size_t n); /* returns an enum usp_status */
     void *to;
     int status; /* USP_OK, or the first failure */
     uint32_t crc, records;
+    bool gathers; /* records are passed on when `bytes` is full, and at the end: far fewer system calls */
     size_t used;
     uint8_t bytes[1024];
 };

@@ -44,7 +44,7 @@ static void begin_record(struct uspi_raw_sink *sink, uint32_t type, size_t size)
 
 static void end(struct uspi_raw_sink *sink) {
     put32(sink, ~sink->crc);
-    flush(sink);
+    if (!sink->gathers) flush(sink);
     sink->records++;
 }
 
@@ -313,6 +313,7 @@ void uspi_raw_begin(struct uspi_raw_sink *sink, int (*write)(void *to, const voi
     sink->write = write;
     sink->to = to;
     sink->status = USP_OK;
+    sink->gathers = false;
     sink->used = sink->records = 0;
     put(sink, USPI_RAW_MAGIC, USPI_RAW_MAGIC_SIZE);
     put32(sink, USPI_RAW_VERSION);
@@ -320,6 +321,7 @@ void uspi_raw_begin(struct uspi_raw_sink *sink, int (*write)(void *to, const voi
 }
 
 void uspi_raw_end(struct uspi_raw_sink *sink) {
+    sink->gathers = false;
     begin_record(sink, USPI_RAW_END, USPI_RAW_END_SIZE);
     put32(sink, sink->records);
     put32(sink, 0);

@@ -699,6 +699,46 @@ static void check_crash(const struct usp_snapshot *snapshot, const struct captur
     check_stack(&usp_snapshot_get_thread(snapshot, 0)->stack, &c->stack);
 }
 
+/* Counts what the writer of a capture is called for. */
+struct counted {
+    struct builder bytes;
+    unsigned writes;
+};
+
+static int count_write(void *to, const void *bytes, size_t n) {
+    struct counted *counted = to;
+    counted->writes++;
+    return add_bytes(&counted->bytes, bytes, n);
+}
+
+/* Writes a hundred notes, the last ninety of them gathered or not. */
+static void put_hundred_notes(struct counted *counted, bool gathers) {
+    const struct usp_snapshot_note note = {.kind = USP_NOTE_BREADCRUMB, .key = "", .text = "twenty bytes of text"};
+    struct uspi_raw_sink sink;
+    uspi_raw_begin(&sink, count_write, counted);
+    for (unsigned i = 0; i < 100; i++) {
+        if (i == 10) ck_assert_uint_eq(counted->writes, 10);
+        sink.gathers = gathers && i >= 10;
+        uspi_raw_put_note(&sink, &note);
+    }
+    uspi_raw_end(&sink);
+    ck_assert_int_eq(sink.status, USP_OK);
+}
+
+/* Each record is written before the next one begins. Records that are gathered are the same bytes in far fewer writes. */
+START_TEST(gathered) {
+    struct counted each = {.writes = 0}, few = {.writes = 0};
+    put_hundred_notes(&each, false);
+    put_hundred_notes(&few, true);
+    ck_assert_uint_eq(each.writes, 101);
+    ck_assert_uint_lt(few.writes, 20);
+    ck_assert_uint_eq(few.bytes.size, each.bytes.size);
+    ck_assert_mem_eq(few.bytes.bytes, each.bytes.bytes, each.bytes.size);
+    free(each.bytes.bytes);
+    free(few.bytes.bytes);
+}
+END_TEST
+
 START_TEST(crash_reports) {
     struct capture c;
     struct uspi_error error;
@@ -803,6 +843,6 @@ int main(void) {
     add_tests(all, round_trip, cut_off, damaged);
     tcase_add_loop_test(all, options_hold, 0, (int)(sizeof fewer / sizeof *fewer));
     tcase_add_loop_test(all, hostile, 0, hostile_count - 1);
-    add_tests(all, later_versions, queues, memory_runs_out, files, crash_reports, exceptions, arguments);
+    add_tests(all, later_versions, queues, memory_runs_out, files, gathered, crash_reports, exceptions, arguments);
     return run_suite("raw", all);
 }
