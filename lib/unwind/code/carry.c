@@ -55,12 +55,13 @@ bool uspi_carry_effect(struct uspi_explorer *x, struct uspi_path *path, const st
 }
 
 bool uspi_carry_out(struct uspi_explorer *x, struct uspi_path *path, const struct uspi_instruction *i) {
-    const struct uspi_value sp = uspi_register_value(&x->log, path, x->backend->sp);
+    const bool forgets = x->question.purpose == USPI_TO_GOAL;
+    const struct uspi_value sp = forgets ? uspi_register_value(&x->log, path, x->backend->sp) : uspi_unknown;
     for (unsigned n = 0; n < i->effect_count; n++) {
         if (!uspi_carry_effect(x, path, &i->effects[n])) return false;
     }
     path->unknown |= i->clobbers;
-    return x->question.purpose != USPI_TO_GOAL || uspi_forget_below(&x->log, path, sp);
+    return !forgets || uspi_forget_below(&x->log, path, sp);
 }
 
 uint64_t uspi_lost_by_call(const struct uspi_backend *b) {

@@ -53,7 +53,7 @@ static bool find_value(const struct uspi_log *log, uint8_t newest, uint8_t where
     for (uint8_t i = newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry *e = &log->entries[i];
         if (e->where == where && e->slot == slot) {
-            *v = (struct uspi_value){e->kind, e->base, e->offset, e->addend};
+            *v = e->value;
             return true;
         }
     }
@@ -66,12 +66,12 @@ static bool assign(struct uspi_log *log, struct uspi_path *path, uint8_t where, 
     for (uint8_t i = path->newest; i != USPI_LOG_ROOT && i >= log->shared; i = log->entries[i].previous) {
         struct uspi_log_entry *e = &log->entries[i];
         if (e->where == where && e->slot == slot) {
-            *e = (struct uspi_log_entry){e->previous, where, v.kind, v.base, slot, v.offset, v.addend};
+            e->value = v;
             return true;
         }
     }
     if (log->count == USPI_LOG_MAX) return false;
-    log->entries[log->count] = (struct uspi_log_entry){path->newest, where, v.kind, v.base, slot, v.offset, v.addend};
+    log->entries[log->count] = (struct uspi_log_entry){v, slot, where, path->newest};
     path->newest = (uint8_t)log->count++;
     return true;
 }
@@ -206,7 +206,7 @@ bool uspi_forget_below(struct uspi_log *log, struct uspi_path *path, struct uspi
     }
     for (uint8_t i = path->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry e = log->entries[i];
-        if (e.where != (USPI_SLOT | now.base) || e.kind == USPI_UNKNOWN || e.slot >= now.offset) continue;
+        if (e.where != (USPI_SLOT | now.base) || e.value.kind == USPI_UNKNOWN || e.slot >= now.offset) continue;
         const struct uspi_value kept = uspi_memory_value(log, path, uspi_address(now.base, e.slot));
         if (kept.kind != USPI_UNKNOWN && !assign(log, path, e.where, e.slot, uspi_unknown)) return false;
     }
@@ -217,7 +217,8 @@ bool uspi_find_saved_from(const struct uspi_log *log, const struct uspi_path *pa
                           int32_t *slot) {
     for (uint8_t i = path->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry *e = &log->entries[i];
-        if (e->where != (USPI_SLOT | base) || e->kind != USPI_ADDRESS || e->base != reg || e->offset != 0) continue;
+        if (e->where != (USPI_SLOT | base) || e->value.kind != USPI_ADDRESS) continue;
+        if (e->value.base != reg || e->value.offset != 0) continue;
         if (uspi_is_address(uspi_memory_value(log, path, uspi_address(base, e->slot)), reg, 0)) {
             *slot = e->slot;
             return true;
@@ -234,7 +235,8 @@ bool uspi_find_kept_sp(const struct uspi_log *log, const struct uspi_path *path,
     const uint8_t sp = log->backend->sp;
     for (uint8_t i = path->newest; i != USPI_LOG_ROOT; i = log->entries[i].previous) {
         const struct uspi_log_entry *e = &log->entries[i];
-        if (e->where != (USPI_SLOT | USPI_BASE_ALIGNED) || e->kind != USPI_ADDRESS || e->base != sp) continue;
+        if (e->where != (USPI_SLOT | USPI_BASE_ALIGNED)) continue;
+        if (e->value.kind != USPI_ADDRESS || e->value.base != sp) continue;
         struct uspi_value now = uspi_memory_value(log, path, uspi_address(USPI_BASE_ALIGNED, e->slot));
         if (now.kind != USPI_ADDRESS || now.base != sp) continue;
         *slot = e->slot;

@@ -28,13 +28,10 @@ struct uspi_value {
 #define USPI_BASE_ALIGNED 0x7fu
 
 struct uspi_log_entry {
-    uint8_t previous;
-    uint8_t where;
-    uint8_t kind;
-    uint8_t base;
+    struct uspi_value value;
     int32_t slot;
-    int32_t offset;
-    int32_t addend;
+    uint8_t where; /* a register, or USPI_SLOT | base */
+    uint8_t previous;
 };
 
 #define USPI_LOG_MAX  112

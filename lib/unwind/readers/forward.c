@@ -18,7 +18,7 @@
 
 /* Maximum numbers of instructions. */
 #define BUDGET_STALE 512 /* from the link register's address back to the pc */
-#define BUDGET_NEAR  256 /* from the pc to a near return */
+#define BUDGET_NEAR  64  /* from the pc to a near return: an epilogue has fewer; the rest is other paths */
 
 #define LONG 1024 /* the number of instructions from which on a function is long */
 
