@@ -346,10 +346,15 @@ struct uspi_abbreviation_table *uspi_abbreviations_compile(const uint8_t *sectio
     struct compiling k = {.table = t, .encoding = encoding};
     struct uspi_cursor_at c = uspi_cursor_over(section, size, offset);
     int got = c.is_bad ? 0 : 1;
+    bool has_code = false;
     while (got > 0) {
         struct uspi_abbreviation a = {.code = uspi_cursor_uleb(&c)};
-        if (a.code == 0) break;
+        if (a.code == 0) {
+            t->lacks_code = !has_code && !c.is_bad;
+            break;
+        }
         got = compile_one(&k, &c, &a);
+        has_code |= a.kind == USPI_ENTRY_FUNCTION || a.kind == USPI_ENTRY_INLINED;
         if (got > 0 && !uspi_room_for(&t->all, &k.abbreviation_capacity, t->count, 1, sizeof *t->all))
             got = USP_ERROR_NO_MEMORY;
         if (got > 0) t->all[t->count++] = a;

@@ -117,6 +117,7 @@ struct uspi_abbreviation_table {
     struct uspi_abbreviation *all; /* by code, with gaps of code 0; or sorted by code, where codes are too far apart */
     size_t count;
     bool is_by_code;
+    bool lacks_code; /* no entry is a function with code: GCC's link-time optimization makes such units */
     struct uspi_attribute_form *reads;
     struct uspi_plain_entry plain[128]; /* by code */
     size_t memory;

@@ -151,7 +151,9 @@ int uspi_dwarf_read_unit(struct uspi_dwarf_reader *reader, const struct uspi_dwa
         return status == USP_ERROR_NO_MEMORY ? status : USP_OK;
     }
     if (!open_lines(reader)) return USP_ERROR_NO_MEMORY;
-    if (!uspi_dwarf_walk_unit(reader, uspi_dwarf_names_scopes(source->unit->language))) return USP_ERROR_NO_MEMORY;
+    if (!reader->table->lacks_code && !uspi_dwarf_walk_unit(reader, uspi_dwarf_names_scopes(source->unit->language))) {
+        return USP_ERROR_NO_MEMORY;
+    }
     prefer_sequences(reader);
     give_rows(reader);
     if (!uspi_dwarf_name_origins(reader) || !uspi_dwarf_give_calls(reader)) return USP_ERROR_NO_MEMORY;
