@@ -222,9 +222,10 @@ static bool is_same_build(const void *item, const void *key) {
 }
 
 static uint32_t hash_image(const struct usp_image *image) {
-    uint64_t hash = image->build_id_size;
-    for (uint32_t i = 0; i < image->build_id_size && i < USP_BUILD_ID_MAX; i++)
-        hash = uspi_mix(hash, image->build_id[i]);
+    /* A build id is a hash itself, so its beginning suffices. */
+    uint64_t hash = image->build_id_size, beginning = 0;
+    memcpy(&beginning, image->build_id, hash < sizeof beginning ? (size_t)hash : sizeof beginning);
+    if (hash > 0) hash = uspi_mix(hash, beginning);
     for (const char *c = image->path; image->build_id_size == 0 && *c != '\0'; c++) hash = uspi_mix(hash, (uint8_t)*c);
     return (uint32_t)hash;
 }
