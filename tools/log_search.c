@@ -481,6 +481,35 @@ static size_t choose_of(struct log_search *search, const struct log_file **files
     return count > CHOICES_MAX ? count : different;
 }
 
+/* Whether a path is that of the program of an archive's application: in Products/Applications NAME.app/NAME, or
+ * NAME.app/Contents/MacOS/NAME. */
+static bool is_archived_program(const char *path) {
+    static const char folder[] = "/Products/Applications/", inner[] = ".app/", macos[] = "Contents/MacOS/";
+    const char *bundle = strstr(path, folder), *name = strrchr(path, '/');
+    if (bundle == NULL) return false;
+    bundle += sizeof folder - 1;
+    const size_t length = strlen(++name);
+    if (strncmp(bundle, name, length) != 0 || strncmp(bundle + length, inner, sizeof inner - 1) != 0) return false;
+    const char *rest = bundle + length + sizeof inner - 1;
+    if (strncmp(rest, macos, sizeof macos - 1) == 0) rest += sizeof macos - 1;
+    return rest == name;
+}
+
+/* Lists the first file of each build, or of each build of an archive's application. Returns the number of builds. */
+static size_t list_builds(const struct log_search *search, bool of_application, const struct log_file **files) {
+    const struct log_file *previous = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct log_file *next = &search->files[i];
+        if (of_application && !is_archived_program(next->path)) continue;
+        const bool is_new =
+            previous == NULL || next->id_size == 0 || compare_ids(next, previous->id, previous->id_size) != 0;
+        previous = next;
+        if (is_new && count++ < CHOICES_MAX) files[count - 1] = next;
+    }
+    return count;
+}
+
 int log_search_choose(struct log_search *search, const struct image_choice *choice, const struct log_file **file) {
     const struct log_file *files[CHOICES_MAX];
     if (choice->build_id_size > 0) {
@@ -492,14 +521,9 @@ int log_search_choose(struct log_search *search, const struct image_choice *choi
     size_t count = log_search_names(search, bundle_name(choice->path), files, CHOICES_MAX);
     if (choose_of(search, files, count, file) == 1) return EXIT_ALL_WELL;
     if (count == 0) {
-        /* A bundle that was renamed. */
-        const struct log_file *previous = NULL;
-        for (size_t i = 0; i < search->count; i++) {
-            const bool is_new = previous == NULL || search->files[i].id_size == 0 ||
-                                compare_ids(&search->files[i], previous->id, previous->id_size) != 0;
-            previous = &search->files[i];
-            if (is_new && count++ < CHOICES_MAX) files[count - 1] = previous;
-        }
+        /* A bundle that was renamed, or an archive, which Xcode names by application and time. */
+        count = list_builds(search, true, files);
+        if (count == 0) count = list_builds(search, false, files);
         if (choose_of(search, files, count, file) == 1) return EXIT_ALL_WELL;
     }
     complain(count == 0 ? "%s: has no object file with symbols" : "%s: has several builds; say which by --uuid:",

@@ -51,6 +51,18 @@ cp -R "$work/App.app" "$work/Some.xcarchive"
 run 2 symbolize -o "$work/Some.xcarchive" "$address"
 err_has 'several builds; say which by --uuid'
 err_has "  7{40} .*/App\$"
+# An archive of any name stands for its application, also if there are frameworks and an application for the watch in it.
+archive="$work/App 30.11.26, 10.12.xcarchive"
+for bundle in App.app Mac.app; do
+  rm -rf "$archive"
+  program=$archive/Products/Applications/$bundle
+  [[ $bundle == App.app ]] || program=$program/Contents/MacOS
+  build "$program/${bundle%.app}" 7
+  build "$archive/Products/Applications/$bundle/Frameworks/Other" 8
+  build "$archive/Products/Applications/$bundle/Watch/Watch.app/Watch" 9
+  run 0 symbolize -o "$archive" --json "$address"
+  out_has '"build_id": "7{40}"'
+done
 run 3 symbolize -o "$work/App.app" --uuid 1234 "$address"
 err_has 'nothing in it has this UUID'
 
