@@ -107,6 +107,49 @@ print(f'MetricKit, 400 payloads, {frames} frames, {size / 1e6:.0f} MB: {rate:.0f
       f'second; Python\'s json reads and writes them at {size / theirs[0] / 1e6:.0f} MB a second: {theirs[0] / ours[0]:.1f} times')
 sys.stdout.flush()
 
+# ---- Apple's crash reports as JSON: one of 1.7 MB, and 80 of 1 MB by one process and by two
+
+
+def elapsed(arguments):
+    begin = time.perf_counter()
+    subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
+    return 1000 * (time.perf_counter() - begin)
+
+
+def write_ips(path, count):
+    """A report of threads with 11 frames each and their registers, indented as Apple writes it."""
+    def thread(n, frames):
+        registers = {'x': [{'value': random.randrange(1 << 40)} for _ in range(29)], 'flavor': 'ARM_THREAD_STATE64'}
+        return {'id': 1000 + n, 'queue': 'com.example.queue', 'threadState': registers, 'triggered': n == 0,
+                'frames': [{'imageOffset': random.choice(starts) + 4, 'imageIndex': 0} for _ in range(frames)]}
+    report = {'version': 2, 'procName': 'App', 'exception': {'type': 'EXC_CRASH', 'signal': 'SIGABRT'}, 'faultingThread': 0,
+              'threads': [thread(n, min(11, count - first)) for n, first in enumerate(range(0, count, 11))],
+              'usedImages': [{'source': 'P', 'arch': 'arm64', 'base': 0x104e5c000, 'size': 1 << 20, 'path': '/private/var/App',
+                              'name': 'App', 'uuid': '01234567-89ab-cdef-0123-456789abcdef'}]}
+    with open(path, 'w') as out:
+        out.write('{"app_name":"App","bug_type":"309","os_version":"iPhone OS 17.5.1 (21F90)"}\n')
+        json.dump(report, out, indent=2)
+        return out.tell()
+
+
+os.mkdir(work + '/ips')
+size, frames = write_ips(work + '/one.ips', 5800), 5800
+for i in range(80):
+    write_ips(f'{work}/ips/{i}.ips', 3200)
+one = [unspool, 'symbolize', '--quiet', '--log', work + '/one.ips', '--index', store]
+many = [unspool, 'symbolize', '--quiet', '--log', work + '/ips', '--index', store]
+answers = subprocess.run(one, capture_output=True, text=True, check=True).stdout
+assert answers.count('"symbol"') == frames, answers[:1000]
+(spent_by_one, _), (spent, memory), (spent_by_two, memory_of_two) = in_turn((one,), (many,), (many + ['--jobs', '2'],), rounds=11)
+times = [(elapsed(many), elapsed(many + ['--jobs', '2'])) for _ in range(11)]
+by_one, by_two = (statistics.median(side) for side in zip(*times))
+rate = size / spent_by_one / 1e6
+print(f'a crash report of {size / 1e6:.1f} MB, {frames} frames: {rate:.0f} MB a second of processor time with the start of the process, '
+      f'goal 130: {verdict(rate >= 130)}; 80 of them by one process {1000 * spent:.0f} ms, {memory:.1f} MB; by --jobs 2 '
+      f'{1000 * spent_by_two:.0f} ms, {memory_of_two:.1f} MB, goal 64: {verdict(memory_of_two <= 64)}; by the clock {by_one / by_two:.2f} '
+      f'times as fast, goal 1.8 where two processors are idle: {verdict(by_one / by_two >= 1.8)}')
+sys.stdout.flush()
+
 # ---- one report, beside one build and beside 100,000
 
 BUILDS = 100000
@@ -133,12 +176,6 @@ def command(folder):
     return [unspool, 'symbolize', '--quiet', '--log', work + '/report', '--index', folder]
 
 
-def elapsed(arguments):
-    begin = time.perf_counter()
-    subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True)
-    return 1000 * (time.perf_counter() - begin)
-
-
 assert subprocess.run(command(large), capture_output=True, text=True, check=True).stdout.count('function_') == 20
 times = [(elapsed(command(large)), elapsed(command(store))) for _ in range(21)]
 in_large, in_small = (statistics.median(side) for side in zip(*times))
@@ -152,5 +189,5 @@ if shutil.which('strace'):
     first = next(i for i, line in enumerate(traced) if '/report"' in line and 'execve' not in line)
     count = len(traced) - first
     calls = f'; {count} system calls from the report on, goal 60: {verdict(count <= 60)} (with the start of the process {len(traced)})'
-print(f'one report beside {BUILDS} builds: {in_large:.1f} ms by the clock, goal 20: {verdict(in_large <= 20)}; {1000 * spent:.1f} ms of '
+print(f'one report beside {BUILDS} builds: {in_large:.1f} ms by the clock, goal 6: {verdict(in_large <= 6)}; {1000 * spent:.1f} ms of '
       f'processor time, {memory:.1f} MB of memory; beside two builds {in_small:.1f} ms and {1000 * spent_in_small:.1f} ms{calls}')
