@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* See names.h: a hash set with open addressing over strings that are allocated one by one. A known string is found
- * without the lock. A table that was replaced by a larger one is kept for threads that still search it. */
+/* See names.h: a hash set with open addressing over strings in chunks of memory. A known string is found without the
+ * lock. A table that was replaced by a larger one is kept for threads that still search it. */
 #include "lib/demangle/names.h"
 
 #include "lib/base/hash.h"
 #include "lib/os/os.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INITIAL_SLOTS 64
+
+/* The bytes of a chunk. A string that takes more than a quarter of that has a chunk of its own. */
+#define CHUNK_BYTES 16384u
+
+struct chunk {
+    struct chunk *older;
+    char bytes[];
+};
 
 struct table {
     struct table *older;
@@ -22,7 +31,10 @@ struct table {
 struct uspi_names {
     struct uspi_lock *lock; /* held while adding a string */
     _Atomic(struct table *) table;
-    size_t used;
+    size_t used; /* number of strings in the table */
+    struct chunk *chunks;
+    char *room;  /* in a chunk: where the next string goes */
+    size_t left; /* bytes there */
 };
 
 static struct table *create_table(size_t slot_count, struct table *older) {
@@ -44,12 +56,8 @@ struct uspi_names *uspi_names_create(void) {
     return NULL;
 }
 
-/* Frees the strings, and all tables but the newest one. */
-static void free_contents(struct table *table) {
-    for (size_t i = 0; i < table->slot_count; i++) {
-        free(atomic_load_explicit(&table->slots[i], memory_order_relaxed));
-        atomic_store_explicit(&table->slots[i], NULL, memory_order_relaxed);
-    }
+/* Frees all tables but the newest one. */
+static void free_older(struct table *table) {
     for (struct table *older = table->older; older != NULL;) {
         struct table *next = older->older;
         free(older);
@@ -58,16 +66,31 @@ static void free_contents(struct table *table) {
     table->older = NULL;
 }
 
+static void free_strings(struct uspi_names *names) {
+    while (names->chunks != NULL) {
+        struct chunk *chunk = names->chunks;
+        names->chunks = chunk->older;
+        free(chunk);
+    }
+    names->left = 0;
+}
+
 void uspi_names_clear(struct uspi_names *names) {
-    free_contents(atomic_load_explicit(&names->table, memory_order_relaxed));
+    struct table *table = atomic_load_explicit(&names->table, memory_order_relaxed);
+    free_older(table);
+    for (size_t i = 0; i < table->slot_count; i++) {
+        atomic_store_explicit(&table->slots[i], NULL, memory_order_relaxed);
+    }
+    free_strings(names);
     names->used = 0;
 }
 
 void uspi_names_free(struct uspi_names *names) {
     if (names == NULL) return;
     struct table *table = atomic_load_explicit(&names->table, memory_order_relaxed);
-    if (table != NULL) free_contents(table);
+    if (table != NULL) free_older(table);
     free(table);
+    free_strings(names);
     uspi_lock_free(names->lock);
     free(names);
 }
@@ -94,6 +117,28 @@ static struct table *grow(struct uspi_names *names, struct table *old) {
     return table;
 }
 
+/* Copies a string into a chunk. The caller holds the lock. */
+static char *copy_string(struct uspi_names *names, const char *bytes, size_t length) {
+    const bool is_alone = length >= CHUNK_BYTES / 4;
+    char *copy = names->room;
+    if (is_alone || length >= names->left) {
+        if (length > SIZE_MAX - sizeof(struct chunk) - 1) return NULL;
+        const size_t size = is_alone ? length + 1 : CHUNK_BYTES;
+        struct chunk *chunk = malloc(sizeof *chunk + size);
+        if (chunk == NULL) return NULL;
+        chunk->older = names->chunks;
+        names->chunks = chunk;
+        copy = chunk->bytes;
+        if (!is_alone) names->left = size;
+    }
+    memcpy(copy, bytes, length);
+    copy[length] = '\0';
+    if (is_alone) return copy;
+    names->room = copy + length + 1;
+    names->left -= length + 1;
+    return copy;
+}
+
 static const char *add(struct uspi_names *names, const char *bytes, size_t length) {
     struct table *table = atomic_load_explicit(&names->table, memory_order_relaxed);
     char *kept;
@@ -104,10 +149,8 @@ static const char *add(struct uspi_names *names, const char *bytes, size_t lengt
         if (table == NULL) return NULL;
         slot = find_slot(table, bytes, length, &kept);
     }
-    char *copy = malloc(length + 1);
+    char *copy = copy_string(names, bytes, length);
     if (copy == NULL) return NULL;
-    memcpy(copy, bytes, length);
-    copy[length] = '\0';
     atomic_store_explicit(slot, copy, memory_order_release);
     names->used++;
     return copy;
@@ -121,4 +164,11 @@ const char *uspi_names_keep(struct uspi_names *names, const char *bytes, size_t 
     const char *added = add(names, bytes, length);
     uspi_lock_give(names->lock);
     return added;
+}
+
+const char *uspi_names_append(struct uspi_names *names, const char *bytes, size_t length) {
+    uspi_lock_take(names->lock);
+    const char *copy = copy_string(names, bytes, length);
+    uspi_lock_give(names->lock);
+    return copy;
 }

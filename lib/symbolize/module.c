@@ -17,9 +17,10 @@
 /* The symbols of one table, made from the files. They can be evicted and made again. */
 struct symbols {
     struct uspi_cached cached;
-    struct uspi_tables *tables; /* NULL: the table does not exist */
-    bool is_excerpt;            /* the index covers only `excerpt`; false: it is complete, or there are no tables */
-    uint32_t earlier;           /* number of excerpts that it has replaced */
+    struct uspi_tables *tables;     /* NULL: the table does not exist */
+    bool is_excerpt;                /* the index covers only `excerpt`; false: it is complete, or there are no tables */
+    uint32_t earlier;               /* number of excerpts that it has replaced */
+    _Atomic(uint32_t) direct_count; /* how often `find_directly` of the tables was called */
     struct uspi_index index;
     struct uspi_excerpt excerpt;
 };
@@ -38,17 +39,19 @@ struct lookup {
     usp_addr address;                     /* as linked */
     const struct uspi_expected *expected; /* further addresses that will be looked up; NULL: not known */
     bool is_all;                          /* make the whole index instead */
+    bool is_direct;                       /* make an excerpt without windows if the tables have `find_directly` */
 };
 
+/* What each look-up reads comes first, in few cache lines. */
 struct uspi_module {
+    struct uspi_cache_slot slots[USPI_TABLE_COUNT];
+    struct uspi_cache *cache;
     struct usp_image image; /* its path is owned */
     const struct uspi_image_sources *places;
-    struct uspi_cache *cache;
     struct uspi_lock *lock;          /* held while the symbols are made */
     struct uspi_file *file, *debug;  /* protected by the lock; NULL: not opened */
     struct uspi_image_memory memory; /* protected by the lock; memory.read is NULL: not opened */
     struct uspi_source memory_source;
-    struct uspi_cache_slot slots[USPI_TABLE_COUNT];
     struct uspi_cache_slot by_name;     /* holds a struct named */
     _Atomic(struct uspi_lines *) lines; /* NULL: not searched for yet */
 };
@@ -307,8 +310,10 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     if (symbols == NULL) return NULL;
     int status = open_tables(module, which, &symbols->tables);
     if (status == USP_OK) {
-        symbols->is_excerpt = !lookup->is_all && plan_excerpt(module, symbols->tables, lookup, &symbols->excerpt);
-        status = make_index(symbols->tables, symbols);
+        const bool is_direct = lookup->is_direct && symbols->tables->find_directly != NULL;
+        symbols->is_excerpt =
+            is_direct || (!lookup->is_all && plan_excerpt(module, symbols->tables, lookup, &symbols->excerpt));
+        if (!is_direct) status = make_index(symbols->tables, symbols);
     }
     if (status == USP_ERROR_NO_MEMORY) {
         destroy_symbols(&symbols->cached);
@@ -347,24 +352,55 @@ static struct symbols *replace_symbols(struct uspi_module *module, enum uspi_tab
     return symbols;
 }
 
+/* Returns whether the tables have `find_directly`, but were asked so often that the whole index costs less. */
+static bool is_worth_an_index(const struct symbols *symbols) {
+    return symbols->tables->find_directly != NULL &&
+           atomic_load_explicit(&symbols->direct_count, memory_order_relaxed) >= symbols->tables->direct_limit;
+}
+
+/* Looks an address up without an index. Returns false when the tables cannot, or an index costs less. */
+static bool find_directly(struct symbols *symbols, usp_addr address, uint32_t *symbol,
+                          struct uspi_symbol_answer *named) {
+    if (symbols->tables->find_directly == NULL || is_worth_an_index(symbols)) return false;
+    const uint32_t count = atomic_load_explicit(&symbols->direct_count, memory_order_relaxed);
+    atomic_store_explicit(&symbols->direct_count, count + 1, memory_order_relaxed);
+    return symbols->tables->find_directly(symbols->tables, address, symbol, named);
+}
+
 /* Returns symbols that give the whole index's answer for the address: those of an excerpt if it can decide, otherwise
- * those of the whole file. Returns NULL when memory is exhausted. Not inlined, so that a lookup in a whole index saves
- * no registers. */
-static __attribute__((noinline)) const struct symbols *decide(struct uspi_module *module, enum uspi_table which,
-                                                              const struct symbols *had, usp_addr address,
-                                                              const struct uspi_expected *expected) {
-    const struct lookup first = {.address = address, .expected = expected}, all = {.is_all = true};
-    const struct symbols *symbols = had != NULL ? had : replace_symbols(module, which, NULL, &first);
+ * those of the whole file. Returns NULL when memory is exhausted. */
+static struct symbols *decide(struct uspi_module *module, enum uspi_table which, struct symbols *symbols,
+                              const struct lookup *lookup) {
+    const struct lookup all = {.is_all = true};
+    if (symbols == NULL) symbols = replace_symbols(module, which, NULL, lookup);
     while (symbols != NULL && symbols->is_excerpt) {
         usp_addr start = 0; /* stays 0 when nothing begins at or below the address */
         uint64_t size;
-        (void)uspi_index_find(&symbols->index, address, &start, &size);
-        if (uspi_excerpt_decides(&symbols->excerpt, address, start)) break;
-        const bool may_have_window = uspi_excerpt_window(&symbols->excerpt, address) == NULL;
-        const bool is_cheap = symbols->tables->skips && symbols->earlier < EXCERPTS_MAX && may_have_window;
-        symbols = replace_symbols(module, which, symbols, is_cheap ? &first : &all);
+        (void)uspi_index_find(&symbols->index, lookup->address, &start, &size);
+        if (uspi_excerpt_decides(&symbols->excerpt, lookup->address, start)) break;
+        const bool may_have_window = uspi_excerpt_window(&symbols->excerpt, lookup->address) == NULL;
+        const bool is_cheap =
+            symbols->tables->skips && symbols->earlier < EXCERPTS_MAX && may_have_window && !is_worth_an_index(symbols);
+        symbols = replace_symbols(module, which, symbols, is_cheap ? lookup : &all);
     }
     return symbols;
+}
+
+/* Finds the symbol of an address where there is no whole index. Returns what uspi_index_find would. *symbols become those
+ * that know it; NULL when memory is exhausted. Not inlined, so that a lookup in a whole index saves no registers. */
+static __attribute__((noinline)) uint32_t find_without_index(struct uspi_module *module, enum uspi_table which,
+                                                             struct symbols **symbols, struct lookup lookup,
+                                                             struct uspi_symbol_answer *named) {
+    uint32_t symbol = USPI_NO_SYMBOL;
+    if (*symbols == NULL) {
+        lookup.is_direct = true;
+        *symbols = replace_symbols(module, which, NULL, &lookup);
+        lookup.is_direct = false;
+    }
+    if (*symbols != NULL && (*symbols)->is_excerpt && find_directly(*symbols, lookup.address, &symbol, named))
+        return symbol;
+    *symbols = decide(module, which, *symbols, &lookup);
+    return *symbols != NULL ? uspi_index_find(&(*symbols)->index, lookup.address, &named->start, &named->size) : symbol;
 }
 
 /* Returns the cached symbols of a table; NULL: none are cached. */
@@ -386,11 +422,15 @@ bool uspi_module_has_symbols(struct uspi_module *module) {
 int uspi_module_find(struct uspi_module *module, enum uspi_table which, usp_addr address,
                      const struct uspi_expected *expected, struct uspi_names *names, struct uspi_symbol_answer *named) {
     if (!can_have(module, which)) return USP_ERROR_ABSENT;
-    const struct symbols *symbols = get_symbols(module, which);
-    if (symbols == NULL || symbols->is_excerpt) symbols = decide(module, which, symbols, address, expected);
+    struct symbols *symbols = get_symbols(module, which);
+    uint32_t symbol;
+    if (symbols == NULL || symbols->is_excerpt) {
+        symbol = find_without_index(module, which, &symbols, (struct lookup){address, expected, false, false}, named);
+    } else {
+        symbol = uspi_index_find(&symbols->index, address, &named->start, &named->size);
+    }
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     if (symbols->tables == NULL) return USP_ERROR_ABSENT;
-    uint32_t symbol = uspi_index_find(&symbols->index, address, &named->start, &named->size);
     if (symbol == USPI_NO_SYMBOL) return USP_ERROR_NOT_FOUND;
     int status = symbols->tables->get(symbols->tables, symbol, names, named);
     return status == USP_OK || status == USP_ERROR_NO_MEMORY ? status : USP_ERROR_NOT_FOUND;
@@ -401,8 +441,10 @@ int uspi_module_visit_aliases(struct uspi_module *module, const struct uspi_foun
     const enum uspi_table which = found->strategy == USP_STRATEGY_SYMTAB ? USPI_TABLE_SYMBOLS : USPI_TABLE_OBJC;
     if ((which == USPI_TABLE_OBJC && found->strategy != USP_STRATEGY_OBJC_METADATA) || !can_have(module, which))
         return USP_OK;
-    const struct symbols *symbols = get_symbols(module, which);
-    if (symbols == NULL || symbols->is_excerpt) symbols = decide(module, which, symbols, found->address, NULL);
+    struct symbols *symbols = get_symbols(module, which);
+    if (symbols == NULL || symbols->is_excerpt) {
+        symbols = decide(module, which, symbols, &(struct lookup){.address = found->address});
+    }
     if (symbols == NULL) return USP_ERROR_NO_MEMORY;
     uint32_t count;
     const struct uspi_index_alias *aliases = uspi_index_aliases(&symbols->index, found->start, &count);

@@ -354,11 +354,14 @@ static const struct {
 };
 
 static int ask_strategies(struct uspi_query *query, struct usp_symbol *symbol) {
+    bool is_nearest = false;
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         struct uspi_symbol_answer found = {0};
+        if (is_nearest && strategies[i].id == USP_STRATEGY_OBJC_METADATA) continue;
         int status = strategies[i].find(query, &found);
         if (status == USP_ERROR_NO_MEMORY) return status;
         if (status != USP_OK || !is_better(symbol, &found, query->address)) continue;
+        is_nearest = found.is_nearest;
         /* Both symbols are the same function, and perhaps only one of them has a size. */
         if (found.start == symbol->start && found.size == 0) found.size = symbol->extent;
         symbol->name = found.name;

@@ -162,8 +162,24 @@ static bool is_best(const struct uspi_symbol_answer *a, const struct uspi_symbol
     return holds && (best->name == NULL || a->start > best->start);
 }
 
+/* Asks two tables as the symbolizer does, without an index: the second one only when the first has not the nearest
+ * function. Returns false when one of them cannot answer. */
+static bool find_best_directly(struct uspi_tables *const tables[2], usp_addr at, struct uspi_names *names,
+                               struct uspi_symbol_answer *best) {
+    *best = (struct uspi_symbol_answer){0};
+    for (unsigned i = 0; i < 2 && !best->is_nearest; i++) {
+        struct uspi_symbol_answer answer = {0};
+        uint32_t symbol;
+        if (!tables[i]->find_directly(tables[i], at, &symbol, &answer)) return false;
+        if (symbol == USPI_NO_SYMBOL) continue;
+        ck_assert_int_eq(tables[i]->get(tables[i], symbol, names, &answer), USP_OK);
+        if (is_best(&answer, best, at)) *best = answer;
+    }
+    return true;
+}
+
 /* Excerpts of a single function, which read only the symbols from its start on, have together the answer of both whole
- * indexes. */
+ * indexes. So have both tables without an index. */
 START_TEST(stored_symbols_of_one_function) {
     static const uint32_t strategies[] = {USP_STRATEGY_SYMTAB, USP_STRATEGY_OBJC_METADATA};
     struct uspi_names *names = uspi_names_create();
@@ -178,7 +194,7 @@ START_TEST(stored_symbols_of_one_function) {
         index_tables(tables[i], NULL, &whole[i]);
     }
     for (usp_addr at = BASE + 0x1000 - 5; at < BASE + 0x1000 + STORED_SPAN + 70; at++) {
-        struct uspi_symbol_answer answer, best = {0}, best_of_whole = {0};
+        struct uspi_symbol_answer answer, best = {0}, best_of_whole = {0}, direct;
         usp_addr low, start;
         if (!tables[0]->nearest(tables[0], at, &low)) continue;
         compared++;
@@ -197,6 +213,11 @@ START_TEST(stored_symbols_of_one_function) {
         }
         ck_assert_msg(is_same_named(&best, &best_of_whole), "%#llx: %s instead of %s", (unsigned long long)at,
                       best.name != NULL ? best.name : "nothing",
+                      best_of_whole.name != NULL ? best_of_whole.name : "nothing");
+        ck_assert_msg(find_best_directly(tables, at, names, &direct), "%#llx has no answer without an index",
+                      (unsigned long long)at);
+        ck_assert_msg(is_same_named(&direct, &best_of_whole), "%#llx: %s without an index instead of %s",
+                      (unsigned long long)at, direct.name != NULL ? direct.name : "nothing",
                       best_of_whole.name != NULL ? best_of_whole.name : "nothing");
     }
     ck_assert_uint_gt(compared, STORED_SPAN / 4);

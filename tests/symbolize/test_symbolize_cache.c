@@ -149,6 +149,35 @@ START_TEST(names_are_kept_once) {
 }
 END_TEST
 
+/* Names that are appended are copied each time, and are not found by their bytes. They have any length. */
+START_TEST(names_are_appended) {
+    struct uspi_names *names = uspi_names_create();
+    enum { COUNT = 3000, LONGEST = 40000 };
+    static const char *copies[COUNT];
+    char *text = malloc(LONGEST + 1);
+    memset(text, 'n', LONGEST);
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t length = i % 100 == 0 ? i * LONGEST / COUNT : i % 200;
+        copies[i] = uspi_names_append(names, text, length);
+        ck_assert_ptr_nonnull(copies[i]);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        const size_t length = i % 100 == 0 ? i * LONGEST / COUNT : i % 200;
+        ck_assert_uint_eq(strlen(copies[i]), length);
+        ck_assert_int_eq(memcmp(copies[i], text, length), 0);
+        ck_assert(i == 0 || copies[i] != copies[i - 1]);
+    }
+    const char *kept = uspi_names_keep(names, "nn", 2);
+    ck_assert_ptr_ne(kept, copies[2]);
+    ck_assert_ptr_ne(uspi_names_append(names, "nn", 2), kept);
+    ck_assert_ptr_eq(uspi_names_keep(names, "nn", 2), kept);
+    uspi_names_clear(names);
+    ck_assert_str_eq(uspi_names_append(names, "after", 5), "after");
+    uspi_names_free(names);
+    free(text);
+}
+END_TEST
+
 /* ---- the checksum of split debug files ---- */
 
 START_TEST(checksums) {
@@ -349,7 +378,7 @@ int main(void) {
     TCase *parts = tcase_create("parts");
     tcase_set_timeout(parts, 60);
     add_tests(parts, retired_things_stay_while_a_reader_is_inside, readers_who_overlap_for_ever,
-              many_readers_one_writer, names_are_kept_once, checksums);
+              many_readers_one_writer, names_are_kept_once, names_are_appended, checksums);
     TCase *limit = tcase_create("limit");
     tcase_set_timeout(limit, 60);
     tcase_add_checked_fixture(limit, make_files, remove_folder);

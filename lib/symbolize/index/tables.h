@@ -17,6 +17,7 @@ struct uspi_symbol_answer {
     const char *name;        /* in the mapped file, or in the `names` that were passed */
     const char *source_file; /* the file that it was compiled from; NULL: not known */
     bool wins_ties;          /* replaces another strategy's name for the same start */
+    bool is_nearest;         /* no table of the file has a function that begins nearer to the address and holds it */
 };
 
 /* An implementation has it as its first member. It never changes once it is open, so any number of threads may read
@@ -40,6 +41,15 @@ struct uspi_tables {
      * is none or when it cannot be found faster than by gathering. NULL where that is never possible. An index also
      * finds a function of another strategy that holds the address: then that one is the answer. */
     bool (*nearest)(const struct uspi_tables *tables, usp_addr address, usp_addr *start);
+
+    /* Finds the symbol at an address without an index: *symbol is as from uspi_index_find, *named as `get` needs it. An
+     * index file has no symbol for this strategy where a function of another strategy is nearer. Returns false when it
+     * cannot find it: then the index is made. NULL where it never can. */
+    bool (*find_directly)(const struct uspi_tables *tables, usp_addr address, uint32_t *symbol,
+                          struct uspi_symbol_answer *named);
+
+    /* How many calls of `find_directly` cost less than the whole index, which makes look-ups faster. */
+    uint64_t direct_limit;
 
     /* Finds the key of a name (by_name.h), which is 0 when the tables do not have the name. Returns as gather does.
      * NULL: the key is a hash of the name. */

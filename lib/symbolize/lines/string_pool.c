@@ -76,8 +76,8 @@ static bool decode(const struct uspi_string_pool *pool, uint64_t group, unsigned
 /* The size of a buffer into which most strings fit. Longer strings need an allocation. */
 #define ON_STACK 1024
 
-int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
-                          const char **text) {
+int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, uspi_pool_keep keep,
+                          struct uspi_names *names, const char **text) {
     char small[ON_STACK], *buffer = small;
     size_t length;
     *text = NULL;
@@ -92,7 +92,7 @@ int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, 
         is_whole = decode(pool, group, in_group, buffer, wanted, &length);
     }
     const bool is_text = is_whole && length > 0;
-    if (is_text) *text = uspi_names_keep(names, buffer, length);
+    if (is_text) *text = keep(names, buffer, length);
     if (buffer != small) free(buffer);
     if (!is_text) return USP_ERROR_FORMAT;
     return *text != NULL ? USP_OK : USP_ERROR_NO_MEMORY;

@@ -24,10 +24,13 @@ struct uspi_string_pool {
 int uspi_string_pool_open(struct uspi_string_pool *pool, const uint8_t *bytes, uint64_t size,
                           const struct uspi_checked *checked);
 
-/* Finds a string, and keeps it in `names`. Returns USP_OK; USP_ERROR_FORMAT when no string has the number, or the bytes
+/* How a string is put into a set of names: uspi_names_keep or uspi_names_append. */
+typedef const char *(*uspi_pool_keep)(struct uspi_names *names, const char *bytes, size_t length);
+
+/* Finds a string, and puts it into `names`. Returns USP_OK; USP_ERROR_FORMAT when no string has the number, or the bytes
  * are damaged; USP_ERROR_NO_MEMORY. On failure, *text is NULL. */
-int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, struct uspi_names *names,
-                          const char **text);
+int uspi_string_pool_find(const struct uspi_string_pool *pool, uint64_t number, uspi_pool_keep keep,
+                          struct uspi_names *names, const char **text);
 
 /* Finds the number of a string; 0 when the pool does not have it, or the bytes are damaged. Returns USP_OK or
  * USP_ERROR_NO_MEMORY. */

@@ -87,6 +87,7 @@ static int read_header(struct uspi_index_file *index, const uint8_t *b, struct u
         return refuse(index, 0, USP_ERROR_FORMAT, "the header of the index is damaged", error);
     }
     if (uspi_le64(b + 16) != all.size) return refuse(index, 16, USP_ERROR_FORMAT, "the index is cut off", error);
+    index->from = all.from;
     index->flags = uspi_le32(b + 24);
     index->arch = uspi_le32(b + 28);
     index->variant = uspi_le32(b + 32);
@@ -105,12 +106,12 @@ static int read_header(struct uspi_index_file *index, const uint8_t *b, struct u
 }
 
 static const uint8_t *section(const struct uspi_index_file *index, enum uspi_index_section which) {
-    return index->checked.bytes + (size_t)(index->sections[which].from - uspi_file_bytes(index->file).from);
+    return index->checked.bytes + (size_t)(index->sections[which].from - index->from);
 }
 
 /* Returns how many bytes have checksums: those before the section of them. */
 static uint64_t covered_of(const struct uspi_index_file *index) {
-    return index->sections[USPI_INDEX_SUMS].from - uspi_file_bytes(index->file).from;
+    return index->sections[USPI_INDEX_SUMS].from - index->from;
 }
 
 /* Compares the number of checksums with that of the pages. */
@@ -254,27 +255,26 @@ void uspi_index_keep_texts(struct uspi_index_file *index) {
     index->keeps_texts = index->strings.count < SIZE_MAX / sizeof(char *);
 }
 
-/* Keeps a string. Without memory it is decoded again. */
-static void keep_text(struct uspi_index_file *index, uint64_t number, const char *text) {
+/* Returns the strings by number, or NULL: there is no room for them so far. */
+static _Atomic(const char *) *room_for_texts(struct uspi_index_file *index) {
     _Atomic(const char *) *kept = atomic_load_explicit(&index->kept, memory_order_acquire), *other = NULL;
-    if (kept == NULL) {
-        if (atomic_fetch_add_explicit(&index->decoded, 1, memory_order_relaxed) < DECODED_FIRST) return;
-        kept = calloc((size_t)index->strings.count + 1, sizeof *kept);
-        if (kept == NULL) return;
-        if (!atomic_compare_exchange_strong(&index->kept, &other, kept)) {
-            free(kept);
-            kept = other;
-        }
-    }
-    atomic_store_explicit(&kept[number], text, memory_order_release);
+    if (kept != NULL || !index->keeps_texts) return kept;
+    if (atomic_fetch_add_explicit(&index->decoded, 1, memory_order_relaxed) < DECODED_FIRST) return NULL;
+    kept = calloc((size_t)index->strings.count + 1, sizeof *kept);
+    if (kept == NULL || atomic_compare_exchange_strong(&index->kept, &other, kept)) return kept;
+    free(kept);
+    return other;
 }
 
 int uspi_index_decode_text(struct uspi_index_file *index, uint64_t number, struct uspi_names *names,
                            const char **text) {
     *text = NULL;
     if (number == 0 || number > index->strings.count) return USP_ERROR_FORMAT;
-    int status = uspi_string_pool_find(&index->strings, number, names, text);
-    if (status == USP_OK && index->keeps_texts) keep_text(index, number, *text);
+    _Atomic(const char *) *kept = room_for_texts(index);
+    /* A string with room of its own is decoded once, so it is not searched for in the set. */
+    int status =
+        uspi_string_pool_find(&index->strings, number, kept != NULL ? uspi_names_append : uspi_names_keep, names, text);
+    if (status == USP_OK && kept != NULL) atomic_store_explicit(&kept[number], *text, memory_order_release);
     return status;
 }
 
@@ -377,7 +377,9 @@ int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, stru
     return read_symbol(&cursor, symbol) ? USP_OK : USP_ERROR_FORMAT;
 }
 
-bool uspi_index_seek(const struct uspi_index_file *index, usp_addr address, struct uspi_index_cursor *cursor) {
+/* Moves the cursor to the first symbol of the last group that begins at or below an address. Returns false when there is
+ * none, or it is damaged. */
+static bool seek_group(const struct uspi_index_file *index, usp_addr address, struct uspi_index_cursor *cursor) {
     const struct symbols symbols = find_symbols(index);
     const uint8_t *groups = symbols.groups;
     uint64_t low = 0, high = (symbols.count + USPI_INDEX_SYMBOLS_GROUP - 1) / USPI_INDEX_SYMBOLS_GROUP;
@@ -389,8 +391,46 @@ bool uspi_index_seek(const struct uspi_index_file *index, usp_addr address, stru
         if (low <= middle) high = middle;
     }
     if (low == 0) return false;
-    *cursor = (struct uspi_index_cursor){.number = (low - 1) * USPI_INDEX_SYMBOLS_GROUP};
-    return true;
+    *cursor = (struct uspi_index_cursor){.number = (low - 1) * USPI_INDEX_SYMBOLS_GROUP, .count = symbols.count};
+    return begin_group(index, &symbols, cursor);
+}
+
+/* Reads a symbol's distance from the one before it, and its strategy, and moves *p past the symbol. Returns false when
+ * it is damaged. */
+static inline bool read_step(const uint8_t **p, const uint8_t *end, uint64_t *step, unsigned *strategy) {
+    /* Most symbols have at most 8 bytes, and one or two of them are the distance: these are read as one word. */
+    const uint64_t word = end - *p >= 8 ? uspi_le64(*p) : UINT64_MAX;
+    const uint64_t ends = ~word & UINT64_C(0x8080808080808080); /* a bit in the last byte of each number */
+    const uint64_t past_first = ends & (ends - 1), third = past_first & (past_first - 1);
+    if ((ends & 0x8080) != 0 && third != 0) {
+        const bool is_one_byte = (ends & 0x80) != 0;
+        *step = is_one_byte ? word & 0x7f : (word & 0x7f) | (word >> 1 & 0x3f80);
+        *strategy = (unsigned)(word >> (is_one_byte ? 8 : 16)) & 7;
+        *p += ((unsigned)__builtin_ctzll(third) >> 3) + 1;
+        return true;
+    }
+    if (!read_varint(p, end, step) || *p == end) return false;
+    /* The lowest bits of the size are the strategy. */
+    *strategy = **p & 7;
+    return skip_varint(p, end) && skip_varint(p, end);
+}
+
+bool uspi_index_last_function(const struct uspi_index_file *index, usp_addr address, struct uspi_index_cursor *cursor) {
+    struct uspi_index_cursor at;
+    bool is_found = false;
+    if (!seek_group(index, address, &at)) return false;
+    for (const uint8_t *p = at.rest; p < at.rest_end; at.rest = p, at.number++) {
+        uint64_t step;
+        unsigned strategy;
+        if (!read_step(&p, at.rest_end, &step, &strategy)) return false;
+        if (at.start + step > address) break;
+        if (strategy != USP_STRATEGY_NONE) {
+            *cursor = at;
+            is_found = true;
+        }
+        at.start += step;
+    }
+    return is_found;
 }
 
 /* Adds a symbol to its group. */

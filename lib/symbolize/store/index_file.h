@@ -46,6 +46,7 @@ struct uspi_index_file {
     struct uspi_map map;
     struct uspi_string_pool strings;
     struct uspi_bytes sections[USPI_INDEX_SECTIONS];
+    uint64_t from;                        /* offset of the index in its source */
     uint64_t blocks;                      /* number of blocks */
     _Atomic(struct uspi_block *) *opened; /* by number; NULL: not needed so far */
     usp_addr header;                      /* address of the image's first byte in the index */
@@ -139,9 +140,9 @@ uint64_t uspi_index_symbol_count(const struct uspi_index_file *index);
 int uspi_index_next_symbol(const struct uspi_index_file *index, struct uspi_index_cursor *cursor,
                            struct uspi_index_symbol *symbol);
 
-/* Moves the cursor to the first symbol of the last group that begins at or below an address. Returns false when there is
- * none, or it is damaged. */
-bool uspi_index_seek(const struct uspi_index_file *index, usp_addr address, struct uspi_index_cursor *cursor);
+/* Moves the cursor to the last function that begins at or below an address. Returns false when its group of symbols has
+ * none, or is damaged. */
+bool uspi_index_last_function(const struct uspi_index_file *index, usp_addr address, struct uspi_index_cursor *cursor);
 
 /* Finds symbol `number`. Returns USP_OK or USP_ERROR_FORMAT. */
 int uspi_index_symbol(const struct uspi_index_file *index, uint64_t number, struct uspi_index_symbol *symbol);

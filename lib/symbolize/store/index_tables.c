@@ -10,12 +10,18 @@ struct index_tables {
     struct uspi_index_file *index;
     uint32_t strategy;
     uint64_t moved;
+    usp_addr lowest; /* start of the first symbol */
 };
 
 /* In the number of a gathered symbol: the other bits are the number of its name. */
 #define IS_NAME (UINT32_C(1) << 31)
 
 enum { FUNCTION, OTHER_NAME };
+
+/* Returns the number of a symbol's name with IS_NAME, or the symbol's own. */
+static uint32_t number_of(uint64_t symbol, const struct uspi_index_symbol *of) {
+    return of->name != 0 && of->name < IS_NAME - 1 ? IS_NAME | (uint32_t)of->name : (uint32_t)symbol;
+}
 
 /* Gathers a symbol, which ends before `end`, and the end itself. */
 static int gather_symbol(struct uspi_gathering *gathering, const struct uspi_index_cursor *cursor,
@@ -90,25 +96,40 @@ static int gather_next(struct pass *pass, const struct uspi_index_symbol *symbol
 /* Finds the last function of any strategy that begins at or below an address, if it reaches past `end`, and moves the
  * cursor to it. Returns false when there is none, or it is damaged. */
 static bool find_holder(const struct index_tables *t, usp_addr address, usp_addr end, struct uspi_index_cursor *cursor,
-                        usp_addr *start) {
-    struct uspi_index_cursor at, before;
-    struct uspi_index_symbol symbol;
-    bool is_held = false;
-    if (!uspi_index_seek(t->index, address - t->moved, &at)) return false;
-    for (before = at; uspi_index_next_symbol(t->index, &at, &symbol) > 0; before = at) {
-        if (symbol.start > address - t->moved) return is_held;
-        if (symbol.strategy == USP_STRATEGY_NONE) continue;
-        *cursor = before;
-        *start = symbol.start + t->moved;
-        is_held = symbol.size >= end - *start;
-    }
-    return is_held && at.number == at.count;
+                        struct uspi_index_symbol *holder) {
+    struct uspi_index_cursor at;
+    if (!uspi_index_last_function(t->index, address - t->moved, cursor)) return false;
+    at = *cursor;
+    if (uspi_index_next_symbol(t->index, &at, holder) <= 0) return false;
+    holder->start += t->moved;
+    return holder->size >= end - holder->start;
 }
 
 static bool nearest(const struct uspi_tables *tables, usp_addr address, usp_addr *start) {
     struct uspi_index_cursor cursor;
-    return address != UINT64_MAX &&
-           find_holder((const struct index_tables *)tables, address, address + 1, &cursor, start);
+    struct uspi_index_symbol holder;
+    if (address == UINT64_MAX ||
+        !find_holder((const struct index_tables *)tables, address, address + 1, &cursor, &holder)) {
+        return false;
+    }
+    *start = holder.start;
+    return true;
+}
+
+/* No function that begins before the holder is the answer, and a function of another strategy is a better one. */
+static bool find_directly(const struct uspi_tables *tables, usp_addr address, uint32_t *number,
+                          struct uspi_symbol_answer *named) {
+    const struct index_tables *t = (const struct index_tables *)tables;
+    struct uspi_index_cursor cursor;
+    struct uspi_index_symbol holder;
+    if (address == UINT64_MAX || !find_holder(t, address, address + 1, &cursor, &holder)) return false;
+    /* The whole index leaves out symbols that are too far above its lowest start. */
+    if (address - t->lowest >= UINT32_MAX || cursor.number >= IS_NAME) return false;
+    *number = USPI_NO_SYMBOL;
+    if (holder.strategy != t->strategy) return true;
+    *number = number_of(cursor.number, &holder);
+    *named = (struct uspi_symbol_answer){.start = holder.start, .size = holder.size, .is_nearest = true};
+    return true;
 }
 
 /* Gathers for an excerpt of one window if a function begins with the window and reaches past it. No function that begins
@@ -118,17 +139,12 @@ static bool nearest(const struct uspi_tables *tables, usp_addr address, usp_addr
 static int gather_window(struct pass *pass) {
     struct uspi_gathering *gathering = pass->gathering;
     const struct index_tables *t = pass->tables;
-    struct uspi_index_cursor first = {0};
     struct uspi_index_symbol symbol;
-    usp_addr start;
     if (gathering->excerpt == NULL || gathering->excerpt->count != 1) return 0;
     const struct uspi_window *window = &gathering->excerpt->windows[0];
-    if (!find_holder(t, window->low, window->high, &pass->cursor, &start) || start != window->low ||
-        uspi_index_next_symbol(t->index, &first, &symbol) <= 0) {
-        return 0;
-    }
-    uspi_excerpt_pass(gathering->excerpt, symbol.start + t->moved);
-    int status = uspi_gather_boundary(gathering, start), got = 1;
+    if (!find_holder(t, window->low, window->high, &pass->cursor, &symbol) || symbol.start != window->low) return 0;
+    uspi_excerpt_pass(gathering->excerpt, t->lowest);
+    int status = uspi_gather_boundary(gathering, symbol.start), got = 1;
     while (status == USP_OK && got > 0) {
         got = uspi_index_next_symbol(t->index, &pass->cursor, &symbol);
         if (got > 0 && symbol.start + t->moved >= window->high) break;
@@ -195,7 +211,11 @@ static void close_tables(struct uspi_tables *tables) { free(tables); }
 
 int uspi_index_tables_open(struct uspi_index_file *index, uint32_t strategy, uint64_t moved,
                            struct uspi_tables **tables) {
-    if (uspi_index_symbol_count(index) == 0) return USP_ERROR_NOT_FOUND;
+    struct uspi_index_cursor cursor = {0};
+    struct uspi_index_symbol first;
+    const uint64_t count = uspi_index_symbol_count(index);
+    if (count == 0) return USP_ERROR_NOT_FOUND;
+    if (uspi_index_next_symbol(index, &cursor, &first) < 0) return USP_ERROR_FORMAT;
     struct index_tables *t = calloc(1, sizeof *t);
     if (t == NULL) return USP_ERROR_NO_MEMORY;
     t->contract = (struct uspi_tables){.gather = gather,
@@ -205,11 +225,14 @@ int uspi_index_tables_open(struct uspi_index_file *index, uint32_t strategy, uin
                                        .memory = sizeof *t,
                                        .skips = true,
                                        .nearest = nearest,
+                                       .find_directly = find_directly,
+                                       .direct_limit = count / 4,
                                        .find_key = find_key,
                                        .add_keys = add_keys};
     t->index = index;
     t->strategy = strategy;
     t->moved = moved;
+    t->lowest = first.start + moved;
     *tables = &t->contract;
     return USP_OK;
 }
