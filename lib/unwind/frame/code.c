@@ -15,7 +15,8 @@ static bool read_piece(struct uspi_code *code, usp_addr from, uint32_t to, uint3
 
 /* Fills the window from `at` on. Readable code can end at any page, and a reader gives all bytes or none. So a read
  * stops at the page's end, and the next one continues after it. Halving the size of a read that fails finds the end of
- * code that does not end at a page boundary (a core's segment, a buffer). */
+ * code that does not end at a page boundary (a core's segment, a buffer). Where the first byte cannot be read, as in a
+ * vdso without a file, one more read shows it. */
 static void fill(struct uspi_code *code, usp_addr at) {
     code->from = at;
     code->size = 0;
@@ -27,6 +28,8 @@ static void fill(struct uspi_code *code, usp_addr at) {
         if (n > want) n = want;
         if (read_piece(code, from, code->size, n)) {
             code->size += n;
+        } else if (code->size == 0 && want == USPI_CODE_WINDOW && !read_piece(code, from, 0, 1)) {
+            return;
         } else {
             want = n / 2;
         }
