@@ -985,6 +985,30 @@ START_TEST(test_short_dump) {
 }
 END_TEST
 
+/* A dump of which perf has used a small part: the rest is not read, and the next record is whole. The stack does not
+ * continue after such a dump. */
+START_TEST(test_unused_dump) {
+    if (!has_dumps()) return;
+    struct perf_file file = dump_file();
+    const usp_addr sp = usp_registers_sp(&interrupted.registers);
+    const size_t valid = (size_t)(interrupted.frames[6].cfa - sp) / 8 * 8;
+    put_dump(&file.records, interrupted.size, valid, 2);
+    put_dump(&file.records, interrupted.size, interrupted.size - 8, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 2);
+    ck_assert_uint_eq(r.info.unwound, 2);
+    ck_assert_uint_eq(r.info.short_dumps, 0);
+    const struct seen *part = &r.seen[0], *whole = &r.seen[1];
+    ck_assert_uint_ge(part->count, 6);
+    ck_assert_msg(part->count <= 8, "%u frames: bytes after the valid ones were read", part->count);
+    for (size_t i = 0; i < 6; i++) ck_assert_uint_eq(part->frames[i].pc, interrupted.frames[i].pc);
+    for (size_t i = 0; i < interrupted.stack.count; i++)
+        ck_assert_uint_eq(whole->frames[i].pc, interrupted.frames[i].pc);
+    free(r.seen);
+}
+END_TEST
+
 /* A thread of the kernel has no registers; a dump of size 0 has no valid size. */
 START_TEST(test_no_dump) {
     struct perf_file file = plain_file();
@@ -1022,6 +1046,6 @@ int main(void) {
     add_loop_tests(damage, 0, 3, test_refused);
     add_tests(damage, test_cut_anywhere, test_unfinished);
     TCase *dumps = tcase_create("dumps");
-    add_tests(dumps, test_dump, test_short_dump, test_no_dump);
+    add_tests(dumps, test_dump, test_short_dump, test_unused_dump, test_no_dump);
     return run_suite("recordings", layouts, times, maps, damage, dumps);
 }
