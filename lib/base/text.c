@@ -124,6 +124,16 @@ size_t uspi_utf8_decode(const char *bytes, size_t n, uint32_t *character) {
     return 0;
 }
 
+size_t uspi_utf8_whole(const char *bytes, size_t n) {
+    for (size_t back = 1; back < USPI_UTF8_MAX && back <= n; back++) {
+        const uint8_t byte = (uint8_t)bytes[n - back];
+        if ((byte & 0xc0) == 0x80) continue;
+        const size_t length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+        return length > back ? n - back : n;
+    }
+    return n;
+}
+
 size_t uspi_utf8_encode(uint32_t character, char bytes[USPI_UTF8_MAX]) {
     static const uint8_t firsts[] = {0x00, 0xc0, 0xe0, 0xf0}; /* the bits that tell how many bytes follow */
     size_t following = character < 0x80 ? 0 : character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;

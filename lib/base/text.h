@@ -72,6 +72,9 @@ void uspi_put_json_text(struct uspi_text *text, struct uspi_span span);
  * well-formed (RFC 3629: overlong forms, surrogates, characters above U+10FFFF). */
 size_t uspi_utf8_decode(const char *bytes, size_t n, uint32_t *character);
 
+/* Returns how many of n bytes remain without a UTF-8 character that their end cuts off. */
+size_t uspi_utf8_whole(const char *bytes, size_t n);
+
 /* Writes a character (at most U+10FFFF) as UTF-8 and returns its length in bytes. */
 #define USPI_UTF8_MAX 4
 size_t uspi_utf8_encode(uint32_t character, char bytes[USPI_UTF8_MAX]);

@@ -19,15 +19,12 @@ static size_t first_above(const struct uspi_crash_kit *kit, usp_addr address) {
     return i;
 }
 
-void uspi_crash_hide_home(char *path, size_t size) {
-    if (strncmp(path, "/Users/", 7) != 0 || strncmp(path + 7, "Shared/", 7) == 0) return;
-    const char *rest = strchr(path + 7, '/');
-    if (rest == NULL || rest == path + 7 || size < 12) return;
-    /* USER may be longer than the name. */
-    const size_t length = strnlen(rest, size - 12);
-    memmove(path + 11, rest, length);
-    memcpy(path + 7, "USER", 4);
-    path[11 + length] = '\0';
+/* Copies an image's path, and returns its length. On Linux it stays as it is: the file is found by it. */
+static size_t copy_path(char *to, size_t size, const char *path) {
+    if (uspi_os_kind() == USP_OS_DARWIN) return uspi_crash_hide_homes(to, size, path);
+    const size_t length = strlen(path);
+    if (length < size) memcpy(to, path, length + 1);
+    return length;
 }
 
 /* Sorts the images by address (shell sort): loaders that announce images do so in any order. */
@@ -47,15 +44,16 @@ static void sort_images(struct uspi_crash_kit *kit) {
 /* Adds an image at the end. */
 static int append_image(void *context, const struct usp_image *image) {
     struct uspi_crash_kit *kit = context;
-    const size_t length = strlen(image->path) + 1, at = kit->image_count, room = USPI_CRASH_PATHS - kit->paths_used;
-    if (at == USPI_CRASH_IMAGES || length + USPI_CRASH_HOME_GROWS > room) return USP_ERROR_FULL;
-    char *path = memcpy(kit->paths + kit->paths_used, image->path, length);
-    if (uspi_os_kind() == USP_OS_DARWIN) uspi_crash_hide_home(path, room);
+    const size_t at = kit->image_count, room = USPI_CRASH_PATHS - kit->paths_used;
+    char *path = kit->paths + kit->paths_used;
+    if (at == USPI_CRASH_IMAGES || room == 0) return USP_ERROR_FULL;
+    const size_t length = copy_path(path, room, image->path);
+    if (length >= room) return USP_ERROR_FULL;
     kit->images[at] = *image;
     kit->images[at].path = path;
     kit->has_tables[at] = false;
     kit->image_count++;
-    kit->paths_used += strlen(path) + 1;
+    kit->paths_used += length + 1;
     return USP_OK;
 }
 

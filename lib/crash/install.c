@@ -22,19 +22,13 @@ static bool are_valid(const struct usp_crash_options *o) {
            o->max_frames >= 16 && o->max_frames <= 65536 && o->timeout > 0 && o->timeout <= 60000000000;
 }
 
-static void copy_cut(char *to, size_t size, const char *from) {
-    const size_t length = strnlen(from, size - 1);
-    memcpy(to, from, length);
-    to[length] = '\0';
-}
-
 /* Where the system does not say which program this is, its list of images does. */
 static void find_program(struct uspi_crash_kit *kit) {
     uint32_t ticket;
     const struct usp_images *images = usp_images_acquire(&ticket);
     for (size_t i = 0; i < usp_images_count(images); i++) {
         const struct usp_image *image = usp_images_get(images, i);
-        if ((image->flags & USP_IMAGE_MAIN) != 0) copy_cut(kit->program, sizeof kit->program, image->path);
+        if ((image->flags & USP_IMAGE_MAIN) != 0) uspi_crash_copy_text(kit->program, sizeof kit->program, image->path);
     }
     usp_images_release(ticket);
 }
@@ -45,15 +39,15 @@ static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, 
     if (kit == NULL) return NULL;
     kit->size = size;
     kit->options = *options;
-    copy_cut(kit->directory, sizeof kit->directory, directory);
+    uspi_crash_copy_text(kit->directory, sizeof kit->directory, directory);
     kit->options.directory = kit->directory;
-    if (options->version != NULL) copy_cut(kit->version, sizeof kit->version, options->version);
+    if (options->version != NULL) uspi_crash_copy_text(kit->version, sizeof kit->version, options->version);
     kit->options.version = kit->version;
     kit->file.descriptor = -1;
     kit->started = uspi_os_wall_clock();
     uspi_crash_find_messages(&kit->messages);
     (void)uspi_os_run_describe(&kit->facts);
-    copy_cut(kit->program, sizeof kit->program, kit->facts.program);
+    uspi_crash_copy_text(kit->program, sizeof kit->program, kit->facts.program);
     if (kit->program[0] == '\0') find_program(kit);
     struct uspi_text text = uspi_text_in(kit->run, sizeof kit->run);
     uspi_put_hex(&text, kit->started, 16);
@@ -65,8 +59,8 @@ static struct uspi_crash_kit *make_kit(const struct usp_crash_options *options, 
 
 static void describe_run(const struct uspi_crash_kit *kit, struct uspi_crash_run_file *run) {
     memset(run, 0, sizeof *run);
-    copy_cut(run->name, sizeof run->name, kit->run);
-    copy_cut(run->version, sizeof run->version, kit->version);
+    uspi_crash_copy_text(run->name, sizeof run->name, kit->run);
+    uspi_crash_copy_text(run->version, sizeof run->version, kit->version);
     run->facts = kit->facts;
     run->started = kit->started;
     run->crashes = kit->crashes;

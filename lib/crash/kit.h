@@ -92,7 +92,8 @@ struct uspi_crash_kit {
     struct uspi_page_cache cache;
     struct uspi_cached_page pages[USPI_CRASH_PAGES];
     uint8_t page_bytes[USPI_CRASH_PAGES * USPI_CRASH_PAGE];
-    char callback_text[USP_CRASH_CALLBACK_SIZE];
+    char callback_text[USP_CRASH_CALLBACK_SIZE], note_text[USP_CRASH_CALLBACK_SIZE];
+    struct uspi_crash_exception thrown;          /* a copy that is whole */
     uint8_t tail[USP_CRASH_CALLBACK_SIZE + 256]; /* the records that replace the end of a report */
     struct usp_frame frames[];                   /* options.max_frames */
 };
@@ -113,10 +114,13 @@ int uspi_crash_find_images(struct uspi_crash_kit *kit, struct uspi_os_place *pla
 /* Returns the image that contains an address, or NULL. Searches for it if kit->adds_images. Async-signal-safe. */
 const struct usp_image *uspi_crash_image_at(struct uspi_crash_kit *kit, usp_addr address);
 
-/* Replaces the name in a home folder of macOS by USER (images.c), which may make the path longer. A path that then
- * exceeds `size` is cut. Async-signal-safe. */
-#define USPI_CRASH_HOME_GROWS 3u
-void uspi_crash_hide_home(char *path, size_t size);
+/* Copies a text, cut at a whole character, and fills the rest of `to` with zeros (texts.c). Async-signal-safe. */
+void uspi_crash_copy_text(char *to, size_t size, const char *from);
+
+/* Copies a text in which the names of home folders, below "/Users/" and "/home/" anywhere in it, read USER. It is cut at
+ * a whole character if it exceeds `size`. Returns the length that it has without being cut (texts.c).
+ * Async-signal-safe. */
+size_t uspi_crash_hide_homes(char *to, size_t size, const char *from);
 
 /* Empties the cache of what walks have read (walk.c). Async-signal-safe. */
 void uspi_crash_forget_pages(struct uspi_crash_kit *kit);

@@ -30,17 +30,20 @@ static uintptr_t read_word(uintptr_t at) {
     return uspi_os_read(NULL, at, &word, sizeof word) == USP_OK ? word : 0;
 }
 
-/* Copies a text up to its NUL, the first unreadable page, or size - 1 bytes. Returns its length. */
+/* Copies a text up to its NUL, the first unreadable page, or size - 1 bytes, cut at a whole character. Returns its
+ * length. */
 static size_t copy_text(uintptr_t from, char *to, size_t size) {
     size_t used = 0;
-    while (from != 0 && used < size - 1) {
+    bool is_whole = false;
+    while (from != 0 && !is_whole && used < size - 1) {
         const size_t left = size - 1 - used, in_page = PAGE - (from + used) % PAGE;
         const size_t n = left < in_page ? left : in_page;
         if (uspi_os_read(NULL, from + used, to + used, n) != USP_OK) break;
         const size_t length = strnlen(to + used, n);
         used += length;
-        if (length < n) break;
+        is_whole = length < n;
     }
+    if (!is_whole) used = uspi_utf8_whole(to, used);
     to[used] = '\0';
     return used;
 }

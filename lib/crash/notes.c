@@ -9,12 +9,6 @@
 /* How often a writer tries again while another one writes the same entry. */
 #define TRIES 1000u
 
-static void copy_cut(char *to, size_t size, const char *from) {
-    const size_t length = strnlen(from, size - 1);
-    memcpy(to, from, length);
-    memset(to + length, 0, size - length);
-}
-
 /* Makes the entry's version odd. Returns false while another writer, which may be the thread that this handler
  * interrupts, does not finish. */
 static bool begin_writing(_Atomic(uint32_t) *version) {
@@ -27,29 +21,31 @@ static bool begin_writing(_Atomic(uint32_t) *version) {
 
 static void end_writing(_Atomic(uint32_t) *version) { atomic_fetch_add(version, 1); }
 
-/* Returns the entry of a key, or the first unused one, or NULL. */
+/* Returns the entry of a key, which is cut, or the first unused one, or NULL. */
 static struct uspi_crash_value *find_value(struct uspi_crash_kit *kit, const char *key) {
     struct uspi_crash_value *unused = NULL;
     for (size_t i = 0; i < USPI_CRASH_VALUES; i++) {
         struct uspi_crash_value *value = &kit->values[i];
-        if (strncmp(value->key, key, sizeof value->key - 1) == 0) return value;
+        if (strcmp(value->key, key) == 0) return value;
         if (unused == NULL && value->key[0] == '\0') unused = value;
     }
     return unused;
 }
 
-int usp_crash_set(const char *key, const char *text) {
+int usp_crash_set(const char *given, const char *text) {
     struct uspi_crash_kit *kit = uspi_os_crash_context();
-    if (key == NULL || key[0] == '\0') return USP_ERROR_ARGUMENT;
+    char key[sizeof kit->values->key];
+    if (given == NULL || given[0] == '\0') return USP_ERROR_ARGUMENT;
     if (kit == NULL) return USP_ERROR_NOT_PREPARED;
+    uspi_crash_copy_text(key, sizeof key, given);
     for (unsigned i = 0; i < TRIES; i++) {
         struct uspi_crash_value *value = find_value(kit, key);
         if (value == NULL) return text != NULL ? USP_ERROR_FULL : USP_OK;
         if (!begin_writing(&value->version)) return USP_ERROR_BUSY;
         /* Another thread may have taken the entry for another key. */
-        const bool is_mine = value->key[0] == '\0' || strncmp(value->key, key, sizeof value->key - 1) == 0;
-        if (is_mine) copy_cut(value->key, sizeof value->key, text != NULL ? key : "");
-        if (is_mine) copy_cut(value->text, sizeof value->text, text != NULL ? text : "");
+        const bool is_mine = value->key[0] == '\0' || strcmp(value->key, key) == 0;
+        if (is_mine) uspi_crash_copy_text(value->key, sizeof value->key, text != NULL ? key : "");
+        if (is_mine) uspi_crash_copy_text(value->text, sizeof value->text, text != NULL ? text : "");
         end_writing(&value->version);
         if (is_mine) return USP_OK;
     }
@@ -63,7 +59,7 @@ int usp_crash_note(const char *text) {
     struct uspi_crash_crumb *crumb = &kit->crumbs[atomic_fetch_add(&kit->next_crumb, 1) % USPI_CRASH_CRUMBS];
     if (!begin_writing(&crumb->version)) return USP_ERROR_BUSY;
     crumb->time = uspi_os_wall_clock();
-    copy_cut(crumb->text, sizeof crumb->text, text);
+    uspi_crash_copy_text(crumb->text, sizeof crumb->text, text);
     end_writing(&crumb->version);
     return USP_OK;
 }
@@ -79,8 +75,8 @@ int usp_crash_set_exception(const char *kind, const char *text, const usp_addr *
     e->thread = self.id;
     e->total = kind != NULL ? count : 0;
     e->count = (uint32_t)(e->total < USPI_CRASH_FRAMES ? e->total : USPI_CRASH_FRAMES);
-    copy_cut(e->kind, sizeof e->kind, kind != NULL ? kind : "");
-    copy_cut(e->text, sizeof e->text, kind != NULL ? text : "");
+    uspi_crash_copy_text(e->kind, sizeof e->kind, kind != NULL ? kind : "");
+    uspi_crash_copy_text(e->text, sizeof e->text, kind != NULL ? text : "");
     for (uint32_t i = 0; i < e->count; i++) e->frames[i] = frames[i] & ~(usp_addr)uspi_host_signature_bits();
     end_writing(&e->version);
     return USP_OK;

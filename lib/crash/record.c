@@ -40,8 +40,10 @@ static int write_file(void *to, const void *bytes, size_t n) {
 
 /* ---- what the program has said ---- */
 
+/* Puts any text that a report has besides paths and names of threads. */
 static void put_note(struct uspi_crash_kit *kit, uint32_t kind, uint64_t time, const char *key, const char *text) {
-    const struct usp_snapshot_note note = {.kind = kind, .time = time, .key = key, .text = text};
+    const struct usp_snapshot_note note = {.kind = kind, .time = time, .key = key, .text = kit->note_text};
+    (void)uspi_crash_hide_homes(kit->note_text, sizeof kit->note_text, text);
     uspi_raw_put_note(&kit->sink, &note);
 }
 
@@ -75,11 +77,11 @@ static void put_notes(struct uspi_crash_kit *kit) {
     }
 }
 
-/* Puts the exception of the crashed thread. Another thread's has not ended the program. An entry that is being written is
- * that of another thread, or of a thread that crashed in doing so. */
+/* Puts the exception of the crashed thread. Another thread's has not ended the program. */
 static void put_exception(struct uspi_crash_kit *kit, uint64_t thread) {
-    const struct uspi_crash_exception *e = &kit->exception;
-    if (atomic_load(&e->version) % 2 != 0 || e->thread == 0 || e->thread != thread) return;
+    const struct uspi_crash_exception *e = &kit->thrown;
+    if (!copy_whole(&kit->exception.version, &kit->exception, &kit->thrown, sizeof kit->thrown)) return;
+    if (e->thread == 0 || e->thread != thread) return;
     put_note(kit, USP_NOTE_MESSAGE, 0, e->kind, e->text);
     if (e->count > 0) uspi_raw_put_exception(&kit->sink, e->thread, e->frames, e->count, e->total);
 }
@@ -99,13 +101,15 @@ static void find_images(struct uspi_crash_kit *kit, struct uspi_raw_crash *crash
 /* ---- threads ---- */
 
 static void put_process(struct uspi_crash_kit *kit, const struct uspi_os_crash *crash) {
+    const bool hides = uspi_os_kind() == USP_OS_DARWIN; /* as images do (images.c) */
+    if (hides) (void)uspi_crash_hide_homes(kit->note_text, sizeof kit->note_text, kit->program);
     const struct usp_snapshot_info info = {
         .arch = usp_arch_host(),
         .os = uspi_os_kind(),
         .pid = uspi_os_process_id(),
         .time = uspi_os_wall_clock(),
         .signal = crash->signal,
-        .program = kit->program,
+        .program = hides ? kit->note_text : kit->program,
     };
     uspi_raw_put_process(&kit->sink, &info, 0);
 }
@@ -238,7 +242,6 @@ void uspi_crash_record(void *context, const struct uspi_os_crash *crash, uint64_
     /* The first report's file was made beforehand. */
     if (kit->is_published || kit->written != 0) (void)uspi_crash_make_file(kit);
     kit->is_published = false;
-    if (uspi_os_kind() == USP_OS_DARWIN) uspi_crash_hide_home(kit->program, sizeof kit->program);
     uspi_raw_begin(&kit->sink, write_file, kit);
     put_process(kit, crash);
     uspi_raw_put_crash(&kit->sink, &what);
@@ -284,7 +287,8 @@ void uspi_crash_tell(void *context) {
     const uint64_t end = USPI_RAW_RECORD_HEADER + USPI_RAW_END_SIZE + USPI_RAW_CHECKSUM_SIZE;
     if (!kit->is_published || kit->options.callback == NULL) return;
     kit->options.callback(kit->options.context, kit->callback_text, sizeof kit->callback_text);
-    kit->callback_text[sizeof kit->callback_text - 1] = '\0';
+    if (kit->callback_text[sizeof kit->callback_text - 1] != '\0')
+        kit->callback_text[uspi_utf8_whole(kit->callback_text, sizeof kit->callback_text - 1)] = '\0';
     if (kit->callback_text[0] == '\0') return;
     kit->sink.write = write_tail;
     kit->sink.to = &tail;

@@ -397,6 +397,25 @@ static void crash_changing(void) {
     crash_segv();
 }
 
+static void write_home(void *context, char *text, size_t size) {
+    (void)context;
+    snprintf(text, size, "from /home/anna");
+}
+
+static void crash_homes(void) {
+    char text[121] = "";
+    memset(text, 'x', sizeof text - 1);
+    memcpy(text + 30, "\xc3\xa9", 3);
+    assert(usp_crash_set(text, "first") == USP_OK && usp_crash_set(text, "second") == USP_OK);
+    memset(text, 'x', sizeof text - 1);
+    memcpy(text + 118, "\xc3\xa9", 3);
+    assert(usp_crash_note(text) == USP_OK);
+    assert(usp_crash_set("file", "/home/anna/cart and \"/home/bo\"") == USP_OK);
+    assert(usp_crash_note("saves /Users/anna, /Users/Shared/x and /srv/home/anna/y") == USP_OK);
+    note_thrown("cannot open '/home/anna/cart'", 2);
+    crash_segv();
+}
+
 static void crash_noted(void) {
     char text[32];
     usp_crash_set("user", "anna");
@@ -848,6 +867,7 @@ static const struct way {
     {"deadlock", crash_deadlock, NULL, NULL},
     {"child", crash_child, NULL, NULL},
     {"noted", crash_noted, NULL, NULL},
+    {"homes", crash_homes, NULL, write_home},
     {"callback", crash_segv, NULL, write_text},
     {"callback-fault", crash_segv, NULL, fault_in_callback},
     {"callback-hang", crash_segv, NULL, hang_in_callback},

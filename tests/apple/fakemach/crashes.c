@@ -173,11 +173,12 @@ END_TEST
 
 /* An image that was loaded after the kit was installed is in the report; home folders are not. */
 START_TEST(test_late_image) {
-    static const char *const paths[][2] = {{"/Users/somebody/lib/late.dylib", "/Users/USER/lib/late.dylib"},
-                                           {"/Users/bo/lib/late.dylib", "/Users/USER/lib/late.dylib"},
-                                           {"/Users/USER/late.dylib", "/Users/USER/late.dylib"},
-                                           {"/Users/Shared/late.dylib", "/Users/Shared/late.dylib"},
-                                           {"/Users/late.dylib", "/Users/late.dylib"}};
+    static const char *const paths[][2] = {
+        {"/Users/somebody/lib/late.dylib", "/Users/USER/lib/late.dylib"},
+        {"/Users/bo/lib/late.dylib", "/Users/USER/lib/late.dylib"},
+        {"/Users/USER/late.dylib", "/Users/USER/late.dylib"},
+        {"/Users/Shared/late.dylib", "/Users/Shared/late.dylib"},
+        {"/System/Volumes/Data/Users/bo/late.dylib", "/System/Volumes/Data/Users/USER/late.dylib"}};
     const struct fake_image late = fake.images[1];
     fake_unload(1);
     install();
@@ -254,6 +255,39 @@ static void tell(void *told, char *text, size_t size) {
     (void)told;
     snprintf(text, size, "from the callback");
 }
+
+static void tell_home(void *told, char *text, size_t size) {
+    (void)told;
+    snprintf(text, size, "in \"/Users/anna\", /Users/Shared and /home/bo");
+}
+
+/* No text of a report has the name of a home folder. A text that is cut ends with a whole character. */
+START_TEST(test_home_folders) {
+    char cut[224 + 1];
+    if (sizeof(void *) != 8) return;
+    ck_assert_int_eq(install_with(tell_home), USP_OK);
+    memset(cut, 'x', sizeof cut - 1);
+    strcpy(cut + 222, "\xc3\xa9");
+    make_speaker(5, 64);
+    strcpy((char *)speaker + 1200, "Fatal error: /Users/anna/Cart.swift");
+    interrupt(&context, &fake.threads[CALLER]);
+    ck_assert_int_eq(usp_crash_set("cart", "/Users/anna/cart and /Users/bo"), USP_OK);
+    ck_assert_int_eq(usp_crash_set("cut", cut), USP_OK);
+    ck_assert_int_eq(usp_crash_note("file:///Users/anna/x"), USP_OK);
+    ck_assert_int_eq(usp_crash_set_exception("NSException", "no file '/Users/anna'", NULL, 0), USP_OK);
+    ck_assert(crash(TRAP, 1, 0x10));
+    struct usp_snapshot *s = open_report();
+    cut[222] = '\0';
+    ck_assert(has_note(s, USP_NOTE_VALUE, "cart", "/Users/USER/cart and /Users/USER"));
+    ck_assert(has_note(s, USP_NOTE_VALUE, "cut", cut));
+    ck_assert(has_note(s, USP_NOTE_BREADCRUMB, "", "file:///Users/USER/x"));
+    ck_assert(has_note(s, USP_NOTE_MESSAGE, "NSException", "no file '/Users/USER'"));
+    ck_assert(
+        has_note(s, USP_NOTE_MESSAGE, "libswiftCore.dylib", "Fatal error: /Users/USER/Cart.swift\nCart.swift:31"));
+    ck_assert(has_note(s, USP_NOTE_CALLBACK, "", "in \"/Users/USER\", /Users/Shared and /home/USER"));
+    usp_snapshot_free(s);
+}
+END_TEST
 
 START_TEST(test_callback) {
     ck_assert_int_eq(install_with(tell), USP_OK);
@@ -565,10 +599,10 @@ END_TEST
 TCase *case_of_crashes(void) {
     TCase *tests = tcase_create("crashes");
     tcase_add_checked_fixture(tests, start_crash, stop_crash);
-    add_tests(tests, test_report, test_apple_forms, test_callback, test_callback_that_hangs, test_blocked_alarm,
-              test_sent_signal, test_earlier_handler, test_later_handler, test_crash_in_earlier_handler,
-              test_ignored_signal, test_install_and_uninstall, test_install_fails, test_thread_that_cannot_be_stopped,
-              test_slow_kernel);
+    add_tests(tests, test_report, test_apple_forms, test_callback, test_home_folders, test_callback_that_hangs,
+              test_blocked_alarm, test_sent_signal, test_earlier_handler, test_later_handler,
+              test_crash_in_earlier_handler, test_ignored_signal, test_install_and_uninstall, test_install_fails,
+              test_thread_that_cannot_be_stopped, test_slow_kernel);
     add_loop_tests(tests, 0, ELEMENTS(crash_signals), test_each_signal_ends_the_process);
     add_loop_tests(tests, 0, 11, test_each_call_fails);
     add_loop_tests(tests, 0, 3, test_handler_that_has_left);
