@@ -65,12 +65,10 @@ static bool read_text(int folder, const char *path, char *text, size_t size) {
     return used > 0;
 }
 
-/* Returns the last number of a line of /proc/PID/status: of "NSpid", the id in the process's own pid namespace. */
-static uint64_t last_number(const char *status, const char *key) {
-    const char *line = strstr(status, key);
-    if (line == NULL) return 0;
+/* Returns the last number of a line: of "NSpid", the id in the process's own pid namespace. */
+static uint64_t last_number(const char *line) {
     uint64_t number = 0;
-    for (line += strlen(key); *line != '\n' && *line != '\0'; line++) {
+    for (; *line != '\n' && *line != '\0'; line++) {
         if (*line >= '0' && *line <= '9') {
             number = number * 10 + (uint64_t)(*line - '0');
         } else if (line[1] >= '0' && line[1] <= '9') {
@@ -80,18 +78,33 @@ static uint64_t last_number(const char *status, const char *key) {
     return number;
 }
 
-/* Whether the kernel is writing the core of a process (Linux 4.15). A process id that was given by mistake belongs to
- * another process, whose memory must not be taken for this one's. */
-static bool is_dumping(int process) {
-    char status[8192];
-    return read_text(process, "status", status, sizeof status) && last_number(status, "\nCoreDumping:") == 1;
+/* Returns the last number of the line of /proc/PID/status that begins with a key; 0: there is none. Another line may be
+ * long: a process can have 65,536 groups. */
+static uint64_t read_status(int folder, const char *path, const char *key) {
+    const int file = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    FILE *status = file >= 0 ? fdopen(file, "r") : NULL;
+    char *line = NULL;
+    size_t size = 0;
+    uint64_t number = 0;
+    if (status == NULL && file >= 0) close(file);
+    while (status != NULL && getline(&line, &size, status) >= 0) {
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        number = last_number(line + strlen(key));
+        break;
+    }
+    free(line);
+    if (status != NULL) fclose(status);
+    return number;
 }
 
+/* Whether the kernel is writing the core of a process (Linux 4.15). A process id that was given by mistake belongs to
+ * another process, whose memory must not be taken for this one's. */
+static bool is_dumping(int process) { return read_status(process, "status", "CoreDumping:") == 1; }
+
 static void add_name(struct process *p, int folder, const char *thread) {
-    char path[300], status[8192], name[64];
+    char path[300], name[64];
     snprintf(path, sizeof path, "%s/status", thread);
-    if (!read_text(folder, path, status, sizeof status)) return;
-    const uint64_t id = last_number(status, "\nNSpid:");
+    const uint64_t id = read_status(folder, path, "NSpid:");
     snprintf(path, sizeof path, "%s/comm", thread);
     if (id == 0 || !read_text(folder, path, name, sizeof name)) return;
     name[strcspn(name, "\n")] = '\0';

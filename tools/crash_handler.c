@@ -121,12 +121,12 @@ static int open_directory(const char *path) {
 }
 
 /* Writes a report, and deletes the oldest ones. The name is like those of the crash kit: when, and which process. */
-static int publish(const struct crash_handling *handling, int folder, const struct crash_report *report) {
+static int publish(const struct crash_handling *handling, const struct crash_report *report) {
     char name[64], path[64];
     struct output output;
     snprintf(name, sizeof name, "%016" PRIx64 "-%" PRId64 "-1.raw", handling->time, handling->pid);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", folder);
-    const int again = fcntl(folder, F_DUPFD_CLOEXEC, 3);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", handling->folder);
+    const int again = fcntl(handling->folder, F_DUPFD_CLOEXEC, 3);
     if (again < 0 || !output_open_in(&output, again, name, name, OUTPUT_NEW, NULL)) return EXIT_FAILED;
     const bool is_written = fwrite(report->bytes, 1, report->size, output.file) == report->size;
     if (!output_close(&output, is_written) || !is_written) return EXIT_FAILED;
@@ -144,18 +144,18 @@ static void let_signals_in(void) {
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int handle(const struct crash_handling *handling) {
+static int handle(struct crash_handling *handling) {
     struct crash_report report;
     let_signals_in();
     /* Ends this process in any case. The kernel then goes on without it. */
     alarm((unsigned)handling->timeout + 5);
-    const int folder = open_directory(handling->directory);
-    if (folder < 0) return EXIT_NO_TARGET;
+    handling->folder = open_directory(handling->directory);
+    if (handling->folder < 0) return EXIT_NO_TARGET;
     const bool has_stacks = crash_report_read(handling, &report);
-    int result = report.size > 0 ? publish(handling, folder, &report) : EXIT_FAILED;
+    int result = report.size > 0 ? publish(handling, &report) : EXIT_FAILED;
     if (result == EXIT_ALL_WELL && !has_stacks) result = EXIT_INCOMPLETE;
     free(report.bytes);
-    close(folder);
+    close(handling->folder);
     return result;
 }
 

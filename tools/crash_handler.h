@@ -9,6 +9,7 @@
 
 struct crash_handling {
     const char *directory;
+    int folder;          /* the directory, opened; the child does not keep it */
     const char *sysroot; /* NULL: not given */
     uint64_t max_reports, max_bytes;
     uint64_t timeout; /* in seconds */

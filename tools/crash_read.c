@@ -59,6 +59,7 @@ static pid_t start_child(const struct crash_handling *handling, int report[2]) {
     limit_child(handling);
     if (getppid() != parent) _exit(EXIT_FAILED);
     close(report[0]);
+    close(handling->folder);
     _exit(crash_core_write(handling, report[1]));
 }
 

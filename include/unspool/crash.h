@@ -50,7 +50,8 @@ USP_API void usp_crash_options_init(struct usp_crash_options *options);
  *
  * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_BUSY when it is installed, USP_ERROR_NO_MEMORY, USP_ERROR_PERMISSION,
  * USP_ERROR_NOT_FOUND (no such folder), USP_ERROR_SYSTEM, USP_ERROR_UNSUPPORTED, or a failure of usp_prepare. In a child
- * of fork nothing is recorded before the child calls it again. Not async-signal-safe: it allocates and writes files. */
+ * of fork nothing is recorded before the child calls it again. Thread-safe: of calls at once, one installs the kit. Not
+ * async-signal-safe: it allocates and writes files. */
 USP_API int usp_crash_install(const struct usp_crash_options *options);
 
 /* Ends recording, marks this run as ended, and restores the earlier handlers where ours are still in place. The same

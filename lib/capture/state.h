@@ -98,6 +98,8 @@ struct uspi_capture_state {
     struct uspi_known_roots roots;  /* usp_shutdown forgets them */
 
     struct uspi_default_object defaults[USPI_DEFAULTS]; /* usp_shutdown frees them */
+
+    struct uspi_lock crash_kit; /* held while the crash kit is being installed (lib/crash/install.c) */
 };
 
 extern struct uspi_capture_state uspi_capture_state;

@@ -229,7 +229,13 @@ static int read_headers(struct stream *s, struct uspi_error *error) {
     const bool is_wide = h[4] == 2;
     const uint64_t offset = is_wide ? uspi_le64(h + 32) : uspi_le32(h + 28);
     const uint64_t size = uspi_le16(h + (is_wide ? 54 : 42)), count = uspi_le16(h + (is_wide ? 56 : 44));
-    return read_beginning(s, offset > BEGINNING_MAX ? UINT64_MAX : offset + size * count, error);
+    if (offset > BEGINNING_MAX) return read_beginning(s, UINT64_MAX, error);
+    if (count != USPI_PN_XNUM || size < (is_wide ? 56 : 32)) return read_beginning(s, offset + size * count, error);
+    /* There are more; the first one says where the notes begin, which follow the last one. */
+    status = read_beginning(s, offset + size, error);
+    if (status != USP_OK || s->kept[0].end < offset + size) return status;
+    h = s->kept[0].bytes + offset;
+    return read_beginning(s, is_wide ? uspi_le64(h + 8) : uspi_le32(h + 4), error);
 }
 
 /* Reads the notes, and finds out how large the core is. */

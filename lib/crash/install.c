@@ -114,25 +114,33 @@ static int begin_run(struct uspi_crash_kit *kit) {
     return status;
 }
 
-int usp_crash_install(const struct usp_crash_options *options) {
-    struct usp_crash_options completed;
+static int install_kit(const struct usp_crash_options *completed) {
     char directory[USPI_CRASH_PATH];
-    usp_crash_options_init(&completed);
-    if (options == NULL || !USPI_COMPLETE(&completed, options) || !are_valid(&completed)) return USP_ERROR_ARGUMENT;
     if (uspi_os_crash_context() != NULL) return USP_ERROR_BUSY;
     /* On Linux images and unwind tables are found at the crash. */
     int status = uspi_os_kind() == USP_OS_LINUX ? uspi_capture_prepare_stops() : uspi_capture_prepare();
     /* The program may change its working folder. */
-    if (status == USP_OK) status = uspi_os_absolute_path(completed.directory, directory, sizeof directory);
+    if (status == USP_OK) status = uspi_os_absolute_path(completed->directory, directory, sizeof directory);
     if (status == USP_OK) status = uspi_os_make_folder(directory);
     if (status != USP_OK) return status;
-    struct uspi_crash_kit *kit = make_kit(&completed, directory);
+    struct uspi_crash_kit *kit = make_kit(completed, directory);
     if (kit == NULL) return USP_ERROR_NO_MEMORY;
     status = begin_run(kit);
     if (status == USP_OK) return USP_OK;
     if (kit->open_path[0] != '\0') (void)uspi_os_remove_file(kit->open_path);
     uspi_os_kept_file_close(&kit->file);
     uspi_os_unreserve(kit, kit->size);
+    return status;
+}
+
+int usp_crash_install(const struct usp_crash_options *options) {
+    struct usp_crash_options completed;
+    usp_crash_options_init(&completed);
+    if (options == NULL || !USPI_COMPLETE(&completed, options) || !are_valid(&completed)) return USP_ERROR_ARGUMENT;
+    /* A run of this process that another thread begins would be taken for an earlier one. */
+    (void)uspi_lock_take(&uspi_capture_state.crash_kit);
+    const int status = install_kit(&completed);
+    uspi_lock_give(&uspi_capture_state.crash_kit);
     return status;
 }
 

@@ -24,9 +24,7 @@
 #define SECTION_32 40
 #define SECTION_64 64
 
-/* Values for counts that do not fit into the header; these are in section header 0 (gABI: e_phnum, e_shnum,
- * e_shstrndx). */
-#define PN_XNUM    0xffff
+/* The value for a number that does not fit into the header; it is in section header 0 (gABI: e_shstrndx). */
 #define SHN_XINDEX 0xffff
 
 /* The maximum size of an image's program headers in bytes: the kernel loads no program with more (Linux
@@ -114,9 +112,21 @@ static int read_section(const struct uspi_elf *elf, uint64_t offset, struct uspi
     return USP_OK;
 }
 
+/* Returns the number of program headers of a core whose section header 0 is missing: the kernel writes it last, so a
+ * pipe's reader does not have it, nor a core that is cut off. Its notes follow its program headers, and come first
+ * (Linux fs/binfmt_elf.c, elf_core_dump). 0: not known. */
+static uint64_t count_in_core(const struct uspi_elf *elf) {
+    struct uspi_elf_segment first;
+    if (elf->type != USPI_ET_CORE || elf->segment_size == 0 || uspi_elf_segment(elf, 0, &first, NULL) != USP_OK)
+        return 0;
+    if (first.type != USPI_PT_NOTE || first.offset < elf->segment_offset) return 0;
+    const uint64_t size = first.offset - elf->segment_offset;
+    return size % elf->segment_size == 0 ? size / elf->segment_size : 0;
+}
+
 /* Reads counts that do not fit into the ELF header from section header 0. */
 static int resolve_counts(struct uspi_elf *elf, struct uspi_error *error) {
-    bool segments = elf->segment_count == PN_XNUM;
+    bool segments = elf->segment_count == USPI_PN_XNUM;
     bool sections = elf->section_offset != 0 && elf->section_count == 0;
     bool names = elf->name_section == SHN_XINDEX;
     if (!segments && !sections && !names) return USP_OK;
@@ -129,7 +139,9 @@ static int resolve_counts(struct uspi_elf *elf, struct uspi_error *error) {
     if (status != USP_OK) {
         /* Go on without sections if only they are lost; without the program headers nothing works. */
         elf->section_count = elf->name_section = 0;
-        return segments ? status : USP_OK;
+        const uint64_t count = segments ? count_in_core(elf) : 0;
+        if (count > 0) elf->segment_count = count;
+        return segments && count == 0 ? status : USP_OK;
     }
     if (segments) elf->segment_count = first.info;
     if (sections) elf->section_count = first.size;

@@ -9,6 +9,9 @@
 
 #include "lib/object/bytes.h"
 
+/* The number of program headers in the header of a file that has more: then section header 0 has it (gABI: e_phnum). */
+#define USPI_PN_XNUM 0xffff
+
 enum uspi_elf_type { USPI_ET_REL = 1, USPI_ET_EXEC = 2, USPI_ET_DYN = 3, USPI_ET_CORE = 4 };
 enum uspi_elf_segment_type {
     USPI_PT_LOAD = 1,
@@ -32,7 +35,7 @@ struct uspi_elf {
     uint64_t entry;          /* entry point, as linked */
     uint64_t segment_offset; /* of the program headers */
     uint64_t section_offset; /* of the section headers; 0: none */
-    uint64_t segment_count;  /* with PN_XNUM resolved */
+    uint64_t segment_count;  /* with USPI_PN_XNUM resolved */
     uint64_t section_count;  /* with SHN_XINDEX resolved; 0 in memory, where section headers are not loaded */
     uint64_t name_section;   /* index of the section with the section names; 0: none */
     uint16_t segment_size;   /* size of a program header in bytes */

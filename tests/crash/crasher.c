@@ -416,6 +416,36 @@ static void crash_homes(void) {
     crash_segv();
 }
 
+/* Threads install the kit at once: one of them does. */
+#define AT_ONCE 4
+static pthread_barrier_t installing;
+static _Atomic(unsigned) installed;
+
+static void *install_at_once(void *unused) {
+    struct usp_crash_options options;
+    usp_crash_options_init(&options);
+    options.directory = directory;
+    options.timeout = 20000000000;
+    pthread_barrier_wait(&installing);
+    const int status = usp_crash_install(&options);
+    if (status == USP_OK) atomic_fetch_add(&installed, 1);
+    assert(status == USP_OK || status == USP_ERROR_BUSY);
+    return unused;
+}
+
+static void crash_installed_at_once(void) {
+    pthread_t threads[AT_ONCE];
+    pthread_barrier_init(&installing, NULL, AT_ONCE);
+    for (unsigned round = 1; round <= 400; round++) {
+        usp_crash_uninstall();
+        for (unsigned i = 0; i < AT_ONCE; i++)
+            assert(pthread_create(&threads[i], NULL, install_at_once, NULL) == 0);
+        for (unsigned i = 0; i < AT_ONCE; i++) assert(pthread_join(threads[i], NULL) == 0);
+        assert(atomic_load(&installed) == round);
+    }
+    crash_segv();
+}
+
 static void crash_noted(void) {
     char text[32];
     usp_crash_set("user", "anna");
@@ -868,6 +898,7 @@ static const struct way {
     {"child", crash_child, NULL, NULL},
     {"noted", crash_noted, NULL, NULL},
     {"homes", crash_homes, NULL, write_home},
+    {"installed-at-once", crash_installed_at_once, NULL, NULL},
     {"callback", crash_segv, NULL, write_text},
     {"callback-fault", crash_segv, NULL, fault_in_callback},
     {"callback-hang", crash_segv, NULL, hang_in_callback},

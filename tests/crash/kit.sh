@@ -277,6 +277,13 @@ ends 139 "$crasher" meanwhile "$reports"
 reported 1
 [[ $("$crasher" --notes "$reports") == '3 =from the callback' ]] || fail "the report is not whole"
 
+# Threads that install the kit at once: one run, one report, and no file of the others.
+way=installed-at-once
+rm -rf "$reports"
+ends 139 "$crasher" installed-at-once "$reports"
+reported 1
+[[ $(find "$reports" -name '*.open') == '' ]] || fail "an unfinished report is left: $(ls "$reports")"
+
 # Where the kit cannot be installed, it leaves no run.
 way=refused
 rm -rf "$reports"

@@ -92,6 +92,16 @@ run 0 stack --no-lines "$report"
 [[ $(grep -c '^Thread' out) -eq 301 ]] || fail "not 301 threads: $(grep -c '^Thread' out)"
 diff expected out >difference || fail "many threads: the report is not as the core: $(head -n 20 difference)"
 
+# ---- more program headers than the ELF header can count
+crash ./crashes null
+run 0 stack --no-lines core
+cp out expected
+python3 "$top/tests/tool/notes_first.py" core core.many 70000
+mv core.many core
+handle 0
+run 0 stack --no-lines "$report"
+diff expected out >difference || fail "many mappings: the report is not as the core: $(head -n 20 difference)"
+
 # ---- files
 [[ $(stat -c %a "$folder") == 700 ]] || fail "the folder's mode is $(stat -c %a "$folder")"
 for file in "$folder"/*; do
@@ -211,7 +221,12 @@ END
   gdb -nx -batch -p "$waits" -ex "gcore waits.gdb" >gdb.out 2>&1 </dev/null || :
   [[ -s waits.gdb ]] || fail "gdb writes no core: $(cat gdb.out)"
   python3 "$top/tests/tool/notes_first.py" waits.gdb waits.core
-  { grep -v CoreDumping "/proc/$waits/status"; printf 'CoreDumping:\t1\n'; } >waits.status
+  # A process can have many groups, in a line before those that are read.
+  {
+    printf 'Groups:\t%s \n' "$(seq -s ' ' 4294900000 4294902000)"
+    grep -v -e CoreDumping -e Groups "/proc/$waits/status"
+    printf 'CoreDumping:\t1\n'
+  } >waits.status
   rm -rf "$folder"
   input() { head -c 16384 waits.core; }
   STATUS=$work/waits.status LD_PRELOAD=$hostile handle 0 "$waits" 11
@@ -278,6 +293,8 @@ if [[ $(id -u) -eq 0 ]]; then
     'CapEff:\t0000000000000000' 'NoNewPrivs:\t1'; do
     [[ $status == *$'\n'"$(printf '%b' "$line")"* ]] || fail "the child's status lacks $line: $status"
   done
+  # It does not keep the folder, which it could read by that.
+  ! find "/proc/${child%% *}/fd" -lname "$folder" | grep . >&2 || fail "the child has the folder of the reports"
   # Other processes of "nobody" cannot trace it. The dumpable flag is set after the user.
   for ((i = 0; i < 500; i++)); do
     [[ $(stat -c %u "/proc/${child%% *}/environ") -ne 0 ]] || break
