@@ -175,25 +175,55 @@ static NSUncaughtExceptionHandler *replace_earlier(NSUncaughtExceptionHandler *h
     return __atomic_exchange_n(&earlier_handler, handler, __ATOMIC_SEQ_CST);
 }
 
-/* Returns the name and the reason in one text, or the name alone. */
-static NSString *describe(NSException *exception) {
-    NSString *reason = nil;
+/* Puts a character at the end of a text, which has room for it. Returns the text's length. */
+static size_t put_character(char *text, size_t used, uint32_t c) {
+    const unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const unsigned char firsts[] = {0, 0xc0, 0xe0, 0xf0};
+    text[used++] = (char)(firsts[more] | c >> 6 * more);
+    for (unsigned i = more; i-- > 0;) text[used++] = (char)(0x80 | (c >> 6 * i & 0x3f));
+    return used;
+}
+
+#define TEXT_MAX 1024u /* as many bytes as usp_crash_set_exception keeps */
+
+/* Puts a string at the end of a text, as UTF-8, and returns the text's length. Foundation has no UTF-8 for a string with
+ * half of a surrogate pair, which becomes U+FFFD. */
+static size_t put_string(char text[TEXT_MAX], size_t used, NSString *string) {
+    unichar units[TEXT_MAX];
+    size_t count = (size_t)[string length];
+    if (count > TEXT_MAX) count = TEXT_MAX;
+    if (count > 0) [string getCharacters:units range:NSMakeRange(0, count)];
+    for (size_t i = 0; i < count && used + 4 < TEXT_MAX; i++) {
+        uint32_t c = units[i];
+        const BOOL is_pair = c >> 10 == 0x36 && i + 1 < count && units[i + 1] >> 10 == 0x37;
+        if (is_pair) c = 0x10000 + ((c & 0x3ff) << 10) + (units[++i] & 0x3ffu);
+        used = put_character(text, used, c >> 11 == 0x1b || c == 0 ? 0xfffd : c);
+    }
+    text[used] = '\0';
+    return used;
+}
+
+/* Copies the name and the reason, or the name alone; of an object that is not an NSException, its description. */
+static void describe(NSException *exception, BOOL is_exception, char text[TEXT_MAX]) {
+    text[0] = '\0';
     @try {
-        reason = [exception reason];
+        const size_t used = put_string(text, 0, is_exception ? [exception name] : [exception description]);
+        NSString *reason = is_exception ? [exception reason] : nil;
+        if (reason != nil) (void)put_string(text, put_string(text, used, @": "), reason);
     } @catch (...) {}
-    return reason != nil ? [NSString stringWithFormat:@"%@: %@", [exception name], reason] : [exception name];
 }
 
 /* Apple's addresses are numbers, GNUstep's are pointers. */
 static size_t take_frames(NSException *exception, usp_addr frames[FRAMES_MAX]) {
-    NSArray *addresses = [exception callStackReturnAddresses];
-    size_t count = (size_t)[addresses count];
-    if (count > FRAMES_MAX) count = FRAMES_MAX;
-    for (size_t i = 0; i < count; i++) {
-        id address = [addresses objectAtIndex:i];
-        frames[i] = [address isKindOfClass:[NSNumber class]] ? (usp_addr)[address unsignedLongLongValue]
-                                                             : (usp_addr)(uintptr_t)[address pointerValue];
-    }
+    size_t count = 0;
+    @try {
+        NSArray *addresses = [exception callStackReturnAddresses];
+        for (; count < FRAMES_MAX && count < (size_t)[addresses count]; count++) {
+            id address = [addresses objectAtIndex:count];
+            frames[count] = [address isKindOfClass:[NSNumber class]] ? (usp_addr)[address unsignedLongLongValue]
+                                                                     : (usp_addr)(uintptr_t)[address pointerValue];
+        }
+    } @catch (...) {}
     return count;
 }
 
@@ -201,13 +231,12 @@ static size_t take_frames(NSException *exception, usp_addr frames[FRAMES_MAX]) {
 static void note_exception(NSException *exception) {
     USPI_POOL_BEGIN
     usp_addr frames[FRAMES_MAX];
+    char text[TEXT_MAX];
+    const BOOL is_exception = [exception isKindOfClass:[NSException class]];
     /* Its methods may be the program's. An exception that they throw would lead here again. */
-    @try {
-        const BOOL is_exception = [exception isKindOfClass:[NSException class]];
-        NSString *text = is_exception ? describe(exception) : [exception description];
-        const size_t count = is_exception ? take_frames(exception, frames) : 0;
-        (void)usp_crash_set_exception("NSException", text != nil ? [text UTF8String] : "", frames, count);
-    } @catch (...) {}
+    describe(exception, is_exception, text);
+    const size_t count = is_exception ? take_frames(exception, frames) : 0;
+    (void)usp_crash_set_exception("NSException", text, frames, count);
     USPI_POOL_END
     /* Taken, so that a handler that calls ours is not called in a circle. */
     NSUncaughtExceptionHandler *earlier = replace_earlier(NULL);

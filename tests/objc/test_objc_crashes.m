@@ -201,6 +201,33 @@ static void throw_without_reason(void) {
     [[[[USPTestException alloc] initWithName:@"BareException" reason:nil userInfo:nil] autorelease] raise];
 }
 
+/* Foundation's own strings and exceptions do not keep such a text in each version. */
+@interface USPHalfString : NSString
+@end
+@implementation USPHalfString
+- (NSUInteger)length {
+    return 5;
+}
+- (unichar)characterAtIndex:(NSUInteger)i {
+    static const unichar units[] = {'a', 0xd83d, 0xe9, 0xd83d, 0xde00};
+    return units[i];
+}
+@end
+
+@interface USPKeepingException : NSException
+@end
+@implementation USPKeepingException
+- (NSString *)reason {
+    return [[[USPHalfString alloc] init] autorelease];
+}
+@end
+
+/* Half of a surrogate pair is not a character; the rest of the text and the stack stay. */
+static void throw_half_a_pair(void) {
+    begin_throwing();
+    [[[[USPKeepingException alloc] initWithName:@"CartException" reason:nil userInfo:nil] autorelease] raise];
+}
+
 static void catch_and_abort(void) {
     begin_throwing();
     @try {
@@ -249,6 +276,12 @@ START_TEST(other_exceptions) {
         tear_down();
         set_up();
     }
+    USPCrashReport *half = report_of(throw_half_a_pair);
+    check_note([half notesWithError:NULL], USP_NOTE_MESSAGE, "NSException",
+               "CartException: a\xef\xbf\xbd\xc3\xa9\xf0\x9f\x98\x80");
+    ck_assert(mentions([half textWithError:NULL], "Last Exception Backtrace:"));
+    tear_down();
+    set_up();
     ck_assert(!mentions([report_of(catch_and_abort) textWithError:NULL], "CartException"));
     tear_down();
     set_up();
