@@ -438,8 +438,7 @@ static void crash_installed_at_once(void) {
     pthread_barrier_init(&installing, NULL, AT_ONCE);
     for (unsigned round = 1; round <= 400; round++) {
         usp_crash_uninstall();
-        for (unsigned i = 0; i < AT_ONCE; i++)
-            assert(pthread_create(&threads[i], NULL, install_at_once, NULL) == 0);
+        for (unsigned i = 0; i < AT_ONCE; i++) assert(pthread_create(&threads[i], NULL, install_at_once, NULL) == 0);
         for (unsigned i = 0; i < AT_ONCE; i++) assert(pthread_join(threads[i], NULL) == 0);
         assert(atomic_load(&installed) == round);
     }
