@@ -3,12 +3,12 @@
 #define _GNU_SOURCE 1 /* for F_DUPFD_CLOEXEC */
 #include "tools/report_raw.h"
 
+#include "lib/base/array.h"
 #include "tools/command.h"
 #include "tools/core_input.h"
 #include "tools/log_say.h"
 #include "tools/stack.h"
 #include "tools/temporary.h"
-#include "tools/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,8 +52,24 @@ static int open_bytes(struct log_input *input) {
     return -1;
 }
 
-/* Writes the snapshot as text into memory. Returns an enum usp_status. */
-static int write_text(const struct usp_snapshot *snapshot, const struct raw_report_options *options, FILE *out) {
+/* A text in memory, which grows. */
+struct grown {
+    char *bytes;
+    size_t size, capacity;
+};
+
+/* A usp_write_function. */
+static int add_bytes(void *context, const char *bytes, size_t n) {
+    struct grown *grown = context;
+    if (!uspi_room_for(&grown->bytes, &grown->capacity, grown->size, n, 1)) return USP_ERROR_NO_MEMORY;
+    memcpy(grown->bytes + grown->size, bytes, n);
+    grown->size += n;
+    return USP_OK;
+}
+
+/* Writes the snapshot as text. Returns an enum usp_status. */
+static int write_text(const struct usp_snapshot *snapshot, const struct raw_report_options *options,
+                      struct grown *text) {
     struct usp_symbolizer_options names;
     struct usp_symbolizer *symbolizer = NULL;
     struct usp_format_options format;
@@ -66,19 +82,10 @@ static int write_text(const struct usp_snapshot *snapshot, const struct raw_repo
     format.style = USP_FORMAT_IPS;
     format.symbolizer = symbolizer;
     format.flags = USP_FORMAT_LINES;
-    if (status == USP_OK) status = usp_format_snapshot(snapshot, &format, write_to_file, out);
+    if (status == USP_OK) status = usp_format_snapshot(snapshot, &format, add_bytes, text);
     usp_demangler_free(format.demangler);
     usp_symbolizer_free(symbolizer);
     return status;
-}
-
-static int write_to_memory(const struct usp_snapshot *snapshot, const struct raw_report_options *options, char **text,
-                           size_t *size) {
-    FILE *out = open_memstream(text, size);
-    if (out == NULL) return USP_ERROR_NO_MEMORY;
-    const int status = write_text(snapshot, options, out);
-    /* Only memory can be exhausted. */
-    return fclose(out) == 0 ? status : USP_ERROR_NO_MEMORY;
 }
 
 int convert_raw_report(struct log_input *input, const char *path, const struct raw_report_options *options, char **text,
@@ -86,6 +93,7 @@ int convert_raw_report(struct log_input *input, const char *path, const struct r
     struct usp_snapshot_options wanted;
     struct usp_snapshot *snapshot = NULL;
     struct core_input bytes;
+    struct grown grown = {.bytes = NULL};
     const char *message;
     char error[512] = "", room[1024];
     const int file = open_bytes(input);
@@ -99,7 +107,9 @@ int convert_raw_report(struct log_input *input, const char *path, const struct r
         if (shown == message) complain("%s: %s", path, message);
         if (shown != message) complain("%s", shown);
     }
-    if (status == USP_OK) status = write_to_memory(snapshot, options, text, size);
+    if (status == USP_OK) status = write_text(snapshot, options, &grown);
+    *text = grown.bytes;
+    *size = grown.size;
     usp_snapshot_free(snapshot);
     if (status != USP_OK && error[0] != '\0') complain("%s", core_input_message(&bytes, error, room, sizeof room));
     core_input_end(&bytes);
