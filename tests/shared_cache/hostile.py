@@ -43,7 +43,7 @@ def test_counts(h):
             if at >= int(form.split('--header ')[1].split()[0], 16):
                 continue
             kept = whole.peek(at, 'I')[0]
-            for value in LARGE:
+            for value in h.sampled(LARGE):
                 whole.poke(at, 'I', value)
                 use(h, whole)
             whole.poke(at, 'I', kept)
@@ -103,7 +103,8 @@ def test_cut_files(h):
     whole = h.make('arm64', WHOLE)
     for suffix in ('', '.01', '.02', '.symbols'):
         content = whole.bytes(suffix)
-        for cut in (0, 10, 0x58, 0x200, 0x210, 0x1000, 0x4000, 0x4004, 0x8000, len(content) // 2, len(content) - 0x5000):
+        for cut in h.sampled((0, 10, 0x58, 0x200, 0x210, 0x1000, 0x4000, 0x4004, 0x8000, len(content) // 2,
+                              len(content) - 0x5000)):
             with open(whole.file(suffix), 'wb') as file:
                 file.write(content[:max(cut, 0)])
             # The writer puts 0x100 bytes behind what the file needs.
@@ -139,7 +140,7 @@ def test_slide_info(h):
         info = made.peek(table + 56 + 24, 'Q')[0]
         for at in range(4, 40, 4):
             kept = made.peek(info + at, 'I')[0]
-            for value in LARGE + (0x3fffffff, 8):
+            for value in h.sampled(LARGE + (0x3fffffff, 8)):
                 made.poke(info + at, 'I', value)
                 use(h, made)
             made.poke(info + at, 'I', kept)
@@ -152,7 +153,7 @@ def test_local_symbols(h):
     info = made.peek(0x48, 'Q', suffix='.symbols')[0]
     for at in range(0, 24, 4):
         kept = made.peek(info + at, 'I', suffix='.symbols')[0]
-        for value in LARGE:
+        for value in h.sampled(LARGE):
             made.poke(info + at, 'I', value, suffix='.symbols')
             use(h, made)
         made.poke(info + at, 'I', kept, suffix='.symbols')
