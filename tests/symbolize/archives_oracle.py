@@ -13,6 +13,7 @@ Mach-O they are those that the object has outside of the archive, which macho_or
 Ends with 1 after the first few differences.
 """
 import argparse
+import functools
 import json
 import os
 import re
@@ -20,13 +21,15 @@ import subprocess
 import sys
 
 LEAST = 40
-# At full size (USP_TEST_SCALE, tests/support/under.h) names are asked for in each section, in a sample in each eighth one
+# At full size (USP_TEST_SCALE, tests/support/under.h) names are asked for in each section, in a sample in each 25th one
 # of an object that has many: each takes runs of two programs.
-STEP = 1 if int(os.environ.get("USP_TEST_SCALE") or 0) > 0 else 8
+STEP = 1 if int(os.environ.get("USP_TEST_SCALE") or 0) > 0 else 25
 MANY = 16
 differences = []
 
 
+# An archive is listed once for all of its members.
+@functools.lru_cache(maxsize=None)
 def run(*command, text=None):
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:

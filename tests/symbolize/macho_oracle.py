@@ -5,7 +5,7 @@
     macho_oracle.py --names PROGRAM --arch ARCH [--twin FILE] [--least N] [--show RULE] [--llvm SUFFIX] FILE
 
 Asked are every function start of the twin (the same file before it was stripped; default FILE) and its neighbours, and
-10,000 random addresses in and around the code. Each answer is equal to llvm-symbolizer's (name and start), or the
+10,000 random addresses in and around the code (a sample: 1,000, see tests/support/under.h). Each answer is equal to llvm-symbolizer's (name and start), or the
 difference is one of the rules of doc/symbolize-apple.md, section Mach-O, which are checked here one by one by other tools'
 output:
 
@@ -31,15 +31,19 @@ after the first few differences that no rule explains, or when fewer than N (--l
 """
 import argparse
 import bisect
+import functools
 import json
+import os
 import random
 import re
 import subprocess
 import sys
 
-RANDOM_ADDRESSES = 10000
+RANDOM_ADDRESSES = 10000 if int(os.environ.get("USP_TEST_SCALE") or 0) >= 1 else 1000
 
 
+# A file that is its own twin is read once.
+@functools.lru_cache(maxsize=None)
 def run(*command, text=None):
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -57,7 +57,7 @@ compare() {
     "${image[@]}" || fail "$name: rules differ"
 }
 
-# A sample leaves out frames of which another case of the processor has more.
+# A sample leaves out frames of which another case of the processor has more, and a part of the subsets of registers.
 note_sample
 if is_full_size; then
   compare arm64 arm64 arm64-apple-ios14 1 ios 14.0
