@@ -133,7 +133,7 @@ def write_ips(path, count):
 
 
 os.mkdir(work + '/ips')
-size, frames = write_ips(work + '/one.ips', 5800), 5800
+size, frames = write_ips(work + '/one.ips', 6450), 6450
 for i in range(80):
     write_ips(f'{work}/ips/{i}.ips', 3200)
 one = [unspool, 'symbolize', '--quiet', '--log', work + '/one.ips', '--index', store]

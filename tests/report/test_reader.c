@@ -175,6 +175,40 @@ static void check_texts(const struct text *texts, size_t count) {
 START_TEST(texts_of_apple) { check_texts(apple_texts, sizeof apple_texts / sizeof *apple_texts); }
 END_TEST
 
+/* An exception keeps return addresses alone, so its first address is not that of an instruction, as a thread's is. */
+START_TEST(addresses_of_exceptions) {
+#define LINE(name)     "0   App  0x0000000100000020 " name "\n"
+#define IPS(name)      "{\"imageOffset\":16" name ",\"imageIndex\":0}"
+#define IPS_NAME(name) ",\"symbol\":\"id.A:" name "\",\"symbolLocation\":7"
+#define IPS_TEXT(first, of_thread)                                                                                     \
+    "{\"lastExceptionBacktrace\":[" IPS(first) "],\"threads\":[{\"frames\":[" IPS(                                     \
+        of_thread) "]}],"                                                                                              \
+                   "\"usedImages\":[{\"uuid\":\"" UUID_A "\",\"name\":\"A\"}]}"
+#define KS(name)      "{\"contents\":[{\"object_name\":\"A\",\"object_addr\":4096,\"instruction_addr\":4112" name "}]}"
+#define KS_NAME(name) ",\"symbol_name\":\"A:" name "\",\"symbol_addr\":4105"
+#define KS_TEXT(first, of_thread)                                                                                      \
+    "{\"crash\":{\"error\":{},\"last_exception_backtrace\":" KS(first) ",\"threads\":[{\"backtrace\":" KS(             \
+        of_thread) "}]},\"binary_images\":[]}"
+    static const char *const texts[][2] = {
+        {"Last Exception Backtrace:\n" LINE("App + 32") "\nThread 0 Crashed:\n" LINE("App + 32"),
+         "Last Exception Backtrace:\n" LINE("App:20 + 7") "\nThread 0 Crashed:\n" LINE("App:20! + 7")},
+        {"Application Specific Backtrace 1:\n" LINE("App + 32"),
+         "Application Specific Backtrace 1:\n" LINE("App:20 + 7")},
+        {IPS_TEXT("", ""), IPS_TEXT(IPS_NAME("10"), IPS_NAME("10!"))},
+        {KS_TEXT("", ""), KS_TEXT(KS_NAME("10"), KS_NAME("10!"))},
+        /* Kotlin, of a function that it does not know. */
+        {"    at 0   App                                 0x100000020        0x0 + 4294967328 \n",
+         "    at 0   App                                 0x100000020        App:100000020 + 7 \n"},
+    };
+    struct session *session = calloc(1, sizeof *session);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        check_text(session, texts[i][0], texts[i][1], NULL);
+        forget(session);
+    }
+    free(session);
+}
+END_TEST
+
 #define MAP "AgABCRAAcAAACC9zcnYvcnVuAA=="
 
 /* Swift's encoded backtraces that are not expanded: invalid base64, another version, an unknown instruction, members of
@@ -552,9 +586,9 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("reader");
-    add_tests(tcase, texts_of_apple, texts_of_linux, texts_with_names, texts_in_json, inlined_calls, utf_16,
-              broken_utf_16, damage, nearly_json, long_lines, deep_trees, records, images_of_another_text,
-              metrickit_parents, what_callers_return);
+    add_tests(tcase, texts_of_apple, addresses_of_exceptions, texts_of_linux, texts_with_names, texts_in_json,
+              inlined_calls, utf_16, broken_utf_16, damage, nearly_json, long_lines, deep_trees, records,
+              images_of_another_text, metrickit_parents, what_callers_return);
     add_loop_tests(tcase, 0, 8, damaged_backtraces_stay);
     return run_suite("reader", tcase);
 }

@@ -99,7 +99,7 @@ static const struct text apple_texts[] = {
      "Last Exception Backtrace:\n"
      "(0x180000100 0x100000200 0x7 0x100000666)\n" IMAGES,
      "Last Exception Backtrace:\n"
-     "0   libz.dylib                    \t0x0000000180000100 id.libz.dylib:100! + 7\n"
+     "0   libz.dylib                    \t0x0000000180000100 id.libz.dylib:100 + 7\n"
      "1   App                           \t0x0000000100000200 id.App:200 + 7\n"
      "2   ???                           \t0x0000000000000007 ???\n"
      "3   App                           \t0x0000000100000666 0x100000000 + 1638\n" IMAGES,

@@ -38,7 +38,8 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     }
     size_t begin = at;
     if (!uspi_scan_hex(line, &at, &frame->address)) return false;
-    frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_LIST;
+    /* An exception keeps return addresses alone. */
+    frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_LIST | USPI_FRAME_CALL_STACK;
     frame->replaced = from == 0 ? uspi_span_part(line, begin - 1, at) : uspi_span_part(line, begin, at);
     /* Blanks between two addresses become a line end; the last parenthesis is removed. */
     size_t next = at;

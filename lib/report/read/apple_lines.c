@@ -40,6 +40,7 @@ static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
     while (text.length > 0 && (text.bytes[0] == '"' || text.bytes[0] == '(')) {
         text = uspi_span_trim_left(uspi_span_after(text, 1));
     }
+    if (uspi_span_begins(text, USPI_SPAN("at "))) text = uspi_span_trim_left(uspi_span_after(text, 3));
     bool is_long = uspi_length_of_long_index(text) > 0;
     if (uspi_scan_decimal(text, &at, &frame->index) && at < text.length &&
         (is_long || text.bytes[at] == ' ' || text.bytes[at] == '\t')) {
@@ -114,9 +115,11 @@ static bool is_call_stack(size_t at_address, size_t after_address, const struct 
     const size_t digits = after_address - at_address;
     if (at_address < USPI_INDEX_WIDTH + USPI_IMAGE_WIDTH + 1) return false;
     const size_t width = ending_of_image(frame->before, frame->image);
-    return width > 0 && (frame->flags & USPI_FRAME_INDEX) != 0 && (digits == 18 || digits == 10) &&
+    /* Without a symbol "0x0" stands for it; Kotlin writes the address without zeros before it then. */
+    const bool is_unknown = uspi_span_is(frame->name, USPI_SPAN("0x0"));
+    return width > 0 && (frame->flags & USPI_FRAME_INDEX) != 0 && (digits == 18 || digits == 10 || is_unknown) &&
            at_address == frame->before.length - width + USPI_IMAGE_WIDTH + 1 &&
-           !uspi_span_begins(frame->name, USPI_SPAN("0x"));
+           (is_unknown || !uspi_span_begins(frame->name, USPI_SPAN("0x")));
 }
 
 /* Maximum number of hexadecimal numbers in a line that are tried as its address. Logs write their own numbers before

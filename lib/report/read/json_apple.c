@@ -17,8 +17,9 @@ static bool find_ips_frame(const struct uspi_json_object *object, struct uspi_js
     if (!uspi_slot_uint(object, USPI_SLOT_IMAGE_INDEX, &frame->image_index)) return false;
     frame->has_image_index = true;
     frame->frame.flags = USPI_FRAME_OFFSET;
-    /* The first frame is the thread's program counter; the others are return addresses. */
-    if (object->is_first || object->list_key.length == 0) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    /* The first frame of a thread is its program counter; the others are return addresses, as are all of an exception. */
+    const bool is_exception = uspi_span_is(object->list_key, USPI_SPAN("lastExceptionBacktrace"));
+    if ((object->is_first && !is_exception) || object->list_key.length == 0) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     frame->anchor = object->slots[USPI_SLOT_IMAGE_OFFSET];
     uspi_take_json_name(object, USPI_SLOT_SYMBOL, USPI_SLOT_SYMBOL_LOCATION, frame);
     return true;

@@ -11,6 +11,11 @@
 
 /* ---- KSCrash: addresses are numbers, the innermost frame comes first ---- */
 
+static const struct uspi_json_label kscrash_stacks[] = {
+    {USPI_SPAN_INIT("last_exception_backtrace"), USPI_SPAN_INIT("Last Exception Backtrace")},
+    {.key = {NULL, 0}},
+};
+
 static bool find_kscrash_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t load;
     /* A frame outside of all images has no object_addr. */
@@ -22,9 +27,12 @@ static bool find_kscrash_frame(const struct uspi_json_object *object, struct usp
         frame->frame.flags |= USPI_FRAME_OFFSET;
         frame->frame.offset = frame->frame.address - load;
     }
-    /* In the list of a profile's frames each address is that of an instruction (KSCrash TimeProfile.Report.swift). */
+    /* In the list of a profile's frames each address is that of an instruction (KSCrash TimeProfile.Report.swift). An
+     * exception has return addresses alone. */
     const bool is_profile = uspi_span_is(object->list_key, USPI_SPAN("frames"));
-    if (object->is_first || is_profile) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    const bool is_exception = object->holder != USPI_JSON_NONE &&
+                              uspi_span_is(uspi_json_key(object->document, object->holder), kscrash_stacks[0].key);
+    if ((object->is_first && !is_exception) || is_profile) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     frame->frame.image = uspi_slot_text(object, USPI_SLOT_OBJECT_NAME);
     uspi_slot_id(object, USPI_SLOT_OBJECT_UUID, &frame->frame);
     frame->anchor = object->slots[USPI_SLOT_INSTRUCTION_ADDR];
@@ -79,11 +87,6 @@ static const struct uspi_json_field kscrash_fields[] = {
     {.field = USPI_FIELD_OS_VERSION, .path = "system.system_version", .more = "system.os_version"},
     {.field = USPI_FIELD_CODE_TYPE, .path = "system.cpu_arch"},
     {.path = NULL},
-};
-
-static const struct uspi_json_label kscrash_stacks[] = {
-    {USPI_SPAN_INIT("last_exception_backtrace"), USPI_SPAN_INIT("Last Exception Backtrace")},
-    {.key = {NULL, 0}},
 };
 
 const struct uspi_json_shape uspi_kscrash_json = {

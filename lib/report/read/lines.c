@@ -15,7 +15,7 @@ void uspi_log_lines_reset(struct uspi_line_reader *lines) {
     lines->collected = 0;
     lines->next = 0;
     lines->is_below_frame = lines->is_below_trampoline = lines->is_async = false;
-    lines->is_in_thread = false;
+    lines->is_in_thread = lines->is_in_exception = false;
     lines->above = NULL;
 }
 
@@ -395,13 +395,14 @@ static enum found find_first(struct uspi_line_reader *lines, const struct uspi_l
 }
 
 /* Whether a frame's address is that of an instruction. This is so for the first frame of a stack: the thread was there,
- * or called the function that prints the stack there. Other addresses are return addresses, except those of frames that
- * a signal interrupted, and of asynchronous callers. In a tree of samples only leaves are instructions. */
+ * or called the function that prints the stack there. Other addresses are return addresses, as are all that an exception
+ * or callStackSymbols keeps, except those of frames that a signal interrupted, and of asynchronous callers. In a tree of
+ * samples only leaves are instructions. */
 static bool is_exact(const struct uspi_line_reader *lines, const struct uspi_frame *frame) {
     if ((frame->flags & USPI_FRAME_CALL_SITE) != 0) return true;
     if ((frame->flags & USPI_FRAME_RETURN) != 0) return lines->is_below_trampoline;
     if ((frame->flags & USPI_FRAME_NODE) != 0) return (frame->flags & USPI_FRAME_LEAF) != 0;
-    if ((frame->flags & USPI_FRAME_CALL_STACK) != 0 && !lines->is_in_thread) {
+    if (lines->is_in_exception || ((frame->flags & USPI_FRAME_CALL_STACK) != 0 && !lines->is_in_thread)) {
         return lines->is_below_trampoline || lines->is_async;
     }
     bool is_first = (frame->flags & USPI_FRAME_INDEX) != 0 ? frame->index == 0 : !lines->is_below_frame;
@@ -447,6 +448,8 @@ static void pass(struct uspi_line_reader *lines, struct uspi_span line) {
     }
     lines->is_below_frame = lines->is_async = false;
     lines->is_in_thread = uspi_span_begins(line, USPI_SPAN("Thread "));
+    lines->is_in_exception = uspi_span_begins(line, USPI_SPAN("Last Exception Backtrace:")) ||
+                             uspi_span_begins(line, USPI_SPAN("Application Specific Backtrace "));
 }
 
 /* Learns the line if the text was not learned before, and finds the tables around it. */

@@ -40,6 +40,7 @@ struct uspi_line_reader {
     size_t next;                          /* first table that begins after the line */
     bool is_below_frame, is_below_trampoline, is_async; /* properties of the line above */
     bool is_in_thread;                                  /* the heading above is that of a thread */
+    bool is_in_exception;                               /* the heading above is that of an exception's addresses */
     const struct uspi_line_shape *above;                /* shape of the frame directly above; NULL: none */
     struct uspi_line_buffers *buffers;                  /* shared by all readers of a text */
     struct uspi_span separator; /* of the lines that are joined in this one; empty: there is only one */
