@@ -348,9 +348,7 @@ END_TEST
 
 /* An emulator's threads wait uninterruptibly for the lock of its address space when the machine is busy. Such threads are
  * not waited for. */
-static bool is_asleep_in_emulator(const struct usp_snapshot_thread *t) {
-    return is_slowed() && was_asleep(t);
-}
+static bool is_asleep_in_emulator(const struct usp_snapshot_thread *t) { return is_slowed() && was_asleep(t); }
 
 static uint32_t count_missed(const struct usp_snapshot *snapshot) {
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
