@@ -60,6 +60,12 @@ END
   cp out it.ips
   run 0 report --quiet it.ips
   cmp -s shown out || fail "$way: the .ips that is made of it is shown otherwise: $(diff shown out)"
+  # The .crash that is made of it has all notes, too, each in a line.
+  run $status stack --style crash-report "$raw"
+  cp out it.crash
+  run 0 report --quiet it.crash
+  sed -n '/^Application Specific/,/^$/p' shown | sort >notes
+  sed -n '/^Application Specific/,/^$/p' out | sort | diff notes - || fail "$way: the .crash has other notes"
 done
 # From a pipe, from standard input, in a folder, as JSON and as a page.
 run 0 report --quiet "$raw"

@@ -6,6 +6,7 @@
 
 #include <unspool/report.h>
 
+#include "lib/base/gathered.h"
 #include "tests/support/report_texts.h"
 #include "tests/support/suite.h"
 
@@ -179,6 +180,35 @@ START_TEST(a_crash_in_json) {
     }
     free(output.text);
     usp_report_free(report);
+}
+END_TEST
+
+/* A .crash report with a thousand lines of information: none is left out, and each has its line. */
+START_TEST(long_information) {
+    struct uspi_gathered text = {.bytes = NULL}, expected = {.bytes = NULL};
+    char line[64];
+    static const char begin[] = "Process:             App\n\nApplication Specific Information:\n";
+    static const char end[] = "\nThread 0:\n0   App 0x0000000100000010 0x100000000 + 16\n\nBinary Images:\n"
+                              "0x100000000 - 0x10000ffff App arm64 /x/App\n";
+    static const char shown[] = "\nThread 0:\n0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n";
+    ck_assert_int_eq(uspi_gathered_append(&text, begin, sizeof begin - 1), USP_OK);
+    ck_assert_int_eq(uspi_gathered_append(&expected, begin, sizeof begin - 1), USP_OK);
+    for (unsigned i = 0; i < 1000; i++) {
+        const int n = snprintf(line, sizeof line, "  breadcrumb %u of a thousand\n", i);
+        ck_assert_int_eq(uspi_gathered_append(&text, line, (size_t)n), USP_OK);
+        ck_assert_int_eq(uspi_gathered_append(&expected, line + 2, (size_t)n - 2), USP_OK);
+    }
+    ck_assert_int_eq(uspi_gathered_append(&text, end, sizeof end), USP_OK);
+    ck_assert_int_eq(uspi_gathered_append(&expected, shown, sizeof shown), USP_OK);
+    struct usp_report *report = read_text(text.bytes);
+    struct uspi_gathered out = {.bytes = NULL};
+    ck_assert_int_eq(usp_report_format(report, USP_REPORT_TEXT, uspi_gathered_append, &out), USP_OK);
+    ck_assert_uint_gt(out.size, expected.size);
+    if (memcmp(out.bytes, expected.bytes, expected.size - 1) != 0) ck_abort_msg("%.2000s", out.bytes);
+    usp_report_free(report);
+    uspi_gathered_clear(&out);
+    uspi_gathered_clear(&text);
+    uspi_gathered_clear(&expected);
 }
 END_TEST
 
@@ -1261,10 +1291,10 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
-    add_tests(tcase, a_crash, a_crash_in_json, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
-              text_of_apple, application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields,
-              metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded,
-              every_format, refused, deep, cut_json, recording, jetsam);
+    add_tests(tcase, a_crash, a_crash_in_json, long_information, fields_of_ips, images_of_several, swift_with_names,
+              documents_in_lines, text_of_apple, application_backtrace, panics, metrickit, metrickit_alone,
+              metrickit_fields, metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root,
+              trees, folded, every_format, refused, deep, cut_json, recording, jetsam);
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);

@@ -42,6 +42,37 @@ bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct usp
     return true;
 }
 
+/* The longest copy that is moved although it is not the last one of its block. */
+#define MOVED_MAX 1024u
+
+/* Puts a string at the end of a new block that has room for as much again. */
+static bool move_to_block(struct uspi_model *model, size_t more, struct uspi_span *copy) {
+    const size_t twice = 2 * (copy->length + more) + 1, capacity = twice > BLOCK_SIZE ? twice : BLOCK_SIZE;
+    struct uspi_strings *block = malloc(sizeof *block + capacity);
+    if (block == NULL) return false;
+    *block = (struct uspi_strings){model->strings, 0, capacity};
+    model->strings = block;
+    return uspi_model_copy(model, *copy, copy);
+}
+
+bool uspi_model_append(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy) {
+    struct uspi_strings *block = model->strings;
+    if (copy->length == 0) return uspi_model_copy(model, text, copy);
+    const bool is_last = copy->bytes + copy->length + 1 == block->bytes + block->used;
+    if (!is_last && copy->length > MOVED_MAX) return true;
+    if (!is_last || block->capacity - block->used < text.length) {
+        if (!move_to_block(model, text.length, copy)) return false;
+        block = model->strings;
+    }
+    /* The first byte replaces the NUL. */
+    char *to = block->bytes + block->used - 1;
+    memcpy(to, text.bytes, text.length);
+    to[text.length] = '\0';
+    block->used += text.length;
+    copy->length += text.length;
+    return true;
+}
+
 void uspi_model_clear(struct uspi_model *model) {
     for (struct uspi_strings *block = model->strings; block != NULL;) {
         struct uspi_strings *next = block->next;

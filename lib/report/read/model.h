@@ -101,6 +101,10 @@ void uspi_model_clear(struct uspi_model *model);
 /* Copies a text, NUL-terminated, for the model's lifetime. Returns false when memory is exhausted. */
 bool uspi_model_copy(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy);
 
+/* Appends a text to a copy. If other strings were copied since, a long copy stays as it is: moving it each time would
+ * take memory without limit. Returns false when memory is exhausted. */
+bool uspi_model_append(struct uspi_model *model, struct uspi_span text, struct uspi_span *copy);
+
 /* Begin a report, or a thread of the last report. The caller copies the strings that it sets. NULL when memory is
  * exhausted. */
 struct uspi_model_part *uspi_model_add_part(struct uspi_model *model);

@@ -126,15 +126,10 @@ static bool take_text(struct builder *builder, struct uspi_span line) {
         return true;
     }
     struct uspi_span *field = &part->fields[builder->field];
-    if (field->length == 0) return uspi_model_copy(builder->model, text, field);
-    /* Appends a further line; both parts are cut to half of the buffer. */
-    char joined[1024];
-    size_t before = field->length < sizeof joined / 2 ? field->length : sizeof joined / 2;
-    size_t more = text.length < sizeof joined / 2 - 1 ? text.length : sizeof joined / 2 - 1;
-    memcpy(joined, field->bytes, before);
-    joined[before] = ' ';
-    memcpy(joined + before + 1, text.bytes, more);
-    return uspi_model_copy(builder->model, (struct uspi_span){joined, before + 1 + more}, field);
+    /* Each line of this field says something of its own. */
+    const struct uspi_span separator = builder->field == USPI_FIELD_INFORMATION ? USPI_SPAN("\n") : USPI_SPAN(" ");
+    return (field->length == 0 || uspi_model_append(builder->model, separator, field)) &&
+           uspi_model_append(builder->model, text, field);
 }
 
 static int take_frame(void *context, const struct uspi_located *located, const struct usp_answer *answer) {
