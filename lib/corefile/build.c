@@ -3,6 +3,7 @@
 #include "lib/corefile/build.h"
 
 #include "lib/base/array.h"
+#include "lib/images/dsym.h"
 
 #include <unspool/snapshot.h>
 
@@ -91,7 +92,7 @@ bool uspi_core_keep_file(struct uspi_core *core, struct uspi_file *file) {
 static int search(struct uspi_core *core, const struct uspi_search *where, const char *path, uspi_judge judge,
                   void *context, struct uspi_error *error) {
     struct uspi_file *file;
-    int status = uspi_search_open(where, path, judge, context, &file, error);
+    int status = uspi_search_bundles(where, path, judge, context, &file, error);
     if (status == USP_OK && !uspi_core_keep_file(core, file)) {
         uspi_file_close(file);
         status = USP_ERROR_NO_MEMORY;
@@ -133,7 +134,7 @@ void uspi_core_show_files(struct uspi_core *core, const char *path, bool main, u
     struct uspi_search where = search_of(core);
     if (main) where.file = core->named_program;
     struct uspi_file *file;
-    int status = uspi_search_open(&where, path, judge, context, &file, NULL);
+    int status = uspi_search_bundles(&where, path, judge, context, &file, NULL);
     if (status == USP_OK) uspi_file_close(file);
     if (status == USP_ERROR_NO_MEMORY) core->out_of_memory = true;
 }

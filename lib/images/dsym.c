@@ -32,26 +32,22 @@ static int open_entry(const struct bundle *bundle, const char *name) {
     char *path = malloc(capacity);
     if (path == NULL) return uspi_error_set(bundle->error, USP_ERROR_NO_MEMORY, "%s: out of memory", bundle->folder);
     snprintf(path, capacity, "%s/%s", bundle->folder, name);
-    int status = uspi_file_open_within(path, bundle->within, bundle->file, bundle->error);
+    int status = uspi_open_judged(path, bundle->within, bundle->judge, bundle->context, bundle->file, bundle->error);
     free(path);
-    if (status != USP_OK) return status;
-    status = bundle->judge(bundle->context, uspi_file_bytes(*bundle->file), bundle->error);
-    if (status == USP_OK) return USP_OK;
-    uspi_file_close(*bundle->file);
-    *bundle->file = NULL;
-    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
+    return status;
 }
 
 static bool try_entry(void *context, const char *name) {
     struct bundle *bundle = context;
-    /* AppleDouble files, which macOS leaves on foreign file systems. */
+    /* AppleDouble files. */
     if (name[0] == '.') return true;
     bundle->status = open_entry(bundle, name);
     return bundle->status != USP_OK && bundle->status != USP_ERROR_NO_MEMORY;
 }
 
-int uspi_dsym_open(const char *path, const char *within, uspi_judge judge, void *context, struct uspi_file **file,
-                   struct uspi_error *error) {
+/* A uspi_opener for a bundle. */
+static int open_bundle(const char *path, const char *within, uspi_judge judge, void *context, struct uspi_file **file,
+                       struct uspi_error *error) {
     size_t capacity = strlen(path) + sizeof INSIDE;
     char *folder = malloc(capacity);
     *file = NULL;
@@ -62,4 +58,17 @@ int uspi_dsym_open(const char *path, const char *within, uspi_judge judge, void 
     (void)uspi_os_list_folder(folder, try_entry, &bundle);
     free(folder);
     return bundle.status;
+}
+
+/* A uspi_opener. */
+static int open_path(const char *path, const char *within, uspi_judge judge, void *context, struct uspi_file **file,
+                     struct uspi_error *error) {
+    return (uspi_dsym_is_bundle(path) ? open_bundle : uspi_open_judged)(path, within, judge, context, file, error);
+}
+
+int uspi_search_bundles(const struct uspi_search *search, const char *path, uspi_judge judge, void *context,
+                        struct uspi_file **file, struct uspi_error *error) {
+    struct uspi_search bundles = *search;
+    bundles.open = open_path;
+    return uspi_search_open(&bundles, path, judge, context, file, error);
 }

@@ -38,8 +38,8 @@ struct uspi_elf_wanted {
 /* A uspi_judge: accepts an ELF file of the image's build. context: a struct uspi_elf_wanted. */
 int uspi_elf_judge(void *context, struct uspi_bytes bytes, struct uspi_error *error);
 
-/* Asks the system for the file that a live process has mapped, and opens it. Returns USP_OK, or another status when there
- * is none or it is of another build. */
+/* Asks the system for the file that a live process has mapped, and opens it. Returns USP_OK, or another status when
+ * there is none or it is of another build. */
 int uspi_elf_mapped_open(struct uspi_elf_wanted *wanted, struct uspi_file **file);
 
 #endif

@@ -455,7 +455,7 @@ static int search_file(void *context, const char *file, const struct uspi_part *
     struct search *search = context;
     struct uspi_file *opened;
     search->part = part;
-    int status = uspi_search_open(&as_named, file, take_images, search, &opened, error);
+    int status = uspi_search_bundles(&as_named, file, take_images, search, &opened, error);
     if (status == USP_OK) uspi_file_close(opened);
     /* take_images has accepted no file of a bundle. */
     const bool has_builds = uspi_dsym_is_bundle(search->path) && search->list.count > 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See part.h. */
 #include "lib/images/part.h"
+#include "lib/images/dsym.h"
 #include "lib/object/fat.h"
 #include "lib/object/identify.h"
 
@@ -127,14 +128,14 @@ static int open_member(void *context, const char *file, const struct uspi_part *
     struct opening *opening = context;
     opening->part = part;
     if (part->member == NULL || part->section != NULL) return USP_ERROR_NOT_FOUND;
-    int status = uspi_search_open(opening->search, file, judge_member, opening, opening->file, error);
+    int status = uspi_search_bundles(opening->search, file, judge_member, opening, opening->file, error);
     if (status == USP_OK) uspi_file_narrow(*opening->file, opening->found);
     return status;
 }
 
 int uspi_part_open(const struct uspi_search *search, struct uspi_part_location place, uspi_judge judge, void *context,
                    struct uspi_file **file, struct uspi_error *error) {
-    if (place.member_offset == 0) return uspi_search_open(search, place.path, judge, context, file, error);
+    if (place.member_offset == 0) return uspi_search_bundles(search, place.path, judge, context, file, error);
     struct opening opening = {
         .search = search, .offset = place.member_offset, .judge = judge, .context = context, .file = file};
     *file = NULL;

@@ -38,7 +38,7 @@ struct uspi_part_location {
     uint64_t member_offset;
 };
 
-/* Opens a file as uspi_search_open does. Of a member, the judge gets the member's bytes, and *file is narrowed to
+/* Opens a file as uspi_search_bundles does. Of a member, the judge gets the member's bytes, and *file is narrowed to
  * them. */
 int uspi_part_open(const struct uspi_search *search, struct uspi_part_location place, uspi_judge judge, void *context,
                    struct uspi_file **file, struct uspi_error *error);

@@ -2,7 +2,6 @@
 /* See search.h. */
 #include "lib/images/search.h"
 #include "lib/base/path.h"
-#include "lib/images/dsym.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 /* What a search opens its candidates with. */
 struct opening {
+    uspi_opener open;
     const char *within; /* as in uspi_file_open_within */
     uspi_judge judge;
     void *context;
@@ -17,15 +17,19 @@ struct opening {
     struct uspi_error *error;
 };
 
-static int open_path(const struct opening *o, const char *path) {
-    if (uspi_dsym_is_bundle(path)) return uspi_dsym_open(path, o->within, o->judge, o->context, o->file, o->error);
-    int status = uspi_file_open_within(path, o->within, o->file, o->error);
+int uspi_open_judged(const char *path, const char *within, uspi_judge judge, void *context, struct uspi_file **file,
+                     struct uspi_error *error) {
+    int status = uspi_file_open_within(path, within, file, error);
     if (status != USP_OK) return status;
-    status = o->judge(o->context, uspi_file_bytes(*o->file), o->error);
+    status = judge(context, uspi_file_bytes(*file), error);
     if (status == USP_OK) return USP_OK;
-    uspi_file_close(*o->file);
-    *o->file = NULL;
+    uspi_file_close(*file);
+    *file = NULL;
     return status == USP_ERROR_NOT_FOUND ? USP_ERROR_MISMATCH : status;
+}
+
+static int open_path(const struct opening *o, const char *path) {
+    return o->open(path, o->within, o->judge, o->context, o->file, o->error);
 }
 
 /* Opens folder/path, joined with one slash. */
@@ -60,7 +64,8 @@ int uspi_search_open(const struct uspi_search *search, const char *path, uspi_ju
     const char *name = uspi_last_component(path);
     struct uspi_error refusal = {0}, last;
     const char *within = search->within != NULL ? search->within : search->sysroot;
-    const struct opening opening = {within, judge, context, file, &last};
+    const uspi_opener open = search->open != NULL ? search->open : uspi_open_judged;
+    const struct opening opening = {open, within, judge, context, file, &last};
     *file = NULL;
     for (unsigned i = 0; i < 4; i++) {
         int status = USP_ERROR_NOT_FOUND;

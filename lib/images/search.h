@@ -5,8 +5,17 @@
 
 #include "lib/images/file.h"
 
-/* Where to look, in this order. Each pointer may be NULL. For a path that ends in .dSYM, the files in that bundle are
- * tried. */
+/* Opens a file if `judge` accepts it. On success the caller closes *file; otherwise it is NULL. `within` as in
+ * uspi_file_open_within. Returns USP_OK, what uspi_file_open returns, or what the judge returns, USP_ERROR_MISMATCH
+ * instead of USP_ERROR_NOT_FOUND. */
+int uspi_open_judged(const char *path, const char *within, uspi_judge judge, void *context, struct uspi_file **file,
+                     struct uspi_error *error);
+
+/* Opens a candidate like uspi_open_judged. */
+typedef int (*uspi_opener)(const char *path, const char *within, uspi_judge judge, void *context,
+                           struct uspi_file **file, struct uspi_error *error);
+
+/* Where to look, in this order. Each pointer may be NULL. */
 struct uspi_search {
     const char *file;    /* this file, whatever its name */
     const char *sysroot; /* the path below this folder */
@@ -17,6 +26,7 @@ struct uspi_search {
     const char *inside;
     /* Links in a path below this folder, and below the sysroot, do not lead out of it. */
     const char *within;
+    uspi_opener open; /* NULL: uspi_open_judged */
 };
 
 /* Returns how to search for paths that stand in a process's files, rather than in its list of images: they begin at its

@@ -62,7 +62,7 @@ for name in fast prepared all_threads; do lacks "$name" "$others"; done
 # What unspool reads on this system only for stacks and files of other systems, and for symbols. usp_prepare and captures
 # need files of this system's format, for unwind tables that are not loaded.
 tables='^uspi_(describe_by_compact|compact_find|unwind_info|locate_macho_tables)$'
-files='^uspi_(macho_file_open|macho_debug_open|dyld_image_open|archive_open|fat_pick|part_open|gsym_open|breakpad_open)$'
+files='^uspi_(macho_file_open|search_bundles|macho_debug_open|dyld_image_open|archive_open|fat_pick|part_open|gsym_open|breakpad_open)$'
 case $("${compiler[@]}" -dumpmachine) in
 *linux*) for name in prepared all_threads; do lacks "$name" "$tables|$files"; done ;;
 esac

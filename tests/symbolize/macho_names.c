@@ -15,8 +15,8 @@
 
 #include <unspool/unspool.h>
 
+#include "lib/images/dsym.h"
 #include "lib/images/image_list.h"
-#include "lib/images/search.h"
 #include "lib/object/fat.h"
 #include "lib/object/macho_symbols.h"
 
@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
     const struct uspi_search search = {.as_named = true};
     struct uspi_file *file;
     struct uspi_macho macho;
-    check(uspi_search_open(&search, path, judge_slice, &wanted, &file, &error));
+    check(uspi_search_bundles(&search, path, judge_slice, &wanted, &file, &error));
     check(uspi_fat_pick(uspi_file_bytes(file), &wanted, &macho, &error));
     if (strcmp(mode, "--code") == 0) {
         list_code(&macho);

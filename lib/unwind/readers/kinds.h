@@ -30,7 +30,8 @@ struct uspi_table_kind {
 #define USPI_COUNT_KIND(name, reader, method, is_own) +1
 #define USPI_TABLE_KINDS                              (0u USPI_EACH_TABLE_KIND(USPI_COUNT_KIND))
 
-/* Returns the kinds, USPI_TABLE_KINDS of them. Defined weakly by table.c, its only user, and by any_kind.c. Async-signal-safe. */
+/* Returns the kinds, USPI_TABLE_KINDS of them. Defined weakly by table.c, its only user, and by any_kind.c.
+ * Async-signal-safe. */
 const struct uspi_table_kind *uspi_table_kinds(void);
 
 /* Does nothing when it is called. A program that contains a call reads each kind of table in each format of image

@@ -2,8 +2,8 @@
 /* The formats of images, as far as their unwind tables are concerned: a function for each locates the tables.
  *
  * A program that is linked statically and captures only stacks of this system contains the format of its system alone:
- * image_tables.c has that one. any_format.c, which the linker takes for uspi_all_table_formats, replaces it by all formats, as
- * arch/any.h does for processors. lib/unwind/readers/kinds.h says who calls that. */
+ * image_tables.c has that one. any_format.c, which the linker takes for uspi_all_table_formats, replaces it by all
+ * formats, as arch/any.h does for processors. lib/unwind/readers/kinds.h says who calls that. */
 #ifndef USPI_UNWIND_TABLES_FORMATS_H
 #define USPI_UNWIND_TABLES_FORMATS_H
 
@@ -31,7 +31,8 @@ struct uspi_table_formats {
     uspi_locate_tables elf, macho; /* NULL: not linked */
 };
 
-/* Returns the formats that are linked. Defined weakly by image_tables.c, its only user, and by any_format.c. Async-signal-safe. */
+/* Returns the formats that are linked. Defined weakly by image_tables.c, its only user, and by any_format.c.
+ * Async-signal-safe. */
 const struct uspi_table_formats *uspi_table_formats(void);
 
 /* Returns all formats. */
