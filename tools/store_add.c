@@ -259,7 +259,7 @@ static int index_cached(struct store_adding *adding, const struct cache_options 
         putchar('\n');
         return EXIT_ALL_WELL;
     }
-    complain("%s: %s", image->path, usp_status_string(status));
+    complain("%s: %s", image->path, index.message[0] != '\0' ? index.message : usp_status_string(status));
     const bool is_ours = status == USP_ERROR_SYSTEM || status == USP_ERROR_NO_MEMORY;
     return is_ours ? EXIT_FAILED : status == USP_ERROR_PERMISSION ? EXIT_NO_TARGET : EXIT_INCOMPLETE;
 }

@@ -8,6 +8,7 @@
 #include "lib/images/image_list.h"
 #include "lib/images/part.h"
 #include "lib/images/symbol_file.h"
+#include "lib/object/dyld_cache.h"
 #include "lib/object/elf.h"
 #include "lib/object/elf_code.h"
 #include "lib/object/elf_symbols.h"
@@ -416,6 +417,10 @@ static int add_images(struct search *search, struct uspi_bytes bytes, struct usp
     case USPI_FORMAT_ARCHIVE: return add_members(search, bytes, error);
     default:
         if (uspi_symbol_file_is(bytes)) return add_symbol_file(search, bytes, error);
+        if (uspi_dyld_is_cache(bytes)) {
+            return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT,
+                                    "a dyld shared cache: name it as one (--shared-cache), not as an object file");
+        }
         return uspi_bytes_error(error, bytes, 0, USP_ERROR_FORMAT, "neither ELF nor Mach-O");
     }
 }

@@ -235,6 +235,14 @@ static int fill_stubs(const struct uspi_dyld_cache *cache, const struct usp_imag
     return finish(writer, &header, uspi_dyld_withheld(cache), image, index);
 }
 
+/* Returns why an image of a shared cache has no names: USP_ERROR_FORMAT, with a message, if it is damaged. */
+static int explain_nameless(struct usp_symbolizer *symbolizer, const struct usp_image *image, struct usp_index *index) {
+    int status = usp_symbolizer_explain_file(symbolizer, image->load_address, index->message, sizeof index->message);
+    if (status == USP_ERROR_FORMAT) return status;
+    index->message[0] = '\0';
+    return USP_ERROR_NOT_FOUND;
+}
+
 /* Returns the cache that has this UUID itself; NULL: none. */
 static const struct uspi_dyld_cache *cache_of(const struct usp_dyld_caches *caches, const struct usp_image *image) {
     struct usp_image found;
@@ -266,6 +274,8 @@ int usp_index_write(const struct usp_images *images, const struct usp_image *ima
     const struct uspi_dyld_cache *cache = cache_of(options.dyld_caches, image);
     if (status == USP_OK) {
         status = cache != NULL ? fill_stubs(cache, image, writer, index) : fill(symbolizer, image, writer, index);
+        const bool is_nameless = status == USP_ERROR_NOT_FOUND && cache == NULL;
+        if (is_nameless && options.dyld_caches != NULL) status = explain_nameless(symbolizer, image, index);
     }
     uspi_index_writer_free(writer);
     usp_symbolizer_free(symbolizer);

@@ -72,6 +72,22 @@ def test_overlapping_segments(h):
     check(result.status == 3 and '__DATA cannot be placed' in result.err and not os.path.exists(path), result)
 
 
+def test_damaged_image(h):
+    """`store add` names an image whose load commands are damaged, has status 1, and makes the indexes of the others."""
+    made = h.make('arm64', WHOLE)
+    made.poke(made.bytes('.02').find(b'\xcf\xfa\xed\xfe') + 20, 'I', 0xffffffff, suffix='.02')
+    result = h.run('store', 'add', '-o', os.path.join(os.path.dirname(made.path), 'store'), made.path)
+    check(result.status == 1 and len(result.out.splitlines()) == len(made.images) - 1, result)
+    check(any('4294967295 bytes of load commands' in line for line in result.err.splitlines()), result)
+
+
+def test_cache_as_an_object_file(h):
+    """A cache that is given as an object file is called a shared cache, and the message says how it is given."""
+    made = h.make('arm64', WHOLE)
+    result = h.run('symbolize', '-o', made.path, hex(made.symbol('sys_add')))
+    check(result.status == 3 and 'a dyld shared cache' in result.err and '--shared-cache' in result.err, result)
+
+
 def test_circles(h):
     """Sub-caches that are the main file, or each other, or in another folder."""
     for suffix in (b'', b'.02', b'/../dyld_shared_cache_arm64', b'.01/../../x', b'\xff' * 32):
