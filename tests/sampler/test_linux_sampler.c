@@ -253,15 +253,22 @@ END_TEST
 struct cut {
     uint64_t thread;
     usp_addr outermost; /* pc of the thread's outermost frame */
-    unsigned with_both_ends, others;
+    /* Samples. Stale: see note_cut. */
+    unsigned with_both_ends, stale, others;
 };
 
+/* ThreadSanitizer's runtime keeps a signal that interrupts a thread, with the registers of that moment, and calls the
+ * handler at the thread's next atomic operation (tsan_interceptors_posix.cpp, sighandler and ProcessPendingSignals). If
+ * the runtime itself was interrupted, its calls have returned by then, and others have overwritten their frames: the
+ * registers are stale, and lead nowhere. Calls of the test's own functions have not returned. */
 static int note_cut(void *context, const struct usp_profile_entry *entry) {
     struct cut *cut = context;
     if (entry->thread->thread.id != cut->thread) return USP_OK;
     bool has_both = entry->stack->omitted > 0 && FRAMES_IN(entry->stack, stand_here) == 1 &&
                     entry->stack->frames[entry->stack->count - 1].pc == cut->outermost;
-    *(has_both ? &cut->with_both_ends : &cut->others) += (unsigned)entry->samples;
+    const struct usp_stack innermost = {.frames = entry->stack->frames, .count = 1};
+    bool is_stale = USP_SANITIZED && FRAMES_IN(&innermost, stand_here) == 0;
+    *(has_both ? &cut->with_both_ends : is_stale ? &cut->stale : &cut->others) += (unsigned)entry->samples;
     return USP_OK;
 }
 
@@ -291,16 +298,17 @@ START_TEST(deep_stacks_are_cut_and_counted) {
     struct usp_profile *profile = profile_of(sampler);
     struct usp_frame frames[400];
     struct usp_stack whole;
-    usp_stack_init(&whole, frames, 400);
-    ck_assert_int_eq(usp_capture_thread(&deep.thread, NULL, &whole), USP_OK);
+    do {
+        usp_stack_init(&whole, frames, 400);
+        ck_assert_int_eq(usp_capture_thread(&deep.thread, NULL, &whole), USP_OK);
+    } while (USP_SANITIZED && whole.count <= 200);
     ck_assert_uint_gt(whole.count, 200);
     struct cut cut = {.thread = deep.thread.id, .outermost = frames[whole.count - 1].pc};
     ck_assert_int_eq(usp_profile_visit(profile, note_cut, &cut), USP_OK);
-    /* With ThreadSanitizer, on a busy machine, one sample in about 35 was without an end; why is not known. */
-    const unsigned odd = USP_SANITIZED;
-    ck_assert_uint_ge(run.truncated + odd, run.captures);
-    ck_assert_uint_ge(cut.with_both_ends + odd, 5);
-    ck_assert_uint_le(cut.others, odd);
+    ck_assert_uint_ge(run.truncated + cut.stale, run.captures);
+    ck_assert_uint_ge(cut.with_both_ends + cut.stale, 5);
+    ck_assert_uint_gt(cut.with_both_ends, 0);
+    ck_assert_uint_eq(cut.others, 0);
     usp_profile_free(profile);
     usp_sampler_free(sampler);
     stand_end(&deep);
