@@ -5,6 +5,7 @@
 #include "lib/base/page_cache.h"
 #include "lib/capture/roots.h"
 #include "lib/capture/thread_copy.h"
+#include "lib/sampler/code_pages.h"
 #include "lib/snapshot/mapped_code.h"
 #include "lib/unwind/tables/image_tables.h"
 #include "lib/unwind/unwind.h"
@@ -34,9 +35,11 @@ struct uspi_other_world {
     struct uspi_page_cache *pages; /* cache of `memory`, emptied at each stop; NULL: the allocation failed */
     usp_addr roots[ROOTS];
     uint32_t root_count;
-    uint64_t mapped;        /* uspi_os_other_mapped at the last listing of the images */
-    uint64_t listed;        /* time of that listing, by usp_clock */
-    uint64_t listing_takes; /* duration of that listing, in ns */
+    struct uspi_code_pages code_pages; /* the generated code for which the cache has rules */
+    bool is_code_checked;              /* that code was compared since `pages` was emptied */
+    uint64_t mapped;                   /* uspi_os_other_mapped at the last listing of the images */
+    uint64_t listed;                   /* time of that listing, by usp_clock */
+    uint64_t listing_takes;            /* duration of that listing, in ns */
     struct uspi_stopped_process stopped;
     enum uspi_running running;    /* of the thread that was captured last, when it was stopped */
     struct uspi_mapped_code code; /* where code can be; its mappings are listed at most once for each stop */
@@ -56,6 +59,7 @@ static bool are_same(const struct usp_images *a, const struct usp_images *b) {
 }
 
 static void forget_rules(struct uspi_other_world *w) {
+    uspi_code_pages_forget(&w->code_pages);
     free(w->rules);
     w->rules = uspi_rule_cache_create(RULES, true, NULL);
 }
@@ -122,11 +126,16 @@ static int read_thread(void *context, usp_addr from, void *to, size_t n) {
     return status == USP_ERROR_ABSENT ? memory->live.read(memory->live.context, from, to, n) : status;
 }
 
+static void empty_pages(struct uspi_other_world *w) {
+    if (w->pages != NULL) uspi_page_cache_init(w->pages, w->memory);
+    w->is_code_checked = false;
+}
+
 static int stop_together(void *context, const struct usp_thread *threads, size_t count) {
     struct uspi_other_world *w = ((struct uspi_process_world *)context)->inner;
     if (is_list_due(w, false)) (void)list_images(w);
     int status = uspi_os_other_stop(w->other, threads, count, &w->stopped);
-    if (w->pages != NULL) uspi_page_cache_init(w->pages, w->memory);
+    empty_pages(w);
     uspi_mapped_code_renew(&w->code);
     return status;
 }
@@ -136,6 +145,19 @@ static struct uspi_stopped_thread *find_stopped(const struct uspi_other_world *w
         if (w->stopped.threads[i].info.thread.id == id) return &w->stopped.threads[i];
     }
     return NULL;
+}
+
+/* Forgets the cached rules if the generated code that they are for has changed since the last stop. Returns the memory
+ * from which a walk reads code. */
+static struct usp_memory checked_code(struct uspi_other_world *w) {
+    if (w->pages == NULL) return w->memory;
+    if (!w->is_code_checked) {
+        w->is_code_checked = true;
+        w->code_pages.images = w->images;
+        w->code_pages.behind = (struct usp_memory){uspi_page_cache_read, w->pages};
+        if (!uspi_code_pages_are_same(&w->code_pages)) forget_rules(w);
+    }
+    return (struct usp_memory){uspi_code_pages_read, &w->code_pages};
 }
 
 static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
@@ -150,7 +172,7 @@ static int walk(struct uspi_other_world *w, struct uspi_stopped_thread *thread,
     target.os = uspi_os_kind();
     target.pac_mask = w->stopped.pac_mask;
     target.memory = (struct usp_memory){read_thread, &memory};
-    target.code = live;
+    target.code = checked_code(w);
     target.stack_low = thread->copy.stack_low;
     target.stack_high = thread->copy.stack_high;
     target.swift_task_slot = thread->copy.swift_task_slot;
@@ -197,14 +219,13 @@ static int capture(void *context, const struct usp_thread *wanted, const struct 
     if (thread->status != USP_OK) return thread->status;
     w->running = waits(thread) ? USPI_WAITS : uspi_os_other_running(w->other, wanted);
     int status = walk(w, thread, options, stack);
-    if (!leads_outside(w, stack)) return status;
-    if (is_list_due(w, true) && list_images(w) == USP_OK) {
-        if (w->pages != NULL) uspi_page_cache_init(w->pages, w->memory);
+    if (leads_outside(w, stack) && is_list_due(w, true) && list_images(w) == USP_OK) {
+        empty_pages(w);
         usp_stack_init(stack, stack->frames, stack->capacity);
         status = walk(w, thread, options, stack);
     }
-    /* Code outside all images can be replaced by other code, for which cached rules would be wrong. */
-    if (leads_outside(w, stack)) forget_rules(w);
+    /* Rules for generated code that cannot be compared at the next stop are not kept. */
+    if (w->pages == NULL ? leads_outside(w, stack) : w->code_pages.is_full) forget_rules(w);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the sampler on another process: shares of processor time compared with what that process measured; threads that
  * sleep, come and go; a main thread that ends first; a process that ends; processes that cannot be sampled; and every
- * system call and allocation failing in turn. No result depends on the machine's speed: times are compared within one
+ * system call and allocation failing in turn; generated code that is replaced. No result depends on the machine's speed: times are compared within one
  * run, and waits end only by the suite's timeout. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux/calls.h"
@@ -10,6 +10,8 @@
 #include "tests/support/linux_child.h"
 #include "tests/support/linux_failing_calls.h"
 #include "tests/support/suite.h"
+
+#include <sys/mman.h>
 
 #define SECOND (1000 * MS)
 
@@ -600,6 +602,90 @@ START_TEST(turns_are_seen) {
 }
 END_TEST
 
+/* ---- generated code ---- */
+
+#if defined(__x86_64__)
+
+/* Two versions of a function that calls its first argument. The call is at the same place in both, but the second one
+ * has pushed its second argument before: there the return address is one word higher. */
+static const uint8_t versions[2][12] = {
+    {0x90, 0x48, 0x83, 0xec, 0x18, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x18, 0xc3}, /* nop; sub $24; call; add $24; ret */
+    {0x56, 0x48, 0x83, 0xec, 0x18, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x20, 0xc3}, /* push rsi; sub $24; call; add $32 */
+};
+
+typedef void function(void (*callee)(void), const void *decoy);
+
+/* What the two processes share. */
+static struct {
+    _Atomic(unsigned) wanted, running; /* versions: 1, then 2 */
+    usp_addr decoy;                    /* a return address, but not the function's */
+} *replaced;
+
+static void run_until_another_is_wanted(void) {
+    const unsigned now = atomic_load(&replaced->wanted);
+    atomic_store(&replaced->running, now);
+    while (atomic_load(&replaced->wanted) == now) {}
+}
+
+static const void *after_a_call(void) { return __builtin_extract_return_addr(__builtin_return_address(0)); }
+static const void *(*volatile get_decoy)(void) = after_a_call;
+
+static void run_versions(int output) {
+    const void *decoy = get_decoy();
+    uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (code == MAP_FAILED) _exit(1);
+    replaced->decoy = (usp_addr)(uintptr_t)decoy;
+    say(output, "r", 1);
+    for (;;) {
+        memcpy(code, versions[atomic_load(&replaced->wanted) == 2], sizeof versions[0]);
+        ((function *)(uintptr_t)code)(run_until_another_is_wanted, decoy);
+    }
+}
+
+/* Captures the main thread. Returns the frame of the generated code's caller. */
+static usp_addr caller_of_generated(const struct uspi_world *world, pid_t pid) {
+    struct usp_frame frames[64];
+    struct usp_stack stack;
+    struct usp_unwind_options options;
+    const struct usp_thread thread = {.id = (uint64_t)pid};
+    usp_unwind_options_init(&options);
+    usp_stack_init(&stack, frames, 64);
+    ck_assert_int_eq(world->stop_together(world->context, &thread, 1), USP_OK);
+    ck_assert_int_eq(world->capture(world->context, &thread, &options, &stack), USP_OK);
+    const struct usp_images *images = world->images(world->context);
+    for (uint32_t i = 0; i + 1 < stack.count; i++) {
+        if (usp_images_find(images, frames[i].pc) == NULL) return frames[i + 1].pc;
+    }
+    ck_abort_msg("no frame of generated code");
+}
+
+/* Rules for generated code are kept between samples. When the program replaces the code, the callers must be those of
+ * the new code: the second version has a word where the first one's return address was, and it follows a call. */
+START_TEST(generated_code_is_replaced) {
+    struct uspi_process_world process;
+    struct uspi_world world;
+    replaced = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(replaced, MAP_FAILED);
+    atomic_store(&replaced->wanted, 1);
+    struct other other = start_other(run_versions);
+    ck_assert_int_eq(uspi_process_world_begin(&process, other.pid, &world, NULL, 0), USP_OK);
+    while (atomic_load(&replaced->running) != 1) usleep(1000);
+    const usp_addr right = caller_of_generated(&world, other.pid);
+    ck_assert_uint_ne(right, replaced->decoy);
+    ck_assert_uint_eq(caller_of_generated(&world, other.pid), right);
+    atomic_store(&replaced->wanted, 2);
+    while (atomic_load(&replaced->running) != 2) usleep(1000);
+    const usp_addr caller = caller_of_generated(&world, other.pid);
+    ck_assert_uint_ne(caller, replaced->decoy);
+    ck_assert_uint_eq(caller, right);
+    uspi_process_world_end(&process);
+    end_other(&other);
+    munmap(replaced, 4096);
+}
+END_TEST
+
+#endif
+
 int main(void) {
     TCase *threads = tcase_create("threads"), *process = tcase_create("process"), *faults = tcase_create("faults");
     if (!can_trace()) {
@@ -610,6 +696,9 @@ int main(void) {
               threads_come_and_go, main_thread_ends_first);
     add_tests(process, process_runs_on, refusals);
     add_loop_tests(process, 0, 4, process_ends);
+#if defined(__x86_64__)
+    add_tests(process, generated_code_is_replaced);
+#endif
     add_tests(faults, each_allocation_fails);
     add_loop_tests(faults, 0, 6, each_call_fails);
     tcase_set_timeout(threads, 120);

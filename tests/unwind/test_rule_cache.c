@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/unwind/code/explore.h"
 #include "lib/unwind/frame/apply.h"
 #include "lib/unwind/rule_cache/kept_rules.h"
 #include "tests/support/range.h"
@@ -601,11 +602,50 @@ START_TEST(an_outermost_rule) {
 }
 END_TEST
 
+/* That an exploration found nothing is kept for its question alone, and only where code does not change. */
+START_TEST(what_was_not_found) {
+    const struct uspi_question asked = {.purpose = USPI_TO_GOAL, .from = 0x1000, .goal = 0x1080, .budget = 64};
+    const uint64_t key = uspi_question_key(&asked);
+    for (unsigned still = 0; still < 2; still++) {
+        unsigned note = 0;
+        struct uspi_rule_cache *cache = uspi_rule_cache_create(64, still, NULL);
+        const struct uspi_shortcuts shortcuts = {.rules = cache};
+        ck_assert(!uspi_recall_nothing(&shortcuts, key, &note));
+        uspi_keep_nothing(&shortcuts, key, 9);
+        ck_assert_int_eq(uspi_recall_nothing(&shortcuts, key, &note), still);
+        ck_assert_uint_eq(note, still ? 9 : 0);
+        ck_assert(!uspi_recall_nothing(&shortcuts, key + 2, &note));
+        free(cache);
+    }
+    ck_assert(!uspi_recall_nothing(NULL, key, NULL));
+    struct uspi_question others[11];
+    for (unsigned i = 0; i < 11; i++) others[i] = asked;
+    others[0].purpose = USPI_REACH;
+    others[1].from++;
+    others[2].goal++;
+    others[3].low++;
+    others[4].high++;
+    others[5].mode++;
+    others[6].unknown++;
+    others[7].is_interrupted = true;
+    others[8].all_cases = true;
+    others[9].oldest_first = true;
+    others[10].allowed++;
+    for (unsigned i = 0; i < 11; i++) {
+        ck_assert_uint_ne(uspi_question_key(&others[i]), key);
+        for (unsigned k = 0; k < i; k++) {
+            ck_assert_uint_ne(uspi_question_key(&others[i]), uspi_question_key(&others[k]));
+        }
+    }
+}
+END_TEST
+
 int main(void) {
     TCase *tests = tcase_create("rules");
     tcase_set_timeout(tests, 120);
     add_tests(tests, usual_rules_survive, the_explorers_rules_survive, others_are_not_packed, sizes,
               what_a_rule_is_kept_under, a_place_that_is_written_for_ever, a_full_set, half_written,
-              threads_never_see_half_a_rule, from_rule_to_rule, where_it_ends, a_mark_in_fp, an_outermost_rule);
+              threads_never_see_half_a_rule, from_rule_to_rule, where_it_ends, a_mark_in_fp, an_outermost_rule,
+              what_was_not_found);
     return run_suite("rule_cache", tests);
 }

@@ -279,6 +279,7 @@ static bool find_bound(struct uspi_explorer *x, struct uspi_value to, usp_addr *
     usp_addr pointer = uspi_constant_address(&x->log, to);
     uint8_t bytes[8];
     const bool by_register = to.kind == USPI_ADDRESS || (to.kind == USPI_CONTENT && to.addend == 0);
+    if (by_register ? x->question.registers != NULL : to.kind == USPI_GLOBAL) x->has_looked = true;
     if (by_register ? !add_to_register(x, to, &pointer) : to.kind != USPI_CONSTANT && to.kind != USPI_GLOBAL) {
         return false;
     }
@@ -531,6 +532,21 @@ static bool enter_case(struct uspi_explorer *x) {
     return true;
 }
 
+uint64_t uspi_question_key(const struct uspi_question *q) {
+    /* The multiplier of the hash in lib/unwind/unwind.c. */
+    const uint64_t odd = UINT64_C(0xbf58476d1ce4e5b9);
+    const unsigned flags = (unsigned)q->purpose | (unsigned)q->is_interrupted << 2 | (unsigned)q->all_cases << 3 |
+                           (unsigned)q->oldest_first << 4 | (unsigned)q->counts_arguments << 5 | q->allowed << 6;
+    const uint64_t parts[] = {
+        q->from, q->goal, q->low, q->high, q->unknown, q->mode, (uint64_t)q->budget << 32 | flags};
+    uint64_t key = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        key = (key ^ parts[i]) * odd;
+        key ^= key >> 31;
+    }
+    return key | 1;
+}
+
 void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const struct uspi_question *question) {
     const uint32_t flags = USPI_MODE_FLAGS | USPI_MODE_NZCV;
     x->code = code;
@@ -540,7 +556,7 @@ void uspi_explore_begin(struct uspi_explorer *x, struct uspi_code *code, const s
     x->budget = question->budget;
     x->callee_budget = CALLEE_SHARE * question->budget;
     x->room_budget = question->budget;
-    x->has_found = x->has_jump = x->is_cut = false;
+    x->has_found = x->has_jump = x->is_cut = x->has_looked = false;
     x->log.count = x->log.shared = x->runs.count = 0;
     x->pending_count = 1;
     x->pending[0] = (struct uspi_path){

@@ -20,4 +20,8 @@ void uspi_explore_begin(struct uspi_explorer *explorer, struct uspi_code *code, 
  * is used up. */
 bool uspi_explore_next(struct uspi_explorer *explorer, struct uspi_rule *rule, unsigned *doubts);
 
+/* Returns a number that identifies a question: other questions have another number, with the chance of 64 random bits.
+ * Not 0. */
+uint64_t uspi_question_key(const struct uspi_question *question);
+
 #endif

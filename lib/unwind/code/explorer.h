@@ -60,6 +60,7 @@ struct uspi_explorer {
     bool has_found;         /* a rule or the goal was found */
     bool has_jump;          /* `jump` is valid */
     bool is_cut;            /* a path ended at code that cannot be read */
+    bool has_looked;        /* a path depends on registers or data, not only on code */
     struct uspi_path jump;  /* the path at an indirect jump, which may be a switch or leave the function */
     unsigned pending_count;
     struct uspi_log log;

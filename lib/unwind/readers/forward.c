@@ -93,22 +93,41 @@ static bool has_sure_path(const struct paths *paths) {
     return paths->best->found && (paths->best->credit == USPI_VERIFIED || paths->best->is_record);
 }
 
+/* What is cached about an exploration that has found no rule. */
+enum note { HAS_JUMP = 1, IS_LONG = 2 };
+
+static void take_note(struct paths *paths, unsigned note) {
+    paths->has_jump = paths->has_jump || (note & HAS_JUMP) != 0;
+    paths->is_long = paths->is_long || (note & IS_LONG) != 0;
+}
+
 /* Follows paths until one suffices. */
 USPI_APART static void explore(struct paths *paths, const struct uspi_question *question) {
     struct uspi_evidence *e = paths->evidence;
+    const uint64_t key = uspi_question_key(question);
     struct uspi_explorer x;
+    unsigned note, count = 0;
     bool suffices = false;
+    paths->first_suffices = false;
+    if (uspi_recall_nothing(e->shortcuts, key, &note)) {
+        take_note(paths, note);
+        return;
+    }
     uspi_explore_begin(&x, &e->code, question);
     while (!suffices && uspi_explore_next(&x, &paths->rule, &paths->doubts)) {
-        paths->judged++;
+        count++;
         suffices = judge_path(paths) || (question->all_cases && has_sure_path(paths));
     }
-    /* If code can be read the next time, another path may be the first one. */
-    paths->first_suffices = suffices && paths->judged == 1 && (!x.is_cut || uspi_is_steady(paths->best));
+    paths->judged += count;
+    /* If code can be read the next time, or a register has another value, another path may be the first one. */
+    paths->first_suffices =
+        suffices && paths->judged == 1 && !x.has_looked && (!x.is_cut || uspi_is_steady(paths->best));
     paths->is_cut = paths->is_cut || x.is_cut;
-    paths->has_jump = paths->has_jump || x.has_jump;
     /* With all cases, code of other functions is followed, too. */
-    paths->is_long = paths->is_long || (!question->all_cases && question->budget - x.budget > LONG);
+    const bool is_long = !question->all_cases && question->budget - x.budget > LONG;
+    note = (x.has_jump ? HAS_JUMP : 0u) | (is_long ? IS_LONG : 0u);
+    take_note(paths, note);
+    if (count == 0 && !x.is_cut && !x.has_looked) uspi_keep_nothing(e->shortcuts, key, note);
 }
 
 /* Whether a path without a call leads from an instruction to the pc. */

@@ -26,14 +26,21 @@ static void add_popped(struct uspi_evidence *e, usp_addr start, struct uspi_cand
 /* Makes the candidate of the first rule that gives a possible return address. */
 USPI_APART static bool explore(struct uspi_evidence *e, const struct uspi_question *question,
                                struct uspi_candidate *c) {
+    const uint64_t key = uspi_question_key(question);
     struct uspi_explorer x;
     struct uspi_rule rule;
-    unsigned doubts;
+    unsigned doubts, count = 0, has_jump;
     bool found = false;
+    if (uspi_recall_nothing(e->shortcuts, key, &has_jump)) {
+        e->leaves = has_jump != 0;
+        return false;
+    }
     uspi_explore_begin(&x, &e->code, question);
     while (!found && uspi_explore_next(&x, &rule, &doubts)) {
+        count++;
         found = uspi_make_candidate(e, &rule, doubts, c);
     }
+    if (count == 0 && !x.is_cut && !x.has_looked) uspi_keep_nothing(e->shortcuts, key, x.has_jump);
     if (found) add_popped(e, question->from, c);
     e->leaves = x.has_jump;
     return found;

@@ -40,6 +40,13 @@ void uspi_keep_rule(const struct uspi_shortcuts *shortcuts, const struct uspi_wa
                     const struct uspi_frame_state *frame, enum uspi_rule_how kind, const struct uspi_rule *rule,
                     unsigned note);
 
+/* Recall or cache that an exploration has found no rule. Only for code that does not change.
+ *   key   of its question (uspi_question_key)
+ *   note  four bits
+ * shortcuts may be NULL. Async-signal-safe. */
+bool uspi_recall_nothing(const struct uspi_shortcuts *shortcuts, uint64_t key, unsigned *note);
+void uspi_keep_nothing(const struct uspi_shortcuts *shortcuts, uint64_t key, unsigned note);
+
 /* The readers that cached rules come from. Other readers were not asked about the same code. */
 #define USPI_KEPT_READERS (USP_READER_SIGNAL | USP_READER_TABLES)
 

@@ -32,6 +32,8 @@ enum uspi_rule_how {
     USPI_RULE_EXPLORED = 1 << 2, /* from the instructions; the note is the doubts */
     /* The code at the pc does not change, and a call precedes it (unless the pc is exact). */
     USPI_RULE_CERTAIN = 1 << 3,
+    /* No rule: an exploration has found none. In place of the pc is the key of its question. */
+    USPI_RULE_NOTHING = USPI_RULE_EXPLORED | USPI_RULE_CERTAIN,
     /* The pc is a root (usp_target.roots): only walks that go beyond roots use the rule. */
     USPI_RULE_ROOT = 1 << 4
 };
