@@ -45,8 +45,9 @@ enum usp_frame_method {
     USP_FRAME_METHOD_CFI = 8,           /* DWARF call frame information */
     USP_FRAME_METHOD_EHABI = 9,         /* the exception tables of 32-bit ARM */
     USP_FRAME_METHOD_GO = 10,           /* Go's function table */
-    /* A return address that a search of the stack found, past memory or registers that are not known. The walk from it
-     * reaches the outermost frame. Frames before it can be missing. */
+    /* A return address that a search of the stack found: past memory or registers that are not known, or past generated
+     * code whose frames no reader understands. The walk from it reaches the outermost frame. Frames before it can be
+     * missing. */
     USP_FRAME_METHOD_SEARCH = 11
 };
 
