@@ -281,7 +281,7 @@ static int queue_sample(struct reader *r, const struct uspi_perf_record *record)
     if (r->options->pid != 0 && r->options->pid != (int64_t)sample.pid) return USP_OK;
     if (sample.time < r->options->from || sample.time >= r->options->to) return USP_OK;
     if (sample.time == 0) return take_ordered(r, record, 0);
-    return uspi_perf_queue_add(&r->queue, record, &sample, sample.time);
+    return uspi_perf_queue_add(&r->queue, record, sample.time);
 }
 
 static int take_record(void *context, const struct uspi_perf_record *record) {
@@ -307,7 +307,7 @@ static int take_record(void *context, const struct uspi_perf_record *record) {
     }
     const uint64_t time = uspi_perf_record_time(&r->stream.events, record);
     /* What perf found in /proc has no time: it was so before the recording began. */
-    return time == 0 ? take_ordered(r, record, 0) : uspi_perf_queue_add(&r->queue, record, NULL, time);
+    return time == 0 ? take_ordered(r, record, 0) : uspi_perf_queue_add(&r->queue, record, time);
 }
 
 static int read_all(struct reader *r, struct uspi_error *error) {

@@ -135,7 +135,7 @@ static unsigned bits_in(uint64_t mask) {
 
 /* Takes the registers and the stack of the user part. */
 static void take_dump(struct uspi_fields *fields, const struct uspi_perf_event *event,
-                      const struct uspi_perf_record *record, struct uspi_perf_sample *sample) {
+                      struct uspi_perf_sample *sample) {
     if ((event->sample_type & HAS_REGISTERS) != 0) {
         sample->abi = uspi_fields_u64(fields);
         sample->mask = event->registers;
@@ -144,10 +144,9 @@ static void take_dump(struct uspi_fields *fields, const struct uspi_perf_event *
     if ((event->sample_type & HAS_STACK) == 0) return;
     const uint64_t size = uspi_fields_u64(fields);
     if (size == 0) return;
-    sample->stack = uspi_fields_bytes(fields, size - record->left_out);
+    sample->stack = uspi_fields_bytes(fields, size);
     const uint64_t valid = uspi_fields_u64(fields);
     sample->stack_size = valid < size ? valid : size;
-    sample->stack_unused = size - sample->stack_size - record->left_out;
     sample->stack_is_full = valid >= size;
 }
 
@@ -183,7 +182,7 @@ bool uspi_perf_sample_read(const struct uspi_perf_events *events, const struct u
     }
     if ((has & HAS_RAW) != 0) (void)uspi_fields_bytes(&fields, uspi_fields_u32(&fields));
     if ((has & HAS_BRANCHES) != 0) skip_branches(&fields, event->branch_type);
-    take_dump(&fields, event, record, sample);
+    take_dump(&fields, event, sample);
     return !fields.is_short;
 }
 

@@ -50,7 +50,6 @@ struct uspi_perf_record {
     uint32_t misc;
     const uint8_t *bytes;
     size_t size;
-    size_t left_out; /* number of bytes of a stack dump, after the valid ones, that `bytes` lacks */
 };
 
 struct uspi_perf_event {
@@ -101,9 +100,8 @@ struct uspi_perf_sample {
     uint64_t abi, mask; /* of the user registers; abi 0: there are none */
     const uint8_t *registers;
     const uint8_t *stack;
-    uint64_t stack_size;   /* valid bytes of it */
-    uint64_t stack_unused; /* bytes after them that the record has */
-    bool stack_is_full;    /* the dump has no byte more than was requested: the stack may go on */
+    uint64_t stack_size; /* valid bytes of it */
+    bool stack_is_full;  /* the dump has no byte more than was requested: the stack may go on */
 };
 
 /* Decodes a sample. Returns false if it is damaged, or no event has its layout. */

@@ -81,27 +81,21 @@ static int handle(struct uspi_perf_queue *queue, uint64_t up_to, size_t most) {
     return status;
 }
 
-int uspi_perf_queue_add(struct uspi_perf_queue *queue, const struct uspi_perf_record *record,
-                        const struct uspi_perf_sample *sample, uint64_t time) {
-    const size_t unused = sample != NULL && sample->stack != NULL ? (size_t)sample->stack_unused : 0;
-    const size_t size = record->size - unused;
+int uspi_perf_queue_add(struct uspi_perf_queue *queue, const struct uspi_perf_record *record, uint64_t time) {
     if (queue->bytes > BYTES_MAX || queue->blocks > BLOCKS_MAX) {
         const int status = handle(queue, UINT64_MAX, queue->count / 2 + 1);
         if (status != USP_OK) return status;
     }
-    struct uspi_perf_block *block = size <= BLOCK ? block_for(queue, size) : NULL;
+    struct uspi_perf_block *block = record->size <= BLOCK ? block_for(queue, record->size) : NULL;
     if (block == NULL || !uspi_room_for(&queue->all, &queue->capacity, queue->count, 1, sizeof *queue->all))
         return USP_ERROR_NO_MEMORY;
     uint8_t *copy = block->bytes + block->used;
-    const size_t before =
-        unused > 0 ? (size_t)(sample->stack - record->bytes) + (size_t)sample->stack_size : record->size;
-    if (before > 0) memcpy(copy, record->bytes, before);
-    if (before < size) memcpy(copy + before, record->bytes + before + unused, size - before);
-    block->used += size;
+    if (record->size > 0) memcpy(copy, record->bytes, record->size);
+    block->used += record->size;
     block->records++;
-    queue->bytes += size + sizeof *queue->all;
-    queue->all[queue->count++] =
-        (struct uspi_perf_queued){time, {record->type, record->misc, copy, size, record->left_out + unused}, block};
+    queue->bytes += record->size + sizeof *queue->all;
+    queue->all[queue->count] = (struct uspi_perf_queued){time, *record, block};
+    queue->all[queue->count++].record.bytes = copy;
     if (time > queue->latest) queue->latest = time;
     return USP_OK;
 }

@@ -28,10 +28,8 @@ struct uspi_perf_queue {
     size_t blocks;                          /* number of blocks in use */
 };
 
-/* Adds a copy of a record, but of a stack dump only the valid bytes. `sample`: the record decoded, NULL if it is not a
- * sample. Returns USP_OK, USP_ERROR_NO_MEMORY, or what the function returned. */
-int uspi_perf_queue_add(struct uspi_perf_queue *queue, const struct uspi_perf_record *record,
-                        const struct uspi_perf_sample *sample, uint64_t time);
+/* Adds a copy of a record. Returns USP_OK, USP_ERROR_NO_MEMORY, or what the function returned. */
+int uspi_perf_queue_add(struct uspi_perf_queue *queue, const struct uspi_perf_record *record, uint64_t time);
 
 /* Ends a round. Returns what the function returned, USP_OK or USP_ERROR_NO_MEMORY. */
 int uspi_perf_queue_end_round(struct uspi_perf_queue *queue);

@@ -174,7 +174,7 @@ static int handle_unpacked(struct uspi_perf_stream *s, size_t *used) {
             return fail(s, USP_ERROR_FORMAT, "the compressed records are damaged");
         if (header.size > s->unpacked_size - *used) break;
         const struct uspi_perf_record record = {header.type, header.misc, at + RECORD_HEADER,
-                                                (size_t)header.size - RECORD_HEADER, 0};
+                                                (size_t)header.size - RECORD_HEADER};
         *used += (size_t)header.size;
         if (record.type != USPI_PERF_COMPRESSED && record.type != USPI_PERF_COMPRESSED2) status = handle(s, &record);
     }
@@ -222,7 +222,7 @@ static int unpack_record(struct uspi_perf_stream *s, const struct uspi_perf_reco
 /* Handles the record at the window's beginning, which is there as a whole. */
 static int handle_record(struct uspi_perf_stream *s, const struct header *header) {
     const struct uspi_perf_record record = {header->type, header->misc, s->window + s->from + RECORD_HEADER,
-                                            (size_t)header->size - RECORD_HEADER, 0};
+                                            (size_t)header->size - RECORD_HEADER};
     uint64_t after = 0;
     int status;
     if (record.type == USPI_PERF_COMPRESSED || record.type == USPI_PERF_COMPRESSED2) {
