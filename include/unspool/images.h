@@ -18,7 +18,7 @@ enum usp_image_flags {
     USP_IMAGE_MACHO = 1 << 3,      /* Mach-O; otherwise ELF */
     USP_IMAGE_LOADER = 1 << 4,     /* the dynamic loader: dyld, ld.so */
     USP_IMAGE_PERMANENT = 1 << 5,  /* this process: the image is known to stay loaded until the process ends */
-    USP_IMAGE_TEXT_OFFSET = 1 << 6 /* text_offset is valid: an ELF file that contains its code */
+    USP_IMAGE_TEXT_OFFSET = 1 << 6 /* text_offset is valid: an ELF image whose file has its code */
 };
 
 #define USP_BUILD_ID_MAX 32

@@ -312,6 +312,21 @@ usp_addr uspi_node_address(const struct usp_profile *profile, const struct uspi_
     return node->image != USPI_NONE ? uspi_profile_image(profile, node->image)->placed + node->offset : node->offset;
 }
 
+#define PAGE_MASK UINT64_C(0xfff)
+
+struct uspi_profile_mapping uspi_profile_mapping_of(const struct uspi_profile_image *image) {
+    const struct usp_image *of = &image->image;
+    const uint64_t moved = image->placed - of->load_address, extra = of->text_offset & PAGE_MASK;
+    const struct uspi_profile_mapping whole = {.start = image->placed, .limit = of->end + moved};
+    if ((of->flags & USP_IMAGE_TEXT_OFFSET) == 0 || of->text_low >= of->text_high ||
+        (of->text_low & PAGE_MASK) != extra || of->text_high > UINT64_MAX - PAGE_MASK)
+        return whole;
+    return (struct uspi_profile_mapping){.start = of->text_low - extra + moved,
+                                         .limit = ((of->text_high + PAGE_MASK) & ~PAGE_MASK) + moved,
+                                         .offset = of->text_offset - extra,
+                                         .is_code = true};
+}
+
 struct usp_frame uspi_node_frame(const struct usp_profile *profile, const struct uspi_node *node) {
     return (struct usp_frame){.pc = uspi_node_address(profile, node),
                               .kind = node->kind & USPI_NODE_KIND,

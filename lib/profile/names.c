@@ -19,6 +19,13 @@ usp_addr uspi_site_address(const struct usp_profile *profile, const struct uspi_
     return base + site->offset;
 }
 
+uint64_t uspi_site_mapping(const struct usp_profile *profile, const struct uspi_site *site, usp_addr address) {
+    if (site->image == USPI_NONE) return 0;
+    const struct uspi_profile_mapping of = uspi_profile_mapping_of(uspi_profile_image(profile, site->image));
+    /* Readers take an address outside of its mapping for one as linked. */
+    return !of.is_code || (address >= of.start && address < of.limit) ? (uint64_t)site->image + 1 : 0;
+}
+
 void uspi_put_profile_thread(struct uspi_text *text, const struct usp_thread_info *info, bool with_id) {
     bool has_name = info->name[0] != '\0';
     if (has_name) {

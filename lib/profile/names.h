@@ -87,6 +87,9 @@ const char *uspi_profile_image_name(const struct usp_profile *profile, uint32_t 
  * usp_images_create_profile assigns. */
 usp_addr uspi_site_address(const struct usp_profile *profile, const struct uspi_site *site);
 
+/* Returns the number of the image whose mapping contains a site's address, plus 1; 0: none does. */
+uint64_t uspi_site_mapping(const struct usp_profile *profile, const struct uspi_site *site, usp_addr address);
+
 /* Puts a thread's name, or "thread ID" if it has none; with_id: both. Control characters and semicolons are escaped. */
 struct uspi_text;
 void uspi_put_profile_thread(struct uspi_text *text, const struct usp_thread_info *info, bool with_id);

@@ -117,6 +117,15 @@ struct usp_profile *uspi_profile_clone(struct usp_profile *profile);
 /* Returns the address of a clone's node in usp_images_create_profile's list. (clone.c) */
 usp_addr uspi_node_address(const struct usp_profile *profile, const struct uspi_node *node);
 
+/* Where a clone's image is mapped, as pprof and OTLP describe it: the pages of its code, with their offset in the file.
+ * If that is not known, the whole image, with offset 0. (clone.c) */
+struct uspi_profile_mapping {
+    usp_addr start, limit;
+    uint64_t offset;
+    bool is_code;
+};
+struct uspi_profile_mapping uspi_profile_mapping_of(const struct uspi_profile_image *image);
+
 /* Returns a node as a frame with that address. (clone.c) */
 struct usp_frame uspi_node_frame(const struct usp_profile *profile, const struct uspi_node *node);
 

@@ -57,7 +57,7 @@ static void put_image(struct sink *sink, const struct uspi_profile_image *known)
     put64(sink, image->end);
     put64(sink, image->slide);
     put32(sink, image->arch);
-    put32(sink, image->flags);
+    put32(sink, image->flags & ~(uint32_t)USP_IMAGE_TEXT_OFFSET); /* the offset has no place here */
     put32(sink, image->build_id_size);
     put(sink, image->build_id, sizeof image->build_id);
     put_string(sink, image->path);

@@ -137,9 +137,10 @@ static void add_mappings(struct otlp *otlp) {
         uspi_put_bytes(&text, known->image.build_id, known->image.build_id_size);
         uspi_text_end(&text);
         const uint64_t attribute = build[0] != '\0' ? add_attribute(otlp, key, build, 0) : 0;
-        uspi_proto_put_number(&otlp->sample, MAPPING_START, known->placed);
-        uspi_proto_put_number(&otlp->sample, MAPPING_LIMIT,
-                              known->placed + (known->image.end - known->image.load_address));
+        const struct uspi_profile_mapping mapping = uspi_profile_mapping_of(known);
+        uspi_proto_put_number(&otlp->sample, MAPPING_START, mapping.start);
+        uspi_proto_put_number(&otlp->sample, MAPPING_LIMIT, mapping.limit);
+        uspi_proto_put_number(&otlp->sample, MAPPING_OFFSET, mapping.offset);
         uspi_proto_put_number(&otlp->sample, MAPPING_FILE, add_string(otlp, known->image.path));
         if (attribute != 0) {
             uspi_proto_put_varint(&otlp->part, attribute);
@@ -188,8 +189,9 @@ static void add_locations(struct otlp *otlp) {
         const struct uspi_node like = {.offset = site->offset, .image = site->image, .kind = site->kind};
         const struct usp_frame frame = uspi_node_frame(profile, &like);
         const bool is_kernel = frame.pc >= UINT64_C(1) << 63;
-        if (site->image != USPI_NONE) uspi_proto_put_number(&otlp->sample, LOCATION_MAPPING, (uint64_t)site->image + 1);
-        uspi_proto_put_number(&otlp->sample, LOCATION_ADDRESS, usp_frame_call_site(profile->options.arch, &frame));
+        const usp_addr address = usp_frame_call_site(profile->options.arch, &frame);
+        uspi_proto_put_number(&otlp->sample, LOCATION_MAPPING, uspi_site_mapping(profile, site, address));
+        uspi_proto_put_number(&otlp->sample, LOCATION_ADDRESS, address);
         put_lines(otlp, site);
         uspi_proto_put_varint(&otlp->part, is_kernel ? kernel : native);
         uspi_proto_put_message(&otlp->sample, LOCATION_ATTRIBUTES, &otlp->part);

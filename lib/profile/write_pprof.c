@@ -27,6 +27,7 @@ struct pprof {
     struct uspi_proto out, message, inner; /* the whole file, a message in it, and a message in that message */
     struct uspi_proto string;              /* string that is being written */
     uint64_t strings;                      /* number of strings written; the number of the next one */
+    bool *is_named;                        /* images that have a function with a name */
     uint64_t *thread_names;                /* string number of each thread's name; 0: not written yet */
 };
 
@@ -50,22 +51,34 @@ static void add_value_type(struct pprof *pprof, unsigned field, const char *type
     uspi_proto_put_message(&pprof->out, field, &pprof->message);
 }
 
+/* Marks the images that have a function with a name. */
+static void find_named(struct pprof *pprof) {
+    const struct uspi_profile_names *names = &pprof->writing->names;
+    for (uint32_t i = 0; i < names->functions.begun; i++) {
+        const struct uspi_function *function = uspi_function(names, i);
+        if (function->image != USPI_NONE && function->symbol != NULL) pprof->is_named[function->image] = true;
+    }
+}
+
 static void add_mapping(struct pprof *pprof, uint32_t i) {
     const struct uspi_profile_image *known = uspi_profile_image(pprof->writing->profile, i);
+    const struct uspi_profile_mapping mapping = uspi_profile_mapping_of(known);
     char build[2 * USP_BUILD_ID_MAX + 1];
     struct uspi_text text = uspi_text_in(build, sizeof build);
     uspi_put_bytes(&text, known->image.build_id, known->image.build_id_size);
     uspi_text_end(&text);
     uspi_proto_put_number(&pprof->message, MAPPING_ID, (uint64_t)i + 1);
-    uspi_proto_put_number(&pprof->message, MAPPING_START, known->placed);
-    uspi_proto_put_number(&pprof->message, MAPPING_LIMIT,
-                          known->placed + (known->image.end - known->image.load_address));
+    uspi_proto_put_number(&pprof->message, MAPPING_START, mapping.start);
+    uspi_proto_put_number(&pprof->message, MAPPING_LIMIT, mapping.limit);
+    uspi_proto_put_number(&pprof->message, MAPPING_OFFSET, mapping.offset);
     uspi_proto_put_number(&pprof->message, MAPPING_FILE, add_string(pprof, known->image.path));
     uspi_proto_put_number(&pprof->message, MAPPING_BUILD, add_string(pprof, build));
-    /* Without this pprof would look up names itself and find wrong ones. It takes a mapping for one segment, and needs
-     * the segment's offset in the file (internal/elfexec GetBase). */
-    uspi_proto_put_number(&pprof->message, MAPPING_HAS_FUNCTIONS, 1);
-    for (unsigned field = MAPPING_HAS_FILES; pprof->writing->names.has_lines && field <= MAPPING_HAS_INLINED; field++) {
+    /* Without this pprof looks up names itself. It takes a mapping for one segment, and would find wrong ones without the
+     * segment's offset in the file (internal/elfexec GetBase). */
+    const bool has_names = !mapping.is_code || pprof->is_named[i],
+               has_lines = has_names && pprof->writing->names.has_lines;
+    if (has_names) uspi_proto_put_number(&pprof->message, MAPPING_HAS_FUNCTIONS, 1);
+    for (unsigned field = MAPPING_HAS_FILES; has_lines && field <= MAPPING_HAS_INLINED; field++) {
         uspi_proto_put_number(&pprof->message, field, 1);
     }
     uspi_proto_put_message(&pprof->out, PROFILE_MAPPING, &pprof->message);
@@ -110,9 +123,9 @@ static void add_locations(struct pprof *pprof) {
         const struct uspi_node like = {.offset = site->offset, .image = site->image, .kind = site->kind};
         struct usp_frame frame = uspi_node_frame(profile, &like);
         uspi_proto_put_number(&pprof->message, LOCATION_ID, (uint64_t)i + 1);
-        uspi_proto_put_number(&pprof->message, LOCATION_MAPPING,
-                              site->image != USPI_NONE ? (uint64_t)site->image + 1 : 0);
-        uspi_proto_put_number(&pprof->message, LOCATION_ADDRESS, usp_frame_call_site(profile->options.arch, &frame));
+        const usp_addr address = usp_frame_call_site(profile->options.arch, &frame);
+        uspi_proto_put_number(&pprof->message, LOCATION_MAPPING, uspi_site_mapping(profile, site, address));
+        uspi_proto_put_number(&pprof->message, LOCATION_ADDRESS, address);
         for (uint32_t k = 0; k < site->count; k++) {
             const struct uspi_located_function *place = &writing->names.places[site->first + k];
             uspi_proto_put_number(&pprof->inner, LINE_FUNCTION, (uint64_t)place->function + 1);
@@ -176,6 +189,7 @@ static void add_all(struct pprof *pprof) {
     add_value_type(pprof, PROFILE_SAMPLE_TYPE, "wall", "nanoseconds");
     add_value_type(pprof, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
     add_samples(pprof);
+    find_named(pprof);
     add_mappings(pprof);
     add_locations(pprof);
     add_functions(pprof);
@@ -193,7 +207,8 @@ int uspi_profile_write_pprof(struct uspi_writing *writing) {
     struct pprof pprof = {.writing = writing};
     int status = USP_ERROR_NO_MEMORY;
     pprof.thread_names = calloc((size_t)writing->profile->threads.begun + 1, sizeof *pprof.thread_names);
-    if (pprof.thread_names != NULL) {
+    pprof.is_named = calloc((size_t)writing->profile->images.begun + 1, sizeof *pprof.is_named);
+    if (pprof.thread_names != NULL && pprof.is_named != NULL) {
         add_all(&pprof);
         if (!pprof.out.has_failed && !pprof.message.has_failed && !pprof.inner.has_failed) {
             uspi_put_gzip(&writing->text, (const uint8_t *)pprof.out.out.bytes, pprof.out.out.size);
@@ -201,6 +216,7 @@ int uspi_profile_write_pprof(struct uspi_writing *writing) {
         }
     }
     free(pprof.thread_names);
+    free(pprof.is_named);
     uspi_gathered_clear(&pprof.out.out);
     uspi_gathered_clear(&pprof.message.out);
     uspi_gathered_clear(&pprof.inner.out);

@@ -81,7 +81,7 @@ void uspi_raw_put_image(struct uspi_raw_sink *sink, const struct usp_image *imag
     put64(sink, image->end);
     put64(sink, image->slide);
     put32(sink, image->arch | image->variant << 16);
-    put32(sink, image->flags);
+    put32(sink, image->flags & ~(uint32_t)USP_IMAGE_TEXT_OFFSET); /* the offset has no place here */
     put32(sink, image->build_id_size);
     put32(sink, (uint32_t)length);
     put(sink, image->build_id, USP_BUILD_ID_MAX);

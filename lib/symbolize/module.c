@@ -114,7 +114,8 @@ static bool may_read_memory(const struct uspi_module *module) {
 
 bool uspi_module_is_of(const struct uspi_module *module, const struct usp_image *image) {
     const struct usp_image *own = &module->image;
-    if (own->build_id_size != image->build_id_size || own->flags != image->flags) return false;
+    const uint32_t changed = (own->flags ^ image->flags) & ~(uint32_t)USP_IMAGE_TEXT_OFFSET;
+    if (own->build_id_size != image->build_id_size || changed != 0) return false;
     if (memcmp(own->build_id, image->build_id, own->build_id_size) != 0) return false;
     if (own->member_offset != image->member_offset || (own->section != 0) != (image->section != 0)) return false;
     if (own->section != 0) {

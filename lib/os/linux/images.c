@@ -41,6 +41,10 @@ bool uspi_linux_describe_image(const struct uspi_source *source, usp_addr load, 
     image->text_high = extent.text_high + image->slide;
     if (extent.text_high == 0) image->text_low = image->text_high = load;
     image->end = extent.high + image->slide;
+    if (extent.has_text) {
+        image->text_offset = extent.text_offset;
+        image->flags = USP_IMAGE_TEXT_OFFSET;
+    }
     image->hole_offset = extent.hole_offset;
     image->hole_size = extent.hole_size;
     image->arch = elf->arch;
@@ -176,7 +180,7 @@ static int close_candidate(struct uspi_image_listing *w) {
     c->is_open = false;
     if (!is_image) return USP_OK;
     c->image.path = c->path;
-    c->image.flags = flags_of(w, &c->image) | (c->is_deleted ? USP_IMAGE_DELETED : 0);
+    c->image.flags |= flags_of(w, &c->image) | (c->is_deleted ? USP_IMAGE_DELETED : 0);
     /* Anonymous memory that has the headers of no file is not an image, unless the kernel says that it is the
      * program. */
     if (c->path[0] == '\0' && (c->image.flags & USP_IMAGE_MAIN) == 0) return USP_OK;

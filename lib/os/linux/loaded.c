@@ -292,7 +292,8 @@ static void describe_image(struct listing *listing, struct listed *image) {
     if (load == listing->program.load) image->image.flags |= USP_IMAGE_MAIN;
     if (load == listing->loader) image->image.flags |= USP_IMAGE_LOADER;
     if (load == listing->vdso) image->image.flags |= USP_IMAGE_KERNEL;
-    bool is_program = (image->image.flags & USP_IMAGE_MAIN) != 0, stays = image->image.flags != 0;
+    bool is_program = (image->image.flags & USP_IMAGE_MAIN) != 0,
+         stays = (image->image.flags & ~(uint32_t)USP_IMAGE_TEXT_OFFSET) != 0;
     if (uspi_linked_visit(&listing->linked, &elf, image->name, is_program) || stays || NEVER_UNLOADS) {
         image->image.flags |= USP_IMAGE_PERMANENT;
     }
