@@ -396,9 +396,10 @@ static __attribute__((noinline)) uint32_t find_without_index(struct uspi_module 
     if (*symbols == NULL) {
         lookup.is_direct = true;
         *symbols = replace_symbols(module, which, NULL, &lookup);
+        if (*symbols == NULL) return symbol;
         lookup.is_direct = false;
     }
-    if (*symbols != NULL && (*symbols)->is_excerpt && find_directly(*symbols, lookup.address, &symbol, named))
+    if ((*symbols)->is_excerpt && find_directly(*symbols, lookup.address, &symbol, named))
         return symbol;
     *symbols = decide(module, which, *symbols, &lookup);
     return *symbols != NULL ? uspi_index_find(&(*symbols)->index, lookup.address, &named->start, &named->size) : symbol;

@@ -149,8 +149,10 @@ d}" report >report-cxx
   for name in answer other; do
     grep -qE "$name\(int\)|_Z[56]${name}i" out || fail "C++: $(cat out)"
   done
-  [[ -z $(grep -o 'open.*libc++abi\.so[^"]*"' trace-cxx | sort | uniq -d) ]] ||
-    fail "libc++abi is looked for several times: $(grep -c 'libc++abi' trace-cxx)"
+  # One search may open a path twice: glibc adds both the processor's name and the platform's to each folder.
+  grep -o 'open.*libc++abi\.so[^"]*"' trace-cxx | grep -o '"/.*' >searched || true
+  [[ ! -s searched || $(grep -cxF "$(head -n 1 searched)" searched) -eq 1 ]] ||
+    fail "libc++abi is looked for several times: $(wc -l <searched)"
   # Only the one path is opened: to learn the processor and the addresses, and to look up.
   [[ $(grep -c 'open.*many/' trace) -le 2 ]] || fail "the store was opened more than twice: $(grep many/ trace)"
 fi
