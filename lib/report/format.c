@@ -9,6 +9,7 @@
 /* From Apple's Libc, gen/backtrace.c. */
 #define IMAGE_WIDTH 35           /* width of the image's column, at which the name is cut */
 #define INDEX_WIDTH 4            /* width of the index */
+#define INDEX_FULL  1000         /* first index that fills it */
 #define NO_IMAGE    "???"        /* written if there is no image */
 #define REDACTED    "<redacted>" /* the name of a local symbol in the shared cache */
 
@@ -42,6 +43,12 @@ static void put_name(struct uspi_text *text, const struct uspi_frame_line *line,
         uspi_put(text, name.bytes, name.length);
     }
     uspi_put_blanks(text, text->length - before, width);
+}
+
+/* Writes the index. Apple's stacks end before frame 1000, whose index would fill the column. */
+static void put_index(struct uspi_text *text, const struct uspi_frame_line *line) {
+    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    if (line->index >= INDEX_FULL) uspi_put(text, " ", 1);
 }
 
 static void put_address(struct uspi_text *text, const struct uspi_frame_line *line) {
@@ -106,7 +113,7 @@ static void put_symbol_and_offset(struct uspi_text *text, const struct uspi_fram
 }
 
 static void put_call_stack_symbols(struct uspi_text *text, const struct uspi_frame_line *line) {
-    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    put_index(text, line);
     put_name(text, line, uspi_image_name(line->symbol->image_path, IMAGE_WIDTH), IMAGE_WIDTH);
     uspi_put(text, " ", 1);
     put_address(text, line);
@@ -157,7 +164,7 @@ static void put_bs_backtrace(struct uspi_text *text, const struct uspi_frame_lin
 /* Without a name, writes the load address instead: symbolicating tools look for it. */
 static void put_crash_report(struct uspi_text *text, const struct uspi_frame_line *line) {
     const struct usp_symbol *symbol = line->symbol;
-    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    put_index(text, line);
     put_name(text, line, uspi_image_name(symbol->image_path, SIZE_MAX), CRASH_IMAGE_WIDTH);
     uspi_put(text, "\t", 1);
     put_address(text, line);
@@ -178,7 +185,7 @@ static void put_crash_report(struct uspi_text *text, const struct uspi_frame_lin
 
 static void put_portable(struct uspi_text *text, const struct uspi_frame_line *line) {
     const struct usp_symbol *symbol = line->symbol;
-    uspi_put_decimal(text, line->index, INDEX_WIDTH);
+    put_index(text, line);
     if (symbol->image_path == NULL) {
         put_address(text, line);
         return;

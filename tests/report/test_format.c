@@ -41,7 +41,12 @@ static const struct usp_symbol main_symbol = {.name = "main",
 START_TEST(symbol_and_offset) {
     LINE("0   Demo                                0x0000000100003f21 main + 33", USP_ARCH_ARM64, 0, 0x100003f21,
          &main_symbol);
-    LINE("12345Demo                                0x0000000100003f21 main + 33", USP_ARCH_X86_64, 12345, 0x100003f21,
+    LINE("999 Demo                                0x0000000100003f21 main + 33", USP_ARCH_X86_64, 999, 0x100003f21,
+         &main_symbol);
+    /* A blank follows an index that fills its column. */
+    LINE("1000 Demo                                0x0000000100003f21 main + 33", USP_ARCH_X86_64, 1000, 0x100003f21,
+         &main_symbol);
+    LINE("12345 Demo                                0x0000000100003f21 main + 33", USP_ARCH_X86_64, 12345, 0x100003f21,
          &main_symbol);
     PLAIN("main + 33", USP_ARCH_ARM64, 0, 0x100003f21, &main_symbol);
 }

@@ -167,7 +167,7 @@ START_TEST(what_was_left_out) {
     f.options.style = USP_FORMAT_CALL_STACK_SYMBOLS;
     struct gathered g = {0};
     ck_assert_int_eq(usp_format_stack(&f.stack, NULL, &f.options, gather, &g), USP_OK);
-    ck_assert_ptr_nonnull(strstr(g.text, "\n1001Demo "));
+    ck_assert_ptr_nonnull(strstr(g.text, "\n1001 Demo "));
     free(g.text);
     /* The callers of the frame that awaits belong to the executor, not to the async callers. */
     f.options.style = USP_FORMAT_FOLDED;
