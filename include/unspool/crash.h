@@ -135,7 +135,8 @@ struct usp_crash_report {
 USP_API int usp_crash_list(const char *directory, struct usp_crash_report *reports, size_t capacity, size_t *count);
 
 /* Opens a report as a snapshot; otherwise as usp_snapshot_open_raw (raw.h). usp_snapshot_get_info has the cause,
- * usp_snapshot_get_note the keys, breadcrumbs and the callback's text, usp_snapshot_exception an exception's stack. Not async-signal-safe. */
+ * usp_snapshot_get_note the keys, breadcrumbs and the callback's text, usp_snapshot_exception an exception's stack. Not
+ * async-signal-safe. */
 USP_API int usp_crash_open(const char *directory, const char *name, struct usp_snapshot **snapshot, char *error,
                            size_t error_size);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles in the formats pprof and OTLP, and those that unspool has written as JSON: finds the names, lines and inlined calls of their frames, and
- * writes them back or gives their samples. recording.h reads perf.data; profile.h keeps samples and writes them. */
+/* Profiles in the formats pprof and OTLP, and those that unspool has written as JSON: finds the names, lines and
+ * inlined calls of their frames, and writes them back or gives their samples. recording.h reads perf.data; profile.h
+ * keeps samples and writes them. */
 #ifndef UNSPOOL_PROFILE_FILE_H
 #define UNSPOOL_PROFILE_FILE_H
 
@@ -68,29 +69,30 @@ USP_API void usp_profile_file_get_info(const struct usp_profile_file *file, stru
 USP_API int usp_profile_file_symbolicate(struct usp_profile_file *file, struct usp_builds *builds,
                                          struct usp_demangler *demangler, uint32_t flags);
 
-/* Writes the profile in its own format with what usp_profile_file_symbolicate found. Everything else is equal when it is
- * decoded, also fields that are not known. New strings and functions follow those of the file. pprof in gzip format is
- * written in gzip format, not compressed. `write` receives the bytes in pieces. Returns USP_OK, USP_ERROR_ARGUMENT,
- * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED (unspool's JSON), usp_profile_file_info.damage (a file that is not whole is not written), or the status with which
- * `write` failed. Not async-signal-safe: it allocates. */
+/* Writes the profile in its own format with what usp_profile_file_symbolicate found. Everything else is equal when it
+ * is decoded, also fields that are not known. New strings and functions follow those of the file. pprof in gzip format
+ * is written in gzip format, not compressed. `write` receives the bytes in pieces. Returns USP_OK, USP_ERROR_ARGUMENT,
+ * USP_ERROR_NO_MEMORY, USP_ERROR_UNSUPPORTED (unspool's JSON), usp_profile_file_info.damage (a file that is not whole
+ * is not written), or the status with which `write` failed. Not async-signal-safe: it allocates. */
 USP_API int usp_profile_file_write(const struct usp_profile_file *file, usp_write_function write, void *context);
 
-/* Gives the samples to options->sample, as usp_recording_read does: first those of the default type of value, then those
- * of each other type, in the file's order. Of the options, max_frames, pid, from, to, sample and context are used.
+/* Gives the samples to options->sample, as usp_recording_read does: first those of the default type of value, then
+ * those of each other type, in the file's order. Of the options, max_frames, pid, from, to, sample and context are
+ * used.
  *
  * A type of value is an event. A sample's count is the value, or for values of time that of the type with the unit
  * "count"; its duration is the value of time. Labels or attributes give thread and process: "thread", "thread.name",
- * "comm"; "thread_id", "thread.id", "tid"; "pid", "process.pid". Without them it is the thread "all threads". Threads with
- * different names or processes are different: if they have the same id, `thread` has another `id` for the later one.
- * Samples of unspool's JSON have one event, "samples". Their frames keep their kinds, and their times are times of day
- * if the profile has the time of day. What has left the time line comes first, without times.
+ * "comm"; "thread_id", "thread.id", "tid"; "pid", "process.pid". Without them it is the thread "all threads". Threads
+ * with different names or processes are different: if they have the same id, `thread` has another `id` for the later
+ * one. Samples of unspool's JSON have one event, "samples". Their frames keep their kinds, and their times are times of
+ * day if the profile has the time of day. What has left the time line comes first, without times.
  *
  * Times are those of the samples, or else the sum of the thread's durations so far (USP_RECORDING_SAMPLE_SUMMED). If
  * from or to are set, samples without times of their own are left out; pprof has none.
  *
- * Other frames are exact addresses (USP_FRAME_KIND_INTERRUPTED). Images that overlap are moved. Names of frames, including
- * those without address, are in the file: set usp_profile_write_options.file. Returns as usp_recording_read does. Not
- * async-signal-safe: it allocates. */
+ * Other frames are exact addresses (USP_FRAME_KIND_INTERRUPTED). Images that overlap are moved. Names of frames,
+ * including those without address, are in the file: set usp_profile_write_options.file. Returns as usp_recording_read
+ * does. Not async-signal-safe: it allocates. */
 USP_API int usp_profile_file_samples(struct usp_profile_file *file, const struct usp_recording_options *options,
                                      struct usp_recording_info *info);
 

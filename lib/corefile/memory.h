@@ -45,10 +45,10 @@ size_t uspi_core_memory_seal(struct uspi_core_memory *memory);
 
 void uspi_core_memory_clear(struct uspi_core_memory *memory);
 
-/* Implements usp_memory.read; `memory` is a struct uspi_core_memory without `live`, or only one thread uses it. Bytes that the core lacks are read from the file
- * for the address, unless the segment is writable: its contents may have changed, or never were the file's.
- * USP_ERROR_ABSENT: the core lists the address, but its bytes are in neither. USP_ERROR_UNREADABLE: the core does not
- * list the address. Thread-safe. */
+/* Implements usp_memory.read; `memory` is a struct uspi_core_memory without `live`, or only one thread uses it. Bytes
+ * that the core lacks are read from the file for the address, unless the segment is writable: its contents may have
+ * changed, or never were the file's. USP_ERROR_ABSENT: the core lists the address, but its bytes are in neither.
+ * USP_ERROR_UNREADABLE: the core does not list the address. Thread-safe. */
 int uspi_core_memory_read(void *memory, usp_addr from, void *to, size_t n);
 
 /* Returns the segment that contains an address; NULL: none does. */

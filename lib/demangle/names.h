@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps copies of strings, one of each that is asked for by its bytes. It is for names whose memory may be freed (a library's own tables, a read buffer).
- * Names in a mapped file need no copy. */
+/* Keeps copies of strings, one of each that is asked for by its bytes. It is for names whose memory may be freed (a
+ * library's own tables, a read buffer). Names in a mapped file need no copy. */
 #ifndef USPI_DEMANGLE_NAMES_H
 #define USPI_DEMANGLE_NAMES_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Decompression of the formats that ELF files use (zlib, zstd, xz), and of gzip. A build may lack the libraries (configure
- * --without-zlib, --without-deflate, --without-zstd, --without-lzma). They are loaded when the first compressed data is met, so that other
- * processes do not carry them. The callers know what is compressed and how large it may become. Do not call these
- * functions where the loader must not be called. */
+/* Decompression of the formats that ELF files use (zlib, zstd, xz), and of gzip. A build may lack the libraries
+ * (configure --without-zlib, --without-deflate, --without-zstd, --without-lzma). They are loaded when the first
+ * compressed data is met, so that other processes do not carry them. The callers know what is compressed and how large
+ * it may become. Do not call these functions where the loader must not be called. */
 #ifndef USPI_IMAGES_DECOMPRESS_H
 #define USPI_IMAGES_DECOMPRESS_H
 

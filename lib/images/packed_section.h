@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A compressed section that is decompressed when its bytes are first read; with zlib only as far as they are read. If
- * libdeflate is there, it decompresses the whole section when at least a quarter is needed at first. Its address and size are known from the beginning. Bytes that are not decompressed yet read as zeros. */
+ * libdeflate is there, it decompresses the whole section when at least a quarter is needed at first. Its address and
+ * size are known from the beginning. Bytes that are not decompressed yet read as zeros. */
 #ifndef USPI_IMAGES_PACKED_SECTION_H
 #define USPI_IMAGES_PACKED_SECTION_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes an Apple crash report as text: the process, the cause, what the program has noted, the threads, their
- * registers, the images with their UUIDs. The form is that of Apple's own reports (Apple, "Examining the fields in a crash
- * report"), so that readers and symbolicating tools understand it. report_ips.c writes the same as JSON. */
+ * registers, the images with their UUIDs. The form is that of Apple's own reports (Apple, "Examining the fields in a
+ * crash report"), so that readers and symbolicating tools understand it. report_ips.c writes the same as JSON. */
 #include "lib/report/report_crash.h"
 #include "arch/any.h"
 #include "lib/base/signal_names.h"

@@ -6,7 +6,8 @@
  *         KIND       kit; none: without the kit; snapshot: without the kit, and takes a snapshot instead of crashing
  *         LIBRARIES  a folder with 0.so … 499.so
  *
- * Prints "install NS", "pss KB" and "private KB" (memory without a file) after it, and "fault NS" (CLOCK_MONOTONIC) before the fault; or "snapshot NS THREADS". */
+ * Prints "install NS", "pss KB" and "private KB" (memory without a file) after it, and "fault NS" (CLOCK_MONOTONIC)
+ * before the fault; or "snapshot NS THREADS". */
 #include <unspool/unspool.h>
 
 #include <dlfcn.h>

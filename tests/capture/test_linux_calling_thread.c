@@ -602,8 +602,8 @@ END_TEST
 
 static struct parked *volatile standing_async;
 
-/* Writes nothing new to its stack: a result that differs each time would go through the red zone at -O0, and contexts of a
- * circle count only while the copied stack, which includes the red zone, is as it was. */
+/* Writes nothing new to its stack: a result that differs each time would go through the red zone at -O0, and contexts
+ * of a circle count only while the copied stack, which includes the red zone, is as it was. */
 static void wait_below_async(void) {
     while (atomic_load(&standing_async->leave) == 0) continue;
 }
@@ -627,8 +627,8 @@ START_TEST(async_callers_of_another_thread) {
     init_async_options(&options.unwind);
     options.only_thread = s.thread.id;
     options.timeout = scaled_timeout(10000 * MS);
-    /* The thread may not have reached its loop yet. On its way there its stack changes, so that the contexts that are read
-     * after it goes on may not be those of the copied stack. */
+    /* The thread may not have reached its loop yet. On its way there its stack changes, so that the contexts that are
+     * read after it goes on may not be those of the copied stack. */
     for (unsigned i = 0; i < 10000; i++) {
         usp_stack_init(&stack, frames, FRAMES);
         ck_assert_int_eq(usp_capture_thread(&s.thread, &options.unwind, &stack), USP_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests usp_snapshot_read_core: a core that is read once gives the stacks of the core as a file; with the process's memory,
- * the rest of the core is not read. */
+/* Tests usp_snapshot_read_core: a core that is read once gives the stacks of the core as a file; with the process's
+ * memory, the rest of the core is not read. */
 #include "tests/support/core_walk.h"
 #include "tests/support/each_allocation.h"
 #include "tests/support/suite.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests the sampler on another process: shares of processor time compared with what that process measured; threads that
  * sleep, come and go; a main thread that ends first; a process that ends; processes that cannot be sampled; and every
- * system call and allocation failing in turn; generated code that is replaced. No result depends on the machine's speed: times are compared within one
- * run, and waits end only by the suite's timeout. */
+ * system call and allocation failing in turn; generated code that is replaced. No result depends on the machine's
+ * speed: times are compared within one run, and waits end only by the suite's timeout. */
 #define _GNU_SOURCE 1
 #include "lib/os/linux/calls.h"
 #include "lib/sampler/sampling.h"

@@ -239,7 +239,8 @@ struct finding {
     bool gives_files;
 };
 
-/* Gives the index first, and the file when the layout is wanted, or at once. Build 5 has no source, 6 is refused, 7 has no file. */
+/* Gives the index first, and the file when the layout is wanted, or at once. Build 5 has no source, 6 is refused, 7 has
+ * no file. */
 static int find(void *context, const struct usp_place *place, struct usp_build_sources *sources) {
     struct finding *finding = context;
     const unsigned build = place->build_id[0];

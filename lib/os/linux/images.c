@@ -382,9 +382,9 @@ static int take_around(struct mapped_listing *l, const struct uspi_mapping *with
     return w->status == USP_OK ? close_candidate(w) : w->status;
 }
 
-/* Finds the mapping of a file, or the vDSO, in which an address lies or after whose end an image's zero variables begin.
- * Returns USP_OK, USP_ERROR_NOT_FOUND, or USP_ERROR_UNSUPPORTED where only all mappings tell: for generated code, and code
- * that the program has moved. */
+/* Finds the mapping of a file, or the vDSO, in which an address lies or after whose end an image's zero variables
+ * begin. Returns USP_OK, USP_ERROR_NOT_FOUND, or USP_ERROR_UNSUPPORTED where only all mappings tell: for generated
+ * code, and code that the program has moved. */
 static int find_mapping(struct uspi_proc_maps *maps, usp_addr address, struct uspi_mapping *m) {
     long e = uspi_proc_maps_at(maps, address, m);
     if (e == -ENOENT || (e == 0 && address < m->low)) return USP_ERROR_NOT_FOUND;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Evidence about a run of this program: which process it was, since when, whether it still has its file locked, and how
- * often the kernel has killed a process of its control group for lack of memory (Linux Documentation/admin-guide/cgroup-v2.rst memory.events, cgroup-v1
- * memory.rst memory.oom_control). */
+ * often the kernel has killed a process of its control group for lack of memory (Linux
+ * Documentation/admin-guide/cgroup-v2.rst memory.events, cgroup-v1 memory.rst memory.oom_control). */
 #include "lib/os/which.h"
 
 #if USPI_OS == USPI_OS_LINUX

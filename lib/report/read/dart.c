@@ -12,9 +12,9 @@
  *   0  ???    0x0 (null).    #00 abs 0000000104e60103 _kDartIsolateSnapshotInstructions+0x103
  *
  * `virt` counts from the base. The number after the name counts from a symbol; it is the one that is right for debug
- * information in a file of its own (--split-debug-info), which need not be laid out as the program is. The addresses are those of calls: a return address minus 1. Versions that wrote the
- * return address itself are recognized by their multiples of 4.
- * Sources: Dart, runtime/vm/object.cc and runtime/docs/dwarf_stack_traces_mode.md; dart-lang/native
+ * information in a file of its own (--split-debug-info), which need not be laid out as the program is. The addresses
+ * are those of calls: a return address minus 1. Versions that wrote the return address itself are recognized by their
+ * multiples of 4. Sources: Dart, runtime/vm/object.cc and runtime/docs/dwarf_stack_traces_mode.md; dart-lang/native
  * pkgs/native_stack_traces. */
 #include "lib/report/read/line.h"
 

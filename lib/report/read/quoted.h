@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines as mail, web pages, logs and chats quote them: with times or marks before them, with entities and tags of HTML, and several
- * of them in one line, between written "\n" or <br>. */
+/* Lines as mail, web pages, logs and chats quote them: with times or marks before them, with entities and tags of HTML,
+ * and several of them in one line, between written "\n" or <br>. */
 #ifndef USPI_REPORT_READ_QUOTED_H
 #define USPI_REPORT_READ_QUOTED_H
 
