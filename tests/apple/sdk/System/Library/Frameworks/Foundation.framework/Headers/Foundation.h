@@ -117,6 +117,16 @@ typedef struct {
 + (NSNumber *)numberWithUnsignedLongLong:(unsigned long long)value;
 @end
 
+typedef struct _NSRange {
+    NSUInteger location, length;
+} NSRange;
+
+static inline NSRange NSMakeRange(NSUInteger loc, NSUInteger len) {
+    const NSRange range = {loc, len};
+    return range;
+}
+
+typedef unsigned short unichar;
 typedef NSUInteger NSStringEncoding;
 enum { NSUTF8StringEncoding = 4 };
 
@@ -127,6 +137,7 @@ enum { NSUTF8StringEncoding = 4 };
 + (nullable instancetype)stringWithUTF8String:(const char *)nullTerminatedCString;
 + (instancetype)stringWithFormat:(NSString *)format, ... NS_FORMAT_FUNCTION(1, 2);
 - (BOOL)isEqualToString:(NSString *)aString;
+- (void)getCharacters:(unichar *)buffer range:(NSRange)range;
 - (NSString *)stringByAppendingPathComponent:(NSString *)str;
 @property(nullable, readonly) const char *UTF8String NS_RETURNS_INNER_POINTER;
 @property(readonly) const char *fileSystemRepresentation NS_RETURNS_INNER_POINTER;
