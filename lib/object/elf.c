@@ -120,8 +120,8 @@ static uint64_t count_in_core(const struct uspi_elf *elf) {
     if (elf->type != USPI_ET_CORE || elf->segment_size == 0 || uspi_elf_segment(elf, 0, &first, NULL) != USP_OK)
         return 0;
     if (first.type != USPI_PT_NOTE || first.offset < elf->segment_offset) return 0;
-    const uint64_t size = first.offset - elf->segment_offset;
-    return size % elf->segment_size == 0 ? size / elf->segment_size : 0;
+    const uint64_t size = first.offset - elf->segment_offset, count = size / elf->segment_size;
+    return size % elf->segment_size == 0 && count >= USPI_PN_XNUM ? count : 0;
 }
 
 /* Reads counts that do not fit into the ELF header from section header 0. */

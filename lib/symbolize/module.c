@@ -399,8 +399,7 @@ static __attribute__((noinline)) uint32_t find_without_index(struct uspi_module 
         if (*symbols == NULL) return symbol;
         lookup.is_direct = false;
     }
-    if ((*symbols)->is_excerpt && find_directly(*symbols, lookup.address, &symbol, named))
-        return symbol;
+    if ((*symbols)->is_excerpt && find_directly(*symbols, lookup.address, &symbol, named)) return symbol;
     *symbols = decide(module, which, *symbols, &lookup);
     return *symbols != NULL ? uspi_index_find(&(*symbols)->index, lookup.address, &named->start, &named->size) : symbol;
 }
