@@ -212,6 +212,29 @@ START_TEST(long_information) {
 }
 END_TEST
 
+/* The message of an exception is its reason, in text as in JSON (fields_of_ips). */
+START_TEST(message_of_an_exception) {
+    check_report("Exception Type:        SIGSEGV\n"
+                 "Exception Subtype:     SEGV_MAPERR\n"
+                 "Exception Message:     a null pointer\n\n"
+                 "Thread 0 Crashed:\n"
+                 "0   App 0x0000000100000010 0x100000000 + 16\n\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App arm64 <0123abcd456789abcdef0123456789ab> /x/App\n",
+                 "Exception Type:      SIGSEGV\n"
+                 "Exception Subtype:   SEGV_MAPERR\n"
+                 "Exception Reason:    a null pointer\n"
+                 "\n"
+                 "Thread 0 Crashed:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App arm64 <0123abcd456789abcdef0123456789ab> /x/App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
 /* Fields of an .ips report: of a watchdog's (Apple, "Addressing watchdog terminations"), the message of a Swift
  * run-time error, an exception, and frames with a source line, as in "Interpreting the JSON format of a crash
  * report". */
@@ -1291,10 +1314,11 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
-    add_tests(tcase, a_crash, a_crash_in_json, long_information, fields_of_ips, images_of_several, swift_with_names,
-              documents_in_lines, text_of_apple, application_backtrace, panics, metrickit, metrickit_alone,
-              metrickit_fields, metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root,
-              trees, folded, every_format, refused, deep, cut_json, recording, jetsam);
+    add_tests(tcase, a_crash, a_crash_in_json, long_information, message_of_an_exception, fields_of_ips,
+              images_of_several, swift_with_names, documents_in_lines, text_of_apple, application_backtrace, panics,
+              metrickit, metrickit_alone, metrickit_fields, metrickit_events, metrickit_orders, metrickit_exact,
+              frame_in_no_array, without_a_root, trees, folded, every_format, refused, deep, cut_json, recording,
+              jetsam);
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);

@@ -287,7 +287,6 @@ bool uspi_apple_field(struct uspi_span line, struct uspi_heading *heading) {
         {USPI_SPAN_INIT("Duration:"), USPI_FIELD_DURATION, false},
         {USPI_SPAN_INIT("Exception Type:"), USPI_FIELD_EXCEPTION_TYPE, false},
         {USPI_SPAN_INIT("Exception Subtype:"), USPI_FIELD_EXCEPTION_SUBTYPE, false},
-        {USPI_SPAN_INIT("Exception Message:"), USPI_FIELD_EXCEPTION_SUBTYPE, false},
         {USPI_SPAN_INIT("Exception Codes:"), USPI_FIELD_EXCEPTION_CODES, false},
         {USPI_SPAN_INIT("Exception Reason:"), USPI_FIELD_EXCEPTION_REASON, false},
         {USPI_SPAN_INIT("Exception Message:"), USPI_FIELD_EXCEPTION_REASON, false},
