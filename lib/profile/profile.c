@@ -222,12 +222,9 @@ static bool is_same_build(const void *item, const void *key) {
 }
 
 static uint32_t hash_image(const struct usp_image *image) {
-    /* A build id is a hash itself, so its beginning suffices. */
-    uint64_t hash = image->build_id_size, beginning = 0;
-    memcpy(&beginning, image->build_id, hash < sizeof beginning ? (size_t)hash : sizeof beginning);
-    if (hash > 0) hash = uspi_mix(hash, beginning);
-    for (const char *c = image->path; image->build_id_size == 0 && *c != '\0'; c++) hash = uspi_mix(hash, (uint8_t)*c);
-    return (uint32_t)hash;
+    const bool has_id = image->build_id_size > 0;
+    return (uint32_t)(has_id ? uspi_hash_bytes((const char *)image->build_id, image->build_id_size)
+                             : uspi_hash_bytes(image->path, strlen(image->path)));
 }
 
 uint32_t uspi_profile_know_image(struct usp_profile *profile, const struct usp_image *image) {
