@@ -60,7 +60,9 @@ bool uspi_model_append(struct uspi_model *model, struct uspi_span text, struct u
     if (copy->length == 0) return uspi_model_copy(model, text, copy);
     const bool is_last = copy->bytes + copy->length + 1 == block->bytes + block->used;
     if (!is_last && copy->length > MOVED_MAX) return true;
-    if (!is_last || block->capacity - block->used < text.length) {
+    if (!is_last && !uspi_model_copy(model, *copy, copy)) return false;
+    block = model->strings;
+    if (block->capacity - block->used < text.length) {
         if (!move_to_block(model, text.length, copy)) return false;
         block = model->strings;
     }
