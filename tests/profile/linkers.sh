@@ -29,8 +29,12 @@ int main(void) {
 END
 for linker in default lld mold; do
   option=()
-  [[ $linker == default ]] || option=("-fuse-ld=$linker")
-  "${compiler[@]}" -O1 -g "${option[@]}" -Wl,--build-id=sha1 -o "$work/by-$linker" "$work/spin.c" 2>/dev/null || continue
+  if [[ $linker != default ]]; then
+    have "ld.$linker" || { echo "left out: ld.$linker, which is not installed"; continue; }
+    option=("-fuse-ld=$linker")
+  fi
+  "${compiler[@]}" -O1 -g "${option[@]}" -Wl,--build-id=sha1 -o "$work/by-$linker" "$work/spin.c" 2>"$work/err" ||
+    fail "$linker: does not link: $(<"$work/err")"
   start "$work/by-$linker"
   for format in pprof otlp; do
     "$unspool" record --quiet --no-symbols --duration 0.2 --format $format -o "$work/$linker.$format" "$pid" 2>"$work/err" ||
