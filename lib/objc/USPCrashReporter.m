@@ -232,8 +232,11 @@ static void note_exception(NSException *exception) {
     USPI_POOL_BEGIN
     usp_addr frames[FRAMES_MAX];
     char text[TEXT_MAX];
-    const BOOL is_exception = [exception isKindOfClass:[NSException class]];
+    BOOL is_exception = NO;
     /* Its methods may be the program's. An exception that they throw would lead here again. */
+    @try {
+        is_exception = [exception isKindOfClass:[NSException class]];
+    } @catch (...) {}
     describe(exception, is_exception, text);
     const size_t count = is_exception ? take_frames(exception, frames) : 0;
     (void)usp_crash_set_exception("NSException", text, frames, count);
