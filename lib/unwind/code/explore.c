@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See explore.h. Follows one path until it ends, then the next. Branches that a path did not take wait in `pending`. */
 #include "lib/unwind/code/explore.h"
+#include "lib/base/hash.h"
 #include "lib/unwind/code/callee.h"
 #include "lib/unwind/code/carry.h"
 #include "lib/unwind/code/explorer.h"
@@ -533,17 +534,12 @@ static bool enter_case(struct uspi_explorer *x) {
 }
 
 uint64_t uspi_question_key(const struct uspi_question *q) {
-    /* The multiplier of the hash in lib/unwind/unwind.c. */
-    const uint64_t odd = UINT64_C(0xbf58476d1ce4e5b9);
     const unsigned flags = (unsigned)q->purpose | (unsigned)q->is_interrupted << 2 | (unsigned)q->all_cases << 3 |
                            (unsigned)q->oldest_first << 4 | (unsigned)q->counts_arguments << 5 | q->allowed << 6;
     const uint64_t parts[] = {
         q->from, q->goal, q->low, q->high, q->unknown, q->mode, (uint64_t)q->budget << 32 | flags};
     uint64_t key = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        key = (key ^ parts[i]) * odd;
-        key ^= key >> 31;
-    }
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) key = uspi_mix(key, parts[i]);
     return key | 1;
 }
 
