@@ -79,15 +79,21 @@ static void put_shown(struct sentry *sentry, const struct uspi_shown *shown) {
 static void put_stack(struct sentry *sentry, const struct usp_stack *stack, const struct usp_registers *registers) {
     struct uspi_json *json = &sentry->json;
     struct uspi_shown shown;
+    struct usp_frame innermost = {.pc = 0};
     bool any = false;
     uspi_json_begin_object(json, "stacktrace");
     for (uint32_t i = stack->physical; i-- > 0;) {
         if (!uspi_report_frame(sentry->report, stack, i, &shown)) continue;
         if (!any) uspi_json_begin_array(json, "frames");
         any = true;
+        innermost = *shown.frame;
         put_shown(sentry, &shown);
     }
     if (any) uspi_json_end_array(json);
+    /* The stack of an exception, or a filtered one, begins with a return address, which Sentry takes for that of an
+     * instruction otherwise. */
+    if (any && usp_frame_call_site(stack->arch, &innermost) != innermost.pc)
+        uspi_json_string(json, "instruction_addr_adjustment", "all");
     if (registers != NULL && registers->known != 0) {
         uspi_json_begin_object(json, "registers");
         for (unsigned i = 0; i < USP_REGISTERS_MAX; i++) {

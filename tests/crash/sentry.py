@@ -49,6 +49,9 @@ def frames_of(stacktrace):
 
 def check_stack(what, stacktrace, stacks, known):
     same(f'frames of {what}', list(frames_of(stacktrace)), list(expected_frames(stacks, known.get('frames', []))))
+    innermost = [frame['kind'] for frame in known.get('frames', [])[:1]]
+    same(f'adjustment of {what}', stacktrace.get('instruction_addr_adjustment'),
+         'all' if innermost in (['return-address'], ['link-register']) else None)
     same(f'registers of {what}', stacktrace.get('registers', {}), known.get('registers', {}))
     if 'frames' in stacktrace and not stacktrace['frames']:
         sys.exit(f'{what}: Sentry does not accept an empty list of frames')

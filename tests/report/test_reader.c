@@ -189,6 +189,11 @@ START_TEST(addresses_of_exceptions) {
 #define KS_TEXT(first, of_thread)                                                                                      \
     "{\"crash\":{\"error\":{},\"last_exception_backtrace\":" KS(first) ",\"threads\":[{\"backtrace\":" KS(             \
         of_thread) "}]},\"binary_images\":[]}"
+#define SENTRY(more, name)                                                                                             \
+    "{\"exception\":{\"values\":[{\"stacktrace\":{\"frames\":[{\"instruction_addr\":\"0x1010\"" name                   \
+    ",\"image_addr\":\"0x1000\",\"package\":\"A\"}]" more "}}]}}"
+#define SENTRY_NAME(name) ",\"function\":\"A:" name "\",\"symbol_addr\":\"0x1009\""
+#define ALL               ",\"instruction_addr_adjustment\":\"all\""
     static const char *const texts[][2] = {
         {"Last Exception Backtrace:\n" LINE("App + 32") "\nThread 0 Crashed:\n" LINE("App + 32"),
          "Last Exception Backtrace:\n" LINE("App:20 + 7") "\nThread 0 Crashed:\n" LINE("App:20! + 7")},
@@ -196,6 +201,8 @@ START_TEST(addresses_of_exceptions) {
          "Application Specific Backtrace 1:\n" LINE("App:20 + 7")},
         {IPS_TEXT("", ""), IPS_TEXT(IPS_NAME("10"), IPS_NAME("10!"))},
         {KS_TEXT("", ""), KS_TEXT(KS_NAME("10"), KS_NAME("10!"))},
+        {SENTRY("", ""), SENTRY("", SENTRY_NAME("10!"))},
+        {SENTRY(ALL, ""), SENTRY(ALL, SENTRY_NAME("10"))},
         /* Kotlin, of a function that it does not know. */
         {"    at 0   App                                 0x100000020        0x0 + 4294967328 \n",
          "    at 0   App                                 0x100000020        App:100000020 + 7 \n"},

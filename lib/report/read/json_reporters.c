@@ -110,6 +110,13 @@ const struct uspi_json_shape uspi_kscrash_json = {
 
 /* ---- Sentry: addresses are strings in hexadecimal, the innermost frame comes last ---- */
 
+/* Whether a stack says that all its addresses are return addresses (getsentry/relay, InstructionAddrAdjustment). */
+static bool are_return_addresses(const struct uspi_json_object *object) {
+    if (object->holder == USPI_JSON_NONE) return false;
+    const size_t member = uspi_json_member(object->document, object->holder, USPI_SPAN("instruction_addr_adjustment"));
+    return member != USPI_JSON_NONE && uspi_span_is(uspi_json_text(object->document, member), USPI_SPAN("all"));
+}
+
 static bool find_sentry_frame(const struct uspi_json_object *object, struct uspi_json_frame *frame) {
     uint64_t load;
     const size_t member = object->slots[USPI_SLOT_INSTRUCTION_ADDR];
@@ -119,7 +126,7 @@ static bool find_sentry_frame(const struct uspi_json_object *object, struct uspi
         frame->frame.flags |= USPI_FRAME_OFFSET;
         frame->frame.offset = frame->frame.address - load;
     }
-    if (object->is_last) frame->frame.flags |= USPI_FRAME_CALL_SITE;
+    if (object->is_last && !are_return_addresses(object)) frame->frame.flags |= USPI_FRAME_CALL_SITE;
     frame->frame.image = uspi_slot_text(object, USPI_SLOT_PACKAGE);
     frame->anchor = member;
     uspi_take_json_name(object, USPI_SLOT_FUNCTION, USPI_SLOT_SYMBOL_ADDR, frame);
