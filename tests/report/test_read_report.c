@@ -736,6 +736,19 @@ static const struct shown line_reports[] = {
      {"Exception Type:      ThreadSanitizer: data race (pid=7)\n\nWrite of size 1 at 0x0001064012b1 by thread T8:\n0  "
       " ",
       "draw (app.cpp:1675)\n\nLocation is heap block of size 152 allocated by main thread:\n0   "}},
+    /* Sentry: the name of a thread is in its heading, and a name may have no offset. */
+    {"Thread 0 name: main Crashed:\n"
+     "0   libsystem_kernel.dylib          0x39fe95fbc         __pthread_kill\n"
+     "1   MyApp                           0x20499ce8c         [inlined] check\n"
+     "2   MyApp                           0x20499ce8c         send (runtime.m:1461)\n\nThread 7 name: worker\n"
+     "0   libsystem_kernel.dylib          0x39fe95fbc         mach_msg2_trap\n",
+     {"Thread 0 name:  main\nThread 0 Crashed:\n0   libsystem_kernel.dylib",
+      "0x000000039fe95fbc __pthread_kill\n1   MyApp", "0x000000020499ce8c check [inlined]\n1   MyApp",
+      "Thread 7 name:  worker\nThread 7:\n0   libsystem_kernel.dylib"}},
+    /* spindump: code that is in no image has a place in the tree. */
+    {"  Thread 0x3316    2 samples (1-2)\n  2  main + 40 (App + 400) [0x100000190]\n    2  ??? [0x4800047383]\n"
+     "      1  ??? [0x48000475fb]\n",
+     {"    2    ??? [0x4800047383]\n      1    ??? [0x48000475fb]\n"}},
     /* lldb: registers and `thread info` have addresses with names, but are not frames. */
     {"* thread #1, queue = 'q', stop reason = signal SIGABRT\n  * frame #0: 0x0000000100000100 App`draw + 10\n"
      "(lldb) register read\n       rip = 0x0000000100000100  App`draw + 10\n(lldb) thread info\n"

@@ -259,6 +259,26 @@ static const struct text apple_texts[] = {
      "5  libdispatch.dylib              0x1b076083 _dispatch_client_callout + 22\n"
      "6  App                            0x666 (Missing UUID " ID_16 ")\n",
      NULL, 7, 0},
+    /* Code of a JavaScript engine is in no image: electron/symbolicate-mac, spec/fixtures/spindump.txt. */
+    {"spindump",
+     "  2  main + 40 (App + 400) [0x100000190] 1-2\n"
+     "    2  ??? [0x4800047383] 1-2\n"
+     "      1  ??? [0x48000475fb]\n",
+     "  2  main + 40 (App + 400) [0x100000190] 1-2\n"
+     "    2  ??? [0x4800047383] 1-2\n"
+     "      1  ??? [0x48000475fb]\n",
+     NULL, 3, 0},
+    /* A page that a browser has translated: BatchLabs/Batch-iOS-SDK issue 33. Other columns are not Crashlytics'. */
+    {"crashlytics",
+     "0  libz.dylib                     0x200 (Manquant)\n"
+     "11 ???                            0x1f3cc1948 (Manquant)\n"
+     "1  libz.dylib  0x200 (Manquant)\n"
+     "2  libz.dylib                     0x200 (tout manque)\n",
+     "0  libz.dylib                     0x200 libz.dylib:200! + 7\n"
+     "11 ???                            0x1f3cc1948 (Manquant)\n"
+     "1  libz.dylib  0x200 (Manquant)\n"
+     "2  libz.dylib                     0x200 (tout manque)\n",
+     NULL, 2, 0},
     /* Dart runtime/vm/object.cc; traces in the tests of getsentry/sentry-dart. Return addresses minus 1; the third is a
      * return address. */
     {"dart",
@@ -382,6 +402,51 @@ static const struct text apple_texts[] = {
      "2026-01-02T03:04:05 \t0x100000200 - /Applications/App.app/App : (null)\n"
      "2026-01-02T03:04:05.1Z 0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
      2, 0},
+    /* A log of xharness: mono/mono issue 19009. */
+    {"mono",
+     "14:21:48.0194020 \tNative stacktrace:\n"
+     "14:21:48.0196380 \t0x100000100 - /Applications/App.app/App : (null)\n"
+     "14:21:48 \t0x100000200 - /Applications/App.app/App : (null)\n"
+     "0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "14:21:48.0194020 \tNative stacktrace:\n"
+     "14:21:48.0196380 \t0x100000100 - /Applications/App.app/App : id.App:100 + 7\n"
+     "14:21:48 \t0x100000200 - /Applications/App.app/App : (null)\n"
+     "0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "14:21:48.0194020 \tNative stacktrace:\n"
+     "14:21:48.0196380 \t0x100000100 - /Applications/App.app/App : (null)\n"
+     "14:21:48 \t0x100000200 - /Applications/App.app/App : (null)\n"
+     "0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     1, 0},
+    /* A log of flutter --verbose, whose first line is not an array: fluttercommunity/plus_plugins issue 2160. */
+    {"lldb",
+     "[        ]   * frame #0: 0x0000000100000100 App`___lldb_unnamed_symbol17$$App + 4\n"
+     "[  +12 ms]     frame #1: 0x0000000100000200 App`___lldb_unnamed_symbol18$$App + 4\n"
+     "[+1,201 ms]     frame #2: 0x0000000300000000\n"
+     "[ 12 ms]     frame #3: 0x0000000300000000\n"
+     "0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "[        ]   * frame #0: 0x0000000100000100 App`id.App:100! + 7\n"
+     "[  +12 ms]     frame #1: 0x0000000100000200 App`id.App:200 + 7\n"
+     "[+1,201 ms]     frame #2: 0x0000000300000000\n"
+     "[ 12 ms]     frame #3: 0x0000000300000000\n"
+     "0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     "[        ]   * frame #0: 0x0000000100000100 App`___lldb_unnamed_symbol17$$App + 4\n"
+     "[  +12 ms]     frame #1: 0x0000000100000200 App`___lldb_unnamed_symbol18$$App + 4\n"
+     "[+1,201 ms]     frame #2: 0x0000000300000000\n"
+     "[ 12 ms]     frame #3: 0x0000000300000000\n"
+     "0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
+     3, 0},
+    /* Sentry's text of an Apple report has these words for functions without a name: electron/electron issue 20551. */
+    {"apple",
+     "0   App                             0x100000100         <unknown>\n"
+     "1   App                             0x100000200         <unknown> + 512\n"
+     "2   Electron Framework              0x7fff10255770      <unknown>\n" IMAGES,
+     "0   App                             0x100000100         id.App:100! + 7\n"
+     "1   App                             0x100000200         id.App:200 + 7\n"
+     "2   Electron Framework              0x7fff10255770      <unknown>\n" IMAGES,
+     "0   App                             0x100000100         <unknown>\n"
+     "1   App                             0x100000200         <unknown> + 512\n"
+     "2   Electron Framework              0x7fff10255770      <unknown>\n" IMAGES,
+     3, 0},
     /* A heading after a time is one: the first address below that of a thread is an instruction. */
     {"apple",
      "2026-01-02T03:04:05.1Z Thread 0 Crashed:\n"
@@ -1498,6 +1563,20 @@ static const struct text documents[] = {
 /* Written by the programs themselves on Debian 12, apart from folders and cut lines. The kernel's are made after Linux
  * Documentation/admin-guide/bug-hunting.rst, and Documentation/arch/arm64 for the marks after frames. */
 static const struct text named_texts[] = {
+    /* google/clusterfuzz, stack_analyzer_data. */
+    {"sanitizer",
+     "    #12 0x5332f2c94118 in fuzzer::FuzzerDriver(int*, char***, int (*)(unsigned char const*, unsigned long))\n"
+     "    #13 0x5332f2c94118 in MakeItSo<void (cc::ProxyMain::*const &)(int), (anonymous namespace)::T>\n",
+     NULL, NULL, 2, 0},
+    {"gdb", "#14 0x00005332f2c94118 in call (f=0x5332f2c94110 <g(int (*)(void))>)\n", NULL, NULL, 1, 0},
+    /* Sentry's text of an Apple report: getsentry/sentry, applecrashreport.py; getsentry/sentry-dotnet issue 3280. */
+    {"apple",
+     "Thread 0 Crashed:\n"
+     "0   libsystem_kernel.dylib          0x39fe95fbc         __pthread_kill\n"
+     "1   MyApp                           0x20499ce8c         [inlined] check\n"
+     "2   MyApp                           0x20499ce8c         xamarin_assertion_message (runtime.m:1461)\n"
+     "3   MyApp                           0x20499ce8c  check\n",
+     NULL, NULL, 2, 0},
     {"apple",
      "Thread 0 Crashed:\n"
      "0   App                           \t0x0000000100000100 inner [inlined] (b.c:3)\n"

@@ -75,6 +75,15 @@ mkdir "$work/none"
 run 0 symbolize --quiet --log "$work/old.xml" --search "$work/none"
 cmp "$work/old.xml" "$work/out" || fail "addresses alone are changed"
 
+# ---- Swift's tasks have another name for their stacks: the first frame is an instruction there, too
+printf '%s\n' '<trace-query-result><node><schema name="SwiftTasksInfoTable"/>' \
+  '<row><swift-task id="6"><text-backtrace id="9"><frame id="10" name="0x100000101" addr="0x100000101"/><frame id="11" name="+ 0xe184" addr="0xe184"/></text-backtrace></swift-task></row>' \
+  '<row><swift-task id="7"><text-backtrace id="12"><frame id="13" name="0x100000201" addr="0x100000201"/><frame ref="11"/></text-backtrace></swift-task></row>' \
+  '</node></trace-query-result>' >"$work/tasks.xml"
+run 0 report --quiet --binary-images "$work/images" "$work/tasks.xml"
+out_has '0x100000000 \+ 257 \(in App\) \[0x100000101\]$'
+out_has '0x100000000 \+ 513 \(in App\) \[0x100000201\]$'
+
 # ---- names and lines from a file: the function is inlined into another one, and has a name that XML must escape
 cat >"$work/box.cc" <<'END'
 template <typename T> struct Box { T value; };

@@ -81,7 +81,8 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     if (!uspi_take_symbol(rest, frame, &offset)) return false;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
-    if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_is_invented(frame->name)) {
+    if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_span_is(frame->name, USPI_SPAN("<unknown>")) ||
+        uspi_is_invented(frame->name)) {
         take_columns(before, frame);
         return true;
     }
@@ -174,8 +175,14 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     return true;
 }
 
-/* Finds frames with a name and no offset: "INDEX IMAGE ADDRESS NAME (FILE:LINE)" and "… NAME [inlined]". */
+/* Width of the column of an address without leading zeros, which the name follows in Sentry's reports
+ * (getsentry/sentry, applecrashreport.py). */
+#define SENTRY_ADDRESS_WIDTH 20
+
+/* Finds frames with a name and no offset: "INDEX IMAGE ADDRESS NAME (FILE:LINE)" and "… NAME [inlined]"; Sentry's also
+ * without a source line, and as "[inlined] NAME". */
 static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    static const struct uspi_span inlined = USPI_SPAN_INIT("[inlined] ");
     const struct uspi_span text = uspi_span_trim_right(line);
     size_t at = uspi_span_find(text, 0, USPI_SPAN("0x")), end = at;
     if (from > 0 || at == text.length || !uspi_begins_word(text, at) || !uspi_scan_hex(text, &end, &frame->address))
@@ -184,8 +191,17 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
     take_columns(uspi_span_trim_right(ahead(text, at)), frame);
     frame->name = uspi_span_trim_left(uspi_span_after(text, end));
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_NAMED;
+    const bool is_sentry = frame->name.bytes == text.bytes + at + SENTRY_ADDRESS_WIDTH && end < at + 17;
+    if (is_sentry && uspi_span_begins(frame->name, inlined)) {
+        frame->name = uspi_span_after(frame->name, inlined.length);
+        frame->flags |= USPI_FRAME_INLINED;
+    }
     uspi_take_source(line, frame);
-    const bool is_told = frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0;
+    if (is_sentry && uspi_is_placeholder(frame->name)) {
+        frame->flags &= ~(unsigned)USPI_FRAME_NAMED;
+        frame->replaced = frame->name;
+    }
+    const bool is_told = is_sentry || frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0;
     return is_told && (frame->flags & USPI_FRAME_INDEX) != 0 && frame->name.length > 0;
 }
 
@@ -308,15 +324,22 @@ static void take_thread_name(struct uspi_span text, struct uspi_heading *heading
     if (at < text.length) heading->queue = uspi_span_trim(uspi_span_after(text, at + queue.length));
 }
 
-/* Reads "Thread 0:", "Thread 0 Crashed:", "Thread 0 name:  …", "Thread 0 Crashed:: …", "Thread 0:: …". */
+/* Reads "Thread 0:", "Thread 0 Crashed:", "Thread 0 name:  …", "Thread 0 Crashed:: …", "Thread 0:: …", and Sentry's
+ * "Thread 0 name: … Crashed:". */
 static bool thread_heading(struct uspi_span line, struct uspi_heading *heading) {
+    static const struct uspi_span crashed = USPI_SPAN_INIT(" Crashed:");
     size_t at = 0;
     if (!uspi_skip(line, &at, USPI_SPAN("Thread ")) || !uspi_scan_decimal(line, &at, &heading->number)) return false;
     heading->kind = USPI_HEADING_THREAD;
     heading->flags = USPI_THREAD_NUMBER;
     if (uspi_skip(line, &at, USPI_SPAN(" name:"))) {
         heading->flags |= USPI_THREAD_NAME_ONLY;
-        take_thread_name(uspi_span_after(line, at), heading);
+        struct uspi_span name = uspi_span_trim_right(uspi_span_after(line, at));
+        if (uspi_span_ends(name, crashed)) {
+            heading->flags |= USPI_THREAD_CRASHED;
+            name.length -= crashed.length;
+        }
+        take_thread_name(name, heading);
         return true;
     }
     if (uspi_skip(line, &at, USPI_SPAN(" Crashed"))) heading->flags |= USPI_THREAD_CRASHED;

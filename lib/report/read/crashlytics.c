@@ -2,7 +2,7 @@
 /* Reads the text of Firebase Crashlytics: what its console copies, and its "Download stack trace (.txt)".
  *
  *   0  App                            0x4104 (Missing UUID 4c4c44a555553144a1b20123456789ab)
- *   1  App                            0x1006d4d74 (Missing)      the UUID is not known
+ *   1  App                            0x1006d4d74 (Missing)      the UUID is not known; other words in translated pages
  *   2  libdyld.dylib                  0x1234 start + 4
  *   3  App                            0x392a25 CLSHandler (CLSHandler.m:26)
  *   4  CoreFoundation                 0x99288 __exceptionPreprocess
@@ -37,13 +37,36 @@ static bool take_columns(struct uspi_span line, size_t *at, struct uspi_frame *f
     return frame->image.length > 0;
 }
 
+/* Whether the columns of a frame are exactly Crashlytics'. */
+static bool has_columns(struct uspi_span line, const struct uspi_frame *frame) {
+    const size_t begin = (size_t)(frame->image.bytes - line.bytes);
+    const size_t number = uspi_span_find(line, begin, USPI_SPAN(" 0x")) + 1;
+    return begin >= 3 && begin <= 4 && (number == NUMBER_COLUMN || number == NUMBER_COLUMN + 1);
+}
+
+/* Reads "(WORD)" at the line's end: a browser has translated "(Missing)". */
+static bool take_translated(struct uspi_span line, size_t *at, const struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(line);
+    size_t end = *at;
+    if (!uspi_is_digit(text.bytes[0]) || !has_columns(text, frame) || !uspi_skip(text, &end, USPI_SPAN("(")))
+        return false;
+    while (end < text.length && memchr(" ()", text.bytes[end], 3) == NULL) end++;
+    if (end == *at + 1 || !uspi_skip(text, &end, USPI_SPAN(")")) || end != text.length) return false;
+    *at = end;
+    return true;
+}
+
 static bool find_missing(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     static const struct uspi_span missing = USPI_SPAN_INIT("(Missing");
     size_t at = 0;
     if (from > 0 || !take_columns(line, &at, frame)) return false;
     uspi_skip_blanks(line, &at);
     const size_t begin = at;
-    if (!uspi_skip(line, &at, missing)) return false;
+    if (!uspi_skip(line, &at, missing)) {
+        if (!take_translated(line, &at, frame)) return false;
+        frame->replaced = uspi_span_part(line, begin, at);
+        return true;
+    }
     if (uspi_skip(line, &at, USPI_SPAN(" UUID "))) {
         const size_t close = uspi_span_find(line, at, USPI_SPAN(")"));
         frame->id_size = uspi_scan_id(uspi_span_part(line, at, close), frame->id, sizeof frame->id);
@@ -57,12 +80,9 @@ static bool find_missing(struct uspi_span line, size_t from, struct uspi_frame *
 /* Finds frames that have a name. Their columns distinguish them from other numbered lines. */
 static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(line);
-    size_t at = 0, begin;
+    size_t at = 0;
     if (from > 0 || text.length == 0 || !uspi_is_digit(text.bytes[0]) || !take_columns(text, &at, frame)) return false;
-    begin = (size_t)(frame->image.bytes - text.bytes);
-    const size_t number = uspi_span_find(text, begin, USPI_SPAN(" 0x")) + 1;
-    if (begin < 3 || begin > 4 || (number != NUMBER_COLUMN && number != NUMBER_COLUMN + 1)) return false;
-    if (uspi_span_has_at(text, number, USPI_SPAN("0x0"))) return false;
+    if (!has_columns(text, frame) || uspi_span_has(uspi_span_part(text, 0, at), USPI_SPAN(" 0x0"))) return false;
     frame->name = frame->replaced = uspi_span_after(text, at);
     if (frame->name.length == 0 || uspi_is_blank(frame->name.bytes[0]) || frame->name.bytes[0] == '(') return false;
     frame->flags |= USPI_FRAME_NAMED;

@@ -35,7 +35,8 @@ void uspi_line_choice_init(struct uspi_line_choice *choice) {
 /* Sets how a line begins, and the length of the time before it. */
 static void set_beginning(struct uspi_span line, struct uspi_line_kind *kind) {
     kind->begins = uspi_line_begins_of(line);
-    kind->time = kind->begins == USPI_BEGINS_DIGIT ? uspi_length_of_time(line) : 0;
+    const bool may_have_time = (kind->begins & (USPI_BEGINS_DIGIT | USPI_BEGINS_BRACKET)) != 0;
+    kind->time = may_have_time ? uspi_length_of_time(line) : 0;
     if (kind->time > 0) kind->begins = uspi_line_begins_of(uspi_span_after(line, kind->time));
 }
 

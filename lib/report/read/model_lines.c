@@ -132,6 +132,14 @@ static bool take_text(struct builder *builder, struct uspi_span line) {
            uspi_model_append(builder->model, text, field);
 }
 
+/* Adds the thread of a frame without a heading. In Sentry's reports "Thread 0 name:" is the heading. */
+static bool begin_thread(struct builder *builder) {
+    struct uspi_heading heading = builder->name;
+    if (!builder->has_name) return add_thread(builder) != NULL;
+    heading.flags &= ~(unsigned)USPI_THREAD_NAME_ONLY;
+    return take_thread(builder, &heading);
+}
+
 static int take_frame(void *context, const struct uspi_located *located, const struct usp_answer *answer) {
     struct builder *builder = context;
     struct uspi_model *model = builder->model;
@@ -146,7 +154,7 @@ static int take_frame(void *context, const struct uspi_located *located, const s
     const bool is_numbered = (frame->flags & (USPI_FRAME_INDEX | USPI_FRAME_LIST)) != 0;
     /* Either another stack begins, or the line is not one of the numbered frames, but a remark about them. */
     bool is_other = last != NULL && last->frame_count > 0 && (is_first || (builder->is_numbered && !is_numbered));
-    if ((!builder->is_in_thread || is_other) && add_thread(builder) == NULL) return USP_ERROR_NO_MEMORY;
+    if ((!builder->is_in_thread || is_other) && !begin_thread(builder)) return USP_ERROR_NO_MEMORY;
     builder->is_in_thread = true;
     builder->is_numbered = is_numbered;
     builder->is_waiting = false;

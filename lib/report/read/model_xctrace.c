@@ -368,7 +368,7 @@ static int take_tag(struct uspi_model_xctrace *builder, const struct uspi_xml_to
     builder->is_in_tid = builder->is_in_addresses = false;
     if (tag->is_end) {
         if (uspi_span_is(name, USPI_SPAN("frame"))) return end_frame(builder);
-        if (uspi_span_is(name, USPI_SPAN("backtrace"))) builder->is_in_list = false;
+        if (uspi_is_backtrace(name)) builder->is_in_list = false;
         if (uspi_span_is(name, USPI_SPAN("tagged-backtrace"))) builder->tagged = SIZE_MAX;
         if (uspi_span_is(name, USPI_SPAN("row"))) is_done = end_row(builder);
     } else if (uspi_span_is(name, USPI_SPAN("frame"))) {
@@ -380,7 +380,7 @@ static int take_tag(struct uspi_model_xctrace *builder, const struct uspi_xml_to
     } else if (uspi_span_is(name, USPI_SPAN("binary"))) {
         is_done = uspi_xctrace_take_binary(&builder->trace, tag, &binary);
         builder->binary = binary;
-    } else if (uspi_span_is(name, USPI_SPAN("backtrace"))) {
+    } else if (uspi_is_backtrace(name)) {
         is_done = take_list(builder, tag);
     } else if (uspi_span_is(name, USPI_SPAN("tagged-backtrace"))) {
         is_done = take_tagged(builder, tag);

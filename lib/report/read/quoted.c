@@ -101,17 +101,39 @@ static size_t replace_at(char *bytes, struct uspi_span line, size_t at) {
     return 0;
 }
 
-size_t uspi_length_of_time(struct uspi_span line) {
-    static const char form[] = "dddd-dd-ddTdd:dd:dd";
-    size_t at = sizeof form - 1;
-    /* Most lines end here. */
-    if (line.length <= at || line.bytes[4] != '-') return 0;
-    for (size_t i = 0; i < at; i++) {
-        if (form[i] == 'd' ? !uspi_is_digit(line.bytes[i]) : line.bytes[i] != form[i]) return 0;
+/* Whether a line begins with a form, in which d is any digit. */
+static bool begins_with_form(struct uspi_span line, const char *form) {
+    size_t at = 0;
+    for (; form[at] != '\0' && at < line.length; at++) {
+        if (form[at] == 'd' ? !uspi_is_digit(line.bytes[at]) : line.bytes[at] != form[at]) return false;
     }
-    if (line.bytes[at] == '.') at++;
+    return form[at] == '\0';
+}
+
+/* Returns the length of "[  +12 ms] " or "[        ] ", which `flutter --verbose` writes before each line. */
+static size_t length_of_bracket(struct uspi_span line) {
+    size_t at = 1;
+    while (at < line.length && line.bytes[at] == ' ') at++;
+    const size_t begin = at;
+    if (uspi_skip(line, &at, USPI_SPAN("+"))) {
+        while (at < line.length && (uspi_is_digit(line.bytes[at]) || line.bytes[at] == ',')) at++;
+        if (!uspi_skip(line, &at, USPI_SPAN(" ms"))) return 0;
+    }
+    return at > 1 && (at > begin || begin > 2) && uspi_skip(line, &at, USPI_SPAN("] ")) ? at : 0;
+}
+
+size_t uspi_length_of_time(struct uspi_span line) {
+    static const char date[] = "dddd-dd-ddTdd:dd:dd", clock[] = "dd:dd:dd.d";
+    /* Most lines end here. */
+    if (line.length <= sizeof clock - 1) return 0;
+    if (line.bytes[0] == '[') return length_of_bracket(line);
+    if (line.bytes[4] != '-' && line.bytes[2] != ':') return 0;
+    const bool is_clock = begins_with_form(line, clock);
+    if (!is_clock && !begins_with_form(line, date)) return 0;
+    size_t at = is_clock ? sizeof clock - 1 : sizeof date - 1;
+    if (!is_clock && at < line.length && line.bytes[at] == '.') at++;
     while (at < line.length && uspi_is_digit(line.bytes[at])) at++;
-    return uspi_skip(line, &at, USPI_SPAN("Z ")) ? at : 0;
+    return uspi_skip(line, &at, is_clock ? USPI_SPAN(" ") : USPI_SPAN("Z ")) ? at : 0;
 }
 
 /* Whether a byte is one of those that mark a quoted line, and are not part of any format: mail's and Markdown's. */

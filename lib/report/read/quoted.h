@@ -14,8 +14,8 @@ bool uspi_quoted_next(struct uspi_span line, size_t *at, struct uspi_span *part,
 /* Returns whether a line consists of several. */
 bool uspi_is_quoted_list(struct uspi_span line);
 
-/* Returns the length of a time that a service writes before each line of a log, as GitHub's and Azure's do:
- * "2026-01-02T03:04:05.6789012Z "; 0 if there is none. */
+/* Returns the length of a time before each line of a log; 0 if there is none: "2026-01-02T03:04:05.6789012Z " (GitHub,
+ * Azure), "03:04:05.6789012 " (xharness), "[  +12 ms] " and "[        ] " (flutter --verbose). */
 size_t uspi_length_of_time(struct uspi_span line);
 
 /* Returns whether a line begins with a mark or has a tag. `has_angle`: it has a "<". Entities, written ends of lines

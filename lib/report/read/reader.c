@@ -474,6 +474,11 @@ static enum uspi_input_kind decide(struct uspi_span text, bool is_last) {
     int status = uspi_json_read(&first);
     uspi_json_clear(&first);
     if (status != USP_OK) return USPI_INPUT_JSON;
+    /* "[        ]" before each line of a log is an empty array, too. */
+    const size_t rest = skip_blank(first.text, first.at);
+    if (rest < first.text.length && first.text.bytes[rest] != '{' && first.text.bytes[rest] != '[') {
+        return USPI_INPUT_LINES;
+    }
     size_t after = skip_blank(text, end);
     if (after == text.length) return is_last || text.length >= HEAD_MAX ? USPI_INPUT_JSON : USPI_INPUT_UNDECIDED;
     return text.bytes[after] == '{' || text.bytes[after] == '[' ? USPI_INPUT_JSON : USPI_INPUT_LINES;

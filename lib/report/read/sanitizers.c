@@ -60,6 +60,19 @@ static void take_name(struct uspi_span text, struct uspi_frame *frame) {
     frame->name.length = file;
 }
 
+/* Whether arguments follow a name, as gdb writes them: "f (x=1)". Types in names have " (" as well: "int (*)(void)",
+ * "void (A::*)()", "g(int, (anonymous namespace)::T)". */
+static bool has_arguments(struct uspi_span name) {
+    for (size_t at = 0; (at = uspi_span_find(name, at, USPI_SPAN(" ("))) < name.length;) {
+        at += 2;
+        const struct uspi_span inside = uspi_span_part(name, at, uspi_span_find(name, at, USPI_SPAN(")")));
+        if (uspi_span_begins(inside, USPI_SPAN("*")) || uspi_span_begins(inside, USPI_SPAN("&"))) continue;
+        if (uspi_span_has(inside, USPI_SPAN("::*")) || uspi_span_is(inside, USPI_SPAN("anonymous namespace"))) continue;
+        return true;
+    }
+    return false;
+}
+
 /* Reads a frame without a module. It has a name after its address, but no arguments after that, unlike frames of
  * gdb. */
 static bool take_symbolized(struct uspi_span line, size_t at, struct uspi_frame *frame) {
@@ -67,7 +80,7 @@ static bool take_symbolized(struct uspi_span line, size_t at, struct uspi_frame 
     if ((frame->flags & USPI_FRAME_ADDRESS) == 0 || !uspi_span_begins(text, USPI_SPAN("in "))) return false;
     take_name(uspi_span_after(text, 3), frame);
     if (frame->file.length > 0) return !uspi_span_ends(frame->name, USPI_SPAN(") at"));
-    return frame->name.length > 0 && !uspi_span_has(frame->name, USPI_SPAN(" ("));
+    return frame->name.length > 0 && !has_arguments(frame->name);
 }
 
 static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {

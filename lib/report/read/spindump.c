@@ -6,6 +6,7 @@
  *     49  ??? (App + 17460153) [0x10772dbb9] 1-49
  *      *1   ??? (kernel + 1113914) [0xffffff800031ff3a]
  *   60  ??? (<32AA34A5-8A47-3BE0-97AF-CF3E2BF70B62> + 1053172) [0x10feb91f4]
+ *   2    ??? [0x4800047383]                                   code that is in no image
  *
  * An answer replaces ???. Each process is followed by its list of images. Old reports have no addresses.
  * Sources: reports in the "iOS Crash Dump Analysis" book (resource limits of iOS 14) and hang reports of macOS 12 and
@@ -56,18 +57,22 @@ static bool find_image(struct uspi_span line, size_t from, size_t *open, size_t 
 /* Number of blanks before a root. */
 #define ROOT_DEPTH 2
 
-static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
-    size_t at = 0, begin, open, close;
-    if (from > 0) return false;
-    uspi_skip_blanks(line, &at);
-    bool is_kernel = uspi_skip(line, &at, USPI_SPAN("*"));
-    frame->depth = (uint32_t)(at < UINT32_MAX ? at : UINT32_MAX) - is_kernel;
+/* Reads the blanks, which tell the depth, and the count. *at moves to the name. */
+static bool take_count(struct uspi_span line, size_t *at, struct uspi_frame *frame) {
+    uspi_skip_blanks(line, at);
+    const bool is_kernel = uspi_skip(line, at, USPI_SPAN("*"));
+    frame->depth = (uint32_t)(*at < UINT32_MAX ? *at : UINT32_MAX) - is_kernel;
     /* The heaviest stack is a list at the depth of a tree's root. */
     if (frame->depth <= ROOT_DEPTH) frame->flags |= USPI_FRAME_FLAT;
-    if (at == 0 || !uspi_scan_decimal(line, &at, &frame->count)) return false;
-    begin = at;
-    uspi_skip_blanks(line, &at);
-    if (at < begin + 1 || !find_image(line, at - 1, &open, &close, frame)) return false;
+    if (*at == 0 || !uspi_scan_decimal(line, at, &frame->count)) return false;
+    const size_t begin = *at;
+    uspi_skip_blanks(line, at);
+    return *at > begin;
+}
+
+static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    size_t at = 0, open, close;
+    if (from > 0 || !take_count(line, &at, frame) || !find_image(line, at - 1, &open, &close, frame)) return false;
     frame->flags |= USPI_FRAME_NODE | USPI_FRAME_OFFSET;
     frame->name = uspi_span_trim(uspi_span_part(line, at, open));
     frame->replaced = frame->name;
@@ -94,6 +99,17 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
         if (frame->id_size > 0) frame->image = (struct uspi_span){"", 0};
     }
     return true;
+}
+
+/* Finds a frame of which only the address is known: "??? [0x4800047383]", "??? [0x4800047383] 1-49". */
+static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    static const struct uspi_span unknown = USPI_SPAN_INIT("???");
+    size_t at = 0;
+    if (from > 0 || !take_count(line, &at, frame)) return false;
+    frame->name = frame->replaced = uspi_span_part(line, at, at + unknown.length);
+    frame->flags |= USPI_FRAME_NODE | USPI_FRAME_ADDRESS;
+    return uspi_skip(line, &at, unknown) && uspi_skip(line, &at, USPI_SPAN(" [")) &&
+           uspi_scan_hex(line, &at, &frame->address) && uspi_skip(line, &at, USPI_SPAN("]"));
 }
 
 /* Reads these lines:
@@ -138,4 +154,11 @@ const struct uspi_line_shape uspi_spindump_lines = {
     .frame_begins = USPI_BEGINS_DIGIT | USPI_BEGINS_MARK,
     .frame = find_frame,
     .heading = find_heading,
+};
+
+const struct uspi_line_shape uspi_spindump_unknown = {
+    .name = "spindump",
+    .frame_bytes = USPI_HAS_X,
+    .frame_begins = USPI_BEGINS_DIGIT | USPI_BEGINS_MARK,
+    .frame = find_unknown,
 };

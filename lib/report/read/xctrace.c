@@ -29,6 +29,10 @@ bool uspi_is_xctrace(struct uspi_span text, bool is_last, bool *is_decided) {
     return false;
 }
 
+bool uspi_is_backtrace(struct uspi_span name) {
+    return uspi_span_is(name, USPI_SPAN("backtrace")) || uspi_span_is(name, USPI_SPAN("text-backtrace"));
+}
+
 void uspi_xctrace_clear(struct uspi_xctrace *trace) {
     for (size_t i = 0; i < trace->binary_count; i++) free((char *)(uintptr_t)trace->binaries[i].name.bytes);
     free(trace->binaries);
@@ -205,7 +209,7 @@ static int write_token(struct uspi_xctrace *trace, struct uspi_line_reader *line
     if (uspi_span_is(name, USPI_SPAN("source"))) trace->has_source = true;
     status = end_held(trace, lines, out);
     if (status != USP_OK) return status;
-    if (uspi_span_is(name, USPI_SPAN("backtrace"))) trace->position = 0;
+    if (uspi_is_backtrace(name)) trace->position = 0;
     if (token->is_end || !uspi_span_is(name, USPI_SPAN("frame"))) {
         put_span(out, token->raw);
         return out->status;

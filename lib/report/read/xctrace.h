@@ -46,6 +46,9 @@ struct uspi_xctrace {
 /* Returns whether a text begins as such a file. *is_decided: whether more bytes would not change the result. */
 bool uspi_is_xctrace(struct uspi_span text, bool is_last, bool *is_decided);
 
+/* Returns whether an element of this name is a list of frames. */
+bool uspi_is_backtrace(struct uspi_span name);
+
 /* Frees what the state has, and clears it. */
 void uspi_xctrace_clear(struct uspi_xctrace *trace);
 
