@@ -59,8 +59,11 @@ static int64_t read_file(void *context, uint64_t offset, void *to, size_t n) {
 static int see(void *context, const struct usp_recording_sample *sample) {
     struct reading *r = context;
     if (r->count == 0) r->reached_at_first = r->reached;
-    r->seen = realloc(r->seen, (r->count + 1) * sizeof *r->seen);
-    if (r->seen == NULL) return USP_ERROR_NO_MEMORY;
+    /* The capacity doubles: a sanitizer's realloc copies all each time. */
+    if ((r->count & (r->count - 1)) == 0) {
+        r->seen = realloc(r->seen, (r->count == 0 ? 1 : 2 * r->count) * sizeof *r->seen);
+        if (r->seen == NULL) return USP_ERROR_NO_MEMORY;
+    }
     struct seen *s = &r->seen[r->count++];
     memset(s, 0, sizeof *s);
     s->count = sample->stack->count < 64 ? sample->stack->count : 64;
