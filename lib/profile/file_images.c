@@ -169,11 +169,7 @@ static bool is_place(const void *item, const void *key) {
 }
 
 static uint32_t hash_place(const struct place_key *key) {
-    uint64_t hash = 0;
-    if (key->image != NULL && key->image->build_id_size > 0)
-        hash = uspi_hash_bytes((const char *)key->image->build_id, key->image->build_id_size);
-    if (key->image != NULL && key->image->build_id_size == 0)
-        hash = uspi_hash_bytes(key->image->path, strlen(key->image->path));
+    const uint64_t hash = key->image != NULL ? uspi_hash_build(key->image) : 0;
     return (uint32_t)uspi_mix(uspi_mix(hash, key->offset), key->kind);
 }
 

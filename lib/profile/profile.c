@@ -217,18 +217,17 @@ bool uspi_is_same_build(const struct usp_image *a, const struct usp_image *b) {
     return a->end - a->load_address == b->end - b->load_address && strcmp(a->path, b->path) == 0;
 }
 
+uint64_t uspi_hash_build(const struct usp_image *image) {
+    if (image->build_id_size > 0) return uspi_hash_bytes((const char *)image->build_id, image->build_id_size);
+    return uspi_mix(uspi_hash_bytes(image->path, strlen(image->path)), image->end - image->load_address);
+}
+
 static bool is_same_build(const void *item, const void *key) {
     return uspi_is_same_build(&((const struct uspi_profile_image *)item)->image, key);
 }
 
-static uint32_t hash_image(const struct usp_image *image) {
-    const bool has_id = image->build_id_size > 0;
-    return (uint32_t)(has_id ? uspi_hash_bytes((const char *)image->build_id, image->build_id_size)
-                             : uspi_hash_bytes(image->path, strlen(image->path)));
-}
-
 uint32_t uspi_profile_know_image(struct usp_profile *profile, const struct usp_image *image) {
-    uint32_t hash = hash_image(image);
+    const uint32_t hash = (uint32_t)uspi_hash_build(image);
     uint32_t i = uspi_pool_find(&profile->images, hash, is_same_build, image);
     if (i != USPI_NONE) return i;
     char *path = strdup(image->path != NULL ? image->path : "");

@@ -172,6 +172,9 @@ int uspi_profile_find_heaviest(const struct usp_profile *clone, uint64_t thread,
  * size. */
 bool uspi_is_same_build(const struct usp_image *a, const struct usp_image *b);
 
+/* Returns a hash of what uspi_is_same_build compares. */
+uint64_t uspi_hash_build(const struct usp_image *image);
+
 /* Returns the number of a build in the profile, and adds its image if necessary; USPI_NONE if there is no room. Adds no
  * use. */
 uint32_t uspi_profile_know_image(struct usp_profile *profile, const struct usp_image *image);

@@ -207,22 +207,29 @@ has "$(<"$work/error")" ' threads in [0-9]\.[0-9] s$' "a negative duration"
 "${make[@]}" write shared "$work/shared"
 folded=$(is_sanitized || ulimit -t 20; "$unspool" profile --quiet --format folded "$work/shared") || fail "large messages: status $?"
 has "$folded" 'main.* 50000$' "large messages"
-# Images whose build ids differ only at the end are found as fast as others.
-PYTHONPATH=$top/tests/profile python3 - "$work/alike" <<'END'
+# Images that are much alike are found as fast as others: with build ids that differ only at the end; with one path and
+# without build ids, of different sizes.
+PYTHONPATH=$top/tests/profile python3 - "$work" <<'END'
 import sys
 from protobuf import data, number
 
-with open(sys.argv[1], "wb") as out:
-    for text in "", "samples", "count", "/p":
-        out.write(data(6, text))
-    out.write(data(1, number(1, 1) + number(2, 2)))
-    for i in range(1, 100001):
-        start = i << 16
-        out.write(data(6, "00" * 12 + "%016x" % i) + data(3, number(1, i) + number(2, start) + number(3, start + 4096) + number(5, 3) + number(6, 3 + i)))
-        out.write(data(4, number(1, i) + number(2, i) + number(3, start + 256)) + data(2, number(1, i) + number(2, 1)))
+for name in "ids", "sizes":
+    with open(sys.argv[1] + "/alike-" + name, "wb") as out:
+        for text in "", "samples", "count", "/p":
+            out.write(data(6, text))
+        out.write(data(1, number(1, 1) + number(2, 2)))
+        for i in range(1, 100001):
+            start = i << 20
+            mapping = number(1, i) + number(2, start) + number(3, start + 4096 + i) + number(5, 3)
+            if name == "ids":
+                out.write(data(6, "00" * 12 + "%016x" % i))
+                mapping += number(6, 3 + i)
+            out.write(data(3, mapping) + data(4, number(1, i) + number(2, i) + number(3, start + 256)) + data(2, number(1, i) + number(2, 1)))
 END
-folded=$(is_sanitized || ulimit -t 20; "$unspool" profile --quiet --no-symbols --format folded "$work/alike") || fail "build ids alike: status $?"
-[[ $(wc -l <<<"$folded") -eq 100000 ]] || fail "build ids alike: $(wc -l <<<"$folded") stacks"
+for name in ids sizes; do
+  folded=$(is_sanitized || ulimit -t 20; "$unspool" profile --quiet --no-symbols --format folded "$work/alike-$name") || fail "alike $name: status $?"
+  [[ $(wc -l <<<"$folded") -eq 100000 ]] || fail "alike $name: $(wc -l <<<"$folded") stacks"
+done
 # Memory that does not suffice for the file.
 if ! is_sanitized; then
   printf '\x0a\xff\xff\xff\x7f' >"$work/large"
