@@ -613,6 +613,9 @@ static const uint8_t versions[2][12] = {
     {0x56, 0x48, 0x83, 0xec, 0x18, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x20, 0xc3}, /* push rsi; sub $24; call; add $32 */
 };
 
+/* The code does not begin the page: clang's check of a function's type (-fsanitize=function) reads the bytes before it. */
+#define CODE_AT 64
+
 typedef void function(void (*callee)(void), const void *decoy);
 
 /* What the two processes share. */
@@ -637,8 +640,8 @@ static void run_versions(int output) {
     replaced->decoy = (usp_addr)(uintptr_t)decoy;
     say(output, "r", 1);
     for (;;) {
-        memcpy(code, versions[atomic_load(&replaced->wanted) == 2], sizeof versions[0]);
-        ((function *)(uintptr_t)code)(run_until_another_is_wanted, decoy);
+        memcpy(code + CODE_AT, versions[atomic_load(&replaced->wanted) == 2], sizeof versions[0]);
+        ((function *)(uintptr_t)(code + CODE_AT))(run_until_another_is_wanted, decoy);
     }
 }
 

@@ -19,6 +19,7 @@ extern FILE *__stdinp, *__stdoutp, *__stderrp;
 #define SEEK_CUR 1
 #define SEEK_END 2
 
+void clearerr(FILE *stream);
 int fclose(FILE *stream);
 FILE *fdopen(int fd, const char *mode);
 int ferror(FILE *stream);

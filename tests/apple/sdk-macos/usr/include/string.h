@@ -10,6 +10,7 @@ char *strcat(char *restrict to, const char *restrict from);
 char *strcpy(char *restrict to, const char *restrict from);
 char *strncpy(char *restrict to, const char *restrict from, size_t n);
 char *strpbrk(const char *s, const char *set);
+char *strsignal(int number);
 char *strtok_r(char *restrict s, const char *restrict separators, char **restrict rest);
 
 #endif
