@@ -7,5 +7,6 @@
 
 #define AT_REMOVEDIR    0x0080
 #define F_DUPFD_CLOEXEC 67
+#define F_GETFD         1
 
 #endif
