@@ -61,7 +61,7 @@ run 0 stack --max 12 --tail 5 "$pid"
 expect_frames "$pid" inner descend descend
 expect_frames "$pid" descend main
 out_has '^    \.\.\. [0-9]+ frames left out \.\.\.$'
-out_has '^10[0-9][0-9]stuck +0x[0-9a-f]+ main \+'
+out_has '^10[0-9][0-9] stuck +0x[0-9a-f]+ main \+'
 run 0 stack --max 10 --tail 0 "$pid"
 out_has '^    \.\.\. further frames left out'
 out_lacks ' main \+'
