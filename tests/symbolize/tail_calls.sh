@@ -107,9 +107,9 @@ END
   "$work/stuck" >"$work/ready" &
   local pid=$!
   for ((i = 0; i < 300; i++)); do if [[ -s $work/ready ]]; then break; else sleep 0.1; fi; done
-  "$unspool" stack --style plain "$pid" >"$work/plain" 2>&1 || fail "$*: $(cat "$work/plain")"
-  "$unspool" stack --style plain --no-lines "$pid" >"$work/names_alone" 2>&1 || :
-  "$unspool" stack --json "$pid" >"$work/json" 2>&1 || :
+  "$unspool" stack --timeout 10000 --style plain "$pid" >"$work/plain" 2>&1 || fail "$*: $(cat "$work/plain")"
+  "$unspool" stack --timeout 10000 --style plain --no-lines "$pid" >"$work/names_alone" 2>&1 || :
+  "$unspool" stack --timeout 10000 --json "$pid" >"$work/json" 2>&1 || :
   kill "$pid"
   sed -nE '/wait_for_reply/,/^main/p' "$work/plain" | sed -E 's/ \+ [0-9]+/ + N/' >"$work/found"
   diff - "$work/found" <<'END' || fail "$*: other frames"

@@ -32,7 +32,7 @@ expect_frames "$pid" inner outer main
 expect_frames 'w.x1b' work_inner work_outer work
 run 0 stack --json "$pid"
 out_has "\"build_id\": ?\"$id\""
-address=$(awk '/ inner \+/ { print $3; exit }' <("$unspool" stack "$pid"))
+address=$(awk '/ inner \+/ { print $3; exit }' <("$unspool" stack --timeout 10000 "$pid"))
 run 0 symbolize -p "$pid" "$address"
 err_is_empty
 out_has '^inner '

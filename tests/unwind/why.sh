@@ -19,7 +19,7 @@ for ((i = 0; i < 100; i++)); do
   [[ ! -s waits ]] || break
   sleep 0.1
 done
-"$unspool" stack --json "$pid" >stack.json
+"$unspool" stack --timeout 10000 --json "$pid" >stack.json
 python3 -c 'import json
 frames = json.load(open("stack.json"))["threads"][0]["frames"]
 for frame in frames:
