@@ -82,9 +82,8 @@ struct uspi_async_chain uspi_async_chain(const struct uspi_walk *walk, const str
 /* Maximum number of bytes that are compared; of a deeper stack, only the innermost part. */
 #define COMPARED_MAX ((usp_addr)256 << 10)
 
-/* Whether the copied stack, up to the end of the frame at `join`, is as it was. What lies above that frame does not
- * show whether the frame is still there; at the end of some stacks are thread-local variables, which signal handlers
- * change. */
+/* Whether the copied stack, up to the end of the frame at `join`, is as it was. What lies above that frame does not show
+ * whether the frame is still there; at the end of some stacks are thread-local variables, which signal handlers change. */
 static bool is_unchanged(const struct uspi_copied *copy, const struct usp_frame *join, const struct usp_memory *live) {
     uint8_t now[1024];
     usp_addr size = copy->size < COMPARED_MAX ? copy->size : COMPARED_MAX;
