@@ -51,7 +51,7 @@ done
 kill "$pid"
 exec 3>&-
 check "a living process"
-# Notes that Sentry does not accept as they are, in a report that somebody else has written.
+# Notes that Sentry does not accept as they are, in a report that another program has written.
 python3 "$top/tests/crash/sentry.py" --hostile "$raw" hostile.raw
 for style in json sentry; do
   run 0 stack --style $style --no-symbols hostile.raw
