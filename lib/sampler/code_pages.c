@@ -4,7 +4,7 @@
 
 #include "arch/backend.h"
 
-/* The multiplier of the hash in lib/unwind/unwind.c. */
+/* One of the multipliers of lib/base/hash.h. */
 #define ODD UINT64_C(0xbf58476d1ce4e5b9)
 
 /* Four sums run side by side, because each step of one has to wait for its multiplication. */

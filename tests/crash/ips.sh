@@ -4,19 +4,10 @@
 # registers and the cause with --json. `unspool report` reads them, and `unspool symbolize --log` adds the names. Where
 # USP_CRASH_PYTHON is a Python with pycrashreport (lane profiles), that reads them too.
 set -euo pipefail
-# shellcheck source=tests/tool/common.sh
-. "$(dirname "$0")/../tool/common.sh"
-need_tools python3
-crasher=$PWD/tests/crash/crasher
-ulimit -c 0
-cd "$work"
+# shellcheck source=tests/crash/common.sh
+. "$(dirname "$0")/common.sh"
 for way in segv workers noted overflow abort deaf deadlock; do
-  rm -rf reports
-  { timeout 60 "$crasher" "$way" reports >says 2>err; } 2>/dev/null || :
-  raw=$(echo reports/*.raw)
-  [[ -s $raw ]] || fail "$way: no report"
-  status=0
-  [[ $way != deaf ]] || status=1
+  crash "$way"
   run $status stack --json "$raw"
   cp out it.json
   run $status stack --json --no-lines "$raw"

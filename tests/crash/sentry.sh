@@ -4,23 +4,14 @@
 # the cause with --json. `unspool report` reads the event, and `unspool symbolize --log` adds the names. Where
 # USP_SENTRY_PYTHON is a Python with sentry-relay (lane profiles), the code that Sentry's servers run accepts each event.
 set -euo pipefail
-# shellcheck source=tests/tool/common.sh
-. "$(dirname "$0")/../tool/common.sh"
-need_tools python3
-crasher=$PWD/tests/crash/crasher
-ulimit -c 0
-cd "$work"
+# shellcheck source=tests/crash/common.sh
+. "$(dirname "$0")/common.sh"
 check() {
   "${USP_SENTRY_PYTHON:-python3}" "$top/tests/crash/sentry.py" ${USP_SENTRY_PYTHON:+--peer} ||
     fail "$1: the event is wrong"
 }
 for way in segv workers noted overflow thrown assert raise deaf deadlock; do
-  rm -rf reports
-  { timeout 60 "$crasher" "$way" reports >says 2>err; } 2>/dev/null || :
-  raw=$(echo reports/*.raw)
-  [[ -s $raw ]] || fail "$way: no report"
-  status=0
-  [[ $way != deaf ]] || status=1
+  crash "$way"
   for flags in "" --no-symbols; do
     # shellcheck disable=SC2086 # words on purpose
     run $status stack --json $flags "$raw"
