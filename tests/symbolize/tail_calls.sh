@@ -104,6 +104,7 @@ static inline __attribute__((always_inline)) int inner(int x) { sink++; return s
 __attribute__((noinline)) int away(int x) { sink = x; return inner(x); }
 END
   (cd "$work" && rm -f ./*.dw? && "$@" -O2 -g -c stuck.c away.c && "$@" -O2 -g stuck.o away.o -o stuck)
+  rm -f "$work/ready"
   "$work/stuck" >"$work/ready" &
   local pid=$!
   for ((i = 0; i < 300; i++)); do if [[ -s $work/ready ]]; then break; else sleep 0.1; fi; done
