@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements log_jobs.h. The command gives each process the number of a log and a slot, and writes what the slot holds
- * when it is the log's turn. A slot has shared memory for the output, a temporary file for the output that exceeds it,
- * and a temporary file for the messages. There are more slots than processes, so that a long log does not hold the
- * others up. */
+/* Implements log_jobs.h. The command gives each process the number of a log and a slot, and says whose turn it is. The
+ * process whose log's turn it is writes to standard output itself; the output of the others stays in their slots, and
+ * the command writes it when it is the log's turn. A slot has shared memory for the output, a temporary file for the
+ * output that exceeds it, and a temporary file for the messages. There are more slots than processes, so that a long log
+ * does not hold the others up. */
 #ifndef _FILE_OFFSET_BITS
 #define _FILE_OFFSET_BITS 64
 #endif
@@ -25,8 +26,9 @@
 
 #define SLOTS_OF_PROCESS 4
 #define PIECE            ((size_t)128 << 10)
-/* Shared memory of all slots. */
-#define MEMORY ((size_t)16 << 20)
+/* Shared memory: first the log whose turn it is, in a page of its own, then the memory of the slots. */
+#define FIRST_SLOT ((size_t)4 << 10)
+#define MEMORY     (FIRST_SLOT + ((size_t)16 << 20))
 
 struct slot {
     char *memory;
@@ -51,7 +53,7 @@ struct log_pool {
     struct log_jobs jobs;
     struct worker *workers;
     struct slot *slots;
-    char *memory;                   /* of all slots; NULL: none */
+    atomic_size_t *turn;            /* the shared memory, which begins with the log whose turn it is; NULL: none */
     size_t room;                    /* bytes of it for each slot */
     size_t slot_count, next, shown; /* next: log to give out; shown: log whose turn it is */
     char **said;                    /* messages about builds that have appeared, sorted; owned */
@@ -97,12 +99,16 @@ static void work(const struct log_pool *pool, unsigned number, int orders, int r
         struct log_result result;
         memset(&result, 0, sizeof result);
         const int copy = dup(slot->out);
-        struct log_standard out = {
-            .file = copy >= 0 ? fdopen(copy, "w") : NULL, .memory = slot->memory, .room = pool->room};
+        struct log_standard out = {.file = copy >= 0 ? fdopen(copy, "w") : NULL,
+                                   .memory = slot->memory,
+                                   .room = pool->room,
+                                   .turn = pool->turn,
+                                   .log = order.log};
         if (out.file == NULL || dup2(slot->messages, STDERR_FILENO) < 0) _exit(EXIT_FAILED);
         setvbuf(out.file, buffer, _IOFBF, sizeof buffer);
         clearerr(stderr);
         pool->jobs.run(pool->jobs.context, order.log, &out, &result);
+        log_standard_show(&out);
         const bool has_failed = ferror(out.file) != 0 || ferror(stderr) != 0;
         result.is_kept = fclose(out.file) == 0 && !has_failed;
         result.in_memory = out.used;
@@ -230,6 +236,7 @@ static void show_done(struct log_pool *pool) {
         /* The messages of a slot that is free would appear again at the end. */
         slot->is_used = slot->is_done = pool->has_failed;
         pool->shown++;
+        if (pool->turn != NULL && !pool->has_failed) atomic_store(pool->turn, pool->shown);
         i = 0;
     }
 }
@@ -309,12 +316,13 @@ static bool take_results(struct log_pool *pool) {
 static bool open_slots(struct log_pool *pool) {
     void *memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) {
-        pool->memory = memory;
-        pool->room = MEMORY / pool->slot_count;
+        pool->turn = memory;
+        atomic_init(pool->turn, 0);
+        pool->room = (MEMORY - FIRST_SLOT) / pool->slot_count;
     }
     for (size_t i = 0; i < pool->slot_count; i++) {
         struct slot *slot = &pool->slots[i];
-        slot->memory = pool->memory != NULL ? pool->memory + i * pool->room : NULL;
+        slot->memory = pool->turn != NULL ? (char *)memory + FIRST_SLOT + i * pool->room : NULL;
         slot->out = temporary_open(temporary_folder("/var/tmp"));
         slot->messages = slot->out >= 0 ? temporary_open(temporary_folder("/var/tmp")) : -1;
         if (slot->messages < 0) return false;
@@ -377,7 +385,7 @@ void log_jobs_end(struct log_pool *pool) {
     }
     for (size_t i = 0; i < pool->said_count; i++) free(pool->said[i]);
     free(pool->said);
-    if (pool->memory != NULL) munmap(pool->memory, MEMORY);
+    if (pool->turn != NULL) munmap(pool->turn, MEMORY);
     free(pool->slots);
     free(pool->workers);
     free(pool);

@@ -4,10 +4,15 @@
 
 #include "tools/command.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A process of --jobs writes to standard output when it has this many bytes. */
+#define PIECE (((size_t)128) << 10)
 
 /* Whether a log may be replaced. Complains. */
 static bool may_replace(const struct log_options *options, const char *path, const struct stat *source) {
@@ -44,20 +49,51 @@ int log_output_open(struct log_output *output, struct log_standard *standard, co
     return EXIT_ALL_WELL;
 }
 
+/* Writes to standard output, and returns how many bytes were written. A signal for output that cannot be written must
+ * not end the process: it is to end the command. */
+static size_t write_standard(const char *bytes, size_t n) {
+    const int signals[] = {SIGPIPE, SIGXFSZ};
+    struct sigaction ignored, former[2];
+    size_t written = 0;
+    memset(&ignored, 0, sizeof ignored);
+    sigemptyset(&ignored.sa_mask);
+    ignored.sa_handler = SIG_IGN;
+    for (int i = 0; i < 2; i++) sigaction(signals[i], &ignored, &former[i]);
+    while (written < n) {
+        const ssize_t put = write(STDOUT_FILENO, bytes + written, n - written);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) break;
+        written += (size_t)put;
+    }
+    for (int i = 0; i < 2; i++) sigaction(signals[i], &former[i], NULL);
+    return written;
+}
+
+void log_standard_show(struct log_standard *standard) {
+    if (standard->turn == NULL || standard->is_kept || atomic_load(standard->turn) != standard->log) return;
+    const size_t written = write_standard(standard->memory, standard->used);
+    standard->is_kept = written < standard->used;
+    standard->used -= written;
+    memmove(standard->memory, standard->memory + written, standard->used);
+}
+
 bool log_output_write(struct log_output *output, const char *bytes, size_t n) {
     struct log_standard *standard = output->standard;
-    if (standard != NULL && standard->used < standard->room) {
+    while (n > 0 && standard != NULL && standard->used < standard->room) {
         const size_t left = standard->room - standard->used, kept = n < left ? n : left;
         memcpy(standard->memory + standard->used, bytes, kept);
         standard->used += kept;
         bytes += kept;
         n -= kept;
+        if (standard->used >= PIECE || standard->used == standard->room) log_standard_show(standard);
     }
+    if (n > 0 && standard != NULL) standard->is_kept = true;
     if (fwrite(bytes, 1, n, output->file) != n) output->has_failed = true;
     return !output->has_failed;
 }
 
 void log_output_flush(struct log_output *output) {
+    if (output->standard != NULL) log_standard_show(output->standard);
     if (fflush(output->file) != 0) output->has_failed = true;
 }
 

@@ -9,14 +9,23 @@
 #include "tools/log_input.h"
 #include "tools/output.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
-/* Receives logs that have no file of their own: standard output, or what a process of --jobs keeps until it is shown. */
+/* Receives logs that have no file of their own: standard output, or what a process of --jobs keeps until it is shown.
+ * When it is the log's turn, the process writes what is in the memory to standard output, and the memory is free again.
+ * Bytes that cannot be written stay there, so that the command itself meets the error. */
 struct log_standard {
     FILE *file;
     char *memory; /* receives the first bytes, up to `room`; the file receives those after them */
     size_t room, used;
+    const atomic_size_t *turn; /* the log whose turn it is; NULL: the memory is never written */
+    size_t log;
+    bool is_kept; /* bytes are in the file, or could not be written: the memory is not written any more */
 };
+
+/* Writes what the memory holds to standard output, if it is the log's turn. */
+void log_standard_show(struct log_standard *standard);
 
 struct log_output {
     FILE *file;

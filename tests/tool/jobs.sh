@@ -82,6 +82,22 @@ err_has '^unspool: temporary files: No such file or directory$'
 { "$unspool" symbolize --jobs 4 --log "$work/logs" --search "$work/files" 2>"$work/err" || true; } | head -n 1 >"$work/out"
 out_has '^Thread 1 Crashed:$'
 
+# The process whose log's turn it is writes to standard output itself. So each line of a stream appears immediately.
+mkfifo "$work/stream"
+printf '%s\n' 'Binary Images:' "0x104e5c000 - 0x104e6bfff App arm64 <${id,,}> /private/App" >"$work/images"
+"$unspool" symbolize --jobs 2 --log "$work/stream" --log "$work/logs/02.crash" --search "$work/files" \
+  --binary-images "$work/images" >"$work/out" 2>"$work/err" &
+command=$!
+exec 4>"$work/stream"
+printf '0   App                           	0x0000000104e61f34 App + 24372\n' >&4
+for ((tries = 0; tries < 600 && $(wc -l <"$work/out") == 0; tries++)); do sleep 0.1; done
+lines=$(wc -l <"$work/out")
+exec 4>&-
+wait "$command" || fail "a stream and --jobs: $(cat "$work/err")"
+[[ $lines -eq 1 ]] || fail "the stream had $lines lines of output before it ended"
+out_has '^0   App .*-\[View draw\] \+ 7$'
+out_has '^Thread 2 Crashed:$'
+
 # ---- output that cannot be written, messages that cannot, temporary files that are full, a process that a signal ends
 
 # ends_with STATUS MESSAGE: what the command has left in $ended and $work/err.
@@ -112,6 +128,26 @@ for jobs in 1 2 64; do
   "$unspool" "${symbolize[@]}" --jobs "$jobs" >"$work/out" 2>&- || ended=$?
   [[ $ended -eq 0 ]] || fail "--jobs $jobs: status $ended without standard error"
   cmp "$work/whole" "$work/out" || fail "--jobs $jobs: other output without standard error"
+done
+# Without a reader, and when a file may not become larger, the command ends as one process does, not one of its processes.
+for jobs in 1 2; do
+  ends=()
+  for limit in unlimited 100; do
+    ended=0
+    (
+      set +e
+      ulimit -c 0 -f "$limit"
+      if [[ $limit == 100 ]]; then
+        "$unspool" "${symbolize[@]}" --quiet --jobs "$jobs" 2>"$work/err" >"$work/out"
+      else
+        "$unspool" "${symbolize[@]}" --quiet --jobs "$jobs" 2>"$work/err" | head -n 1 >"$work/out"
+      fi
+      exit "${PIPESTATUS[0]}"
+    ) || ended=$?
+    ends+=("$ended $(cat "$work/err")")
+  done
+  if [[ $jobs -eq 1 ]]; then of_one=("${ends[@]}"); fi
+  [[ ${of_one[*]} == "${ends[*]}" ]] || fail "--jobs $jobs ends with ${ends[*]}, one process with ${of_one[*]}"
 done
 # With 24 processes, the long logs do not fit into the memory that they share.
 for ignored in '' XFSZ; do
