@@ -93,7 +93,7 @@ static void usage(FILE *out) {
           "  --pid PID           only samples of this process\n"
           "  --comm NAME         only samples of threads with this name\n"
           "  --event NAME        samples of this event, or type of value in pprof and OTLP.\n"
-          "                      Default: the event of the first sample, or the file's default\n"
+          "                      Default: the first event that has samples, or the file's default\n"
           "  --time FROM,TO      only samples from the time FROM up to the time TO, in\n"
           "                      seconds as perf script shows them; either may be empty\n" OUTPUT_FORMATS_HELP
           "  --max N             keep at most N frames of each stack (default 512)\n"
@@ -238,10 +238,26 @@ static void count_process(struct conversion *c, int64_t pid) {
     if (c->process_count < PROCESSES_MAX) c->processes[c->process_count++] = (struct process_count){pid, 1};
 }
 
-/* Whether a sample's event is the chosen one: the named one, or that of the first sample. */
+/* Forgets the samples of an event, because one that the recording lists before it has samples, too. */
+static void forget_samples(struct conversion *c) {
+    struct usp_profile_info of;
+    if (c->profile != NULL) {
+        usp_profile_get_info(c->profile, &of);
+        c->other_events += of.samples + of.refused;
+    }
+    usp_profile_free(c->profile);
+    c->profile = NULL;
+    c->process_count = 0;
+    c->first = c->last = 0;
+    c->has_times = false;
+}
+
+/* Whether a sample's event is the chosen one: the named one, or the first of a recording's list that has samples. The
+ * library gives the default type of a profile of pprof or OTLP first. */
 static bool is_chosen(struct conversion *c, const struct usp_recording_sample *sample) {
     if (c->event != NULL) return strcmp(c->event, sample->event) == 0;
-    if (!c->has_event) {
+    if (!c->has_event || (c->profile_file == NULL && sample->event_index < c->event_index)) {
+        if (c->has_event) forget_samples(c);
         c->has_event = true;
         c->event_index = sample->event_index;
     }

@@ -120,13 +120,22 @@ static int take_sample(struct reader *r, const struct uspi_perf_record *record, 
 
 /* ---- maps ---- */
 
-/* Returns whether a map's name is that of a file or of the vdso. */
+static bool begins_with(const char *name, size_t length, const char *prefix) {
+    const size_t n = strlen(prefix);
+    return length >= n && memcmp(name, prefix, n) == 0;
+}
+
+/* Returns whether a map's name is that of a file or of the vdso. The others are names of the kernel and of .NET for
+ * memory without a file, where a process has its generated code. */
 static bool is_file(const char *name, size_t length) {
-    static const char vdso[] = "[vdso]", nothing[] = "//", zero[] = "/dev/zero", shared[] = "/SYSV";
+    static const char *const others[] = {"//", "/dev/zero", "/SYSV", "/anon_hugepage", "/memfd:doublemapper"};
+    static const char vdso[] = "[vdso]";
     if (length == sizeof vdso - 1 && memcmp(name, vdso, length) == 0) return true;
-    if (length < 2 || name[0] != '/' || memcmp(name, nothing, 2) == 0) return false;
-    if (length >= sizeof zero - 1 && memcmp(name, zero, sizeof zero - 1) == 0) return false;
-    return length < sizeof shared - 1 || memcmp(name, shared, sizeof shared - 1) != 0;
+    if (length < 2 || name[0] != '/') return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (begins_with(name, length, others[i])) return false;
+    }
+    return true;
 }
 
 /* Adds a map of the kernel: its name is that of a module, or [kernel.kallsyms] and the symbol at its start. */

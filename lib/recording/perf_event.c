@@ -28,6 +28,7 @@ enum sample_bits {
 /* Bits of perf_event_attr.read_format. */
 enum read_bits { READ_ENABLED = 1, READ_RUNNING = 2, READ_ID = 4, READ_GROUP = 8, READ_LOST = 16 };
 
+#define BRANCH_CALLS    (UINT64_C(1) << 11) /* of functions that have not returned */
 #define BRANCH_INDEX    (UINT64_C(1) << 17)
 #define BRANCH_COUNTERS (UINT64_C(1) << 19)
 #define FLAG_FREQUENCY  (UINT64_C(1) << 10)
@@ -120,11 +121,15 @@ static void skip_counts(struct uspi_fields *fields, uint64_t format) {
     (void)uspi_fields_array(fields, count, each * 8);
 }
 
-static void skip_branches(struct uspi_fields *fields, uint64_t type) {
+/* Takes the branches. They are calls if the processor was asked for a stack of calls (perf record --call-graph lbr). */
+static void take_branches(struct uspi_fields *fields, uint64_t type, struct uspi_perf_sample *sample) {
     const uint64_t count = uspi_fields_u64(fields);
     if ((type & BRANCH_INDEX) != 0) (void)uspi_fields_u64(fields);
-    (void)uspi_fields_array(fields, count, 24);
+    const uint8_t *branches = uspi_fields_array(fields, count, 24);
     if ((type & BRANCH_COUNTERS) != 0) (void)uspi_fields_array(fields, count, 8);
+    if ((type & BRANCH_CALLS) == 0) return;
+    sample->calls = branches;
+    sample->call_count = branches != NULL ? count : 0;
 }
 
 static unsigned bits_in(uint64_t mask) {
@@ -181,7 +186,7 @@ bool uspi_perf_sample_read(const struct uspi_perf_events *events, const struct u
         sample->chain = uspi_fields_array(&fields, sample->chain_count, 8);
     }
     if ((has & HAS_RAW) != 0) (void)uspi_fields_bytes(&fields, uspi_fields_u32(&fields));
-    if ((has & HAS_BRANCHES) != 0) skip_branches(&fields, event->branch_type);
+    if ((has & HAS_BRANCHES) != 0) take_branches(&fields, event->branch_type, sample);
     take_dump(&fields, event, sample);
     return !fields.is_short;
 }

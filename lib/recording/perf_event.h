@@ -97,7 +97,9 @@ struct uspi_perf_sample {
     uint64_t ip, time, period;
     const uint8_t *chain; /* of u64 */
     uint64_t chain_count;
-    uint64_t abi, mask; /* of the user registers; abi 0: there are none */
+    const uint8_t *calls; /* the innermost one first; each has 24 bytes and begins with the address of the call */
+    uint64_t call_count;  /* 0: the processor has not recorded calls */
+    uint64_t abi, mask;   /* of the user registers; abi 0: there are none */
     const uint8_t *registers;
     const uint8_t *stack;
     uint64_t stack_size; /* valid bytes of it */

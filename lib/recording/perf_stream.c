@@ -219,6 +219,12 @@ static int unpack_record(struct uspi_perf_stream *s, const struct uspi_perf_reco
                           : fail(s, USP_ERROR_FORMAT, "a compressed record is damaged");
 }
 
+/* Returns how many bytes of tracing data follow a record. simpleperf puts them into the record. */
+static uint64_t tracing_data_after(const struct uspi_perf_record *record) {
+    const uint64_t size = uspi_le32(record->bytes);
+    return size > record->size - 4 ? (size + 7) / 8 * 8 : 0;
+}
+
 /* Handles the record at the window's beginning, which is there as a whole. */
 static int handle_record(struct uspi_perf_stream *s, const struct header *header) {
     const struct uspi_perf_record record = {header->type, header->misc, s->window + s->from + RECORD_HEADER,
@@ -231,8 +237,7 @@ static int handle_record(struct uspi_perf_stream *s, const struct header *header
         status = handle(s, &record);
         /* These have data outside of their size. */
         if (record.type == USPI_PERF_AUXTRACE && record.size >= 8) after = uspi_le64(record.bytes);
-        if (record.type == USPI_PERF_TRACING_DATA && record.size >= 4)
-            after = ((uint64_t)uspi_le32(record.bytes) + 7) / 8 * 8;
+        if (record.type == USPI_PERF_TRACING_DATA && record.size >= 4) after = tracing_data_after(&record);
     }
     s->from += (size_t)header->size;
     return status == USP_OK && after > 0 ? skip(s, after) : status;

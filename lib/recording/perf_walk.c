@@ -99,8 +99,24 @@ static void append_chain(const struct uspi_perf_walk *walk, const struct uspi_pe
             is_first = true;
             continue;
         }
-        if (!is_skipped && is_kernel == of_kernel) append_frame(walk, pc, is_first, stack);
+        /* No function is at address 0: kernels write it where a chain of frame records ends. */
+        if (!is_skipped && is_kernel == of_kernel && pc != 0) append_frame(walk, pc, is_first, stack);
         is_first = false;
+    }
+}
+
+/* Appends the process's part that the processor has recorded: where the sample was taken, by the chain, and the calls
+ * that led there. */
+static void append_calls(const struct uspi_perf_walk *walk, const struct uspi_perf_sample *sample,
+                         struct usp_stack *stack) {
+    const uint32_t of_kernel = stack->count;
+    append_chain(walk, sample, false, stack);
+    if (stack->count > of_kernel + 1) stack->count = of_kernel + 1;
+    if (stack->count == of_kernel && sample->mode == USPI_PERF_MODE_USER) append_frame(walk, sample->ip, true, stack);
+    for (uint64_t i = 0; i < sample->call_count; i++) {
+        const uint32_t before = stack->count;
+        append_frame(walk, uspi_le64(sample->calls + 24 * (size_t)i), true, stack);
+        if (stack->count > before) stack->frames[before].method = USP_FRAME_METHOD_NONE;
     }
 }
 
@@ -177,6 +193,8 @@ enum uspi_perf_walked uspi_perf_walk(const struct uspi_perf_walk *walk, const st
             stack->stop = USP_STOP_NOT_COPIED;
             result = USPI_PERF_WALKED_SHORT;
         }
+    } else if (sample->call_count > 0) {
+        append_calls(walk, sample, stack);
     } else {
         append_chain(walk, sample, false, stack);
         if (stack->count == 0 && sample->ip != 0) append_frame(walk, sample->ip, true, stack);

@@ -60,6 +60,15 @@ done
 "$unspool" profile --quiet --format folded - <"$work/piped" >"$work/out"
 grep -q ';main;descend;' "$work/out" || fail "a pipe has no stacks"
 
+# Of several events the first of the list is shown, although a page fault comes before the clock.
+perf record -q -e cpu-clock -e page-faults -F 997 -o "$work/several" "$work/framed" 30000 >/dev/null 2>&1
+"$unspool" profile --quiet --format folded "$work/several" >"$work/out"
+shown=$(awk '{ n += $NF } END { print n + 0 }' "$work/out")
+perf script -F event -i "$work/several" >"$work/events" 2>/dev/null
+clock=$(grep -c '^ *cpu-clock' "$work/events")
+[[ $(head -n 1 "$work/events") == *page-faults* ]] || echo "the first sample is not a page fault"
+[[ $clock -gt 0 && $shown -eq $clock ]] || fail "of several events $shown samples are shown, not the $clock of the first one"
+
 # A file that is cut off: its whole samples, and the status. Most of all samples go through main, so some of the first
 # half do.
 head -c "$(($(stat -c %s "$work/dumps") / 2))" "$work/dumps" >"$work/cut"

@@ -291,6 +291,10 @@ START_TEST(test_other_records) {
     put(&file.records, 4, 5);
     end_record(&file.records, from);
     put(&file.records, 8, UINT64_MAX);
+    from = begin_record(&file.records, 66, 0); /* simpleperf's, which has the 5 bytes inside */
+    put(&file.records, 4, 5);
+    pad_to(&file.records, file.records.size + 8);
+    end_record(&file.records, from);
     from = begin_record(&file.records, 2, 0); /* LOST */
     put(&file.records, 8, 0);
     put(&file.records, 8, 41);
@@ -727,6 +731,98 @@ START_TEST(test_simpleperf) {
 }
 END_TEST
 
+/* ---- parts of chains ---- */
+
+/* No frame is at address 0, which kernels write at the end of a chain of frame records, and for a process without
+ * registers. */
+START_TEST(test_zeros_in_chains) {
+    static const uint64_t ends[] = {CHAIN_USER, 0x400100, 0x400200, 0};
+    static const uint64_t begins[] = {CHAIN_USER, 0, 0x400200};
+    struct perf_file file = plain_file();
+    put_mmap2(&file.records, &app);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, ends, 4);
+    put_chain(&file.records, MISC_USER, 7, 7, 2 * NS, begins, 3);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 2);
+    ck_assert_uint_eq(r.seen[0].count, 2);
+    ck_assert_uint_eq(r.seen[1].count, 1);
+    ck_assert_uint_eq(r.seen[1].frames[0].pc, 0x400200);
+    ck_assert_uint_eq(r.seen[1].frames[0].kind, USP_FRAME_KIND_RETURN_ADDRESS);
+    free(r.seen);
+}
+END_TEST
+
+static void put_calls(struct builder *b, const uint64_t *calls, size_t count) {
+    put(b, 8, count);
+    for (size_t i = 0; i < count; i++) {
+        put(b, 8, calls[i]);
+        put(b, 8, 0x400100); /* the function that was called */
+        put(b, 8, 0);
+    }
+}
+
+/* perf record --call-graph lbr: the processor has recorded the calls that have not returned. They replace the process's
+ * frame chain, but not where the sample was taken. Branches of another kind are not calls. */
+START_TEST(test_recorded_calls) {
+    static const uint64_t chain[] = {CHAIN_KERNEL, 0xffffffff81000010, CHAIN_USER, 0x400123, 0x400999};
+    static const uint64_t calls[] = {0x4001fb, 0x4002fb};
+    for (unsigned i = 0; i < 3; i++) {
+        const bool are_calls = i != 1, has_none = i == 2;
+        struct perf_file file = plain_file();
+        file.attributes[0].sample_type |= S_BRANCHES;
+        file.attributes[0].branch_type = are_calls ? 1 << 11 : 1 << 3;
+        put_mmap2(&file.records, &app);
+        const size_t from = begin_record(&file.records, 9, MISC_KERNEL);
+        put(&file.records, 8, chain[1]);
+        put(&file.records, 4, 7);
+        put(&file.records, 4, 7);
+        put(&file.records, 8, NS);
+        put(&file.records, 8, 5);
+        for (size_t k = 0; k < 5; k++) put(&file.records, 8, chain[k]);
+        put_calls(&file.records, calls, has_none ? 0 : 2);
+        end_record(&file.records, from);
+        struct builder bytes = make_file(&file);
+        struct reading r = read_whole(&bytes);
+        const struct seen *s = &r.seen[0];
+        ck_assert_uint_eq(r.count, 1);
+        ck_assert_uint_eq(s->count, are_calls && !has_none ? 4 : 3);
+        ck_assert_uint_eq(s->frames[0].pc, chain[1]);
+        ck_assert_uint_eq(s->frames[1].pc, 0x400123);
+        ck_assert_uint_eq(s->frames[2].pc, are_calls && !has_none ? calls[0] : chain[4]);
+        if (are_calls && !has_none) {
+            /* A call's own address, not the one after it. */
+            ck_assert_uint_eq(usp_frame_call_site(USP_ARCH_X86_64, &s->frames[2]), calls[0]);
+            ck_assert_uint_eq(s->frames[3].pc, calls[1]);
+        }
+        free(r.seen);
+    }
+}
+END_TEST
+
+/* Memory with a process's generated code is not that of a file, whatever name the kernel or .NET gives to it. So the
+ * process's perf map names the code. */
+START_TEST(test_memory_without_file) {
+    static const char *const names[] = {"//anon",
+                                        "/dev/zero (deleted)",
+                                        "/anon_hugepage (deleted)",
+                                        "/memfd:doublemapper (deleted)",
+                                        "/SYSV00000000 (deleted)",
+                                        "[heap]"};
+    struct mapping map = app;
+    struct perf_file file = plain_file();
+    map.path = names[_i];
+    put_mmap2(&file.records, &map);
+    put_chain(&file.records, MISC_USER, 7, 7, NS, one_frame, 2);
+    struct builder bytes = make_file(&file);
+    struct reading r = read_whole(&bytes);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_uint_eq(r.seen[0].frames[0].pc, 0x400100);
+    ck_assert_msg(r.seen[0].image[0][0] == '\0', "%s is an image", names[_i]);
+    free(r.seen);
+}
+END_TEST
+
 /* ---- the user part in a later record (not seen from a kernel) ---- */
 
 static void put_deferred(struct builder *b, uint64_t cookie, uint32_t tid, uint64_t time) {
@@ -1033,7 +1129,8 @@ END_TEST
 
 int main(void) {
     TCase *layouts = tcase_create("layouts");
-    add_tests(layouts, test_chains, test_pipe, test_other_records, test_long_event_name, test_skips);
+    add_tests(layouts, test_chains, test_pipe, test_other_records, test_long_event_name, test_skips,
+              test_zeros_in_chains, test_recorded_calls);
     add_loop_tests(layouts, 0, 11, test_attribute_sizes);
     add_loop_tests(layouts, 0, 2, test_several_events);
     TCase *times = tcase_create("times");
@@ -1041,6 +1138,7 @@ int main(void) {
     TCase *maps = tcase_create("maps");
     add_tests(maps, test_fork_and_exec, test_described_fork, test_pieces_and_holes, test_build_ids, test_deleted,
               test_simpleperf, test_deferred, test_many_maps, test_many_changes);
+    add_loop_tests(maps, 0, 6, test_memory_without_file);
     add_loop_tests(maps, 0, 2, test_order_of_maps);
     add_loop_tests(maps, 0, 3, test_many_forks);
     add_loop_tests(maps, 0, 2, test_page_sizes);
