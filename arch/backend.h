@@ -153,16 +153,17 @@ static inline uint64_t uspi_written_by(const struct uspi_instruction *i) {
 #define USPI_MODE_FLAGS (1u << 27)   /* the condition flags are known */
 #define USPI_MODE_NZCV  (0xfu << 28) /* the condition flags, in cpsr's order */
 
-/* ---- Linux's system calls as data ---- */
+/* ---- system calls as data ---- */
 
 #define USPI_CALL_ARGUMENTS    4u
 #define USPI_CALL_INSTRUCTIONS 2u
 
-/* How threads make system calls of Linux (syscall(2)). */
+/* How threads make system calls of Linux (syscall(2)) or xnu. */
 struct uspi_system_calls {
     uint8_t number; /* the register of the call's number; where usp_registers.system_call is set, of its result */
     uint8_t arguments[USPI_CALL_ARGUMENTS]; /* the registers of the first arguments */
-    uint16_t futex, futex_time64;           /* numbers of these calls; 0: there is none */
+    uint16_t futex, futex_time64;           /* Linux: numbers of these calls; 0: there is none */
+    uint32_t number_base;                   /* xnu: the register has this and the number of syscalls.master */
     struct {
         uint32_t bits, mask; /* mask 0: none */
     } instructions[USPI_CALL_INSTRUCTIONS];
@@ -237,7 +238,8 @@ struct uspi_backend {
      * flags. NULL on processors without predicated instructions. */
     bool (*condition_holds)(uint32_t flags, unsigned condition);
 
-    const struct uspi_system_calls *linux_calls; /* NULL: Linux does not run on this processor */
+    const struct uspi_system_calls *linux_calls;  /* NULL: Linux does not run on this processor */
+    const struct uspi_system_calls *darwin_calls; /* NULL: locks of Apple systems are not read on this processor */
 };
 
 #define USPI_DECLARE(arch, backend) extern const struct uspi_backend backend;

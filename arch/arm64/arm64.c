@@ -65,6 +65,9 @@ static const struct uspi_arch_name other_names[] = {{"aarch64", USP_VARIANT_NONE
 /* svc 0; include/uapi/asm-generic/unistd.h. */
 static const struct uspi_system_calls linux_calls = {
     .number = 8, .arguments = {0, 1, 2, 3}, .futex = 98, .instructions = {{0xd4000001, 0xffffffff}}};
+/* svc 0x80 (xnu libsyscall/custom/SYS.h). */
+static const struct uspi_system_calls darwin_calls = {
+    .number = 16, .arguments = {0, 1, 2, 3}, .instructions = {{0xd4001001, 0xffffffff}}};
 
 const struct uspi_backend uspi_arm64 = {
     .arch = USP_ARCH_ARM64,
@@ -101,4 +104,5 @@ const struct uspi_backend uspi_arm64 = {
     .decode = uspi_arm64_decode,
     .follows_call = uspi_arm64_follows_call,
     .linux_calls = &linux_calls,
+    .darwin_calls = &darwin_calls,
 };

@@ -77,6 +77,9 @@ static const struct uspi_sigframe sigframe = {
 /* syscall; arch/x86/entry/syscalls/syscall_64.tbl. */
 static const struct uspi_system_calls linux_calls = {
     .number = RAX, .arguments = {RDI, RSI, RDX, R10}, .futex = 202, .instructions = {{0x050f, 0xffff}}};
+/* Unix's class of calls (xnu osfmk/mach/i386/syscall_sw.h). */
+static const struct uspi_system_calls darwin_calls = {
+    .number = RAX, .arguments = {RDI, RSI, RDX, R10}, .number_base = 0x2000000, .instructions = {{0x050f, 0xffff}}};
 
 /* cpusubtypes: xnu osfmk/mach/machine.h. */
 static const struct uspi_arch_name other_names[] = {{"amd64", USP_VARIANT_NONE, 0},
@@ -117,4 +120,5 @@ const struct uspi_backend uspi_x86_64 = {
     .decode = uspi_x86_64_decode,
     .follows_call = uspi_x86_64_follows_call,
     .linux_calls = &linux_calls,
+    .darwin_calls = &darwin_calls,
 };

@@ -38,6 +38,22 @@ enum { FUTEX_WAIT = 0, FUTEX_LOCK_PI = 6, FUTEX_WAIT_BITSET = 9, FUTEX_LOCK_PI2 
 #define MUSL_TYPE  15u
 #define MUSL_TYPES 0x8fu
 
+/* Apple systems' calls with which threads wait for locks (xnu bsd/kern/syscalls.master), and the operation of unfair
+ * locks (bsd/sys/ulock.h, UL_OPCODE_MASK and UL_UNFAIR_LOCK). Each number is larger than all of futex's operations. */
+enum { PSYNCH_MUTEXWAIT = 301, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544 };
+#define ULOCK_OPERATION 0xffu
+#define ULOCK_UNFAIR    2u
+/* Bits of an unfair lock's word that are set in each port's name, and that locks use for waiters (ulock.h,
+ * ulock_owner_value_to_port_name). The name that no thread has (mach/port.h, MACH_PORT_DEAD). */
+#define ULOCK_WAITERS 3u
+#define PORT_DEAD     0xffffffffu
+/* struct pthread_mutex_s of 64-bit processors (libpthread src/types_internal.h): sig, with the bit that differs; the
+ * options `mutex` and `ulock`. */
+#define DARWIN_MUTEX      0x4d555458u
+#define DARWIN_MUTEX_MASK 0xfffffffdu
+#define DARWIN_IS_MUTEX   0x2000u
+#define DARWIN_IS_ULOCK   0x4000u
+
 /* ---- the registers ---- */
 
 /* Results that a system call has while the thread is stopped in it: ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND,
@@ -47,8 +63,7 @@ static bool is_interrupted(uint32_t result) {
     return e == -512 || e == -513 || e == -514 || e == -516;
 }
 
-/* Whether the thread is about to make the system call again: the kernel moves the pc back to the instruction before it
- * delivers a signal, on ARM also before a tracer sees the registers. */
+/* Whether the instruction at pc makes a system call. */
 static bool is_at_call(const struct uspi_system_calls *calls, usp_addr pc, const struct usp_memory *memory) {
     uint8_t code[4] = {0};
     if (memory->read(memory->context, pc, code, sizeof code) != USP_OK &&
@@ -79,29 +94,60 @@ static bool may_be_lock(const struct uspi_lock_wait *wait) {
     }
 }
 
-/* Fills in the call. Returns false when the thread is not in a futex call that may be of a lock. */
-static bool find_call(struct uspi_lock_wait *wait, const struct usp_registers *registers,
-                      const struct usp_memory *memory) {
-    const struct uspi_backend *b = uspi_backend_find(registers->arch);
-    const struct uspi_system_calls *calls = b != NULL ? b->linux_calls : NULL;
+/* Gets the first arguments. Returns whether they, the number and pc are known. */
+static bool get_arguments(const struct uspi_backend *b, const struct uspi_system_calls *calls,
+                          const struct usp_registers *registers, uint64_t arguments[USPI_CALL_ARGUMENTS]) {
+    uint64_t needed = UINT64_C(1) << calls->number | UINT64_C(1) << b->pc;
+    for (unsigned i = 0; i < USPI_CALL_ARGUMENTS; i++) {
+        arguments[i] = registers->value[calls->arguments[i]] & b->word_mask;
+        needed |= UINT64_C(1) << calls->arguments[i];
+    }
+    return (registers->known & needed) == needed;
+}
+
+/* Fills in a futex call. Returns false when the thread is not in one that may be of a lock. */
+static bool find_futex_call(struct uspi_lock_wait *wait, const struct uspi_backend *b,
+                            const struct usp_registers *registers, const struct usp_memory *memory) {
+    const struct uspi_system_calls *calls = b->linux_calls;
+    uint64_t arguments[USPI_CALL_ARGUMENTS];
     if (calls == NULL) return false;
     const uint32_t in_number = (uint32_t)registers->value[calls->number];
     const bool has_number = registers->system_call != 0;
     if (!is_futex(calls, has_number ? registers->system_call - 1 : in_number)) return false;
     if (has_number && !is_interrupted(in_number)) return false;
-    uint64_t needed = UINT64_C(1) << calls->number | UINT64_C(1) << b->pc, arguments[USPI_CALL_ARGUMENTS];
-    for (unsigned i = 0; i < USPI_CALL_ARGUMENTS; i++) {
-        arguments[i] = registers->value[calls->arguments[i]] & b->word_mask;
-        needed |= UINT64_C(1) << calls->arguments[i];
-    }
-    if ((registers->known & needed) != needed) return false;
+    if (!get_arguments(b, calls, registers, arguments)) return false;
     wait->word = arguments[0];
     wait->operation = (uint32_t)arguments[1] & ~FUTEX_FLAGS;
     wait->value = (uint32_t)arguments[2];
     wait->is_timed = arguments[3] != 0;
     /* The kernel refuses words that are not aligned. */
     if (wait->word < USPI_LOCK_BEFORE || wait->word % 4 != 0 || !may_be_lock(wait)) return false;
+    /* The thread is about to make the call again: the kernel moves the pc back to the instruction before it delivers a
+     * signal, on ARM also before a tracer sees the registers. */
     return has_number || is_at_call(calls, registers->value[b->pc], memory);
+}
+
+/* Fills in a call of an Apple system. Returns false when the thread is not in one that waits for a lock with an owner. */
+static bool find_darwin_call(struct uspi_lock_wait *wait, const struct uspi_backend *b,
+                             const struct usp_registers *registers, const struct usp_memory *memory) {
+    const struct uspi_system_calls *calls = b->darwin_calls;
+    uint64_t arguments[USPI_CALL_ARGUMENTS];
+    if (calls == NULL || !get_arguments(b, calls, registers, arguments)) return false;
+    wait->operation = (uint32_t)registers->value[calls->number] - calls->number_base;
+    if (wait->operation == PSYNCH_MUTEXWAIT) {
+        wait->word = arguments[0];
+    } else if (wait->operation == ULOCK_WAIT || wait->operation == ULOCK_WAIT2) {
+        if (((uint32_t)arguments[0] & ULOCK_OPERATION) != ULOCK_UNFAIR) return false;
+        wait->word = arguments[1];
+        wait->value = (uint32_t)arguments[2];
+        wait->is_timed = wait->operation == ULOCK_WAIT ? (uint32_t)arguments[3] != 0 : arguments[3] != 0;
+    } else {
+        return false;
+    }
+    if (wait->word < USPI_LOCK_BEFORE || wait->word % 4 != 0) return false;
+    /* While a thread is in a call, its pc is past the instruction. */
+    const usp_addr length = calls->instructions[0].mask == 0xffff ? 2 : 4;
+    return is_at_call(calls, registers->value[b->pc] - length, memory);
 }
 
 static bool read_around(struct uspi_lock_wait *wait, const struct usp_memory *memory, uint32_t before, uint32_t after) {
@@ -111,10 +157,18 @@ static bool read_around(struct uspi_lock_wait *wait, const struct usp_memory *me
                         before + after) == USP_OK;
 }
 
-bool uspi_lock_wait_read(struct uspi_lock_wait *wait, const struct usp_registers *registers,
+static bool find_call(struct uspi_lock_wait *wait, uint32_t os, const struct usp_registers *registers,
+                      const struct usp_memory *memory) {
+    const struct uspi_backend *b = uspi_backend_find(registers->arch);
+    if (memory->read == NULL || b == NULL) return false;
+    if (os == USP_OS_LINUX) return find_futex_call(wait, b, registers, memory);
+    return os == USP_OS_DARWIN && find_darwin_call(wait, b, registers, memory);
+}
+
+bool uspi_lock_wait_read(struct uspi_lock_wait *wait, uint32_t os, const struct usp_registers *registers,
                          const struct usp_memory *memory) {
     memset(wait, 0, sizeof *wait);
-    if (memory->read != NULL && find_call(wait, registers, memory)) {
+    if (find_call(wait, os, registers, memory)) {
         if (read_around(wait, memory, USPI_LOCK_BEFORE, USPI_LOCK_AFTER)) return true;
         /* The lock may be where readable memory begins or ends. */
         const uint32_t in_page = (uint32_t)(wait->word % USPI_LEAST_PAGE), left = USPI_LEAST_PAGE - in_page;
@@ -193,24 +247,56 @@ static bool in_glibc_rwlock(const struct uspi_lock_wait *wait, const struct uspi
     return *owner != 0;
 }
 
+/* libpthread's mutex: sig, a lock, options, priorities, the owner's id. */
+static bool in_darwin_mutex(const struct uspi_lock_wait *wait, uint64_t *owner) {
+    const uint32_t options = at(wait, 12);
+    *owner = uspi_le64(wait->bytes + USPI_LOCK_BEFORE + 24);
+    if (!has_bytes(wait, 0, 32) || wait->word % 8 != 0) return false;
+    if ((at(wait, 0) & DARWIN_MUTEX_MASK) != DARWIN_MUTEX) return false;
+    if ((options & (DARWIN_IS_MUTEX | DARWIN_IS_ULOCK)) != DARWIN_IS_MUTEX) return false;
+    /* All bits are set while the mutex passes from one thread to another. */
+    return *owner != 0 && *owner != UINT64_MAX;
+}
+
+uint32_t uspi_lock_wait_port(const struct uspi_lock_wait *wait) {
+    if (wait->word == 0 || (wait->operation != ULOCK_WAIT && wait->operation != ULOCK_WAIT2)) return 0;
+    const uint32_t port = at(wait, 0) | ULOCK_WAITERS;
+    /* The thread went to sleep with the same owner. */
+    if (!has_bytes(wait, 0, 4) || port != (wait->value | ULOCK_WAITERS)) return 0;
+    return at(wait, 0) <= ULOCK_WAITERS || port == PORT_DEAD ? 0 : port;
+}
+
+static bool has_owner(const struct uspi_lock_wait *wait, const struct uspi_backend *b, struct uspi_lock_held *held) {
+    enum { OF_READERS = 8, OF_WRITERS = 12 };
+    uint32_t owner = 0;
+    bool is_found = true;
+    switch (wait->operation) {
+    case PSYNCH_MUTEXWAIT: return in_darwin_mutex(wait, &held->owner);
+    case ULOCK_WAIT:
+    case ULOCK_WAIT2: held->owner = wait->owner; return wait->owner != 0;
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2: is_found = in_word(wait, &owner); break;
+    default:
+        if (in_glibc_mutex(wait, b, &owner)) break;
+        if (in_musl_mutex(wait, &owner)) {
+            held->lock -= 4;
+            break;
+        }
+        held->kind = USP_LOCK_READ_WRITE;
+        is_found = false;
+        for (int offset = OF_READERS; offset <= OF_WRITERS && !is_found; offset += OF_WRITERS - OF_READERS) {
+            is_found = in_glibc_rwlock(wait, b, offset, &owner);
+            if (is_found) held->lock -= (usp_addr)offset;
+        }
+    }
+    held->owner = owner;
+    return is_found;
+}
+
 bool uspi_lock_wait_owner(const struct uspi_lock_wait *wait, uint32_t arch, struct uspi_lock_held *held) {
     const struct uspi_backend *b = uspi_backend_find(arch);
-    enum { OF_READERS = 8, OF_WRITERS = 12 };
     *held = (struct uspi_lock_held){.lock = wait->word, .kind = USP_LOCK_MUTEX};
-    if (b == NULL || wait->word == 0) return false;
-    if (wait->operation == FUTEX_LOCK_PI || wait->operation == FUTEX_LOCK_PI2) return in_word(wait, &held->owner);
-    if (in_glibc_mutex(wait, b, &held->owner)) return true;
-    if (in_musl_mutex(wait, &held->owner)) {
-        held->lock -= 4;
-        return true;
-    }
-    held->kind = USP_LOCK_READ_WRITE;
-    for (int offset = OF_READERS; offset <= OF_WRITERS; offset += OF_WRITERS - OF_READERS) {
-        if (!in_glibc_rwlock(wait, b, offset, &held->owner)) continue;
-        held->lock -= (usp_addr)offset;
-        return true;
-    }
-    return false;
+    return b != NULL && wait->word != 0 && has_owner(wait, b, held);
 }
 
 const char *usp_lock_kind_string(uint32_t kind) {

@@ -143,7 +143,7 @@ static void put_crashed_thread(struct uspi_crash_kit *kit, const struct uspi_os_
     about.stack_low = own.low;
     about.stack_high = own.high;
     /* The signal may have been sent to a thread that waits. */
-    if (uspi_os_kind() == USP_OS_LINUX) (void)uspi_lock_wait_read(&copy->lock, &copy->registers, &memory);
+    (void)uspi_lock_wait_read(&copy->lock, uspi_os_kind(), &copy->registers, &memory);
     put_lock(&copy->lock, &info, &about);
     uspi_raw_put_thread(&kit->sink, &about);
     uspi_raw_put_registers(&kit->sink, &copy->registers);

@@ -36,7 +36,7 @@ static bool read_owner(const struct uspi_lock_owners *owners, size_t i) {
     if (from->walked != NULL) return t->info.lock_owner != 0;
     forget(t);
     if (t->status != USP_OK) return false;
-    if (owners->memory != NULL) (void)uspi_lock_wait_read(wait, &t->registers, owners->memory);
+    if (owners->memory != NULL) (void)uspi_lock_wait_read(wait, owners->os, &t->registers, owners->memory);
     if (!uspi_lock_wait_owner(wait, t->registers.arch, &held)) return false;
     t->lock = held.lock;
     t->info.lock_owner = held.owner;

@@ -11,6 +11,7 @@ struct uspi_lock_owners {
     struct uspi_stopped_thread *stopped;
     size_t count;
     int64_t live;                    /* the live process, if it is another one; 0: none */
+    uint32_t os;                     /* enum usp_os */
     const struct usp_memory *memory; /* a core's, whose locks were not read yet; NULL: the locks were read */
 };
 

@@ -334,6 +334,7 @@ int uspi_snapshot_from_stopped(struct uspi_snapshot_source *source, const struct
                                             .stopped = process->threads,
                                             .count = s->info.thread_count,
                                             .live = s->source.is_live && own == NULL ? process->pid : 0,
+                                            .os = s->info.os,
                                             .memory = s->source.is_live ? NULL : &s->memory};
     uspi_lock_owners_find(&owners);
     if (s->mapped != NULL) uspi_mapped_code_freeze(s->mapped);

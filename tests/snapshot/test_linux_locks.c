@@ -286,8 +286,8 @@ static uint32_t owner_of(struct made *made, const struct usp_registers *register
     struct uspi_lock_wait wait;
     struct uspi_lock_held held;
     made->reads = 0;
-    if (!uspi_lock_wait_read(&wait, registers, &memory)) return 0;
-    return uspi_lock_wait_owner(&wait, registers->arch, &held) ? held.owner : 0;
+    if (!uspi_lock_wait_read(&wait, USP_OS_LINUX, registers, &memory)) return 0;
+    return uspi_lock_wait_owner(&wait, registers->arch, &held) ? (uint32_t)held.owner : 0;
 }
 
 START_TEST(on_each_processor) {
@@ -387,13 +387,13 @@ START_TEST(at_the_ends_of_memory) {
         uint32_t word;
         bool reads;
         uint8_t before, after;
-    } places[] = {{0, true, 0, 24},     {4, true, 4, 24},          {8, true, 8, 24},
-                  {12, true, 12, 24},   {0x2000 - 4, true, 12, 4}, {0x2000 - 24, true, 12, 24},
+    } places[] = {{0, true, 0, 32},     {4, true, 4, 32},          {8, true, 8, 32},
+                  {12, true, 12, 32},   {0x2000 - 4, true, 12, 4}, {0x2000 - 32, true, 12, 32},
                   {0x2000, false, 0, 0}};
     for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
         struct usp_registers registers = futex_call(p, 128, 2);
         registers.value[p->arguments[0]] = BASE + places[i].word;
-        ck_assert_int_eq(uspi_lock_wait_read(&wait, &registers, &memory), places[i].reads);
+        ck_assert_int_eq(uspi_lock_wait_read(&wait, USP_OS_LINUX, &registers, &memory), places[i].reads);
         if (!places[i].reads) continue;
         ck_assert_uint_eq(wait.before, places[i].before);
         ck_assert_uint_eq(wait.after, places[i].after);
@@ -430,6 +430,164 @@ START_TEST(interrupted_in_the_call) {
 }
 END_TEST
 
+/* ---- Apple systems ---- */
+
+/* How each processor makes the calls of xnu: the pc is past the instruction. */
+static const struct processor apple[] = {
+    {USP_ARCH_ARM64, 16, {0, 1, 2, 3}, 0, 0xd4001001, false},
+    {USP_ARCH_X86_64, 0, {5, 4, 1, 10}, 0x2000000, 0x050f, false},
+};
+enum { PSYNCH_MUTEXWAIT = 301, ULOCK_WAIT = 515, ULOCK_WAIT2 = 544 };
+#define MUTEX ((uint64_t)BASE + 16)
+#define TIMER ((uint64_t)1 << 32) /* ns */
+
+static struct usp_registers apple_call(const struct processor *p, uint32_t number, uint64_t first, uint64_t second,
+                                       uint64_t third, uint64_t fourth) {
+    const uint64_t arguments[] = {first, second, third, fourth};
+    struct usp_registers registers;
+    usp_registers_init(&registers, p->arch);
+    usp_registers_set_pc(&registers, CODE + (p->code == 0x050f ? 2 : 4));
+    set_register(&registers, p->number, p->futex + number);
+    for (unsigned i = 0; i < 4; i++) set_register(&registers, p->arguments[i], arguments[i]);
+    return registers;
+}
+
+/* The owner that a lock names: its id, or for an unfair lock the name of its port. */
+static uint64_t apple_owner(struct made *made, const struct usp_registers *registers) {
+    const struct usp_memory memory = {read_made, made};
+    struct uspi_lock_wait wait;
+    struct uspi_lock_held held;
+    made->reads = 0;
+    if (!uspi_lock_wait_read(&wait, USP_OS_DARWIN, registers, &memory)) return 0;
+    const uint32_t port = uspi_lock_wait_port(&wait);
+    /* Without the thread of the port there is no owner. */
+    ck_assert(port == 0 || !uspi_lock_wait_owner(&wait, registers->arch, &held));
+    wait.owner = port;
+    return uspi_lock_wait_owner(&wait, registers->arch, &held) ? held.owner : 0;
+}
+
+/* libpthread's mutex, held by the thread 0x100004711. */
+static void make_apple_mutex(struct made *made, const struct processor *p) {
+    memset(made, 0, sizeof *made);
+    made->code = p->code;
+    made->words[4] = 0x4d55545a;  /* sig, as of a mutex that is initialized statically */
+    made->words[7] = 0x2000 | 64; /* options */
+    made->words[10] = 0x4711;
+    made->words[11] = 1;
+}
+
+START_TEST(apple_mutex) {
+    const struct processor *p = &apple[_i];
+    const struct usp_registers waits = apple_call(p, PSYNCH_MUTEXWAIT, MUTEX, 0x203, 0x100, 0x4711);
+    struct made made;
+    make_apple_mutex(&made, p);
+    ck_assert_uint_eq(apple_owner(&made, &waits), UINT64_C(0x100004711));
+    made.words[4] = 0x4d555458; /* initialized by pthread_mutex_init */
+    ck_assert_uint_eq(apple_owner(&made, &waits), UINT64_C(0x100004711));
+    static const struct {
+        unsigned word;
+        uint32_t value;
+    } wrong[] = {{4, 0} /* destroyed */,
+                 {4, 0x52574c4b} /* a read-write lock */,
+                 {7, 64} /* no mutex */,
+                 {7, 0x6000} /* of ulocks */};
+    for (unsigned i = 0; i < ELEMENTS(wrong); i++) {
+        make_apple_mutex(&made, p);
+        made.words[wrong[i].word] = wrong[i].value;
+        ck_assert_msg(apple_owner(&made, &waits) == 0, "an owner in spite of change %u", i);
+    }
+    make_apple_mutex(&made, p);
+    made.words[10] = made.words[11] = 0; /* not held */
+    ck_assert_uint_eq(apple_owner(&made, &waits), 0);
+    made.words[10] = made.words[11] = UINT32_MAX; /* passes from one thread to another */
+    ck_assert_uint_eq(apple_owner(&made, &waits), 0);
+}
+END_TEST
+
+START_TEST(apple_unfair_lock) {
+    const struct processor *p = &apple[_i];
+    const uint32_t number = _i == 0 ? ULOCK_WAIT : ULOCK_WAIT2;
+    /* The flags: no errno, and data that the work queues wait for. The word tells by a bit that threads wait. */
+    const struct usp_registers waits = apple_call(p, number, 0x01010002, MUTEX, 0x1202, 0);
+    struct made made = {.code = p->code};
+    made.words[4] = 0x1202;
+    ck_assert_uint_eq(apple_owner(&made, &waits), 0x1203);
+    made.words[4] = 0x1203; /* without that bit */
+    ck_assert_uint_eq(apple_owner(&made, &waits), 0x1203);
+    static const uint32_t wrong[] = {0, 1, 3 /* free */, 0x1303 /* another owner now */, 0xffffffff, 0xfffffffe};
+    for (unsigned i = 0; i < ELEMENTS(wrong); i++) {
+        made.words[4] = wrong[i];
+        ck_assert_msg(apple_owner(&made, &waits) == 0, "an owner in spite of the word %#x", wrong[i]);
+    }
+    /* The name of a port that has died. */
+    const struct usp_registers dead = apple_call(p, number, 2, MUTEX, 0xffffffff, 0);
+    made.words[4] = 0xffffffff;
+    ck_assert_uint_eq(apple_owner(&made, &dead), 0);
+    /* A wait for any other value: a semaphore, a group, a condition. */
+    const struct usp_registers compares = apple_call(p, number, 1, MUTEX, 0x1203, 0);
+    made.words[4] = 0x1203;
+    ck_assert_uint_eq(apple_owner(&made, &compares), 0);
+    ck_assert_uint_eq(made.reads, 0);
+}
+END_TEST
+
+/* Other calls, and registers that do not show a call. */
+START_TEST(apple_others) {
+    const struct processor *p = &apple[_i];
+    struct made made;
+    make_apple_mutex(&made, p);
+    struct usp_registers registers = apple_call(p, 305, MUTEX, 0x203, 0x100, 0x4711); /* psynch_cvwait */
+    ck_assert_uint_eq(apple_owner(&made, &registers), 0);
+    ck_assert_uint_eq(made.reads, 0);
+    registers = apple_call(p, PSYNCH_MUTEXWAIT, MUTEX, 0x203, 0x100, 0x4711);
+    made.code = 0; /* the instruction before pc is not a system call */
+    ck_assert_uint_eq(apple_owner(&made, &registers), 0);
+    made.code = p->code;
+    for (unsigned i = 0; i < 4; i++) {
+        registers = apple_call(p, PSYNCH_MUTEXWAIT, MUTEX, 0x203, 0x100, 0x4711);
+        registers.known &= ~(UINT64_C(1) << p->arguments[i]);
+        ck_assert_uint_eq(apple_owner(&made, &registers), 0);
+    }
+    static const uint64_t addresses[] = {0, 4, 8, MUTEX + 1, MUTEX + 4, BASE + 64, UINT64_MAX - 7, UINT64_MAX};
+    for (unsigned i = 0; i < ELEMENTS(addresses); i++) {
+        registers = apple_call(p, PSYNCH_MUTEXWAIT, addresses[i], 0x203, 0x100, 0x4711);
+        ck_assert_uint_eq(apple_owner(&made, &registers), 0);
+    }
+    /* The call returns there. */
+    registers = apple_call(p, PSYNCH_MUTEXWAIT, MUTEX, 0x203, 0x100, 0x4711);
+    for (unsigned pc = 0; pc < 4; pc++) {
+        registers.value[p->arch == USP_ARCH_ARM64 ? 32 : 16] = pc;
+        ck_assert_uint_eq(apple_owner(&made, &registers), 0);
+    }
+    /* The same registers in a process of Linux. */
+    registers = apple_call(p, PSYNCH_MUTEXWAIT, MUTEX, 0x203, 0x100, 0x4711);
+    ck_assert_uint_eq(owner_of(&made, &registers), 0);
+}
+END_TEST
+
+/* A wait that ends by itself is not part of a deadlock. */
+START_TEST(apple_time_limits) {
+    const struct processor *p = &apple[_i];
+    struct made made = {.code = p->code};
+    const struct usp_memory memory = {read_made, &made};
+    static const struct {
+        uint32_t number;
+        uint64_t limit;
+        bool is_timed;
+    } calls[] = {{ULOCK_WAIT, 0, false},
+                 {ULOCK_WAIT, 1, true},
+                 {ULOCK_WAIT, TIMER, false},
+                 {ULOCK_WAIT2, 0, false},
+                 {ULOCK_WAIT2, TIMER, true}};
+    for (unsigned i = 0; i < ELEMENTS(calls); i++) {
+        const struct usp_registers registers = apple_call(p, calls[i].number, 2, MUTEX, 0x1203, calls[i].limit);
+        struct uspi_lock_wait wait;
+        ck_assert(uspi_lock_wait_read(&wait, USP_OS_DARWIN, &registers, &memory));
+        ck_assert_msg(wait.is_timed == calls[i].is_timed, "call %u", i);
+    }
+}
+END_TEST
+
 int main(void) {
     TCase *others = tcase_create("other processes"), *own = tcase_create("this process"), *made = tcase_create("made");
     /* A user-mode emulator's process has the host's registers and a thread of the emulator's own. */
@@ -440,5 +598,6 @@ int main(void) {
     add_loop_tests(own, 0, ELEMENTS(cases), in_a_raw_capture);
     add_loop_tests(made, 0, ELEMENTS(processors), on_each_processor, no_owner_of_what_differs, at_the_ends_of_memory);
     add_loop_tests(made, 0, 3, interrupted_in_the_call);
+    add_loop_tests(made, 0, ELEMENTS(apple), apple_mutex, apple_unfair_lock, apple_others, apple_time_limits);
     return run_suite("locks", others, own, made);
 }

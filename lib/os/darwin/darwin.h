@@ -58,8 +58,9 @@ void uspi_darwin_list_free(struct uspi_darwin_list *list);
 /* Releases a right; MACH_PORT_NULL is ignored. */
 void uspi_darwin_release(mach_port_t port);
 
-/* Addresses of a thread's own data; 0: not known. */
+/* A thread's id, and addresses of its own data; 0: not known. */
 struct uspi_darwin_thread_data {
+    uint64_t id;
     usp_addr slots;    /* thread-specific data */
     usp_addr queue_at; /* the word that contains its current dispatch queue */
     usp_addr queue;    /* that word when the label was read; while it is unchanged, the label is right. 0: no label */
@@ -86,6 +87,10 @@ uint64_t uspi_darwin_main_thread(void);
 
 /* Returns the id of the calling thread; 0: not known. Async-signal-safe. */
 uint64_t uspi_darwin_own_thread(void);
+
+/* Returns the name that locks have for the calling thread: that of its port. It is the thread's own datum, so libpthread
+ * takes no lock (src/pthread.c, _pthread_is_valid). */
+uint32_t uspi_darwin_own_port(void);
 
 /* Called in the child after a fork: its only thread becomes its main thread. */
 void uspi_darwin_threads_after_fork(void);

@@ -65,7 +65,7 @@ bool uspi_darwin_describe(task_t task, thread_act_t port, uint64_t own, struct u
     memset(info, 0, sizeof *info);
     memset(place, 0, sizeof *place);
     if (!identify(port, &ids)) return false;
-    info->thread.id = ids.thread_id;
+    info->thread.id = place->id = ids.thread_id;
     place->slots = info->data = uspi_darwin_slots(ids.thread_handle);
     place->queue_at = ids.dispatch_qaddr;
     place->queue = uspi_darwin_queue(task, place->queue_at, info->queue, sizeof info->queue);
@@ -85,6 +85,8 @@ uint64_t uspi_darwin_own_thread(void) {
     uint64_t id = 0;
     return pthread_threadid_np(NULL, &id) == 0 ? id : 0;
 }
+
+uint32_t uspi_darwin_own_port(void) { return pthread_mach_thread_np(pthread_self()); }
 
 /* Learns the main thread. The kernel lists a task's threads in the order in which they started (xnu
  * osfmk/kern/thread.c, thread_create_internal). So the first one is the main thread, as long as that has not ended.

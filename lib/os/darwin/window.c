@@ -50,6 +50,10 @@ _Static_assert(x86_THREAD_STATE64 == 4 && x86_THREAD_STATE64_COUNT == 42, "x86_6
 _Static_assert(x86_THREAD_STATE32 == 1 && x86_THREAD_STATE32_COUNT == 16, "i386's state");
 #endif
 
+/* The slot of a thread's specific data in which libraries keep the name of its port (xnu libsyscall/os/tsd.h,
+ * __TSD_MACH_THREAD_SELF). */
+#define PORT_SLOT 3u
+
 /* ---- the task as a whole ---- */
 
 static bool suspend_task(struct uspi_window *w) {
@@ -226,6 +230,53 @@ static void copy_stacks(struct uspi_window *w) {
     }
 }
 
+/* ---- locks ---- */
+
+/* Learns by what locks name the calling thread, before threads are suspended. */
+static void learn_own(struct uspi_window *w) {
+    if (!w->is_own) return;
+    w->own_id = uspi_darwin_own_thread();
+    w->own_port = uspi_darwin_own_port();
+}
+
+/* Reads the names of all threads' ports, which only locks of few programs need. */
+static void read_ports(struct uspi_window *w) {
+    for (size_t i = 0; i < w->count; i++) {
+        struct uspi_held *h = &w->threads[i];
+        const usp_addr at = h->place.slots + PORT_SLOT * sizeof(uintptr_t);
+        if (h->place.slots == 0 || uspi_darwin_read(w->task, at, &h->self, sizeof h->self) != USP_OK) h->self = 0;
+    }
+}
+
+static uint64_t thread_with_port(const struct uspi_window *w, uint32_t port) {
+    if (port == w->own_port) return w->own_id;
+    for (size_t i = 0; i < w->count; i++) {
+        if (port == w->threads[i].self) return w->threads[i].place.id;
+    }
+    return 0;
+}
+
+/* Finds which threads hold the locks that the stopped threads wait for. */
+static void find_locks(struct uspi_window *w) {
+    const struct usp_memory memory = {uspi_darwin_read_task, (void *)(uintptr_t)w->task};
+    bool has_ports = false;
+    for (size_t i = 0; i < w->count; i++) {
+        struct uspi_held *h = &w->threads[i];
+        memset(&h->lock, 0, sizeof h->lock);
+        if (is_ready(h) && uspi_lock_wait_read(&h->lock, USP_OS_DARWIN, &h->registers, &memory))
+            has_ports = has_ports || uspi_lock_wait_port(&h->lock) != 0;
+    }
+    if (!has_ports) return;
+    read_ports(w);
+    for (size_t i = 0; i < w->count; i++) {
+        struct uspi_lock_wait *lock = &w->threads[i].lock;
+        const uint32_t port = uspi_lock_wait_port(lock);
+        if (port != 0) lock->owner = thread_with_port(w, port);
+    }
+}
+
+/* ---- the window ---- */
+
 /* Whether a thread runs again, or has ended. KERN_FAILURE means that it is not suspended; KERN_TERMINATED and a dead
  * port mean that it has ended. */
 static bool runs(kern_return_t result) {
@@ -259,15 +310,19 @@ static void find_live(const struct uspi_window *w, struct uspi_held *h) {
 
 void uspi_darwin_window_hold(struct uspi_window *window) {
     window->is_live = true;
+    learn_own(window);
     suspend_all(window);
     for (size_t i = 0; i < window->count; i++) find_live(window, &window->threads[i]);
+    find_locks(window);
 }
 
 void uspi_darwin_window_release(struct uspi_window *window) { resume_all(window); }
 
 void uspi_darwin_window(struct uspi_window *window) {
+    learn_own(window);
     suspend_all(window);
     copy_stacks(window);
+    if (!must_grow(window)) find_locks(window);
     resume_all(window);
 
     uint64_t first = UINT64_MAX, last = 0;
@@ -282,6 +337,7 @@ void uspi_darwin_window(struct uspi_window *window) {
 
 void uspi_darwin_fill_copy(struct uspi_thread_copy *copy, const struct uspi_held *held, const uint8_t *arena) {
     copy->registers = held->registers;
+    copy->lock = held->lock;
     copy->stopped_ns = held->ended - held->began;
     /* A walk that continues on another stack has no bounds. */
     if (held->stacks[0].whole && held->stacks[1].sp == 0) {

@@ -13,8 +13,8 @@
  *
  * Between the first suspension and the last resumption there are only calls to the kernel: thread_suspend,
  * thread_get_state, a read of the word that contains a thread's queue, the regions of stack pointers, one bulk read for
- * each stack, the clock, thread_resume. There is no allocation, no lock, no call of the loader, of Objective-C or of
- * libpthread. So the locks that a stopped thread holds do not matter. */
+ * each stack, reads of the locks that threads wait for, the clock, thread_resume. There is no allocation, no lock, no
+ * call of the loader, of Objective-C or of libpthread. So the locks that a stopped thread holds do not matter. */
 #ifndef USPI_OS_DARWIN_WINDOW_H
 #define USPI_OS_DARWIN_WINDOW_H
 
@@ -38,6 +38,8 @@ struct uspi_held {
     bool suspended;
     bool on_queue; /* its queue is still the one in `place` */
     struct usp_registers registers;
+    struct uspi_lock_wait lock; /* the lock that it waits for, with its owner */
+    uint32_t self;              /* private: the name of its port in its task; 0: not known */
     struct uspi_live stacks[2]; /* the current one, and the one that a signal interrupted */
     uint64_t began, ended;
 };
@@ -52,6 +54,8 @@ struct uspi_window {
     uint64_t deadline;  /* usp_clock value; a thread that is not stopped by then gets USP_ERROR_TIMEOUT */
     bool all_that_fits; /* copy as much as fits, even if that is not all */
     bool is_live;       /* private: stacks are read where they are */
+    uint64_t own_id;    /* private: the calling thread, if it is one of the task's */
+    uint32_t own_port;  /* private */
     mach_port_t token;  /* private: of a task that is suspended as a whole */
     /* Output: */
     size_t need;         /* bytes for all live parts */

@@ -73,7 +73,7 @@ static void show(const struct uspi_slot *s, void (*each)(void *context, const st
         memcpy(thread.info.name, s->name, sizeof s->name);
         thread.info.cpu_time = s->cpu_ns;
         describe_memory(s, &thread.copy);
-        (void)uspi_lock_wait_read(&thread.copy.lock, &thread.copy.registers, &memory);
+        (void)uspi_lock_wait_read(&thread.copy.lock, USP_OS_LINUX, &thread.copy.registers, &memory);
     } else if (uspi_proc_stat(0, tid, &stat) == 0) {
         memcpy(thread.info.name, stat.name, sizeof thread.info.name);
         thread.info.cpu_time = stat.cpu_ns;

@@ -200,7 +200,7 @@ static void copy_locks(const struct stop *stop) {
     const uint32_t used = atomic_load(&stop->r->used);
     for (uint32_t i = 0; i < used; i++) {
         struct uspi_slot *s = &stop->r->slots[i];
-        if (uspi_slot_ready(s)) (void)uspi_lock_wait_read(&s->lock, &s->registers, &memory);
+        if (uspi_slot_ready(s)) (void)uspi_lock_wait_read(&s->lock, USP_OS_LINUX, &s->registers, &memory);
         if (!uspi_slot_ready(s)) s->lock.word = 0;
     }
 }

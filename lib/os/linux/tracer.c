@@ -318,7 +318,7 @@ static void copy_locks(struct uspi_tracing *tracing) {
     for (size_t i = 0; i < tracing->count; i++) {
         struct uspi_stopped_thread *t = &tracing->threads[i];
         if (!tracing->traced[i].stopped || t->status != USP_OK) continue;
-        (void)uspi_lock_wait_read(&t->copy.lock, &t->copy.registers, &memory);
+        (void)uspi_lock_wait_read(&t->copy.lock, USP_OS_LINUX, &t->copy.registers, &memory);
     }
 }
 
