@@ -12,7 +12,7 @@ cd "$work" || exit
 # shellcheck disable=SC2034 # used where this is sourced
 crash() {
   rm -rf reports
-  { timeout 60 "$crasher" "$1" reports >says 2>err; } 2>/dev/null || :
+  { timeout 300 "$crasher" "$1" reports >says 2>err; } 2>/dev/null || :
   raw=$(echo reports/*.raw)
   [[ -s $raw ]] || fail "$1: no report"
   status=0

@@ -15,13 +15,13 @@ cd "$work"
 ends() {
   local status=0
   # The inner shell says "Aborted" and so on.
-  { timeout 60 "${@:2}" >says 2>err; } 2>/dev/null || status=$?
+  { timeout 300 "${@:2}" >says 2>err; } 2>/dev/null || status=$?
   [[ $status -eq $1 ]] || fail "${*:2}: exit status $status instead of $1: $(cat err)"
 }
 # crashes WAY: runs the program without the kit, then with it: the exit statuses are equal.
 crashes() {
   local status=0
-  { timeout 60 "$crasher" "$1" >says 2>err; } 2>/dev/null || status=$?
+  { timeout 300 "$crasher" "$1" >says 2>err; } 2>/dev/null || status=$?
   rm -rf "$reports"
   ends "$status" "$crasher" "$1" "$reports"
   ended=$status
@@ -507,10 +507,7 @@ mkfifo pipe
 "$crasher" word "$reports" <pipe >word-output 2>err &
 lives=$!
 exec 7>pipe
-for ((i = 0; i < 600; i++)); do
-  ! grep -q ready word-output || break
-  sleep 0.1
-done
+wait_until grep -q ready word-output || fail "the program is not ready: $(cat word-output err)"
 run_file=$(find "$reports" -name '*.run')
 sed -i 's/^pid .*/pid 4194304/' "$run_file"
 if [[ $("$crasher" --last "$reports") != 'no run, '* ]]; then

@@ -34,7 +34,7 @@ mkfifo typed
 "$crasher" word reports <typed >says 2>err &
 pid=$!
 exec 3>typed
-while ! grep -q ready says; do sleep 0.05; done
+wait_until grep -q ready says || fail "the program is not ready: $(cat says err)"
 for style in json sentry; do
   run 0 stack --style $style "$pid"
   cp out it.$style

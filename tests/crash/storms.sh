@@ -28,7 +28,7 @@ for storm in "${storms[@]}"; do
     export CRASHER_SEED=$((first + i))
     status=0
     rm -rf reports
-    { timeout 60 "$crasher" "$storm" reports >says 2>err; } 2>/dev/null || status=$?
+    { timeout 300 "$crasher" "$storm" reports >says 2>err; } 2>/dev/null || status=$?
     read -r _ signal _ <says || signal=none
     [[ $status -eq $((128 + ${signal/none/0})) ]] || fail "$storm, seed $CRASHER_SEED: exit status $status: $(cat says err)"
     "$crasher" --compare reports <says 2>err || fail "$storm, seed $CRASHER_SEED: $(cat err)"

@@ -16,7 +16,7 @@ for compiler in g++ clang++-19 clang++-14; do
   flags=(-std=c++17 -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion -g "-I$top/include")
   if "$compiler" "${flags[@]}" -o "$work/interface" "$top/tests/cxx/interface.cc" "$top/tests/cxx/other.cc" "${libraries[@]}" \
     "${needed[@]}" -lpthread >"$work/said" 2>&1; then
-    timeout 60 "$work/interface" >"$work/said" 2>&1 || fail "$compiler: $(cat "$work/said")"
+    timeout 300 "$work/interface" >"$work/said" 2>&1 || fail "$compiler: $(cat "$work/said")"
   else
     fail "$compiler does not compile it: $(cat "$work/said")"
   fi

@@ -77,7 +77,7 @@ is_unnamed "$work/secret" "a link in a folder"
 run 0 report "$theirs/logs//"
 err_has '^unspool: symbolic links in folders are left out: 2$'
 # A pipe is not waited for.
-timeout 20 "$unspool" symbolize --search "$work/files" --in-place --log "$theirs/logs/pipe" 2>"$work/err" || status=$?
+timeout 300 "$unspool" symbolize --search "$work/files" --in-place --log "$theirs/logs/pipe" 2>"$work/err" || status=$?
 [[ $status -eq 3 ]] || fail "a pipe: exit status $status"
 err_has 'pipe: is not a regular file$'
 

@@ -24,8 +24,10 @@ Binary Images:
 0x100000000 - 0x10000ffff App arm64 <0123456789abcdef0123456789abcdef> /opt/App'
 cat >"$work/fetch.sh" <<'END'
 echo >"$1/fetching"
-exec sleep 60
+exec sleep 1000
 END
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+fetches_or_has_ended() { [[ -e fetching ]] || ! kill -0 "$pid" 2>/dev/null; }
 # interrupted SIGNAL STATE COMMAND...: starts to replace a log, sends the signal, and checks what is left.
 interrupted() {
   local signal=$1 state=$2
@@ -36,10 +38,7 @@ interrupted() {
   "$@" "$unspool" symbolize --quiet --in-place --log logs --fetch "sh $work/fetch.sh $work {uuid} {dest}" 2>err &
   pid=$!
   running+=("$pid")
-  until [[ -e fetching ]]; do
-    kill -0 "$pid" 2>/dev/null || break
-    sleep 0.01
-  done
+  wait_until fetches_or_has_ended || :
   [[ -e fetching ]] || fail "nothing was fetched: $(cat err)"
   kill "-$signal" "$pid"
   ended_by "$signal" "$state"

@@ -19,7 +19,7 @@ record 4 "$theirs/link"
 err_has '^unspool: .*/link: is a symbolic link of another user$'
 is_intact "a link"
 as_other mkfifo "$theirs/pipe"
-timeout 20 "$unspool" record --quiet --duration 0.02 --format json -o "$theirs/pipe" "$pid" 2>err && fail "a pipe is written"
+timeout 300 "$unspool" record --quiet --duration 0.02 --format json -o "$theirs/pipe" "$pid" 2>err && fail "a pipe is written"
 err_has '^unspool: .*/pipe: is a pipe of another user$'
 # A link of one's own that leads to another user's.
 ln -s "$theirs/link" mine

@@ -87,7 +87,7 @@ open("locked", "w")
 time.sleep(600)
 END
 running+=($!)
-until [[ -e locked ]]; do sleep 0.02; done
+wait_until test -e locked || fail "the folder is not locked"
 run 1 store prune store
 err_has 'another command keeps its folder locked; the file stays$'
 [[ -e store/$folder/index ]] || fail "a locked index was removed"

@@ -193,9 +193,9 @@ has "$(<"$work/error")" '--time: a profile of pprof has sums of samples, without
 # A file of another kind is refused by its first bytes: the program does not wait for the rest.
 for first in '\0\0\0\0' '{ "a": 1 }' '\x7fELF' '#!/bin/sh' '<?xml version'; do
   mkfifo "$work/pipe"
-  { printf "%b%1100s" "$first" '' && sleep 60; } >"$work/pipe" &
+  { printf "%b%1100s" "$first" '' && exec sleep 1000; } >"$work/pipe" &
   status=0
-  timeout 30 "$unspool" profile "$work/pipe" >"$work/out" 2>"$work/error" || status=$?
+  timeout 300 "$unspool" profile "$work/pipe" >"$work/out" 2>"$work/error" || status=$?
   kill $! && rm "$work/pipe"
   [[ $status -eq 3 ]] || fail "a file that begins with $first: status $status"
   has "$(<"$work/error")" 'not a recording in a format that is known' "a file that begins with $first"

@@ -37,8 +37,7 @@ for linker in default lld mold; do
     fail "$linker: does not link: $(<"$work/err")"
   start "$work/by-$linker"
   for format in pprof otlp; do
-    "$unspool" record --quiet --no-symbols --duration 0.2 --format $format -o "$work/$linker.$format" "$pid" 2>"$work/err" ||
-      skip "no recording: $(<"$work/err")"
+    record_until . "$work/$linker.$format" --quiet --no-symbols --format $format -o "$work/$linker.$format" "$pid"
   done
   mapped=$(sed -nE "s,^([0-9a-f]+)-([0-9a-f]+) r-xp ([0-9a-f]+) .* $work/by-$linker\$,\\1 \\2 \\3,p" "/proc/$pid/maps")
   stop

@@ -9,7 +9,7 @@ make_work
 
 # browse ARGUMENT...: prints the browser's output; the browser must not need more than a minute.
 browse() {
-  timeout 60 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 \
+  timeout 300 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1 \
     --user-data-dir="$work/user" --window-size=1240,600 --virtual-time-budget=3000 "$@" 2>"$work/err"
 }
 export PYTHONPATH=$top/tests/profile PYTHONDONTWRITEBYTECODE=1

@@ -89,10 +89,57 @@ part_needs() {
   done
 }
 
-# make_work: makes a folder $work for the script's files, which is removed when the script ends.
+# make_work: makes a folder $work for the script's files. When the script ends, the folder is removed, after the processes
+# in the list `running` were killed.
+running=()
 make_work() {
   work=$(mktemp -d)
-  trap 'rm -rf "$work"' EXIT
+  trap clean_up EXIT
+}
+# shellcheck disable=SC2317,SC2329 # called by trap
+clean_up() {
+  # Programs may have ended.
+  [[ ${#running[@]} -eq 0 ]] || kill -KILL "${running[@]}" 2>/dev/null || :
+  wait
+  rm -rf "$work"
+}
+
+# Timings decide no test, and the machine may be busy. A script waits for a program by these functions, never for a fixed
+# time. check-shell.sh looks for loops of its own.
+
+# wait_until COMMAND...: repeats a command until it succeeds. Fails if it has not within two minutes.
+wait_until() {
+  local end=$((SECONDS + 120))
+  until "$@"; do
+    [[ $SECONDS -lt $end ]] || return 1
+    sleep 0.02
+  done
+}
+
+# start COMMAND ARGUMENT...: starts a program and waits until it has written the line "ready". Its process id is in $pid.
+start() {
+  local said
+  mkfifo "$work/said"
+  "$@" >"$work/said" &
+  pid=$!
+  running+=("$pid")
+  read -r said <"$work/said"
+  rm "$work/said"
+  [[ $said == ready ]] || skip "$* does not start"
+}
+
+# stop: ends the program that `start` has started last, so that it takes no more of the processors' time.
+stop() { stop_process "${running[-1]}"; }
+
+# stop_process PID: ends a program that `start` has started.
+stop_process() {
+  local i
+  # Without a message of the shell's.
+  disown "$1"
+  kill -KILL "$1"
+  for i in "${!running[@]}"; do
+    [[ ${running[i]} != "$1" ]] || unset "running[i]"
+  done
 }
 
 # shellcheck source=tests/support/beside.sh

@@ -21,15 +21,10 @@ stand() {
 }
 
 # show FILE TARGET OPTION...: writes the command's output about the target, once the thread is in its system call.
-show() {
-  local try
-  for ((try = 0; try < tries; try++)); do
-    if "$unspool" stack --async "${@:3}" "$2" >"$1" 2>/dev/null &&
-      ! grep -qF 'the stack was not copied further' "$1"; then
-      break
-    fi
-    sleep 0.01
-  done
+show() { wait_until is_whole "$@" || fail "no whole stack: $(cat "$1")"; }
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+is_whole() {
+  "$unspool" stack --async "${@:3}" "$2" >"$1" 2>/dev/null && ! grep -qF 'the stack was not copied further' "$1"
 }
 look() {
   show "$work/$1.json" "$2" --json --demangle short

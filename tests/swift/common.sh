@@ -26,10 +26,6 @@ command=$unspool
 unspool() { in_time "$command" "$@"; }
 unspool=unspool
 
-# Number of attempts for a command that may run too early while other programs keep the processors busy.
-# shellcheck disable=SC2034 # used where this is sourced
-tries=100
-
 # compare MODE ARGUMENT...: runs compare.py, which lists the modes.
 compare() { python3 "$here/compare.py" "$@" || fail "compare.py $*"; }
 

@@ -15,15 +15,12 @@ suspend() {
 
 # look OPTION... TARGET: writes the output to $work/out, once all tasks but one are suspended.
 look() {
-  local try
-  for ((try = 0; try < tries; try++)); do
-    if "$unspool" stack --tasks --no-lines "$@" >"$work/out" 2>"$work/err" &&
-      grep -qE '"tasks_running": 1,|thread runs, 1 running$' "$work/out"; then
-      return
-    fi
-    sleep 0.02
-  done
-  fail "unspool stack --tasks $*: $(cat "$work/err")"
+  wait_until one_runs "$@" || fail "unspool stack --tasks $*: $(cat "$work/err")"
+}
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+one_runs() {
+  "$unspool" stack --tasks --no-lines "$@" >"$work/out" 2>"$work/err" &&
+    grep -qE '"tasks_running": 1,|thread runs, 1 running$' "$work/out"
 }
 
 # show FILE TARGET: writes the target's tasks as JSON.

@@ -20,12 +20,14 @@ stands() {
   "$@" >"$work/truth" 2>/dev/null &
   pid=$!
   running=("$pid")
-  # The line is there when its end is.
-  while ! grep -q '^ready' "$work/truth" || [[ -n $(tail -c 1 "$work/truth") ]]; do
-    kill -0 "$pid" 2>/dev/null || return 1
-    sleep 0.1
-  done
+  wait_until is_ready_or_has_ended && kill -0 "$pid" 2>/dev/null || return 1
   truth=$(sed -n 's/^ready\t[^\t]*\t//p' "$work/truth")
+}
+
+# The line is there when its end is.
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+is_ready_or_has_ended() {
+  if kill -0 "$pid" 2>/dev/null; then grep -q '^ready' "$work/truth" && [[ -z $(tail -c 1 "$work/truth") ]]; fi
 }
 
 by_unspool() {

@@ -125,7 +125,7 @@ split_units() {
   clang++-19 -O2 "-gdwarf-$1" -gsplit-dwarf -fPIC -c -o "$name.o" sources/lines_fixture.cc
   clang++-19 -shared -nostdlib -o "$name" "$name.o"
   all_of "$name" >"$name-before"
-  (ulimit -f 100000 && timeout 60 llvm-dwp-19 -e "$name" -o "$name.dwp")
+  (ulimit -f 100000 && timeout 300 llvm-dwp-19 -e "$name" -o "$name.dwp")
   rm "$name.dwo"
   all_of "$name" >"$name-after"
   cmp -s "$name-before" "$name-after" || fail "a package says something else: $(diff "$name-before" "$name-after" | head -n 6)"

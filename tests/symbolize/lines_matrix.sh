@@ -273,7 +273,7 @@ elf_split() {
   llvm-objcopy-19 --strip-dwo "$name.o"
   link_compiled
   compare
-  (ulimit -f 100000 && timeout 60 llvm-dwp-19 -e "$name" -o "$name.dwp")
+  (ulimit -f 100000 && timeout 300 llvm-dwp-19 -e "$name" -o "$name.dwp")
   rm "$dwo"
   compare
 }

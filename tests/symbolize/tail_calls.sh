@@ -93,7 +93,7 @@ show() {
 #include <unistd.h>
 extern int away(int x);
 volatile int sink;
-__attribute__((noinline)) int wait_for_reply(int x) { sink = x; write(1, "", 1); pause(); return sink; }
+__attribute__((noinline)) int wait_for_reply(int x) { sink = x; write(1, "ready\n", 6); pause(); return sink; }
 __attribute__((noinline)) int send_request(int x) { sink = x; return wait_for_reply(x + 1); }
 int main(int argc, char **argv) { (void)argv; return away(argc) + 1; }
 END
@@ -104,14 +104,11 @@ static inline __attribute__((always_inline)) int inner(int x) { sink++; return s
 __attribute__((noinline)) int away(int x) { sink = x; return inner(x); }
 END
   (cd "$work" && rm -f ./*.dw? && "$@" -O2 -g -c stuck.c away.c && "$@" -O2 -g stuck.o away.o -o stuck)
-  rm -f "$work/ready"
-  "$work/stuck" >"$work/ready" &
-  local pid=$!
-  for ((i = 0; i < 300; i++)); do if [[ -s $work/ready ]]; then break; else sleep 0.1; fi; done
-  "$unspool" stack --timeout 10000 --style plain "$pid" >"$work/plain" 2>&1 || fail "$*: $(cat "$work/plain")"
-  "$unspool" stack --timeout 10000 --style plain --no-lines "$pid" >"$work/names_alone" 2>&1 || :
-  "$unspool" stack --timeout 10000 --json "$pid" >"$work/json" 2>&1 || :
-  kill "$pid"
+  start "$work/stuck"
+  "$unspool" stack --timeout 60000 --style plain "$pid" >"$work/plain" 2>&1 || fail "$*: $(cat "$work/plain")"
+  "$unspool" stack --timeout 60000 --style plain --no-lines "$pid" >"$work/names_alone" 2>&1 || :
+  "$unspool" stack --timeout 60000 --json "$pid" >"$work/json" 2>&1 || :
+  stop
   sed -nE '/wait_for_reply/,/^main/p' "$work/plain" | sed -E 's/ \+ [0-9]+/ + N/' >"$work/found"
   diff - "$work/found" <<'END' || fail "$*: other frames"
 wait_for_reply + N (stuck.c:4)

@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Shared by the tests of the command: finds it, and starts a program that waits in known functions. Tests source this
-# file in the folder of the build.
+# Shared by the tests of the command: finds it, and a program that waits in known functions. Tests source this file in the
+# folder of the build.
 
 # shellcheck source=tests/support/script.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/script.sh"
-work=$(mktemp -d)
-running=()
-# shellcheck disable=SC2329 # called by trap
-clean_up() {
-  # Programs may have ended.
-  [[ ${#running[@]} -eq 0 ]] || kill -KILL "${running[@]}" 2>/dev/null || :
-  wait
-  rm -rf "$work"
-}
-trap clean_up EXIT
+make_work
 
 # Ignore indexes and files that this user has stored.
 unset UNSPOOL_INDEX_STORE
@@ -33,43 +24,29 @@ unspool=$work/unspool
 # shellcheck disable=SC2034 # used where this is sourced
 stuck=$work/stuck
 
-# start COMMAND ARGUMENT...: starts a command and waits until it reports that it is ready. Its process id is in $pid.
-start() {
-  local said
-  mkfifo "$work/said"
-  "$@" >"$work/said" &
-  pid=$!
-  running+=("$pid")
-  read -r said <"$work/said"
-  rm "$work/said"
-  [[ $said == ready ]] || skip "$* does not start"
-}
-
-# stop: ends the program that `start` has started last, so that it takes no more of the processors' time.
-stop() { stop_process "${running[-1]}"; }
-
-# stop_process PID: ends a program that `start` has started.
-stop_process() {
-  local i
-  # Without a message of the shell's.
-  disown "$1"
-  kill -KILL "$1"
-  for i in "${!running[@]}"; do
-    [[ ${running[i]} != "$1" ]] || unset "running[i]"
-  done
-}
-
+patient=(--timeout 60000)
 # run STATUS ARGUMENT...: runs unspool with these arguments; output in $work/out, $work/err. Fails unless the exit
-# status is STATUS. `stack` may stop a process for 10 s, because a thread of a busy machine can take longer to answer
-# than 100 ms, the default; a --timeout among the arguments counts.
+# status is STATUS. `stack` may stop a process for a minute, because a thread of a busy machine can take longer to
+# answer than 100 ms, the default; a --timeout among the arguments counts.
 run() {
   local expected=$1 status=0
   shift
-  if [[ ${1-} == stack ]]; then set -- stack --timeout 10000 "${@:2}"; fi
+  if [[ ${1-} == stack ]]; then set -- stack "${patient[@]}" "${@:2}"; fi
   "$unspool" "$@" >"$work/out" 2>"$work/err" || status=$?
   [[ $status -eq $expected ]] && return
   fail "unspool $*: exit status $status instead of $expected"
   cat "$work/out" "$work/err"
+}
+
+# record_until PATTERN FILE ARGUMENT...: records until FILE has the pattern, longer each time. On a busy machine a short
+# recording may have no sample of a thread.
+record_until() {
+  local duration
+  for duration in 0.2 0.8 3; do
+    "$unspool" record --duration "$duration" "${@:3}" >"$work/out" 2>"$work/err" || continue
+    [[ $(zcat -f "$2" | grep -acE -- "$1") -eq 0 ]] || return 0
+  done
+  run 0 record --duration 20 "${@:3}"
 }
 
 out_has() { grep -qE -- "$1" "$work/out" || fail "the output lacks: $1" "$(cat "$work/out")"; }

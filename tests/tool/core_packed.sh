@@ -102,16 +102,17 @@ fi
 
 # ---- a signal while the input is being read leaves nothing behind
 mkfifo slow
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+unpacks_or_has_ended() {
+  find "/proc/$pid/fd" -lname "$TMPDIR/*(deleted)" 2>/dev/null | grep . >/dev/null || ! kill -0 "$pid" 2>/dev/null
+}
 for signal in INT TERM HUP KILL; do
   env --default-signal=INT "$unspool" stack slow >out 2>err &
   pid=$!
   running+=("$pid")
   exec 9>slow
   head -c 100000 core >&9
-  until find "/proc/$pid/fd" -lname "$TMPDIR/*(deleted)" 2>/dev/null | grep . >/dev/null; do
-    kill -0 "$pid" 2>/dev/null || break
-    sleep 0.01
-  done
+  wait_until unpacks_or_has_ended || fail "the input is not read"
   [[ -z $(ls -A "$TMPDIR") ]] || fail "the temporary file has a name"
   kill "-$signal" "$pid"
   status=0

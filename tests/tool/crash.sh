@@ -16,7 +16,7 @@ crashes() {
   local status=0
   rm -f crash.raw
   # The inner shell says "Aborted" and so on.
-  { timeout 60 "${@:2}" >says 2>err; } 2>/dev/null || status=$?
+  { timeout 300 "${@:2}" >says 2>err; } 2>/dev/null || status=$?
   [[ $status -eq $1 ]] || fail "${*:2}: exit status $status instead of $1"
   run 0 stack crash.raw
 }

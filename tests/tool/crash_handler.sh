@@ -201,7 +201,7 @@ if [[ -n $hostile ]]; then
   # The child's report is there, but the child does not end.
   rm -rf "$folder"
   status=0
-  HELD=1 LD_PRELOAD=$hostile "$unspool" crash-handler --directory "$folder" --timeout 1 <core >out 2>err || status=$?
+  HELD=1 LD_PRELOAD=$hostile "$unspool" crash-handler --directory "$folder" --timeout 5 <core >out 2>err || status=$?
   [[ $status -eq 1 ]] || fail "a child that does not end: exit status $status: $(cat err)"
   err_has 'the core was not read within the limits; the report is incomplete$'
   run 0 stack --no-lines "$folder"/*.raw
@@ -210,14 +210,13 @@ if [[ -n $hostile ]]; then
   # The memory is that of the process whose status was read, also if another one has its id then.
   cat >waits.c <<'END'
 #include <unistd.h>
-__attribute__((noinline)) int inner(void) { return pause() + 1; }
+__attribute__((noinline)) int inner(void) { return write(1, "ready\n", 6) == 6 ? pause() + 1 : 1; }
 __attribute__((noinline)) int middle(void) { return inner() + 1; }
 int main(void) { return middle() + 1; }
 END
   "${compiler[@]}" -O1 -g -fno-optimize-sibling-calls -o waits waits.c
-  ./waits &
-  running+=($!)
-  waits=$!
+  start ./waits
+  waits=$pid
   gdb -nx -batch -p "$waits" -ex "gcore waits.gdb" >gdb.out 2>&1 </dev/null || :
   [[ -s waits.gdb ]] || fail "gdb writes no core: $(cat gdb.out)"
   python3 "$top/tests/tool/notes_first.py" waits.gdb waits.core
@@ -283,12 +282,13 @@ if [[ $(id -u) -eq 0 ]]; then
   running+=("$handler")
   exec {writer}>fifo
   status=''
-  for ((i = 0; i < 3000; i++)); do
+  # shellcheck disable=SC2317,SC2329 # called by wait_until
+  is_another_user() {
     child=$(cat "/proc/$handler/task/$handler/children" 2>/dev/null) || :
     status=$(cat "/proc/${child%% *}/status" 2>/dev/null) || :
-    [[ -z $child || $status != *$'\nUid:\t65534\t'* ]] || break
-    sleep 0.02
-  done
+    [[ -n $child && $status == *$'\nUid:\t65534\t'* ]]
+  }
+  wait_until is_another_user || fail "root's child keeps its user"
   for line in 'Uid:\t65534\t65534\t65534\t65534' 'Gid:\t65534\t65534\t65534\t65534' 'Groups:\t' 'CapPrm:\t0000000000000000' \
     'CapEff:\t0000000000000000' 'NoNewPrivs:\t1'; do
     [[ $status == *$'\n'"$(printf '%b' "$line")"* ]] || fail "the child's status lacks $line: $status"
@@ -296,11 +296,9 @@ if [[ $(id -u) -eq 0 ]]; then
   # It does not keep the folder, which it could read by that.
   ! find "/proc/${child%% *}/fd" -lname "$folder" | grep . >&2 || fail "the child has the folder of the reports"
   # Other processes of "nobody" cannot trace it. The dumpable flag is set after the user.
-  for ((i = 0; i < 500; i++)); do
-    [[ $(stat -c %u "/proc/${child%% *}/environ") -ne 0 ]] || break
-    sleep 0.02
-  done
-  [[ $(stat -c %u "/proc/${child%% *}/environ") -eq 0 ]] || fail "the child can be traced"
+  # shellcheck disable=SC2317,SC2329 # called by wait_until
+  cannot_be_traced() { [[ $(stat -c %u "/proc/${child%% *}/environ") -eq 0 ]]; }
+  wait_until cannot_be_traced || fail "the child can be traced"
   cat core >&"$writer"
   exec {writer}>&-
   wait "$handler" || fail "the handler ends with $?: $(cat err)"

@@ -105,10 +105,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 END
 servers+=($!)
-for _ in {1..100}; do
-  (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
-  sleep 0.1
-done
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+answers() { (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; }
+wait_until answers || fail "the server does not answer"
 
 # ask HOW: symbolicates a report with this answer of the server.
 ask() {
@@ -146,7 +145,7 @@ command=(symbolize --log report)
 export DEBUGINFOD_MAXSIZE=1000000
 # refused HOW MESSAGE: asks such a server. Nothing large is left in the cache.
 refused() {
-  ask "$1" --debuginfod --fetch-timeout "${3:-20}"
+  ask "$1" --debuginfod --fetch-timeout "${3:-300}"
   err_has "^unspool: lib $id: --debuginfod: $2"
   out_lacks answer
   [[ -z $(find cache -size +1000k) ]] || fail "$1: in the cache: $(find cache -size +1000k -ls)"
@@ -177,12 +176,13 @@ debuginfod -F -p "$port" -d :memory: served >server 2>&1 &
 servers+=($!)
 export DEBUGINFOD_URLS=http://127.0.0.1:$port
 # The server reads the folder first. The cache would keep a negative answer for minutes.
-for _ in {1..300}; do
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+names_answer() {
   rm -rf cache
   "$unspool" symbolize --log report --debuginfod --quiet >out
-  ! grep -q answer out || break
-  sleep 0.1
-done
+  grep -q answer out
+}
+wait_until names_answer || :
 grep -q 'answer + 2 (lib.c:1)' out || fail "nothing came from debuginfod: $(cat out server)"
 find cache -type f -size +0 | grep -c "^cache/debuginfod_client/.*$id" >/dev/null || fail "its cache has no such file: $(find cache)"
 [[ ! -e cache/unspool/fetched ]] || fail "there is a second cache: $(find cache)"

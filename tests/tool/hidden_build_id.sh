@@ -32,11 +32,11 @@ expect_frames "$pid" inner outer main
 expect_frames 'w.x1b' work_inner work_outer work
 run 0 stack --json "$pid"
 out_has "\"build_id\": ?\"$id\""
-address=$(awk '/ inner \+/ { print $3; exit }' <("$unspool" stack --timeout 10000 "$pid"))
+address=$(awk '/ inner \+/ { print $3; exit }' <("$unspool" stack "${patient[@]}" "$pid"))
 run 0 symbolize -p "$pid" "$address"
 err_is_empty
 out_has '^inner '
-run 0 record --duration 0.2 --format folded "$pid"
+record_until ';main;outer;inner' "$work/out" --format folded "$pid"
 out_has ';main;outer;inner'
 
 # Another build takes the file's place: the process keeps its own, which still gives the names.

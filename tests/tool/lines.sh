@@ -67,7 +67,7 @@ err_has 'either --lines or --no-symbols'
 
 # ---- a raw capture; it stays the same from one look to the next
 kill -USR1 "$pid"
-for _ in $(seq 100); do if [[ -s raw ]]; then break; else sleep 0.1; fi; done
+wait_until test -s raw || fail "the program writes no capture"
 run 0 stack raw
 has_lines '' "raw capture"
 cp out by-source

@@ -16,7 +16,7 @@ check() {
   expect_frames "$pid" inner outer main
   run 0 stack --json "$pid"
   [[ $(grep -c "\"path\": ?*\"$work/$name\"" "$work/out") -eq 1 ]] || fail "$name $*: not one image of its path"
-  run 0 record --duration 0.1 --format folded "$pid"
+  record_until ';main;outer;inner' "$work/out" --format folded "$pid"
   err_has '^unspool: [0-9]+ samples'
   out_has ';main;outer;inner'
   if part_needs gdb; then

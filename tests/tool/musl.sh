@@ -13,14 +13,11 @@ cd "$work"
 # its threads have to reach their waits. Checks that the stacks reach the program's code, and that all names in them
 # match NAMES.
 waiting() {
-  local program=$1 names wrong i
+  local program=$1 names wrong
   start "./$program"
-  for ((i = 0; i < 100; i++)); do
-    run 0 stack "$pid"
-    [[ $(grep -cE "$2" out) -lt 2 ]] || break
-    sleep 0.05
-  done
-  ((i < 100)) || fail "$program: the two threads do not wait" "$(<out)"
+  # shellcheck disable=SC2317,SC2329 # called by wait_until
+  both_wait() { run 0 stack "$pid" && [[ $(grep -cE "$1" out) -ge 2 ]]; }
+  wait_until both_wait "$2" || fail "$program: the two threads do not wait" "$(<out)"
   [[ $(grep -cE "^[0-9]+ +$program +0x" out) -ge 3 ]] || fail "$program: the stacks are incomplete" "$(<out)"
   # Where a function has no name, its image's stands.
   names=$(awk '/^[0-9]+ +[^ ]+ +0x/ && $4 != $2 { print $4 }' out | sort -u)

@@ -10,7 +10,7 @@ examples=doc/examples/pages
 # prints NAME REGEX [ARGUMENT...]: runs an example, which must succeed and print a line that matches.
 prints() {
   local status=0
-  timeout 60 "$(runnable "$examples/$1" "$work")" "${@:3}" >"$work/out" 2>"$work/err" || status=$?
+  timeout 300 "$(runnable "$examples/$1" "$work")" "${@:3}" >"$work/out" 2>"$work/err" || status=$?
   [[ $status -eq 0 ]] || fail "$1: exit status $status" "$(cat "$work/out" "$work/err")"
   grep -qE -- "$2" "$work/out" || fail "$1: no line matches $2" "$(cat "$work/out" "$work/err")"
 }

@@ -34,6 +34,6 @@ refused_by_all '^unspool: .*(PR_SET_DUMPABLE|CAP_SYS_PTRACE)'
 run 0 stack "$pid"
 # The user's own process.
 start "${nobody[@]}" "$stuck"
-"${nobody[@]}" "$unspool" stack "$pid" >"$work/out" 2>"$work/err" || fail "one's own process is refused: $(cat "$work/err")"
+"${nobody[@]}" "$unspool" stack "${patient[@]}" "$pid" >"$work/out" 2>"$work/err" || fail "one's own process is refused: $(cat "$work/err")"
 expect_frames "$pid" inner outer main
 verdict

@@ -21,17 +21,6 @@ has_shares() {
   [[ $found -ge 62 && $found -le 88 ]] || fail "three_parts has $found % instead of 75 %" "$(cat "$1")"
 }
 
-# record_until PATTERN FILE ARGUMENT...: records until FILE has the pattern, longer each time. On a busy machine a short
-# recording may have no sample of a thread.
-record_until() {
-  local duration
-  for duration in 0.2 0.8 3; do
-    "$unspool" record --duration "$duration" "${@:3}" >"$work/out" 2>"$work/err" || continue
-    [[ $(zcat -f "$2" | grep -acE -- "$1") -eq 0 ]] || return 0
-  done
-  run 0 record --duration 10 "${@:3}"
-}
-
 # Records a command: its shares, and its status.
 run 7 record --rate 1000 --budget 0 --cpu --format folded -o "$work/shares.txt" -- "$shares" 600 7
 has_shares "$work/shares.txt"

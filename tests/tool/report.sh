@@ -26,7 +26,7 @@ mkdir "$work/files"
 cp "$stuck" "$work/files"
 start "$stuck" deep
 kill -STOP "$pid"
-"$unspool" stack --timeout 10000 --thread "$pid" --style crash-report --no-symbols "$pid" >"$work/unnamed"
+"$unspool" stack "${patient[@]}" --thread "$pid" --style crash-report --no-symbols "$pid" >"$work/unnamed"
 run 0 report --search "$work/files" "$work/unnamed"
 out_has '^[0-9]+ +stuck +.0x[0-9a-f]{16} descend \+ [0-9]+( \(stuck\.c:[0-9]+\))?$'
 out_has '^0x[0-9a-f]+ - 0x[0-9a-f]+ stuck .*<[0-9a-f]+> .*/stuck$'

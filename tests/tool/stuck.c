@@ -18,12 +18,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/kept.h"
 
-static atomic_int parked, waiting;
+static atomic_int parked, waiting, held;
 static volatile bool goes_on; /* never set */
 static bool is_busy;
 
@@ -90,6 +91,7 @@ static void *work(void *argument) {
 
 static void *be_held(void *argument) {
     (void)argument;
+    atomic_store(&held, (int)syscall(SYS_gettid));
     /* The child lives as long as this process, and makes only system calls. */
     if (vfork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -130,9 +132,27 @@ static bool make_zombie(void) {
     return child > 0 && waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0;
 }
 
+/* Whether the kernel shows that the thread sleeps uninterruptibly. */
+static bool is_held(int thread) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return false;
+    const char *after_name = fgets(text, sizeof text, file) != NULL ? strrchr(text, ')') : NULL;
+    fclose(file);
+    return after_name != NULL && strncmp(after_name, ") D", 3) == 0;
+}
+
+struct announced {
+    int pool;
+    bool has_held;
+};
+
 static void *announce(void *argument) {
-    const int *pool = argument;
-    while (atomic_load(&parked) < 2 || atomic_load(&waiting) < *pool) usleep(1000);
+    const struct announced *all = argument;
+    while (atomic_load(&parked) < 2 || atomic_load(&waiting) < all->pool) usleep(1000);
+    /* An emulator may have no such state. */
+    for (int i = 0; all->has_held && i < 60000 && !is_held(atomic_load(&held)); i++) usleep(1000);
     puts("ready");
     fflush(stdout);
     for (;;) pause();
@@ -140,21 +160,21 @@ static void *announce(void *argument) {
 }
 
 int main(int argc, char **argv) {
-    bool is_held = false, is_deep = false, is_churning = false;
-    static int pool;
+    bool is_deep = false, is_churning = false;
+    static struct announced all;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "undumpable") == 0) prctl(PR_SET_DUMPABLE, 0);
         if (strcmp(argv[i], "busy") == 0) is_busy = true;
-        if (strcmp(argv[i], "held") == 0) is_held = true;
+        if (strcmp(argv[i], "held") == 0) all.has_held = true;
         if (strcmp(argv[i], "deep") == 0) is_deep = true;
         if (strcmp(argv[i], "churn") == 0) is_churning = true;
-        if (strcmp(argv[i], "pool") == 0) pool = 20;
+        if (strcmp(argv[i], "pool") == 0) all.pool = 20;
         if (strcmp(argv[i], "zombie") == 0 && !make_zombie()) return 1;
     }
     pthread_t thread;
-    if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_create(&thread, NULL, announce, &pool) != 0) return 1;
-    if (is_held && pthread_create(&thread, NULL, be_held, NULL) != 0) return 1;
-    for (int i = 0; i < pool; i++) {
+    if (pthread_create(&thread, NULL, work, NULL) != 0 || pthread_create(&thread, NULL, announce, &all) != 0) return 1;
+    if (all.has_held && pthread_create(&thread, NULL, be_held, NULL) != 0) return 1;
+    for (int i = 0; i < all.pool; i++) {
         if (pthread_create(&thread, NULL, run_in_pool, NULL) != 0) return 1;
     }
     for (int i = 0; is_churning && i < 4; i++) {

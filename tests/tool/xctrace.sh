@@ -135,10 +135,10 @@ threads = ''.join(f'<row><thread id="{i}" fmt="T{i}"/><backtrace ref="4"/></row>
 open(f'{work}/threads.xml', 'w').write(first.replace('</b', '<frame ref="2"/>' * 3000 + '</b') + threads)
 END
 for name in open quotes comments instructions turns threads lists; do
-  timeout 60 "$unspool" report --quiet --json "$work/$name.xml" >"$work/$name.json" 2>"$work/$name.said" || fail "report, $name: $?"
+  timeout 300 "$unspool" report --quiet --json "$work/$name.xml" >"$work/$name.json" 2>"$work/$name.said" || fail "report, $name: $?"
 done
 for name in open quotes comments instructions; do
-  timeout 60 "$unspool" symbolize --quiet --log "$work/$name.xml" --search "$work/none" >"$work/out" || fail "symbolize, $name: $?"
+  timeout 300 "$unspool" symbolize --quiet --log "$work/$name.xml" --search "$work/none" >"$work/out" || fail "symbolize, $name: $?"
   cmp "$work/$name.xml" "$work/out" || fail "$name: the text is changed"
 done
 for name in threads lists; do

@@ -111,7 +111,7 @@ def stacks_of_eu_stack(eu_stack, is_narrow, *where):
 
 
 def stacks_of_ours(unspool, where):
-    said = subprocess.run([unspool, "stack", "--no-symbols", "--max", "10000", where], capture_output=True, text=True)
+    said = subprocess.run([unspool, "stack", "--no-symbols", "--max", "10000", "--timeout", "60000", where], capture_output=True, text=True)
     if said.returncode != 0:
         sys.exit(f"unspool stack: {said.stderr.strip()}")
     stacks, ends, thread = {}, {}, None

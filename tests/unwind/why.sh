@@ -12,14 +12,8 @@ why=$PWD/tests/unwind/why
 cd "$work"
 "${cc[@]}" -O2 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables \
   "$top/tests/unwind/why_frames.c" -o frames 2>build.log || fail "why_frames.c: $(cat build.log)"
-./frames >waits &
-pid=$!
-trap 'kill $pid 2>/dev/null' EXIT
-for ((i = 0; i < 100; i++)); do
-  [[ ! -s waits ]] || break
-  sleep 0.1
-done
-"$unspool" stack --timeout 10000 --json "$pid" >stack.json
+start ./frames
+"$unspool" stack "${patient[@]}" --json "$pid" >stack.json
 python3 -c 'import json
 frames = json.load(open("stack.json"))["threads"][0]["frames"]
 for frame in frames:

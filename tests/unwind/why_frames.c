@@ -7,7 +7,7 @@
 static volatile int sink, leave;
 
 __attribute__((noinline)) static void inner(void) {
-    puts("waits");
+    puts("ready");
     fflush(stdout);
     while (leave == 0) pause();
 }
