@@ -464,7 +464,7 @@ static void begin_waiting(const struct call *call) {
 static void end_waiting(void) {
     if (atomic_load(&waiting.has_ended) == 0) waiting.call->release();
     for (uint64_t began = usp_clock(); atomic_load(&waiting.has_ended) == 0;) {
-        ck_assert_msg(usp_clock() - began < scaled_timeout(20000 * MS), "%s does not end", waiting.call->name);
+        ck_assert_msg(usp_clock() - began < patience(), "%s does not end", waiting.call->name);
         usleep(100);
     }
     atomic_store(&waiting.may_leave, 1);
@@ -490,7 +490,7 @@ static void capture_by_helper(void) {
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
     options.means = USP_SNAPSHOT_BY_HELPER;
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     for (unsigned i = 0; i < 5; i++) {
         ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
         const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
@@ -547,7 +547,7 @@ static void begin_each(void) {
     snprintf(file, sizeof file, "%s/file", folder);
     queue = semaphores = -1;
     usp_prepare_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -667,7 +667,7 @@ START_TEST(a_signal_of_the_programs_always_ends_the_call) {
          * before it has already ended. */
         for (uint64_t began = usp_clock(); atomic_load(&racing.ended) == before;) {
             if (usp_clock() - began < 20 * MS || atomic_load(&handled) == calls_before) {
-                ck_assert_uint_lt(usp_clock() - began, scaled_timeout(20000 * MS));
+                ck_assert_uint_lt(usp_clock() - began, patience());
                 continue;
             }
             resent++;
@@ -716,7 +716,7 @@ START_TEST(a_signal_that_comes_meanwhile_interrupts_the_call) {
     struct usp_snapshot *snapshot;
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     install_interrupter();
     held[_i].make();
     begin_waiting(&held[_i]);
@@ -729,7 +729,7 @@ START_TEST(a_signal_that_comes_meanwhile_interrupts_the_call) {
     atomic_store(&listings, 0);
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
-    for (unsigned k = 0; k < 2000 && atomic_load(&waiting.has_ended) == 0; k++) usleep(1000);
+    for (unsigned k = 0; k < PATIENT_LOOKS && atomic_load(&waiting.has_ended) == 0; k++) usleep(1000);
     ck_assert_uint_gt(atomic_load(&listings), LISTING_OF_HELD);
     ck_assert_int_eq(atomic_load(&waiting.has_ended), 1);
     ck_assert_int_eq(atomic_load(&waiting.error), EINTR);
@@ -739,7 +739,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("blocking_calls");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, begin_each, end_each);
     tcase_add_test(c, the_documents_table_is_this_one);
     /* User-mode emulators restart calls by their own rules and cannot trace processes; valgrind makes other calls. */

@@ -326,7 +326,7 @@ START_TEST(no_system_call_once_the_thread_is_known) {
         marked_depth = DEPTH / 2;
         if (pthread_create(&thread, NULL, start, NULL) != 0) _exit(1);
         /* Not every libc can join a thread that ends by the raw exit call, so this polls a counter. */
-        for (unsigned i = 0; i < 10000 && quiet_takes != 2; i++) usleep(1000);
+        for (unsigned i = 0; i < PATIENT_LOOKS && quiet_takes != 2; i++) usleep(1000);
         _exit(quiet_takes == 2 ? 0 : 1);
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -626,7 +626,7 @@ START_TEST(async_callers_of_another_thread) {
     usp_snapshot_options_init(&options);
     init_async_options(&options.unwind);
     options.only_thread = s.thread.id;
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     /* The thread may not have reached its loop yet. On its way there its stack changes, so that the contexts that are
      * read after it goes on may not be those of the copied stack. */
     for (unsigned i = 0; i < 10000; i++) {
@@ -645,7 +645,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("calling thread");
-    tcase_set_timeout(c, 60);
     if (USPI_HOST_RECORDS) {
         add_tests(c, every_return_address_once, room_for_fewer, from_a_frame_address,
                   from_a_frame_address_by_kept_rules);

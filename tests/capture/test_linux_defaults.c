@@ -28,7 +28,7 @@ static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -54,7 +54,7 @@ START_TEST(a_thread_64_calls_deep) {
     expect_standing(&s, &stack);
     usp_snapshot_options_init(&options);
     options.only_thread = s.thread.id;
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     const struct usp_snapshot_thread *other = NULL;
     for (uint32_t i = 0; i < usp_snapshot_get_info(snapshot)->thread_count; i++) {
@@ -253,9 +253,9 @@ static void use_everything(void) {
     struct usp_stack stack;
     struct usp_capture_usage usage;
     struct usp_prepare_options options;
-    alarm(30);
+    alarm(240);
     usp_prepare_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     if (usp_capture_get_usage(&usage) != USP_OK) _exit(1);
     if (usp_images_refresh() != USP_OK) _exit(2);
     if (usp_prepare(&options) != USP_OK) _exit(3);
@@ -309,7 +309,7 @@ START_TEST(fork_during_the_first_prepare) {
             static _Atomic(int) begins;
             pthread_t pthread;
             int status;
-            alarm(60);
+            alarm(240);
             if (pthread_create(&pthread, NULL, prepare_once, &begins) != 0) _exit(11);
             while (atomic_load(&begins) == 0) continue;
             for (uint64_t then = usp_clock() + i * MS / sampled(4, 20); usp_clock() < then;) continue;
@@ -344,7 +344,7 @@ static void *change_both_counters(void *context) {
 }
 
 static void expect_complete_data(void) {
-    alarm(30);
+    alarm(240);
     if (uspi_lock_take(outer_lock) != USPI_LOCK_TAKEN) _exit(31);
     if (uspi_lock_take(inner_lock) != USPI_LOCK_TAKEN) _exit(32);
     if (first_counter != second_counter) _exit(33);
@@ -402,7 +402,7 @@ START_TEST(fork_while_a_lock_is_held_for_long) {
     while (sem_wait(&holds_lock) != 0) continue;
     pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        alarm(240);
         pid_t grandchild = fork();
         if (grandchild == 0) _exit(uspi_lock_take(outer_lock) == USPI_LOCK_ABANDONED ? 0 : 41);
         expect_all_right(grandchild);
@@ -437,7 +437,7 @@ static void fork_again_and_again(void) {
         pthread_t reader;
         sem_t holds;
         int status;
-        alarm(60);
+        alarm(240);
         usp_prepare_options_init(&options);
         /* Another number of cached rules, so that the list is published again. */
         options.kept_rules = 16u << generation;
@@ -467,7 +467,6 @@ END_TEST
 int main(void) {
     note_sample();
     TCase *tests = tcase_create("defaults");
-    tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, a_thread_64_calls_deep, 0, 2);
     tcase_add_loop_test(tests, a_scratch_value_as_the_frame_pointer, 0, 4);
     tcase_add_loop_test(tests, fork_while_data_is_changed, 0, 2);

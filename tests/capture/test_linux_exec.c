@@ -51,7 +51,7 @@ static void begin_capturing(void) {
     }
     /* Waits until the captures have begun. */
     for (uint64_t began = usp_clock(); atomic_load(&captured) == 0;) {
-        if (usp_clock() - began > scaled_timeout(20000 * MS)) _exit(22);
+        if (usp_clock() - began > patience()) _exit(22);
         sched_yield();
     }
 }

@@ -341,11 +341,11 @@ static void expect_unharmed(unsigned files) {
     struct parked *s = &threads[turn++ % 3];
     struct usp_stack stack;
     usp_stack_init(&stack, frames, FRAMES);
-    ck_assert_int_eq(prepare(scaled_timeout(20000 * MS)), USP_OK);
+    ck_assert_int_eq(prepare(patience()), USP_OK);
     int status;
     /* A thread that was not woken from its handler stays in it for some seconds. */
     for (uint64_t began = usp_clock(); (status = usp_capture_thread(&s->thread, NULL, &stack)) == USP_ERROR_TIMEOUT;) {
-        ck_assert_uint_lt(usp_clock() - began, scaled_timeout(20000 * MS));
+        ck_assert_uint_lt(usp_clock() - began, patience());
         usleep(1000);
     }
     ck_assert_int_eq(status, USP_OK);
@@ -488,7 +488,7 @@ START_TEST(a_handler_that_does_not_finish_keeps_its_memory) {
     ck_assert_int_eq(atomic_load(&script.mapped), 3);
     atomic_store(&slow_thread, 0);
     atomic_store(&slow_may_go, 1);
-    ck_assert_int_eq(prepare(scaled_timeout(20000 * MS)), USP_OK);
+    ck_assert_int_eq(prepare(patience()), USP_OK);
     ck_assert_int_eq(usp_capture_thread(&slow.thread, NULL, &stack), USP_OK);
     expect_standing(&slow, &stack);
     shut_down_wholly();
@@ -556,7 +556,7 @@ START_TEST(listings_that_were_cut_short_are_taken_again) {
     size_t count;
     begin();
     table.list_directory = cut_list;
-    ck_assert_int_eq(prepare(scaled_timeout(20000 * MS)), USP_OK);
+    ck_assert_int_eq(prepare(patience()), USP_OK);
     for (int cuts = 0; cuts < 8; cuts++) {
         atomic_store(&cut_listings, cuts);
         ck_assert_int_eq(usp_threads(infos, 64, &count), USP_OK);
@@ -684,7 +684,7 @@ START_TEST(one_unreadable_stack_costs_no_other) {
     stacks_read.readable = _i == 0 ? 0 : 32;
     struct usp_snapshot_options options;
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_snapshot_create_process(child.pid, &options, &snapshot, NULL, 0), USP_OK);
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     ck_assert_uint_eq(info->thread_count, 41);
@@ -766,7 +766,7 @@ START_TEST(a_warm_capture_reads_once) {
     table.read_process = counted_read_process;
     uspi_linux = &table;
     stand_begin(&parked);
-    ck_assert_int_eq(prepare(scaled_timeout(10000 * MS)), USP_OK);
+    ck_assert_int_eq(prepare(patience()), USP_OK);
     for (unsigned i = 0; i < 4; i++) {
         /* By then the thread has finished what it does before it waits. */
         usleep(20000);
@@ -790,7 +790,6 @@ END_TEST
 int main(void) {
     note_sample();
     TCase *c = tcase_create("faults");
-    tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, each_call_fails_once, 0, 2 * TRIES);
     tcase_add_loop_test(c, each_kind_of_call_fails_always, 0, 2);
     tcase_add_loop_test(c, each_allocation_fails_once, 0, TRIES);

@@ -286,13 +286,13 @@ START_TEST(captures_finish_while_the_loader_is_locked) {
     options.size = sizeof options;
     options.max_threads = 8;
     options.stack_copy = 65536;
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(prepare_of(&options), USP_OK);
     install(SIGUSR1, 0);
     stand_begin(&holder);
     stand_begin(&other);
     while (atomic_load(&lock_is_held) == 0) usleep(1000);
-    alarm(60);
+    alarm(240);
     raise(SIGUSR1);
     init_stack(&stack, frames);
     guarded = 1;
@@ -317,7 +317,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("handlers");
-    tcase_set_timeout(c, 120);
     add_tests(c, a_guard_notices_what_it_should, malloc_is_interrupted, the_loader_is_interrupted,
               a_thread_is_first_met_in_a_handler, the_first_use_of_all_is_in_a_handler,
               captures_finish_while_the_loader_is_locked);

@@ -88,7 +88,7 @@ static void count(void) {
  * libraries that can be unloaded. */
 START_TEST(a_capture_makes_six_system_calls_at_most) {
     load_libraries((unsigned)_i);
-    prepare(scaled_timeout(10000 * MS));
+    prepare(patience());
     run_before_each_call(&calls, count);
     atomic_store(&counted_thread, (pid_t)syscall(SYS_gettid));
     uspi_linux = &calls;
@@ -341,7 +341,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("libraries");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, begin_each, end_each);
     /* User-mode emulators have no process_vm_readv. musl unloads nothing. */
     if (!is_user_emulated()) {

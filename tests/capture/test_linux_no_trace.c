@@ -122,7 +122,7 @@ static void end_threads(struct parked *s, unsigned n) {
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -133,7 +133,7 @@ static int snapshot_by(uint32_t means) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     options.means = means;
     options.max_frames = FRAMES;
     int status = usp_snapshot_create_self(&options, &snapshot);
@@ -284,7 +284,7 @@ END_TEST
 int main(void) {
     note_sample();
     TCase *c = tcase_create("no_trace");
-    tcase_set_timeout(c, 120 + 30 * (double)test_scale());
+    tcase_set_timeout(c, 300 + 30 * (double)test_scale());
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_tests(c, a_few_threads, thousands_of_threads);
     /* An emulator has mappings and threads of its own; valgrind examines each mapping. */

@@ -89,7 +89,7 @@ static struct usp_snapshot *snapshot_of(pid_t pid) {
     struct usp_snapshot *snapshot;
     char error[256];
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     const int status = usp_snapshot_create_process(pid, &options, &snapshot, error, sizeof error);
     ck_assert_msg(status == USP_OK, "%s", error);
     return snapshot;
@@ -171,7 +171,7 @@ START_TEST(of_another_thread) {
     stand_begin(&s);
     usp_snapshot_options_init(&options);
     options.only_thread = s.thread.id;
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 0);
     ck_assert_uint_eq(frames_of(snapshot, 0, on_stack, returns_to(call_on_stack), true), 1);
@@ -234,7 +234,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("not code");
-    tcase_set_timeout(c, 60);
     add_tests(c, of_another_thread);
 #if defined __GLIBC__ && (defined __x86_64__ || defined __i386__)
     tcase_add_loop_test(c, of_the_calling_thread, 0, 2);

@@ -46,7 +46,7 @@ static void prepare_with(int signal, uint64_t timeout) {
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
-static void prepare(void) { prepare_with(0, scaled_timeout(10000 * MS)); }
+static void prepare(void) { prepare_with(0, patience()); }
 
 static int capture(const struct usp_thread *thread, struct usp_stack *stack) {
     usp_stack_init(stack, frames, FRAMES);
@@ -59,7 +59,7 @@ static int capture_awake(const struct usp_thread *thread, struct usp_stack *stac
     int status;
     do {
         status = capture(thread, stack);
-    } while (status == USP_ERROR_TIMEOUT && usp_clock() - began < scaled_timeout(10000 * MS));
+    } while (status == USP_ERROR_TIMEOUT && usp_clock() - began < patience());
     return status;
 }
 
@@ -168,7 +168,7 @@ static void expect_shared(const struct parked *s, int i) {
 START_TEST(a_handler_that_was_there_first_goes_on_working) {
     struct parked s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
     install(SIGURG, actions[_i].flags, actions[_i].masked);
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     stand_begin(&s);
     expect_shared(&s, _i);
     usp_shutdown();
@@ -188,7 +188,7 @@ END_TEST
 
 START_TEST(a_handler_that_comes_later_goes_on_working) {
     struct parked s = {.depth = 3, .prepare = have_alternate_stack, .after = have_none};
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     stand_begin(&s);
     expect_captured(&s);
     install(SIGURG, actions[_i].flags, actions[_i].masked);
@@ -203,7 +203,7 @@ END_TEST
 START_TEST(a_program_puts_back_what_it_found) {
     struct parked s = {.depth = 2};
     struct sigaction action, found;
-    prepare_with(SIGWINCH, scaled_timeout(10000 * MS));
+    prepare_with(SIGWINCH, patience());
     stand_begin(&s);
     memset(&action, 0, sizeof action);
     action.sa_handler = plain_handler;
@@ -229,7 +229,7 @@ START_TEST(nine_actions_are_one_too_many) {
     struct usp_stack stack;
     struct usp_prepare_options options;
     /* The first of the eight is the action that was there before. */
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     stand_begin(&s);
     for (int i = 1; i < 8; i++) {
         install(SIGURG, SA_RESTART, SIGRTMIN + i);
@@ -243,7 +243,7 @@ START_TEST(nine_actions_are_one_too_many) {
     options.timeout = 60 * MS;
     ck_assert_int_eq(usp_prepare(&options), USP_ERROR_BUSY);
     install(SIGURG, SA_RESTART, SIGRTMIN + 1);
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     expect_captured(&s);
     stand_end(&s);
 }
@@ -261,7 +261,7 @@ static void chaining_handler(int number, siginfo_t *info, void *context) {
 START_TEST(handlers_that_call_each_other_make_no_circle) {
     struct parked s = {.depth = 2};
     struct sigaction action;
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     stand_begin(&s);
     memset(&action, 0, sizeof action);
     action.sa_sigaction = chaining_handler;
@@ -294,7 +294,7 @@ START_TEST(a_handler_that_comes_at_the_same_moment_is_called) {
     stand_begin(&s);
     calls.set_action = set_action_late;
     atomic_store(&comes_first, true);
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     ck_assert(!atomic_load(&comes_first));
     expect_captured(&s);
     const unsigned before = atomic_load(&seen.calls);
@@ -325,7 +325,7 @@ START_TEST(the_signal_can_be_chosen_and_changed) {
     struct parked s = {.depth = 3};
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     stand_begin(&s);
     const int numbers[] = {SIGURG, SIGWINCH, SIGURG};
     for (unsigned i = 0; i < 3; i++) {
@@ -407,7 +407,7 @@ START_TEST(no_signal_of_the_programs_is_lost) {
     const unsigned rounds = is_slowed() ? 200 : 10000;
     unsigned with_ours = 0;
     install(SIGURG, SA_RESTART, 0);
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     stand_begin(&s);
     for (unsigned i = 0; i < rounds; i++) {
         pid_t tid = (pid_t)s.thread.id;
@@ -417,7 +417,7 @@ START_TEST(no_signal_of_the_programs_is_lost) {
         if (i % 3 != 1) ck_assert_int_eq(capture_awake(&s.thread, &stack), USP_OK);
         if (i % 3 == 0) ck_assert_int_eq(uspi_linux_real.send_signal(getpid(), tid, SIGURG), 0);
         uint64_t began = usp_clock();
-        while (atomic_load(&seen.calls) == before && usp_clock() - began < scaled_timeout(10000 * MS)) sched_yield();
+        while (atomic_load(&seen.calls) == before && usp_clock() - began < patience()) sched_yield();
         ck_assert_uint_gt(atomic_load(&seen.calls), before);
         with_ours += atomic_load(&seen.calls) > before + 1;
     }
@@ -457,7 +457,7 @@ START_TEST(a_handler_that_jumps_away_leaves_nothing_behind) {
     action.sa_handler = jumping_handler;
     action.sa_flags = SA_RESTART;
     ck_assert_int_eq(sigaction(SIGURG, &action, NULL), 0);
-    prepare_with(SIGURG, scaled_timeout(10000 * MS));
+    prepare_with(SIGURG, patience());
     stand_begin(&s);
     ck_assert_int_eq(capture_awake(&s.thread, &stack), USP_OK);
     ck_assert_int_eq(usp_capture_get_usage(&before), USP_OK);
@@ -537,7 +537,7 @@ static void fill_the_queue(void) {
     struct usp_stack stack;
     const struct rlimit none = {0, 0};
     sigset_t set;
-    alarm(60);
+    alarm(240);
     sigemptyset(&set);
     sigaddset(&set, SIGRTMIN);
     sigprocmask(SIG_BLOCK, &set, NULL);
@@ -568,7 +568,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("shared_signal");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_loop_tests(c, 0, 2, a_standard_action_with_siginfo_is_not_called);
     add_loop_tests(c, 0, ELEMENTS(actions), a_handler_that_was_there_first_goes_on_working,

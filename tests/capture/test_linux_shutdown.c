@@ -75,7 +75,7 @@ static void prepare(uint32_t max_threads, uint32_t stack_copy) {
     usp_prepare_options_init(&options);
     options.max_threads = max_threads;
     options.stack_copy = stack_copy;
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -92,7 +92,7 @@ static void capture_all(const struct parked *thread, struct walked *walked) {
     ck_assert_int_eq(usp_capture_self(NULL, &own.stack), USP_OK);
     ck_assert_int_ge(usp_backtrace(addresses, FRAMES), 0);
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     usp_snapshot_free(snapshot);
     /* Makes the default symbolizer and demangler. */
@@ -254,7 +254,6 @@ END_TEST
 
 int main(void) {
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 60);
     add_tests(all, nothing_is_left, nothing_is_left_in_a_child, shutdown_without_prepare);
     return run_suite("shutdown", all);
 }

@@ -295,7 +295,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("signals");
-    tcase_set_timeout(c, 60);
     add_loop_tests(c, 0, WAYS, a_fault_in_a_function, a_call_through_a_null_pointer,
                    a_call_to_memory_that_is_not_there);
     tcase_add_test(c, an_overflown_stack_keeps_both_ends);

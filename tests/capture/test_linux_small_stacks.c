@@ -28,7 +28,7 @@ static struct usp_frame frames[FRAMES];
 static void prepare(void) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -293,7 +293,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("small_stacks");
-    tcase_set_timeout(c, 120);
     add_tests(c, an_answer_takes_what_is_documented);
     /* Sanitizers use many times as much stack, and an emulator's signal frames differ from a kernel's. */
     if (!USP_SANITIZED) {

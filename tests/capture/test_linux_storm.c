@@ -37,7 +37,7 @@
 #define LONG_ENOUGH scaled_timeout(UINT64_C(300000000000))
 /* Timeout of a capture (ns). Machines that run tests are busy: a thread may wait long for a processor, but not for
  * ever. */
-#define TIMEOUT scaled_timeout(UINT64_C(20000000000))
+#define TIMEOUT patience()
 /* Timeout of a snapshot (ns). A sanitizer's run-time blocks every signal in a thread that begins or ends. Such a thread
  * may wait for a lock that a held thread has, and cannot answer. That is not the library's fault: the wait is shorter,
  * and the case must stay an exception. */

@@ -49,7 +49,7 @@ static void prepare_with(uint32_t max_threads, uint32_t stack_copy, uint64_t tim
 }
 
 /* The timeout is long enough for a busy machine. */
-static void prepare(void) { prepare_with(64, 65536, scaled_timeout(10000 * MS)); }
+static void prepare(void) { prepare_with(64, 65536, patience()); }
 
 BOUNDS(capture);
 static BOUNDED(capture) int capture(const struct usp_thread *thread, struct usp_stack *stack) {
@@ -134,7 +134,8 @@ START_TEST(a_pthread_leads_to_its_thread) {
     ck_assert_int_eq(usp_thread_from_pthread(0, &thread), USP_ERROR_NO_THREAD);
     /* A thread that has ended but was not joined. */
     sem_post(&s.may_leave);
-    for (int i = 0; i < 1000 && usp_thread_from_pthread((uintptr_t)s.pthread, &thread) == USP_OK; i++) usleep(1000);
+    for (unsigned i = 0; i < PATIENT_LOOKS && usp_thread_from_pthread((uintptr_t)s.pthread, &thread) == USP_OK; i++)
+        usleep(1000);
     ck_assert_int_eq(usp_thread_from_pthread((uintptr_t)s.pthread, &thread), USP_ERROR_NO_THREAD);
     pthread_join(s.pthread, NULL);
 }
@@ -161,18 +162,18 @@ static void *outlive_main(void *context) {
     struct usp_thread main_thread = {(uint64_t)getpid(), (uint64_t)getpid()}, found;
     struct usp_stack stack;
     (void)context;
-    for (int i = 0; i < 5000 && usp_thread_main(&found) == USP_OK; i++) usleep(1000);
+    for (unsigned i = 0; i < PATIENT_LOOKS && usp_thread_main(&found) == USP_OK; i++) usleep(1000);
     if (usp_thread_main(&found) != USP_ERROR_NO_THREAD) _exit(1);
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = 2000 * MS;
+    options.timeout = patience();
     if (usp_prepare(&options) != USP_OK) _exit(2);
     unsigned before_all = atomic_load(&sent);
     for (int i = 0; i < 20; i++) {
         uint64_t before = usp_clock();
         if (capture(&main_thread, &stack) != USP_ERROR_NO_THREAD) _exit(3);
         /* The capture notices that there is no such thread, and does not wait for the timeout. */
-        if (usp_clock() - before > 1500 * MS) _exit(4);
+        if (usp_clock() - before > patience() / 2) _exit(4);
     }
     struct usp_snapshot *snapshot;
     if (usp_snapshot_create_self(NULL, &snapshot) != USP_OK) _exit(5);
@@ -334,7 +335,7 @@ START_TEST(errno_and_system_calls_of_the_target_are_left_alone) {
         ck_assert_int_eq(capture(&busy.thread, &stack), USP_OK);
         ck_assert_int_eq(capture(&reading.thread, &stack), USP_OK);
     }
-    for (int i = 0; i < 5; i++) usp_snapshot_free(take_snapshot(scaled_timeout(10000 * MS)));
+    for (int i = 0; i < 5; i++) usp_snapshot_free(take_snapshot(patience()));
     ck_assert_int_gt(atomic_load(&errno_rounds), 0);
     ck_assert_int_eq(atomic_load(&errno_lost), 0);
     ck_assert_int_eq(write(pipe_ends[1], "x", 1), 1);
@@ -362,19 +363,19 @@ static uint32_t count_missed(const struct usp_snapshot *snapshot) {
 static void capture_many(unsigned n) {
     struct parked *s = calloc(n, sizeof *s);
     ck_assert_ptr_nonnull(s);
-    prepare_with(4, 4096, scaled_timeout(20000 * MS));
+    prepare_with(4, 4096, patience());
     for (unsigned i = 0; i < n; i++) {
         s[i].depth = i % 5;
         s[i].wait = i % 1000 == 0 ? NULL : wait_asleep;
         s[i].stack_size = 131072;
         stand_begin(&s[i]);
     }
-    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(20000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(patience());
     /* A user-mode emulator blocks all signals from when it receives one until it runs the handler, and may sleep
      * meanwhile. On a busy machine such threads are given up, as real ones that sleep with the signal blocked. */
     for (unsigned again = 0; is_user_emulated() && again < 20 && count_missed(snapshot) != 0; again++) {
         usp_snapshot_free(snapshot);
-        snapshot = take_snapshot(scaled_timeout(20000 * MS));
+        snapshot = take_snapshot(patience());
     }
     const struct usp_snapshot_info *info = usp_snapshot_get_info(snapshot);
     ck_assert_uint_ge(info->thread_count, n + 1);
@@ -414,7 +415,7 @@ START_TEST(one_thread_of_a_snapshot) {
     stand_begin(&s[0]);
     stand_begin(&s[1]);
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     options.only_thread = s[0].thread.id;
     options.sp_bytes = 64;
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
@@ -440,7 +441,7 @@ END_TEST
 
 BOUNDS(snapshot_here);
 static BOUNDED(snapshot_here) struct usp_snapshot *snapshot_here(void) {
-    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(patience());
     atomic_fetch_add(&standing_sink, 1);
     return snapshot;
 }
@@ -465,13 +466,13 @@ END_TEST
 START_TEST(a_deep_stack_makes_the_reservation_grow) {
     struct parked s = {.depth = 6000, .stack_size = 4u << 20};
     struct usp_stack stack;
-    prepare_with(1, 4096, scaled_timeout(10000 * MS));
+    prepare_with(1, 4096, patience());
     stand_begin(&s);
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     expect_standing(&s, &stack);
     usp_shutdown();
-    prepare_with(1, 4096, scaled_timeout(10000 * MS));
-    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
+    prepare_with(1, 4096, patience());
+    struct usp_snapshot *snapshot = take_snapshot(patience());
     expect_standing(&s, &find_thread(snapshot, s.thread.id)->stack);
     usp_snapshot_free(snapshot);
     stand_end(&s);
@@ -524,7 +525,7 @@ START_TEST(a_stack_above_two_megabytes_keeps_both_ends) {
     usp_snapshot_options_init(&all);
     all.max_frames = 64;
     all.unwind.tail = 24;
-    all.timeout = scaled_timeout(10000 * MS);
+    all.timeout = patience();
     for (uint32_t means = USP_SNAPSHOT_BY_SIGNALS; means <= USP_SNAPSHOT_BY_HELPER; means++) {
         all.means = means;
         int status = usp_snapshot_create_self(&all, &snapshot);
@@ -548,7 +549,7 @@ START_TEST(a_prepared_thread_knows_its_whole_stack) {
     struct usp_snapshot *snapshot;
     prepare();
     stand_begin(&s);
-    snapshot = take_snapshot(scaled_timeout(10000 * MS));
+    snapshot = take_snapshot(patience());
     const struct usp_snapshot_thread *t = find_thread(snapshot, s.thread.id);
     expect_standing(&s, &t->stack);
     ck_assert_uint_ge(t->stack_high - t->stack_low, 4u << 20);
@@ -569,7 +570,7 @@ START_TEST(a_forked_child_captures_its_own_threads) {
     pid_t child = fork();
     if (child == 0) {
         struct parked own = {.depth = 5};
-        alarm(20);
+        alarm(240);
         /* The parent's thread does not exist in the child. */
         if (capture(&s.thread, &stack) != USP_ERROR_NO_THREAD) _exit(1);
         if (pthread_create(&own.pthread, NULL, stand, &own) != 0) _exit(2);
@@ -615,12 +616,12 @@ START_TEST(requesters_take_turns) {
     if (strncmp(test_under(), "qemu-arm ", 9) == 0) return;
     memset(s, 0, sizeof s);
     crowd = s;
-    prepare_with(8, 65536, scaled_timeout(30000 * MS));
+    prepare_with(8, 65536, patience());
     for (unsigned i = 0; i < 8; i++) {
         s[i].wait = capture_each_other;
         stand_begin(&s[i]);
     }
-    for (unsigned i = 0; i < 20; i++) usp_snapshot_free(take_snapshot(scaled_timeout(30000 * MS)));
+    for (unsigned i = 0; i < 20; i++) usp_snapshot_free(take_snapshot(patience()));
     for (unsigned i = 0; i < 8; i++) stand_end(&s[i]);
     ck_assert_uint_gt(atomic_load(&crowd_captures), 100);
 }
@@ -751,7 +752,7 @@ START_TEST(a_coroutine_has_its_own_stack) {
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_deep), 5);
     ck_assert_uint_eq(FRAMES_IN(&stack, stand_in_coroutine), 1);
-    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(patience());
     const struct usp_snapshot_thread *t = find_thread(snapshot, s.thread.id);
     ck_assert_uint_eq(FRAMES_IN(&t->stack, stand_deep), 5);
     usp_snapshot_free(snapshot);
@@ -799,7 +800,7 @@ START_TEST(what_was_not_copied_of_a_coroutine_is_not_read_later) {
     while (atomic_load(&long_coroutine.there) == 0) usleep(100);
     ck_assert_int_eq(capture(&s.thread, &stack), USP_OK);
     expect_cut(&stack);
-    struct usp_snapshot *snapshot = take_snapshot(scaled_timeout(10000 * MS));
+    struct usp_snapshot *snapshot = take_snapshot(patience());
     expect_cut(&find_thread(snapshot, s.thread.id)->stack);
     usp_snapshot_free(snapshot);
     atomic_store(&long_coroutine.leave, 1);
@@ -809,7 +810,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("threads");
-    tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, begin_each, NULL);
     add_tests(
         c, threads_are_listed_with_names, a_pthread_leads_to_its_thread, the_main_thread_is_the_same_for_everyone,

@@ -135,7 +135,6 @@ END_TEST
 
 int main(void) {
     TCase *real = tcase_create("real stacks");
-    tcase_set_timeout(real, 240);
     if (USPI_HOST_RECORDS) add_loop_tests(real, 0, 3, stacks_that_differ_each_time);
     return run_suite("linux_walks", real);
 }

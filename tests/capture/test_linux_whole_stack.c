@@ -165,7 +165,6 @@ END_TEST
 
 int main(void) {
     TCase *tc = tcase_create("whole stacks");
-    tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, begin_each, NULL);
     add_tests(tc, the_calling_thread_from_the_caller_on, a_library_that_was_loaded_since,
               another_thread_as_deep_as_it_is, options_hold, bad_arguments, without_memory);

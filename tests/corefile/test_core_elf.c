@@ -745,7 +745,6 @@ int main(void) {
     tcase_add_checked_fixture(good, make_folder, remove_folder);
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_checked_fixture(bad, make_folder, remove_folder);
-    tcase_set_timeout(bad, 300);
     add_loop_tests(good, 0, ARCHS, text_in_the_core, text_from_the_file);
     add_tests(good, signed_return_addresses, absent_bytes, writable_is_not_the_file, cut_off_is_not_the_file,
               read_across, known_to_be_no_code);

@@ -579,7 +579,6 @@ int main(void) {
     tcase_add_checked_fixture(good, make_folder, remove_folder);
     tcase_add_checked_fixture(images, make_folder, remove_folder);
     tcase_add_checked_fixture(bad, make_folder, remove_folder);
-    tcase_set_timeout(bad, 300);
     add_loop_tests(good, 0, ARCHS, all_in_the_core, unified_states);
     tcase_add_loop_test(good, arm_is_told_by_its_states, 0, 4);
     add_tests(good, one_thread_of_another_processor, count_decides_too, crashed_thread);

@@ -366,7 +366,6 @@ int main(void) {
     }
     TCase *real = tcase_create("real");
     tcase_add_checked_fixture(real, make_folder, remove_folder);
-    tcase_set_timeout(real, 120);
     tcase_add_loop_test(real, every_thread, 0, VARIANTS);
     tcase_add_test(real, same_ends);
     tcase_add_test(real, images);

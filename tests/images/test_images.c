@@ -478,7 +478,6 @@ int main(void) {
     tcase_add_loop_test(files, the_wanted_slice, 0, 2);
     tcase_add_test(files, variants_of_a_processor);
     add_tests(files, past_4_gb, what_is_not_there_is_told_with_what_is, damage_is_told_with_its_place);
-    tcase_set_timeout(files, 60);
     add_tests(files, damaged_names_are_told_with_their_place, what_has_no_addresses_is_refused, options_are_checked);
     return run_suite("images", lists, files);
 }

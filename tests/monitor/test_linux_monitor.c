@@ -762,7 +762,7 @@ START_TEST(killed_in_a_hang) {
     usp_hang_free(hang);
     struct usp_monitor *next = start_monitor(path);
     ck_assert_int_eq(usp_monitor_start(next), USP_OK);
-    for (unsigned i = 0; i < 5000 && reported.killed == 0; i++) usleep(1000);
+    for (unsigned i = 0; i < PATIENT_LOOKS && reported.killed == 0; i++) usleep(1000);
     ck_assert_int_eq(usp_monitor_stop(next), USP_OK);
     ck_assert_int_eq(usp_monitor_start(next), USP_OK);
     usp_monitor_free(next);
@@ -1617,7 +1617,7 @@ START_TEST(races) {
         pid_t child = fork();
         /* Another thread of the parent may have held Check's lock, so the child uses no assertions. */
         if (child == 0) {
-            alarm(60);
+            alarm(240);
             usp_monitor_turn_begin(other);
             usp_monitor_waiting(other);
             usp_monitor_free(other);
@@ -1708,7 +1708,7 @@ static void wait_for_next_turn(void *context, const struct usp_hang *hang) {
     (void)context;
     (void)hang;
     atomic_store(&stage, 1);
-    for (unsigned i = 0; i < 10000 && atomic_load(&stage) == 1; i++) usleep(1000);
+    for (unsigned i = 0; i < PATIENT_LOOKS && atomic_load(&stage) == 1; i++) usleep(1000);
     if (atomic_load(&stage) != 1) atomic_store(&stage, 3);
 }
 
@@ -1750,7 +1750,7 @@ START_TEST(freed_by_the_first_report) {
     snprintf(kept, sizeof kept, "%s/kept", folder);
     pid_t child = fork_for(hang_for_ever, kept);
     struct usp_hang *hang = NULL;
-    for (unsigned i = 0; i < 20000 && usp_hang_open(kept, &hang) != USP_OK; i++) usleep(1000);
+    for (unsigned i = 0; i < PATIENT_LOOKS && usp_hang_open(kept, &hang) != USP_OK; i++) usleep(1000);
     kill_child(child);
     ck_assert_ptr_nonnull(hang);
     usp_hang_free(hang);
@@ -1905,7 +1905,6 @@ END_TEST
 int main(void) {
     TCase *loops = tcase_create("loops"), *races_ = tcase_create("races"), *processes = tcase_create("processes"),
           *file = tcase_create("file"), *cost = tcase_create("cost");
-    TCase *const all[] = {loops, races_, processes, file, cost};
     tcase_add_checked_fixture(races_, begin_file, end_file);
     tcase_add_checked_fixture(file, begin_file, end_file);
     add_loop_tests(loops, 0, 2, hang_of_a_loop, more_than_70_threads);
@@ -1922,6 +1921,5 @@ int main(void) {
               each_allocation_fails, no_room_for_its_thread);
     add_loop_tests(file, 0, 2, each_call_fails);
     add_tests(cost, idle_loop_is_not_woken, turns_make_no_system_call, one_call_wakes_the_monitor);
-    for (int i = 0; i < ELEMENTS(all); i++) tcase_set_timeout(all[i], 300);
     return run_suite("monitor", loops, races_, processes, file, cost);
 }

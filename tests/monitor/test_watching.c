@@ -1083,8 +1083,5 @@ int main(void) {
     add_tests(numbers, a_thousand_hangs, a_hundred_culprits, healthy_costs_nothing, hang_of_hours);
     add_tests(file, killed_in_a_hang, large_empty_file, next_start_finds_it, hang_begins_while_a_killed_one_is_reported,
               damaged_file, each_allocation_fails);
-    tcase_set_timeout(field, 60);
-    tcase_set_timeout(numbers, 120);
-    tcase_set_timeout(file, 120);
     return run_suite("watching", field, numbers, file);
 }

@@ -320,7 +320,6 @@ END_TEST
 int main(void) {
     TCase *crashes = tcase_create("crashes");
     tcase_add_checked_fixture(crashes, set_up, tear_down);
-    tcase_set_timeout(crashes, 60);
     add_tests(crashes, crash_is_found_at_the_next_start, clean_run_has_no_report, failures_are_errors,
               other_exceptions);
     add_loop_tests(crashes, 0, 3, uncaught_exceptions);

@@ -502,7 +502,6 @@ END_TEST
 int main(void) {
     TCase *hangs = tcase_create("hangs");
     tcase_add_checked_fixture(hangs, begin_work, end_work);
-    tcase_set_timeout(hangs, 120);
     add_tests(hangs, hang_is_found, waits_in_a_mode_of_its_own, idle_loop_is_left_alone, stopped_by_its_delegate,
               stopped_while_its_delegate_asks, what_makes_no_sense_is_an_error, starts_and_stops,
               started_elsewhere_stopped_here, killed_hang_is_found);

@@ -547,7 +547,6 @@ END_TEST
 static TCase *alone(const TTest *test) {
     TCase *one = tcase_create(test->name);
     tcase_add_checked_fixture(one, set_up, tear_down);
-    tcase_set_timeout(one, 300);
     tcase_add_test(one, test);
     return one;
 }

@@ -470,7 +470,6 @@ END_TEST
 int main(void) {
     TCase *all = tcase_create("all");
     tcase_add_checked_fixture(all, set_up, tear_down);
-    tcase_set_timeout(all, 60);
     add_tests(all, main_thread, current_thread, others_asked_for_on_the_main_thread, others_asked_for_on_another_thread,
               two_of_one_name, not_begun_and_finished, registered_ones, registered_and_gone, registered_twice, by_slot,
               a_slot_that_fails_its_check_is_not_used, by_name, an_impostor_of_that_name, a_name_that_changes_meanwhile,

@@ -707,10 +707,8 @@ int main(void) {
     add_loop_tests(bounds, 0, 3, rolling_profile_holds_the_newest);
     add_loop_tests(bounds, 0, 3, stack_larger_than_the_profile, totals_outlive_the_time_line);
     add_tests(bounds, growing_profile_refuses_at_its_bound, samples_that_are_several);
-    tcase_set_timeout(bounds, 60);
     add_loop_tests(failures, 0, 2 * USP_PROFILE_OTLP, each_allocation_fails);
     add_loop_tests(failures, 0, USP_PROFILE_OTLP, writing_fails);
     add_tests(failures, each_allocation_of_names_fails);
-    tcase_set_timeout(failures, 60);
     return run_suite("profile", all, bounds, failures);
 }

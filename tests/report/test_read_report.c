@@ -1336,7 +1336,6 @@ int main(void) {
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);
     add_loop_tests(tcase, 0, ELEMENTS(line_reports), other_lines);
-    tcase_set_timeout(large, 30);
     add_loop_tests(large, 0, ELEMENTS(repeated), many);
     return run_suite("read_report", tcase, large);
 }

@@ -704,8 +704,5 @@ int main(void) {
 #endif
     add_tests(faults, each_allocation_fails);
     add_loop_tests(faults, 0, 6, each_call_fails);
-    tcase_set_timeout(threads, 120);
-    tcase_set_timeout(process, 120);
-    tcase_set_timeout(faults, 300);
     return run_suite("process sampler", threads, process, faults);
 }

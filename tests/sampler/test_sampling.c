@@ -748,8 +748,5 @@ int main(void) {
     add_tests(threads, too_many_threads, more_than_70_threads, captures_that_fail, stopped_together,
               thread_id_used_again);
     add_tests(day, a_day);
-    tcase_set_timeout(time, 60);
-    tcase_set_timeout(threads, 60);
-    tcase_set_timeout(day, 300);
     return run_suite("sampling", time, threads, day);
 }

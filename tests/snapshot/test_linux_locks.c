@@ -130,7 +130,7 @@ START_TEST(of_another_process) {
     ck_assert_ptr_nonnull(fgets(line, sizeof line, said));
     ck_assert_str_eq(line, "ready\n");
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(UINT64_C(10000000000));
+    options.timeout = patience();
     ck_assert_int_eq(usp_snapshot_create_process(pid, &options, &snapshot, NULL, 0), USP_OK);
     expect_case(snapshot, c, true);
     /* The owner is named only if it is listed. */
@@ -151,7 +151,7 @@ static void expect_in_self(const struct lock_case *c, uint32_t means) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(UINT64_C(10000000000));
+    options.timeout = patience();
     options.means = means;
     /* An earlier capture may have woken the threads. */
     locks_wait_asleep(locks_tid_count);
@@ -184,7 +184,7 @@ START_TEST(in_a_raw_capture) {
     if (ends_by_capture(c)) return;
     ck_assert(locks_make(c->name));
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(UINT64_C(10000000000));
+    options.timeout = patience();
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     const int fd = mkstemp(path);
     usp_raw_capture_init(&raw);

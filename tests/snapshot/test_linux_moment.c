@@ -20,7 +20,7 @@ static struct uspi_linux_calls table;
 static void prepare_for(uint32_t threads) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
-    options.timeout = scaled_timeout(20000 * MS);
+    options.timeout = patience();
     if (threads != 0) options.max_threads = threads;
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
@@ -31,7 +31,7 @@ static struct usp_snapshot *take_snapshot(void) {
     struct usp_snapshot_options options;
     struct usp_snapshot *snapshot;
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(20000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_snapshot_create_self(&options, &snapshot), USP_OK);
     return snapshot;
 }
@@ -406,7 +406,6 @@ int main(void) {
     /* The replaced tables of calls would list the emulator's own thread; the lane kernel-arm64 tests the same. */
     if (is_user_emulated()) return 77;
     TCase *c = tcase_create("moment");
-    tcase_set_timeout(c, 120);
     add_tests(c, everyone_stands_still_at_one_moment, a_thread_that_is_born_meanwhile_is_found,
               threads_that_pass_by_do_not_end_the_snapshot, a_reused_id_is_asked_again,
               a_note_of_an_earlier_thread_is_not_taken);

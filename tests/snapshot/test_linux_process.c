@@ -21,7 +21,7 @@ static struct usp_snapshot *snapshot_of(const struct child *c) {
     struct usp_snapshot *snapshot;
     char error[512];
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     int status = usp_snapshot_create_process(c->pid, &options, &snapshot, error, sizeof error);
     ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
     ck_assert_str_eq(error, "");
@@ -303,7 +303,7 @@ START_TEST(a_stopped_process_stays_stopped) {
         usp_snapshot_free(snapshot);
         nanosleep(&moment, NULL);
         read_states(c.pid, states, sizeof states);
-        for (int wait = 0; wait < 1000 && strspn(states, "T") != strlen(states); wait++) {
+        for (unsigned wait = 0; wait < PATIENT_LOOKS && strspn(states, "T") != strlen(states); wait++) {
             nanosleep(&moment, NULL);
             read_states(c.pid, states, sizeof states);
         }
@@ -363,7 +363,7 @@ START_TEST(a_thread_that_waits_for_its_vfork_child) {
     nanosleep(&(struct timespec){0, 200000000}, NULL);
     uint64_t before = usp_clock();
     ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, NULL, 0), USP_OK);
-    ck_assert_uint_lt(usp_clock() - before, 5000 * MS);
+    ck_assert_uint_lt(usp_clock() - before, patience());
     const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 0);
     ck_assert_msg(t->status == USP_ERROR_TIMEOUT || t->status == USP_OK, "%s", usp_status_string(t->status));
     if (t->status == USP_ERROR_TIMEOUT) ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->missed, 1);
@@ -380,7 +380,7 @@ END_TEST
 START_TEST(a_main_thread_that_has_ended) {
     struct child c = start_child(TARGET, "leave", NULL, 0);
     char states[64] = "";
-    for (int i = 0; i < 1000 && strchr(states, 'Z') == NULL; i++) {
+    for (unsigned i = 0; i < PATIENT_LOOKS && strchr(states, 'Z') == NULL; i++) {
         nanosleep(&moment, NULL);
         read_states(c.pid, states, sizeof states);
     }
@@ -389,7 +389,7 @@ START_TEST(a_main_thread_that_has_ended) {
     struct usp_snapshot *snapshot;
     char error[256];
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     int status = usp_snapshot_create_process(c.pid, &options, &snapshot, error, sizeof error);
     /* /proc/PID/maps and mem belong to the main thread. It has ended, and so they must be read from another thread. */
     ck_assert_msg(status == USP_OK, "%s: %s", usp_status_string(status), error);
@@ -666,7 +666,7 @@ START_TEST(contexts_are_copied_with_stacks) {
     const usp_addr refusals[] = {0, 0, own, own + USPI_CONTEXT_SIZE, 1};
     refused = refusals[_i];
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     options.unwind.async = _i == 1 ? 0 : 1;
     table = uspi_linux_real;
     table.read_process = refuse_contexts;
@@ -894,7 +894,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("process");
-    tcase_set_timeout(c, 120);
     tcase_add_test(c, without_ptrace_it_is_said);
     if (can_trace()) {
         tcase_add_loop_test(c, contexts_are_copied_with_stacks, 0, 5);

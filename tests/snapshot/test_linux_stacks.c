@@ -26,7 +26,7 @@ static struct usp_snapshot *snapshot_of(const struct child *c, bool whole) {
     struct usp_snapshot *snapshot;
     char error[512];
     usp_snapshot_options_init(&options);
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     options.unwind.tail = 16;
     options.max_frames = 64;
     options.whole_stacks = whole;
@@ -155,7 +155,7 @@ START_TEST(a_thread_that_wakes_up_meanwhile_has_no_torn_stack) {
         struct usp_snapshot_options options;
         struct usp_snapshot *snapshot;
         usp_snapshot_options_init(&options);
-        options.timeout = scaled_timeout(10000 * MS);
+        options.timeout = patience();
         ck_assert_int_eq(usp_snapshot_create_process(c.pid, &options, &snapshot, NULL, 0), USP_OK);
         const struct usp_snapshot_thread *t = usp_snapshot_get_thread(snapshot, 1);
         ck_assert(t->status == USP_OK || t->status == USP_ERROR_TIMEOUT);
@@ -295,7 +295,7 @@ START_TEST(a_thread_of_this_process_whose_stack_overflowed) {
     ck_assert_uint_gt(expect_overflow(&stack, low, high), 1000);
     ck_assert_uint_eq((stack.flags & USP_STACK_OMITTED_MORE) != 0, _i == 1);
     usp_snapshot_options_init(&wanted);
-    wanted.timeout = scaled_timeout(10000 * MS);
+    wanted.timeout = patience();
     wanted.max_frames = 64;
     wanted.unwind.tail = 16;
     wanted.only_thread = id.id;
@@ -312,7 +312,6 @@ END_TEST
 
 int main(void) {
     TCase *c = tcase_create("stacks");
-    tcase_set_timeout(c, 120);
     if (can_trace()) {
         add_tests(c, a_stack_that_was_never_touched_is_not_copied, of_a_touched_stack_the_ends_are_copied,
                   a_stack_that_overflowed_is_copied_from_its_first_readable_byte,

@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "tests/support/under.h"
+
 static char cgroup[128];
 
 static inline bool write_cgroup(const char *name, const char *text) {
@@ -42,10 +44,10 @@ static inline bool begin_cgroup(pid_t pid, unsigned quota) {
 
 /* Removes the group, whose process has ended. The kernel takes a moment to notice that. */
 static inline bool end_cgroup(void) {
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < PATIENT_LOOKS; i++) {
         if (rmdir(cgroup) == 0) return true;
         if (errno != EBUSY) return false;
-        usleep(10000);
+        usleep(1000);
     }
     return false;
 }

@@ -82,7 +82,7 @@ static inline void read_states(pid_t pid, char *states, size_t capacity) {
  * for a moment. */
 static inline void expect_running(pid_t pid) {
     char states[4096];
-    for (int i = 0; i < 2000; i++) {
+    for (unsigned i = 0; i < PATIENT_LOOKS; i++) {
         read_states(pid, states, sizeof states);
         if (states[0] != '\0' && strpbrk(states, "tT") == NULL) return;
         usleep(1000);

@@ -103,7 +103,7 @@ static inline void stand_begin(struct parked *s) {
 static inline void wait_for_state(const struct parked *s, char state) {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)s->thread.id);
-    for (unsigned i = 0; i < 30000; i++) {
+    for (unsigned i = 0; i < PATIENT_LOOKS; i++) {
         FILE *file = fopen(path, "r");
         const size_t n = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
         if (file != NULL) fclose(file);

@@ -57,6 +57,13 @@ static inline void note_sample(void) {
 /* How long a test waits for something that must happen, from the time where nothing slows it. */
 static inline uint64_t scaled_timeout(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
 
+/* The timeout (ns) of what must succeed. It is longer than any thread of a busy machine waits for a processor, and shorter
+ * than Check's time limit. */
+static inline uint64_t patience(void) { return scaled_timeout(UINT64_C(60000000000)); }
+
+/* How often a test looks again for what must happen, with a pause of a millisecond before each look. */
+#define PATIENT_LOOKS 60000u
+
 /* Like execv, for a program of the emulated processor: runs it in the same emulator, because the system may not know of
  * it. Returns only if it fails. */
 static inline void exec_under(const char *const arguments[]) {

@@ -631,6 +631,5 @@ int main(void) {
               units_that_share_a_line_table, strings_of_discarded_blocks, entries_that_are_cut_off, entries_without_end,
               functions_of_too_many_ranges, sections_that_end_early);
     add_loop_tests(limits, 0, 5, line_tables_with_strange_numbers);
-    tcase_set_timeout(limits, 60);
     return run_suite("dwarf units", units, limits);
 }

@@ -828,13 +828,11 @@ END_TEST
 
 int main(void) {
     TCase *candidates = tcase_create("candidates");
-    tcase_set_timeout(candidates, 60);
     add_loop_tests(candidates, 0, 4, random_candidates, windows_stay_apart_and_hold_what_was_asked);
     add_tests(candidates, more_than_4_gb_above_the_lowest);
     tcase_add_loop_test(candidates, stored_symbols, 0, 6);
     tcase_add_loop_test(candidates, stored_symbols_of_one_function, 0, 6);
     TCase *files = tcase_create("files");
-    tcase_set_timeout(files, 60);
     tcase_add_checked_fixture(files, begin, remove_folder);
     add_loop_tests(files, 0, 3, tables_of_a_file);
     add_tests(files, first_questions, real_files, stacks_are_read_for_together, single_questions,

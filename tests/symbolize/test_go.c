@@ -285,7 +285,6 @@ int main(void) {
     add_tests(answers, without_module_data_inlined_calls_are_not_guessed, offsets_from_an_unknown_place_are_not_used,
               calls_that_go_in_circles_are_reported, lists_that_all_functions_share_use_up_the_budget);
     add_loop_tests(trees, 0, ELEMENTS(wrong_trees), trees_that_are_none_give_no_inlined_calls);
-    tcase_set_timeout(versions, 120);
     int result = run_suite("go", versions, answers, trees);
     unlink(file);
     rmdir(folder);

@@ -174,6 +174,5 @@ END_TEST
 int main(void) {
     TCase *damage = tcase_create("damage");
     add_tests(damage, each_byte, each_length, pages_that_are_not_needed);
-    tcase_set_timeout(damage, 60);
     return run_suite("index damage", damage);
 }

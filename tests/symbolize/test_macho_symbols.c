@@ -942,7 +942,6 @@ int main(void) {
 
     TCase *damage = tcase_create("damage");
     tcase_add_checked_fixture(damage, begin_folder, remove_folder);
-    tcase_set_timeout(damage, 60);
     add_loop_tests(damage, 0, ARCHS, names_that_are_copied, every_truncation);
     tcase_add_loop_test(damage, hostile_tries, 0, ELEMENTS(tries));
     add_loop_tests(damage, 0, ARCHS, hostile_unwind_info, too_many_symbols, tables_in_memory, symbols_from_memory);

@@ -794,7 +794,6 @@ END_TEST
 int main(void) {
     note_sample();
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, chained_word, 0, ELEMENTS(words));
     tcase_add_test(all, unknown_formats);
     tcase_add_loop_test(all, file, 0, 2 * FILES);

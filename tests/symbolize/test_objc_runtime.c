@@ -304,7 +304,6 @@ int main(void) {
     /* The files of such a host cannot be read by this library. 77: Automake's "skipped". */
     if (usp_arch_host() == USP_ARCH_NONE) return 77;
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, methods, 0, 2);
     add_tests(all, the_size_stays, without_a_runtime, neighbours_get_no_name, methods_that_share_their_code,
               classes_that_come_later, images_that_come_later, many_threads_while_classes_and_images_come_and_go,

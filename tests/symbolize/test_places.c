@@ -448,6 +448,5 @@ int main(void) {
     add_tests(places, as_single_questions, strange_places, arguments, sources_of_the_caller, few_builds_stay_open,
               indexes_stay_open_by_their_memory, image_outside_of_the_list);
     add_tests(memory, each_allocation_fails, kept_answers_are_bounded);
-    tcase_set_timeout(memory, 60);
     return run_suite("places", places, memory);
 }

@@ -989,11 +989,9 @@ int main(void) {
               thumb_and_mapping_symbols, versions_are_dropped, stripped_files_name_what_they_export, both_tables_count,
               split_debug_files, other_builds_are_refused, the_sysroot_comes_first, program_and_folder,
               no_file_no_image, each_allocation_fails, threads_get_the_same_names);
-    tcase_set_timeout(files, 60);
     add_tests(files, past_4_gb, damaged_names_are_told, every_truncation, every_byte_spoilt);
 
     TCase *index = tcase_create("index");
-    tcase_set_timeout(index, 60);
     tcase_add_loop_test(index, random_intervals, 0, 5);
     tcase_add_loop_test(index, symbols_without_sizes, 0, 5);
     tcase_add_loop_test(index, intervals_far_apart, 0, 60);

@@ -376,11 +376,9 @@ END_TEST
 
 int main(void) {
     TCase *parts = tcase_create("parts");
-    tcase_set_timeout(parts, 60);
     add_tests(parts, retired_things_stay_while_a_reader_is_inside, readers_who_overlap_for_ever,
               many_readers_one_writer, names_are_kept_once, names_are_appended, checksums);
     TCase *limit = tcase_create("limit");
-    tcase_set_timeout(limit, 60);
     tcase_add_checked_fixture(limit, make_files, remove_folder);
     add_tests(limit, the_limit_holds, trimmed_it_is_as_new, threads_at_the_limit);
     return run_suite("symbolize_cache", parts, limit);

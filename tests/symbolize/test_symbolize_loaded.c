@@ -474,7 +474,6 @@ int main(void) {
     /* The files of such a host cannot be read by this library. 77: Automake's "skipped". */
     if (usp_arch_host() == USP_ARCH_NONE) return 77;
     TCase *loaded = tcase_create("loaded");
-    tcase_set_timeout(loaded, 60);
     tcase_add_checked_fixture(loaded, find_fixture, NULL);
     add_tests(loaded, our_own_functions, the_libraries_have_the_same_offsets, names_stay_when_the_library_goes);
     tcase_add_loop_test(loaded, a_library_without_its_file, 0, 2);

@@ -328,7 +328,6 @@ int main(void) {
     add_tests(images, without_a_code_id_the_guid_is_the_build_id, another_version_of_gsym_is_refused);
     add_loop_tests(damage, 0, 3, damage_of_every_byte_is_survived);
     add_tests(damage, functions_that_share_a_line_table_use_up_the_budget);
-    tcase_set_timeout(damage, 120);
     int result = run_suite("symfile", answers, images, damage);
     unlink(file);
     rmdir(folder);

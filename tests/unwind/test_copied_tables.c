@@ -574,7 +574,6 @@ END_TEST
 int main(void) {
     TCase *tests = tcase_create("files");
     tcase_add_checked_fixture(tests, begin, end);
-    tcase_set_timeout(tests, 60);
     add_loop_tests(tests, 0, 4, each_section_of_each_width, compressed_sections);
     tcase_add_loop_test(tests, compressed_sections_without_a_library, 0, 2);
     tcase_add_loop_test(tests, compressed_sections_that_lie, 0, 6);

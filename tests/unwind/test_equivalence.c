@@ -116,7 +116,6 @@ END_TEST
 
 int main(void) {
     TCase *all = tcase_create("random stacks");
-    tcase_set_timeout(all, 120);
     if (USPI_HOST_RECORDS && usp_capture_self(NULL, &(struct usp_stack){0}) != USP_ERROR_UNSUPPORTED) {
         tcase_add_test(all, same_frames);
     }

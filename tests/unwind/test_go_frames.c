@@ -659,7 +659,6 @@ END_TEST
 int main(void) {
     TCase *rules = tcase_create("rules"), *walks = tcase_create("walks"), *images = tcase_create("images");
     tcase_add_checked_fixture(rules, NULL, free_table);
-    tcase_set_timeout(rules, 60);
     add_loop_tests(rules, 0, ELEMENTS(processors), rules_of_each_instruction, damage_of_every_byte);
     add_tests(rules, lists_that_make_no_sense, endless_lists);
     tcase_add_checked_fixture(walks, NULL, free_table);

@@ -33,7 +33,7 @@ static void keep_rules(uint32_t rules) {
     struct usp_prepare_options options;
     usp_prepare_options_init(&options);
     options.kept_rules = rules;
-    options.timeout = scaled_timeout(10000 * MS);
+    options.timeout = patience();
     ck_assert_int_eq(usp_prepare(&options), USP_OK);
 }
 
@@ -641,7 +641,6 @@ END_TEST
 
 int main(void) {
     TCase *tests = tcase_create("this process");
-    tcase_set_timeout(tests, 300);
     /* 32-bit ARM has other unwind tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7) {
         add_tests(tests, calling_thread, image_at, options_are_obeyed, another_order, few_frames, through_a_signal,

@@ -170,7 +170,7 @@ START_TEST(other_thread) {
     struct usp_unwind_options options = by_tables(0);
     struct usp_prepare_options prepare;
     usp_prepare_options_init(&prepare);
-    prepare.timeout = scaled_timeout(10000 * MS);
+    prepare.timeout = patience();
     ck_assert_int_eq(usp_prepare(&prepare), USP_OK);
     ck_assert_int_eq(usp_images_refresh(), USP_OK);
     ck_assert(sem_init(&there, 0, 0) == 0 && sem_init(&may_leave, 0, 0) == 0);
@@ -207,7 +207,6 @@ END_TEST
 
 int main(void) {
     TCase *tests = tcase_create("this process");
-    tcase_set_timeout(tests, 60);
     /* 32-bit ARM has other unwind tables. */
     if (usp_arch_host() != USP_ARCH_ARMV7 && LIBC_HAS_TABLES) {
         add_tests(tests, calling_thread, not_registered, signal_context, signal_handler, other_thread);

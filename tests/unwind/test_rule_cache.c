@@ -642,7 +642,6 @@ END_TEST
 
 int main(void) {
     TCase *tests = tcase_create("rules");
-    tcase_set_timeout(tests, 120);
     add_tests(tests, usual_rules_survive, the_explorers_rules_survive, others_are_not_packed, sizes,
               what_a_rule_is_kept_under, a_place_that_is_written_for_ever, a_full_set, half_written,
               threads_never_see_half_a_rule, from_rule_to_rule, where_it_ends, a_mark_in_fp, an_outermost_rule,

@@ -677,7 +677,6 @@ END_TEST
 TCase *case_of_calls(void) {
     TCase *calls = tcase_create("calls");
     tcase_add_checked_fixture(calls, start, stop);
-    tcase_set_timeout(calls, 60);
     add_tests(calls, test_threads, test_who_is_who, test_one_thread, test_no_arena, test_no_such_thread,
               test_own_thread, test_unknown_own_thread, test_ended_meanwhile, test_after_fork, test_fork_before_prepare,
               test_deep_stack, test_all_threads, test_2000_threads, test_other_process, test_translated,

@@ -353,7 +353,6 @@ END_TEST
 TCase *case_of_faults(void) {
     TCase *faults = tcase_create("faults");
     tcase_add_checked_fixture(faults, start, stop);
-    tcase_set_timeout(faults, 300);
     add_loop_tests(faults, 0, SCENARIOS, test_each_call_fails, test_each_call_keeps_failing, test_threads_die);
     return faults;
 }

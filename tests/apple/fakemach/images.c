@@ -505,7 +505,6 @@ END_TEST
 TCase *case_of_images(void) {
     TCase *tests = tcase_create("images");
     tcase_add_checked_fixture(tests, start_images, stop);
-    tcase_set_timeout(tests, 60);
     add_tests(tests, test_own_images, test_images_that_are_still_loaded, test_loaded_later, test_many_images,
               test_images_of_process, test_names_of_a_cache, test_changing_list, test_image_at, test_image_at_nothing,
               test_unloaded_meanwhile, test_corrupt_headers, test_other_processor);

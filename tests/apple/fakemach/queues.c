@@ -193,7 +193,6 @@ END_TEST
 TCase *case_of_queues(void) {
     TCase *queues = tcase_create("queues");
     tcase_add_checked_fixture(queues, start_queues, stop);
-    tcase_set_timeout(queues, 60);
     add_tests(queues, test_labels, test_label_of_another_task);
     tcase_add_loop_test(queues, test_not_learned, 0, 5);
     add_tests(queues, test_broken_links, test_changing_queue, test_freed_queue);

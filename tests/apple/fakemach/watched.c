@@ -332,7 +332,6 @@ END_TEST
 TCase *case_of_watched(void) {
     TCase *watched = tcase_create("monitor and sampler");
     tcase_add_checked_fixture(watched, start, stop);
-    tcase_set_timeout(watched, 60);
     add_tests(watched, test_hang_is_found, test_thread_that_cannot_be_suspended, test_another_process,
               test_threads_of_another_process_end, test_another_process_execs,
               test_each_call_for_another_process_fails);
