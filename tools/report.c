@@ -158,8 +158,8 @@ static int show(struct session *session, const struct usp_report *report, const 
 /* Complains of a report that could not be read. Returns an enum exit_status. */
 static int fail_to_report(const char *path, int status, const char *error, const struct log_input *input) {
     if (input->has_failed) return log_fail_to_read(path, input->error);
-    if (status != USP_ERROR_NOT_FOUND && error[0] == '\0') return log_fail(path, status);
-    complain("%s: %s", path, status == USP_ERROR_NOT_FOUND ? "no frames were recognised" : error);
+    if (error[0] == '\0') return log_fail(path, status);
+    complain("%s: %s", path, error);
     return EXIT_NO_TARGET;
 }
 

@@ -125,10 +125,10 @@ enum usp_report_style {
 
 /* Reads a whole text. Of the options, `find` symbolicates the frames, with USP_READER_NAMED also those that have a
  * name, and `images` may supply their images; the others are not used. The text may be freed afterwards. On success the
- * caller frees *report. Returns USP_OK; USP_ERROR_NOT_FOUND when the text has no frames, and no processes as a
- * JetsamEvent has; USP_ERROR_FORMAT, USP_ERROR_TRUNCATED and USP_ERROR_UNSUPPORTED with a sentence in `error` (may be
- * NULL, `error_size` bytes), which text that was cut off also leaves with USP_OK, see usp_reader_end;
- * USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, and the status with which `find` failed. Thread-safe, not
+ * caller frees *report. Returns USP_OK; with a sentence in `error` (may be NULL, `error_size` bytes)
+ * USP_ERROR_NOT_FOUND when the text has no frames, and no processes as a JetsamEvent has, USP_ERROR_FORMAT,
+ * USP_ERROR_TRUNCATED and USP_ERROR_UNSUPPORTED; text that was cut off also leaves a sentence with USP_OK, see
+ * usp_reader_end; USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, and the status with which `find` failed. Thread-safe, not
  * async-signal-safe: it allocates. */
 USP_API int usp_report_create(const struct usp_reader_options *options, const char *bytes, size_t n,
                               struct usp_report **report, char *error, size_t error_size);

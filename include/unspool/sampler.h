@@ -75,10 +75,10 @@ USP_API void usp_sampler_options_init(struct usp_sampler_options *options);
 /* Makes a sampler, which does not run yet. options NULL: the defaults. Calls usp_prepare with its defaults if
  * necessary, unless another process is sampled. Linux and macOS allow that; the threads are stopped as by
  * usp_snapshot_create_process (snapshot.h), on Linux once already here to check the permission. On success the caller
- * frees *sampler. `error` (may be NULL, `error_size` bytes) receives a sentence when another process cannot be sampled.
- * Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD (there is no such thread or process),
- * USP_ERROR_PERMISSION, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or the result of usp_prepare. Thread-safe, not
- * async-signal-safe: it allocates. */
+ * frees *sampler. `error` (may be NULL, `error_size` bytes) receives a sentence when another process cannot be sampled
+ * and when an option is out of its range. Returns USP_OK, USP_ERROR_ARGUMENT, USP_ERROR_NO_MEMORY, USP_ERROR_NO_THREAD
+ * (there is no such thread or process), USP_ERROR_PERMISSION, USP_ERROR_UNSUPPORTED, USP_ERROR_SYSTEM, or the result of
+ * usp_prepare. Thread-safe, not async-signal-safe: it allocates. */
 USP_API int usp_sampler_create(const struct usp_sampler_options *options, struct usp_sampler **sampler, char *error,
                                size_t error_size);
 

@@ -74,7 +74,13 @@ int usp_sampler_create(const struct usp_sampler_options *options, struct usp_sam
     if (error_size > 0) error[0] = '\0';
     if (sampler == NULL) return USP_ERROR_ARGUMENT;
     *sampler = NULL;
-    if (!complete(options, &completed)) return USP_ERROR_ARGUMENT;
+    if (!complete(options, &completed)) {
+        snprintf(
+            error, error_size,
+            "an option is out of its range: the interval is 100 us to an hour, max_frames 4 to 1048576, max_threads "
+            "1 to 1048576, memory at least 65536 bytes");
+        return USP_ERROR_ARGUMENT;
+    }
     struct usp_sampler *made = calloc(1, sizeof *made);
     if (made == NULL) return USP_ERROR_NO_MEMORY;
     int status = begin_world(made, completed.process, error, error_size);

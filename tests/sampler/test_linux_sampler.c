@@ -630,8 +630,12 @@ START_TEST(arguments) {
     for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         usp_sampler_options_init(&options);
         memcpy((char *)&options + wrong[i].at, &wrong[i].value, sizeof wrong[i].value);
+        char error[256];
         ck_assert_int_eq(usp_sampler_create(&options, &sampler, NULL, 0), USP_ERROR_ARGUMENT);
         ck_assert_ptr_null(sampler);
+        ck_assert_int_eq(usp_sampler_create(&options, &sampler, error, sizeof error), USP_ERROR_ARGUMENT);
+        ck_assert_msg(strstr(error, "out of its range") != NULL, "option %u is refused with the sentence \"%s\"", i,
+                      error);
     }
     ck_assert_int_eq(usp_sampler_start(NULL), USP_ERROR_ARGUMENT);
     ck_assert_int_eq(usp_sampler_stop(NULL), USP_ERROR_ARGUMENT);

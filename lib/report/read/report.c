@@ -40,6 +40,7 @@ static int finish(struct usp_report *made, struct usp_reader *reader, int status
     }
     if (status == USP_OK && made->model.frame_count == 0 && made->model.process_count == 0) {
         status = USP_ERROR_NOT_FOUND;
+        if (error != NULL && error_size > 0) snprintf(error, error_size, "no frames were recognised");
     }
     if (uspi_reader_is_damage(status)) {
         if (reader->error[0] == '\0') uspi_reader_set_error(reader, status, reader->documents.document.at);
