@@ -2,6 +2,8 @@
 """Who owns what, and threads: results outlive objects, memory does not grow, the interpreter's lock is released."""
 import gc
 import json
+import os
+import signal
 import sys
 import threading
 
@@ -108,6 +110,28 @@ def test_objects_die_in_other_threads(store, build_id, functions):
             thread.join()
             assert passed == []
     run_threads(3, work)
+
+
+def test_a_child_can_use_a_store_that_was_in_use_at_the_fork(store, build_id, functions):
+    data, offsets = arrow(records(build_id, functions, 20000))
+    expected, fork_now = store.symbolize(build_id, [functions['spin'][0]]), threading.Event()
+
+    def work():
+        for _ in range(5):
+            fork_now.set()
+            store.signatures(data, offsets)
+    thread = threading.Thread(target=work)
+    thread.start()
+    fork_now.wait()
+    while thread.is_alive() and not store._lock.locked():
+        pass
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if store.symbolize(build_id, [functions['spin'][0]]) == expected else 1)
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert store.symbolize(build_id, [functions['spin'][0]]) == expected
 
 
 @pytest.mark.skipif(sys.implementation.name != 'cpython', reason='PyPy has no switch interval of this kind')

@@ -33,7 +33,18 @@ def test_demangle(name, style, expected):
     assert unspool.demangle(name, style) == expected
 
 
+def test_the_name_can_be_bytes():
+    assert unspool.demangle(b'_Z1fv') == 'f()'
+
+
 def test_wrong_arguments(program):
+    # A number of bytes is not bytes.
+    for call in (unspool.demangle, unspool.report, unspool.Store().symbolize_record,
+                 lambda number: unspool.Store().symbolize(number, [])):
+        with pytest.raises(TypeError, match="not 'int'"):
+            call(5)
+    with pytest.raises(TypeError, match='files is a list of paths'):
+        unspool.Store(files=str(program))
     with pytest.raises(ValueError, match='null byte'):
         unspool.demangle('_Z\0')
     with pytest.raises(ValueError, match='demangle is one of no, simple, full, short'):
@@ -56,6 +67,13 @@ def test_errors_are_sentences(tmp_path, program):
     with pytest.raises(unspool.Error, match=r'^/nonexistent/x: no such file$') as caught:
         unspool.symbolize('/nonexistent/x', [0])
     assert caught.value.status is unspool.Status.NOT_FOUND
+    with pytest.raises(unspool.Error, match=r'^no frames were recognised$') as caught:
+        unspool.report('no report')
+    assert caught.value.status is unspool.Status.NOT_FOUND
+    with pytest.raises(unspool.Error, match=r'^no thread has the number or id 99$'):
+        unspool.report('    #0 0x55d0 (app+0x10)\n', thread=99)
+    with pytest.raises(unspool.Error, match=r'^no thread crashed$'):
+        unspool.report('    #0 0x55d0 (app+0x10)\n', crashed=True)
     with pytest.raises(unspool.Error) as caught:
         unspool.symbolize(program, [0], build_id='00' * 20)
     assert caught.value.status is unspool.Status.MISMATCH and str(program) in str(caught.value)

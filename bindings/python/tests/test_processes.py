@@ -50,6 +50,14 @@ def test_own_snapshot(valid):
     assert len(stacks['threads']) == 2 and all(thread['frames'] for thread in stacks['threads'])
 
 
+def test_wrong_options(process):
+    with pytest.raises(ValueError, match="rate is samples per second, not 0"):
+        unspool.record(process.pid, 1, rate=0)
+    for wrong in ({"memory": 0}, {"max_frames": 3}, {"rate": 1e6}):
+        with pytest.raises(unspool.Error, match="an option is out of its range"):
+            unspool.record(process.pid, 1, **wrong)
+
+
 def test_no_process(process):
     process.kill()
     process.wait()

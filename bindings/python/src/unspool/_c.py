@@ -6,22 +6,45 @@ import enum
 import os
 from typing import Any, Callable, Iterator, Union
 
-from ._unspool import ffi, lib
+from ._unspool import ffi as ffi, lib as lib
 
 Path = Union[str, bytes, 'os.PathLike[str]', 'os.PathLike[bytes]']
 Data = Union[str, bytes, bytearray, memoryview]
 
-# The values of the library's enum usp_status, without USP_ and USP_ERROR_.
-Status = enum.IntEnum('Status', {  # type: ignore[misc]
-    name[len('USP_'):].replace('ERROR_', ''): value
-    for name, value in ffi.typeof('enum usp_status').relements.items()})
 STYLES = {'no': lib.USP_DEMANGLE_NO, 'simple': lib.USP_DEMANGLE_SIMPLE, 'full': lib.USP_DEMANGLE_FULL,
           'short': lib.USP_DEMANGLE_SHORT}
 ERROR_SIZE = 512
 
 
+class Status(enum.IntEnum):
+    """Why a call failed: the library's enum usp_status, without USP_ and USP_ERROR_."""
+
+    __module__ = 'unspool'
+    OK = lib.USP_OK
+    ARGUMENT = lib.USP_ERROR_ARGUMENT
+    UNREADABLE = lib.USP_ERROR_UNREADABLE
+    ABSENT = lib.USP_ERROR_ABSENT
+    NO_MEMORY = lib.USP_ERROR_NO_MEMORY
+    UNSUPPORTED = lib.USP_ERROR_UNSUPPORTED
+    NOT_PREPARED = lib.USP_ERROR_NOT_PREPARED
+    NO_THREAD = lib.USP_ERROR_NO_THREAD
+    TIMEOUT = lib.USP_ERROR_TIMEOUT
+    PERMISSION = lib.USP_ERROR_PERMISSION
+    SYSTEM = lib.USP_ERROR_SYSTEM
+    FORMAT = lib.USP_ERROR_FORMAT
+    TRUNCATED = lib.USP_ERROR_TRUNCATED
+    MISMATCH = lib.USP_ERROR_MISMATCH
+    NOT_FOUND = lib.USP_ERROR_NOT_FOUND
+    BUSY = lib.USP_ERROR_BUSY
+    FULL = lib.USP_ERROR_FULL
+    STACK_FULL = lib.USP_ERROR_STACK_FULL
+
+
 class Error(Exception):
     """A call of the library failed. The text is the library's sentence, `status` why."""
+
+    __module__ = 'unspool'
+    status: Status
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message, status)
@@ -59,8 +82,9 @@ def c_string(text: Union[Path, None]) -> Any:
 
 
 def c_bytes(data: Data) -> bytes:
-    """Text as bytes that no other thread can change during a call."""
-    return data.encode() if isinstance(data, str) else bytes(data)
+    """Text or a buffer as bytes that no other thread can change during a call."""
+    # bytes(5) would be five zeros.
+    return data.encode('utf-8', 'surrogateescape') if isinstance(data, str) else bytes(memoryview(data))
 
 
 def style_of(name: str) -> int:
@@ -71,7 +95,7 @@ def style_of(name: str) -> int:
 
 def build_id_of(build_id: Union[str, bytes]) -> bytes:
     """A build id or UUID, in hexadecimal with or without dashes, or as bytes."""
-    found = bytes.fromhex(build_id.replace('-', '')) if isinstance(build_id, str) else bytes(build_id)
+    found = bytes.fromhex(build_id.replace('-', '')) if isinstance(build_id, str) else c_bytes(build_id)
     if not 0 < len(found) <= lib.USP_BUILD_ID_MAX:
         raise ValueError(f'a build id has 1 to {lib.USP_BUILD_ID_MAX} bytes, not {len(found)}')
     return found
@@ -94,10 +118,13 @@ def made(kind: str, create: Callable[..., int], *arguments: Any, about: str = ''
     return ffi.gc(place[0], lambda pointer, kept=arguments: free(pointer))
 
 
-def written(write: Callable[[Any, Any], int]) -> bytes:
-    """What the library writes: `write` gets a function and its context."""
+def written(write: Callable[[Any, Any], int], missing: str = '') -> bytes:
+    """What the library writes: `write` gets a function and its context. missing: the sentence if nothing is found."""
     text = ffi.gc(ffi.new('struct uspy_text *'), lib.uspy_text_clear)
-    check(write(ffi.addressof(lib, 'uspy_write'), text))
+    status = write(ffi.addressof(lib, 'uspy_write'), text)
+    if status == lib.USP_ERROR_NOT_FOUND and missing:
+        raise Error(missing, status)
+    check(status)
     return bytes(ffi.buffer(text.bytes, text.size)) if text.size else b''
 
 

@@ -6,22 +6,24 @@ import json
 import os
 import threading
 import warnings
+import weakref
 from typing import Any, Iterable, Iterator, NamedTuple, Optional, Union
 
 from . import _c
 from ._c import Data, Path, ffi, lib
 
 
-def demangle(name: str, style: str = 'full') -> str:
+def demangle(name: Union[str, bytes], style: str = 'full') -> str:
     """The demangled form of a C++, Rust, Swift or Kotlin name; any other name as it is.
 
     style: 'full', 'simple' (without parameters), 'short' (for stacks) or 'no'.
     """
-    encoded = name.encode('utf-8', 'surrogateescape')
+    encoded = _c.c_bytes(name)
     if b'\0' in encoded:
         raise ValueError('embedded null byte')
     demangler, mangled = _c.demangler(style), ffi.new('char[]', encoded)
-    return ffi.string(lib.usp_demangle(demangler, mangled)).decode('utf-8', 'surrogateescape')
+    found: bytes = ffi.string(lib.usp_demangle(demangler, mangled))
+    return found.decode('utf-8', 'surrogateescape')
 
 
 # ---- addresses of a file
@@ -148,10 +150,6 @@ def symbolize(path: Path, addresses: Iterable[int], *, load_address: Optional[in
 
 # ---- places of reports
 
-def _encoded(data: Any) -> Any:
-    return data.encode() if isinstance(data, str) else data
-
-
 class Signatures(NamedTuple):
     """What Store.signatures found, in the memory layout of Arrow columns."""
     name_offsets: memoryview  # int32, one more than records: where each record's names begin
@@ -163,23 +161,38 @@ class Signatures(NamedTuple):
 class Store:
     """Where the symbols of builds are: a folder of indexes, and files that are used as they are.
 
-    Builds stay open between calls. Threads may share a store, one at a time uses it.
+    Builds stay open between calls. Threads may share a store, one at a time uses it. A child process after os.fork has
+    the store, too.
     """
 
     def __init__(self, path: Optional[Path] = None, *, files: Iterable[Path] = (), demangle: str = 'full') -> None:
+        if isinstance(files, (str, bytes, os.PathLike)):
+            raise TypeError('files is a list of paths, not one')
         self.path = None if path is None else os.fsdecode(path)
+        self._style = _c.style_of(demangle)
+        self._rows = [row for file in files for row in self._rows_of(file)]
+        self._open()
+        _stores.add(self)
+
+    def _open(self) -> None:
         self._lock = threading.Lock()
-        self._kept: list[Any] = [_c.c_string(path)]
+        self._kept: list[Any] = [_c.c_string(self.path)]
         self._store = ffi.gc(ffi.new('struct uspy_store *'), lambda store: lib.uspy_text_clear(ffi.addressof(store, 'text')))
         self._store.folder = self._kept[0]
-        self._add_files([row for file in files for row in self._rows_of(file)])
+        self._add_files(self._rows)
         options = _c.options('usp_builds_options')
-        options.demangling = _c.style_of(demangle)
+        options.demangling = self._style
         options.index_store = self._kept[0]
         options.find = ffi.addressof(lib, 'uspy_find_build')
         options.context = self._store
         self._builds = _c.made('usp_builds', lib.usp_builds_create, options, has_error=False)
         self._store.builds = self._builds
+
+    def _after_fork(self) -> None:
+        """In a child process: a call that another thread of the parent was in does not end here."""
+        if self._lock.locked():
+            _unfinished.append((self._store, self._builds, self._kept))
+            self._open()
 
     def _rows_of(self, file: Path) -> Iterator[tuple[str, bytes]]:
         images = _open_images(file, None, None, None)
@@ -270,7 +283,7 @@ class Store:
         """Symbolicates many records at once and gives what equal ones have in common: the innermost `depth` functions and
         a hash of the stack. records and offsets (int32) are the buffers of an Arrow column of binary values."""
         data, ends = (memoryview(buffer if memoryview(buffer).readonly else bytes(buffer)).cast('B')
-                      for buffer in (_encoded(records), offsets))
+                      for buffer in (_c.c_bytes(records) if isinstance(records, str) else records, offsets))
         ends = ends.cast('i')
         count = len(ends) - 1
         if count < 0:
@@ -285,6 +298,18 @@ class Store:
             text = self._store.text
             names = bytes(ffi.buffer(text.bytes, text.size)) if text.size else b''
         return Signatures(memoryview(name_offsets).cast('i'), names, memoryview(stacks).cast('q'), memoryview(kinds))
+
+
+_stores: weakref.WeakSet[Store] = weakref.WeakSet()
+_unfinished: list[Any] = []  # of child processes: what a call of the parent's was using is never freed
+
+
+def _after_fork() -> None:
+    for store in list(_stores):
+        store._after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _store_of(store: Union[Store, Path, None]) -> Optional[Store]:
@@ -309,7 +334,8 @@ def _report(data: Data, store: Union[Store, Path, None], style: int, keep_names:
     report = ffi.gc(place[0], lib.usp_report_free)
     if error[0] != b'\0':
         warnings.warn(_c.text_of(error), stacklevel=3)
-    return _c.written(lambda write, context: lib.usp_report_write(report, shown, write, context))
+    missing = 'no thread crashed' if thread is None else f'no thread has the number or id {thread}'
+    return _c.written(lambda write, context: lib.usp_report_write(report, shown, write, context), missing)
 
 
 def report(data: Data, store: Union[Store, Path, None] = None, *, keep_names: bool = False, crashed: bool = False,
@@ -320,7 +346,8 @@ def report(data: Data, store: Union[Store, Path, None] = None, *, keep_names: bo
     crashed, thread: only the threads that crashed, or those with this number or id. app: without the system's frames.
     Text that is cut off is read as far as it is whole, with a warning.
     """
-    return json.loads(_report(data, store, lib.USP_REPORT_JSON, keep_names, crashed, thread, app))
+    found: dict[str, Any] = json.loads(_report(data, store, lib.USP_REPORT_JSON, keep_names, crashed, thread, app))
+    return found
 
 
 def report_text(data: Data, store: Union[Store, Path, None] = None, *, keep_names: bool = False, crashed: bool = False,

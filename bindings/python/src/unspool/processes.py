@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union, overload
 
 from . import _c
 from ._c import Path, ffi, lib
@@ -28,7 +28,9 @@ def _stacks(snapshot: Any, lines: bool, store: Optional[Path], demangle: str) ->
     demangler, shown = _c.demangler(demangle), _c.options('usp_format_options')
     shown.style, shown.symbolizer, shown.demangler = lib.USP_FORMAT_JSON, symbolizer, demangler
     shown.flags = lib.USP_FORMAT_LINES if lines else 0
-    return json.loads(_c.written(lambda write, context: lib.usp_format_snapshot(snapshot, shown, write, context)))
+    found: dict[str, Any] = json.loads(
+        _c.written(lambda write, context: lib.usp_format_snapshot(snapshot, shown, write, context)))
+    return found
 
 
 def snapshot(pid: Optional[int] = None, *, lines: bool = True, store: Optional[Path] = None, demangle: str = 'full',
@@ -85,9 +87,21 @@ class Core:
         return _stacks(self._snapshot, lines, store, demangle)
 
 
+@overload
+def record(pid: int, seconds: float, *, format: Literal['json'] = 'json', rate: float = 100, lines: bool = True,
+           store: Optional[Path] = None, demangle: str = 'full', max_frames: int = 256, memory: int = 64 << 20,
+           budget: float = 5) -> dict[str, Any]: ...
+
+
+@overload
+def record(pid: int, seconds: float, *, format: Literal['tree', 'folded', 'pprof', 'speedscope', 'firefox', 'svg', 'otlp'],
+           rate: float = 100, lines: bool = True, store: Optional[Path] = None, demangle: str = 'full',
+           max_frames: int = 256, memory: int = 64 << 20, budget: float = 5) -> bytes: ...
+
+
 def record(pid: int, seconds: float, *, format: str = 'json', rate: float = 100, lines: bool = True,
-           store: Optional[Path] = None, demangle: str = 'full', max_frames: int = 256,
-           memory: int = 64 << 20, budget: float = 5) -> Union[dict[str, Any], bytes]:
+           store: Optional[Path] = None, demangle: str = 'full', max_frames: int = 256, memory: int = 64 << 20,
+           budget: float = 5) -> Union[dict[str, Any], bytes]:
     """Samples all threads of a process for some seconds, or until it ends.
 
     Returns the profile: for the format json a dict as doc/schema/profile.schema.json says, for tree, folded, pprof,
@@ -98,6 +112,8 @@ def record(pid: int, seconds: float, *, format: str = 'json', rate: float = 100,
         raise ValueError(f'format is one of {", ".join(sorted(FORMATS))}, not {format!r}')
     if pid <= 0:
         raise ValueError(f'{pid} is not a process')
+    if rate <= 0:
+        raise ValueError(f'rate is samples per second, not {rate!r}')
     options = _c.options('usp_sampler_options')
     options.which, options.process, options.interval = lib.USP_SAMPLER_ALL, pid, int(1e9 / rate)
     options.max_frames, options.memory = max_frames, memory
@@ -112,10 +128,14 @@ def record(pid: int, seconds: float, *, format: str = 'json', rate: float = 100,
         time.sleep(min(left, 0.05))
     _c.check(lib.usp_sampler_stop(sampler))
     profile = _c.made('usp_profile', lib.usp_sampler_read, sampler, 0, (1 << 64) - 1, 0, has_error=False)
-    return _profile(profile, pid, format, lines, store, demangle)
+    written = _profile(profile, pid, format, lines, store, demangle)
+    if format != 'json':
+        return written
+    found: dict[str, Any] = json.loads(written)
+    return found
 
 
-def _profile(profile: Any, pid: int, format: str, lines: bool, store: Optional[Path], demangle: str) -> Any:
+def _profile(profile: Any, pid: int, format: str, lines: bool, store: Optional[Path], demangle: str) -> bytes:
     images = _c.made('usp_images', lib.usp_images_create_profile, profile, has_error=False)
     names, folder = _c.options('usp_symbolizer_options'), _c.c_string(store)
     names.process, names.index_store = pid, folder
@@ -123,5 +143,4 @@ def _profile(profile: Any, pid: int, format: str, lines: bool, store: Optional[P
     demangler, shown = _c.demangler(demangle), _c.options('usp_profile_write_options')
     shown.format, shown.symbolizer, shown.images, shown.demangler = FORMATS[format], symbolizer, images, demangler
     shown.flags = lib.USP_PROFILE_LINES if lines else 0
-    written = _c.written(lambda write, context: lib.usp_profile_write(profile, shown, write, context))
-    return json.loads(written) if format == 'json' else written
+    return _c.written(lambda write, context: lib.usp_profile_write(profile, shown, write, context))
