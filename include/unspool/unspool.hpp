@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,15 @@ namespace detail {
 
 inline void check(int status, const char *sentence = "") {
     if (status < 0) throw error(status, sentence);
+}
+
+/* A pthread_t, which is a pointer or a number, as a number. */
+template <typename Handle> std::uintptr_t number_of(Handle handle) noexcept {
+    if constexpr (std::is_pointer_v<Handle>) {
+        return reinterpret_cast<std::uintptr_t>(handle);
+    } else {
+        return handle;
+    }
 }
 
 /* Frees an object with a function of the library. */
@@ -107,10 +117,10 @@ class thread {
   public:
     static thread current() { return get(usp_thread_self); }
     static thread main() { return get(usp_thread_main); }
-    /* Of a running thread. pthread_t is a pointer or a number. */
+    /* Of a running thread. */
     static thread of(std::thread &running) {
         return get(
-            [&](usp_thread *raw) { return usp_thread_from_pthread((std::uintptr_t)running.native_handle(), raw); });
+            [&](usp_thread *raw) { return usp_thread_from_pthread(detail::number_of(running.native_handle()), raw); });
     }
     thread(thread &&other) noexcept : raw(std::exchange(other.raw, usp_thread{})) {}
     thread &operator=(thread &&other) noexcept {
@@ -354,7 +364,11 @@ struct format : usp_format_options {
 template <typename Function> void write(const stack &written, const format &how, Function &&write) {
     auto call = [&](const char *bytes, std::size_t n) { return static_cast<int>(write(bytes, n)); };
     detail::guarded<decltype(call)> guarded{call, nullptr};
-    guarded.check(usp_format_stack(written.get(), nullptr, &how, detail::write_by<decltype(call)>, &guarded));
+    format complete = how;
+    std::optional<images> own;
+    /* A snapshot has its images, a stack is of this process. */
+    if (how.symbolizer == nullptr && how.images == nullptr) complete.images = own.emplace(images::of_self()).get();
+    guarded.check(usp_format_stack(written.get(), nullptr, &complete, detail::write_by<decltype(call)>, &guarded));
 }
 template <typename Function> void write(const snapshot &written, const format &how, Function &&write) {
     auto call = [&](const char *bytes, std::size_t n) { return static_cast<int>(write(bytes, n)); };

@@ -63,7 +63,9 @@ static void test_own_stack() {
     std::ostringstream output;
     output << stack;
     EXPECT(contains(output.str(), "0   ") && contains(output.str(), "the_captured_function() + "));
+    /* Without names: image and offset. */
     EXPECT(!contains(unspool::to_string(stack, unspool::format()), "the_captured_function"));
+    EXPECT(contains(unspool::to_string(stack, unspool::format()), "interface + "));
     EXPECT(contains(unspool::to_string(stack, unspool::format(names, USP_FORMAT_JSON)), "the_captured_function"));
     EXPECT(contains(unspool::name_of(reinterpret_cast<void *>(&test_own_stack)), "test_own_stack"));
     EXPECT(unspool::name_of(reinterpret_cast<void *>(1)).empty());

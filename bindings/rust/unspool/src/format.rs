@@ -27,7 +27,7 @@ pub enum Style {
 #[derive(Clone, Copy, Debug)]
 pub struct Format<'a> {
     pub style: Style,
-    /// Names the frames; `None`: image and offset.
+    /// Names the frames; `None`: frames of a snapshot are image and offset, those of a single stack are addresses.
     pub symbolizer: Option<&'a Symbolizer<'a>>,
     /// Source lines and inlined calls.
     pub lines: bool,
