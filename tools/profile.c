@@ -25,6 +25,7 @@ enum {
     OPTION_MAX,
     OPTION_MEMORY,
     OPTION_SYSROOT,
+    OPTION_BUILD_IDS,
     OPTION_QUIET,
     OPTION_HELP
 };
@@ -38,6 +39,7 @@ static const struct option options[] = {
     {"max", required_argument, NULL, OPTION_MAX},
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"sysroot", required_argument, NULL, OPTION_SYSROOT},
+    {"buildid-dir", required_argument, NULL, OPTION_BUILD_IDS},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -74,6 +76,7 @@ struct conversion {
     struct process_count *processes;
     size_t process_count;
     struct usp_recording_options options;
+    char *build_ids; /* the default of options.build_ids; owned */
     struct record_output output;
     struct progress progress;
 };
@@ -99,6 +102,9 @@ static void usage(FILE *out) {
           "  --max N             keep at most N frames of each stack (default 512)\n"
           "  --memory MB         memory for samples, in megabytes (default 64)\n" OUTPUT_NAMES_HELP
           "  --sysroot FOLDER    look for files below FOLDER first\n"
+          "  --buildid-dir FOLDER  where perf keeps files by their build ids (default\n"
+          "                      ~/.debug): of images whose file has changed or is not there,\n"
+          "                      and the kernel's symbols\n"
           "  --quiet             print no summary and no progress\n"
           "  -h, --help          print this help\n"
           "\n"
@@ -162,6 +168,7 @@ static bool parse_option(int option, struct conversion *c) {
         c->memory = number << 20;
         return true;
     case OPTION_SYSROOT: c->options.sysroot = c->output.sysroot = optarg; return true;
+    case OPTION_BUILD_IDS: c->options.build_ids = optarg; return true;
     case OPTION_QUIET: c->is_quiet = true; return true;
     default: return false; /* next_option has complained */
     }
@@ -322,6 +329,16 @@ static int take_sample(void *context, const struct usp_recording_sample *sample)
 static void end_thread(void *context, uint64_t id) {
     const struct conversion *c = context;
     if (c->profile != NULL) usp_profile_end_thread(c->profile, id);
+}
+
+/* Returns the folder in which perf keeps files by default; NULL: there is no home folder. */
+static char *default_build_ids(void) {
+    const char *home = getenv("HOME");
+    if (home == NULL || home[0] != '/') return NULL;
+    const size_t size = strlen(home) + sizeof "/.debug";
+    char *path = malloc(size);
+    if (path != NULL) snprintf(path, size, "%s/.debug", home);
+    return path;
 }
 
 static bool open_recording(struct conversion *c) {
@@ -500,6 +517,9 @@ static int run(int argc, char **argv) {
     int result = parse(argc, argv, &c, &goes_on);
     if (result == EXIT_USAGE) fputs("See `unspool profile --help`.\n", stderr);
     if (goes_on) {
+        c.build_ids = default_build_ids();
+        if (c.options.build_ids == NULL) c.options.build_ids = c.build_ids;
+        c.output.build_ids = c.options.build_ids;
         c.processes = calloc(PROCESSES_MAX, sizeof *c.processes);
         result = c.processes != NULL && open_recording(&c) ? EXIT_ALL_WELL : EXIT_NO_TARGET;
         if (result == EXIT_ALL_WELL && !usp_recording_is(c.head, c.head_size)) result = open_profile_file(&c);
@@ -510,6 +530,7 @@ static int run(int argc, char **argv) {
     usp_profile_free(c.profile);
     usp_profile_file_free(c.profile_file);
     free(c.bytes);
+    free(c.build_ids);
     free(c.processes);
     if (c.file > STDIN_FILENO) close(c.file);
     return result;

@@ -38,6 +38,7 @@ struct record_output {
     bool no_lines, wants_lines; /* --no-lines, --lines */
     int64_t recorded;           /* id of a process that has ended, for its perf map; 0: none */
     const char *sysroot;        /* folder below which the images' files are; NULL: none */
+    const char *build_ids;      /* folder of files by build id, as perf keeps them; NULL: none */
 };
 
 /* The options for the output, which `unspool record` and `unspool profile` have. */

@@ -117,6 +117,7 @@ static int write_named(struct record_output *output, struct usp_profile *profile
     names.process = process;
     names.recorded_process = output->recorded;
     names.sysroot = output->sysroot;
+    names.build_ids = output->build_ids;
     int status = usp_demangler_create(output->demangling, &output->options.demangler);
     if (status == USP_OK && !output->no_symbols && output->options.file == NULL) {
         status = usp_images_create_profile(profile, &images);

@@ -73,7 +73,10 @@ struct usp_recording_options {
     void (*end_thread)(void *context, uint64_t id);
     void *context;       /* passed to the functions. Default NULL */
     const char *sysroot; /* folder below which the files of images are searched for first. Default NULL */
-    uint64_t reserved[6];
+    /* Folder of files by build id, in which perf keeps those that a recording needs: $HOME/.debug, and what perf archive
+     * packs. An image's file is taken from there if it is not at its path. Default NULL. */
+    const char *build_ids;
+    uint64_t reserved[5];
 };
 
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */

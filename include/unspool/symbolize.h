@@ -76,6 +76,9 @@ struct usp_symbolizer_options {
     /* dyld's shared caches (dyld_caches.h), for Mach-O images that have no file. They must outlive the symbolizer.
      * Default NULL. */
     const struct usp_dyld_caches *dyld_caches;
+    /* Folder of files by build id, as perf keeps them in $HOME/.debug: of images whose file is not at its path, and the
+     * kernel's symbols. Default NULL. */
+    const char *build_ids;
 };
 
 /* Fills *options with the defaults. Async-signal-safe, thread-safe. */

@@ -65,7 +65,7 @@ static int judge_mapped(void *context, struct uspi_bytes bytes, struct uspi_erro
     return judge_id(context, bytes, true, error);
 }
 
-int uspi_elf_mapped_open(struct uspi_elf_wanted *wanted, struct uspi_file **file) {
+static int open_mapped(struct uspi_elf_wanted *wanted, struct uspi_file **file) {
     const struct uspi_image_sources *places = wanted->places;
     char mapped[USPI_OS_PATH_MAX];
     if (!places->in_process && places->process == 0) return USP_ERROR_NOT_FOUND;
@@ -75,6 +75,42 @@ int uspi_elf_mapped_open(struct uspi_elf_wanted *wanted, struct uspi_file **file
     return uspi_search_open(&exact, "", judge_mapped, wanted, file, NULL);
 }
 
+/* Puts ".build-id/", the id with a slash after its first byte, and what follows it. */
+static void put_build_id_path(struct uspi_text *text, const struct usp_image *image, const char *end) {
+    uspi_put_string(text, ".build-id/");
+    uspi_put_bytes(text, image->build_id, 1);
+    uspi_put_string(text, "/");
+    uspi_put_bytes(text, image->build_id + 1, image->build_id_size - 1);
+    uspi_put_string(text, end);
+}
+
+int uspi_kept_file_open(const struct usp_image *image, const struct uspi_image_sources *places, const char *name,
+                        uspi_judge judge, void *context, struct uspi_file **file) {
+    char end[32];
+    *file = NULL;
+    if (places->build_ids == NULL || image->build_id_size < 2 || image->build_id_size > USP_BUILD_ID_MAX)
+        return USP_ERROR_NOT_FOUND;
+    const size_t size = strlen(places->build_ids) + sizeof "/.build-id//" + 2 * USP_BUILD_ID_MAX + sizeof end;
+    char *path = malloc(size);
+    if (path == NULL) return USP_ERROR_NO_MEMORY;
+    snprintf(end, sizeof end, "/%s", name);
+    struct uspi_text text = uspi_text_in(path, size);
+    uspi_put_string(&text, places->build_ids);
+    uspi_put_string(&text, "/");
+    put_build_id_path(&text, image, end);
+    uspi_text_end(&text);
+    const struct uspi_search exact = {.file = path};
+    const int status = uspi_search_open(&exact, "", judge, context, file, NULL);
+    free(path);
+    return status;
+}
+
+int uspi_elf_elsewhere_open(struct uspi_elf_wanted *wanted, struct uspi_file **file) {
+    int status = open_mapped(wanted, file);
+    if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
+    return uspi_kept_file_open(wanted->image, wanted->places, "elf", uspi_elf_judge, wanted, file);
+}
+
 static int open_own(struct uspi_elf_wanted *wanted, struct uspi_file **file, struct uspi_error *error) {
     struct uspi_search own;
     *file = NULL;
@@ -82,7 +118,7 @@ static int open_own(struct uspi_elf_wanted *wanted, struct uspi_file **file, str
     if (status != USP_OK) return status;
     status = uspi_search_open(&own, wanted->image->path, uspi_elf_judge, wanted, file, error);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-    return uspi_elf_mapped_open(wanted, file) == USP_OK ? USP_OK : status;
+    return uspi_elf_elsewhere_open(wanted, file) == USP_OK ? USP_OK : status;
 }
 
 int uspi_elf_file_open(const struct usp_image *image, const struct uspi_image_sources *places, struct uspi_file **file,
@@ -110,11 +146,8 @@ static int open_by_build_id(const struct usp_image *image, const struct uspi_sea
         return uspi_error_set(error, USP_ERROR_NOT_FOUND, "it has no build-id");
     }
     struct uspi_text text = uspi_text_in(path, sizeof path);
-    uspi_put_string(&text, DEBUG_FOLDER);
-    uspi_put_bytes(&text, image->build_id, 1);
-    uspi_put_string(&text, "/");
-    uspi_put_bytes(&text, image->build_id + 1, image->build_id_size - 1);
-    uspi_put_string(&text, ".debug");
+    uspi_put_string(&text, DEBUG_ROOT "/");
+    put_build_id_path(&text, image, ".debug");
     uspi_text_end(&text);
     static const struct uspi_image_sources nowhere = {0};
     struct uspi_elf_wanted wanted = {.image = image, .places = &nowhere};

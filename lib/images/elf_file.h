@@ -38,8 +38,14 @@ struct uspi_elf_wanted {
 /* A uspi_judge: accepts an ELF file of the image's build. context: a struct uspi_elf_wanted. */
 int uspi_elf_judge(void *context, struct uspi_bytes bytes, struct uspi_error *error);
 
-/* Asks the system for the file that a live process has mapped, and opens it. Returns USP_OK, or another status when
- * there is none or it is of another build. */
-int uspi_elf_mapped_open(struct uspi_elf_wanted *wanted, struct uspi_file **file);
+/* Opens the file of an image that is not at its path: the one that a live process has mapped, which the system is asked
+ * for, or the one that places->build_ids has. Returns USP_OK, or another status when there is none or it is of another
+ * build. */
+int uspi_elf_elsewhere_open(struct uspi_elf_wanted *wanted, struct uspi_file **file);
+
+/* Opens what places->build_ids has of an image's build, if `judge` accepts it. perf names the files there "elf",
+ * "vdso" and "kallsyms". Returns USP_OK, USP_ERROR_NOT_FOUND, what uspi_search_open returns, or USP_ERROR_NO_MEMORY. */
+int uspi_kept_file_open(const struct usp_image *image, const struct uspi_image_sources *places, const char *name,
+                        uspi_judge judge, void *context, struct uspi_file **file);
 
 #endif

@@ -22,7 +22,7 @@ static int open_elf(const struct usp_image *image, const struct uspi_image_sourc
     struct uspi_elf_wanted wanted = {.image = image, .places = places};
     int status = uspi_part_open(own, place, judge_build, &wanted, file, error);
     if (status == USP_OK || status == USP_ERROR_NO_MEMORY) return status;
-    return uspi_elf_mapped_open(&wanted, file) == USP_OK ? USP_OK : status;
+    return uspi_elf_elsewhere_open(&wanted, file) == USP_OK ? USP_OK : status;
 }
 
 /* Opens the file of a Mach-O image. A file of its own is preferred to the shared cache. */
@@ -43,7 +43,11 @@ int uspi_image_file_open(const struct usp_image *image, const struct uspi_image_
     struct uspi_search own;
     *file = NULL;
     int status = uspi_search_for_image(image, places, &own, error);
-    if (status != USP_OK) return status;
+    if (status != USP_OK) {
+        struct uspi_elf_wanted wanted = {.image = image, .places = places};
+        const int kept = uspi_kept_file_open(image, places, "vdso", uspi_elf_judge, &wanted, file);
+        return kept == USP_OK || kept == USP_ERROR_NO_MEMORY ? kept : status;
+    }
     if ((image->flags & USP_IMAGE_MACHO) != 0) return open_macho(image, places, &own, file, error);
     return open_elf(image, places, &own, file, error);
 }

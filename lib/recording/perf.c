@@ -353,7 +353,7 @@ int uspi_perf_read(const struct usp_recording_options *options, struct usp_recor
                        .error = error},
         };
         if (frames != NULL && uspi_pool_init(&r->threads, sizeof(struct thread), 64, false, &r->allowance) &&
-            uspi_perf_spaces_init(&r->spaces, options->sysroot)) {
+            uspi_perf_spaces_init(&r->spaces, options->sysroot, options->build_ids)) {
             status = read_all(r, error);
         }
         info->event_count = (uint32_t)r->stream.events.count;

@@ -16,8 +16,11 @@ struct listed_id {
     struct uspi_build_id id;
 };
 
-bool uspi_perf_files_init(struct uspi_perf_files *files, const char *sysroot) {
-    *files = (struct uspi_perf_files){.allowance = {.limit = UINT64_MAX}, .sysroot = sysroot};
+bool uspi_perf_files_init(struct uspi_perf_files *files, const char *sysroot, const char *build_ids) {
+    *files = (struct uspi_perf_files){
+        .allowance = {.limit = UINT64_MAX},
+        .places = {.search = {.sysroot = sysroot, .as_named = true}, .build_ids = build_ids},
+    };
     return uspi_pool_init(&files->pool, sizeof(struct uspi_perf_file), 64, false, &files->allowance) &&
            uspi_pool_init(&files->ids, sizeof(struct listed_id), 64, false, &files->allowance);
 }
@@ -132,14 +135,14 @@ static int judge_any(void *context, struct uspi_bytes bytes, struct uspi_error *
 }
 
 static struct uspi_file *find_file(const struct uspi_perf_files *files, const struct uspi_perf_file *wanted) {
-    const struct uspi_image_sources places = {.search = {.sysroot = files->sysroot, .as_named = true}};
     struct uspi_file *file = NULL;
     if (wanted->id.size > 0) {
         struct usp_image image = {.path = wanted->path, .build_id_size = wanted->id.size};
         memcpy(image.build_id, wanted->id.bytes, wanted->id.size);
-        (void)uspi_image_file_open(&image, &places, &file, NULL);
-    } else if (!wanted->is_deleted) {
-        (void)uspi_search_open(&places.search, wanted->path, judge_any, NULL, &file, NULL);
+        if (uspi_perf_is_vdso(wanted)) image.flags = USP_IMAGE_KERNEL;
+        (void)uspi_image_file_open(&image, &files->places, &file, NULL);
+    } else if (!wanted->is_deleted && !uspi_perf_is_vdso(wanted)) {
+        (void)uspi_search_open(&files->places.search, wanted->path, judge_any, NULL, &file, NULL);
     }
     return file;
 }
@@ -149,7 +152,7 @@ struct uspi_perf_file *uspi_perf_files_open(struct uspi_perf_files *files, uint3
     if (file->was_opened) return file;
     file->was_opened = true;
     file->build = file->id;
-    if (file->path[0] != '/') return file;
+    if (file->path[0] != '/' && !uspi_perf_is_vdso(file)) return file;
     file->file = find_file(files, file);
     if (file->file == NULL) return file;
     if (uspi_elf_open(&file->elf, uspi_file_bytes(file->file), NULL) != USP_OK ||

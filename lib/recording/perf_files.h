@@ -4,6 +4,7 @@
 #define USPI_RECORDING_PERF_FILES_H
 
 #include "lib/base/pool.h"
+#include "lib/images/image_sources.h"
 #include "lib/object/elf.h"
 
 struct uspi_file; /* lib/images/file.h */
@@ -25,11 +26,11 @@ struct uspi_perf_files {
     struct uspi_pool pool; /* of struct uspi_perf_file */
     struct uspi_pool ids;  /* of paths and build ids that a recording lists apart */
     struct uspi_allowance allowance;
-    const char *sysroot; /* NULL: none */
+    struct uspi_image_sources places; /* where files are searched for */
 };
 
-/* Returns false when memory is exhausted. */
-bool uspi_perf_files_init(struct uspi_perf_files *files, const char *sysroot);
+/* `build_ids` as in struct usp_recording_options. Returns false when memory is exhausted. */
+bool uspi_perf_files_init(struct uspi_perf_files *files, const char *sysroot, const char *build_ids);
 
 void uspi_perf_files_clear(struct uspi_perf_files *files);
 
@@ -44,6 +45,9 @@ uint32_t uspi_perf_files_know(struct uspi_perf_files *files, const char *path, s
 
 /* Returns a file, opened if it is there. Its address is valid until the next file is added. */
 struct uspi_perf_file *uspi_perf_files_open(struct uspi_perf_files *files, uint32_t number);
+
+/* Returns whether a file is that of the kernel with which programs ask for the time. */
+static inline bool uspi_perf_is_vdso(const struct uspi_perf_file *file) { return strcmp(file->path, "[vdso]") == 0; }
 
 static inline struct uspi_perf_file *uspi_perf_file(const struct uspi_perf_files *files, uint32_t number) {
     return uspi_pool_at(&files->pool, number);

@@ -107,7 +107,7 @@ static bool add_map(struct uspi_perf_image_builder *builder, const struct uspi_p
         describe_unknown(map, builder->arch, &image);
         if (is_kernel) image.load_address = image.slide = map->low;
     }
-    if (is_kernel || strcmp(file->path, "[vdso]") == 0) image.flags |= USP_IMAGE_KERNEL;
+    if (is_kernel || uspi_perf_is_vdso(file)) image.flags |= USP_IMAGE_KERNEL;
     if (file->is_deleted) image.flags |= USP_IMAGE_DELETED;
     const struct uspi_build_id *id = file->was_opened ? &file->build : &file->id;
     image.build_id_size = id->size;

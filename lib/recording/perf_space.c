@@ -28,12 +28,12 @@
  * less often: a small file could otherwise cost any time. */
 #define MAPS_AT_ONCE 1024u
 
-bool uspi_perf_spaces_init(struct uspi_perf_spaces *spaces, const char *sysroot) {
+bool uspi_perf_spaces_init(struct uspi_perf_spaces *spaces, const char *sysroot, const char *build_ids) {
     memset(spaces, 0, sizeof *spaces);
     spaces->allowance.limit = UINT64_MAX;
     for (size_t i = 0; i < USPI_PERF_VIEWS; i++) spaces->views[i].process = USPI_NONE;
     return uspi_pool_init(&spaces->processes, sizeof(struct uspi_perf_process), 64, false, &spaces->allowance) &&
-           uspi_perf_files_init(&spaces->files, sysroot);
+           uspi_perf_files_init(&spaces->files, sysroot, build_ids);
 }
 
 static struct uspi_perf_process *process_at(const struct uspi_perf_spaces *spaces, uint32_t i) {
@@ -272,9 +272,9 @@ static bool refresh(struct uspi_perf_spaces *spaces, struct uspi_perf_process *p
     if (!is_done) return false;
     (void)uspi_core_memory_seal(&view->memory);
     const struct usp_memory memory = {uspi_core_memory_read, &view->memory};
-    const struct uspi_image_sources places = {.search = {.sysroot = spaces->files.sysroot, .as_named = true}};
     uspi_read_all_tables();
-    if (uspi_image_tables_create(view->images, &memory, &places, UINT64_MAX, &view->tables) != USP_OK) return false;
+    if (uspi_image_tables_create(view->images, &memory, &spaces->files.places, UINT64_MAX, &view->tables) != USP_OK)
+        return false;
     if (view->has_changed || view->rules == NULL) {
         free(view->rules);
         view->rules = uspi_rule_cache_create(RULES, true, NULL);

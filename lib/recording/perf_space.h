@@ -63,8 +63,8 @@ struct uspi_perf_spaces {
     uint32_t arch;          /* enum usp_arch of images without a file */
 };
 
-/* Returns false when memory is exhausted. */
-bool uspi_perf_spaces_init(struct uspi_perf_spaces *spaces, const char *sysroot);
+/* `build_ids` as in struct usp_recording_options. Returns false when memory is exhausted. */
+bool uspi_perf_spaces_init(struct uspi_perf_spaces *spaces, const char *sysroot, const char *build_ids);
 
 void uspi_perf_spaces_clear(struct uspi_perf_spaces *spaces);
 

@@ -134,6 +134,10 @@ uint64_t uspi_module_hash(const struct usp_image *image) {
 
 static int open_elf(struct uspi_module *module, struct uspi_tables **tables) {
     int status = module->file != NULL ? USP_OK : USP_ERROR_NOT_FOUND;
+    if (status != USP_OK && (module->image.flags & USP_IMAGE_KERNEL) != 0 && module->places->build_ids != NULL) {
+        const int kept = uspi_kallsyms_open(&module->image, module->places, tables);
+        if (kept == USP_OK || kept == USP_ERROR_NO_MEMORY) return kept;
+    }
     if (status == USP_OK) {
         /* A file that was split off from an unlinked object may number its sections differently. */
         if (module->debug == NULL && module->image.section == 0 && !uspi_elf_has_symtab(module->file)) {

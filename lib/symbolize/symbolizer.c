@@ -142,6 +142,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
                     copy_string(completed.program, &search->file) && copy_string(completed.sysroot, &search->sysroot) &&
                     copy_string(completed.folder, &search->folder) &&
                     copy_string(completed.index_store, &made->places.index_store) &&
+                    copy_string(completed.build_ids, &made->places.build_ids) &&
                     uspi_source_paths_init(&made->paths, completed.path_maps, completed.path_map_count);
     if (completed.inlined_limit != 0) made->paths.inlined_limit = completed.inlined_limit;
     if (!is_whole) {
@@ -150,6 +151,7 @@ int usp_symbolizer_create(const struct usp_images *images, const struct usp_symb
     }
     made->files.search = *search;
     made->files.index_store = made->places.index_store;
+    made->files.build_ids = made->places.build_ids;
     made->files.dyld_caches = completed.dyld_caches;
     *symbolizer = made;
     return USP_OK;
@@ -193,6 +195,7 @@ void usp_symbolizer_free(struct usp_symbolizer *symbolizer) {
     free((char *)(uintptr_t)symbolizer->places.search.sysroot);
     free((char *)(uintptr_t)symbolizer->places.search.folder);
     free((char *)(uintptr_t)symbolizer->places.index_store);
+    free((char *)(uintptr_t)symbolizer->places.build_ids);
     uspi_source_paths_clear(&symbolizer->paths);
     free(symbolizer);
 }

@@ -6,6 +6,9 @@ set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/../tool/common.sh"
 need_tools perf python3 nm readelf
+# perf keeps the recorded files below it.
+export HOME=$work/home
+mkdir "$HOME"
 read -ra cc <<<"${CC:-cc}"
 cat >"$work/deep.c" <<'END'
 #include <stdlib.h>
@@ -59,6 +62,19 @@ done
 # From a pipe, which cannot be read twice.
 "$unspool" profile --quiet --format folded - <"$work/piped" >"$work/out"
 grep -q ';main;descend;' "$work/out" || fail "a pipe has no stacks"
+
+# A program that was built anew since it was recorded: perf keeps the recorded file by its build id.
+cp "$work/deep" "$work/renewed"
+record_main before renewed --call-graph dwarf
+"${cc[@]}" -O0 -Dwork=other -Ddescend=others -o "$work/renewed" "$work/deep.c"
+"$unspool" profile --quiet --format folded "$work/before" >"$work/out"
+grep -q ';main;descend;' "$work/out" || fail "a program that was built anew has no names from the file that perf keeps"
+mv "$HOME/.debug" "$work/kept"
+"$unspool" profile --quiet --format folded "$work/before" >"$work/out"
+! grep -q ';main;' "$work/out" || fail "a program that was built anew has the names of the wrong build"
+"$unspool" profile --quiet --format folded --buildid-dir "$work/kept" "$work/before" >"$work/out"
+grep -q ';main;descend;' "$work/out" || fail "--buildid-dir: no names"
+mv "$work/kept" "$HOME/.debug"
 
 # Of several events the first of the list is shown, although a page fault comes before the clock.
 perf record -q -e cpu-clock -e page-faults -F 997 -o "$work/several" "$work/framed" 30000 >/dev/null 2>&1

@@ -6,7 +6,8 @@
 Two frames are equal if both have the same name, with these exceptions:
 - Names of one address are one name: perf and unspool choose differently among `mmap` and `mmap64`.
 - perf looks a return address up as it is, unspool looks the call up. They differ where a function ends with a call.
-- Frames of the kernel are one kind: unspool does not name them.
+- Frames of the kernel have the names of the list that perf keeps of it. Without a list, or a build id of the kernel
+  in the recording, unspool does not name them, and they are one kind. So are those of the kernel's modules.
 - Stubs for calls to libraries are one kind. A place in an image that has no name there: the image must be the same.
 - In stacks that do not go through main, addresses outside all functions are one kind. The loader's code has no frame
   pointers, so the kernel finds other words in their place.
@@ -57,8 +58,24 @@ class Names:
         return set().union(*(self.at[self.sorted[i]] for i in places if i >= 0))
 
 
+class KernelNames(Names):
+    """The names of the kernel's functions, from the list that perf keeps; empty if it has none of this recording's."""
+
+    def __init__(self, path):
+        self.at, self.addresses = collections.defaultdict(set), collections.defaultdict(set)
+        found = re.search(r"^([0-9a-f]{2})([0-9a-f]+) \[kernel.kallsyms\]$", run("perf", "buildid-list", "-i", path), re.M)
+        kept = os.path.expanduser(f"~/.debug/.build-id/{found[1]}/{found[2]}/kallsyms") if found else ""
+        lines = open(kept).read().splitlines() if os.path.isfile(kept) else []
+        for address, _, name in (line.split() for line in lines if "\t" not in line):
+            self.at[int(address, 16)].add(name)
+            self.addresses[name].add(int(address, 16))
+        self.sorted = sorted(self.at)
+
+
 @functools.cache
 def names_of(image):
+    if image == KERNEL:
+        return KernelNames(path)
     note = re.search("Build ID: ([0-9a-f]{2})([0-9a-f]+)", run("readelf", "-n", image, check=False))
     debug = f"/usr/lib/debug/.build-id/{note[1]}/{note[2]}.debug" if note else ""
     return Names([file for file in (image, debug) if os.path.isfile(file)])
@@ -83,6 +100,8 @@ class Frame(typing.NamedTuple):
 
 
 def frame_of_perf(address, symbol, offset, image, is_caller):
+    if image == "[kernel.kallsyms]" and symbol in names_of(KERNEL).addresses:
+        return Frame(symbol, KERNEL, is_caller and offset == 0)
     if "[kernel" in image or (image == "[unknown]" and address >> 47 == 0x1FFFF):
         return Frame(KERNEL, image, False)
     if image == "[unknown]":
@@ -99,7 +118,8 @@ def of_perf(path):
         frame = re.match(r"\s+([0-9a-f]+) (.*?)(?:\+0x([0-9a-f]+))? ?\((.*)\)$", line)
         if frame:
             address, symbol, offset, image = frame.groups()
-            is_caller = any(f.name != KERNEL for f in frames)
+            is_kernel = int(address, 16) >> 47 == 0x1FFFF
+            is_caller = any(is_kernel or KERNEL not in (f.name, f.image) for f in frames)
             frames.append(frame_of_perf(int(address, 16), symbol, int(offset or "1", 16), image, is_caller))
         elif line.strip():
             name = line.split()[0]

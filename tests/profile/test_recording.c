@@ -471,7 +471,7 @@ START_TEST(test_order_of_maps) {
     const bool descends = _i == 1;
     uint32_t random = 7;
     memset(owner, 0, sizeof owner);
-    ck_assert(uspi_perf_spaces_init(&spaces, NULL));
+    ck_assert(uspi_perf_spaces_init(&spaces, NULL, NULL));
     for (uint32_t i = 1; i <= MAPS; i++) {
         random = random * 1103515245 + 12345;
         uint32_t first = (random >> 8) % PAGES, count = 1 + (random >> 4) % 16;
@@ -665,6 +665,72 @@ START_TEST(test_build_ids) {
         ck_assert_mem_eq(r.seen[0].id[i], ID, sizes[i]);
     }
     free(r.seen);
+}
+END_TEST
+
+static void write_kernel_list(const char *text) {
+    char path[512], command[600];
+    snprintf(path, sizeof path, "%s/.build-id/01/02030405060708090a0b0c0d0e0f1011121314", folder);
+    snprintf(command, sizeof command, "mkdir -p '%s'", path);
+    ck_assert_int_eq(system(command), 0);
+    strcat(path, "/kallsyms");
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* Names the innermost frame. */
+static int see_name(void *context, const struct usp_recording_sample *sample) {
+    struct reading *r = context;
+    struct usp_symbolizer_options options;
+    struct usp_symbolizer *symbolizer;
+    struct usp_symbol symbol;
+    usp_symbolizer_options_init(&options);
+    options.build_ids = folder;
+    ck_assert_int_eq(usp_symbolizer_create(sample->images, &options, &symbolizer), USP_OK);
+    const int status = usp_symbolize(symbolizer, sample->stack->frames[0].pc, &symbol);
+    snprintf(r->error, sizeof r->error, "%s", status == USP_OK && symbol.name != NULL ? symbol.name : "none");
+    usp_symbolizer_free(symbolizer);
+    r->count++;
+    return USP_OK;
+}
+
+/* The kernel's functions are named by the list of its symbols that perf keeps for its build id. They count from the
+ * kernel's first instruction, because the kernel is loaded elsewhere each time. Those of modules are not its own. */
+START_TEST(test_kernel_names) {
+    static const char *const lists[] = {
+        "ffffffff91000000 T _text\nffffffff91000000 T _stext\nffffffff91000100 t ___local\nffffffff91000100 T first\n"
+        "ffffffff91000100 T __first\nffffffff91000180 D data\nffffffff91000200 W second\n"
+        "ffffffff91000280 t other\t[module]\nffffffff91000300 T third",
+        "ffffffff91000000 T _stext\nffffffff91000100 T first\nffffffff91000200 T second\nnonsense\n\nffff",
+        "0000000000000000 T _text\n0000000000000000 T first\n",
+        "",
+    };
+    static const struct {
+        unsigned list;
+        uint64_t pc;
+        const char *name;
+    } cases[] = {
+        {0, 0xffffffff81000100, "first"}, {0, 0xffffffff810001ff, "first"}, {0, 0xffffffff810002f0, "second"},
+        {0, 0xffffffff81000300, "third"}, {1, 0xffffffff81000104, "first"}, {1, 0xffffffff81000204, "second"},
+        {2, 0xffffffff81000100, "none"},  {3, 0xffffffff81000100, "none"},
+    };
+    const uint64_t chain[] = {CHAIN_KERNEL, cases[_i].pc};
+    struct perf_file file = plain_file();
+    write_kernel_list(lists[cases[_i].list]);
+    put_mmap(&file.records, MISC_KERNEL, UINT32_MAX, 0xffffffff81000000, 0x100000, "[kernel.kallsyms]_text", 0);
+    put_chain(&file.records, MISC_KERNEL, 7, 7, NS, chain, 2);
+    put_build_id(&file.build_ids, MISC_KERNEL | MISC_SIZE, ID, 20, "[kernel.kallsyms]");
+    struct builder bytes = make_file(&file);
+    struct reading r = begin_reading(&bytes);
+    r.options.sample = see_name;
+    r.options.context = &r;
+    char error[64];
+    ck_assert_int_eq(usp_recording_read(&r.options, &r.info, error, sizeof error), USP_OK);
+    ck_assert_uint_eq(r.count, 1);
+    ck_assert_str_eq(r.error, cases[_i].name);
+    builder_free(&bytes);
 }
 END_TEST
 
@@ -1142,11 +1208,14 @@ int main(void) {
     add_loop_tests(maps, 0, 2, test_order_of_maps);
     add_loop_tests(maps, 0, 3, test_many_forks);
     add_loop_tests(maps, 0, 2, test_page_sizes);
+    TCase *names = tcase_create("names");
+    tcase_add_checked_fixture(names, make_folder, remove_folder);
+    add_loop_tests(names, 0, 8, test_kernel_names);
     TCase *damage = tcase_create("damage");
     add_loop_tests(damage, 0, 4, test_compressed);
     add_loop_tests(damage, 0, 3, test_refused);
     add_tests(damage, test_cut_anywhere, test_unfinished);
     TCase *dumps = tcase_create("dumps");
     add_tests(dumps, test_dump, test_short_dump, test_unused_dump, test_no_dump);
-    return run_suite("recordings", layouts, times, maps, damage, dumps);
+    return run_suite("recordings", layouts, times, maps, names, damage, dumps);
 }

@@ -87,6 +87,11 @@ int uspi_elf_memory_tables_open(const struct usp_image *image, const struct uspi
  * The bytes must stay. Returns as uspi_elf_tables_open does. */
 int uspi_symfile_tables_open(struct uspi_bytes file, const struct usp_image *image, struct uspi_tables **tables);
 
+/* Opens the list of a kernel's symbols that places->build_ids has. Addresses count from the kernel's first instruction.
+ * Returns as uspi_elf_tables_open does. */
+int uspi_kallsyms_open(const struct usp_image *image, const struct uspi_image_sources *places,
+                       struct uspi_tables **tables);
+
 struct uspi_index_file;
 
 /* Opens the symbols of one strategy (enum usp_strategy) in an index file. `moved` is added to an address of the index

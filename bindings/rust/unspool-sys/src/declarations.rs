@@ -803,7 +803,8 @@ structs! {
         pub end_thread: Option<unsafe extern "C" fn(context: *mut c_void, id: u64)>,
         pub context: *mut c_void,
         pub sysroot: *const c_char,
-        pub reserved: [u64; 6],
+        pub build_ids: *const c_char,
+        pub reserved: [u64; 5],
     }
 
     pub struct usp_registers {
@@ -998,6 +999,7 @@ structs! {
         pub recorded_process: i64,
         pub reserved: [u64; 1],
         pub dyld_caches: *const usp_dyld_caches,
+        pub build_ids: *const c_char,
     }
 
     pub struct usp_symbolizer_usage {
