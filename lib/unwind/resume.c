@@ -4,6 +4,7 @@
 
 #include "lib/base/processor.h"
 #include "lib/unwind/frame/return_address.h"
+#include "lib/unwind/readers/decide.h"
 
 /* Maximum numbers of return addresses from which a walk is tried, and of the frames of all these walks. */
 #define TRIALS      256u
@@ -12,6 +13,10 @@
 #define BATCH 16u
 /* Bytes of stack that are searched where registers are not known, and past generated code. */
 #define SEARCHED ((size_t)64 << 10)
+/* Maximum numbers of instructions before the jump of a function that enters a language's code, and of the slots that
+ * this code pushes where it calls C. */
+#define JUMP_MAX   32u
+#define PUSHED_MAX 8u
 
 /* A search for the frame at which a walk goes on. */
 struct search {
@@ -19,6 +24,7 @@ struct search {
     struct uspi_code code;
     struct uspi_copied stack; /* bytes NULL: it is read slot by slot */
     bool past_code;           /* see USPI_RESUMED_PAST_CODE */
+    bool is_generated;        /* the last frame is in memory of no image */
     unsigned trials, steps;
 };
 
@@ -45,6 +51,49 @@ static bool reaches_root(struct search *search, const struct uspi_frame_state *f
         search->steps++;
     }
     return trial.stop == USP_STOP_ROOT;
+}
+
+/* Finds the jump through a pointer with which straight code ends. */
+static bool find_jump(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr *jump) {
+    struct uspi_instruction i;
+    for (unsigned n = 0; n < JUMP_MAX && uspi_code_decode(code, pc, mode, &i); n++) {
+        *jump = pc;
+        if (i.flow != USPI_NEXT) return i.flow == USPI_JUMP_UNKNOWN && i.conditional == 0;
+        pc += i.length;
+        mode = i.mode;
+    }
+    return false;
+}
+
+/* Whether the word at stack slot `at` is the return address of a function that has entered the last frame's code: the
+ * function ends by a jump through a pointer, and its unwind table finds its return address here if its stack pointer
+ * was that of the last frame, or a few slots above it. Then *frame is the function's caller. Run-time systems enter the
+ * code of their language so (GHC's StgRun, Chez Scheme's S_generic_invoke): its functions have another stack, and C's
+ * stack pointer moves only where they call C. */
+static bool entered_code(struct search *search, usp_addr at, uint64_t word, struct uspi_frame_state *frame) {
+    const struct uspi_frame_state *last = &search->walker->frame;
+    struct uspi_walk walk = search->walker->walk;
+    const struct uspi_backend *b = walk.backend;
+    const struct uspi_return_address ra = uspi_judge_return_address(&walk, &search->code, word);
+    const uint32_t mode = (ra.flags & USP_FRAME_THUMB) != 0 ? USPI_MODE_THUMB : 0;
+    struct uspi_frame_state function;
+    struct uspi_step step;
+    usp_addr jump;
+    if (!last->sp_known || ra.credit != USPI_VERIFIED || ra.callee == 0) return false;
+    if (!find_jump(&search->code, ra.callee, mode, &jump)) return false;
+    memset(&function, 0, sizeof function);
+    uspi_registers_init(&function.registers, walk.target.arch);
+    usp_registers_set_pc(&function.registers, jump | (mode != 0));
+    function.exact = function.sp_known = true;
+    for (unsigned n = 0; n <= PUSHED_MAX; n++) {
+        function.low = last->registers.value[b->sp] + n * b->slot;
+        uspi_set(&function.registers, b->sp, function.low);
+        if (function.low > at || !uspi_find_caller(&walk, &function, NULL, USP_READER_TABLES, &step)) continue;
+        *frame = step.caller;
+        frame->method = USP_FRAME_METHOD_SEARCH;
+        if (uspi_pc_of(&walk, frame) == ra.pc && frame->low > at) return true;
+    }
+    return false;
 }
 
 /* Makes the frame that a return address at stack slot `at` leads to. with_record: the slot below it has the frame's
@@ -85,6 +134,8 @@ static bool find_frame(struct search *search, struct uspi_frame_state *frame) {
         } else if (!uspi_read_slot(&search->walker->walk, search->stack.from + at, &word)) {
             return false;
         }
+        if (search->past_code && entered_code(search, search->stack.from + at, word, frame)) return true;
+        if (search->past_code && !search->is_generated) continue;
         if (!make_frame(search, search->stack.from + at, word, true, frame)) continue;
         if (reaches_root(search, frame)) return true;
         uspi_forget(&frame->registers, search->walker->walk.backend->fp);
@@ -120,14 +171,15 @@ static enum uspi_resumed choose_stack(const struct uspi_walker *w, struct uspi_c
     return USPI_NOT_RESUMED;
 }
 
-/* Whether the last frame is in generated code whose frames no reader understands. Its stack is searched as far as it is
- * readable. */
-static bool is_past_code(const struct uspi_walker *w, struct uspi_copied *stack) {
+/* Whether the last frame is in code whose frames no reader understands. Its stack is searched as far as it is readable.
+ */
+static bool is_past_code(const struct uspi_walker *w, struct search *search) {
     if (w->walk.target.os != USP_OS_LINUX || !w->started || !uspi_known(&w->frame.registers, w->walk.backend->pc)) {
         return false;
     }
-    *stack = (struct uspi_copied){NULL, w->frame.low, SEARCHED};
-    return uspi_can_be_generated(&w->walk, uspi_lookup_pc(&w->walk, &w->frame));
+    search->stack = (struct uspi_copied){NULL, w->frame.low, SEARCHED};
+    search->is_generated = uspi_can_be_generated(&w->walk, uspi_lookup_pc(&w->walk, &w->frame));
+    return search->is_generated || w->frame.sp_known;
 }
 
 static bool may_resume(const struct uspi_walker *w) {
@@ -148,7 +200,7 @@ enum uspi_resumed uspi_walker_resume(struct uspi_walker *w) {
     struct uspi_frame_state frame;
     if (!may_resume(w)) return USPI_NOT_RESUMED;
     enum uspi_resumed how = choose_stack(w, &search.stack);
-    if (how == USPI_NOT_RESUMED && is_past_code(w, &search.stack)) how = USPI_RESUMED_PAST_CODE;
+    if (how == USPI_NOT_RESUMED && is_past_code(w, &search)) how = USPI_RESUMED_PAST_CODE;
     if (how == USPI_NOT_RESUMED) return how;
     search.past_code = how == USPI_RESUMED_PAST_CODE;
     uspi_code_init(&search.code, w->walk.backend, uspi_code_memory(&w->walk));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Resumes a walk that cannot go on from its last frame: past stack that was not copied, where the frame's registers are
- * not known, and in generated code that keeps no frame records. It searches the stack for the return address of a frame
- * further out. */
+ * not known, in generated code that keeps no frame records, and in code of a language with a stack of its own. It
+ * searches the stack for the return address of a frame further out. */
 #ifndef USPI_UNWIND_RESUME_H
 #define USPI_UNWIND_RESUME_H
 
@@ -11,14 +11,15 @@
 enum uspi_resumed {
     USPI_NOT_RESUMED,
     USPI_RESUMED_PAST_GAP,      /* stack that was not copied: frames are missing, and their number is not known */
-    USPI_RESUMED_PAST_CODE,     /* the rule of generated code: the same */
+    USPI_RESUMED_PAST_CODE,     /* the rule of generated code, or of a language's code: the same */
     USPI_RESUMED_PAST_REGISTERS /* registers */
 };
 
 /* Resumes a walk whose last step found no caller, once, if shortcuts.parts is set. A return address is believed only if
  * it follows a call and the walk from there reaches the stack's root. Past generated code the call must go through a
- * pointer, and the walk may use unwind tables only; the frame is marked unverified. Async-signal-safe. Needs about 6 KB
- * of stack. */
+ * pointer, and the walk may use unwind tables only; the frame is marked unverified. The caller of a function that has
+ * entered the last frame's code by a jump is believed without that, if the function's table finds it from the last
+ * frame's stack pointer. Async-signal-safe. Needs about 6 KB of stack besides that of a step. */
 enum uspi_resumed uspi_walker_resume(struct uspi_walker *walker);
 
 #endif

@@ -567,8 +567,8 @@ PROGRAMS = [
         files={"a.hs": HASKELL},
         build="ghc -O1 -g a.hs -o a",
         version="ghc --version",
-        note="a local function has no symbol; gdb and eu-stack call it frame_dummy",
-        gap="Haskell callers are on a stack of GHC's own, and its code uses rbp for that",
+        note="a local function has no symbol; gdb and eu-stack call it frame_dummy; Haskell callers are on a stack of GHC's "
+        "own and are left out",
     ),
     Program(
         "sbcl",

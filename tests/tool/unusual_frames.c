@@ -117,10 +117,27 @@ static void generate(void) {
     run_generated((void (*)(void *))(uintptr_t)memory);
 }
 
+/* A run-time system enters code of its language by a jump, and that code calls C, which does not return here. No table
+ * describes that code. It uses rbp for its own stack, and jumps to the return address that it finds there. */
+void enter_language(void (*language)(void (*)(void)), void (*function)(void));
+void language(void (*function)(void));
+__asm__(".text\n.globl enter_language\n.type enter_language,@function\nenter_language:\n.cfi_startproc\n"
+        "pushq %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset rbp,-16\nsubq $0x2000,%rsp\n.cfi_def_cfa_offset 0x2010\n"
+        "movq %rdi,%rax\nmovq %rsi,%rdi\njmpq *%rax\n.cfi_endproc\n"
+        ".size enter_language,.-enter_language\n"
+        ".globl language\n.type language,@function\nlanguage:\nmovl $1,%ebp\ncallq *%rdi\n"
+        "jmpq *(%rbp)\n.size language,.-language\n");
+
+NOINLINE static void run_language(void) {
+    enter_language(language, innermost);
+    one = 2;
+}
+
 int main(int argc, char **argv) {
     stacks = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (argc > 1 && strcmp(argv[1], "context") == 0) run_context();
     if (argc > 1 && strcmp(argv[1], "generated") == 0) generate();
+    if (argc > 1 && strcmp(argv[1], "language") == 0) run_language();
     void *up = argc > 1 && strstr(argv[1], "up") != NULL ? stacks : NULL;
     if (argc > 1 && strstr(argv[1], "thread") != NULL) {
         pthread_t thread;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Checks `unspool stack` of programs whose frames are unusual: a function that does not return lies directly after its
 # call; only .debug_frame describes functions, in the program's file or a separate one; the stack is changed, upward and
-# downward, as call frame information describes, or to one of makecontext; generated code keeps no frame records.
+# downward, as call frame information describes, or to one of makecontext; generated code keeps no frame records; a
+# language has a stack of its own.
 set -euo pipefail
 # shellcheck source=tests/tool/common.sh
 . "$(dirname "$0")/common.sh"
@@ -24,6 +25,14 @@ expect_generated() {
   out_has 'left out'
   out_has ' run_generated .*\[unverified\]'
   out_has ' main '
+  out_has 'ends: the outermost frame was reached'
+}
+
+# expect_language: the stack is complete on both sides of a frame of a language's code.
+expect_language() {
+  expect "$chain innermost language run_language main"
+  out_has 'left out'
+  out_lacks 'unverified'
   out_has 'ends: the outermost frame was reached'
 }
 
@@ -73,6 +82,16 @@ if [[ $(uname -m) == x86_64 ]]; then
     gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
     run 0 stack core
     expect_generated
+  fi
+  stop
+  # The caller of the function that has entered a language's code follows that code: live, and in a core.
+  start ./switches language
+  run 0 stack "$pid"
+  expect_language
+  if part_needs gdb; then
+    gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+    run 0 stack core
+    expect_language
   fi
   stop
   # The first function of a coroutine is the outermost one: live, and in a core.

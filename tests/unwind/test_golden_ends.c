@@ -20,11 +20,13 @@ static const struct processor {
     const char *cie;
     uint8_t call[5]; /* a call */
     unsigned call_size;
+    usp_addr callee; /* what the call before FIRST calls: near ENDS + 0x20 */
+    uint8_t jump[4]; /* a jump through a register */
 } processors[] = {
-    {USP_ARCH_X86_64, "01 78 10  0c 07 10 90 01", {0xe8, 0, 1, 0, 0}, 5},
-    {USP_ARCH_I386, "01 7c 08  0c 04 08 88 01", {0xe8, 0, 1, 0, 0}, 5},
-    {USP_ARCH_ARM64, "04 78 1e  0c 1f 10 9e 01", {0x40, 0, 0, 0x94}, 4},
-    {USP_ARCH_ARMV7, "04 7c 0e  0c 0d 08 8e 01", {0x40, 0, 0, 0xeb}, 4},
+    {USP_ARCH_X86_64, "01 78 10  0c 07 10 90 01", {0xe8, 0, 1, 0, 0}, 5, FIRST + 0x100, {0xff, 0xe0}},
+    {USP_ARCH_I386, "01 7c 08  0c 04 08 88 01", {0xe8, 0, 1, 0, 0}, 5, FIRST + 0x100, {0xff, 0xe0}},
+    {USP_ARCH_ARM64, "04 78 1e  0c 1f 10 9e 01", {0x40, 0, 0, 0x94}, 4, FIRST + 0xfc, {0x60, 0, 0x1f, 0xd6}},
+    {USP_ARCH_ARMV7, "04 7c 0e  0c 0d 08 8e 01", {0x40, 0, 0, 0xeb}, 4, FIRST + 0x104, {0x13, 0xff, 0x2f, 0xe1}},
 };
 
 static struct cfi c;
@@ -251,10 +253,36 @@ START_TEST(not_past_generated_code) {
 }
 END_TEST
 
+/* A function has entered code of a language that has another stack, by a jump, and that code has called C: the walk goes
+ * on at the function's caller. The code may have pushed a few words for the call, not many. */
+START_TEST(past_code_of_a_language) {
+    static const unsigned pushed[] = {0, 1, 20};
+    for (unsigned k = 0; k < ELEMENTS(pushed); k++) {
+        struct fixture *f = begin_stack(_i, BARE);
+        uint64_t words[32] = {0};
+        words[pushed[k]] = 0x12;
+        words[pushed[k] + 1] = FIRST;
+        image_bytes(&f->memory, p->callee, p->jump, sizeof p->jump);
+        image_words(&f->memory, STACK + 2 * slot, slot, words, ELEMENTS(words));
+        if (pushed[k] < 20) {
+            expect_snapshot(f, USP_STOP_ROOT, 3, (const usp_addr[]){INNER, BARE, FIRST});
+            ck_assert_uint_eq(f->frames[2].method, USP_FRAME_METHOD_SEARCH);
+            ck_assert_uint_eq(f->frames[2].flags & USP_FRAME_UNVERIFIED, 0);
+            ck_assert_uint_eq(f->stack.omitted_at, 2);
+            ck_assert_uint_eq(f->stack.flags & USP_STACK_OMITTED_MORE, USP_STACK_OMITTED_MORE);
+        } else {
+            expect_snapshot(f, USP_STOP_FP_MISALIGNED, 2, (const usp_addr[]){INNER, BARE});
+        }
+        builder_free(&c.bytes);
+    }
+}
+END_TEST
+
 int main(void) {
     TCase *ends = tcase_create("ends"), *generated = tcase_create("generated");
     /* x86: only a call that pushes its return address shows where the caller's frame is. */
     add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room, not_past_generated_code);
+    add_loop_tests(generated, 0, ELEMENTS(processors), past_code_of_a_language);
     add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged,
                    damaged_by_a_small_number, first_stack, first_stack_elsewhere);
     return run_suite("ends of stacks", ends, generated);
