@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Implements log_search.h. */
+#define _GNU_SOURCE 1 /* for realpath */
 #include "tools/log_search.h"
 
 #include "lib/base/array.h"
@@ -311,6 +312,21 @@ int log_search_create(const char *const *places, size_t count, const char *cache
     return status;
 }
 
+/* Searches the dSYMs of an archive too, if a place is among its products: X.xcarchive/Products/Applications/App.app. */
+static int look_at_archive(struct log_search *search, const char *place) {
+    static const char ending[] = ".xcarchive/", products[] = "Products", symbols[] = "dSYMs";
+    char *path = realpath(place, NULL), *at = path != NULL ? strstr(path, ending) : NULL;
+    int status = EXIT_ALL_WELL;
+    if (at != NULL) at += sizeof ending - 1;
+    if (at != NULL && strncmp(at, products, sizeof products - 1) == 0) {
+        struct stat folder;
+        memcpy(at, symbols, sizeof symbols);
+        if (stat(path, &folder) == 0) status = look_at_place(search, path);
+    }
+    free(path);
+    return status;
+}
+
 /* Searches all folders. Folders that cannot be read are reported; the others are searched. */
 static void walk(struct log_search *search) {
     int status = EXIT_ALL_WELL;
@@ -319,6 +335,7 @@ static void walk(struct log_search *search) {
     progress_begin(&search->progress, stderr);
     for (size_t i = 0; status != EXIT_FAILED && i < search->place_count; i++) {
         status = look_at_place(search, search->places[i]);
+        if (status != EXIT_FAILED) status = look_at_archive(search, search->places[i]);
     }
     progress_end(&search->progress);
     if (sort(search)) return;

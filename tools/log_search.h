@@ -22,6 +22,7 @@ struct log_file {
 struct log_search;
 
 /* Creates a search, which the caller frees. Places are folders, searched with everything below them, and single files.
+ * Of a place in an archive's Products, the archive's dSYMs are searched too.
  * `cache` (may be NULL) is a folder in which only the known layouts' paths are looked at; it need not exist. Symbolic
  * links to folders are not followed. Complains. Returns an enum exit_status. */
 int log_search_create(const char *const *places, size_t count, const char *cache, struct log_search **search);

@@ -731,11 +731,13 @@ static const struct shown line_reports[] = {
     {"2026-01-02T03:04:05.1234567Z WARNING: ThreadSanitizer: data race (pid=7)\n"
      "2026-01-02T03:04:05.1234567Z   Write of size 1 at 0x0001064012b1 by thread T8:\n"
      "2026-01-02T03:04:05.1234567Z     #0 draw app.cpp:1675 (App:arm64+0x100000100)\n"
+     "2026-01-02T03:04:05.1234567Z     #1 A.f(() -> ()) async -> A <null> (App:arm64+0x100000110)\n"
      "2026-01-02T03:04:05.1234567Z   Location is heap block of size 152 allocated by main thread:\n"
      "2026-01-02T03:04:05.1234567Z     #0 <null> <null> (App:arm64+0x100000110)\n",
      {"Exception Type:      ThreadSanitizer: data race (pid=7)\n\nWrite of size 1 at 0x0001064012b1 by thread T8:\n0  "
       " ",
-      "draw (app.cpp:1675)\n\nLocation is heap block of size 152 allocated by main thread:\n0   "}},
+      "draw (app.cpp:1675)\n1   ",
+      "A.f(() -> ()) async -> A\n\nLocation is heap block of size 152 allocated by main thread:\n0   "}},
     /* Sentry: the name of a thread is in its heading, and a name may have no offset. */
     {"Thread 0 name: main Crashed:\n"
      "0   libsystem_kernel.dylib          0x39fe95fbc         __pthread_kill\n"

@@ -94,6 +94,69 @@ static const struct text apple_texts[] = {
      "3   Missing      0x190000200 Missing + 512\n"
      "4   App          0x100000300 main + 20\n\n" IMAGES,
      5, 0},
+    /* Instabug: flutter/flutter issue 110602, Instabug/Instabug-iOS issue 405. The list does not say where images end. */
+    {"apple",
+     "0    App                                      0x100000100     0x100000000\n"
+     "1    App                                      0x100000200     0x100000000\n"
+     "2    Other                                    0x400000300     0x400000000\n"
+     "3    ???                                      0x400000300     0x0\n"
+     "12   App   0x100000200     0x200000000\n"
+     "\n"
+     "0x100000000     App                                          arm64      " UUID_A " \n"
+     "0x180000000     libz.dylib                                   arm64e     " UUID_B " \n",
+     "0    App                                      0x100000100     id.App:100! + 7\n"
+     "1    App                                      0x100000200     id.App:200 + 7\n"
+     "2    Other                                    0x400000300     0x400000000\n"
+     "3    ???                                      0x400000300     0x0\n"
+     "12   App   0x100000200     0x200000000\n"
+     "\n"
+     "0x100000000     App                                          arm64      " UUID_A " \n"
+     "0x180000000     libz.dylib                                   arm64e     " UUID_B " \n",
+     "0    App                                      0x100000100     0x100000000\n"
+     "1    App                                      0x100000200     0x100000000\n"
+     "2    Other                                    0x400000300     0x400000000\n"
+     "3    ???                                      0x400000300     0x0\n"
+     "12   App   0x100000200     0x200000000\n"
+     "\n"
+     "0x100000000     App                                          arm64      " UUID_A " \n"
+     "0x180000000     libz.dylib                                   arm64e     " UUID_B " \n",
+     3, 0},
+    /* CrashReporter for jailbroken devices: Matchstic/ReProvision issue 105, hippogamesunity/PixelStudioHub issue 99. */
+    {"apple",
+     "Thread 6:\n"
+     "0       libz.dylib                    \t0x180000100 0x180000000 + 0x100\t// mach_msg_trap + 0x8\n"
+     "1       App                           \t0x100000200 0x100000000 + 0x200\t// 0x000001f0 + 0x10\n"
+     "2       App                           \t0x100000300 0x100000000 + 0x300\n"
+     "3       App                           \t0x100000300 App + 0x300\n"
+     "4       App                           \t0x100000300 main + 0x14\n\n" IMAGES,
+     "Thread 6:\n"
+     "0       libz.dylib                    \t0x180000100 0x180000000 + 0x100\t// mach_msg_trap + 0x8\n"
+     "1       App                           \t0x100000200 id.App:200 + 7\n"
+     "2       App                           \t0x100000300 id.App:300 + 7\n"
+     "3       App                           \t0x100000300 id.App:300 + 7\n"
+     "4       App                           \t0x100000300 main + 0x14\n\n" IMAGES,
+     "Thread 6:\n"
+     "0       libz.dylib                    \t0x180000100 0x180000000 + 0x100\t// mach_msg_trap + 0x8\n"
+     "1       App                           \t0x100000200 App:200 + 7\n"
+     "2       App                           \t0x100000300 App:300 + 7\n"
+     "3       App                           \t0x100000300 App:300 + 7\n"
+     "4       App                           \t0x100000300 main + 0x14\n\n" IMAGES,
+     4, 0},
+    /* flutter/flutter issue 60189; Xcode's Organizer, which has no source line; an image whose name was removed. */
+    {"apple",
+     "Thread 0:\n"
+     "0   libz.dylib                    \t0x0000000180000100 __pthread_kill :8 (in libz.dylib)\n"
+     "1   libz.dylib                    \t0x0000000180000200 0x180000000 + 512 (:-1)\n"
+     "2                                 \t0x0000000100000300 0x100000000 + 768\n\n" IMAGES,
+     "Thread 0:\n"
+     "0   libz.dylib                    \t0x0000000180000100 __pthread_kill :8 (in libz.dylib)\n"
+     "1   libz.dylib                    \t0x0000000180000200 id.libz.dylib:200 + 7\n"
+     "2                                 \t0x0000000100000300 id.App:300 + 7\n\n" IMAGES,
+     "Thread 0:\n"
+     "0   libz.dylib                    \t0x0000000180000100 __pthread_kill :8 (in libz.dylib)\n"
+     "1   libz.dylib                    \t0x0000000180000200 libz.dylib:200 + 7\n"
+     "2                                 \t0x0000000100000300 0x100000000 + 768\n\n" IMAGES,
+     3, 0},
     /* Apple, "Adding identifiable symbol names to a crash report": addresses in parentheses. */
     {"apple-address-list",
      "Last Exception Backtrace:\n"
@@ -366,6 +429,8 @@ static const struct text apple_texts[] = {
      "\t0x180000400 - /usr/lib/libz.dylib :\n"
      "\t0x100000500 - App : (null)\n"
      "\t0x180000600 - .../bin/libcoreclr.dylib : monoeg_g_log\n"
+     "0x100000600 - /App store/App.app/App : \n"
+     "0x100000700 - App : (null)\n"
      "\t0x300000000 - Unknown\n" IMAGES,
      "\tNative stacktrace:\n"
      "\t0x100000100 - /Applications/App.app/App : id.App:100 + 7\n"
@@ -374,6 +439,8 @@ static const struct text apple_texts[] = {
      "\t0x180000400 - /usr/lib/libz.dylib : id.libz.dylib:400 + 7\n"
      "\t0x100000500 - App : id.App:500 + 7\n"
      "\t0x180000600 - .../bin/libcoreclr.dylib : monoeg_g_log\n"
+     "0x100000600 - /App store/App.app/App : id.App:600 + 7 \n"
+     "0x100000700 - App : (null)\n"
      "\t0x300000000 - Unknown\n" IMAGES,
      "\tNative stacktrace:\n"
      "\t0x100000100 - /Applications/App.app/App : (null)\n"
@@ -382,8 +449,10 @@ static const struct text apple_texts[] = {
      "\t0x180000400 - /usr/lib/libz.dylib :\n"
      "\t0x100000500 - App : (null)\n"
      "\t0x180000600 - .../bin/libcoreclr.dylib : monoeg_g_log\n"
+     "0x100000600 - /App store/App.app/App : \n"
+     "0x100000700 - App : (null)\n"
      "\t0x300000000 - Unknown\n" IMAGES,
-     7, 0},
+     8, 0},
     /* Logs of GitHub and Azure: a time before each line. */
     {"mono",
      "2026-01-02T03:04:05.6727037Z \tNative stacktrace:\n"

@@ -63,6 +63,20 @@ for bundle in App.app Mac.app; do
   run 0 symbolize -o "$archive" --json "$address"
   out_has '"build_id": "7{40}"'
 done
+# The application in an archive: the archive has its dSYM, and symbols of no other.
+archive=$work/Symbols.xcarchive
+program=$archive/Products/Applications/App.app/App
+build "$program" 7
+mkdir -p "$archive/dSYMs/App.app.dSYM/Contents/Resources/DWARF"
+cp "$program" "$archive/dSYMs/App.app.dSYM/Contents/Resources/DWARF/App"
+strip "$program"
+for place in "$archive/Products/Applications/App.app" "$archive/Products/Applications/App.app/" "$archive/Products"; do
+  [[ $place == *Products ]] || run 0 symbolize -o "$place" --json "$address"
+  [[ $place == *Products ]] || out_has '"symbol": "descend"'
+  echo "#00 pc $address  /App (BuildId: $(printf '7%.0s' {1..40}))" >"$work/archived"
+  run 0 symbolize --log "$work/archived" --search "$place"
+  out_has '\(descend\+0\)'
+done
 run 3 symbolize -o "$work/App.app" --uuid 1234 "$address"
 err_has 'nothing in it has this UUID'
 

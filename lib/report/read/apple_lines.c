@@ -3,10 +3,14 @@
  * Also reads the sections of a .crash report.
  *
  *   INDEX IMAGE ADDRESS …     INDEX may be missing. … is IMAGE + OFFSET, LOAD + OFFSET, UUID + OFFSET, HEADER + OFFSET
- *                             or <redacted> + OFFSET; an answer replaces all of it
+ *                             or <redacted> + OFFSET; an answer replaces all of it. OFFSET may be hexadecimal
+ *   INDEX IMAGE ADDRESS LOAD  Instabug
  *   FIRST - LAST IDENT ARCH <UUID> PATH
+ *   FIRST IDENT ARCH UUID     Instabug
  *
- * Sources: Libc gen/backtrace.c; Apple, "Examining the fields in a crash report"; BSBacktraceLogger.m. */
+ * Sources: Libc gen/backtrace.c; Apple, "Examining the fields in a crash report"; BSBacktraceLogger.m. Instabug:
+ * flutter/flutter issue 110602, Instabug/Instabug-iOS issue 405. CrashReporter for jailbroken devices:
+ * Matchstic/ReProvision issue 105, hippogamesunity/PixelStudioHub issue 99. */
 #include "lib/base/clear.h"
 #include "lib/report/read/apple.h"
 #include "lib/report/read/line.h"
@@ -42,8 +46,8 @@ static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
     }
     if (uspi_span_begins(text, USPI_SPAN("at "))) text = uspi_span_trim_left(uspi_span_after(text, 3));
     bool is_long = uspi_length_of_long_index(text) > 0;
-    if (uspi_scan_decimal(text, &at, &frame->index) && at < text.length &&
-        (is_long || text.bytes[at] == ' ' || text.bytes[at] == '\t')) {
+    if (uspi_scan_decimal(text, &at, &frame->index) &&
+        (is_long || at == text.length || text.bytes[at] == ' ' || text.bytes[at] == '\t')) {
         frame->flags |= USPI_FRAME_INDEX;
         text = uspi_span_trim_left(uspi_span_after(text, at));
     }
@@ -51,11 +55,28 @@ static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
     frame->image = is_none ? (struct uspi_span)USPI_SPAN_INIT("") : text;
 }
 
+/* Reads a name in a comment after the load address, as CrashReporter for jailbroken devices writes it: "0x104e5c000 +
+ * 0x4004\t// main + 0xc". Functions without a name have a number. An answer replaces both. */
+static void take_comment(struct uspi_span text, size_t at, struct uspi_frame *frame) {
+    struct uspi_frame named = {.flags = 0};
+    size_t digits = 0;
+    uint64_t offset, number;
+    uspi_skip_blanks(text, &at);
+    if (!uspi_skip(text, &at, USPI_SPAN("// ")) || !uspi_take_symbol_hex(uspi_span_after(text, at), &named, &offset))
+        return;
+    frame->replaced.length = at + named.replaced.length;
+    if (uspi_scan_hex(named.name, &digits, &number) && digits == named.name.length) return;
+    frame->name = named.name;
+    frame->name_offset = offset;
+    frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
+}
+
 /* KSCrash can write the name that the device knew after the load address: "0x104e5c000 + 16388 (main + 12)". An answer
  * replaces both. */
 static void take_second_name(struct uspi_span rest, struct uspi_frame *frame) {
     const struct uspi_span text = uspi_span_trim_right(rest);
     size_t at = frame->replaced.length;
+    take_comment(text, at, frame);
     if (!uspi_skip(text, &at, USPI_SPAN(" (")) || text.bytes[text.length - 1] != ')') return;
     const size_t plus = uspi_span_find(text, at, USPI_SPAN(" + "));
     size_t digits = plus + 3;
@@ -78,7 +99,12 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     size_t at = 0;
     struct uspi_span before = uspi_span_trim_right(ahead(line, at_address));
     const struct uspi_span rest = uspi_span_trim_left(uspi_span_after(line, after_address));
-    if (!uspi_take_symbol(rest, frame, &offset)) return false;
+    const bool is_hex = !uspi_take_symbol(rest, frame, &offset);
+    if (is_hex && !uspi_take_symbol_hex(rest, frame, &offset)) return false;
+    /* Xcode's Organizer writes this instead of a source line that is not known. */
+    at = frame->replaced.length;
+    if (uspi_skip(rest, &at, USPI_SPAN(" (:-1)"))) frame->replaced.length = at;
+    at = 0;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
     if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_span_is(frame->name, USPI_SPAN("<unknown>")) ||
@@ -93,6 +119,8 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     } else {
         take_columns(before, frame);
         bool is_load = uspi_scan_hex(frame->name, &at, &load) && at == frame->name.length;
+        /* "name + 0x7" is not Apple's. */
+        if (is_hex && !is_load) return false;
         if (is_load && load + offset != frame->address) {
             /* "0x0 + 0": neither the image nor the offset was known. */
             return load == 0 && offset == 0;
@@ -179,6 +207,20 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
  * (getsentry/sentry, applecrashreport.py). */
 #define SENTRY_ADDRESS_WIDTH 20
 
+/* Reads " :OFFSET (in IMAGE)" after a name (flutter/flutter issue 60189). */
+static bool take_offset_in_image(struct uspi_frame *frame) {
+    const size_t in = uspi_span_find_last(frame->name, USPI_SPAN(" (in ")),
+                 colon = uspi_span_find_last(ahead(frame->name, in), USPI_SPAN(" :"));
+    size_t at = colon + 2;
+    if (in == frame->name.length || colon >= in || !uspi_scan_decimal(frame->name, &at, &frame->name_offset) ||
+        at != in)
+        return false;
+    frame->replaced = frame->name;
+    frame->name.length = colon;
+    frame->flags |= USPI_FRAME_NAME_OFFSET;
+    return true;
+}
+
 /* Finds frames with a name and no offset: "INDEX IMAGE ADDRESS NAME (FILE:LINE)" and "… NAME [inlined]"; Sentry's also
  * without a source line, and as "[inlined] NAME". */
 static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *frame) {
@@ -201,8 +243,38 @@ static bool find_named(struct uspi_span line, size_t from, struct uspi_frame *fr
         frame->flags &= ~(unsigned)USPI_FRAME_NAMED;
         frame->replaced = frame->name;
     }
-    const bool is_told = is_sentry || frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0;
+    const bool is_told =
+        is_sentry || frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0 || take_offset_in_image(frame);
     return is_told && (frame->flags & USPI_FRAME_INDEX) != 0 && frame->name.length > 0;
+}
+
+/* Reads Instabug's frames without a name: the load address follows the frame's. */
+static bool find_loaded(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    const struct uspi_span text = uspi_span_trim_right(line);
+    const size_t blank = uspi_span_find_last(text, USPI_SPAN(" "));
+    size_t at = 0, end = 0;
+    uint64_t load;
+    if (from > 0 || blank == text.length) return false;
+    const struct uspi_span word = uspi_span_after(text, blank + 1), rest = uspi_span_trim_right(ahead(text, blank));
+    const size_t begin = uspi_span_find_last(rest, USPI_SPAN(" ")) + 1;
+    if (!uspi_scan_hex(word, &at, &load) || at != word.length || begin > rest.length) return false;
+    const struct uspi_span address = uspi_span_after(rest, begin);
+    if (!uspi_scan_hex(address, &end, &frame->address) || end != address.length || frame->address < load) return false;
+    const struct uspi_span columns = uspi_span_trim_right(ahead(rest, begin));
+    take_columns(columns, frame);
+    frame->flags |= USPI_FRAME_ADDRESS;
+    frame->name = frame->replaced = word;
+    if ((frame->flags & USPI_FRAME_INDEX) == 0) return false;
+    if (frame->image.length == 0) return uspi_span_ends(columns, USPI_SPAN("???"));
+    frame->flags |= USPI_FRAME_OFFSET | USPI_FRAME_GUESS;
+    frame->offset = frame->address - load;
+    return true;
+}
+
+static bool find_other(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    if (find_named(line, from, frame)) return true;
+    uspi_clear(frame, sizeof *frame);
+    return find_loaded(line, from, frame);
 }
 
 /* Finds a frame of which only the address is known: Apple's newer reports write "???", ours "[unknown]". */
@@ -277,6 +349,23 @@ bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     image->ident = uspi_span_trim_right(ahead(middle, version));
     if (uspi_span_is(image->ident, USPI_SPAN("???"))) image->ident = (struct uspi_span)USPI_SPAN_INIT("");
     return true;
+}
+
+/* Reads Instabug's images. The list does not state where they end. */
+static bool find_loaded_image(struct uspi_span line, struct uspi_read_image *image) {
+    struct uspi_span text = uspi_span_trim_right(line);
+    size_t at = 0;
+    const size_t id = uspi_span_find_last(text, USPI_SPAN(" "));
+    if (id == text.length || !uspi_scan_hex(text, &at, &image->first) || !uspi_is_blank(text.bytes[at])) return false;
+    if (text.length - id != 37) return false;
+    image->id_size = uspi_scan_id(uspi_span_after(text, id + 1), image->id, sizeof image->id);
+    text = uspi_span_trim_right(ahead(text, id));
+    const size_t arch = uspi_span_find_last(text, USPI_SPAN(" "));
+    if (image->id_size == 0 || arch == text.length || arch < at) return false;
+    image->arch = uspi_scan_arch(uspi_span_after(text, arch + 1), &image->variant);
+    image->ident = image->path = uspi_span_trim(uspi_span_part(text, at, arch));
+    uspi_set_range(image, image->first, USPI_IMAGE_SIZE_MAX);
+    return image->arch != USP_ARCH_NONE && image->path.length > 0;
 }
 
 /* ---- headings ---- */
@@ -393,7 +482,10 @@ const struct uspi_line_shape uspi_apple_named_lines = {
     .name = "apple",
     .frame_bytes = USPI_HAS_X,
     .frame_begins = USPI_BEGINS_DIGIT,
-    .frame = find_named,
+    .image_bytes = USPI_HAS_X,
+    .image_begins = USPI_BEGINS_0X,
+    .frame = find_other,
+    .image = find_loaded_image,
 };
 
 const struct uspi_line_shape uspi_apple_unknown_lines = {

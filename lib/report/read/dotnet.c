@@ -68,10 +68,12 @@ static bool find_mono(struct uspi_span line, size_t from, struct uspi_frame *fra
     const struct uspi_span text = uspi_span_trim_right(line);
     size_t at = 0;
     uspi_skip_blanks(text, &at);
-    if (from > 0 || at == 0 || !uspi_scan_hex(text, &at, &frame->address) || !uspi_skip(text, &at, USPI_SPAN(" - ")))
-        return false;
+    const bool is_indented = at > 0;
+    if (from > 0 || !uspi_scan_hex(text, &at, &frame->address) || !uspi_skip(text, &at, USPI_SPAN(" - "))) return false;
     frame->flags |= USPI_FRAME_ADDRESS | USPI_FRAME_RETURN;
     frame->name = uspi_span_after(text, at);
+    /* A text that was copied may have lost the blank at the beginning. */
+    if (!is_indented && !uspi_span_begins(frame->name, USPI_SPAN("/"))) return false;
     if (uspi_span_is(frame->name, USPI_SPAN("Unknown"))) {
         frame->replaced = frame->name;
         return true;

@@ -119,16 +119,26 @@ bool uspi_take_hash_index(struct uspi_span line, size_t *at, struct uspi_frame *
     return true;
 }
 
-bool uspi_take_symbol(struct uspi_span rest, struct uspi_frame *frame, uint64_t *offset) {
+/* Reads NAME + OFFSET; `scan` reads the offset. */
+static bool take_symbol(struct uspi_span rest, bool (*scan)(struct uspi_span, size_t *, uint64_t *),
+                        struct uspi_frame *frame, uint64_t *offset) {
     for (size_t plus = 0; (plus = uspi_span_find(rest, plus, USPI_SPAN(" + "))) < rest.length; plus++) {
         size_t at = plus + 3;
-        if (uspi_scan_decimal(rest, &at, offset) && uspi_ends_word(rest, at)) {
+        if (scan(rest, &at, offset) && uspi_ends_word(rest, at)) {
             frame->name = uspi_span_part(rest, 0, plus);
             frame->replaced = uspi_span_part(rest, 0, at);
             return frame->name.length > 0;
         }
     }
     return false;
+}
+
+bool uspi_take_symbol(struct uspi_span rest, struct uspi_frame *frame, uint64_t *offset) {
+    return take_symbol(rest, uspi_scan_decimal, frame, offset);
+}
+
+bool uspi_take_symbol_hex(struct uspi_span rest, struct uspi_frame *frame, uint64_t *offset) {
+    return take_symbol(rest, uspi_scan_hex, frame, offset);
 }
 
 void uspi_take_name_offset(struct uspi_span line, struct uspi_frame *frame) {

@@ -33,8 +33,10 @@ void uspi_take_index_before(struct uspi_span text, struct uspi_frame *frame);
 /* Reads "#", digits and a blank at *at, the frame number of debuggers. *at then moves past the blanks. */
 bool uspi_take_hash_index(struct uspi_span line, size_t *at, struct uspi_frame *frame);
 
-/* Reads NAME + OFFSET at the beginning of `rest`: sets frame->name and frame->replaced. */
+/* Read NAME + OFFSET at the beginning of `rest`, with the offset as 28 or as 0x1c: set frame->name and
+ * frame->replaced. */
 bool uspi_take_symbol(struct uspi_span rest, struct uspi_frame *frame, uint64_t *offset);
+bool uspi_take_symbol_hex(struct uspi_span rest, struct uspi_frame *frame, uint64_t *offset);
 
 /* Does what uspi_take_source does, and reads "+0x1c" or "+28" at the end of the name as its offset. */
 void uspi_take_name_offset(struct uspi_span line, struct uspi_frame *frame);

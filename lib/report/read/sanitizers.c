@@ -49,9 +49,11 @@ static bool find_module(struct uspi_span line, size_t from, size_t *open, struct
     return false;
 }
 
-/* Reads "NAME FILE:LINE:COLUMN"; the file may be missing. Names and absolute paths may contain blanks; an absolute path
+/* Reads "NAME FILE:LINE:COLUMN"; the file may be missing or, in ThreadSanitizer's reports, <null>. Names and absolute paths may contain blanks; an absolute path
  * begins at the first " /". Other paths contain no blanks. */
 static void take_name(struct uspi_span text, struct uspi_frame *frame) {
+    static const struct uspi_span null = USPI_SPAN_INIT(" <null>");
+    if (uspi_span_ends(text, null)) text.length -= null.length;
     size_t file = uspi_span_find(text, 0, USPI_SPAN(" /"));
     if (file == text.length) file = uspi_span_find_last(text, USPI_SPAN(" "));
     frame->flags |= USPI_FRAME_NAMED;

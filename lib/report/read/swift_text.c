@@ -51,6 +51,8 @@ static bool find_frame(struct uspi_span line, size_t from, struct uspi_frame *fr
     if (is_inlined) frame->flags |= USPI_FRAME_INLINED;
     const bool has_offset = uspi_take_symbol(frame->name, frame, &frame->name_offset);
     if (has_offset) frame->flags |= USPI_FRAME_NAME_OFFSET;
+    /* "LOAD + OFFSET": a line of Apple's whose image's name was removed. */
+    if (has_offset && uspi_is_placeholder(frame->name)) return false;
     uspi_take_source(line, frame);
     return has_offset || frame->file.length > 0 || (frame->flags & USPI_FRAME_INLINED) != 0;
 }
