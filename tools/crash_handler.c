@@ -135,18 +135,20 @@ static int publish(const struct crash_handling *handling, const struct crash_rep
     return EXIT_ALL_WELL;
 }
 
-/* The starter may have ignored or blocked signals: then the alarm has no effect, or no child can be waited for. */
-static void let_signals_in(void) {
+/* The starter may have ignored or blocked signals: then the alarm has no effect, or no child can be waited for. A child
+ * that closes its pipe early must not end this process. */
+static void set_signals(void) {
     sigset_t none;
     sigemptyset(&none);
     (void)signal(SIGALRM, SIG_DFL);
     (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int handle(struct crash_handling *handling) {
     struct crash_report report;
-    let_signals_in();
+    set_signals();
     /* Ends this process in any case. The kernel then goes on without it. */
     alarm((unsigned)handling->timeout + 5);
     handling->folder = open_directory(handling->directory);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parent's part of reading a core: starts the child, takes its report, and ends it at the time limit. */
+/* The parent's part of reading a core: starts the child, passes the core on to it, takes its report, and ends it at the
+ * time limit. */
 #ifdef __linux__
 #define _GNU_SOURCE 1
 
@@ -47,20 +48,41 @@ static void limit_child(const struct crash_handling *handling) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-static pid_t start_child(const struct crash_handling *handling, int report[2]) {
-    const pid_t parent = getpid();
-    if (pipe2(report, O_CLOEXEC) != 0) return -1;
-    const pid_t child = fork();
-    if (child != 0) {
-        close(report[1]);
-        if (child < 0) close(report[0]);
-        return child;
-    }
-    limit_child(handling);
-    if (getppid() != parent) _exit(EXIT_FAILED);
+/* The child's ends of its pipes replace the kernel's pipe. The kernel waits until all have closed that, also a child that
+ * a hostile file system holds for ever. */
+static void run_child(const struct crash_handling *handling, const int report[2], const int core[2]) {
     close(report[0]);
+    close(core[1]);
     close(handling->folder);
+    if (dup2(core[0], STDIN_FILENO) < 0) _exit(EXIT_FAILED);
+    if (core[0] != STDIN_FILENO) close(core[0]);
     _exit(crash_core_write(handling, report[1]));
+}
+
+static pid_t start_child(const struct crash_handling *handling, int *report_end, int *core_end) {
+    const pid_t parent = getpid();
+    int report[2], core[2];
+    if (pipe2(report, O_CLOEXEC) != 0) return -1;
+    if (pipe2(core, O_CLOEXEC) != 0) {
+        close(report[0]);
+        close(report[1]);
+        return -1;
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        limit_child(handling);
+        if (getppid() != parent) _exit(EXIT_FAILED);
+        run_child(handling, report, core);
+    }
+    close(report[1]);
+    close(core[0]);
+    *report_end = report[0];
+    *core_end = core[1];
+    if (child < 0) {
+        close(report[0]);
+        close(core[1]);
+    }
+    return child;
 }
 
 /* Waits for the child's end. Returns false if it has not ended at the deadline. */
@@ -71,6 +93,43 @@ static bool await_child(pid_t child, int64_t deadline, int *status) {
         (void)nanosleep(&pause, NULL);
     }
     return true;
+}
+
+/* ---- its core ---- */
+
+/* What the parent has read of the core, and the child has not got yet. */
+struct passing {
+    int to; /* the child's pipe; -1: no more is passed on */
+    size_t at, end;
+    uint8_t bytes[65536];
+};
+
+static void end_passing(struct passing *core) {
+    if (core->to >= 0) close(core->to);
+    core->to = -1;
+}
+
+/* What to wait for: more of the core, or room in the child's pipe. */
+static struct pollfd next_of(const struct passing *core) {
+    const bool is_empty = core->at == core->end;
+    return (struct pollfd){.fd = core->to >= 0 && is_empty ? STDIN_FILENO : core->to,
+                           .events = is_empty ? POLLIN : POLLOUT};
+}
+
+/* Reads or writes once. A child that needs no more has closed its pipe. */
+static void pass_on(struct passing *core) {
+    const bool reads = core->at == core->end;
+    const ssize_t n = reads ? read(STDIN_FILENO, core->bytes, sizeof core->bytes)
+                            : write(core->to, core->bytes + core->at, core->end - core->at);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n <= 0) {
+        end_passing(core);
+    } else if (reads) {
+        core->at = 0;
+        core->end = (size_t)n;
+    } else {
+        core->at += (size_t)n;
+    }
 }
 
 /* ---- its report ---- */
@@ -85,15 +144,17 @@ static bool grow(struct crash_report *report, size_t *capacity) {
     return true;
 }
 
-/* Takes what the child writes, until it closes the pipe. Returns false at the time limit, or beyond the largest size. */
-static bool take_report(int from, int64_t deadline, struct crash_report *report) {
+/* Passes the core on, and takes what the child writes, until it closes the pipe. Returns false at the time limit, or
+ * beyond the largest size. */
+static bool take_report(int from, struct passing *core, int64_t deadline, struct crash_report *report) {
     size_t capacity = 0;
-    struct pollfd wait = {.fd = from, .events = POLLIN};
     for (;;) {
+        struct pollfd wait[2] = {{.fd = from, .events = POLLIN}, next_of(core)};
         const int64_t left = deadline - milliseconds();
         if (left <= 0 || !grow(report, &capacity)) return false;
-        const int ready = poll(&wait, 1, left < 1000 ? (int)left : 1000);
-        if (ready <= 0) continue;
+        if (poll(wait, 2, left < 1000 ? (int)left : 1000) <= 0) continue;
+        if (wait[1].revents != 0) pass_on(core);
+        if (wait[0].revents == 0) continue;
         const ssize_t got = read(from, report->bytes + report->size, capacity - report->size);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return got == 0;
@@ -122,9 +183,12 @@ static void make_least_report(const struct crash_handling *handling, struct cras
 
 /* Takes the child's report, and ends the child. One that has closed the pipe may still be held in a close of a hostile
  * file system. Returns whether it has ended by itself, and well. */
-static bool take_child(pid_t child, int from, int64_t deadline, struct crash_report *report) {
+static bool take_child(pid_t child, int from, int to, int64_t deadline, struct crash_report *report) {
+    struct passing core = {.to = to};
     int status = -1;
-    const bool is_late = !take_report(from, deadline, report);
+    (void)fcntl(to, F_SETFL, O_NONBLOCK);
+    const bool is_late = !take_report(from, &core, deadline, report);
+    end_passing(&core);
     close(from);
     const bool has_ended = !is_late && await_child(child, deadline, &status);
     if (has_ended) return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_ALL_WELL;
@@ -136,16 +200,17 @@ static bool take_child(pid_t child, int from, int64_t deadline, struct crash_rep
 
 bool crash_report_read(const struct crash_handling *handling, struct crash_report *report) {
     const int64_t deadline = milliseconds() + (int64_t)handling->timeout * 1000;
-    int from[2];
+    int from = -1, to = -1;
     *report = (struct crash_report){.size = 0};
-    const pid_t child = start_child(handling, from);
-    close(STDIN_FILENO);
+    const pid_t child = start_child(handling, &from, &to);
     bool is_whole = false;
     if (child > 0) {
-        is_whole = take_child(child, from[0], deadline, report) && report->size > 0;
+        is_whole = take_child(child, from, to, deadline, report) && report->size > 0;
     } else {
         complain("crash-handler: no child: the report has no stacks");
     }
+    /* While the kernel's pipe is open, the process stays. */
+    close(STDIN_FILENO);
     if (report->size == 0) make_least_report(handling, report);
     return is_whole;
 }

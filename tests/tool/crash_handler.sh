@@ -293,6 +293,8 @@ if [[ $(id -u) -eq 0 ]]; then
     'CapEff:\t0000000000000000' 'NoNewPrivs:\t1'; do
     [[ $status == *$'\n'"$(printf '%b' "$line")"* ]] || fail "the child's status lacks $line: $status"
   done
+  # If it never ends, nothing keeps the kernel's pipe open, for whose end the kernel waits.
+  ! find "/proc/${child%% *}/fd" -lname "$PWD/fifo" | grep . >&2 || fail "the child has the kernel's pipe"
   # It does not keep the folder, which it could read by that.
   ! find "/proc/${child%% *}/fd" -lname "$folder" | grep . >&2 || fail "the child has the folder of the reports"
   # Other processes of "nobody" cannot trace it. The dumpable flag is set after the user.
