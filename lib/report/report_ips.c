@@ -21,15 +21,24 @@ static void put_text(struct uspi_json *json, const char *key, struct uspi_text *
     if (uspi_text_end(text) > 0) uspi_json_string(json, key, bytes);
 }
 
-static void put_id(struct uspi_json *json, const char *key, const struct usp_image *image) {
+/* Puts the beginning of the id as a UUID: readers refuse the whole report if it is anything else. */
+static void put_uuid(struct uspi_json *json, const char *key, const struct usp_image *image) {
+    char bytes[40];
+    struct uspi_text text = uspi_text_in(bytes, sizeof bytes);
+    uint8_t id[USPI_UUID_BYTES] = {0};
+    const size_t size = image->build_id_size < sizeof id ? image->build_id_size : sizeof id;
+    memcpy(id, image->build_id, size);
+    uspi_put_uuid(&text, id);
+    put_text(json, key, &text, bytes);
+}
+
+/* Puts an id that is not a UUID. */
+static void put_build_id(struct uspi_json *json, const struct usp_image *image) {
     char bytes[2 * sizeof image->build_id + 8];
     struct uspi_text text = uspi_text_in(bytes, sizeof bytes);
-    if (image->build_id_size > 0) {
-        uspi_put_build_id(&text, image->build_id, image->build_id_size);
-    } else {
-        uspi_put_string(&text, NO_UUID);
-    }
-    put_text(json, key, &text, bytes);
+    if (image->build_id_size == 0 || image->build_id_size == USPI_UUID_BYTES) return;
+    uspi_put_build_id(&text, image->build_id, image->build_id_size);
+    put_text(json, "build_id", &text, bytes);
 }
 
 static void put_date(struct uspi_json *json, const char *key, uint64_t ns) {
@@ -57,7 +66,7 @@ static void put_header(struct uspi_report *report) {
     put_date(&json, "timestamp", info->time);
     for (size_t i = 0; i < usp_images_count(report->images); i++) {
         const struct usp_image *image = usp_images_get(report->images, i);
-        if ((image->flags & USP_IMAGE_MAIN) != 0) put_id(&json, "slice_uuid", image);
+        if ((image->flags & USP_IMAGE_MAIN) != 0) put_uuid(&json, "slice_uuid", image);
     }
     uspi_json_string(&json, "bug_type", BUG_TYPE);
     uspi_json_string(&json, "os_version", uspi_report_system(report));
@@ -253,7 +262,8 @@ static void put_image(struct ips *ips, const struct usp_image *image) {
     uspi_json_string(json, "arch", usp_variant_string(arch, image->variant));
     uspi_json_number(json, "base", image->load_address);
     uspi_json_number(json, "size", image->end > image->load_address ? image->end - image->load_address : 0);
-    put_id(json, "uuid", image);
+    put_uuid(json, "uuid", image);
+    put_build_id(json, image);
     uspi_json_string(json, "path", image->path);
     uspi_json_string(json, "name", uspi_image_name(image->path, SIZE_MAX).bytes);
     uspi_json_end_object(json);

@@ -7,6 +7,7 @@ With --peer, the package pycrashreport reads them as well.
 import json
 import re
 import sys
+import uuid
 
 KNOWN_BY_OTHER_NAMES = {'x29': 'fp', 'x30': 'lr'}
 
@@ -62,8 +63,11 @@ def check_ips(stacks, text):
     same('faulting thread', body['faultingThread'], 0)
     images = body['usedImages']
     for image, known in zip(images, stacks['images']):
-        same('image', (image['path'], image['base'], image['uuid'].replace('-', '').lower()),
-             (known['path'], int(known['load_address'], 16), known.get('build_id', known.get('uuid'))))
+        id = known.get('build_id', known.get('uuid', '')).replace('-', '').lower()
+        same('image', (image['path'], image['base']), (known['path'], int(known['load_address'], 16)))
+        # Readers want a UUID (LLDB's crashlog.py), and symbolication the whole id.
+        same('UUID', uuid.UUID(image['uuid']).hex, id[:32].ljust(32, '0'))
+        same('build id', image.get('build_id', uuid.UUID(image['uuid']).hex), id)
     for i, (thread, known) in enumerate(zip(body['threads'], stacks['threads'])):
         same('thread', (thread['id'], thread.get('name', ''), thread.get('triggered', False)),
              (known['id'], known['name'], i == 0))

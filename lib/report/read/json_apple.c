@@ -41,7 +41,9 @@ static void take_shared_cache(const struct uspi_json_document *document, struct 
 }
 
 static bool find_ips_image(const struct uspi_json_object *object, struct uspi_read_image *image) {
-    struct uspi_span id = uspi_member_text(object, USPI_SPAN("uuid"));
+    /* Our own reports have ids that are longer than a UUID, too. */
+    const struct uspi_span whole = uspi_member_text(object, USPI_SPAN("build_id"));
+    const struct uspi_span id = whole.length > 0 ? whole : uspi_member_text(object, USPI_SPAN("uuid"));
     image->path = uspi_member_text(object, USPI_SPAN("path"));
     image->ident = uspi_member_text(object, USPI_SPAN("name"));
     image->arch = uspi_scan_arch(uspi_member_text(object, USPI_SPAN("arch")), &image->variant);
