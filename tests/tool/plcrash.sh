@@ -23,7 +23,7 @@ Exception Type:      EXC_BAD_ACCESS (SIGSEGV)
 Exception Codes:     SEGV_ACCERR at 0x8
 
 Application Specific Information:
-*** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 5 beyond bounds'
+  *** Terminating app due to uncaught exception 'NSRangeException', reason: 'index 5 beyond bounds'
 
 Last Exception Backtrace:
 0   App                           	0x0000000100000300 0x100000000 + 768

@@ -66,7 +66,9 @@ void uspi_translate_header(struct uspi_text *out, const struct uspi_model_part *
     if (information.length == 0) return;
     uspi_put_string(out, uspi_field_label(USPI_FIELD_INFORMATION));
     uspi_put_string(out, "\n");
-    uspi_translate_value(out, information, "\n");
+    /* A text may read like a heading of the report, which begins its line. */
+    uspi_put_string(out, "  ");
+    uspi_translate_value(out, information, "\n  ");
     uspi_put_string(out, "\n\n");
 }
 
