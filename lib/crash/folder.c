@@ -241,14 +241,18 @@ static void settle_run(const char *directory, struct uspi_crash_run_file *run, s
     }
 }
 
-/* Whether another process has a file of the run locked. first: the run's first entry. A file of this process's run must
- * not be asked about: that ends the lock. */
-static bool is_locked(const char *directory, const char *run, struct listing *l, size_t first) {
+/* Whether another process has the file locked. A file of this process's run must not be asked about: that ends the
+ * lock. */
+static bool is_locked(const char *directory, const struct entry *entry) {
     char path[USPI_CRASH_PATH + USPI_CRASH_NAME];
+    return entry->kind == KIND_OPEN && join(path, directory, entry->name, ".open") && uspi_os_run_has_lock(path);
+}
+
+/* Whether another process has a file of the run locked. first: the run's first entry. */
+static bool has_locked(const char *directory, const char *run, struct listing *l, size_t first) {
     const struct entry *entry;
     while ((entry = next_of_run(l, run, &first)) != NULL) {
-        if (entry->kind != KIND_OPEN) continue;
-        if (join(path, directory, entry->name, ".open") && uspi_os_run_has_lock(path)) return true;
+        if (is_locked(directory, entry)) return true;
     }
     return false;
 }
@@ -260,23 +264,21 @@ static bool is_alive(const char *directory, const struct uspi_crash_run_file *ru
     if (strcmp(run->name, own) == 0) return true;
     if (run->has_ended || run->has_report) return false;
     if (run->facts.pid != uspi_os_process_id() && uspi_os_run_lives(&run->facts)) return true;
-    return is_locked(directory, run->name, l, first);
+    return has_locked(directory, run->name, l, first);
 }
 
 /* Settles unfinished reports whose run has no file, or a damaged one. */
 static void settle_rest(const char *directory, const char *own, struct listing *l) {
     struct uspi_crash_run_file run;
     char name[USPI_CRASH_NAME];
-    size_t first = 0;
     for (size_t i = 0; i < l->count; i++) {
         struct entry *entry = &l->entries[i];
         if (entry->kind != KIND_OPEN) continue;
         snprintf(name, sizeof name, "%s", entry->name);
         char *number = strrchr(name, '-');
         if (number != NULL) *number = '\0';
-        while (first < i && strncmp(l->entries[first].name, name, strlen(name)) != 0) first++;
         /* A run that has begun since has its file before the report's. */
-        if (strcmp(name, own) == 0 || read_run(directory, name, &run) || is_locked(directory, name, l, first)) continue;
+        if (strcmp(name, own) == 0 || read_run(directory, name, &run) || is_locked(directory, entry)) continue;
         (void)rescue(directory, entry);
     }
 }

@@ -493,6 +493,15 @@ ends 0 "$crasher" exit "$reports"
 cause=$("$crasher" --cause "$reports")
 cause_has ' torn'
 
+# A folder with 20,000 unfinished reports of one run, which has no file: each is examined once. If each was compared with
+# all others, that would take longer than the minute that `ends` waits.
+way=many-unfinished
+rm -rf "$reports"
+mkdir -m 700 "$reports"
+(cd "$reports" && seq -f '0x1-1-%.0f.open' 20000 | xargs touch)
+ends 0 "$crasher" exit "$reports"
+[[ -z $(find "$reports" -name '*.open') ]] || fail "unfinished reports are left: $(find "$reports" -name '*.open' | wc -l)"
+
 # A run with the number of this very process, as in containers, has ended.
 way=same-id
 rm -rf "$reports"
