@@ -19,7 +19,11 @@
 #define USPI_CRASH_PATHS    ((size_t)1 << 20) /* bytes of all images' paths */
 #define USPI_CRASH_PAGES    512u
 #define USPI_CRASH_PAGE     1024u
+#define USPI_CRASH_RULES    1024u
 #define USPI_CRASH_RESERVED 262144u /* bytes that a report has on the disk beforehand */
+
+/* How often a writer of an entry, or its reader at the crash, tries again while another thread writes it. */
+#define USPI_CRASH_TRIES 1000u
 
 /* A value or a breadcrumb. The version is odd while it is being written, 0 before it was written first. */
 struct uspi_crash_value {

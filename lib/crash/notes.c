@@ -6,13 +6,10 @@
 
 #include <unspool/capture.h>
 
-/* How often a writer tries again while another one writes the same entry. */
-#define TRIES 1000u
-
 /* Makes the entry's version odd. Returns false while another writer, which may be the thread that this handler
  * interrupts, does not finish. */
 static bool begin_writing(_Atomic(uint32_t) *version) {
-    for (unsigned i = 0; i < TRIES; i++) {
+    for (unsigned i = 0; i < USPI_CRASH_TRIES; i++) {
         uint32_t seen = atomic_load(version);
         if (seen % 2 == 0 && atomic_compare_exchange_strong(version, &seen, seen + 1)) return true;
     }
@@ -38,7 +35,7 @@ int usp_crash_set(const char *given, const char *text) {
     if (given == NULL || given[0] == '\0') return USP_ERROR_ARGUMENT;
     if (kit == NULL) return USP_ERROR_NOT_PREPARED;
     uspi_crash_copy_text(key, sizeof key, given);
-    for (unsigned i = 0; i < TRIES; i++) {
+    for (unsigned i = 0; i < USPI_CRASH_TRIES; i++) {
         struct uspi_crash_value *value = find_value(kit, key);
         if (value == NULL) return text != NULL ? USP_ERROR_FULL : USP_OK;
         if (!begin_writing(&value->version)) return USP_ERROR_BUSY;

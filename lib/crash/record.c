@@ -47,12 +47,9 @@ static void put_note(struct uspi_crash_kit *kit, uint32_t kind, uint64_t time, c
     uspi_raw_put_note(&kit->sink, &note);
 }
 
-/* How often an entry is copied that other threads, which are not held yet, write meanwhile. */
-#define TRIES 1000u
-
 /* Copies an entry. Returns false when it was never written, or is not whole: a thread has crashed while it wrote it. */
 static bool copy_whole(const _Atomic(uint32_t) *version, const void *from, void *to, size_t n) {
-    for (unsigned i = 0; i < TRIES; i++) {
+    for (unsigned i = 0; i < USPI_CRASH_TRIES; i++) {
         const uint32_t before = atomic_load(version);
         if (before == 0) return false;
         memcpy(to, from, n);
