@@ -226,6 +226,15 @@ static void load(int number) {
     if (write(1, "loaded\n", 7) != 7) exit(2);
 }
 
+static char **own_arguments;
+
+/* A signal handler that executes this program again. */
+static void execute(int number) {
+    (void)number;
+    execv("/proc/self/exe", own_arguments);
+    _exit(2);
+}
+
 static int sleep_as_vfork_child(void *context) {
     struct timespec t = {1, 0};
     (void)context;
@@ -251,6 +260,8 @@ int main(int count_of_arguments, char **arguments) {
     if (strcmp(what, "block") == 0) sigprocmask(SIG_SETMASK, &all, NULL);
     if (strcmp(what, "count") == 0) count_signals();
     if (strcmp(what, "load") == 0) signal(SIGUSR2, load);
+    own_arguments = arguments;
+    if (strcmp(what, "execute") == 0) signal(SIGUSR2, execute);
     if (strcmp(what, "interrupted") == 0) wait_of_others = be_interrupted;
     if (strcmp(what, "long") == 0) wait_of_others = take_twelve_pieces;
     if (strcmp(what, "coroutine") == 0) wait_of_others = be_a_coroutine;

@@ -12,6 +12,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/suite.h"
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 static const struct timespec moment = {0, 1000000};
@@ -752,6 +753,127 @@ START_TEST(stops_send_one_signal) {
 }
 END_TEST
 
+/* ---- a process that executes a program meanwhile ---- */
+
+static pid_t executing, first_seized;
+static unsigned seizures;
+
+/* Returns a thread's state letter; 0: there is no such thread. */
+static char state_of(pid_t pid, pid_t tid) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
+    FILE *f = fopen(path, "r");
+    if (f == NULL) return 0;
+    const char *end = fgets(text, sizeof text, f) != NULL ? strrchr(text, ')') : NULL;
+    fclose(f);
+    return end != NULL ? end[2] : 0;
+}
+
+/* Waits until an exec has ended the thread that was seized first. */
+static void wait_for_the_exec(void) {
+    for (int i = 0; i < 5000 && state_of(executing, first_seized) != 'Z'; i++) usleep(1000);
+}
+
+/* Lets the third thread of the child execute a program before it is seized. */
+static long trace_around_an_exec(long request, pid_t tid, void *address, void *data) {
+    if (request == PTRACE_SEIZE && ++seizures == 3) {
+        syscall(SYS_tgkill, executing, tid, SIGUSR2);
+        wait_for_the_exec();
+    }
+    if (request == PTRACE_SEIZE && tid != executing && first_seized == 0) first_seized = tid;
+    return uspi_linux_real.trace(request, tid, address, data);
+}
+
+/* The exec waits for the ended thread, and ptrace for the exec: without a wait for that thread, both would wait forever. */
+START_TEST(an_exec_meanwhile_is_completed) {
+    struct child c = start_child(TARGET, "execute", "5", 0);
+    struct usp_snapshot *snapshot = NULL;
+    char line[128] = "";
+    executing = c.pid;
+    table = uspi_linux_real;
+    table.trace = trace_around_an_exec;
+    uspi_linux = &table;
+    (void)usp_snapshot_create_process(c.pid, NULL, &snapshot, NULL, 0);
+    uspi_linux = &uspi_linux_real;
+    ck_assert_uint_ge(seizures, 3);
+    usp_snapshot_free(snapshot);
+    ck_assert_ptr_nonnull(fgets(line, sizeof line, c.output));
+    ck_assert_msg(strncmp(line, "ready ", 6) == 0, "the program that was executed says: %s", line);
+    expect_running(c.pid);
+    snapshot = snapshot_of(&c);
+    ck_assert_uint_eq(usp_snapshot_get_info(snapshot)->thread_count, 6);
+    usp_snapshot_free(snapshot);
+    end_child(&c);
+}
+END_TEST
+
+/* The same of a process that takes a snapshot of itself, by a helper. Shared with the test. */
+static struct shared {
+    _Atomic(pid_t) helper, executor;
+    _Atomic(bool) may_execute;
+} *shared;
+
+static void *execute_true(void *context) {
+    atomic_store(&shared->executor, (pid_t)syscall(SYS_gettid));
+    while (!atomic_load(&shared->may_execute)) usleep(1000);
+    execl("/bin/true", "true", (char *)NULL);
+    _exit(2);
+    return context;
+}
+
+static void *wait_for_ever(void *context) {
+    for (;;) pause();
+    return context;
+}
+
+static long trace_around_an_exec_of_own(long request, pid_t tid, void *address, void *data) {
+    if (request == PTRACE_SEIZE && first_seized == 0) first_seized = tid;
+    if (request == PTRACE_SEIZE && tid == atomic_load(&shared->executor)) {
+        atomic_store(&shared->helper, getpid());
+        atomic_store(&shared->may_execute, true);
+        wait_for_the_exec();
+    }
+    return uspi_linux_real.trace(request, tid, address, data);
+}
+
+static void snapshot_oneself_and_execute(void) {
+    pthread_t thread;
+    struct usp_snapshot *snapshot;
+    struct usp_snapshot_options options;
+    executing = getpid();
+    for (int i = 0; i < 5; i++) pthread_create(&thread, NULL, wait_for_ever, NULL);
+    pthread_create(&thread, NULL, execute_true, NULL);
+    while (atomic_load(&shared->executor) == 0) usleep(1000);
+    usp_snapshot_options_init(&options);
+    options.means = USP_SNAPSHOT_BY_HELPER;
+    table = uspi_linux_real;
+    table.trace = trace_around_an_exec_of_own;
+    uspi_linux = &table;
+    (void)usp_snapshot_create_self(&options, &snapshot);
+    _exit(3);
+}
+
+START_TEST(an_exec_of_this_process_is_completed) {
+    int status;
+    pid_t ended = 0;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(shared, MAP_FAILED);
+    const pid_t child = fork();
+    if (child == 0) snapshot_oneself_and_execute();
+    for (int i = 0; i < 60000 && ended == 0; i++) {
+        ended = waitpid(child, &status, WNOHANG);
+        usleep(1000);
+    }
+    if (ended == 0 && atomic_load(&shared->helper) != 0) kill(atomic_load(&shared->helper), SIGKILL);
+    if (ended == 0) kill(child, SIGKILL);
+    ck_assert_msg(ended == child, "the exec waits for a helper that waits for the exec");
+    ck_assert_int_ne(atomic_load(&shared->helper), 0);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status 0x%x instead of that of true",
+                  (unsigned)status);
+    munmap(shared, sizeof *shared);
+}
+END_TEST
+
 START_TEST(no_such_process) {
     struct usp_snapshot *snapshot;
     int status;
@@ -906,8 +1028,9 @@ int main(void) {
                   no_signal_is_lost, a_signal_that_stops_a_thread_first_is_not_lost,
                   an_image_that_is_loaded_last_is_known, what_is_known_is_not_read_again,
                   everybody_stands_while_stacks_are_copied, a_thread_that_stops_late_was_not_stopped_before,
-                  no_thread_is_traced_any_more, stops_send_one_signal, no_such_process, an_undumpable_process,
-                  another_users_process, a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
+                  no_thread_is_traced_any_more, stops_send_one_signal, an_exec_meanwhile_is_completed,
+                  an_exec_of_this_process_is_completed, no_such_process, an_undumpable_process, another_users_process,
+                  a_process_with_a_tracer, nothing_stays_stopped_when_the_capturer_is_killed);
     }
     return run_suite("linux_process", c);
 }

@@ -170,10 +170,28 @@ static long real_trace(long request, pid_t tid, void *address, void *data) {
     CALL(syscall(SYS_ptrace, request, tid, address, data));
 }
 
+static long real_take_end(pid_t tid) {
+    siginfo_t info;
+    CALL(syscall(SYS_waitid, WORD(P_PID), WORD(tid), &info, WORD(WEXITED | WNOHANG | __WALL), NULL));
+}
+
+/* What a process beside this one runs. */
+struct beside {
+    int (*function)(void *context);
+    void *context;
+};
+
+static int begin_beside(void *context) {
+    const struct beside *beside = context;
+    (void)prctl(PR_SET_PDEATHSIG, WORD(SIGKILL), WORD(0), WORD(0), WORD(0));
+    return beside->function(beside->context);
+}
+
 static long real_run_beside(int (*function)(void *context), void *stack_top, void *context) {
     int kept = errno;
+    struct beside beside = {function, context};
     /* The child sends no signal when it ends, so a wait for any child ignores it (wait(2), __WALL). */
-    long child = result(clone(function, stack_top, CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_FILES, context), kept);
+    long child = result(clone(begin_beside, stack_top, CLONE_VM | CLONE_VFORK | CLONE_FS | CLONE_FILES, &beside), kept);
     if (child < 0) return child;
     while (result(syscall(SYS_wait4, WORD(child), NULL, WORD(__WALL), NULL), kept) == -EINTR) continue;
     return 0;
@@ -215,6 +233,7 @@ const struct uspi_linux_calls uspi_linux_real = {
     .set_timer_slack = real_set_timer_slack,
     .cpu_time = real_cpu_time,
     .trace = real_trace,
+    .take_end = real_take_end,
     .run_beside = real_run_beside,
     .permit_tracer = real_permit_tracer,
     .thread_cpu_time = real_thread_cpu_time,

@@ -64,9 +64,12 @@ struct uspi_linux_calls {
     long (*set_timer_slack)(uint64_t ns); /* PR_SET_TIMERSLACK: how late sleeps of the calling thread may end */
     int64_t (*cpu_time)(void);            /* of the calling thread, in ns */
     long (*trace)(long request, pid_t tid, void *address, void *data); /* ptrace */
+    /* Waits for the end of a thread that a thread of this process traces, if it has ended (waitid). */
+    long (*take_end)(pid_t tid);
 
     /* Runs a function in a process that shares this process's memory and files; the calling thread waits until it ends
-     * (CLONE_VM | CLONE_VFORK). Wait functions of other threads do not see it. Returns 0 when it has ended. */
+     * (CLONE_VM | CLONE_VFORK). Wait functions of other threads do not see it. If the calling thread is killed, the
+     * kernel kills the process. Returns 0 when it has ended. */
     long (*run_beside)(int (*function)(void *context), void *stack_top, void *context);
     long (*permit_tracer)(bool any); /* PR_SET_PTRACER: any process may trace this one, or only its ancestors */
     /* Processor time of a thread of this process, in ns; -EINVAL when there is no such thread. */

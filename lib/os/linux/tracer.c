@@ -27,6 +27,10 @@
 #define LISTINGS 64u
 /* NT_ARM_PAC_MASK (Linux include/uapi/linux/elf.h), which some versions of <elf.h> lack. */
 #define PAC_MASK_SET 0x406
+/* Time in ns until the first check for ended threads, and the longest one between two checks. Most tracers have ended
+ * before the first. */
+#define FIRST_CHECK UINT64_C(30000000)
+#define LONG_CHECK  UINT64_C(1000000000)
 /* Stack size of a tracer that is a process. */
 #define TRACER_STACK ((size_t)128 << 10)
 /* Time in ns between two checks whether the tracer has ended, or the first two whether threads have stopped; and the
@@ -429,6 +433,8 @@ static void *trace_as_thread(void *context) {
     const int64_t spent = uspi_linux->cpu_time();
     if (spent > 0) tracing->spent += (uint64_t)spent;
     tracing->ended = uspi_os_clock();
+    atomic_store(&tracing->has_ended, 1);
+    uspi_linux->wake(&tracing->has_ended, 1);
     return NULL;
 }
 
@@ -456,10 +462,35 @@ static void wait_for_release(const struct uspi_tracing *tracing) {
     }
 }
 
+/* Waits for traced threads that have ended, so that the kernel releases them. */
+static void take_ends(const struct uspi_tracing *tracing) {
+    char buffer[4096];
+    struct uspi_proc_threads list;
+    if (uspi_proc_threads_open(&list, tracing->pid, buffer, sizeof buffer) < 0) return;
+    for (pid_t tid; (tid = uspi_proc_threads_next(&list)) != 0;) {
+        if (tid != tracing->pid) (void)uspi_linux->take_end(tid);
+    }
+    uspi_proc_threads_close(&list);
+}
+
+/* Waits until the tracer has made the copies, and completes an exec that waits for traced threads (tracer.h). */
+static void wait_for_copies(struct uspi_tracing *tracing) {
+    uint64_t nap = FIRST_CHECK, check = uspi_os_clock() + nap;
+    while (atomic_load(&tracing->has_ended) == 0) {
+        (void)uspi_linux->wait(&tracing->has_ended, 0, check);
+        if (uspi_os_clock() < check) continue;
+        take_ends(tracing);
+        if (nap < LONG_CHECK) nap *= 2;
+        check = uspi_os_clock() + nap;
+    }
+}
+
 static int run_thread(struct uspi_tracing *tracing) {
     pthread_t tracer;
+    atomic_store(&tracing->has_ended, 0);
     int e = pthread_create(&tracer, NULL, trace_as_thread, tracing);
     if (e != 0) return uspi_refuse_system(&tracing->refusal, -e, "pthread_create");
+    wait_for_copies(tracing);
     pthread_join(tracer, NULL);
     wait_for_release(tracing);
     return USP_OK;

@@ -17,7 +17,13 @@
  * lock, because a stopped thread may hold that lock.
  *
  * wait(2) is used only for a tracer that is a process. Otherwise it would take statuses from the rest of this process,
- * or lose them to it. A request for a thread's registers shows whether it has stopped. */
+ * or lose them to it. A request for a thread's registers shows whether it has stopped.
+ *
+ * An exec of the process could stay incomplete, and the tracer blocked. The exec waits until all other threads are
+ * released, and the kernel keeps a traced thread that has ended until its tracer's process has waited for it. Meanwhile
+ * the tracer's calls wait for the exec (cred_guard_mutex in kernel/ptrace.c, ptrace_attach). So the caller waits for
+ * ended threads while the tracer runs: by their ids, without the first thread, which may be a child of this process. A
+ * tracer that is a process is killed, because the exec ends the requesting thread. */
 #ifndef USPI_OS_LINUX_TRACER_H
 #define USPI_OS_LINUX_TRACER_H
 
@@ -25,6 +31,8 @@
 #include "lib/os/linux/proc.h"
 #include "lib/os/linux/ranges.h"
 #include "lib/os/linux/refusal.h"
+
+#include <stdatomic.h>
 
 /* The current stack of a thread, and the one that a handler on an alternate stack interrupted. */
 enum { USPI_OWN_STACK, USPI_INTERRUPTED_STACK, USPI_STACKS };
@@ -112,6 +120,7 @@ struct uspi_tracing {
     size_t page;                /* size of a page of memory */
     uint64_t left;              /* bytes that may still be copied of large stacks */
     pid_t tracer_id;
+    _Atomic(uint32_t) has_ended; /* the tracer, if it is a thread, has made the copies */
     struct uspi_known_sleeper {
         pid_t tid; /* 0: none */
         uint64_t ran;
