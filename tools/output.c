@@ -282,10 +282,16 @@ static bool publish(struct output *output, int fd) {
 bool output_close(struct output *output, bool is_whole) {
     sigset_t former;
     if (output->file == NULL) return true;
+    /* The reason of an earlier failure to write is not known. */
+    errno = 0;
     bool is_written = fflush(output->file) == 0 && ferror(output->file) == 0;
     /* Network file systems report some errors when a descriptor is closed. */
     if (is_written) is_written = close(dup(fileno(output->file))) == 0;
-    if (is_whole && !is_written) complain("%s: could not be written", output->path);
+    if (is_whole && !is_written) {
+        const int error = errno;
+        complain("%s: could not be written%s%s", output->path, error != 0 ? ": " : "",
+                 error != 0 ? strerror(error) : "");
+    }
     if (output->folder >= 0) {
         hold_signals(&former);
         if (is_whole && is_written && !publish(output, fileno(output->file))) {

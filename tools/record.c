@@ -301,8 +301,8 @@ static void add_count(struct sentence *sentence, uint64_t count, const char *wha
     if (n > 0) sentence->length += (size_t)n;
 }
 
-/* Prints the summary, which is needed with every format. */
-static void say_summary(const struct recording *r, struct usp_profile *profile) {
+/* Prints the summary, which is needed with every format. file: where the samples are; NULL: not in a file. */
+static void say_summary(const char *file, struct usp_profile *profile) {
     struct usp_profile_info info;
     struct sentence rest = {.length = 0};
     usp_profile_get_info(profile, &info);
@@ -318,7 +318,7 @@ static void say_summary(const struct recording *r, struct usp_profile *profile) 
     add_count(&rest, info.evicted, "samples left the time line");
     add_count(&rest, info.refused, "samples did not fit");
     complain("%" PRIu64 " samples of %" PRIu64 " threads in %.1f s%s%s, with %.1f %% of a processor%s", info.samples,
-             info.threads, seconds, r->output.path != NULL ? " in " : "", r->output.path != NULL ? r->output.path : "",
+             info.threads, seconds, file != NULL ? " in " : "", file != NULL ? file : "",
              seconds > 0 ? (double)run->cpu_ns / 1e7 / seconds : 0, rest.text);
 }
 
@@ -342,7 +342,7 @@ static int write_profile(struct recording *r, struct usp_sampler *sampler, bool 
     }
     gather_output();
     int result = record_write(&r->output, profile, is_alive ? r->pid : 0);
-    if (!r->is_quiet) say_summary(r, profile);
+    if (!r->is_quiet) say_summary(result == EXIT_ALL_WELL ? r->output.path : NULL, profile);
     if (result == EXIT_ALL_WELL && !has_named_thread(r, profile)) result = EXIT_NO_TARGET;
     usp_profile_free(profile);
     return result;

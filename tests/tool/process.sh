@@ -95,6 +95,29 @@ if unshare --mount true 2>/dev/null; then
   done
 fi
 
+# In a PID namespace with the /proc of the outer one, an id is that of two processes.
+if unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
+  for command in stack images 'symbolize -p' 'record --duration 1'; do
+    status=0
+    unshare --mount --pid --fork --mount-proc sh -c \
+      "sleep 60 & unshare --pid --fork sh -c \"sleep 60 & '$unspool' $command 2\"; echo \$? >'$work/status'; kill \$!" \
+      >"$work/out" 2>"$work/err" || status=$?
+    status=$(cat "$work/status")
+    [[ $status -eq 3 ]] || fail "$command with the /proc of another namespace: exit status $status instead of 3"
+    err_has '^unspool: process 2 cannot be looked at: /proc is that of another PID namespace'
+  done
+fi
+
+# Too few files may be open: a message, with what to do, or an answer.
+for limit in 6 7 8 9 10 11 12; do
+  status=0
+  (ulimit -n "$limit" && exec "$unspool" stack "$pid") >"$work/out" 2>"$work/err" || status=$?
+  cat "$work/err" >>"$work/limited"
+  [[ $status -eq 0 || -s $work/err ]] || fail "$limit open files: status $status without a message"
+done
+grep -q '^unspool: process .*too many files are open: raise the limit (ulimit -n)$' "$work/limited" ||
+  fail "too many open files: $(cat "$work/limited")"
+
 # Threads that end before they are stopped are not a failure.
 start "$stuck" churn
 for _ in 1 2 3 4 5 6 7 8 9 10; do

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 int uspi_refuse(struct uspi_refusal *refusal, int status, const char *format, ...) {
     va_list arguments;
@@ -81,8 +82,22 @@ int uspi_refuse_system(struct uspi_refusal *refusal, long e, const char *what) {
                            "process %d cannot be stopped: this system has no %s (an emulator, a "
                            "sandbox)",
                            pid, what);
+    case EMFILE:
+    case ENFILE:
+        return uspi_refuse(refusal, USP_ERROR_SYSTEM,
+                           "process %d: %s cannot be opened: too many files are open: raise the limit (ulimit -n)", pid,
+                           what);
     default: return uspi_refuse(refusal, USP_ERROR_SYSTEM, "process %d: %s failed: error %ld", pid, what, -e);
     }
+}
+
+/* Returns this process's id in /proc, or a negative error number; -ENOENT: it is not in /proc. */
+static long own_id_in_proc(void) {
+    char text[24];
+    const long n = uspi_linux->read_link("/proc/self", text, sizeof text - 1);
+    if (n < 0) return n;
+    text[n] = '\0';
+    return strtol(text, NULL, 10);
 }
 
 int uspi_refuse_no_process(struct uspi_refusal *refusal, int64_t id) {
@@ -94,9 +109,17 @@ int uspi_refuse_no_process(struct uspi_refusal *refusal, int64_t id) {
     const int pid = refusal->pid = (int)id;
     int e = uspi_proc_status(pid, 0, &status);
     if (e == 0) e = uspi_proc_stat(pid, 0, &stat);
+    /* If /proc is mounted, this process is in it. In the /proc of another namespace, an id is that of another process
+     * than for ptrace. */
+    const long own = own_id_in_proc();
+    if (own == -ENOENT ? e == 0 : own >= 0 && own != uspi_linux->own_process()) {
+        return uspi_refuse(refusal, USP_ERROR_UNSUPPORTED,
+                           "process %d cannot be looked at: /proc is that of another PID namespace: mount this one's "
+                           "(mount -t proc proc /proc)",
+                           pid);
+    }
     if (e < 0) {
-        /* If /proc is mounted, this process is in it. */
-        if (e != -ENOENT || uspi_proc_status(0, 0, &status) != -ENOENT) return USP_OK;
+        if (e != -ENOENT || own != -ENOENT) return USP_OK;
         return uspi_refuse(refusal, USP_ERROR_UNSUPPORTED,
                            "process %d cannot be looked at: /proc cannot be read: mount it (proc(5))", pid);
     }
