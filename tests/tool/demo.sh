@@ -6,18 +6,17 @@ set -euo pipefail
 . "$(dirname "$0")/common.sh"
 need_tools python3
 
-# finishes STATUS SECONDS PROGRAM [ARGUMENT...]: runs a program to its end.
+# finishes STATUS PROGRAM [ARGUMENT...]: runs a program to its end.
 finishes() {
   local status=0
-  timeout "$2" "${@:3}" >"$work/out" 2>"$work/err" || status=$?
-  [[ $status -eq $1 ]] || fail "$3: exit status $status instead of $1" "$(cat "$work/out" "$work/err")"
+  timeout 300 "${@:2}" >"$work/out" 2>"$work/err" || status=$?
+  [[ $status -eq $1 ]] || fail "$2: exit status $status instead of $1" "$(cat "$work/out" "$work/err")"
 }
 
 # On a busy machine a thread may not answer in time, and is not in the report: another run shows it.
-for _ in 1 2 3 4 5 6 7 8 9 10; do
-  finishes 0 60 tools/demo
-  [[ $(grep -c '^Thread ' "$work/out") -ne 3 ]] || break
-done
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+has_three_stacks() { finishes 0 tools/demo && [[ $(grep -c '^Thread ' "$work/out") -eq 3 ]]; }
+wait_until has_three_stacks || fail "no report has three stacks"
 err_is_empty
 out_has '^Hang of [1-9][0-9]{3,}\.[0-9]{3} ms: ongoing$'
 out_has '^Heaviest stack, 100 % of the samples:$'
@@ -52,18 +51,18 @@ if grep -qF '[ViewController' "$work/out"; then
   done < <(sed -n '/^Hang of/,/^```$/p' "$top/README.md" | grep -v '^```' | shown)
 fi
 
-finishes 0 60 doc/examples/self
+finishes 0 doc/examples/self
 out_has '^0 +self +0x[0-9a-f]+ (print_stack|main) \+ [0-9]+$'
 out_has ' main \+ [0-9]+$'
 out_has '^ends: '
 
 # reports_hang [ARGUMENT...]: runs the example until the hang that it reports has every stack. On a busy machine another
 # turn may be a hang, and a thread may not answer in time.
-reports_hang() {
-  for _ in 1 2 3 4 5 6 7 8 9 10; do
-    finishes 0 60 doc/examples/hang "$@"
-    [[ $(grep -c take_long "$work/out") -lt 3 || $(grep -cE '"main":|\(main\):' "$work/out") -eq 0 ]] || break
-  done
+reports_hang() { wait_until has_every_stack "$@" || fail "no hang has every stack"; }
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+has_every_stack() {
+  finishes 0 doc/examples/hang "$@" && [[ $(grep -c take_long "$work/out") -ge 3 ]] &&
+    grep -qE '"main":|\(main\):' "$work/out"
 }
 reports_hang
 out_has '^Hang of [0-9.]+ ms: recovered$'

@@ -90,7 +90,9 @@ printf '%s\n' 'Binary Images:' "0x104e5c000 - 0x104e6bfff App arm64 <${id,,}> /p
 command=$!
 exec 4>"$work/stream"
 printf '0   App                           	0x0000000104e61f34 App + 24372\n' >&4
-for ((tries = 0; tries < 600 && $(wc -l <"$work/out") == 0; tries++)); do sleep 0.1; done
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+has_line() { [[ $(wc -l <"$work/out") -gt 0 ]]; }
+wait_until has_line || :
 lines=$(wc -l <"$work/out")
 exec 4>&-
 wait "$command" || fail "a stream and --jobs: $(cat "$work/err")"
