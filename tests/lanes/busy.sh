@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: suites with threads, processes and timers ten times beside four busy loops, then all of make check twice: each passes at its first attempt (not in CI)
-need_build g++=g++ libunicorn-dev
+need_build g++=g++ libunicorn-dev lld=ld.lld mold=mold
 configure_in check
 make_in check all
 make_in check test-programs

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # About: profiles and crash reports read by the tools for their formats: go tool pprof, the schemas of speedscope and Firefox Profiler, a browser; pycrashreport; Sentry's events by the normalizer of its servers; perf's recordings against perf script; pprof and OTLP with names by go tool pprof and opentelemetry-proto; reports' pages
-need_build linux-perf=perf golang-go=go chromium=chromium fonts-dejavu-core python3 python3-venv python3-jsonschema binutils
+need_build linux-perf=perf golang-go=go chromium=chromium fonts-dejavu-core python3 python3-venv python3-jsonschema binutils lld=ld.lld mold=mold
 USP_OTLP_PYTHON=$(python_tools profiles 'opentelemetry-proto>=1.40')/bin/python
 export USP_OTLP_PYTHON
 configure_in check

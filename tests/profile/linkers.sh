@@ -30,7 +30,7 @@ END
 for linker in default lld mold; do
   option=()
   if [[ $linker != default ]]; then
-    have "ld.$linker" || { echo "left out: ld.$linker, which is not installed"; continue; }
+    part_needs "ld.$linker" || continue
     option=("-fuse-ld=$linker")
   fi
   "${compiler[@]}" -O1 -g "${option[@]}" -Wl,--build-id=sha1 -o "$work/by-$linker" "$work/spin.c" 2>"$work/err" ||
