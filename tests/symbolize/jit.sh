@@ -171,14 +171,12 @@ if unshare --user --map-root-user --mount --pid --fork true 2>/dev/null; then
   fi
 fi
 
+# stack_has PATTERN: whether the stack of the process that was started last has such a line now.
+# shellcheck disable=SC2317,SC2329 # called by wait_until
+stack_has() { run 0 stack "$pid" && grep -q "$1" "$work/out"; }
+
 # core PID NAME: makes a core of the process, named NAME.
-core() {
-  if have gcore && gcore -o "$work/made" "$1" >/dev/null 2>&1 && [[ -s $work/made.$1 ]]; then
-    mv "$work/made.$1" "$2"
-    return
-  fi
-  return 1
-}
+core() { have gdb && gdb -nx -batch -readnever -p "$1" -ex "gcore $work/$2" >/dev/null 2>&1 </dev/null && [[ -s $2 ]]; }
 
 # Cores: objects are in the memory. A perf map is used if it lies beside the core, with the process's id in its name.
 mkdir cores
@@ -200,7 +198,7 @@ if core "$gdb_pid" cores/gdb && core "$map_pid" cores/map; then
   expect map: ' with blanks'
   echo "cores: tested"
 else
-  echo "cores: not tested, gcore is missing or may not look"
+  echo "cores: not tested, gdb is missing or may not look"
 fi
 
 # Both kinds of LLVM's JIT: the objects that it registers for debuggers have the lines and the inlined call. Only
@@ -235,10 +233,7 @@ if have lli-19 && have clang-19 && clang-19 -g -O1 -c -emit-llvm jitted.c -o jit
       clang-19 -g $form -O1 -c -emit-llvm jitted.c -o jitted.bc
       start lli-19 "--jit-kind=$kind" jitted.bc
       # The program reports readiness before it waits.
-      for ((try = 0; try < 100; try++)); do
-        run 0 stack "$pid"
-        ! grep -q 'pause' "$work/out" || break
-      done
+      wait_until stack_has pause || fail "lli-19 --jit-kind=$kind does not wait"
       err_is_empty
       out_has " jitted_innermost \[inlined\] \(jitted\.c:$(line_of '/* innermost' jitted.c)\)\$"
       for name in middle outer; do
@@ -276,10 +271,7 @@ if have node; then
     start node "$option" --no-turbo-inlining work.js "$work/never"
     maps+=("/tmp/perf-$pid.map")
     # A thread of its own compiles the function, which can end later than the calls.
-    for ((try = 0; try < 100; try++)); do
-      run 0 stack "$pid"
-      ! grep -q 'JS:[*^]outerWork' "$work/out" || break
-    done
+    wait_until stack_has 'JS:[*^]outerWork' || fail "node does not compile the function"
     out_has ' JS:[*^]outerWork .*work\.js:[0-9]+:[0-9]+ \+ [0-9]+( \(work\.js:6\))?$'
     out_lacks '0x0 \+ '
     if [[ $option == --perf-prof ]]; then
@@ -313,10 +305,7 @@ if have java && have javac && have jcmd && javac Loop.java 2>javac_says; then
   maps+=("/tmp/perf-$pid.map")
   if jcmd "$pid" Compiler.perfmap >jcmd_says 2>&1 && [[ -s /tmp/perf-$pid.map ]]; then
     # The thread may not have reached the method yet.
-    for ((try = 0; try < 100; try++)); do
-      run 0 stack "$pid"
-      ! grep -q innermostLoop "$work/out" || break
-    done
+    wait_until stack_has innermostLoop || fail "the JVM does not run the method"
     out_has '\?\?\? +0x[0-9a-f]+ .*Loop\.innermostLoop.* \+ [0-9]+$'
     out_has '\?\?\? +0x[0-9a-f]+ Interpreter \+ [0-9]+$'
     out_lacks '0x0 \+ '
