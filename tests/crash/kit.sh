@@ -33,7 +33,7 @@ reported() {
   found=$(find "$reports" -name '*.raw' | wc -l)
   [[ $found -eq $1 ]] || fail "$way: $found reports instead of $1: $(ls "$reports")"
   [[ $found -gt 0 ]] || return 0
-  run "${2-0}" stack "$(find "$reports" -name '*.raw' | sort | tail -1)"
+  run "${2-0}" stack --no-lines "$(find "$reports" -name '*.raw' | sort | tail -1)"
   cause=$("$crasher" --cause "$reports")
 }
 last_is() { [[ $("$crasher" --last "$reports") == "$1" ]] || fail "$way: $("$crasher" --last "$reports")"; }

@@ -55,7 +55,7 @@ compile() {
 take() {
   # Targets of jumps to functions: "jmp 1234 <name>" on x86, "b 1234 <name>" on ARM.
   objdump -d "$work/$1" | sed -nE 's/.*\s(jmp|b)\s+(0x)?([0-9a-f]+) <[^+@>]+>$/\3/p' | sort -u >"$work/starts"
-  gdb -batch -nx -ex "py starts, input_file, out = '$work/starts', '$work/names', '$work/stacks'" \
+  gdb -batch -nx -iex 'set debug-file-directory' -ex "py starts, input_file, out = '$work/starts', '$work/names', '$work/stacks'" \
     -x "$top/tests/symbolize/tail_calls_gdb.py" "$work/$1" >"$work/gdb" 2>&1 </dev/null || :
   [[ -s $work/stacks ]] || skip "gdb cannot run a program here: $(tail -1 "$work/gdb")"
 }

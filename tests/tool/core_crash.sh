@@ -14,7 +14,7 @@ read -ra compiler <<<"${CC:-cc}"
 # crash HOW: makes a core with gdb of a crashed process; the crashed thread's id is in $crashed.
 crash() {
   rm -f core
-  gdb -nx -batch -ex run -ex "gcore core" -ex kill --args ./crashes "$1" >gdb.out 2>&1 </dev/null || :
+  gdb -nx -batch -readnever -ex run -ex "gcore core" -ex kill --args ./crashes "$1" >gdb.out 2>&1 </dev/null || :
   [[ -s core ]] || fail "gdb writes no core: $(cat gdb.out)"
   run 0 stack core
   crashed=$(sed -n 's/^Thread \([0-9]*\) .*(crashed).*/\1/p' out)
@@ -58,7 +58,7 @@ fi
 
 # A living process.
 start ./crashes wait
-gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+gdb -nx -batch -readnever -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
 # The process and its core have the same frames, to the outermost one, where the table says that there is no caller.
 run 0 stack "$pid"
 grep -E '^([0-9]|    ends)' out >living

@@ -10,7 +10,7 @@ have gdb || skip "gdb is missing"
 # write_core FILTER: makes $work/core of the process $pid.
 write_core() {
   echo "$1" >"/proc/$pid/coredump_filter"
-  gdb -nx -batch -p "$pid" -ex "set use-coredump-filter on" -ex "gcore $work/core" >/dev/null 2>&1 </dev/null ||
+  gdb -nx -batch -readnever -p "$pid" -ex "set use-coredump-filter on" -ex "gcore $work/core" >/dev/null 2>&1 </dev/null ||
     fail "gdb writes no core"
 }
 

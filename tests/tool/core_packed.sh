@@ -11,7 +11,7 @@ export TMPDIR=$work/temporary
 mkdir "$TMPDIR"
 read -ra compiler <<<"${CC:-cc}"
 "${compiler[@]}" -O1 -g -I"$top" -o crashes "$top/tests/tool/crashes.c" -lpthread || skip "no compiler"
-gdb -nx -batch -ex run -ex "gcore core" -ex kill --args ./crashes null >gdb.out 2>&1 </dev/null || :
+gdb -nx -batch -readnever -ex run -ex "gcore core" -ex kill --args ./crashes null >gdb.out 2>&1 </dev/null || :
 [[ -s core ]] || fail "gdb writes no core: $(cat gdb.out)"
 run 0 stack core
 cp out expected

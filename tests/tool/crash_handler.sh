@@ -19,7 +19,7 @@ crash() {
   rm -f core core.gdb core.*
   { (ulimit -c unlimited && exec "$1" "$2" >/dev/null 2>&1) || :; } 2>/dev/null
   [[ ! -s core ]] || return 0
-  gdb -nx -batch -ex run -ex "gcore core.gdb" -ex kill --args "$1" "$2" >gdb.out 2>&1 </dev/null || :
+  gdb -nx -batch -readnever -ex run -ex "gcore core.gdb" -ex kill --args "$1" "$2" >gdb.out 2>&1 </dev/null || :
   [[ -s core.gdb ]] || fail "gdb writes no core: $(cat gdb.out)"
   python3 "$top/tests/tool/notes_first.py" core.gdb core
 }
@@ -217,7 +217,7 @@ END
   "${compiler[@]}" -O1 -g -fno-optimize-sibling-calls -o waits waits.c
   start ./waits
   waits=$pid
-  gdb -nx -batch -p "$waits" -ex "gcore waits.gdb" >gdb.out 2>&1 </dev/null || :
+  gdb -nx -batch -readnever -p "$waits" -ex "gcore waits.gdb" >gdb.out 2>&1 </dev/null || :
   [[ -s waits.gdb ]] || fail "gdb writes no core: $(cat gdb.out)"
   python3 "$top/tests/tool/notes_first.py" waits.gdb waits.core
   # A process can have many groups, in a line before those that are read.

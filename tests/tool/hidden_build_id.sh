@@ -50,7 +50,7 @@ cp "$work/first" "$stuck"
 
 # A core: the file that it names is used, another build is refused, and the message says so.
 if part_needs gdb; then
-  gdb -nx -batch -p "$pid" -ex "gcore $work/core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+  gdb -nx -batch -readnever -p "$pid" -ex "gcore $work/core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
   run 0 stack "$work/core"
   expect_frames "$pid" inner outer main
   run 0 stack --json "$work/core"

@@ -51,7 +51,7 @@ run 0 stack "$pid"
 circle
 out_has "^    waits for a mutex that thread $(thread 'link 3') \"link 3\" holds: a deadlock of 5 threads\$"
 if part_needs gdb; then
-  gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+  gdb -nx -batch -readnever -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
   run 0 stack core
   circle
 fi

@@ -20,7 +20,7 @@ check() {
   err_has '^unspool: [0-9]+ samples'
   out_has ';main;outer;inner'
   if part_needs gdb; then
-    gdb -nx -batch -p "$pid" -ex "gcore $core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+    gdb -nx -batch -readnever -p "$pid" -ex "gcore $core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
     run 0 stack "$core"
     expect_frames "$pid" inner outer main
     run 0 stack --json "$core"

@@ -35,7 +35,7 @@ ends_well() {
 complete() {
   ends_well
   part_needs gdb || return 0
-  gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+  gdb -nx -batch -readnever -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
   run 0 stack core
   ends_well
 }

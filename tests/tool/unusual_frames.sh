@@ -79,7 +79,7 @@ if [[ $(uname -m) == x86_64 ]]; then
   run 0 stack "$pid"
   expect_generated
   if part_needs gdb; then
-    gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+    gdb -nx -batch -readnever -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
     run 0 stack core
     expect_generated
   fi
@@ -100,7 +100,7 @@ if [[ $(uname -m) == x86_64 ]]; then
   expect "$chain first"
   out_has 'ends: the outermost frame was reached'
   if part_needs gdb; then
-    gdb -nx -batch -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
+    gdb -nx -batch -readnever -p "$pid" -ex "gcore core" >/dev/null 2>&1 </dev/null || fail "gdb writes no core"
     run 0 stack core
     expect "$chain first"
     out_has 'ends: the outermost frame was reached'

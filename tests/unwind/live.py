@@ -75,7 +75,8 @@ def hold(pid):
 
 
 def stacks_of_gdb(gdb, pid, core):
-    options = ["-ex", "set debuginfod enabled off", "-ex", "set backtrace past-main on"]
+    # Without the debug files of libraries, whose reading takes most of the time: rules and symbols are in the libraries.
+    options = ["-iex", "set debug-file-directory", "-ex", "set debuginfod enabled off", "-ex", "set backtrace past-main on"]
     script = ["-ex", "python exec(__import__('os').environ['GDB_SCRIPT'])"]
     script += ["-ex", f"generate-core-file {core}"] if core else []
     said = subprocess.run([gdb, "-nx", "-batch", *options, "-p", str(pid), *script],
