@@ -258,6 +258,14 @@ static uint32_t time_type(const struct sampling *sampling, const char *name) {
     return TYPES_MAX;
 }
 
+/* Returns how many samples a value of time stands for: one for each period. Without a period it counts in its unit, so
+ * that each stack has its share. */
+static uint64_t count_of(const struct type *type, uint64_t value, uint64_t period) {
+    if (period == 0) return value;
+    const uint64_t count = (in_ns(value, type->unit) + period / 2) / period;
+    return count > 0 ? count : 1;
+}
+
 /* Finds the value of the chosen type and those that go with it. Returns false if it is not positive. */
 static bool weigh(const struct sampling *sampling, const uint64_t values[TYPES_MAX], struct value *value) {
     const struct type *type = &sampling->types[sampling->type];
@@ -266,7 +274,7 @@ static bool weigh(const struct sampling *sampling, const uint64_t values[TYPES_M
     if (own == 0 || own > INT64_MAX) return false;
     *value = (struct value){.count = own, .period = own};
     if (type->unit != 0) {
-        value->count = 1;
+        value->count = count_of(type, own, sampling->period);
         for (uint32_t i = sampling->type_count; i-- > 0;) {
             if (sampling->types[i].is_count && values[i] != 0 && values[i] <= INT64_MAX) value->count = values[i];
         }
@@ -339,6 +347,7 @@ static int give_pprof(struct sampling *sampling) {
     info->length = read_length(file->bytes, PPROF_DURATION);
     info->interval = in_ns(uspi_proto_find(file->bytes, PPROF_PERIOD).value,
                            read_type(file, uspi_proto_find(file->bytes, PPROF_PERIOD_TYPE).bytes).unit);
+    sampling->period = info->interval;
     if (sampling->type_count == 0) return USP_OK;
     const uint32_t first = default_type(sampling);
     int status = give_pprof_type(sampling, first, true);
@@ -371,7 +380,7 @@ static int give_otlp_value(struct sampling *sampling, const struct who *who, con
     struct value value = {.count = number, .period = number, .time = time};
     if (number == 0 || number > INT64_MAX) return USP_OK;
     if (type->unit != 0) {
-        value.count = 1;
+        value.count = time != 0 ? 1 : count_of(type, number, sampling->period);
         value.duration = in_ns(number, type->unit);
     } else if (type->is_count) {
         value.duration = in_ns(number, sampling->period);

@@ -68,6 +68,14 @@ for format in pprof otlp; do
     cmp "$work/a" "$work/b" || fail "$format: pprof that was written reads differently"
   fi
 
+  # A time that no other type counts is a sample for each period, and counts in its unit without a period. A value of
+  # OTLP that has a time of its own is one sample.
+  "${make[@]}" write "$format" "$work/time" "${place[@]}" period=10000000
+  "$unspool" profile --quiet --format folded "$work/time" | sort | cmp - "$work/a" ||
+    fail "$format: a time is not a sample for each period"
+  "${make[@]}" write "$format" "$work/time" "${place[@]}" period=0
+  has "$("$unspool" profile --quiet --format folded "$work/time")" '^worker;main;work 30000000$' "$format without a period"
+
   # And so does OTLP, with the values of time.
   "$unspool" profile --quiet --format otlp "$work/plain" >"$work/written"
   for options in '' --lines '--lines --event cpu'; do

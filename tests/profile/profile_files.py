@@ -72,7 +72,8 @@ def write_pprof(options):
     text = Strings()
     base, size, offset = (int(options[key], 16) for key in ("base", "size", "offset"))
     work, main = addresses(options)
-    out = data(1, number(1, text["samples"]) + number(2, text["count"]))
+    is_time_alone = "period" in options
+    out = b"" if is_time_alone else data(1, number(1, text["samples"]) + number(2, text["count"]))
     out += data(1, number(1, text["cpu"]) + number(2, text["nanoseconds"]))
 
     def label(key, string="", value=0):
@@ -92,7 +93,7 @@ def write_pprof(options):
         samples += [([5], [value, value], *who) for value, *who in
                     ((11, "third", 0), (12, "fourth", 3), (13, "other", 20))]
     for locations, values, thread, tid in samples:
-        body = packed(1, locations) + packed(2, values) + label("thread", thread)
+        body = packed(1, locations) + packed(2, values[is_time_alone:]) + label("thread", thread)
         body += label("thread_id", "", tid) if tid else b""
         body += label("pid", "", 9) if thread == "other" else b""
         out += data(2, body + data(77, b"a field that is not known"))
@@ -121,7 +122,8 @@ def write_pprof(options):
     out += data(5, number(1, 31) + number(2, text["interpreted;name"]) + number(3, text["interpreted"])
                 + number(4, text["script.py"]))
     out += number(9, 1700000000000000000) + number(10, int(options.get("duration", 2000000000)))
-    out += data(11, number(1, text["cpu"]) + number(2, text["nanoseconds"])) + number(12, 10000000)
+    out += data(11, number(1, text["cpu"]) + number(2, text["nanoseconds"]))
+    out += number(12, int(options.get("period", 10000000)))
     out += number(13, text["a comment"]) + data(500, b"also not known")
     return out + b"".join(data(6, one) for one in text.all)
 
@@ -149,16 +151,18 @@ def write_otlp(options):
     stacks = [b"", packed(1, [1, 2]), packed(1, [2]), packed(1, [3, 2])]
     tables = b"".join(data(1, one) for one in mappings) + b"".join(data(2, one) for one in locations)
     tables += b"".join(data(3, one) for one in functions) + data(4, b"")
-    sample_type = number(1, text["samples"]) + number(2, text["count"])
+    # With a period, the type is a time, and values are 10 ms for each sample.
+    is_time, scale = "period" in options, 10000000 if "period" in options else 1
+    sample_type = number(1, text["cpu" if is_time else "samples"]) + number(2, text["nanoseconds" if is_time else "count"])
     period_type = number(1, text["cpu"]) + number(2, text["nanoseconds"])
-    samples = data(2, number(1, 1) + packed(2, [2, 3]) + number(4, 3))
+    samples = data(2, number(1, 1) + packed(2, [2, 3]) + number(4, 3 * scale))
     late = options.get("late")
     times = b"".join((1700000000000000000 + i).to_bytes(8, "little") for i in ((7, 5) if late else (5, 7)))
     samples += data(2, number(1, 2) + data(5, times))
     if not late:
-        samples += data(2, number(1, 3) + packed(4, [4]) + number(99, 1))
+        samples += data(2, number(1, 3) + packed(4, [4 * scale]) + number(99, 1))
     profile = data(1, sample_type) + samples + fixed64(3, 1700000000000000000) + number(4, 2000000000)
-    profile += data(5, period_type) + number(6, 10000000) + data(7, bytes(range(16)))
+    profile += data(5, period_type) + number(6, int(options.get("period", 10000000))) + data(7, bytes(range(16)))
     resource = data(1, data(1, data(1, "process.pid") + data(2, number(3, 4242))))
     out = data(1, resource + data(2, data(2, profile)) + data(3, "schema"))
     tables += b"".join(attributes) + b"".join(data(7, one) for one in stacks) + data(1234, b"not known")
