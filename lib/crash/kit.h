@@ -7,6 +7,7 @@
 #include "lib/base/page_cache.h"
 #include "lib/os/os.h"
 #include "lib/snapshot/raw.h"
+#include "lib/unwind/rule_cache/rule_cache.h"
 
 #include <unspool/crash.h>
 
@@ -96,6 +97,8 @@ struct uspi_crash_kit {
     struct uspi_page_cache cache;
     struct uspi_cached_page pages[USPI_CRASH_PAGES];
     uint8_t page_bytes[USPI_CRASH_PAGES * USPI_CRASH_PAGE];
+    /* Unwind rules of threads that are held. */
+    _Alignas(USPI_RULE_WAYS * sizeof(struct uspi_kept_rule)) struct uspi_kept_rule rules[USPI_CRASH_RULES];
     char callback_text[USP_CRASH_CALLBACK_SIZE], note_text[USP_CRASH_CALLBACK_SIZE];
     struct uspi_crash_exception thrown;          /* a copy that is whole */
     uint8_t tail[USP_CRASH_CALLBACK_SIZE + 256]; /* the records that replace the end of a report */
@@ -126,7 +129,7 @@ void uspi_crash_copy_text(char *to, size_t size, const char *from);
  * Async-signal-safe. */
 size_t uspi_crash_hide_homes(char *to, size_t size, const char *from);
 
-/* Empties the cache of what walks have read (walk.c). Async-signal-safe. */
+/* Empties the caches of what walks have read, and of the rules that they have found (walk.c). Async-signal-safe. */
 void uspi_crash_forget_pages(struct uspi_crash_kit *kit);
 
 /* Walks the stack of a thread, whose memory `copy` shows (walk.c): first that of the calling thread (is_own), then those

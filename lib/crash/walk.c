@@ -20,6 +20,7 @@ struct surroundings {
 void uspi_crash_forget_pages(struct uspi_crash_kit *kit) {
     uspi_page_cache_in(&kit->cache, USPI_CRASH_PAGE, USPI_CRASH_PAGES, kit->pages, kit->page_bytes,
                        (struct usp_memory){uspi_os_read, NULL});
+    memset((void *)kit->rules, 0, sizeof kit->rules);
 }
 
 static int read_memory(void *context, usp_addr from, void *to, size_t n) {
@@ -86,6 +87,9 @@ int uspi_crash_walk(struct uspi_crash_kit *kit, struct uspi_thread_copy *copy, b
     options.tail = kit->options.max_frames / 4;
     options.deadline = kit->deadline;
     usp_stack_init(stack, kit->frames, kit->options.max_frames);
+    /* While the crashed thread is walked, other threads may unload code. */
+    struct uspi_rule_cache rules = uspi_rule_cache_in(kit->rules, USPI_CRASH_RULES, true);
+    if (!is_own) shortcuts.rules = &rules;
     const int status = uspi_unwind(&target, &copy->registers, false, &shortcuts, &options, stack);
     usp_images_release(ticket);
     return status;

@@ -9,6 +9,14 @@
 /* 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming, volume 3, 6.4). */
 #define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
+struct uspi_rule_cache uspi_rule_cache_in(struct uspi_kept_rule *entries, size_t count, bool still) {
+    return (struct uspi_rule_cache){
+        .still = still,
+        .set_mask = (count / USPI_RULE_WAYS - 1) * USPI_RULE_WAYS * sizeof *entries,
+        .entries = entries,
+    };
+}
+
 struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_t *bytes) {
     size_t count = USPI_RULE_WAYS;
     if (rules > USPI_RULES_MAX) return NULL;
@@ -17,9 +25,7 @@ struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_
     struct uspi_rule_cache *cache = calloc(1, needed);
     if (cache == NULL) return NULL;
     uintptr_t end = (uintptr_t)(cache + 1);
-    cache->still = still;
-    cache->set_mask = (count / USPI_RULE_WAYS - 1) * USPI_RULE_WAYS * sizeof(struct uspi_kept_rule);
-    cache->entries = (struct uspi_kept_rule *)((end + LINE - 1) & ~(uintptr_t)(LINE - 1));
+    *cache = uspi_rule_cache_in((struct uspi_kept_rule *)((end + LINE - 1) & ~(uintptr_t)(LINE - 1)), count, still);
     if (bytes != NULL) *bytes = needed;
     return cache;
 }

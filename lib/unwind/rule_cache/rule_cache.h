@@ -66,6 +66,11 @@ struct uspi_rule_cache {
  * free() frees it. Not async-signal-safe. */
 struct uspi_rule_cache *uspi_rule_cache_create(uint32_t rules, bool still, size_t *bytes);
 
+/* Returns a cache in given memory, which is all zero.
+ *   count  a power of two, at least USPI_RULE_WAYS
+ * Async-signal-safe. */
+struct uspi_rule_cache uspi_rule_cache_in(struct uspi_kept_rule *entries, size_t count, bool still);
+
 /* Caches the rule for a pc other than 0. Does nothing when another thread is writing to the same entry.
  *   how    enum uspi_rule_how
  *   stamp  identifies what the rule is valid for
