@@ -14,6 +14,7 @@
 #include "lib/unwind/entry.h"
 
 #include "lib/unwind/frame/return_address.h"
+#include "lib/unwind/readers/decide.h"
 
 /* Maximum numbers of slots between the frame and the number of arguments, of arguments and variables, and of entries of
  * the auxiliary vector (Linux has about 25). */
@@ -22,6 +23,11 @@
 #define ENTRIES 64u
 /* Bytes of the code at the entry point. */
 #define ENTRY_CODE 256u
+
+/* Maximum number of instructions between clone's system call and the branch of the new thread. */
+#define CLONE_MAX 4u
+/* The register of a system call's result, on each processor. */
+#define RESULT 0u
 
 #define AUX_NULL  0u
 #define AUX_PHDR  3u
@@ -79,4 +85,31 @@ USPI_APART bool uspi_calls_program(const struct uspi_walk *walk, const struct us
         outer = ra.pc;
     }
     return entry != 0 && (outer == 0 || outer - entry < ENTRY_CODE);
+}
+
+/* Whether a table states that the code at pc has no caller. */
+static bool is_outermost(const struct uspi_walk *walk, const struct uspi_frame_state *frame, usp_addr pc) {
+    struct uspi_walk other = *walk;
+    struct uspi_frame_state at = *frame;
+    struct uspi_step step;
+    usp_registers_set_pc(&at.registers, pc);
+    return !uspi_find_caller(&other, &at, NULL, USP_READER_TABLES, &step) && step.is_settled &&
+           step.stop == USP_STOP_ROOT;
+}
+
+USPI_APART bool uspi_begins_thread(const struct uspi_walk *walk, const struct uspi_frame_state *frame) {
+    struct uspi_code code;
+    struct uspi_instruction i;
+    usp_addr pc = uspi_pc_of(walk, frame);
+    uint32_t mode = uspi_frame_mode(walk, frame);
+    const bool is_new = frame->exact && uspi_known(&frame->registers, RESULT) && frame->registers.value[RESULT] == 0;
+    if (!is_new || walk->target.os != USP_OS_LINUX) return false;
+    uspi_code_init(&code, walk->backend, uspi_code_memory(walk));
+    for (unsigned n = 0; n < CLONE_MAX && uspi_code_decode(&code, pc, mode, &i); n++) {
+        if (i.flow == USPI_BRANCH && is_outermost(walk, frame, i.target)) return true;
+        if (i.flow != USPI_BRANCH && i.flow != USPI_NEXT) return false;
+        pc += i.length;
+        mode = i.mode;
+    }
+    return false;
 }

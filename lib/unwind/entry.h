@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recognizes the outermost frames of a process's first thread on Linux where no table describes them. */
+/* Recognizes the outermost frames of Linux threads where no table describes them. */
 #ifndef USPI_UNWIND_ENTRY_H
 #define USPI_UNWIND_ENTRY_H
 
@@ -10,5 +10,11 @@
  * that is at the entry point. Such a C library calls main in a function that never returns (musl). The target's memory
  * alone decides, so it is the same for a live process, a core and a raw capture. Async-signal-safe. */
 bool uspi_calls_program(const struct uspi_walk *walk, const struct uspi_frame_state *frame);
+
+/* Returns whether an interrupted frame is that of a thread which has just been created, and has executed nothing but the
+ * system call: the system call has returned 0, and the code branches to where a table states that the stack ends. libc's
+ * clone has no table in between, because the caller's frame is not on the new stack. Async-signal-safe. Needs as much
+ * stack as a step. */
+bool uspi_begins_thread(const struct uspi_walk *walk, const struct uspi_frame_state *frame);
 
 #endif

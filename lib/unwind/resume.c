@@ -53,12 +53,23 @@ static bool reaches_root(struct search *search, const struct uspi_frame_state *f
     return trial.stop == USP_STOP_ROOT;
 }
 
-/* Finds the jump through a pointer with which straight code ends. */
+/* Finds the jump through a pointer with which straight code ends. The pointer is in a register that this code has not
+ * loaded: the stubs of a linkage table load theirs. */
 static bool find_jump(struct uspi_code *code, usp_addr pc, uint32_t mode, usp_addr *jump) {
     struct uspi_instruction i;
+    uint64_t loaded = 0;
     for (unsigned n = 0; n < JUMP_MAX && uspi_code_decode(code, pc, mode, &i); n++) {
         *jump = pc;
-        if (i.flow != USPI_NEXT) return i.flow == USPI_JUMP_UNKNOWN && i.conditional == 0;
+        if (i.flow == USPI_JUMP_UNKNOWN && i.conditional == 0 && i.target_register < code->backend->register_count) {
+            return ((loaded | uspi_written_by(&i)) >> i.target_register & 1) == 0;
+        }
+        if (i.flow != USPI_NEXT) return false;
+        for (unsigned k = 0; k < i.effect_count; k++) {
+            const struct uspi_effect *effect = &i.effects[k];
+            const uint64_t bit = effect->op == USPI_STORE ? 0 : UINT64_C(1) << effect->reg;
+            loaded = effect->op == USPI_SET || effect->op == USPI_ADD ? loaded & ~bit : loaded | bit;
+        }
+        loaded |= i.clobbers;
         pc += i.length;
         mode = i.mode;
     }
@@ -134,7 +145,10 @@ static bool find_frame(struct search *search, struct uspi_frame_state *frame) {
         } else if (!uspi_read_slot(&search->walker->walk, search->stack.from + at, &word)) {
             return false;
         }
-        if (search->past_code && entered_code(search, search->stack.from + at, word, frame)) return true;
+        if (search->past_code && entered_code(search, search->stack.from + at, word, frame) &&
+            reaches_root(search, frame)) {
+            return true;
+        }
         if (search->past_code && !search->is_generated) continue;
         if (!make_frame(search, search->stack.from + at, word, true, frame)) continue;
         if (reaches_root(search, frame)) return true;

@@ -17,8 +17,8 @@ enum uspi_resumed {
 
 /* Resumes a walk whose last step found no caller, once, if shortcuts.parts is set. A return address is believed only if
  * it follows a call and the walk from there reaches the stack's root. Past generated code the call must go through a
- * pointer, and the walk may use unwind tables only; the frame is marked unverified. The caller of a function that has
- * entered the last frame's code by a jump is believed without that, if the function's table finds it from the last
+ * pointer, and the walk may use unwind tables only; the frame is marked unverified. It is not, and the call goes to a
+ * function, if that has entered the last frame's code by a jump and its table finds the return address from the last
  * frame's stack pointer. Async-signal-safe. Needs about 6 KB of stack besides that of a step. */
 enum uspi_resumed uspi_walker_resume(struct uspi_walker *walker);
 

@@ -10,6 +10,7 @@
 #define INNER (CODE + 0x20)  /* in the function that was interrupted */
 #define FIRST (CODE + 0x120) /* in the first function of the stack */
 #define ENDS  (CODE + 0x200) /* the function to which it is to return */
+#define LAST  (CODE + 0x280) /* in code that no function calls */
 #define BARE  (CODE + 0x320) /* in a function that no table describes */
 #define ENTRY (CODE + 0x400) /* the program's entry point */
 #define STACK UINT64_C(0x60000000)
@@ -28,6 +29,9 @@ static const struct processor {
     {USP_ARCH_ARM64, "04 78 1e  0c 1f 10 9e 01", {0x40, 0, 0, 0x94}, 4, FIRST + 0xfc, {0x60, 0, 0x1f, 0xd6}},
     {USP_ARCH_ARMV7, "04 7c 0e  0c 0d 08 8e 01", {0x40, 0, 0, 0xeb}, 4, FIRST + 0x104, {0x13, 0xff, 0x2f, 0xe1}},
 };
+
+/* The instruction that states that there is no return address. */
+static const char *const undefined[] = {"07 10", "07 08", "07 1e", "07 0e"};
 
 static struct cfi c;
 static struct usp_unwind_tables given;
@@ -158,6 +162,43 @@ START_TEST(first_stack_elsewhere) {
 }
 END_TEST
 
+/* ---- a new thread ---- */
+
+/* A thread that has just been created is directly behind clone's system call, which no table describes, and has the
+ * result 0. What its stack and its link register have is not its own. The parent has another result, and a caller. */
+START_TEST(new_thread) {
+    /* The result is compared with 0, and the thread branches over a return to LAST. */
+    static const struct branch {
+        usp_addr before; /* bytes from the code to LAST */
+        uint8_t code[12];
+    } branches[] = {
+        {8, {0x48, 0x85, 0xc0, 0x7c, 0x10, 0x74, 0x01, 0xc3}},
+        {7, {0x85, 0xc0, 0x7c, 0x10, 0x74, 0x01, 0xc3}},
+        {12, {0x1f, 0, 0, 0xf1, 0x40, 0, 0, 0x54, 0xc0, 0x03, 0x5f, 0xd6}},
+        {12, {0, 0, 0x50, 0xe3, 0, 0, 0, 0x0a, 0x1e, 0xff, 0x2f, 0xe1}},
+    };
+    for (unsigned result = 0; result < 2; result++) {
+        struct fixture *f = begin_stack(_i, FIRST);
+        const struct branch *b = &branches[_i];
+        put_fde(&c, put_cie(&c, false, 1, "", p->cie), LAST, 0x40, undefined[_i]);
+        given.eh_frame.size = c.bytes.size;
+        image_bytes(&f->memory, LAST - b->before, b->code, b->before);
+        WORDS(&f->memory, STACK + 0x1000, slot, FIRST, 0x12, 0, 0);
+        set_registers(f, LAST - b->before, STACK + 0x1000, 1);
+        f->registers.value[0] = result;
+        f->registers.known |= 1;
+        usp_registers_set_lr(&f->registers, FIRST);
+        if (result == 0) {
+            EXPECT(f, USP_STOP_ROOT, LAST - b->before);
+        } else {
+            walk(f);
+            ck_assert_uint_eq(f->frames[1].pc, FIRST);
+        }
+        builder_free(&c.bytes);
+    }
+}
+END_TEST
+
 /* ---- generated code ---- */
 
 #define OUTSIDE (CODE + 0x2020) /* in generated code: no image has it */
@@ -254,18 +295,35 @@ START_TEST(not_past_generated_code) {
 END_TEST
 
 /* A function has entered code of a language that has another stack, by a jump, and that code has called C: the walk goes
- * on at the function's caller. The code may have pushed a few words for the call, not many. */
+ * on at the function's caller. The code may have pushed a few words for the call, not many. A stub of a linkage table,
+ * which loads the pointer, is not such a function; nor is one from whose caller no table leads to the stack's end. */
+static const struct entered {
+    unsigned pushed;
+    bool by_stub, has_root, is_found;
+} entered[] = {
+    {0, false, true, true}, {1, false, true, true},   {20, false, true, false},
+    {0, true, true, false}, {0, false, false, false},
+};
+
 START_TEST(past_code_of_a_language) {
-    static const unsigned pushed[] = {0, 1, 20};
-    for (unsigned k = 0; k < ELEMENTS(pushed); k++) {
+    static const uint8_t stubs[][8] = {{0xff, 0x25, 0, 0, 0, 0},
+                                       {0xff, 0x25, 0, 0, 0, 0},
+                                       {0x11, 0x02, 0x40, 0xf9, 0x20, 0x02, 0x1f, 0xd6},
+                                       {0, 0xc0, 0x9c, 0xe5, 0x1c, 0xff, 0x2f, 0xe1}};
+    for (unsigned k = 0; k < ELEMENTS(entered); k++) {
+        const struct entered *way = &entered[k];
         struct fixture *f = begin_stack(_i, BARE);
         uint64_t words[32] = {0};
-        words[pushed[k]] = 0x12;
-        words[pushed[k] + 1] = FIRST;
-        image_bytes(&f->memory, p->callee, p->jump, sizeof p->jump);
+        words[way->pushed] = 0x12;
+        words[way->pushed + 1] = FIRST;
+        words[way->pushed + 3] = way->has_root ? LAST + 0x10 : FIRST;
+        put_fde(&c, put_cie(&c, false, 1, "", p->cie), LAST, 0x40, undefined[_i]);
+        given.eh_frame.size = c.bytes.size;
+        image_bytes(&f->memory, LAST + 0x10 - p->call_size, p->call, p->call_size);
+        image_bytes(&f->memory, p->callee, way->by_stub ? stubs[_i] : p->jump, way->by_stub ? 8 : sizeof p->jump);
         image_words(&f->memory, STACK + 2 * slot, slot, words, ELEMENTS(words));
-        if (pushed[k] < 20) {
-            expect_snapshot(f, USP_STOP_ROOT, 3, (const usp_addr[]){INNER, BARE, FIRST});
+        if (way->is_found) {
+            expect_snapshot(f, USP_STOP_ROOT, 4, (const usp_addr[]){INNER, BARE, FIRST, LAST + 0x10});
             ck_assert_uint_eq(f->frames[2].method, USP_FRAME_METHOD_SEARCH);
             ck_assert_uint_eq(f->frames[2].flags & USP_FRAME_UNVERIFIED, 0);
             ck_assert_uint_eq(f->stack.omitted_at, 2);
@@ -284,6 +342,6 @@ int main(void) {
     add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room, not_past_generated_code);
     add_loop_tests(generated, 0, ELEMENTS(processors), past_code_of_a_language);
     add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged,
-                   damaged_by_a_small_number, first_stack, first_stack_elsewhere);
+                   damaged_by_a_small_number, first_stack, first_stack_elsewhere, new_thread);
     return run_suite("ends of stacks", ends, generated);
 }
