@@ -42,7 +42,7 @@ int uspi_crash_write_run(const char *directory, const struct uspi_crash_run_file
                                  run->has_ended ? "ended" : "crashed", run->ended);
     }
     if (run->has_report) used += (size_t)snprintf(text + used, sizeof text - used, "report %s\n", run->report);
-    return uspi_os_publish(path, strlen(directory), 0600, text, used);
+    return uspi_os_publish(path, strlen(directory), 0600, text, used, NULL);
 }
 
 void uspi_crash_remove_run(const char *directory, const char *name) {

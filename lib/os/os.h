@@ -84,9 +84,9 @@ unsigned uspi_os_processors(void);
  * the previous state. The folder that the path's first `top` bytes name may be reached through links. Below it a link
  * in the place of a folder is refused: another user may have made it. The file has at most the permissions `mode`, and
  * at most those that the process's umask allows. Permissions of the group that not all users have are dropped if the
- * file gets another group than this process's. Returns USP_OK, USP_ERROR_PERMISSION (also for such a link),
- * USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
-int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *bytes, size_t n);
+ * file gets another group than this process's. Returns USP_OK, or with a sentence in *error USP_ERROR_PERMISSION (also
+ * for such a link), USP_ERROR_SYSTEM, USP_ERROR_NO_MEMORY. */
+int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *bytes, size_t n, struct uspi_error *error);
 
 /* Creates the folder of a path, as uspi_os_publish does, and waits until it can lock it against other processes and
  * threads, at most ten seconds. Returns the argument of uspi_os_unlock_folder; -1 when the folder cannot be locked or

@@ -124,10 +124,9 @@ static int publish(const char *path, uint32_t mode, const uint8_t *bytes, enum r
     if (kept != NULL && is_as_rich(kept, richness, index)) {
         keep(kept, index);
     } else {
-        status = uspi_os_publish(path, top, mode, bytes, (size_t)index->index_bytes);
-        if (status != USP_OK) {
-            snprintf(index->message, sizeof index->message, "%s: %s", path, usp_status_string(status));
-        }
+        struct uspi_error error;
+        status = uspi_os_publish(path, top, mode, bytes, (size_t)index->index_bytes, &error);
+        if (status != USP_OK) snprintf(index->message, sizeof index->message, "%s", error.text);
     }
     uspi_index_file_close(kept);
     uspi_os_unlock_folder(lock);

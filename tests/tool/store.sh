@@ -150,7 +150,7 @@ status=0
   exec "$unspool" store add -o store large
 ) >out 2>err || status=$?
 [[ $status -eq 4 ]] || fail "writing 4 kB of an index: exit status $status"
-err_has 'large'
+err_has 'File too large$'
 left=("$(index_of large)".*)
 [[ ! -e $(index_of large) ]] || fail "a part of an index was stored: $(find store)"
 

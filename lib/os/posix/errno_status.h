@@ -6,6 +6,7 @@
 #include <unspool/base.h>
 
 #include <errno.h>
+#include <stddef.h>
 
 static inline int uspi_posix_status(int number) {
     switch (number) {
@@ -25,5 +26,8 @@ static inline int uspi_posix_status(int number) {
 static inline int uspi_posix_status_without_links(int number) {
     return number == ELOOP ? USP_ERROR_PERMISSION : uspi_posix_status(number);
 }
+
+/* As uspi_os_write, but returns 0 or an errno. (lib/os/posix/write.c) */
+int uspi_posix_write(int fd, const void *bytes, size_t n);
 
 #endif

@@ -2,7 +2,9 @@
 /* Writes files atomically, and locks folders for one writer, for all our systems: rename, flock. On Linux a file
  * has no name while it is written, so that a killed process leaves nothing behind. */
 #define _GNU_SOURCE 1 /* for O_TMPFILE */
+#include "lib/object/bytes.h"
 #include "lib/os/os.h"
+#include "lib/os/posix/errno_status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,23 +22,38 @@
 /* How often a lock is tried, every 10 ms. */
 #define LOCK_TRIES 1000
 
-static int refusal(void) {
-    return errno == EACCES || errno == EPERM || errno == EROFS ? USP_ERROR_PERMISSION : USP_ERROR_SYSTEM;
+static int status_of(int error) {
+    if (error == 0) return USP_OK;
+    return error == EACCES || error == EPERM || error == EROFS ? USP_ERROR_PERMISSION : USP_ERROR_SYSTEM;
+}
+
+/* Creates a folder. Keeps the first error of several calls in *error. */
+static void make_folder(int at, const char *name, int *error) {
+    if (mkdirat(at, name, 0777) != 0 && errno != EEXIST && *error == 0) *error = errno;
+}
+
+/* Opens a folder that may have been created, which may have failed with an error. Returns a descriptor, or -1 with
+ * errno: where there is no folder, why none was created. */
+static int open_made(int at, const char *name, int flags, int error) {
+    const int folder = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    if (folder < 0 && errno == ENOENT && error != 0) errno = error;
+    return folder;
 }
 
 /* Opens the folder of which a path's first `size` bytes are the name, and creates it and the folders above it. Returns
  * a descriptor, or a negative status. */
 static int open_top(char *path, size_t size) {
     const char end = path[size];
+    int error = 0;
     path[size] = '\0';
     for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(path, 0777);
+        make_folder(AT_FDCWD, path, &error);
         *slash = '/';
     }
-    (void)mkdir(path, 0777);
-    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0) folder = refusal();
+    make_folder(AT_FDCWD, path, &error);
+    int folder = open_made(AT_FDCWD, path, 0, error);
+    if (folder < 0) folder = status_of(errno);
     path[size] = end;
     return folder;
 }
@@ -50,13 +67,14 @@ static int open_folder(char *path, size_t top, char **name) {
     while (part[0] == '/') part++;
     for (; folder >= 0 && (slash = strchr(part, '/')) != NULL; part = slash + 1) {
         *slash = '\0';
-        (void)mkdirat(folder, part, 0777);
-        const int next = openat(folder, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        const int error = errno;
+        int error = 0;
+        make_folder(folder, part, &error);
+        const int next = open_made(folder, part, O_NOFOLLOW, error);
+        error = errno;
         close(folder);
         errno = error;
         /* O_NOFOLLOW has met a link: ENOTDIR on Linux, ELOOP elsewhere. */
-        folder = next >= 0 ? next : error == ENOTDIR || error == ELOOP ? USP_ERROR_PERMISSION : refusal();
+        folder = next >= 0 ? next : error == ENOTDIR || error == ELOOP ? USP_ERROR_PERMISSION : status_of(error);
         *slash = '/';
     }
     *name = part;
@@ -139,33 +157,38 @@ static int finish(struct writing *w) {
     return renameat(w->folder, w->temporary, w->folder, w->name);
 }
 
-/* Writes a file. Returns an enum usp_status; USP_ERROR_NOT_FOUND: its folder was removed. */
+/* Writes a file. Returns 0 or an errno; ENOENT: its folder was removed. */
 static int write_in(int folder, const char *name, uint32_t mode, const void *bytes, size_t n) {
     struct writing w = {.folder = folder, .name = name};
-    if (begin(&w, mode) != 0) return errno == ENOENT ? USP_ERROR_NOT_FOUND : refusal();
-    int status = uspi_os_may_write(n) ? uspi_os_write(w.file, bytes, n) : USP_ERROR_SYSTEM;
+    if (begin(&w, mode) != 0) return errno;
+    int error = uspi_os_may_write(n) ? uspi_posix_write(w.file, bytes, n) : EFBIG;
     /* Network file systems report some errors when a descriptor is closed. */
-    if (status == USP_OK && close(dup(w.file)) != 0) status = USP_ERROR_SYSTEM;
-    if (status == USP_OK && finish(&w) != 0) status = errno == ENOENT ? USP_ERROR_NOT_FOUND : USP_ERROR_SYSTEM;
-    if (status != USP_OK && w.temporary[0] != '\0') unlinkat(folder, w.temporary, 0);
+    if (error == 0 && close(dup(w.file)) != 0) error = errno;
+    if (error == 0 && finish(&w) != 0) error = errno;
+    if (error != 0 && w.temporary[0] != '\0') unlinkat(folder, w.temporary, 0);
     close(w.file);
-    return status;
+    return error;
 }
 
-int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *bytes, size_t n) {
+int uspi_os_publish(const char *path, size_t top, uint32_t mode, const void *bytes, size_t n,
+                    struct uspi_error *error) {
     char *copy = strdup(path), *name;
-    int status = copy != NULL ? USP_ERROR_NOT_FOUND : USP_ERROR_NO_MEMORY;
-    for (unsigned i = 0; i < TRIES && status == USP_ERROR_NOT_FOUND; i++) {
+    int number = copy != NULL ? ENOENT : ENOMEM, status = copy != NULL ? USP_ERROR_SYSTEM : USP_ERROR_NO_MEMORY;
+    for (unsigned i = 0; i < TRIES && copy != NULL && number == ENOENT; i++) {
         const int folder = open_folder(copy, top, &name);
         if (folder >= 0) {
-            status = write_in(folder, name, mode, bytes, n);
+            number = write_in(folder, name, mode, bytes, n);
+            status = status_of(number);
             close(folder);
-        } else if (errno != ENOENT) {
+        } else {
+            number = errno;
             status = folder;
         }
     }
     free(copy);
-    return status == USP_ERROR_NOT_FOUND ? USP_ERROR_SYSTEM : status;
+    if (status == USP_OK) return USP_OK;
+    return uspi_error_set(error, status, "%s: %s", path,
+                          status == USP_ERROR_SYSTEM ? strerror(number) : usp_status_string(status));
 }
 
 int uspi_os_lock_folder(const char *path, size_t top) {

@@ -3,25 +3,30 @@
 #define _FILE_OFFSET_BITS 64 /* for limits beyond 4 GB on 32-bit hosts */
 
 #include "lib/os/os.h"
+#include "lib/os/posix/errno_status.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-int uspi_os_write(int fd, const void *bytes, size_t n) {
-    int kept = errno, status = USP_OK;
+int uspi_posix_write(int fd, const void *bytes, size_t n) {
+    int kept = errno, error = 0;
     const char *next = bytes;
-    while (n > 0 && status == USP_OK) {
+    while (n > 0 && error == 0) {
         ssize_t written = write(fd, next, n);
         if (written > 0) {
             next += written;
             n -= (size_t)written;
         } else if (written == 0 || errno != EINTR) {
-            status = USP_ERROR_SYSTEM;
+            error = written == 0 ? EIO : errno;
         }
     }
     errno = kept;
-    return status;
+    return error;
+}
+
+int uspi_os_write(int fd, const void *bytes, size_t n) {
+    return uspi_posix_write(fd, bytes, n) == 0 ? USP_OK : USP_ERROR_SYSTEM;
 }
 
 bool uspi_os_may_write(uint64_t size) {
