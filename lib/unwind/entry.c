@@ -92,6 +92,7 @@ static bool is_outermost(const struct uspi_walk *walk, const struct uspi_frame_s
     struct uspi_walk other = *walk;
     struct uspi_frame_state at = *frame;
     struct uspi_step step;
+    other.needs_root = true;
     usp_registers_set_pc(&at.registers, pc);
     return !uspi_find_caller(&other, &at, NULL, USP_READER_TABLES, &step) && step.is_settled &&
            step.stop == USP_STOP_ROOT;

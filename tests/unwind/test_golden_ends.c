@@ -165,7 +165,8 @@ END_TEST
 /* ---- a new thread ---- */
 
 /* A thread that has just been created is directly behind clone's system call, which no table describes, and has the
- * result 0. What its stack and its link register have is not its own. The parent has another result, and a caller. */
+ * result 0. What its stack and its link register have is not its own. The parent has another result, and a caller;
+ * so has code whose branch leads to other code. */
 START_TEST(new_thread) {
     /* The result is compared with 0, and the thread branches over a return to LAST. */
     static const struct branch {
@@ -177,18 +178,18 @@ START_TEST(new_thread) {
         {12, {0x1f, 0, 0, 0xf1, 0x40, 0, 0, 0x54, 0xc0, 0x03, 0x5f, 0xd6}},
         {12, {0, 0, 0x50, 0xe3, 0, 0, 0, 0x0a, 0x1e, 0xff, 0x2f, 0xe1}},
     };
-    for (unsigned result = 0; result < 2; result++) {
+    for (unsigned way = 0; way < 3; way++) {
         struct fixture *f = begin_stack(_i, FIRST);
         const struct branch *b = &branches[_i];
-        put_fde(&c, put_cie(&c, false, 1, "", p->cie), LAST, 0x40, undefined[_i]);
+        put_fde(&c, put_cie(&c, false, 1, "", p->cie), LAST, 0x40, way < 2 ? undefined[_i] : "");
         given.eh_frame.size = c.bytes.size;
         image_bytes(&f->memory, LAST - b->before, b->code, b->before);
-        WORDS(&f->memory, STACK + 0x1000, slot, FIRST, 0x12, 0, 0);
+        WORDS(&f->memory, STACK + 0x1000, slot, FIRST, ENDS, 0, 0);
         set_registers(f, LAST - b->before, STACK + 0x1000, 1);
-        f->registers.value[0] = result;
+        f->registers.value[0] = way == 1;
         f->registers.known |= 1;
         usp_registers_set_lr(&f->registers, FIRST);
-        if (result == 0) {
+        if (way == 0) {
             EXPECT(f, USP_STOP_ROOT, LAST - b->before);
         } else {
             walk(f);
