@@ -21,13 +21,22 @@ static inline uint64_t uspi_hash_bytes(const char *bytes, size_t length) {
     return hash ^ hash >> 29;
 }
 
-/* Adds a value to a hash, which may begin as any number. The order of the values matters. Each value is mixed with
- * splitmix64's finalizer (Steele, Lea, Flood, 2014). */
-static inline uint64_t uspi_mix(uint64_t hash, uint64_t value) {
-    hash = (hash ^ value) + UINT64_C(0x9e3779b97f4a7c15);
+/* splitmix64's finalizer (Steele, Lea, Flood, 2014): each bit of the number changes each bit of the result. */
+static inline uint64_t uspi_finalize(uint64_t hash) {
     hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
     return hash ^ hash >> 31;
+}
+
+/* Adds a value to a hash, which may begin as any number. The order of the values matters. */
+static inline uint64_t uspi_mix(uint64_t hash, uint64_t value) {
+    return uspi_finalize((hash ^ value) + UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* Adds a word to the sum of many that is only compared: one multiplication instead of uspi_mix's two. */
+static inline uint64_t uspi_add_word(uint64_t sum, uint64_t word) {
+    sum = (sum ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+    return sum ^ sum >> 31;
 }
 
 #endif

@@ -3,9 +3,7 @@
 #include "lib/sampler/code_pages.h"
 
 #include "arch/backend.h"
-
-/* One of the multipliers of lib/base/hash.h. */
-#define ODD UINT64_C(0xbf58476d1ce4e5b9)
+#include "lib/base/hash.h"
 
 /* Four sums run side by side, because each step of one has to wait for its multiplication. */
 #define SUMS 4u
@@ -20,16 +18,10 @@ static bool sum_page(const struct usp_memory *memory, usp_addr page, uint64_t *s
     uint64_t sums[SUMS] = {0};
     if (memory->read(memory->context, page, bytes, sizeof bytes) != 0) return false;
     for (size_t at = 0; at < sizeof bytes; at += 8 * (size_t)SUMS) {
-        for (size_t i = 0; i < SUMS; i++) {
-            sums[i] = (sums[i] ^ uspi_le(bytes + at + 8 * i, 8)) * ODD;
-            sums[i] ^= sums[i] >> 31;
-        }
+        for (size_t i = 0; i < SUMS; i++) sums[i] = uspi_add_word(sums[i], uspi_le64(bytes + at + 8 * i));
     }
     *sum = 0;
-    for (size_t i = 0; i < SUMS; i++) {
-        *sum = (*sum ^ sums[i]) * ODD;
-        *sum ^= *sum >> 31;
-    }
+    for (size_t i = 0; i < SUMS; i++) *sum = uspi_add_word(*sum, sums[i]);
     return true;
 }
 

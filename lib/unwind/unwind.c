@@ -3,6 +3,7 @@
  * fit, it can keep the outermost ones. */
 #include "lib/unwind/unwind.h"
 #include "lib/base/clear.h"
+#include "lib/base/hash.h"
 #include "lib/unwind/async.h"
 #include "lib/unwind/async_code.h"
 #include "lib/unwind/resume.h"
@@ -11,16 +12,10 @@
 
 /* The hash is a polynomial in this odd constant (that of splitmix64, Steele, Lea, Flood, 2014). It depends on the order
  * and takes one multiplication for each address. Addresses that differ only in high bits would change few bits of the
- * sum, so `mix` is applied at the end. */
+ * sum, so uspi_finalize is applied at the end. */
 #define ODD UINT64_C(0x9e3779b97f4a7c15)
 
 static uint64_t add(uint64_t hash, uint64_t v) { return (hash + v) * ODD; }
-
-static uint64_t mix(uint64_t hash) {
-    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-    return hash ^ hash >> 31;
-}
 
 /* Adds an address to the hash. An address in an image counts as (identity of the image, offset), so that another launch
  * gives the same value. */
@@ -56,7 +51,7 @@ uint64_t uspi_stack_hash(const struct usp_stack *stack, const struct usp_images 
     } else {
         for (uint32_t i = 0; i < stack->count; i++) hash = hash_address(hash, images, stack->frames[i].pc);
     }
-    hash = mix(hash);
+    hash = uspi_finalize(hash);
     return hash | (hash == 0);
 }
 

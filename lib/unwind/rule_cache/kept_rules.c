@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* See kept_rules.h. Decides the key and the stamp under which a rule is cached and found. */
 #include "lib/unwind/rule_cache/kept_rules.h"
+#include "lib/base/hash.h"
 #include "lib/unwind/frame/code.h"
 
 /* The code around a pc that must be unchanged: the call and the code after it. Two different functions rarely have so
  * many equal bytes at the same address. */
 #define CODE_BEFORE 16u /* bytes before the pc */
 #define CODE_BYTES  32u /* bytes in total */
-
-/* A multiplier of the hash in lib/unwind/unwind.c. */
-#define ODD UINT64_C(0xbf58476d1ce4e5b9)
 
 struct rule_key {
     usp_addr pc; /* 0: the rule cannot be cached */
@@ -40,10 +38,7 @@ static bool passing_stamp(const struct request *r, usp_addr pc, uint32_t *stamp)
     uint64_t sum = r->shortcuts->generation;
     uspi_code_init(&code, r->walk->backend, uspi_code_memory(r->walk));
     if (pc < CODE_BEFORE || uspi_code_read(&code, pc - CODE_BEFORE, CODE_BYTES, &bytes) != CODE_BYTES) return false;
-    for (unsigned i = 0; i < CODE_BYTES; i += 8) {
-        sum = (sum ^ uspi_le(bytes + i, 8)) * ODD;
-        sum ^= sum >> 31;
-    }
+    for (unsigned i = 0; i < CODE_BYTES; i += 8) sum = uspi_add_word(sum, uspi_le64(bytes + i));
     *stamp = (uint32_t)(sum >> 32);
     return true;
 }
