@@ -33,8 +33,10 @@ for i, thread in enumerate(stacks['threads']):
         wanted.append(f"Thread {i} waits for a {lock['kind']} that thread "
                       f"{[t['id'] for t in stacks['threads']].index(lock['held_by'])} \"{lock['held_by_name']}\" holds: "
                       f"a deadlock of {lock['deadlock']} threads")
+# What the program and others have said is indented.
+said = [line.removeprefix('  ') for line in lines]
 for text in wanted:
-    if text not in lines:
+    if text not in said:
         sys.exit(f'{text!r} is missing')
 frames = [re.sub(r' \[inlined\]| \(.*\)$', '', line.split('\t')[1].split(' ', 1)[1]) for line in lines
           if re.match(r'\d+ .*\t0x', line)]
