@@ -56,7 +56,8 @@ USP_API int usp_crash_install(const struct usp_crash_options *options);
 
 /* Ends recording, marks this run as ended, and restores the earlier handlers where ours are still in place. The same
  * happens at the process's clean end. Waits while another thread records a crash, which then ends the process. Does
- * nothing if the kit is not installed, or in an earlier handler that is called after a crash. Not async-signal-safe: it
+ * nothing if the kit is not installed, or in an earlier handler that is called after a crash. Thread-safe: beside
+ * calls of itself and of usp_crash_install on other threads, one takes effect after the other. Not async-signal-safe: it
  * writes files. */
 USP_API void usp_crash_uninstall(void);
 

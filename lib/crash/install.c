@@ -144,7 +144,16 @@ int usp_crash_install(const struct usp_crash_options *options) {
     return status;
 }
 
-void usp_crash_uninstall(void) { end_run(); }
+/* How long uninstalling waits for another thread that installs or uninstalls the kit, in ns. An earlier handler may call
+ * it in a crash of that very thread, so it does not wait for ever. */
+#define UNINSTALL_WAIT UINT64_C(1000000000)
+
+void usp_crash_uninstall(void) {
+    struct uspi_lock *lock = &uspi_capture_state.crash_kit;
+    const bool is_taken = uspi_lock_take_within(lock, UNINSTALL_WAIT) != USPI_LOCK_HELD;
+    end_run();
+    if (is_taken) uspi_lock_give(lock);
+}
 
 int usp_crash_thread_begin(void) { return uspi_os_crash_thread_begin(); }
 void usp_crash_thread_end(void) { uspi_os_crash_thread_end(); }

@@ -433,6 +433,34 @@ static void *install_at_once(void *unused) {
     return unused;
 }
 
+/* Threads that install and end the kit at once leave no handler and no open file. */
+static void *install_and_end(void *unused) {
+    struct usp_crash_options options;
+    usp_crash_options_init(&options);
+    options.directory = directory;
+    for (unsigned i = 0; i < 100; i++) {
+        const int status = usp_crash_install(&options);
+        assert(status == USP_OK || status == USP_ERROR_BUSY);
+        usp_crash_uninstall();
+    }
+    return unused;
+}
+
+static void exit_ended_at_once(void) {
+    pthread_t threads[AT_ONCE];
+    struct sigaction action;
+    usp_crash_uninstall();
+    const int before = dup(0);
+    close(before);
+    for (unsigned i = 0; i < AT_ONCE; i++) assert(pthread_create(&threads[i], NULL, install_and_end, NULL) == 0);
+    for (unsigned i = 0; i < AT_ONCE; i++) assert(pthread_join(threads[i], NULL) == 0);
+    usp_crash_uninstall();
+    assert(sigaction(SIGSEGV, NULL, &action) == 0 && action.sa_handler == SIG_DFL);
+    const int after = dup(0);
+    assert(after == before);
+    exit(0);
+}
+
 static void crash_installed_at_once(void) {
     pthread_t threads[AT_ONCE];
     pthread_barrier_init(&installing, NULL, AT_ONCE);
@@ -898,6 +926,7 @@ static const struct way {
     {"noted", crash_noted, NULL, NULL},
     {"homes", crash_homes, NULL, write_home},
     {"installed-at-once", crash_installed_at_once, NULL, NULL},
+    {"ended-at-once", exit_ended_at_once, NULL, NULL},
     {"callback", crash_segv, NULL, write_text},
     {"callback-fault", crash_segv, NULL, fault_in_callback},
     {"callback-hang", crash_segv, NULL, hang_in_callback},

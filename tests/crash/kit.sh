@@ -284,6 +284,13 @@ ends 139 "$crasher" installed-at-once "$reports"
 reported 1
 [[ $(find "$reports" -name '*.open') == '' ]] || fail "an unfinished report is left: $(ls "$reports")"
 
+# Threads that install and end it at once: no handler, descriptor or unfinished report is left.
+way='ended-at-once'
+rm -rf "$reports"
+ends 0 "$crasher" ended-at-once "$reports"
+reported 0
+[[ $(find "$reports" -name '*.open') == '' ]] || fail "an unfinished report is left: $(ls "$reports")"
+
 # Where the kit cannot be installed, it leaves no run.
 way=refused
 rm -rf "$reports"
