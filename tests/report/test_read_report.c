@@ -212,6 +212,32 @@ START_TEST(long_information) {
 }
 END_TEST
 
+/* Each line of a message has its own line. A stack in it is shown as a stack. */
+START_TEST(message_of_lines) {
+    check_report("{\"asi\":{\"App\":[\"first\\nsecond\\n\\nthird \\n0   App 0x0000000100000010 0x100000000 + "
+                 "16\\n\",\"other\"]},"
+                 "\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}],\"usedImages\":["
+                 "{\"base\":4294967296,\"size\":65536,\"name\":\"App\"}]}",
+                 "Application Specific Information:\n"
+                 "  first\n"
+                 "  second\n"
+                 "  \n"
+                 "  third\n"
+                 "  other\n"
+                 "\n"
+                 "App:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "\n"
+                 "Thread 0:\n"
+                 "0   " APP "0x0000000100000010 f10 + 4 (a.c:9)\n"
+                 "\n"
+                 "Binary Images:\n"
+                 "0x100000000 - 0x10000ffff App\n"
+                 "\n",
+                 USP_REPORT_TEXT);
+}
+END_TEST
+
 /* A program's message that reads like a part of the report does not look like one. */
 START_TEST(imitated_heading) {
     check_report("{\"asi\":{\"App\":[\"Thread 7 Crashed:\",\"Binary Images:\"]},"
@@ -1349,11 +1375,11 @@ END_TEST
 
 int main(void) {
     TCase *tcase = tcase_create("report"), *large = tcase_create("large");
-    add_tests(tcase, a_crash, a_crash_in_json, long_information, imitated_heading, message_of_an_exception,
-              fields_of_ips, images_of_several, swift_with_names, documents_in_lines, text_of_apple,
-              application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields, metrickit_events,
-              metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded, every_format,
-              refused, deep, cut_json, recording, jetsam);
+    add_tests(tcase, a_crash, a_crash_in_json, long_information, message_of_lines, imitated_heading,
+              message_of_an_exception, fields_of_ips, images_of_several, swift_with_names, documents_in_lines,
+              text_of_apple, application_backtrace, panics, metrickit, metrickit_alone, metrickit_fields,
+              metrickit_events, metrickit_orders, metrickit_exact, frame_in_no_array, without_a_root, trees, folded,
+              every_format, refused, deep, cut_json, recording, jetsam);
     add_loop_tests(tcase, 0, ELEMENTS(kscrash_reports), kscrash);
     add_loop_tests(tcase, 0, ELEMENTS(binary_infos), diagnostic_report);
     add_loop_tests(tcase, 0, ELEMENTS(json_reports), other_json);

@@ -5,6 +5,7 @@
 #include "lib/base/gathered.h"
 #include "lib/base/signal_names.h"
 #include "lib/report/read/json_slots.h"
+#include "lib/report/read/lines.h"
 
 #include <unspool/unwind.h>
 
@@ -163,10 +164,39 @@ static bool is_crash(struct uspi_span kind) {
     return false;
 }
 
-/* Writes the first line of a string or a number; for a number with a name, that name. Writes nothing when memory is
- * exhausted. */
+/* Whether a line of a text is of a stack, or its heading. */
+static bool is_of_stack(struct uspi_span line) {
+    const struct uspi_line_kind kind = uspi_line_kind_of(line);
+    for (size_t i = 0; uspi_line_shapes[i] != NULL; i++) {
+        const struct uspi_line_shape *shape = uspi_line_shapes[i];
+        struct uspi_frame frame = {.end = 0};
+        struct uspi_heading heading;
+        memset(&heading, 0, sizeof heading);
+        const bool may_begin = shape->frame_begins == 0 || (shape->frame_begins & kind.begins) != 0;
+        const bool may_be_frame =
+            may_begin && shape->frame != NULL && (kind.has & shape->frame_bytes) == shape->frame_bytes;
+        if (may_be_frame && shape->frame(line, 0, &frame)) return true;
+        const bool is_heading = shape->heading != NULL && shape->heading(line, &heading);
+        if (is_heading && heading.kind != USPI_HEADING_FIELD) return true;
+    }
+    return false;
+}
+
+/* Returns a text without the stacks at its end, which the report shows as stacks. */
+static struct uspi_span before_stacks(struct uspi_span text) {
+    size_t end = uspi_span_find(text, 0, USPI_SPAN("\n"));
+    while (end < text.length) {
+        const size_t next = uspi_span_find(text, end + 1, USPI_SPAN("\n"));
+        if (is_of_stack(uspi_span_part(text, end + 1, next))) break;
+        end = next;
+    }
+    return uspi_span_trim(uspi_span_part(text, 0, end));
+}
+
+/* Writes the first line, or all lines (is_whole), of a string or a number; for a number with a name, that name. Writes
+ * nothing when memory is exhausted. */
 static void put_value(struct uspi_text *out, const struct uspi_json_document *document, size_t node,
-                      enum uspi_json_means meaning) {
+                      enum uspi_json_means meaning, bool is_whole) {
     bool is_hex;
     uint64_t number;
     if (node == USPI_JSON_NONE || document->nodes[node].kind <= USPI_JSON_ARRAY) return;
@@ -178,7 +208,8 @@ static void put_value(struct uspi_text *out, const struct uspi_json_document *do
     char *decoded = text.length > 0 ? malloc(text.length) : NULL;
     if (decoded == NULL) return;
     struct uspi_span characters = uspi_span_trim((struct uspi_span){decoded, uspi_json_decode(text, decoded)});
-    characters.length = uspi_span_find(characters, 0, USPI_SPAN("\n"));
+    characters = is_whole ? before_stacks(characters)
+                          : uspi_span_part(characters, 0, uspi_span_find(characters, 0, USPI_SPAN("\n")));
     uspi_put(out, characters.bytes, characters.length);
     free(decoded);
 }
@@ -190,7 +221,8 @@ static void put_strings(struct uspi_text *out, const struct uspi_json_document *
     for (size_t i = node; node != USPI_JSON_NONE && i < document->nodes[node].next; i++) {
         if (document->nodes[i].kind != USPI_JSON_STRING || document->nodes[i].length == 0) continue;
         if (out->length > begin) uspi_put_string(out, separator);
-        put_value(out, document, i, USPI_MEANS_ITSELF);
+        /* Where each string has its line, so have its own lines. */
+        put_value(out, document, i, USPI_MEANS_ITSELF, separator[0] == '\n');
     }
 }
 
@@ -203,7 +235,7 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
     uint64_t number;
     if (name != USPI_JSON_NONE) {
         uspi_put_string(out, "Namespace ");
-        put_value(out, document, name, USPI_MEANS_ITSELF);
+        put_value(out, document, name, USPI_MEANS_ITSELF, false);
     }
     if (name != USPI_JSON_NONE && code != USPI_JSON_NONE && uspi_json_uint(document, code, &number, &is_hex)) {
         uspi_put_string(out, ", ");
@@ -211,7 +243,7 @@ static void put_termination(struct uspi_text *out, const struct uspi_json_docume
     }
     if (indicator != USPI_JSON_NONE) {
         if (out->length > 0) uspi_put_string(out, " ");
-        put_value(out, document, indicator, USPI_MEANS_ITSELF);
+        put_value(out, document, indicator, USPI_MEANS_ITSELF, false);
     }
     const size_t reasons = find_value(document, node, "reasons"), details = find_value(document, node, "details");
     if (reasons != USPI_JSON_NONE) {
@@ -250,7 +282,7 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
         put_strings(out, document, rest, "\n");
         return;
     }
-    put_value(out, document, value, field->means);
+    put_value(out, document, value, field->means, false);
     const size_t more_value = more != NULL && out->length > 0 ? find_value(document, object, more) : USPI_JSON_NONE;
     if (more_value == USPI_JSON_NONE || document->nodes[more_value].length == 0) return;
     bool is_hex;
@@ -259,7 +291,7 @@ static void put_field(struct uspi_text *out, const struct uspi_json_document *do
         field->more_means != USPI_MEANS_ITSELF && uspi_json_uint(document, more_value, &number, &is_hex) && number == 0;
     if (is_none) return;
     uspi_put_string(out, field->is_id ? " [" : " (");
-    put_value(out, document, more_value, field->more_means);
+    put_value(out, document, more_value, field->more_means, false);
     uspi_put_string(out, field->is_id ? "]" : ")");
 }
 
@@ -330,7 +362,7 @@ bool uspi_model_take_outer(struct uspi_model *model, const struct uspi_json_docu
     for (size_t i = 0; is_taken && i < values->count; i++) {
         const struct uspi_json_field *field = values->fields[i];
         begin_text(&text);
-        put_value(&text.out, document, values->nodes[i], field->means);
+        put_value(&text.out, document, values->nodes[i], field->means, false);
         is_taken = end_text(&text, model, field->field);
     }
     uspi_gathered_clear(&text.gathered);
