@@ -316,8 +316,9 @@ static struct symbols *make_symbols(struct uspi_module *module, enum uspi_table 
     int status = open_tables(module, which, &symbols->tables);
     if (status == USP_OK) {
         const bool is_direct = lookup->is_direct && symbols->tables->find_directly != NULL;
+        const bool is_all = lookup->is_all || symbols->tables->reads_all;
         symbols->is_excerpt =
-            is_direct || (!lookup->is_all && plan_excerpt(module, symbols->tables, lookup, &symbols->excerpt));
+            is_direct || (!is_all && plan_excerpt(module, symbols->tables, lookup, &symbols->excerpt));
         if (!is_direct) status = make_index(symbols->tables, symbols);
     }
     if (status == USP_ERROR_NO_MEMORY) {

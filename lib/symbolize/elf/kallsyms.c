@@ -3,6 +3,7 @@
  * (Linux tools/perf/Documentation/perf-buildid-cache.txt). A line is "ADDRESS TYPE NAME", with a tab and "[MODULE]" for
  * a module. Addresses count from the first instruction: a recording says where that was, and a kernel is loaded
  * elsewhere each time. */
+#include "lib/base/array.h"
 #include "lib/base/span.h"
 #include "lib/images/elf_file.h"
 #include "lib/symbolize/index/tables.h"
@@ -12,10 +13,19 @@
 /* Maximum size of a list in bytes. */
 #define LIST_MAX (UINT64_C(256) << 20)
 
+/* A function of the kernel itself, not of a module. */
+struct function {
+    usp_addr start; /* counted from the first instruction */
+    uint32_t line;  /* offset of its line */
+    uint32_t rank;
+};
+
 struct kallsyms {
     struct uspi_tables contract;
     struct uspi_span text;
     usp_addr base; /* address of the first instruction in the list */
+    struct function *functions;
+    size_t count, capacity;
 };
 
 struct line {
@@ -39,10 +49,9 @@ static bool next_line(struct uspi_span text, size_t *at, struct line *line) {
     return true;
 }
 
-/* Whether a line is a function of the kernel itself, not of a module. */
 static bool is_function(const struct kallsyms *k, const struct line *line) {
-    if (line->name.length == 0 || memchr(line->name.bytes, '\t', line->name.length) != NULL) return false;
-    return line->address >= k->base && memchr("tTwW", line->type, 4) != NULL;
+    if (line->address < k->base || line->name.length == 0 || memchr("tTwW", line->type, 4) == NULL) return false;
+    return memchr(line->name.bytes, '\t', line->name.length) == NULL;
 }
 
 /* Aliases: a global one is preferred, then one with fewer underscores in front. */
@@ -54,13 +63,11 @@ static uint32_t rank_of(const struct line *line) {
 
 static int gather(const struct uspi_tables *tables, struct uspi_gathering *gathering) {
     const struct kallsyms *k = (const struct kallsyms *)tables;
-    struct line line;
     int status = USP_OK;
-    for (size_t at = 0, from = 0; status == USP_OK && next_line(k->text, &at, &line); from = at) {
-        if (!is_function(k, &line)) continue;
-        const usp_addr start = line.address - k->base;
+    for (size_t i = 0; i < k->count && status == USP_OK; i++) {
+        const struct function *f = &k->functions[i];
         const struct uspi_gathered_symbol candidate = {
-            .start = start, .end = start, .symbol = (uint32_t)from, .rank = rank_of(&line)};
+            .start = f->start, .end = f->start, .symbol = f->line, .rank = f->rank};
         status = uspi_gather(gathering, &candidate);
     }
     return status;
@@ -85,6 +92,7 @@ static int prefer(const void *context, uint32_t a, uint32_t b) {
 static void close_tables(struct uspi_tables *tables) {
     struct kallsyms *k = (struct kallsyms *)tables;
     free((char *)(uintptr_t)k->text.bytes);
+    free(k->functions);
     free(k);
 }
 
@@ -99,6 +107,18 @@ static bool find_base(struct kallsyms *k) {
     }
     /* A kernel lists zeros for those who may not see addresses. */
     return k->base != 0;
+}
+
+/* Returns USP_OK, USP_ERROR_NOT_FOUND when there is no function, or USP_ERROR_NO_MEMORY. */
+static int read_functions(struct kallsyms *k) {
+    struct line line;
+    if (!find_base(k)) return USP_ERROR_NOT_FOUND;
+    for (size_t at = 0, from = 0; next_line(k->text, &at, &line); from = at) {
+        if (!is_function(k, &line)) continue;
+        if (!uspi_room_for(&k->functions, &k->capacity, k->count, 1, sizeof *k->functions)) return USP_ERROR_NO_MEMORY;
+        k->functions[k->count++] = (struct function){line.address - k->base, (uint32_t)from, rank_of(&line)};
+    }
+    return k->count > 0 ? USP_OK : USP_ERROR_NOT_FOUND;
 }
 
 static int judge_any(void *context, struct uspi_bytes bytes, struct uspi_error *error) {
@@ -122,15 +142,20 @@ int uspi_kallsyms_open(const struct usp_image *image, const struct uspi_image_so
     uspi_file_close(file);
     if (status == USP_OK) {
         k->text = (struct uspi_span){text, size};
-        if (!find_base(k)) status = USP_ERROR_NOT_FOUND;
+        status = read_functions(k);
     }
     if (status != USP_OK) {
+        if (k != NULL) free(k->functions);
         free(text);
         free(k);
         return status;
     }
-    k->contract = (struct uspi_tables){
-        .gather = gather, .get = get, .prefer = prefer, .close = close_tables, .memory = sizeof *k + size};
+    k->contract = (struct uspi_tables){.gather = gather,
+                                       .get = get,
+                                       .prefer = prefer,
+                                       .close = close_tables,
+                                       .memory = sizeof *k + size + k->capacity * sizeof *k->functions,
+                                       .reads_all = true};
     *tables = &k->contract;
     return USP_OK;
 }

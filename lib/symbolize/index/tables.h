@@ -34,8 +34,9 @@ struct uspi_tables {
 
     uspi_prefer prefer; /* context: the tables */
     void (*close)(struct uspi_tables *tables);
-    size_t memory; /* bytes that closing it frees, including this struct, not the mapped files */
-    bool skips;    /* gathering for an excerpt does not read the symbols outside of it again and again */
+    size_t memory;  /* bytes that closing it frees, including this struct, not the mapped files */
+    bool reads_all; /* opening has read every symbol: an excerpt would cost as much as the whole index */
+    bool skips;     /* gathering for an excerpt does not read the symbols outside of it again and again */
 
     /* Finds the last start of a function or label at or below an address, without gathering. Returns false when there
      * is none or when it cannot be found faster than by gathering. NULL where that is never possible. An index also
