@@ -206,7 +206,7 @@ START_TEST(no_frames) {
         "/x/a(+0x99) [0x98]",
         "??? + 0x10",
         "01234564567 + 0x7 /x",
-        "1   App  0x104c8f2a4 0x104c8c000 + 12965",
+        "App  0x104c8f2a4 0x104c8c000 + 12965",
     };
     struct uspi_frame frame;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

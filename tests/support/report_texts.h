@@ -142,6 +142,24 @@ static const struct text apple_texts[] = {
      "3       App                           \t0x100000300 App:300 + 7\n"
      "4       App                           \t0x100000300 main + 0x14\n\n" IMAGES,
      4, 0},
+    /* Rosetta: dotnet/runtime issue 48877. An offset that contradicts the address. An entry that is not an image. */
+    {"apple",
+     "Thread 0:\n"
+     "0   <translation info unavailable>\t0x0000000100000100 ???\n"
+     "1   App                           \t0x0000000100000200 0x100000000 + 768\n"
+     "2   ???                           \t0x0000000200000300 ???\n\n" IMAGES
+     "               0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???\n",
+     "Thread 0:\n"
+     "0   <translation info unavailable>\t0x0000000100000100 id.App:100! + 7\n"
+     "1   App                           \t0x0000000100000200 0x100000000 + 768\n"
+     "2   ???                           \t0x0000000200000300 ???\n\n" IMAGES
+     "               0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???\n",
+     "Thread 0:\n"
+     "0   <translation info unavailable>\t0x0000000100000100 ???\n"
+     "1   App                           \t0x0000000100000200 0x100000000 + 768\n"
+     "2   ???                           \t0x0000000200000300 ???\n\n" IMAGES
+     "               0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???\n",
+     3, 0},
     /* flutter/flutter issue 60189; Xcode's Organizer, which has no source line; an image whose name was removed. */
     {"apple",
      "Thread 0:\n"
@@ -342,6 +360,13 @@ static const struct text apple_texts[] = {
      "1  libz.dylib  0x200 (Manquant)\n"
      "2  libz.dylib                     0x200 (tout manque)\n",
      NULL, 2, 0},
+    /* flutter/flutter issue 124381, pendo-io/pendo-mobile-sdk issue 118: names that the device hides. */
+    {"crashlytics",
+     "0  libz.dylib                     0x200 <redacted> + 160\n"
+     "10 App                            0x300 <redacted> + 4\n",
+     "0  libz.dylib                     0x200 libz.dylib:200! + 7\n"
+     "10 App                            0x300 App:300 + 7\n",
+     NULL, 2, 0},
     /* Dart runtime/vm/object.cc; traces in the tests of getsentry/sentry-dart. Return addresses minus 1; the third is a
      * return address. */
     {"dart",
@@ -504,6 +529,34 @@ static const struct text apple_texts[] = {
      "[ 12 ms]     frame #3: 0x0000000300000000\n"
      "0x100000000 - 0x10000ffff App arm64  <" ID_16 "> /Applications/App.app/App\n",
      3, 0},
+    /* Old versions of lldb, and an image without a UUID. The last line has a slide. */
+    {"lldb",
+     "    frame #0: 0x0000000100000100 App`___lldb_unnamed_function122$$App + 4\n"
+     "    frame #1: 0x0000000180000200 libbass.dylib`___lldb_unnamed_function1$$libbass.dylib + 4\n"
+     "(lldb) image list\n"
+     "[ 16] " UUID_A " 0x0000000100000000 /Applications/App.app/App\n"
+     "[230]                                      0x0000000180000000 /Applications/App.app/libbass.dylib\n"
+     "[  0] 0x0000000180000200 /Applications/App.app/Other\n",
+     "    frame #0: 0x0000000100000100 App`id.App:100! + 7\n"
+     "    frame #1: 0x0000000180000200 libbass.dylib`libbass.dylib:200 + 7\n"
+     "(lldb) image list\n"
+     "[ 16] " UUID_A " 0x0000000100000000 /Applications/App.app/App\n"
+     "[230]                                      0x0000000180000000 /Applications/App.app/libbass.dylib\n"
+     "[  0] 0x0000000180000200 /Applications/App.app/Other\n",
+     "    frame #0: 0x0000000100000100 App`___lldb_unnamed_function122$$App + 4\n"
+     "    frame #1: 0x0000000180000200 libbass.dylib`___lldb_unnamed_function1$$libbass.dylib + 4\n"
+     "(lldb) image list\n"
+     "[ 16] " UUID_A " 0x0000000100000000 /Applications/App.app/App\n"
+     "[230]                                      0x0000000180000000 /Applications/App.app/libbass.dylib\n"
+     "[  0] 0x0000000180000200 /Applications/App.app/Other\n",
+     2, 0},
+    /* Honeycomb's traces: a UUID of zeros is that of an image without one. */
+    {"apple",
+     "0   App      0x100000100   " UUID_A " + 256\n"
+     "1   Library  0x180001234   00000000-0000-0000-0000-000000000000 + 4660\n",
+     "0   App      0x100000100   id.App:100! + 7\n"
+     "1   Library  0x180001234   Library:1234 + 7\n",
+     NULL, 2, 0},
     /* Sentry's text of an Apple report has these words for functions without a name: electron/electron issue 20551. */
     {"apple",
      "0   App                             0x100000100         <unknown>\n"

@@ -93,6 +93,13 @@ static bool is_name_of_lldb(struct uspi_span name) {
     return marks % 2 != 0;
 }
 
+/* Whether the number is an offset, as Crashlytics writes it before "<redacted> + 160". */
+static bool is_offset_of_crashlytics(struct uspi_span line, size_t at, const struct uspi_frame *frame) {
+    const bool is_column = at == USPI_CRASHLYTICS_COLUMN || at == USPI_CRASHLYTICS_COLUMN + 1;
+    return is_column && frame->address <= UINT32_MAX && line.bytes[at - 1] == ' ' && uspi_is_digit(line.bytes[0]) &&
+           uspi_span_is(frame->name, USPI_SPAN("<redacted>"));
+}
+
 static bool take_address_line(struct uspi_span line, size_t at_address, size_t after_address,
                               struct uspi_frame *frame) {
     uint64_t offset, load;
@@ -107,6 +114,7 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
     at = 0;
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->before = before;
+    if (is_offset_of_crashlytics(line, at_address, frame)) return false;
     if (uspi_span_is(frame->name, USPI_SPAN("<redacted>")) || uspi_span_is(frame->name, USPI_SPAN("<unknown>")) ||
         uspi_is_invented(frame->name)) {
         take_columns(before, frame);
@@ -123,7 +131,10 @@ static bool take_address_line(struct uspi_span line, size_t at_address, size_t a
         if (is_hex && !is_load) return false;
         if (is_load && load + offset != frame->address) {
             /* "0x0 + 0": neither the image nor the offset was known. */
-            return load == 0 && offset == 0;
+            if (load == 0 && offset == 0) return true;
+            /* Address and offset contradict each other: a name would be a guess. */
+            frame->flags |= USPI_FRAME_NOWHERE;
+            return (frame->flags & USPI_FRAME_INDEX) != 0 && frame->image.length > 0;
         }
         if (is_load) take_second_name(rest, frame);
         if (!is_load && !uspi_is_header(frame->name) && !uspi_take_uuid(frame->name, frame)) {
@@ -279,6 +290,7 @@ static bool find_other(struct uspi_span line, size_t from, struct uspi_frame *fr
 
 /* Finds a frame of which only the address is known: Apple's newer reports write "???", ours "[unknown]". */
 static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *frame) {
+    static const struct uspi_span images[] = {USPI_SPAN_INIT("???"), USPI_SPAN_INIT("<translation info unavailable>")};
     struct uspi_span text = uspi_span_trim_right(line);
     const size_t blank = uspi_span_find_last(text, USPI_SPAN(" "));
     if (from > 0 || blank == text.length) return false;
@@ -290,9 +302,9 @@ static bool find_unknown(struct uspi_span line, size_t from, struct uspi_frame *
     size_t at = begin;
     const struct uspi_span columns = uspi_span_trim_right(ahead(rest, begin));
     if (!uspi_scan_hex(rest, &at, &frame->address) || at != rest.length) return false;
-    if (columns.length < 3 || !uspi_span_is(uspi_span_after(columns, columns.length - 3), USPI_SPAN("???")))
-        return false;
-    uspi_take_index_before(ahead(columns, columns.length - 3), frame);
+    const struct uspi_span image = uspi_span_ends(columns, images[0]) ? images[0] : images[1];
+    if (!uspi_span_ends(columns, image)) return false;
+    uspi_take_index_before(ahead(columns, columns.length - image.length), frame);
     frame->flags |= USPI_FRAME_ADDRESS;
     frame->name = frame->replaced = word;
     return true;
@@ -348,6 +360,11 @@ bool uspi_apple_image(struct uspi_span line, struct uspi_read_image *image) {
     size_t version = uspi_span_find(middle, 0, USPI_SPAN(" ("));
     image->ident = uspi_span_trim_right(ahead(middle, version));
     if (uspi_span_is(image->ident, USPI_SPAN("???"))) image->ident = (struct uspi_span)USPI_SPAN_INIT("");
+    /* A part of the list that is not an image: "0x0 - 0xffffffffffffffff ??? (*) <00000000-…> ???". */
+    if (image->ident.length == 0 && image->id_size == 0 && uspi_span_is(image->path, USPI_SPAN("???"))) {
+        image->path = image->ident;
+        image->base = USP_PLACE_FILE;
+    }
     return true;
 }
 

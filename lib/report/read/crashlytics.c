@@ -6,14 +6,12 @@
  *   2  libdyld.dylib                  0x1234 start + 4
  *   3  App                            0x392a25 CLSHandler (CLSHandler.m:26)
  *   4  CoreFoundation                 0x99288 __exceptionPreprocess
+ *   5  CoreFoundation                 0x89a18 <redacted> + 160
  *
  * The number counts from the image's load address. Numbers of 4 GB and more, which old versions wrote, are addresses.
  * Sources: reports in firebase/firebase-ios-sdk issue 10606, firebase/quickstart-ios issue 933, fabric/fabric issue
  * 1563; Firebase, "Get readable crash reports in the Crashlytics dashboard". */
 #include "lib/report/read/line.h"
-
-/* The column of the numbers, if number and name of the image fit their own. */
-#define NUMBER_COLUMN 34
 
 /* Reads "INDEX  IMAGE   0xNUMBER " at the line's beginning. *at moves past the blank. */
 static bool take_columns(struct uspi_span line, size_t *at, struct uspi_frame *frame) {
@@ -41,7 +39,7 @@ static bool take_columns(struct uspi_span line, size_t *at, struct uspi_frame *f
 static bool has_columns(struct uspi_span line, const struct uspi_frame *frame) {
     const size_t begin = (size_t)(frame->image.bytes - line.bytes);
     const size_t number = uspi_span_find(line, begin, USPI_SPAN(" 0x")) + 1;
-    return begin >= 3 && begin <= 4 && (number == NUMBER_COLUMN || number == NUMBER_COLUMN + 1);
+    return begin >= 3 && begin <= 4 && (number == USPI_CRASHLYTICS_COLUMN || number == USPI_CRASHLYTICS_COLUMN + 1);
 }
 
 /* Reads "(WORD)" at the line's end: a browser has translated "(Missing)". */
@@ -62,6 +60,10 @@ static bool find_missing(struct uspi_span line, size_t from, struct uspi_frame *
     if (from > 0 || !take_columns(line, &at, frame)) return false;
     uspi_skip_blanks(line, &at);
     const size_t begin = at;
+    uint64_t offset;
+    if (uspi_span_has_at(line, at, USPI_SPAN("<redacted> + "))) {
+        return has_columns(line, frame) && uspi_take_symbol(uspi_span_after(line, at), frame, &offset);
+    }
     if (!uspi_skip(line, &at, missing)) {
         if (!take_translated(line, &at, frame)) return false;
         frame->replaced = uspi_span_part(line, begin, at);
@@ -122,7 +124,7 @@ static bool find_heading(struct uspi_span line, struct uspi_heading *heading) {
 
 const struct uspi_line_shape uspi_crashlytics_lines = {
     .name = "crashlytics",
-    .frame_bytes = USPI_HAS_X | USPI_HAS_PAREN,
+    .frame_bytes = USPI_HAS_X,
     .frame_begins = USPI_BEGINS_DIGIT,
     .frame = find_missing,
     .heading = find_heading,

@@ -90,7 +90,7 @@ bool uspi_ends_word(struct uspi_span text, size_t at) {
 bool uspi_take_uuid(struct uspi_span text, struct uspi_frame *frame) {
     if (text.length != UUID_LENGTH || text.bytes[8] != '-') return false;
     frame->id_size = uspi_scan_id(text, frame->id, sizeof frame->id);
-    return frame->id_size != 0;
+    return frame->id_size != 0 || uspi_span_is(text, USPI_SPAN("00000000-0000-0000-0000-000000000000"));
 }
 
 size_t uspi_length_of_long_index(struct uspi_span text) {
@@ -161,7 +161,8 @@ static bool cut_number(struct uspi_span *text, uint32_t *number) {
     size_t at = colon + 1;
     uint64_t value;
     if (colon == text->length || !uspi_scan_decimal(*text, &at, &value) || at != text->length) return false;
-    *number = value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+    /* Crashlytics can write an address instead of a line. */
+    *number = value <= UINT32_MAX ? (uint32_t)value : 0;
     text->length = colon;
     return true;
 }
@@ -240,7 +241,7 @@ bool uspi_is_header(struct uspi_span name) {
 }
 
 bool uspi_is_invented(struct uspi_span name) {
-    static const struct uspi_span unnamed = USPI_SPAN_INIT("lldb_unnamed_symbol");
+    static const struct uspi_span unnamed = USPI_SPAN_INIT("lldb_unnamed_");
     if (name.length == 0 || name.bytes[0] != '_') return false;
     while (uspi_span_begins(name, USPI_SPAN("_"))) name = uspi_span_after(name, 1);
     return uspi_span_begins(name, unnamed);

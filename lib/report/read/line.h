@@ -14,7 +14,8 @@ unsigned uspi_line_begins_of(struct uspi_span line);
 bool uspi_begins_word(struct uspi_span text, size_t at);
 bool uspi_ends_word(struct uspi_span text, size_t at);
 
-/* Returns whether the text is exactly a UUID of 36 characters, which becomes the id of the frame's image. */
+/* Returns whether the text is exactly a UUID of 36 characters, which becomes the id of the frame's image. One of zeros
+ * says that the image has none. */
 bool uspi_take_uuid(struct uspi_span text, struct uspi_frame *frame);
 
 /* Column at which callStackSymbols cuts an image's name (Libc gen/backtrace.c). */
@@ -23,6 +24,10 @@ bool uspi_take_uuid(struct uspi_span text, struct uspi_frame *frame);
 /* Width of the column of a frame's number. The next column follows a longer number without a blank (Libc
  * gen/backtrace.c; also in crash reports and USP_FORMAT_PORTABLE). */
 #define USPI_INDEX_WIDTH 4
+
+/* The column of the numbers in Crashlytics' frames, if number and name of the image fit their own. A wider number moves
+ * it by one. Numbers of 4 GB and more, which old versions wrote, are addresses; others are offsets. */
+#define USPI_CRASHLYTICS_COLUMN 34
 
 /* Returns the number of digits at the beginning of the text if they fill the column; otherwise 0. */
 size_t uspi_length_of_long_index(struct uspi_span text);
@@ -58,7 +63,8 @@ void uspi_take_build_id(struct uspi_span line, size_t from, struct uspi_frame *f
  * report it as a function. */
 bool uspi_is_header(struct uspi_span name);
 
-/* Returns whether a name is one that lldb makes up for a function without a name: "___lldb_unnamed_symbol17$$App". */
+/* Returns whether a name is one that lldb makes up for a function without a name: "___lldb_unnamed_symbol17$$App", in old
+ * versions "___lldb_unnamed_function17$$App". */
 bool uspi_is_invented(struct uspi_span name);
 
 /* Returns whether a name is a placeholder: for a hidden symbol, for the image's header, or an address. */

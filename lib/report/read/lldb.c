@@ -7,6 +7,7 @@
  *       frame #2: 0x0000000104e6005c                            in no image
  *   [  0] 4C4C44A5-5555-3144-A1B2-0123456789AB 0x0000000104e5c000 /private/var/App.app/App
  *         /Users/x/App.app.dSYM/Contents/Resources/DWARF/App
+ *   [  1]                                      0x0000000105e5c000 /private/var/App.app/plugin.dylib
  *
  * Source: lldb (FormatEntity.cpp, Options of `target modules list`). */
 #include "lib/report/read/line.h"
@@ -75,6 +76,8 @@ static void put(struct uspi_text *out, const struct uspi_frame *frame, const str
     uspi_put_decimal(out, source->line, 0);
 }
 
+#define UUID_WIDTH 36
+
 /* Reads an image's line. If the list has a load address besides that in the file, it is last, in parentheses. */
 static bool take_image(struct uspi_span line, struct uspi_read_image *image) {
     const struct uspi_span text = uspi_span_trim_right(line);
@@ -84,9 +87,15 @@ static bool take_image(struct uspi_span line, struct uspi_read_image *image) {
     if (!uspi_skip(text, &at, USPI_SPAN("["))) return false;
     uspi_skip_blanks(text, &at);
     if (!uspi_scan_decimal(text, &at, &index) || !uspi_skip(text, &at, USPI_SPAN("] "))) return false;
-    image->id_size = uspi_scan_id(uspi_scan_word(text, &at), image->id, sizeof image->id);
-    if (image->id_size == 0 || !uspi_skip(text, &at, USPI_SPAN(" ")) || !uspi_scan_hex(text, &at, &image->first))
-        return false;
+    /* The column of the UUID is blank if the image has none. In `image list -o` another number follows, the slide. */
+    const size_t column = at;
+    uspi_skip_blanks(text, &at);
+    if (at < column + UUID_WIDTH) {
+        at = column;
+        image->id_size = uspi_scan_id(uspi_scan_word(text, &at), image->id, sizeof image->id);
+        if (image->id_size == 0 || !uspi_skip(text, &at, USPI_SPAN(" "))) return false;
+    }
+    if (!uspi_scan_hex(text, &at, &image->first)) return false;
     image->path = uspi_span_trim(uspi_span_after(text, at));
     const size_t open = uspi_span_find_last(image->path, USPI_SPAN(" (0x"));
     load = open + 2;

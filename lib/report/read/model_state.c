@@ -107,6 +107,8 @@ bool uspi_state_take_line(struct uspi_model *model, size_t thread, struct uspi_s
         found = (struct uspi_model_register){.name = uspi_span_part(line, begin, at)};
         if (found.name.length == 0 || !uspi_skip(line, &at, USPI_SPAN(":"))) return true;
         uspi_skip_blanks(line, &at);
+        /* Rosetta does not know each register of the code that it translates. */
+        if (uspi_skip(line, &at, USPI_SPAN("<unavailable>"))) continue;
         if (!take_value(line, &at, &found)) return true;
         *is_state = true;
         /* What the register says, to the end of the line: "(Data Abort) byte write Translation fault". */
