@@ -1207,6 +1207,10 @@ START_TEST(refused) {
         {"", USP_ERROR_NOT_FOUND},
         {"no frames\nat all\n", USP_ERROR_NOT_FOUND},
         {"{\"a\":1}", USP_ERROR_NOT_FOUND},
+        {"<?xml version=\"1.0\"?><trace-query-result><node><row><thread id=\"1\" fmt=\"Main\"><tid "
+         "id=\"2\">7</tid></thread>"
+         "<backtrace id=\"3\"></backtrace></row></node></trace-query-result>",
+         USP_ERROR_NOT_FOUND},
         {"{\"threads\":[{\"frames\":[{\"imageOffset\":16,\"imageIndex\":0}", USP_ERROR_TRUNCATED},
         {"{\"threads\":[{\"frames\":[{\"imageOffset\":16;\"imageIndex\":0}]}]}", USP_ERROR_FORMAT},
     };

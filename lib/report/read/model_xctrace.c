@@ -575,7 +575,8 @@ struct uspi_model_xctrace *uspi_model_xctrace_begin(struct uspi_model *model, st
 
 int uspi_model_xctrace_end(struct uspi_model_xctrace *builder, int status) {
     if (builder == NULL) return status;
-    const bool has_trees = status == USP_OK && builder->sample_count > 0;
+    /* Without a frame, `frames` is NULL, and no sample has a list with one. */
+    const bool has_trees = status == USP_OK && builder->sample_count > 0 && builder->frame_count > 0;
     if (has_trees && !make_trees(builder, NODES_MIN + builder->read)) status = USP_ERROR_NO_MEMORY;
     uspi_xctrace_clear(&builder->trace);
     uspi_gathered_clear(&builder->decoded);
