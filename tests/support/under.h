@@ -58,8 +58,8 @@ static inline void note_sample(void) {
 static inline uint64_t scaled_timeout(uint64_t ns) { return is_slowed() ? 10 * ns : ns; }
 
 /* The timeout (ns) of what must succeed. It is longer than any thread of a busy machine waits for a processor, and shorter
- * than Check's time limit. */
-static inline uint64_t patience(void) { return scaled_timeout(UINT64_C(60000000000)); }
+ * than Check's time limit, also under an emulator. */
+static inline uint64_t patience(void) { return UINT64_C(1000000000) * (is_slowed() ? 200 : 60); }
 
 /* How often a test looks again for what must happen, with a pause of a millisecond before each look. */
 #define PATIENT_LOOKS 60000u
