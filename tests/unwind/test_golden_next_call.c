@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests calls of the next instruction: of a function that does not return and is placed directly after its caller, and
- * of code that reads its own address. */
+ * of code that reads its own address. And a function without a table that ends with the call of such a function. */
 #include "tests/support/golden.h"
 #include "tests/support/suite.h"
 #include "tests/unwind/cfi_builder.h"
@@ -147,9 +147,38 @@ START_TEST(before_the_pop) {
 }
 END_TEST
 
+/* No path leads from the pc to the function's return: it ends with a call that does not return, and the function after
+ * it has another frame. The function's caller has called it, so its frame is known from its start. */
+START_TEST(before_a_call_that_does_not_return) {
+    static const struct ends {
+        uint32_t arch;
+        const char *code; /* sub sp, 8 or 12; call INNER; call; push; sub sp, 32; add sp, 32; pop; ret */
+        unsigned start, words;
+    } ends[] = {
+        {USP_ARCH_X86_64, "48 83 ec 08 e8 d7 03 00 00 e8 00 05 00 00 53 48 83 ec 20 48 83 c4 20 5b c3", 4, 1},
+        {USP_ARCH_I386, "83 ec 0c e8 d8 03 00 00 e8 00 05 00 00 53 83 ec 20 83 c4 20 5b c3", 3, 3},
+    };
+    const struct ends *e = &ends[_i];
+    const unsigned slot = uspi_backend_find(e->arch)->slot;
+    const usp_addr start = CODE + 0x20, pc = start + e->start + 5, caller = CODE + 0x700;
+    struct fixture *f = begin(e->arch, USP_OS_LINUX);
+    const uint64_t words[] = {pc, 1, e->words == 1 ? caller : 2, e->words == 1 ? ROOT : 3, caller, ROOT};
+    const usp_addr root = ROOT;
+    code_at(f, start, e->code);
+    code_at(f, INNER, "c3");
+    code_at(f, caller - 5, "e8 20 f9 ff ff c3");
+    image_words(&f->memory, STACK, slot, words, ELEMENTS(words));
+    f->target.roots = &root;
+    f->target.root_count = 1;
+    set_registers(f, INNER, STACK, 1);
+    EXPECT(f, USP_STOP_ROOT, INNER, pc, caller, ROOT);
+}
+END_TEST
+
 int main(void) {
     TCase *judged = tcase_create("calls of the next instruction");
     add_loop_tests(judged, 0, ELEMENTS(calls), by_code, by_table);
     add_tests(judged, before_the_pop);
+    add_loop_tests(judged, 0, 2, before_a_call_that_does_not_return);
     return run_suite("calls of the next instruction", judged);
 }

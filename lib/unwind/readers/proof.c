@@ -74,10 +74,11 @@ static bool called_from_stack(struct uspi_evidence *e, struct uspi_candidate *c)
 void uspi_read_proof(struct uspi_evidence *e, struct uspi_candidate *c) {
     if (!uspi_can_read_code(e)) return;
     const struct uspi_candidate *forward = uspi_candidate_of(e, USPI_BY_FORWARD);
+    const bool has_caller = uspi_has_record(e) && e->record_ra.credit == USPI_VERIFIED;
     bool found = (forward->found && uspi_proves_itself(e, &forward->ra, c)) ||
                  (uspi_has_record(e) && uspi_proves_itself(e, &e->record_ra, c)) ||
-                 (e->frame->exact && (one_of_words(e, c) || link_register(e, c)));
+                 ((e->frame->exact || !has_caller) && one_of_words(e, c)) || (e->frame->exact && link_register(e, c));
     const bool is_lost = !found && !forward->found && forward->is_long;
-    if (is_lost && !(uspi_has_record(e) && e->record_ra.credit == USPI_VERIFIED)) found = called_from_stack(e, c);
+    if (is_lost && !has_caller) found = called_from_stack(e, c);
     if (!found) c->found = false;
 }
