@@ -121,27 +121,31 @@ static const struct text apple_texts[] = {
      "0x100000000     App                                          arm64      " UUID_A " \n"
      "0x180000000     libz.dylib                                   arm64e     " UUID_B " \n",
      3, 0},
-    /* CrashReporter for jailbroken devices: Matchstic/ReProvision issue 105, hippogamesunity/PixelStudioHub issue 99. */
+    /* CrashReporter for jailbroken devices: Matchstic/ReProvision issue 105, hippogamesunity/PixelStudioHub issue 99. The last frame is Cr4shed's: Muirey03/Cr4shed
+     * issue 68. */
     {"apple",
      "Thread 6:\n"
      "0       libz.dylib                    \t0x180000100 0x180000000 + 0x100\t// mach_msg_trap + 0x8\n"
      "1       App                           \t0x100000200 0x100000000 + 0x200\t// 0x000001f0 + 0x10\n"
      "2       App                           \t0x100000300 0x100000000 + 0x300\n"
      "3       App                           \t0x100000300 App + 0x300\n"
-     "4       App                           \t0x100000300 main + 0x14\n\n" IMAGES,
+     "4       App                           \t0x100000300 main + 0x14\n"
+     "5   App                           \t0x0000000100000200 0x100000000 + 512      \t// -[View a:(b) c]\n\n" IMAGES,
      "Thread 6:\n"
      "0       libz.dylib                    \t0x180000100 0x180000000 + 0x100\t// mach_msg_trap + 0x8\n"
      "1       App                           \t0x100000200 id.App:200 + 7\n"
      "2       App                           \t0x100000300 id.App:300 + 7\n"
      "3       App                           \t0x100000300 id.App:300 + 7\n"
-     "4       App                           \t0x100000300 main + 0x14\n\n" IMAGES,
+     "4       App                           \t0x100000300 main + 0x14\n"
+     "5   App                           \t0x0000000100000200 0x100000000 + 512      \t// -[View a:(b) c]\n\n" IMAGES,
      "Thread 6:\n"
      "0       libz.dylib                    \t0x180000100 0x180000000 + 0x100\t// mach_msg_trap + 0x8\n"
      "1       App                           \t0x100000200 App:200 + 7\n"
      "2       App                           \t0x100000300 App:300 + 7\n"
      "3       App                           \t0x100000300 App:300 + 7\n"
-     "4       App                           \t0x100000300 main + 0x14\n\n" IMAGES,
-     4, 0},
+     "4       App                           \t0x100000300 main + 0x14\n"
+     "5   App                           \t0x0000000100000200 0x100000000 + 512      \t// -[View a:(b) c]\n\n" IMAGES,
+     5, 0},
     /* Rosetta: dotnet/runtime issue 48877. An offset that contradicts the address. An entry that is not an image. */
     {"apple",
      "Thread 0:\n"

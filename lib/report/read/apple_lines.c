@@ -55,20 +55,23 @@ static void take_columns(struct uspi_span before, struct uspi_frame *frame) {
     frame->image = is_none ? (struct uspi_span)USPI_SPAN_INIT("") : text;
 }
 
-/* Reads a name in a comment after the load address, as CrashReporter for jailbroken devices writes it: "0x104e5c000 +
- * 0x4004\t// main + 0xc". Functions without a name have a number. An answer replaces both. */
+/* Reads a name in a comment after the load address, as tools for jailbroken devices write it: "0x104e5c000 +
+ * 0x4004\t// main + 0xc", Cr4shed "0x104e5c000 + 16388\t// main". Functions without a name have a number. An answer
+ * replaces both. */
 static void take_comment(struct uspi_span text, size_t at, struct uspi_frame *frame) {
-    struct uspi_frame named = {.flags = 0};
-    size_t digits = 0;
-    uint64_t offset, number;
+    struct uspi_frame named = {.flags = USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET};
+    uint64_t offset = 0;
     uspi_skip_blanks(text, &at);
-    if (!uspi_skip(text, &at, USPI_SPAN("// ")) || !uspi_take_symbol_hex(uspi_span_after(text, at), &named, &offset))
-        return;
+    if (!uspi_skip(text, &at, USPI_SPAN("// "))) return;
+    if (!uspi_take_symbol_hex(uspi_span_after(text, at), &named, &offset)) {
+        named.flags = USPI_FRAME_NAMED;
+        named.name = named.replaced = uspi_span_after(text, at);
+    }
     frame->replaced.length = at + named.replaced.length;
-    if (uspi_scan_hex(named.name, &digits, &number) && digits == named.name.length) return;
+    if (uspi_is_placeholder(named.name)) return;
     frame->name = named.name;
     frame->name_offset = offset;
-    frame->flags |= USPI_FRAME_NAMED | USPI_FRAME_NAME_OFFSET;
+    frame->flags |= named.flags;
 }
 
 /* KSCrash can write the name that the device knew after the load address: "0x104e5c000 + 16388 (main + 12)". An answer
