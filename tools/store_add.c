@@ -172,6 +172,7 @@ static void compare_with_earlier(struct store_adding *adding, const struct usp_i
 static void work_on(struct store_adding *adding, const struct usp_images *images, const struct usp_image *image) {
     struct usp_index index;
     char buffer[4096];
+    adding->found++;
     const char *path = name_of(adding, image->path, buffer, sizeof buffer);
     usp_index_init(&index, adding->store);
     index.threads = adding->threads;
@@ -291,6 +292,7 @@ static void take_cache(struct store_adding *adding, const char *path) {
     struct usp_images *images = NULL;
     struct usp_image stubs;
     bool has_any = false;
+    adding->found++;
     int result = add_shared_cache(&caches, path) ? open_shared_caches(&caches, false) : EXIT_FAILED;
     if (result == EXIT_ALL_WELL) result = list_cache(&caches, &images, &stubs);
     progress_begin(&adding->progress, stderr);
@@ -391,8 +393,23 @@ static void take_path(struct store_adding *adding, const char *path, unsigned de
     }
 }
 
+/* Takes a path of the command line. A folder without anything to index is probably the wrong one. */
+static void take_argument(struct store_adding *adding, const char *path) {
+    struct stat found;
+    const uint64_t before = adding->found;
+    const int result = adding->result;
+    adding->result = EXIT_ALL_WELL;
+    take_path(adding, path, 0);
+    const bool is_well = adding->result == EXIT_ALL_WELL && caught_signal() == 0;
+    if (is_well && adding->found == before && stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+        complain("%s: no file in this folder can be indexed", path);
+        note(adding, EXIT_INCOMPLETE);
+    }
+    note(adding, result);
+}
+
 int store_add(struct store_adding *adding, char *const *paths, size_t count) {
-    for (size_t i = 0; i < count; i++) take_path(adding, paths[i], 0);
+    for (size_t i = 0; i < count; i++) take_argument(adding, paths[i]);
     put_summary(adding);
     for (size_t i = 0; i < STORE_ADDED_LISTS; i++) {
         while (adding->added[i] != NULL) {

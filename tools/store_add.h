@@ -24,6 +24,7 @@ struct store_adding {
     struct store_added *added[STORE_ADDED_LISTS]; /* what was indexed, by build; each list begins with the newest */
     /* Indexes that were made, how many of them have lines, and those that were there; sizes of what was made. */
     uint64_t written, with_lines, kept, index_bytes, source_bytes;
+    uint64_t found; /* images and shared caches that were found */
     struct progress progress;
     int result; /* enum exit_status: the worst so far */
 };

@@ -253,4 +253,10 @@ run 0 store --help
 run 0 store prune --help
 out_has '^usage: unspool store'
 validate store listed.json
+# A folder without anything to index is probably the wrong one: the command says so.
+mkdir nothing
+echo text >nothing/text
+run 1 store add -o store nothing
+err_has '^unspool: nothing: no file in this folder can be indexed$'
+run 1 index --quiet -o store nothing
 verdict
