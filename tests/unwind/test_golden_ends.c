@@ -107,6 +107,20 @@ START_TEST(damaged) {
 }
 END_TEST
 
+/* So it does if the frame pointer points to a frame record on another stack: i386's makecontext returns into its own
+ * middle. */
+START_TEST(damaged_with_another_stack) {
+    struct fixture *f = begin_stack(_i, FIRST);
+    WORDS(&f->memory, STACK + 2 * slot, slot, 0x12, ENDS + 8, 0, 0);
+    WORDS(&f->memory, STACK + 0x200000, slot, 0, BARE, 0, 0);
+    CODE32(&f->memory, ENDS - 4, 0, 0, 0, 0, 0, 0);
+    set_registers(f, INNER, STACK, STACK + 0x200000);
+    EXPECT(f, USP_STOP_RA_NOT_CODE, INNER, FIRST);
+    ck_assert_uint_eq(f->stack.stop_address, ENDS + 8);
+    builder_free(&c.bytes);
+}
+END_TEST
+
 /* A small number is not the 0 of a first function, although neither can be an address: the stack is damaged. */
 START_TEST(damaged_by_a_small_number) {
     struct fixture *f = begin_stack(_i, FIRST);
@@ -343,6 +357,7 @@ int main(void) {
     add_loop_tests(generated, 0, 2, past_generated_code, past_generated_code_without_room, not_past_generated_code);
     add_loop_tests(generated, 0, ELEMENTS(processors), past_code_of_a_language);
     add_loop_tests(ends, 0, ELEMENTS(processors), made_by_hand, frame_pointer_of_another_stack, damaged,
-                   damaged_by_a_small_number, first_stack, first_stack_elsewhere, new_thread);
+                   damaged_with_another_stack, damaged_by_a_small_number, first_stack, first_stack_elsewhere,
+                   new_thread);
     return run_suite("ends of stacks", ends, generated);
 }

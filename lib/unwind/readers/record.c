@@ -25,6 +25,15 @@ static bool is_generated(const struct uspi_evidence *e) {
            uspi_can_be_generated(e->walk, pc) && uspi_can_be_generated(e->walk, to);
 }
 
+/* Distance from a frame beyond which a record counts as being on another stack. */
+#define FAR_RECORD ((usp_addr)1 << 20)
+
+/* Whether the frame pointer is not this stack's: a table has found the word that is no return address, and fp points
+ * to another stack. The first function of a coroutine has the fp of the code that made its stack. */
+static bool is_of_another_stack(const struct uspi_evidence *e, usp_addr fp) {
+    return e->has_table_stop && !e->frame->exact && fp - e->frame->low > FAR_RECORD;
+}
+
 void uspi_read_record(struct uspi_evidence *e, struct uspi_candidate *c) {
     const struct uspi_walk *walk = e->walk;
     const struct uspi_backend *b = walk->backend;
@@ -36,7 +45,7 @@ void uspi_read_record(struct uspi_evidence *e, struct uspi_candidate *c) {
         e->stop_address = e->stop == USP_STOP_RA_NOT_CODE ? e->record_ra.pc : fp;
         return;
     }
-    if (uspi_find_handlers_return(e) != 0) {
+    if (is_of_another_stack(e, fp) || uspi_find_handlers_return(e) != 0) {
         e->stop = USP_STOP_NO_RECORD;
         e->stop_address = uspi_pc_of(walk, e->frame);
         return;
