@@ -692,6 +692,16 @@ NEVER_CALLED(pthread_join, (pthread_t a, void **b))
 NEVER_CALLED(pthread_mutex_trylock, (pthread_mutex_t * a))
 NEVER_CALLED(pthread_setname_np, (const char *a))
 NEVER_CALLED(pthread_kill, (pthread_t a, int b))
+NEVER_CALLED(mach_msg, (mach_msg_header_t * a, mach_msg_option_t b, mach_msg_size_t c, mach_msg_size_t d,
+                        mach_port_name_t e, mach_msg_timeout_t f, mach_port_name_t g))
+NEVER_CALLED(mach_port_allocate, (ipc_space_t a, mach_port_right_t b, mach_port_name_t *c))
+NEVER_CALLED(mach_port_insert_right, (ipc_space_t a, mach_port_name_t b, mach_port_t c, mach_msg_type_name_t d))
+NEVER_CALLED(mach_port_mod_refs, (ipc_space_t a, mach_port_name_t b, mach_port_right_t c, mach_port_delta_t d))
+NEVER_CALLED(task_get_exception_ports,
+             (task_t a, exception_mask_t b, exception_mask_array_t c, mach_msg_type_number_t *d,
+              exception_handler_array_t e, exception_behavior_array_t f, exception_flavor_array_t g))
+NEVER_CALLED(task_set_exception_ports,
+             (task_t a, exception_mask_t b, mach_port_t c, exception_behavior_t d, thread_state_flavor_t e))
 NEVER_CALLED(rename, (const char *a, const char *b))
 NEVER_CALLED(renameat, (int a, const char *b, int c, const char *d))
 NEVER_CALLED(setitimer, (int a, const struct itimerval *b, struct itimerval *c))

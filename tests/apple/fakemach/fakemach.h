@@ -28,6 +28,13 @@ enum fake_call {
     FAKE_VM_ALLOCATE,
     FAKE_VM_DEALLOCATE,
     FAKE_PORT_DEALLOCATE,
+    FAKE_PORT_ALLOCATE,
+    FAKE_PORT_INSERT,
+    FAKE_PORT_MOD_REFS,
+    FAKE_GET_PORTS,
+    FAKE_SET_PORTS,
+    FAKE_MESSAGE,
+    FAKE_THREAD_CREATE,
     FAKE_SEMAPHORE_CREATE,
     FAKE_SEMAPHORE_DESTROY,
     FAKE_SEMAPHORE_WAIT,
@@ -75,6 +82,7 @@ struct fake_thread {
     uint64_t cpu;      /* ns on a processor, beyond the 7 that each thread has used */
     bool cannot_suspend;
     /* Set by the kernel: */
+    bool waits; /* for the reply to its exception: it does not run when it is resumed */
     bool dead;
     unsigned suspended;
     uint32_t port;
@@ -92,6 +100,9 @@ struct fake_script {
     bool translated;         /* the process runs under Rosetta */
     bool other_has_execed;   /* the other process has another task than before */
     bool traced;             /* a debugger traces this process */
+    const char *release;     /* of the system, as "21.6.0"; NULL: it is not told */
+    bool hardened;           /* the kernel kills a task that asks for exceptions with the thread's port */
+    bool only_one_port;      /* the kernel kills a task that sets any exception port */
     bool counting;           /* allocations and frees count as calls */
     uint64_t now;            /* ns; moves by `step` with each call */
     uint64_t step;
@@ -141,6 +152,11 @@ struct fake_account {
     uint32_t blocked;        /* the signals that it blocked then */
     uint64_t timer;          /* ns until the alarm; 0: none */
     size_t alternate_size;   /* of the alternate stack; 0: none */
+    bool was_killed;         /* the kernel has killed the task, because of its exception ports */
+    size_t replies;          /* replies to exceptions */
+    int reply;               /* the result in the last one */
+    uint32_t behavior;       /* how our exceptions are sent, as set last */
+    bool other_was_asked;    /* the last exception went to the port of another reporter */
 };
 
 extern struct fake_account fake_account;
@@ -148,6 +164,24 @@ extern struct fake_account fake_account;
 /* Resets threads, ports and memory to the start of a process. The caller fills the thread list afterwards. The Darwin
  * layer is not reset: shut it down before. */
 void fake_reset(void);
+
+/* Exceptions (xnu osfmk/mach/exception_types.h), and the port of a reporter that was there before. */
+enum { FAKE_BAD_ACCESS = 1, FAKE_BAD_INSTRUCTION = 2, FAKE_ARITHMETIC = 3, FAKE_SOFTWARE = 5, FAKE_BREAKPOINT = 6 };
+#define FAKE_REPORTER 0x703u
+
+/* The task's port of an exception; 0: none. */
+void fake_set_exception_port(int exception, uint32_t port);
+uint32_t fake_exception_port(int exception);
+
+/* What an exception comes to. */
+enum fake_outcome {
+    FAKE_BECOMES_SIGNAL, /* there is no port, or the reply was a failure */
+    FAKE_HANDLED         /* the thread repeats the instruction */
+};
+
+/* A thread raises an exception: the message is sent to the port, and the thread that receives from it runs until it
+ * waits for the next one. A thread with index SIZE_MAX is one of another task that has inherited our port. */
+enum fake_outcome fake_exception(size_t thread, int exception, int64_t code, int64_t subcode);
 
 /* Adds a thread; fields that are 0 get values. Returns its index. */
 size_t fake_add_thread(const struct fake_thread *thread);

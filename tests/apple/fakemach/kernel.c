@@ -38,13 +38,18 @@ void __wrap_free(void *memory);
 #define SEMAPHORE       0x303u /* port name of the first semaphore */
 #define TOKEN           0x403u
 #define SEMAPHORES      4u
+#define OWN_PORT        0x803u /* port name of the first port of ours */
+#define OWN_PORTS       4u
+#define REPLY_PORT      0x903u
 #define FIRST_THREAD    0x1003u
 #define THREAD_STRIDE   0x100u
-#define PORTS           (FAKE_THREADS_MAX + 4 + SEMAPHORES)
+#define PORTS           (FAKE_THREADS_MAX + 5 + SEMAPHORES + OWN_PORTS)
 #define OTHER_PLACE     (FAKE_THREADS_MAX + 1)
 #define EXEC_PLACE      (FAKE_THREADS_MAX + 2)
 #define TOKEN_PLACE     (FAKE_THREADS_MAX + 3)
 #define SEMAPHORE_PLACE (FAKE_THREADS_MAX + 4)
+#define OWN_PORT_PLACE  (SEMAPHORE_PLACE + SEMAPHORES)
+#define REPORTER_PLACE  (OWN_PORT_PLACE + OWN_PORTS)
 
 /* A process as it begins: its main thread loads the library. */
 struct fake_script fake = {.threads = {{.id = FAKE_MAIN_ID}}, .thread_count = 1};
@@ -66,6 +71,13 @@ const char *const fake_call_names[FAKE_CALLS] = {
     "vm_allocate",
     "vm_deallocate",
     "mach_port_deallocate",
+    "mach_port_allocate",
+    "mach_port_insert_right",
+    "mach_port_mod_refs",
+    "task_get_exception_ports",
+    "task_set_exception_ports",
+    "mach_msg",
+    "pthread_create",
     "semaphore_create",
     "semaphore_destroy",
     "semaphore_timedwait",
@@ -99,6 +111,21 @@ static struct {
     bool is_lock;
     int value;
 } semaphores[SEMAPHORES];
+/* Ports of ours, and who receives from them. */
+static bool receives[OWN_PORTS];
+static struct {
+    mach_port_t port;
+    int behavior;
+} exception_actions[EXC_TYPES_COUNT];
+static struct {
+    uint8_t bytes[2048];
+    mach_msg_size_t size; /* 0: none */
+} message;
+static void *(*receiver)(void *);
+static void *receiver_context;
+static size_t receiver_index;
+static void *waiting[5]; /* for __builtin_setjmp: the stand-in SDK has no setjmp.h */
+
 static sigset_t signal_mask;
 static struct sigaction actions[32];
 static stack_t alternate;
@@ -109,6 +136,11 @@ void fake_reset(void) {
     memset(&fake_account, 0, sizeof fake_account);
     memset(references, 0, sizeof references);
     memset(semaphores, 0, sizeof semaphores);
+    memset(receives, 0, sizeof receives);
+    memset(exception_actions, 0, sizeof exception_actions);
+    message.size = 0;
+    receiver = NULL;
+    fake.release = "23.1.0";
     memset(&signal_mask, 0, sizeof signal_mask);
     memset(actions, 0, sizeof actions);
     alternate = (stack_t){.ss_flags = SS_DISABLE};
@@ -169,6 +201,8 @@ static long *references_of(mach_port_t port) {
     if (port == TOKEN) return &references[TOKEN_PLACE];
     if (is_semaphore(port)) return &references[SEMAPHORE_PLACE + port - SEMAPHORE];
     if (port == EXEC_TASK) return &references[EXEC_PLACE];
+    if (port == FAKE_REPORTER) return &references[REPORTER_PLACE];
+    if (port >= OWN_PORT && port - OWN_PORT < OWN_PORTS) return &references[OWN_PORT_PLACE + port - OWN_PORT];
     return port == OTHER_TASK ? &references[OTHER_PLACE] : NULL;
 }
 
@@ -185,6 +219,7 @@ static int place_of_task(mach_port_t task) {
 
 /* Changes a thread's stack when the thread runs again. */
 static void go_on(struct fake_thread *t) {
+    if (t->waits) return;
     t->sp -= t->growth;
     if (!t->scribbled_on) return;
     memset(t->stack, 0xa5, t->stack_size);
@@ -363,6 +398,224 @@ kern_return_t task_for_pid(mach_port_name_t self, int pid, mach_port_name_t *tas
     *task = fake.other_has_execed ? EXEC_TASK : OTHER_TASK;
     add_right(*task);
     return KERN_SUCCESS;
+}
+
+/* ---- ports, exceptions ---- */
+
+kern_return_t mach_port_allocate(ipc_space_t task, mach_port_right_t right, mach_port_name_t *name) {
+    uint32_t i = 0;
+    if (fails(FAKE_PORT_ALLOCATE)) return fake.fail_result;
+    while (i < OWN_PORTS && (receives[i] || references[OWN_PORT_PLACE + i] != 0)) i++;
+    if (task != OWN_TASK || right != MACH_PORT_RIGHT_RECEIVE || i == OWN_PORTS) return KERN_INVALID_ARGUMENT;
+    receives[i] = true;
+    fake_account.rights++;
+    *name = OWN_PORT + i;
+    return KERN_SUCCESS;
+}
+
+static bool is_own_port(mach_port_t port) {
+    return port >= OWN_PORT && port - OWN_PORT < OWN_PORTS && receives[port - OWN_PORT];
+}
+
+kern_return_t mach_port_insert_right(ipc_space_t task, mach_port_name_t name, mach_port_t poly,
+                                     mach_msg_type_name_t kind) {
+    if (fails(FAKE_PORT_INSERT)) return fake.fail_result;
+    if (task != OWN_TASK || !is_own_port(name) || poly != name || kind != MACH_MSG_TYPE_MAKE_SEND)
+        return KERN_INVALID_ARGUMENT;
+    add_right(name);
+    return KERN_SUCCESS;
+}
+
+kern_return_t mach_port_mod_refs(ipc_space_t task, mach_port_name_t name, mach_port_right_t right,
+                                 mach_port_delta_t delta) {
+    const bool failing = fails(FAKE_PORT_MOD_REFS);
+    if (task != OWN_TASK || !is_own_port(name) || right != MACH_PORT_RIGHT_RECEIVE || delta != -1) {
+        fake_account.errors++;
+        return KERN_INVALID_NAME;
+    }
+    receives[name - OWN_PORT] = false;
+    fake_account.rights--;
+    for (int i = 0; i < EXC_TYPES_COUNT; i++) {
+        if (exception_actions[i].port == name) exception_actions[i].port = MACH_PORT_NULL;
+    }
+    return failing ? fake.fail_result : KERN_SUCCESS;
+}
+
+void fake_set_exception_port(int exception, uint32_t port) { exception_actions[exception].port = port; }
+
+uint32_t fake_exception_port(int exception) { return exception_actions[exception].port; }
+
+kern_return_t task_get_exception_ports(task_t task, exception_mask_t mask, exception_mask_array_t masks,
+                                       mach_msg_type_number_t *count, exception_handler_array_t ports,
+                                       exception_behavior_array_t behaviors, exception_flavor_array_t flavors) {
+    mach_msg_type_number_t n = 0;
+    if (fails(FAKE_GET_PORTS)) return fake.fail_result;
+    if (task != OWN_TASK) return KERN_INVALID_ARGUMENT;
+    /* Exceptions with the same action share an entry. */
+    for (int i = 1; i < EXC_TYPES_COUNT; i++) {
+        mach_msg_type_number_t k = 0;
+        if ((mask >> i & 1) == 0) continue;
+        while (k < n && (ports[k] != exception_actions[i].port || behaviors[k] != exception_actions[i].behavior)) k++;
+        if (k == *count) return KERN_INVALID_ARGUMENT;
+        if (k == n) {
+            masks[n] = 0;
+            behaviors[n] = exception_actions[i].behavior;
+            flavors[n] = 0;
+            ports[n] = exception_actions[i].port;
+            if (ports[n] != MACH_PORT_NULL && ports[n] != MACH_PORT_DEAD) add_right(ports[n]);
+            n++;
+        }
+        masks[k] |= 1u << i;
+    }
+    *count = n;
+    return KERN_SUCCESS;
+}
+
+kern_return_t task_set_exception_ports(task_t task, exception_mask_t mask, mach_port_t port,
+                                       exception_behavior_t behavior, thread_state_flavor_t flavor) {
+    const unsigned kind = (unsigned)behavior & ~MACH_EXCEPTION_CODES;
+    const bool is_allowed = kind == 2 || kind == 4 || kind == 5;
+    if (fake.only_one_port || (fake.hardened && !is_allowed)) fake_account.was_killed = true;
+    if (fails(FAKE_SET_PORTS)) return fake.fail_result;
+    /* xnu osfmk/kern/ipc_tt.c, set_exception_ports_validation. Kernels before Darwin 21 do not know behaviour 4. */
+    if (task != OWN_TASK || flavor != MACHINE_THREAD_STATE || kind < 1 || kind > 4 ||
+        (kind == 4 && ((unsigned)behavior & MACH_EXCEPTION_CODES) == 0) ||
+        (kind == 4 && fake.release != NULL && strcmp(fake.release, "21") < 0))
+        return KERN_INVALID_ARGUMENT;
+    if (port != MACH_PORT_NULL) fake_account.behavior = (uint32_t)behavior;
+    for (int i = 1; i < EXC_TYPES_COUNT; i++) {
+        if ((mask >> i & 1) == 0) continue;
+        exception_actions[i].port = port;
+        exception_actions[i].behavior = behavior;
+    }
+    return KERN_SUCCESS;
+}
+
+/* Runs the receiving thread until it waits for a message, or ends. */
+static void run_receiver(void) {
+    const size_t self = fake.self;
+    const sigset_t mask = signal_mask;
+    const bool wait = fake_account.signals_wait;
+    fake.self = receiver_index;
+    if (__builtin_setjmp(waiting) == 0) {
+        (void)receiver(receiver_context);
+        kill_thread(&fake.threads[receiver_index]);
+    }
+    fake.self = self;
+    signal_mask = mask;
+    fake_account.signals_wait = wait;
+}
+
+mach_msg_return_t mach_msg(mach_msg_header_t *head, mach_msg_option_t option, mach_msg_size_t send_size,
+                           mach_msg_size_t capacity, mach_port_name_t from, mach_msg_timeout_t timeout,
+                           mach_port_name_t notify) {
+    const bool failing = fails(FAKE_MESSAGE);
+    if (timeout != 0 || notify != 0) fake_account.errors++;
+    if (option == MACH_RCV_MSG) {
+        if (failing) return fake.fail_result;
+        if (!is_own_port(from)) return MACH_RCV_PORT_DIED;
+        if (message.size == 0) __builtin_longjmp(waiting, 1);
+        const mach_msg_size_t size = message.size;
+        message.size = 0;
+        if (size + 8 > capacity) return MACH_RCV_TOO_LARGE;
+        memcpy(head, message.bytes, size);
+        return MACH_MSG_SUCCESS;
+    }
+    if (option != MACH_SEND_MSG || head->msgh_size != send_size) fake_account.errors++;
+    if (head->msgh_remote_port == REPLY_PORT) {
+        /* {head, NDR, result}, as MIG's replies are. */
+        if (send_size != 36 || MACH_MSGH_BITS_REMOTE(head->msgh_bits) != 18) fake_account.errors++;
+        fake_account.replies++;
+        memcpy(&fake_account.reply, (const uint8_t *)head + 32, sizeof fake_account.reply);
+    } else if (is_own_port(head->msgh_remote_port)) {
+        memcpy(message.bytes, head, send_size);
+        message.size = send_size;
+        if (head->msgh_bits == MACH_MSG_TYPE_MOVE_SEND) {
+            --*references_of(head->msgh_remote_port);
+            fake_account.rights--;
+        }
+        run_receiver();
+    }
+    return failing ? fake.fail_result : MACH_MSG_SUCCESS;
+}
+
+static void put_number(size_t at, uint64_t value, size_t n) { memcpy(message.bytes + at, &value, n); }
+
+/* Writes the request of mach_exc.defs. Rights come with it, as the kernel gives them. */
+static void write_request(const struct fake_thread *t, unsigned behavior, int exception, int64_t code,
+                          int64_t subcode) {
+    const bool is_protected = (behavior & ~MACH_EXCEPTION_CODES) == 4;
+    size_t at = is_protected ? 56 : 60;
+    memset(message.bytes, 0, sizeof message.bytes);
+    put_number(0, 0x80000000u | 18, 4);
+    put_number(8, REPLY_PORT, 4);
+    put_number(20, is_protected ? 2408 : 2407, 4);
+    put_number(24, is_protected ? 1 : 2, 4);
+    if (is_protected) {
+        put_number(28, OTHER_TASK, 4);
+        add_right(OTHER_TASK);
+        put_number(48, t != NULL ? t->id : 999999, 8);
+    } else {
+        put_number(28, t != NULL ? t->port : OTHER_TASK, 4);
+        add_right(t != NULL ? t->port : OTHER_TASK);
+        put_number(40, OTHER_TASK, 4);
+        add_right(OTHER_TASK);
+    }
+    put_number(at, (uint64_t)exception, 4);
+    put_number(at + 4, 2, 4);
+    put_number(at + 8, (uint64_t)code, 8);
+    put_number(at + 16, (uint64_t)subcode, 8);
+    /* The thread's state follows without protection: flavor, count, state. */
+    message.size = (mach_msg_size_t)(at + 24 + (is_protected ? 0 : 8 + 70 * 4));
+    put_number(4, message.size, 4);
+}
+
+enum fake_outcome fake_exception(size_t thread, int exception, int64_t code, int64_t subcode) {
+    const mach_port_t port = exception_actions[exception].port;
+    const size_t replies = fake_account.replies;
+    fake_account.other_was_asked = port == FAKE_REPORTER;
+    if (!is_own_port(port)) return FAKE_BECOMES_SIGNAL;
+    struct fake_thread *t = thread < fake.thread_count ? &fake.threads[thread] : NULL;
+    write_request(t, (unsigned)exception_actions[exception].behavior, exception, code, subcode);
+    if (t != NULL) t->waits = true;
+    run_receiver();
+    if (t != NULL) t->waits = false;
+    if (fake_account.replies != replies + 1) fake_account.errors++;
+    return fake_account.reply == KERN_SUCCESS ? FAKE_HANDLED : FAKE_BECOMES_SIGNAL;
+}
+
+int pthread_attr_init(pthread_attr_t *attributes) {
+    (void)attributes;
+    return 0;
+}
+
+int pthread_attr_destroy(pthread_attr_t *attributes) {
+    (void)attributes;
+    return 0;
+}
+
+int pthread_attr_setstacksize(pthread_attr_t *attributes, size_t size) {
+    (void)attributes;
+    return size < 16384 ? EINVAL : 0;
+}
+
+int pthread_detach(pthread_t thread) {
+    (void)thread;
+    return 0;
+}
+
+/* The new thread begins with the creator's mask, and runs until it waits. */
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *context) {
+    const struct fake_thread blank = {.task = FAKE_OWN};
+    (void)attributes;
+    if (fails(FAKE_THREAD_CREATE)) return EAGAIN;
+    if (signal_mask != ~(sigset_t)0) fake_account.errors++;
+    receiver_index = fake_add_thread(&blank);
+    receiver = run;
+    receiver_context = context;
+    *thread = (pthread_t)fake_pthread(receiver_index);
+    run_receiver();
+    return 0;
 }
 
 /* ---- memory ---- */
@@ -801,6 +1054,10 @@ int sysctlbyname(const char *name, void *old, size_t *size, void *value, size_t 
     if (fails(FAKE_SYSCTL) || value != NULL || n != 0) return -1;
     if (strcmp(name, "kern.bootsessionuuid") == 0 && *size >= 5) {
         memcpy(old, "BOOT", 5);
+        return 0;
+    }
+    if (strcmp(name, "kern.osrelease") == 0 && fake.release != NULL && *size > strlen(fake.release)) {
+        memcpy(old, fake.release, strlen(fake.release) + 1);
         return 0;
     }
     if (strcmp(name, "sysctl.proc_translated") != 0) return -1;

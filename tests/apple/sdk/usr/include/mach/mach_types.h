@@ -3,7 +3,9 @@
 #ifndef TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_TYPES_H
 #define TESTS_APPLE_SDK_USR_INCLUDE_MACH_MACH_TYPES_H
 
+#include <mach/exception_types.h>
 #include <mach/kern_return.h>
+#include <mach/message.h>
 #include <mach/port.h>
 #include <mach/task_info.h>
 #include <mach/thread_info.h>
@@ -24,5 +26,7 @@ typedef mach_port_t semaphore_t;
 typedef mach_port_t vm_map_t;
 typedef mach_port_t vm_map_read_t;
 typedef thread_act_t *thread_act_array_t;
+typedef mach_port_t exception_handler_t;
+typedef exception_handler_t *exception_handler_array_t;
 
 #endif

@@ -11,6 +11,7 @@
 
 #define x86_THREAD_STATE32 1
 #define x86_THREAD_STATE64 4
+#define x86_THREAD_STATE   7
 
 /* xnu osfmk/mach/i386/_structs.h */
 typedef struct {
@@ -25,7 +26,8 @@ typedef struct {
 #define x86_THREAD_STATE32_COUNT ((mach_msg_type_number_t)(sizeof(x86_thread_state32_t) / sizeof(int)))
 #define x86_THREAD_STATE64_COUNT ((mach_msg_type_number_t)(sizeof(x86_thread_state64_t) / sizeof(int)))
 
-#define THREAD_STATE_MAX 614
+#define THREAD_STATE_MAX     614
+#define MACHINE_THREAD_STATE x86_THREAD_STATE
 
 #else
 
@@ -46,7 +48,8 @@ typedef struct {
 #define ARM_THREAD_STATE64_COUNT ((mach_msg_type_number_t)(sizeof(arm_thread_state64_t) / sizeof(uint32_t)))
 #define ARM_THREAD_STATE32_COUNT ((mach_msg_type_number_t)(sizeof(arm_thread_state32_t) / sizeof(uint32_t)))
 
-#define THREAD_STATE_MAX 1296
+#define THREAD_STATE_MAX     1296
+#define MACHINE_THREAD_STATE ARM_THREAD_STATE
 
 #endif
 
